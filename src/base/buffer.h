@@ -1,0 +1,36 @@
+/*
+ * A growing byte buffer that states its maximum when it is created. What would exceed the maximum
+ * is dropped and counted, so a caller that only forwards bytes needs no checks of its own. The data
+ * is always NUL-terminated (the NUL is not part of len).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define IK_BUFFER_UNLIMITED (SIZE_MAX / 4)
+
+typedef struct {
+    const void *ctx; /* owner of data */
+    char *data;
+    size_t len;
+    size_t capacity;
+    size_t max;
+    uint64_t dropped; /* bytes that did not fit */
+} ik_buffer_t;
+
+/* Fills the caller's memory; data is allocated on ctx by the first append. */
+void ik_buffer_init(ik_buffer_t *buffer, const void *ctx, size_t max);
+/* Frees the data; the buffer can be used again. */
+void ik_buffer_reset(ik_buffer_t *buffer);
+
+void ik_buffer_append(ik_buffer_t *buffer, const char *bytes, size_t len);
+void ik_buffer_append_text(ik_buffer_t *buffer, const char *text);
+void ik_buffer_append_byte(ik_buffer_t *buffer, char byte);
+void ik_buffer_append_format(ik_buffer_t *buffer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Room for at least want bytes at data + len (fewer near the maximum, 0 when full); the caller
+ * writes there and adds to len itself. */
+size_t ik_buffer_reserve(ik_buffer_t *buffer, size_t want);

@@ -1,0 +1,536 @@
+#include "base/json.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+enum { MAX_DEPTH = 512 };
+
+/* --- scanning ---------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *text;
+    size_t len;
+    size_t at;
+    int depth;
+    const char *reason;
+} scanner_t;
+
+static bool fail(scanner_t *s, const char *reason)
+{
+    if (s->reason == NULL) {
+        s->reason = reason;
+    }
+    return false;
+}
+
+static int peek(const scanner_t *s)
+{
+    return s->at < s->len ? (unsigned char)s->text[s->at] : -1;
+}
+
+static void skip_space(scanner_t *s)
+{
+    while (s->at < s->len && s->text[s->at] != '\0' &&
+           strchr(" \t\r\n", s->text[s->at]) != NULL) {
+        s->at++;
+    }
+}
+
+static bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(int c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool scan_escape(scanner_t *s)
+{
+    s->at++;
+    int c = peek(s);
+    if (c == 'u') {
+        for (int i = 0; i < 4; i++) {
+            s->at++;
+            if (!is_hex(peek(s))) {
+                return fail(s, "\\u needs four hexadecimal digits");
+            }
+        }
+    } else if (c <= 0 || strchr("\"\\/bfnrt", c) == NULL) {
+        return fail(s, "invalid escape in string");
+    }
+    s->at++;
+    return true;
+}
+
+static bool scan_string(scanner_t *s)
+{
+    if (peek(s) != '"') {
+        return fail(s, "string expected");
+    }
+    s->at++;
+    for (;;) {
+        int c = peek(s);
+        if (c < 0) {
+            return fail(s, "unterminated string");
+        }
+        if (c < 0x20) {
+            return fail(s, "control character in string");
+        }
+        if (c == '"') {
+            s->at++;
+            return true;
+        }
+        if (c == '\\') {
+            if (!scan_escape(s)) {
+                return false;
+            }
+        } else {
+            s->at++;
+        }
+    }
+}
+
+static bool scan_digits(scanner_t *s)
+{
+    if (!is_digit(peek(s))) {
+        return fail(s, "digit expected in number");
+    }
+    while (is_digit(peek(s))) {
+        s->at++;
+    }
+    return true;
+}
+
+static bool scan_number(scanner_t *s)
+{
+    if (peek(s) == '-') {
+        s->at++;
+    }
+    if (peek(s) == '0') {
+        s->at++;
+    } else if (!scan_digits(s)) {
+        return false;
+    }
+    if (peek(s) == '.') {
+        s->at++;
+        if (!scan_digits(s)) {
+            return false;
+        }
+    }
+    if (peek(s) == 'e' || peek(s) == 'E') {
+        s->at++;
+        if (peek(s) == '+' || peek(s) == '-') {
+            s->at++;
+        }
+        return scan_digits(s);
+    }
+    return true;
+}
+
+static bool scan_word(scanner_t *s, const char *word)
+{
+    size_t len = strlen(word);
+    if (s->len - s->at < len || memcmp(s->text + s->at, word, len) != 0) {
+        return fail(s, "value expected");
+    }
+    s->at += len;
+    return true;
+}
+
+static bool scan_value(scanner_t *s);
+
+static bool scan_members(scanner_t *s, char close, bool keys)
+{
+    s->at++;
+    skip_space(s);
+    if (peek(s) == close) {
+        s->at++;
+        return true;
+    }
+    for (;;) {
+        skip_space(s);
+        if (keys) {
+            if (!scan_string(s)) {
+                return false;
+            }
+            skip_space(s);
+            if (peek(s) != ':') {
+                return fail(s, "':' expected");
+            }
+            s->at++;
+        }
+        if (!scan_value(s)) {
+            return false;
+        }
+        skip_space(s);
+        if (peek(s) == close) {
+            s->at++;
+            return true;
+        }
+        if (peek(s) != ',') {
+            return fail(s, keys ? "',' or '}' expected" : "',' or ']' expected");
+        }
+        s->at++;
+    }
+}
+
+static bool scan_value(scanner_t *s)
+{
+    skip_space(s);
+    if (s->depth == MAX_DEPTH) {
+        return fail(s, "nested too deeply");
+    }
+    s->depth++;
+    bool ok;
+    switch (peek(s)) {
+    case '{':
+        ok = scan_members(s, '}', true);
+        break;
+    case '[':
+        ok = scan_members(s, ']', false);
+        break;
+    case '"':
+        ok = scan_string(s);
+        break;
+    case 't':
+        ok = scan_word(s, "true");
+        break;
+    case 'f':
+        ok = scan_word(s, "false");
+        break;
+    case 'n':
+        ok = scan_word(s, "null");
+        break;
+    default:
+        ok = peek(s) == '-' || is_digit(peek(s)) ? scan_number(s) : fail(s, "value expected");
+        break;
+    }
+    s->depth--;
+    return ok;
+}
+
+bool ik_json_scan(const char *text, size_t len, ik_json_span_t *value, ik_json_fault_t *fault)
+{
+    scanner_t s = {.text = text, .len = len};
+    skip_space(&s);
+    size_t start = s.at;
+    bool ok = scan_value(&s);
+    size_t end = s.at;
+    if (ok) {
+        skip_space(&s);
+        ok = s.at == s.len || fail(&s, "text after the value");
+    }
+    if (ok) {
+        *value = (ik_json_span_t){.text = text + start, .len = end - start};
+    } else if (fault != NULL) {
+        *fault = (ik_json_fault_t){.offset = s.at, .reason = s.reason};
+    }
+    return ok;
+}
+
+ik_json_kind_t ik_json_kind(ik_json_span_t value)
+{
+    switch (value.text[0]) {
+    case '{':
+        return IK_JSON_OBJECT;
+    case '[':
+        return IK_JSON_ARRAY;
+    case '"':
+        return IK_JSON_STRING;
+    case 't':
+    case 'f':
+        return IK_JSON_BOOLEAN;
+    case 'n':
+        return IK_JSON_NULL;
+    default:
+        return IK_JSON_NUMBER;
+    }
+}
+
+/* Stands at the next item of a container, or returns false at its end. */
+static bool enter_next(scanner_t *s, ik_json_span_t container, size_t position)
+{
+    *s = (scanner_t){.text = container.text, .len = container.len, .at = position};
+    if (position == 0) {
+        s->at = 1;
+    }
+    skip_space(s);
+    if (peek(s) == ',') {
+        s->at++;
+        skip_space(s);
+    }
+    return s->at < s->len - 1;
+}
+
+static ik_json_span_t take_value(scanner_t *s)
+{
+    skip_space(s);
+    size_t start = s->at;
+    if (!scan_value(s)) {
+        PANIC("span is not validated JSON");
+    }
+    return (ik_json_span_t){.text = s->text + start, .len = s->at - start};
+}
+
+bool ik_json_next_member(ik_json_span_t object, size_t *position, ik_json_span_t *key,
+                         ik_json_span_t *value)
+{
+    scanner_t s;
+    if (!enter_next(&s, object, *position)) {
+        return false;
+    }
+    *key = take_value(&s);
+    skip_space(&s);
+    s.at++; /* the colon */
+    *value = take_value(&s);
+    *position = s.at;
+    return true;
+}
+
+bool ik_json_next_element(ik_json_span_t array, size_t *position, ik_json_span_t *value)
+{
+    scanner_t s;
+    if (!enter_next(&s, array, *position)) {
+        return false;
+    }
+    *value = take_value(&s);
+    *position = s.at;
+    return true;
+}
+
+bool ik_json_key_is(ik_json_span_t key, const char *name)
+{
+    size_t len = strlen(name);
+    if (key.len == len + 2 && memcmp(key.text + 1, name, len) == 0) {
+        return true;
+    }
+    if (memchr(key.text, '\\', key.len) == NULL) {
+        return false;
+    }
+    size_t decoded_len;
+    char *decoded = ik_json_decode(NULL, key, &decoded_len);
+    bool same = decoded_len == len && memcmp(decoded, name, len) == 0;
+    talloc_free(decoded);
+    return same;
+}
+
+bool ik_json_find(ik_json_span_t object, const char *name, ik_json_span_t *value)
+{
+    bool found = false;
+    size_t position = 0;
+    ik_json_span_t key;
+    ik_json_span_t candidate;
+    while (ik_json_next_member(object, &position, &key, &candidate)) {
+        if (ik_json_key_is(key, name)) {
+            *value = candidate;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* --- decoding ---------------------------------------------------------------------------- */
+
+static uint32_t hex4(const char *digits)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = digits[i];
+        uint32_t nibble = is_digit(c) ? (uint32_t)(c - '0') : (uint32_t)((c | 0x20) - 'a' + 10);
+        value = value << 4 | nibble;
+    }
+    return value;
+}
+
+static size_t encode_utf8(uint32_t code, char *out)
+{
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (char)(0xc0 | code >> 6);
+        out[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (char)(0xe0 | code >> 12);
+        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | code >> 18);
+    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* Reads the escape at p (behind the backslash); returns how many bytes it takes. */
+static size_t decode_escape(const char *p, const char *end, char *out, size_t *out_len)
+{
+    static const char names[] = "\"\\/bfnrt";
+    static const char values[] = "\"\\/\b\f\n\r\t";
+    if (*p != 'u') {
+        *out = values[strchr(names, *p) - names];
+        *out_len = 1;
+        return 1;
+    }
+    uint32_t code = hex4(p + 1);
+    size_t used = 5;
+    if (code >= 0xd800 && code <= 0xdfff) {
+        uint32_t low = 0;
+        if (code < 0xdc00 && end - p >= 11 && p[5] == '\\' && p[6] == 'u') {
+            low = hex4(p + 7);
+        }
+        if (low >= 0xdc00 && low <= 0xdfff) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            used = 11;
+        } else {
+            code = 0xfffd;
+        }
+    }
+    *out_len = encode_utf8(code, out);
+    return used;
+}
+
+char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len)
+{
+    const char *p = string.text + 1;
+    const char *end = string.text + string.len - 1;
+    /* No escape is shorter than what it stands for. */
+    char *decoded = ik_strndup(ctx, "", 0);
+    decoded = ik_resize_array(ctx, decoded, char, string.len);
+    size_t n = 0;
+    while (p < end) {
+        if (*p != '\\') {
+            decoded[n++] = *p++;
+            continue;
+        }
+        size_t out_len;
+        p += 1 + decode_escape(p + 1, end, decoded + n, &out_len);
+        n += out_len;
+    }
+    decoded[n] = '\0';
+    *len = n;
+    return decoded;
+}
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+static void append_control(ik_buffer_t *buffer, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    char escape[7] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15], '\0'};
+    switch (c) {
+    case '"':
+        ik_buffer_append(buffer, "\\\"", 2);
+        break;
+    case '\\':
+        ik_buffer_append(buffer, "\\\\", 2);
+        break;
+    case '\n':
+        ik_buffer_append(buffer, "\\n", 2);
+        break;
+    case '\r':
+        ik_buffer_append(buffer, "\\r", 2);
+        break;
+    case '\t':
+        ik_buffer_append(buffer, "\\t", 2);
+        break;
+    default:
+        ik_buffer_append(buffer, escape, 6);
+        break;
+    }
+}
+
+void ik_json_append_escaped(ik_buffer_t *buffer, const char *bytes, size_t len)
+{
+    size_t done = 0;
+    size_t i = 0;
+    while (i < len) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+            i++;
+            continue;
+        }
+        bool valid = true;
+        size_t step = c < 0x80 ? 1 : ik_utf8_step(bytes + i, len - i, &valid);
+        if (c < 0x80 || !valid) {
+            ik_buffer_append(buffer, bytes + done, i - done);
+            if (valid) {
+                append_control(buffer, c);
+            } else {
+                ik_buffer_append(buffer, "\xef\xbf\xbd", 3);
+            }
+            done = i + step;
+        }
+        i += step;
+    }
+    ik_buffer_append(buffer, bytes + done, len - done);
+}
+
+void ik_json_append_string(ik_buffer_t *buffer, const char *bytes, size_t len)
+{
+    ik_buffer_append_byte(buffer, '"');
+    ik_json_append_escaped(buffer, bytes, len);
+    ik_buffer_append_byte(buffer, '"');
+}
+
+void ik_json_append_text(ik_buffer_t *buffer, const char *text)
+{
+    ik_json_append_string(buffer, text, strlen(text));
+}
+
+/* --- trees ------------------------------------------------------------------------------- */
+
+json_t *ik_json_parse(const char *text, size_t len, json_error_t *error)
+{
+    return json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, error);
+}
+
+char *ik_json_format(const void *ctx, const json_t *value)
+{
+    char *dumped = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (dumped == NULL) {
+        PANIC("a JSON tree cannot be written");
+    }
+    char *copy = ik_strdup(ctx, dumped);
+    free(dumped);
+    return copy;
+}
+
+typedef struct {
+    json_t *value;
+} holder_t;
+
+static int release_value(holder_t *holder)
+{
+    json_decref(holder->value);
+    return 0;
+}
+
+json_t *ik_json_adopt(const void *ctx, json_t *value)
+{
+    holder_t *holder = ik_new(ctx, holder_t);
+    holder->value = value;
+    talloc_set_destructor(holder, release_value);
+    return value;
+}
+
+void ik_json_seed(void)
+{
+    const size_t *random = (const size_t *)getauxval(AT_RANDOM);
+    size_t seed = 1;
+    if (random != NULL) {
+        memcpy(&seed, random, sizeof(seed));
+    }
+    json_object_seed(seed == 0 ? 1 : seed);
+}

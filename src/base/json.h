@@ -1,0 +1,74 @@
+/*
+ * JSON on three levels. jansson builds and reads trees. The scanner below validates text and hands
+ * out spans of it without building anything, so that foreign JSON can be checked, cut and spliced
+ * byte for byte (numbers keep their digits, strings their escapes). The writers append to a buffer
+ * and always produce valid UTF-8.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+/* A piece of validated JSON text, without surrounding white space. */
+typedef struct {
+    const char *text;
+    size_t len;
+} ik_json_span_t;
+
+typedef enum {
+    IK_JSON_OBJECT,
+    IK_JSON_ARRAY,
+    IK_JSON_STRING,
+    IK_JSON_NUMBER,
+    IK_JSON_BOOLEAN,
+    IK_JSON_NULL,
+} ik_json_kind_t;
+
+/* Where and why text is not JSON. */
+typedef struct {
+    size_t offset;
+    const char *reason; /* static text */
+} ik_json_fault_t;
+
+/* True when text is exactly one JSON value (RFC 8259, any depth up to 512, bytes of strings are not
+ * required to be UTF-8: ask ik_utf8_valid). *value is the value without the white space around it.
+ * fault may be NULL. */
+bool ik_json_scan(const char *text, size_t len, ik_json_span_t *value, ik_json_fault_t *fault);
+
+ik_json_kind_t ik_json_kind(ik_json_span_t value);
+
+/* Walks the members of a scanned object in order. Start with position 0; false at the end. key is
+ * the quoted string as written. */
+bool ik_json_next_member(ik_json_span_t object, size_t *position, ik_json_span_t *key,
+                         ik_json_span_t *value);
+/* The same for the elements of a scanned array. */
+bool ik_json_next_element(ik_json_span_t array, size_t *position, ik_json_span_t *value);
+
+/* The last member of that name, as parsers resolve duplicates; false when there is none. */
+bool ik_json_find(ik_json_span_t object, const char *name, ik_json_span_t *value);
+bool ik_json_key_is(ik_json_span_t key, const char *name);
+
+/* Decodes a scanned string literal; NUL bytes are kept, lone surrogates become U+FFFD. */
+char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len);
+
+/* Appends a quoted string; bytes that are not UTF-8 become U+FFFD. */
+void ik_json_append_string(ik_buffer_t *buffer, const char *bytes, size_t len);
+void ik_json_append_text(ik_buffer_t *buffer, const char *text);
+/* The same without the quotes, for a string written in pieces. A piece must end between
+ * characters. */
+void ik_json_append_escaped(ik_buffer_t *buffer, const char *bytes, size_t len);
+
+/* jansson with our conventions: NUL allowed in strings, compact output, key order kept. parse
+ * returns a new reference or NULL with the error filled in. */
+json_t *ik_json_parse(const char *text, size_t len, json_error_t *error);
+char *ik_json_format(const void *ctx, const json_t *value);
+/* Makes value belong to ctx: it is released with it. Returns value. */
+json_t *ik_json_adopt(const void *ctx, json_t *value);
+
+/* Seeds jansson's hash tables from the kernel's random bytes of this process, without the system
+ * calls that jansson would spend. Call once, before the first object. */
+void ik_json_seed(void);

@@ -1,0 +1,117 @@
+#include "base/utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* Length of the run of plain ASCII at bytes. */
+static size_t ascii_run(const char *bytes, size_t len)
+{
+    size_t i = 0;
+    for (; i + 8 <= len; i += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + i, 8);
+        if (word & UINT64_C(0x8080808080808080)) {
+            break;
+        }
+    }
+    while (i < len && (unsigned char)bytes[i] < 0x80) {
+        i++;
+    }
+    return i;
+}
+
+size_t ik_utf8_step(const char *bytes, size_t len, bool *valid)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+    *valid = true;
+    if (p[0] < 0x80) {
+        return 1;
+    }
+    /* The second byte's range depends on the first; that excludes overlong forms, surrogates and
+     * what lies beyond U+10FFFF. */
+    size_t need = 0;
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+    if (p[0] >= 0xc2 && p[0] <= 0xdf) {
+        need = 2;
+    } else if (p[0] >= 0xe0 && p[0] <= 0xef) {
+        need = 3;
+        low = p[0] == 0xe0 ? 0xa0 : 0x80;
+        high = p[0] == 0xed ? 0x9f : 0xbf;
+    } else if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+        need = 4;
+        low = p[0] == 0xf0 ? 0x90 : 0x80;
+        high = p[0] == 0xf4 ? 0x8f : 0xbf;
+    }
+    size_t have = 1;
+    while (have < need && have < len && p[have] >= low && p[have] <= high) {
+        have++;
+        low = 0x80;
+        high = 0xbf;
+    }
+    *valid = need != 0 && have == need;
+    return have;
+}
+
+bool ik_utf8_valid(const char *bytes, size_t len)
+{
+    size_t i = 0;
+    while ((i += ascii_run(bytes + i, len - i)) < len) {
+        bool valid;
+        i += ik_utf8_step(bytes + i, len - i, &valid);
+        if (!valid) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+size_t ik_utf8_cut(const char *bytes, size_t len, size_t max)
+{
+    if (len <= max) {
+        return len;
+    }
+    size_t cut = max;
+    /* A character has at most three continuation bytes; more than that is not UTF-8 anyway. */
+    while (cut > 0 && max - cut < 3 && is_continuation(bytes[cut])) {
+        cut--;
+    }
+    return is_continuation(bytes[cut]) ? max : cut;
+}
+
+size_t ik_utf8_cut_front(const char *bytes, size_t len, size_t max)
+{
+    if (len <= max) {
+        return 0;
+    }
+    size_t start = len - max;
+    size_t limit = start + 3 < len ? start + 3 : len;
+    while (start < limit && is_continuation(bytes[start])) {
+        start++;
+    }
+    return start;
+}
+
+void ik_utf8_append_clean(ik_buffer_t *buffer, const char *bytes, size_t len)
+{
+    size_t done = 0;
+    size_t i = 0;
+    while ((i += ascii_run(bytes + i, len - i)) < len) {
+        bool valid;
+        size_t step = ik_utf8_step(bytes + i, len - i, &valid);
+        if (!valid) {
+            ik_buffer_append(buffer, bytes + done, i - done);
+            ik_buffer_append_text(buffer, REPLACEMENT);
+            done = i + step;
+        }
+        i += step;
+    }
+    ik_buffer_append(buffer, bytes + done, len - done);
+}

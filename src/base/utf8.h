@@ -1,0 +1,24 @@
+/*
+ * UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF. Foreign bytes
+ * are never trusted to be UTF-8; what is not becomes U+FFFD, one per maximal invalid part (the
+ * WHATWG practice).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+
+/* Length of what stands at bytes (len >= 1): a whole character with *valid true, or the invalid
+ * part to be replaced as one with *valid false. */
+size_t ik_utf8_step(const char *bytes, size_t len, bool *valid);
+
+bool ik_utf8_valid(const char *bytes, size_t len);
+
+/* The longest prefix of at most max bytes that does not end inside a character. */
+size_t ik_utf8_cut(const char *bytes, size_t len, size_t max);
+/* The same from the other end: where a suffix of at most max bytes may begin. */
+size_t ik_utf8_cut_front(const char *bytes, size_t len, size_t max);
+
+void ik_utf8_append_clean(ik_buffer_t *buffer, const char *bytes, size_t len);

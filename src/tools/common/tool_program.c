@@ -1,0 +1,390 @@
+#include "tools/common/tool_program.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+/* --- the tool describes itself ----------------------------------------------------------- */
+
+static const char *type_name(ik_tool_param_type_t type)
+{
+    switch (type) {
+    case IK_TOOL_PARAM_STRING:
+        return "string";
+    case IK_TOOL_PARAM_INTEGER:
+        return "integer";
+    case IK_TOOL_PARAM_BOOLEAN:
+        return "boolean";
+    }
+    return "string";
+}
+
+static void append_member(ik_buffer_t *out, const char *key, const char *value)
+{
+    ik_json_append_text(out, key);
+    ik_buffer_append_byte(out, ':');
+    ik_json_append_text(out, value);
+}
+
+static void append_required(ik_buffer_t *out, const ik_tool_param_t *params)
+{
+    ik_buffer_append_text(out, "},\"required\":[");
+    const char *separator = "";
+    for (const ik_tool_param_t *p = params; p->name != NULL; p++) {
+        if (p->required) {
+            ik_buffer_append_text(out, separator);
+            ik_json_append_text(out, p->name);
+            separator = ",";
+        }
+    }
+    ik_buffer_append_text(out, "]}");
+}
+
+static void format_schema(ik_buffer_t *out, const ik_tool_program_t *program)
+{
+    ik_buffer_append_byte(out, '{');
+    append_member(out, "name", program->name);
+    ik_buffer_append_byte(out, ',');
+    append_member(out, "description", program->description);
+    ik_buffer_append_text(out, ",\"parameters\":{\"type\":\"object\",\"properties\":{");
+    for (const ik_tool_param_t *p = program->params; p->name != NULL; p++) {
+        if (p != program->params) {
+            ik_buffer_append_byte(out, ',');
+        }
+        ik_json_append_text(out, p->name);
+        ik_buffer_append_text(out, ":{");
+        append_member(out, "type", type_name(p->type));
+        ik_buffer_append_byte(out, ',');
+        append_member(out, "description", p->description);
+        ik_buffer_append_byte(out, '}');
+    }
+    append_required(out, program->params);
+    ik_buffer_append_text(out, ",\"returns\":");
+    ik_buffer_append_text(out, program->returns);
+    if (program->parallel) {
+        ik_buffer_append_text(out, ",\"parallel\":true");
+    }
+    ik_buffer_append_text(out, "}\n");
+}
+
+static void format_help(ik_buffer_t *out, const ik_tool_program_t *program, const char *file)
+{
+    ik_buffer_append_format(out,
+                            "%s - %s\n\nReads one JSON object on stdin and prints one on stdout.\n"
+                            "\nUsage: echo '{...}' | %s\n       %s --schema | --help | --version\n"
+                            "\nParameters:\n",
+                            program->name, program->description, file, file);
+    for (const ik_tool_param_t *p = program->params; p->name != NULL; p++) {
+        ik_buffer_append_format(out, "  %s (%s%s)\n    %s\n", p->name, type_name(p->type),
+                                p->required ? ", required" : "", p->description);
+    }
+}
+
+/* --- the call arrives -------------------------------------------------------------------- */
+
+static res_t read_stdin(ik_buffer_t *input)
+{
+    struct stat st = {0};
+    size_t chunk = 65536;
+    /* ikigai hands the arguments over as a file in memory: then one read is enough. */
+    if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        chunk = (size_t)st.st_size + 1;
+    }
+    for (;;) {
+        size_t room = ik_buffer_reserve(input, chunk);
+        ssize_t got = read(STDIN_FILENO, input->data + input->len, room);
+        if (got == 0) {
+            input->data[input->len] = '\0';
+            return OK;
+        }
+        if (got > 0) {
+            input->len += (size_t)got;
+            bool whole_file = S_ISREG(st.st_mode) && (size_t)got < room;
+            if (whole_file) {
+                input->data[input->len] = '\0';
+                return OK;
+            }
+        } else if (errno != EINTR) {
+            return ERR(SYSTEM, "Cannot read standard input: %s", strerror(errno));
+        }
+    }
+}
+
+static res_t check_integer(const ik_tool_param_t *param, json_t **value)
+{
+    double real = json_is_real(*value) ? json_real_value(*value) : 0.5;
+    if (real == floor(real) && fabs(real) < 9e15) {
+        *value = json_integer((json_int_t)real); /* 3.0 is what some models write for 3 */
+    } else if (!json_is_integer(*value)) {
+        return ERR(INVALID, "Parameter '%s' must be an integer", param->name);
+    } else {
+        json_incref(*value);
+    }
+    int64_t integer = json_integer_value(*value);
+    bool bounded = param->min != 0 || param->max != 0;
+    if (bounded && (integer < param->min || integer > param->max)) {
+        json_decref(*value);
+        if (param->max == INT64_MAX) {
+            return ERR(INVALID, "Parameter '%s' must be at least %" PRId64, param->name,
+                       param->min);
+        }
+        return ERR(INVALID, "Parameter '%s' must be between %" PRId64 " and %" PRId64, param->name,
+                   param->min, param->max);
+    }
+    return OK;
+}
+
+/* On success *value is a reference of its own. */
+static res_t check_value(const ik_tool_param_t *param, json_t **value)
+{
+    switch (param->type) {
+    case IK_TOOL_PARAM_INTEGER:
+        return check_integer(param, value);
+    case IK_TOOL_PARAM_BOOLEAN:
+        if (!json_is_boolean(*value)) {
+            return ERR(INVALID, "Parameter '%s' must be a boolean", param->name);
+        }
+        break;
+    case IK_TOOL_PARAM_STRING:
+        if (!json_is_string(*value)) {
+            return ERR(INVALID, "Parameter '%s' must be a string", param->name);
+        }
+        if (param->text &&
+            memchr(json_string_value(*value), '\0', json_string_length(*value)) != NULL) {
+            return ERR(INVALID, "Parameter '%s' must not contain a NUL character", param->name);
+        }
+        break;
+    }
+    json_incref(*value);
+    return OK;
+}
+
+static res_t check_params(ik_tool_call_t *call, const json_t *given)
+{
+    for (const ik_tool_param_t *p = call->program->params; p->name != NULL; p++) {
+        json_t *value = json_object_get(given, p->name);
+        if (value == NULL || json_is_null(value)) {
+            if (p->required) {
+                return ERR(INVALID, "Missing required parameter '%s'", p->name);
+            }
+            continue;
+        }
+        TRY(check_value(p, &value));
+        json_object_set_new(call->params, p->name, value);
+    }
+    return OK;
+}
+
+static res_t parse_call(ik_tool_call_t *call)
+{
+    ik_buffer_t input;
+    ik_buffer_init(&input, call->ctx, IK_BUFFER_UNLIMITED);
+    TRY(read_stdin(&input));
+    json_error_t error;
+    json_t *given = ik_json_parse(input.data, input.len, &error);
+    if (given == NULL) {
+        return ERR(INVALID, "Invalid JSON on standard input: %s", error.text);
+    }
+    ik_json_adopt(call->ctx, given);
+    if (!json_is_object(given)) {
+        return ERR(INVALID, "Standard input must be one JSON object");
+    }
+    call->params = ik_json_adopt(call->ctx, json_object());
+    return check_params(call, given);
+}
+
+static size_t output_limit(void)
+{
+    const char *text = getenv("IKIGAI_MAX_OUTPUT");
+    if (text == NULL || *text == '\0') {
+        return IK_BUFFER_UNLIMITED;
+    }
+    char *end;
+    errno = 0;
+    unsigned long long limit = strtoull(text, &end, 10);
+    bool usable = *end == '\0' && errno == 0 && *text != '-' && limit < IK_BUFFER_UNLIMITED;
+    return usable ? (size_t)limit : IK_BUFFER_UNLIMITED;
+}
+
+static int print_and_free(ik_buffer_t *out)
+{
+    bool written = ik_tool_write_all(STDOUT_FILENO, out->data, out->len);
+    ik_buffer_reset(out);
+    return written ? 0 : 1;
+}
+
+int ik_tool_program_main(const ik_tool_program_t *program, int argc, char **argv)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED);
+    const char *option = argc > 1 ? argv[1] : NULL;
+    if (option != NULL && strcmp(option, "--schema") == 0) {
+        format_schema(&out, program);
+        return print_and_free(&out);
+    }
+    if (option != NULL && strcmp(option, "--help") == 0) {
+        format_help(&out, program, argv[0]);
+        return print_and_free(&out);
+    }
+    if (option != NULL && strcmp(option, "--version") == 0) {
+        ik_buffer_append_format(&out, "%s (ikigai) %s\n", program->name, IKIGAI_VERSION);
+        return print_and_free(&out);
+    }
+    if (option != NULL) {
+        fprintf(stderr, "%s: unknown argument '%s'; try --help\n", program->name, option);
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    ik_json_seed();
+    ik_tool_call_t *call = ik_new(NULL, ik_tool_call_t);
+    call->ctx = call;
+    call->program = program;
+    call->max_output = output_limit();
+    ik_buffer_init(&call->answer, call, IK_BUFFER_UNLIMITED);
+    res_t parsed = parse_call(call);
+    if (is_ok(&parsed)) {
+        program->run(call);
+    } else {
+        ik_tool_answer_error(call, "INVALID_ARG", "%s", parsed.message);
+    }
+    int status = call->answered ? 0 : 1;
+    talloc_free(call);
+    return status;
+}
+
+/* --- reading parameters ------------------------------------------------------------------ */
+
+const char *ik_tool_param_string(const ik_tool_call_t *call, const char *name, size_t *len,
+                                 const char *fallback)
+{
+    const json_t *value = json_object_get(call->params, name);
+    if (value == NULL) {
+        if (len != NULL) {
+            *len = fallback == NULL ? 0 : strlen(fallback);
+        }
+        return fallback;
+    }
+    if (len != NULL) {
+        *len = json_string_length(value);
+    }
+    return json_string_value(value);
+}
+
+int64_t ik_tool_param_integer(const ik_tool_call_t *call, const char *name, int64_t fallback)
+{
+    const json_t *value = json_object_get(call->params, name);
+    return value == NULL ? fallback : json_integer_value(value);
+}
+
+bool ik_tool_param_boolean(const ik_tool_call_t *call, const char *name)
+{
+    return json_is_true(json_object_get(call->params, name));
+}
+
+bool ik_tool_param_given(const ik_tool_call_t *call, const char *name)
+{
+    return json_object_get(call->params, name) != NULL;
+}
+
+/* --- answering --------------------------------------------------------------------------- */
+
+bool ik_tool_write_all(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t written = write(fd, bytes, len);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        if (written > 0) {
+            bytes += written;
+            len -= (size_t)written;
+        }
+    }
+    return true;
+}
+
+static void begin_member(ik_tool_call_t *call, const char *key)
+{
+    ik_buffer_append_byte(&call->answer, call->answer.len == 0 ? '{' : ',');
+    ik_json_append_text(&call->answer, key);
+    ik_buffer_append_byte(&call->answer, ':');
+}
+
+void ik_tool_answer_integer(ik_tool_call_t *call, const char *key, int64_t value)
+{
+    begin_member(call, key);
+    ik_buffer_append_format(&call->answer, "%" PRId64, value);
+}
+
+void ik_tool_answer_boolean(ik_tool_call_t *call, const char *key, bool value)
+{
+    begin_member(call, key);
+    ik_buffer_append_text(&call->answer, value ? "true" : "false");
+}
+
+void ik_tool_answer_string(ik_tool_call_t *call, const char *key, const char *value)
+{
+    begin_member(call, key);
+    ik_json_append_text(&call->answer, value);
+}
+
+void ik_tool_answer_output(ik_tool_call_t *call, const char *text, size_t len)
+{
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, call, IK_BUFFER_UNLIMITED);
+    if (!ik_utf8_valid(text, len)) {
+        ik_utf8_append_clean(&clean, text, len);
+        text = clean.data;
+        len = clean.len;
+    }
+    size_t kept = ik_utf8_cut(text, len, call->max_output);
+    begin_member(call, "output");
+    ik_json_append_string(&call->answer, text, kept);
+    if (kept < len) {
+        ik_tool_answer_boolean(call, "truncated", true);
+        ik_tool_answer_integer(call, "total_bytes", (int64_t)len);
+    }
+    ik_buffer_reset(&clean);
+}
+
+void ik_tool_answer_send(ik_tool_call_t *call)
+{
+    ik_buffer_append_byte(&call->answer, '}');
+    call->answered = ik_tool_write_all(STDOUT_FILENO, call->answer.data, call->answer.len);
+}
+
+void ik_tool_answer_done(ik_tool_call_t *call)
+{
+    call->answered = true;
+}
+
+void ik_tool_answer_error_with(ik_tool_call_t *call, const char *code, const char *error,
+                               const char *key, const char *value)
+{
+    ik_tool_answer_string(call, "error", error);
+    ik_tool_answer_string(call, "error_code", code);
+    if (key != NULL) {
+        ik_tool_answer_string(call, key, value);
+    }
+    ik_tool_answer_send(call);
+}
+
+void ik_tool_answer_error(ik_tool_call_t *call, const char *code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *error = ik_vsprintf(call, format, args);
+    va_end(args);
+    ik_tool_answer_error_with(call, code, error, NULL, NULL);
+}

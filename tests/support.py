@@ -1,0 +1,84 @@
+"""What all Python tests share: where the built programs are, how to call a tool, scratch folders.
+
+The programs under test are those of the tree named by IKIGAI_OUT (a build folder or an installed
+prefix); without it, the checkout itself.
+"""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OUT = os.path.abspath(os.environ.get("IKIGAI_OUT", ROOT))
+IKIGAI = os.path.join(OUT, "bin", "ikigai")
+TOOLS = os.path.join(OUT, "libexec", "ikigai")
+NOBODY = 65534
+
+
+def tool_path(name):
+    return os.path.join(TOOLS, name.replace("_", "-"))
+
+
+def clean_env(**more):
+    """The environment of a test: nothing of ikigai's own leaks in from outside."""
+    secret = ("IKIGAI_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(secret)}
+    env.update({k: str(v) for k, v in more.items()})
+    return env
+
+
+def as_user(uid=NOBODY):
+    """preexec_fn that turns a root test process into an ordinary user."""
+    def drop():
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+    return drop
+
+
+def run_tool(name, params, cwd=None, env=None, uid=None, timeout=60, raw=False):
+    """Runs a shipped tool by itself. params is an object, or bytes to send as they are.
+    Returns the parsed answer (or the CompletedProcess when raw)."""
+    data = params if isinstance(params, bytes) else json.dumps(params).encode()
+    done = subprocess.run([tool_path(name)], input=data, cwd=cwd, timeout=timeout,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=clean_env(**(env or {})),
+                          preexec_fn=as_user(uid) if uid else None)
+    if raw:
+        return done
+    if done.returncode != 0:
+        raise AssertionError(f"{name} exited {done.returncode}: {done.stderr!r}")
+    return json.loads(done.stdout)
+
+
+class ScratchTest(unittest.TestCase):
+    """A test with an empty folder of its own in self.dir, removed afterwards."""
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="ikigai-test-")
+        os.chmod(self.dir, 0o755)
+        self.addCleanup(self.remove_scratch)
+
+    def remove_scratch(self):
+        for folder, _, _ in os.walk(self.dir):
+            os.chmod(folder, 0o755)
+        shutil.rmtree(self.dir)
+
+    def path(self, *parts):
+        return os.path.join(self.dir, *parts)
+
+    def write(self, name, content="", mode=None):
+        """Writes a file (folders made as needed) and returns its path."""
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(content if isinstance(content, bytes) else content.encode())
+        if mode is not None:
+            os.chmod(path, mode)
+        return path
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
