@@ -2,6 +2,10 @@
 #
 #   make                build bin/ikigai, libexec/ikigai/*, lib/ikigai/keeper
 #   make check          everything a change must pass; check-deep adds sanitizers, valgrind, fuzzing
+#   make promises       proves what docs/promises.md promises; promises-quick in minutes
+#   make bench          measures, each figure against its yardstick
+#   make install        PREFIX=/usr/local DESTDIR=; uninstall takes the same two
+#   make format         clang-format over everything
 #   make OUT=dir        build somewhere else than in the tree itself
 #   make SANITIZE=address,undefined OUT=build/asan
 
@@ -11,18 +15,23 @@ CC ?= cc
 OUT ?= .
 BUILD ?= $(if $(filter .,$(OUT)),build/obj,$(OUT)/obj)
 PYTHON ?= /usr/bin/python3
+INSTALL ?= install
+FUZZ_SECONDS ?= 60
 
+override PREFIX := $(abspath $(PREFIX))
 sysconfdir := $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 OPTIMIZE ?= -O2
 CFLAGS ?= -g $(OPTIMIZE) -fstack-protector-strong
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
-    -fno-omit-frame-pointer) -MMD -MP -Isrc -D_GNU_SOURCE -DIKIGAI_VERSION='"$(VERSION)"'
+    -fno-omit-frame-pointer -fno-sanitize-recover=undefined) -MMD -MP -Isrc -D_GNU_SOURCE -DIKIGAI_VERSION='"$(VERSION)"'
 ALL_LDFLAGS = $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
 # Paths are compiled in only where they are used.
-$(BUILD)/base/paths.o: ALL_CFLAGS += -DIKIGAI_PREFIX='"$(PREFIX)"'
+$(BUILD)/base/paths.o: EXTRA_CFLAGS := -DIKIGAI_PREFIX='"$(PREFIX)"'
+# libFuzzer calls a function that no header declares.
+$(BUILD)/tests/fuzz/%.o: EXTRA_CFLAGS := -Wno-missing-prototypes
 
 APP_LIBS := -luv -ljansson -ltalloc -lmd
 TOOL_LIBS := -ljansson -ltalloc -lm
@@ -37,6 +46,9 @@ STATIC := $(if $(CAN_STATIC),-static)
 TOOL_DIRS := $(filter-out common,$(notdir $(patsubst %/,%,$(dir $(wildcard src/tools/*/main.c)))))
 TOOLS := $(patsubst %,$(OUT)/libexec/ikigai/%,$(subst _,-,$(TOOL_DIRS)))
 KEEPER := $(OUT)/lib/ikigai/keeper
+TEMPLATES := $(wildcard share/ikigai/templates/*)
+# What a build elsewhere than in the tree needs beside its programs.
+DATA := etc/ikigai/config.json $(TEMPLATES)
 IKIGAI := $(OUT)/bin/ikigai
 
 objects = $(patsubst src/%.c,$(BUILD)/%.o,$(1))
@@ -48,20 +60,40 @@ APP_OBJECTS := $(call objects,$(APP_SOURCES))
 LIB_BASE := $(BUILD)/libbase.a
 LIB_COMMON := $(BUILD)/libcommon.a
 LIB_APP := $(BUILD)/libapp.a
+# What tools and keeper are made of, without their main, for the tests that look inside.
+LIB_PARTS := $(BUILD)/libparts.a
+PARTS_OBJECTS := $(call objects,$(filter-out %/main.c src/tools/common/%,\
+    $(wildcard src/tools/*/*.c src/keeper/*.c)))
 
-.PHONY: all tools clean install uninstall
-all: $(IKIGAI) $(TOOLS) $(KEEPER) $(if $(filter-out .,$(OUT)),$(OUT)/etc/ikigai/config.json)
+.PHONY: all tools clean install uninstall FORCE
+all: $(IKIGAI) $(TOOLS) $(KEEPER) $(if $(filter-out .,$(OUT)),$(DATA:%=$(OUT)/%))
 tools: $(TOOLS)
 $(patsubst %,tool-%,$(subst _,-,$(TOOL_DIRS))): tool-%: $(OUT)/libexec/ikigai/%
 .PHONY: $(patsubst %,tool-%,$(subst _,-,$(TOOL_DIRS)))
 
-$(BUILD)/%.o: src/%.c
+define COMPILE
+@mkdir -p $(@D)
+$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -c -o $@ $<
+endef
+$(BUILD)/%.o: src/%.c $(BUILD)/flags.stamp
+	$(COMPILE)
+$(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags.stamp
+	$(COMPILE)
+
+# A stamp is rewritten only when the words in it change: whoever builds with another compiler,
+# other flags or another prefix than last time gets what these touch built again.
+STAMP_flags = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
+STAMP_prefix = $(PREFIX)
+$(BUILD)/base/paths.o: $(BUILD)/prefix.stamp
+$(BUILD)/flags.stamp $(BUILD)/prefix.stamp: $(BUILD)/%.stamp: FORCE
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	@words='$(subst ','\'',$(STAMP_$*))'; \
+	echo "$$words" | cmp -s - $@ || echo "$$words" > $@
 
 $(LIB_BASE): $(BASE_OBJECTS)
 $(LIB_COMMON): $(COMMON_OBJECTS)
 $(LIB_APP): $(filter-out $(BUILD)/main.o,$(APP_OBJECTS))
+$(LIB_PARTS): $(PARTS_OBJECTS)
 %.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -82,9 +114,108 @@ $(TOOLS): $(OUT)/libexec/ikigai/%: \
 	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^ $($(subst -,_,$*)_LIBS) $(TOOL_LIBS)
 
 ifneq ($(OUT),.)
-$(OUT)/etc/ikigai/config.json: etc/ikigai/config.json
+$(DATA:%=$(OUT)/%): $(OUT)/%: %
 	@mkdir -p $(@D)
 	cp $< $@
 endif
+
+# ---- tests
+
+programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
+UNIT_TESTS := $(call programs,tests/unit/test_*.c)
+FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
+$(UNIT_TESTS): LINK = $(shell pkg-config --libs check)
+$(FUZZERS): LINK := -fsanitize=fuzzer
+$(UNIT_TESTS) $(FUZZERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS) $(grep_LIBS) $(TOOL_LIBS) $(LINK)
+
+.PHONY: unit-tests lint format check promises promises-quick bench
+unit-tests: $(UNIT_TESTS)
+$(UNIT_TESTS:%=%.o): | need-check
+RUN := $(PYTHON) tests/run --out $(OUT) --build $(BUILD)
+check: all unit-tests
+	@$(RUN) check
+lint:
+	@$(RUN) lint
+format:
+	find src tests bench -name '*.[ch]' -exec clang-format -i {} +
+promises promises-quick: all
+	@$(RUN) $@
+bench: all
+	@$(PYTHON) bench/run --out $(OUT)
+
+# Each part of check-deep builds a tree of its own below $(DEEP).
+.PHONY: check-deep check-clang check-asan check-valgrind check-fuzz check-analysis check-fresh
+check-deep: check-clang check-asan check-valgrind check-fuzz check-analysis
+DEEP := $(patsubst %/obj,%,$(BUILD))
+build_in = $(MAKE) --no-print-directory OUT=$(DEEP)/$(1) BUILD=$(DEEP)/$(1)/obj
+
+check-clang: need-clang # both compilers, no warning from either
+	$(call build_in,clang) CC=clang all unit-tests
+check-asan:
+	$(call build_in,asan) SANITIZE=address,undefined all unit-tests
+	@$(PYTHON) tests/run --out $(DEEP)/asan --slow 5 unit tools provider e2e
+# valgrind sees only allocations that go through the dynamic linker.
+check-valgrind: need-valgrind
+	$(call build_in,valgrind) STATIC= all unit-tests
+	@$(PYTHON) tests/run --out $(DEEP)/valgrind --valgrind --slow 20 unit deep
+check-fuzz: need-clang
+	$(call build_in,fuzz) CC=clang SANITIZE=address,undefined,fuzzer-no-link fuzz
+
+# tests/fuzz/corpus holds what is worth keeping; what a run finds stays in the build folder
+# (fuzz_x -merge=1 KEPT FOUND takes it over). A crash leaves its input beside the found ones.
+FUZZ_RUNS := $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
+.PHONY: fuzz $(FUZZ_RUNS)
+fuzz: $(FUZZ_RUNS)
+$(FUZZ_RUNS): fuzz-%: $(BUILD)/tests/fuzz/fuzz_%
+	@mkdir -p $(BUILD)/corpus/$*
+	$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	    -verbosity=0 -artifact_prefix=$(BUILD)/corpus/$*- \
+	    $(patsubst %,-dict=%,$(wildcard tests/fuzz/$*.dict)) \
+	    $(BUILD)/corpus/$* $(wildcard tests/fuzz/corpus/$*)
+
+ANALYSE := -Isrc -D_GNU_SOURCE -DIKIGAI_VERSION='""' -DIKIGAI_PREFIX='""'
+check-analysis: need-cppcheck need-clang-tidy
+	cppcheck -j2 -q --error-exitcode=1 --library=posix --enable=warning,portability \
+	    --suppressions-list=tests/lint/cppcheck.txt $(ANALYSE) src
+	find src -name '*.c' | sort | xargs -P2 -I{} \
+	    clang-tidy --quiet --config-file=tests/lint/clang-tidy {} -- -std=gnu11 $(ANALYSE) 2> /dev/null
+check-fresh: # a new system in a folder, from nothing to a passed script/test
+	tests/fresh/run
+
+NEEDED = { echo "$* is missing: script/bootstrap --test installs it" >&2; exit 1; }
+.PHONY: need-check need-clang need-valgrind need-cppcheck need-clang-tidy
+need-check: need-%:
+	@pkg-config --exists $* || $(NEEDED)
+need-clang need-valgrind need-cppcheck need-clang-tidy: need-%:
+	@command -v $* > /dev/null || $(NEEDED)
+
+# ---- installing
+
+DOCUMENTS := $(wildcard README.md CHANGELOG.md LICENSE docs/*.md)
+into = $(DESTDIR)$(PREFIX)/$(1)
+CONFIG := $(DESTDIR)$(sysconfdir)/ikigai/config.json
+# folder below PREFIX = what goes into it
+INSTALL_bin := $(IKIGAI)
+INSTALL_libexec/ikigai := $(TOOLS)
+INSTALL_lib/ikigai := $(KEEPER)
+INSTALL_share/doc/ikigai := $(DOCUMENTS)
+INSTALL_share/ikigai/templates := $(TEMPLATES)
+INSTALL_DIRS := bin libexec/ikigai lib/ikigai share/doc/ikigai share/ikigai/templates
+
+# The administrator's config stays, changed or not.
+install: all
+	$(INSTALL) -d $(dir $(CONFIG)) $(foreach d,$(INSTALL_DIRS),$(call into,$(d)))
+	$(foreach d,$(INSTALL_DIRS),$(if $(INSTALL_$(d)),$(INSTALL) -m $(if \
+	    $(filter share/%,$(d)),644,755) $(INSTALL_$(d)) $(call into,$(d)) &&)) true
+	test -e $(CONFIG) || $(INSTALL) -m 644 etc/ikigai/config.json $(CONFIG)
+uninstall:
+	rm -f $(foreach d,$(INSTALL_DIRS),$(patsubst %,$(call into,$(d))/%,$(notdir $(INSTALL_$(d)))))
+	if cmp -s etc/ikigai/config.json $(CONFIG); then rm -f $(CONFIG); fi
+	for d in $(dir $(CONFIG)) $(foreach d,$(filter %/ikigai,$(INSTALL_DIRS)),$(call into,$(d))); do \
+	    if [ -d $$d ]; then rmdir --ignore-fail-on-non-empty $$d; fi; done
+
+clean:
+	rm -rf $(BUILD) $(if $(filter .,$(OUT)),build,$(OUT)/etc) $(patsubst %,$(OUT)/%,bin lib libexec)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -15,6 +15,10 @@ OUT = os.path.abspath(os.environ.get("IKIGAI_OUT", ROOT))
 IKIGAI = os.path.join(OUT, "bin", "ikigai")
 TOOLS = os.path.join(OUT, "libexec", "ikigai")
 NOBODY = 65534
+VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
+            "--errors-for-leak-kinds=definite", "--num-callers=25",
+            "--child-silent-after-fork=yes",
+            "--suppressions=" + os.path.join(ROOT, "tests", "lint", "valgrind.supp")]
 
 
 def tool_path(name):

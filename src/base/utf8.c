@@ -83,7 +83,10 @@ size_t ik_utf8_cut(const char *bytes, size_t len, size_t max)
     while (cut > 0 && max - cut < 3 && is_continuation(bytes[cut])) {
         cut--;
     }
-    return is_continuation(bytes[cut]) ? max : cut;
+    /* Stray continuation bytes belong to no character: what begins here may end before max. */
+    bool valid;
+    size_t step = ik_utf8_step(bytes + cut, len - cut, &valid);
+    return cut + step <= max ? max : cut;
 }
 
 size_t ik_utf8_cut_front(const char *bytes, size_t len, size_t max)

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""A tool for ikigai: JSON in on stdin, JSON out on stdout.
+Check it with: ikigai tool check @FILE@
+"""
+import json
+import sys
+
+# 1. It describes itself: quickly, and without needing anything from its surroundings.
+SCHEMA = {
+    "name": "@NAME@",
+    "description": "Count the words of a text",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "The text"},
+            "unit": {"type": "string", "description": "words (default) or lines"},
+        },
+        "required": ["text"],
+    },
+    "returns": {
+        "type": "object",
+        "properties": {"count": {"type": "integer", "description": "How many"}},
+    },
+}
+
+
+# 2. A failed operation is an answer with error and error_code, and exit status 0.
+def fail(error, code="INVALID_ARG"):
+    return {"error": error, "error_code": code}
+
+
+def run(params):
+    text = params.get("text")
+    unit = params.get("unit") or "words"
+    if not isinstance(text, str):
+        return fail("Parameter text is missing or not a string")
+    if unit == "words":
+        return {"count": len(text.split())}
+    if unit == "lines":
+        return {"count": len(text.splitlines())}
+    return fail("unit is words or lines")
+
+
+def main():
+    if sys.argv[1:] == ["--schema"]:
+        print(json.dumps(SCHEMA))
+        return
+    # 3. It reads its parameters, whatever comes.
+    try:
+        params = json.load(sys.stdin)
+    except ValueError:
+        params = None
+    # 4. It answers with one JSON value.
+    if isinstance(params, dict):
+        print(json.dumps(run(params)))
+    else:
+        print(json.dumps(fail("One JSON object is expected on standard input")))
+
+
+main()

@@ -1,0 +1,168 @@
+#include "base/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/config_file.h"
+#include "base/config_loader.h"
+#include "base/config_provider.h"
+
+/* --- models ------------------------------------------------------------------------------ */
+
+static char *list_providers(const void *ctx, const ik_config_t *config)
+{
+    ik_buffer_t list;
+    ik_buffer_init(&list, ctx, 160);
+    for (size_t i = 0; i < config->provider_count; i++) {
+        ik_buffer_append_format(&list, "%s%s", i == 0 ? "" : ", ", config->providers[i]->name);
+    }
+    return list.data;
+}
+
+res_t ik_config_resolve_model(const ik_config_t *config, const char *model,
+                              const ik_config_provider_t **provider, const char **model_name)
+{
+    const char *slash = strchr(model, '/');
+    if (slash == NULL || slash == model || slash[1] == '\0') {
+        return ERR(INVALID, "model '%.100s' must be written provider/model", model);
+    }
+    char *name = ik_strndup(NULL, model, (size_t)(slash - model));
+    const ik_config_provider_t *found = ik_config_provider(config, name);
+    res_t result = OK;
+    if (found == NULL) {
+        result = ERR(NOT_FOUND, "model '%.100s': there is no provider '%.64s' (known: %s)", model,
+                     name, list_providers(name, config));
+    } else {
+        *provider = found;
+        *model_name = slash + 1;
+    }
+    talloc_free(name);
+    return result;
+}
+
+static res_t check_wish(const ik_config_t *config, const char *model, ik_config_source_t source)
+{
+    const ik_config_provider_t *provider;
+    const char *model_name;
+    TRY(ik_config_resolve_model(config, model, &provider, &model_name));
+    /* The user who asks for a provider without a key is told so when it is used; a project must
+     * not take away a model that works. */
+    if (source == IK_CONFIG_PROJECT && !provider->configured) {
+        return ERR(DENIED, "model '%.100s' is not honoured: provider %s is not configured", model,
+                   provider->name);
+    }
+    return OK;
+}
+
+/* The highest wish that can be granted wins; those that cannot are complained about. */
+static void settle_model(ik_config_loader_t *loader)
+{
+    ik_config_t *config = loader->config;
+    size_t index = (size_t)(ik_config_find_key(IK_CONFIG_TOP, "model") - ik_config_keys);
+    for (int source = 0; source < IK_CONFIG_SOURCE_COUNT; source++) {
+        const ik_config_wish_t *wish = &loader->wishes[source];
+        if (wish->model == NULL) {
+            continue;
+        }
+        res_t result = check_wish(config, wish->model, (ik_config_source_t)source);
+        if (is_ok(&result)) {
+            config->model = wish->model;
+            config->sources[index] = (ik_config_source_t)source;
+        } else if (source == IK_CONFIG_PROJECT) {
+            ik_config_loader_warn_at(loader, wish->place, result.message);
+        } else {
+            ik_config_loader_fail_at(loader, wish->place, &result);
+        }
+    }
+}
+
+/* --- the layers -------------------------------------------------------------------------- */
+
+static ik_config_t *create_built_in(const void *ctx, const ik_paths_t *paths)
+{
+    ik_config_t *config = ik_new(ctx, ik_config_t);
+    config->max_tool_turns = 50;
+    config->max_output_size = 1048576;
+    config->tool_timeout_seconds = 30;
+    config->tool_max_seconds = 600;
+    config->schema_timeout_ms = 1000;
+    config->connect_timeout_seconds = 10;
+    config->silence_timeout_seconds = 120;
+    config->idle_stream_seconds = 600;
+    config->db = ik_strdup(config, paths->database);
+    ik_config_provider_add_built_in(config);
+    return config;
+}
+
+static void load_file(ik_config_loader_t *loader, ik_config_source_t source, const char *path)
+{
+    loader->source = source;
+    ik_config_file_load(loader, path);
+}
+
+static void set_named_text(ik_config_loader_t *loader, const char *origin, const char *provider,
+                           const char *key_name, const char *value)
+{
+    if (value == NULL || value[0] == '\0') {
+        return;
+    }
+    loader->origin = origin;
+    void *data = provider == NULL ? (void *)loader->config
+                                  : (void *)ik_config_provider_open(loader, provider, NULL);
+    const ik_config_key_t *key =
+        ik_config_find_key(provider == NULL ? IK_CONFIG_TOP : IK_CONFIG_PROVIDER, key_name);
+    ik_config_loader_set_text(loader, key, data, key_name, NULL, value);
+}
+
+static void load_environment(ik_config_loader_t *loader)
+{
+    static const struct {
+        const char *variable;
+        const char *provider;
+        const char *key;
+    } variables[] = {
+        {"IKIGAI_MODEL", NULL, "model"},           {"IKIGAI_DB", NULL, "db"},
+        {"OPENAI_BASE_URL", "openai", "base_url"}, {"ANTHROPIC_BASE_URL", "anthropic", "base_url"},
+        {"GEMINI_BASE_URL", "google", "base_url"},
+    };
+    loader->source = IK_CONFIG_ENVIRONMENT;
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        set_named_text(loader, variables[i].variable, variables[i].provider, variables[i].key,
+                       getenv(variables[i].variable));
+    }
+}
+
+static void load_flags(ik_config_loader_t *loader, const ik_config_flags_t *flags)
+{
+    loader->source = IK_CONFIG_FLAG;
+    set_named_text(loader, "-m", NULL, "model", flags->model);
+    set_named_text(loader, "--db", NULL, "db", flags->db);
+    if (flags->max_tool_turns != 0) {
+        loader->origin = "--max-turns";
+        ik_config_loader_set_integer(loader, ik_config_find_key(IK_CONFIG_TOP, "max_tool_turns"),
+                                     loader->config, "max_tool_turns", NULL, flags->max_tool_turns);
+    }
+}
+
+res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_flags_t *flags,
+                     ik_config_t **out)
+{
+    ik_config_loader_t loader = {
+        .config = create_built_in(ctx, paths),
+        .scratch = talloc_new(NULL),
+        .error = OK,
+    };
+    load_file(&loader, IK_CONFIG_SYSTEM, paths->system_config);
+    load_file(&loader, IK_CONFIG_USER, paths->user_config);
+    load_file(&loader, IK_CONFIG_PROJECT, paths->project_config);
+    load_environment(&loader);
+    if (flags != NULL) {
+        load_flags(&loader, flags);
+    }
+    ik_config_provider_settle(&loader);
+    settle_model(&loader);
+    talloc_free(loader.scratch);
+    *out = loader.config;
+    return loader.error;
+}

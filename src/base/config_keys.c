@@ -1,0 +1,184 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/config.h"
+
+enum {
+    DAY = 24 * 60 * 60,
+    LINE_MAX_BYTES = 4096,
+    NAME_MAX_BYTES = 128,
+};
+
+static const char *const TYPES[] = {"openai", "anthropic", "google", NULL};
+static const char *const APIS[] = {"chat", "responses", NULL};
+
+#define TOP(field_) IK_CONFIG_TOP, #field_, offsetof(ik_config_t, field_)
+#define PROVIDER(field_) IK_CONFIG_PROVIDER, #field_, offsetof(ik_config_provider_t, field_)
+#define TOOL(field_) IK_CONFIG_TOOL, #field_, offsetof(ik_config_tool_t, field_)
+
+#define FORBID IK_CONFIG_FORBID
+#define INTEGER IK_CONFIG_INTEGER
+#define LINE IK_CONFIG_LINE
+
+/*
+ * To add a key: a field in its section's struct (config.h), a row here, IK_CONFIG_KEY_COUNT; a
+ * built-in value goes to config.c. Leave FORBID unless a hostile project could do no harm with it.
+ */
+const ik_config_key_t ik_config_keys[] = {
+    {TOP(model), LINE, IK_CONFIG_ALLOW, 1, LINE_MAX_BYTES, NULL, "model to use, as provider/model"},
+    {TOP(effort), LINE, FORBID, 1, NAME_MAX_BYTES, NULL,
+     "how hard the model should think, in the provider's words"},
+    {TOP(max_output_tokens), INTEGER, FORBID, 1, 100000000, NULL, "longest answer of the model"},
+    {TOP(max_tool_turns), INTEGER, IK_CONFIG_ALLOW, 1, 1000000, NULL,
+     "rounds of tool calls in one turn"},
+    {TOP(max_output_size), INTEGER, IK_CONFIG_LOWER, 1, 256L * 1024 * 1024, NULL,
+     "bytes of a tool's result that reach the model"},
+    {TOP(tool_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
+     "a tool may be silent for this long"},
+    {TOP(tool_max_seconds), INTEGER, FORBID, 1, DAY, NULL, "a tool may run for this long"},
+    {TOP(schema_timeout_ms), INTEGER, FORBID, 1, 60000, NULL, "time to answer --schema"},
+    {TOP(connect_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL, "time to reach a provider"},
+    {TOP(silence_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
+     "a stream may send no byte for this long"},
+    {TOP(idle_stream_seconds), INTEGER, FORBID, 1, DAY, NULL,
+     "a stream may send nothing but pings for this long"},
+    {TOP(db), LINE, FORBID, 1, LINE_MAX_BYTES, NULL, "a file or a postgresql:// URL"},
+    {TOP(system_prompt), IK_CONFIG_TEXT, FORBID, 0, IK_CONFIG_FILE_MAX, NULL,
+     "what the model is told first"},
+
+    {PROVIDER(type), IK_CONFIG_CHOICE, FORBID, 0, 0, TYPES, "the API it speaks"},
+    {PROVIDER(api), IK_CONFIG_CHOICE, FORBID, 0, 0, APIS, "which of the two openai APIs"},
+    {PROVIDER(base_url), IK_CONFIG_URL, FORBID, 1, LINE_MAX_BYTES, NULL, "where it is"},
+    {PROVIDER(api_key_env), IK_CONFIG_VARIABLE, FORBID, 1, NAME_MAX_BYTES, NULL,
+     "environment variable that holds its key"},
+
+    {TOOL(timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
+     "it may be silent for this long; beats its schema"},
+    {TOOL(enabled), IK_CONFIG_BOOLEAN, IK_CONFIG_FALSE, 0, 0, NULL, "offered to the model"},
+    {TOOL(pass_env), IK_CONFIG_NAMES, FORBID, 1, NAME_MAX_BYTES, NULL,
+     "variables with provider keys that it may see"},
+};
+
+_Static_assert(sizeof(ik_config_keys) / sizeof(ik_config_keys[0]) == IK_CONFIG_KEY_COUNT,
+               "IK_CONFIG_KEY_COUNT is the length of the table");
+
+const ik_config_key_t *ik_config_find_key(ik_config_section_t section, const char *name)
+{
+    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
+        const ik_config_key_t *key = &ik_config_keys[i];
+        if (key->section == section && strcmp(key->name, name) == 0) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
+static const ik_config_source_t *sources_of(const ik_config_key_t *key, const void *section_data)
+{
+    switch (key->section) {
+    case IK_CONFIG_PROVIDER:
+        return ((const ik_config_provider_t *)section_data)->sources;
+    case IK_CONFIG_TOOL:
+        return ((const ik_config_tool_t *)section_data)->sources;
+    default:
+        return ((const ik_config_t *)section_data)->sources;
+    }
+}
+
+ik_config_source_t ik_config_key_source(const ik_config_key_t *key, const void *section_data)
+{
+    return sources_of(key, section_data)[key - ik_config_keys];
+}
+
+const char *ik_config_source_name(ik_config_source_t source)
+{
+    static const char *const names[IK_CONFIG_SOURCE_COUNT] = {
+        [IK_CONFIG_BUILT_IN] = "built-in",
+        [IK_CONFIG_SYSTEM] = "system",
+        [IK_CONFIG_USER] = "user",
+        [IK_CONFIG_PROJECT] = "project",
+        [IK_CONFIG_ENVIRONMENT] = "environment",
+        [IK_CONFIG_FLAG] = "flag",
+    };
+    return names[source];
+}
+
+const char *ik_config_provider_type_name(int type)
+{
+    return type == IK_CONFIG_TYPE_OFFLINE ? "offline" : TYPES[type - 1];
+}
+
+/* --- formatting -------------------------------------------------------------------------- */
+
+/* What doctor prints ends up in bug reports: scheme://user:secret@host loses the secret, and so
+ * does password=secret. */
+static char *format_without_password(const void *ctx, const char *text)
+{
+    const char *scheme = strstr(text, "://");
+    if (scheme == NULL) {
+        return ik_strdup(ctx, text);
+    }
+    const char *authority = scheme + 3;
+    /* The last @ counts: a password may hold one that was not escaped. */
+    const char *at = memrchr(authority, '@', strcspn(authority, "/?#"));
+    const char *colon = at == NULL ? NULL : memchr(authority, ':', (size_t)(at - authority));
+    ik_buffer_t shown;
+    ik_buffer_init(&shown, ctx, IK_BUFFER_UNLIMITED);
+    if (colon != NULL) {
+        ik_buffer_append(&shown, text, (size_t)(colon - text));
+        ik_buffer_append_text(&shown, ":***");
+        text = at;
+    }
+    const char *parameter = strstr(text, "password=");
+    if (parameter != NULL) {
+        const char *secret = parameter + strlen("password=");
+        ik_buffer_append(&shown, text, (size_t)(secret - text));
+        ik_buffer_append_text(&shown, "***");
+        text = secret + strcspn(secret, "&");
+    }
+    ik_buffer_append_text(&shown, text);
+    return shown.data;
+}
+
+static char *format_names(const void *ctx, const char *const *names)
+{
+    ik_buffer_t list;
+    ik_buffer_init(&list, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&list, "");
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        ik_buffer_append_format(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
+    }
+    return list.data;
+}
+
+static char *format_choice(const void *ctx, const ik_config_key_t *key, int value)
+{
+    if (key->choices == TYPES && value == IK_CONFIG_TYPE_OFFLINE) {
+        return ik_strdup(ctx, ik_config_provider_type_name(value));
+    }
+    return ik_strdup(ctx, value == 0 ? "" : key->choices[value - 1]);
+}
+
+char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const void *section_data)
+{
+    const void *value = (const char *)section_data + key->offset;
+    const char *text;
+    long number;
+    switch (key->type) {
+    case IK_CONFIG_INTEGER:
+        number = *(const long *)value;
+        /* No key's range begins at 0 or below, so 0 is one that was not set. */
+        return number == 0 ? ik_strdup(ctx, "") : ik_sprintf(ctx, "%ld", number);
+    case IK_CONFIG_BOOLEAN:
+        return ik_strdup(ctx, *(const bool *)value ? "true" : "false");
+    case IK_CONFIG_CHOICE:
+        return format_choice(ctx, key, *(const int *)value);
+    case IK_CONFIG_NAMES:
+        return format_names(ctx, *(const char *const *const *)value);
+    default:
+        text = *(const char *const *)value;
+        return text == NULL ? ik_strdup(ctx, "") : format_without_password(ctx, text);
+    }
+}

@@ -1,0 +1,379 @@
+#include "base/config_loader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/config_secret.h"
+#include "base/utf8.h"
+
+enum { SHOWN_NAME_MAX = 80 };
+
+/* --- complaints -------------------------------------------------------------------------- */
+
+char *ik_config_loader_place(const ik_config_loader_t *loader, const char *at)
+{
+    if (loader->text == NULL || at == NULL) {
+        return ik_strdup(loader->config, loader->origin);
+    }
+    size_t line = 1;
+    for (const char *p = loader->text; (p = memchr(p, '\n', (size_t)(at - p))) != NULL; p++) {
+        line++;
+    }
+    return ik_sprintf(loader->config, "%s:%zu", loader->origin, line);
+}
+
+static void keep_warning(ik_config_t *config, char *text)
+{
+    size_t count = config->warning_count;
+    config->warnings = ik_resize_array(config, config->warnings, const char *, count + 1);
+    config->warnings[count] = text;
+    config->warning_count = count + 1;
+}
+
+/* Counts a warning in; false when there have been enough of them. */
+static bool has_room(ik_config_t *config)
+{
+    if (config->warning_count == IK_CONFIG_WARNING_MAX - 1) {
+        keep_warning(config, ik_strdup(config, "further warnings about the configuration are left "
+                                               "out"));
+    }
+    return config->warning_count < IK_CONFIG_WARNING_MAX;
+}
+
+void ik_config_loader_warn_at(ik_config_loader_t *loader, const char *place, const char *message)
+{
+    if (has_room(loader->config)) {
+        keep_warning(loader->config, ik_sprintf(loader->config, "%s: %s", place, message));
+    }
+}
+
+void ik_config_loader_fail_at(ik_config_loader_t *loader, const char *place, const res_t *error)
+{
+    if (is_ok(&loader->error)) {
+        loader->error = ik_error_make(error->code, "%s: %s", place, error->message);
+    } else {
+        ik_config_loader_warn_at(loader, place, error->message);
+    }
+}
+
+void ik_config_loader_warn(ik_config_loader_t *loader, const char *at, const char *format, ...)
+{
+    if (!has_room(loader->config)) {
+        return; /* before the line is counted: many complaints must not cost a walk each */
+    }
+    va_list args;
+    va_start(args, format);
+    char *message = ik_vsprintf(loader->scratch, format, args);
+    va_end(args);
+    ik_config_loader_warn_at(loader, ik_config_loader_place(loader, at), message);
+}
+
+void ik_config_loader_fail(ik_config_loader_t *loader, ik_error_code_t code, const char *at,
+                           const char *format, ...)
+{
+    if (is_err(&loader->error) && !has_room(loader->config)) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    char *message = ik_vsprintf(loader->scratch, format, args);
+    va_end(args);
+    res_t error = ik_error_make(code, "%s", message);
+    ik_config_loader_fail_at(loader, ik_config_loader_place(loader, at), &error);
+}
+
+const char *ik_config_loader_show(const ik_config_loader_t *loader, const char *name)
+{
+    size_t len = strlen(name);
+    size_t shown = ik_utf8_cut(name, len, SHOWN_NAME_MAX);
+    char *copy = ik_sprintf(loader->scratch, "%.*s%s", (int)shown, name, shown < len ? "..." : "");
+    for (unsigned char *p = (unsigned char *)copy; *p != '\0'; p++) {
+        if (*p < 0x20 || *p == 0x7f) {
+            *p = '?';
+        } else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) { /* U+0080 to U+009F */
+            p[0] = p[1] = '?';
+        }
+    }
+    return copy;
+}
+
+/* --- checks of text ---------------------------------------------------------------------- */
+
+static bool is_plain_line(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_url(const char *text)
+{
+    const char *host = strncmp(text, "https://", 8) == 0  ? text + 8
+                       : strncmp(text, "http://", 7) == 0 ? text + 7
+                                                          : NULL;
+    return host != NULL && strcspn(host, "/?#") > 0 && strchr(text, ' ') == NULL;
+}
+
+static bool is_variable(const char *text)
+{
+    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+    static const char more[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    return strspn(text, first) > 0 && text[strspn(text, more)] == '\0';
+}
+
+/* What is wrong with a text for this key, or NULL. */
+static const char *find_fault(const ik_config_key_t *key, const char *text)
+{
+    size_t len = strlen(text);
+    if ((long)len < key->min) {
+        return "must not be empty";
+    }
+    if ((long)len > key->max) {
+        return "is too long";
+    }
+    if (!ik_utf8_valid(text, len)) {
+        return "is not UTF-8";
+    }
+    if (key->type != IK_CONFIG_TEXT && !is_plain_line(text)) {
+        return "must not hold control characters";
+    }
+    if (key->type == IK_CONFIG_URL && !is_url(text)) {
+        return "must be a URL that begins with http:// or https://";
+    }
+    if ((key->type == IK_CONFIG_VARIABLE || key->type == IK_CONFIG_NAMES) && !is_variable(text)) {
+        return "must be the name of an environment variable";
+    }
+    return NULL;
+}
+
+/* --- storing ----------------------------------------------------------------------------- */
+
+static void *value_of(const ik_config_key_t *key, void *data)
+{
+    return (char *)data + key->offset;
+}
+
+static void note_source(ik_config_loader_t *loader, const ik_config_key_t *key, void *data)
+{
+    size_t index = (size_t)(key - ik_config_keys);
+    switch (key->section) {
+    case IK_CONFIG_TOP:
+        ((ik_config_t *)data)->sources[index] = loader->source;
+        break;
+    case IK_CONFIG_PROVIDER:
+        ((ik_config_provider_t *)data)->sources[index] = loader->source;
+        break;
+    case IK_CONFIG_TOOL:
+        ((ik_config_tool_t *)data)->sources[index] = loader->source;
+        break;
+    }
+}
+
+static void store_text(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                       const char *text)
+{
+    size_t len = strlen(text);
+    while (key->type == IK_CONFIG_URL && text[len - 1] == '/') {
+        len--;
+    }
+    *(const char **)value_of(key, data) = ik_strndup(data, text, len);
+    note_source(loader, key, data);
+    if (key->type == IK_CONFIG_VARIABLE) {
+        ik_config_secret_add(loader->config, text);
+    }
+}
+
+static bool is_model(const ik_config_key_t *key)
+{
+    return key->section == IK_CONFIG_TOP && key->offset == offsetof(ik_config_t, model);
+}
+
+void ik_config_loader_set_text(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                               const char *label, const char *at, const char *value)
+{
+    const char *fault = find_fault(key, value);
+    if (fault != NULL) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, at, "%s %s", label, fault);
+    } else if (is_model(key)) {
+        loader->wishes[loader->source] = (ik_config_wish_t){
+            .model = ik_strdup(loader->config, value),
+            .place = ik_config_loader_place(loader, at),
+        };
+    } else {
+        store_text(loader, key, data, value);
+    }
+}
+
+void ik_config_loader_set_integer(ik_config_loader_t *loader, const ik_config_key_t *key,
+                                  void *data, const char *label, const char *at, long value)
+{
+    long *stored = value_of(key, data);
+    if (value < key->min || value > key->max) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, at, "%s must be from %ld to %ld", label,
+                              key->min, key->max);
+        return;
+    }
+    bool restricted = loader->source == IK_CONFIG_PROJECT && key->project == IK_CONFIG_LOWER;
+    if (restricted && value > *stored) {
+        ik_config_loader_warn(loader, at,
+                              "a %s above %ld is not honoured from a project's config file", label,
+                              *stored);
+        return;
+    }
+    *stored = value;
+    note_source(loader, key, data);
+}
+
+/* --- from JSON --------------------------------------------------------------------------- */
+
+/* The string, or NULL with a complaint. */
+static char *take_text(ik_config_loader_t *loader, const char *label, ik_json_span_t value)
+{
+    size_t len;
+    if (ik_json_kind(value) != IK_JSON_STRING) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must be a string", label);
+        return NULL;
+    }
+    char *text = ik_json_decode(loader->scratch, value, &len);
+    if (strlen(text) != len) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must not hold \\u0000",
+                              label);
+        return NULL;
+    }
+    return text;
+}
+
+static void set_text(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                     const char *label, ik_json_span_t value)
+{
+    const char *text = take_text(loader, label, value);
+    if (text != NULL) {
+        ik_config_loader_set_text(loader, key, data, label, value.text, text);
+    }
+}
+
+static void set_integer(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                        const char *label, ik_json_span_t value)
+{
+    if (ik_json_kind(value) != IK_JSON_NUMBER || strspn(value.text, "-0123456789") < value.len) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must be a whole number",
+                              label);
+        return;
+    }
+    /* The file's text goes on after the span and ends with NUL, so strtol stops in time; what
+     * overflows saturates and is out of every range. */
+    long number = strtol(value.text, NULL, 10);
+    ik_config_loader_set_integer(loader, key, data, label, value.text, number);
+}
+
+static void set_boolean(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                        const char *label, ik_json_span_t value)
+{
+    if (ik_json_kind(value) != IK_JSON_BOOLEAN) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must be true or false",
+                              label);
+        return;
+    }
+    bool truth = value.text[0] == 't';
+    if (truth && loader->source == IK_CONFIG_PROJECT && key->project == IK_CONFIG_FALSE) {
+        ik_config_loader_warn(loader, value.text,
+                              "%s: true is not honoured from a project's config file", label);
+        return;
+    }
+    *(bool *)value_of(key, data) = truth;
+    note_source(loader, key, data);
+}
+
+static char *list_choices(const void *ctx, const char *const *choices)
+{
+    char *list = ik_sprintf(ctx, "\"%s\"", choices[0]);
+    for (size_t i = 1; choices[i] != NULL; i++) {
+        list =
+            ik_sprintf(ctx, "%s%s\"%s\"", list, choices[i + 1] == NULL ? " or " : ", ", choices[i]);
+    }
+    return list;
+}
+
+static void set_choice(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                       const char *label, ik_json_span_t value)
+{
+    for (int i = 0; ik_json_kind(value) == IK_JSON_STRING && key->choices[i] != NULL; i++) {
+        if (ik_json_key_is(value, key->choices[i])) {
+            *(int *)value_of(key, data) = i + 1;
+            note_source(loader, key, data);
+            return;
+        }
+    }
+    ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must be %s", label,
+                          list_choices(loader->scratch, key->choices));
+}
+
+/* The next name of the list, or NULL with a complaint. */
+static const char *take_name(ik_config_loader_t *loader, const ik_config_key_t *key,
+                             const char *label, ik_json_span_t value)
+{
+    const char *text = take_text(loader, ik_sprintf(loader->scratch, "each of %s", label), value);
+    const char *fault = text == NULL ? NULL : find_fault(key, text);
+    if (fault != NULL) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "each of %s %s", label, fault);
+        return NULL;
+    }
+    return text;
+}
+
+static void set_names(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                      const char *label, ik_json_span_t value)
+{
+    if (ik_json_kind(value) != IK_JSON_ARRAY) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must be an array of strings",
+                              label);
+        return;
+    }
+    const char **names = ik_new_array(data, const char *, 1);
+    size_t count = 0;
+    size_t position = 0;
+    ik_json_span_t element;
+    while (ik_json_next_element(value, &position, &element)) {
+        const char *name = take_name(loader, key, label, element);
+        if (name == NULL) {
+            return;
+        }
+        names = ik_resize_array(data, names, const char *, count + 2);
+        names[count++] = ik_strdup(names, name);
+    }
+    names[count] = NULL;
+    *(const char ***)value_of(key, data) = names;
+    note_source(loader, key, data);
+}
+
+void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                               const char *label, ik_json_span_t value)
+{
+    if (loader->source == IK_CONFIG_PROJECT && key->project == IK_CONFIG_FORBID) {
+        ik_config_loader_warn(loader, value.text, "%s is not honoured from a project's config file",
+                              label);
+        return;
+    }
+    switch (key->type) {
+    case IK_CONFIG_INTEGER:
+        set_integer(loader, key, data, label, value);
+        break;
+    case IK_CONFIG_BOOLEAN:
+        set_boolean(loader, key, data, label, value);
+        break;
+    case IK_CONFIG_CHOICE:
+        set_choice(loader, key, data, label, value);
+        break;
+    case IK_CONFIG_NAMES:
+        set_names(loader, key, data, label, value);
+        break;
+    default:
+        set_text(loader, key, data, label, value);
+        break;
+    }
+}

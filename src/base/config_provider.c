@@ -1,0 +1,207 @@
+#include "base/config_provider.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/config_secret.h"
+
+enum { NAME_LIMIT = 64 };
+
+typedef struct {
+    const char *name;
+    ik_config_provider_type_t type;
+    const char *base_url;
+    const char *api_key_env;
+    const char *other_key_env; /* asked when the first one is not set */
+} built_in_t;
+
+static const built_in_t BUILT_IN[] = {
+    {"openai", IK_CONFIG_TYPE_OPENAI, "https://api.openai.com/v1", "OPENAI_API_KEY", NULL},
+    {"anthropic", IK_CONFIG_TYPE_ANTHROPIC, "https://api.anthropic.com", "ANTHROPIC_API_KEY", NULL},
+    {"google", IK_CONFIG_TYPE_GOOGLE, "https://generativelanguage.googleapis.com", "GEMINI_API_KEY",
+     "GOOGLE_API_KEY"},
+    {"offline", IK_CONFIG_TYPE_OFFLINE, NULL, NULL, NULL},
+};
+enum { BUILT_IN_COUNT = sizeof(BUILT_IN) / sizeof(BUILT_IN[0]) };
+
+static ik_config_provider_t *find(const ik_config_t *config, const char *name)
+{
+    for (size_t i = 0; i < config->provider_count; i++) {
+        if (strcmp(config->providers[i]->name, name) == 0) {
+            return config->providers[i];
+        }
+    }
+    return NULL;
+}
+
+const ik_config_provider_t *ik_config_provider(const ik_config_t *config, const char *name)
+{
+    return find(config, name);
+}
+
+static ik_config_provider_t *add(ik_config_t *config, const char *name)
+{
+    size_t count = config->provider_count;
+    config->providers =
+        ik_resize_array(config, config->providers, ik_config_provider_t *, count + 1);
+    ik_config_provider_t *provider = ik_new(config, ik_config_provider_t);
+    provider->name = ik_strdup(provider, name);
+    config->providers[count] = provider;
+    config->provider_count = count + 1;
+    return provider;
+}
+
+void ik_config_provider_add_built_in(ik_config_t *config)
+{
+    for (size_t i = 0; i < BUILT_IN_COUNT; i++) {
+        ik_config_provider_t *provider = add(config, BUILT_IN[i].name);
+        provider->type = BUILT_IN[i].type;
+        provider->base_url = BUILT_IN[i].base_url;
+        provider->api_key_env = BUILT_IN[i].api_key_env;
+        provider->built_in = true;
+        if (BUILT_IN[i].api_key_env != NULL) {
+            ik_config_secret_add(config, BUILT_IN[i].api_key_env);
+        }
+        if (BUILT_IN[i].other_key_env != NULL) {
+            ik_config_secret_add(config, BUILT_IN[i].other_key_env);
+        }
+    }
+}
+
+static bool is_name(const char *name)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    size_t len = strspn(name, allowed);
+    return len > 0 && len <= NAME_LIMIT && name[len] == '\0';
+}
+
+ik_config_provider_t *ik_config_provider_open(ik_config_loader_t *loader, const char *name,
+                                              const char *at)
+{
+    ik_config_provider_t *provider = find(loader->config, name);
+    if (provider != NULL) {
+        return provider;
+    }
+    if (!is_name(name)) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, at,
+                              "'%s' cannot name a provider: letters, digits, - and _, at most %d",
+                              ik_config_loader_show(loader, name), NAME_LIMIT);
+        return NULL;
+    }
+    if (loader->config->provider_count == IK_CONFIG_ENTRY_MAX) {
+        ik_config_loader_fail(loader, IK_ERR_LIMIT, at, "more than %d providers",
+                              IK_CONFIG_ENTRY_MAX);
+        return NULL;
+    }
+    provider = add(loader->config, name);
+    provider->place = ik_config_loader_place(loader, at);
+    return provider;
+}
+
+/* --- what follows from the values -------------------------------------------------------- */
+
+static bool is_host(const char *url, const char *host)
+{
+    const char *authority = strstr(url, "://") + 3;
+    size_t len = strcspn(authority, "/?#");
+    const char *at = memrchr(authority, '@', len);
+    const char *start = at == NULL ? authority : at + 1;
+    size_t host_len = strcspn(start, ":/?#");
+    return host_len == strlen(host) && strncasecmp(start, host, host_len) == 0;
+}
+
+/* Only the company's own server is known to have the newer API; whoever is compatible has chat. */
+static ik_config_api_t default_api(const ik_config_provider_t *provider)
+{
+    bool own = provider->built_in && is_host(provider->base_url, "api.openai.com");
+    return own ? IK_CONFIG_API_RESPONSES : IK_CONFIG_API_CHAT;
+}
+
+static void settle_api(ik_config_loader_t *loader, ik_config_provider_t *provider)
+{
+    if (provider->type == IK_CONFIG_TYPE_OPENAI) {
+        provider->api = provider->api == 0 ? (int)default_api(provider) : provider->api;
+        return;
+    }
+    if (provider->api != IK_CONFIG_API_NONE) {
+        const char *place = provider->place == NULL ? "configuration" : provider->place;
+        ik_config_loader_warn_at(loader, place,
+                                 ik_sprintf(loader->scratch,
+                                            "providers.%s.api has no effect: only the type openai "
+                                            "has a choice",
+                                            provider->name));
+        provider->api = IK_CONFIG_API_NONE;
+    }
+}
+
+/* A key that could not stand in a header is treated as missing. White space around it is what a
+ * careless export leaves. */
+static const char *clean_key(ik_config_loader_t *loader, const char *variable, const char *value)
+{
+    static const char space[] = " \t\r\n";
+    value += strspn(value, space);
+    size_t len = strlen(value);
+    while (len > 0 && strchr(space, value[len - 1]) != NULL) {
+        len--;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)value[i] <= ' ' || (unsigned char)value[i] >= 0x7f) {
+            ik_config_loader_warn_at(loader, variable, "the key holds characters no key can have");
+            return NULL;
+        }
+    }
+    return len == 0 ? NULL : ik_strndup(loader->config, value, len);
+}
+
+/* The second variable of a built-in provider, unless a file chose the first. */
+static const char *other_key_env(const ik_config_provider_t *provider)
+{
+    const ik_config_key_t *key = ik_config_find_key(IK_CONFIG_PROVIDER, "api_key_env");
+    for (size_t i = 0; provider->built_in && i < BUILT_IN_COUNT; i++) {
+        if (strcmp(BUILT_IN[i].name, provider->name) == 0 &&
+            ik_config_key_source(key, provider) == IK_CONFIG_BUILT_IN) {
+            return BUILT_IN[i].other_key_env;
+        }
+    }
+    return NULL;
+}
+
+static void settle_key(ik_config_loader_t *loader, ik_config_provider_t *provider)
+{
+    if (provider->api_key_env == NULL) {
+        return;
+    }
+    const char *other = other_key_env(provider);
+    const char *value = ik_config_secret_value(loader->config, provider->api_key_env);
+    if (value == NULL && other != NULL && ik_config_secret_value(loader->config, other) != NULL) {
+        provider->api_key_env = other;
+        value = ik_config_secret_value(loader->config, other);
+    }
+    if (value != NULL) {
+        provider->api_key = clean_key(loader, provider->api_key_env, value);
+    }
+}
+
+static void settle(ik_config_loader_t *loader, ik_config_provider_t *provider)
+{
+    if (provider->type == 0) {
+        provider->type = IK_CONFIG_TYPE_OPENAI;
+    }
+    settle_api(loader, provider);
+    settle_key(loader, provider);
+    provider->configured = provider->api_key_env == NULL || provider->api_key != NULL;
+    if (provider->base_url == NULL && provider->type != IK_CONFIG_TYPE_OFFLINE) {
+        provider->configured = false;
+        res_t error = ERR(INVALID, "providers.%s needs a base_url", provider->name);
+        ik_config_loader_fail_at(loader, provider->place, &error);
+    }
+}
+
+void ik_config_provider_settle(ik_config_loader_t *loader)
+{
+    for (size_t i = 0; i < loader->config->provider_count; i++) {
+        settle(loader, loader->config->providers[i]);
+    }
+}

@@ -1,0 +1,193 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+
+static res_t system_error(const char *verb, const char *path, int error)
+{
+    ik_error_code_t code = IK_ERR_SYSTEM;
+    if (error == ENOENT || error == ENOTDIR) {
+        code = IK_ERR_NOT_FOUND;
+    } else if (error == EACCES || error == EPERM) {
+        code = IK_ERR_DENIED;
+    }
+    return ik_error_make(code, "cannot %s %s: %s", verb, path, strerror(error));
+}
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+static res_t read_all(int fd, const char *path, size_t max, ik_buffer_t *buffer)
+{
+    for (;;) {
+        size_t room = ik_buffer_reserve(buffer, 4096);
+        ssize_t n = read(fd, buffer->data + buffer->len, room);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return system_error("read", path, errno);
+        }
+        if (n == 0) {
+            break;
+        }
+        buffer->len += (size_t)n;
+        if (buffer->len > max) {
+            return ERR(LIMIT, "%s is larger than %zu bytes", path, max);
+        }
+    }
+    buffer->data[buffer->len] = '\0';
+    return OK;
+}
+
+static res_t read_regular(int fd, const char *path, size_t max, ik_buffer_t *buffer)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return system_error("read", path, errno);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return ERR(INVALID, "%s is not a regular file", path);
+    }
+    if (status.st_size > 0 && (size_t)status.st_size > max) {
+        return ERR(LIMIT, "%s is larger than %zu bytes", path, max);
+    }
+    /* One byte for the read that finds the end; files in /proc have no size to go by. */
+    ik_buffer_reserve(buffer, (size_t)status.st_size + 1);
+    return read_all(fd, path, max, buffer);
+}
+
+res_t ik_file_read(const void *ctx, const char *path, size_t max, char **bytes, size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return system_error("open", path, errno);
+    }
+    ik_buffer_t buffer;
+    ik_buffer_init(&buffer, ctx, max + 1);
+    res_t result = read_regular(fd, path, max, &buffer);
+    close(fd);
+    if (is_err(&result)) {
+        ik_buffer_reset(&buffer);
+        return result;
+    }
+    *bytes = buffer.data;
+    *len = buffer.len;
+    return OK;
+}
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, bytes, len);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return false;
+        }
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* A rename is durable once its folder is; file systems that cannot sync a folder say EINVAL. */
+static res_t sync_folder_of(const char *path)
+{
+    char *folder = ik_file_folder(NULL, path);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool done = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
+    res_t result = done ? OK : system_error("save", folder, errno);
+    if (fd >= 0) {
+        close(fd);
+    }
+    talloc_free(folder);
+    return result;
+}
+
+static res_t replace(const char *path, char *temporary, const char *bytes, size_t len)
+{
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        return system_error("write", path, errno);
+    }
+    /* mkostemp's mode is 0600 less the umask, which may take even that away. */
+    bool written = fchmod(fd, 0600) == 0 && write_all(fd, bytes, len) && fsync(fd) == 0;
+    int error = written ? 0 : errno;
+    if (close(fd) != 0 && error == 0) {
+        error = errno;
+    }
+    if (error == 0 && rename(temporary, path) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        unlink(temporary);
+        return system_error("write", path, error);
+    }
+    return sync_folder_of(path);
+}
+
+res_t ik_file_write_private(const char *path, const char *bytes, size_t len)
+{
+    char *temporary = ik_sprintf(NULL, "%s.XXXXXX", path);
+    res_t result = replace(path, temporary, bytes, len);
+    talloc_free(temporary);
+    return result;
+}
+
+/* --- folders ----------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static res_t make_one(const char *path)
+{
+    if (mkdir(path, 0700) == 0) {
+        /* The umask may have taken bits that we need ourselves. */
+        return chmod(path, 0700) == 0 ? OK : system_error("make folder", path, errno);
+    }
+    int error = errno;
+    return is_folder(path) ? OK : system_error("make folder", path, error);
+}
+
+res_t ik_file_make_private_folder(const char *path)
+{
+    if (is_folder(path)) {
+        return OK;
+    }
+    char *partial = ik_strdup(NULL, path);
+    res_t result = OK;
+    for (char *p = partial + 1; is_ok(&result) && p[-1] != '\0'; p++) {
+        /* Cut at each slash that ends a component, and at the end. */
+        if ((*p == '/' && p[-1] != '/') || (*p == '\0' && p[-1] != '/')) {
+            char saved = *p;
+            *p = '\0';
+            result = make_one(partial);
+            *p = saved;
+        }
+    }
+    talloc_free(partial);
+    return result;
+}
+
+char *ik_file_folder(const void *ctx, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return ik_strdup(ctx, ".");
+    }
+    return ik_strndup(ctx, path, slash == path ? 1 : (size_t)(slash - path));
+}

@@ -1,0 +1,24 @@
+/*
+ * Small whole files. What is written here is private: files 0600, folders 0700, whatever the umask
+ * says.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* Reads all of a regular file (never blocks on a FIFO), allocated on ctx and NUL-terminated (the
+ * NUL is not part of len). IK_ERR_NOT_FOUND when it does not exist, IK_ERR_LIMIT when it is longer
+ * than max, IK_ERR_DENIED when it may not be read, IK_ERR_INVALID when it is no regular file. */
+res_t ik_file_read(const void *ctx, const char *path, size_t max, char **bytes, size_t *len);
+
+/* Replaces or creates the file in one step and durably: after any failure or crash the old file or
+ * the new one is there. A symlink is replaced, not followed. */
+res_t ik_file_write_private(const char *path, const char *bytes, size_t len);
+
+/* Makes the folder and its missing parents. Folders that exist are left as they are. */
+res_t ik_file_make_private_folder(const char *path);
+
+/* The folder path stands in: the text before the last slash, "/" or ".". */
+char *ik_file_folder(const void *ctx, const char *path);

@@ -1,0 +1,100 @@
+#include "base/ownership.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+enum { MAX_LINKS = 40 }; /* what the kernel follows */
+
+res_t ik_ownership_check_stat(const char *path, const struct stat *status)
+{
+    uid_t me = geteuid();
+    if (status->st_uid != me && status->st_uid != 0) {
+        return ERR(DENIED,
+                   "%s belongs to user %u, neither to you nor to root; if it is yours to trust: "
+                   "sudo chown %u '%s'",
+                   path, (unsigned)status->st_uid, (unsigned)me, path);
+    }
+    if (status->st_mode & S_IWOTH) {
+        return ERR(DENIED, "%s can be changed by everybody; put it right with: chmod o-w '%s'",
+                   path, path);
+    }
+    if ((status->st_mode & S_IWGRP) && status->st_gid != getegid()) {
+        return ERR(DENIED,
+                   "%s can be changed by group %u, which is not your primary one; put it right "
+                   "with: chmod g-w '%s'",
+                   path, (unsigned)status->st_gid, path);
+    }
+    return OK;
+}
+
+static res_t stat_error(const char *path)
+{
+    if (errno == ENOENT || errno == ENOTDIR) {
+        return ERR(NOT_FOUND, "%s does not exist", path);
+    }
+    if (errno == EACCES) {
+        return ERR(DENIED, "cannot look at %s: %s", path, strerror(errno));
+    }
+    return ERR(SYSTEM, "cannot look at %s: %s", path, strerror(errno));
+}
+
+static res_t check_target(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return stat_error(path);
+    }
+    return ik_ownership_check_stat(path, &status);
+}
+
+res_t ik_ownership_check_folder(const char *path)
+{
+    return check_target(path);
+}
+
+/* Where the link at path points to, or NULL when path is no link. */
+static char *follow(const void *ctx, const char *folder, const char *path)
+{
+    char target[PATH_MAX];
+    ssize_t len = readlink(path, target, sizeof(target) - 1);
+    if (len < 0) {
+        return NULL;
+    }
+    target[len] = '\0';
+    return target[0] == '/' ? ik_strdup(ctx, target) : ik_sprintf(ctx, "%s/%s", folder, target);
+}
+
+/* Whoever may write a link's folder chooses the target, so the folders count all the way. */
+static res_t check_chain(const void *scratch, const char *path)
+{
+    const char *at = path;
+    for (int i = 0; i <= MAX_LINKS; i++) {
+        char *folder = ik_file_folder(scratch, at);
+        TRY(ik_ownership_check_folder(folder));
+        char *next = follow(scratch, folder, at);
+        if (next == NULL) {
+            return check_target(at);
+        }
+        at = next;
+    }
+    return ERR(SYSTEM, "cannot look at %s: %s", path, strerror(ELOOP));
+}
+
+res_t ik_ownership_check_file(const char *path)
+{
+    /* Without a file there is nothing to refuse, whatever the folder is like. */
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return stat_error(path);
+    }
+    void *scratch = talloc_new(NULL);
+    res_t result = check_chain(scratch, path);
+    talloc_free(scratch);
+    return result;
+}

@@ -1,0 +1,176 @@
+#include "base/paths.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+#ifndef IKIGAI_PREFIX
+#define IKIGAI_PREFIX "/usr/local"
+#endif
+
+/* --- text -------------------------------------------------------------------------------- */
+
+static char *join(const void *ctx, const char *folder, const char *name)
+{
+    size_t len = strlen(folder);
+    const char *slash = len > 0 && folder[len - 1] == '/' ? "" : "/";
+    return ik_sprintf(ctx, "%s%s%s", folder, slash, name);
+}
+
+static bool is_given(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static char *absolute(const void *ctx, const char *cwd, const char *path)
+{
+    char *full = path[0] == '/' ? ik_strdup(ctx, path) : join(ctx, cwd, path);
+    for (size_t len = strlen(full); len > 1 && full[len - 1] == '/'; len--) {
+        full[len - 1] = '\0';
+    }
+    return full;
+}
+
+/* --- sameness ---------------------------------------------------------------------------- */
+
+/* Symlinks resolved as far as the path exists, the rest as written. */
+static char *canonical(const void *ctx, const char *path)
+{
+    char resolved[PATH_MAX];
+    char *existing = ik_strdup(ctx, path);
+    while (realpath(existing, resolved) == NULL) {
+        if (strcmp(existing, "/") == 0) {
+            return ik_strdup(ctx, path);
+        }
+        existing = ik_file_folder(ctx, existing);
+    }
+    const char *rest = path + strlen(existing);
+    while (*rest == '/') {
+        rest++;
+    }
+    return *rest == '\0' ? ik_strdup(ctx, resolved) : join(ctx, resolved, rest);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    struct stat status_a;
+    struct stat status_b;
+    if (stat(a, &status_a) == 0 && stat(b, &status_b) == 0) {
+        return status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
+    }
+    void *scratch = talloc_new(NULL);
+    bool same = strcmp(canonical(scratch, a), canonical(scratch, b)) == 0;
+    talloc_free(scratch);
+    return same;
+}
+
+/* --- the parts --------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The installation the binary stands in (a build tree, ~/.local, a moved prefix), if it does. */
+static const char *find_prefix(const void *ctx, const ik_paths_origin_t *origin)
+{
+    const char *found = origin->default_prefix;
+    if (is_given(origin->executable)) {
+        char *prefix = ik_file_folder(ctx, ik_file_folder(ctx, origin->executable));
+        found = is_folder(join(ctx, prefix, "libexec/ikigai")) ? prefix : found;
+    }
+    return found;
+}
+
+static void fill_installation(ik_paths_t *paths)
+{
+    paths->system_tools = join(paths, paths->prefix, "libexec/ikigai");
+    paths->keeper = join(paths, paths->prefix, "lib/ikigai/keeper");
+    const char *sysconf_root = strcmp(paths->prefix, "/usr") == 0 ? "/" : paths->prefix;
+    paths->system_config = join(paths, sysconf_root, "etc/ikigai/config.json");
+}
+
+static void fill_user(ik_paths_t *paths)
+{
+    paths->user_tools = join(paths, paths->home, "tools");
+    paths->user_config = join(paths, paths->home, "config.json");
+    paths->cache = join(paths, paths->home, "cache");
+    paths->trusted = join(paths, paths->home, "trusted");
+    paths->trust_file = join(paths, paths->home, "trust.json");
+    paths->database = join(paths, paths->home, "ikigai.db");
+}
+
+static void fill_project(ik_paths_t *paths)
+{
+    const char *tools = join(paths, paths->cwd, ".ikigai/tools");
+    const char *config = join(paths, paths->cwd, ".ikigai/config.json");
+    paths->project_tools = is_same(tools, paths->user_tools) ? NULL : tools;
+    paths->project_config = is_same(config, paths->user_config) ? NULL : config;
+}
+
+res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out)
+{
+    if (!is_given(origin->ikigai_home) && !is_given(origin->user_home)) {
+        return ERR(NOT_FOUND, "no home folder: set HOME or IKIGAI_HOME");
+    }
+    ik_paths_t *paths = ik_new(ctx, ik_paths_t);
+    void *scratch = talloc_new(paths);
+    paths->cwd = ik_strdup(paths, origin->cwd);
+    paths->prefix = absolute(paths, paths->cwd, find_prefix(scratch, origin));
+    const char *home = is_given(origin->ikigai_home) ? origin->ikigai_home
+                                                     : join(scratch, origin->user_home, ".ikigai");
+    paths->home = absolute(paths, paths->cwd, home);
+    fill_installation(paths);
+    fill_user(paths);
+    fill_project(paths);
+    talloc_free(scratch);
+    *out = paths;
+    return OK;
+}
+
+/* --- this process ------------------------------------------------------------------------ */
+
+static const char *find_executable(const void *ctx)
+{
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof(path));
+    return len > 0 && len < (ssize_t)sizeof(path) ? ik_strndup(ctx, path, (size_t)len) : NULL;
+}
+
+static const char *find_user_home(void)
+{
+    const char *home = getenv("HOME");
+    if (is_given(home)) {
+        return home;
+    }
+    const struct passwd *entry = getpwuid(geteuid());
+    return entry == NULL ? NULL : entry->pw_dir;
+}
+
+res_t ik_paths_create(const void *ctx, ik_paths_t **out)
+{
+    char cwd[PATH_MAX];
+    if (getcwd(cwd, sizeof(cwd)) == NULL) {
+        return ERR(SYSTEM, "cannot tell the working folder: %s", strerror(errno));
+    }
+    void *scratch = talloc_new(NULL);
+    const char *ikigai_home = getenv("IKIGAI_HOME");
+    ik_paths_origin_t origin = {
+        .executable = find_executable(scratch),
+        .default_prefix = IKIGAI_PREFIX,
+        .ikigai_home = ikigai_home,
+        .user_home = is_given(ikigai_home) ? NULL : find_user_home(),
+        .cwd = cwd,
+    };
+    res_t result = ik_paths_create_from(ctx, &origin, out);
+    talloc_free(scratch);
+    return result;
+}

@@ -1,0 +1,41 @@
+/*
+ * Where everything lives, found at run time. All paths are absolute; none of them need exist. A
+ * project path is NULL when it would be the user's own file or folder (ikigai started in the home
+ * folder), so nothing is ever both.
+ */
+#pragma once
+
+#include "base/error.h"
+
+typedef struct {
+    const char *prefix;         /* the installation in use */
+    const char *system_tools;   /* PREFIX/libexec/ikigai */
+    const char *keeper;         /* PREFIX/lib/ikigai/keeper */
+    const char *system_config;  /* /etc/ikigai/config.json for /usr, else below PREFIX */
+    const char *home;           /* IKIGAI_HOME or ~/.ikigai */
+    const char *user_tools;     /* home/tools */
+    const char *user_config;    /* home/config.json */
+    const char *cache;          /* home/cache */
+    const char *trusted;        /* home/trusted */
+    const char *trust_file;     /* home/trust.json */
+    const char *database;       /* home/ikigai.db */
+    const char *cwd;            /* the project */
+    const char *project_tools;  /* cwd/.ikigai/tools or NULL */
+    const char *project_config; /* cwd/.ikigai/config.json or NULL */
+} ik_paths_t;
+
+/* What the paths follow from. */
+typedef struct {
+    const char *executable; /* the running binary; NULL when unknown */
+    const char
+        *default_prefix;     /* used unless ../libexec/ikigai stands beside executable's folder */
+    const char *ikigai_home; /* NULL or "" when not set; relative to cwd otherwise */
+    const char *user_home;   /* the same */
+    const char *cwd;
+} ik_paths_origin_t;
+
+/* From this process: /proc/self/exe, the environment (or the passwd entry) and the working folder.
+ * Fails when there is no working folder or no home. */
+res_t ik_paths_create(const void *ctx, ik_paths_t **out);
+/* The same from given facts; copies what it keeps. */
+res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out);

@@ -1,0 +1,80 @@
+/*
+ * The command line apart from talking to a model: `ikigai tool …`, `ikigai trust`, `ikigai doctor`.
+ *
+ * A command is one const entry in the table of cli.c; help is printed from that table. To add one:
+ *   1. write cli_NAME.c with `const ik_cli_command_t ik_cli_NAME`,
+ *   2. declare it below,
+ *   3. list it in the table in cli.c.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/config.h"
+#include "base/paths.h"
+#include "io/process.h"
+#include "tool/tool_discovery.h"
+
+/* Exit statuses of the program. */
+enum { IK_CLI_DONE = 0, IK_CLI_FAILED = 1, IK_CLI_USAGE = 2 };
+
+/* What main prepared; everything lives as long as the command runs. */
+typedef struct {
+    void *ctx;
+    const ik_paths_t *paths;
+    const ik_config_t *config;
+    res_t config_error; /* commands other than doctor are not run when it is one */
+    ik_loop_t *loop;
+    ik_process_host_t *host;
+} ik_cli_t;
+
+typedef struct ik_cli_args ik_cli_args_t;
+
+typedef struct {
+    const char *name;         /* "tool list": one or two words */
+    const char *usage;        /* the words behind the name */
+    const char *help;         /* one line */
+    const char *options;      /* the options it takes, separated by spaces, e.g. "--json --trust" */
+    const char *value_option; /* an option that takes a value, or NULL */
+    int min_args;
+    int max_args;
+    bool without_config; /* may run although the configuration is wrong */
+    int (*run)(ik_cli_t *cli, const ik_cli_args_t *args);
+} ik_cli_command_t;
+
+/* What came behind the command's name, options sorted out. */
+struct ik_cli_args {
+    const char *args[4];
+    int count;
+    bool json;
+    bool trust;
+    bool yes;
+    const char *value; /* of value_option */
+};
+
+extern const ik_cli_command_t ik_cli_tool_list;
+extern const ik_cli_command_t ik_cli_tool_show;
+extern const ik_cli_command_t ik_cli_tool_run;
+extern const ik_cli_command_t ik_cli_tool_check;
+extern const ik_cli_command_t ik_cli_tool_new;
+extern const ik_cli_command_t ik_cli_trust;
+extern const ik_cli_command_t ik_cli_untrust;
+extern const ik_cli_command_t ik_cli_doctor;
+
+/* Runs the command that argv (without the program's name) names and returns the exit status. Prints
+ * usage errors itself. */
+int ik_cli_run(ik_cli_t *cli, int argc, char **argv);
+void ik_cli_print_help(void);
+
+/* For commands: discovery with the problems and the trust line on stderr (quiet: only the line). */
+res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
+                      const ik_tool_discovery_result_t **out);
+
+/* Says why on stderr and returns IK_CLI_FAILED. */
+int ik_cli_fail(const char *message);
+
+/* Prints foreign text: control characters that could drive the terminal are shown as U+FFFD. */
+void ik_cli_print(FILE *stream, const char *text);
+void ik_cli_print_json(json_t *value);

@@ -1,0 +1,214 @@
+/* `ikigai doctor`: what was found, what is wrong, what is missing. Nothing secret is printed. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "cli/cli.h"
+
+typedef struct {
+    ik_cli_t *cli;
+    size_t problems;
+} checkup_t;
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = ik_vsprintf(NULL, format, args);
+    va_end(args);
+    ik_cli_print(stdout, line);
+    putchar('\n');
+    talloc_free(line);
+}
+
+static void complain(checkup_t *checkup, const char *what)
+{
+    say("  problem: %s", what);
+    checkup->problems++;
+}
+
+static const char *presence(const char *path)
+{
+    return access(path, F_OK) == 0 ? "" : " (not there)";
+}
+
+static void report_installation(checkup_t *checkup)
+{
+    const ik_paths_t *paths = checkup->cli->paths;
+    say("ikigai %s", IKIGAI_VERSION);
+    say("Installation: %s", paths->prefix);
+    say("  system tools   %s%s", paths->system_tools, presence(paths->system_tools));
+    say("  user tools     %s%s", paths->user_tools, presence(paths->user_tools));
+    if (paths->project_tools != NULL) {
+        say("  project tools  %s%s", paths->project_tools, presence(paths->project_tools));
+    }
+    say("  home           %s%s", paths->home, presence(paths->home));
+    say("  keeper         %s", paths->keeper);
+    if (access(paths->keeper, X_OK) != 0) {
+        complain(checkup, "the keeper is missing: no tool can be run; install ikigai again");
+    }
+    if (access("/bin/sh", X_OK) != 0) {
+        complain(checkup, "/bin/sh is missing: the bash tool cannot work");
+    }
+}
+
+static void report_configuration(checkup_t *checkup)
+{
+    const ik_config_t *config = checkup->cli->config;
+    const ik_paths_t *paths = checkup->cli->paths;
+    say("\nConfiguration:");
+    say("  system   %s%s", paths->system_config, presence(paths->system_config));
+    say("  user     %s%s", paths->user_config, presence(paths->user_config));
+    if (paths->project_config != NULL) {
+        say("  project  %s%s", paths->project_config, presence(paths->project_config));
+    }
+    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
+        const ik_config_key_t *key = &ik_config_keys[i];
+        if (key->section != IK_CONFIG_TOP) {
+            continue;
+        }
+        char *value = ik_config_format_key(checkup->cli->ctx, key, config);
+        say("  %-24s %s (%s)", key->name, *value == '\0' ? "-" : value,
+            ik_config_source_name(ik_config_key_source(key, config)));
+    }
+    for (size_t i = 0; i < config->tool_count; i++) {
+        const ik_config_tool_t *tool = config->tools[i];
+        say("  tools.%s: %s%s", tool->name, tool->enabled ? "enabled" : "disabled",
+            tool->timeout_seconds > 0
+                ? ik_sprintf(checkup->cli->ctx, ", %ld s without progress", tool->timeout_seconds)
+                : "");
+    }
+    if (is_err(&checkup->cli->config_error)) {
+        complain(checkup, checkup->cli->config_error.message);
+    }
+    for (size_t i = 0; i < config->warning_count; i++) {
+        complain(checkup, config->warnings[i]);
+    }
+}
+
+static void report_providers(const checkup_t *checkup)
+{
+    const ik_config_t *config = checkup->cli->config;
+    say("\nProviders:");
+    for (size_t i = 0; i < config->provider_count; i++) {
+        const ik_config_provider_t *provider = config->providers[i];
+        const char *key = "needs no key";
+        if (provider->api_key_env != NULL) {
+            key = ik_sprintf(checkup->cli->ctx, "%s is %s", provider->api_key_env,
+                             provider->api_key != NULL ? "set" : "not set");
+        }
+        say("  %-12s %-10s %s  %s", provider->name, ik_config_provider_type_name(provider->type),
+            provider->base_url == NULL ? "" : provider->base_url, key);
+    }
+}
+
+static const char *describe_trust(const ik_tool_trust_status_t *trust)
+{
+    switch (trust->state) {
+    case IK_TOOL_TRUST_ABSENT:
+        return "none";
+    case IK_TOOL_TRUST_NEVER:
+        return "not trusted";
+    case IK_TOOL_TRUST_CHANGED:
+        return "changed since they were trusted";
+    case IK_TOOL_TRUST_GIVEN:
+        return "trusted";
+    case IK_TOOL_TRUST_REFUSED:
+        return "cannot be trusted as they are";
+    }
+    return "";
+}
+
+/* Asks every tool anew, so that the cache hides nothing. */
+static void report_tools(checkup_t *checkup)
+{
+    ik_cli_t *cli = checkup->cli;
+    const ik_tool_discovery_result_t *found;
+    ik_tool_discovery_options_t options = {
+        .paths = cli->paths, .config = cli->config, .host = cli->host, .refresh = true};
+    say("\nTools:");
+    res_t discovered = ik_tool_discovery_run(cli->ctx, &options, &found);
+    if (is_err(&discovered)) {
+        complain(checkup, discovered.message);
+        return;
+    }
+    for (size_t i = 0; i < found->registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = found->registry->entries[i];
+        say("  %-12s %-8s %s%s%s", entry->name, ik_tool_source_name(entry->source), entry->origin,
+            entry->overrides == NULL ? "" : "  overrides ",
+            entry->overrides == NULL ? "" : entry->overrides);
+    }
+    say("  Project tools: %s", describe_trust(found->trust));
+    char *line = ik_tool_discovery_trust_line(cli->ctx, found);
+    if (line != NULL) {
+        say("  %s", line);
+    }
+    for (size_t i = 0; i < found->problem_count; i++) {
+        complain(checkup, found->problems[i]);
+    }
+    if (found->registry->count == 0) {
+        complain(checkup, "there are no tools at all");
+    }
+}
+
+static bool in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    for (const char *at = path == NULL ? "" : path; *at != '\0';) {
+        size_t len = strcspn(at, ":");
+        char *candidate = ik_sprintf(NULL, "%.*s/%s", (int)len, at, program);
+        bool found = access(candidate, X_OK) == 0;
+        talloc_free(candidate);
+        if (found) {
+            return true;
+        }
+        at += len + (at[len] == ':');
+    }
+    return false;
+}
+
+static void report_optional(void)
+{
+    static const struct {
+        const char *program;
+        const char *purpose;
+    } optional[] = {
+        {"python3", "tools written in Python, `ikigai tool new --lang python`"},
+        {"cc", "`ikigai tool new --lang c`"},
+    };
+    say("\nOptional parts:");
+    for (size_t i = 0; i < sizeof(optional) / sizeof(*optional); i++) {
+        say("  %-8s %s: %s", optional[i].program,
+            in_path(optional[i].program) ? "found" : "missing", optional[i].purpose);
+    }
+}
+
+static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    (void)args;
+    checkup_t checkup = {.cli = cli};
+    report_installation(&checkup);
+    report_configuration(&checkup);
+    report_providers(&checkup);
+    report_tools(&checkup);
+    report_optional();
+    if (checkup.problems == 0) {
+        say("\nNo problems found.");
+        return IK_CLI_DONE;
+    }
+    say("\n%zu problem%s found.", checkup.problems, checkup.problems == 1 ? "" : "s");
+    return IK_CLI_FAILED;
+}
+
+const ik_cli_command_t ik_cli_doctor = {
+    .name = "doctor",
+    .usage = "",
+    .help = "Shows what ikigai found: configuration, keys, tools, and what is wrong.",
+    .options = "",
+    .without_config = true,
+    .run = run_doctor,
+};

@@ -1,0 +1,167 @@
+/* `ikigai tool list`, `show` and `run`. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "tool/tool_describe.h"
+#include "tool/tool_external.h"
+#include "tool/tool_wrapper.h"
+
+enum { ARGUMENTS_MAX = 256 * 1024 * 1024 };
+
+static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    const ik_tool_discovery_result_t *found;
+    res_t discovered = ik_cli_discover(cli, args->trust, false, false, &found);
+    if (is_err(&discovered)) {
+        return ik_cli_fail(discovered.message);
+    }
+    if (args->json) {
+        json_t *list = ik_tool_describe_list_json(found->registry);
+        ik_cli_print_json(list);
+        json_decref(list);
+    } else {
+        ik_cli_print(stdout, ik_tool_describe_list(cli->ctx, found->registry));
+    }
+    return IK_CLI_DONE;
+}
+
+static void print_not_found(const char *name)
+{
+    fputs("Tool '", stderr);
+    ik_cli_print(stderr, name);
+    fputs("' not found. Run ikigai tool list to see available tools.\n", stderr);
+}
+
+static void print_entry_json(const ik_tool_registry_entry_t *entry)
+{
+    const ik_tool_schema_t *schema = entry->schema;
+    json_t *described = ik_tool_describe_entry_json(entry);
+    json_object_set(described, "parameters", schema->parameters);
+    json_object_set_new(described, "returns", ik_tool_wrap_returns(schema->returns));
+    json_object_set_new(described, "parallel", json_boolean(schema->parallel));
+    json_object_set_new(described, "timeout_seconds",
+                        schema->timeout_seconds > 0 ? json_integer(schema->timeout_seconds)
+                                                    : json_null());
+    json_object_set_new(described, "runs_from", json_string(entry->path));
+    ik_cli_print_json(described);
+    json_decref(described);
+}
+
+static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    const ik_tool_discovery_result_t *found;
+    res_t discovered = ik_cli_discover(cli, args->trust, false, true, &found);
+    if (is_err(&discovered)) {
+        return ik_cli_fail(discovered.message);
+    }
+    const ik_tool_registry_entry_t *entry = ik_tool_registry_lookup(found->registry, args->args[0]);
+    if (entry == NULL) {
+        print_not_found(args->args[0]);
+        return IK_CLI_FAILED;
+    }
+    if (args->json) {
+        print_entry_json(entry);
+    } else {
+        ik_cli_print(stdout, ik_tool_describe_entry(cli->ctx, entry));
+    }
+    return IK_CLI_DONE;
+}
+
+/* Everything on stdin; nothing at all means no arguments. */
+static res_t read_arguments(const void *ctx, ik_buffer_t *input)
+{
+    ik_buffer_init(input, ctx, ARGUMENTS_MAX);
+    if (isatty(STDIN_FILENO)) {
+        fputs("Reading the arguments as JSON from the terminal; end with Ctrl-D.\n", stderr);
+    }
+    ssize_t got = 1;
+    size_t room = 1;
+    while (got > 0 && room > 0) {
+        room = ik_buffer_reserve(input, 65536);
+        got = room > 0 ? read(STDIN_FILENO, input->data + input->len, room) : 0;
+        input->len += got > 0 ? (size_t)got : 0;
+    }
+    input->data[input->len] = '\0';
+    if (got < 0) {
+        return ERR(SYSTEM, "Cannot read standard input");
+    }
+    if (room == 0) {
+        return ERR(LIMIT, "The arguments are longer than %d MB", ARGUMENTS_MAX / 1024 / 1024);
+    }
+    if (strspn(input->data, " \t\r\n") == input->len) {
+        ik_buffer_append_text(input, "{}");
+    }
+    return OK;
+}
+
+static void on_progress(void *data, const char *text, size_t len)
+{
+    (void)data;
+    (void)len;
+    if (isatty(STDERR_FILENO)) {
+        ik_cli_print(stderr, text);
+    }
+}
+
+static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    const ik_tool_discovery_result_t *found;
+    ik_buffer_t input;
+    res_t ready = ik_cli_discover(cli, args->trust, false, true, &found);
+    if (is_ok(&ready) && args->count == 1) {
+        ready = read_arguments(cli->ctx, &input);
+    } else if (is_ok(&ready)) {
+        ik_buffer_init(&input, cli->ctx, IK_BUFFER_UNLIMITED);
+        ik_buffer_append_text(&input, args->args[1]);
+    }
+    if (is_err(&ready)) {
+        return ik_cli_fail(ready.message);
+    }
+    ik_tool_external_t external = {
+        .host = cli->host, .config = cli->config, .folder = cli->paths->cwd};
+    ik_tool_request_t request = {.name = args->args[0],
+                                 .arguments = input.data,
+                                 .arguments_len = input.len,
+                                 .call_id = "command-line",
+                                 .session_id = "command-line",
+                                 .on_progress = on_progress};
+    const ik_tool_result_t *result =
+        ik_tool_external_run(cli->ctx, &external, found->registry, &request);
+    puts(result->envelope);
+    if (ik_tool_registry_lookup(found->registry, request.name) == NULL) {
+        print_not_found(request.name);
+    }
+    return result->success ? IK_CLI_DONE : IK_CLI_FAILED;
+}
+
+const ik_cli_command_t ik_cli_tool_list = {
+    .name = "tool list",
+    .usage = "[--json] [--trust]",
+    .help = "Lists the tools of all three folders. --trust includes this project's for this run.",
+    .options = "--json --trust",
+    .run = run_list,
+};
+
+const ik_cli_command_t ik_cli_tool_show = {
+    .name = "tool show",
+    .usage = "NAME [--json] [--trust]",
+    .help = "Shows a tool's parameters, what it returns and where it is.",
+    .options = "--json --trust",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_show,
+};
+
+const ik_cli_command_t ik_cli_tool_run = {
+    .name = "tool run",
+    .usage = "NAME [JSON] [--trust]",
+    .help = "Runs a tool and prints what a model would get. Without JSON, arguments come on stdin.",
+    .options = "--trust",
+    .min_args = 1,
+    .max_args = 2,
+    .run = run_run,
+};

@@ -1,0 +1,384 @@
+/*
+ * `ikigai tool check`: runs an author's executable through the protocol and says in plain words
+ * what to fix. Everything runs in an empty folder, because a tool that misunderstands its input
+ * should not do so in the author's project.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/ownership.h"
+#include "base/utf8.h"
+#include "cli/cli.h"
+#include "tool/tool_schema.h"
+
+enum { LARGE_INPUT = 1024 * 1024, OUTPUT_MAX = 8 * 1024 * 1024, STDERR_MAX = 4096 };
+
+typedef struct {
+    ik_cli_t *cli;
+    const char *path; /* absolute */
+    char *folder;     /* where it runs */
+    ik_tool_schema_t *schema;
+    size_t problems;
+    size_t checks;
+} examination_t;
+
+/* How one run of the tool went. */
+typedef struct {
+    bool done;
+    const void *ctx;
+    ik_process_end_t end;
+    int exit_code;
+    char *error;
+    char *out;
+    size_t out_len;
+    uint64_t dropped;
+    char *err;
+    int64_t wall_ms;
+} trial_t;
+
+/* --- reporting --------------------------------------------------------------------------- */
+
+static void report(const char *mark, const char *what, const char *detail)
+{
+    printf("%s  ", mark);
+    ik_cli_print(stdout, what);
+    if (detail != NULL) {
+        fputs(": ", stdout);
+        ik_cli_print(stdout, detail);
+    }
+    putchar('\n');
+}
+
+static void pass(examination_t *exam, const char *what)
+{
+    exam->checks++;
+    report("ok  ", what, NULL);
+}
+
+static void fix(examination_t *exam, const char *what, const char *advice)
+{
+    exam->checks++;
+    exam->problems++;
+    report("FIX ", what, advice);
+}
+
+static void advise(const char *what, const char *advice)
+{
+    report("note", what, advice);
+}
+
+/* --- running ----------------------------------------------------------------------------- */
+
+static void on_end(void *data, const ik_process_result_t *result)
+{
+    trial_t *trial = data;
+    trial->end = result->end;
+    trial->exit_code = result->exit_code;
+    trial->error = ik_strdup(trial->ctx, result->error.message);
+    trial->out_len = result->out.len;
+    trial->out = ik_strndup(trial->ctx, result->out.len > 0 ? result->out.data : "",
+                            result->out.len);
+    trial->dropped = result->out.dropped;
+    trial->err =
+        ik_strndup(trial->ctx, result->err.len > 0 ? result->err.data : "", result->err.len);
+    trial->wall_ms = result->wall_ms;
+    trial->done = true;
+}
+
+static trial_t try_command(examination_t *exam, const char *const *argv, const char *input,
+                           size_t len, int64_t limit_ms)
+{
+    trial_t trial = {.ctx = exam->cli->ctx};
+    ik_process_options_t options = {.argv = argv,
+                                    .folder = exam->folder,
+                                    .input = input,
+                                    .input_len = len,
+                                    .max_out = OUTPUT_MAX,
+                                    .max_err = STDERR_MAX,
+                                    .stop_when_full = true,
+                                    .idle_ms = limit_ms,
+                                    .max_ms = limit_ms,
+                                    .on_end = on_end,
+                                    .data = &trial};
+    ik_process_t *process;
+    res_t started = ik_process_start(exam->cli->ctx, exam->cli->host, &options, &process);
+    if (is_err(&started)) {
+        trial.end = IK_PROCESS_NOT_STARTED;
+        trial.error = ik_strdup(exam->cli->ctx, started.message);
+        trial.out = trial.err = ik_strdup(exam->cli->ctx, "");
+        return trial;
+    }
+    ik_loop_run_until(exam->cli->loop, &trial.done);
+    return trial;
+}
+
+/* What went wrong apart from the exit status and the output; NULL when nothing did. */
+static const char *describe_end(const examination_t *exam, const trial_t *trial)
+{
+    switch (trial->end) {
+    case IK_PROCESS_EXITED:
+        if (trial->exit_code > 128) {
+            return ik_sprintf(exam->cli->ctx, "it was killed by signal %d; it must not crash",
+                              trial->exit_code - 128);
+        }
+        return NULL;
+    case IK_PROCESS_IDLE:
+    case IK_PROCESS_OVERTIME:
+        return "it did not end in time; does it wait for something else than the end of stdin?";
+    case IK_PROCESS_FLOODED:
+        return "it prints without end";
+    default:
+        return ik_sprintf(exam->cli->ctx,
+                          "it cannot be started (%s); check its first line and permissions",
+                          trial->error);
+    }
+}
+
+/* --- the schema -------------------------------------------------------------------------- */
+
+static trial_t ask_schema(examination_t *exam)
+{
+    const char *argv[] = {exam->path, "--schema", NULL};
+    return try_command(exam, argv, NULL, 0, exam->cli->config->schema_timeout_ms);
+}
+
+static bool schema_exits_well(examination_t *exam, const trial_t *trial)
+{
+    const char *wrong = describe_end(exam, trial);
+    if (wrong != NULL) {
+        fix(exam, "--schema", wrong);
+    } else if (trial->exit_code != 0) {
+        fix(exam, "--schema",
+            ik_sprintf(exam->cli->ctx, "it exits with %d; print the schema and exit with 0",
+                       trial->exit_code));
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static bool check_schema(examination_t *exam)
+{
+    trial_t trial = ask_schema(exam);
+    if (!schema_exits_well(exam, &trial)) {
+        return false;
+    }
+    res_t parsed =
+        ik_tool_schema_parse(exam->cli->ctx, trial.out, trial.out_len, &exam->schema);
+    if (is_err(&parsed)) {
+        fix(exam, "--schema prints one JSON object with name, description and parameters",
+            parsed.message);
+        return false;
+    }
+    pass(exam, ik_sprintf(exam->cli->ctx, "--schema: valid, as '%s', in %lld ms",
+                          exam->schema->name, (long long)trial.wall_ms));
+    if (trial.err[0] != '\0') {
+        advise("--schema writes to stderr", trial.err);
+    }
+    trial_t again = ask_schema(exam);
+    if (again.out_len != trial.out_len || memcmp(again.out, trial.out, trial.out_len) != 0) {
+        fix(exam, "--schema", "two runs differ; the same bytes every time keep model caches warm");
+    } else {
+        pass(exam, "--schema: the same bytes every time");
+    }
+    return true;
+}
+
+static void check_schema_alone(examination_t *exam)
+{
+    const char *argv[] = {"/usr/bin/env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin",
+                          exam->path,     "--schema", NULL};
+    trial_t trial = try_command(exam, argv, NULL, 0, exam->cli->config->schema_timeout_ms);
+    ik_tool_schema_t *schema;
+    if (describe_end(exam, &trial) == NULL && trial.exit_code == 0) {
+        res_t parsed = ik_tool_schema_parse(exam->cli->ctx, trial.out, trial.out_len, &schema);
+        if (is_ok(&parsed)) {
+            pass(exam, "--schema: needs nothing from the environment");
+            return;
+        }
+    }
+    fix(exam, "--schema fails without environment variables",
+        "it must not need credentials, HOME or configuration; check those when it is called");
+}
+
+static void check_wording(examination_t *exam)
+{
+    const char *name;
+    json_t *property;
+    if (exam->schema->description[0] == '\0') {
+        fix(exam, "description", "it is empty; the model chooses tools by it");
+    } else {
+        pass(exam, "description is there");
+    }
+    json_object_foreach(json_object_get(exam->schema->parameters, "properties"), name, property)
+    {
+        if (json_object_get(property, "type") == NULL) {
+            advise(ik_sprintf(exam->cli->ctx, "parameter %s has no type", name),
+                   "models send better values when they know it");
+        }
+        if (!json_is_string(json_object_get(property, "description"))) {
+            advise(ik_sprintf(exam->cli->ctx, "parameter %s has no description", name),
+                   "models send better values when they know what it means");
+        }
+    }
+    if (exam->schema->returns == NULL) {
+        advise("returns is not declared", "it helps the model to read the answer");
+    }
+}
+
+/* --- calls ------------------------------------------------------------------------------- */
+
+static const char *judge_answer(const examination_t *exam, const trial_t *trial)
+{
+    const char *wrong = describe_end(exam, trial);
+    ik_json_span_t value;
+    ik_json_fault_t fault;
+    if (wrong != NULL) {
+        return wrong;
+    }
+    if (trial->exit_code != 0) {
+        return trial->err[0] != '\0'
+                   ? NULL
+                   : ik_sprintf(exam->cli->ctx,
+                                "it exits with %d and says nothing; print the reason to stderr, "
+                                "or answer {\"error\":…,\"error_code\":…} and exit with 0",
+                                trial->exit_code);
+    }
+    if (trial->out_len == 0) {
+        return "it exits with 0 but prints nothing; print one JSON value";
+    }
+    if (!ik_json_scan(trial->out, trial->out_len, &value, &fault)) {
+        return ik_sprintf(exam->cli->ctx,
+                          "stdout is not one JSON value (%s at byte %zu); messages for people "
+                          "belong to stderr",
+                          fault.reason, fault.offset);
+    }
+    if (!ik_utf8_valid(trial->out, trial->out_len)) {
+        return "stdout is not UTF-8";
+    }
+    return NULL;
+}
+
+static void check_input(examination_t *exam, const char *what, const char *input, size_t len)
+{
+    const char *argv[] = {exam->path, NULL};
+    long seconds = exam->schema->timeout_seconds > 0 ? exam->schema->timeout_seconds
+                                                     : exam->cli->config->tool_timeout_seconds;
+    trial_t trial = try_command(exam, argv, input, len, (int64_t)seconds * 1000);
+    const char *wrong = judge_answer(exam, &trial);
+    if (wrong != NULL) {
+        fix(exam, what, wrong);
+    } else {
+        pass(exam, ik_sprintf(exam->cli->ctx, "%s: %s", what,
+                              trial.exit_code == 0 ? "answered" : "refused cleanly"));
+    }
+}
+
+static void check_text_input(examination_t *exam, const char *what, const char *input)
+{
+    check_input(exam, what, input, strlen(input));
+}
+
+/* Every parameter with a value of the wrong type; large: every string parameter with a megabyte. */
+static char *build_arguments(const examination_t *exam, bool large)
+{
+    json_t *arguments = json_object();
+    const char *name;
+    json_t *property;
+    char *text = ik_new_array(exam->cli->ctx, char, LARGE_INPUT + 1);
+    memset(text, 'x', LARGE_INPUT);
+    json_object_foreach(json_object_get(exam->schema->parameters, "properties"), name, property)
+    {
+        const char *type = json_string_value(json_object_get(property, "type"));
+        bool is_string = type == NULL || strcmp(type, "string") == 0;
+        if (large && is_string) {
+            json_object_set_new(arguments, name, json_string(text));
+        } else if (!large) {
+            json_object_set_new(arguments, name,
+                                is_string ? json_pack("{s:[]}", "wrong") : json_string("wrong"));
+        }
+    }
+    if (large && json_object_size(arguments) == 0) {
+        json_object_set_new(arguments, "unknown", json_string(text));
+    }
+    char *formatted = ik_json_format(exam->cli->ctx, arguments);
+    json_decref(arguments);
+    return formatted;
+}
+
+static void check_calls(examination_t *exam)
+{
+    check_text_input(exam, "empty input", "");
+    check_text_input(exam, "no parameters ({})", "{}");
+    check_text_input(exam, "input that is not JSON", "this is not JSON");
+    check_text_input(exam, "input that is not an object", "[1, 2, 3]");
+    check_text_input(exam, "unknown parameter", "{\"unknown_parameter\": true}");
+    check_text_input(exam, "parameters of the wrong type", build_arguments(exam, false));
+    check_text_input(exam, "a megabyte of input", build_arguments(exam, true));
+    static const char broken[] = "{\"a\": \"\xff\xfe\"}";
+    check_input(exam, "input that is not UTF-8", broken, sizeof(broken) - 1);
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+static bool check_file(examination_t *exam)
+{
+    struct stat status;
+    if (stat(exam->path, &status) != 0) {
+        fix(exam, exam->path, "there is no such file");
+    } else if (!S_ISREG(status.st_mode)) {
+        fix(exam, exam->path, "it is not a file");
+    } else if (access(exam->path, X_OK) != 0) {
+        fix(exam, exam->path, "it is not executable; chmod +x helps");
+    } else {
+        res_t owned = ik_ownership_check_file(exam->path);
+        if (is_ok(&owned)) {
+            pass(exam, "the file is executable and only yours to change");
+        } else {
+            fix(exam, "ikigai would not run it", owned.message);
+        }
+        return true;
+    }
+    return false;
+}
+
+static int run_check(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    char *resolved = realpath(args->args[0], NULL);
+    examination_t exam = {.cli = cli, .path = resolved == NULL ? args->args[0] : resolved};
+    char folder[] = "/tmp/ikigai-check-XXXXXX";
+    exam.folder = mkdtemp(folder);
+    if (exam.folder == NULL) {
+        free(resolved);
+        return ik_cli_fail("cannot make a folder in /tmp");
+    }
+    if (check_file(&exam) && check_schema(&exam)) {
+        check_schema_alone(&exam);
+        check_wording(&exam);
+        check_calls(&exam);
+    }
+    if (rmdir(exam.folder) != 0) {
+        advise("it left files behind in its working folder", exam.folder);
+    }
+    free(resolved);
+    if (exam.problems > 0) {
+        printf("\n%zu of %zu checks need fixing.\n", exam.problems, exam.checks);
+        return IK_CLI_FAILED;
+    }
+    printf("\nAll %zu checks passed.\n", exam.checks);
+    return IK_CLI_DONE;
+}
+
+const ik_cli_command_t ik_cli_tool_check = {
+    .name = "tool check",
+    .usage = "PATH",
+    .help = "Runs your executable through the tool protocol and says what to fix.",
+    .options = "",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_check,
+};

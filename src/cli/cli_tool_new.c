@@ -1,0 +1,179 @@
+/*
+ * `ikigai tool new`: a small, working, commented example for a tool author to change. The example
+ * counts the words of a text: one required and one optional parameter, one error.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "cli/cli.h"
+
+enum { TEMPLATE_MAX = 65536 };
+
+typedef struct {
+    const char *name;
+    const char *template; /* in PREFIX/share/ikigai/templates */
+    const char *suffix;   /* of the source, where that is not what runs */
+} language_t;
+
+static const language_t languages[] = {
+    {"sh", "tool.sh", ""}, {"python", "tool.py", ""}, {"c", "tool.c", ".c"}};
+
+static const language_t *find_language(const char *name)
+{
+    for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
+        if (strcmp(languages[i].name, name) == 0) {
+            return &languages[i];
+        }
+    }
+    return NULL;
+}
+
+/* @NAME@ stands for the tool's name, @FILE@ for its file. */
+static char *fill_template(const void *ctx, const char *text, const char *name, const char *file)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    while (*text != '\0') {
+        if (strncmp(text, "@NAME@", 6) == 0 || strncmp(text, "@FILE@", 6) == 0) {
+            ik_buffer_append_text(&out, text[1] == 'N' ? name : file);
+            text += 6;
+        } else {
+            ik_buffer_append_byte(&out, *text++);
+        }
+    }
+    return out.data;
+}
+
+static res_t write_new(const char *path, const char *text, mode_t mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd < 0 && errno == EEXIST) {
+        return ERR(CONFLICT, "%s exists already; nothing was changed", path);
+    }
+    size_t len = strlen(text);
+    bool written = fd >= 0 && write(fd, text, len) == (ssize_t)len;
+    res_t result = OK;
+    if (!written) {
+        result = ERR(SYSTEM, "Cannot write %s: %s", path, strerror(errno));
+    }
+    if (fd >= 0 && close(fd) != 0 && is_ok(&result)) {
+        result = ERR(SYSTEM, "Cannot write %s: %s", path, strerror(errno));
+    }
+    if (!written && fd >= 0) {
+        unlink(path);
+    }
+    return result;
+}
+
+typedef struct {
+    bool done;
+    int exit_code;
+    char *output;
+    const void *ctx;
+} compile_t;
+
+static void on_compiled(void *data, const ik_process_result_t *result)
+{
+    compile_t *compile = data;
+    compile->exit_code = result->exit_code;
+    compile->output =
+        ik_strndup(compile->ctx, result->err.len > 0 ? result->err.data : "", result->err.len);
+    compile->done = true;
+}
+
+static int compile_source(ik_cli_t *cli, const char *source, const char *path)
+{
+    const char *argv[] = {"/usr/bin/env", "cc", "-O2", "-o", path, source, "-ljansson", NULL};
+    compile_t compile = {.ctx = cli->ctx, .exit_code = -1};
+    ik_process_options_t options = {.argv = argv,
+                                    .folder = cli->paths->cwd,
+                                    .max_out = 65536,
+                                    .max_err = 65536,
+                                    .idle_ms = 60000,
+                                    .max_ms = 60000,
+                                    .on_end = on_compiled,
+                                    .data = &compile};
+    ik_process_t *process;
+    res_t started = ik_process_start(cli->ctx, cli->host, &options, &process);
+    if (is_ok(&started)) {
+        ik_loop_run_until(cli->loop, &compile.done);
+    }
+    if (compile.exit_code == 0) {
+        return IK_CLI_DONE;
+    }
+    ik_cli_print(stderr, compile.output == NULL ? started.message : compile.output);
+    return ik_cli_fail(ik_sprintf(cli->ctx,
+                                  "%s is written but could not be compiled. A C compiler and "
+                                  "jansson's headers (libjansson-dev) are needed: "
+                                  "cc -O2 -o %s %s -ljansson",
+                                  source, path, source));
+}
+
+static int write_tool(ik_cli_t *cli, const language_t *language, const char *file,
+                      const char *name)
+{
+    const char *path = ik_sprintf(cli->ctx, "%s/%s", cli->paths->user_tools, file);
+    const char *source = ik_sprintf(cli->ctx, "%s%s", path, language->suffix);
+    bool compiled = *language->suffix != '\0';
+    if (access(path, F_OK) == 0) {
+        return ik_cli_fail(
+            ik_sprintf(cli->ctx, "%s exists already; nothing was changed", path));
+    }
+    char *template;
+    size_t len;
+    res_t written = ik_file_read(cli->ctx,
+                                 ik_sprintf(cli->ctx, "%s/share/ikigai/templates/%s",
+                                            cli->paths->prefix, language->template),
+                                 TEMPLATE_MAX, &template, &len);
+    if (is_ok(&written)) {
+        written = ik_file_make_private_folder(cli->paths->user_tools);
+    }
+    if (is_ok(&written)) {
+        written = write_new(source, fill_template(cli->ctx, template, name, path),
+                            compiled ? 0600 : 0700);
+    }
+    if (is_err(&written)) {
+        return ik_cli_fail(written.message);
+    }
+    int status = compiled ? compile_source(cli, source, path) : IK_CLI_DONE;
+    if (status == IK_CLI_DONE) {
+        printf("%s is a working tool. Change it, then: ikigai tool check %s\n", source, path);
+    }
+    return status;
+}
+
+static int run_new(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    const char *file = args->args[0];
+    char *name = ik_tool_schema_name_of_file(cli->ctx, file);
+    const language_t *language = find_language(args->value == NULL ? "sh" : args->value);
+    if (!ik_tool_schema_valid_name(name)) {
+        ik_cli_fail(ik_sprintf(cli->ctx,
+                               "'%s' is no tool name: letters, digits, '_' and '-', at most 64, "
+                               "not beginning with a digit",
+                               file));
+        return IK_CLI_USAGE;
+    }
+    if (language == NULL) {
+        ik_cli_fail(ik_sprintf(cli->ctx, "--lang is sh, python or c, not '%s'", args->value));
+        return IK_CLI_USAGE;
+    }
+    return write_tool(cli, language, file, name);
+}
+
+const ik_cli_command_t ik_cli_tool_new = {
+    .name = "tool new",
+    .usage = "NAME [--lang sh|python|c]",
+    .help = "Writes a small working tool to ~/.ikigai/tools for you to change.",
+    .options = "",
+    .value_option = "--lang",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_new,
+};

@@ -1,0 +1,151 @@
+#include "io/loop.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/alloc.h"
+
+struct ik_loop {
+    uv_loop_t uv;
+};
+
+/* libuv needs a handle's memory until its close callback, which may be after the owner is gone; so
+ * handles are not children of their owners but allocated by themselves and freed in on_closed. */
+struct ik_timer {
+    uv_timer_t *handle;
+    ik_timer_fn on_timer;
+    void *data;
+};
+
+struct ik_watch {
+    uv_poll_t *handle;
+    int fd;
+    ik_watch_fn on_readable;
+    void *data;
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+    talloc_free(handle);
+}
+
+static int close_loop(ik_loop_t *loop)
+{
+    /* Lets pending close callbacks run; nothing else can be active any more. */
+    while (uv_loop_close(&loop->uv) == UV_EBUSY) {
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+    }
+    return 0;
+}
+
+res_t ik_loop_create(const void *ctx, ik_loop_t **out)
+{
+    ik_loop_t *loop = ik_new(ctx, ik_loop_t);
+    int error = uv_loop_init(&loop->uv);
+    if (error != 0) {
+        talloc_free(loop);
+        return ERR(SYSTEM, "Cannot create the event loop: %s", uv_strerror(error));
+    }
+    talloc_set_destructor(loop, close_loop);
+    *out = loop;
+    return OK;
+}
+
+bool ik_loop_run_until(ik_loop_t *loop, const bool *done)
+{
+    while (!*done) {
+        if (uv_run(&loop->uv, UV_RUN_ONCE) == 0 && !*done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int64_t ik_loop_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int close_timer(ik_timer_t *timer)
+{
+    timer->handle->data = NULL;
+    uv_close((uv_handle_t *)timer->handle, on_closed);
+    return 0;
+}
+
+static void on_uv_timer(uv_timer_t *handle)
+{
+    ik_timer_t *timer = handle->data;
+    if (timer != NULL) {
+        timer->on_timer(timer->data);
+    }
+}
+
+ik_timer_t *ik_timer_create(const void *ctx, ik_loop_t *loop, ik_timer_fn on_timer, void *data)
+{
+    ik_timer_t *timer = ik_new(ctx, ik_timer_t);
+    timer->handle = ik_new(NULL, uv_timer_t);
+    timer->on_timer = on_timer;
+    timer->data = data;
+    uv_timer_init(&loop->uv, timer->handle);
+    timer->handle->data = timer;
+    talloc_set_destructor(timer, close_timer);
+    return timer;
+}
+
+void ik_timer_start(ik_timer_t *timer, int64_t after_ms)
+{
+    /* libuv's cached time may lag behind a long callback. */
+    uv_update_time(timer->handle->loop);
+    uv_timer_start(timer->handle, on_uv_timer, after_ms < 0 ? 0 : (uint64_t)after_ms, 0);
+}
+
+void ik_timer_stop(ik_timer_t *timer)
+{
+    uv_timer_stop(timer->handle);
+}
+
+static int close_watch(ik_watch_t *watch)
+{
+    watch->handle->data = NULL;
+    uv_poll_stop(watch->handle);
+    uv_close((uv_handle_t *)watch->handle, on_closed);
+    close(watch->fd);
+    return 0;
+}
+
+static void on_uv_poll(uv_poll_t *handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    ik_watch_t *watch = handle->data;
+    if (watch != NULL) {
+        watch->on_readable(watch->data);
+    }
+}
+
+ik_watch_t *ik_watch_create(const void *ctx, ik_loop_t *loop, int fd, ik_watch_fn on_readable,
+                            void *data)
+{
+    ik_watch_t *watch = ik_new(ctx, ik_watch_t);
+    watch->handle = ik_new(NULL, uv_poll_t);
+    watch->fd = fd;
+    watch->on_readable = on_readable;
+    watch->data = data;
+    if (uv_poll_init(&loop->uv, watch->handle, fd) != 0) {
+        PANIC("descriptor %d cannot be watched", fd);
+    }
+    watch->handle->data = watch;
+    uv_poll_start(watch->handle, UV_READABLE | UV_DISCONNECT, on_uv_poll);
+    talloc_set_destructor(watch, close_watch);
+    return watch;
+}
+
+int ik_watch_fd(const ik_watch_t *watch)
+{
+    return watch->fd;
+}

@@ -1,0 +1,555 @@
+#include "io/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/keeper_protocol.h"
+
+enum {
+    DRAIN_MS = 100,         /* after the end, for what is still in the pipes */
+    READ_SIZE = 65536,      /* a pipe's capacity */
+    READS_PER_EVENT = 16,   /* so that one flooding tool does not starve the loop */
+    PROGRESS_LINE_MAX = 4096,
+    UNKILLABLE_MS = 2000,   /* how long after SIGKILL a process in uninterruptible sleep is given */
+};
+
+struct ik_process_host {
+    ik_loop_t *loop;
+    char *keeper_path;
+    pid_t keeper;
+    ik_watch_t *socket; /* NULL while no keeper runs */
+    int null_fd;
+    uint32_t last_id;
+    ik_process_t *processes;
+};
+
+/* One output of a process: bounded, drained to its end. */
+typedef struct {
+    ik_watch_t *watch; /* NULL at the end */
+    ik_buffer_t *buffer;
+} drain_t;
+
+struct ik_process {
+    ik_process_host_t *host;
+    ik_process_t *next;
+    uint32_t id;
+    bool ending; /* the keeper was told to end it */
+    bool stop_when_full;
+    ik_timer_t *timer;
+    int64_t started_ms;
+    int64_t progress_ms; /* when it last showed progress */
+    int64_t idle_ms;
+    int64_t max_ms;
+    drain_t out;
+    drain_t err;
+    drain_t progress;
+    ik_buffer_t progress_line;
+    ik_process_result_t result;
+    bool (*on_progress)(void *data, const char *line, size_t len);
+    void (*on_end)(void *data, const ik_process_result_t *result);
+    void *data;
+};
+
+/* --- output ------------------------------------------------------------------------------ */
+
+static void close_drain(drain_t *drain)
+{
+    talloc_free(drain->watch);
+    drain->watch = NULL;
+}
+
+/* Reads once; false when there is nothing more to read now or ever. */
+static bool read_some(drain_t *drain)
+{
+    static char overflow[READ_SIZE];
+    ik_buffer_t *buffer = drain->buffer;
+    size_t room = ik_buffer_reserve(buffer, READ_SIZE);
+    char *target = room > 0 ? buffer->data + buffer->len : overflow;
+    ssize_t got = read(ik_watch_fd(drain->watch), target, room > 0 ? room : sizeof(overflow));
+    if (got < 0) {
+        return errno == EINTR;
+    }
+    if (got == 0) {
+        close_drain(drain);
+        return false;
+    }
+    if (room > 0) {
+        buffer->len += (size_t)got;
+        buffer->data[buffer->len] = '\0';
+    } else {
+        buffer->dropped += (uint64_t)got;
+    }
+    return true;
+}
+
+static void drain_ready(drain_t *drain)
+{
+    for (int i = 0; i < READS_PER_EVENT && drain->watch != NULL && read_some(drain); i++) {
+    }
+}
+
+static void begin_end(ik_process_t *process, ik_process_end_t end);
+
+static void on_out(void *data)
+{
+    ik_process_t *process = data;
+    drain_ready(&process->out);
+    if (process->stop_when_full && process->result.out.dropped > 0) {
+        begin_end(process, IK_PROCESS_FLOODED);
+    }
+}
+
+static void on_err(void *data)
+{
+    drain_ready(&((ik_process_t *)data)->err);
+}
+
+/* Hands complete lines on and keeps the rest; a line that is too long is no progress line. */
+static void take_progress_lines(ik_process_t *process)
+{
+    ik_buffer_t *pending = &process->progress_line;
+    char *line = pending->data;
+    char *end = pending->data + pending->len;
+    char *newline;
+    while (line < end && (newline = memchr(line, '\n', (size_t)(end - line))) != NULL) {
+        size_t len = (size_t)(newline - line);
+        if (len <= PROGRESS_LINE_MAX && process->on_progress(process->data, line, len)) {
+            process->progress_ms = ik_loop_now_ms();
+        }
+        line = newline + 1;
+    }
+    size_t rest = (size_t)(end - line);
+    memmove(pending->data, line, rest);
+    pending->len = rest > PROGRESS_LINE_MAX ? PROGRESS_LINE_MAX + 1 : rest;
+}
+
+static void on_progress_readable(void *data)
+{
+    ik_process_t *process = data;
+    for (int i = 0; i < READS_PER_EVENT && process->progress.watch != NULL; i++) {
+        if (!read_some(&process->progress)) {
+            break;
+        }
+        take_progress_lines(process);
+    }
+}
+
+/* What the process wrote before it ended is in the pipes now; only something that escaped could
+ * still be writing, so "empty" is as good as the end. */
+static void drain_rest(ik_process_t *process)
+{
+    int64_t until = ik_loop_now_ms() + DRAIN_MS;
+    drain_t *drains[] = {&process->out, &process->err};
+    for (size_t i = 0; i < 2; i++) {
+        while (drains[i]->watch != NULL && read_some(drains[i]) && ik_loop_now_ms() <= until) {
+        }
+    }
+    on_progress_readable(process);
+}
+
+/* --- the end ----------------------------------------------------------------------------- */
+
+static void unlink_process(ik_process_t *process)
+{
+    ik_process_t **link = &process->host->processes;
+    while (*link != process) {
+        link = &(*link)->next;
+    }
+    *link = process->next;
+}
+
+static void send_request(ik_process_host_t *host, const void *packet, size_t len,
+                         const struct msghdr *with_fds)
+{
+    struct iovec part = {.iov_base = (void *)packet, .iov_len = len};
+    struct msghdr message = {0};
+    if (with_fds != NULL) {
+        message = *with_fds;
+    }
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    /* The socket blocks for writing: the keeper always reads, within microseconds. A keeper that
+     * is gone is noticed by the watch. */
+    while (sendmsg(ik_watch_fd(host->socket), &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
+}
+
+static void request_end(ik_process_t *process)
+{
+    process->ending = true;
+    if (process->host->socket != NULL) {
+        ik_keeper_request_t request = {.kind = IK_KEEPER_END, .id = process->id};
+        send_request(process->host, &request, sizeof(request), NULL);
+    }
+}
+
+static int abandon_process(ik_process_t *process)
+{
+    request_end(process);
+    unlink_process(process);
+    return 0;
+}
+
+/* Its owner may be freed from inside on_end; the process and its result outlive that. */
+static void take_from_owner(ik_process_t *process)
+{
+    talloc_set_destructor(process, (int (*)(ik_process_t *))NULL);
+    talloc_steal(NULL, process);
+}
+
+static void finish(ik_process_t *process)
+{
+    drain_rest(process);
+    process->result.wall_ms = ik_loop_now_ms() - process->started_ms;
+    unlink_process(process);
+    take_from_owner(process);
+    ik_timer_stop(process->timer);
+    process->on_end(process->data, &process->result);
+    talloc_free(process);
+}
+
+static void begin_end(ik_process_t *process, ik_process_end_t end)
+{
+    if (!process->ending) {
+        process->result.end = end;
+        request_end(process);
+        ik_timer_start(process->timer, IK_KEEPER_GRACE_MS + UNKILLABLE_MS);
+    }
+}
+
+static int64_t next_deadline(const ik_process_t *process)
+{
+    int64_t idle_at = process->progress_ms + process->idle_ms;
+    int64_t end_at = process->started_ms + process->max_ms;
+    return idle_at < end_at ? idle_at : end_at;
+}
+
+/* Progress only moves progress_ms; the timer looks when it fires, so a chatty tool costs no timer
+ * restarts. */
+static void on_deadline(void *data)
+{
+    ik_process_t *process = data;
+    int64_t now = ik_loop_now_ms();
+    if (process->ending) {
+        process->result.exit_code = -1;
+        finish(process);
+    } else if (now >= process->started_ms + process->max_ms) {
+        begin_end(process, IK_PROCESS_OVERTIME);
+    } else if (now >= process->progress_ms + process->idle_ms) {
+        begin_end(process, IK_PROCESS_IDLE);
+    } else {
+        ik_timer_start(process->timer, next_deadline(process) - now);
+    }
+}
+
+void ik_process_cancel(ik_process_t *process)
+{
+    begin_end(process, IK_PROCESS_CANCELLED);
+}
+
+static void take_report(ik_process_t *process, const ik_keeper_report_t *report)
+{
+    ik_process_result_t *result = &process->result;
+    if (report->error != 0) {
+        result->end = IK_PROCESS_NOT_STARTED;
+        result->error = ERR(SYSTEM, "%s", strerror(report->error));
+    } else if (WIFSIGNALED(report->wait_status)) {
+        result->exit_code = 128 + WTERMSIG(report->wait_status);
+    } else {
+        result->exit_code = WEXITSTATUS(report->wait_status);
+    }
+    result->leftovers = report->leftovers;
+    result->cpu_us = (int64_t)(report->user_us + report->system_us);
+    result->max_rss_kb = (int64_t)report->max_rss_kb;
+    finish(process);
+}
+
+/* --- the keeper -------------------------------------------------------------------------- */
+
+/* Every process that was running is lost; a new keeper is started for the next one. */
+static void lose_keeper(ik_process_host_t *host)
+{
+    talloc_free(host->socket);
+    host->socket = NULL;
+    while (waitpid(host->keeper, NULL, 0) < 0 && errno == EINTR) {
+    }
+    while (host->processes != NULL) {
+        ik_process_t *process = host->processes;
+        process->result.end = IK_PROCESS_LOST;
+        process->result.error = ERR(SYSTEM, "the process keeper died");
+        finish(process);
+    }
+}
+
+static void on_report(void *data)
+{
+    ik_process_host_t *host = data;
+    ik_keeper_report_t report;
+    while (host->socket != NULL) {
+        ssize_t got = recv(ik_watch_fd(host->socket), &report, sizeof(report), MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0 && errno == EAGAIN) {
+            return;
+        }
+        if (got != sizeof(report)) {
+            lose_keeper(host);
+            return;
+        }
+        ik_process_t *process = host->processes;
+        while (process != NULL && process->id != report.id) {
+            process = process->next;
+        }
+        if (process != NULL) {
+            take_report(process, &report);
+        }
+    }
+}
+
+static res_t spawn_keeper(ik_process_host_t *host, int child_end)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    for (int fd = 0; fd <= 2; fd++) {
+        posix_spawn_file_actions_adddup2(&actions, host->null_fd, fd);
+    }
+    posix_spawn_file_actions_adddup2(&actions, child_end, IK_KEEPER_SOCKET);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    char *argv[] = {(char *)"ikigai-keeper", NULL};
+    int error =
+        posix_spawn(&host->keeper, host->keeper_path, &actions, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+        return ERR(SYSTEM, "Cannot start %s: %s", host->keeper_path, strerror(error));
+    }
+    return OK;
+}
+
+/* A descriptor above those a process finds in place, so that dup2 in the child never collides. */
+static int move_up(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+    close(fd);
+    return moved;
+}
+
+static res_t start_keeper(ik_process_host_t *host)
+{
+    int ends[2];
+    if (host->null_fd < 0) {
+        host->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
+    if (host->null_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+        return ERR(SYSTEM, "Cannot start %s: %s", host->keeper_path, strerror(errno));
+    }
+    int child_end = move_up(ends[1]);
+    res_t started = spawn_keeper(host, child_end);
+    close(child_end);
+    if (is_err(&started)) {
+        close(ends[0]);
+        return started;
+    }
+    host->socket = ik_watch_create(host, host->loop, ends[0], on_report, host);
+    return OK;
+}
+
+static int close_host(ik_process_host_t *host)
+{
+    while (host->processes != NULL) {
+        talloc_free(host->processes);
+    }
+    if (host->socket != NULL) {
+        talloc_free(host->socket);
+        while (waitpid(host->keeper, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (host->null_fd >= 0) {
+        close(host->null_fd);
+    }
+    return 0;
+}
+
+ik_process_host_t *ik_process_host_create(const void *ctx, ik_loop_t *loop,
+                                          const char *keeper_path)
+{
+    ik_process_host_t *host = ik_new(ctx, ik_process_host_t);
+    host->loop = loop;
+    host->keeper_path = ik_strdup(host, keeper_path);
+    host->null_fd = -1;
+    talloc_set_destructor(host, close_host);
+    return host;
+}
+
+ik_loop_t *ik_process_host_loop(const ik_process_host_t *host)
+{
+    return host->loop;
+}
+
+/* --- starting ---------------------------------------------------------------------------- */
+
+/* The child's ends while they are being collected; -1 is none. */
+typedef struct {
+    int fds[IK_KEEPER_MAX_FDS];
+    size_t count;
+    bool null_input;
+    bool null_err;
+} child_ends_t;
+
+/* Standard input is a file in memory: it cannot fill up, needs no writer and no SIGPIPE. */
+static res_t make_input(const ik_process_options_t *options, int *fd)
+{
+    *fd = memfd_create("input", MFD_CLOEXEC);
+    if (*fd < 0) {
+        return ERR(SYSTEM, "Cannot create an input file: %s", strerror(errno));
+    }
+    size_t done = 0;
+    while (done < options->input_len) {
+        ssize_t put = write(*fd, options->input + done, options->input_len - done);
+        if (put < 0 && errno != EINTR) {
+            res_t failed = ERR(SYSTEM, "Cannot write the input: %s", strerror(errno));
+            close(*fd);
+            return failed;
+        }
+        done += put > 0 ? (size_t)put : 0;
+    }
+    lseek(*fd, 0, SEEK_SET);
+    return OK;
+}
+
+static res_t make_pipe(ik_process_t *process, drain_t *drain, ik_buffer_t *buffer,
+                       ik_watch_fn on_readable, int child_flags, int *child_end)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | child_flags) < 0) {
+        return ERR(SYSTEM, "Cannot create a pipe: %s", strerror(errno));
+    }
+    if ((child_flags & O_NONBLOCK) == 0) {
+        fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    }
+    drain->buffer = buffer;
+    drain->watch = ik_watch_create(process, process->host->loop, ends[0], on_readable, process);
+    *child_end = ends[1];
+    return OK;
+}
+
+static res_t open_ends(ik_process_t *process, const ik_process_options_t *options,
+                       child_ends_t *ends)
+{
+    ends->null_input = options->input == NULL;
+    ends->null_err = options->max_err == 0;
+    ends->count = options->on_progress != NULL ? 4 : 3;
+    ends->fds[0] = ends->fds[2] = process->host->null_fd;
+    ends->fds[1] = ends->fds[3] = -1;
+    ik_buffer_init(&process->result.out, process, options->max_out);
+    ik_buffer_init(&process->result.err, process, options->max_err);
+    ik_buffer_init(&process->progress_line, process, PROGRESS_LINE_MAX + READ_SIZE);
+    if (!ends->null_input) {
+        TRY(make_input(options, &ends->fds[0]));
+    }
+    TRY(make_pipe(process, &process->out, &process->result.out, on_out, 0, &ends->fds[1]));
+    if (!ends->null_err) {
+        TRY(make_pipe(process, &process->err, &process->result.err, on_err, 0, &ends->fds[2]));
+    }
+    if (options->on_progress != NULL) {
+        TRY(make_pipe(process, &process->progress, &process->progress_line, on_progress_readable,
+                      O_NONBLOCK, &ends->fds[3]));
+    }
+    return OK;
+}
+
+static void close_ends(const child_ends_t *ends)
+{
+    for (size_t i = 0; i < ends->count; i++) {
+        bool shared = (i == 0 && ends->null_input) || (i == 2 && ends->null_err);
+        if (!shared && ends->fds[i] >= 0) {
+            close(ends->fds[i]);
+        }
+    }
+}
+
+static void append_strings(ik_buffer_t *packet, const char *const *strings, uint32_t *count)
+{
+    for (*count = 0; strings != NULL && strings[*count] != NULL; (*count)++) {
+        ik_buffer_append(packet, strings[*count], strlen(strings[*count]) + 1);
+    }
+}
+
+static res_t send_start(ik_process_t *process, const ik_process_options_t *options,
+                        const child_ends_t *ends)
+{
+    ik_keeper_request_t request = {.kind = IK_KEEPER_START, .id = process->id};
+    ik_buffer_t packet;
+    ik_buffer_init(&packet, process, IK_KEEPER_MAX_PACKET);
+    ik_buffer_append(&packet, (const char *)&request, sizeof(request));
+    ik_buffer_append(&packet, options->folder, strlen(options->folder) + 1);
+    append_strings(&packet, options->argv, &request.argc);
+    append_strings(&packet, options->env, &request.envc);
+    if (packet.dropped > 0) {
+        ik_buffer_reset(&packet);
+        return ERR(LIMIT, "The command line and environment of %s are too long", options->argv[0]);
+    }
+    memcpy(packet.data, &request, sizeof(request));
+    union {
+        char bytes[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_FDS)];
+        struct cmsghdr align;
+    } control = {0};
+    struct msghdr message = {.msg_control = control.bytes,
+                             .msg_controllen = CMSG_SPACE(sizeof(int) * ends->count)};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int) * ends->count);
+    memcpy(CMSG_DATA(header), ends->fds, sizeof(int) * ends->count);
+    send_request(process->host, packet.data, packet.len, &message);
+    ik_buffer_reset(&packet);
+    return OK;
+}
+
+res_t ik_process_start(const void *ctx, ik_process_host_t *host,
+                       const ik_process_options_t *options, ik_process_t **out)
+{
+    if (host->socket == NULL) {
+        TRY(start_keeper(host));
+    }
+    ik_process_t *process = ik_new(ctx, ik_process_t);
+    process->host = host;
+    process->id = ++host->last_id;
+    process->stop_when_full = options->stop_when_full;
+    process->idle_ms = options->idle_ms;
+    process->max_ms = options->max_ms;
+    process->on_progress = options->on_progress;
+    process->on_end = options->on_end;
+    process->data = options->data;
+    process->result.exit_code = -1;
+    child_ends_t ends = {0};
+    res_t opened = open_ends(process, options, &ends);
+    if (is_ok(&opened)) {
+        opened = send_start(process, options, &ends);
+    }
+    close_ends(&ends);
+    if (is_err(&opened)) {
+        talloc_free(process);
+        return opened;
+    }
+    process->started_ms = process->progress_ms = ik_loop_now_ms();
+    process->timer = ik_timer_create(process, host->loop, on_deadline, process);
+    ik_timer_start(process->timer, next_deadline(process) - process->started_ms);
+    process->next = host->processes;
+    host->processes = process;
+    talloc_set_destructor(process, abandon_process);
+    *out = process;
+    return OK;
+}

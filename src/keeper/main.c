@@ -1,0 +1,426 @@
+/*
+ * The keeper: the one parent of all tool processes.
+ *
+ * It is a child subreaper, so whatever a tool starts, however often it forks or detaches, is
+ * orphaned to the keeper and not to init. It reaps with wait4, so CPU time and peak memory are the
+ * tool's own. When its socket closes, however ikigai died, it ends every descendant and exits.
+ *
+ * A call ends in phases: RUNNING until the first process exits or ikigai asks for the end; then
+ * TERM (everything got SIGTERM), then KILL after the grace, until nothing of the call is left. Only
+ * then is it reported. The loop sleeps in poll without a timeout while nothing is ending.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/keeper_protocol.h"
+#include "keeper/process_tree.h"
+
+/* How long a dying keeper gives the tools of a dead ikigai before SIGKILL, and how long it then
+ * waits for processes that even SIGKILL does not end (uninterruptible sleep). */
+enum { ORPHANED_GRACE_MS = 100, GIVE_UP_MS = 5000, RETRY_MS = 5 };
+
+typedef enum { RUNNING, TERM, KILL } phase_t;
+
+typedef struct call {
+    ik_process_tree_t tree;
+    ik_keeper_report_t report;
+    phase_t phase;
+    int64_t kill_at_ms;
+    struct call *next;
+} call_t;
+
+typedef struct {
+    const char *folder;
+    char **argv;
+    char **environment;
+    int fds[IK_KEEPER_MAX_FDS];
+    size_t fd_count;
+} start_t;
+
+static call_t *calls;
+static sigset_t original_mask;
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void send_report(const ik_keeper_report_t *report)
+{
+    while (send(IK_KEEPER_SOCKET, report, sizeof(*report), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
+}
+
+/* --- starting ---------------------------------------------------------------------------- */
+
+static const int reset_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD, SIGXFSZ};
+
+/* Runs between vfork and exec, in our memory: nothing but system calls. Returns errno. */
+static int become_tool(const start_t *start)
+{
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (size_t i = 0; i < sizeof(reset_signals) / sizeof(*reset_signals); i++) {
+        signal(reset_signals[i], SIG_DFL);
+    }
+    for (size_t i = 0; i < start->fd_count; i++) {
+        if (dup2(start->fds[i], (int)i) < 0) {
+            return errno;
+        }
+    }
+    if (chdir(start->folder) < 0) {
+        return errno;
+    }
+    sigprocmask(SIG_SETMASK, &original_mask, NULL);
+    execve(start->argv[0], start->argv, start->environment);
+    if (errno == ENOEXEC) {
+        /* A script without a #! line, which every shell would run: argv[-1] is reserved for sh. */
+        start->argv[-1] = (char *)"sh";
+        execve("/bin/sh", start->argv - 1, start->environment);
+    }
+    return errno;
+}
+
+static pid_t spawn(const start_t *start, int *error)
+{
+    volatile int failed = 0;
+    pid_t pid = vfork();
+    if (pid == 0) {
+        failed = become_tool(start);
+        _exit(127);
+    }
+    *error = pid < 0 ? errno : failed;
+    return pid;
+}
+
+static bool same_name(const char *variable, const char *other)
+{
+    size_t len = strcspn(variable, "=");
+    return strncmp(variable, other, len) == 0 && other[len] == '=';
+}
+
+/* Our own environment, with the given variables added or replaced. */
+static char **merge_environment(const void *ctx, char **extra, size_t extra_count)
+{
+    size_t own = 0;
+    while (environ[own] != NULL) {
+        own++;
+    }
+    char **merged = ik_new_array(ctx, char *, own + extra_count + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < own; i++) {
+        bool replaced = false;
+        for (size_t j = 0; j < extra_count && !replaced; j++) {
+            replaced = same_name(extra[j], environ[i]);
+        }
+        if (!replaced) {
+            merged[n++] = environ[i];
+        }
+    }
+    memcpy(merged + n, extra, extra_count * sizeof(*extra));
+    return merged;
+}
+
+/* Splits the strings behind the header; NULL when the packet does not hold as many as it says. */
+static char **split_strings(const void *ctx, char *bytes, size_t len, size_t count)
+{
+    char **strings = ik_new_array(ctx, char *, count + 1);
+    char *end = bytes + len;
+    for (size_t i = 0; i < count; i++) {
+        char *nul = memchr(bytes, '\0', (size_t)(end - bytes));
+        if (nul == NULL) {
+            return NULL;
+        }
+        strings[i] = bytes;
+        bytes = nul + 1;
+    }
+    return strings;
+}
+
+static call_t *create_call(uint32_t id)
+{
+    static uint64_t serial;
+    call_t *call = ik_new(NULL, call_t);
+    call->report.id = id;
+    call->tree.tag = ik_sprintf(call, IK_KEEPER_TAG "=%d.%llu", (int)getpid(),
+                                (unsigned long long)++serial);
+    return call;
+}
+
+static void start_call(const ik_keeper_request_t *request, char *bytes, size_t len, int *fds,
+                       size_t fd_count)
+{
+    call_t *call = create_call(request->id);
+    char **strings =
+        split_strings(call, bytes, len, 1 + (size_t)request->argc + request->envc);
+    int error = EINVAL;
+    if (strings != NULL && request->argc > 0) {
+        char **argv = ik_new_array(call, char *, request->argc + 2);
+        memcpy(argv + 1, strings + 1, request->argc * sizeof(*argv));
+        char **extra = ik_new_array(call, char *, request->envc + 1);
+        memcpy(extra, strings + 1 + request->argc, request->envc * sizeof(*extra));
+        extra[request->envc] = (char *)call->tree.tag;
+        start_t start = {.folder = strings[0],
+                         .argv = argv + 1,
+                         .environment = merge_environment(call, extra, request->envc + 1),
+                         .fd_count = fd_count};
+        memcpy(start.fds, fds, fd_count * sizeof(*fds));
+        call->tree.root = spawn(&start, &error);
+    }
+    if (error != 0) {
+        if (call->tree.root > 0) {
+            waitpid(call->tree.root, NULL, 0);
+        }
+        call->report.error = error;
+        send_report(&call->report);
+        talloc_free(call);
+        return;
+    }
+    call->tree.root_alive = true;
+    call->next = calls;
+    calls = call;
+}
+
+/* --- ending ------------------------------------------------------------------------------ */
+
+static size_t signal_call(const call_t *call, int first_signal, int second_signal)
+{
+    size_t count = 0;
+    for (const call_t *c = calls; c != NULL; c = c->next) {
+        count++;
+    }
+    const ik_process_tree_t **trees = ik_new_array(call, const ik_process_tree_t *, count);
+    size_t n = 0;
+    for (const call_t *c = calls; c != NULL; c = c->next) {
+        trees[n++] = &c->tree;
+    }
+    size_t found = ik_process_tree_signal(&call->tree, trees, count, first_signal, second_signal);
+    talloc_free(trees);
+    return found;
+}
+
+static void begin_end(call_t *call)
+{
+    if (call->phase != RUNNING) {
+        return;
+    }
+    /* A stopped process acts on SIGTERM only once it is continued. */
+    size_t found = signal_call(call, SIGTERM, SIGCONT);
+    call->report.leftovers = call->tree.root_alive ? 0 : (uint32_t)found;
+    call->phase = TERM;
+    call->kill_at_ms = now_ms() + IK_KEEPER_GRACE_MS;
+}
+
+static call_t *find_call(uint32_t id)
+{
+    call_t *call = calls;
+    while (call != NULL && call->report.id != id) {
+        call = call->next;
+    }
+    return call;
+}
+
+static void record_exit(call_t *call, int status, const struct rusage *usage)
+{
+    call->tree.root_alive = false;
+    call->report.wait_status = status;
+    call->report.user_us = (uint64_t)usage->ru_utime.tv_sec * 1000000 +
+                           (uint64_t)usage->ru_utime.tv_usec;
+    call->report.system_us = (uint64_t)usage->ru_stime.tv_sec * 1000000 +
+                             (uint64_t)usage->ru_stime.tv_usec;
+    call->report.max_rss_kb = (uint64_t)usage->ru_maxrss;
+}
+
+/* Collects whatever ended. True while there are children at all. */
+static bool reap(void)
+{
+    for (;;) {
+        int status;
+        struct rusage usage;
+        pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+        if (pid <= 0) {
+            return pid == 0;
+        }
+        for (call_t *call = calls; call != NULL; call = call->next) {
+            if (call->tree.root_alive && call->tree.root == pid) {
+                record_exit(call, status, &usage);
+                break;
+            }
+        }
+    }
+}
+
+/* One step for one call; true when nothing of it is left and it can be reported. */
+static bool advance(call_t *call, bool have_children)
+{
+    if (call->phase == RUNNING) {
+        if (call->tree.root_alive) {
+            return false;
+        }
+        if (!have_children || signal_call(call, 0, 0) == 0) {
+            return true; /* the ordinary end: nothing was left behind */
+        }
+        begin_end(call);
+        return false;
+    }
+    if (call->phase == TERM && now_ms() >= call->kill_at_ms) {
+        call->phase = KILL;
+    }
+    size_t left = signal_call(call, call->phase == KILL ? SIGKILL : 0, 0);
+    return left == 0 && !call->tree.root_alive;
+}
+
+static void advance_calls(bool have_children)
+{
+    call_t **link = &calls;
+    while (*link != NULL) {
+        call_t *call = *link;
+        if (advance(call, have_children)) {
+            *link = call->next;
+            send_report(&call->report);
+            talloc_free(call);
+        } else {
+            link = &call->next;
+        }
+    }
+}
+
+/* How long poll may sleep: forever, unless a call is ending. */
+static int next_timeout(void)
+{
+    int timeout = -1;
+    for (const call_t *call = calls; call != NULL; call = call->next) {
+        if (call->phase == RUNNING) {
+            continue;
+        }
+        int64_t wait = call->phase == KILL ? RETRY_MS : call->kill_at_ms - now_ms();
+        int bounded = wait < 0 ? 0 : (int)wait;
+        if (timeout < 0 || bounded < timeout) {
+            timeout = bounded;
+        }
+    }
+    return timeout;
+}
+
+static void end_everything(void)
+{
+    ik_process_tree_signal_all(SIGTERM, SIGCONT);
+    int64_t kill_at = now_ms() + ORPHANED_GRACE_MS;
+    int64_t give_up_at = kill_at + GIVE_UP_MS;
+    while (reap() && now_ms() < give_up_at) {
+        if (now_ms() >= kill_at) {
+            ik_process_tree_signal_all(SIGKILL, 0);
+        }
+        poll(NULL, 0, RETRY_MS);
+    }
+}
+
+/* --- the loop ---------------------------------------------------------------------------- */
+
+static size_t received_fds(struct msghdr *message, int *fds)
+{
+    size_t count = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+            count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            memcpy(fds, CMSG_DATA(c), count * sizeof(int));
+        }
+    }
+    return count;
+}
+
+/* Handles one request; false when ikigai is gone. */
+static bool serve_request(void)
+{
+    static char packet[IK_KEEPER_MAX_PACKET];
+    char control[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_FDS)];
+    struct iovec part = {.iov_base = packet, .iov_len = sizeof(packet)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    ssize_t got = recvmsg(IK_KEEPER_SOCKET, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got <= 0) {
+        return got < 0 && (errno == EINTR || errno == EAGAIN);
+    }
+    int fds[IK_KEEPER_MAX_FDS];
+    size_t fd_count = received_fds(&message, fds);
+    ik_keeper_request_t request;
+    if ((size_t)got >= sizeof(request)) {
+        memcpy(&request, packet, sizeof(request));
+        call_t *call = find_call(request.id);
+        if (request.kind == IK_KEEPER_START && call == NULL) {
+            start_call(&request, packet + sizeof(request), (size_t)got - sizeof(request), fds,
+                       fd_count);
+        } else if (request.kind == IK_KEEPER_END && call != NULL) {
+            begin_end(call);
+        }
+    }
+    for (size_t i = 0; i < fd_count; i++) {
+        close(fds[i]);
+    }
+    return true;
+}
+
+/* Signals that reach us because somebody meant ikigai's terminal or group must not end us: we are
+ * the one who cleans up. */
+static int prepare_signals(void)
+{
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &original_mask);
+    sigemptyset(&original_mask);
+    return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int main(void)
+{
+    int type;
+    socklen_t type_len = sizeof(type);
+    if (getsockopt(IK_KEEPER_SOCKET, SOL_SOCKET, SO_TYPE, &type, &type_len) < 0) {
+        fprintf(stderr, "keeper: started by ikigai itself, not by hand\n");
+        return 2;
+    }
+    fcntl(IK_KEEPER_SOCKET, F_SETFD, FD_CLOEXEC);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    int signals = prepare_signals();
+    struct pollfd polled[2] = {{.fd = IK_KEEPER_SOCKET, .events = POLLIN},
+                               {.fd = signals, .events = POLLIN}};
+    for (;;) {
+        if (poll(polled, 2, next_timeout()) < 0 && errno != EINTR) {
+            break;
+        }
+        if (polled[1].revents != 0) {
+            struct signalfd_siginfo ignored[16];
+            while (read(signals, ignored, sizeof(ignored)) > 0) {
+            }
+        }
+        if (polled[0].revents != 0 && !serve_request()) {
+            break;
+        }
+        advance_calls(reap());
+    }
+    end_everything();
+    return 0;
+}

@@ -1,0 +1,177 @@
+#include "keeper/process_tree.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+typedef struct {
+    pid_t *pids;
+    size_t count;
+} pid_list_t;
+
+/* Reads a /proc file of any length; NULL when it cannot be read. */
+static char *read_proc(const void *ctx, const char *path, size_t *len)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    size_t capacity = 4096;
+    char *text = ik_new_array(ctx, char, capacity + 1);
+    *len = 0;
+    ssize_t got;
+    while ((got = read(fd, text + *len, capacity - *len)) > 0) {
+        *len += (size_t)got;
+        if (*len == capacity) {
+            capacity *= 2;
+            text = ik_resize_array(ctx, text, char, capacity + 1);
+        }
+    }
+    close(fd);
+    text[*len] = '\0';
+    return text;
+}
+
+static void add_pid(const void *ctx, pid_list_t *list, pid_t pid)
+{
+    if ((list->count & (list->count + 1)) == 0) {
+        list->pids = ik_resize_array(ctx, list->pids, pid_t, 2 * list->count + 2);
+    }
+    list->pids[list->count++] = pid;
+}
+
+/* Children are listed per thread: a process forks from any of its threads. */
+static void add_children(const void *ctx, pid_list_t *list, pid_t pid)
+{
+    char folder[64];
+    snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(folder);
+    if (tasks == NULL) {
+        return;
+    }
+    struct dirent *entry;
+    while ((entry = readdir(tasks)) != NULL) {
+        if (!isdigit((unsigned char)entry->d_name[0])) {
+            continue;
+        }
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%.20s/children", folder, entry->d_name);
+        size_t len;
+        char *text = read_proc(ctx, path, &len);
+        for (char *p = text; p != NULL && *p != '\0';) {
+            char *end;
+            long child = strtol(p, &end, 10);
+            if (end == p) {
+                break;
+            }
+            add_pid(ctx, list, (pid_t)child);
+            p = *end == ' ' ? end + 1 : end;
+        }
+        talloc_free(text);
+    }
+    closedir(tasks);
+}
+
+static bool has_tag(const void *ctx, pid_t pid, const char *tag)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    size_t len = 0;
+    char *environment = read_proc(ctx, path, &len);
+    bool found = false;
+    for (size_t at = 0; environment != NULL && at < len; at += strlen(environment + at) + 1) {
+        if (strcmp(environment + at, tag) == 0) {
+            found = true;
+            break;
+        }
+    }
+    talloc_free(environment);
+    return found;
+}
+
+static bool owns(const void *ctx, const ik_process_tree_t *tree, pid_t orphan)
+{
+    return getsid(orphan) == tree->root || has_tag(ctx, orphan, tree->tag);
+}
+
+static bool is_root(const ik_process_tree_t *const *trees, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (trees[i]->root_alive && trees[i]->root == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool belongs_to_other(const void *ctx, const ik_process_tree_t *tree,
+                             const ik_process_tree_t *const *trees, size_t count, pid_t orphan)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (trees[i] != tree && owns(ctx, trees[i], orphan)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void signal_all(const pid_list_t *list, int first_signal, int second_signal)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (first_signal != 0) {
+            kill(list->pids[i], first_signal);
+        }
+        if (second_signal != 0) {
+            kill(list->pids[i], second_signal);
+        }
+    }
+}
+
+/* The list holds the tops of the trees; appends everything below them. */
+static void add_descendants(const void *ctx, pid_list_t *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        add_children(ctx, list, list->pids[i]);
+    }
+}
+
+size_t ik_process_tree_signal(const ik_process_tree_t *tree, const ik_process_tree_t *const *trees,
+                              size_t count, int first_signal, int second_signal)
+{
+    void *ctx = talloc_new(NULL);
+    pid_list_t children = {0};
+    pid_list_t found = {0};
+    add_children(ctx, &children, getpid());
+    if (tree->root_alive) {
+        add_pid(ctx, &found, tree->root);
+    }
+    for (size_t i = 0; i < children.count; i++) {
+        pid_t pid = children.pids[i];
+        if (!is_root(trees, count, pid) &&
+            (owns(ctx, tree, pid) || !belongs_to_other(ctx, tree, trees, count, pid))) {
+            add_pid(ctx, &found, pid);
+        }
+    }
+    add_descendants(ctx, &found);
+    signal_all(&found, first_signal, second_signal);
+    talloc_free(ctx);
+    return found.count;
+}
+
+size_t ik_process_tree_signal_all(int first_signal, int second_signal)
+{
+    void *ctx = talloc_new(NULL);
+    pid_list_t found = {0};
+    add_children(ctx, &found, getpid());
+    add_descendants(ctx, &found);
+    signal_all(&found, first_signal, second_signal);
+    talloc_free(ctx);
+    return found.count;
+}

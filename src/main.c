@@ -1,0 +1,80 @@
+/* Options and wiring, nothing else. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "cli/cli.h"
+
+/* A program started with a closed standard descriptor would open its files in its place. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) {
+        close(fd);
+    }
+}
+
+static void print_warnings(const ik_config_t *config)
+{
+    for (size_t i = 0; i < config->warning_count; i++) {
+        fputs("ikigai: warning: ", stderr);
+        ik_cli_print(stderr, config->warnings[i]);
+        fputc('\n', stderr);
+    }
+}
+
+static int run(void *ctx, int argc, char **argv)
+{
+    ik_cli_t cli = {.ctx = ctx};
+    ik_paths_t *paths;
+    ik_config_t *config;
+    res_t ready = ik_paths_create(ctx, &paths);
+    if (is_ok(&ready)) {
+        cli.paths = paths;
+        cli.config_error = ik_config_load(ctx, paths, NULL, &config);
+        cli.config = config;
+        ik_config_scrub_environment(config);
+        print_warnings(config);
+        ready = ik_loop_create(ctx, &cli.loop);
+    }
+    if (is_err(&ready)) {
+        fprintf(stderr, "ikigai: %s\n", ready.message);
+        return IK_CLI_FAILED;
+    }
+    cli.host = ik_process_host_create(ctx, cli.loop, paths->keeper);
+    int status = ik_cli_run(&cli, argc, argv);
+    talloc_free(cli.host);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_descriptors();
+    /* Nobody else of this user may read our memory or environment, where the keys are. */
+    prctl(PR_SET_DUMPABLE, 0);
+    signal(SIGPIPE, SIG_IGN);
+    ik_json_seed();
+    int status = IK_CLI_DONE;
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        ik_cli_print_help();
+    } else if (strcmp(argv[1], "--version") == 0) {
+        printf("ikigai %s\n", IKIGAI_VERSION);
+    } else {
+        void *ctx = talloc_new(NULL);
+        status = run(ctx, argc - 1, argv + 1);
+        talloc_free(ctx);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("ikigai: cannot write to standard output\n", stderr);
+        status = status == IK_CLI_DONE ? IK_CLI_FAILED : status;
+    }
+    return status;
+}

@@ -1,0 +1,155 @@
+#include "tool/tool_describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "tool/tool_wrapper.h"
+
+/* A description is one line in a list, whatever the author wrote. */
+static void append_one_line(ik_buffer_t *out, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        ik_buffer_append_byte(out, *c == '\n' || *c == '\r' || *c == '\t' ? ' ' : *c);
+    }
+}
+
+char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    size_t width = 0;
+    for (size_t i = 0; i < registry->count; i++) {
+        size_t len = strlen(registry->entries[i]->name);
+        width = len > width ? len : width;
+    }
+    ik_buffer_append_text(&out, "Available tools:\n");
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = registry->entries[i];
+        ik_buffer_append_format(&out, "  %-*s  ", (int)width, entry->name);
+        append_one_line(&out, entry->schema->description);
+        if (entry->source != IK_TOOL_SYSTEM) {
+            ik_buffer_append_format(&out, " (%s)", ik_tool_source_name(entry->source));
+        }
+        ik_buffer_append_byte(&out, '\n');
+    }
+    return out.data;
+}
+
+static bool is_required(json_t *parameters, const char *name)
+{
+    size_t i;
+    json_t *required;
+    json_array_foreach(json_object_get(parameters, "required"), i, required)
+    {
+        if (strcmp(json_string_value(required), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A type is a name or a list of names; without one, anything goes. */
+static char *format_type(const void *ctx, json_t *property)
+{
+    json_t *type = json_object_get(property, "type");
+    if (json_is_string(type)) {
+        return ik_strdup(ctx, json_string_value(type));
+    }
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    size_t i;
+    json_t *name;
+    json_array_foreach(type, i, name)
+    {
+        if (json_is_string(name)) {
+            ik_buffer_append_format(&out, "%s%s", out.len == 0 ? "" : "|", json_string_value(name));
+        }
+    }
+    return out.len == 0 ? ik_strdup(ctx, "any") : out.data;
+}
+
+static void append_parameters(ik_buffer_t *out, json_t *parameters)
+{
+    json_t *properties = json_object_get(parameters, "properties");
+    const char *name;
+    json_t *property;
+    ik_buffer_append_text(out, "Parameters:\n");
+    json_object_foreach(properties, name, property)
+    {
+        char *type = format_type(out->ctx, property);
+        ik_buffer_append_format(out, "  %s (%s%s)\n", name, type,
+                                is_required(parameters, name) ? ", required" : "");
+        talloc_free(type);
+        const char *description = json_string_value(json_object_get(property, "description"));
+        if (description != NULL) {
+            ik_buffer_append_text(out, "    ");
+            append_one_line(out, description);
+            ik_buffer_append_byte(out, '\n');
+        }
+    }
+    if (json_object_size(properties) == 0) {
+        ik_buffer_append_text(out, "  none\n");
+    }
+}
+
+static void append_returns(ik_buffer_t *out, json_t *returns)
+{
+    json_t *envelope = ik_tool_wrap_returns(returns);
+    char *text = json_dumps(json_object_get(envelope, "properties"), JSON_INDENT(2));
+    if (text == NULL) {
+        PANIC("an envelope cannot be written");
+    }
+    ik_buffer_append_text(out, "\nReturns:\n");
+    for (char *line = text; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        ik_buffer_append_text(out, "  ");
+        ik_buffer_append(out, line, len);
+        ik_buffer_append_byte(out, '\n');
+        line += len + (line[len] == '\n');
+    }
+    free(text);
+    json_decref(envelope);
+}
+
+char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *entry)
+{
+    const ik_tool_schema_t *schema = entry->schema;
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&out, "%s - ", entry->name);
+    append_one_line(&out, schema->description);
+    ik_buffer_append_text(&out, "\n\n");
+    append_parameters(&out, schema->parameters);
+    append_returns(&out, schema->returns);
+    ik_buffer_append_format(&out, "\nFile: %s\nSource: %s\n", entry->origin,
+                            ik_tool_source_name(entry->source));
+    if (strcmp(entry->path, entry->origin) != 0) {
+        ik_buffer_append_format(&out, "Runs from: %s\n", entry->path);
+    }
+    if (entry->overrides != NULL) {
+        ik_buffer_append_format(&out, "Overrides: %s\n", entry->overrides);
+    }
+    return out.data;
+}
+
+json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry)
+{
+    const ik_tool_schema_t *schema = entry->schema;
+    json_t *described = json_pack(
+        "{s:s, s:s, s:s, s:s, s:b, s:s?}", "name", entry->name, "path", entry->origin, "source",
+        ik_tool_source_name(entry->source), "description", schema->description, "cached",
+        entry->cached, "overrides", entry->overrides);
+    return described;
+}
+
+json_t *ik_tool_describe_list_json(const ik_tool_registry_t *registry)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < registry->count; i++) {
+        json_array_append_new(list, ik_tool_describe_entry_json(registry->entries[i]));
+    }
+    return list;
+}

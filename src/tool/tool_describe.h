@@ -1,0 +1,18 @@
+/*
+ * Tools as text for people: the formats of /tool, /tool NAME and their JSON forms, shared by the
+ * command line and the terminal.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "tool/tool_registry.h"
+
+/* "Available tools:" and one line per tool, sorted; user and project tools say so. */
+char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry);
+/* Name, parameters, the envelope around its returns, file and source. */
+char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *entry);
+
+/* New references. */
+json_t *ik_tool_describe_list_json(const ik_tool_registry_t *registry);
+json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry);

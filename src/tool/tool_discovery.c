@@ -1,0 +1,435 @@
+#include "tool/tool_discovery.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/ownership.h"
+#include "tool/tool_cache.h"
+#include "tool/tool_schema.h"
+
+enum {
+    SCHEMA_MAX = 1024 * 1024,
+    YOUNG_MS = 100,          /* a slower tool gives up its slot, not its clock */
+    YOUNG_TOOLS_PER_CORE = 4,
+};
+
+typedef struct {
+    ik_tool_discovery_t *discovery;
+    const char *path;   /* what is executed */
+    const char *origin; /* where the author put it */
+    const char *file;   /* base name */
+    ik_tool_source_t source;
+    struct stat status;
+    bool cached;
+    bool young;
+    int64_t started_ms;
+    ik_process_t *process;
+    ik_tool_schema_t *schema; /* NULL when it failed */
+} candidate_t;
+
+struct ik_tool_discovery {
+    ik_tool_discovery_options_t options;
+    ik_tool_cache_t *cache;
+    candidate_t **candidates;
+    size_t count;
+    size_t next;    /* first that was not started yet */
+    size_t waiting; /* started and not ended */
+    size_t young;
+    size_t young_max;
+    ik_timer_t *timer;
+    bool complete;
+    ik_tool_discovery_result_t result;
+    void (*on_done)(void *data);
+    void *data;
+};
+
+/* --- problems ---------------------------------------------------------------------------- */
+
+static void add_problem(ik_tool_discovery_t *discovery, const char *line)
+{
+    ik_tool_discovery_result_t *result = &discovery->result;
+    result->problems =
+        ik_resize_array(discovery, result->problems, char *, result->problem_count + 1);
+    result->problems[result->problem_count++] = ik_strdup(discovery, line);
+}
+
+static void add_schema_problem(const candidate_t *candidate, const char *reason)
+{
+    char *line =
+        ik_sprintf(candidate, "Debug: tool '%s' schema failed (%s)", candidate->file, reason);
+    add_problem(candidate->discovery, line);
+}
+
+/* --- listing ----------------------------------------------------------------------------- */
+
+static void add_candidate(ik_tool_discovery_t *discovery, const char *folder, const char *file,
+                          const char *origin_folder, ik_tool_source_t source)
+{
+    candidate_t *candidate = ik_new(discovery, candidate_t);
+    candidate->discovery = discovery;
+    candidate->source = source;
+    candidate->file = ik_strdup(candidate, file);
+    candidate->path = ik_sprintf(candidate, "%s/%s", folder, file);
+    candidate->origin = ik_sprintf(candidate, "%s/%s", origin_folder, file);
+    if (stat(candidate->path, &candidate->status) < 0 || !S_ISREG(candidate->status.st_mode) ||
+        access(candidate->path, X_OK) != 0) {
+        talloc_free(candidate);
+        return;
+    }
+    res_t owned = ik_ownership_check_file(candidate->path);
+    if (is_err(&owned)) {
+        add_problem(discovery, ik_sprintf(candidate, "Debug: tool '%s' skipped (%s)", file,
+                                          owned.message));
+        talloc_free(candidate);
+        return;
+    }
+    discovery->candidates =
+        ik_resize_array(discovery, discovery->candidates, candidate_t *, discovery->count + 1);
+    discovery->candidates[discovery->count++] = candidate;
+}
+
+static int skip_hidden(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void list_folder(ik_tool_discovery_t *discovery, const char *folder,
+                        const char *origin_folder, ik_tool_source_t source)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, skip_hidden, by_bytes);
+    if (count < 0 && errno != ENOENT) {
+        add_problem(discovery, ik_sprintf(discovery, "Debug: tool folder %s cannot be read (%s)",
+                                          folder, strerror(errno)));
+    }
+    for (int i = 0; i < count; i++) {
+        add_candidate(discovery, folder, entries[i]->d_name, origin_folder, source);
+        free(entries[i]);
+    }
+    if (count >= 0) {
+        free(entries);
+    }
+}
+
+/* The project's tools are only looked at; they take part from their trusted copy or not at all. */
+static void list_project(ik_tool_discovery_t *discovery)
+{
+    const ik_tool_discovery_options_t *options = &discovery->options;
+    ik_tool_trust_status_t *trust =
+        ik_tool_trust_check(discovery, options->paths, options->paths->project_tools);
+    discovery->result.trust = trust;
+    bool usable = trust->state == IK_TOOL_TRUST_GIVEN ||
+                  (options->trust_project && (trust->state == IK_TOOL_TRUST_NEVER ||
+                                              trust->state == IK_TOOL_TRUST_CHANGED));
+    if (!usable) {
+        return;
+    }
+    char *copy;
+    res_t copied = ik_tool_trust_copy(discovery, options->paths, trust->snapshot, &copy);
+    if (is_err(&copied)) {
+        trust->state = IK_TOOL_TRUST_REFUSED;
+        trust->reason = ik_strdup(trust, copied.message);
+        return;
+    }
+    trust->state = IK_TOOL_TRUST_GIVEN;
+    list_folder(discovery, copy, options->paths->project_tools, IK_TOOL_PROJECT);
+}
+
+/* --- the end ----------------------------------------------------------------------------- */
+
+/* Built in listing order, which is also the order of precedence, whoever answered first. */
+static void build_registry(ik_tool_discovery_t *discovery)
+{
+    ik_tool_registry_t *registry = ik_tool_registry_create(discovery);
+    for (size_t i = 0; i < discovery->count; i++) {
+        candidate_t *c = discovery->candidates[i];
+        if (c->schema == NULL) {
+            continue;
+        }
+        res_t added =
+            ik_tool_registry_add(registry, c->path, c->origin, c->source, c->cached, c->schema);
+        if (is_err(&added)) {
+            add_schema_problem(c, added.message);
+        }
+    }
+    ik_tool_registry_remove_disabled(registry, discovery->options.config);
+    discovery->result.registry = registry;
+}
+
+static void finish(ik_tool_discovery_t *discovery)
+{
+    build_registry(discovery);
+    ik_tool_cache_save(discovery->cache);
+    ik_timer_stop(discovery->timer);
+    discovery->complete = true;
+    discovery->on_done(discovery->data);
+}
+
+/* --- asking ------------------------------------------------------------------------------ */
+
+static void start_more(ik_tool_discovery_t *discovery);
+
+static void grow_up(candidate_t *candidate)
+{
+    if (candidate->young) {
+        candidate->young = false;
+        candidate->discovery->young--;
+    }
+}
+
+static void take_schema(candidate_t *candidate, const char *text, size_t len)
+{
+    res_t parsed = ik_tool_schema_parse(candidate, text, len, &candidate->schema);
+    if (is_err(&parsed)) {
+        add_schema_problem(candidate, parsed.message);
+    } else if (!candidate->cached) {
+        ik_tool_cache_put(candidate->discovery->cache, candidate->path, &candidate->status, text,
+                          len);
+    }
+}
+
+static char *describe_exit(const void *ctx, int exit_code)
+{
+    if (exit_code > 128 && exit_code < 128 + NSIG) {
+        return ik_sprintf(ctx, "killed by signal %d", exit_code - 128);
+    }
+    return ik_sprintf(ctx, "exit code %d", exit_code);
+}
+
+static void judge(candidate_t *candidate, const ik_process_result_t *result)
+{
+    switch (result->end) {
+    case IK_PROCESS_EXITED:
+        if (result->exit_code != 0) {
+            add_schema_problem(candidate, describe_exit(candidate, result->exit_code));
+        } else if (result->out.len == 0) {
+            add_schema_problem(candidate, "no output");
+        } else {
+            take_schema(candidate, result->out.data, result->out.len);
+        }
+        break;
+    case IK_PROCESS_IDLE:
+    case IK_PROCESS_OVERTIME:
+        add_schema_problem(candidate, "timeout");
+        break;
+    case IK_PROCESS_FLOODED:
+        add_schema_problem(candidate, "too much output");
+        break;
+    case IK_PROCESS_CANCELLED:
+        add_schema_problem(candidate, "cancelled");
+        break;
+    case IK_PROCESS_NOT_STARTED:
+    case IK_PROCESS_LOST:
+        add_schema_problem(candidate, result->error.message);
+        break;
+    }
+}
+
+static void on_answer(void *data, const ik_process_result_t *result)
+{
+    candidate_t *candidate = data;
+    ik_tool_discovery_t *discovery = candidate->discovery;
+    candidate->process = NULL;
+    judge(candidate, result);
+    grow_up(candidate);
+    discovery->waiting--;
+    start_more(discovery);
+}
+
+static void ask(candidate_t *candidate)
+{
+    ik_tool_discovery_t *discovery = candidate->discovery;
+    const char *argv[] = {candidate->path, "--schema", NULL};
+    int64_t limit = discovery->options.config->schema_timeout_ms;
+    ik_process_options_t options = {.argv = argv,
+                                    .folder = discovery->options.paths->cwd,
+                                    .max_out = SCHEMA_MAX,
+                                    .stop_when_full = true,
+                                    .idle_ms = limit,
+                                    .max_ms = limit,
+                                    .on_end = on_answer,
+                                    .data = candidate};
+    res_t started =
+        ik_process_start(candidate, discovery->options.host, &options, &candidate->process);
+    if (is_err(&started)) {
+        add_schema_problem(candidate, started.message);
+        return;
+    }
+    candidate->started_ms = ik_loop_now_ms();
+    candidate->young = true;
+    discovery->young++;
+    discovery->waiting++;
+    discovery->result.started++;
+}
+
+static void look_up(candidate_t *candidate)
+{
+    const ik_tool_discovery_t *discovery = candidate->discovery;
+    size_t len = 0;
+    const char *known = discovery->options.refresh
+                            ? NULL
+                            : ik_tool_cache_lookup(discovery->cache, candidate->path,
+                                                   &candidate->status, &len);
+    if (known != NULL) {
+        candidate->cached = true;
+        take_schema(candidate, known, len);
+    } else {
+        ask(candidate);
+    }
+}
+
+/* When the oldest young tool will have had its 100 ms. */
+static void set_timer(ik_tool_discovery_t *discovery)
+{
+    if (discovery->young < discovery->young_max || discovery->next == discovery->count) {
+        ik_timer_stop(discovery->timer);
+        return;
+    }
+    for (size_t i = 0; i < discovery->next; i++) {
+        if (discovery->candidates[i]->young) {
+            ik_timer_start(discovery->timer, discovery->candidates[i]->started_ms + YOUNG_MS -
+                                                 ik_loop_now_ms());
+            return;
+        }
+    }
+}
+
+static void start_more(ik_tool_discovery_t *discovery)
+{
+    while (discovery->next < discovery->count && discovery->young < discovery->young_max) {
+        look_up(discovery->candidates[discovery->next++]);
+    }
+    if (discovery->next == discovery->count && discovery->waiting == 0) {
+        finish(discovery);
+    } else {
+        set_timer(discovery);
+    }
+}
+
+static void on_timer(void *data)
+{
+    ik_tool_discovery_t *discovery = data;
+    int64_t now = ik_loop_now_ms();
+    for (size_t i = 0; i < discovery->next; i++) {
+        candidate_t *candidate = discovery->candidates[i];
+        if (candidate->young && now - candidate->started_ms >= YOUNG_MS) {
+            grow_up(candidate);
+        }
+    }
+    start_more(discovery);
+}
+
+static size_t core_count(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
+ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
+                                             const ik_tool_discovery_options_t *options,
+                                             void (*on_done)(void *data), void *data)
+{
+    ik_tool_discovery_t *discovery = ik_new(ctx, ik_tool_discovery_t);
+    discovery->options = *options;
+    discovery->on_done = on_done;
+    discovery->data = data;
+    discovery->young_max = YOUNG_TOOLS_PER_CORE * core_count();
+    discovery->cache = ik_tool_cache_create(discovery, options->paths->cache);
+    discovery->timer =
+        ik_timer_create(discovery, ik_process_host_loop(options->host), on_timer, discovery);
+    list_folder(discovery, options->paths->system_tools, options->paths->system_tools,
+                IK_TOOL_SYSTEM);
+    list_folder(discovery, options->paths->user_tools, options->paths->user_tools, IK_TOOL_USER);
+    list_project(discovery);
+    /* From the loop, so that on_done never comes before we returned. */
+    ik_timer_start(discovery->timer, 0);
+    return discovery;
+}
+
+bool ik_tool_discovery_is_complete(const ik_tool_discovery_t *discovery)
+{
+    return discovery->complete;
+}
+
+const ik_tool_discovery_result_t *ik_tool_discovery_result(const ik_tool_discovery_t *discovery)
+{
+    return discovery->complete ? &discovery->result : NULL;
+}
+
+static void on_blocking_done(void *data)
+{
+    *(bool *)data = true;
+}
+
+res_t ik_tool_discovery_run(const void *ctx, const ik_tool_discovery_options_t *options,
+                            const ik_tool_discovery_result_t **out)
+{
+    bool done = false;
+    ik_tool_discovery_t *discovery = ik_tool_discovery_start(ctx, options, on_blocking_done, &done);
+    if (!ik_loop_run_until(ik_process_host_loop(options->host), &done)) {
+        talloc_free(discovery);
+        return ERR(SYSTEM, "The search for tools ended early");
+    }
+    *out = &discovery->result;
+    return OK;
+}
+
+/* --- the untrusted project --------------------------------------------------------------- */
+
+/* The names are guesses from the file names: asking the tools would mean running them. */
+static void append_overrides(ik_buffer_t *line, const ik_tool_discovery_result_t *result)
+{
+    const ik_tool_trust_snapshot_t *snapshot = result->trust->snapshot;
+    const char *separator = "; would override ";
+    for (size_t i = 0; i < snapshot->tool_count; i++) {
+        char *name = ik_tool_schema_name_of_file(line->ctx, snapshot->tools[i]);
+        if (ik_tool_registry_lookup(result->registry, name) != NULL) {
+            ik_buffer_append_text(line, separator);
+            ik_buffer_append_text(line, name);
+            separator = ", ";
+        }
+        talloc_free(name);
+    }
+}
+
+char *ik_tool_discovery_trust_line(const void *ctx, const ik_tool_discovery_result_t *result)
+{
+    const ik_tool_trust_status_t *trust = result->trust;
+    ik_buffer_t line;
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
+    switch (trust->state) {
+    case IK_TOOL_TRUST_ABSENT:
+    case IK_TOOL_TRUST_GIVEN:
+        return NULL;
+    case IK_TOOL_TRUST_REFUSED:
+        ik_buffer_append_format(&line, "Project tools are not used: %s", trust->reason);
+        return line.data;
+    case IK_TOOL_TRUST_NEVER:
+        ik_buffer_append_format(&line, "%zu project tool%s not trusted and not used",
+                                trust->snapshot->tool_count,
+                                trust->snapshot->tool_count == 1 ? " is" : "s are");
+        break;
+    case IK_TOOL_TRUST_CHANGED:
+        ik_buffer_append_format(&line, "%zu project tool%s no longer trusted and not used: %s",
+                                trust->snapshot->tool_count,
+                                trust->snapshot->tool_count == 1 ? " is" : "s are",
+                                trust->changed);
+        break;
+    }
+    append_overrides(&line, result);
+    ik_buffer_append_text(&line, ". Review: /trust or ikigai trust");
+    return line.data;
+}

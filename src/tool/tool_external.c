@@ -1,0 +1,328 @@
+#include "tool/tool_external.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/keeper_protocol.h"
+#include "base/utf8.h"
+#include "tool/tool_wrapper.h"
+
+/* JSON escaping makes at most six bytes of one; the rest is for what stands around the text. */
+enum { ESCAPE_FACTOR = 6, OUTPUT_SLACK = 65536, STDERR_MAX = 65536 };
+
+struct ik_tool_call_run {
+    const ik_tool_external_t *external;
+    const char *name;
+    ik_process_t *process;
+    int64_t idle_ms;
+    ik_timer_t *verdict; /* delivers a result that needed no process */
+    ik_tool_result_t result;
+    void (*on_progress)(void *data, const char *text, size_t len);
+    void (*on_end)(void *data, const ik_tool_result_t *result);
+    void *data;
+};
+
+static size_t max_output(const ik_tool_call_run_t *call)
+{
+    return (size_t)call->external->config->max_output_size;
+}
+
+/* --- from the process's end to the envelope ---------------------------------------------- */
+
+static void set_failure(ik_tool_call_run_t *call, const char *code, const char *error,
+                        const ik_process_result_t *process, const char *note)
+{
+    ik_tool_failure_t failure = {.error = error,
+                                 .code = code,
+                                 .exit_code = -1,
+                                 .out = "",
+                                 .err = "",
+                                 .note = note};
+    if (process != NULL) {
+        failure.exit_code = process->exit_code;
+        failure.out = process->out.len > 0 ? process->out.data : "";
+        failure.out_len = process->out.len;
+        failure.err = process->err.len > 0 ? process->err.data : "";
+        failure.err_len = process->err.len;
+    }
+    call->result.envelope = ik_tool_wrap_failure(call, &failure, max_output(call));
+    call->result.success = false;
+}
+
+/* A tool that exited well: its output is the result if it is JSON. */
+static void judge_output(ik_tool_call_run_t *call, const ik_process_result_t *process,
+                         const char *note)
+{
+    const char *text = process->out.len > 0 ? process->out.data : "";
+    size_t len = process->out.len;
+    if (process->out.dropped > 0) {
+        set_failure(call, IK_TOOL_INVALID_OUTPUT,
+                    ik_sprintf(call, "Tool '%s' returned more output than the limit of %zu bytes",
+                               call->name, process->out.max),
+                    process, note);
+        return;
+    }
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, call, IK_BUFFER_UNLIMITED);
+    if (!ik_utf8_valid(text, len)) {
+        ik_utf8_append_clean(&clean, text, len);
+        text = clean.data;
+        len = clean.len;
+    }
+    ik_json_span_t result;
+    ik_json_fault_t fault;
+    if (ik_json_scan(text, len, &result, &fault)) {
+        call->result.envelope = ik_tool_wrap_success(call, result, max_output(call), note);
+        call->result.success = true;
+    } else {
+        set_failure(call, IK_TOOL_INVALID_OUTPUT,
+                    ik_sprintf(call, "Tool '%s' returned malformed JSON: %s at byte %zu",
+                               call->name, fault.reason, fault.offset),
+                    process, note);
+    }
+    ik_buffer_reset(&clean);
+}
+
+static void judge_exit(ik_tool_call_run_t *call, const ik_process_result_t *process)
+{
+    const char *note = NULL;
+    if (process->leftovers > 0) {
+        note = ik_sprintf(call, "%zu background processes ended", process->leftovers);
+    }
+    if (process->exit_code != 0) {
+        set_failure(call, IK_TOOL_CRASHED,
+                    ik_sprintf(call, "Tool '%s' crashed with exit code %d", call->name,
+                               process->exit_code),
+                    process, note);
+    } else {
+        judge_output(call, process, note);
+    }
+}
+
+static void judge(ik_tool_call_run_t *call, const ik_process_result_t *process)
+{
+    const char *name = call->name;
+    switch (process->end) {
+    case IK_PROCESS_EXITED:
+        judge_exit(call, process);
+        break;
+    case IK_PROCESS_IDLE:
+        set_failure(call, IK_TOOL_TIMEOUT,
+                    ik_sprintf(call, "Tool '%s' timed out after %lld seconds without progress", name,
+                               (long long)call->idle_ms / 1000),
+                    process, NULL);
+        break;
+    case IK_PROCESS_OVERTIME:
+        set_failure(call, IK_TOOL_TIMEOUT,
+                    ik_sprintf(call, "Tool '%s' timed out after %ld seconds", name,
+                               call->external->config->tool_max_seconds),
+                    process, NULL);
+        break;
+    case IK_PROCESS_CANCELLED:
+        set_failure(call, IK_TOOL_INTERRUPTED, ik_sprintf(call, "Tool '%s' was interrupted", name),
+                    process, NULL);
+        break;
+    case IK_PROCESS_NOT_STARTED:
+    case IK_PROCESS_LOST:
+    case IK_PROCESS_FLOODED:
+        set_failure(call, IK_TOOL_CRASHED,
+                    ik_sprintf(call, "Tool '%s' could not be run: %s", name,
+                               process->error.message),
+                    process, NULL);
+        break;
+    }
+}
+
+static void deliver(ik_tool_call_run_t *call)
+{
+    call->on_end(call->data, &call->result);
+    talloc_free(call);
+}
+
+static void on_process_end(void *data, const ik_process_result_t *process)
+{
+    ik_tool_call_run_t *call = data;
+    judge(call, process);
+    call->result.wall_ms = process->wall_ms;
+    call->result.cpu_us = process->cpu_us;
+    call->result.max_rss_kb = process->max_rss_kb;
+    deliver(call);
+}
+
+static bool on_process_progress(void *data, const char *line, size_t len)
+{
+    ik_tool_call_run_t *call = data;
+    ik_json_span_t object;
+    ik_json_span_t text;
+    if (!ik_json_scan(line, len, &object, NULL) || ik_json_kind(object) != IK_JSON_OBJECT ||
+        !ik_json_find(object, "text", &text) || ik_json_kind(text) != IK_JSON_STRING) {
+        return false;
+    }
+    if (call->on_progress != NULL) {
+        size_t text_len;
+        char *decoded = ik_json_decode(call, text, &text_len);
+        call->on_progress(call->data, decoded, text_len);
+        talloc_free(decoded);
+    }
+    return true;
+}
+
+/* --- starting ---------------------------------------------------------------------------- */
+
+static int64_t idle_limit_ms(const ik_config_t *config, const ik_tool_registry_entry_t *entry)
+{
+    const ik_config_tool_t *configured = ik_config_tool(config, entry->name);
+    long seconds = config->tool_timeout_seconds;
+    if (configured != NULL && configured->timeout_seconds > 0) {
+        seconds = configured->timeout_seconds;
+    } else if (entry->schema->timeout_seconds > 0) {
+        seconds = entry->schema->timeout_seconds;
+    }
+    return (int64_t)seconds * 1000;
+}
+
+static const char **tool_environment(ik_tool_call_run_t *call, const ik_tool_request_t *request)
+{
+    const ik_config_t *config = call->external->config;
+    char **passed = ik_config_tool_environment(call, config, call->name);
+    size_t passed_count = 0;
+    while (passed[passed_count] != NULL) {
+        passed_count++;
+    }
+    const char **env = ik_new_array(call, const char *, passed_count + 5);
+    for (size_t i = 0; i < passed_count; i++) {
+        env[i] = passed[i];
+    }
+    const char **next = env + passed_count;
+    *next++ = ik_sprintf(call, "IKIGAI_TOOL_CALL_ID=%s", request->call_id);
+    *next++ = ik_sprintf(call, "IKIGAI_SESSION_ID=%s", request->session_id);
+    *next++ = ik_sprintf(call, "IKIGAI_MAX_OUTPUT=%ld", config->max_output_size);
+    *next++ = ik_sprintf(call, "IKIGAI_PROGRESS_FD=%d", IK_KEEPER_PROGRESS);
+    return env;
+}
+
+static res_t start_process(ik_tool_call_run_t *call, const ik_tool_registry_entry_t *entry,
+                           const ik_tool_request_t *request)
+{
+    const ik_config_t *config = call->external->config;
+    const char *argv[] = {entry->path, NULL};
+    call->idle_ms = idle_limit_ms(config, entry);
+    ik_process_options_t options = {
+        .argv = argv,
+        .env = tool_environment(call, request),
+        .folder = call->external->folder,
+        .input = request->arguments,
+        .input_len = request->arguments_len,
+        .max_out = ESCAPE_FACTOR * (size_t)config->max_output_size + OUTPUT_SLACK,
+        .max_err = STDERR_MAX,
+        .idle_ms = call->idle_ms,
+        .max_ms = (int64_t)config->tool_max_seconds * 1000,
+        .on_progress = on_process_progress,
+        .on_end = on_process_end,
+        .data = call,
+    };
+    return ik_process_start(call, call->external->host, &options, &call->process);
+}
+
+static bool is_object(const char *text, size_t len)
+{
+    ik_json_span_t value;
+    return ik_json_scan(text, len, &value, NULL) && ik_json_kind(value) == IK_JSON_OBJECT &&
+           ik_utf8_valid(text, len);
+}
+
+/* Starts the process, or sets the failure that makes one pointless. */
+static void begin(ik_tool_call_run_t *call, const ik_tool_registry_t *registry,
+                  const ik_tool_request_t *request)
+{
+    const ik_tool_registry_entry_t *entry =
+        registry == NULL ? NULL : ik_tool_registry_lookup(registry, request->name);
+    if (entry == NULL) {
+        set_failure(call, IK_TOOL_NOT_FOUND, ik_sprintf(call, "Tool '%s' not found", call->name),
+                    NULL, NULL);
+        return;
+    }
+    if (!is_object(request->arguments, request->arguments_len)) {
+        set_failure(call, IK_TOOL_INVALID_PARAMS,
+                    ik_sprintf(call, "Arguments of tool '%s' are not a JSON object", call->name),
+                    NULL, NULL);
+        return;
+    }
+    res_t started = start_process(call, entry, request);
+    if (is_err(&started)) {
+        set_failure(call, IK_TOOL_CRASHED,
+                    ik_sprintf(call, "Tool '%s' could not be run: %s", call->name,
+                               started.message),
+                    NULL, NULL);
+    }
+}
+
+static void on_verdict(void *data)
+{
+    deliver(data);
+}
+
+ik_tool_call_run_t *ik_tool_external_exec(const void *ctx, const ik_tool_external_t *external,
+                                          const ik_tool_registry_t *registry,
+                                          const ik_tool_request_t *request)
+{
+    ik_tool_call_run_t *call = ik_new(ctx, ik_tool_call_run_t);
+    call->external = external;
+    call->name = ik_strdup(call, request->name);
+    call->on_progress = request->on_progress;
+    call->on_end = request->on_end;
+    call->data = request->data;
+    begin(call, registry, request);
+    if (call->process == NULL) {
+        call->verdict =
+            ik_timer_create(call, ik_process_host_loop(external->host), on_verdict, call);
+        ik_timer_start(call->verdict, 0);
+    }
+    return call;
+}
+
+void ik_tool_external_cancel(ik_tool_call_run_t *call)
+{
+    if (call->process != NULL) {
+        ik_process_cancel(call->process);
+    }
+}
+
+typedef struct {
+    const void *ctx;
+    const ik_tool_request_t *request;
+    ik_tool_result_t *result;
+    bool done;
+} blocking_t;
+
+static void on_blocking_progress(void *data, const char *text, size_t len)
+{
+    const ik_tool_request_t *request = ((blocking_t *)data)->request;
+    if (request->on_progress != NULL) {
+        request->on_progress(request->data, text, len);
+    }
+}
+
+static void on_blocking_end(void *data, const ik_tool_result_t *result)
+{
+    blocking_t *blocking = data;
+    blocking->result = ik_new(blocking->ctx, ik_tool_result_t);
+    *blocking->result = *result;
+    blocking->result->envelope = ik_strdup(blocking->result, result->envelope);
+    blocking->done = true;
+}
+
+ik_tool_result_t *ik_tool_external_run(const void *ctx, const ik_tool_external_t *external,
+                                       const ik_tool_registry_t *registry,
+                                       const ik_tool_request_t *request)
+{
+    blocking_t blocking = {.ctx = ctx, .request = request};
+    ik_tool_request_t inner = *request;
+    inner.on_progress = on_blocking_progress;
+    inner.on_end = on_blocking_end;
+    inner.data = &blocking;
+    ik_tool_external_exec(ctx, external, registry, &inner);
+    ik_loop_run_until(ik_process_host_loop(external->host), &blocking.done);
+    return blocking.result;
+}

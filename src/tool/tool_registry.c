@@ -1,0 +1,115 @@
+#include "tool/tool_registry.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+
+ik_tool_registry_t *ik_tool_registry_create(const void *ctx)
+{
+    return ik_new(ctx, ik_tool_registry_t);
+}
+
+const char *ik_tool_source_name(ik_tool_source_t source)
+{
+    static const char *const names[] = {"system", "user", "project"};
+    return names[source];
+}
+
+/* Index of the name, or where it would have to be inserted. */
+static size_t find(const ik_tool_registry_t *registry, const char *name, bool *found)
+{
+    size_t low = 0;
+    size_t high = registry->count;
+    *found = false;
+    while (low < high && !*found) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, registry->entries[middle]->name);
+        *found = order == 0;
+        if (order > 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return *found ? high : low;
+}
+
+static void adopt_schema(ik_tool_registry_entry_t *entry, ik_tool_schema_t *schema)
+{
+    entry->schema = talloc_steal(entry, schema);
+    entry->name = schema->name;
+}
+
+static ik_tool_registry_entry_t *create_entry(ik_tool_registry_t *registry, const char *path,
+                                              const char *origin, ik_tool_source_t source,
+                                              bool cached, ik_tool_schema_t *schema)
+{
+    ik_tool_registry_entry_t *entry = ik_new(registry, ik_tool_registry_entry_t);
+    adopt_schema(entry, schema);
+    entry->path = ik_strdup(entry, path);
+    entry->origin = ik_strdup(entry, origin);
+    entry->source = source;
+    entry->cached = cached;
+    return entry;
+}
+
+res_t ik_tool_registry_add(ik_tool_registry_t *registry, const char *path, const char *origin,
+                           ik_tool_source_t source, bool cached, ik_tool_schema_t *schema)
+{
+    bool found;
+    size_t at = find(registry, schema->name, &found);
+    if (found) {
+        ik_tool_registry_entry_t *hidden = registry->entries[at];
+        if (hidden->source >= source) {
+            return ERR(CONFLICT, "%s already provides '%s'", hidden->origin, hidden->name);
+        }
+        ik_tool_registry_entry_t *entry =
+            create_entry(registry, path, origin, source, cached, schema);
+        entry->overrides = ik_strdup(entry, hidden->origin);
+        registry->entries[at] = entry;
+        talloc_free(hidden);
+        return OK;
+    }
+    registry->entries = ik_resize_array(registry, registry->entries, ik_tool_registry_entry_t *,
+                                        registry->count + 1);
+    memmove(registry->entries + at + 1, registry->entries + at,
+            (registry->count - at) * sizeof(*registry->entries));
+    registry->entries[at] = create_entry(registry, path, origin, source, cached, schema);
+    registry->count++;
+    return OK;
+}
+
+void ik_tool_registry_remove_disabled(ik_tool_registry_t *registry, const ik_config_t *config)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < registry->count; i++) {
+        ik_tool_registry_entry_t *entry = registry->entries[i];
+        if (ik_config_tool_enabled(config, entry->name)) {
+            registry->entries[kept++] = entry;
+        } else {
+            talloc_free(entry);
+        }
+    }
+    registry->count = kept;
+}
+
+const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t *registry,
+                                                        const char *name)
+{
+    bool found;
+    size_t at = find(registry, name, &found);
+    return found ? registry->entries[at] : NULL;
+}
+
+json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_schema_t *schema = registry->entries[i]->schema;
+        json_array_append_new(all, json_pack("{s:s, s:s, s:O}", "name", schema->name,
+                                             "description", schema->description, "parameters",
+                                             schema->parameters));
+    }
+    return all;
+}

@@ -1,0 +1,173 @@
+#include "tools/bash/head_tail.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+/* Below this limit a marker would take the place of what it stands for. */
+enum { MARKER_WORTH = 128 };
+
+void ik_head_tail_init(ik_head_tail_t *kept, const void *ctx, size_t limit)
+{
+    bool unlimited = limit >= IK_BUFFER_UNLIMITED;
+    *kept = (ik_head_tail_t){.limit = limit};
+    ik_buffer_init(&kept->head, ctx, unlimited ? limit : limit / 2);
+    ik_buffer_append(&kept->head, "", 0);
+    /* Head and ring together hold what just fits, with the newline that will be stripped. */
+    kept->ring_size = unlimited ? 0 : limit - limit / 2 + 1;
+}
+
+static void add_to_ring(ik_head_tail_t *kept, const char *bytes, size_t len)
+{
+    if (kept->ring == NULL) {
+        kept->ring = ik_resize_array(kept->head.ctx, NULL, char, kept->ring_size);
+    }
+    kept->ring_total += len;
+    if (len > kept->ring_size) {
+        bytes += len - kept->ring_size;
+        len = kept->ring_size;
+    }
+    size_t at = (size_t)((kept->ring_total - len) % kept->ring_size);
+    size_t to_end = kept->ring_size - at;
+    size_t first = len < to_end ? len : to_end;
+    memcpy(kept->ring + at, bytes, first);
+    memcpy(kept->ring, bytes + first, len - first);
+}
+
+void ik_head_tail_add(ik_head_tail_t *kept, const char *bytes, size_t len)
+{
+    kept->total += len;
+    size_t room = kept->head.max - kept->head.len;
+    size_t fits = len < room ? len : room;
+    ik_buffer_append(&kept->head, bytes, fits);
+    if (fits < len) {
+        add_to_ring(kept, bytes + fits, len - fits);
+    }
+}
+
+/* The ring's bytes in their order. */
+static void unroll(const ik_head_tail_t *kept, ik_buffer_t *tail)
+{
+    size_t used = kept->ring_total < kept->ring_size ? (size_t)kept->ring_total : kept->ring_size;
+    if (used == 0) {
+        return;
+    }
+    size_t start = (size_t)((kept->ring_total - used) % kept->ring_size);
+    size_t to_end = kept->ring_size - start;
+    size_t first = used < to_end ? used : to_end;
+    ik_buffer_append(tail, kept->ring + start, first);
+    ik_buffer_append(tail, kept->ring, used - first);
+}
+
+/* Bytes that the character or invalid part at bytes has once it is clean. */
+static size_t clean_step(const char *bytes, size_t len, size_t *step, bool *valid)
+{
+    *step = ik_utf8_step(bytes, len, valid);
+    return *valid ? *step : strlen("\xef\xbf\xbd");
+}
+
+/* How many bytes from the beginning make a clean text of at most max bytes. What is invalid at the
+ * very end may be half of a character and is left out. */
+static size_t fitting_prefix(const char *bytes, size_t len, size_t max)
+{
+    size_t at = 0;
+    size_t clean = 0;
+    while (at < len) {
+        size_t step;
+        bool valid;
+        clean += clean_step(bytes + at, len - at, &step, &valid);
+        bool half = !valid && at + step == len;
+        if (clean > max || half) {
+            break;
+        }
+        at += step;
+    }
+    return at;
+}
+
+static size_t clean_length(const char *bytes, size_t len)
+{
+    if (ik_utf8_valid(bytes, len)) {
+        return len;
+    }
+    size_t clean = 0;
+    bool valid;
+    for (size_t at = 0, step; at < len; at += step) {
+        clean += clean_step(bytes + at, len - at, &step, &valid);
+    }
+    return clean;
+}
+
+/* Where a suffix begins that makes a clean text of at most max bytes. */
+static size_t fitting_suffix(const char *bytes, size_t len, size_t max)
+{
+    size_t at = ik_utf8_cut_front(bytes, len, len > 0 ? len - 1 : 0);
+    if (((unsigned char)bytes[0] & 0xc0) != 0x80) {
+        at = 0; /* does not begin inside a character */
+    }
+    size_t clean = clean_length(bytes + at, len - at);
+    while (clean > max) {
+        size_t step;
+        bool valid;
+        clean -= clean_step(bytes + at, len - at, &step, &valid);
+        at += step;
+    }
+    return at;
+}
+
+static char *format_marker(const ik_head_tail_t *kept, uint64_t omitted)
+{
+    return ik_sprintf(kept->head.ctx, "\n[... %" PRIu64 " bytes omitted ...]\n", omitted);
+}
+
+/* head and tail are too long together: cuts both so that they and the marker fit. */
+static void format_cut(const ik_head_tail_t *kept, ik_buffer_t *out, const ik_buffer_t *head,
+                       const ik_buffer_t *tail, uint64_t total)
+{
+    bool marked = kept->limit >= MARKER_WORTH;
+    /* No later marker is longer than the one for everything. */
+    size_t budget = kept->limit - (marked ? strlen(format_marker(kept, total)) : 0);
+    size_t head_len = fitting_prefix(head->data, head->len, budget / 2);
+    size_t tail_from = fitting_suffix(tail->data, tail->len, budget - budget / 2);
+    ik_utf8_append_clean(out, head->data, head_len);
+    if (marked) {
+        uint64_t shown = head_len + (tail->len - tail_from);
+        ik_buffer_append_text(out, format_marker(kept, total - shown));
+    }
+    ik_utf8_append_clean(out, tail->data + tail_from, tail->len - tail_from);
+}
+
+static void strip_newline(ik_buffer_t *text, uint64_t *total)
+{
+    if (text->len > 0 && text->data[text->len - 1] == '\n') {
+        text->len--;
+        --*total;
+    }
+}
+
+bool ik_head_tail_format(ik_head_tail_t *kept, ik_buffer_t *out)
+{
+    ik_buffer_t tail;
+    ik_buffer_init(&tail, kept->head.ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append(&tail, "", 0);
+    unroll(kept, &tail);
+    uint64_t total = kept->total;
+    strip_newline(tail.len > 0 ? &tail : &kept->head, &total);
+    bool whole = total == kept->head.len + tail.len;
+    if (whole) {
+        /* One text: what was split between the two may be one character. */
+        kept->head.max = IK_BUFFER_UNLIMITED;
+        ik_buffer_append(&kept->head, tail.data, tail.len);
+        if (clean_length(kept->head.data, kept->head.len) <= kept->limit) {
+            ik_utf8_append_clean(out, kept->head.data, kept->head.len);
+            return false;
+        }
+        /* Clean, it is too long: both ends are those of the one text. */
+        format_cut(kept, out, &kept->head, &kept->head, total);
+        return true;
+    }
+    format_cut(kept, out, &kept->head, &tail, total);
+    return true;
+}

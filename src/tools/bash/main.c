@@ -1,0 +1,246 @@
+/*
+ * bash: runs a shell command and answers with what it printed and its exit code.
+ *
+ * The call ends when the shell does, not when the last holder of its output does: a server started
+ * in the background keeps the pipe open for as long as it likes.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "tools/bash/head_tail.h"
+#include "tools/bash/progress_line.h"
+#include "tools/bash/shell_command.h"
+#include "tools/common/tool_program.h"
+
+enum {
+    DRAIN_MS = 100,            /* for what is left in the pipe when the shell has ended */
+    GRACE_MS = 450,            /* between SIGTERM and SIGKILL */
+    GIVE_UP_MS = 100,          /* after SIGKILL: a process the kernel holds up is not waited for */
+    TICK_MS = 10,              /* where the kernel cannot tell us that the shell ended */
+    TIMEOUT_MAX_SECONDS = 599, /* the answer must be out before ikigai's own limit of 600 */
+    EXIT_TIMED_OUT = 124,
+    EXIT_NOT_RUN = 127,
+};
+
+#define NEVER INT64_MAX
+
+typedef struct {
+    ik_shell_command_t command;
+    ik_head_tail_t kept;
+    ik_progress_line_t progress;
+    int64_t term_at;
+    int64_t kill_at;
+    int64_t give_up_at;
+    bool timed_out;
+} session_t;
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One read; false when there is nothing (left) to read. */
+static bool read_output(session_t *session)
+{
+    static char block[65536];
+    if (session->command.output < 0) {
+        return false;
+    }
+    ssize_t got = read(session->command.output, block, sizeof block);
+    if (got > 0) {
+        ik_head_tail_add(&session->kept, block, (size_t)got);
+        ik_progress_line_add(&session->progress, block, (size_t)got);
+        return true;
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        close(session->command.output);
+        session->command.output = -1;
+    }
+    return false;
+}
+
+/* A child in the background may print without end: hence the limit. */
+static void drain(session_t *session)
+{
+    int64_t until = now_ms() + DRAIN_MS;
+    while (read_output(session) && now_ms() < until) {
+    }
+}
+
+/* What is due: the end of the command's time, its grace, the next progress line. */
+static void act_on_clock(session_t *session, int64_t now)
+{
+    if (now >= session->term_at) {
+        session->timed_out = true;
+        session->term_at = NEVER;
+        session->kill_at = now + GRACE_MS;
+        ik_shell_command_signal(&session->command, SIGTERM);
+        ik_shell_command_signal(&session->command, SIGCONT); /* the stopped cannot hear SIGTERM */
+    }
+    if (now >= session->kill_at) {
+        session->kill_at = NEVER;
+        session->give_up_at = now + GIVE_UP_MS;
+        ik_shell_command_signal(&session->command, SIGKILL);
+    }
+    ik_progress_line_tick(&session->progress, now);
+}
+
+/* Until when nothing needs to be done unless something happens; -1: for ever, without a wake-up. */
+static int poll_timeout(const session_t *session, int64_t now)
+{
+    int64_t due = ik_progress_line_due(&session->progress);
+    due = earlier(due, earlier(session->term_at, earlier(session->kill_at, session->give_up_at)));
+    if (session->command.exit_fd < 0) {
+        due = earlier(due, now + TICK_MS);
+    }
+    if (due == NEVER) {
+        return -1;
+    }
+    int64_t wait = due > now ? due - now : 0;
+    return wait < INT_MAX ? (int)wait : INT_MAX;
+}
+
+/* After a timeout the call also waits for the rest of the group, which still has its grace: for as
+ * long as somebody holds the pipe. */
+static bool is_over(const session_t *session, bool ended, int64_t now)
+{
+    if (now >= session->give_up_at) {
+        return true;
+    }
+    bool in_grace = session->kill_at != NEVER && session->command.output >= 0;
+    return ended && !in_grace;
+}
+
+static void follow(session_t *session)
+{
+    bool ended = false;
+    int64_t now = now_ms();
+    while (!is_over(session, ended, now)) {
+        struct pollfd fds[] = {
+            {.fd = session->command.output, .events = POLLIN},
+            {.fd = ended ? -1 : session->command.exit_fd, .events = POLLIN},
+        };
+        poll(fds, 2, poll_timeout(session, now));
+        if (fds[0].revents != 0) {
+            read_output(session);
+        }
+        if (fds[1].revents != 0 || session->command.exit_fd < 0) {
+            ended = ended || ik_shell_command_ended(&session->command);
+        }
+        now = now_ms();
+        act_on_clock(session, now);
+    }
+    if (session->timed_out) {
+        ik_shell_command_signal(&session->command, SIGKILL);
+    }
+    drain(session);
+    ik_progress_line_finish(&session->progress);
+}
+
+static void answer(ik_tool_call_t *call, session_t *session, int exit_code)
+{
+    ik_buffer_t output;
+    ik_buffer_init(&output, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append(&output, "", 0);
+    bool truncated = ik_head_tail_format(&session->kept, &output);
+    ik_tool_answer_output(call, output.data, output.len);
+    ik_tool_answer_integer(call, "exit_code", exit_code);
+    if (session->timed_out) {
+        ik_tool_answer_boolean(call, "timed_out", true);
+    }
+    if (truncated) {
+        ik_tool_answer_boolean(call, "truncated", true);
+        ik_tool_answer_integer(call, "total_bytes", (int64_t)session->kept.total);
+    }
+    ik_tool_answer_send(call);
+}
+
+static void answer_not_run(ik_tool_call_t *call, session_t *session, const char *reason)
+{
+    ik_head_tail_add(&session->kept, reason, strlen(reason));
+    answer(call, session, EXIT_NOT_RUN);
+}
+
+static session_t *create_session(ik_tool_call_t *call)
+{
+    session_t *session = ik_new(call->ctx, session_t);
+    bool limited = ik_tool_param_given(call, "timeout_seconds");
+    int64_t seconds = ik_tool_param_integer(call, "timeout_seconds", 0);
+    int64_t now = now_ms();
+    session->term_at = limited ? now + earlier(seconds, TIMEOUT_MAX_SECONDS) * 1000 : NEVER;
+    session->kill_at = NEVER;
+    session->give_up_at = NEVER;
+    ik_head_tail_init(&session->kept, session, call->max_output);
+    ik_progress_line_init(&session->progress, limited, now);
+    return session;
+}
+
+static void run(ik_tool_call_t *call)
+{
+    size_t len;
+    const char *text = ik_tool_param_string(call, "command", &len, NULL);
+    session_t *session = create_session(call);
+    if (len == 0) {
+        answer_not_run(call, session, "sh: empty command");
+        return;
+    }
+    int error = ik_shell_command_start(&session->command, text, len);
+    if (error != 0) {
+        answer_not_run(call, session, ik_sprintf(call->ctx, "sh: cannot run: %s", strerror(error)));
+        return;
+    }
+    follow(session);
+    int exit_code = ik_shell_command_finish(&session->command);
+    answer(call, session, session->timed_out ? EXIT_TIMED_OUT : exit_code);
+}
+
+static const ik_tool_param_t PARAMS[] = {
+    {.name = "command",
+     .type = IK_TOOL_PARAM_STRING,
+     .required = true,
+     .text = true,
+     .description = "Shell command to execute"},
+    {.name = "timeout_seconds",
+     .type = IK_TOOL_PARAM_INTEGER,
+     .min = 1,
+     .max = 600,
+     .description = "Let the command run up to this many seconds even when it prints nothing "
+                    "(1 to 600), then end it with exit code 124"},
+    {.name = NULL},
+};
+
+static const ik_tool_program_t PROGRAM = {
+    .name = "bash",
+    .description = "Execute a shell command and return output",
+    .params = PARAMS,
+    .returns = "{\"type\":\"object\",\"properties\":{"
+               "\"output\":{\"type\":\"string\",\"description\":\"What the command printed, stdout "
+               "and stderr in order, without the last newline\"},"
+               "\"exit_code\":{\"type\":\"integer\",\"description\":\"Exit code; 128+N when ended "
+               "by signal N\"},"
+               "\"timed_out\":{\"type\":\"boolean\",\"description\":\"Ended by timeout_seconds\"},"
+               "\"truncated\":{\"type\":\"boolean\",\"description\":\"The output was cut in its "
+               "middle\"},"
+               "\"total_bytes\":{\"type\":\"integer\",\"description\":\"Bytes the command "
+               "printed\"}},"
+               "\"required\":[\"output\",\"exit_code\"]}",
+    .run = run,
+};
+
+int main(int argc, char **argv)
+{
+    return ik_tool_program_main(&PROGRAM, argc, argv);
+}

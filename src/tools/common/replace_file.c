@@ -1,0 +1,474 @@
+/*
+ * The order of the steps is the point of this file.
+ *
+ * A new file is written without a name (O_TMPFILE), synced, and linked to its name: whatever kills
+ * us before the link leaves nothing. Replacing needs a rename, hence a temporary name for an
+ * instant; the guard process removes that name should we die in this instant. Filesystems without
+ * O_TMPFILE get a named temporary file, guarded from its creation on.
+ *
+ * Functions return 0 or an errno value. ESTALE stands for "the file changed since it was read",
+ * which is what network filesystems mean by it, too.
+ */
+#include "tools/common/replace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/common/identity.h"
+#include "tools/common/place.h"
+#include "tools/common/unlink_guard.h"
+
+enum {
+    MAX_ATTEMPTS = 4,         /* each one lost to somebody who changed the folder meanwhile */
+    READER_TIMEOUT_MS = 5000, /* how long a full pipe may stay full */
+};
+
+static const char NOT_SYNCED[] =
+    "The folder could not be synced: the change may not survive a loss of power";
+
+typedef struct {
+    const char *path;
+    const char *bytes;
+    size_t len;
+    const struct stat *expected;
+    bool opened;       /* something was opened for writing: from here on errors are write errors */
+    bool without_name; /* the temporary file may do without a name until it is complete */
+    const char *note;
+
+    struct stat old;
+    ik_place_t place;
+    int temp;
+    char temp_name[64]; /* empty while it has none */
+    ik_unlink_guard_t guard;
+} job_t;
+
+static int errno_unless(bool worked)
+{
+    return worked ? 0 : errno;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool unchanged(const struct stat *a, const struct stat *b)
+{
+    return same_file(a, b) && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
+           same_time(a->st_ctim, b->st_ctim);
+}
+
+static int sync_file(int fd)
+{
+    bool synced = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: nothing there to sync */
+    return errno_unless(synced);
+}
+
+/* --- the temporary file ------------------------------------------------------------------ */
+
+static int choose_temp_name(job_t *job)
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        random = (uint64_t)now.tv_nsec;
+    }
+    snprintf(job->temp_name, sizeof job->temp_name, ".ikigai-%d-%016" PRIx64, (int)getpid(),
+             random);
+    bool guarded = ik_unlink_guard_start(&job->guard, job->place.folder, job->temp_name);
+    return errno_unless(guarded);
+}
+
+static int open_named_temp(job_t *job, mode_t mode)
+{
+    int error = choose_temp_name(job);
+    if (error != 0) {
+        return error;
+    }
+    job->temp = openat(job->place.folder, job->temp_name,
+                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    return errno_unless(job->temp >= 0);
+}
+
+static int open_temp(job_t *job, mode_t mode)
+{
+    if (!job->without_name) {
+        return open_named_temp(job, mode);
+    }
+    job->temp = openat(job->place.folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+    if (job->temp >= 0) {
+        return 0;
+    }
+    /* The ways in which kernels and filesystems say that they have no such files. */
+    if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL) {
+        return errno;
+    }
+    job->without_name = false;
+    return open_named_temp(job, mode);
+}
+
+/* Gives a temporary file without a name this one. Linking an open file needs a privilege on older
+ * kernels; /proc needs none. */
+static int link_temp(const job_t *job, const char *name)
+{
+    if (linkat(job->temp, "", job->place.folder, name, AT_EMPTY_PATH) == 0) {
+        return 0;
+    }
+    if (errno != ENOENT) {
+        return errno;
+    }
+    char open_file[32];
+    snprintf(open_file, sizeof open_file, "/proc/self/fd/%d", job->temp);
+    return errno_unless(linkat(AT_FDCWD, open_file, job->place.folder, name, AT_SYMLINK_FOLLOW) ==
+                        0);
+}
+
+static int fill_temp(job_t *job, bool replacing)
+{
+    job->opened = true;
+    if (!ik_tool_write_all(job->temp, job->bytes, job->len)) {
+        return errno;
+    }
+    int error = replacing ? ik_identity_copy(job->temp, job->path, &job->old) : 0;
+    return error != 0 ? error : sync_file(job->temp);
+}
+
+/* The name is removed before the guard is told that it need not. */
+static void drop_temp(job_t *job, bool still_named)
+{
+    if (job->temp >= 0) {
+        close(job->temp);
+        job->temp = -1;
+    }
+    if (job->temp_name[0] != '\0' && still_named) {
+        unlinkat(job->place.folder, job->temp_name, 0);
+    }
+    ik_unlink_guard_stop(&job->guard);
+    job->temp_name[0] = '\0';
+}
+
+/* What was renamed is safe from a crash of ours; the folder's sync makes it safe from a crash of
+ * the machine. Too late to fail: the new file is there. */
+static void sync_folder(job_t *job)
+{
+    int folder = openat(job->place.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || sync_file(folder) != 0) {
+        job->note = NOT_SYNCED;
+    }
+    if (folder >= 0) {
+        close(folder);
+    }
+}
+
+/* --- a file that was not there ------------------------------------------------------------ */
+
+static int give_final_name(job_t *job)
+{
+    if (job->without_name) {
+        return link_temp(job, job->place.name);
+    }
+    int folder = job->place.folder;
+    if (renameat2(folder, job->temp_name, folder, job->place.name, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return errno;
+    }
+    return errno_unless(renameat(folder, job->temp_name, folder, job->place.name) == 0);
+}
+
+static int make_new(job_t *job)
+{
+    int error = open_temp(job, 0666);
+    if (error == 0) {
+        error = fill_temp(job, false);
+    }
+    if (error == 0) {
+        error = give_final_name(job);
+    }
+    drop_temp(job, error != 0);
+    return error;
+}
+
+static int create_file(job_t *job)
+{
+    if (!ik_place_find(&job->place, job->path)) {
+        return errno;
+    }
+    int error = make_new(job);
+    if (error == ENOENT && job->without_name && job->opened) {
+        /* Neither way of linking works here (no /proc): do with a named one. */
+        job->without_name = false;
+        error = make_new(job);
+    }
+    if (error == 0) {
+        sync_folder(job);
+    }
+    ik_place_close(&job->place);
+    return error;
+}
+
+/* --- a file that exists ------------------------------------------------------------------- */
+
+static int name_temp(job_t *job)
+{
+    if (!job->without_name) {
+        return 0;
+    }
+    int error = choose_temp_name(job);
+    return error != 0 ? error : link_temp(job, job->temp_name);
+}
+
+/* Last look before the rename; what is left is the instant between two system calls. */
+static int check_unchanged(const job_t *job)
+{
+    struct stat now;
+    if (job->expected == NULL) {
+        return 0;
+    }
+    if (fstatat(job->place.folder, job->place.name, &now, AT_SYMLINK_NOFOLLOW) < 0) {
+        return errno == ENOENT ? ESTALE : errno;
+    }
+    return unchanged(job->expected, &now) ? 0 : ESTALE;
+}
+
+static int rename_over(job_t *job)
+{
+    int error = open_temp(job, 0600);
+    if (error == 0) {
+        error = fill_temp(job, true);
+    }
+    if (error == 0) {
+        error = name_temp(job);
+    }
+    if (error == 0) {
+        error = check_unchanged(job);
+    }
+    if (error == 0) {
+        int folder = job->place.folder;
+        error = errno_unless(renameat(folder, job->temp_name, folder, job->place.name) == 0);
+    }
+    drop_temp(job, error != 0);
+    return error;
+}
+
+/* Space for the whole of the new content, before a byte of the old one is touched. */
+static int reserve_space(int fd, const job_t *job)
+{
+    if (job->len == 0 || fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)job->len) == 0) {
+        return 0;
+    }
+    int error = errno;
+    if (error == EOPNOTSUPP || error == ENODEV || error == ENOSYS) {
+        return 0;
+    }
+    /* Gives back what was reserved beyond the end; the size stays what it is. */
+    int ignored __attribute__((unused)) = ftruncate(fd, job->old.st_size);
+    return error;
+}
+
+static int write_at_start(int fd, const job_t *job)
+{
+    size_t done = 0;
+    while (done < job->len) {
+        ssize_t wrote = pwrite(fd, job->bytes + done, job->len - done, (off_t)done);
+        if (wrote < 0 && errno != EINTR) {
+            return errno;
+        }
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return 0;
+}
+
+static int overwrite(int fd, const job_t *job)
+{
+    struct stat now;
+    if (fstat(fd, &now) < 0) {
+        return errno;
+    }
+    const struct stat *expected = job->expected;
+    if (!same_file(&job->old, &now) || (expected != NULL && !unchanged(expected, &now))) {
+        return ESTALE;
+    }
+    int error = reserve_space(fd, job);
+    if (error == 0) {
+        error = write_at_start(fd, job);
+    }
+    if (error == 0 && (off_t)job->len < now.st_size) {
+        error = errno_unless(ftruncate(fd, (off_t)job->len) == 0);
+    }
+    if (error == 0) {
+        error = sync_file(fd);
+    }
+    if (error == 0 && (now.st_mode & (S_ISUID | S_ISGID)) != 0) {
+        /* Writing cleared the set-id bits. Not being the owner, we may not give them back, and
+         * that is the kernel's decision to make. */
+        error = fchmod(fd, now.st_mode & 07777) == 0 || errno == EPERM ? 0 : errno;
+    }
+    return error;
+}
+
+static int write_in_place(job_t *job)
+{
+    int fd = open(job->path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
+        job->opened = false;
+        return errno;
+    }
+    job->opened = true;
+    int error = overwrite(fd, job);
+    if (close(fd) < 0 && error == 0) {
+        error = errno;
+    }
+    return error;
+}
+
+/* Errors that say "not by a rename" rather than "not at all". */
+static bool rename_is_refused(int error)
+{
+    switch (error) {
+    case EPERM:  /* sticky folder; owner or attribute not ours to give */
+    case EACCES: /* folder not writable */
+    case EROFS:  /* a writable file mounted over a read-only folder */
+    case EBUSY:  /* mount point */
+    case EXDEV:
+    case EOPNOTSUPP:
+    case EINVAL: /* an owner that has no number here (user namespaces) */
+    case ENOSYS:
+    case ENOENT: /* /proc and its like, where no file can be made */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int replace_existing(job_t *job)
+{
+    bool read_only = (job->old.st_mode & 0222) == 0;
+    if (read_only || faccessat(AT_FDCWD, job->path, W_OK, AT_EACCESS) < 0) {
+        return read_only ? EACCES : errno;
+    }
+    if (job->expected != NULL && !unchanged(job->expected, &job->old)) {
+        return ESTALE;
+    }
+    if (job->old.st_nlink > 1 || !ik_place_find(&job->place, job->path)) {
+        return write_in_place(job);
+    }
+    /* A link of /proc/PID/fd leads to a file that its text does not name. */
+    struct stat found;
+    int flags = AT_SYMLINK_NOFOLLOW;
+    bool nameable = fstatat(job->place.folder, job->place.name, &found, flags) == 0 &&
+                    same_file(&job->old, &found);
+    int error = nameable ? rename_over(job) : EXDEV;
+    if (error == 0) {
+        sync_folder(job);
+    }
+    ik_place_close(&job->place);
+    return rename_is_refused(error) ? write_in_place(job) : error;
+}
+
+/* --- pipes, devices ----------------------------------------------------------------------- */
+
+static int write_waiting(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t wrote = write(fd, bytes, len);
+        if (wrote >= 0) {
+            bytes += wrote;
+            len -= (size_t)wrote;
+        } else if (errno == EAGAIN) {
+            struct pollfd room = {.fd = fd, .events = POLLOUT};
+            if (poll(&room, 1, READER_TIMEOUT_MS) == 0) {
+                return ETIMEDOUT;
+            }
+        } else if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+static int write_special(job_t *job)
+{
+    int fd = open(job->path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno;
+    }
+    job->opened = true;
+    int error = write_waiting(fd, job->bytes, job->len);
+    if (error == 0 && S_ISBLK(job->old.st_mode)) {
+        error = sync_file(fd);
+    }
+    close(fd);
+    return error;
+}
+
+/* --- all together ------------------------------------------------------------------------- */
+
+static int attempt(job_t *job)
+{
+    if (stat(job->path, &job->old) < 0) {
+        if (errno != ENOENT) {
+            return errno;
+        }
+        return job->expected != NULL ? ESTALE : create_file(job);
+    }
+    if (S_ISDIR(job->old.st_mode)) {
+        return EISDIR;
+    }
+    return S_ISREG(job->old.st_mode) ? replace_existing(job) : write_special(job);
+}
+
+static ik_file_error_t describe(int error, bool opened)
+{
+    switch (error) {
+    case 0:
+        return IK_FILE_ERROR_NONE;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return IK_FILE_ERROR_DENIED;
+    case ENOSPC:
+    case EDQUOT:
+        return IK_FILE_ERROR_NO_SPACE;
+    case ESTALE:
+        return IK_FILE_ERROR_CHANGED;
+    default:
+        return opened ? IK_FILE_ERROR_WRITE : IK_FILE_ERROR_OPEN;
+    }
+}
+
+ik_replace_file_t ik_replace_file(const char *path, const char *bytes, size_t len,
+                                  const struct stat *expected)
+{
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
+    job_t job = {
+        .path = path,
+        .bytes = bytes,
+        .len = len,
+        .expected = expected,
+        .without_name = true,
+        .temp = -1,
+    };
+    int error = EEXIST;
+    for (int i = 0; i < MAX_ATTEMPTS && error == EEXIST; i++) {
+        job.opened = false;
+        error = attempt(&job);
+    }
+    return (ik_replace_file_t){.error = describe(error, job.opened), .note = job.note};
+}

@@ -1,0 +1,55 @@
+/* file_write: creates a file or replaces its content, atomically and durably. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "tools/common/replace_file.h"
+#include "tools/common/tool_program.h"
+
+static void run(ik_tool_call_t *call)
+{
+    size_t len;
+    const char *path = ik_tool_param_string(call, "file_path", NULL, NULL);
+    const char *content = ik_tool_param_string(call, "content", &len, NULL);
+    ik_replace_file_t replaced = ik_replace_file(path, content, len, NULL);
+    if (replaced.error != IK_FILE_ERROR_NONE) {
+        ik_file_error_answer(call, replaced.error, path);
+        return;
+    }
+    char *message = ik_sprintf(call->ctx, "Wrote %zu bytes to %s", len, basename(path));
+    ik_tool_answer_output(call, message, strlen(message));
+    ik_tool_answer_integer(call, "bytes", (int64_t)len);
+    if (replaced.note != NULL) {
+        ik_tool_answer_string(call, "note", replaced.note);
+    }
+    ik_tool_answer_send(call);
+}
+
+static const ik_tool_param_t PARAMS[] = {
+    {.name = "file_path",
+     .type = IK_TOOL_PARAM_STRING,
+     .required = true,
+     .text = true,
+     .description = "Absolute or relative path to file"},
+    {.name = "content",
+     .type = IK_TOOL_PARAM_STRING,
+     .required = true,
+     .description = "Content to write to file"},
+    {.name = NULL},
+};
+
+static const ik_tool_program_t PROGRAM = {
+    .name = "file_write",
+    .description = "Write content to a file (creates or overwrites)",
+    .params = PARAMS,
+    .returns = "{\"type\":\"object\",\"properties\":{"
+               "\"output\":{\"type\":\"string\",\"description\":\"What was written\"},"
+               "\"bytes\":{\"type\":\"integer\",\"description\":\"Number of bytes written\"},"
+               "\"note\":{\"type\":\"string\",\"description\":\"A warning, when there is one\"}},"
+               "\"required\":[\"output\",\"bytes\"]}",
+    .run = run,
+};
+
+int main(int argc, char **argv)
+{
+    return ik_tool_program_main(&PROGRAM, argc, argv);
+}

@@ -1,0 +1,367 @@
+/*
+ * The pattern is cut at its slashes into components. A walk visits a folder with the set of
+ * components that may match next there (one, unless ** is involved), so that every folder is read
+ * once and every path found once, however many ** the pattern has.
+ */
+#include "tools/glob/glob_walk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "tools/common/dir_list.h"
+#include "tools/common/glob_match.h"
+
+typedef enum {
+    COMPONENT_LITERAL, /* looked up, not searched for */
+    COMPONENT_WILD,
+    COMPONENT_DEEP,  /* ** */
+    COMPONENT_NEVER, /* ends in a backslash that escapes nothing */
+} component_kind_t;
+
+typedef struct {
+    component_kind_t kind;
+    ik_glob_t glob; /* of literals too: the text without its escapes */
+    size_t slashes; /* that follow; the last component has none, or wants a folder */
+} component_t;
+
+typedef struct {
+    size_t offset;
+    size_t len;
+} found_t;
+
+typedef struct {
+    void *ctx;
+    component_t *components;
+    size_t count;
+    bool deep;           /* some component is ** */
+    ik_buffer_t path;    /* where the walk is: "" or ending in a slash */
+    ik_buffer_t records; /* listings of the folders on the way, as a stack */
+    ik_buffer_t text;    /* of the paths found */
+    found_t *found;
+    size_t found_count;
+    size_t found_room;
+} walker_t;
+
+/* --- the pattern ------------------------------------------------------------------------- */
+
+/* What glob() searches for: an unescaped * or ?, or a [ with some ] behind it. */
+static bool is_wild(const char *text, size_t len)
+{
+    bool open = false;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '*' || text[i] == '?' || (text[i] == ']' && open)) {
+            return true;
+        }
+        open |= text[i] == '[';
+        i += text[i] == '\\';
+    }
+    return false;
+}
+
+static size_t unescape(char *text, size_t len)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < len; i++) {
+        i += text[i] == '\\';
+        if (i < len) {
+            text[kept++] = text[i];
+        }
+    }
+    text[kept] = '\0';
+    return kept;
+}
+
+/* Whether the last backslash escapes nothing. */
+static bool ends_in_escape(const char *text, size_t len)
+{
+    size_t run = 0;
+    while (run < len && text[len - 1 - run] == '\\') {
+        run++;
+    }
+    return run % 2 == 1;
+}
+
+static void parse_component(walker_t *w, component_t *c, const char *text, size_t len)
+{
+    if (len == 2 && memcmp(text, "**", 2) == 0) {
+        c->kind = COMPONENT_DEEP;
+        w->deep = true;
+        return;
+    }
+    if (is_wild(text, len)) {
+        c->kind = COMPONENT_WILD;
+        ik_glob_prepare(&c->glob, w->ctx, text, len, IK_GLOB_PERIOD);
+        return;
+    }
+    /* glob() drops a lone backslash before a slash, but matches nothing when it ends the pattern.
+     */
+    c->kind = ends_in_escape(text, len) && c->slashes == 0 ? COMPONENT_NEVER : COMPONENT_LITERAL;
+    char *plain = ik_strndup(w->ctx, text, len);
+    c->glob = (ik_glob_t){.kind = IK_GLOB_LITERAL, .text = plain, .len = unescape(plain, len)};
+}
+
+static void parse_pattern(walker_t *w, const char *pattern)
+{
+    size_t leading = strspn(pattern, "/");
+    ik_buffer_append(&w->path, pattern, leading);
+    pattern += leading;
+    w->components = ik_new_array(w->ctx, component_t, strlen(pattern) / 2 + 1);
+    while (*pattern != '\0') {
+        size_t len = strcspn(pattern, "/");
+        component_t *c = &w->components[w->count];
+        c->slashes = strspn(pattern + len, "/");
+        parse_component(w, c, pattern, len);
+        pattern += len + c->slashes;
+        bool repeated = c->kind == COMPONENT_DEEP && w->count > 0 &&
+                        w->components[w->count - 1].kind == COMPONENT_DEEP;
+        if (repeated) {
+            w->components[w->count - 1].slashes = c->slashes;
+        } else {
+            w->count++;
+        }
+    }
+    /* Paths reached in more than one way must be spelled in one way. */
+    for (size_t i = 0; w->deep && i < w->count; i++) {
+        w->components[i].slashes = w->components[i].slashes > 0;
+    }
+}
+
+/* --- results ----------------------------------------------------------------------------- */
+
+static void truncate_path(walker_t *w, size_t len)
+{
+    w->path.len = len;
+    if (w->path.data != NULL) {
+        w->path.data[len] = '\0';
+    }
+}
+
+static void append_slashes(walker_t *w, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ik_buffer_append_byte(&w->path, '/');
+    }
+}
+
+static void add_found(walker_t *w)
+{
+    if (w->found_count == w->found_room) {
+        w->found_room = w->found_room == 0 ? 1024 : w->found_room * 2;
+        w->found = ik_resize_array(w->ctx, w->found, found_t, w->found_room);
+    }
+    w->found[w->found_count++] = (found_t){.offset = w->text.len, .len = w->path.len};
+    ik_buffer_append(&w->text, w->path.data, w->path.len);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The path stands for a match of the last component. */
+static void emit(walker_t *w, unsigned char type)
+{
+    size_t slashes = w->components[w->count - 1].slashes;
+    if (slashes > 0) {
+        bool may_lead = type == DT_LNK || type == DT_UNKNOWN;
+        if (type != DT_DIR && !(may_lead && is_folder(w->path.data))) {
+            return;
+        }
+        append_slashes(w, slashes);
+    }
+    add_found(w);
+}
+
+/* --- the walk ---------------------------------------------------------------------------- */
+
+/* Components that may match next, each once, ** together with what follows it. */
+typedef struct {
+    size_t *positions;
+    size_t count;
+} set_t;
+
+static void add_position(const walker_t *w, set_t *set, size_t position)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->positions[i] == position) {
+            return;
+        }
+    }
+    set->positions[set->count++] = position;
+    if (w->components[position].kind == COMPONENT_DEEP && position + 1 < w->count) {
+        add_position(w, set, position + 1);
+    }
+}
+
+static void walk(walker_t *w, const set_t *set);
+
+static void look_up(walker_t *w, size_t position)
+{
+    const component_t *c = &w->components[position];
+    size_t mark = w->path.len;
+    ik_buffer_append(&w->path, c->glob.text, c->glob.len);
+    struct stat st;
+    if (position + 1 < w->count) {
+        append_slashes(w, c->slashes);
+        size_t positions[2]; /* the next one, and what may follow a ** */
+        set_t next = {.positions = positions};
+        add_position(w, &next, position + 1);
+        walk(w, &next);
+    } else if (lstat(w->path.data, &st) == 0) {
+        emit(w, S_ISDIR(st.st_mode) ? DT_DIR : S_ISLNK(st.st_mode) ? DT_LNK : DT_REG);
+    }
+    truncate_path(w, mark);
+}
+
+static unsigned char resolve_type(const walker_t *w, unsigned char type)
+{
+    struct stat st;
+    if (type != DT_UNKNOWN || lstat(w->path.data, &st) != 0) {
+        return type;
+    }
+    return (unsigned char)IFTODT(st.st_mode);
+}
+
+/* Tries one entry, whose name the path ends in, against the set; next becomes what may match
+ * below it. Returns whether the entry itself is a result. */
+static bool match_entry(walker_t *w, const set_t *set, ik_dir_entry_t *entry, set_t *next)
+{
+    bool result = false;
+    for (size_t i = 0; i < set->count; i++) {
+        size_t position = set->positions[i];
+        const component_t *c = &w->components[position];
+        bool last = position + 1 == w->count;
+        if (c->kind == COMPONENT_DEEP) {
+            if (entry->name[0] == '.') {
+                continue;
+            }
+            result |= last;
+            entry->type = resolve_type(w, entry->type);
+            if (entry->type == DT_DIR) {
+                add_position(w, next, position);
+            }
+        } else if (c->kind != COMPONENT_NEVER &&
+                   ik_glob_matches(&c->glob, entry->name, entry->len)) {
+            result |= last;
+            bool passable =
+                entry->type == DT_DIR || entry->type == DT_LNK || entry->type == DT_UNKNOWN;
+            if (!last && passable) {
+                add_position(w, next, position + 1);
+            }
+        }
+    }
+    return result;
+}
+
+static void walk_entries(walker_t *w, const set_t *set, size_t from, size_t to)
+{
+    size_t mark = w->path.len;
+    set_t next = {.positions = ik_new_array(w->ctx, size_t, w->count)};
+    ik_dir_entry_t entry;
+    while (ik_dir_list_next(&w->records, &from, to, &entry)) {
+        next.count = 0;
+        ik_buffer_append(&w->path, entry.name, entry.len);
+        if (match_entry(w, set, &entry, &next)) {
+            size_t end = w->path.len;
+            emit(w, entry.type);
+            truncate_path(w, end);
+        }
+        if (next.count > 0) {
+            append_slashes(w, w->deep ? 1 : w->components[set->positions[0]].slashes);
+            walk(w, &next);
+        }
+        truncate_path(w, mark);
+    }
+    talloc_free(next.positions);
+}
+
+static bool needs_listing(const walker_t *w, const set_t *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        component_kind_t kind = w->components[set->positions[i]].kind;
+        if (kind == COMPONENT_WILD || kind == COMPONENT_DEEP) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void walk(walker_t *w, const set_t *set)
+{
+    if (!needs_listing(w, set)) {
+        for (size_t i = 0; i < set->count; i++) {
+            if (w->components[set->positions[i]].kind == COMPONENT_LITERAL) {
+                look_up(w, set->positions[i]);
+            }
+        }
+        return;
+    }
+    const char *folder = w->path.len == 0 ? "." : w->path.data;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return;
+    }
+    size_t mark = w->records.len;
+    ik_dir_list_read(fd, &w->records);
+    close(fd);
+    walk_entries(w, set, mark, w->records.len);
+    w->records.len = mark;
+}
+
+/* --- putting it together ----------------------------------------------------------------- */
+
+static int compare_found(const void *left, const void *right, void *text)
+{
+    const found_t *a = left;
+    const found_t *b = right;
+    size_t shorter = a->len < b->len ? a->len : b->len;
+    int order = memcmp((char *)text + a->offset, (char *)text + b->offset, shorter);
+    return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
+}
+
+static size_t join_found(walker_t *w, ik_buffer_t *out)
+{
+    size_t count = 0;
+    if (w->found_count > 1) {
+        qsort_r(w->found, w->found_count, sizeof(found_t), compare_found, w->text.data);
+    }
+    ik_buffer_reserve(out, w->text.len + w->found_count);
+    for (size_t i = 0; i < w->found_count; i++) {
+        if (i > 0 && compare_found(&w->found[i - 1], &w->found[i], w->text.data) == 0) {
+            continue;
+        }
+        if (count > 0) {
+            ik_buffer_append_byte(out, '\n');
+        }
+        ik_buffer_append(out, w->text.data + w->found[i].offset, w->found[i].len);
+        count++;
+    }
+    return count;
+}
+
+size_t ik_glob_walk_run(const char *prefix, const char *pattern, ik_buffer_t *out)
+{
+    walker_t w = {.ctx = talloc_new(NULL)};
+    ik_buffer_init(&w.path, w.ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&w.records, w.ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&w.text, w.ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&w.path, prefix);
+    parse_pattern(&w, pattern);
+    if (w.count > 0) {
+        size_t positions[2];
+        set_t first = {.positions = positions};
+        add_position(&w, &first, 0);
+        walk(&w, &first);
+    } else if (w.path.len > 0 && is_folder(w.path.data)) {
+        add_found(&w);
+    }
+    size_t count = join_found(&w, out);
+    talloc_free(w.ctx);
+    return count;
+}

@@ -1,0 +1,76 @@
+/*
+ * A folder of its own for a test program: made by main, emptied before each test, removed at the
+ * end. In main and not in a fixture, because a test that fails never reaches its teardown.
+ */
+#pragma once
+
+#include <check.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char scratch_folder[64];
+
+static inline int scratch_remove_entry(const char *path, const struct stat *status, int flag,
+                                       struct FTW *walk)
+{
+    (void)status;
+    (void)flag;
+    return walk->level == 0 ? 0 : remove(path);
+}
+
+static inline void scratch_empty(void)
+{
+    nftw(scratch_folder, scratch_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline const char *scratch_path(const char *name)
+{
+    static char paths[64][256]; /* enough for one test at a time */
+    static unsigned next;
+    char *path = paths[next++ % 64];
+    snprintf(path, sizeof(paths[0]), "%s/%s", scratch_folder, name);
+    return path;
+}
+
+static inline void scratch_make_folder(const char *name)
+{
+    ck_assert_int_eq(mkdir(scratch_path(name), 0755), 0);
+}
+
+static inline const char *scratch_write(const char *name, const char *text)
+{
+    const char *path = scratch_path(name);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    return path;
+}
+
+static inline unsigned scratch_mode(const char *name)
+{
+    struct stat status;
+    ck_assert_int_eq(lstat(scratch_path(name), &status), 0);
+    return status.st_mode & 07777;
+}
+
+static inline int scratch_run(Suite *suite)
+{
+    snprintf(scratch_folder, sizeof(scratch_folder), "/tmp/ikigai-unit.XXXXXX");
+    if (mkdtemp(scratch_folder) == NULL) {
+        perror(scratch_folder);
+        return 1;
+    }
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    scratch_empty();
+    rmdir(scratch_folder);
+    return failed == 0 ? 0 : 1;
+}

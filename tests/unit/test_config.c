@@ -1,0 +1,859 @@
+#include <check.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/config.h"
+#include "base/file.h"
+#include "scratch.h"
+
+static ik_paths_t paths;
+static ik_config_t *config; /* of the last load */
+static res_t result;
+
+static void clear_environment(void)
+{
+    static const char *const names[] = {
+        "IKIGAI_MODEL",    "IKIGAI_DB",      "OPENAI_BASE_URL",   "ANTHROPIC_BASE_URL",
+        "GEMINI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",  "TEST_KEY",       "OTHER_KEY",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        unsetenv(names[i]);
+    }
+}
+
+static void set_up(void)
+{
+    scratch_empty();
+    clear_environment();
+    paths = (ik_paths_t){
+        .system_config = scratch_path("system.json"),
+        .user_config = scratch_path("user.json"),
+        .project_config = scratch_path("project.json"),
+        .database = "/home/u/.ikigai/ikigai.db",
+    };
+    config = NULL;
+}
+
+static void tear_down(void)
+{
+    TALLOC_FREE(config);
+}
+
+static void load_with(const ik_config_flags_t *flags)
+{
+    TALLOC_FREE(config);
+    result = ik_config_load(NULL, &paths, flags, &config);
+    ck_assert_ptr_nonnull(config);
+}
+
+static void load(void)
+{
+    load_with(NULL);
+}
+
+static void load_good(void)
+{
+    load();
+    ck_assert_msg(is_ok(&result), "%s", result.message);
+}
+
+/* One user file that must be refused at this line, with these words. */
+static void assert_error(const char *text, int line, const char *words)
+{
+    char place[128];
+    snprintf(place, sizeof(place), "%s:%d: ", scratch_write("user.json", text), line);
+    load();
+    ck_assert_msg(is_err(&result), "accepted: %s", text);
+    ck_assert_int_ne(result.code, IK_ERR_NONE);
+    ck_assert_msg(strstr(result.message, place) == result.message, "%s", result.message);
+    ck_assert_msg(strstr(result.message, words) != NULL, "%s", result.message);
+}
+
+static void assert_warning(const char *file, int line, const char *words)
+{
+    char place[128];
+    snprintf(place, sizeof(place), "%s:%d: ", scratch_path(file), line);
+    for (size_t i = 0; i < config->warning_count; i++) {
+        if (strstr(config->warnings[i], place) == config->warnings[i] &&
+            strstr(config->warnings[i], words) != NULL) {
+            return;
+        }
+    }
+    ck_abort_msg("no warning '%s...%s' among %zu, the first: %s", place, words,
+                 config->warning_count, config->warning_count == 0 ? "" : config->warnings[0]);
+}
+
+static ik_config_source_t source_of(const char *name)
+{
+    return ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, name), config);
+}
+
+/* --- layers ------------------------------------------------------------------------------ */
+
+START_TEST(built_in_values)
+{
+    load_good();
+    ck_assert_ptr_null(config->model);
+    ck_assert_ptr_null(config->effort);
+    ck_assert_ptr_null(config->system_prompt);
+    ck_assert_int_eq(config->max_output_tokens, 0);
+    ck_assert_int_eq(config->max_tool_turns, 50);
+    ck_assert_int_eq(config->max_output_size, 1048576);
+    ck_assert_int_eq(config->tool_timeout_seconds, 30);
+    ck_assert_int_eq(config->tool_max_seconds, 600);
+    ck_assert_int_eq(config->schema_timeout_ms, 1000);
+    ck_assert_int_eq(config->connect_timeout_seconds, 10);
+    ck_assert_int_eq(config->silence_timeout_seconds, 120);
+    ck_assert_int_eq(config->idle_stream_seconds, 600);
+    ck_assert_str_eq(config->db, "/home/u/.ikigai/ikigai.db");
+    ck_assert_uint_eq(config->warning_count, 0);
+    ck_assert_uint_eq(config->provider_count, 4);
+    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
+        ck_assert_int_eq(config->sources[i], IK_CONFIG_BUILT_IN);
+    }
+}
+END_TEST
+
+START_TEST(every_key_can_be_set_by_the_user)
+{
+    scratch_write("user.json", "{\"model\":\"box/qwen/3:8b\",\"effort\":\"high\","
+                               "\"max_output_tokens\":1,\"max_tool_turns\":2,"
+                               "\"max_output_size\":2000000,\"tool_timeout_seconds\":4,"
+                               "\"tool_max_seconds\":5,\"schema_timeout_ms\":6,"
+                               "\"connect_timeout_seconds\":7,\"silence_timeout_seconds\":8,"
+                               "\"idle_stream_seconds\":9,\"db\":\"postgresql://h/d\","
+                               "\"system_prompt\":\"be\\nbrief\","
+                               "\"providers\":{\"box\":{\"type\":\"anthropic\","
+                               "\"base_url\":\"http://box:8080/\",\"api_key_env\":\"TEST_KEY\"},"
+                               "\"openai\":{\"api\":\"chat\"}},"
+                               "\"tools\":{\"file-read\":{\"timeout_seconds\":10,\"enabled\":false,"
+                               "\"pass_env\":[\"TEST_KEY\",\"HOME\"]}}}");
+    load_good();
+    ck_assert_uint_eq(config->warning_count, 0);
+    ck_assert_str_eq(config->model, "box/qwen/3:8b");
+    ck_assert_str_eq(config->effort, "high");
+    ck_assert_int_eq(config->max_output_tokens, 1);
+    ck_assert_int_eq(config->max_tool_turns, 2);
+    ck_assert_int_eq(config->max_output_size, 2000000);
+    ck_assert_int_eq(config->tool_timeout_seconds, 4);
+    ck_assert_int_eq(config->tool_max_seconds, 5);
+    ck_assert_int_eq(config->schema_timeout_ms, 6);
+    ck_assert_int_eq(config->connect_timeout_seconds, 7);
+    ck_assert_int_eq(config->silence_timeout_seconds, 8);
+    ck_assert_int_eq(config->idle_stream_seconds, 9);
+    ck_assert_str_eq(config->db, "postgresql://h/d");
+    ck_assert_str_eq(config->system_prompt, "be\nbrief");
+    const ik_config_provider_t *box = ik_config_provider(config, "box");
+    ck_assert_int_eq(box->type, IK_CONFIG_TYPE_ANTHROPIC);
+    ck_assert_int_eq(box->api, IK_CONFIG_API_NONE);
+    ck_assert_str_eq(box->base_url, "http://box:8080");
+    ck_assert_str_eq(box->api_key_env, "TEST_KEY");
+    ck_assert_int_eq(ik_config_provider(config, "openai")->api, IK_CONFIG_API_CHAT);
+    const ik_config_tool_t *tool = ik_config_tool(config, "file_read");
+    ck_assert_int_eq(tool->timeout_seconds, 10);
+    ck_assert(!tool->enabled);
+    ck_assert_str_eq(tool->pass_env[0], "TEST_KEY");
+    ck_assert_str_eq(tool->pass_env[1], "HOME");
+    ck_assert_ptr_null(tool->pass_env[2]);
+
+    /* All three sections: every row of the table says "user" but the ones left out above. */
+    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
+        const ik_config_key_t *key = &ik_config_keys[i];
+        const void *data = key->section == IK_CONFIG_TOP        ? (const void *)config
+                           : key->section == IK_CONFIG_PROVIDER ? (const void *)box
+                                                                : (const void *)tool;
+        bool left_out = strcmp(key->name, "api") == 0;
+        ck_assert_msg(ik_config_key_source(key, data) ==
+                          (left_out ? IK_CONFIG_BUILT_IN : IK_CONFIG_USER),
+                      "%s", key->name);
+    }
+}
+END_TEST
+
+START_TEST(later_layers_beat_earlier_ones)
+{
+    scratch_write("system.json",
+                  "{\"model\":\"openai/s\",\"db\":\"/s\",\"max_tool_turns\":1,"
+                  "\"effort\":\"low\",\"tools\":{\"bash\":{\"timeout_seconds\":1}}}");
+    load_good();
+    ck_assert_str_eq(config->model, "openai/s");
+    ck_assert_int_eq(source_of("model"), IK_CONFIG_SYSTEM);
+    scratch_write("user.json", "{\"model\":\"openai/u\",\"db\":\"/u\",\"max_tool_turns\":2,"
+                               "\"tools\":{\"bash\":{\"pass_env\":[]}}}");
+    load_good();
+    ck_assert_str_eq(config->model, "openai/u");
+    ck_assert_str_eq(config->db, "/u");
+    ck_assert_str_eq(config->effort, "low");
+    ck_assert_int_eq(ik_config_tool(config, "bash")->timeout_seconds, 1);
+    ck_assert_int_eq(source_of("model"), IK_CONFIG_USER);
+    ck_assert_int_eq(source_of("effort"), IK_CONFIG_SYSTEM);
+    setenv("OPENAI_API_KEY", "k", 1);
+    scratch_write("project.json", "{\"model\":\"openai/p\",\"max_tool_turns\":3}");
+    load_good();
+    ck_assert_str_eq(config->model, "openai/p");
+    ck_assert_int_eq(config->max_tool_turns, 3);
+    ck_assert_int_eq(source_of("max_tool_turns"), IK_CONFIG_PROJECT);
+    setenv("IKIGAI_MODEL", "openai/e", 1);
+    setenv("IKIGAI_DB", "/e", 1);
+    load_good();
+    ck_assert_str_eq(config->model, "openai/e");
+    ck_assert_str_eq(config->db, "/e");
+    ck_assert_int_eq(source_of("db"), IK_CONFIG_ENVIRONMENT);
+    load_with(&(ik_config_flags_t){.model = "offline/offline", .db = "/f", .max_tool_turns = 4});
+    ck_assert(is_ok(&result));
+    ck_assert_str_eq(config->model, "offline/offline");
+    ck_assert_str_eq(config->db, "/f");
+    ck_assert_int_eq(config->max_tool_turns, 4);
+    ck_assert_int_eq(source_of("model"), IK_CONFIG_FLAG);
+    ck_assert_int_eq(source_of("max_tool_turns"), IK_CONFIG_FLAG);
+}
+END_TEST
+
+START_TEST(empty_variables_count_as_unset)
+{
+    setenv("IKIGAI_MODEL", "", 1);
+    setenv("OPENAI_BASE_URL", "", 1);
+    setenv("OPENAI_API_KEY", "", 1);
+    load_good();
+    ck_assert_ptr_null(config->model);
+    ck_assert(!ik_config_provider(config, "openai")->configured);
+    ck_assert_str_eq(ik_config_provider(config, "openai")->base_url, "https://api.openai.com/v1");
+}
+END_TEST
+
+/* A copy, because the tree may belong to somebody else. Tests run in the tree's root. */
+START_TEST(the_shipped_file_is_accepted)
+{
+    char *text;
+    size_t len;
+    result = ik_file_read(NULL, "etc/ikigai/config.json", IK_CONFIG_FILE_MAX, &text, &len);
+    ck_assert_msg(is_ok(&result), "%s", result.message);
+    scratch_write("system.json", text);
+    talloc_free(text);
+    load_good();
+    ck_assert_uint_eq(config->warning_count, 0);
+}
+END_TEST
+
+/* --- errors and warnings ----------------------------------------------------------------- */
+
+START_TEST(broken_json_has_file_and_line)
+{
+    assert_error("{\n\"model\": \"openai/x\",\n}", 3, "broken JSON");
+    assert_error("", 1, "broken JSON");
+    assert_error("{}\n\n{}", 3, "text after the value");
+    assert_error("[]", 1, "must be an object");
+    assert_error("\n\"text\"", 2, "must be an object");
+    assert_error("{\"model\":\n\"\xff\"}", 2, "UTF-8");
+    assert_error("{\"model\":\"open\nai\"}", 1, "control character");
+}
+END_TEST
+
+START_TEST(wrong_types_are_errors)
+{
+    assert_error("{\n \"model\": 5}", 2, "model must be a string");
+    assert_error("{\"model\":null}", 1, "model must be a string");
+    assert_error("{\"model\":\"\"}", 1, "model must not be empty");
+    assert_error("{\"db\":\"a\\u0000b\"}", 1, "must not hold \\u0000");
+    assert_error("{\"db\":\"a\\nb\"}", 1, "control characters");
+    assert_error("{\n\n\"max_tool_turns\":\"5\"}", 3, "max_tool_turns must be a whole number");
+    assert_error("{\"max_tool_turns\":5.0}", 1, "whole number");
+    assert_error("{\"max_tool_turns\":1e3}", 1, "whole number");
+    assert_error("{\"max_tool_turns\":true}", 1, "whole number");
+    assert_error("{\"providers\":[]}", 1, "providers must be an object");
+    assert_error("{\"providers\":{\"openai\":\"x\"}}", 1, "providers.openai must be an object");
+    assert_error("{\"tools\":5}", 1, "tools must be an object");
+    assert_error("{\"tools\":{\"bash\":\n[]}}", 2, "tools.bash must be an object");
+    assert_error("{\"tools\":{\"bash\":{\"enabled\":\"no\"}}}", 1,
+                 "tools.bash.enabled must be true or false");
+    assert_error("{\"tools\":{\"bash\":{\"pass_env\":\"X\"}}}", 1, "array of strings");
+    assert_error("{\"tools\":{\"bash\":{\"pass_env\":[\"X\",\n5]}}}", 2, "must be a string");
+    assert_error("{\"tools\":{\"bash\":{\"pass_env\":[\"A=B\"]}}}", 1, "environment variable");
+    assert_error("{\"providers\":{\"openai\":{\"api_key_env\":\"sk-123\"}}}", 1,
+                 "environment variable");
+    assert_error("{\"providers\":{\"openai\":{\"base_url\":\"api.openai.com\"}}}", 1, "http://");
+    assert_error("{\"providers\":{\"openai\":{\"base_url\":\"http://\"}}}", 1, "http://");
+    assert_error("{\"providers\":{\"openai\":{\"api\":\"completions\"}}}", 1,
+                 "must be \"chat\" or \"responses\"");
+    assert_error("{\"providers\":{\"x\":{\"type\":\"offline\",\"base_url\":\"http://h\"}}}", 1,
+                 "must be \"openai\", \"anthropic\" or \"google\"");
+}
+END_TEST
+
+START_TEST(numbers_out_of_range_are_errors)
+{
+    char text[128];
+    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
+        const ik_config_key_t *key = &ik_config_keys[i];
+        if (key->type != IK_CONFIG_INTEGER || key->section != IK_CONFIG_TOP) {
+            continue;
+        }
+        const long bad[] = {key->min - 1, key->max + 1, -1};
+        for (size_t j = 0; j < 3; j++) {
+            snprintf(text, sizeof(text), "{\"%s\":\n%ld}", key->name, bad[j]);
+            assert_error(text, 2, "must be from");
+        }
+        snprintf(text, sizeof(text), "{\"%s\":99999999999999999999999999}", key->name);
+        assert_error(text, 1, "must be from");
+        const long good[] = {key->min, key->max};
+        for (size_t j = 0; j < 2; j++) {
+            snprintf(text, sizeof(text), "{\"%s\":%ld}", key->name, good[j]);
+            scratch_write("user.json", text);
+            load_good();
+            ck_assert_int_eq(*(const long *)((const char *)config + key->offset), good[j]);
+        }
+    }
+    load_with(&(ik_config_flags_t){.max_tool_turns = -1});
+    ck_assert(is_err(&result));
+    ck_assert_ptr_nonnull(strstr(result.message, "--max-turns: "));
+}
+END_TEST
+
+START_TEST(an_error_keeps_the_rest)
+{
+    scratch_write("system.json", "{\"effort\":\"low\"}");
+    scratch_write("user.json", "{\"effort\":5,\n\"db\":7,\n\"max_tool_turns\":9}");
+    load();
+    ck_assert(is_err(&result));
+    ck_assert_ptr_nonnull(strstr(result.message, "effort must be a string"));
+    ck_assert_str_eq(config->effort, "low");
+    ck_assert_int_eq(source_of("effort"), IK_CONFIG_SYSTEM);
+    ck_assert_int_eq(config->max_tool_turns, 9);
+    assert_warning("user.json", 2, "db must be a string"); /* the second error is not lost */
+}
+END_TEST
+
+START_TEST(unknown_and_repeated_keys_are_warnings)
+{
+    scratch_write("user.json", "{\n\"modle\": \"x\",\n\"effort\":\"a\",\n\"effort\":\"b\",\n"
+                               "\"providers\":{\"openai\":{\"api_key\":\"sk-canary\"}},\n"
+                               "\"tools\":{\"bash\":{\"colour\":1},\"bash\":{\"enabled\":false}},\n"
+                               "\"\\u001b[2J\\u0085\":1,\n\"effort\\u0000\":\"c\",\n"
+                               "\"\\u0065ffort\":\"last\"}");
+    load_good();
+    ck_assert_str_eq(config->effort, "last");
+    ck_assert(!ik_config_tool_enabled(config, "bash"));
+    assert_warning("user.json", 2, "unknown key modle");
+    assert_warning("user.json", 3, "'effort' stands here more than once");
+    assert_warning("user.json", 4, "'effort' stands here more than once");
+    assert_warning("user.json", 5, "unknown key providers.openai.api_key");
+    assert_warning("user.json", 6, "'bash' stands here more than once");
+    assert_warning("user.json", 7, "unknown key ?[2J??");
+    assert_warning("user.json", 8, "unknown key with \\u0000");
+    ck_assert_uint_eq(config->warning_count, 7);
+    for (size_t i = 0; i < config->warning_count; i++) {
+        ck_assert_ptr_null(strstr(config->warnings[i], "canary"));
+    }
+}
+END_TEST
+
+START_TEST(warnings_are_bounded)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, NULL, IK_CONFIG_FILE_MAX);
+    ik_buffer_append_text(&text, "{\"a\":0");
+    while (text.len < IK_CONFIG_FILE_MAX - 20) {
+        ik_buffer_append_format(&text, ",\n\"%zx\":0", text.len % 65536);
+    }
+    ik_buffer_append_text(&text, "}");
+    scratch_write("project.json", text.data);
+    ik_buffer_reset(&text);
+    load_good();
+    ck_assert_uint_eq(config->warning_count, IK_CONFIG_WARNING_MAX);
+    ck_assert_ptr_nonnull(strstr(config->warnings[IK_CONFIG_WARNING_MAX - 1], "left out"));
+}
+END_TEST
+
+START_TEST(entries_are_bounded)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, NULL, IK_CONFIG_FILE_MAX);
+    ik_buffer_append_text(&text, "{\"tools\":{\"t\":{}");
+    for (int i = 0; i < 30000; i++) {
+        ik_buffer_append_format(&text, ",\"t%d\":{\"enabled\":false}", i);
+    }
+    ik_buffer_append_text(&text, "}}");
+    scratch_write("project.json", text.data);
+    ik_buffer_reset(&text);
+    load();
+    ck_assert_int_eq(result.code, IK_ERR_LIMIT);
+    ck_assert_uint_eq(config->tool_count, IK_CONFIG_ENTRY_MAX);
+}
+END_TEST
+
+/* --- files ------------------------------------------------------------------------------- */
+
+START_TEST(files_others_may_write_are_refused)
+{
+    static const char *const files[] = {"system.json", "user.json", "project.json"};
+    for (size_t i = 0; i < 3; i++) {
+        const char *path = scratch_write(files[i], "{\"max_tool_turns\":7}");
+        chmod(path, 0666);
+        load();
+        ck_assert_int_eq(result.code, IK_ERR_DENIED);
+        ck_assert_msg(strstr(result.message, path) == result.message, "%s", result.message);
+        ck_assert_msg(strstr(result.message, "chmod o-w") != NULL, "%s", result.message);
+        ck_assert_int_eq(config->max_tool_turns, 50);
+        chmod(path, 0644);
+        load_good();
+        ck_assert_int_eq(config->max_tool_turns, 7);
+        unlink(path);
+    }
+    scratch_make_folder("open");
+    paths.user_config = scratch_write("open/config.json", "{}");
+    chmod(scratch_path("open"), 01777);
+    load();
+    ck_assert_int_eq(result.code, IK_ERR_DENIED);
+    ck_assert_ptr_nonnull(strstr(result.message, "chmod o-w"));
+}
+END_TEST
+
+START_TEST(unreadable_and_oversized_files_are_errors)
+{
+    scratch_make_folder("user.json");
+    load();
+    ck_assert_int_eq(result.code, IK_ERR_INVALID);
+    rmdir(scratch_path("user.json"));
+    ck_assert_int_eq(mkfifo(scratch_path("user.json"), 0600), 0);
+    load(); /* and does not hang */
+    ck_assert_int_eq(result.code, IK_ERR_INVALID);
+    unlink(scratch_path("user.json"));
+
+    char *spaces = ik_new_array(NULL, char, IK_CONFIG_FILE_MAX + 2);
+    memset(spaces, ' ', IK_CONFIG_FILE_MAX + 1);
+    spaces[0] = '{';
+    spaces[1] = '}';
+    scratch_write("user.json", spaces);
+    load();
+    ck_assert_int_eq(result.code, IK_ERR_LIMIT);
+    spaces[IK_CONFIG_FILE_MAX] = '\0';
+    scratch_write("user.json", spaces);
+    load_good();
+    talloc_free(spaces);
+    if (geteuid() != 0) {
+        chmod(scratch_path("user.json"), 0);
+        load();
+        ck_assert_int_eq(result.code, IK_ERR_DENIED);
+    }
+}
+END_TEST
+
+START_TEST(paths_may_be_missing)
+{
+    paths.project_config = NULL;
+    load_good();
+    ck_assert_int_eq(config->max_tool_turns, 50);
+}
+END_TEST
+
+/* --- projects ---------------------------------------------------------------------------- */
+
+/* Every row of the table from project scope: what is forbidden changes nothing and is named. */
+START_TEST(a_project_sets_only_what_the_table_allows)
+{
+    static const char *const forms[] = {
+        [IK_CONFIG_LINE] = "\"offline/x\"",  [IK_CONFIG_TEXT] = "\"evil\"",
+        [IK_CONFIG_URL] = "\"http://evil\"", [IK_CONFIG_VARIABLE] = "\"HOME\"",
+        [IK_CONFIG_INTEGER] = "77",          [IK_CONFIG_BOOLEAN] = "false",
+        [IK_CONFIG_CHOICE] = "\"openai\"",   [IK_CONFIG_NAMES] = "[\"OPENAI_API_KEY\"]",
+    };
+    static const char *const honoured[] = {"model", "max_tool_turns", "max_output_size", "enabled"};
+    size_t honoured_count = 0;
+    char text[256];
+    char words[256];
+    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
+        const ik_config_key_t *key = &ik_config_keys[i];
+        const char *outer = key->section == IK_CONFIG_PROVIDER ? "providers" : "tools";
+        const char *entry = key->section == IK_CONFIG_PROVIDER ? "openai" : "bash";
+        if (key->section == IK_CONFIG_TOP) {
+            snprintf(text, sizeof(text), "{\"%s\":\n%s}", key->name, forms[key->type]);
+            snprintf(words, sizeof(words), "%s is not honoured", key->name);
+        } else {
+            snprintf(text, sizeof(text), "{\"%s\":{\"%s\":{\n\"%s\":%s}}}", outer, entry, key->name,
+                     forms[key->type]);
+            snprintf(words, sizeof(words), "%s.%s.%s is not honoured", outer, entry, key->name);
+        }
+        bool allowed = false;
+        for (size_t j = 0; j < 4; j++) {
+            allowed = allowed || strcmp(honoured[j], key->name) == 0;
+        }
+        scratch_write("project.json", text);
+        load_good();
+        if (allowed) {
+            honoured_count++;
+            ck_assert_uint_eq(config->warning_count, 0);
+            continue;
+        }
+        ck_assert_uint_eq(config->warning_count, 1);
+        if (key->section == IK_CONFIG_PROVIDER) {
+            assert_warning("project.json", 1, "providers is not honoured");
+        } else {
+            assert_warning("project.json", 2, words);
+        }
+        ck_assert_uint_eq(config->provider_count, 4);
+        ck_assert_str_eq(ik_config_provider(config, "openai")->base_url,
+                         "https://api.openai.com/v1");
+        for (size_t j = 0; j < IK_CONFIG_KEY_COUNT; j++) {
+            ck_assert_int_eq(config->sources[j], IK_CONFIG_BUILT_IN);
+            ck_assert(config->tool_count == 0 ||
+                      config->tools[0]->sources[j] == IK_CONFIG_BUILT_IN);
+        }
+    }
+    ck_assert_uint_eq(honoured_count, 4);
+}
+END_TEST
+
+START_TEST(a_project_only_lowers_and_disables)
+{
+    scratch_write("user.json",
+                  "{\"max_output_size\":1000,\"tools\":{\"bash\":{\"enabled\":false}}}");
+    scratch_write("project.json", "{\"max_output_size\":1001,\n"
+                                  "\"tools\":{\"bash\":{\"enabled\":true},\n"
+                                  "\"grep\":{\"enabled\":false}}}");
+    load_good();
+    ck_assert_int_eq(config->max_output_size, 1000);
+    ck_assert_int_eq(source_of("max_output_size"), IK_CONFIG_USER);
+    ck_assert(!ik_config_tool_enabled(config, "bash"));
+    ck_assert(!ik_config_tool_enabled(config, "grep"));
+    ck_assert(ik_config_tool_enabled(config, "glob"));
+    assert_warning("project.json", 1, "not honoured");
+    assert_warning("project.json", 2, "tools.bash.enabled: true is not honoured");
+    scratch_write("project.json", "{\"max_output_size\":999}");
+    load_good();
+    ck_assert_int_eq(config->max_output_size, 999);
+    ck_assert_int_eq(source_of("max_output_size"), IK_CONFIG_PROJECT);
+}
+END_TEST
+
+START_TEST(a_project_names_models_of_configured_providers_only)
+{
+    scratch_write("user.json", "{\"model\":\"offline/offline\"}");
+    static const char *const refused[] = {"anthropic/claude", "nowhere/x", "plain"};
+    char text[64];
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(text, sizeof(text), "{\n\"model\":\"%s\"}", refused[i]);
+        scratch_write("project.json", text);
+        load_good();
+        ck_assert_str_eq(config->model, "offline/offline");
+        ck_assert_int_eq(source_of("model"), IK_CONFIG_USER);
+        assert_warning("project.json", 2, refused[i]);
+    }
+    setenv("ANTHROPIC_API_KEY", "k", 1);
+    scratch_write("project.json", "{\"model\":\"anthropic/claude\"}");
+    load_good();
+    ck_assert_str_eq(config->model, "anthropic/claude");
+}
+END_TEST
+
+/* --- models and providers ---------------------------------------------------------------- */
+
+START_TEST(models_need_a_known_provider)
+{
+    assert_error("{\n\"model\":\"gpt\"}", 2, "provider/model");
+    assert_error("{\"model\":\"openai/\"}", 1, "provider/model");
+    assert_error("{\"model\":\"/gpt\"}", 1, "provider/model");
+    assert_error("{\"model\":\"nobody/x\"}", 1, "no provider 'nobody'");
+    unlink(scratch_path("user.json"));
+    setenv("IKIGAI_MODEL", "nobody/x", 1);
+    load();
+    ck_assert_ptr_nonnull(strstr(result.message, "IKIGAI_MODEL: "));
+    ck_assert_ptr_null(config->model);
+    unsetenv("IKIGAI_MODEL");
+    load_with(&(ik_config_flags_t){.model = "x"});
+    ck_assert_ptr_nonnull(strstr(result.message, "-m: "));
+
+    const ik_config_provider_t *provider;
+    const char *name;
+    result = ik_config_resolve_model(config, "google/a/b", &provider, &name);
+    ck_assert(is_ok(&result));
+    ck_assert_str_eq(provider->name, "google");
+    ck_assert_str_eq(name, "a/b");
+}
+END_TEST
+
+START_TEST(the_model_may_come_before_its_provider)
+{
+    scratch_write("system.json", "{\"model\":\"late/m\"}");
+    scratch_write("user.json", "{\"providers\":{\"late\":{\"base_url\":\"http://h/v1\"}}}");
+    load_good();
+    ck_assert_str_eq(config->model, "late/m");
+    ck_assert_int_eq(source_of("model"), IK_CONFIG_SYSTEM);
+}
+END_TEST
+
+START_TEST(provider_names_are_checked)
+{
+    assert_error("{\"providers\":{\"a/b\":{}}}", 1, "cannot name a provider");
+    assert_error("{\"providers\":{\n\"\":{}}}", 2, "cannot name a provider");
+    assert_error("{\"providers\":{\"a b\":{}}}", 1, "cannot name a provider");
+    assert_error("{\"providers\":{\n\n\"box\":{}}}", 3, "providers.box needs a base_url");
+    assert_error("{\"providers\":{\"openai\":\n{\"type\":\"google\"}}}", 2, "built in");
+    ck_assert_int_eq(ik_config_provider(config, "openai")->type, IK_CONFIG_TYPE_OPENAI);
+    scratch_write("user.json", "{\"providers\":{\"openai\":{\"type\":\"openai\"},\n"
+                               "\"offline\":{\"type\":\"openai\"}}}");
+    load_good();
+    assert_warning("user.json", 2, "nothing to configure");
+}
+END_TEST
+
+START_TEST(built_in_providers_are_configured_by_their_keys)
+{
+    load_good();
+    ck_assert(!ik_config_provider(config, "openai")->configured);
+    ck_assert(!ik_config_provider(config, "anthropic")->configured);
+    ck_assert(!ik_config_provider(config, "google")->configured);
+    ck_assert(ik_config_provider(config, "offline")->configured);
+    ck_assert_ptr_null(ik_config_provider(config, "offline")->base_url);
+    ck_assert_ptr_null(ik_config_provider(config, "nobody"));
+    setenv("OPENAI_API_KEY", "o", 1);
+    setenv("ANTHROPIC_API_KEY", " a\n", 1);
+    setenv("GOOGLE_API_KEY", "g", 1);
+    load_good();
+    ck_assert_str_eq(ik_config_provider(config, "openai")->api_key, "o");
+    ck_assert_str_eq(ik_config_provider(config, "anthropic")->api_key, "a");
+    ck_assert_str_eq(ik_config_provider(config, "google")->api_key, "g");
+    ck_assert_str_eq(ik_config_provider(config, "google")->api_key_env, "GOOGLE_API_KEY");
+    setenv("GEMINI_API_KEY", "first", 1);
+    load_good();
+    ck_assert_str_eq(ik_config_provider(config, "google")->api_key, "first");
+    setenv("GEMINI_API_KEY", "a\r\nX-Evil: 1", 1);
+    load_good();
+    ck_assert(!ik_config_provider(config, "google")->configured);
+    ck_assert_uint_eq(config->warning_count, 1);
+    ck_assert_ptr_null(strstr(config->warnings[0], "Evil"));
+}
+END_TEST
+
+START_TEST(a_key_variable_of_ones_own_replaces_both)
+{
+    scratch_write("user.json", "{\"providers\":{\"google\":{\"api_key_env\":\"TEST_KEY\"}}}");
+    setenv("GOOGLE_API_KEY", "g", 1);
+    load_good();
+    ck_assert(!ik_config_provider(config, "google")->configured);
+    setenv("TEST_KEY", "mine", 1);
+    load_good();
+    ck_assert_str_eq(ik_config_provider(config, "google")->api_key, "mine");
+}
+END_TEST
+
+START_TEST(named_endpoints)
+{
+    scratch_write("user.json",
+                  "{\"providers\":{\"ollama\":{\"base_url\":\"http://localhost:11434/v1\"},\n"
+                  "\"keyed\":{\"base_url\":\"https://h/v1//\",\"api_key_env\":\"TEST_KEY\","
+                  "\"api\":\"responses\"},\n"
+                  "\"ant\":{\"type\":\"anthropic\",\"base_url\":\"https://h\",\"api\":\"chat\"}}}");
+    load_good();
+    const ik_config_provider_t *ollama = ik_config_provider(config, "ollama");
+    ck_assert_int_eq(ollama->type, IK_CONFIG_TYPE_OPENAI);
+    ck_assert_int_eq(ollama->api, IK_CONFIG_API_CHAT);
+    ck_assert(ollama->configured && !ollama->built_in);
+    ck_assert_ptr_null(ollama->api_key);
+    const ik_config_provider_t *keyed = ik_config_provider(config, "keyed");
+    ck_assert_int_eq(keyed->api, IK_CONFIG_API_RESPONSES);
+    ck_assert_str_eq(keyed->base_url, "https://h/v1");
+    ck_assert(!keyed->configured);
+    assert_warning("user.json", 3, "providers.ant.api has no effect");
+    setenv("TEST_KEY", "k", 1);
+    load_good();
+    ck_assert(ik_config_provider(config, "keyed")->configured);
+}
+END_TEST
+
+START_TEST(the_openai_api_follows_the_host)
+{
+    static const struct {
+        const char *url;
+        int api;
+    } cases[] = {
+        {"https://api.openai.com/v1", IK_CONFIG_API_RESPONSES},
+        {"https://API.OpenAI.com:443/v1", IK_CONFIG_API_RESPONSES},
+        {"https://api.openai.com", IK_CONFIG_API_RESPONSES},
+        {"https://api.openai.com.evil.example/v1", IK_CONFIG_API_CHAT},
+        {"https://api.openai.com@evil.example/v1", IK_CONFIG_API_CHAT},
+        {"https://proxy.example/api.openai.com", IK_CONFIG_API_CHAT},
+        {"http://localhost:8080/v1", IK_CONFIG_API_CHAT},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        setenv("OPENAI_BASE_URL", cases[i].url, 1);
+        load_good();
+        const ik_config_provider_t *openai = ik_config_provider(config, "openai");
+        ck_assert_str_eq(openai->base_url, cases[i].url);
+        ck_assert_msg(openai->api == cases[i].api, "%s", cases[i].url);
+    }
+    scratch_write("user.json", "{\"providers\":{\"openai\":{\"api\":\"responses\"}}}");
+    load_good();
+    ck_assert_int_eq(ik_config_provider(config, "openai")->api, IK_CONFIG_API_RESPONSES);
+}
+END_TEST
+
+START_TEST(base_urls_come_from_the_environment)
+{
+    setenv("ANTHROPIC_BASE_URL", "http://a/", 1);
+    setenv("GEMINI_BASE_URL", "http://g", 1);
+    load_good();
+    ck_assert_str_eq(ik_config_provider(config, "anthropic")->base_url, "http://a");
+    ck_assert_str_eq(ik_config_provider(config, "google")->base_url, "http://g");
+    const ik_config_key_t *key = ik_config_find_key(IK_CONFIG_PROVIDER, "base_url");
+    ck_assert_int_eq(ik_config_key_source(key, ik_config_provider(config, "google")),
+                     IK_CONFIG_ENVIRONMENT);
+    setenv("GEMINI_BASE_URL", "ftp://g", 1);
+    load();
+    ck_assert(is_err(&result));
+    ck_assert_ptr_nonnull(strstr(result.message, "GEMINI_BASE_URL: "));
+    ck_assert_str_eq(ik_config_provider(config, "google")->base_url,
+                     "https://generativelanguage.googleapis.com");
+}
+END_TEST
+
+/* --- keys in the environment ------------------------------------------------------------- */
+
+static bool is_in_environment(const char *text)
+{
+    for (char **entry = environ; *entry != NULL; entry++) {
+        if (strstr(*entry, text) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+START_TEST(scrubbing_removes_every_key_and_nothing_else)
+{
+    scratch_write("system.json", "{\"providers\":{\"box\":{\"base_url\":\"http://h\","
+                                 "\"api_key_env\":\"OTHER_KEY\"}}}");
+    scratch_write("user.json", "{\"providers\":{\"box\":{\"api_key_env\":\"TEST_KEY\"}}}");
+    static const char *const names[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY",
+                                        "GOOGLE_API_KEY", "TEST_KEY",          "OTHER_KEY"};
+    for (size_t i = 0; i < 6; i++) {
+        setenv(names[i], "canary-5f1e", 1);
+    }
+    setenv("TEST_KEY_2", "stays", 1);
+    load_good();
+    char *block = getenv("OPENAI_API_KEY"); /* the bytes that /proc would show */
+    ik_config_scrub_environment(config);
+    ck_assert_mem_eq(block, "\0\0\0\0\0\0\0\0\0\0\0", 11);
+    ck_assert(!is_in_environment("canary-5f1e"));
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_ptr_null(getenv(names[i]));
+    }
+    ck_assert_str_eq(getenv("TEST_KEY_2"), "stays");
+    ck_assert_str_eq(ik_config_provider(config, "openai")->api_key, "canary-5f1e");
+    ck_assert_str_eq(ik_config_provider(config, "box")->api_key, "canary-5f1e");
+    ik_config_scrub_environment(config);
+    unsetenv("TEST_KEY_2");
+}
+END_TEST
+
+/* A parent can pass the same name twice; getenv sees the first, /proc both. */
+START_TEST(scrubbing_finds_repeated_variables)
+{
+    static char first[] = "OPENAI_API_KEY=canary-one";
+    static char second[] = "OPENAI_API_KEY=canary-two";
+    static char other[] = "PATH=/bin";
+    char *block[] = {first, other, second, NULL};
+    char **saved = environ;
+    environ = block;
+    load();
+    ik_config_scrub_environment(config);
+    ck_assert_ptr_null(getenv("OPENAI_API_KEY"));
+    ck_assert_str_eq(getenv("PATH"), "/bin");
+    environ = saved;
+    ck_assert_str_eq(first, "OPENAI_API_KEY=");
+    ck_assert_str_eq(second, "OPENAI_API_KEY=");
+    ck_assert_int_eq(second[20], '\0');
+}
+END_TEST
+
+START_TEST(pass_env_gives_scrubbed_variables_back)
+{
+    scratch_write("user.json", "{\"tools\":{\"ask-model\":{\"pass_env\":[\"OPENAI_API_KEY\","
+                               "\"HOME\",\"GEMINI_API_KEY\"]}}}");
+    setenv("OPENAI_API_KEY", " sk=1 ", 1);
+    load_good();
+    ik_config_scrub_environment(config);
+    char **entries = ik_config_tool_environment(config, config, "ask_model");
+    ck_assert_str_eq(entries[0], "OPENAI_API_KEY= sk=1 "); /* as it was */
+    ck_assert_ptr_null(entries[1]);
+    entries = ik_config_tool_environment(config, config, "bash");
+    ck_assert_ptr_null(entries[0]);
+}
+END_TEST
+
+/* --- what doctor reads ------------------------------------------------------------------- */
+
+static void assert_format(ik_config_section_t section, const char *name, const void *data,
+                          const char *expected)
+{
+    char *text = ik_config_format_key(NULL, ik_config_find_key(section, name), data);
+    ck_assert_str_eq(text, expected);
+    talloc_free(text);
+}
+
+START_TEST(values_can_be_formatted)
+{
+    scratch_write("user.json",
+                  "{\"db\":\"postgresql://me:p@ss@host/db?sslmode=require&"
+                  "password=secret&x=1\",\"tools\":{\"t\":{\"pass_env\":[\"A\",\"B\"]}},"
+                  "\"providers\":{\"b\":{\"base_url\":\"http://u:pw@h/v1\"}}}");
+    load_good();
+    assert_format(IK_CONFIG_TOP, "db", config,
+                  "postgresql://me:***@host/db?sslmode=require&password=***&x=1");
+    assert_format(IK_CONFIG_TOP, "max_tool_turns", config, "50");
+    assert_format(IK_CONFIG_TOP, "max_output_tokens", config, "");
+    assert_format(IK_CONFIG_TOP, "model", config, "");
+    const ik_config_tool_t *tool = ik_config_tool(config, "t");
+    assert_format(IK_CONFIG_TOOL, "pass_env", tool, "A, B");
+    assert_format(IK_CONFIG_TOOL, "enabled", tool, "true");
+    assert_format(IK_CONFIG_TOOL, "timeout_seconds", tool, "");
+    assert_format(IK_CONFIG_PROVIDER, "base_url", ik_config_provider(config, "b"),
+                  "http://u:***@h/v1");
+    assert_format(IK_CONFIG_PROVIDER, "type", ik_config_provider(config, "offline"), "offline");
+    assert_format(IK_CONFIG_PROVIDER, "api", ik_config_provider(config, "offline"), "");
+    assert_format(IK_CONFIG_PROVIDER, "api", ik_config_provider(config, "openai"), "responses");
+    ck_assert_str_eq(ik_config_source_name(IK_CONFIG_BUILT_IN), "built-in");
+    ck_assert_str_eq(ik_config_source_name(IK_CONFIG_FLAG), "flag");
+    ck_assert_str_eq(ik_config_provider_type_name(IK_CONFIG_TYPE_GOOGLE), "google");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    TCase *tests = tcase_create("config");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_set_timeout(tests, 60); /* valgrind and the large files */
+    tcase_add_test(tests, built_in_values);
+    tcase_add_test(tests, every_key_can_be_set_by_the_user);
+    tcase_add_test(tests, later_layers_beat_earlier_ones);
+    tcase_add_test(tests, empty_variables_count_as_unset);
+    tcase_add_test(tests, the_shipped_file_is_accepted);
+    tcase_add_test(tests, broken_json_has_file_and_line);
+    tcase_add_test(tests, wrong_types_are_errors);
+    tcase_add_test(tests, numbers_out_of_range_are_errors);
+    tcase_add_test(tests, an_error_keeps_the_rest);
+    tcase_add_test(tests, unknown_and_repeated_keys_are_warnings);
+    tcase_add_test(tests, warnings_are_bounded);
+    tcase_add_test(tests, entries_are_bounded);
+    tcase_add_test(tests, files_others_may_write_are_refused);
+    tcase_add_test(tests, unreadable_and_oversized_files_are_errors);
+    tcase_add_test(tests, paths_may_be_missing);
+    tcase_add_test(tests, a_project_sets_only_what_the_table_allows);
+    tcase_add_test(tests, a_project_only_lowers_and_disables);
+    tcase_add_test(tests, a_project_names_models_of_configured_providers_only);
+    tcase_add_test(tests, models_need_a_known_provider);
+    tcase_add_test(tests, the_model_may_come_before_its_provider);
+    tcase_add_test(tests, provider_names_are_checked);
+    tcase_add_test(tests, built_in_providers_are_configured_by_their_keys);
+    tcase_add_test(tests, a_key_variable_of_ones_own_replaces_both);
+    tcase_add_test(tests, named_endpoints);
+    tcase_add_test(tests, the_openai_api_follows_the_host);
+    tcase_add_test(tests, base_urls_come_from_the_environment);
+    tcase_add_test(tests, scrubbing_removes_every_key_and_nothing_else);
+    tcase_add_test(tests, scrubbing_finds_repeated_variables);
+    tcase_add_test(tests, pass_env_gives_scrubbed_variables_back);
+    tcase_add_test(tests, values_can_be_formatted);
+    suite_add_tcase(suite, tests);
+    return scratch_run(suite);
+}
