@@ -1,6 +1,5 @@
 #include "base/config_loader.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -47,36 +47,50 @@ static void add_pid(const void *ctx, pid_list_t *list, pid_t pid)
     list->pids[list->count++] = pid;
 }
 
+static void parse_pids(const void *ctx, pid_list_t *list, const char *text)
+{
+    char *end;
+    for (long pid = strtol(text, &end, 10); end != text; pid = strtol(text, &end, 10)) {
+        add_pid(ctx, list, (pid_t)pid);
+        text = end;
+    }
+}
+
+static void add_children_of_thread(const void *ctx, pid_list_t *list, pid_t pid, const char *tid)
+{
+    char path[96];
+    snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)pid, tid);
+    size_t len;
+    char *text = read_proc(ctx, path, &len);
+    if (text != NULL) {
+        parse_pids(ctx, list, text);
+        talloc_free(text);
+    }
+}
+
 /* Children are listed per thread: a process forks from any of its threads. */
 static void add_children(const void *ctx, pid_list_t *list, pid_t pid)
 {
     char folder[64];
     snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(folder);
-    if (tasks == NULL) {
-        return;
-    }
     struct dirent *entry;
-    while ((entry = readdir(tasks)) != NULL) {
-        if (!isdigit((unsigned char)entry->d_name[0])) {
-            continue;
+    while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
+        if (isdigit((unsigned char)entry->d_name[0])) {
+            add_children_of_thread(ctx, list, pid, entry->d_name);
         }
-        char path[128];
-        snprintf(path, sizeof(path), "%s/%.20s/children", folder, entry->d_name);
-        size_t len;
-        char *text = read_proc(ctx, path, &len);
-        for (char *p = text; p != NULL && *p != '\0';) {
-            char *end;
-            long child = strtol(p, &end, 10);
-            if (end == p) {
-                break;
-            }
-            add_pid(ctx, list, (pid_t)child);
-            p = *end == ' ' ? end + 1 : end;
-        }
-        talloc_free(text);
     }
-    closedir(tasks);
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+}
+
+/* We have one thread, and are asked after every call. */
+static void add_own_children(const void *ctx, pid_list_t *list)
+{
+    char tid[24];
+    snprintf(tid, sizeof(tid), "%d", (int)getpid());
+    add_children_of_thread(ctx, list, getpid(), tid);
 }
 
 static bool has_tag(const void *ctx, pid_t pid, const char *tag)
@@ -148,7 +162,7 @@ size_t ik_process_tree_signal(const ik_process_tree_t *tree, const ik_process_tr
     void *ctx = talloc_new(NULL);
     pid_list_t children = {0};
     pid_list_t found = {0};
-    add_children(ctx, &children, getpid());
+    add_own_children(ctx, &children);
     if (tree->root_alive) {
         add_pid(ctx, &found, tree->root);
     }
@@ -169,7 +183,7 @@ size_t ik_process_tree_signal_all(int first_signal, int second_signal)
 {
     void *ctx = talloc_new(NULL);
     pid_list_t found = {0};
-    add_children(ctx, &found, getpid());
+    add_own_children(ctx, &found);
     add_descendants(ctx, &found);
     signal_all(&found, first_signal, second_signal);
     talloc_free(ctx);

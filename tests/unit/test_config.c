@@ -671,7 +671,10 @@ START_TEST(the_openai_api_follows_the_host)
         {"https://API.OpenAI.com:443/v1", IK_CONFIG_API_RESPONSES},
         {"https://api.openai.com", IK_CONFIG_API_RESPONSES},
         {"https://api.openai.com.evil.example/v1", IK_CONFIG_API_CHAT},
+        {"https://me:pw@api.openai.com/v1", IK_CONFIG_API_RESPONSES},
+        {"https://api.openai.net/v1", IK_CONFIG_API_CHAT},
         {"https://api.openai.com@evil.example/v1", IK_CONFIG_API_CHAT},
+        {"https://api.openai.com:x@evil.example/v1", IK_CONFIG_API_CHAT},
         {"https://proxy.example/api.openai.com", IK_CONFIG_API_CHAT},
         {"http://localhost:8080/v1", IK_CONFIG_API_CHAT},
     };

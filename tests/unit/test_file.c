@@ -1,6 +1,4 @@
 #include <check.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -12,13 +12,14 @@
 #include "tools/common/code_point.h"
 
 enum {
-    DEPTH_MAX = 1000,  /* nested groups */
+    DEPTH_MAX = 300,   /* nested groups */
     ELEMENTS_MAX = 40000, /* elements, repetitions written out */
     DUP_MAX = 0x7fff,  /* RE_DUP_MAX */
 };
 
 typedef struct {
     const void *ctx;
+    const char *start;
     const char *at;
     const char *end;
     size_t depth;
@@ -288,11 +289,21 @@ static ik_ere_node_t *parse_quantifiers(parser_t *p, ik_ere_node_t *node)
 
 /* --- structure --------------------------------------------------------------------------- */
 
+static void add_plain(parser_t *p)
+{
+    ik_ere_t *ere = p->ere;
+    ere->plain = ik_resize_array(p->ctx, ere->plain, size_t, ere->plain_count + 1);
+    ere->plain[ere->plain_count++] = (size_t)(p->at - p->start);
+}
+
 /* The cursor stands behind the (. */
 static ik_ere_node_t *parse_group(parser_t *p)
 {
     bool plain = looking_at(p, "?:");
-    p->at += plain ? 2 : 0;
+    if (plain) {
+        add_plain(p);
+        p->at += 2;
+    }
     ik_ere_node_t *node = new_node(p, IK_ERE_GROUP, plain ? 0 : ++p->groups);
     if (++p->depth > DEPTH_MAX) {
         return fail(p, IK_ERE_TOO_BIG);
@@ -384,7 +395,7 @@ static ik_ere_node_t *parse_alternatives(parser_t *p)
 ik_ere_result_t ik_ere_parse(const void *ctx, const char *text, size_t len, ik_ere_t *ere)
 {
     *ere = (ik_ere_t){.ascii = true};
-    parser_t p = {.ctx = ctx, .at = text, .end = text + len, .ere = ere};
+    parser_t p = {.ctx = ctx, .start = text, .at = text, .end = text + len, .ere = ere};
     ere->root = parse_alternatives(&p);
     return p.result;
 }

@@ -86,6 +86,8 @@ typedef struct {
     ik_ere_node_t *root;
     bool ascii;    /* no character beyond ASCII in the pattern */
     bool backrefs; /* some \1 … \9 */
+    size_t *plain; /* offsets of the "?:" of every (?:…), for those who must leave them out */
+    size_t plain_count;
 } ik_ere_t;
 
 /* text is UTF-8 and may hold NUL characters. The tree is allocated on ctx. */

@@ -1,0 +1,5 @@
+/* The yardstick: the least a program can do. Linked statically. */
+int main(void)
+{
+    return 0;
+}

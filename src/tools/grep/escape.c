@@ -1,0 +1,125 @@
+#include "tools/grep/escape.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum {
+    CHUNK = 4096,    /* bytes between two looks at the room left */
+    ROOM = 6 * CHUNK /* \u0000 is the longest an escape gets */ + 64,
+};
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* Copies plain characters from *at to *out. More than that is written behind *out, within the room
+ * that is there anyway. */
+static void copy_plain(const char **at, const char *end, char **out)
+{
+#ifdef __SSE2__
+    const __m128i space = _mm_set1_epi8(0x20);
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i backslash = _mm_set1_epi8('\\');
+    while (end - *at >= 16) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)*at);
+        /* As signed numbers, bytes beyond ASCII are below the space too. */
+        __m128i special = _mm_or_si128(
+            _mm_cmplt_epi8(text, space),
+            _mm_or_si128(_mm_cmpeq_epi8(text, quote), _mm_cmpeq_epi8(text, backslash)));
+        _mm_storeu_si128((__m128i *)(void *)*out, text);
+        int mask = _mm_movemask_epi8(special);
+        int plain = mask == 0 ? 16 : __builtin_ctz((unsigned)mask);
+        *at += plain;
+        *out += plain;
+        if (mask != 0) {
+            return;
+        }
+    }
+#endif
+    while (*at < end && (unsigned char)**at >= 0x20 && (unsigned char)**at < 0x80 && **at != '"' &&
+           **at != '\\') {
+        *(*out)++ = *(*at)++;
+    }
+}
+
+static char short_escape(char c)
+{
+    return c == '\t' ? 't' : c == '"' || c == '\\' ? c : '\0';
+}
+
+/* Appends what stands at bytes and is not plain; returns how many bytes that are, and adds to *text
+ * what they stand for. */
+static size_t append_special(ik_buffer_t *buffer, const char *bytes, size_t len, size_t *text)
+{
+    char letter = short_escape(*bytes);
+    if (letter != '\0') {
+        buffer->data[buffer->len++] = '\\';
+        buffer->data[buffer->len++] = letter;
+        *text += 1;
+        return 1;
+    }
+    bool valid;
+    size_t step = ik_utf8_step(bytes, len, &valid);
+    ik_json_append_escaped(buffer, bytes, step);
+    *text += valid ? step : sizeof(REPLACEMENT) - 1;
+    return step;
+}
+
+size_t ik_escape_append(ik_buffer_t *buffer, const char *bytes, size_t len)
+{
+    const char *end = bytes + len;
+    size_t text = 0;
+    while (bytes < end) {
+        ik_buffer_reserve(buffer, ROOM);
+        const char *stop = end - bytes > CHUNK ? bytes + CHUNK : end;
+        while (bytes < stop) {
+            const char *start = bytes;
+            char *out = buffer->data + buffer->len;
+            copy_plain(&bytes, stop, &out);
+            buffer->len = (size_t)(out - buffer->data);
+            text += (size_t)(bytes - start);
+            if (bytes < stop) {
+                bytes += append_special(buffer, bytes, (size_t)(end - bytes), &text);
+            }
+        }
+    }
+    return text;
+}
+
+size_t ik_escape_measure(const char *bytes, size_t len)
+{
+    if (ik_utf8_valid(bytes, len)) {
+        return len;
+    }
+    size_t text = 0;
+    for (size_t i = 0; i < len;) {
+        bool valid;
+        size_t step = ik_utf8_step(bytes + i, len - i, &valid);
+        text += valid ? step : sizeof(REPLACEMENT) - 1;
+        i += step;
+    }
+    return text;
+}
+
+size_t ik_escape_cut(const char *escaped, size_t len, size_t max, size_t *kept)
+{
+    size_t i = 0;
+    *kept = 0;
+    while (i < len) {
+        bool valid;
+        size_t step = escaped[i] != '\\'      ? ik_utf8_step(escaped + i, len - i, &valid)
+                      : escaped[i + 1] == 'u' ? 6
+                                              : 2;
+        size_t text = escaped[i] == '\\' ? 1 : step;
+        if (*kept + text > max) {
+            break;
+        }
+        *kept += text;
+        i += step;
+    }
+    return i;
+}

@@ -1,0 +1,415 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "tools/grep/grep_pattern.h"
+
+#include <pcre2.h>
+#include <pthread.h>
+#include <regex.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "tools/common/code_point.h"
+#include "tools/grep/ere.h"
+#include "tools/grep/ere_literals.h"
+#include "tools/grep/ere_pcre.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum {
+    LINE_STEPS = 1000000,   /* match limit for one line */
+    BLOCK_STEPS = 20000000, /* and for many lines at once, which are then tried one by one */
+    HEAP_KIB = 65536,
+    JIT_STACK_START = 32 * 1024,
+    JIT_STACK_MAX = 1024 * 1024,
+    SKIPPED_MAX = 100,
+    PIECE = 4096, /* UTF-8 is checked again for every call: not over a whole block */
+};
+
+struct ik_pattern {
+    ik_ere_t ere;
+    bool ignore_case;
+    ik_ere_literals_t literals;
+    ik_literal_scan_t scan;
+    bool needs_characters;
+    pcre2_code *bytes;          /* NULL when the pattern is not ASCII */
+    _Atomic(pcre2_code *) wide; /* compiled when the first line needs it */
+    bool wide_failed;
+    pthread_mutex_t lock; /* guards the compiling of wide */
+    atomic_size_t skipped;
+};
+
+struct ik_matcher {
+    ik_pattern_t *pattern;
+    pcre2_match_data *data;
+    pcre2_match_context *line_limits;
+    pcre2_match_context *block_limits;
+    pcre2_jit_stack *stack;
+    const char *ascii_end; /* the bytes from wherever we are up to here are ASCII */
+};
+
+/* --- asking regcomp ---------------------------------------------------------------------- */
+
+static int compare_codes(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The characters beyond ASCII, sorted; *count of them, with duplicates. */
+static uint32_t *foreign_characters(const void *ctx, const char *text, size_t len, size_t *count)
+{
+    uint32_t *codes = ik_new_array(ctx, uint32_t, len + 1);
+    *count = 0;
+    for (const char *at = text; at < text + len;) {
+        uint32_t c = ik_code_point_take(&at, text + len);
+        codes[*count] = c;
+        *count += c >= 0x80;
+    }
+    qsort(codes, *count, sizeof(*codes), compare_codes);
+    return codes;
+}
+
+/* One byte for every character, in the order of the characters, so that regcomp reads the pattern
+ * in the C locale as it would in a UTF-8 one, whatever locales are installed. */
+static char single_byte(uint32_t c, const uint32_t *foreign, size_t count)
+{
+    if (c < 0x80) {
+        return c == 0 ? '\1' : (char)c;
+    }
+    size_t rank = 0;
+    for (size_t i = 0; i < count && foreign[i] < c; i++) {
+        rank += i == 0 || foreign[i] != foreign[i - 1];
+    }
+    return (char)(0x80 + (rank < 0x7f ? rank : 0x7f));
+}
+
+/* The pattern as regcomp is to see it: (?: as (. */
+static char *posix_form(const void *ctx, const char *text, size_t len, const ik_ere_t *ere)
+{
+    size_t count;
+    uint32_t *foreign = foreign_characters(ctx, text, len, &count);
+    char *form = ik_new_array(ctx, char, len + 1);
+    size_t used = 0;
+    size_t group = 0;
+    for (const char *at = text; at < text + len;) {
+        if (group < ere->plain_count && (size_t)(at - text) == ere->plain[group]) {
+            at += 2;
+            group++;
+            continue;
+        }
+        form[used++] = single_byte(ik_code_point_take(&at, text + len), foreign, count);
+    }
+    form[used] = '\0';
+    return form;
+}
+
+static res_t ask_regcomp(const void *ctx, const char *text, size_t len, const ik_ere_t *ere)
+{
+    regex_t compiled;
+    int code = regcomp(&compiled, posix_form(ctx, text, len, ere), REG_EXTENDED | REG_NOSUB);
+    if (code == 0) {
+        regfree(&compiled);
+        return OK;
+    }
+    char message[256];
+    regerror(code, NULL, message, sizeof(message));
+    return ERR(INVALID, "%s", message);
+}
+
+static res_t parse(const void *ctx, const char *text, size_t len, ik_ere_t *ere)
+{
+    ik_ere_result_t parsed = ik_ere_parse(ctx, text, len, ere);
+    if (parsed == IK_ERE_TOO_BIG) {
+        return ERR(LIMIT, "Regular expression too big");
+    }
+    TRY(ask_regcomp(ctx, text, len, ere));
+    return parsed == IK_ERE_OK ? OK : ERR(INVALID, "Invalid regular expression");
+}
+
+/* --- compiling --------------------------------------------------------------------------- */
+
+static res_t compile(const ik_pattern_t *pattern, bool characters, pcre2_code **code)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&text, "");
+    ik_ere_pcre_format(&pattern->ere, pattern->ignore_case, characters, &text);
+    uint32_t options = PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
+    if (characters) {
+        options |= PCRE2_UTF | PCRE2_UCP | (pattern->ere.ascii ? 0 : PCRE2_MATCH_INVALID_UTF);
+    }
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    int error;
+    PCRE2_SIZE offset;
+    *code = pcre2_compile((PCRE2_SPTR)text.data, text.len, options, &error, &offset, context);
+    pcre2_compile_context_free(context);
+    ik_buffer_reset(&text);
+    if (*code == NULL) {
+        PCRE2_UCHAR message[256];
+        pcre2_get_error_message(error, message, sizeof(message));
+        return ERR(INVALID, "%s", (char *)message);
+    }
+    pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE); /* where there is no JIT, matching is slower */
+    return OK;
+}
+
+static int release_pattern(ik_pattern_t *pattern)
+{
+    pcre2_code_free(pattern->bytes);
+    pcre2_code_free(atomic_load(&pattern->wide));
+    pthread_mutex_destroy(&pattern->lock);
+    return 0;
+}
+
+static void prepare_scan(ik_pattern_t *pattern)
+{
+    ik_ere_literals_find(pattern, &pattern->ere, pattern->ignore_case, &pattern->literals);
+    ik_literal_scan_init(&pattern->scan, pattern->ignore_case);
+    for (size_t i = 0; i < pattern->literals.count; i++) {
+        const ik_ere_literal_t *literal = &pattern->literals.items[i];
+        ik_literal_scan_add(&pattern->scan, literal->text, literal->len);
+    }
+}
+
+res_t ik_pattern_compile(const void *ctx, const char *text, size_t len, bool ignore_case,
+                         ik_pattern_t **result)
+{
+    ik_pattern_t *pattern = ik_new(ctx, ik_pattern_t);
+    pattern->ignore_case = ignore_case;
+    pthread_mutex_init(&pattern->lock, NULL);
+    talloc_set_destructor(pattern, release_pattern);
+    TRY(parse(pattern, text, len, &pattern->ere));
+    pattern->needs_characters = ik_ere_needs_characters(&pattern->ere);
+    prepare_scan(pattern);
+    if (!pattern->literals.sufficient && pattern->ere.ascii) {
+        TRY(compile(pattern, false, &pattern->bytes));
+    } else if (!pattern->literals.sufficient) {
+        pcre2_code *wide;
+        TRY(compile(pattern, true, &wide));
+        atomic_store(&pattern->wide, wide);
+    }
+    *result = pattern;
+    return OK;
+}
+
+/* The code for characters; the one for bytes where that cannot be compiled. */
+static pcre2_code *wide_code(ik_pattern_t *pattern)
+{
+    pcre2_code *code = atomic_load(&pattern->wide);
+    if (code != NULL) {
+        return code;
+    }
+    pthread_mutex_lock(&pattern->lock);
+    code = atomic_load(&pattern->wide);
+    if (code == NULL && !pattern->wide_failed) {
+        res_t compiled = compile(pattern, true, &code);
+        pattern->wide_failed = is_err(&compiled);
+        atomic_store(&pattern->wide, code);
+    }
+    pthread_mutex_unlock(&pattern->lock);
+    return code != NULL ? code : pattern->bytes;
+}
+
+size_t ik_pattern_skipped(const ik_pattern_t *pattern)
+{
+    return atomic_load_explicit(&pattern->skipped, memory_order_relaxed);
+}
+
+bool ik_pattern_exhausted(const ik_pattern_t *pattern)
+{
+    return ik_pattern_skipped(pattern) >= SKIPPED_MAX;
+}
+
+/* --- matching ---------------------------------------------------------------------------- */
+
+static int release_matcher(ik_matcher_t *matcher)
+{
+    pcre2_match_data_free(matcher->data);
+    pcre2_match_context_free(matcher->line_limits);
+    pcre2_match_context_free(matcher->block_limits);
+    pcre2_jit_stack_free(matcher->stack);
+    return 0;
+}
+
+static pcre2_match_context *create_limits(pcre2_jit_stack *stack, uint32_t steps)
+{
+    pcre2_match_context *limits = pcre2_match_context_create(NULL);
+    pcre2_set_match_limit(limits, steps);
+    pcre2_set_heap_limit(limits, HEAP_KIB);
+    pcre2_jit_stack_assign(limits, NULL, stack);
+    return limits;
+}
+
+ik_matcher_t *ik_matcher_create(const void *ctx, ik_pattern_t *pattern)
+{
+    ik_matcher_t *matcher = ik_new(ctx, ik_matcher_t);
+    matcher->pattern = pattern;
+    if (!pattern->literals.sufficient) {
+        matcher->data = pcre2_match_data_create(1, NULL);
+        matcher->stack = pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MAX, NULL);
+        matcher->line_limits = create_limits(matcher->stack, LINE_STEPS);
+        matcher->block_limits = create_limits(matcher->stack, BLOCK_STEPS);
+        talloc_set_destructor(matcher, release_matcher);
+    }
+    return matcher;
+}
+
+void ik_matcher_begin(ik_matcher_t *matcher)
+{
+    matcher->ascii_end = NULL;
+}
+
+static const char *line_end(const char *at, const char *end)
+{
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    return newline == NULL ? end : newline;
+}
+
+/* The first byte beyond ASCII, or end. */
+static const char *find_foreign(const char *at, const char *end)
+{
+#ifdef __SSE2__
+    for (; end - at >= 16; at += 16) {
+        int high = _mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(const void *)at));
+        if (high != 0) {
+            return at + __builtin_ctz((unsigned)high);
+        }
+    }
+#endif
+    while (at < end && (unsigned char)*at < 0x80) {
+        at++;
+    }
+    return at;
+}
+
+/* Steps of matching that came to an end: the place, or NULL with *limited when it was cut short. */
+static const char *match(ik_matcher_t *m, const pcre2_code *code, const char *from, const char *end,
+                         pcre2_match_context *limits, bool *limited)
+{
+    /* The newline that ends the last line would look like one more, empty line. */
+    size_t len = (size_t)(end - from);
+    len -= len > 0 && end[-1] == '\n';
+    uint32_t options = m->pattern->ere.ascii ? PCRE2_NO_UTF_CHECK : 0;
+    int result = pcre2_match(code, (PCRE2_SPTR)from, len, 0, options, m->data, limits);
+    *limited = result < 0 && result != PCRE2_ERROR_NOMATCH;
+    return result < 0 ? NULL : from + pcre2_get_ovector_pointer(m->data)[0];
+}
+
+static bool match_line(ik_matcher_t *m, const pcre2_code *code, const char *from, const char *end)
+{
+    bool limited;
+    const char *place = match(m, code, from, end, m->line_limits, &limited);
+    if (limited) {
+        atomic_fetch_add_explicit(&m->pattern->skipped, 1, memory_order_relaxed);
+    }
+    return place != NULL;
+}
+
+/* Many lines with one call; line by line where that is too much for one. */
+static const char *match_lines(ik_matcher_t *m, const pcre2_code *code, const char *from,
+                               const char *end)
+{
+    bool limited;
+    const char *place = match(m, code, from, end, m->block_limits, &limited);
+    while (limited && from < end && !ik_pattern_exhausted(m->pattern)) {
+        const char *stop = line_end(from, end);
+        if (match_line(m, code, from, stop)) {
+            return from;
+        }
+        from = stop + 1;
+    }
+    return place;
+}
+
+/* The code to match one line with. */
+static const pcre2_code *code_for(ik_pattern_t *pattern, const char *from, const char *end)
+{
+    if (pattern->bytes == NULL) {
+        return wide_code(pattern);
+    }
+    bool wide = pattern->needs_characters && find_foreign(from, end) != end &&
+                ik_utf8_valid(from, (size_t)(end - from));
+    return wide ? wide_code(pattern) : pattern->bytes;
+}
+
+/* The end of a piece of whole lines, at most PIECE bytes unless its first line is longer. */
+static const char *piece_end(const char *from, const char *end)
+{
+    if (end - from <= PIECE) {
+        return end;
+    }
+    const char *newline = memrchr(from, '\n', PIECE);
+    const char *stop = newline != NULL ? newline : line_end(from, end);
+    return stop == end ? end : stop + 1;
+}
+
+/* Searches the next stretch of lines that one code can be used for; moves *from behind it. */
+static const char *match_stretch(ik_matcher_t *m, const char **from, const char *end)
+{
+    const char *start = *from;
+    const pcre2_code *code = m->pattern->bytes;
+    if (code == NULL) {
+        *from = piece_end(start, end);
+        return match_lines(m, wide_code(m->pattern), start, *from);
+    }
+    if (!m->pattern->needs_characters) {
+        *from = end;
+        return match_lines(m, code, start, end);
+    }
+    if (m->ascii_end == NULL || m->ascii_end < start) {
+        m->ascii_end = find_foreign(start, end);
+    }
+    if (m->ascii_end >= end) {
+        *from = end;
+        return match_lines(m, code, start, end);
+    }
+    const char *newline = memrchr(start, '\n', (size_t)(m->ascii_end - start));
+    if (newline != NULL) {
+        *from = newline + 1;
+        return match_lines(m, code, start, *from);
+    }
+    const char *stop = line_end(m->ascii_end, end);
+    *from = stop == end ? end : stop + 1;
+    return match_line(m, code_for(m->pattern, start, stop), start, stop) ? start : NULL;
+}
+
+static const char *find_with_literals(ik_matcher_t *m, const char *from, const char *end)
+{
+    ik_pattern_t *pattern = m->pattern;
+    while (from < end) {
+        const char *hit = ik_literal_scan_find(&pattern->scan, from, end);
+        if (hit == NULL || pattern->literals.sufficient) {
+            return hit;
+        }
+        const char *newline = memrchr(from, '\n', (size_t)(hit - from));
+        const char *start = newline == NULL ? from : newline + 1;
+        const char *stop = line_end(hit, end);
+        if (match_line(m, code_for(pattern, start, stop), start, stop)) {
+            return hit;
+        }
+        if (ik_pattern_exhausted(pattern)) {
+            return NULL;
+        }
+        from = stop == end ? end : stop + 1;
+    }
+    return NULL;
+}
+
+const char *ik_matcher_find(ik_matcher_t *matcher, const char *from, const char *end)
+{
+    if (matcher->pattern->literals.count > 0) {
+        return find_with_literals(matcher, from, end);
+    }
+    const char *hit = NULL;
+    while (hit == NULL && from < end && !ik_pattern_exhausted(matcher->pattern)) {
+        hit = match_stretch(matcher, &from, end);
+    }
+    return hit;
+}
