@@ -79,6 +79,8 @@ $(BUILD)/%.o: src/%.c $(BUILD)/flags.stamp
 	$(COMPILE)
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags.stamp
 	$(COMPILE)
+$(BUILD)/bench/%.o: bench/%.c $(BUILD)/flags.stamp
+	$(COMPILE)
 
 # A stamp is rewritten only when the words in it change: whoever builds with another compiler,
 # other flags or another prefix than last time gets what these touch built again.
@@ -129,6 +131,12 @@ $(FUZZERS): LINK := -fsanitize=fuzzer
 $(UNIT_TESTS) $(FUZZERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS) $(grep_LIBS) $(TOOL_LIBS) $(LINK)
 
+# The yardstick of every start time is a static program that does nothing.
+$(BUILD)/bench/noop: $(BUILD)/bench/noop.o
+	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^
+$(BUILD)/bench/process_cost: $(BUILD)/bench/process_cost.o $(LIB_APP) $(LIB_BASE)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS)
+
 .PHONY: unit-tests lint format check promises promises-quick bench
 unit-tests: $(UNIT_TESTS)
 $(UNIT_TESTS:%=%.o): | need-check
@@ -141,7 +149,7 @@ format:
 	find src tests bench -name '*.[ch]' -exec clang-format -i {} +
 promises promises-quick: all
 	@$(RUN) $@
-bench: all
+bench: all $(BUILD)/bench/noop $(BUILD)/bench/process_cost
 	@$(PYTHON) bench/run --out $(OUT)
 
 # Each part of check-deep builds a tree of its own below $(DEEP).

@@ -1,9 +1,9 @@
 /*
- * What a tool call costs over starting a program at all: NOOP and TOOL are started the same way
- * (through io/process and the keeper), in turns, and the medians printed in microseconds as
- * {"noop":…,"schema":…,"call":…,"rss_kb":…}.
+ * What a command costs over starting a program at all: NOOP and the command are started the same
+ * way (through io/process and the keeper), in turns, with INPUT on stdin; the medians are printed
+ * in microseconds and the command's peak memory in KB: {"noop":…,"command":…,"rss_kb":…}.
  *
- *   process_cost KEEPER NOOP TOOL ROUNDS ARGUMENTS
+ *   process_cost KEEPER NOOP ROUNDS INPUT COMMAND [ARGUMENT]...
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@ typedef struct {
     ik_process_host_t *host;
     bool done;
     bool parsed;
+    int64_t rss_kb; /* the largest so far */
 } bench_t;
 
 static double now_us(void)
@@ -41,6 +42,7 @@ static void on_end(void *data, const ik_process_result_t *result)
     bench_t *bench = data;
     ik_json_span_t value;
     bench->done = true;
+    bench->rss_kb = result->max_rss_kb > bench->rss_kb ? result->max_rss_kb : bench->rss_kb;
     bench->parsed = result->out.len == 0 ||
                     ik_json_scan(result->out.data, result->out.len, &value, NULL);
     if (result->end != IK_PROCESS_EXITED || result->exit_code != 0) {
@@ -93,8 +95,8 @@ static double median(double *values, size_t count)
 
 int main(int argc, char **argv)
 {
-    if (argc != 6) {
-        fprintf(stderr, "usage: process_cost KEEPER NOOP TOOL ROUNDS ARGUMENTS\n");
+    if (argc < 6) {
+        fprintf(stderr, "usage: process_cost KEEPER NOOP ROUNDS INPUT COMMAND [ARGUMENT]...\n");
         return 2;
     }
     void *ctx = talloc_new(NULL);
@@ -104,21 +106,16 @@ int main(int argc, char **argv)
         return 1;
     }
     bench.host = ik_process_host_create(ctx, bench.loop, argv[1]);
-    size_t rounds = (size_t)atol(argv[4]);
-    double *times[3];
-    for (size_t i = 0; i < 3; i++) {
-        times[i] = ik_new_array(ctx, double, rounds);
-    }
+    size_t rounds = (size_t)atol(argv[3]);
+    double *noop_times = ik_new_array(ctx, double, rounds);
+    double *command_times = ik_new_array(ctx, double, rounds);
     const char *noop[] = {argv[2], NULL};
-    const char *schema[] = {argv[3], "--schema", NULL};
-    const char *call[] = {argv[3], NULL};
     for (size_t i = 0; i < rounds; i++) {
-        times[0][i] = time_one(&bench, noop, argv[5]);
-        times[1][i] = time_one(&bench, schema, argv[5]);
-        times[2][i] = time_one(&bench, call, argv[5]);
+        noop_times[i] = time_one(&bench, noop, argv[4]);
+        command_times[i] = time_one(&bench, (const char *const *)argv + 5, argv[4]);
     }
-    printf("{\"noop\":%.1f,\"schema\":%.1f,\"call\":%.1f}\n", median(times[0], rounds),
-           median(times[1], rounds), median(times[2], rounds));
+    printf("{\"noop\":%.1f,\"command\":%.1f,\"rss_kb\":%lld}\n", median(noop_times, rounds),
+           median(command_times, rounds), (long long)bench.rss_kb);
     talloc_free(bench.host);
     talloc_free(ctx);
     return 0;

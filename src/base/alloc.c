@@ -33,7 +33,9 @@ void *ik_alloc_array(const void *ctx, size_t size, size_t count, const char *nam
 
 void *ik_alloc_resize(const void *ctx, void *pointer, size_t size, size_t count, const char *name)
 {
-    return check(_talloc_realloc(ctx, pointer, multiply(size, count), name));
+    /* talloc takes a size of 0 for free. */
+    size_t bytes = multiply(size, count);
+    return check(_talloc_realloc(ctx, pointer, bytes == 0 ? 1 : bytes, name));
 }
 
 char *ik_strdup(const void *ctx, const char *text)

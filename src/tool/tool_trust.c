@@ -73,7 +73,7 @@ static json_t *record_of_file(const ik_tool_trust_file_t *file)
 }
 
 /* NULL when a name is not UTF-8. */
-static json_t *record_of_snapshot(const ik_tool_trust_snapshot_t *snapshot)
+static json_t *record_of_snapshot(const ik_tool_trust_snapshot_t *snapshot, json_int_t trusted_at)
 {
     json_t *files = json_array();
     for (size_t i = 0; i < snapshot->count; i++) {
@@ -82,8 +82,8 @@ static json_t *record_of_snapshot(const ik_tool_trust_snapshot_t *snapshot)
             return NULL;
         }
     }
-    return json_pack("{s:s, s:I, s:o}", "hash", snapshot->hash, "trusted_at",
-                     (json_int_t)time(NULL), "files", files);
+    return json_pack("{s:s, s:I, s:o}", "hash", snapshot->hash, "trusted_at", trusted_at, "files",
+                     files);
 }
 
 /* The recorded file of that path, or NULL. */
@@ -391,6 +391,34 @@ static void refuse(ik_tool_trust_status_t *status, const char *reason)
     status->snapshot = NULL;
 }
 
+/* Whether some file's identity could now be recorded, or differs from the record (a file was
+ * touched, or copied back): the next check would have to read it again. */
+static bool record_is_stale(const ik_tool_trust_snapshot_t *snapshot, json_t *record)
+{
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const ik_tool_trust_file_t *file = &snapshot->files[i];
+        const char *recorded = recorded_text(find_recorded(record, file->path), "identity");
+        if (file->target == NULL && *file->identity != '\0' &&
+            (recorded == NULL || strcmp(recorded, file->identity) != 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The same bytes under new identities. Saves rehashing at the next start; that it cannot be saved
+ * is no reason to complain. */
+static void refresh_record(const ik_paths_t *paths, json_t *folders,
+                           const ik_tool_trust_snapshot_t *snapshot)
+{
+    json_t *old = json_object_get(folders, snapshot->folder);
+    json_t *record =
+        record_of_snapshot(snapshot, json_integer_value(json_object_get(old, "trusted_at")));
+    if (record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0) {
+        save_records(paths, folders);
+    }
+}
+
 static void judge(ik_tool_trust_status_t *status, int fd, json_t *folders)
 {
     ik_tool_trust_snapshot_t *snapshot = status->snapshot;
@@ -439,6 +467,10 @@ ik_tool_trust_status_t *ik_tool_trust_check(const void *ctx, const ik_paths_t *p
         status->snapshot = ik_new(status, ik_tool_trust_snapshot_t);
         status->snapshot->folder = resolved;
         judge(status, fd, folders);
+    }
+    if (status->state == IK_TOOL_TRUST_GIVEN &&
+        record_is_stale(status->snapshot, json_object_get(folders, resolved))) {
+        refresh_record(paths, folders, status->snapshot);
     }
     json_decref(folders);
     close(fd);
@@ -598,7 +630,7 @@ res_t ik_tool_trust_grant(const ik_paths_t *paths, const ik_tool_trust_snapshot_
     json_t *folders;
     TRY(load_records(paths, &folders));
     res_t saved = ERR(INVALID, "%s: its name or a name in it is not UTF-8", snapshot->folder);
-    json_t *record = record_of_snapshot(snapshot);
+    json_t *record = record_of_snapshot(snapshot, time(NULL));
     if (record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0) {
         saved = save_records(paths, folders);
     }

@@ -59,7 +59,8 @@ typedef struct {
 } ik_tool_trust_status_t;
 
 /* Looks at the folder (NULL: there is none) without executing anything. Files whose recorded
- * identity is unchanged are not read again. */
+ * identity is unchanged are not read again; where the bytes are trusted and only identities are
+ * new, those are recorded. */
 ik_tool_trust_status_t *ik_tool_trust_check(const void *ctx, const ik_paths_t *paths,
                                             const char *folder);
 

@@ -12,9 +12,9 @@
 #include "tools/common/code_point.h"
 
 enum {
-    DEPTH_MAX = 300,   /* nested groups */
+    DEPTH_MAX = 300,      /* nested groups */
     ELEMENTS_MAX = 40000, /* elements, repetitions written out */
-    DUP_MAX = 0x7fff,  /* RE_DUP_MAX */
+    DUP_MAX = 0x7fff,     /* RE_DUP_MAX */
 };
 
 typedef struct {

@@ -1,7 +1,7 @@
 /*
  * POSIX extended regular expressions as the C library reads them, with what people write besides:
- * \d \D \s \S \w \W \b \B, \t \r \n \f \v and (?:…). Parsing gives a tree; ere_pcre.h turns it into a
- * PCRE2 pattern and ere_literals.h finds text that every match contains.
+ * \d \D \s \S \w \W \b \B, \t \r \n \f \v and (?:…). Parsing gives a tree; ere_pcre.h turns it into
+ * a PCRE2 pattern and ere_literals.h finds text that every match contains.
  *
  * Only whether a line matches is ever asked, so the tree keeps no more than that needs.
  */

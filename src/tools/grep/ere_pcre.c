@@ -23,8 +23,7 @@ static const struct {
 } classes[] = {
     {IK_ERE_ALNUM, "0-9A-Za-z", "\\p{L}\\p{M}\\p{N}"},
     {IK_ERE_ALPHA, "A-Za-z", "\\p{L}\\p{M}\\p{Nl}"},
-    {IK_ERE_BLANK, "\\t\\x20",
-     "\\x{1680}\\x{2000}-\\x{2006}\\x{2008}-\\x{200a}\\x{205f}\\x{3000}"},
+    {IK_ERE_BLANK, "\\t\\x20", "\\x{1680}\\x{2000}-\\x{2006}\\x{2008}-\\x{200a}\\x{205f}\\x{3000}"},
     {IK_ERE_CNTRL, "\\x00-\\x09\\x0b-\\x1f\\x7f", "\\x{80}-\\x{9f}\\x{2028}\\x{2029}"},
     {IK_ERE_DIGIT, "0-9", ""},
     {IK_ERE_GRAPH, "!-~", "\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}\\p{Cf}\\p{Co}"},

@@ -10,7 +10,7 @@
 #endif
 
 enum {
-    CHUNK = 4096,    /* bytes between two looks at the room left */
+    CHUNK = 4096, /* bytes between two looks at the room left */
     ROOM = 6 * CHUNK /* \u0000 is the longest an escape gets */ + 64,
 };
 

@@ -14,7 +14,7 @@ typedef struct {
     bool by_name;       /* no slash: any depth, the name alone counts */
     const char *prefix; /* of a path: what stands before the first wildcard */
     size_t prefix_len;
-    ik_glob_t glob;     /* the rest of a path, or the whole name */
+    ik_glob_t glob;      /* the rest of a path, or the whole name */
     uint32_t next_older; /* rule of the same last byte */
 } rule_t;
 
@@ -36,14 +36,10 @@ static size_t trim_spaces(const char *line, size_t len)
 {
     size_t kept = 0;
     for (size_t i = 0; i < len; i++) {
-        if (line[i] == '\\') {
-            i++;
-        }
-        if (i >= len) {
-            return len;
-        }
-        if (line[i] != ' ' || (i > 0 && line[i - 1] == '\\')) {
-            kept = i + 1;
+        bool escape = line[i] == '\\';
+        i += escape;
+        if (escape || line[i] != ' ') {
+            kept = i < len ? i + 1 : len;
         }
     }
     return kept;

@@ -125,8 +125,10 @@ static inline __m128i load(const char *at)
 }
 
 /* count and fold are constants wherever this is inlined, so that each loop is its own code. */
-static inline __attribute__((always_inline)) const char *
-find_pairs(const ik_literal_scan_t *scan, const char *from, const char *end, size_t count, bool fold)
+static inline __attribute__((always_inline)) const char *find_pairs(const ik_literal_scan_t *scan,
+                                                                    const char *from,
+                                                                    const char *end, size_t count,
+                                                                    bool fold)
 {
     __m128i byte[IK_LITERAL_SCAN_MAX][2];
     __m128i mask[IK_LITERAL_SCAN_MAX][2];

@@ -25,5 +25,5 @@ ik_search_t *ik_search_create(const void *ctx, ik_pattern_t *pattern);
 
 /* Searches an open file, whose output path is folder followed by name. A read that gives less than
  * was asked for is taken for the end of the file, unless patient (files of /proc). */
-void ik_search_file(ik_search_t *search, int fd, bool patient, const char *folder,
-                    const char *name, ik_search_output_t *output);
+void ik_search_file(ik_search_t *search, int fd, bool patient, const char *folder, const char *name,
+                    ik_search_output_t *output);

@@ -1,0 +1,385 @@
+/*
+ * The walk is a list of slots in output order. A slot is a folder still to be listed or a batch of
+ * files of one folder; listing a folder replaces its slot by the slots of its entries. Threads
+ * always take the leftmost slot nobody has, so the list stays as short as the tree is deep, and
+ * whoever finishes the first slot of the list writes out what is finished from there on. A thread
+ * too far ahead of the output waits, which bounds the memory.
+ */
+#include "tools/grep/grep_walk.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "tools/grep/grep_folder.h"
+#include "tools/grep/search.h"
+
+enum {
+    BATCH = 24,                    /* files of one slot */
+    WAITING_MAX = 2 * 1024 * 1024, /* bytes of output that wait for their turn */
+    THREADS_MAX = 64,
+    FILE_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+};
+
+typedef enum {
+    SLOT_FREE,
+    SLOT_TAKEN,
+    SLOT_DONE,
+} slot_state_t;
+
+typedef struct slot slot_t;
+struct slot {
+    slot_t *next;
+    slot_state_t state;
+    bool is_folder;
+    ik_grep_folder_t *folder; /* that the names are in */
+    char *names;              /* each ended by NUL, the last by two */
+    ik_grep_part_t part;
+};
+
+typedef struct {
+    const ik_grep_walk_t *walk;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    slot_t *head;
+    slot_t *leftmost_free; /* or further left; NULL when none is free */
+    size_t taken;          /* slots being worked on */
+    size_t idle;           /* threads that wait */
+    size_t waiting;        /* bytes of finished slots that wait for their turn */
+    bool writing;          /* a thread writes, without the lock */
+    atomic_bool full;      /* no more text is wanted, only counts */
+    pthread_t threads[THREADS_MAX];
+    size_t thread_count;
+    size_t thread_max;
+} work_t;
+
+typedef struct {
+    work_t *work;
+    void *ctx; /* of this thread alone */
+    ik_search_t *search;
+    ik_buffer_t records;
+    ik_grep_entries_t entries;
+    ik_search_output_t output;
+    slot_t *slot; /* being searched */
+} worker_t;
+
+static void *work_on(void *data);
+
+/* --- slots ------------------------------------------------------------------------------- */
+
+static slot_t *new_slot(ik_grep_folder_t *folder, const ik_grep_entry_t *entries, size_t count)
+{
+    size_t len = 1;
+    for (size_t i = 0; i < count; i++) {
+        len += entries[i].len + 1;
+    }
+    slot_t *slot = ik_new(NULL, slot_t);
+    slot->folder = ik_grep_folder_hold(folder);
+    slot->is_folder = entries[0].is_folder;
+    slot->names = ik_new_array(slot, char, len);
+    char *at = slot->names;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(at, entries[i].name, entries[i].len);
+        at += entries[i].len + 1;
+    }
+    ik_buffer_init(&slot->part.text, slot, IK_BUFFER_UNLIMITED);
+    return slot;
+}
+
+/* The work is done: only the output is left. */
+static void let_go(slot_t *slot)
+{
+    ik_grep_folder_release(slot->folder);
+    slot->folder = NULL;
+    talloc_free(slot->names);
+    slot->names = NULL;
+}
+
+/* The slots of a folder's entries, or NULL; *last is the last of them. */
+static slot_t *slots_of(ik_grep_folder_t *folder, const ik_grep_entries_t *entries, slot_t **last)
+{
+    slot_t *first = NULL;
+    slot_t **link = &first;
+    for (size_t i = 0; i < entries->count;) {
+        size_t count = 1;
+        while (!entries->items[i].is_folder && i + count < entries->count && count < BATCH &&
+               !entries->items[i + count].is_folder) {
+            count++;
+        }
+        *last = new_slot(folder, &entries->items[i], count);
+        *link = *last;
+        link = &(*last)->next;
+        i += count;
+    }
+    return first;
+}
+
+/* --- output ------------------------------------------------------------------------------ */
+
+/* Writes what is finished at the head of the list. Called and left with the lock. */
+static void write_finished(work_t *work)
+{
+    while (!work->writing && work->head != NULL && work->head->state == SLOT_DONE) {
+        slot_t *first = work->head;
+        slot_t **link = &first;
+        size_t bytes = 0;
+        while (*link != NULL && (*link)->state == SLOT_DONE) {
+            bytes += (*link)->part.text.len;
+            link = &(*link)->next;
+        }
+        work->head = *link;
+        *link = NULL;
+        work->writing = true;
+        pthread_mutex_unlock(&work->lock);
+        for (slot_t *next; first != NULL; first = next) {
+            next = first->next;
+            ik_grep_answer_add(work->walk->answer, &first->part);
+            talloc_free(first);
+        }
+        pthread_mutex_lock(&work->lock);
+        work->writing = false;
+        work->waiting -= bytes;
+        if (work->walk->answer->full || work->walk->answer->broken) {
+            atomic_store_explicit(&work->full, true, memory_order_relaxed);
+        }
+        if (work->idle > 0) {
+            pthread_cond_broadcast(&work->changed);
+        }
+    }
+}
+
+/* A single slot with a lot of text: waits until it is the first, then writes. */
+static void on_long_output(void *data)
+{
+    worker_t *w = data;
+    work_t *work = w->work;
+    pthread_mutex_lock(&work->lock);
+    work->idle++;
+    while (work->head != w->slot || work->writing) {
+        pthread_cond_wait(&work->changed, &work->lock);
+    }
+    work->idle--;
+    work->writing = true;
+    pthread_mutex_unlock(&work->lock);
+    ik_grep_answer_add(work->walk->answer, &w->output.part);
+    bool full = work->walk->answer->full;
+    pthread_mutex_lock(&work->lock);
+    work->writing = false;
+    if (full) {
+        atomic_store_explicit(&work->full, true, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&work->lock);
+    w->output.measure = full;
+}
+
+/* --- working on a slot ------------------------------------------------------------------- */
+
+static void search_batch(worker_t *w, slot_t *slot)
+{
+    work_t *work = w->work;
+    int folder = ik_grep_folder_fd(slot->folder);
+    w->slot = slot;
+    w->output.part = slot->part;
+    w->output.measure = atomic_load_explicit(&work->full, memory_order_relaxed);
+    for (const char *name = slot->names; *name != '\0'; name += strlen(name) + 1) {
+        int fd = openat(folder, name, FILE_FLAGS | O_NOFOLLOW);
+        if (fd < 0) {
+            continue;
+        }
+        ik_search_file(w->search, fd, false, ik_grep_folder_path(slot->folder), name, &w->output);
+        close(fd);
+    }
+    slot->part = w->output.part;
+}
+
+static void start_threads(work_t *work)
+{
+    while (work->thread_count < work->thread_max) {
+        if (pthread_create(&work->threads[work->thread_count], NULL, work_on, work) != 0) {
+            work->thread_max = work->thread_count;
+            return;
+        }
+        work->thread_count++;
+    }
+}
+
+/* Puts the slots of the folder's entries in the place of its own. */
+static void replace_slot(work_t *work, slot_t *slot, slot_t *first, slot_t *last)
+{
+    /* The slot itself stays in the list, empty and done, so that nobody needs its predecessor. */
+    slot->state = SLOT_DONE;
+    if (first == NULL) {
+        return;
+    }
+    last->next = slot->next;
+    slot->next = first;
+    work->leftmost_free = first;
+    if (first != last && work->thread_count < work->thread_max) {
+        start_threads(work);
+    }
+    if (work->idle > 0) {
+        pthread_cond_broadcast(&work->changed);
+    }
+}
+
+/* Lists a folder; called without the lock, left with it. */
+static void expand_folder(worker_t *w, slot_t *slot)
+{
+    slot_t *first = NULL;
+    slot_t *last = NULL;
+    ik_grep_folder_t *folder = slot->names == NULL ? ik_grep_folder_hold(slot->folder)
+                                                   : ik_grep_folder_open(slot->folder, slot->names);
+    if (folder != NULL) {
+        ik_grep_folder_list(folder, w->work->walk, w->ctx, &w->records, &w->entries);
+        first = slots_of(folder, &w->entries, &last);
+        ik_grep_folder_release(folder);
+    }
+    let_go(slot);
+    pthread_mutex_lock(&w->work->lock);
+    replace_slot(w->work, slot, first, last);
+}
+
+static void finish_batch(worker_t *w, slot_t *slot)
+{
+    search_batch(w, slot);
+    let_go(slot);
+    pthread_mutex_lock(&w->work->lock);
+    slot->state = SLOT_DONE;
+    w->work->waiting += slot->part.text.len;
+}
+
+/* --- threads ----------------------------------------------------------------------------- */
+
+/* The leftmost free slot that may be worked on now. */
+static slot_t *find_free(work_t *work)
+{
+    slot_t *slot = work->leftmost_free;
+    while (slot != NULL && slot->state != SLOT_FREE) {
+        slot = slot->next;
+    }
+    work->leftmost_free = slot;
+    bool ahead = work->waiting > WAITING_MAX && slot != work->head;
+    return ahead && work->taken > 0 ? NULL : slot;
+}
+
+static void work_until_done(worker_t *w)
+{
+    work_t *work = w->work;
+    pthread_mutex_lock(&work->lock);
+    for (;;) {
+        slot_t *slot = find_free(work);
+        if (slot == NULL && work->taken == 0 && work->leftmost_free == NULL) {
+            break;
+        }
+        if (slot == NULL) {
+            work->idle++;
+            pthread_cond_wait(&work->changed, &work->lock);
+            work->idle--;
+            continue;
+        }
+        slot->state = SLOT_TAKEN;
+        work->taken++;
+        pthread_mutex_unlock(&work->lock);
+        if (ik_pattern_exhausted(work->walk->pattern)) {
+            let_go(slot);
+            pthread_mutex_lock(&work->lock);
+            slot->state = SLOT_DONE;
+        } else if (slot->is_folder) {
+            expand_folder(w, slot);
+        } else {
+            finish_batch(w, slot);
+        }
+        work->taken--;
+        write_finished(work);
+    }
+    pthread_cond_broadcast(&work->changed);
+    pthread_mutex_unlock(&work->lock);
+}
+
+static void *work_on(void *data)
+{
+    worker_t w = {.work = data, .ctx = talloc_new(NULL)};
+    ik_buffer_init(&w.records, w.ctx, IK_BUFFER_UNLIMITED);
+    w.search = ik_search_create(w.ctx, w.work->walk->pattern);
+    w.output.on_long = on_long_output;
+    w.output.data = &w;
+    work_until_done(&w);
+    talloc_free(w.ctx);
+    return NULL;
+}
+
+static size_t processor_count(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
+static void walk_folder(const ik_grep_walk_t *walk)
+{
+    ik_grep_folder_t *top = ik_grep_folder_open_top(walk);
+    if (top == NULL) {
+        return;
+    }
+    size_t processors = processor_count();
+    slot_t *slot = ik_new(NULL, slot_t);
+    slot->folder = top;
+    slot->is_folder = true;
+    work_t work = {.walk = walk, .head = slot, .leftmost_free = slot};
+    work.thread_max = (processors < THREADS_MAX ? processors : THREADS_MAX) - 1;
+    pthread_mutex_init(&work.lock, NULL);
+    pthread_cond_init(&work.changed, NULL);
+    work_on(&work);
+    for (size_t i = 0; i < work.thread_count; i++) {
+        pthread_join(work.threads[i], NULL);
+    }
+    pthread_cond_destroy(&work.changed);
+    pthread_mutex_destroy(&work.lock);
+}
+
+/* --- a single file ----------------------------------------------------------------------- */
+
+typedef struct {
+    ik_grep_answer_t *answer;
+    ik_search_output_t output;
+} single_t;
+
+static void on_long_single(void *data)
+{
+    single_t *single = data;
+    ik_grep_answer_add(single->answer, &single->output.part);
+    single->output.measure = single->answer->full;
+}
+
+static void search_single(const ik_grep_walk_t *walk)
+{
+    const char *slash = strrchr(walk->path, '/');
+    const char *name = slash == NULL ? walk->path : slash + 1;
+    int fd = ik_grep_filter_accepts(walk->filter, "", name) ? open(walk->path, FILE_FLAGS) : -1;
+    if (fd < 0) {
+        return;
+    }
+    void *ctx = talloc_new(NULL);
+    single_t single = {.answer = walk->answer};
+    ik_buffer_init(&single.output.part.text, ctx, IK_BUFFER_UNLIMITED);
+    single.output.on_long = on_long_single;
+    single.output.data = &single;
+    ik_search_file(ik_search_create(ctx, walk->pattern), fd, true, "", walk->path, &single.output);
+    ik_grep_answer_add(walk->answer, &single.output.part);
+    talloc_free(ctx);
+    close(fd);
+}
+
+void ik_grep_walk_run(const ik_grep_walk_t *walk)
+{
+    struct stat st;
+    if (walk->path[0] != '\0' && stat(walk->path, &st) == 0 && S_ISREG(st.st_mode)) {
+        search_single(walk);
+    } else {
+        walk_folder(walk);
+    }
+}

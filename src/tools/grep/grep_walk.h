@@ -1,0 +1,22 @@
+/*
+ * Searches a file, or every file below a folder, with a thread per processor, and hands the matches
+ * to the answer in the order of their paths.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "tools/grep/grep_answer.h"
+#include "tools/grep/grep_filter.h"
+#include "tools/grep/grep_pattern.h"
+
+typedef struct {
+    const char *path; /* file or folder; "" is the working folder, and no part of the output */
+    const ik_grep_filter_t *filter;
+    bool no_ignore; /* hidden files and those of .gitignore too */
+    ik_pattern_t *pattern;
+    ik_grep_answer_t *answer;
+} ik_grep_walk_t;
+
+/* What cannot be read is passed over. */
+void ik_grep_walk_run(const ik_grep_walk_t *walk);
