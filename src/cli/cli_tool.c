@@ -46,7 +46,7 @@ static void print_entry_json(const ik_tool_registry_entry_t *entry)
     json_object_set_new(described, "timeout_seconds",
                         schema->timeout_seconds > 0 ? json_integer(schema->timeout_seconds)
                                                     : json_null());
-    json_object_set_new(described, "runs_from", json_string(entry->path));
+    json_object_set_new(described, "runs_from", ik_tool_describe_path_json(entry->path));
     ik_cli_print_json(described);
     json_decref(described);
 }

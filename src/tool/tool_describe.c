@@ -6,9 +6,10 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "tool/tool_wrapper.h"
 
-/* A description is one line in a list, whatever the author wrote. */
+/* Descriptions, names and paths are parts of a line, whatever the author wrote. */
 static void append_one_line(ik_buffer_t *out, const char *text)
 {
     for (const char *c = text; *c != '\0'; c++) {
@@ -80,8 +81,11 @@ static void append_parameters(ik_buffer_t *out, json_t *parameters)
     json_object_foreach(properties, name, property)
     {
         char *type = format_type(out->ctx, property);
-        ik_buffer_append_format(out, "  %s (%s%s)\n", name, type,
-                                is_required(parameters, name) ? ", required" : "");
+        ik_buffer_append_text(out, "  ");
+        append_one_line(out, name);
+        ik_buffer_append_text(out, " (");
+        append_one_line(out, type);
+        ik_buffer_append_text(out, is_required(parameters, name) ? ", required)\n" : ")\n");
         talloc_free(type);
         const char *description = json_string_value(json_object_get(property, "description"));
         if (description != NULL) {
@@ -114,6 +118,13 @@ static void append_returns(ik_buffer_t *out, json_t *returns)
     json_decref(envelope);
 }
 
+static void append_field(ik_buffer_t *out, const char *label, const char *text)
+{
+    ik_buffer_append_format(out, "%s: ", label);
+    append_one_line(out, text);
+    ik_buffer_append_byte(out, '\n');
+}
+
 char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *entry)
 {
     const ik_tool_schema_t *schema = entry->schema;
@@ -124,24 +135,40 @@ char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *en
     ik_buffer_append_text(&out, "\n\n");
     append_parameters(&out, schema->parameters);
     append_returns(&out, schema->returns);
-    ik_buffer_append_format(&out, "\nFile: %s\nSource: %s\n", entry->origin,
-                            ik_tool_source_name(entry->source));
+    ik_buffer_append_byte(&out, '\n');
+    append_field(&out, "File", entry->origin);
+    append_field(&out, "Source", ik_tool_source_name(entry->source));
     if (strcmp(entry->path, entry->origin) != 0) {
-        ik_buffer_append_format(&out, "Runs from: %s\n", entry->path);
+        append_field(&out, "Runs from", entry->path);
     }
     if (entry->overrides != NULL) {
-        ik_buffer_append_format(&out, "Overrides: %s\n", entry->overrides);
+        append_field(&out, "Overrides", entry->overrides);
     }
     return out.data;
+}
+
+/* File names are bytes, JSON is not: what is not UTF-8 becomes U+FFFD. NULL becomes null. */
+json_t *ik_tool_describe_path_json(const char *path)
+{
+    if (path == NULL) {
+        return json_null();
+    }
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_utf8_append_clean(&clean, path, strlen(path));
+    json_t *text = json_stringn(clean.data, clean.len);
+    ik_buffer_reset(&clean);
+    return text;
 }
 
 json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry)
 {
     const ik_tool_schema_t *schema = entry->schema;
     json_t *described = json_pack(
-        "{s:s, s:s, s:s, s:s, s:b, s:s?}", "name", entry->name, "path", entry->origin, "source",
-        ik_tool_source_name(entry->source), "description", schema->description, "cached",
-        entry->cached, "overrides", entry->overrides);
+        "{s:s, s:o, s:s, s:s, s:b, s:o}", "name", entry->name, "path",
+        ik_tool_describe_path_json(entry->origin), "source", ik_tool_source_name(entry->source),
+        "description", schema->description, "cached", entry->cached, "overrides",
+        ik_tool_describe_path_json(entry->overrides));
     return described;
 }
 

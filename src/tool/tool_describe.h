@@ -16,3 +16,5 @@ char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *en
 /* New references. */
 json_t *ik_tool_describe_list_json(const ik_tool_registry_t *registry);
 json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry);
+/* A path as a JSON string; NULL becomes null. */
+json_t *ik_tool_describe_path_json(const char *path);

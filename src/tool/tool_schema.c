@@ -87,7 +87,8 @@ static res_t check_json_schema(json_t *parameters)
     json_t *type = json_object_get(parameters, "type");
     json_t *properties = json_object_get(parameters, "properties");
     json_t *required = json_object_get(parameters, "required");
-    if (type != NULL && strcmp(json_string_value(type), "object") != 0) {
+    if (type != NULL &&
+        (!json_is_string(type) || strcmp(json_string_value(type), "object") != 0)) {
         return ERR(INVALID, "parameters are not of type object");
     }
     if (properties != NULL && (!json_is_object(properties) || !all_objects(properties))) {

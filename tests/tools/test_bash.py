@@ -225,16 +225,11 @@ class Limit(ScratchTest):
         self.assertLessEqual(len(answer["output"].encode()), 300)
 
     def test_memory_is_bounded(self):
-        script = ("import resource,subprocess,sys;"
-                  "subprocess.run(sys.argv[1:], stdin=sys.stdin);"
-                  "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)")
-        done = subprocess.run(
-            [sys.executable, "-c", script, support.tool_path("bash")],
-            input=b'{"command":"head -c 500000000 /dev/zero"}', capture_output=True,
-            env=support.clean_env(IKIGAI_MAX_OUTPUT=100000))
-        self.assertEqual(json.loads(done.stdout)["total_bytes"], 500000000)
+        answer = self.limited(
+            "head -c 500000000 /dev/zero; echo; grep VmHWM /proc/$PPID/status", 100000)
+        self.assertGreater(answer["total_bytes"], 500000000)
         if "asan" not in support.OUT:
-            self.assertLess(int(done.stderr), 12 * 1024)
+            self.assertLess(int(answer["output"].split()[-2]), 4 * 1024)
 
 
 class Timeout(ScratchTest):
@@ -268,7 +263,8 @@ class Timeout(ScratchTest):
 
     def test_a_command_may_clean_up(self):
         answer, took = self.timed("trap 'echo cleaned; exit 0' TERM; while :; do sleep 0.05; done")
-        self.assertEqual(answer, {"output": "cleaned", "exit_code": 124, "timed_out": True})
+        self.assertTrue(answer["output"].endswith("cleaned"), answer)
+        self.assertEqual(answer["exit_code"], 124)
 
     def test_a_stopped_command(self):
         answer, took = self.timed("kill -STOP $$")

@@ -95,7 +95,8 @@ static void send_text(ik_progress_line_t *progress, const char *text, size_t len
     }
     ssize_t wrote = write(progress->fd, line.data, line.len);
     if (wrote < 0 && errno != EAGAIN && errno != EINTR) {
-        progress->fd = -1; /* nobody listens any more */
+        close(progress->fd); /* nobody listens any more */
+        progress->fd = -1;
     }
     ik_buffer_reset(&line);
 }
@@ -132,5 +133,9 @@ void ik_progress_line_finish(ik_progress_line_t *progress)
 {
     if (progress->fd >= 0 && progress->len > 0) {
         send_pending(progress, 0);
+    }
+    if (progress->fd >= 0) {
+        close(progress->fd);
+        progress->fd = -1;
     }
 }

@@ -29,5 +29,5 @@ void ik_progress_line_add(ik_progress_line_t *progress, const char *bytes, size_
 void ik_progress_line_tick(ik_progress_line_t *progress, int64_t now);
 /* When tick has something to do next. */
 int64_t ik_progress_line_due(const ik_progress_line_t *progress);
-/* Sends what is pending, due or not. */
+/* Sends what is pending, due or not, and closes. */
 void ik_progress_line_finish(ik_progress_line_t *progress);
