@@ -26,8 +26,7 @@ static void print_warnings(const ik_config_t *config)
 {
     for (size_t i = 0; i < config->warning_count; i++) {
         fputs("ikigai: warning: ", stderr);
-        ik_cli_print(stderr, config->warnings[i]);
-        fputc('\n', stderr);
+        ik_cli_print_line(stderr, config->warnings[i]);
     }
 }
 
@@ -46,8 +45,7 @@ static int run(void *ctx, int argc, char **argv)
         ready = ik_loop_create(ctx, &cli.loop);
     }
     if (is_err(&ready)) {
-        fprintf(stderr, "ikigai: %s\n", ready.message);
-        return IK_CLI_FAILED;
+        return ik_cli_fail(ready.message);
     }
     cli.host = ik_process_host_create(ctx, cli.loop, paths->keeper);
     int status = ik_cli_run(&cli, argc, argv);

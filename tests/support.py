@@ -35,11 +35,22 @@ def clean_env(**more):
 
 def as_user(uid=NOBODY):
     """preexec_fn that turns a root test process into an ordinary user."""
+    if os.geteuid() != 0:
+        raise unittest.SkipTest("needs root to be somebody else")
+
     def drop():
         os.setgroups([])
         os.setgid(uid)
         os.setuid(uid)
     return drop
+
+
+def need_mounts():
+    """Skips the test where mounting is not allowed: an ordinary user, most containers, a chroot."""
+    done = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", tempfile.gettempdir()],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise unittest.SkipTest("needs to mount")
 
 
 def run_tool(name, params, cwd=None, env=None, uid=None, timeout=60, raw=False):
@@ -66,8 +77,10 @@ class ScratchTest(unittest.TestCase):
         self.addCleanup(self.remove_scratch)
 
     def remove_scratch(self):
-        for folder, _, _ in os.walk(self.dir):
-            os.chmod(folder, 0o755)
+        for where, folders, _ in os.walk(self.dir):
+            for folder in folders:  # before the walk goes on into it
+                if not os.path.islink(os.path.join(where, folder)):
+                    os.chmod(os.path.join(where, folder), 0o755)
         shutil.rmtree(self.dir)
 
     def path(self, *parts):
@@ -86,3 +99,56 @@ class ScratchTest(unittest.TestCase):
     def read(self, name):
         with open(self.path(name), "rb") as f:
             return f.read()
+
+
+def tool_script(name, body="echo '{}'", description="A tool of a test", first="", **schema):
+    """A tool in sh: the schema for --schema, body for a call. first comes before everything."""
+    schema = {"name": name, "description": description, **schema}
+    return (f"#!/bin/sh\n{first}\nif [ \"$1\" = --schema ]; then\ncat <<'SCHEMA'\n"
+            f"{json.dumps(schema)}\nSCHEMA\nexit 0\nfi\n{body}\n")
+
+
+class Done:
+    """How a run of ikigai ended: status, out and err as text."""
+
+    def __init__(self, completed):
+        self.status = completed.returncode
+        self.out = (completed.stdout or b"").decode("utf-8", "surrogateescape")
+        self.err = (completed.stderr or b"").decode("utf-8", "surrogateescape")
+
+    def json(self):
+        return json.loads(self.out)
+
+
+class IkigaiTest(ScratchTest):
+    """Runs ikigai with a home of its own (self.home is its .ikigai) in a project of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.home = self.path("home", ".ikigai")
+        self.project = self.path("project")
+        os.makedirs(self.project)
+        os.makedirs(self.path("home"))
+
+    def env(self, **more):
+        return clean_env(HOME=self.path("home"), **more)
+
+    def ikigai(self, *args, status=0, input=b"", cwd=None, env=None, program=IKIGAI, **more):
+        """Runs it and demands this exit status (None: any)."""
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120, **more}
+        done = Done(subprocess.run([program, *args], input=input, cwd=cwd or self.project,
+                                   env=self.env(**(env or {})), **options))
+        if status is not None:
+            self.assertEqual(done.status, status, f"{args}\n{done.out}\n{done.err}")
+        return done
+
+    def user_tool(self, name, text, mode=0o755):
+        return self.write(f"home/.ikigai/tools/{name}", text, mode)
+
+    def project_tool(self, name, text, mode=0o755):
+        return self.write(f"project/.ikigai/tools/{name}", text, mode)
+
+    def config(self, value, scope="home"):
+        """Writes the user's (home) or the project's config file; returns its path."""
+        text = value if isinstance(value, (str, bytes)) else json.dumps(value)
+        return self.write(f"{scope}/.ikigai/config.json", text, 0o600)

@@ -17,24 +17,21 @@ enum { COMMAND_COUNT = sizeof(commands) / sizeof(*commands) };
 
 /* --- printing ---------------------------------------------------------------------------- */
 
-/* True for what a terminal could take as a command: C0 but newline and tab, DEL, and C1, which
- * UTF-8 writes as C2 80 to C2 9F. */
+/* True for what a terminal could take as a command: C0, DEL, and C1, which UTF-8 writes as C2 80 to
+ * C2 9F. */
 static bool is_control(const char *bytes, size_t len)
 {
     unsigned char c = (unsigned char)bytes[0];
-    if (len == 2) {
-        return c == 0xc2 && (unsigned char)bytes[1] < 0xa0;
-    }
-    return c == 0x7f || (c < 0x20 && c != '\n' && c != '\t');
+    return len == 2 ? c == 0xc2 && (unsigned char)bytes[1] < 0xa0 : c < 0x20 || c == 0x7f;
 }
 
-void ik_cli_print(FILE *stream, const char *text)
+static void print_clean(FILE *stream, const char *text, const char *kept)
 {
     size_t len = strlen(text);
     for (size_t i = 0; i < len;) {
         bool valid;
         size_t step = ik_utf8_step(text + i, len - i, &valid);
-        if (valid && !is_control(text + i, step)) {
+        if (valid && (!is_control(text + i, step) || strchr(kept, text[i]) != NULL)) {
             fwrite(text + i, 1, step, stream);
         } else {
             fputs("\xef\xbf\xbd", stream);
@@ -43,18 +40,45 @@ void ik_cli_print(FILE *stream, const char *text)
     }
 }
 
+void ik_cli_print(FILE *stream, const char *text)
+{
+    print_clean(stream, text, "\n\t");
+}
+
+void ik_cli_print_line(FILE *stream, const char *text)
+{
+    print_clean(stream, text, "");
+    fputc('\n', stream);
+}
+
+/* Control characters of valid JSON stand in strings, where an escape means the same. */
+void ik_cli_print_json_text(const char *text)
+{
+    size_t len = strlen(text);
+    for (size_t i = 0; i < len;) {
+        bool valid;
+        size_t step = ik_utf8_step(text + i, len - i, &valid);
+        if (is_control(text + i, step)) {
+            printf("\\u%04x", (unsigned)(unsigned char)text[i + step - 1]);
+        } else {
+            fwrite(text + i, 1, step, stdout);
+        }
+        i += step;
+    }
+    putchar('\n');
+}
+
 void ik_cli_print_json(json_t *value)
 {
     char *text = ik_json_format(NULL, value);
-    puts(text);
+    ik_cli_print_json_text(text);
     talloc_free(text);
 }
 
 int ik_cli_fail(const char *message)
 {
     fputs("ikigai: ", stderr);
-    ik_cli_print(stderr, message);
-    fputc('\n', stderr);
+    ik_cli_print_line(stderr, message);
     return IK_CLI_FAILED;
 }
 
@@ -117,8 +141,7 @@ static res_t take_option(const ik_cli_command_t *command, ik_cli_args_t *args, c
     return OK;
 }
 
-static res_t parse_args(const ik_cli_command_t *command, int argc, char **argv,
-                        ik_cli_args_t *args)
+static res_t parse_args(const ik_cli_command_t *command, int argc, char **argv, ik_cli_args_t *args)
 {
     bool only_args = false;
     for (int i = 0; i < argc; i++) {
@@ -126,8 +149,7 @@ static res_t parse_args(const ik_cli_command_t *command, int argc, char **argv,
             only_args = true;
         } else if (!only_args && argv[i][0] == '-' && argv[i][1] != '\0') {
             bool used_next = false;
-            TRY(take_option(command, args, argv[i], i + 1 < argc ? argv[i + 1] : NULL,
-                            &used_next));
+            TRY(take_option(command, args, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
             i += used_next;
         } else if (args->count == command->max_args) {
             return ERR(INVALID, "unexpected argument '%s'", argv[i]);
@@ -159,23 +181,41 @@ static const ik_cli_command_t *find_command(int argc, char **argv, int *words)
     return NULL;
 }
 
-/* The usage of every command that begins with the given word, or a pointer to --help. */
-static int complain(const char *word)
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The usage of every command that begins with the given word; false when none does. */
+static bool print_usages(FILE *stream, const char *word)
 {
     size_t len = strlen(word);
     bool found = false;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strncmp(commands[i]->name, word, len) == 0 && commands[i]->name[len] == ' ') {
-            print_usage(stderr, commands[i]);
+            print_usage(stream, commands[i]);
             found = true;
         }
     }
-    if (!found) {
-        char *message = ik_sprintf(
-            NULL, "unknown command '%s'. Run ikigai --help to see what there is.", word);
-        ik_cli_fail(message);
-        talloc_free(message);
+    return found;
+}
+
+/* The words name no command. They may be half of one: `ikigai tool`. */
+static int run_no_command(int argc, char **argv)
+{
+    bool help = asks_for_help(argc, argv);
+    if (print_usages(help ? stdout : stderr, argv[0])) {
+        return help ? IK_CLI_DONE : IK_CLI_USAGE;
     }
+    char *message =
+        ik_sprintf(NULL, "unknown command '%s'. Run ikigai --help to see what there is.", argv[0]);
+    ik_cli_fail(message);
+    talloc_free(message);
     return IK_CLI_USAGE;
 }
 
@@ -184,9 +224,9 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     int words = 0;
     const ik_cli_command_t *command = find_command(argc, argv, &words);
     if (command == NULL) {
-        return complain(argv[0]);
+        return run_no_command(argc, argv);
     }
-    if (argc > words && strcmp(argv[words], "--help") == 0) {
+    if (asks_for_help(argc - words, argv + words)) {
         print_usage(stdout, command);
         printf("%s\n", command->help);
         return IK_CLI_DONE;
@@ -195,8 +235,7 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     res_t parsed = parse_args(command, argc - words, argv + words, &args);
     if (is_err(&parsed)) {
         fprintf(stderr, "ikigai %s: ", command->name);
-        ik_cli_print(stderr, parsed.message);
-        fputc('\n', stderr);
+        ik_cli_print_line(stderr, parsed.message);
         print_usage(stderr, command);
         return IK_CLI_USAGE;
     }
@@ -209,12 +248,6 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
 
 /* --- discovery --------------------------------------------------------------------------- */
 
-static void print_line(const char *line)
-{
-    ik_cli_print(stderr, line);
-    fputc('\n', stderr);
-}
-
 res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
                       const ik_tool_discovery_result_t **out)
 {
@@ -225,11 +258,11 @@ res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
                                            .trust_project = trust};
     TRY(ik_tool_discovery_run(cli->ctx, &options, out));
     for (size_t i = 0; i < (*out)->problem_count && !quiet; i++) {
-        print_line((*out)->problems[i]);
+        ik_cli_print_line(stderr, (*out)->problems[i]);
     }
     char *trust_line = ik_tool_discovery_trust_line(cli->ctx, *out);
     if (trust_line != NULL) {
-        print_line(trust_line);
+        ik_cli_print_line(stderr, trust_line);
     }
     return OK;
 }

@@ -20,9 +20,14 @@ static void say(const char *format, ...)
     va_start(args, format);
     char *line = ik_vsprintf(NULL, format, args);
     va_end(args);
-    ik_cli_print(stdout, line);
-    putchar('\n');
+    ik_cli_print_line(stdout, line);
     talloc_free(line);
+}
+
+static void begin_part(const char *title)
+{
+    putchar('\n');
+    say("%s:", title);
 }
 
 static void complain(checkup_t *checkup, const char *what)
@@ -60,7 +65,7 @@ static void report_configuration(checkup_t *checkup)
 {
     const ik_config_t *config = checkup->cli->config;
     const ik_paths_t *paths = checkup->cli->paths;
-    say("\nConfiguration:");
+    begin_part("Configuration");
     say("  system   %s%s", paths->system_config, presence(paths->system_config));
     say("  user     %s%s", paths->user_config, presence(paths->user_config));
     if (paths->project_config != NULL) {
@@ -93,7 +98,8 @@ static void report_configuration(checkup_t *checkup)
 static void report_providers(const checkup_t *checkup)
 {
     const ik_config_t *config = checkup->cli->config;
-    say("\nProviders:");
+    const ik_config_key_t *base_url = ik_config_find_key(IK_CONFIG_PROVIDER, "base_url");
+    begin_part("Providers");
     for (size_t i = 0; i < config->provider_count; i++) {
         const ik_config_provider_t *provider = config->providers[i];
         const char *key = "needs no key";
@@ -101,8 +107,10 @@ static void report_providers(const checkup_t *checkup)
             key = ik_sprintf(checkup->cli->ctx, "%s is %s", provider->api_key_env,
                              provider->api_key != NULL ? "set" : "not set");
         }
+        /* Formatted by the configuration, which leaves a password out. */
+        char *url = ik_config_format_key(checkup->cli->ctx, base_url, provider);
         say("  %-12s %-10s %s  %s", provider->name, ik_config_provider_type_name(provider->type),
-            provider->base_url == NULL ? "" : provider->base_url, key);
+            url, key);
     }
 }
 
@@ -130,7 +138,7 @@ static void report_tools(checkup_t *checkup)
     const ik_tool_discovery_result_t *found;
     ik_tool_discovery_options_t options = {
         .paths = cli->paths, .config = cli->config, .host = cli->host, .refresh = true};
-    say("\nTools:");
+    begin_part("Tools");
     res_t discovered = ik_tool_discovery_run(cli->ctx, &options, &found);
     if (is_err(&discovered)) {
         complain(checkup, discovered.message);
@@ -180,7 +188,7 @@ static void report_optional(void)
         {"python3", "tools written in Python, `ikigai tool new --lang python`"},
         {"cc", "`ikigai tool new --lang c`"},
     };
-    say("\nOptional parts:");
+    begin_part("Optional parts");
     for (size_t i = 0; i < sizeof(optional) / sizeof(*optional); i++) {
         say("  %-8s %s: %s", optional[i].program,
             in_path(optional[i].program) ? "found" : "missing", optional[i].purpose);
@@ -196,11 +204,12 @@ static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
     report_providers(&checkup);
     report_tools(&checkup);
     report_optional();
+    putchar('\n');
     if (checkup.problems == 0) {
-        say("\nNo problems found.");
+        say("No problems found.");
         return IK_CLI_DONE;
     }
-    say("\n%zu problem%s found.", checkup.problems, checkup.problems == 1 ? "" : "s");
+    say("%zu problem%s found.", checkup.problems, checkup.problems == 1 ? "" : "s");
     return IK_CLI_FAILED;
 }
 

@@ -31,9 +31,10 @@ static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
 
 static void print_not_found(const char *name)
 {
-    fputs("Tool '", stderr);
-    ik_cli_print(stderr, name);
-    fputs("' not found. Run ikigai tool list to see available tools.\n", stderr);
+    char *line =
+        ik_sprintf(NULL, "Tool '%s' not found. Run ikigai tool list to see available tools.", name);
+    ik_cli_print_line(stderr, line);
+    talloc_free(line);
 }
 
 static void print_entry_json(const ik_tool_registry_entry_t *entry)
@@ -107,6 +108,16 @@ static void on_progress(void *data, const char *text, size_t len)
     }
 }
 
+/* The very bytes a model would get, but for a terminal, which must not obey any of them. */
+static void print_envelope(const char *envelope)
+{
+    if (isatty(STDOUT_FILENO)) {
+        ik_cli_print_json_text(envelope);
+    } else {
+        puts(envelope);
+    }
+}
+
 static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
@@ -131,7 +142,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
                                  .on_progress = on_progress};
     const ik_tool_result_t *result =
         ik_tool_external_run(cli->ctx, &external, found->registry, &request);
-    puts(result->envelope);
+    print_envelope(result->envelope);
     if (ik_tool_registry_lookup(found->registry, request.name) == NULL) {
         print_not_found(request.name);
     }

@@ -89,7 +89,11 @@ static void on_compiled(void *data, const ik_process_result_t *result)
 
 static int compile_source(ik_cli_t *cli, const char *source, const char *path)
 {
-    const char *argv[] = {"/usr/bin/env", "cc", "-O2", "-o", path, source, "-ljansson", NULL};
+    /* The compiler makes the program with whatever the umask allows; it is to be as private as the
+     * source. */
+    const char *argv[] = {"/bin/sh", "-c", "umask 077 && exec cc -O2 -o \"$1\" \"$2\" -ljansson",
+                          "cc",      path, source,
+                          NULL};
     compile_t compile = {.ctx = cli->ctx, .exit_code = -1};
     ik_process_options_t options = {.argv = argv,
                                     .folder = cli->paths->cwd,
@@ -115,15 +119,14 @@ static int compile_source(ik_cli_t *cli, const char *source, const char *path)
                                   source, path, source));
 }
 
-static int write_tool(ik_cli_t *cli, const language_t *language, const char *file,
-                      const char *name)
+static int write_tool(ik_cli_t *cli, const language_t *language, const char *file, const char *name)
 {
     const char *path = ik_sprintf(cli->ctx, "%s/%s", cli->paths->user_tools, file);
     const char *source = ik_sprintf(cli->ctx, "%s%s", path, language->suffix);
     bool compiled = *language->suffix != '\0';
-    if (access(path, F_OK) == 0) {
-        return ik_cli_fail(
-            ik_sprintf(cli->ctx, "%s exists already; nothing was changed", path));
+    struct stat existing;
+    if (lstat(path, &existing) == 0) { /* a symlink to nowhere would be written through */
+        return ik_cli_fail(ik_sprintf(cli->ctx, "%s exists already; nothing was changed", path));
     }
     char *template;
     size_t len;

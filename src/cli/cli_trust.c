@@ -7,19 +7,34 @@
 #include "cli/cli.h"
 #include "tool/tool_trust.h"
 
+static bool is_own_folder(const ik_cli_t *cli, const char *folder)
+{
+    char *resolved = realpath(folder, NULL);
+    char *own = realpath(cli->paths->user_tools, NULL);
+    bool is_own = resolved != NULL && own != NULL && strcmp(resolved, own) == 0;
+    free(resolved);
+    free(own);
+    return is_own;
+}
+
+/* DIR/.ikigai/tools. DIR is resolved first: the decision about a project whose tools are gone must
+ * still be found. */
+static const char *tool_folder_in(ik_cli_t *cli, const char *project)
+{
+    char *resolved = realpath(project, NULL);
+    const char *folder =
+        ik_sprintf(cli->ctx, "%s/.ikigai/tools", resolved == NULL ? project : resolved);
+    free(resolved);
+    return folder;
+}
+
 /* The tool folder of the project that args name, the current one without. NULL, with a message,
  * when it is the user's own. */
 static const char *tool_folder(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    const char *folder = args->count == 0
-                             ? cli->paths->project_tools
-                             : ik_sprintf(cli->ctx, "%s/.ikigai/tools", args->args[0]);
-    char *resolved = folder == NULL ? NULL : realpath(folder, NULL);
-    char *own = realpath(cli->paths->user_tools, NULL);
-    bool is_own = folder == NULL || (resolved != NULL && own != NULL && strcmp(resolved, own) == 0);
-    free(resolved);
-    free(own);
-    if (is_own) {
+    const char *folder =
+        args->count == 0 ? cli->paths->project_tools : tool_folder_in(cli, args->args[0]);
+    if (folder == NULL || is_own_folder(cli, folder)) {
         ik_cli_fail(ik_sprintf(cli->ctx, "%s holds your own tools; they need no trust",
                                cli->paths->user_tools));
         return NULL;
@@ -36,8 +51,7 @@ static void print_file(const ik_cli_t *cli, const ik_tool_trust_file_t *file)
         line = ik_sprintf(cli->ctx, "  %-30s %9lld bytes  mode %04o  sha256 %.16s", file->path,
                           (long long)file->size, (unsigned)file->mode, file->hash);
     }
-    ik_cli_print(stdout, line);
-    putchar('\n');
+    ik_cli_print_line(stdout, line);
 }
 
 /* Names come from the file names: nothing here may be run yet. */
@@ -53,9 +67,8 @@ static void print_overrides(ik_cli_t *cli, const ik_tool_trust_snapshot_t *snaps
         char *name = ik_tool_schema_name_of_file(cli->ctx, snapshot->tools[i]);
         const ik_tool_registry_entry_t *hidden = ik_tool_registry_lookup(found->registry, name);
         if (hidden != NULL) {
-            char *line = ik_sprintf(cli->ctx, "Overrides %s (%s)", name, hidden->origin);
-            ik_cli_print(stdout, line);
-            putchar('\n');
+            ik_cli_print_line(stdout,
+                              ik_sprintf(cli->ctx, "Overrides %s (%s)", name, hidden->origin));
         }
     }
 }
@@ -63,25 +76,26 @@ static void print_overrides(ik_cli_t *cli, const ik_tool_trust_snapshot_t *snaps
 static void print_review(ik_cli_t *cli, const ik_tool_trust_status_t *status)
 {
     const ik_tool_trust_snapshot_t *snapshot = status->snapshot;
-    ik_cli_print(stdout, ik_sprintf(cli->ctx, "About to trust %s:\n", snapshot->folder));
+    ik_cli_print_line(stdout, ik_sprintf(cli->ctx, "About to trust %s:", snapshot->folder));
     if (status->state == IK_TOOL_TRUST_CHANGED) {
-        ik_cli_print(stdout, ik_sprintf(cli->ctx, "(trusted before; %s)\n", status->changed));
+        ik_cli_print_line(stdout, ik_sprintf(cli->ctx, "(trusted before; %s)", status->changed));
     }
     for (size_t i = 0; i < snapshot->count; i++) {
         print_file(cli, &snapshot->files[i]);
     }
     print_overrides(cli, snapshot);
-    printf("%zu tools, %zu files, %lld bytes. They will run with your rights, from a copy of these "
-           "bytes.\n",
-           snapshot->tool_count, snapshot->count, (long long)snapshot->bytes);
+    printf("%zu tool%s, %zu file%s, %lld bytes. They will run with your rights, from a copy of "
+           "these bytes.\n",
+           snapshot->tool_count, snapshot->tool_count == 1 ? "" : "s", snapshot->count,
+           snapshot->count == 1 ? "" : "s", (long long)snapshot->bytes);
 }
 
 static bool confirmed(void)
 {
     char answer[64];
     fputs("Trust them? [y/N] ", stdout);
-    fflush(stdout);
-    if (fgets(answer, sizeof(answer), stdin) == NULL) {
+    /* Nobody consents to what could not be shown. */
+    if (fflush(stdout) != 0 || ferror(stdout) || fgets(answer, sizeof(answer), stdin) == NULL) {
         return false;
     }
     answer[strcspn(answer, "\r\n")] = '\0';

@@ -15,11 +15,11 @@
 #include "base/keeper_protocol.h"
 
 enum {
-    DRAIN_MS = 100,         /* after the end, for what is still in the pipes */
-    READ_SIZE = 65536,      /* a pipe's capacity */
-    READS_PER_EVENT = 16,   /* so that one flooding tool does not starve the loop */
+    DRAIN_MS = 100,       /* after the end, for what is still in the pipes */
+    READ_SIZE = 65536,    /* a pipe's capacity */
+    READS_PER_EVENT = 16, /* so that one flooding tool does not starve the loop */
     PROGRESS_LINE_MAX = 4096,
-    UNKILLABLE_MS = 2000,   /* how long after SIGKILL a process in uninterruptible sleep is given */
+    UNKILLABLE_MS = 2000, /* how long after SIGKILL a process in uninterruptible sleep is given */
 };
 
 struct ik_process_host {
@@ -42,8 +42,10 @@ struct ik_process {
     ik_process_host_t *host;
     ik_process_t *next;
     uint32_t id;
-    bool ending; /* the keeper was told to end it */
+    bool ending;  /* the keeper was told to end it */
+    bool overdue; /* its time is up; what has arrived meanwhile is looked at first */
     bool stop_when_full;
+    bool impatient;
     ik_timer_t *timer;
     int64_t started_ms;
     int64_t progress_ms; /* when it last showed progress */
@@ -183,11 +185,18 @@ static void send_request(ik_process_host_t *host, const void *packet, size_t len
     }
 }
 
+/* A tool may have stopped the keeper, which is its parent. */
+static void wake_keeper(ik_process_host_t *host)
+{
+    kill(host->keeper, SIGCONT);
+}
+
 static void request_end(ik_process_t *process)
 {
     process->ending = true;
     if (process->host->socket != NULL) {
         ik_keeper_request_t request = {.kind = IK_KEEPER_END, .id = process->id};
+        wake_keeper(process->host);
         send_request(process->host, &request, sizeof(request), NULL);
     }
 }
@@ -208,7 +217,6 @@ static void take_from_owner(ik_process_t *process)
 
 static void finish(ik_process_t *process)
 {
-    drain_rest(process);
     process->result.wall_ms = ik_loop_now_ms() - process->started_ms;
     unlink_process(process);
     take_from_owner(process);
@@ -219,9 +227,14 @@ static void finish(ik_process_t *process)
 
 static void begin_end(ik_process_t *process, ik_process_end_t end)
 {
-    if (!process->ending) {
-        process->result.end = end;
-        request_end(process);
+    if (process->ending) {
+        return;
+    }
+    process->result.end = end;
+    request_end(process);
+    if (process->impatient) {
+        finish(process);
+    } else {
         ik_timer_start(process->timer, IK_KEEPER_GRACE_MS + UNKILLABLE_MS);
     }
 }
@@ -234,14 +247,21 @@ static int64_t next_deadline(const ik_process_t *process)
 }
 
 /* Progress only moves progress_ms; the timer looks when it fires, so a chatty tool costs no timer
- * restarts. */
+ * restarts. Timers come before descriptors in a round of the loop: if we ourselves were held up
+ * (stopped, a laptop asleep), progress or even the end may have arrived in time and not been read
+ * yet, so the verdict falls one round after the time is up. */
 static void on_deadline(void *data)
 {
     ik_process_t *process = data;
     int64_t now = ik_loop_now_ms();
     if (process->ending) {
-        process->result.exit_code = -1;
-        finish(process);
+        finish(process); /* even SIGKILL did not help */
+        return;
+    }
+    bool first_look = now >= next_deadline(process) && !process->overdue;
+    process->overdue = first_look;
+    if (first_look) {
+        ik_timer_start(process->timer, 1);
     } else if (now >= process->started_ms + process->max_ms) {
         begin_end(process, IK_PROCESS_OVERTIME);
     } else if (now >= process->progress_ms + process->idle_ms) {
@@ -270,22 +290,35 @@ static void take_report(ik_process_t *process, const ik_keeper_report_t *report)
     result->leftovers = report->leftovers;
     result->cpu_us = (int64_t)(report->user_us + report->system_us);
     result->max_rss_kb = (int64_t)report->max_rss_kb;
+    drain_rest(process);
     finish(process);
 }
 
 /* --- the keeper -------------------------------------------------------------------------- */
 
-/* Every process that was running is lost; a new keeper is started for the next one. */
+static ik_process_t *find_up_to(const ik_process_host_t *host, uint32_t last_id)
+{
+    ik_process_t *process = host->processes;
+    while (process != NULL && process->id > last_id) {
+        process = process->next;
+    }
+    return process;
+}
+
+/* Every process that was running is lost; a new keeper is started for the next one, which on_end
+ * may already ask for. */
 static void lose_keeper(ik_process_host_t *host)
 {
+    uint32_t last_id = host->last_id;
+    ik_process_t *process;
     talloc_free(host->socket);
     host->socket = NULL;
     while (waitpid(host->keeper, NULL, 0) < 0 && errno == EINTR) {
     }
-    while (host->processes != NULL) {
-        ik_process_t *process = host->processes;
+    while ((process = find_up_to(host, last_id)) != NULL) {
         process->result.end = IK_PROCESS_LOST;
         process->result.error = ERR(SYSTEM, "the process keeper died");
+        drain_rest(process);
         finish(process);
     }
 }
@@ -328,8 +361,7 @@ static res_t spawn_keeper(ik_process_host_t *host, int child_end)
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
     char *argv[] = {(char *)"ikigai-keeper", NULL};
-    int error =
-        posix_spawn(&host->keeper, host->keeper_path, &actions, &attributes, argv, environ);
+    int error = posix_spawn(&host->keeper, host->keeper_path, &actions, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
@@ -373,6 +405,7 @@ static int close_host(ik_process_host_t *host)
     }
     if (host->socket != NULL) {
         talloc_free(host->socket);
+        wake_keeper(host);
         while (waitpid(host->keeper, NULL, 0) < 0 && errno == EINTR) {
         }
     }
@@ -382,8 +415,7 @@ static int close_host(ik_process_host_t *host)
     return 0;
 }
 
-ik_process_host_t *ik_process_host_create(const void *ctx, ik_loop_t *loop,
-                                          const char *keeper_path)
+ik_process_host_t *ik_process_host_create(const void *ctx, ik_loop_t *loop, const char *keeper_path)
 {
     ik_process_host_t *host = ik_new(ctx, ik_process_host_t);
     host->loop = loop;
@@ -528,6 +560,7 @@ res_t ik_process_start(const void *ctx, ik_process_host_t *host,
     process->host = host;
     process->id = ++host->last_id;
     process->stop_when_full = options->stop_when_full;
+    process->impatient = options->impatient;
     process->idle_ms = options->idle_ms;
     process->max_ms = options->max_ms;
     process->on_progress = options->on_progress;

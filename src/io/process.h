@@ -20,13 +20,13 @@ typedef struct ik_process_host ik_process_host_t;
 typedef struct ik_process ik_process_t;
 
 typedef enum {
-    IK_PROCESS_EXITED,     /* by itself; see exit_code */
+    IK_PROCESS_EXITED,      /* by itself; see exit_code */
     IK_PROCESS_NOT_STARTED, /* see error */
-    IK_PROCESS_IDLE,       /* ended: no progress for idle_ms */
-    IK_PROCESS_OVERTIME,   /* ended: ran for max_ms */
-    IK_PROCESS_CANCELLED,  /* ended by ik_process_cancel */
-    IK_PROCESS_FLOODED,    /* ended: more output than max_out, and stop_when_full */
-    IK_PROCESS_LOST,       /* the keeper died */
+    IK_PROCESS_IDLE,        /* ended: no progress for idle_ms */
+    IK_PROCESS_OVERTIME,    /* ended: ran for max_ms */
+    IK_PROCESS_CANCELLED,   /* ended by ik_process_cancel */
+    IK_PROCESS_FLOODED,     /* ended: more output than max_out, and stop_when_full */
+    IK_PROCESS_LOST,        /* the keeper died */
 } ik_process_end_t;
 
 typedef struct {
@@ -50,6 +50,9 @@ typedef struct {
     size_t input_len;
     size_t max_out; /* more is drained and counted in result->out.dropped */
     bool stop_when_full;
+    /* on_end comes as soon as it is decided that the process must end, and does not wait for that
+     * end, which follows in the background. */
+    bool impatient;
     size_t max_err; /* 0: standard error goes to /dev/null */
     int64_t idle_ms;
     int64_t max_ms;

@@ -6,8 +6,9 @@
  * tool's own. When its socket closes, however ikigai died, it ends every descendant and exits.
  *
  * A call ends in phases: RUNNING until the first process exits or ikigai asks for the end; then
- * TERM (everything got SIGTERM), then KILL after the grace, until nothing of the call is left. Only
- * then is it reported. The loop sleeps in poll without a timeout while nothing is ending.
+ * TERM (everything got SIGTERM), then KILL after the grace, until nothing of the call is left:
+ * GONE. Only then is it reported. The loop sleeps in poll without a timeout while nothing is
+ * ending.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,13 +33,16 @@
  * waits for processes that even SIGKILL does not end (uninterruptible sleep). */
 enum { ORPHANED_GRACE_MS = 100, GIVE_UP_MS = 5000, RETRY_MS = 5 };
 
-typedef enum { RUNNING, TERM, KILL } phase_t;
+/* After looking for processes we leave it for this many times as long as it took. */
+enum { LOOK_PAUSE = 3 };
+
+typedef enum { RUNNING, TERM, KILL, GONE } phase_t;
 
 typedef struct call {
     ik_process_tree_t tree;
     ik_keeper_report_t report;
     phase_t phase;
-    int64_t kill_at_ms;
+    int64_t kill_at_ms; /* 0 while nobody wants it to end */
     struct call *next;
 } call_t;
 
@@ -51,6 +55,8 @@ typedef struct {
 } start_t;
 
 static call_t *calls;
+static int64_t next_look_ms; /* not before this */
+static int64_t look_due_ms;  /* a look that had to wait is due then; 0: none */
 static sigset_t original_mask;
 
 static int64_t now_ms(void)
@@ -60,23 +66,30 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void send_report(const ik_keeper_report_t *report)
+/* False when ikigai is not reading at the moment. Waiting for it here could be for ever: it may
+ * itself be waiting for us to take its next request. */
+static bool send_report(const ik_keeper_report_t *report)
 {
-    while (send(IK_KEEPER_SOCKET, report, sizeof(*report), MSG_NOSIGNAL) < 0 && errno == EINTR) {
-    }
+    ssize_t sent;
+    do {
+        sent = send(IK_KEEPER_SOCKET, report, sizeof(*report), MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    return sent >= 0 || errno != EAGAIN;
 }
 
 /* --- starting ---------------------------------------------------------------------------- */
 
-static const int reset_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD, SIGXFSZ};
+/* Those we ignore ourselves; all others are at their default already (prepare_signals). */
+static const int ignored_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+enum { IGNORED_SIGNALS = sizeof(ignored_signals) / sizeof(*ignored_signals) };
 
 /* Runs between vfork and exec, in our memory: nothing but system calls. Returns errno. */
 static int become_tool(const start_t *start)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (size_t i = 0; i < sizeof(reset_signals) / sizeof(*reset_signals); i++) {
-        signal(reset_signals[i], SIG_DFL);
+    for (size_t i = 0; i < IGNORED_SIGNALS; i++) {
+        signal(ignored_signals[i], SIG_DFL);
     }
     for (size_t i = 0; i < start->fd_count; i++) {
         if (dup2(start->fds[i], (int)i) < 0) {
@@ -157,8 +170,8 @@ static call_t *create_call(uint32_t id)
     static uint64_t serial;
     call_t *call = ik_new(NULL, call_t);
     call->report.id = id;
-    call->tree.tag = ik_sprintf(call, IK_KEEPER_TAG "=%d.%llu", (int)getpid(),
-                                (unsigned long long)++serial);
+    call->tree.tag =
+        ik_sprintf(call, IK_KEEPER_TAG "=%d.%llu", (int)getpid(), (unsigned long long)++serial);
     return call;
 }
 
@@ -166,8 +179,7 @@ static void start_call(const ik_keeper_request_t *request, char *bytes, size_t l
                        size_t fd_count)
 {
     call_t *call = create_call(request->id);
-    char **strings =
-        split_strings(call, bytes, len, 1 + (size_t)request->argc + request->envc);
+    char **strings = split_strings(call, bytes, len, 1 + (size_t)request->argc + request->envc);
     int error = EINVAL;
     if (strings != NULL && request->argc > 0) {
         char **argv = ik_new_array(call, char *, request->argc + 2);
@@ -182,48 +194,23 @@ static void start_call(const ik_keeper_request_t *request, char *bytes, size_t l
         memcpy(start.fds, fds, fd_count * sizeof(*fds));
         call->tree.root = spawn(&start, &error);
     }
-    if (error != 0) {
-        if (call->tree.root > 0) {
-            waitpid(call->tree.root, NULL, 0);
-        }
-        call->report.error = error;
-        send_report(&call->report);
-        talloc_free(call);
-        return;
+    call->report.error = error;
+    call->phase = error == 0 ? RUNNING : GONE;
+    call->tree.root_alive = error == 0;
+    if (error != 0 && call->tree.root > 0) {
+        waitpid(call->tree.root, NULL, 0);
     }
-    call->tree.root_alive = true;
     call->next = calls;
     calls = call;
 }
 
 /* --- ending ------------------------------------------------------------------------------ */
 
-static size_t signal_call(const call_t *call, int first_signal, int second_signal)
+static void ask_for_end(call_t *call)
 {
-    size_t count = 0;
-    for (const call_t *c = calls; c != NULL; c = c->next) {
-        count++;
+    if (call->kill_at_ms == 0) {
+        call->kill_at_ms = now_ms() + IK_KEEPER_GRACE_MS;
     }
-    const ik_process_tree_t **trees = ik_new_array(call, const ik_process_tree_t *, count);
-    size_t n = 0;
-    for (const call_t *c = calls; c != NULL; c = c->next) {
-        trees[n++] = &c->tree;
-    }
-    size_t found = ik_process_tree_signal(&call->tree, trees, count, first_signal, second_signal);
-    talloc_free(trees);
-    return found;
-}
-
-static void begin_end(call_t *call)
-{
-    if (call->phase != RUNNING) {
-        return;
-    }
-    /* A stopped process acts on SIGTERM only once it is continued. */
-    size_t found = signal_call(call, SIGTERM, SIGCONT);
-    call->report.leftovers = call->tree.root_alive ? 0 : (uint32_t)found;
-    call->phase = TERM;
-    call->kill_at_ms = now_ms() + IK_KEEPER_GRACE_MS;
 }
 
 static call_t *find_call(uint32_t id)
@@ -239,10 +226,10 @@ static void record_exit(call_t *call, int status, const struct rusage *usage)
 {
     call->tree.root_alive = false;
     call->report.wait_status = status;
-    call->report.user_us = (uint64_t)usage->ru_utime.tv_sec * 1000000 +
-                           (uint64_t)usage->ru_utime.tv_usec;
-    call->report.system_us = (uint64_t)usage->ru_stime.tv_sec * 1000000 +
-                             (uint64_t)usage->ru_stime.tv_usec;
+    call->report.user_us =
+        (uint64_t)usage->ru_utime.tv_sec * 1000000 + (uint64_t)usage->ru_utime.tv_usec;
+    call->report.system_us =
+        (uint64_t)usage->ru_stime.tv_sec * 1000000 + (uint64_t)usage->ru_stime.tv_usec;
     call->report.max_rss_kb = (uint64_t)usage->ru_maxrss;
 }
 
@@ -265,34 +252,92 @@ static bool reap(void)
     }
 }
 
-/* One step for one call; true when nothing of it is left and it can be reported. */
-static bool advance(call_t *call, bool have_children)
+/* One step towards the end of a call whose processes were just looked for. */
+static void advance(call_t *call)
 {
+    ik_process_tree_t *tree = &call->tree;
     if (call->phase == RUNNING) {
-        if (call->tree.root_alive) {
-            return false;
-        }
-        if (!have_children || signal_call(call, 0, 0) == 0) {
-            return true; /* the ordinary end: nothing was left behind */
-        }
-        begin_end(call);
-        return false;
+        /* A stopped process acts on SIGTERM only once it is continued. */
+        size_t found = ik_process_tree_signal(tree, SIGTERM, SIGCONT);
+        call->report.leftovers = tree->root_alive ? 0 : (uint32_t)found;
+        call->phase = found == 0 && !tree->root_alive ? GONE : TERM;
+        return;
     }
-    if (call->phase == TERM && now_ms() >= call->kill_at_ms) {
-        call->phase = KILL;
+    call->phase = now_ms() >= call->kill_at_ms ? KILL : TERM;
+    size_t left = ik_process_tree_signal(tree, call->phase == KILL ? SIGKILL : 0, 0);
+    if (left == 0 && !tree->root_alive) {
+        call->phase = GONE;
     }
-    size_t left = signal_call(call, call->phase == KILL ? SIGKILL : 0, 0);
-    return left == 0 && !call->tree.root_alive;
 }
 
-static void advance_calls(bool have_children)
+static bool is_ending(const call_t *call)
+{
+    return call->phase != GONE && (call->kill_at_ms != 0 || !call->tree.root_alive);
+}
+
+/* Marks the calls that are ending and returns how many there are of all. */
+static size_t mark_ending(size_t *ending)
+{
+    size_t count = 0;
+    *ending = 0;
+    for (call_t *call = calls; call != NULL; call = call->next) {
+        if (call->phase == RUNNING && !call->tree.root_alive) {
+            ask_for_end(call);
+        }
+        call->tree.wanted = is_ending(call);
+        *ending += call->tree.wanted;
+        count++;
+    }
+    return count;
+}
+
+static void look_at_ending(size_t count)
+{
+    void *scratch = talloc_new(NULL);
+    ik_process_tree_t **trees = ik_new_array(scratch, ik_process_tree_t *, count);
+    size_t n = 0;
+    for (call_t *call = calls; call != NULL; call = call->next) {
+        trees[n++] = &call->tree;
+    }
+    ik_process_tree_find(scratch, trees, count);
+    for (call_t *call = calls; call != NULL; call = call->next) {
+        if (call->tree.wanted) {
+            advance(call);
+        }
+    }
+    talloc_free(scratch);
+}
+
+/* Every process that ends wakes us, and when hundreds do, looking at all the others each time
+ * would take longer than they live: looking takes a quarter of our time at most. */
+static void advance_ending(bool have_children)
+{
+    size_t ending;
+    size_t count = mark_ending(&ending);
+    int64_t begin = now_ms();
+    look_due_ms = ending > 0 ? next_look_ms : 0;
+    if (ending == 0 || (have_children && begin < next_look_ms)) {
+        return;
+    }
+    if (have_children) {
+        look_at_ending(count);
+        int64_t end = now_ms();
+        next_look_ms = end + LOOK_PAUSE * (end - begin);
+    } else {
+        for (call_t *call = calls; call != NULL; call = call->next) {
+            call->phase = call->tree.wanted ? GONE : call->phase;
+        }
+    }
+    look_due_ms = 0;
+}
+
+static void report_gone(void)
 {
     call_t **link = &calls;
     while (*link != NULL) {
         call_t *call = *link;
-        if (advance(call, have_children)) {
+        if (call->phase == GONE && send_report(&call->report)) {
             *link = call->next;
-            send_report(&call->report);
             talloc_free(call);
         } else {
             link = &call->next;
@@ -300,18 +345,27 @@ static void advance_calls(bool have_children)
     }
 }
 
+static void wake_at(int *timeout, int64_t when_ms)
+{
+    int64_t wait = when_ms - now_ms();
+    int bounded = wait < 0 ? 0 : (int)wait;
+    if (*timeout < 0 || bounded < *timeout) {
+        *timeout = bounded;
+    }
+}
+
 /* How long poll may sleep: forever, unless a call is ending. */
 static int next_timeout(void)
 {
     int timeout = -1;
+    if (look_due_ms != 0) {
+        wake_at(&timeout, look_due_ms);
+    }
     for (const call_t *call = calls; call != NULL; call = call->next) {
-        if (call->phase == RUNNING) {
-            continue;
-        }
-        int64_t wait = call->phase == KILL ? RETRY_MS : call->kill_at_ms - now_ms();
-        int bounded = wait < 0 ? 0 : (int)wait;
-        if (timeout < 0 || bounded < timeout) {
-            timeout = bounded;
+        if (call->phase == TERM) {
+            wake_at(&timeout, call->kill_at_ms);
+        } else if (call->phase != RUNNING) {
+            wake_at(&timeout, now_ms() + RETRY_MS);
         }
     }
     return timeout;
@@ -348,7 +402,7 @@ static size_t received_fds(struct msghdr *message, int *fds)
 static bool serve_request(void)
 {
     static char packet[IK_KEEPER_MAX_PACKET];
-    char control[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_FDS)];
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_FDS)];
     struct iovec part = {.iov_base = packet, .iov_len = sizeof(packet)};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
@@ -368,7 +422,7 @@ static bool serve_request(void)
             start_call(&request, packet + sizeof(request), (size_t)got - sizeof(request), fds,
                        fd_count);
         } else if (request.kind == IK_KEEPER_END && call != NULL) {
-            begin_end(call);
+            ask_for_end(call);
         }
     }
     for (size_t i = 0; i < fd_count; i++) {
@@ -378,14 +432,16 @@ static bool serve_request(void)
 }
 
 /* Signals that reach us because somebody meant ikigai's terminal or group must not end us: we are
- * the one who cleans up. */
+ * the one who cleans up. Whatever else ikigai or who started it ignored, a tool does not inherit.
+ */
 static int prepare_signals(void)
 {
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL);
+    for (int i = 1; i < NSIG; i++) {
+        signal(i, SIG_DFL);
+    }
+    for (size_t i = 0; i < IGNORED_SIGNALS; i++) {
+        signal(ignored_signals[i], SIG_IGN);
+    }
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
@@ -403,6 +459,8 @@ int main(void)
         return 2;
     }
     fcntl(IK_KEEPER_SOCKET, F_SETFD, FD_CLOEXEC);
+    /* What ikigai inherited from who started it is not for tools. */
+    close_range(IK_KEEPER_SOCKET + 1, ~0U, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     int signals = prepare_signals();
     struct pollfd polled[2] = {{.fd = IK_KEEPER_SOCKET, .events = POLLIN},
@@ -419,7 +477,8 @@ int main(void)
         if (polled[0].revents != 0 && !serve_request()) {
             break;
         }
-        advance_calls(reap());
+        advance_ending(reap());
+        report_gone();
     }
     end_everything();
     return 0;

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,11 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-
-typedef struct {
-    pid_t *pids;
-    size_t count;
-} pid_list_t;
+#include "base/keeper_protocol.h"
 
 /* Reads a /proc file of any length; NULL when it cannot be read. */
 static char *read_proc(const void *ctx, const char *path, size_t *len)
@@ -39,7 +36,7 @@ static char *read_proc(const void *ctx, const char *path, size_t *len)
     return text;
 }
 
-static void add_pid(const void *ctx, pid_list_t *list, pid_t pid)
+static void add_pid(const void *ctx, ik_process_list_t *list, pid_t pid)
 {
     if ((list->count & (list->count + 1)) == 0) {
         list->pids = ik_resize_array(ctx, list->pids, pid_t, 2 * list->count + 2);
@@ -47,7 +44,7 @@ static void add_pid(const void *ctx, pid_list_t *list, pid_t pid)
     list->pids[list->count++] = pid;
 }
 
-static void parse_pids(const void *ctx, pid_list_t *list, const char *text)
+static void parse_pids(const void *ctx, ik_process_list_t *list, const char *text)
 {
     char *end;
     for (long pid = strtol(text, &end, 10); end != text; pid = strtol(text, &end, 10)) {
@@ -56,7 +53,8 @@ static void parse_pids(const void *ctx, pid_list_t *list, const char *text)
     }
 }
 
-static void add_children_of_thread(const void *ctx, pid_list_t *list, pid_t pid, const char *tid)
+static void add_children_of_thread(const void *ctx, ik_process_list_t *list, pid_t pid,
+                                   const char *tid)
 {
     char path[96];
     snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)pid, tid);
@@ -69,7 +67,7 @@ static void add_children_of_thread(const void *ctx, pid_list_t *list, pid_t pid,
 }
 
 /* Children are listed per thread: a process forks from any of its threads. */
-static void add_children(const void *ctx, pid_list_t *list, pid_t pid)
+static void add_children(const void *ctx, ik_process_list_t *list, pid_t pid)
 {
     char folder[64];
     snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
@@ -86,36 +84,48 @@ static void add_children(const void *ctx, pid_list_t *list, pid_t pid)
 }
 
 /* We have one thread, and are asked after every call. */
-static void add_own_children(const void *ctx, pid_list_t *list)
+static void add_own_children(const void *ctx, ik_process_list_t *list)
 {
     char tid[24];
     snprintf(tid, sizeof(tid), "%d", (int)getpid());
     add_children_of_thread(ctx, list, getpid(), tid);
 }
 
-static bool has_tag(const void *ctx, pid_t pid, const char *tag)
+/* The tag in the process's environment, or NULL. */
+static const char *read_tag(const void *ctx, pid_t pid)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
     size_t len = 0;
     char *environment = read_proc(ctx, path, &len);
-    bool found = false;
     for (size_t at = 0; environment != NULL && at < len; at += strlen(environment + at) + 1) {
-        if (strcmp(environment + at, tag) == 0) {
-            found = true;
-            break;
+        if (strncmp(environment + at, IK_KEEPER_TAG "=", sizeof(IK_KEEPER_TAG)) == 0) {
+            return environment + at;
         }
     }
-    talloc_free(environment);
-    return found;
+    return NULL;
 }
 
-static bool owns(const void *ctx, const ik_process_tree_t *tree, pid_t orphan)
+/* The tree an orphan belongs to; NULL for a stray. */
+static ik_process_tree_t *find_owner(const void *ctx, ik_process_tree_t *const *trees, size_t count,
+                                     pid_t orphan)
 {
-    return getsid(orphan) == tree->root || has_tag(ctx, orphan, tree->tag);
+    pid_t session = getsid(orphan);
+    for (size_t i = 0; i < count; i++) {
+        if (trees[i]->root == session) {
+            return trees[i];
+        }
+    }
+    const char *tag = read_tag(ctx, orphan);
+    for (size_t i = 0; tag != NULL && i < count; i++) {
+        if (strcmp(trees[i]->tag, tag) == 0) {
+            return trees[i];
+        }
+    }
+    return NULL;
 }
 
-static bool is_root(const ik_process_tree_t *const *trees, size_t count, pid_t pid)
+static bool is_root(ik_process_tree_t *const *trees, size_t count, pid_t pid)
 {
     for (size_t i = 0; i < count; i++) {
         if (trees[i]->root_alive && trees[i]->root == pid) {
@@ -125,67 +135,81 @@ static bool is_root(const ik_process_tree_t *const *trees, size_t count, pid_t p
     return false;
 }
 
-static bool belongs_to_other(const void *ctx, const ik_process_tree_t *tree,
-                             const ik_process_tree_t *const *trees, size_t count, pid_t orphan)
+static ik_process_tree_t *first_wanted(ik_process_tree_t *const *trees, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (trees[i] != tree && owns(ctx, trees[i], orphan)) {
-            return true;
+        if (trees[i]->wanted) {
+            return trees[i];
         }
     }
-    return false;
+    return NULL;
 }
 
-static void signal_all(const pid_list_t *list, int first_signal, int second_signal)
+static void add_orphans(const void *ctx, ik_process_tree_t *const *trees, size_t count)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (first_signal != 0) {
-            kill(list->pids[i], first_signal);
+    ik_process_list_t children = {0};
+    add_own_children(ctx, &children);
+    for (size_t i = 0; i < children.count; i++) {
+        pid_t pid = children.pids[i];
+        if (is_root(trees, count, pid)) {
+            continue;
         }
-        if (second_signal != 0) {
-            kill(list->pids[i], second_signal);
+        ik_process_tree_t *owner = find_owner(ctx, trees, count, pid);
+        if (owner == NULL) {
+            owner = first_wanted(trees, count);
+        }
+        if (owner != NULL && owner->wanted) {
+            add_pid(ctx, &owner->found, pid);
         }
     }
 }
 
 /* The list holds the tops of the trees; appends everything below them. */
-static void add_descendants(const void *ctx, pid_list_t *list)
+static void add_descendants(const void *ctx, ik_process_list_t *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         add_children(ctx, list, list->pids[i]);
     }
 }
 
-size_t ik_process_tree_signal(const ik_process_tree_t *tree, const ik_process_tree_t *const *trees,
-                              size_t count, int first_signal, int second_signal)
+void ik_process_tree_find(const void *ctx, ik_process_tree_t *const *trees, size_t count)
 {
-    void *ctx = talloc_new(NULL);
-    pid_list_t children = {0};
-    pid_list_t found = {0};
-    add_own_children(ctx, &children);
-    if (tree->root_alive) {
-        add_pid(ctx, &found, tree->root);
-    }
-    for (size_t i = 0; i < children.count; i++) {
-        pid_t pid = children.pids[i];
-        if (!is_root(trees, count, pid) &&
-            (owns(ctx, tree, pid) || !belongs_to_other(ctx, tree, trees, count, pid))) {
-            add_pid(ctx, &found, pid);
+    for (size_t i = 0; i < count; i++) {
+        trees[i]->found = (ik_process_list_t){0};
+        if (trees[i]->wanted && trees[i]->root_alive) {
+            add_pid(ctx, &trees[i]->found, trees[i]->root);
         }
     }
-    add_descendants(ctx, &found);
-    signal_all(&found, first_signal, second_signal);
-    talloc_free(ctx);
-    return found.count;
+    add_orphans(ctx, trees, count);
+    for (size_t i = 0; i < count; i++) {
+        add_descendants(ctx, &trees[i]->found);
+    }
+}
+
+static size_t signal_list(const ik_process_list_t *list, int first_signal, int second_signal)
+{
+    size_t ours = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        ours += kill(list->pids[i], first_signal) == 0 || errno != EPERM;
+        if (second_signal != 0) {
+            kill(list->pids[i], second_signal);
+        }
+    }
+    return ours;
+}
+
+size_t ik_process_tree_signal(const ik_process_tree_t *tree, int first_signal, int second_signal)
+{
+    return signal_list(&tree->found, first_signal, second_signal);
 }
 
 size_t ik_process_tree_signal_all(int first_signal, int second_signal)
 {
     void *ctx = talloc_new(NULL);
-    pid_list_t found = {0};
+    ik_process_list_t found = {0};
     add_own_children(ctx, &found);
     add_descendants(ctx, &found);
-    signal_all(&found, first_signal, second_signal);
+    size_t ours = signal_list(&found, first_signal, second_signal);
     talloc_free(ctx);
-    return found.count;
+    return ours;
 }

@@ -12,15 +12,27 @@
 #include <sys/types.h>
 
 typedef struct {
+    pid_t *pids;
+    size_t count;
+} ik_process_list_t;
+
+typedef struct {
     pid_t root; /* first process of the call and leader of its session */
     bool root_alive;
     const char *tag; /* "IKIGAI_KEEPER_TAG=..." */
+    bool wanted;     /* its processes are to be found */
+    ik_process_list_t found;
 } ik_process_tree_t;
 
-/* Sends the signals (0 for none) to every process of the tree and returns how many there were.
- * trees are all running calls: their first processes and their own orphans are left alone. */
-size_t ik_process_tree_signal(const ik_process_tree_t *tree, const ik_process_tree_t *const *trees,
-                              size_t count, int first_signal, int second_signal);
+/* Finds the processes of all wanted trees, each process once, in one look for all: hundreds of
+ * trees may be ending at a time. trees are all calls there are: what belongs to the others is left
+ * alone. found is allocated on ctx. */
+void ik_process_tree_find(const void *ctx, ik_process_tree_t *const *trees, size_t count);
+
+/* Sends the signals (0 for none) to what was found and returns how many processes that were,
+ * leaving out those that we may not signal because they became somebody else (sudo): nobody waits
+ * for what cannot be ended. */
+size_t ik_process_tree_signal(const ik_process_tree_t *tree, int first_signal, int second_signal);
 
 /* The same for every descendant of this process. */
 size_t ik_process_tree_signal_all(int first_signal, int second_signal);

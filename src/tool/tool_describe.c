@@ -164,11 +164,11 @@ json_t *ik_tool_describe_path_json(const char *path)
 json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry)
 {
     const ik_tool_schema_t *schema = entry->schema;
-    json_t *described = json_pack(
-        "{s:s, s:o, s:s, s:s, s:b, s:o}", "name", entry->name, "path",
-        ik_tool_describe_path_json(entry->origin), "source", ik_tool_source_name(entry->source),
-        "description", schema->description, "cached", entry->cached, "overrides",
-        ik_tool_describe_path_json(entry->overrides));
+    json_t *described =
+        json_pack("{s:s, s:o, s:s, s:s, s:b, s:o}", "name", entry->name, "path",
+                  ik_tool_describe_path_json(entry->origin), "source",
+                  ik_tool_source_name(entry->source), "description", schema->description, "cached",
+                  entry->cached, "overrides", ik_tool_describe_path_json(entry->overrides));
     return described;
 }
 

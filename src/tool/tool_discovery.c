@@ -17,7 +17,7 @@
 
 enum {
     SCHEMA_MAX = 1024 * 1024,
-    YOUNG_MS = 100,          /* a slower tool gives up its slot, not its clock */
+    YOUNG_MS = 100, /* a slower tool gives up its slot, not its clock */
     YOUNG_TOOLS_PER_CORE = 4,
 };
 
@@ -53,12 +53,17 @@ struct ik_tool_discovery {
 
 /* --- problems ---------------------------------------------------------------------------- */
 
-static void add_problem(ik_tool_discovery_t *discovery, const char *line)
+/* One problem is one line, whatever stands in a file's name or a tool's words. */
+static void add_problem(ik_tool_discovery_t *discovery, const char *text)
 {
     ik_tool_discovery_result_t *result = &discovery->result;
+    char *line = ik_strdup(discovery, text);
+    for (char *c = line; (c = strpbrk(c, "\r\n")) != NULL; c++) {
+        *c = ' ';
+    }
     result->problems =
         ik_resize_array(discovery, result->problems, char *, result->problem_count + 1);
-    result->problems[result->problem_count++] = ik_strdup(discovery, line);
+    result->problems[result->problem_count++] = line;
 }
 
 static void add_schema_problem(const candidate_t *candidate, const char *reason)
@@ -86,8 +91,8 @@ static void add_candidate(ik_tool_discovery_t *discovery, const char *folder, co
     }
     res_t owned = ik_ownership_check_file(candidate->path);
     if (is_err(&owned)) {
-        add_problem(discovery, ik_sprintf(candidate, "Debug: tool '%s' skipped (%s)", file,
-                                          owned.message));
+        add_problem(discovery,
+                    ik_sprintf(candidate, "Debug: tool '%s' skipped (%s)", file, owned.message));
         talloc_free(candidate);
         return;
     }
@@ -132,8 +137,8 @@ static void list_project(ik_tool_discovery_t *discovery)
         ik_tool_trust_check(discovery, options->paths, options->paths->project_tools);
     discovery->result.trust = trust;
     bool usable = trust->state == IK_TOOL_TRUST_GIVEN ||
-                  (options->trust_project && (trust->state == IK_TOOL_TRUST_NEVER ||
-                                              trust->state == IK_TOOL_TRUST_CHANGED));
+                  (options->trust_project &&
+                   (trust->state == IK_TOOL_TRUST_NEVER || trust->state == IK_TOOL_TRUST_CHANGED));
     if (!usable) {
         return;
     }
@@ -195,7 +200,7 @@ static void take_schema(candidate_t *candidate, const char *text, size_t len)
     res_t parsed = ik_tool_schema_parse(candidate, text, len, &candidate->schema);
     if (is_err(&parsed)) {
         add_schema_problem(candidate, parsed.message);
-    } else if (!candidate->cached) {
+    } else {
         ik_tool_cache_put(candidate->discovery->cache, candidate->path, &candidate->status, text,
                           len);
     }
@@ -258,6 +263,7 @@ static void ask(candidate_t *candidate)
                                     .folder = discovery->options.paths->cwd,
                                     .max_out = SCHEMA_MAX,
                                     .stop_when_full = true,
+                                    .impatient = true,
                                     .idle_ms = limit,
                                     .max_ms = limit,
                                     .on_end = on_answer,
@@ -275,18 +281,23 @@ static void ask(candidate_t *candidate)
     discovery->result.started++;
 }
 
-static void look_up(candidate_t *candidate)
+/* What the cache holds may be damaged: then it is as if it held nothing. */
+static bool remember(candidate_t *candidate)
 {
     const ik_tool_discovery_t *discovery = candidate->discovery;
-    size_t len = 0;
-    const char *known = discovery->options.refresh
-                            ? NULL
-                            : ik_tool_cache_lookup(discovery->cache, candidate->path,
-                                                   &candidate->status, &len);
+    size_t len;
+    const char *known =
+        ik_tool_cache_lookup(discovery->cache, candidate->path, &candidate->status, &len);
     if (known != NULL) {
-        candidate->cached = true;
-        take_schema(candidate, known, len);
-    } else {
+        res_t parsed = ik_tool_schema_parse(candidate, known, len, &candidate->schema);
+        candidate->cached = is_ok(&parsed);
+    }
+    return candidate->cached;
+}
+
+static void look_up(candidate_t *candidate)
+{
+    if (candidate->discovery->options.refresh || !remember(candidate)) {
         ask(candidate);
     }
 }
@@ -300,8 +311,8 @@ static void set_timer(ik_tool_discovery_t *discovery)
     }
     for (size_t i = 0; i < discovery->next; i++) {
         if (discovery->candidates[i]->young) {
-            ik_timer_start(discovery->timer, discovery->candidates[i]->started_ms + YOUNG_MS -
-                                                 ik_loop_now_ms());
+            ik_timer_start(discovery->timer,
+                           discovery->candidates[i]->started_ms + YOUNG_MS - ik_loop_now_ms());
             return;
         }
     }
@@ -425,8 +436,7 @@ char *ik_tool_discovery_trust_line(const void *ctx, const ik_tool_discovery_resu
     case IK_TOOL_TRUST_CHANGED:
         ik_buffer_append_format(&line, "%zu project tool%s no longer trusted and not used: %s",
                                 trust->snapshot->tool_count,
-                                trust->snapshot->tool_count == 1 ? " is" : "s are",
-                                trust->changed);
+                                trust->snapshot->tool_count == 1 ? " is" : "s are", trust->changed);
         break;
     }
     append_overrides(&line, result);

@@ -33,12 +33,8 @@ static size_t max_output(const ik_tool_call_run_t *call)
 static void set_failure(ik_tool_call_run_t *call, const char *code, const char *error,
                         const ik_process_result_t *process, const char *note)
 {
-    ik_tool_failure_t failure = {.error = error,
-                                 .code = code,
-                                 .exit_code = -1,
-                                 .out = "",
-                                 .err = "",
-                                 .note = note};
+    ik_tool_failure_t failure = {
+        .error = error, .code = code, .exit_code = -1, .out = "", .err = "", .note = note};
     if (process != NULL) {
         failure.exit_code = process->exit_code;
         failure.out = process->out.len > 0 ? process->out.data : "";
@@ -63,13 +59,6 @@ static void judge_output(ik_tool_call_run_t *call, const ik_process_result_t *pr
                     process, note);
         return;
     }
-    ik_buffer_t clean;
-    ik_buffer_init(&clean, call, IK_BUFFER_UNLIMITED);
-    if (!ik_utf8_valid(text, len)) {
-        ik_utf8_append_clean(&clean, text, len);
-        text = clean.data;
-        len = clean.len;
-    }
     ik_json_span_t result;
     ik_json_fault_t fault;
     if (ik_json_scan(text, len, &result, &fault)) {
@@ -81,7 +70,6 @@ static void judge_output(ik_tool_call_run_t *call, const ik_process_result_t *pr
                                call->name, fault.reason, fault.offset),
                     process, note);
     }
-    ik_buffer_reset(&clean);
 }
 
 static void judge_exit(ik_tool_call_run_t *call, const ik_process_result_t *process)
@@ -91,10 +79,10 @@ static void judge_exit(ik_tool_call_run_t *call, const ik_process_result_t *proc
         note = ik_sprintf(call, "%zu background processes ended", process->leftovers);
     }
     if (process->exit_code != 0) {
-        set_failure(call, IK_TOOL_CRASHED,
-                    ik_sprintf(call, "Tool '%s' crashed with exit code %d", call->name,
-                               process->exit_code),
-                    process, note);
+        set_failure(
+            call, IK_TOOL_CRASHED,
+            ik_sprintf(call, "Tool '%s' crashed with exit code %d", call->name, process->exit_code),
+            process, note);
     } else {
         judge_output(call, process, note);
     }
@@ -109,8 +97,8 @@ static void judge(ik_tool_call_run_t *call, const ik_process_result_t *process)
         break;
     case IK_PROCESS_IDLE:
         set_failure(call, IK_TOOL_TIMEOUT,
-                    ik_sprintf(call, "Tool '%s' timed out after %lld seconds without progress", name,
-                               (long long)call->idle_ms / 1000),
+                    ik_sprintf(call, "Tool '%s' timed out after %lld seconds without progress",
+                               name, (long long)call->idle_ms / 1000),
                     process, NULL);
         break;
     case IK_PROCESS_OVERTIME:
@@ -126,10 +114,10 @@ static void judge(ik_tool_call_run_t *call, const ik_process_result_t *process)
     case IK_PROCESS_NOT_STARTED:
     case IK_PROCESS_LOST:
     case IK_PROCESS_FLOODED:
-        set_failure(call, IK_TOOL_CRASHED,
-                    ik_sprintf(call, "Tool '%s' could not be run: %s", name,
-                               process->error.message),
-                    process, NULL);
+        set_failure(
+            call, IK_TOOL_CRASHED,
+            ik_sprintf(call, "Tool '%s' could not be run: %s", name, process->error.message),
+            process, NULL);
         break;
     }
 }
@@ -252,8 +240,7 @@ static void begin(ik_tool_call_run_t *call, const ik_tool_registry_t *registry,
     res_t started = start_process(call, entry, request);
     if (is_err(&started)) {
         set_failure(call, IK_TOOL_CRASHED,
-                    ik_sprintf(call, "Tool '%s' could not be run: %s", call->name,
-                               started.message),
+                    ik_sprintf(call, "Tool '%s' could not be run: %s", call->name, started.message),
                     NULL, NULL);
     }
 }
@@ -304,12 +291,19 @@ static void on_blocking_progress(void *data, const char *text, size_t len)
     }
 }
 
+/* An envelope can be megabytes: it changes its owner and is not copied. */
+static ik_tool_result_t *take_result(const void *ctx, const ik_tool_result_t *result)
+{
+    ik_tool_result_t *taken = ik_new(ctx, ik_tool_result_t);
+    *taken = *result;
+    talloc_steal(taken, taken->envelope);
+    return taken;
+}
+
 static void on_blocking_end(void *data, const ik_tool_result_t *result)
 {
     blocking_t *blocking = data;
-    blocking->result = ik_new(blocking->ctx, ik_tool_result_t);
-    *blocking->result = *result;
-    blocking->result->envelope = ik_strdup(blocking->result, result->envelope);
+    blocking->result = take_result(blocking->ctx, result);
     blocking->done = true;
 }
 

@@ -87,8 +87,7 @@ static res_t check_json_schema(json_t *parameters)
     json_t *type = json_object_get(parameters, "type");
     json_t *properties = json_object_get(parameters, "properties");
     json_t *required = json_object_get(parameters, "required");
-    if (type != NULL &&
-        (!json_is_string(type) || strcmp(json_string_value(type), "object") != 0)) {
+    if (type != NULL && (!json_is_string(type) || strcmp(json_string_value(type), "object") != 0)) {
         return ERR(INVALID, "parameters are not of type object");
     }
     if (properties != NULL && (!json_is_object(properties) || !all_objects(properties))) {
@@ -163,9 +162,8 @@ static res_t read_options(ik_tool_schema_t *schema)
     if (description != NULL && !json_is_string(description)) {
         return ERR(INVALID, "description is not a string");
     }
-    if (timeout != NULL &&
-        (!json_is_integer(timeout) || json_integer_value(timeout) < 1 ||
-         json_integer_value(timeout) > TIMEOUT_MAX_SECONDS)) {
+    if (timeout != NULL && (!json_is_integer(timeout) || json_integer_value(timeout) < 1 ||
+                            json_integer_value(timeout) > TIMEOUT_MAX_SECONDS)) {
         return ERR(INVALID, "timeout_seconds is not a whole number of seconds from 1 to %d",
                    TIMEOUT_MAX_SECONDS);
     }

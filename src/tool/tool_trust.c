@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,8 +25,9 @@ enum { FORMAT = 1, TRUST_FILE_MAX = 32 * 1024 * 1024, MAX_DEPTH = 32, SETTLED_SE
 
 /* --- the recorded decisions -------------------------------------------------------------- */
 
-/* The recorded folders, {canonical path: {hash, files}}; an empty object when there are none. New
- * reference. A file that others may write, or that is broken, is an error: trust is not guessed. */
+/* The recorded folders, {canonical path: {hash, trusted_at, files}}; an empty object when there are
+ * none. New reference. A file that others may write, or that is broken, is an error: trust is not
+ * guessed. */
 static res_t load_records(const ik_paths_t *paths, json_t **folders)
 {
     char *text;
@@ -42,13 +44,30 @@ static res_t load_records(const ik_paths_t *paths, json_t **folders)
     json_t *root = ik_json_parse(text, len, &error);
     talloc_free(text);
     json_t *found = json_object_get(root, "folders");
-    bool usable = json_is_object(found) &&
-                  json_integer_value(json_object_get(root, "format")) == FORMAT;
+    bool usable =
+        json_is_object(found) && json_integer_value(json_object_get(root, "format")) == FORMAT;
     *folders = usable ? json_incref(found) : NULL;
     json_decref(root);
     if (*folders == NULL) {
         return ERR(INVALID, "%s is damaged; remove it to start without any trust",
                    paths->trust_file);
+    }
+    return OK;
+}
+
+/* Who reads the records to change them holds this lock from before the reading until after the
+ * saving, or a decision taken at the same time elsewhere would be undone; worst, a refreshed record
+ * would bring back what the user just took away. Returns a descriptor to close. */
+static res_t lock_records(const ik_paths_t *paths, int *lock)
+{
+    TRY(ik_file_make_private_folder(paths->home));
+    *lock = open(paths->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0 || flock(*lock, LOCK_EX) < 0) {
+        res_t failed = ERR(SYSTEM, "Cannot lock %s: %s", paths->home, strerror(errno));
+        if (*lock >= 0) {
+            close(*lock);
+        }
+        return failed;
     }
     return OK;
 }
@@ -68,16 +87,17 @@ static res_t save_records(const ik_paths_t *paths, json_t *folders)
 
 static json_t *record_of_file(const ik_tool_trust_file_t *file)
 {
-    return json_pack("{s:s, s:i, s:s, s:s*, s:s*}", "path", file->path, "mode", (int)file->mode,
-                     "identity", file->identity, "hash", file->hash, "target", file->target);
+    return json_pack("{s:i, s:s, s:s*, s:s*}", "mode", (int)file->mode, "identity", file->identity,
+                     "hash", file->hash, "target", file->target);
 }
 
 /* NULL when a name is not UTF-8. */
 static json_t *record_of_snapshot(const ik_tool_trust_snapshot_t *snapshot, json_int_t trusted_at)
 {
-    json_t *files = json_array();
+    json_t *files = json_object();
     for (size_t i = 0; i < snapshot->count; i++) {
-        if (json_array_append_new(files, record_of_file(&snapshot->files[i])) != 0) {
+        const ik_tool_trust_file_t *file = &snapshot->files[i];
+        if (json_object_set_new(files, file->path, record_of_file(file)) != 0) {
             json_decref(files);
             return NULL;
         }
@@ -89,16 +109,7 @@ static json_t *record_of_snapshot(const ik_tool_trust_snapshot_t *snapshot, json
 /* The recorded file of that path, or NULL. */
 static json_t *find_recorded(json_t *record, const char *path)
 {
-    size_t i;
-    json_t *file;
-    json_array_foreach(json_object_get(record, "files"), i, file)
-    {
-        const char *recorded = json_string_value(json_object_get(file, "path"));
-        if (recorded != NULL && strcmp(recorded, path) == 0) {
-            return file;
-        }
-    }
-    return NULL;
+    return json_object_get(json_object_get(record, "files"), path);
 }
 
 static const char *recorded_text(json_t *file, const char *key)
@@ -188,8 +199,8 @@ static bool ends_inside(const char *folder, const char *path, const char *target
     char *end = realpath(link, NULL);
     size_t len = strlen(folder);
     /* An absolute target would lead from the copy back into the project. */
-    bool inside = target[0] != '/' && end != NULL && strncmp(end, folder, len) == 0 &&
-                  end[len] == '/';
+    bool inside =
+        target[0] != '/' && end != NULL && strncmp(end, folder, len) == 0 && end[len] == '/';
     free(end);
     talloc_free(link);
     return inside;
@@ -204,11 +215,10 @@ static res_t add_entry(listing_t *listing, const char *path, const struct stat *
 {
     ik_tool_trust_snapshot_t *snapshot = listing->snapshot;
     if (snapshot->count == IK_TOOL_TRUST_MAX_FILES) {
-        return ERR(LIMIT, "%s holds more than %d files", snapshot->folder,
-                   IK_TOOL_TRUST_MAX_FILES);
+        return ERR(LIMIT, "%s holds more than %d files", snapshot->folder, IK_TOOL_TRUST_MAX_FILES);
     }
-    snapshot->files = ik_resize_array(snapshot, snapshot->files, ik_tool_trust_file_t,
-                                      snapshot->count + 1);
+    snapshot->files =
+        ik_resize_array(snapshot, snapshot->files, ik_tool_trust_file_t, snapshot->count + 1);
     ik_tool_trust_file_t *file = &snapshot->files[snapshot->count++];
     *file = (ik_tool_trust_file_t){.path = ik_strdup(snapshot, path),
                                    .mode = status->st_mode & 07777,
@@ -370,15 +380,14 @@ static char *describe_change(const void *ctx, const ik_tool_trust_snapshot_t *sn
             return change;
         }
     }
-    size_t i;
+    const char *path;
     json_t *recorded;
-    json_array_foreach(json_object_get(record, "files"), i, recorded)
+    json_object_foreach(json_object_get(record, "files"), path, recorded)
     {
-        ik_tool_trust_file_t wanted = {.path = (char *)recorded_text(recorded, "path")};
-        if (wanted.path != NULL &&
-            bsearch(&wanted, snapshot->files, snapshot->count, sizeof(wanted), compare_files) ==
-                NULL) {
-            return ik_sprintf(ctx, "%s is gone", wanted.path);
+        ik_tool_trust_file_t wanted = {.path = (char *)path};
+        if (bsearch(&wanted, snapshot->files, snapshot->count, sizeof(wanted), compare_files) ==
+            NULL) {
+            return ik_sprintf(ctx, "%s is gone", path);
         }
     }
     return ik_strdup(ctx, "its record is damaged");
@@ -406,17 +415,31 @@ static bool record_is_stale(const ik_tool_trust_snapshot_t *snapshot, json_t *re
     return false;
 }
 
-/* The same bytes under new identities. Saves rehashing at the next start; that it cannot be saved
- * is no reason to complain. */
-static void refresh_record(const ik_paths_t *paths, json_t *folders,
-                           const ik_tool_trust_snapshot_t *snapshot)
+/* Takes the snapshot into the records. As a refresh it changes nothing but identities, and nothing
+ * at all when these bytes are no longer trusted. */
+static res_t record_snapshot(const ik_paths_t *paths, const ik_tool_trust_snapshot_t *snapshot,
+                             bool refresh)
 {
+    int lock;
+    json_t *folders = NULL;
+    TRY(lock_records(paths, &lock));
+    res_t saved = load_records(paths, &folders);
     json_t *old = json_object_get(folders, snapshot->folder);
-    json_t *record =
-        record_of_snapshot(snapshot, json_integer_value(json_object_get(old, "trusted_at")));
-    if (record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0) {
-        save_records(paths, folders);
+    const char *trusted = recorded_text(old, "hash");
+    if (is_ok(&saved) && refresh && (trusted == NULL || strcmp(trusted, snapshot->hash) != 0)) {
+        saved = ERR(CONFLICT, "The trust was taken back in the meantime");
     }
+    if (is_ok(&saved)) {
+        json_int_t when = refresh ? json_integer_value(json_object_get(old, "trusted_at"))
+                                  : (json_int_t)time(NULL);
+        json_t *record = record_of_snapshot(snapshot, when);
+        saved = record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0
+                    ? save_records(paths, folders)
+                    : ERR(INVALID, "%s: its name or a name in it is not UTF-8", snapshot->folder);
+    }
+    json_decref(folders);
+    close(lock);
+    return saved;
 }
 
 static void judge(ik_tool_trust_status_t *status, int fd, json_t *folders)
@@ -470,7 +493,9 @@ ik_tool_trust_status_t *ik_tool_trust_check(const void *ctx, const ik_paths_t *p
     }
     if (status->state == IK_TOOL_TRUST_GIVEN &&
         record_is_stale(status->snapshot, json_object_get(folders, resolved))) {
-        refresh_record(paths, folders, status->snapshot);
+        /* The same bytes under new identities: saves rehashing at the next start. That it cannot
+         * be saved is no reason to complain. */
+        record_snapshot(paths, status->snapshot, true);
     }
     json_decref(folders);
     close(fd);
@@ -590,8 +615,8 @@ static res_t build_copy(const ik_paths_t *paths, const ik_tool_trust_snapshot_t 
                     : open(building, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     res_t result = OK;
     if (from_fd < 0 || to_fd < 0) {
-        result = ERR(SYSTEM, "Cannot copy %s to %s: %s", snapshot->folder, building,
-                     strerror(errno));
+        result =
+            ERR(SYSTEM, "Cannot copy %s to %s: %s", snapshot->folder, building, strerror(errno));
     } else {
         result = copy_all(from_fd, to_fd, building, snapshot);
     }
@@ -622,20 +647,35 @@ res_t ik_tool_trust_copy(const void *ctx, const ik_paths_t *paths,
 
 /* --- deciding ---------------------------------------------------------------------------- */
 
+/* The copy holds the reviewed bytes in any case; but who is told "trusted" expects that the folder
+ * as it is now is meant. */
+static res_t check_unchanged(const ik_tool_trust_snapshot_t *reviewed)
+{
+    ik_tool_trust_snapshot_t *now = ik_new(NULL, ik_tool_trust_snapshot_t);
+    now->folder = ik_strdup(now, reviewed->folder);
+    int fd = open(now->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    res_t result = fd < 0 ? ERR(SYSTEM, "Cannot read %s: %s", now->folder, strerror(errno))
+                          : take_snapshot(now, fd, NULL);
+    if (is_ok(&result) && strcmp(now->hash, reviewed->hash) != 0) {
+        json_t *record = record_of_snapshot(reviewed, 0);
+        char *change = describe_change(now, now, record);
+        result = ERR(CONFLICT, "%s in the meantime; review again", change);
+        json_decref(record);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    talloc_free(now);
+    return result;
+}
+
 res_t ik_tool_trust_grant(const ik_paths_t *paths, const ik_tool_trust_snapshot_t *snapshot)
 {
     char *copy;
     TRY(ik_tool_trust_copy(NULL, paths, snapshot, &copy));
     talloc_free(copy);
-    json_t *folders;
-    TRY(load_records(paths, &folders));
-    res_t saved = ERR(INVALID, "%s: its name or a name in it is not UTF-8", snapshot->folder);
-    json_t *record = record_of_snapshot(snapshot, time(NULL));
-    if (record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0) {
-        saved = save_records(paths, folders);
-    }
-    json_decref(folders);
-    return saved;
+    TRY(check_unchanged(snapshot));
+    return record_snapshot(paths, snapshot, false);
 }
 
 static bool hash_in_use(json_t *folders, const char *hash)
@@ -652,29 +692,43 @@ static bool hash_in_use(json_t *folders, const char *hash)
     return false;
 }
 
-res_t ik_tool_trust_revoke(const ik_paths_t *paths, const char *folder, bool *known)
+static void remove_copy(const ik_paths_t *paths, json_t *folders, const char *hash)
 {
-    json_t *folders;
-    TRY(load_records(paths, &folders));
-    /* The folder itself may be gone; then its path as given is the best there is. */
-    char *resolved = canonical(NULL, folder);
-    const char *key = resolved == NULL ? folder : resolved;
-    json_t *record = json_incref(json_object_get(folders, key));
-    const char *hash = recorded_text(record, "hash");
-    res_t saved = OK;
-    *known = record != NULL;
-    if (*known) {
-        json_object_del(folders, key);
-        saved = save_records(paths, folders);
-    }
-    if (is_ok(&saved) && hash != NULL && strlen(hash) == IK_TOOL_TRUST_HASH_LENGTH &&
-        strchr(hash, '/') == NULL && !hash_in_use(folders, hash)) {
+    if (hash != NULL && strlen(hash) == IK_TOOL_TRUST_HASH_LENGTH && strchr(hash, '/') == NULL &&
+        !hash_in_use(folders, hash)) {
         char *copy = ik_sprintf(NULL, "%s/%s", paths->trusted, hash);
         remove_tree(AT_FDCWD, copy);
         talloc_free(copy);
     }
+}
+
+static res_t forget(const ik_paths_t *paths, const char *folder, bool *known)
+{
+    json_t *folders;
+    TRY(load_records(paths, &folders));
+    json_t *record = json_incref(json_object_get(folders, folder));
+    res_t saved = OK;
+    *known = record != NULL;
+    if (*known) {
+        json_object_del(folders, folder);
+        saved = save_records(paths, folders);
+    }
+    if (is_ok(&saved)) {
+        remove_copy(paths, folders, recorded_text(record, "hash"));
+    }
     json_decref(record);
     json_decref(folders);
-    talloc_free(resolved);
     return saved;
+}
+
+res_t ik_tool_trust_revoke(const ik_paths_t *paths, const char *folder, bool *known)
+{
+    int lock;
+    TRY(lock_records(paths, &lock));
+    /* The folder itself may be gone; then its path as given is the best there is. */
+    char *resolved = canonical(NULL, folder);
+    res_t forgotten = forget(paths, resolved == NULL ? folder : resolved, known);
+    talloc_free(resolved);
+    close(lock);
+    return forgotten;
 }

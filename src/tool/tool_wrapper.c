@@ -5,9 +5,13 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
+enum { CHARACTER_MAX = 4, PIECE_SIZE = 65536 };
+
+/* Bytes of strings that are not UTF-8 become U+FFFD; only what is kept is looked at, so a long bad
+ * result is never copied as a whole. */
 static void append_span(ik_buffer_t *out, ik_json_span_t span)
 {
-    ik_buffer_append(out, span.text, span.len);
+    ik_utf8_append_clean(out, span.text, span.len);
 }
 
 static void append_flags(ik_buffer_t *out, size_t total_bytes)
@@ -24,25 +28,28 @@ static void append_note(ik_buffer_t *out, const char *note)
 }
 
 /* Copies the object with its output cut, the flags behind it. Flags the tool itself set would be
- * wrong now and are left out. */
-static void append_cut_output(ik_buffer_t *out, ik_json_span_t result, const char *text, size_t len,
-                              size_t max_output)
+ * wrong now and are left out, and so are earlier members called output, which the last one
+ * overrules: the cut text stands there once, however often the name does. */
+static void append_cut_output(ik_buffer_t *out, ik_json_span_t result, ik_json_span_t output,
+                              const ik_buffer_t *text, size_t max_output)
 {
     size_t position = 0;
     ik_json_span_t key;
     ik_json_span_t value;
     const char *separator = "{";
     while (ik_json_next_member(result, &position, &key, &value)) {
-        if (ik_json_key_is(key, "truncated") || ik_json_key_is(key, "total_bytes")) {
+        bool cut = value.text == output.text;
+        if (!cut && (ik_json_key_is(key, "output") || ik_json_key_is(key, "truncated") ||
+                     ik_json_key_is(key, "total_bytes"))) {
             continue;
         }
         ik_buffer_append_text(out, separator);
         separator = ",";
         append_span(out, key);
         ik_buffer_append_byte(out, ':');
-        if (ik_json_key_is(key, "output")) {
-            ik_json_append_string(out, text, ik_utf8_cut(text, len, max_output));
-            append_flags(out, len);
+        if (cut) {
+            ik_json_append_string(out, text->data, ik_utf8_cut(text->data, text->len, max_output));
+            append_flags(out, text->len + text->dropped);
         } else {
             append_span(out, value);
         }
@@ -50,34 +57,77 @@ static void append_cut_output(ik_buffer_t *out, ik_json_span_t result, const cha
     ik_buffer_append_byte(out, '}');
 }
 
-/* True when the result is an object whose bulk is its text in output; that text, decoded. */
-static bool has_output(const void *ctx, ik_json_span_t result, size_t max_output, char **text,
-                       size_t *len)
+/* \udc00 to \udfff, which may need what stands before it. */
+static bool is_second_half(const char *at)
 {
-    ik_json_span_t output;
-    if (ik_json_kind(result) != IK_JSON_OBJECT || !ik_json_find(result, "output", &output) ||
-        ik_json_kind(output) != IK_JSON_STRING || result.len - output.len > max_output) {
-        return false;
+    return at[0] == '\\' && at[1] == 'u' && (at[2] | 0x20) == 'd' && (at[3] | 0x20) >= 'c';
+}
+
+/* Where a piece of a string literal may end: not inside an escape, nor between the two that make
+ * one character. */
+static const char *end_piece(const char *at, const char *end)
+{
+    const char *enough = end - at > PIECE_SIZE ? at + PIECE_SIZE : end;
+    while (at < enough) {
+        if (at[0] != '\\') {
+            at += 1;
+        } else if (at[1] != 'u') {
+            at += 2;
+        } else if (end - at >= 12 && is_second_half(at + 6)) {
+            at += 12;
+        } else {
+            at += 6;
+        }
     }
-    *text = ik_json_decode(ctx, output, len);
-    return true;
+    return at;
+}
+
+/* Decodes a string literal piece by piece into a buffer that keeps only its beginning: a long text
+ * is never there as a whole a second time. */
+static void decode_start(ik_buffer_t *text, ik_json_span_t string)
+{
+    const char *at = string.text + 1;
+    const char *end = string.text + string.len - 1;
+    while (at < end) {
+        const char *next = end_piece(at, end);
+        /* The byte on either side stands where the quotes would. */
+        ik_json_span_t piece = {.text = at - 1, .len = (size_t)(next - at) + 2};
+        size_t len;
+        char *decoded = ik_json_decode(text->ctx, piece, &len);
+        ik_buffer_append(text, decoded, len);
+        talloc_free(decoded);
+        at = next;
+    }
+}
+
+/* True when the result is an object whose bulk is the text in output. */
+static bool has_output(ik_json_span_t result, size_t max_output, ik_json_span_t *output)
+{
+    return ik_json_kind(result) == IK_JSON_OBJECT && ik_json_find(result, "output", output) &&
+           ik_json_kind(*output) == IK_JSON_STRING && result.len - output->len <= max_output;
 }
 
 static void append_result(ik_buffer_t *out, ik_json_span_t result, size_t max_output)
 {
-    char *text = NULL;
-    size_t len = 0;
+    ik_json_span_t output;
     if (result.len <= max_output) {
         append_span(out, result);
-    } else if (!has_output(out->ctx, result, max_output, &text, &len)) {
+        return;
+    }
+    if (!has_output(result, max_output, &output)) {
         ik_json_append_string(out, result.text, ik_utf8_cut(result.text, result.len, max_output));
         append_flags(out, result.len);
-    } else if (len <= max_output) {
+        return;
+    }
+    ik_buffer_t text;
+    ik_buffer_init(&text, out->ctx, max_output + CHARACTER_MAX);
+    decode_start(&text, output);
+    if (text.len <= max_output) {
         append_span(out, result); /* long only by its escapes */
     } else {
-        append_cut_output(out, result, text, len, max_output);
+        append_cut_output(out, result, output, &text, max_output);
     }
-    talloc_free(text);
+    ik_buffer_reset(&text);
 }
 
 char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_output,
@@ -171,7 +221,6 @@ json_t *ik_tool_wrap_returns(json_t *returns)
         "{s:s, s:{s:o, s:o, s:o, s:o}, s:[s]}", "type", "object", "properties", "tool_success",
         described("boolean", "True if tool executed, false if ikigai error (timeout/crash)"),
         "result", result, "error", described("string", "Present only when tool_success is false"),
-        "error_code",
-        described("string", "Machine-readable error code when tool_success is false"), "required",
-        "tool_success");
+        "error_code", described("string", "Machine-readable error code when tool_success is false"),
+        "required", "tool_success");
 }

@@ -5,7 +5,8 @@
  *   {"tool_success":true,"result":…}
  *   {"tool_success":false,"error":…,"error_code":…,"exit_code":N,"stdout":…,"stderr":…}
  *
- * The tool's bytes are spliced in unchanged, never parsed and printed again. Pure text work, no I/O.
+ * The tool's bytes are spliced in unchanged, never parsed and printed again. Pure text work, no
+ * I/O.
  */
 #pragma once
 
@@ -22,8 +23,8 @@
 #define IK_TOOL_INVALID_PARAMS "INVALID_PARAMS"
 #define IK_TOOL_INTERRUPTED "INTERRUPTED"
 
-/* Wraps a scanned result (valid JSON and UTF-8). Text over max_output bytes is cut and marked; note
- * is added when it is not NULL. */
+/* Wraps a scanned result; its bytes that are not UTF-8 become U+FFFD. Text over max_output bytes is
+ * cut and marked; note is added when it is not NULL. */
 char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_output,
                            const char *note);
 

@@ -61,6 +61,12 @@ BAD = [
 ]
 
 
+def sanitized():
+    """The tool carries a sanitizer, whose memory is not ours to judge."""
+    with open(support.tool_path("bash"), "rb") as f:
+        return b"__asan_init" in f.read()
+
+
 def ends(pid):
     """True when the process has gone (or is a zombie) within a second."""
     for _ in range(100):
@@ -228,7 +234,7 @@ class Limit(ScratchTest):
         answer = self.limited(
             "head -c 500000000 /dev/zero; echo; grep VmHWM /proc/$PPID/status", 100000)
         self.assertGreater(answer["total_bytes"], 500000000)
-        if "asan" not in support.OUT:
+        if not sanitized():
             self.assertLess(int(answer["output"].split()[-2]), 4 * 1024)
 
 
@@ -370,7 +376,7 @@ class Progress(ScratchTest):
         trace = self.path("trace")
         subprocess.run(["strace", "-o", trace, "-e", "trace=poll", support.tool_path("bash")],
                        input=b'{"command":"sleep 0.5"}', stdout=subprocess.DEVNULL, check=True,
-                       env=support.clean_env())
+                       env=support.clean_env(ASAN_OPTIONS="detect_leaks=0"))
         self.assertLessEqual(self.read("trace").count(b"poll("), 3)
 
 

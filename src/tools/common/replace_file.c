@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -267,9 +268,14 @@ static int rename_over(job_t *job)
     return error;
 }
 
-/* Space for the whole of the new content, before a byte of the old one is touched. */
+/* Space for the whole of the new content, before a byte of the old one is touched. The limit of the
+ * process is not looked at by fallocate, only by a write that has reached it. */
 static int reserve_space(int fd, const job_t *job)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && job->len > limit.rlim_cur) {
+        return EFBIG;
+    }
     if (job->len == 0 || fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)job->len) == 0) {
         return 0;
     }

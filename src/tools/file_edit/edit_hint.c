@@ -244,7 +244,8 @@ static void count_pairs(pairs_t *pairs, ik_edit_text_t line)
     }
 }
 
-/* Dice's coefficient of the two lines' pairs, in thousandths. */
+/* Dice's coefficient of the two lines' pairs, in thousandths; 0 for a line that has less than a
+ * quarter of the wanted pairs, which is what chance gives. */
 static size_t similarity(pairs_t *pairs, ik_edit_text_t line, size_t stamp)
 {
     size_t total = pair_count(line);
@@ -260,7 +261,8 @@ static size_t similarity(pairs_t *pairs, ik_edit_text_t line, size_t stamp)
             shared++;
         }
     }
-    return total == 0 ? 0 : 2000 * shared / (total + pairs->pairs);
+    bool by_chance = 4 * shared < pairs->pairs;
+    return by_chance || total == 0 ? 0 : 2000 * shared / (total + pairs->pairs);
 }
 
 /* The line that says most about the wanted text, and which one of its lines that is (from 0). */
@@ -312,19 +314,26 @@ static char *quote_line(const void *ctx, ik_edit_text_t file, size_t number)
     return ik_sprintf(ctx, "%s%s", text, shown < line.len ? "..." : "");
 }
 
-/* The wanted text laid over the file with one of its lines at the same line of the file: the number
- * of the first line of the file that is not what is wanted; 0 when there is no such line. */
-static size_t first_difference(ik_edit_text_t file, ik_edit_text_t wanted, size_t file_line)
+/* The wanted text laid over the file from this line on: the number of the first line of the file
+ * that is not what is wanted. The first line may be wanted from its middle, the last one up to its
+ * middle. 0 when there is no such line. */
+static size_t first_difference(ik_edit_text_t file, ik_edit_text_t wanted, size_t number)
 {
-    ik_edit_text_t rest = from_line(file, file_line);
+    ik_edit_text_t rest = from_line(file, number);
     size_t file_at = 0;
     size_t wanted_at = 0;
     ik_edit_text_t ours;
     ik_edit_text_t theirs;
-    for (; next_line(wanted, &wanted_at, &ours); file_line++) {
-        bool last = wanted_at >= wanted.len;
-        if (!next_line(rest, &file_at, &theirs) || (!last && !equals(ours, theirs))) {
-            return file_line;
+    for (bool first = true; next_line(wanted, &wanted_at, &ours); first = false, number++) {
+        if (!next_line(rest, &file_at, &theirs)) {
+            return number;
+        }
+        bool last = wanted_at > wanted.len;
+        size_t surplus = theirs.len > ours.len ? theirs.len - ours.len : 0;
+        theirs =
+            slice(theirs, first ? surplus : 0, last && !first ? theirs.len - surplus : theirs.len);
+        if (!equals(ours, theirs)) {
+            return number;
         }
     }
     return 0;

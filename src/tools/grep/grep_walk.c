@@ -35,6 +35,7 @@ typedef enum {
 typedef struct slot slot_t;
 struct slot {
     slot_t *next;
+    slot_t *previous;
     slot_state_t state;
     bool is_folder;
     ik_grep_folder_t *folder; /* that the names are in */
@@ -47,12 +48,11 @@ typedef struct {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     slot_t *head;
-    slot_t *leftmost_free; /* or further left; NULL when none is free */
-    size_t taken;          /* slots being worked on */
-    size_t idle;           /* threads that wait */
-    size_t waiting;        /* bytes of finished slots that wait for their turn */
-    bool writing;          /* a thread writes, without the lock */
-    atomic_bool full;      /* no more text is wanted, only counts */
+    size_t taken;     /* slots being worked on */
+    size_t idle;      /* threads that wait */
+    size_t waiting;   /* bytes of finished slots that wait for their turn */
+    bool writing;     /* a thread writes, without the lock */
+    atomic_bool full; /* no more text is wanted, only counts */
     pthread_t threads[THREADS_MAX];
     size_t thread_count;
     size_t thread_max;
@@ -111,8 +111,10 @@ static slot_t *slots_of(ik_grep_folder_t *folder, const ik_grep_entries_t *entri
                !entries->items[i + count].is_folder) {
             count++;
         }
-        *last = new_slot(folder, &entries->items[i], count);
-        *link = *last;
+        slot_t *slot = new_slot(folder, &entries->items[i], count);
+        slot->previous = *last;
+        *last = slot;
+        *link = slot;
         link = &(*last)->next;
         i += count;
     }
@@ -134,6 +136,9 @@ static void write_finished(work_t *work)
         }
         work->head = *link;
         *link = NULL;
+        if (work->head != NULL) {
+            work->head->previous = NULL;
+        }
         work->writing = true;
         pthread_mutex_unlock(&work->lock);
         for (slot_t *next; first != NULL; first = next) {
@@ -179,12 +184,26 @@ static void on_long_output(void *data)
 
 /* --- working on a slot ------------------------------------------------------------------- */
 
+/* What waits for its turn takes no more room than it needs; the thread keeps its large buffer. */
+static void move_part(slot_t *slot, ik_grep_part_t *part)
+{
+    size_t len = part->text.len;
+    slot->part.bytes = part->bytes;
+    slot->part.lines = part->lines;
+    if (len > 0) {
+        slot->part.text.data = ik_strndup(slot, part->text.data, len);
+        slot->part.text.len = slot->part.text.capacity = len;
+    }
+    part->text.len = 0;
+    part->bytes = 0;
+    part->lines = 0;
+}
+
 static void search_batch(worker_t *w, slot_t *slot)
 {
     work_t *work = w->work;
     int folder = ik_grep_folder_fd(slot->folder);
     w->slot = slot;
-    w->output.part = slot->part;
     w->output.measure = atomic_load_explicit(&work->full, memory_order_relaxed);
     for (const char *name = slot->names; *name != '\0'; name += strlen(name) + 1) {
         int fd = openat(folder, name, FILE_FLAGS | O_NOFOLLOW);
@@ -194,7 +213,7 @@ static void search_batch(worker_t *w, slot_t *slot)
         ik_search_file(w->search, fd, false, ik_grep_folder_path(slot->folder), name, &w->output);
         close(fd);
     }
-    slot->part = w->output.part;
+    move_part(slot, &w->output.part);
 }
 
 static void start_threads(work_t *work)
@@ -208,23 +227,22 @@ static void start_threads(work_t *work)
     }
 }
 
-/* Puts the slots of the folder's entries in the place of its own. */
+/* Puts slots first to last, or nothing, in the place of a slot. */
 static void replace_slot(work_t *work, slot_t *slot, slot_t *first, slot_t *last)
 {
-    /* The slot itself stays in the list, empty and done, so that nobody needs its predecessor. */
-    slot->state = SLOT_DONE;
+    slot_t *next = slot->next;
     if (first == NULL) {
-        return;
+        first = next;
+        last = slot->previous;
+    } else {
+        first->previous = slot->previous;
+        last->next = next;
     }
-    last->next = slot->next;
-    slot->next = first;
-    work->leftmost_free = first;
-    if (first != last && work->thread_count < work->thread_max) {
-        start_threads(work);
+    *(slot->previous == NULL ? &work->head : &slot->previous->next) = first;
+    if (next != NULL) {
+        next->previous = last;
     }
-    if (work->idle > 0) {
-        pthread_cond_broadcast(&work->changed);
-    }
+    talloc_free(slot);
 }
 
 /* Lists a folder; called without the lock, left with it. */
@@ -240,8 +258,24 @@ static void expand_folder(worker_t *w, slot_t *slot)
         ik_grep_folder_release(folder);
     }
     let_go(slot);
-    pthread_mutex_lock(&w->work->lock);
-    replace_slot(w->work, slot, first, last);
+    work_t *work = w->work;
+    pthread_mutex_lock(&work->lock);
+    replace_slot(work, slot, first, last);
+    if (first != last && work->thread_count < work->thread_max) {
+        start_threads(work);
+    }
+}
+
+/* A slot with nothing to say does not stay, so that the list holds no more than what is at work
+ * and what waits. */
+static void finish_slot(work_t *work, slot_t *slot)
+{
+    if (slot->part.lines == 0) {
+        replace_slot(work, slot, NULL, NULL);
+        return;
+    }
+    slot->state = SLOT_DONE;
+    work->waiting += slot->part.text.len;
 }
 
 static void finish_batch(worker_t *w, slot_t *slot)
@@ -249,22 +283,19 @@ static void finish_batch(worker_t *w, slot_t *slot)
     search_batch(w, slot);
     let_go(slot);
     pthread_mutex_lock(&w->work->lock);
-    slot->state = SLOT_DONE;
-    w->work->waiting += slot->part.text.len;
+    finish_slot(w->work, slot);
 }
 
 /* --- threads ----------------------------------------------------------------------------- */
 
-/* The leftmost free slot that may be worked on now. */
-static slot_t *find_free(work_t *work)
+/* The leftmost slot nobody has. */
+static slot_t *find_free(const work_t *work)
 {
-    slot_t *slot = work->leftmost_free;
+    slot_t *slot = work->head;
     while (slot != NULL && slot->state != SLOT_FREE) {
         slot = slot->next;
     }
-    work->leftmost_free = slot;
-    bool ahead = work->waiting > WAITING_MAX && slot != work->head;
-    return ahead && work->taken > 0 ? NULL : slot;
+    return slot;
 }
 
 static void work_until_done(worker_t *w)
@@ -273,10 +304,11 @@ static void work_until_done(worker_t *w)
     pthread_mutex_lock(&work->lock);
     for (;;) {
         slot_t *slot = find_free(work);
-        if (slot == NULL && work->taken == 0 && work->leftmost_free == NULL) {
+        if (slot == NULL && work->taken == 0) {
             break;
         }
-        if (slot == NULL) {
+        bool ahead = work->waiting > WAITING_MAX && slot != work->head && work->taken > 0;
+        if (slot == NULL || ahead) {
             work->idle++;
             pthread_cond_wait(&work->changed, &work->lock);
             work->idle--;
@@ -288,7 +320,7 @@ static void work_until_done(worker_t *w)
         if (ik_pattern_exhausted(work->walk->pattern)) {
             let_go(slot);
             pthread_mutex_lock(&work->lock);
-            slot->state = SLOT_DONE;
+            finish_slot(work, slot);
         } else if (slot->is_folder) {
             expand_folder(w, slot);
         } else {
@@ -296,6 +328,9 @@ static void work_until_done(worker_t *w)
         }
         work->taken--;
         write_finished(work);
+        if (work->idle > 0) { /* there may be slots now, or room, or another head */
+            pthread_cond_broadcast(&work->changed);
+        }
     }
     pthread_cond_broadcast(&work->changed);
     pthread_mutex_unlock(&work->lock);
@@ -306,6 +341,7 @@ static void *work_on(void *data)
     worker_t w = {.work = data, .ctx = talloc_new(NULL)};
     ik_buffer_init(&w.records, w.ctx, IK_BUFFER_UNLIMITED);
     w.search = ik_search_create(w.ctx, w.work->walk->pattern);
+    ik_buffer_init(&w.output.part.text, w.ctx, IK_BUFFER_UNLIMITED);
     w.output.on_long = on_long_output;
     w.output.data = &w;
     work_until_done(&w);
@@ -329,7 +365,7 @@ static void walk_folder(const ik_grep_walk_t *walk)
     slot_t *slot = ik_new(NULL, slot_t);
     slot->folder = top;
     slot->is_folder = true;
-    work_t work = {.walk = walk, .head = slot, .leftmost_free = slot};
+    work_t work = {.walk = walk, .head = slot};
     work.thread_max = (processors < THREADS_MAX ? processors : THREADS_MAX) - 1;
     pthread_mutex_init(&work.lock, NULL);
     pthread_cond_init(&work.changed, NULL);

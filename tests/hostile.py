@@ -1,0 +1,181 @@
+"""What the tests of execution share: tools that misbehave, and the search for what they left.
+
+A tool is a script that answers --schema and then does what its body says. Everything it starts
+carries the path of the test's scratch folder in its arguments, which is how survivors are found.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from support import IKIGAI, OUT, ROOT, clean_env
+
+# No site packages, no user's environment: half the start-up time.
+PYTHON = "#!/usr/bin/python3 -IS"
+LONG_AGO = 1_000_000_000  # a file this old is settled: its schema is cached
+
+
+def schema(name, **more):
+    return json.dumps({"name": name, "description": f"{name} for tests", **more})
+
+
+def write_program(path, text, mode=0o755, age=LONG_AGO):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(text if isinstance(text, bytes) else text.encode())
+    os.chmod(path, mode)
+    if age is not None:
+        os.utime(path, (age, age))
+    return path
+
+
+def sh_tool(folder, name, body, **more):
+    """body is shell text; more goes into the schema."""
+    return write_program(os.path.join(folder, name), f"""#!/bin/sh
+if [ "$1" = --schema ]; then
+    printf '%s\\n' '{schema(name.replace('-', '_'), **more)}'
+    exit
+fi
+{body}
+""")
+
+
+def python_tool(folder, name, body, **more):
+    """body is Python text; os, signal, sys and time are imported."""
+    return write_program(os.path.join(folder, name), f"""{PYTHON}
+import os, signal, sys, time
+if sys.argv[1:] == ["--schema"]:
+    print({schema(name.replace('-', '_'), **more)!r})
+    sys.exit()
+{body}
+""")
+
+
+# ---- what is left
+
+def processes_with(marker):
+    """Living processes (zombies have no arguments) whose arguments contain marker: {pid: text}"""
+    found = {}
+    wanted = os.fsencode(marker)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                arguments = f.read()
+        except OSError:
+            continue
+        if wanted in arguments and int(pid) != os.getpid():
+            found[int(pid)] = arguments.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+def wait_until(condition, seconds=10):
+    """True as soon as condition() is; False after that many seconds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def kill_all(marker):
+    """So that a failed test leaves nothing on the machine."""
+    for pid in processes_with(marker):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+# ---- the hostile tree
+
+# Eight processes: the tool; a plain child; a child in its own session with a child of its own that
+# ignores every polite signal; a daemon made by two forks; one that ignores SIGTERM; a daemon that
+# emptied its environment and left the session; one that stopped itself.
+TREE = """
+folder = os.path.dirname(os.path.abspath(sys.argv[0]))
+ready = os.environ["TREE_READY"]
+polite = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
+def become(env=None, ignore=()):
+    for number in ignore:
+        signal.signal(number, signal.SIG_IGN)
+    open(os.path.join(ready, str(os.getpid())), "w").close()
+    os.execve("/bin/sleep", [folder + "/survivor", "300"], os.environ if env is None else env)
+
+def child(code):
+    if os.fork() == 0:
+        code()
+        os._exit(0)
+
+def stubborn_session():
+    os.setsid()
+    child(lambda: become({}, polite))
+    become()
+
+def daemon():
+    child(become)
+
+def hidden_daemon():
+    os.setsid()
+    child(lambda: (os.setsid(), become({})))
+
+def stopped():
+    open(os.path.join(ready, str(os.getpid())), "w").close()
+    os.kill(os.getpid(), signal.SIGSTOP)
+    become()
+
+child(become)
+child(stubborn_session)
+child(daemon)
+child(lambda: become(None, [signal.SIGTERM]))
+child(hidden_daemon)
+child(stopped)
+while len(os.listdir(ready)) < 7:
+    time.sleep(0.002)
+open(ready + ".all", "w").close()
+if os.environ["TREE_END"] == "normal":
+    print('{"tree":true}')
+else:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(100)
+"""
+TREE_SIZE = 8
+
+
+# ---- the driver: many calls in one process
+
+def build_driver(folder):
+    """Compiles tests/promises/call_driver.c against the objects of the tree under test."""
+    objects = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
+    with open(os.path.join(objects, "flags.stamp"), encoding="utf-8") as f:
+        words = f.read().split()
+    flags = sorted({w for w in words if w.startswith("-fsanitize=")})
+    program = os.path.join(folder, "call_driver")
+    command = (words[:1] + ["-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", "-I" + os.path.join(ROOT, "src")]
+               + flags + ["-o", program, os.path.join(ROOT, "tests", "promises", "call_driver.c")]
+               + [os.path.join(objects, name) for name in ("libapp.a", "libbase.a")]
+               + ["-luv", "-ljansson", "-ltalloc", "-lmd"])
+    subprocess.run(command, check=True)
+    return program
+
+
+def drive(driver, home, folder, rounds, calls, timeout=3600, **env):
+    """calls: [(tool, arguments)]; all of them are done rounds times. Returns the driver's report."""
+    words = [word for call in calls for word in call]
+    done = subprocess.run([driver, IKIGAI, str(rounds)] + words, cwd=folder, timeout=timeout,
+                          stdout=subprocess.PIPE, env=clean_env(IKIGAI_HOME=home, **env))
+    if done.returncode != 0:
+        raise AssertionError(f"call_driver exited {done.returncode}")
+    return json.loads(done.stdout)
+
+
+# ---- verdicts
+
+def conclude(number, passed, figure):
+    """Ends a promise script: its last line is the verdict."""
+    print(json.dumps({"promise": number, "passed": bool(passed), "figure": figure}))
+    sys.exit(0 if passed else 1)

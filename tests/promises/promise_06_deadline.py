@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+"""Promise 6: a tool call ends at its deadline. Tools that try everything to live on, each with a
+limit of one second; measured is how long after its deadline a call has its result."""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import hostile
+
+DEADLINE_MS = 1000
+ALLOWED_MS = 500
+# Of several measurements of a tool that was late the best counts: the promise is about ikigai, not
+# about whatever else the machine was doing.
+ATTEMPTS = 3
+
+FOREVER = "while True: time.sleep(100)\n"
+SLEEP = 'os.execv("/bin/sleep", [sys.argv[0], "300"])\n'
+FORK = "if os.fork() == 0: "
+IGNORE = "for n in range(1, 32):\n    n in (9, 19, 17) or signal.signal(n, signal.SIG_IGN)\n"
+TOOLS = {
+    "sleeper": FOREVER,
+    "background": FORK + SLEEP + FORK + SLEEP + FOREVER,
+    "session": FORK + "os.setsid(); " + SLEEP + FOREVER,
+    "daemon": "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: " + SLEEP
+              + "    os._exit(0)\n" + FOREVER,
+    "deaf": IGNORE + FOREVER,
+    "deaf_children": IGNORE + "for i in range(6): os.fork()\n" + FOREVER,
+    "stopped": "os.kill(os.getpid(), signal.SIGSTOP)\n" + FOREVER,
+    "stopped_deaf": IGNORE + "os.fork()\nos.kill(os.getpid(), signal.SIGSTOP)\n" + FOREVER,
+    "full_pipe": IGNORE + 'while True: os.write(1, b"x" * 65536)\n',
+    "full_error_pipe": IGNORE + 'while True: os.write(2, b"x" * 65536)\n',
+    "full_progress_pipe": IGNORE + "while True:\n    try: os.write(3, b'x' * 4096)\n"
+                          "    except BlockingIOError: pass\n",
+    "fifo": 'fifo = sys.argv[0] + ".fifo"\nos.path.exists(fifo) or os.mkfifo(fifo)\nopen(fifo).read()\n',
+    "forker": IGNORE + "while True:\n    os.fork() == 0 and os._exit(0)\n    os.wait()\n",
+    # Never the same process for long, each generation an orphan in a session of its own.
+    "comet": IGNORE + "while True:\n    if os.fork(): os._exit(0)\n    os.setsid()\n",
+    "stops_keeper": "os.kill(os.getppid(), signal.SIGSTOP)\n" + FOREVER,
+}
+# The first process of a comet is gone at once; the call ends when what it left has been ended.
+ENDS_EARLY = {"comet": "INVALID_OUTPUT"}
+
+
+def main():
+    quick = "--quick" in sys.argv[1:]
+    late = {}
+    wrong = []
+    with tempfile.TemporaryDirectory(prefix="ikigai-promise-") as scratch:
+        home = os.path.join(scratch, "home")
+        for name, body in TOOLS.items():
+            hostile.python_tool(os.path.join(home, "tools"), name, body)
+        with open(os.path.join(home, "config.json"), "w", encoding="utf-8") as f:
+            json.dump({"tool_timeout_seconds": DEADLINE_MS // 1000}, f)
+        driver = hostile.build_driver(scratch)
+
+        def measure(name):
+            answer = hostile.drive(driver, home, scratch, 1 if quick else 5, [(name, "{}")])
+            call = answer["calls"][0]
+            if call["code"] != ENDS_EARLY.get(name, "TOOL_TIMEOUT") or answer["left_behind"]:
+                wrong.append(f"{name}: {answer}")
+            return call["longest_ms"] - DEADLINE_MS
+
+        try:
+            for name in TOOLS:
+                late[name] = measure(name)
+                for _ in range(ATTEMPTS - 1):
+                    if late[name] > ALLOWED_MS:
+                        print(f"{name}: {late[name]:.0f} ms late, measured again")
+                        late[name] = min(late[name], measure(name))
+            survivors = hostile.processes_with(scratch)
+        finally:
+            hostile.kill_all(scratch)
+    for line in wrong + list(survivors.values()):
+        print(line)
+    worst = max(late, key=late.get)
+    passed = not wrong and not survivors and late[worst] <= ALLOWED_MS
+    hostile.conclude(6, passed, (
+        f"{len(TOOLS)} hostile tools, deadline {DEADLINE_MS / 1000:g} s: at most {late[worst]:.0f} ms "
+        f"late ({worst}; {ALLOWED_MS} allowed), {len(survivors)} survivors"))
+
+
+main()
