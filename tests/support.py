@@ -152,3 +152,17 @@ class IkigaiTest(ScratchTest):
         """Writes the user's (home) or the project's config file; returns its path."""
         text = value if isinstance(value, (str, bytes)) else json.dumps(value)
         return self.write(f"{scope}/.ikigai/config.json", text, 0o600)
+
+
+class Sandbox(IkigaiTest):
+    """The same for what is no test: with Sandbox() as s: s.ikigai("tool", "list")"""
+
+    def runTest(self):
+        pass
+
+    def __enter__(self):
+        self.setUp()
+        return self
+
+    def __exit__(self, *_):
+        self.doCleanups()

@@ -61,6 +61,23 @@ static void report_installation(checkup_t *checkup)
     }
 }
 
+/* The keys of a section with where their values came from; all of them, or those that were set. */
+static void report_keys(const checkup_t *checkup, ik_config_section_t section, const char *prefix,
+                        const void *data, bool all)
+{
+    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
+        const ik_config_key_t *key = &ik_config_keys[i];
+        if (key->section != section ||
+            (!all && ik_config_key_source(key, data) == IK_CONFIG_BUILT_IN)) {
+            continue;
+        }
+        char *name = ik_sprintf(checkup->cli->ctx, "%s%s", prefix, key->name);
+        char *value = ik_config_format_key(checkup->cli->ctx, key, data);
+        say("  %-24s %s (%s)", name, *value == '\0' ? "-" : value,
+            ik_config_source_name(ik_config_key_source(key, data)));
+    }
+}
+
 static void report_configuration(checkup_t *checkup)
 {
     const ik_config_t *config = checkup->cli->config;
@@ -71,21 +88,10 @@ static void report_configuration(checkup_t *checkup)
     if (paths->project_config != NULL) {
         say("  project  %s%s", paths->project_config, presence(paths->project_config));
     }
-    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
-        const ik_config_key_t *key = &ik_config_keys[i];
-        if (key->section != IK_CONFIG_TOP) {
-            continue;
-        }
-        char *value = ik_config_format_key(checkup->cli->ctx, key, config);
-        say("  %-24s %s (%s)", key->name, *value == '\0' ? "-" : value,
-            ik_config_source_name(ik_config_key_source(key, config)));
-    }
+    report_keys(checkup, IK_CONFIG_TOP, "", config, true);
     for (size_t i = 0; i < config->tool_count; i++) {
-        const ik_config_tool_t *tool = config->tools[i];
-        say("  tools.%s: %s%s", tool->name, tool->enabled ? "enabled" : "disabled",
-            tool->timeout_seconds > 0
-                ? ik_sprintf(checkup->cli->ctx, ", %ld s without progress", tool->timeout_seconds)
-                : "");
+        char *prefix = ik_sprintf(checkup->cli->ctx, "tools.%s.", config->tools[i]->name);
+        report_keys(checkup, IK_CONFIG_TOOL, prefix, config->tools[i], false);
     }
     if (is_err(&checkup->cli->config_error)) {
         complain(checkup, checkup->cli->config_error.message);

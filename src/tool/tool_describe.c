@@ -156,7 +156,7 @@ json_t *ik_tool_describe_path_json(const char *path)
     ik_buffer_t clean;
     ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
     ik_utf8_append_clean(&clean, path, strlen(path));
-    json_t *text = json_stringn(clean.data, clean.len);
+    json_t *text = json_stringn(clean.len > 0 ? clean.data : "", clean.len);
     ik_buffer_reset(&clean);
     return text;
 }

@@ -30,6 +30,8 @@ typedef struct {
     struct stat status;
     bool cached;
     bool young;
+    bool lost; /* the keeper died while it was asked: it, or a neighbour, killed it */
+    bool asked_alone;
     int64_t started_ms;
     ik_process_t *process;
     ik_tool_schema_t *schema; /* NULL when it failed */
@@ -236,8 +238,13 @@ static void judge(candidate_t *candidate, const ik_process_result_t *result)
     case IK_PROCESS_CANCELLED:
         add_schema_problem(candidate, "cancelled");
         break;
-    case IK_PROCESS_NOT_STARTED:
     case IK_PROCESS_LOST:
+        candidate->lost = !candidate->asked_alone;
+        if (candidate->lost) {
+            break;
+        }
+        /* fall through */
+    case IK_PROCESS_NOT_STARTED:
         add_schema_problem(candidate, result->error.message);
         break;
     }
@@ -302,6 +309,20 @@ static void look_up(candidate_t *candidate)
     }
 }
 
+/* Those that were lost get a second chance when all others are done, one after the other, so that
+ * only the guilty fails. */
+static void ask_lost(ik_tool_discovery_t *discovery)
+{
+    for (size_t i = 0; i < discovery->count && discovery->waiting == 0; i++) {
+        candidate_t *candidate = discovery->candidates[i];
+        if (candidate->lost) {
+            candidate->lost = false;
+            candidate->asked_alone = true;
+            ask(candidate);
+        }
+    }
+}
+
 /* When the oldest young tool will have had its 100 ms. */
 static void set_timer(ik_tool_discovery_t *discovery)
 {
@@ -322,6 +343,9 @@ static void start_more(ik_tool_discovery_t *discovery)
 {
     while (discovery->next < discovery->count && discovery->young < discovery->young_max) {
         look_up(discovery->candidates[discovery->next++]);
+    }
+    if (discovery->next == discovery->count && discovery->waiting == 0) {
+        ask_lost(discovery);
     }
     if (discovery->next == discovery->count && discovery->waiting == 0) {
         finish(discovery);

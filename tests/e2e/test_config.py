@@ -54,6 +54,15 @@ class Layers(ConfigTest):
         for key, value in self.USER.items():
             self.assertEqual(values[key], (str(value), "user"), key)
 
+    def test_keys_of_tools(self):
+        self.config({"tools": {"bash": {"timeout_seconds": 9, "pass_env": ["A", "B"]}, "glob": {}}})
+        self.config({"tools": {"grep": {"enabled": False}, "bash": {"timeout_seconds": 8}}},
+                    "project")
+        out = self.ikigai("doctor", status=None).out
+        self.assertEqual(re.findall(r"(?m)^  tools\.(.*)$", out), [
+            "bash.timeout_seconds 9 (user)", "bash.pass_env      A, B (user)",
+            "grep.enabled       false (project)"])
+
     def test_project_beats_user_beats_system(self):
         self.config({"model": "offline/u", "max_tool_turns": 5, "max_output_size": 5000})
         self.config({"model": "offline/p", "max_tool_turns": 6, "max_output_size": 4000}, "project")

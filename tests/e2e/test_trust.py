@@ -438,6 +438,12 @@ class Changes(TrustTest):
         time.sleep(3.1)
         self.assertEqual(reads(), 1)
         self.assertEqual(reads(), 0)
+        content = self.read(path)
+        self.replace_quietly("canary", content.replace(b"A tool", b"A fool"))
+        self.assertIn("no longer trusted and not used: canary changed",
+                      self.ikigai("tool", "list").err)
+        self.replace_quietly("canary", content)
+        self.assertIn("canary", self.names())
         after = self.records()
         for record in list(before.values()) + list(after.values()):
             for file in record["files"].values():

@@ -80,7 +80,7 @@ START_TEST(long_results_are_cut)
         const char *envelope;
     } cases[] = {
         /* output is cut, the flags stand beside it */
-        {"{\"output\":\"0123456789\",\"count\":10}", 20,
+        {"{\"output\":\"0123456789\",\"count\":10}", 24,
          "{\"tool_success\":true,\"result\":{\"output\":\"0123456789\",\"count\":10}}"},
         {"{\"output\":\"0123456789012345678901234\",\"count\":25}", 23,
          "{\"tool_success\":true,\"result\":{\"output\":\"01234567890123456789012\",\"truncated\":"

@@ -14,7 +14,8 @@
 enum {
     DEPTH_MAX = 300,      /* nested groups */
     ELEMENTS_MAX = 40000, /* elements, repetitions written out */
-    DUP_MAX = 0x7fff,     /* RE_DUP_MAX */
+    OPTIONAL_WEIGHT = 4,
+    DUP_MAX = 0x7fff, /* RE_DUP_MAX */
 };
 
 typedef struct {
@@ -255,8 +256,9 @@ static bool take_interval(parser_t *p, uint32_t *min, uint32_t *max)
 
 static ik_ere_node_t *new_repeat(parser_t *p, ik_ere_node_t *child, uint32_t min, uint32_t max)
 {
-    size_t copies = max == IK_ERE_UNBOUNDED ? (size_t)min + 1 : max;
-    copies = copies == 0 ? 1 : copies;
+    /* What may or may not be there costs regcomp more than what must. */
+    size_t optional = max == IK_ERE_UNBOUNDED ? 1 : max - min;
+    size_t copies = 1 + min + OPTIONAL_WEIGHT * optional;
     if (child->size * copies > ELEMENTS_MAX) {
         return fail(p, IK_ERE_TOO_BIG);
     }

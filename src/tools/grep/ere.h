@@ -70,7 +70,7 @@ struct ik_ere_node {
     uint32_t code;
     uint32_t min;
     uint32_t max;
-    size_t size; /* elements once every repetition is written out */
+    size_t size; /* what it costs regcomp, which writes repetitions out */
     ik_ere_set_t set;
     ik_ere_node_t *first; /* child */
     ik_ere_node_t *next;  /* sibling */

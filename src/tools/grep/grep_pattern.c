@@ -140,7 +140,7 @@ static res_t compile(const ik_pattern_t *pattern, bool characters, pcre2_code **
     ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
     ik_buffer_append_text(&text, "");
     ik_ere_pcre_format(&pattern->ere, pattern->ignore_case, characters, &text);
-    uint32_t options = PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
+    uint32_t options = PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX | PCRE2_NEVER_BACKSLASH_C;
     if (characters) {
         options |= PCRE2_UTF | PCRE2_UCP | (pattern->ere.ascii ? 0 : PCRE2_MATCH_INVALID_UTF);
     }

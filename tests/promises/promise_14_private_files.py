@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""Promise 14: private files are private. With a umask of 000 everything that writes is run; every
+file and folder ikigai made is for its owner alone, at the end and, as strace sees it, from the
+moment of its creation."""
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import hostile
+from support import IKIGAI, NOBODY, Sandbox, as_user, tool_script
+
+UMASKS = (0o000, 0o002, 0o022)
+COMMANDS = [
+    ["tool", "list"], ["tool", "new", "in-sh"], ["tool", "new", "in-python", "--lang", "python"],
+    ["tool", "new", "in-c", "--lang", "c"], ["tool", "check", "IN-SH"], ["tool", "list"],
+    ["tool", "run", "in_sh", '{"text":"a b"}'], ["tool", "run", "bash", '{"command":"true"}'],
+    ["tool", "list", "--trust"], ["trust", "--yes"], ["tool", "run", "theirs"], ["doctor"],
+    ["trust", "--yes"], ["tool", "list"],
+]
+CREATION = re.compile(r'(openat|open|mkdir|mkdirat|creat|mknod|mknodat)\((.*)\) = (\d+)')
+
+
+class Private(Sandbox):
+    def setUp(self):
+        super().setUp()
+        self.project_tool("theirs", tool_script("theirs"), 0o777)
+        self.project_tool("lib/data", "x", 0o666)
+        os.chmod(os.path.join(self.project, ".ikigai", "tools", "lib"), 0o777)
+        self.nested = self.path("home", "not", "there", "yet")
+
+    def env(self, **more):
+        return super().env(IKIGAI_HOME=self.nested, **more)
+
+    def argv(self, command):
+        return [os.path.join(self.nested, "tools", "in-sh") if w == "IN-SH" else w for w in command]
+
+
+def too_open(path):
+    """What is wrong with it, or None."""
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        return None
+    allowed = 0o700 if stat.S_ISDIR(status.st_mode) else 0o600
+    mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISDIR(status.st_mode) and mode & 0o100:
+        allowed = 0o700  # a tool
+    return f"{path} has mode {mode:04o}" if mode & ~allowed else None
+
+
+def look_at_everything(s):
+    count, bad = 0, []
+    top = os.path.join(s.path("home"), "not")
+    for where, _, names in os.walk(top):
+        for path in [where] + [os.path.join(where, n) for n in names]:
+            count += 1
+            bad.append(too_open(path))
+    for name in ("in-sh", "in-python", "in-c"):
+        path = os.path.join(s.nested, "tools", name)
+        mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else None
+        if mode != 0o700 and (name != "in-c" or shutil.which("cc")):
+            bad.append(f"{name} has mode {mode}")
+    return count, [b for b in bad if b]
+
+
+def run_all(umask, uid):
+    with Private() as s:
+        if uid:
+            for where, _, names in os.walk(s.dir):
+                for path in [where] + [os.path.join(where, n) for n in names]:
+                    os.chown(path, uid, uid)
+        bad = []
+        for number, command in enumerate(COMMANDS):
+            def prepare():
+                os.umask(umask)
+                if uid:
+                    as_user(uid)()
+            done = s.ikigai(*s.argv(command), status=None, preexec_fn=prepare)
+            if done.status != 0:
+                bad.append(f"{command}: {done.out}{done.err}")
+            if number == 8:  # a second consent replaces what the first one wrote
+                s.project_tool("lib/data", "y", 0o666)
+        count, open_ones = look_at_everything(s)
+        return count, bad + open_ones
+
+
+def watch_creations():
+    """Not for one moment: the modes with which ikigai itself creates things."""
+    seen, bad = 0, []
+    with Private() as s:
+        for command in (["tool", "list"], ["tool", "new", "in-sh"], ["trust", "--yes"],
+                        ["tool", "list"], ["untrust"]):
+            log = s.path("trace")
+            subprocess.run(["strace", "-s", "4096", "-e", "trace=open,openat,creat,mkdir,mkdirat,"
+                            "mknod,mknodat", "-o", log, IKIGAI, *s.argv(command)], cwd=s.project,
+                           env=s.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           preexec_fn=lambda: os.umask(0))
+            with open(log) as f:
+                calls = [CREATION.search(line) for line in f]
+            for call in calls:
+                if not call or (call[1].startswith("open") and "O_CREAT" not in call[2]):
+                    continue
+                seen += 1
+                mode = int(call[2].rpartition(", ")[2], 8)
+                if mode & 0o077:
+                    bad.append(f"{command}: {call[0]}")
+        if seen < 10:
+            bad.append(f"only {seen} creations were seen")
+    return seen, bad
+
+
+def main():
+    quick = "--quick" in sys.argv[1:]
+    users = [None, NOBODY] if os.geteuid() == 0 else [None]
+    count, bad, runs = 0, [], 0
+    for umask in UMASKS[:1] if quick else UMASKS:
+        for uid in users:
+            found, wrong = run_all(umask, uid)
+            count += found
+            bad += wrong
+            runs += len(COMMANDS)
+    seen = 0
+    if shutil.which("strace"):
+        seen, wrong = watch_creations()
+        bad += wrong
+    for line in bad:
+        print(line)
+    hostile.conclude(14, not bad and count > 0, (
+        f"{runs} commands with umask 000{'' if quick else ', 002 and 022'} as {len(users)} users: "
+        f"{count} files and folders, {seen} creations watched: {len(bad)} too open"))
+
+
+main()
