@@ -376,10 +376,9 @@ static void end_everything(void)
     ik_process_tree_signal_all(SIGTERM, SIGCONT);
     int64_t kill_at = now_ms() + ORPHANED_GRACE_MS;
     int64_t give_up_at = kill_at + GIVE_UP_MS;
-    while (reap() && now_ms() < give_up_at) {
-        if (now_ms() >= kill_at) {
-            ik_process_tree_signal_all(SIGKILL, 0);
-        }
+    size_t left = 1;
+    while (reap() && left > 0 && now_ms() < give_up_at) {
+        left = ik_process_tree_signal_all(now_ms() >= kill_at ? SIGKILL : 0, 0);
         poll(NULL, 0, RETRY_MS);
     }
 }

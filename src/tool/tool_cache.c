@@ -28,8 +28,8 @@ static json_t *load(const char *file)
     json_t *root = ik_json_parse(text, len, NULL);
     talloc_free(text);
     json_t *entries = json_object_get(root, "entries");
-    bool usable = json_integer_value(json_object_get(root, "format")) == FORMAT &&
-                  json_is_object(entries);
+    bool usable =
+        json_integer_value(json_object_get(root, "format")) == FORMAT && json_is_object(entries);
     json_t *kept = usable ? json_incref(entries) : NULL;
     json_decref(root);
     return kept;

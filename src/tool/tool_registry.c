@@ -107,9 +107,9 @@ json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry)
     json_t *all = json_array();
     for (size_t i = 0; i < registry->count; i++) {
         const ik_tool_schema_t *schema = registry->entries[i]->schema;
-        json_array_append_new(all, json_pack("{s:s, s:s, s:O}", "name", schema->name,
-                                             "description", schema->description, "parameters",
-                                             schema->parameters));
+        json_array_append_new(all,
+                              json_pack("{s:s, s:s, s:O}", "name", schema->name, "description",
+                                        schema->description, "parameters", schema->parameters));
     }
     return all;
 }

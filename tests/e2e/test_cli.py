@@ -526,7 +526,7 @@ class New(IkigaiTest):
         self.assertIn("cc -O2 -o", done.err)
 
     def test_no_room(self):
-        os.makedirs(self.home, 0o500)
+        os.makedirs(self.home, 0o555)
         done = self.ikigai("tool", "new", "mine", status=1,
                            preexec_fn=as_user() if os.geteuid() == 0 else None)
         self.assertIn(f"{self.home}/tools", done.err)

@@ -440,6 +440,7 @@ class Changes(TrustTest):
         self.assertEqual(reads(), 0)
         content = self.read(path)
         self.replace_quietly("canary", content.replace(b"A tool", b"A fool"))
+        time.sleep(3.1)
         self.assertIn("no longer trusted and not used: canary changed",
                       self.ikigai("tool", "list").err)
         self.replace_quietly("canary", content)

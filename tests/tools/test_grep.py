@@ -73,13 +73,15 @@ class Contract(GrepTest):
     def test_refused_patterns(self):
         for pattern, message in [
                 ("(", "Unmatched ( or \\("), ("a{2,1}", "Invalid content of \\{\\}"),
-                ("[a", "Unmatched [, [^, [:, [., or [="), ("*a", "Invalid preceding regular expression"),
-                ("a{1", "Unmatched \\{"), ("a\\", "Trailing backslash"), ("[b-a]", "Invalid range end"),
+                ("[a", "Unmatched [, [^, [:, [., or [="),
+                ("*a", "Invalid preceding regular expression"), ("a{1", "Unmatched \\{"),
+                ("a\\", "Trailing backslash"), ("[b-a]", "Invalid range end"),
                 ("[я-а]", "Invalid range end"), ("a{99999}", "Regular expression too big"),
                 ("[[:foo:]]", "Invalid character class name"), ("(a)\\2", "Invalid back reference"),
                 ("((a{1,1000}){1,1000})", "Regular expression too big"),
                 ("(((((a{1,200}){1,200}){1,200}){1,200}", "Regular expression too big"),
                 ("(" * 5000 + ")" * 5000, "Regular expression too big"),
+                ("a*" + "+" * 30, "Regular expression too big"),
                 ("(?:a)(?:b", "Unmatched ( or \\("), ("^*", "Invalid preceding regular expression"),
                 ("(?:a)\\1", "reference to non-existent subpattern")]:
             self.assertEqual(self.grep(pattern), {"error": "Invalid pattern: " + message,

@@ -74,6 +74,9 @@ unsigned ik_literal_scan_cost(const char *text, size_t len, bool ignore_case)
 void ik_literal_scan_init(ik_literal_scan_t *scan, bool ignore_case)
 {
     *scan = (ik_literal_scan_t){.ignore_case = ignore_case};
+#ifdef __SSE2__
+    scan->avx2 = __builtin_cpu_supports("avx2");
+#endif
 }
 
 void ik_literal_scan_add(ik_literal_scan_t *scan, const char *text, size_t len)
@@ -119,10 +122,17 @@ static bool stands_at(const ik_literal_scan_t *scan, const char *at, const char 
 
 #ifdef __SSE2__
 
-static inline __m128i load(const char *at)
-{
-    return _mm_loadu_si128((const __m128i *)(const void *)at);
-}
+/* Thirty-two bytes; the compiler makes two halves of it where the processor has no such registers.
+ */
+typedef unsigned char block_t __attribute__((vector_size(32)));
+
+/* A bit for every byte of a comparison that holds. */
+#define BLOCK_MASK(block)                                                                          \
+    ({                                                                                             \
+        __m128i halves_[2];                                                                        \
+        memcpy(halves_, &(block), sizeof(halves_));                                                \
+        (uint32_t) _mm_movemask_epi8(halves_[0]) | (uint32_t)_mm_movemask_epi8(halves_[1]) << 16;  \
+    })
 
 /* count and fold are constants wherever this is inlined, so that each loop is its own code. */
 static inline __attribute__((always_inline)) const char *find_pairs(const ik_literal_scan_t *scan,
@@ -130,13 +140,14 @@ static inline __attribute__((always_inline)) const char *find_pairs(const ik_lit
                                                                     const char *end, size_t count,
                                                                     bool fold)
 {
-    __m128i byte[IK_LITERAL_SCAN_MAX][2];
-    __m128i mask[IK_LITERAL_SCAN_MAX][2];
+    block_t byte[IK_LITERAL_SCAN_MAX][2];
+    block_t mask[IK_LITERAL_SCAN_MAX][2];
     size_t offset[IK_LITERAL_SCAN_MAX][2];
     for (size_t i = 0; i < count; i++) {
         for (int k = 0; k < 2; k++) {
-            byte[i][k] = _mm_set1_epi8((char)(scan->items[i].byte[k] | scan->items[i].fold[k]));
-            mask[i][k] = _mm_set1_epi8((char)scan->items[i].fold[k]);
+            unsigned char set = scan->items[i].fold[k];
+            byte[i][k] = (block_t){0} + (unsigned char)(scan->items[i].byte[k] | set);
+            mask[i][k] = (block_t){0} + set;
             offset[i][k] = scan->items[i].offset[k];
         }
     }
@@ -144,19 +155,20 @@ static inline __attribute__((always_inline)) const char *find_pairs(const ik_lit
         return NULL;
     }
     const char *last = end - scan->shortest;
-    for (const char *at = from; at <= last; at += 16) {
-        __m128i any = _mm_setzero_si128();
+    for (const char *at = from; at <= last; at += sizeof(block_t)) {
+        block_t any = {0};
         for (size_t i = 0; i < count; i++) {
-            __m128i first = load(at + offset[i][0]);
-            __m128i second = load(at + offset[i][1]);
+            block_t first;
+            block_t second;
+            memcpy(&first, at + offset[i][0], sizeof(first));
+            memcpy(&second, at + offset[i][1], sizeof(second));
             if (fold) {
-                first = _mm_or_si128(first, mask[i][0]);
-                second = _mm_or_si128(second, mask[i][1]);
+                first |= mask[i][0];
+                second |= mask[i][1];
             }
-            any = _mm_or_si128(any, _mm_and_si128(_mm_cmpeq_epi8(first, byte[i][0]),
-                                                  _mm_cmpeq_epi8(second, byte[i][1])));
+            any |= (block_t)(first == byte[i][0]) & (block_t)(second == byte[i][1]);
         }
-        for (unsigned hits = (unsigned)_mm_movemask_epi8(any); hits != 0; hits &= hits - 1) {
+        for (uint32_t hits = BLOCK_MASK(any); hits != 0; hits &= hits - 1) {
             const char *place = at + __builtin_ctz(hits);
             if (place <= last && stands_at(scan, place, end)) {
                 return place;
@@ -170,21 +182,34 @@ static inline __attribute__((always_inline)) const char *find_pairs(const ik_lit
     case count:                                                                                    \
         return scan->ignore_case ? find_pairs(scan, from, end, count, true)                        \
                                  : find_pairs(scan, from, end, count, false)
+#define FIND_SWITCH                                                                                \
+    switch (scan->count) {                                                                         \
+        FIND_CASE(1);                                                                              \
+        FIND_CASE(2);                                                                              \
+        FIND_CASE(3);                                                                              \
+        FIND_CASE(4);                                                                              \
+        FIND_CASE(5);                                                                              \
+        FIND_CASE(6);                                                                              \
+        FIND_CASE(7);                                                                              \
+        FIND_CASE(8);                                                                              \
+    default:                                                                                       \
+        return NULL;                                                                               \
+    }
+
+static __attribute__((target("avx2"))) const char *find_avx2(const ik_literal_scan_t *scan,
+                                                             const char *from, const char *end)
+{
+    FIND_SWITCH
+}
+
+static const char *find_sse2(const ik_literal_scan_t *scan, const char *from, const char *end)
+{
+    FIND_SWITCH
+}
 
 const char *ik_literal_scan_find(const ik_literal_scan_t *scan, const char *from, const char *end)
 {
-    switch (scan->count) {
-        FIND_CASE(1);
-        FIND_CASE(2);
-        FIND_CASE(3);
-        FIND_CASE(4);
-        FIND_CASE(5);
-        FIND_CASE(6);
-        FIND_CASE(7);
-        FIND_CASE(8);
-    default:
-        return NULL;
-    }
+    return scan->avx2 ? find_avx2(scan, from, end) : find_sse2(scan, from, end);
 }
 
 #else

@@ -1,7 +1,7 @@
 /*
  * Finding the first of one to eight literals in a block of text. Of every literal the two rarest
- * bytes are compared at sixteen places at once (SSE2); only where both agree is the literal itself
- * compared. Without SSE2 the rarest byte is looked for.
+ * bytes are compared at thirty-two places at once (SSE2, AVX2 where the processor has it); only
+ * where both agree is the literal itself compared. Without SSE2 the rarest byte is looked for.
  */
 #pragma once
 
@@ -29,6 +29,7 @@ typedef struct {
     size_t count;
     size_t shortest;
     bool ignore_case; /* of ASCII letters */
+    bool avx2;        /* the processor has it */
 } ik_literal_scan_t;
 
 void ik_literal_scan_init(ik_literal_scan_t *scan, bool ignore_case);
