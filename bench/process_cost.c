@@ -43,8 +43,8 @@ static void on_end(void *data, const ik_process_result_t *result)
     ik_json_span_t value;
     bench->done = true;
     bench->rss_kb = result->max_rss_kb > bench->rss_kb ? result->max_rss_kb : bench->rss_kb;
-    bench->parsed = result->out.len == 0 ||
-                    ik_json_scan(result->out.data, result->out.len, &value, NULL);
+    bench->parsed =
+        result->out.len == 0 || ik_json_scan(result->out.data, result->out.len, &value, NULL);
     if (result->end != IK_PROCESS_EXITED || result->exit_code != 0) {
         fprintf(stderr, "process_cost: a program failed: %s\n", result->error.message);
         exit(1);

@@ -89,6 +89,13 @@ def kill_all(marker):
             pass
 
 
+def default_signals():
+    """preexec_fn: who started the tests may ignore SIGINT (a shell's background job) or SIGHUP
+    (nohup), and ikigai would inherit that."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 # ---- the hostile tree
 
 # Eight processes: the tool; a plain child; a child in its own session with a child of its own that

@@ -142,6 +142,19 @@ class IkigaiTest(ScratchTest):
             self.assertEqual(done.status, status, f"{args}\n{done.out}\n{done.err}")
         return done
 
+    def trace(self, calls, *args, options=(), input=b"", env=None, **more):
+        """Runs it under strace; returns the lines about these system calls. The leak checker of a
+        sanitizer cannot work under a tracer."""
+        log = self.path("trace")
+        subprocess.run(["strace", "-s", "65536", *options, "-e", f"trace={calls}", "-o", log,
+                        IKIGAI, *args], input=input, cwd=self.project, timeout=120,
+                       env=self.env(ASAN_OPTIONS="detect_leaks=0", **(env or {})),
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
+        with open(log, errors="replace") as f:
+            lines = f.read().splitlines()
+        os.remove(log)
+        return lines
+
     def user_tool(self, name, text, mode=0o755):
         return self.write(f"home/.ikigai/tools/{name}", text, mode)
 

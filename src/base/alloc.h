@@ -9,8 +9,7 @@
 #include <talloc.h>
 
 #define ik_new(ctx, type) ((type *)ik_alloc_named((ctx), sizeof(type), #type))
-#define ik_new_array(ctx, type, count)                                                             \
-    ((type *)ik_alloc_array((ctx), sizeof(type), (count), #type))
+#define ik_new_array(ctx, type, count) ((type *)ik_alloc_array((ctx), sizeof(type), (count), #type))
 /* Grows or shrinks; new elements are not cleared. */
 #define ik_resize_array(ctx, pointer, type, count)                                                 \
     ((type *)ik_alloc_resize((ctx), (pointer), sizeof(type), (count), #type))

@@ -35,8 +35,7 @@ static int peek(const scanner_t *s)
 
 static void skip_space(scanner_t *s)
 {
-    while (s->at < s->len && s->text[s->at] != '\0' &&
-           strchr(" \t\r\n", s->text[s->at]) != NULL) {
+    while (s->at < s->len && s->text[s->at] != '\0' && strchr(" \t\r\n", s->text[s->at]) != NULL) {
         s->at++;
     }
 }

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 enum {
-    IK_KEEPER_SOCKET = 3,        /* descriptor number of the keeper's end */
-    IK_KEEPER_PROGRESS = 3,      /* where a started process finds its progress pipe */
-    IK_KEEPER_MAX_FDS = 4,       /* stdin, stdout, stderr and, optionally, progress */
+    IK_KEEPER_SOCKET = 3,   /* descriptor number of the keeper's end */
+    IK_KEEPER_PROGRESS = 3, /* where a started process finds its progress pipe */
+    IK_KEEPER_MAX_FDS = 4,  /* stdin, stdout, stderr and, optionally, progress */
     IK_KEEPER_MAX_PACKET = 131072,
     /* SIGKILL follows SIGTERM after this. A little under half a second, so that the promise
      * "ends at most 0.5 s after its deadline" holds with the killing itself included. */

@@ -145,6 +145,12 @@ static void report_tools(checkup_t *checkup)
     ik_tool_discovery_options_t options = {
         .paths = cli->paths, .config = cli->config, .host = cli->host, .refresh = true};
     begin_part("Tools");
+    if (is_err(&cli->config_error)) {
+        /* A provider key named only in the part that could not be read would not be kept from
+         * them. */
+        say("  not asked while the configuration is wrong");
+        return;
+    }
     res_t discovered = ik_tool_discovery_run(cli->ctx, &options, &found);
     if (is_err(&discovered)) {
         complain(checkup, discovered.message);

@@ -296,6 +296,19 @@ static void take_report(ik_process_t *process, const ik_keeper_report_t *report)
 
 /* --- the keeper -------------------------------------------------------------------------- */
 
+/* Until it has exited, which it does when its socket is closed, and even if a tool stops it. */
+static void wait_for_keeper(ik_process_host_t *host)
+{
+    int status = 0;
+    pid_t got;
+    do {
+        got = waitpid(host->keeper, &status, WUNTRACED);
+        if (got > 0 && WIFSTOPPED(status)) {
+            wake_keeper(host);
+        }
+    } while ((got < 0 && errno == EINTR) || (got > 0 && WIFSTOPPED(status)));
+}
+
 static ik_process_t *find_up_to(const ik_process_host_t *host, uint32_t last_id)
 {
     ik_process_t *process = host->processes;
@@ -313,8 +326,7 @@ static void lose_keeper(ik_process_host_t *host)
     ik_process_t *process;
     talloc_free(host->socket);
     host->socket = NULL;
-    while (waitpid(host->keeper, NULL, 0) < 0 && errno == EINTR) {
-    }
+    wait_for_keeper(host);
     while ((process = find_up_to(host, last_id)) != NULL) {
         process->result.end = IK_PROCESS_LOST;
         process->result.error = ERR(SYSTEM, "the process keeper died");
@@ -405,9 +417,7 @@ static int close_host(ik_process_host_t *host)
     }
     if (host->socket != NULL) {
         talloc_free(host->socket);
-        wake_keeper(host);
-        while (waitpid(host->keeper, NULL, 0) < 0 && errno == EINTR) {
-        }
+        wait_for_keeper(host);
     }
     if (host->null_fd >= 0) {
         close(host->null_fd);

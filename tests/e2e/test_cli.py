@@ -254,12 +254,8 @@ class List(IkigaiTest):
             if time.time() - os.stat(os.path.join(TOOLS, name.replace("_", "-"))).st_mtime < 3:
                 time.sleep(3)
         self.ikigai("tool", "list")
-        log = self.path("trace")
-        subprocess.run(["strace", "-f", "-e", "trace=execve,fork,vfork,clone,clone3", "-o", log,
-                        IKIGAI, "tool", "list"], cwd=self.project, env=self.env(), check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with open(log) as f:
-            starts = [line for line in f if "(" in line]
+        calls = self.trace("execve,fork,vfork,clone,clone3", "tool", "list", options=["-f"])
+        starts = [line for line in calls if "(" in line]
         self.assertEqual(len(starts), 1, starts)
 
 
@@ -754,7 +750,8 @@ class Installed(IkigaiTest):
             self.skipTest("no mount namespaces here: " + done.stderr.strip())
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for line in ("Installation: /usr\n", "  system   /etc/ikigai/config.json\n",
-                     "  system tools   /usr/libexec/ikigai\n", "max_tool_turns           50 (system)"):
+                     "  system tools   /usr/libexec/ikigai\n",
+                     "max_tool_turns           50 (system)"):
             self.assertIn(line, done.stdout)
 
 

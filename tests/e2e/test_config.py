@@ -1,5 +1,5 @@
 """Configuration as its user meets it: layers, keys, complaints with file and line, and secrets that
-stay secret. What doctor shows is what the program uses; the effects of keys are tested beside it."""
+stay secret. What doctor shows is what the program uses; what the keys do is tested beside it."""
 import json
 import os
 import re
@@ -215,6 +215,15 @@ class Complaints(ConfigTest):
                 self.assertIn("bash", done.out)
                 self.assertIn(words, self.ikigai("doctor", status=1).out)
 
+    def test_no_tool_is_started_while_the_configuration_is_wrong(self):
+        """It might name a provider key that nobody would keep from them."""
+        mark = self.path("mark")
+        self.user_tool("canary", f"#!/bin/sh\ntouch {mark}\n")
+        self.config("{broken")
+        self.assertIn("not asked", self.ikigai("doctor", status=1).out)
+        self.ikigai("tool", "list", status=2)
+        self.assertFalse(os.path.exists(mark))
+
     def test_the_systems_file_counts_alike(self):
         for name in ("bin", "lib", "libexec"):
             shutil.copytree(os.path.join(OUT, name), self.path("prefix", name))
@@ -400,7 +409,8 @@ class Secrets(ConfigTest):
         for name, variable in (("openai", "OPENAI_API_KEY"), ("google", "GEMINI_API_KEY"),
                                ("anthropic", "ANTHROPIC_API_KEY"), ("box", "MY_KEY")):
             self.assertTrue(found[name].endswith(f"{variable} is set"), found)
-        self.assertIn("GOOGLE_API_KEY is set", self.providers(env={"GOOGLE_API_KEY": "x"})["google"])
+        self.assertIn("GOOGLE_API_KEY is set",
+                      self.providers(env={"GOOGLE_API_KEY": "x"})["google"])
 
     def test_bad_keys_are_not_shown_either(self):
         done = self.ikigai("doctor", env={"OPENAI_API_KEY": f"{CANARY} \x01"}, status=1)

@@ -16,6 +16,49 @@ def examples():
     return dict(re.findall(r"<!-- example: (\w+) -->\n```\w+\n(.*?)```\n", text, re.S))
 
 
+def read(*path):
+    with open(os.path.join(ROOT, *path)) as f:
+        return f.read()
+
+
+class Manuals(unittest.TestCase):
+    """The tables in the documents name what the tables in the code name."""
+
+    def test_every_configuration_key_and_no_other(self):
+        keys = re.findall(r"^\| `([a-z_.A-Z]+)` \|", read("docs", "configuration.md"), re.M)
+        documented = {k.split(".")[-1] for k in keys if not k.startswith("IKIGAI")
+                      and k not in ("config.json",)}
+        code = read("src", "base", "config_keys.c")
+        known = set(re.findall(r'"([a-z_]+)"', code))
+        self.assertGreater(len(documented), 15)
+        self.assertEqual(documented - known, set())
+        for key in re.findall(r'\.name = "([a-z_]+)"', code) or documented:
+            self.assertIn(key, documented)
+
+    def test_every_environment_variable_of_the_program(self):
+        text = read("docs", "configuration.md") + read("docs", "tool-protocol.md")
+        for folder, _, names in os.walk(os.path.join(ROOT, "src")):
+            for name in names:
+                source = read(folder, name)
+                for variable in re.findall(r'getenv\("([A-Z_]+)"\)', source):
+                    if variable not in ("HOME", "PATH"):
+                        self.assertIn(variable, text, f"{name} reads it")
+
+    def test_readme_lists_the_shipped_tools(self):
+        env = clean_env(IKIGAI_HOME="/nonexistent")
+        listed = subprocess.run([IKIGAI, "tool", "list"], env=env, cwd="/",
+                                stdout=subprocess.PIPE, text=True).stdout
+        self.assertIn(listed, read("README.md"))
+
+    def test_links_between_documents_lead_somewhere(self):
+        for document in ["README.md", "CONTRIBUTING.md"] + [
+                os.path.join("docs", n) for n in os.listdir(os.path.join(ROOT, "docs"))]:
+            if document.endswith(".md"):
+                for target in re.findall(r"\]\(([^)#:]+)\)", read(document)):
+                    path = os.path.join(ROOT, os.path.dirname(document), target)
+                    self.assertTrue(os.path.exists(path), f"{document} -> {target}")
+
+
 class ProtocolExamples(ScratchTest):
     def setUp(self):
         super().setUp()

@@ -602,12 +602,17 @@ print(json.dumps({
 
 
 class EndOfIkigai(ToolTest):
+    @staticmethod
+    def prepare():
+        hostile.default_signals()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
     def start_tree(self, **more):
         hostile.python_tool(self.tools, "tree", hostile.TREE)
         ready = self.path("ready")
         os.mkdir(ready)
         process = subprocess.Popen(
-            self.command("tree", "{}"), stdin=subprocess.DEVNULL,
+            self.command("tree", "{}"), stdin=subprocess.DEVNULL, preexec_fn=self.prepare,
             **self.options(env={"TREE_READY": ready, "TREE_END": "never"}, **more))
         self.assertTrue(hostile.wait_until(lambda: os.path.exists(ready + ".all"), 30))
         return process
@@ -615,8 +620,7 @@ class EndOfIkigai(ToolTest):
     def test_signals_leave_no_process(self):
         for number in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             with self.subTest(signal=number):
-                process = self.start_tree(
-                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+                process = self.start_tree()
                 self.assertTrue(hostile.wait_until(
                     lambda: len(hostile.processes_with(self.dir)) >= hostile.TREE_SIZE))
                 process.send_signal(number)

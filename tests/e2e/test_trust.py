@@ -87,12 +87,8 @@ class BeforeConsent(TrustTest):
         self.fill()
         for args, stdin in self.COMMANDS:
             with self.subTest(args=args, stdin=stdin):
-                log = self.path("trace")
-                subprocess.run(["strace", "-f", "-s", "4096", "-e", "trace=execve,execveat", "-o",
-                                log, IKIGAI, *args], input=stdin, cwd=self.project, env=self.env(),
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                with open(log) as f:
-                    text = f.read()
+                text = "\n".join(self.trace("execve,execveat", *args, options=["-f"],
+                                            input=stdin))
                 self.assertIn("execve(", text)
                 self.assertNotIn(os.path.realpath(self.project), text)
                 self.assertNotIn("trusted/", text)
@@ -428,12 +424,8 @@ class Changes(TrustTest):
             self.skipTest("strace is missing")
 
         def reads():
-            log = self.path("trace")
-            subprocess.run(["strace", "-f", "-e", "trace=openat", "-o", log, IKIGAI, "tool",
-                            "list"], cwd=self.project, env=self.env(), check=True,
-                           stdout=subprocess.DEVNULL)
-            with open(log) as f:
-                return len(re.findall(r'openat\(\d+, "canary", O_RDONLY\S*NOFOLLOW', f.read()))
+            text = "\n".join(self.trace("openat", "tool", "list"))
+            return len(re.findall(r'openat\(\d+, "canary", O_RDONLY\S*NOFOLLOW', text))
         self.assertEqual(reads(), 1, "too young to be remembered: another change could look alike")
         time.sleep(3.1)
         self.assertEqual(reads(), 1)

@@ -145,7 +145,7 @@ static json_t *sample(driver_t *driver)
 
 /* --- calls -------------------------------------------------------------------------------- */
 
-static void take_code(call_t *call, const char *envelope)
+static void take_code(const void *ctx, call_t *call, const char *envelope)
 {
     ik_json_span_t whole;
     ik_json_span_t code;
@@ -156,7 +156,7 @@ static void take_code(call_t *call, const char *envelope)
     if (ik_json_find(whole, "error_code", &code)) {
         size_t len;
         talloc_free(call->code);
-        call->code = ik_json_decode(NULL, code, &len);
+        call->code = ik_json_decode(ctx, code, &len);
     }
 }
 
@@ -175,7 +175,7 @@ static void make_call(driver_t *driver, call_t *call)
     double took = now_ms() - begin;
     call->longest_ms = took > call->longest_ms ? took : call->longest_ms;
     call->successes += result->success;
-    take_code(call, result->envelope);
+    take_code(driver->ctx, call, result->envelope);
     talloc_free(result);
     pid_t keeper;
     pid_t other;
@@ -257,5 +257,6 @@ int main(int argc, char **argv)
     putchar('\n');
     json_decref(answer);
     talloc_free(driver.ctx);
+    talloc_disable_null_tracking();
     return 0;
 }

@@ -26,6 +26,11 @@ SIGNALS = {"interrupt": signal.SIGINT, "kill": signal.SIGKILL, "hangup": signal.
 WORKERS = 4
 
 
+def own_terminal():
+    hostile.default_signals()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 class Run:
     """One call in its own scratch folder, whose name all its processes carry."""
 
@@ -56,7 +61,7 @@ class Run:
             [IKIGAI, "tool", "run", "tree", "{}"], cwd=self.scratch, env=env,
             stdin=terminal[1] if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True,
-            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if terminal else None)
+            preexec_fn=own_terminal if terminal else hostile.default_signals)
         if terminal:
             os.close(terminal[1])
         if not hostile.wait_until(lambda: os.path.exists(ready + ".all"), 30):

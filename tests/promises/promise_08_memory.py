@@ -37,7 +37,7 @@ EXACT = {
     # one name a hundred thousand times, each of which might be taken for the text to cut
     "doubled": (PRINT.format(value=r"""b'{' + b'"output":0,' * (limit // 11 - 8)"""
                              r""" + b'"output":"' + b'x' * (limit + 2) + b'"}'"""), None),
-    "members": (PRINT.format(value=r"""b'{' + b'"":0,' * (full // 5 - 1) + b'"":0}'"""), None),
+    "members": (PRINT.format(value=r"""b'{' + b'"":0,' * (full // 5 - 2) + b'"":0}'"""), None),
     "deep": (PRINT.format(value=r"""b'[' * full"""), "INVALID_OUTPUT"),
     "over": (PRINT.format(value=r"""b'"' + b'x' * (full - 1) + b'"'"""), "INVALID_OUTPUT"),
     "crashes": (PRINT.format(value=r"""b'\x01' * full""") + "sys.stdout.flush()\nos.write(2, b'\\x01'"

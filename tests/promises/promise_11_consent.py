@@ -90,12 +90,8 @@ def kinds(s):
 
 def watch(s, args, stdin):
     """(execs seen, those of the project's files)"""
-    log = s.path("trace")
-    subprocess.run(["strace", "-f", "-s", "4096", "-e", "trace=execve,execveat", "-o", log, IKIGAI,
-                    *args], input=stdin, cwd=s.project, env=s.env(), stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, timeout=120)
-    with open(log) as f:
-        execs = [line for line in f if re.search(r"execve(at)?\(", line)]
+    lines = s.trace("execve,execveat", *args, options=["-f"], input=stdin)
+    execs = [line for line in lines if re.search(r"execve(at)?\(", line)]
     foreign = (os.path.realpath(s.project), os.path.realpath(s.dir) + "/elsewhere", "/trusted/")
     return len(execs), [e for e in execs if any(f in e for f in foreign) or "execveat" in e]
 

@@ -145,13 +145,9 @@ def spy_out(s, who, drop):
 
 def watch_execs(s):
     """The environment and argv of every exec, as the kernel got them."""
-    log = s.path("trace")
-    subprocess.run(["strace", "-f", "-v", "-s", "65536", "-e", "trace=execve,execveat", "-o", log,
-                    IKIGAI, "tool", "run", "spy", '{"reversed":"x"}'], cwd=s.project,
-                   env=s.env(**s.keys), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with open(log) as f:
-        execs = [line for line in f if "execve(" in line]
-    os.remove(log)
+    lines = s.trace("execve,execveat", "tool", "run", "spy", '{"reversed":"x"}',
+                    options=["-f", "-v"], env=s.keys)
+    execs = [line for line in lines if "execve(" in line]
     bad = [f"exec: {e[:200]}" for e in execs[1:] if CANARY in e]
     if len(execs) < 3 or CANARY not in execs[0]:  # the first is ours, by which we see that we see
         bad.append(f"strace saw {len(execs)} execs, the first without the key")

@@ -6,12 +6,11 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
-from support import IKIGAI, NOBODY, Sandbox, as_user, tool_script
+from support import NOBODY, Sandbox, as_user, tool_script
 
 UMASKS = (0o000, 0o002, 0o022)
 COMMANDS = [
@@ -93,13 +92,9 @@ def watch_creations():
     with Private() as s:
         for command in (["tool", "list"], ["tool", "new", "in-sh"], ["trust", "--yes"],
                         ["tool", "list"], ["untrust"]):
-            log = s.path("trace")
-            subprocess.run(["strace", "-s", "4096", "-e", "trace=open,openat,creat,mkdir,mkdirat,"
-                            "mknod,mknodat", "-o", log, IKIGAI, *s.argv(command)], cwd=s.project,
-                           env=s.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                           preexec_fn=lambda: os.umask(0))
-            with open(log) as f:
-                calls = [CREATION.search(line) for line in f]
+            lines = s.trace("open,openat,creat,mkdir,mkdirat,mknod,mknodat", *s.argv(command),
+                            preexec_fn=lambda: os.umask(0))
+            calls = [CREATION.search(line) for line in lines]
             for call in calls:
                 if not call or (call[1].startswith("open") and "O_CREAT" not in call[2]):
                     continue

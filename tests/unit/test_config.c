@@ -386,8 +386,8 @@ END_TEST
 
 START_TEST(files_others_may_write_are_refused)
 {
-    static const char *const files[] = {"system.json", "user.json", "project.json"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const files[] = {"system.json", "user.json"};
+    for (size_t i = 0; i < 2; i++) {
         const char *path = scratch_write(files[i], "{\"max_tool_turns\":7}");
         chmod(path, 0666);
         load();
@@ -406,6 +406,23 @@ START_TEST(files_others_may_write_are_refused)
     load();
     ck_assert_int_eq(result.code, IK_ERR_DENIED);
     ck_assert_ptr_nonnull(strstr(result.message, "chmod o-w"));
+}
+END_TEST
+
+/* Somebody else's folder must not keep us from starting. */
+START_TEST(a_project_file_others_may_write_is_left_out)
+{
+    const char *path = scratch_write("project.json", "{\"max_tool_turns\":7}");
+    chmod(path, 0666);
+    load_good();
+    ck_assert_int_eq(config->max_tool_turns, 50);
+    ck_assert_uint_eq(config->warning_count, 1);
+    ck_assert_msg(strstr(config->warnings[0], path) == config->warnings[0], "%s",
+                  config->warnings[0]);
+    ck_assert_ptr_nonnull(strstr(config->warnings[0], "chmod o-w"));
+    chmod(path, 0644);
+    load_good();
+    ck_assert_int_eq(config->max_tool_turns, 7);
 }
 END_TEST
 
@@ -840,6 +857,7 @@ int main(void)
     tcase_add_test(tests, warnings_are_bounded);
     tcase_add_test(tests, entries_are_bounded);
     tcase_add_test(tests, files_others_may_write_are_refused);
+    tcase_add_test(tests, a_project_file_others_may_write_is_left_out);
     tcase_add_test(tests, unreadable_and_oversized_files_are_errors);
     tcase_add_test(tests, paths_may_be_missing);
     tcase_add_test(tests, a_project_sets_only_what_the_table_allows);

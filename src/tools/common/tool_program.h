@@ -47,9 +47,9 @@ typedef struct {
 struct ik_tool_call {
     void *ctx; /* owns whatever the call allocates */
     const ik_tool_program_t *program;
-    json_t *params;      /* checked; null members removed */
-    size_t max_output;   /* IKIGAI_MAX_OUTPUT, or IK_BUFFER_UNLIMITED */
-    ik_buffer_t answer;  /* for tools that build their answer */
+    json_t *params;     /* checked; null members removed */
+    size_t max_output;  /* IKIGAI_MAX_OUTPUT, or IK_BUFFER_UNLIMITED */
+    ik_buffer_t answer; /* for tools that build their answer */
     bool answered;
 };
 
