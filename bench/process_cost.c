@@ -37,7 +37,7 @@ static bool on_progress(void *data, const char *line, size_t len)
     return true;
 }
 
-static void on_end(void *data, const ik_process_result_t *result)
+static void on_end(void *data, ik_process_result_t *result)
 {
     bench_t *bench = data;
     ik_json_span_t value;

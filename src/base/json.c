@@ -400,6 +400,18 @@ static size_t decode_escape(const char *p, const char *end, char *out, size_t *o
     return used;
 }
 
+size_t ik_json_step(const char *at, const char *end, size_t *decoded)
+{
+    char ignored[4];
+    if (*at == '\\') {
+        return 1 + decode_escape(at + 1, end, ignored, decoded);
+    }
+    bool valid;
+    size_t written = ik_utf8_step(at, (size_t)(end - at), &valid);
+    *decoded = valid ? written : 3;
+    return written;
+}
+
 char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len)
 {
     const char *p = string.text + 1;

@@ -52,6 +52,11 @@ bool ik_json_next_element(ik_json_span_t array, size_t *position, ik_json_span_t
 bool ik_json_find(ik_json_span_t object, const char *name, ik_json_span_t *value);
 bool ik_json_key_is(ik_json_span_t key, const char *name);
 
+/* One character of a scanned string literal, at a position between its quotes: how many bytes it
+ * takes as written, and in *decoded as UTF-8 (what is not UTF-8 counts as the U+FFFD it becomes).
+ */
+size_t ik_json_step(const char *at, const char *end, size_t *decoded);
+
 /* Decodes a scanned string literal; NUL bytes are kept, lone surrogates become U+FFFD. */
 char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len);
 

@@ -16,7 +16,7 @@ enum {
     IK_KEEPER_MAX_PACKET = 131072,
     /* SIGKILL follows SIGTERM after this. A little under half a second, so that the promise
      * "ends at most 0.5 s after its deadline" holds with the killing itself included. */
-    IK_KEEPER_GRACE_MS = 450,
+    IK_KEEPER_GRACE_MS = 420,
 };
 
 /* Set by the keeper in every process it starts; how an orphan is known to belong to a call even

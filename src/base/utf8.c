@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* Length of the run of plain ASCII at bytes. */
@@ -117,4 +119,43 @@ void ik_utf8_append_clean(ik_buffer_t *buffer, const char *bytes, size_t len)
         i += step;
     }
     ik_buffer_append(buffer, bytes + done, len - done);
+}
+
+/* How much longer the bytes get by being cleaned. */
+static size_t count_growth(const char *bytes, size_t len)
+{
+    size_t growth = 0;
+    size_t i = 0;
+    while ((i += ascii_run(bytes + i, len - i)) < len) {
+        bool valid;
+        size_t step = ik_utf8_step(bytes + i, len - i, &valid);
+        growth += valid ? 0 : strlen(REPLACEMENT) - step;
+        i += step;
+    }
+    return growth;
+}
+
+/* Moves everything up by what will be added; then what is written never overtakes what is read. */
+void ik_utf8_clean(ik_buffer_t *buffer)
+{
+    if (buffer->len == 0 || ik_utf8_valid(buffer->data, buffer->len)) {
+        return;
+    }
+    size_t growth = count_growth(buffer->data, buffer->len);
+    if (ik_buffer_reserve(buffer, growth) < growth) {
+        PANIC("no room to clean %zu bytes in a buffer of %zu", buffer->len, buffer->max);
+    }
+    memmove(buffer->data + growth, buffer->data, buffer->len);
+    const char *in = buffer->data + growth;
+    const char *end = in + buffer->len;
+    char *out = buffer->data;
+    while (in < end) {
+        bool valid;
+        size_t step = ik_utf8_step(in, (size_t)(end - in), &valid);
+        memmove(out, valid ? in : REPLACEMENT, valid ? step : strlen(REPLACEMENT));
+        out += valid ? step : strlen(REPLACEMENT);
+        in += step;
+    }
+    buffer->len = (size_t)(out - buffer->data);
+    buffer->data[buffer->len] = '\0';
 }

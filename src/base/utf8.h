@@ -22,3 +22,6 @@ size_t ik_utf8_cut(const char *bytes, size_t len, size_t max);
 size_t ik_utf8_cut_front(const char *bytes, size_t len, size_t max);
 
 void ik_utf8_append_clean(ik_buffer_t *buffer, const char *bytes, size_t len);
+/* Cleans what the buffer holds, in its own memory. Its maximum must leave room for the growth, at
+ * most two bytes for each bad one. */
+void ik_utf8_clean(ik_buffer_t *buffer);

@@ -71,7 +71,7 @@ static void advise(const char *what, const char *advice)
 
 /* --- running ----------------------------------------------------------------------------- */
 
-static void on_end(void *data, const ik_process_result_t *result)
+static void on_end(void *data, ik_process_result_t *result)
 {
     trial_t *trial = data;
     trial->end = result->end;

@@ -78,7 +78,7 @@ typedef struct {
     const void *ctx;
 } compile_t;
 
-static void on_compiled(void *data, const ik_process_result_t *result)
+static void on_compiled(void *data, ik_process_result_t *result)
 {
     compile_t *compile = data;
     compile->exit_code = result->exit_code;

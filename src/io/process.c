@@ -2,23 +2,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/keeper_protocol.h"
+#include "base/process_tree.h"
 
 enum {
     DRAIN_MS = 100,       /* after the end, for what is still in the pipes */
     READ_SIZE = 65536,    /* a pipe's capacity */
     READS_PER_EVENT = 16, /* so that one flooding tool does not starve the loop */
     PROGRESS_LINE_MAX = 4096,
+    ORPHANS_MS = 1000,    /* for what a killed keeper left behind */
     UNKILLABLE_MS = 2000, /* how long after SIGKILL a process in uninterruptible sleep is given */
 };
 
@@ -57,7 +61,7 @@ struct ik_process {
     ik_buffer_t progress_line;
     ik_process_result_t result;
     bool (*on_progress)(void *data, const char *line, size_t len);
-    void (*on_end)(void *data, const ik_process_result_t *result);
+    void (*on_end)(void *data, ik_process_result_t *result);
     void *data;
 };
 
@@ -318,6 +322,18 @@ static ik_process_t *find_up_to(const ik_process_host_t *host, uint32_t last_id)
     return process;
 }
 
+/* What a killed keeper left: its children were killed with it, and theirs have come to us. Nothing
+ * else is our child. */
+static void end_orphans(void)
+{
+    int64_t until = ik_loop_now_ms() + ORPHANS_MS;
+    while (ik_process_tree_signal_all(SIGKILL, 0) > 0 && ik_loop_now_ms() < until) {
+        poll(NULL, 0, 1);
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+    }
+}
+
 /* Every process that was running is lost; a new keeper is started for the next one, which on_end
  * may already ask for. */
 static void lose_keeper(ik_process_host_t *host)
@@ -327,6 +343,7 @@ static void lose_keeper(ik_process_host_t *host)
     talloc_free(host->socket);
     host->socket = NULL;
     wait_for_keeper(host);
+    end_orphans();
     while ((process = find_up_to(host, last_id)) != NULL) {
         process->result.end = IK_PROCESS_LOST;
         process->result.error = ERR(SYSTEM, "the process keeper died");
@@ -399,6 +416,8 @@ static res_t start_keeper(ik_process_host_t *host)
     if (host->null_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
         return ERR(SYSTEM, "Cannot start %s: %s", host->keeper_path, strerror(errno));
     }
+    /* Should a tool kill the keeper, its orphans come to us (end_orphans). */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     int child_end = move_up(ends[1]);
     res_t started = spawn_keeper(host, child_end);
     close(child_end);

@@ -59,8 +59,9 @@ typedef struct {
     /* Lines the process writes to its progress descriptor (IKIGAI_PROGRESS_FD); NULL: it gets
      * none. Return true for a line that counts as progress. */
     bool (*on_progress)(void *data, const char *line, size_t len);
-    /* The result lives until on_end returns; the process frees itself then. */
-    void (*on_end)(void *data, const ik_process_result_t *result);
+    /* The result lives until on_end returns, which may take the output's data out of it; the
+     * process frees itself then. */
+    void (*on_end)(void *data, ik_process_result_t *result);
     void *data;
 } ik_process_options_t;
 

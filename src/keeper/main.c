@@ -27,7 +27,7 @@
 
 #include "base/alloc.h"
 #include "base/keeper_protocol.h"
-#include "keeper/process_tree.h"
+#include "base/process_tree.h"
 
 /* How long a dying keeper gives the tools of a dead ikigai before SIGKILL, and how long it then
  * waits for processes that even SIGKILL does not end (uninterruptible sleep). */

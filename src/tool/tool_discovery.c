@@ -216,7 +216,7 @@ static char *describe_exit(const void *ctx, int exit_code)
     return ik_sprintf(ctx, "exit code %d", exit_code);
 }
 
-static void judge(candidate_t *candidate, const ik_process_result_t *result)
+static void judge(candidate_t *candidate, ik_process_result_t *result)
 {
     switch (result->end) {
     case IK_PROCESS_EXITED:
@@ -250,7 +250,7 @@ static void judge(candidate_t *candidate, const ik_process_result_t *result)
     }
 }
 
-static void on_answer(void *data, const ik_process_result_t *result)
+static void on_answer(void *data, ik_process_result_t *result)
 {
     candidate_t *candidate = data;
     ik_tool_discovery_t *discovery = candidate->discovery;

@@ -47,8 +47,7 @@ static void set_failure(ik_tool_call_run_t *call, const char *code, const char *
 }
 
 /* A tool that exited well: its output is the result if it is JSON. */
-static void judge_output(ik_tool_call_run_t *call, const ik_process_result_t *process,
-                         const char *note)
+static void judge_output(ik_tool_call_run_t *call, ik_process_result_t *process, const char *note)
 {
     const char *text = process->out.len > 0 ? process->out.data : "";
     size_t len = process->out.len;
@@ -62,7 +61,8 @@ static void judge_output(ik_tool_call_run_t *call, const ik_process_result_t *pr
     ik_json_span_t result;
     ik_json_fault_t fault;
     if (ik_json_scan(text, len, &result, &fault)) {
-        call->result.envelope = ik_tool_wrap_success(call, result, max_output(call), note);
+        call->result.envelope =
+            ik_tool_wrap_take_success(call, &process->out, result, max_output(call), note);
         call->result.success = true;
     } else {
         set_failure(call, IK_TOOL_INVALID_OUTPUT,
@@ -72,7 +72,7 @@ static void judge_output(ik_tool_call_run_t *call, const ik_process_result_t *pr
     }
 }
 
-static void judge_exit(ik_tool_call_run_t *call, const ik_process_result_t *process)
+static void judge_exit(ik_tool_call_run_t *call, ik_process_result_t *process)
 {
     const char *note = NULL;
     if (process->leftovers > 0) {
@@ -88,7 +88,7 @@ static void judge_exit(ik_tool_call_run_t *call, const ik_process_result_t *proc
     }
 }
 
-static void judge(ik_tool_call_run_t *call, const ik_process_result_t *process)
+static void judge(ik_tool_call_run_t *call, ik_process_result_t *process)
 {
     const char *name = call->name;
     switch (process->end) {
@@ -128,7 +128,7 @@ static void deliver(ik_tool_call_run_t *call)
     talloc_free(call);
 }
 
-static void on_process_end(void *data, const ik_process_result_t *process)
+static void on_process_end(void *data, ik_process_result_t *process)
 {
     ik_tool_call_run_t *call = data;
     judge(call, process);

@@ -5,14 +5,11 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-enum { CHARACTER_MAX = 4, PIECE_SIZE = 65536 };
+/* Room in front of a result that is put into its envelope: for what comes before it, and for the
+ * flags, should what is cut be shorter than they are. */
+enum { ROOM = 256 };
 
-/* Bytes of strings that are not UTF-8 become U+FFFD; only what is kept is looked at, so a long bad
- * result is never copied as a whole. */
-static void append_span(ik_buffer_t *out, ik_json_span_t span)
-{
-    ik_utf8_append_clean(out, span.text, span.len);
-}
+static const char OPENING[] = "{\"tool_success\":true,\"result\":";
 
 static void append_flags(ik_buffer_t *out, size_t total_bytes)
 {
@@ -27,77 +24,21 @@ static void append_note(ik_buffer_t *out, const char *note)
     }
 }
 
-/* Copies the object with its output cut, the flags behind it. Flags the tool itself set would be
- * wrong now and are left out, and so are earlier members called output, which the last one
- * overrules: the cut text stands there once, however often the name does. */
-static void append_cut_output(ik_buffer_t *out, ik_json_span_t result, ik_json_span_t output,
-                              const ik_buffer_t *text, size_t max_output)
+/* How long a string literal may be (without its closing quote) so that its text has at most
+ * max_output bytes; *total is what the whole text has. */
+static size_t measure_text(ik_json_span_t literal, size_t max_output, size_t *total)
 {
-    size_t position = 0;
-    ik_json_span_t key;
-    ik_json_span_t value;
-    const char *separator = "{";
-    while (ik_json_next_member(result, &position, &key, &value)) {
-        bool cut = value.text == output.text;
-        if (!cut && (ik_json_key_is(key, "output") || ik_json_key_is(key, "truncated") ||
-                     ik_json_key_is(key, "total_bytes"))) {
-            continue;
-        }
-        ik_buffer_append_text(out, separator);
-        separator = ",";
-        append_span(out, key);
-        ik_buffer_append_byte(out, ':');
-        if (cut) {
-            ik_json_append_string(out, text->data, ik_utf8_cut(text->data, text->len, max_output));
-            append_flags(out, text->len + text->dropped);
-        } else {
-            append_span(out, value);
-        }
-    }
-    ik_buffer_append_byte(out, '}');
-}
-
-/* \udc00 to \udfff, which may need what stands before it. */
-static bool is_second_half(const char *at)
-{
-    return at[0] == '\\' && at[1] == 'u' && (at[2] | 0x20) == 'd' && (at[3] | 0x20) >= 'c';
-}
-
-/* Where a piece of a string literal may end: not inside an escape, nor between the two that make
- * one character. */
-static const char *end_piece(const char *at, const char *end)
-{
-    const char *enough = end - at > PIECE_SIZE ? at + PIECE_SIZE : end;
-    while (at < enough) {
-        if (at[0] != '\\') {
-            at += 1;
-        } else if (at[1] != 'u') {
-            at += 2;
-        } else if (end - at >= 12 && is_second_half(at + 6)) {
-            at += 12;
-        } else {
-            at += 6;
-        }
-    }
-    return at;
-}
-
-/* Decodes a string literal piece by piece into a buffer that keeps only its beginning: a long text
- * is never there as a whole a second time. */
-static void decode_start(ik_buffer_t *text, ik_json_span_t string)
-{
-    const char *at = string.text + 1;
-    const char *end = string.text + string.len - 1;
+    const char *at = literal.text + 1;
+    const char *end = literal.text + literal.len - 1;
+    size_t kept = 1;
+    *total = 0;
     while (at < end) {
-        const char *next = end_piece(at, end);
-        /* The byte on either side stands where the quotes would. */
-        ik_json_span_t piece = {.text = at - 1, .len = (size_t)(next - at) + 2};
-        size_t len;
-        char *decoded = ik_json_decode(text->ctx, piece, &len);
-        ik_buffer_append(text, decoded, len);
-        talloc_free(decoded);
-        at = next;
+        size_t decoded;
+        at += ik_json_step(at, end, &decoded);
+        *total += decoded;
+        kept = *total <= max_output ? (size_t)(at - literal.text) : kept;
     }
+    return kept;
 }
 
 /* True when the result is an object whose bulk is the text in output. */
@@ -107,39 +48,117 @@ static bool has_output(ik_json_span_t result, size_t max_output, ik_json_span_t 
            ik_json_kind(*output) == IK_JSON_STRING && result.len - output->len <= max_output;
 }
 
-static void append_result(ik_buffer_t *out, ik_json_span_t result, size_t max_output)
+/* Moves the result up in its own memory, so that the envelope can be written from the start of the
+ * buffer: what is written never overtakes what is still to be read. Returns where it is now. */
+static ik_json_span_t make_room(ik_buffer_t *printed, ik_json_span_t result)
+{
+    size_t offset = (size_t)(result.text - printed->data);
+    printed->max = IK_BUFFER_UNLIMITED; /* it bounded what was read, which is over */
+    ik_buffer_reserve(printed, ROOM);
+    memmove(printed->data + ROOM, printed->data + offset, result.len);
+    printed->len = 0;
+    ik_buffer_append_text(printed, OPENING);
+    return (ik_json_span_t){.text = printed->data + ROOM, .len = result.len};
+}
+
+/* Appends a piece of the same buffer that stands further on. */
+static void move_down(ik_buffer_t *printed, const char *bytes, size_t len)
+{
+    memmove(printed->data + printed->len, bytes, len);
+    printed->len += len;
+}
+
+/* Copies the object with its output cut, the flags behind it. Flags the tool itself set would be
+ * wrong now and are left out, and so are earlier members called output, which the last one
+ * overrules. */
+static void put_cut_object(ik_buffer_t *printed, ik_json_span_t result, size_t kept, size_t total)
 {
     ik_json_span_t output;
-    if (result.len <= max_output) {
-        append_span(out, result);
+    ik_json_span_t key;
+    ik_json_span_t value;
+    size_t position = 0;
+    const char *separator = "{";
+    ik_json_find(result, "output", &output);
+    while (ik_json_next_member(result, &position, &key, &value)) {
+        bool cut = value.text == output.text;
+        if (!cut && (ik_json_key_is(key, "output") || ik_json_key_is(key, "truncated") ||
+                     ik_json_key_is(key, "total_bytes"))) {
+            continue;
+        }
+        move_down(printed, separator, 1);
+        separator = ",";
+        move_down(printed, key.text, key.len);
+        move_down(printed, ":", 1);
+        move_down(printed, value.text, cut ? kept : value.len);
+        if (cut) {
+            move_down(printed, "\"", 1);
+            append_flags(printed, total);
+        }
+    }
+    move_down(printed, "}", 1);
+}
+
+/* A result of another shape becomes the beginning of its JSON text, as a string. */
+static void put_cut_text(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
+                         size_t max_output)
+{
+    size_t kept = ik_utf8_cut(result.text, result.len, max_output);
+    char *text = ik_strndup(ctx, result.text, kept);
+    ik_buffer_reset(printed);
+    printed->max = IK_BUFFER_UNLIMITED;
+    ik_buffer_append_text(printed, OPENING);
+    ik_json_append_string(printed, text, kept);
+    append_flags(printed, result.len);
+    talloc_free(text);
+}
+
+static void put_result(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
+                       size_t max_output)
+{
+    ik_json_span_t output;
+    size_t total = 0;
+    size_t kept = 0;
+    bool fits = result.len <= max_output;
+    if (!fits && !has_output(result, max_output, &output)) {
+        put_cut_text(ctx, printed, result, max_output);
         return;
     }
-    if (!has_output(result, max_output, &output)) {
-        ik_json_append_string(out, result.text, ik_utf8_cut(result.text, result.len, max_output));
-        append_flags(out, result.len);
-        return;
+    if (!fits) {
+        kept = measure_text(output, max_output, &total);
     }
-    ik_buffer_t text;
-    ik_buffer_init(&text, out->ctx, max_output + CHARACTER_MAX);
-    decode_start(&text, output);
-    if (text.len <= max_output) {
-        append_span(out, result); /* long only by its escapes */
+    result = make_room(printed, result);
+    if (total <= max_output) {
+        move_down(printed, result.text, result.len); /* long, if at all, only by its escapes */
     } else {
-        append_cut_output(out, result, output, &text, max_output);
+        put_cut_object(printed, result, kept, total);
     }
-    ik_buffer_reset(&text);
+}
+
+static char *take_data(const void *ctx, ik_buffer_t *buffer)
+{
+    char *data = talloc_steal(ctx, buffer->data);
+    ik_buffer_init(buffer, buffer->ctx, buffer->max);
+    return data;
+}
+
+char *ik_tool_wrap_take_success(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
+                                size_t max_output, const char *note)
+{
+    put_result(ctx, printed, result, max_output);
+    ik_utf8_clean(printed);
+    append_note(printed, note);
+    ik_buffer_append_byte(printed, '}');
+    return take_data(ctx, printed);
 }
 
 char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_output,
                            const char *note)
 {
-    ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_text(&out, "{\"tool_success\":true,\"result\":");
-    append_result(&out, result, max_output);
-    append_note(&out, note);
-    ik_buffer_append_byte(&out, '}');
-    return out.data;
+    ik_buffer_t copy;
+    ik_buffer_init(&copy, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append(&copy, result.text, result.len);
+    result.text = copy.data;
+    return ik_tool_wrap_take_success(ctx, &copy, result, max_output, note);
 }
 
 /* Appends what the tool printed, made UTF-8 and shortened; true when it was shortened. */

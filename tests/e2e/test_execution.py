@@ -220,6 +220,14 @@ class Failure(ToolTest):
         self.sh("regicide", "kill -9 $PPID; sleep 1; echo 1")
         self.assert_failed(self.run_tool("regicide"), "TOOL_CRASHED")
 
+    def test_what_a_killed_keeper_left_is_ended(self):
+        ready = self.path("ready")
+        os.mkdir(ready)
+        self.python("regicide", hostile.TREE + "os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(60)\n")
+        self.assert_failed(self.run_tool(
+            "regicide", env={"TREE_READY": ready, "TREE_END": "normal"}), "TOOL_CRASHED")
+        self.assert_nothing_left()
+
 
 class Limits(ToolTest):
     SIZE = 10000

@@ -72,7 +72,7 @@ def main():
         for name, (body, _) in tools.items():
             hostile.python_tool(os.path.join(home, "tools"), name, body)
         driver = hostile.build_driver(scratch)
-        for max_kb in (64, 1024) if quick else (16, 64, 1024):
+        for max_kb in (64, 1024, 8192) if quick else (16, 64, 1024, 8192, 32768):
             allowed_kb = BASE_KB + FACTOR * max_kb
             with open(os.path.join(home, "config.json"), "w", encoding="utf-8") as f:
                 json.dump({"max_output_size": max_kb * 1024, "tool_timeout_seconds": 120,

@@ -22,8 +22,18 @@ static inline int scratch_remove_entry(const char *path, const struct stat *stat
     return walk->level == 0 ? 0 : remove(path);
 }
 
+/* An ordinary user empties only folders that are writable. */
+static inline int scratch_open_entry(const char *path, const struct stat *status, int flag,
+                                     struct FTW *walk)
+{
+    (void)status;
+    (void)walk;
+    return flag == FTW_D ? chmod(path, 0755) : 0;
+}
+
 static inline void scratch_empty(void)
 {
+    nftw(scratch_folder, scratch_open_entry, 16, FTW_PHYS);
     nftw(scratch_folder, scratch_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 

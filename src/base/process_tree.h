@@ -1,9 +1,10 @@
 /*
- * Finding and signalling every process of a call, wherever it went. A process belongs to a call
- * when it descends from the call's first process, or when it was orphaned to us (we are the
- * subreaper) and carries the call's tag in its environment or is still in its session. An orphan
- * that shows neither (it emptied its environment and made a session of its own) is a stray and
- * counted to whichever call ends first: it hid, so nobody can claim it.
+ * Finding and signalling every process of a call, wherever it went; for a process that is a child
+ * subreaper (the keeper; ikigai, when the keeper was killed). A process belongs to a call when it
+ * descends from the call's first process, or when it was orphaned to us and carries the call's tag
+ * in its environment or is still in its session. An orphan that shows neither (it emptied its
+ * environment and made a session of its own) is a stray and counted to whichever call ends first:
+ * it hid, so nobody can claim it.
  */
 #pragma once
 

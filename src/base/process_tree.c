@@ -1,4 +1,4 @@
-#include "keeper/process_tree.h"
+#include "base/process_tree.h"
 
 #include <ctype.h>
 #include <dirent.h>
