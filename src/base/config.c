@@ -1,5 +1,6 @@
 #include "base/config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +44,10 @@ res_t ik_config_resolve_model(const ik_config_t *config, const char *model,
 
 static res_t check_wish(const ik_config_t *config, const char *model, ik_config_source_t source)
 {
-    const ik_config_provider_t *provider;
+    const ik_config_provider_t *provider = NULL;
     const char *model_name;
     TRY(ik_config_resolve_model(config, model, &provider, &model_name));
+    assert(provider != NULL);
     /* The user who asks for a provider without a key is told so when it is used; a project must
      * not take away a model that works. */
     if (source == IK_CONFIG_PROJECT && !provider->configured) {

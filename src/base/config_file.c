@@ -238,8 +238,8 @@ static res_t check_and_read(const void *ctx, const char *path, char **text, size
 
 void ik_config_file_load(ik_config_loader_t *loader, const char *path)
 {
-    char *text;
-    size_t len;
+    char *text = NULL;
+    size_t len = 0;
     if (path == NULL) {
         return;
     }

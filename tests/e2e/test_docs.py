@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -41,9 +42,9 @@ class Manuals(unittest.TestCase):
                         self.assertIn(variable, text, f"{name} reads it")
 
     def test_readme_lists_the_shipped_tools(self):
-        env = clean_env(IKIGAI_HOME="/nonexistent")
-        listed = subprocess.run([IKIGAI, "tool", "list"], env=env, cwd="/",
-                                stdout=subprocess.PIPE, text=True).stdout
+        with tempfile.TemporaryDirectory(prefix="ikigai-test-") as home:
+            listed = subprocess.run([IKIGAI, "tool", "list"], env=clean_env(IKIGAI_HOME=home),
+                                    cwd="/", stdout=subprocess.PIPE, text=True).stdout
         self.assertIn(listed, read("README.md"))
 
     def test_links_between_documents_lead_somewhere(self):

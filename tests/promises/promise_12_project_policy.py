@@ -88,16 +88,18 @@ class Policy(Sandbox):
 
     def policy(self):
         """Everything of doctor's report that must not depend on the project, and what a tool and
-        the list of tools show. A project's file may make ikigai refuse to start: then doctor's
-        word counts alone."""
+        the list of tools show. A project's file may make ikigai refuse to start: then what
+        doctor says of the configuration counts alone, for it does not ask the tools either."""
         out = self.ikigai("doctor", status=None, env=self.keys).out
         out = re.sub(r"(?m)^  problem: .*\n|^\d+ problems? found\.|^No problems found\.", "", out)
         out = re.sub(r"(?m)^(  project  \S+).*$", r"\1", out)
         listed = self.ikigai("tool", "list", "--json", status=None, env=self.keys)
         spied = self.ikigai("tool", "run", "spy", status=None, env=self.keys)
-        started = listed.status == 0
-        names = [t["name"] for t in json.loads(listed.out)] if started else None
-        return out, names, spied.out if started else None
+        configuration, tools = out.split("\nTools:\n")
+        if listed.status != 0:
+            return configuration, None, None, None
+        names = [t["name"] for t in json.loads(listed.out)]
+        return configuration, tools, names, spied.out
 
     def differs(self, before, after):
         return before[0] != after[0] or (after[1] is not None and before[1:] != after[1:])
@@ -137,7 +139,7 @@ def main():
     bad, tried = [], 0
     with Policy() as policy:
         before = policy.policy()
-        assert before[1] and "spy" in before[1] and "off" not in before[1], before
+        assert before[2] and "spy" in before[2] and "off" not in before[2], before
         for what, text in attacks(quick):
             policy.config(text, "project")
             tried += 1
@@ -150,7 +152,7 @@ def main():
                       | {"tools": {"grep": {"enabled": False}}}, "project")
         after = policy.policy()
         alive = all(re.search(rf"(?m)^  {k} +{re.escape(v[1])} \(project\)$", after[0])
-                    for k, v in HARMLESS.items()) and "grep" not in after[1]
+                    for k, v in HARMLESS.items()) and "grep" not in after[2]
     for what, text in bad:
         print(f"honoured: {what}: {text}")
     for name in planted_bad:

@@ -38,7 +38,7 @@ static ik_file_error_t check_kind(const struct stat *st)
  * errno does. */
 static ik_file_error_t describe_failed_open(const char *path, int error)
 {
-    struct stat st;
+    struct stat st = {0};
     if (error == ENXIO && stat(path, &st) == 0 && check_kind(&st) != IK_FILE_ERROR_NONE) {
         return check_kind(&st);
     }
@@ -63,7 +63,7 @@ static ik_file_error_t read_range(ik_tool_call_t *call, const char *path, ik_buf
                                   uint64_t *total)
 {
     int fd;
-    struct stat st;
+    struct stat st = {0};
     ik_file_error_t error = open_file(path, &fd, &st);
     if (error != IK_FILE_ERROR_NONE) {
         return error;
