@@ -176,8 +176,8 @@ END_TEST
 START_TEST(names)
 {
     static const char *const good[] = {"a", "_", "A9_", "file_read",
-                                       "x23456789_123456789_"
-                                       "123456789_123456789_123456789_123456789_1234"};
+                                       ("x23456789_123456789_"
+                                        "123456789_123456789_123456789_123456789_1234")};
     static const char *const bad[] = {"",
                                       "9",
                                       "a-b",
@@ -188,8 +188,8 @@ START_TEST(names)
                                       "a\n",
                                       "\xc3\xa4",
                                       "a\x7f",
-                                      "x23456789_123456789_"
-                                      "123456789_123456789_123456789_123456789_12345"};
+                                      ("x23456789_123456789_"
+                                       "123456789_123456789_123456789_123456789_12345")};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         ck_assert_msg(ik_tool_schema_valid_name(good[i]), "refused: %s", good[i]);
     }

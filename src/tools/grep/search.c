@@ -156,6 +156,8 @@ void ik_search_file(ik_search_t *s, int fd, bool patient, const char *folder, co
     bool end = false;
     while (!end && !ik_pattern_exhausted(s->pattern)) {
         size_t used = fill(s, fd, patient, kept, &end);
+        /* The scan looks at these and then discards what it saw; valgrind cannot know. */
+        memset(s->buffer + used, 0, IK_LITERAL_SCAN_PAD);
         const char *newline = end ? NULL : memrchr(s->buffer + kept, '\n', used - kept);
         if (!end && newline == NULL) {
             kept = used;
