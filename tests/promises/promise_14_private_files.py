@@ -20,7 +20,7 @@ COMMANDS = [
     ["tool", "list", "--trust"], ["trust", "--yes"], ["tool", "run", "theirs"], ["doctor"],
     ["trust", "--yes"], ["tool", "list"],
 ]
-CREATION = re.compile(r'(openat|open|mkdir|mkdirat|creat|mknod|mknodat)\((.*)\) = (\d+)')
+CREATION = re.compile(r'(openat|open|mkdir|mkdirat|creat|mknod|mknodat)\((.*)\) += (\d+)')
 
 
 class Private(Sandbox):
