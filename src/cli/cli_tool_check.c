@@ -159,9 +159,18 @@ static bool schema_exits_well(examination_t *exam, const trial_t *trial)
     return false;
 }
 
+static void show_stderr(trial_t *trial)
+{
+    if (trial->err[0] != '\0') {
+        trial->err[strcspn(trial->err, "\n")] = '\0';
+        advise("--schema writes to stderr", trial->err);
+    }
+}
+
 static bool check_schema(examination_t *exam)
 {
     trial_t trial = ask_schema(exam);
+    show_stderr(&trial);
     if (!schema_exits_well(exam, &trial)) {
         return false;
     }
@@ -173,10 +182,6 @@ static bool check_schema(examination_t *exam)
     }
     pass(exam, ik_sprintf(exam->cli->ctx, "--schema: valid, as '%s', in %lld ms",
                           exam->schema->name, (long long)trial.wall_ms));
-    if (trial.err[0] != '\0') {
-        trial.err[strcspn(trial.err, "\n")] = '\0';
-        advise("--schema writes to stderr", trial.err);
-    }
     trial_t again = ask_schema(exam);
     if (again.out_len != trial.out_len || memcmp(again.out, trial.out, trial.out_len) != 0) {
         fix(exam, "--schema", "two runs differ; the same bytes every time keep model caches warm");
