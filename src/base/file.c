@@ -2,14 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+
+enum { SETTLED_SECONDS = 2 };
 
 static res_t system_error(const char *verb, const char *path, int error)
 {
@@ -190,4 +191,22 @@ char *ik_file_folder(const void *ctx, const char *path)
         return ik_strdup(ctx, ".");
     }
     return ik_strndup(ctx, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+char *ik_file_format_identity(const void *ctx, const struct stat *status)
+{
+    return ik_sprintf(ctx, "%llu:%llu:%lld:%lld.%09ld:%lld.%09ld",
+                      (unsigned long long)status->st_dev, (unsigned long long)status->st_ino,
+                      (long long)status->st_size, (long long)status->st_mtim.tv_sec,
+                      status->st_mtim.tv_nsec, (long long)status->st_ctim.tv_sec,
+                      status->st_ctim.tv_nsec);
+}
+
+bool ik_file_is_settled(struct timespec changed)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    time_t seconds = now.tv_sec - changed.tv_sec;
+    return seconds > SETTLED_SECONDS ||
+           (seconds == SETTLED_SECONDS && now.tv_nsec >= changed.tv_nsec);
 }

@@ -4,7 +4,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -22,3 +24,9 @@ res_t ik_file_make_private_folder(const char *path);
 
 /* The folder path stands in: the text before the last slash, "/" or ".". */
 char *ik_file_folder(const void *ctx, const char *path);
+
+/* One state of one file as text: device, inode, size, mtime and ctime in nanoseconds. */
+char *ik_file_format_identity(const void *ctx, const struct stat *status);
+/* Whether a file's time is at least two seconds past. A younger one says nothing: the file could
+ * change again and carry the same time. */
+bool ik_file_is_settled(struct timespec changed);

@@ -2,13 +2,12 @@
 
 #include <jansson.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/json.h"
 
-enum { FORMAT = 1, MAX_CACHE_SIZE = 64 * 1024 * 1024, SETTLED_SECONDS = 2 };
+enum { FORMAT = 1, MAX_CACHE_SIZE = 64 * 1024 * 1024 };
 
 struct ik_tool_cache {
     char *folder;
@@ -45,44 +44,26 @@ ik_tool_cache_t *ik_tool_cache_create(const void *ctx, const char *folder)
     return cache;
 }
 
-static char *format_identity(const void *ctx, const struct stat *status)
-{
-    return ik_sprintf(ctx, "%llu:%llu:%lld:%lld.%09ld:%lld.%09ld",
-                      (unsigned long long)status->st_dev, (unsigned long long)status->st_ino,
-                      (long long)status->st_size, (long long)status->st_mtim.tv_sec,
-                      status->st_mtim.tv_nsec, (long long)status->st_ctim.tv_sec,
-                      status->st_ctim.tv_nsec);
-}
-
 const char *ik_tool_cache_lookup(const ik_tool_cache_t *cache, const char *path,
                                  const struct stat *status, size_t *len)
 {
     json_t *entry = json_object_get(cache->entries, path);
     json_t *schema = json_object_get(entry, "schema");
     const char *known = json_string_value(json_object_get(entry, "identity"));
-    char *identity = format_identity(NULL, status);
+    char *identity = ik_file_format_identity(NULL, status);
     bool same = known != NULL && strcmp(known, identity) == 0 && json_is_string(schema);
     talloc_free(identity);
     *len = same ? json_string_length(schema) : 0;
     return same ? json_string_value(schema) : NULL;
 }
 
-static bool is_settled(const struct stat *status)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    time_t seconds = now.tv_sec - status->st_mtim.tv_sec;
-    return seconds > SETTLED_SECONDS ||
-           (seconds == SETTLED_SECONDS && now.tv_nsec >= status->st_mtim.tv_nsec);
-}
-
 void ik_tool_cache_put(ik_tool_cache_t *cache, const char *path, const struct stat *status,
                        const char *schema, size_t len)
 {
-    if (!is_settled(status)) {
+    if (!ik_file_is_settled(status->st_mtim)) {
         return;
     }
-    char *identity = format_identity(NULL, status);
+    char *identity = ik_file_format_identity(NULL, status);
     json_t *entry = json_pack("{s:s, s:s%}", "identity", identity, "schema", schema, len);
     talloc_free(identity);
     /* A path or schema that is not UTF-8 cannot be kept; then it is simply asked again. */

@@ -19,7 +19,7 @@
 #include "base/json.h"
 #include "base/ownership.h"
 
-enum { FORMAT = 1, TRUST_FILE_MAX = 32 * 1024 * 1024, MAX_DEPTH = 32, SETTLED_SECONDS = 2 };
+enum { FORMAT = 1, TRUST_FILE_MAX = 32 * 1024 * 1024, MAX_DEPTH = 32 };
 
 #define COPY_BUFFER 65536
 
@@ -179,16 +179,8 @@ static void hash_snapshot(ik_tool_trust_snapshot_t *snapshot)
 /* Empty while the file is so young that another change could look the same. */
 static char *format_identity(const void *ctx, const struct stat *status)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (now.tv_sec - status->st_ctim.tv_sec <= SETTLED_SECONDS) {
-        return ik_strdup(ctx, "");
-    }
-    return ik_sprintf(ctx, "%llu:%llu:%lld:%lld.%09ld:%lld.%09ld",
-                      (unsigned long long)status->st_dev, (unsigned long long)status->st_ino,
-                      (long long)status->st_size, (long long)status->st_mtim.tv_sec,
-                      status->st_mtim.tv_nsec, (long long)status->st_ctim.tv_sec,
-                      status->st_ctim.tv_nsec);
+    return ik_file_is_settled(status->st_ctim) ? ik_file_format_identity(ctx, status)
+                                               : ik_strdup(ctx, "");
 }
 
 /* Whether a symlink, followed to its end, is still below the (canonical) folder. Looking at the
