@@ -42,7 +42,7 @@ static const char *tool_folder(ik_cli_t *cli, const ik_cli_args_t *args)
     return folder;
 }
 
-static void print_file(const ik_cli_t *cli, const ik_tool_trust_file_t *file)
+static void print_file(const ik_cli_t *cli, const ik_tool_snapshot_file_t *file)
 {
     char *line;
     if (file->target != NULL) {
@@ -55,7 +55,7 @@ static void print_file(const ik_cli_t *cli, const ik_tool_trust_file_t *file)
 }
 
 /* Names come from the file names: nothing here may be run yet. */
-static void print_overrides(ik_cli_t *cli, const ik_tool_trust_snapshot_t *snapshot)
+static void print_overrides(ik_cli_t *cli, const ik_tool_snapshot_t *snapshot)
 {
     const ik_tool_discovery_result_t *found;
     ik_cli_t elsewhere = *cli;
@@ -75,7 +75,7 @@ static void print_overrides(ik_cli_t *cli, const ik_tool_trust_snapshot_t *snaps
 
 static void print_review(ik_cli_t *cli, const ik_tool_trust_status_t *status)
 {
-    const ik_tool_trust_snapshot_t *snapshot = status->snapshot;
+    const ik_tool_snapshot_t *snapshot = status->snapshot;
     ik_cli_print_line(stdout, ik_sprintf(cli->ctx, "About to trust %s:", snapshot->folder));
     if (status->state == IK_TOOL_TRUST_CHANGED) {
         ik_cli_print_line(stdout, ik_sprintf(cli->ctx, "(trusted before; %s)", status->changed));

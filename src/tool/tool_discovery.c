@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/ownership.h"
 #include "tool/tool_cache.h"
+#include "tool/tool_copy.h"
 #include "tool/tool_schema.h"
 
 enum {
@@ -145,7 +146,7 @@ static void list_project(ik_tool_discovery_t *discovery)
         return;
     }
     char *copy;
-    res_t copied = ik_tool_trust_copy(discovery, options->paths, trust->snapshot, &copy);
+    res_t copied = ik_tool_copy_create(discovery, options->paths->trusted, trust->snapshot, &copy);
     if (is_err(&copied)) {
         trust->state = IK_TOOL_TRUST_REFUSED;
         trust->reason = ik_strdup(trust, copied.message);
@@ -427,7 +428,7 @@ res_t ik_tool_discovery_run(const void *ctx, const ik_tool_discovery_options_t *
 /* The names are guesses from the file names: asking the tools would mean running them. */
 static void append_overrides(ik_buffer_t *line, const ik_tool_discovery_result_t *result)
 {
-    const ik_tool_trust_snapshot_t *snapshot = result->trust->snapshot;
+    const ik_tool_snapshot_t *snapshot = result->trust->snapshot;
     const char *separator = "; would override ";
     for (size_t i = 0; i < snapshot->tool_count; i++) {
         char *name = ik_tool_schema_name_of_file(line->ctx, snapshot->tools[i]);

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "suite.h"
+
 static char scratch_folder[64];
 
 static inline int scratch_remove_entry(const char *path, const struct stat *status, int flag,
@@ -76,11 +78,8 @@ static inline int scratch_run(Suite *suite)
         perror(scratch_folder);
         return 1;
     }
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int status = suite_run(suite);
     scratch_empty();
     rmdir(scratch_folder);
-    return failed == 0 ? 0 : 1;
+    return status;
 }

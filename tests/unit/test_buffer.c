@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "suite.h"
 
 START_TEST(appends_and_terminates)
 {
@@ -105,9 +106,5 @@ int main(void)
     tcase_add_test(tests, reserve_gives_room_to_write);
     tcase_add_test(tests, reset_frees_and_keeps_the_maximum);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

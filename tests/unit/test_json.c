@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "suite.h"
 
 static ik_json_span_t scan(const char *text)
 {
@@ -417,9 +418,5 @@ int main(void)
     tcase_add_test(tests, pieces_make_one_string);
     tcase_add_test(tests, trees_keep_order_and_nul);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "io/process.h"
+#include "suite.h"
 #include "tool/tool_external.h"
 
 enum { LONG_MS = 60000 };
@@ -278,9 +279,5 @@ int main(void)
     tcase_add_test(tests, no_keeper_is_an_error);
     tcase_add_test(tests, a_cancelled_call_is_interrupted);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

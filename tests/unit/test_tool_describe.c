@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "suite.h"
 #include "tool/tool_describe.h"
 
 static ik_tool_registry_t *registry;
@@ -128,9 +129,5 @@ int main(void)
     tcase_add_test(tests, as_json);
     tcase_add_test(tests, paths_as_json);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "suite.h"
 #include "tool/tool_schema.h"
 
 static void *ctx;
@@ -222,9 +223,5 @@ int main(void)
     tcase_add_test(tests, names);
     tcase_add_test(tests, text_may_end_anywhere);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

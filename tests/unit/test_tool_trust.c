@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "scratch.h"
+#include "tool/tool_copy.h"
 #include "tool/tool_trust.h"
 
 static void *ctx;
@@ -78,7 +79,7 @@ START_TEST(a_snapshot)
     write_tool("__pycache__/x", "");
     scratch_write("tools/a", "");
     ck_assert_int_eq(symlink("b", scratch_path("tools/link")), 0);
-    const ik_tool_trust_snapshot_t *snapshot = check_is(IK_TOOL_TRUST_NEVER)->snapshot;
+    const ik_tool_snapshot_t *snapshot = check_is(IK_TOOL_TRUST_NEVER)->snapshot;
     static const struct {
         const char *path;
         const char *hash; /* of the content, or NULL for a link */
@@ -92,7 +93,7 @@ START_TEST(a_snapshot)
     };
     ck_assert_uint_eq(snapshot->count, 5);
     for (size_t i = 0; i < 5; i++) {
-        const ik_tool_trust_file_t *file = &snapshot->files[i];
+        const ik_tool_snapshot_file_t *file = &snapshot->files[i];
         ck_assert_str_eq(file->path, files[i].path);
         ck_assert_pstr_eq(file->hash, files[i].hash);
         ck_assert_pstr_eq(file->target, files[i].hash == NULL ? "b" : NULL);
@@ -102,7 +103,7 @@ START_TEST(a_snapshot)
     ck_assert_uint_eq(snapshot->tool_count, 2); /* b and link */
     ck_assert_str_eq(snapshot->tools[0], "b");
     ck_assert_str_eq(snapshot->tools[1], "link");
-    ck_assert_uint_eq(strlen(snapshot->hash), IK_TOOL_TRUST_HASH_LENGTH);
+    ck_assert_uint_eq(strlen(snapshot->hash), IK_TOOL_SNAPSHOT_HASH_LENGTH);
 }
 END_TEST
 
@@ -116,7 +117,7 @@ START_TEST(different_folders_have_different_hashes)
         {"a", "ab", NULL}, {"a", "", "a"},  {"a", "", "t"},   {"aa", "", NULL},
     };
     enum { COUNT = sizeof(cases) / sizeof(cases[0]) };
-    char hashes[COUNT][IK_TOOL_TRUST_HASH_LENGTH + 1];
+    char hashes[COUNT][IK_TOOL_SNAPSHOT_HASH_LENGTH + 1];
     for (size_t i = 0; i < COUNT; i++) {
         scratch_empty();
         scratch_make_folder("tools");
@@ -169,11 +170,11 @@ START_TEST(the_copy_holds_the_reviewed_bytes)
     char *text;
     size_t len;
     write_tool("t", "one");
-    const ik_tool_trust_snapshot_t *reviewed = check()->snapshot;
-    res_t copied = ik_tool_trust_copy(ctx, &paths, reviewed, &copy);
+    const ik_tool_snapshot_t *reviewed = check()->snapshot;
+    res_t copied = ik_tool_copy_create(ctx, paths.trusted, reviewed, &copy);
     ck_assert(is_ok(&copied));
     write_tool("t", "two");
-    res_t again = ik_tool_trust_copy(ctx, &paths, reviewed, &copy);
+    res_t again = ik_tool_copy_create(ctx, paths.trusted, reviewed, &copy);
     ck_assert(is_ok(&again));
     res_t read = ik_file_read(ctx, ik_sprintf(ctx, "%s/t", copy), 100, &text, &len);
     ck_assert(is_ok(&read));
@@ -189,12 +190,48 @@ START_TEST(what_changed_since_the_review_is_not_copied)
 {
     char *copy;
     write_tool("t", "one");
-    const ik_tool_trust_snapshot_t *reviewed = check()->snapshot;
+    const ik_tool_snapshot_t *reviewed = check()->snapshot;
     write_tool("t", "two");
-    res_t copied = ik_tool_trust_copy(ctx, &paths, reviewed, &copy);
+    res_t copied = ik_tool_copy_create(ctx, paths.trusted, reviewed, &copy);
     ck_assert_int_eq(copied.code, IK_ERR_CONFLICT);
     ck_assert_str_eq(copied.message, "t changed in the meantime; review again");
     ck_assert_int_eq(rmdir(paths.trusted), 0);
+}
+END_TEST
+
+/* The path of the copy of the tool folder as it is now. */
+static char *copy_of_now(void)
+{
+    char *copy;
+    res_t copied = ik_tool_copy_create(ctx, paths.trusted, check()->snapshot, &copy);
+    ck_assert_msg(is_ok(&copied), "%s", copied.message);
+    return copy;
+}
+
+static void make_old(const char *path)
+{
+    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+START_TEST(copies_of_former_days_go)
+{
+    write_tool("t", "old and unused");
+    char *unused = copy_of_now();
+    write_tool("t", "young and unused");
+    char *young = copy_of_now();
+    char *stranger = ik_sprintf(ctx, "%s/notes", paths.trusted);
+    ck_assert_int_eq(mkdir(stranger, 0700), 0);
+    write_tool("t", "old and used");
+    char *used = copy_of_now();
+    make_old(unused);
+    make_old(used);
+    make_old(stranger);
+    grant();
+    ck_assert_int_ne(access(unused, F_OK), 0);
+    ck_assert_int_eq(access(young, F_OK), 0);
+    ck_assert_int_eq(access(used, F_OK), 0);
+    ck_assert_int_eq(access(stranger, F_OK), 0);
 }
 END_TEST
 
@@ -250,6 +287,7 @@ int main(void)
     tcase_add_test(tests, taken_back);
     tcase_add_test(tests, the_copy_holds_the_reviewed_bytes);
     tcase_add_test(tests, what_changed_since_the_review_is_not_copied);
+    tcase_add_test(tests, copies_of_former_days_go);
     tcase_add_test(tests, refused);
     tcase_add_test(tests, a_link_to_a_namesake_leaves);
     tcase_add_test(tests, a_damaged_record_is_no_trust);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "suite.h"
 #include "tool/tool_wrapper.h"
 
 enum { PLENTY = 1048576 };
@@ -320,9 +321,5 @@ int main(void)
     tcase_add_test(tests, the_limit_is_told);
     tcase_add_test(tests, returns_are_advertised_inside_the_envelope);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "suite.h"
 
 #define R "\xef\xbf\xbd"
 
@@ -201,9 +202,5 @@ int main(void)
     tcase_add_test(tests, cuts_fall_between_characters);
     tcase_add_test(tests, cuts_of_invalid_bytes_lose_nothing);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }
