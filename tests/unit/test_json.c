@@ -264,9 +264,25 @@ END_TEST
 
 /* --- decoding and writing ---------------------------------------------------------------- */
 
+/* Stepping from character to character comes to the same length. */
+static size_t step_through(ik_json_span_t literal)
+{
+    const char *at = literal.text + 1;
+    const char *end = literal.text + literal.len - 1;
+    size_t total = 0;
+    while (at < end) {
+        size_t decoded;
+        at += ik_json_step(at, end, &decoded);
+        total += decoded;
+    }
+    ck_assert_ptr_eq(at, end);
+    return total;
+}
+
 static void assert_decoded(const char *text, const char *expected, size_t expected_len)
 {
     size_t len;
+    ck_assert_uint_eq(step_through(scan(text)), expected_len);
     char *decoded = ik_json_decode(NULL, scan(text), &len);
     ck_assert_uint_eq(len, expected_len);
     ck_assert_mem_eq(decoded, expected, len + 1);

@@ -162,6 +162,29 @@ START_TEST(edge_bytes_in_all_combinations)
 }
 END_TEST
 
+START_TEST(cleaning_in_place_is_the_same_cleaning)
+{
+    static const char *const pieces[] = {
+        "a", "\xc3\xa9", "\xff", "\xe2\x82", "\xf0\x9f\x98", "\xf0\x9f\x98\x80", "\x80", "bc"};
+    enum { PIECES = sizeof(pieces) / sizeof(*pieces) };
+    for (size_t n = 0; n < (size_t)PIECES * PIECES * PIECES * PIECES; n++) {
+        ik_buffer_t in_place;
+        ik_buffer_t copied;
+        ik_buffer_init(&in_place, NULL, 1000);
+        ik_buffer_init(&copied, NULL, 1000);
+        for (size_t i = 0, rest = n; i < 4; i++, rest /= PIECES) {
+            ik_buffer_append_text(&in_place, pieces[rest % PIECES]);
+        }
+        ik_utf8_append_clean(&copied, in_place.data, in_place.len);
+        ik_utf8_clean(&in_place);
+        ck_assert_uint_eq(in_place.len, copied.len);
+        ck_assert_mem_eq(in_place.data, copied.data, copied.len + 1);
+        ik_buffer_reset(&in_place);
+        ik_buffer_reset(&copied);
+    }
+}
+END_TEST
+
 START_TEST(cuts_fall_between_characters)
 {
     static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z"; /* 1 2 3 4 1 */
@@ -199,6 +222,7 @@ int main(void)
     tcase_add_test(tests, known_vectors_are_cleaned);
     tcase_add_test(tests, nul_bytes_are_characters);
     tcase_add_test(tests, edge_bytes_in_all_combinations);
+    tcase_add_test(tests, cleaning_in_place_is_the_same_cleaning);
     tcase_add_test(tests, cuts_fall_between_characters);
     tcase_add_test(tests, cuts_of_invalid_bytes_lose_nothing);
     suite_add_tcase(suite, tests);
