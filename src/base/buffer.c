@@ -1,12 +1,23 @@
 #include "base/buffer.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 
 enum { FIRST_CAPACITY = 256 };
+
+struct ik_buffer_block {
+    char *bytes;
+};
+
+static int free_block(ik_buffer_block_t *block)
+{
+    free(block->bytes);
+    return 0;
+}
 
 void ik_buffer_init(ik_buffer_t *buffer, const void *ctx, size_t max)
 {
@@ -15,8 +26,23 @@ void ik_buffer_init(ik_buffer_t *buffer, const void *ctx, size_t max)
 
 void ik_buffer_reset(ik_buffer_t *buffer)
 {
-    talloc_free(buffer->data);
+    talloc_free(buffer->block);
     ik_buffer_init(buffer, buffer->ctx, buffer->max);
+}
+
+char *ik_buffer_finish(ik_buffer_t *buffer)
+{
+    char *text = ik_strndup(buffer->ctx, buffer->data, buffer->len);
+    ik_buffer_reset(buffer);
+    return text;
+}
+
+char *ik_buffer_take(const void *ctx, ik_buffer_t *buffer)
+{
+    char *data = buffer->data;
+    talloc_steal(ctx, buffer->block);
+    ik_buffer_init(buffer, buffer->ctx, buffer->max);
+    return data;
 }
 
 static void grow(ik_buffer_t *buffer, size_t needed)
@@ -28,7 +54,15 @@ static void grow(ik_buffer_t *buffer, size_t needed)
     if (capacity > buffer->max && needed <= buffer->max) {
         capacity = buffer->max;
     }
-    buffer->data = ik_resize_array(buffer->ctx, buffer->data, char, capacity + 1);
+    if (buffer->block == NULL) {
+        buffer->block = ik_new(buffer->ctx, ik_buffer_block_t);
+        talloc_set_destructor(buffer->block, free_block);
+    }
+    char *bytes = realloc(buffer->block->bytes, capacity + 1);
+    if (bytes == NULL) {
+        PANIC("out of memory");
+    }
+    buffer->block->bytes = buffer->data = bytes;
     buffer->capacity = capacity;
     buffer->data[buffer->len] = '\0';
 }

@@ -11,9 +11,13 @@
 
 #define IK_BUFFER_UNLIMITED (SIZE_MAX / 4)
 
+/* Holds the memory: talloc itself refuses single pieces of 256 MB. */
+typedef struct ik_buffer_block ik_buffer_block_t;
+
 typedef struct {
-    const void *ctx; /* owner of data */
-    char *data;
+    const void *ctx; /* owner of block */
+    ik_buffer_block_t *block;
+    char *data; /* in block, so not itself a talloc pointer: see take and finish */
     size_t len;
     size_t capacity;
     size_t max;
@@ -24,6 +28,12 @@ typedef struct {
 void ik_buffer_init(ik_buffer_t *buffer, const void *ctx, size_t max);
 /* Frees the data; the buffer can be used again. */
 void ik_buffer_reset(ik_buffer_t *buffer);
+
+/* The bytes as an ordinary string on the buffer's context; the buffer is empty afterwards. */
+char *ik_buffer_finish(ik_buffer_t *buffer);
+/* The bytes without copying them: they live as long as ctx does and cannot be freed by themselves.
+ * The buffer is empty afterwards. */
+char *ik_buffer_take(const void *ctx, ik_buffer_t *buffer);
 
 void ik_buffer_append(ik_buffer_t *buffer, const char *bytes, size_t len);
 void ik_buffer_append_text(ik_buffer_t *buffer, const char *text);

@@ -18,7 +18,7 @@ static char *list_providers(const void *ctx, const ik_config_t *config)
     for (size_t i = 0; i < config->provider_count; i++) {
         ik_buffer_append_format(&list, "%s%s", i == 0 ? "" : ", ", config->providers[i]->name);
     }
-    return list.data;
+    return ik_buffer_finish(&list);
 }
 
 res_t ik_config_resolve_model(const ik_config_t *config, const char *model,

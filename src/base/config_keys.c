@@ -138,7 +138,7 @@ static char *format_without_password(const void *ctx, const char *text)
         text = secret + strcspn(secret, "&");
     }
     ik_buffer_append_text(&shown, text);
-    return shown.data;
+    return ik_buffer_finish(&shown);
 }
 
 static char *format_names(const void *ctx, const char *const *names)
@@ -149,7 +149,7 @@ static char *format_names(const void *ctx, const char *const *names)
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
         ik_buffer_append_format(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
     }
-    return list.data;
+    return ik_buffer_finish(&list);
 }
 
 static char *format_choice(const void *ctx, const ik_config_key_t *key, int value)

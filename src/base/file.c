@@ -79,8 +79,8 @@ res_t ik_file_read(const void *ctx, const char *path, size_t max, char **bytes, 
         ik_buffer_reset(&buffer);
         return result;
     }
-    *bytes = buffer.data;
     *len = buffer.len;
+    *bytes = ik_buffer_finish(&buffer);
     return OK;
 }
 

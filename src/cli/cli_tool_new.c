@@ -47,7 +47,7 @@ static char *fill_template(const void *ctx, const char *text, const char *name, 
             ik_buffer_append_byte(&out, *text++);
         }
     }
-    return out.data;
+    return ik_buffer_finish(&out);
 }
 
 static res_t write_new(const char *path, const char *text, mode_t mode)

@@ -36,7 +36,7 @@ char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry)
         }
         ik_buffer_append_byte(&out, '\n');
     }
-    return out.data;
+    return ik_buffer_finish(&out);
 }
 
 static bool is_required(json_t *parameters, const char *name)
@@ -69,7 +69,7 @@ static char *format_type(const void *ctx, json_t *property)
             ik_buffer_append_format(&out, "%s%s", out.len == 0 ? "" : "|", json_string_value(name));
         }
     }
-    return out.len == 0 ? ik_strdup(ctx, "any") : out.data;
+    return out.len == 0 ? ik_strdup(ctx, "any") : ik_buffer_finish(&out);
 }
 
 static void append_parameters(ik_buffer_t *out, json_t *parameters)
@@ -144,7 +144,7 @@ char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *en
     if (entry->overrides != NULL) {
         append_field(&out, "Overrides", entry->overrides);
     }
-    return out.data;
+    return ik_buffer_finish(&out);
 }
 
 /* File names are bytes, JSON is not: what is not UTF-8 becomes U+FFFD. NULL becomes null. */

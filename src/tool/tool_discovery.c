@@ -452,7 +452,7 @@ char *ik_tool_discovery_trust_line(const void *ctx, const ik_tool_discovery_resu
         return NULL;
     case IK_TOOL_TRUST_REFUSED:
         ik_buffer_append_format(&line, "Project tools are not used: %s", trust->reason);
-        return line.data;
+        return ik_buffer_finish(&line);
     case IK_TOOL_TRUST_NEVER:
         ik_buffer_append_format(&line, "%zu project tool%s not trusted and not used",
                                 trust->snapshot->tool_count,
@@ -466,5 +466,5 @@ char *ik_tool_discovery_trust_line(const void *ctx, const ik_tool_discovery_resu
     }
     append_overrides(&line, result);
     ik_buffer_append_text(&line, ". Review: /trust or ikigai trust");
-    return line.data;
+    return ik_buffer_finish(&line);
 }

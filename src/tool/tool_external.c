@@ -42,7 +42,7 @@ static void set_failure(ik_tool_call_run_t *call, const char *code, const char *
         failure.err = process->err.len > 0 ? process->err.data : "";
         failure.err_len = process->err.len;
     }
-    call->result.envelope = ik_tool_wrap_failure(call, &failure, max_output(call));
+    call->result.envelope = ik_tool_wrap_failure(call->result.owner, &failure, max_output(call));
     call->result.success = false;
 }
 
@@ -61,8 +61,8 @@ static void judge_output(ik_tool_call_run_t *call, ik_process_result_t *process,
     ik_json_span_t result;
     ik_json_fault_t fault;
     if (ik_json_scan(text, len, &result, &fault)) {
-        call->result.envelope =
-            ik_tool_wrap_take_success(call, &process->out, result, max_output(call), note);
+        call->result.envelope = ik_tool_wrap_take_success(call->result.owner, &process->out, result,
+                                                          max_output(call), note);
         call->result.success = true;
     } else {
         set_failure(call, IK_TOOL_INVALID_OUTPUT,
@@ -256,6 +256,7 @@ ik_tool_call_run_t *ik_tool_external_exec(const void *ctx, const ik_tool_externa
 {
     ik_tool_call_run_t *call = ik_new(ctx, ik_tool_call_run_t);
     call->external = external;
+    call->result.owner = talloc_new(call);
     call->name = ik_strdup(call, request->name);
     call->on_progress = request->on_progress;
     call->on_end = request->on_end;
@@ -296,7 +297,7 @@ static ik_tool_result_t *take_result(const void *ctx, const ik_tool_result_t *re
 {
     ik_tool_result_t *taken = ik_new(ctx, ik_tool_result_t);
     *taken = *result;
-    talloc_steal(taken, taken->envelope);
+    talloc_steal(taken, taken->owner);
     return taken;
 }
 

@@ -21,7 +21,8 @@ typedef struct {
 } ik_tool_external_t;
 
 typedef struct {
-    char *envelope; /* exactly what the model gets; owned by the result */
+    char *envelope; /* exactly what the model gets */
+    void *owner;    /* of the envelope: who wants to keep it takes this over */
     bool success;   /* its tool_success */
     int64_t wall_ms;
     int64_t cpu_us;

@@ -134,21 +134,20 @@ static void put_result(const void *ctx, ik_buffer_t *printed, ik_json_span_t res
     }
 }
 
-static char *take_data(const void *ctx, ik_buffer_t *buffer)
-{
-    char *data = talloc_steal(ctx, buffer->data);
-    ik_buffer_init(buffer, buffer->ctx, buffer->max);
-    return data;
-}
-
-char *ik_tool_wrap_take_success(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
-                                size_t max_output, const char *note)
+static void wrap_in_place(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
+                          size_t max_output, const char *note)
 {
     put_result(ctx, printed, result, max_output);
     ik_utf8_clean(printed);
     append_note(printed, note);
     ik_buffer_append_byte(printed, '}');
-    return take_data(ctx, printed);
+}
+
+char *ik_tool_wrap_take_success(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
+                                size_t max_output, const char *note)
+{
+    wrap_in_place(ctx, printed, result, max_output, note);
+    return ik_buffer_take(ctx, printed);
 }
 
 char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_output,
@@ -158,7 +157,8 @@ char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_ou
     ik_buffer_init(&copy, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append(&copy, result.text, result.len);
     result.text = copy.data;
-    return ik_tool_wrap_take_success(ctx, &copy, result, max_output, note);
+    wrap_in_place(ctx, &copy, result, max_output, note);
+    return ik_buffer_finish(&copy);
 }
 
 /* Appends what the tool printed, made UTF-8 and shortened; true when it was shortened. */
@@ -192,7 +192,7 @@ char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, si
     }
     append_note(&out, failure->note);
     ik_buffer_append_byte(&out, '}');
-    return out.data;
+    return ik_buffer_finish(&out);
 }
 
 char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_tool_turns)
@@ -218,7 +218,7 @@ char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_too
                             "\"Tool call limit reached (%ld). Stopping tool loop.\"",
                             empty ? "" : ",", max_tool_turns);
     ik_buffer_append_text(&out, envelope + brace);
-    return out.data;
+    return ik_buffer_finish(&out);
 }
 
 static json_t *described(const char *type, const char *description)

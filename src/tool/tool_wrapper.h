@@ -28,7 +28,7 @@
 char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_output,
                            const char *note);
 /* The same, made of the memory of the buffer the result stands in: a long result is never there
- * twice. The buffer is empty afterwards. */
+ * twice. The buffer is empty afterwards; the envelope lives as long as ctx (ik_buffer_take). */
 char *ik_tool_wrap_take_success(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
                                 size_t max_output, const char *note);
 

@@ -124,6 +124,17 @@ class Schema(unittest.TestCase):
 
 
 class Editing(EditTest):
+    def test_file_larger_than_256_megabytes(self):
+        with open(self.path("f"), "wb") as f:
+            f.truncate(300 * 1024 * 1024)
+            f.seek(0, os.SEEK_END)
+            f.write(b"needle")
+        self.assertEqual(self.edit("f", "needle", "pin"),
+                         {"output": "Replaced 1 occurrence in f", "replacements": 1})
+        with open(self.path("f"), "rb") as f:
+            f.seek(-4, os.SEEK_END)
+            self.assertEqual(f.read(), b"\0pin")
+
     def test_edits(self):
         for before, old, new, replace_all, after, count in EDITS:
             with self.subTest(before=before[:30], old=old):

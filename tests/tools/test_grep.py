@@ -37,6 +37,15 @@ class GrepTest(ScratchTest):
 
 
 class Contract(GrepTest):
+    def test_line_longer_than_256_megabytes(self):
+        with open(self.path("f"), "wb") as f:
+            f.truncate(300 * 1024 * 1024)
+            f.seek(0, os.SEEK_END)
+            f.write(b"needle\nshort needle\n")
+        answer = run_tool("grep", {"pattern": "needle"}, cwd=self.dir, env={"IKIGAI_MAX_OUTPUT": 99})
+        self.assertEqual((answer["count"], answer["truncated"]), (2, True))
+        self.assertEqual(answer["output"], "f:1: " + "\0" * 94)
+
     def test_schema(self):
         schema = json.loads(subprocess.check_output([tool_path("grep"), "--schema"]))
         self.assertEqual(schema["name"], "grep")

@@ -96,6 +96,48 @@ START_TEST(reset_frees_and_keeps_the_maximum)
 }
 END_TEST
 
+START_TEST(larger_than_talloc_allows)
+{
+    ik_buffer_t buffer;
+    const size_t size = 300 * 1024 * 1024; /* reserved, not touched */
+    ik_buffer_init(&buffer, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&buffer, "kept");
+    ck_assert_uint_ge(ik_buffer_reserve(&buffer, size), size);
+    ck_assert_str_eq(buffer.data, "kept");
+    ik_buffer_reset(&buffer);
+}
+END_TEST
+
+START_TEST(the_bytes_can_be_had)
+{
+    void *ctx = talloc_new(NULL);
+    void *heir = talloc_new(NULL);
+    ik_buffer_t buffer;
+    ik_buffer_init(&buffer, ctx, 100);
+    ik_buffer_append(&buffer, "a\0b", 3);
+    char *text = ik_buffer_finish(&buffer);
+    ck_assert_mem_eq(text, "a\0b", 4);
+    ck_assert_uint_eq(buffer.len, 0);
+    ck_assert_ptr_eq(talloc_parent(text), ctx);
+    ik_buffer_append_text(&buffer, "again");
+    char *taken = ik_buffer_take(heir, &buffer);
+    ck_assert_ptr_null(buffer.data);
+    talloc_free(ctx);
+    ck_assert_str_eq(taken, "again");
+    talloc_free(heir);
+}
+END_TEST
+
+START_TEST(nothing_is_an_empty_string)
+{
+    ik_buffer_t buffer;
+    ik_buffer_init(&buffer, NULL, 100);
+    char *text = ik_buffer_finish(&buffer);
+    ck_assert_str_eq(text, "");
+    talloc_free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("buffer");
@@ -105,6 +147,9 @@ int main(void)
     tcase_add_test(tests, drops_and_counts_what_exceeds_the_maximum);
     tcase_add_test(tests, reserve_gives_room_to_write);
     tcase_add_test(tests, reset_frees_and_keeps_the_maximum);
+    tcase_add_test(tests, larger_than_talloc_allows);
+    tcase_add_test(tests, the_bytes_can_be_had);
+    tcase_add_test(tests, nothing_is_an_empty_string);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -191,8 +191,8 @@ static void move_part(slot_t *slot, ik_grep_part_t *part)
     slot->part.bytes = part->bytes;
     slot->part.lines = part->lines;
     if (len > 0) {
-        slot->part.text.data = ik_strndup(slot, part->text.data, len);
-        slot->part.text.len = slot->part.text.capacity = len;
+        ik_buffer_init(&slot->part.text, slot, len);
+        ik_buffer_append(&slot->part.text, part->text.data, len);
     }
     part->text.len = 0;
     part->bytes = 0;

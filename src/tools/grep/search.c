@@ -17,8 +17,9 @@ enum {
 struct ik_search {
     ik_pattern_t *pattern;
     ik_matcher_t *matcher;
-    char *buffer;
-    size_t size; /* of the buffer, not counting the bytes a scan may look beyond */
+    ik_buffer_t space;
+    char *buffer; /* in space */
+    size_t size;  /* of the buffer, not counting the bytes a scan may look beyond */
 
     /* the file at hand */
     const char *folder;
@@ -36,6 +37,7 @@ ik_search_t *ik_search_create(const void *ctx, ik_pattern_t *pattern)
     search->pattern = pattern;
     search->matcher = ik_matcher_create(search, pattern);
     ik_buffer_init(&search->prefix, search, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&search->space, search, IK_BUFFER_UNLIMITED);
     return search;
 }
 
@@ -113,10 +115,16 @@ static void search_lines(ik_search_t *s, const char *from, const char *end)
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-static void resize_buffer(ik_search_t *s, size_t size)
+/* Growing keeps the first kept bytes; nothing is kept when it shrinks. */
+static void resize_buffer(ik_search_t *s, size_t size, size_t kept)
 {
-    if (s->size != size) {
-        s->buffer = ik_resize_array(s, s->buffer, char, size + IK_LITERAL_SCAN_PAD);
+    if (size < s->size) {
+        ik_buffer_reset(&s->space);
+    }
+    if (size != s->size) {
+        s->space.len = kept;
+        ik_buffer_reserve(&s->space, size + IK_LITERAL_SCAN_PAD - kept);
+        s->buffer = s->space.data;
         s->size = size;
     }
 }
@@ -151,7 +159,7 @@ void ik_search_file(ik_search_t *s, int fd, bool patient, const char *folder, co
     s->output = output;
     s->prefix.len = 0;
     s->line = 1;
-    resize_buffer(s, BUFFER_SIZE);
+    resize_buffer(s, BUFFER_SIZE, 0);
     size_t kept = 0;
     bool end = false;
     while (!end && !ik_pattern_exhausted(s->pattern)) {
@@ -161,7 +169,7 @@ void ik_search_file(ik_search_t *s, int fd, bool patient, const char *folder, co
         const char *newline = end ? NULL : memrchr(s->buffer + kept, '\n', used - kept);
         if (!end && newline == NULL) {
             kept = used;
-            resize_buffer(s, 2 * s->size);
+            resize_buffer(s, 2 * s->size, kept);
             continue;
         }
         size_t whole = end ? used : (size_t)(newline + 1 - s->buffer);
