@@ -348,30 +348,6 @@ static uint32_t hex4(const char *digits)
     return value;
 }
 
-static size_t encode_utf8(uint32_t code, char *out)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
-}
-
 /* Reads the escape at p (behind the backslash); returns how many bytes it takes. */
 static size_t decode_escape(const char *p, const char *end, char *out, size_t *out_len)
 {
@@ -396,7 +372,7 @@ static size_t decode_escape(const char *p, const char *end, char *out, size_t *o
             code = 0xfffd;
         }
     }
-    *out_len = encode_utf8(code, out);
+    *out_len = ik_utf8_encode(out, code);
     return used;
 }
 

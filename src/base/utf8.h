@@ -7,12 +7,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 
 /* Length of what stands at bytes (len >= 1): a whole character with *valid true, or the invalid
  * part to be replaced as one with *valid false. */
 size_t ik_utf8_step(const char *bytes, size_t len, bool *valid);
+
+/* Writes a code point and returns its length, 1 to 4. */
+size_t ik_utf8_encode(char *out, uint32_t code);
 
 bool ik_utf8_valid(const char *bytes, size_t len);
 

@@ -18,18 +18,3 @@ uint32_t ik_code_point_take(const char **at, const char *end)
     }
     return code;
 }
-
-size_t ik_code_point_put(char *out, uint32_t code)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    size_t len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = len - 1; i > 0; i--) {
-        out[i] = (char)(0x80 | (code & 0x3f));
-        code >>= 6;
-    }
-    out[0] = (char)((0xf00U >> len & 0xffU) | code);
-    return len;
-}

@@ -7,6 +7,3 @@
 /* The character at *at (before end), which moves behind it. A byte that is no part of valid UTF-8
  * is taken by itself, as its own value. */
 uint32_t ik_code_point_take(const char **at, const char *end);
-
-/* Writes code as UTF-8 and returns its length, 1 to 4. */
-size_t ik_code_point_put(char *out, uint32_t code);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "tools/common/code_point.h"
+#include "base/utf8.h"
 
 enum {
     SET_MAX = IK_LITERAL_SCAN_MAX,
@@ -122,7 +122,7 @@ static info_t inspect_char(const finder_t *f, uint32_t c)
     }
     info_t info = {.pure = true};
     char bytes[4];
-    size_t len = ik_code_point_put(bytes, f->ignore_case ? (uint32_t)tolower((int)c) : c);
+    size_t len = ik_utf8_encode(bytes, f->ignore_case ? (uint32_t)tolower((int)c) : c);
     add_text(&info.exact, ik_strndup(f->ctx, bytes, len), len);
     return info;
 }

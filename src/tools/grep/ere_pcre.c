@@ -1,9 +1,8 @@
 #include "tools/grep/ere_pcre.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
-
-#include "tools/common/code_point.h"
 
 typedef struct {
     ik_buffer_t *out;
@@ -51,7 +50,7 @@ static void write_code(writer_t *w, uint32_t c)
         ik_buffer_append_format(w->out, "\\x%02x", c);
     } else {
         char bytes[4];
-        ik_buffer_append(w->out, bytes, ik_code_point_put(bytes, c));
+        ik_buffer_append(w->out, bytes, ik_utf8_encode(bytes, c));
     }
 }
 
