@@ -1,8 +1,9 @@
 #include "tools/grep/ere_pcre.h"
-#include "base/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 typedef struct {
     ik_buffer_t *out;
