@@ -47,6 +47,22 @@ class Manuals(unittest.TestCase):
                                     cwd="/", stdout=subprocess.PIPE, text=True).stdout
         self.assertIn(listed, read("README.md"))
 
+    def test_readme_shows_what_trust_says(self):
+        with tempfile.TemporaryDirectory(prefix="ikigai-test-") as folder:
+            tools = os.path.join(folder, ".ikigai", "tools")
+            os.makedirs(tools)
+            with open(os.path.join(tools, "bash"), "w") as f:
+                f.write("x" * 1715)
+            os.chmod(os.path.join(tools, "bash"), 0o755)
+            env = clean_env(IKIGAI_HOME=os.path.join(folder, "home"))
+            for words in (["tool", "list"], ["trust"]):
+                done = subprocess.run([IKIGAI, *words], env=env, cwd=folder, input="n\n", text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                said = done.stderr.splitlines() if words[0] == "tool" else [
+                    line for line in done.stdout.splitlines() if "bytes." in line]
+                self.assertEqual(len(said), 1, done)
+                self.assertIn(said[0], read("README.md"))
+
     def test_links_between_documents_lead_somewhere(self):
         for document in ["README.md", "CONTRIBUTING.md"] + [
                 os.path.join("docs", n) for n in os.listdir(os.path.join(ROOT, "docs"))]:
