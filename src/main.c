@@ -8,7 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/print.h"
 #include "cli/cli.h"
+#include "cli/cli_options.h"
+#include "headless/headless.h"
 
 /* A program started with a closed standard descriptor would open its files in its place. */
 static void open_standard_descriptors(void)
@@ -26,11 +29,31 @@ static void print_warnings(const ik_config_t *config)
 {
     for (size_t i = 0; i < config->warning_count; i++) {
         fputs("ikigai: warning: ", stderr);
-        ik_cli_print_line(stderr, config->warnings[i]);
+        ik_print_line(stderr, config->warnings[i]);
     }
 }
 
-static int run(void *ctx, int argc, char **argv)
+static int run_headless(ik_cli_t *cli, const ik_cli_options_t *options)
+{
+    if (is_err(&cli->config_error)) {
+        ik_cli_fail(cli->config_error.message);
+        return IK_CLI_USAGE;
+    }
+    ik_headless_options_t headless = {
+        .paths = cli->paths,
+        .config = cli->config,
+        .loop = cli->loop,
+        .host = cli->host,
+        .prompt = options->prompt,
+        .json = options->json,
+        .without_tools = options->without_tools,
+        .trust = options->trust,
+    };
+    return ik_headless_run(cli->ctx, &headless);
+}
+
+/* options is NULL when a command was given. */
+static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv)
 {
     ik_cli_t cli = {.ctx = ctx};
     ik_paths_t *paths;
@@ -38,7 +61,8 @@ static int run(void *ctx, int argc, char **argv)
     res_t ready = ik_paths_create(ctx, &paths);
     if (is_ok(&ready)) {
         cli.paths = paths;
-        cli.config_error = ik_config_load(ctx, paths, NULL, &config);
+        cli.config_error =
+            ik_config_load(ctx, paths, options == NULL ? NULL : &options->flags, &config);
         cli.config = config;
         ik_config_scrub_environment(config);
         print_warnings(config);
@@ -48,8 +72,22 @@ static int run(void *ctx, int argc, char **argv)
         return ik_cli_fail(ready.message);
     }
     cli.host = ik_process_host_create(ctx, cli.loop, paths->keeper);
-    int status = ik_cli_run(&cli, argc, argv);
+    int status = options == NULL ? ik_cli_run(&cli, argc, argv) : run_headless(&cli, options);
     talloc_free(cli.host);
+    return status;
+}
+
+/* Options first mean talking to a model; a word first is a command. */
+static int start(int argc, char **argv)
+{
+    ik_cli_options_t options = {0};
+    bool command = argv[0][0] != '-';
+    if (!command && !ik_cli_options_parse(&options, argc, argv)) {
+        return IK_CLI_USAGE;
+    }
+    void *ctx = talloc_new(NULL);
+    int status = run(ctx, command ? NULL : &options, argc, argv);
+    talloc_free(ctx);
     return status;
 }
 
@@ -66,9 +104,7 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "--version") == 0) {
         printf("ikigai %s\n", IKIGAI_VERSION);
     } else {
-        void *ctx = talloc_new(NULL);
-        status = run(ctx, argc - 1, argv + 1);
-        talloc_free(ctx);
+        status = start(argc - 1, argv + 1);
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("ikigai: cannot write to standard output\n", stderr);

@@ -388,26 +388,50 @@ size_t ik_json_step(const char *at, const char *end, size_t *decoded)
     return written;
 }
 
-char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len)
+/* No escape is shorter than what it stands for, so out needs no more room than the literal. */
+static size_t decode_into(char *out, ik_json_span_t string)
 {
     const char *p = string.text + 1;
     const char *end = string.text + string.len - 1;
-    /* No escape is shorter than what it stands for. */
-    char *decoded = ik_strndup(ctx, "", 0);
-    decoded = ik_resize_array(ctx, decoded, char, string.len);
     size_t n = 0;
     while (p < end) {
-        if (*p != '\\') {
-            decoded[n++] = *p++;
-            continue;
+        const char *escape = memchr(p, '\\', (size_t)(end - p));
+        size_t plain = (size_t)((escape == NULL ? end : escape) - p);
+        memcpy(out + n, p, plain);
+        n += plain;
+        p += plain;
+        if (p < end) {
+            size_t out_len;
+            p += 1 + decode_escape(p + 1, end, out + n, &out_len);
+            n += out_len;
         }
-        size_t out_len;
-        p += 1 + decode_escape(p + 1, end, decoded + n, &out_len);
-        n += out_len;
     }
+    return n;
+}
+
+char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len)
+{
+    char *decoded = ik_strndup(ctx, "", 0);
+    decoded = ik_resize_array(ctx, decoded, char, string.len);
+    size_t n = decode_into(decoded, string);
     decoded[n] = '\0';
-    *len = n;
+    if (len != NULL) {
+        *len = n;
+    }
     return decoded;
+}
+
+void ik_json_append_decoded(ik_buffer_t *buffer, ik_json_span_t string)
+{
+    if (ik_buffer_reserve(buffer, string.len) >= string.len) {
+        buffer->len += decode_into(buffer->data + buffer->len, string);
+        buffer->data[buffer->len] = '\0';
+    } else {
+        size_t len;
+        char *decoded = ik_json_decode(NULL, string, &len);
+        ik_buffer_append(buffer, decoded, len);
+        talloc_free(decoded);
+    }
 }
 
 /* --- writing ----------------------------------------------------------------------------- */

@@ -57,8 +57,11 @@ bool ik_json_key_is(ik_json_span_t key, const char *name);
  */
 size_t ik_json_step(const char *at, const char *end, size_t *decoded);
 
-/* Decodes a scanned string literal; NUL bytes are kept, lone surrogates become U+FFFD. */
+/* Decodes a scanned string literal; NUL bytes are kept, lone surrogates become U+FFFD. len may be
+ * NULL. */
 char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len);
+/* The same to the end of a buffer. */
+void ik_json_append_decoded(ik_buffer_t *buffer, ik_json_span_t string);
 
 /* Appends a quoted string; bytes that are not UTF-8 become U+FFFD. */
 void ik_json_append_string(ik_buffer_t *buffer, const char *bytes, size_t len);

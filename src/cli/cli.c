@@ -6,7 +6,8 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/json.h"
-#include "base/utf8.h"
+#include "base/print.h"
+#include "cli/cli_options.h"
 
 static const ik_cli_command_t *const commands[] = {
     &ik_cli_tool_list, &ik_cli_tool_show, &ik_cli_tool_run, &ik_cli_tool_check,
@@ -17,68 +18,17 @@ enum { COMMAND_COUNT = sizeof(commands) / sizeof(*commands) };
 
 /* --- printing ---------------------------------------------------------------------------- */
 
-/* True for what a terminal could take as a command: C0, DEL, and C1, which UTF-8 writes as C2 80 to
- * C2 9F. */
-static bool is_control(const char *bytes, size_t len)
-{
-    unsigned char c = (unsigned char)bytes[0];
-    return len == 2 ? c == 0xc2 && (unsigned char)bytes[1] < 0xa0 : c < 0x20 || c == 0x7f;
-}
-
-static void print_clean(FILE *stream, const char *text, const char *kept)
-{
-    size_t len = strlen(text);
-    for (size_t i = 0; i < len;) {
-        bool valid;
-        size_t step = ik_utf8_step(text + i, len - i, &valid);
-        if (valid && (!is_control(text + i, step) || strchr(kept, text[i]) != NULL)) {
-            fwrite(text + i, 1, step, stream);
-        } else {
-            fputs("\xef\xbf\xbd", stream);
-        }
-        i += step;
-    }
-}
-
-void ik_cli_print(FILE *stream, const char *text)
-{
-    print_clean(stream, text, "\n\t");
-}
-
-void ik_cli_print_line(FILE *stream, const char *text)
-{
-    print_clean(stream, text, "");
-    fputc('\n', stream);
-}
-
-/* Control characters of valid JSON stand in strings, where an escape means the same. */
-void ik_cli_print_json_text(const char *text)
-{
-    size_t len = strlen(text);
-    for (size_t i = 0; i < len;) {
-        bool valid;
-        size_t step = ik_utf8_step(text + i, len - i, &valid);
-        if (is_control(text + i, step)) {
-            printf("\\u%04x", (unsigned)(unsigned char)text[i + step - 1]);
-        } else {
-            fwrite(text + i, 1, step, stdout);
-        }
-        i += step;
-    }
-    putchar('\n');
-}
-
 void ik_cli_print_json(json_t *value)
 {
     char *text = ik_json_format(NULL, value);
-    ik_cli_print_json_text(text);
+    ik_print_json(stdout, text, strlen(text));
     talloc_free(text);
 }
 
 int ik_cli_fail(const char *message)
 {
     fputs("ikigai: ", stderr);
-    ik_cli_print_line(stderr, message);
+    ik_print_line(stderr, message);
     return IK_CLI_FAILED;
 }
 
@@ -92,8 +42,12 @@ void ik_cli_print_help(void)
 {
     puts("ikigai - a terminal coding agent whose every tool is an ordinary executable\n"
          "\n"
-         "Usage: ikigai COMMAND [ARGUMENTS]\n"
+         "Usage: ikigai -p PROMPT [OPTIONS]\n"
+         "       ikigai COMMAND [ARGUMENTS]\n"
          "\n"
+         "Options:");
+    ik_cli_options_print_help();
+    puts("\n"
          "Commands:");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         printf("  %s%s%s\n      %s\n", commands[i]->name, *commands[i]->usage == '\0' ? "" : " ",
@@ -103,7 +57,8 @@ void ik_cli_print_help(void)
          "\n"
          "Tools are found in PREFIX/libexec/ikigai (shipped), ~/.ikigai/tools (yours) and\n"
          ".ikigai/tools of the current folder (the project's; used once you trusted them).\n"
-         "Exit status: 0 done, 1 failed, 2 wrong usage or configuration.");
+         "Without a key for a model the offline model answers. Exit status: 0 done, 1 failed,\n"
+         "2 wrong usage or configuration (a missing key, too), 130 interrupted.");
 }
 
 /* --- arguments --------------------------------------------------------------------------- */
@@ -235,7 +190,7 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     res_t parsed = parse_args(command, argc - words, argv + words, &args);
     if (is_err(&parsed)) {
         fprintf(stderr, "ikigai %s: ", command->name);
-        ik_cli_print_line(stderr, parsed.message);
+        ik_print_line(stderr, parsed.message);
         print_usage(stderr, command);
         return IK_CLI_USAGE;
     }
@@ -258,11 +213,11 @@ res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
                                            .trust_project = trust};
     TRY(ik_tool_discovery_run(cli->ctx, &options, out));
     for (size_t i = 0; i < (*out)->problem_count && !quiet; i++) {
-        ik_cli_print_line(stderr, (*out)->problems[i]);
+        ik_print_line(stderr, (*out)->problems[i]);
     }
     char *trust_line = ik_tool_discovery_trust_line(cli->ctx, *out);
     if (trust_line != NULL) {
-        ik_cli_print_line(stderr, trust_line);
+        ik_print_line(stderr, trust_line);
     }
     return OK;
 }

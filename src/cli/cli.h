@@ -75,10 +75,5 @@ res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
 /* Says why on stderr and returns IK_CLI_FAILED. */
 int ik_cli_fail(const char *message);
 
-/* Prints foreign text: control characters that could drive the terminal are shown as U+FFFD. */
-void ik_cli_print(FILE *stream, const char *text);
-/* The same as exactly one line, so that a name with a newline cannot pass for two. */
-void ik_cli_print_line(FILE *stream, const char *text);
 /* On one line, control characters escaped. */
 void ik_cli_print_json(json_t *value);
-void ik_cli_print_json_text(const char *text);

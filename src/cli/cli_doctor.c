@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/print.h"
 #include "cli/cli.h"
 
 typedef struct {
@@ -20,7 +21,7 @@ static void say(const char *format, ...)
     va_start(args, format);
     char *line = ik_vsprintf(NULL, format, args);
     va_end(args);
-    ik_cli_print_line(stdout, line);
+    ik_print_line(stdout, line);
     talloc_free(line);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/print.h"
 #include "cli/cli.h"
 #include "tool/tool_describe.h"
 #include "tool/tool_external.h"
@@ -24,7 +25,7 @@ static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
         ik_cli_print_json(list);
         json_decref(list);
     } else {
-        ik_cli_print(stdout, ik_tool_describe_list(cli->ctx, found->registry));
+        ik_print_text(stdout, ik_tool_describe_list(cli->ctx, found->registry));
     }
     return IK_CLI_DONE;
 }
@@ -33,7 +34,7 @@ static void print_not_found(const char *name)
 {
     char *line =
         ik_sprintf(NULL, "Tool '%s' not found. Run ikigai tool list to see available tools.", name);
-    ik_cli_print_line(stderr, line);
+    ik_print_line(stderr, line);
     talloc_free(line);
 }
 
@@ -67,7 +68,7 @@ static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
     if (args->json) {
         print_entry_json(entry);
     } else {
-        ik_cli_print(stdout, ik_tool_describe_entry(cli->ctx, entry));
+        ik_print_text(stdout, ik_tool_describe_entry(cli->ctx, entry));
     }
     return IK_CLI_DONE;
 }
@@ -104,7 +105,7 @@ static void on_progress(void *data, const char *text, size_t len)
     (void)data;
     (void)len;
     if (isatty(STDERR_FILENO)) {
-        ik_cli_print(stderr, text);
+        ik_print_text(stderr, text);
     }
 }
 
@@ -112,7 +113,7 @@ static void on_progress(void *data, const char *text, size_t len)
 static void print_envelope(const char *envelope)
 {
     if (isatty(STDOUT_FILENO)) {
-        ik_cli_print_json_text(envelope);
+        ik_print_json(stdout, envelope, strlen(envelope));
     } else {
         puts(envelope);
     }

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/ownership.h"
+#include "base/print.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "tool/tool_schema.h"
@@ -47,7 +48,7 @@ static void report(const char *mark, const char *what, const char *detail)
 {
     char *line = detail == NULL ? ik_sprintf(NULL, "%s  %s", mark, what)
                                 : ik_sprintf(NULL, "%s  %s: %s", mark, what, detail);
-    ik_cli_print_line(stdout, line);
+    ik_print_line(stdout, line);
     talloc_free(line);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/print.h"
 #include "cli/cli.h"
 
 enum { TEMPLATE_MAX = 65536 };
@@ -111,7 +112,7 @@ static int compile_source(ik_cli_t *cli, const char *source, const char *path)
     if (compile.exit_code == 0) {
         return IK_CLI_DONE;
     }
-    ik_cli_print(stderr, compile.output == NULL ? started.message : compile.output);
+    ik_print_text(stderr, compile.output == NULL ? started.message : compile.output);
     return ik_cli_fail(ik_sprintf(cli->ctx,
                                   "%s is written but could not be compiled. A C compiler and "
                                   "jansson's headers (libjansson-dev) are needed: "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/print.h"
 #include "cli/cli.h"
 #include "tool/tool_trust.h"
 
@@ -51,7 +52,7 @@ static void print_file(const ik_cli_t *cli, const ik_tool_snapshot_file_t *file)
         line = ik_sprintf(cli->ctx, "  %-30s %9lld bytes  mode %04o  sha256 %.16s", file->path,
                           (long long)file->size, (unsigned)file->mode, file->hash);
     }
-    ik_cli_print_line(stdout, line);
+    ik_print_line(stdout, line);
 }
 
 /* Names come from the file names: nothing here may be run yet. */
@@ -67,8 +68,7 @@ static void print_overrides(ik_cli_t *cli, const ik_tool_snapshot_t *snapshot)
         char *name = ik_tool_schema_name_of_file(cli->ctx, snapshot->tools[i]);
         const ik_tool_registry_entry_t *hidden = ik_tool_registry_lookup(found->registry, name);
         if (hidden != NULL) {
-            ik_cli_print_line(stdout,
-                              ik_sprintf(cli->ctx, "Overrides %s (%s)", name, hidden->origin));
+            ik_print_line(stdout, ik_sprintf(cli->ctx, "Overrides %s (%s)", name, hidden->origin));
         }
     }
 }
@@ -76,9 +76,9 @@ static void print_overrides(ik_cli_t *cli, const ik_tool_snapshot_t *snapshot)
 static void print_review(ik_cli_t *cli, const ik_tool_trust_status_t *status)
 {
     const ik_tool_snapshot_t *snapshot = status->snapshot;
-    ik_cli_print_line(stdout, ik_sprintf(cli->ctx, "About to trust %s:", snapshot->folder));
+    ik_print_line(stdout, ik_sprintf(cli->ctx, "About to trust %s:", snapshot->folder));
     if (status->state == IK_TOOL_TRUST_CHANGED) {
-        ik_cli_print_line(stdout, ik_sprintf(cli->ctx, "(trusted before; %s)", status->changed));
+        ik_print_line(stdout, ik_sprintf(cli->ctx, "(trusted before; %s)", status->changed));
     }
     for (size_t i = 0; i < snapshot->count; i++) {
         print_file(cli, &snapshot->files[i]);

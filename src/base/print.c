@@ -1,0 +1,79 @@
+#include "base/print.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* True for what a terminal could take as a command: C0, DEL, and C1, which UTF-8 writes as C2 80 to
+ * C2 9F. */
+static bool is_control(const char *bytes, size_t len)
+{
+    unsigned char c = (unsigned char)bytes[0];
+    return len == 2 ? c == 0xc2 && (unsigned char)bytes[1] < 0xa0 : c < 0x20 || c == 0x7f;
+}
+
+/* How many bytes from here on are plain and harmless. */
+static size_t count_plain(const char *text, size_t len)
+{
+    size_t n = 0;
+    while (n < len && (unsigned char)text[n] >= 0x20 && (unsigned char)text[n] < 0x7f) {
+        n++;
+    }
+    return n;
+}
+
+static void print_clean(FILE *stream, const char *text, size_t len, const char *kept)
+{
+    for (size_t i = 0; i < len;) {
+        size_t plain = count_plain(text + i, len - i);
+        fwrite(text + i, 1, plain, stream);
+        i += plain;
+        if (i == len) {
+            return;
+        }
+        bool valid;
+        size_t step = ik_utf8_step(text + i, len - i, &valid);
+        bool harmless = valid && (!is_control(text + i, step) ||
+                                  (text[i] != '\0' && strchr(kept, text[i]) != NULL));
+        fwrite(harmless ? text + i : "\xef\xbf\xbd", 1, harmless ? step : 3, stream);
+        i += step;
+    }
+}
+
+void ik_print(FILE *stream, const char *bytes, size_t len)
+{
+    print_clean(stream, bytes, len, "\n\t");
+}
+
+void ik_print_text(FILE *stream, const char *text)
+{
+    ik_print(stream, text, strlen(text));
+}
+
+void ik_print_line(FILE *stream, const char *text)
+{
+    print_clean(stream, text, strlen(text), "");
+    fputc('\n', stream);
+}
+
+void ik_print_json(FILE *stream, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len;) {
+        size_t plain = count_plain(text + i, len - i);
+        fwrite(text + i, 1, plain, stream);
+        i += plain;
+        if (i == len) {
+            break;
+        }
+        bool valid;
+        size_t step = ik_utf8_step(text + i, len - i, &valid);
+        if (is_control(text + i, step)) {
+            fprintf(stream, "\\u%04x", (unsigned)(unsigned char)text[i + step - 1]);
+        } else {
+            fwrite(text + i, 1, step, stream);
+        }
+        i += step;
+    }
+    fputc('\n', stream);
+}

@@ -1,0 +1,149 @@
+#include "cli/cli_options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static res_t take_prompt(ik_cli_options_t *options, const char *value)
+{
+    options->headless = true;
+    options->prompt = value;
+    return OK;
+}
+
+static res_t take_model(ik_cli_options_t *options, const char *value)
+{
+    options->flags.model = value;
+    return OK;
+}
+
+static res_t take_max_turns(ik_cli_options_t *options, const char *value)
+{
+    char *end;
+    errno = 0;
+    long turns = strtol(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || turns < 1 || turns > INT_MAX) {
+        return ERR(INVALID, "--max-turns needs a number from 1 on, not '%s'", value);
+    }
+    options->flags.max_tool_turns = turns;
+    return OK;
+}
+
+static res_t take_json(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->json = true;
+    return OK;
+}
+
+static res_t take_no_tools(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->without_tools = true;
+    return OK;
+}
+
+static res_t take_trust(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->trust = true;
+    return OK;
+}
+
+typedef enum { NO_VALUE, NEEDS_VALUE, TAKES_VALUE } value_t;
+
+typedef struct {
+    const char *name;
+    value_t value;
+    const char *value_name; /* NULL: none */
+    res_t (*take)(ik_cli_options_t *options, const char *value);
+    const char *help;
+} option_t;
+
+static const option_t known[] = {
+    {"-p", TAKES_VALUE, "PROMPT", take_prompt,
+     "one turn, no terminal needed; what is piped in is appended"},
+    {"--json", NO_VALUE, NULL, take_json, "print events as JSON lines instead of the answer"},
+    {"-m", NEEDS_VALUE, "PROVIDER/MODEL", take_model, "the model to talk to"},
+    {"--no-tools", NO_VALUE, NULL, take_no_tools, "let the model use no tools"},
+    {"--max-turns", NEEDS_VALUE, "N", take_max_turns, "at most so many tool turns"},
+    {"--trust", NO_VALUE, NULL, take_trust, "trust the project's tools for this run"},
+};
+enum { OPTION_COUNT = sizeof(known) / sizeof(*known) };
+
+static const option_t *find_option(const char *word)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        if (strcmp(known[i].name, word) == 0) {
+            return &known[i];
+        }
+    }
+    return NULL;
+}
+
+/* A prompt may begin with a dash, but what is an option is one. */
+static const char *value_of(const option_t *option, const char *next)
+{
+    bool usable = next != NULL && (option->value == NEEDS_VALUE || find_option(next) == NULL);
+    return option->value != NO_VALUE && usable ? next : NULL;
+}
+
+static res_t parse(ik_cli_options_t *options, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        const option_t *option = find_option(argv[i]);
+        if (option == NULL) {
+            return ERR(INVALID, "unknown option or argument '%s'", argv[i]);
+        }
+        const char *value = value_of(option, i + 1 < argc ? argv[i + 1] : NULL);
+        if (value == NULL && option->value == NEEDS_VALUE) {
+            return ERR(INVALID, "%s needs a value", argv[i]);
+        }
+        TRY(option->take(options, value));
+        i += value != NULL;
+    }
+    if (!options->headless) {
+        return ERR(INVALID, "-p is missing");
+    }
+    return OK;
+}
+
+bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv)
+{
+    res_t parsed = parse(options, argc, argv);
+    if (is_err(&parsed)) {
+        ik_cli_fail(parsed.message);
+        ik_cli_options_print_usage(stderr);
+        fputs("Run ikigai --help to see what there is.\n", stderr);
+    }
+    return is_ok(&parsed);
+}
+
+static void print_option(FILE *stream, const option_t *option)
+{
+    fprintf(stream, "%s%s%s", option->name, option->value_name == NULL ? "" : " ",
+            option->value_name == NULL ? "" : option->value_name);
+}
+
+void ik_cli_options_print_usage(FILE *stream)
+{
+    fputs("Usage: ikigai ", stream);
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        fputs(i == 0 ? "" : " [", stream);
+        print_option(stream, &known[i]);
+        fputs(i == 0 ? "" : "]", stream);
+    }
+    fputc('\n', stream);
+}
+
+void ik_cli_options_print_help(void)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        fputs("  ", stdout);
+        print_option(stdout, &known[i]);
+        printf("\n      %s\n", known[i].help);
+    }
+}
