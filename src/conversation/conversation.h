@@ -1,0 +1,38 @@
+/*
+ * The messages of one agent in order: append-only, plain data. What is stored may have been cut off
+ * by a crash, reordered or doubled by an import; ik_conversation_repair makes of it what every
+ * provider accepts, and the agent appends to a repaired one only what keeps it so.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "conversation/message.h"
+
+typedef struct {
+    ik_msg_t **messages;
+    size_t count;
+    size_t capacity;
+} ik_conversation_t;
+
+ik_conversation_t *ik_conversation_create(const void *ctx);
+/* Takes the message over. */
+void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message);
+
+/* A new conversation on ctx, its messages copies, in which
+ *   - every call is followed by its result, right behind the step, in the order of the calls; a
+ *     missing one is INTERRUPTED, one too many is gone;
+ *   - ids are unique and not empty, names can be tool names;
+ *   - the first message apart from system is the user's;
+ *   - data that is no JSON object, empty answers, unknown kinds and the turns a provider refused
+ *     are gone.
+ * A conversation that needs no repair comes out equal. */
+ik_conversation_t *ik_conversation_repair(const void *ctx, const ik_conversation_t *stored);
+
+/* The text of the last system message, or NULL. */
+const char *ik_conversation_system(const ik_conversation_t *conversation);
+/* How many tool results, from the first, are sent as a marker since the last compaction. */
+size_t ik_conversation_trimmed_results(const ik_conversation_t *conversation);
+/* What a trimmed result is sent as: an envelope. */
+extern const char ik_conversation_trimmed_envelope[];

@@ -1,0 +1,95 @@
+/*
+ * One message in the form that belongs to no provider; memory, store and every wire format are made
+ * from it. content is for people, data_json for programs:
+ *
+ *   kind         content                         data_json
+ *   system       the system prompt               NULL
+ *   user         what the user wrote             NULL
+ *   assistant    the text of the answer          {model, stop, usage, reasoning, …} or NULL
+ *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
+ *   tool_result  3 files found                   {tool_call_id, name, success, …, output}
+ *   compaction   12 tool results removed         {trimmed_results}
+ *
+ * What one answer of the model brought (text and calls, in order) is a step. The step's first
+ * message says which model made it ("provider/model"); with what that provider wants back verbatim,
+ * held under the provider's name, come the number of messages and the ids of the calls it stands
+ * for (step, calls): only where these still fit it is sent. A call and its result name the provider
+ * whose id they bear. A message is immutable; its fields are its talloc children.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "conversation/usage.h"
+
+#define IK_MSG_SYSTEM "system"
+#define IK_MSG_USER "user"
+#define IK_MSG_ASSISTANT "assistant"
+#define IK_MSG_TOOL_CALL "tool_call"
+#define IK_MSG_TOOL_RESULT "tool_result"
+#define IK_MSG_COMPACTION "compaction"
+
+typedef struct {
+    char *kind;
+    char *content;   /* NULL when there is none */
+    char *data_json; /* a JSON object, or NULL */
+} ik_msg_t;
+
+/* What a step says about itself in its first message. NULL and zero mean: leave it out. */
+typedef struct {
+    const char *model;     /* provider/model */
+    const char *stop;      /* why the model stopped */
+    const char *reasoning; /* readable, for people */
+    bool incomplete;       /* the stream broke off */
+    bool refused;          /* the provider wants this turn left out of what follows */
+    ik_usage_t usage;
+    const char *provider;     /* whose private data follows */
+    const char *private_json; /* a JSON value; NULL: the next three do not matter */
+    size_t messages;          /* of the step */
+    const char *const *call_ids;
+    size_t call_count;
+} ik_msg_step_t;
+
+typedef struct {
+    const char *id;
+    const char *name;
+    const char *arguments; /* as the model wrote them, JSON text or not */
+    size_t arguments_len;
+    const char *provider; /* whose id it is; may be NULL */
+} ik_msg_call_t;
+
+typedef struct {
+    const char *call_id;
+    const char *name;
+    const char *provider; /* as in the call */
+    const char *output;   /* the envelope, exactly as the model gets it */
+    bool success;
+    int64_t wall_ms; /* what the call cost; -1: not known */
+    int64_t cpu_us;
+    int64_t max_rss_kb;
+} ik_msg_result_t;
+
+/* All strings are copied. data_json may be NULL. */
+ik_msg_t *ik_msg_create(const void *ctx, const char *kind, const char *content,
+                        const char *data_json);
+/* step may be NULL for text that no model made. */
+ik_msg_t *ik_msg_create_assistant(const void *ctx, const char *text, const ik_msg_step_t *step);
+/* step only with the first message of a step. The summary is made from the arguments. */
+ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const ik_msg_step_t *step);
+/* The summary is made from the envelope. */
+ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result);
+ik_msg_t *ik_msg_create_compaction(const void *ctx, size_t trimmed_results);
+
+bool ik_msg_is(const ik_msg_t *message, const char *kind);
+
+/* The first member of that name in data_json; false when there is none, or no data. Data that is
+ * not valid JSON must have gone through ik_conversation_repair before. */
+bool ik_msg_field(const ik_msg_t *message, const char *name, ik_json_span_t *value);
+/* The same, decoded, when it is a string; NULL otherwise. */
+char *ik_msg_field_text(const void *ctx, const ik_msg_t *message, const char *name);
+/* The same as a number; otherwise fallback. */
+int64_t ik_msg_field_number(const ik_msg_t *message, const char *name, int64_t fallback);
+/* A member of function: "name" or "arguments", as the string literal it is. */
+bool ik_msg_call_field(const ik_msg_t *call, const char *name, ik_json_span_t *literal);

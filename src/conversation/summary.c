@@ -1,0 +1,179 @@
+#include "conversation/summary.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+static const char ellipsis[] = "…";
+
+/* --- calls ------------------------------------------------------------------------------- */
+
+/* A value as it stands in the arguments, cut where it is long. */
+static void append_value(ik_buffer_t *out, ik_json_span_t value)
+{
+    if (value.len <= IK_SUMMARY_VALUE_MAX) {
+        ik_buffer_append(out, value.text, value.len);
+    } else if (ik_json_kind(value) == IK_JSON_STRING) {
+        size_t len;
+        char *text = ik_json_decode(NULL, value, &len);
+        ik_buffer_append_byte(out, '"');
+        ik_json_append_escaped(out, text, ik_utf8_cut(text, len, IK_SUMMARY_VALUE_MAX));
+        ik_buffer_append_format(out, "%s\"", ellipsis);
+        talloc_free(text);
+    } else {
+        ik_buffer_append(out, value.text, ik_utf8_cut(value.text, value.len, IK_SUMMARY_VALUE_MAX));
+        ik_buffer_append_text(out, ellipsis);
+    }
+}
+
+static void append_arguments(ik_buffer_t *out, ik_json_span_t arguments)
+{
+    size_t position = 0;
+    ik_json_span_t key;
+    ik_json_span_t value;
+    const char *separator = "";
+    while (ik_json_next_member(arguments, &position, &key, &value)) {
+        ik_buffer_append_text(out, separator);
+        separator = ", ";
+        if (out->len >= IK_SUMMARY_MAX) {
+            ik_buffer_append_text(out, ellipsis);
+            return;
+        }
+        ik_buffer_append(out, key.text + 1, key.len - 2);
+        ik_buffer_append_byte(out, '=');
+        append_value(out, value);
+    }
+}
+
+char *ik_summary_of_call(const void *ctx, const char *name, const char *arguments, size_t len)
+{
+    ik_buffer_t out;
+    ik_json_span_t object;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&out, "%s(", name);
+    if (ik_json_scan(arguments, len, &object, NULL) && ik_json_kind(object) == IK_JSON_OBJECT) {
+        append_arguments(&out, object);
+    } else if (len > 0) {
+        ik_utf8_append_clean(&out, arguments, ik_utf8_cut(arguments, len, IK_SUMMARY_VALUE_MAX));
+    }
+    ik_buffer_append_byte(&out, ')');
+    return ik_buffer_finish(&out);
+}
+
+/* --- results ----------------------------------------------------------------------------- */
+
+/* What a tool that counts has counted. */
+typedef struct {
+    const char *tool;
+    const char *one;
+    const char *many;
+} noun_t;
+
+static const noun_t nouns[] = {
+    {"glob", "file", "files"},
+    {"grep", "match", "matches"},
+    {NULL, "result", "results"},
+};
+
+static char *summary_of_count(const void *ctx, const char *name, ik_json_span_t count)
+{
+    const noun_t *noun = nouns;
+    while (noun->tool != NULL && strcmp(noun->tool, name) != 0) {
+        noun++;
+    }
+    bool one = count.len == 1 && count.text[0] == '1';
+    return ik_sprintf(ctx, "%.*s %s found", (int)(count.len < 20 ? count.len : 20), count.text,
+                      one ? noun->one : noun->many);
+}
+
+static size_t count_lines(const char *text, size_t len)
+{
+    size_t lines = len > 0 && text[len - 1] != '\n';
+    for (size_t i = 0; i < len; i++) {
+        lines += text[i] == '\n';
+    }
+    return lines;
+}
+
+/* The first line, and how many there are. */
+static char *summary_of_text(const void *ctx, ik_json_span_t literal, const char *before)
+{
+    size_t len;
+    char *text = ik_json_decode(NULL, literal, &len);
+    size_t lines = count_lines(text, len);
+    size_t first = strcspn(text, "\n");
+    size_t shown = ik_utf8_cut(text, first, IK_SUMMARY_VALUE_MAX);
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&out, before);
+    ik_utf8_append_clean(&out, text, shown);
+    if (shown < first) {
+        ik_buffer_append_text(&out, ellipsis);
+    }
+    if (lines > 1) {
+        ik_buffer_append_format(&out, " (%zu lines)", lines);
+    }
+    talloc_free(text);
+    return ik_buffer_finish(&out);
+}
+
+static char *summary_of_exit(const void *ctx, ik_json_span_t code, ik_json_span_t output)
+{
+    bool fine = code.len == 1 && code.text[0] == '0';
+    char *before = ik_sprintf(NULL, "exit %.*s: ", (int)(code.len < 20 ? code.len : 20), code.text);
+    char *summary = summary_of_text(ctx, output, fine ? "" : before);
+    talloc_free(before);
+    return summary;
+}
+
+static bool find(ik_json_span_t object, const char *name, ik_json_kind_t kind,
+                 ik_json_span_t *value)
+{
+    return ik_json_find(object, name, value) && ik_json_kind(*value) == kind;
+}
+
+static char *summary_of_object(const void *ctx, const char *name, ik_json_span_t result)
+{
+    ik_json_span_t value;
+    ik_json_span_t output;
+    if (find(result, "error", IK_JSON_STRING, &value)) {
+        return summary_of_text(ctx, value, "error: ");
+    }
+    if (find(result, "count", IK_JSON_NUMBER, &value)) {
+        return summary_of_count(ctx, name, value);
+    }
+    if (find(result, "output", IK_JSON_STRING, &output)) {
+        return find(result, "exit_code", IK_JSON_NUMBER, &value)
+                   ? summary_of_exit(ctx, value, output)
+                   : summary_of_text(ctx, output, "");
+    }
+    return ik_strndup(ctx, result.text, ik_utf8_cut(result.text, result.len, IK_SUMMARY_VALUE_MAX));
+}
+
+char *ik_summary_of_result(const void *ctx, const char *name, const char *envelope)
+{
+    ik_json_span_t root;
+    ik_json_span_t value;
+    if (!ik_json_scan(envelope, strlen(envelope), &root, NULL) ||
+        ik_json_kind(root) != IK_JSON_OBJECT) {
+        return ik_strndup(ctx, envelope,
+                          ik_utf8_cut(envelope, strlen(envelope), IK_SUMMARY_VALUE_MAX));
+    }
+    if (find(root, "error", IK_JSON_STRING, &value)) {
+        return summary_of_text(ctx, value, "failed: ");
+    }
+    if (!ik_json_find(root, "result", &value)) {
+        value = root;
+    }
+    switch (ik_json_kind(value)) {
+    case IK_JSON_OBJECT:
+        return summary_of_object(ctx, name, value);
+    case IK_JSON_STRING:
+        return summary_of_text(ctx, value, "");
+    default:
+        return ik_strndup(ctx, value.text,
+                          ik_utf8_cut(value.text, value.len, IK_SUMMARY_VALUE_MAX));
+    }
+}

@@ -1,0 +1,31 @@
+/*
+ * Tokens of one answer, in one meaning for all vendors: cached and cache_write are parts of in,
+ * reasoning is a part of out. A figure that was not reported is IK_USAGE_UNKNOWN.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+#define IK_USAGE_UNKNOWN INT64_C(-1)
+
+typedef struct {
+    int64_t in;
+    int64_t cached;
+    int64_t cache_write;
+    int64_t out;
+    int64_t reasoning;
+} ik_usage_t;
+
+#define IK_USAGE_NONE                                                                              \
+    ((ik_usage_t){IK_USAGE_UNKNOWN, IK_USAGE_UNKNOWN, IK_USAGE_UNKNOWN, IK_USAGE_UNKNOWN,          \
+                  IK_USAGE_UNKNOWN})
+
+/* Whether any figure is known. */
+bool ik_usage_known(const ik_usage_t *usage);
+/* Adds the known figures of more to sum. */
+void ik_usage_add(ik_usage_t *sum, const ik_usage_t *more);
+/* Appends a JSON object with the known figures: {"in":40,"cached":32,"out":6}. */
+void ik_usage_format(ik_buffer_t *out, const ik_usage_t *usage);
