@@ -1,0 +1,86 @@
+/*
+ * An agent: a conversation with a model and the turns in which it grows. It reports everything
+ * through one listener and knows nothing of who listens.
+ *
+ * What is said is stored before it is used, and used before it is told: the event MESSAGE comes
+ * when the message is in the store. A turn ends in exactly one TURN_ENDED, and then the
+ * conversation is one that can be sent: every call has its result.
+ */
+#pragma once
+
+#include "agent/shared.h"
+#include "conversation/conversation.h"
+#include "provider/request.h"
+#include "provider/wire.h"
+
+typedef struct ik_agent ik_agent_t;
+
+typedef enum {
+    IK_TURN_END,   /* the model is done */
+    IK_TURN_LIMIT, /* the limit of tool turns was reached; the model had its last word */
+    IK_TURN_ERROR,
+    IK_TURN_INTERRUPTED,
+} ik_turn_reason_t;
+
+/* "end_turn", "limit", "error", "interrupted" */
+const char *ik_turn_reason_name(ik_turn_reason_t reason);
+
+typedef enum {
+    IK_AGENT_TEXT,          /* text, len: a piece of the answer */
+    IK_AGENT_REASONING,     /* text, len */
+    IK_AGENT_MESSAGE,       /* message: it is stored and in the conversation */
+    IK_AGENT_TOOL_STARTED,  /* message: the call */
+    IK_AGENT_TOOL_PROGRESS, /* message: the call; text, len */
+    IK_AGENT_TOOL_FINISHED, /* message: the result (before it is stored) */
+    IK_AGENT_USAGE,         /* usage of one answer; cost */
+    IK_AGENT_RETRY,         /* text: why; attempt; delay_ms */
+    IK_AGENT_NOTICE,        /* text: one line worth knowing */
+    IK_AGENT_ERROR,         /* code, text: why the turn will end */
+    IK_AGENT_TURN_ENDED,    /* reason */
+} ik_agent_event_kind_t;
+
+/* Everything in it is valid inside the callback only. text is NUL-terminated. */
+typedef struct {
+    ik_agent_event_kind_t kind;
+    const char *text;
+    size_t len;
+    const ik_msg_t *message;
+    const char *code;
+    ik_usage_t usage;
+    double cost; /* USD; negative: not known */
+    int attempt;
+    int64_t delay_ms;
+    ik_turn_reason_t reason;
+} ik_agent_event_t;
+
+typedef void (*ik_agent_listener_fn)(void *data, const ik_agent_event_t *event);
+
+typedef struct {
+    ik_shared_ctx_t *shared;
+    const ik_target_t *target;
+    const char *system_prompt; /* NULL: none */
+    const char *session_id;
+    bool without_tools;
+    ik_agent_listener_fn on_event; /* must not free the agent */
+    void *data;
+} ik_agent_options_t;
+
+/* Strings are copied. The system prompt is the first message. */
+ik_agent_t *ik_agent_create(const void *ctx, const ik_agent_options_t *options);
+/* The same, going on with what was stored of a session; the log is repaired first, and the system
+ * prompt is the stored one. */
+ik_agent_t *ik_agent_resume(const void *ctx, const ik_agent_options_t *options,
+                            const ik_conversation_t *stored);
+
+/* Starts a turn with what the user said. All events come from the loop, later, except the user's
+ * own MESSAGE. Only when no turn is under way. */
+void ik_agent_start_turn(ik_agent_t *agent, const char *text);
+bool ik_agent_is_busy(const ik_agent_t *agent);
+/* Ends the turn as soon as possible: at once, or when the running tools are gone. TURN_ENDED may
+ * come before this returns. Nothing when no turn is under way. */
+void ik_agent_interrupt(ik_agent_t *agent);
+
+/* Between turns: go on with another model. What the old provider wanted back stays unsent. */
+void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target);
+
+const ik_conversation_t *ik_agent_conversation(const ik_agent_t *agent);

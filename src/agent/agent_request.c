@@ -1,0 +1,37 @@
+#include "agent/agent_request.h"
+
+#include "agent/agent_state.h"
+#include "base/alloc.h"
+#include "tool/tool_wrapper.h"
+
+static void add_tools(ik_request_t *request, const ik_agent_t *agent,
+                      const ik_tool_registry_t *registry)
+{
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_schema_t *schema = registry->entries[i]->schema;
+        json_t *returns = agent->wire_registry == registry ? agent->returns[i] : NULL;
+        ik_request_add_tool(request, registry->entries[i]->name, schema->description,
+                            schema->parameters, returns);
+    }
+    ik_request_sort_tools(request);
+}
+
+res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agent,
+                                         const ik_tool_registry_t *registry, ik_request_t **out)
+{
+    const ik_config_t *config = agent->shared->config;
+    ik_request_t *request = ik_request_create(ctx, agent->target);
+    request->system = ik_conversation_system(agent->conversation);
+    request->conversation = agent->conversation;
+    request->trimmed_results = ik_conversation_trimmed_results(agent->conversation);
+    request->drop_reasoning = agent->drop_reasoning;
+    request->effort = config->effort;
+    request->max_output_tokens = config->max_output_tokens;
+    request->cache_key = agent->session_id;
+    request->refused = agent->refused;
+    if (registry != NULL) {
+        add_tools(request, agent, registry);
+    }
+    *out = request;
+    return OK;
+}

@@ -1,0 +1,208 @@
+#include "agent/call_batch.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "provider/openai/openai_schema.h"
+#include "tool/tool_wrapper.h"
+
+typedef struct {
+    ik_call_batch_t *batch;
+    const ik_msg_t *message;
+    char *id;
+    char *name;
+    char *arguments;
+    size_t arguments_len;
+    bool parallel;
+    ik_tool_call_run_t *run; /* NULL: not running */
+    ik_msg_t *result;        /* NULL: none yet, or handed out */
+} call_t;
+
+struct ik_call_batch {
+    ik_call_batch_options_t options;
+    call_t *calls;
+    size_t count;
+    size_t started;
+    size_t running;
+    size_t handed_out;
+    bool interrupted;
+    ik_timer_t *advance; /* tools end inside their own callback: what follows waits for the loop */
+};
+
+/* --- results ----------------------------------------------------------------------------- */
+
+static ik_msg_t *make_result(const call_t *call, const ik_tool_result_t *tool)
+{
+    const ik_call_batch_options_t *options = &call->batch->options;
+    void *scratch = talloc_new(NULL);
+    bool last = call == &call->batch->calls[call->batch->count - 1];
+    ik_msg_result_t result = {
+        .call_id = call->id,
+        .name = call->name,
+        .provider = ik_msg_field_text(scratch, call->message, "provider"),
+        .output = tool->envelope,
+        .success = tool->success,
+        .wall_ms = tool->wall_ms,
+        .cpu_us = tool->cpu_us,
+        .max_rss_kb = tool->max_rss_kb,
+    };
+    if (last && options->limit > 0) {
+        result.output = ik_tool_wrap_add_limit(scratch, tool->envelope, options->limit);
+    }
+    ik_msg_t *message = ik_msg_create_result(NULL, &result);
+    talloc_free(scratch);
+    return message;
+}
+
+static ik_msg_t *make_interrupted(const call_t *call)
+{
+    ik_tool_failure_t failure = {
+        .error = "The call was interrupted before the tool was started",
+        .code = IK_TOOL_INTERRUPTED,
+        .exit_code = -1,
+        .out = "",
+        .err = "",
+    };
+    ik_tool_result_t tool = {.wall_ms = -1, .cpu_us = -1, .max_rss_kb = -1};
+    tool.envelope = ik_tool_wrap_failure(NULL, &failure, IK_TOOL_WRAP_SHOWN);
+    ik_msg_t *message = make_result(call, &tool);
+    talloc_free(tool.envelope);
+    return message;
+}
+
+/* Results whose predecessors all have been handed out. */
+static void hand_out(ik_call_batch_t *batch)
+{
+    while (batch->handed_out < batch->count && batch->calls[batch->handed_out].result != NULL) {
+        call_t *call = &batch->calls[batch->handed_out++];
+        ik_msg_t *result = call->result;
+        call->result = NULL;
+        batch->options.on_result(batch->options.data, result);
+    }
+}
+
+/* --- running ----------------------------------------------------------------------------- */
+
+static void on_progress(void *data, const char *text, size_t len)
+{
+    call_t *call = data;
+    call->batch->options.on_progress(call->batch->options.data, call->message, text, len);
+}
+
+static void on_tool_end(void *data, const ik_tool_result_t *result)
+{
+    call_t *call = data;
+    call->run = NULL;
+    call->batch->running--;
+    call->result = make_result(call, result);
+    ik_timer_start(call->batch->advance, 0);
+}
+
+static void start_call(ik_call_batch_t *batch, call_t *call)
+{
+    const ik_call_batch_options_t *options = &batch->options;
+    ik_tool_request_t request = {
+        .name = call->name,
+        .arguments = call->arguments,
+        .arguments_len = call->arguments_len,
+        .call_id = call->id,
+        .session_id = options->session_id,
+        .on_progress = on_progress,
+        .on_end = on_tool_end,
+        .data = call,
+    };
+    batch->started++;
+    batch->running++;
+    call->run =
+        ik_tool_external_exec(batch, &options->shared->external, options->registry, &request);
+    options->on_started(options->data, call->message);
+}
+
+/* Whether the next call may start beside those that run. */
+static bool may_start(const ik_call_batch_t *batch)
+{
+    if (batch->interrupted || batch->started == batch->count) {
+        return false;
+    }
+    return batch->running == 0 ||
+           (batch->calls[batch->started].parallel && batch->calls[batch->started - 1].parallel);
+}
+
+static void start_calls(ik_call_batch_t *batch)
+{
+    while (may_start(batch)) {
+        start_call(batch, &batch->calls[batch->started]);
+    }
+}
+
+static void on_advance(void *data)
+{
+    ik_call_batch_t *batch = data;
+    hand_out(batch);
+    start_calls(batch);
+    if (batch->handed_out == batch->count) {
+        batch->options.on_end(batch->options.data);
+    }
+}
+
+/* --- starting ---------------------------------------------------------------------------- */
+
+static void drop_nulls(call_t *call, const ik_tool_registry_entry_t *entry)
+{
+    ik_json_span_t arguments;
+    ik_buffer_t without;
+    ik_buffer_init(&without, call->batch, IK_BUFFER_UNLIMITED);
+    if (ik_json_scan(call->arguments, call->arguments_len, &arguments, NULL) &&
+        ik_openai_schema_remove_nulls(&without, entry->schema->parameters, arguments)) {
+        call->arguments_len = without.len;
+        call->arguments = ik_buffer_take(call->batch, &without);
+    }
+}
+
+static void prepare(ik_call_batch_t *batch, call_t *call, const ik_msg_t *message)
+{
+    ik_json_span_t literal;
+    call->batch = batch;
+    call->message = message;
+    call->id = ik_msg_field_text(batch, message, "id");
+    ik_msg_call_field(message, "name", &literal);
+    call->name = ik_json_decode(batch, literal, NULL);
+    ik_msg_call_field(message, "arguments", &literal);
+    call->arguments = ik_json_decode(batch, literal, &call->arguments_len);
+    const ik_tool_registry_entry_t *entry =
+        batch->options.registry == NULL
+            ? NULL
+            : ik_tool_registry_lookup(batch->options.registry, call->name);
+    call->parallel = entry != NULL && entry->schema->parallel;
+    if (entry != NULL && batch->options.remove_nulls) {
+        drop_nulls(call, entry);
+    }
+}
+
+ik_call_batch_t *ik_call_batch_start(const void *ctx, const ik_call_batch_options_t *options)
+{
+    ik_call_batch_t *batch = ik_new(ctx, ik_call_batch_t);
+    batch->options = *options;
+    batch->count = options->count;
+    batch->calls = ik_new_array(batch, call_t, options->count);
+    batch->advance = ik_timer_create(batch, options->shared->loop, on_advance, batch);
+    for (size_t i = 0; i < options->count; i++) {
+        prepare(batch, &batch->calls[i], options->calls[i]);
+    }
+    start_calls(batch);
+    return batch;
+}
+
+void ik_call_batch_interrupt(ik_call_batch_t *batch)
+{
+    batch->interrupted = true;
+    for (size_t i = 0; i < batch->count; i++) {
+        call_t *call = &batch->calls[i];
+        if (call->run != NULL) {
+            ik_tool_external_cancel(call->run);
+        } else if (i >= batch->started) {
+            call->result = make_interrupted(call);
+        }
+    }
+    ik_timer_start(batch->advance, 0);
+}

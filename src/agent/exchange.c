@@ -1,0 +1,217 @@
+#include "agent/exchange.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/alloc.h"
+
+enum {
+    ERROR_BODY_MAX = 1024 * 1024,
+    /* An answer that is whole need not wait for the connection's end: but a moment's patience keeps
+     * the connection for the next request. */
+    GRACE_DONE_MS = 200,
+    GRACE_TERMINAL_MS = 5000,
+};
+
+struct ik_exchange {
+    ik_exchange_options_t options;
+    ik_stream_t *stream;
+    ik_http_request_t *http;
+    const ik_http_head_t *head; /* NULL until there is one */
+    ik_wire_body_t body;
+    ik_buffer_t error_body;
+    ik_timer_t *idle; /* nothing but pings for too long; for a provider without a server: its cue */
+    ik_timer_t *grace; /* the answer is whole */
+    size_t events;     /* the idle timer has seen so many */
+};
+
+static void end(ik_exchange_t *exchange, bool whole)
+{
+    ik_timer_stop(exchange->idle);
+    ik_stream_finish(exchange->stream, whole);
+    exchange->options.on_end(exchange->options.data, exchange->stream);
+}
+
+/* --- failing ----------------------------------------------------------------------------- */
+
+static void set_error(ik_exchange_t *exchange, const char *code, const char *message,
+                      bool retryable)
+{
+    ik_provider_error_t *error = &exchange->stream->error;
+    *error = (ik_provider_error_t){
+        .fault = IK_FAULT_NETWORK, .retryable = retryable, .retry_after_ms = -1};
+    snprintf(error->code, sizeof(error->code), "%s", code);
+    snprintf(error->message, sizeof(error->message), "%s", message);
+    exchange->stream->stop = IK_STOP_ERROR;
+}
+
+static const char *header(void *data, const char *name)
+{
+    return ik_http_head_value(data, name);
+}
+
+static void set_status_error(ik_exchange_t *exchange)
+{
+    const char *body = exchange->error_body.len > 0 ? exchange->error_body.data : "";
+    ik_provider_error_parse(&exchange->stream->error, ik_http_head_status(exchange->head), body,
+                            exchange->error_body.len, header, (void *)exchange->head,
+                            (int64_t)time(NULL));
+    exchange->stream->stop = IK_STOP_ERROR;
+}
+
+typedef struct {
+    const char *code;
+    bool retryable;
+} outcome_t;
+
+static const outcome_t outcomes[] = {
+    [IK_HTTP_UNAVAILABLE] = {"no_libcurl", false},
+    [IK_HTTP_BAD_REQUEST] = {"bad_url", false},
+    [IK_HTTP_NO_CONNECTION] = {"no_connection", true},
+    [IK_HTTP_CONNECT_TIMEOUT] = {"connect_timeout", true},
+    [IK_HTTP_TLS] = {"tls", false},
+    [IK_HTTP_BROKEN] = {"connection_lost", true},
+    [IK_HTTP_SILENT] = {"silent", true},
+    [IK_HTTP_REFUSED] = {"invalid_response", true},
+};
+
+/* --- the transfer ------------------------------------------------------------------------ */
+
+static bool is_answer(const ik_exchange_t *exchange)
+{
+    int status = exchange->head == NULL ? 0 : ik_http_head_status(exchange->head);
+    return status >= 200 && status < 300;
+}
+
+static void on_head(void *data, const ik_http_head_t *head)
+{
+    ik_exchange_t *exchange = data;
+    exchange->head = head;
+    if (is_answer(exchange)) {
+        ik_stream_begin(exchange->stream, ik_http_head_value(head, "content-type"));
+    }
+}
+
+static bool on_body(void *data, const char *bytes, size_t len)
+{
+    ik_exchange_t *exchange = data;
+    if (!is_answer(exchange)) {
+        ik_buffer_append(&exchange->error_body, bytes, len);
+        return true;
+    }
+    bool was_done = exchange->stream->done;
+    bool was_terminal = exchange->stream->terminal;
+    bool more = ik_stream_feed(exchange->stream, bytes, len);
+    if (exchange->stream->done && !was_done) {
+        ik_timer_start(exchange->grace, GRACE_DONE_MS);
+    } else if (exchange->stream->terminal && !was_terminal) {
+        ik_timer_start(exchange->grace, GRACE_TERMINAL_MS);
+    }
+    return more;
+}
+
+static void on_http_end(void *data, const ik_http_end_t *http_end)
+{
+    ik_exchange_t *exchange = data;
+    exchange->http = NULL; /* it frees itself */
+    ik_timer_stop(exchange->grace);
+    bool failed = exchange->stream->error.fault != IK_FAULT_NONE;
+    bool whole = http_end->outcome == IK_HTTP_DONE;
+    if (whole && !is_answer(exchange)) {
+        set_status_error(exchange);
+    } else if (!whole && !failed && !exchange->stream->terminal &&
+               !ik_stream_visible(exchange->stream)) {
+        const outcome_t *outcome = &outcomes[http_end->outcome];
+        set_error(exchange, outcome->code, http_end->message, outcome->retryable);
+    }
+    end(exchange, whole);
+}
+
+/* The server has said everything and does not close. */
+static void on_grace(void *data)
+{
+    ik_exchange_t *exchange = data;
+    TALLOC_FREE(exchange->http);
+    end(exchange, true);
+}
+
+static void watch_idle(ik_exchange_t *exchange)
+{
+    exchange->events = exchange->stream->events;
+    ik_timer_start(exchange->idle, exchange->options.shared->config->idle_stream_seconds * 1000);
+}
+
+static void on_idle(void *data)
+{
+    ik_exchange_t *exchange = data;
+    if (exchange->stream->events != exchange->events) {
+        watch_idle(exchange);
+        return;
+    }
+    TALLOC_FREE(exchange->http);
+    if (!ik_stream_visible(exchange->stream)) {
+        set_error(exchange, "idle", "the server sent nothing but signs of life for too long", true);
+    }
+    end(exchange, false);
+}
+
+static void send_request(ik_exchange_t *exchange)
+{
+    const ik_request_t *request = exchange->options.request;
+    const ik_provider_t *provider = request->target->provider;
+    const ik_config_t *config = exchange->options.shared->config;
+    ik_wire_format(exchange->options.wire, request, &exchange->body);
+    ik_http_options_t options = {
+        .url = provider->format_url(exchange, request),
+        .headers = (const char *const *)provider->format_headers(exchange, request),
+        .parts = exchange->body.parts,
+        .part_count = exchange->body.count,
+        .connect_ms = config->connect_timeout_seconds * 1000,
+        .silence_ms = config->silence_timeout_seconds * 1000,
+        .on_head = on_head,
+        .on_body = on_body,
+        .on_end = on_http_end,
+        .data = exchange,
+    };
+    exchange->http = ik_http_start(exchange, exchange->options.shared->http, &options);
+    exchange->grace = ik_timer_create(exchange, exchange->options.shared->loop, on_grace, exchange);
+    watch_idle(exchange);
+}
+
+/* --- a provider without a server --------------------------------------------------------- */
+
+static void on_cue(void *data)
+{
+    ik_exchange_t *exchange = data;
+    const ik_request_t *request = exchange->options.request;
+    request->target->provider->answer(exchange->stream, request);
+    end(exchange, true);
+}
+
+ik_exchange_t *ik_exchange_start(const void *ctx, const ik_exchange_options_t *options)
+{
+    ik_exchange_t *exchange = ik_new(ctx, ik_exchange_t);
+    const ik_target_t *target = options->request->target;
+    bool local = target->provider->answer != NULL;
+    exchange->options = *options;
+    exchange->stream = ik_stream_create(exchange, target, &options->listener);
+    ik_buffer_init(&exchange->error_body, exchange, ERROR_BODY_MAX);
+    exchange->idle =
+        ik_timer_create(exchange, options->shared->loop, local ? on_cue : on_idle, exchange);
+    if (local) {
+        ik_timer_start(exchange->idle, 0);
+    } else {
+        send_request(exchange);
+    }
+    return exchange;
+}
+
+ik_stream_t *ik_exchange_stream(ik_exchange_t *exchange)
+{
+    return exchange->stream;
+}
+
+size_t ik_exchange_sent(const ik_exchange_t *exchange)
+{
+    return exchange->body.total;
+}

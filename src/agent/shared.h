@@ -1,0 +1,23 @@
+/*
+ * What all agents of this process share. Filled by main and the front ends; agents only read it.
+ */
+#pragma once
+
+#include "base/config.h"
+#include "io/http.h"
+#include "provider/models.h"
+#include "store/store.h"
+#include "tool/tool_discovery.h"
+#include "tool/tool_external.h"
+
+typedef struct {
+    const ik_config_t *config;
+    const ik_models_t *models;
+    ik_loop_t *loop;
+    ik_http_t *http;
+    ik_store_t *store;
+    ik_tool_external_t external; /* how tools are run */
+    const ik_tool_registry_t
+        *tool_registry; /* NULL until discovery is complete, or without tools */
+    tool_scan_state_t tool_scan_state;
+} ik_shared_ctx_t;

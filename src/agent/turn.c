@@ -1,0 +1,654 @@
+/*
+ * A turn is always in one of four states, told by which of these is not NULL:
+ *
+ *   exchange   the model is asked
+ *   wait       the next attempt waits for its time
+ *   batch      tools run
+ *   (none)     something is being decided, inside a callback
+ *
+ * An answer is judged by on_answer. What is wrong with it is either mended (another field set, less
+ * reasoning, a shorter context), tried again after a while, or the end of the turn.
+ */
+#include "agent/turn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent_request.h"
+#include "agent/agent_state.h"
+#include "agent/call_batch.h"
+#include "agent/compaction.h"
+#include "agent/exchange.h"
+#include "base/alloc.h"
+#include "base/random.h"
+#include "tool/tool_wrapper.h"
+
+enum {
+    RETRY_MAX = 4,
+    RETRY_BASE_MS = 1000,
+    RETRY_CAP_MS = 30000,
+    HINT_MAX_MS = 60000, /* nobody waits longer without being asked */
+    COMPACTION_MAX = 8,  /* each saves at least a third, or what is missing */
+    RESUME_MAX = 20,
+};
+
+struct ik_turn {
+    ik_agent_t *agent;
+    const ik_tool_registry_t *registry; /* NULL: no tools */
+    ik_request_t *request;
+    ik_exchange_t *exchange;
+    ik_call_batch_t *batch;
+    const ik_msg_t **calls; /* of batch */
+    ik_timer_t *wait;
+    bool waiting;
+    int attempt; /* of the request: retries so far */
+    int compactions;
+    int resumes;
+    bool asked_again; /* after a call the provider itself could not read */
+    long tool_turns;
+    bool last_word; /* the limit was reached: no more tools */
+    bool interrupted;
+    bool over;
+    ik_turn_reason_t reason;
+    char *continuation; /* with which the answer goes on … */
+    char *carried;      /* … and the text it had before */
+};
+
+static void ask(ik_turn_t *turn);
+
+/* --- telling ----------------------------------------------------------------------------- */
+
+static void emit_text(ik_turn_t *turn, ik_agent_event_kind_t kind, const char *text, size_t len)
+{
+    ik_agent_emit(turn->agent, &(ik_agent_event_t){.kind = kind, .text = text, .len = len});
+}
+
+static void notice(ik_turn_t *turn, const char *text)
+{
+    emit_text(turn, IK_AGENT_NOTICE, text, strlen(text));
+}
+
+/* The turn is over; it goes when the callback that found this out is done (leave). */
+static void end_turn(ik_turn_t *turn, ik_turn_reason_t reason)
+{
+    turn->over = true;
+    turn->reason = reason;
+}
+
+/* The last thing every entry into this file does: the turn may be gone afterwards. */
+static void leave(ik_turn_t *turn)
+{
+    if (!turn->over) {
+        return;
+    }
+    ik_agent_t *agent = turn->agent;
+    ik_agent_event_t event = {.kind = IK_AGENT_TURN_ENDED, .reason = turn->reason};
+    agent->turn = NULL;
+    talloc_free(turn);
+    ik_agent_emit(agent, &event);
+}
+
+static void end_with_error(ik_turn_t *turn, const char *code, const char *message)
+{
+    ik_agent_emit(turn->agent, &(ik_agent_event_t){.kind = IK_AGENT_ERROR,
+                                                   .code = code,
+                                                   .text = message,
+                                                   .len = strlen(message)});
+    end_turn(turn, IK_TURN_ERROR);
+}
+
+/* --- an answer becomes messages ---------------------------------------------------------- */
+
+static bool holds_text(const ik_stream_item_t *item)
+{
+    return item->call == NULL && item->text.data[strspn(item->text.data, " \t\r\n\f\v")] != '\0';
+}
+
+/* Calls are left out of an answer that was to be without. */
+static bool becomes_message(const ik_turn_t *turn, const ik_stream_item_t *item)
+{
+    return item->call == NULL ? holds_text(item) : !turn->last_word;
+}
+
+/* What the provider wants back stands for the whole answer, as it came in one piece. */
+static bool may_go_back(const ik_turn_t *turn, const ik_stream_t *stream)
+{
+    bool whole = !turn->last_word || ik_stream_call_count(stream) == 0;
+    return stream->private_json.len > 0 && whole && turn->carried == NULL;
+}
+
+static void describe_step(const ik_turn_t *turn, const ik_stream_t *stream, ik_msg_step_t *step)
+{
+    *step = (ik_msg_step_t){
+        .model = stream->target->name,
+        .stop = ik_stop_name(stream->stop),
+        .reasoning = stream->reasoning.len > 0 ? stream->reasoning.data : NULL,
+        .incomplete = stream->stop == IK_STOP_INCOMPLETE,
+        .refused = stream->refused,
+        .usage = stream->usage,
+        .provider = stream->target->config->name,
+        .private_json = may_go_back(turn, stream) ? stream->private_json.data : NULL,
+    };
+    const char **ids = ik_new_array(turn, const char *, stream->item_count + 1);
+    for (size_t i = 0; i < stream->item_count; i++) {
+        if (becomes_message(turn, stream->items[i])) {
+            step->messages++;
+            if (stream->items[i]->call != NULL) {
+                ids[step->call_count++] = stream->items[i]->call->id;
+            }
+        }
+    }
+    step->call_ids = ids;
+}
+
+static ik_msg_t *make_message(const ik_stream_t *stream, const ik_stream_item_t *item,
+                              const ik_msg_step_t *step)
+{
+    if (item->call == NULL) {
+        return ik_msg_create_assistant(NULL, item->text.data, step);
+    }
+    ik_msg_call_t call = {
+        .id = item->call->id,
+        .name = item->call->name.data,
+        .arguments = item->call->arguments.data,
+        .arguments_len = item->call->arguments.len,
+        .provider = stream->target->config->name,
+    };
+    return ik_msg_create_call(NULL, &call, step);
+}
+
+/* The beginning of an answer that came in several pieces. */
+static void append_carried(ik_turn_t *turn, const ik_msg_step_t *step, bool *first,
+                           ik_store_safety_t safety)
+{
+    if (turn->carried != NULL && *turn->carried != '\0') {
+        ik_agent_append(turn->agent, ik_msg_create_assistant(NULL, turn->carried, step), safety);
+        *first = false;
+    }
+    TALLOC_FREE(turn->carried);
+    TALLOC_FREE(turn->continuation);
+}
+
+static void append_items(ik_turn_t *turn, ik_stream_t *stream, const ik_msg_step_t *step,
+                         ik_store_safety_t safety)
+{
+    bool first = true;
+    size_t calls = 0;
+    append_carried(turn, step, &first, safety);
+    turn->calls = ik_resize_array(turn, turn->calls, const ik_msg_t *, stream->item_count + 1);
+    for (size_t i = 0; i < stream->item_count; i++) {
+        const ik_stream_item_t *item = stream->items[i];
+        if (!becomes_message(turn, item)) {
+            continue;
+        }
+        ik_msg_t *message = make_message(stream, item, first ? step : NULL);
+        ik_agent_append(turn->agent, message, safety);
+        first = false;
+        if (item->call != NULL) {
+            turn->calls[calls++] = message;
+        }
+    }
+}
+
+/* The answer, as far as it may be kept, joins the conversation. */
+static void append_step(ik_turn_t *turn, ik_stream_t *stream)
+{
+    ik_msg_step_t step;
+    bool last = turn->last_word || ik_stream_call_count(stream) == 0;
+    describe_step(turn, stream, &step);
+    if (step.messages == 0 && step.private_json != NULL) {
+        /* nothing to read, but something the provider wants back */
+        step.messages = 1;
+        ik_agent_append(turn->agent, ik_msg_create_assistant(NULL, "", &step), IK_STORE_FULL);
+    } else {
+        append_items(turn, stream, &step, last ? IK_STORE_FULL : IK_STORE_NORMAL);
+    }
+    talloc_free((void *)step.call_ids);
+}
+
+static void emit_usage(ik_turn_t *turn, const ik_stream_t *stream)
+{
+    if (ik_usage_known(&stream->usage)) {
+        ik_agent_emit(turn->agent, &(ik_agent_event_t){
+                                       .kind = IK_AGENT_USAGE,
+                                       .usage = stream->usage,
+                                       .cost = ik_model_cost(stream->target->facts, &stream->usage),
+                                   });
+    }
+}
+
+/* How many tokens a byte of this conversation is, as the server counts. */
+static void learn_density(ik_turn_t *turn, const ik_stream_t *stream, size_t sent)
+{
+    if (stream->usage.in > 0 && sent > 0) {
+        turn->agent->tokens_per_byte = (double)stream->usage.in / (double)sent;
+    }
+}
+
+/* --- tools ------------------------------------------------------------------------------- */
+
+static void on_tool_started(void *data, const ik_msg_t *call)
+{
+    ik_turn_t *turn = data;
+    ik_agent_emit(turn->agent, &(ik_agent_event_t){.kind = IK_AGENT_TOOL_STARTED, .message = call});
+}
+
+static void on_tool_progress(void *data, const ik_msg_t *call, const char *text, size_t len)
+{
+    ik_turn_t *turn = data;
+    ik_agent_emit(turn->agent,
+                  &(ik_agent_event_t){
+                      .kind = IK_AGENT_TOOL_PROGRESS, .message = call, .text = text, .len = len});
+}
+
+static void on_tool_result(void *data, ik_msg_t *result)
+{
+    ik_turn_t *turn = data;
+    ik_agent_emit(turn->agent,
+                  &(ik_agent_event_t){.kind = IK_AGENT_TOOL_FINISHED, .message = result});
+    ik_agent_append(turn->agent, result, turn->interrupted ? IK_STORE_FULL : IK_STORE_NORMAL);
+}
+
+static void on_tools_end(void *data)
+{
+    ik_turn_t *turn = data;
+    TALLOC_FREE(turn->batch);
+    if (turn->interrupted) {
+        end_turn(turn, IK_TURN_INTERRUPTED);
+    } else {
+        ask(turn);
+    }
+    leave(turn);
+}
+
+static void run_calls(ik_turn_t *turn, size_t count)
+{
+    ik_agent_t *agent = turn->agent;
+    long max = agent->shared->config->max_tool_turns;
+    turn->last_word = ++turn->tool_turns >= max;
+    ik_call_batch_options_t options = {
+        .shared = agent->shared,
+        .registry = turn->registry,
+        .session_id = agent->session_id,
+        .remove_nulls = strcmp(agent->target->config->name, "openai") == 0,
+        .limit = turn->last_word ? max : 0,
+        .calls = turn->calls,
+        .count = count,
+        .on_started = on_tool_started,
+        .on_progress = on_tool_progress,
+        .on_result = on_tool_result,
+        .on_end = on_tools_end,
+        .data = turn,
+    };
+    turn->batch = ik_call_batch_start(turn, &options);
+}
+
+/* --- mending and trying again ------------------------------------------------------------ */
+
+/* Records that so many results are trimmed from now on; false when that changes nothing. */
+static bool compact(ik_turn_t *turn, size_t bytes)
+{
+    ik_agent_t *agent = turn->agent;
+    size_t now = ik_conversation_trimmed_results(agent->conversation);
+    size_t trimmed = ik_compaction_plan(agent->conversation, now, bytes);
+    if (trimmed == now || ++turn->compactions > COMPACTION_MAX) {
+        return false;
+    }
+    ik_msg_t *message = ik_msg_create_compaction(NULL, trimmed);
+    ik_agent_append(agent, message, IK_STORE_NORMAL);
+    notice(turn, message->content);
+    return true;
+}
+
+static double density(const ik_agent_t *agent)
+{
+    return agent->tokens_per_byte > 0 ? agent->tokens_per_byte : 1.0 / 3;
+}
+
+/* How many bytes too long a body of that size is, by what is known of the model. */
+static size_t excess(const ik_agent_t *agent, size_t sent)
+{
+    double room = (double)agent->target->facts->context / density(agent);
+    return agent->target->facts->context > 0 && (double)sent > room ? (size_t)((double)sent - room)
+                                                                    : 0;
+}
+
+/* The server says it is too long: at least a third must go, or what is known to be too much. */
+static bool mend_overflow(ik_turn_t *turn, size_t sent)
+{
+    size_t surplus = excess(turn->agent, sent);
+    size_t third = sent / 3;
+    return compact(turn, surplus > third ? surplus : third);
+}
+
+/* Whether the same question, put a little differently, may be answered. */
+static bool mend(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
+{
+    ik_agent_t *agent = turn->agent;
+    switch (error->fault) {
+    case IK_FAULT_OVERFLOW:
+        return mend_overflow(turn, sent);
+    case IK_FAULT_FIELD:
+        if ((agent->refused & error->field) == error->field) {
+            return false;
+        }
+        agent->refused |= error->field;
+        return true;
+    case IK_FAULT_REASONING:
+        if (agent->drop_reasoning) {
+            return false;
+        }
+        agent->drop_reasoning = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Full jitter: many clients that failed together must not come back together. */
+static int64_t retry_delay(int attempt)
+{
+    int64_t delay = (int64_t)RETRY_BASE_MS << attempt;
+    delay = delay > RETRY_CAP_MS ? RETRY_CAP_MS : delay;
+    return (int64_t)((double)delay * (double)(ik_random() % 1000) / 1000.0);
+}
+
+static void on_wait_over(void *data)
+{
+    ik_turn_t *turn = data;
+    turn->waiting = false;
+    ask(turn);
+}
+
+static void try_again(ik_turn_t *turn, const ik_provider_error_t *error)
+{
+    int64_t delay = error->retry_after_ms >= 0 ? error->retry_after_ms : retry_delay(turn->attempt);
+    turn->attempt++;
+    turn->waiting = true;
+    ik_timer_start(turn->wait, delay);
+    ik_agent_emit(turn->agent, &(ik_agent_event_t){.kind = IK_AGENT_RETRY,
+                                                   .text = error->message,
+                                                   .len = strlen(error->message),
+                                                   .code = ik_fault_name(error->fault),
+                                                   .attempt = turn->attempt,
+                                                   .delay_ms = delay});
+}
+
+/* Nothing can be done about it any more. */
+static void give_up(ik_turn_t *turn, const ik_provider_error_t *error)
+{
+    const char *code = *error->code != '\0' ? error->code : ik_fault_name(error->fault);
+    char *message;
+    if (error->fault == IK_FAULT_OVERFLOW) {
+        message = ik_sprintf(turn, "%s (nothing is left to shorten: begin a new session)",
+                             error->message);
+    } else if (error->retryable && error->retry_after_ms > HINT_MAX_MS) {
+        message = ik_sprintf(turn, "%s (the server asks to wait %lld s)", error->message,
+                             (long long)(error->retry_after_ms / 1000));
+    } else if (turn->attempt > 0) {
+        message = ik_sprintf(turn, "%s (after %d attempts)", error->message, turn->attempt + 1);
+    } else {
+        message = ik_strdup(turn, error->message);
+    }
+    end_with_error(turn, code, message);
+}
+
+static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
+{
+    const ik_provider_error_t error = stream->error;
+    bool visible = ik_stream_visible(stream);
+    if (visible) {
+        stream->stop = IK_STOP_INCOMPLETE; /* what was shown is kept, and marked */
+        append_step(turn, stream);
+        give_up(turn, &error);
+    } else if (mend(turn, &error, sent)) {
+        ask(turn);
+    } else if (error.retryable && turn->attempt < RETRY_MAX &&
+               error.retry_after_ms <= HINT_MAX_MS) {
+        try_again(turn, &error);
+    } else {
+        give_up(turn, &error);
+    }
+}
+
+static void on_incomplete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
+{
+    if (!ik_stream_visible(stream)) {
+        stream->error = (ik_provider_error_t){.fault = IK_FAULT_NETWORK,
+                                              .code = "incomplete",
+                                              .message = "the answer broke off before it began",
+                                              .retryable = true,
+                                              .retry_after_ms = -1};
+        on_failure(turn, stream, sent);
+        return;
+    }
+    append_step(turn, stream);
+    end_with_error(turn, "incomplete", "the answer broke off; what came of it is kept");
+}
+
+/* --- judging an answer ------------------------------------------------------------------- */
+
+static void ask_again_after_bad_call(ik_turn_t *turn)
+{
+    if (turn->asked_again) {
+        end_with_error(turn, "bad_tool_call", "the model's tool call could not be read, twice");
+    } else {
+        turn->asked_again = true;
+        ask(turn);
+    }
+}
+
+/* The answer comes in several pieces, each to the same request: the text is one. */
+static void carry_text(ik_turn_t *turn, const ik_stream_t *stream)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, turn, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&text, turn->carried == NULL ? "" : turn->carried);
+    for (size_t i = 0; i < stream->item_count; i++) {
+        if (stream->items[i]->call == NULL) {
+            ik_buffer_append(&text, stream->items[i]->text.data, stream->items[i]->text.len);
+        }
+    }
+    talloc_free(turn->carried);
+    turn->carried = ik_buffer_finish(&text);
+}
+
+static void go_on(ik_turn_t *turn, ik_stream_t *stream)
+{
+    if (++turn->resumes > RESUME_MAX) {
+        append_step(turn, stream);
+        end_with_error(turn, "resume", "the answer does not come to an end");
+        return;
+    }
+    if (stream->continuation == NULL) {
+        append_step(turn, stream); /* sent back as it is, the model goes on from there */
+    } else {
+        carry_text(turn, stream);
+        turn->continuation = ik_strdup(turn, stream->continuation);
+    }
+    ask(turn);
+}
+
+static bool is_empty(const ik_stream_t *stream)
+{
+    return stream->item_count == 0 && stream->reasoning.len == 0 && stream->usage.out <= 0;
+}
+
+/* An answer without calls: the end of the turn, one way or another. */
+static void finish(ik_turn_t *turn, ik_stream_t *stream)
+{
+    append_step(turn, stream);
+    switch (stream->stop) {
+    case IK_STOP_FILTERED:
+        end_with_error(turn, "filtered", "the provider's filter blocked the answer");
+        return;
+    case IK_STOP_MAX_TOKENS:
+        notice(turn, "The answer was cut at the output limit (max_output_tokens).");
+        break;
+    case IK_STOP_CONTEXT_FULL:
+        notice(turn, "The answer was cut: the context window is full.");
+        break;
+    case IK_STOP_REFUSAL:
+        notice(turn, "The model refused.");
+        break;
+    default:
+        break;
+    }
+    end_turn(turn, turn->last_word ? IK_TURN_LIMIT : IK_TURN_END);
+}
+
+static void judge(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
+{
+    size_t calls = turn->last_word ? 0 : ik_stream_call_count(stream);
+    turn->attempt = 0;
+    if (calls > 0) {
+        append_step(turn, stream);
+        run_calls(turn, calls);
+    } else if (stream->stop == IK_STOP_BAD_TOOL_CALL) {
+        ask_again_after_bad_call(turn);
+    } else if (stream->stop == IK_STOP_RESUME) {
+        go_on(turn, stream);
+    } else if (stream->stop == IK_STOP_CONTEXT_FULL && stream->item_count == 0 &&
+               mend_overflow(turn, sent)) {
+        ask(turn);
+    } else if (is_empty(stream) && stream->stop == IK_STOP_END) {
+        end_with_error(turn, "empty_response",
+                       "the model's answer is empty; a local server may need a larger context");
+    } else {
+        finish(turn, stream);
+    }
+}
+
+static void on_answer(void *data, ik_stream_t *stream)
+{
+    ik_turn_t *turn = data;
+    ik_exchange_t *exchange = turn->exchange;
+    size_t sent = ik_exchange_sent(exchange);
+    turn->exchange = NULL;
+    emit_usage(turn, stream);
+    learn_density(turn, stream, sent);
+    switch (stream->stop) {
+    case IK_STOP_ERROR:
+        on_failure(turn, stream, sent);
+        break;
+    case IK_STOP_INCOMPLETE:
+        on_incomplete(turn, stream, sent);
+        break;
+    default:
+        judge(turn, stream, sent);
+    }
+    talloc_free(exchange);
+    leave(turn);
+}
+
+/* --- asking ------------------------------------------------------------------------------ */
+
+static void on_text(void *data, const char *text, size_t len)
+{
+    emit_text(data, IK_AGENT_TEXT, text, len);
+}
+
+static void on_reasoning(void *data, const char *text, size_t len)
+{
+    emit_text(data, IK_AGENT_REASONING, text, len);
+}
+
+static bool has_id(void *data, const char *id)
+{
+    const ik_turn_t *turn = data;
+    return ik_id_set_has(turn->agent->call_ids, id);
+}
+
+/* The envelope's schema around what each tool returns, made once per registry. */
+static void prepare_returns(ik_agent_t *agent, const ik_tool_registry_t *registry)
+{
+    talloc_free(agent->returns);
+    agent->returns = ik_new_array(agent, json_t *, registry->count + 1);
+    for (size_t i = 0; i < registry->count; i++) {
+        json_t *returns = registry->entries[i]->schema->returns;
+        if (returns != NULL) {
+            agent->returns[i] = ik_json_adopt(agent->returns, ik_tool_wrap_returns(returns));
+        }
+    }
+}
+
+static void prepare_wire(ik_turn_t *turn)
+{
+    ik_agent_t *agent = turn->agent;
+    if (agent->wire != NULL && agent->wire_registry == turn->registry) {
+        return;
+    }
+    talloc_free(agent->wire);
+    agent->wire = ik_wire_create(agent);
+    agent->wire_registry = turn->registry;
+    if (turn->registry != NULL) {
+        prepare_returns(agent, turn->registry);
+    }
+}
+
+static void build_request(ik_turn_t *turn)
+{
+    talloc_free(turn->request);
+    ik_request_build_from_conversation(turn, turn->agent, turn->registry, &turn->request);
+    turn->request->forbid_tools = turn->last_word;
+    turn->request->continuation = turn->continuation;
+}
+
+static void ask(ik_turn_t *turn)
+{
+    prepare_wire(turn);
+    build_request(turn);
+    ik_exchange_options_t options = {
+        .shared = turn->agent->shared,
+        .request = turn->request,
+        .wire = turn->agent->wire,
+        .listener = {.on_text = on_text,
+                     .on_reasoning = on_reasoning,
+                     .has_id = has_id,
+                     .data = turn},
+        .on_end = on_answer,
+        .data = turn,
+    };
+    turn->exchange = ik_exchange_start(turn, &options);
+}
+
+ik_turn_t *ik_turn_start(ik_agent_t *agent)
+{
+    ik_turn_t *turn = ik_new(agent, ik_turn_t);
+    turn->agent = agent;
+    turn->registry = agent->without_tools ? NULL : agent->shared->tool_registry;
+    turn->wait = ik_timer_create(turn, agent->shared->loop, on_wait_over, turn);
+    ask(turn);
+    return turn;
+}
+
+/* --- interrupting ------------------------------------------------------------------------ */
+
+/* What came of the answer so far is kept, without its calls. */
+static void keep_partial_answer(ik_turn_t *turn)
+{
+    ik_stream_t *stream = ik_exchange_stream(turn->exchange);
+    stream->terminal = false;
+    ik_stream_finish(stream, false);
+    if (ik_stream_visible(stream)) {
+        append_step(turn, stream);
+    }
+    TALLOC_FREE(turn->exchange);
+}
+
+void ik_turn_interrupt(ik_turn_t *turn)
+{
+    if (turn->interrupted) {
+        return;
+    }
+    turn->interrupted = true;
+    if (turn->batch != NULL) {
+        ik_call_batch_interrupt(turn->batch); /* the end comes with the last result */
+        return;
+    }
+    if (turn->exchange != NULL) {
+        keep_partial_answer(turn);
+    }
+    end_turn(turn, IK_TURN_INTERRUPTED);
+    leave(turn);
+}

@@ -1,0 +1,286 @@
+#include "headless/headless.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/agent_prompt.h"
+#include "base/alloc.h"
+#include "base/print.h"
+#include "headless/headless_input.h"
+#include "headless/headless_output.h"
+#include "io/interrupt.h"
+#include "io/port_probe.h"
+
+enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+typedef struct {
+    const ik_headless_options_t *options;
+    ik_shared_ctx_t shared;
+    const ik_target_t *target;
+    const ik_headless_output_t *output;
+    void *output_state;
+    ik_agent_t *agent;
+    char *prompt;
+    ik_timer_t *flush; /* prints what came at once in one piece */
+    bool flush_due;
+    bool done;
+    int status;
+    int signal; /* that interrupted; 0: none */
+} headless_t;
+
+static int fail(int status, const char *message)
+{
+    fputs("ikigai: ", stderr);
+    ik_print_line(stderr, message);
+    return status;
+}
+
+/* --- events ------------------------------------------------------------------------------ */
+
+static int status_of(const headless_t *headless, ik_turn_reason_t reason)
+{
+    switch (reason) {
+    case IK_TURN_ERROR:
+        return STATUS_FAILED;
+    case IK_TURN_INTERRUPTED:
+        return headless->signal == 0 ? STATUS_FAILED : 128 + headless->signal;
+    default:
+        return STATUS_DONE;
+    }
+}
+
+/* Nobody reads any more, or the disk is full: there is no point in going on. */
+static void on_flush(void *data)
+{
+    headless_t *headless = data;
+    headless->flush_due = false;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        ik_agent_interrupt(headless->agent);
+    }
+}
+
+static void on_event(void *data, const ik_agent_event_t *event)
+{
+    headless_t *headless = data;
+    headless->output->on_event(headless->output_state, event);
+    if (event->kind == IK_AGENT_TURN_ENDED) {
+        headless->status = status_of(headless, event->reason);
+        headless->done = true;
+    } else if (!headless->flush_due) {
+        headless->flush_due = true;
+        ik_timer_start(headless->flush, 0);
+    }
+}
+
+/* The second signal does not wait for tools to end: leaving ends them, too. */
+static void on_interrupt(void *data, int signal)
+{
+    headless_t *headless = data;
+    if (headless->signal != 0) {
+        headless->status = 128 + signal;
+        headless->done = true;
+        return;
+    }
+    headless->signal = signal;
+    ik_agent_interrupt(headless->agent);
+}
+
+/* --- before the turn --------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    int port;
+} local_server_t;
+
+static const local_server_t local_servers[] = {{"Ollama", 11434}, {"llama.cpp", 8080}};
+
+static void announce_local_servers(void)
+{
+    for (size_t i = 0; i < sizeof(local_servers) / sizeof(*local_servers); i++) {
+        const local_server_t *server = &local_servers[i];
+        if (ik_port_probe(server->port)) {
+            fprintf(stderr,
+                    "Something listens on port %d of this machine, as %s does. To use it: "
+                    "OPENAI_BASE_URL=http://127.0.0.1:%d/v1 OPENAI_API_KEY=none "
+                    "ikigai -m openai/MODEL\n",
+                    server->port, server->name, server->port);
+        }
+    }
+}
+
+static void announce_offline(void)
+{
+    fputs("No model is configured, so the offline model answers: it runs tools, but it is no "
+          "language model.\n"
+          "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or choose one with "
+          "-m provider/model.\n",
+          stderr);
+    announce_local_servers();
+}
+
+static res_t choose_target(headless_t *headless, const void *ctx)
+{
+    const ik_config_t *config = headless->options->config;
+    ik_models_t *models;
+    res_t loaded = ik_models_load(ctx, headless->options->paths, &models);
+    if (is_err(&loaded)) {
+        fputs("ikigai: warning: ", stderr);
+        ik_print_line(stderr, loaded.message);
+    }
+    headless->shared.models = models;
+    const char *model = config->model;
+    if (model == NULL) {
+        model = ik_target_default(config, models);
+    }
+    TRY(ik_target_create(ctx, config, models, model, &headless->target));
+    if (config->model == NULL && headless->target->config->type == IK_CONFIG_TYPE_OFFLINE) {
+        announce_offline();
+    }
+    return OK;
+}
+
+static void discover_tools(headless_t *headless, const void *ctx)
+{
+    const ik_headless_options_t *options = headless->options;
+    const ik_tool_discovery_result_t *found;
+    if (options->without_tools) {
+        return;
+    }
+    headless->shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
+    res_t scanned =
+        ik_tool_discovery_run(ctx,
+                              &(ik_tool_discovery_options_t){.paths = options->paths,
+                                                             .config = options->config,
+                                                             .host = options->host,
+                                                             .trust_project = options->trust},
+                              &found);
+    if (is_err(&scanned)) {
+        headless->shared.tool_scan_state = TOOL_SCAN_FAILED;
+        fail(0, scanned.message);
+        return;
+    }
+    headless->shared.tool_scan_state = TOOL_SCAN_COMPLETE;
+    headless->shared.tool_registry = found->registry;
+    for (size_t i = 0; i < found->problem_count; i++) {
+        ik_print_line(stderr, found->problems[i]);
+    }
+    char *trust_line = ik_tool_discovery_trust_line(ctx, found);
+    if (trust_line != NULL) {
+        ik_print_line(stderr, trust_line);
+    }
+}
+
+static void fill_shared(headless_t *headless, const void *ctx)
+{
+    const ik_headless_options_t *options = headless->options;
+    headless->shared.config = options->config;
+    headless->shared.loop = options->loop;
+    headless->shared.http = ik_http_create(ctx, options->loop);
+    headless->shared.store = ik_store_memory_create(ctx);
+    headless->shared.external = (ik_tool_external_t){
+        .host = options->host, .config = options->config, .folder = options->paths->cwd};
+}
+
+static void announce_guides(const void *ctx, const ik_agent_guides_t *guides)
+{
+    for (size_t i = 0; i < guides->count; i++) {
+        ik_print_line(stderr, ik_agent_prompt_format_guide(ctx, &guides->guides[i]));
+    }
+    for (size_t i = 0; i < guides->problem_count; i++) {
+        ik_print_line(stderr, guides->problems[i]);
+    }
+}
+
+static char *make_prompt(const headless_t *headless, const void *ctx)
+{
+    ik_agent_guides_t *guides = NULL;
+    const char *cwd = headless->options->paths->cwd;
+    res_t found = ik_agent_prompt_find_guides(ctx, cwd, &guides);
+    if (is_err(&found)) {
+        ik_print_line(stderr, found.message);
+    } else {
+        announce_guides(ctx, guides);
+    }
+    const ik_tool_registry_t *registry = headless->shared.tool_registry;
+    ik_agent_prompt_facts_t facts = {
+        .cwd = cwd,
+        .replacement = headless->options->config->system_prompt,
+        .has_tools = registry != NULL && registry->count > 0,
+        .guides = guides,
+    };
+    return ik_agent_prompt_create(ctx, &facts);
+}
+
+static res_t create_agent(headless_t *headless, const void *ctx)
+{
+    char *session_id;
+    TRY(ik_store_begin_session(ctx, headless->shared.store, &session_id));
+    ik_headless_facts_t facts = {.session_id = session_id,
+                                 .target = headless->target,
+                                 .registry = headless->shared.tool_registry,
+                                 .folder = headless->options->paths->cwd};
+    headless->output_state = headless->output->begin(ctx, &facts);
+    ik_agent_options_t options = {
+        .shared = &headless->shared,
+        .target = headless->target,
+        .system_prompt = make_prompt(headless, ctx),
+        .session_id = session_id,
+        .without_tools = headless->options->without_tools,
+        .on_event = on_event,
+        .data = headless,
+    };
+    headless->agent = ik_agent_create(ctx, &options);
+    return OK;
+}
+
+/* --- the turn ---------------------------------------------------------------------------- */
+
+static int run_turn(headless_t *headless, const void *ctx)
+{
+    ik_interrupt_t *interrupt =
+        ik_interrupt_create(ctx, headless->options->loop, on_interrupt, headless);
+    ik_agent_start_turn(headless->agent, headless->prompt);
+    if (!ik_loop_run_until(headless->options->loop, &headless->done)) {
+        PANIC("the turn has nothing to wait for");
+    }
+    headless->output->end(headless->output_state);
+    talloc_free(interrupt);
+    return headless->status;
+}
+
+static int run(headless_t *headless, const void *ctx)
+{
+    fill_shared(headless, ctx);
+    headless->flush = ik_timer_create(ctx, headless->options->loop, on_flush, headless);
+    res_t ready = choose_target(headless, ctx);
+    if (is_err(&ready)) {
+        return fail(STATUS_USAGE, ready.message);
+    }
+    if (headless->target->config->type != IK_CONFIG_TYPE_OFFLINE) {
+        ik_http_prepare(headless->shared.http);
+    }
+    ready = ik_headless_input_read(ctx, headless->options->prompt, &headless->prompt);
+    if (is_err(&ready)) {
+        return fail(STATUS_USAGE, ready.message);
+    }
+    discover_tools(headless, ctx);
+    ready = create_agent(headless, ctx);
+    if (is_err(&ready)) {
+        return fail(STATUS_FAILED, ready.message);
+    }
+    return run_turn(headless, ctx);
+}
+
+int ik_headless_run(const void *ctx, const ik_headless_options_t *options)
+{
+    void *scratch = talloc_new(ctx);
+    headless_t *headless = ik_new(scratch, headless_t);
+    headless->options = options;
+    headless->output = options->json ? &ik_headless_json : &ik_headless_text;
+    int status = run(headless, scratch);
+    TALLOC_FREE(headless->agent); /* before what it uses */
+    talloc_free(scratch);
+    return status;
+}

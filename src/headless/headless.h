@@ -1,0 +1,26 @@
+/*
+ * `ikigai -p`: one turn without a terminal. The answer goes to standard output, as text or as JSON
+ * lines; everything else to standard error.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/config.h"
+#include "base/paths.h"
+#include "io/process.h"
+
+typedef struct {
+    const ik_paths_t *paths;
+    const ik_config_t *config;
+    ik_loop_t *loop;
+    ik_process_host_t *host;
+    const char *prompt; /* NULL: all of it comes from standard input */
+    bool json;
+    bool without_tools;
+    bool trust; /* the project's tools, for this run */
+} ik_headless_options_t;
+
+/* Blocks; returns the exit status: 0 done, 1 failed, 2 usage or configuration, 128 + N when
+ * interrupted by signal N. */
+int ik_headless_run(const void *ctx, const ik_headless_options_t *options);

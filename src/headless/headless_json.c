@@ -1,0 +1,184 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/print.h"
+#include "headless/headless_output.h"
+
+/* An object under construction; its first member is its type. */
+static void open_line(ik_buffer_t *line, const char *type)
+{
+    ik_buffer_init(line, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(line, "{\"type\":");
+    ik_json_append_text(line, type);
+}
+
+static void begin_member(ik_buffer_t *line, const char *name)
+{
+    ik_buffer_append_byte(line, ',');
+    ik_json_append_text(line, name);
+    ik_buffer_append_byte(line, ':');
+}
+
+static void add_text(ik_buffer_t *line, const char *name, const char *text)
+{
+    begin_member(line, name);
+    if (text == NULL) {
+        ik_buffer_append_text(line, "null");
+    } else {
+        ik_json_append_text(line, text);
+    }
+}
+
+static void add_bytes(ik_buffer_t *line, const char *name, const char *text, size_t len)
+{
+    begin_member(line, name);
+    ik_json_append_string(line, text, len);
+}
+
+static void add_number(ik_buffer_t *line, const char *name, int64_t number)
+{
+    begin_member(line, name);
+    ik_buffer_append_format(line, "%lld", (long long)number);
+}
+
+static void close_line(ik_buffer_t *line)
+{
+    ik_buffer_append_byte(line, '}');
+    ik_print_json(stdout, line->data, line->len);
+    ik_buffer_reset(line);
+}
+
+static void add_tools(ik_buffer_t *line, const ik_tool_registry_t *registry)
+{
+    begin_member(line, "tools");
+    ik_buffer_append_byte(line, '[');
+    for (size_t i = 0; registry != NULL && i < registry->count; i++) {
+        ik_buffer_append_text(line, i == 0 ? "" : ",");
+        ik_json_append_text(line, registry->entries[i]->name);
+    }
+    ik_buffer_append_byte(line, ']');
+}
+
+static void *begin(const void *ctx, const ik_headless_facts_t *facts)
+{
+    (void)ctx;
+    ik_buffer_t line;
+    open_line(&line, "session");
+    add_text(&line, "id", facts->session_id);
+    add_text(&line, "model", facts->target->name);
+    add_text(&line, "cwd", facts->folder);
+    add_tools(&line, facts->registry);
+    close_line(&line);
+    return NULL;
+}
+
+static void print_message(ik_buffer_t *line, const ik_msg_t *message)
+{
+    add_text(line, "kind", message->kind);
+    add_text(line, "content", message->content);
+    begin_member(line, "data");
+    ik_buffer_append_text(line, message->data_json == NULL ? "{}" : message->data_json);
+}
+
+static void print_progress(ik_buffer_t *line, const ik_agent_event_t *event)
+{
+    ik_json_span_t id;
+    if (ik_msg_field(event->message, "id", &id)) {
+        begin_member(line, "tool_call_id");
+        ik_buffer_append(line, id.text, id.len);
+    }
+    add_bytes(line, "text", event->text, event->len);
+}
+
+static void print_usage(ik_buffer_t *line, const ik_agent_event_t *event)
+{
+    ik_buffer_t figures;
+    ik_buffer_init(&figures, NULL, IK_BUFFER_UNLIMITED);
+    ik_usage_format(&figures, &event->usage);
+    ik_buffer_append_byte(line, ',');
+    ik_buffer_append(line, figures.data + 1, figures.len - 2); /* its members become ours */
+    if (event->cost >= 0) {
+        begin_member(line, "cost_usd");
+        ik_buffer_append_format(line, "%.6f", event->cost);
+    }
+    ik_buffer_reset(&figures);
+}
+
+static void print_retry(ik_buffer_t *line, const ik_agent_event_t *event)
+{
+    add_number(line, "attempt", event->attempt);
+    add_number(line, "delay_ms", event->delay_ms);
+    add_text(line, "code", event->code);
+    add_text(line, "message", event->text);
+}
+
+static void print_error(ik_buffer_t *line, const ik_agent_event_t *event)
+{
+    add_text(line, "code", event->code);
+    add_text(line, "message", event->text);
+}
+
+/* "type" of the line; NULL: the event is told by others. */
+static const char *const types[] = {
+    [IK_AGENT_TEXT] = "text_delta",
+    [IK_AGENT_REASONING] = "reasoning_delta",
+    [IK_AGENT_MESSAGE] = "message",
+    [IK_AGENT_TOOL_STARTED] = NULL,
+    [IK_AGENT_TOOL_PROGRESS] = "tool_progress",
+    [IK_AGENT_TOOL_FINISHED] = NULL,
+    [IK_AGENT_USAGE] = "usage",
+    [IK_AGENT_RETRY] = "retry",
+    [IK_AGENT_NOTICE] = "notice",
+    [IK_AGENT_ERROR] = "error",
+    [IK_AGENT_TURN_ENDED] = "done",
+};
+
+static void add_event(ik_buffer_t *line, const ik_agent_event_t *event)
+{
+    switch (event->kind) {
+    case IK_AGENT_MESSAGE:
+        print_message(line, event->message);
+        break;
+    case IK_AGENT_TOOL_PROGRESS:
+        print_progress(line, event);
+        break;
+    case IK_AGENT_USAGE:
+        print_usage(line, event);
+        break;
+    case IK_AGENT_RETRY:
+        print_retry(line, event);
+        break;
+    case IK_AGENT_ERROR:
+        print_error(line, event);
+        break;
+    case IK_AGENT_TURN_ENDED:
+        add_text(line, "reason", ik_turn_reason_name(event->reason));
+        break;
+    default:
+        add_bytes(line, "text", event->text, event->len);
+    }
+}
+
+static void on_event(void *state, const ik_agent_event_t *event)
+{
+    (void)state;
+    if (types[event->kind] == NULL) {
+        return;
+    }
+    ik_buffer_t line;
+    open_line(&line, types[event->kind]);
+    add_event(&line, event);
+    close_line(&line);
+}
+
+static void end(void *state)
+{
+    (void)state; /* every line is complete */
+}
+
+const ik_headless_output_t ik_headless_json = {
+    .begin = begin,
+    .on_event = on_event,
+    .end = end,
+};

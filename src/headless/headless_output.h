@@ -1,0 +1,27 @@
+/*
+ * What a headless run prints of an agent's events: the answer as text with the rest on standard
+ * error, or all of it as JSON lines. Nothing is flushed here: whoever runs the loop does that when
+ * all that came at once is printed.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/agent.h"
+
+typedef struct {
+    const char *session_id;
+    const ik_target_t *target;
+    const ik_tool_registry_t *registry; /* may be NULL */
+    const char *folder;
+} ik_headless_facts_t;
+
+typedef struct {
+    /* Returns the state the others get, on ctx. */
+    void *(*begin)(const void *ctx, const ik_headless_facts_t *facts);
+    void (*on_event)(void *state, const ik_agent_event_t *event);
+    void (*end)(void *state);
+} ik_headless_output_t;
+
+extern const ik_headless_output_t ik_headless_text;
+extern const ik_headless_output_t ik_headless_json;

@@ -1,0 +1,107 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/print.h"
+#include "headless/headless_output.h"
+
+typedef struct {
+    bool on_terminal;
+    bool line_open;  /* the last byte was no newline */
+    bool step_ended; /* the next text belongs to another answer of the model */
+} text_t;
+
+static void *begin(const void *ctx, const ik_headless_facts_t *facts)
+{
+    (void)facts;
+    text_t *text = ik_new(ctx, text_t);
+    text->on_terminal = isatty(STDOUT_FILENO) != 0;
+    return text;
+}
+
+static void close_line(text_t *text)
+{
+    if (text->line_open) {
+        putchar('\n');
+        text->line_open = false;
+    }
+}
+
+static void print_answer(text_t *text, const char *bytes, size_t len)
+{
+    if (text->step_ended) {
+        close_line(text);
+        text->step_ended = false;
+    }
+    if (text->on_terminal) {
+        ik_print(stdout, bytes, len);
+    } else {
+        fwrite(bytes, 1, len, stdout);
+    }
+    text->line_open = bytes[len - 1] != '\n';
+}
+
+/* Standard error may be the same terminal: what was said before must stand there before. */
+static void begin_saying(text_t *text)
+{
+    if (text->on_terminal) {
+        close_line(text);
+    }
+    fflush(stdout);
+}
+
+static void say(text_t *text, const char *mark, const char *line)
+{
+    begin_saying(text);
+    fputs(mark, stderr);
+    ik_print_line(stderr, line);
+}
+
+static void say_retry(text_t *text, const ik_agent_event_t *event)
+{
+    begin_saying(text);
+    fprintf(stderr, "Retry %d in %.1f s: ", event->attempt, (double)event->delay_ms / 1000);
+    ik_print_line(stderr, event->text);
+}
+
+static void on_event(void *state, const ik_agent_event_t *event)
+{
+    text_t *text = state;
+    switch (event->kind) {
+    case IK_AGENT_TEXT:
+        print_answer(text, event->text, event->len);
+        break;
+    case IK_AGENT_MESSAGE:
+        text->step_ended = true;
+        break;
+    case IK_AGENT_TOOL_STARTED:
+        say(text, "> ", event->message->content);
+        break;
+    case IK_AGENT_TOOL_FINISHED:
+        say(text, "< ", event->message->content);
+        break;
+    case IK_AGENT_RETRY:
+        say_retry(text, event);
+        break;
+    case IK_AGENT_NOTICE:
+        say(text, "", event->text);
+        break;
+    case IK_AGENT_ERROR:
+        say(text, "ikigai: ", event->text);
+        break;
+    default: /* reasoning, progress, usage: not for one line at the end of a pipe */
+        break;
+    }
+}
+
+static void end(void *state)
+{
+    close_line(state);
+}
+
+const ik_headless_output_t ik_headless_text = {
+    .begin = begin,
+    .on_event = on_event,
+    .end = end,
+};

@@ -1,0 +1,43 @@
+/*
+ * What is asked of a model, independent of wire formats. Filled once per request by
+ * ik_request_build_from_conversation (agent/agent_request.h); serialised by ik_wire_format.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "provider/provider.h"
+
+typedef struct {
+    const char *name;
+    const char *description;
+    json_t *parameters; /* a JSON Schema object */
+    json_t *returns;    /* schema of the envelope around what it returns; may be NULL */
+} ik_request_tool_t;
+
+struct ik_request {
+    const ik_target_t *target;
+    const char *system; /* NULL: none */
+    ik_request_tool_t *tools;
+    size_t tool_count;
+    bool forbid_tools; /* the tools stay in the request, so that caches hold, but may not be used */
+    const ik_conversation_t *conversation; /* repaired; ends on the user's side */
+    size_t trimmed_results;   /* this many tool results, from the first, are sent as the marker */
+    bool drop_reasoning;      /* the server does not take what it issued: send none at all */
+    const char *effort;       /* NULL: the model's default */
+    long max_output_tokens;   /* 0: the model's own limit, or none */
+    const char *cache_key;    /* the session's id: routes to a warm cache */
+    const char *continuation; /* google: goes on where an answer was cut; NULL */
+    unsigned refused;         /* ik_field_t bits */
+};
+
+ik_request_t *ik_request_create(const void *ctx, const ik_target_t *target);
+/* name, description and schemas are borrowed from the registry. */
+void ik_request_add_tool(ik_request_t *request, const char *name, const char *description,
+                         json_t *parameters_schema, json_t *returns_schema);
+/* Sorts the tools by name, so that the same tools give the same bytes. */
+void ik_request_sort_tools(ik_request_t *request);
+static inline bool ik_request_may_send(const ik_request_t *request, ik_field_t field)
+{
+    return (request->refused & field) == 0;
+}

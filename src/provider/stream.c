@@ -1,0 +1,449 @@
+#include "provider/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/random.h"
+#include "base/utf8.h"
+
+static const char *const stop_names[] = {
+    [IK_STOP_NONE] = "none",
+    [IK_STOP_END] = "end",
+    [IK_STOP_TOOL_USE] = "tool_use",
+    [IK_STOP_MAX_TOKENS] = "max_tokens",
+    [IK_STOP_CONTEXT_FULL] = "context_full",
+    [IK_STOP_REFUSAL] = "refusal",
+    [IK_STOP_FILTERED] = "filtered",
+    [IK_STOP_BAD_TOOL_CALL] = "bad_tool_call",
+    [IK_STOP_RESUME] = "resume",
+    [IK_STOP_ERROR] = "error",
+    [IK_STOP_INCOMPLETE] = "incomplete",
+};
+
+const char *ik_stop_name(ik_stop_t stop)
+{
+    return stop_names[stop];
+}
+
+/* --- failing ----------------------------------------------------------------------------- */
+
+static void fail_with(ik_stream_t *stream, const ik_provider_error_t *error)
+{
+    if (stream->error.fault == IK_FAULT_NONE) {
+        stream->error = *error;
+        stream->stop = IK_STOP_ERROR;
+    }
+}
+
+void ik_stream_fail(ik_stream_t *stream, ik_json_span_t error)
+{
+    ik_provider_error_t parsed;
+    ik_provider_error_from_event(&parsed, error);
+    fail_with(stream, &parsed);
+}
+
+/* The server, or something on the way, did not keep to its format. */
+static void fail_format(ik_stream_t *stream, const char *message)
+{
+    ik_provider_error_t error = {.fault = IK_FAULT_SERVER, .retryable = true, .retry_after_ms = -1};
+    strncpy(error.code, "invalid_response", sizeof(error.code) - 1);
+    strncpy(error.message, message, sizeof(error.message) - 1);
+    fail_with(stream, &error);
+}
+
+static bool has_failed(const ik_stream_t *stream)
+{
+    return stream->error.fault != IK_FAULT_NONE;
+}
+
+/* --- bytes to events --------------------------------------------------------------------- */
+
+static bool is_done_marker(const char *data, size_t len)
+{
+    static const char marker[] = "[DONE]";
+    while (len > 0 && data[len - 1] == ' ') {
+        len--;
+    }
+    while (len > 0 && *data == ' ') {
+        data++;
+        len--;
+    }
+    return len == sizeof(marker) - 1 && memcmp(data, marker, len) == 0;
+}
+
+static bool on_sse_event(void *user, const char *event, const char *data, size_t len)
+{
+    ik_stream_t *stream = user;
+    ik_json_span_t value;
+    if (stream->done) {
+        return true;
+    }
+    if (is_done_marker(data, len)) {
+        stream->terminal = stream->done = true;
+    } else if (ik_json_scan(data, len, &value, NULL)) {
+        stream->events++;
+        stream->target->provider->stream_event(stream, value);
+    } else if (strcmp(event, "error") == 0) {
+        fail_format(stream, *data == '\0' ? "the server reported an error" : data);
+    } else {
+        fail_format(stream, "the server sent an event that is not JSON");
+    }
+    return !has_failed(stream);
+}
+
+ik_stream_t *ik_stream_create(const void *ctx, const ik_target_t *target,
+                              const ik_stream_listener_t *listener)
+{
+    ik_stream_t *stream = ik_new(ctx, ik_stream_t);
+    stream->target = target;
+    stream->listener = *listener;
+    stream->usage = IK_USAGE_NONE;
+    ik_buffer_init(&stream->reasoning, stream, IK_STREAM_MAX);
+    ik_buffer_init(&stream->private_json, stream, 2 * (size_t)IK_STREAM_MAX);
+    ik_buffer_init(&stream->body, stream, IK_SSE_EVENT_MAX);
+    ik_buffer_init(&stream->decoded, stream, IK_STREAM_MAX);
+    stream->sse = ik_sse_create(stream, on_sse_event, stream);
+    stream->sniffing = true;
+    if (target->provider->stream_begin != NULL) {
+        stream->state = target->provider->stream_begin(stream);
+    }
+    return stream;
+}
+
+void ik_stream_begin(ik_stream_t *stream, const char *content_type)
+{
+    if (content_type == NULL) {
+        return;
+    }
+    size_t len = strcspn(content_type, "; \t");
+    stream->plain_body = len == strlen("application/json") &&
+                         strncasecmp(content_type, "application/json", len) == 0;
+    bool events = len == strlen("text/event-stream") &&
+                  strncasecmp(content_type, "text/event-stream", len) == 0;
+    stream->sniffing = !stream->plain_body && !events;
+}
+
+static void sniff(ik_stream_t *stream, const char *bytes, size_t len)
+{
+    size_t blank = 0;
+    while (blank < len && strchr(" \t\r\n", bytes[blank]) != NULL && bytes[blank] != '\0') {
+        blank++;
+    }
+    if (blank < len) {
+        stream->plain_body = bytes[blank] == '{' || bytes[blank] == '[';
+        stream->sniffing = false;
+    }
+}
+
+bool ik_stream_feed(ik_stream_t *stream, const char *bytes, size_t len)
+{
+    if (stream->sniffing) {
+        sniff(stream, bytes, len);
+    }
+    if (has_failed(stream)) {
+        return false;
+    }
+    if (stream->plain_body) {
+        ik_buffer_append(&stream->body, bytes, len);
+        if (stream->body.dropped > 0) {
+            fail_format(stream, "the answer is too long");
+        }
+    } else if (!ik_sse_feed(stream->sse, bytes, len)) {
+        fail_format(stream, "the server sent an event that is too long");
+    }
+    return !has_failed(stream);
+}
+
+static void read_plain_body(ik_stream_t *stream)
+{
+    ik_json_span_t value;
+    if (stream->body.len == 0 || !ik_json_scan(stream->body.data, stream->body.len, &value, NULL)) {
+        fail_format(stream, "the server's answer is not JSON");
+        return;
+    }
+    stream->events++;
+    stream->target->provider->stream_event(stream, value);
+}
+
+/* --- what formats write ------------------------------------------------------------------ */
+
+/* Text as C strings can hold it: UTF-8, a space for a NUL. */
+static void clean_decoded(ik_buffer_t *decoded)
+{
+    if (!ik_utf8_valid(decoded->data, decoded->len)) {
+        ik_utf8_clean(decoded);
+    }
+    for (char *nul; (nul = memchr(decoded->data, '\0', decoded->len)) != NULL;) {
+        *nul = ' ';
+    }
+}
+
+static bool grows_too_much(ik_stream_t *stream, size_t len)
+{
+    stream->size += len;
+    if (stream->size > IK_STREAM_MAX) {
+        fail_format(stream, "the answer is too long");
+    }
+    return has_failed(stream);
+}
+
+static ik_stream_item_t *add_item(ik_stream_t *stream)
+{
+    stream->items =
+        ik_resize_array(stream, stream->items, ik_stream_item_t *, stream->item_count + 1);
+    ik_stream_item_t *item = ik_new(stream, ik_stream_item_t);
+    ik_buffer_init(&item->text, item, IK_STREAM_MAX);
+    stream->items[stream->item_count++] = item;
+    return item;
+}
+
+void ik_stream_add_text(ik_stream_t *stream, const char *text, size_t len)
+{
+    if (len == 0 || grows_too_much(stream, len)) {
+        return;
+    }
+    ik_stream_item_t *item =
+        stream->text_open ? stream->items[stream->item_count - 1] : add_item(stream);
+    stream->text_open = true;
+    ik_buffer_append(&item->text, text, len);
+    if (stream->listener.on_text != NULL) {
+        stream->listener.on_text(stream->listener.data, text, len);
+    }
+}
+
+void ik_stream_add_reasoning(ik_stream_t *stream, const char *text, size_t len)
+{
+    if (len == 0 || grows_too_much(stream, len)) {
+        return;
+    }
+    ik_buffer_append(&stream->reasoning, text, len);
+    if (stream->listener.on_reasoning != NULL) {
+        stream->listener.on_reasoning(stream->listener.data, text, len);
+    }
+}
+
+/* The decoded text lives until the next literal is decoded. */
+static ik_buffer_t *decode(ik_stream_t *stream, ik_json_span_t literal)
+{
+    stream->decoded.len = 0;
+    ik_stream_append_literal(&stream->decoded, literal);
+    if (stream->decoded.len > 0) {
+        clean_decoded(&stream->decoded);
+    }
+    return &stream->decoded;
+}
+
+void ik_stream_add_text_literal(ik_stream_t *stream, ik_json_span_t literal)
+{
+    const ik_buffer_t *text = decode(stream, literal);
+    ik_stream_add_text(stream, text->data, text->len);
+}
+
+void ik_stream_add_reasoning_literal(ik_stream_t *stream, ik_json_span_t literal)
+{
+    const ik_buffer_t *text = decode(stream, literal);
+    ik_stream_add_reasoning(stream, text->data, text->len);
+}
+
+void ik_stream_close_text(ik_stream_t *stream)
+{
+    stream->text_open = false;
+}
+
+ik_stream_call_t *ik_stream_add_call(ik_stream_t *stream)
+{
+    ik_stream_close_text(stream);
+    ik_stream_item_t *item = add_item(stream);
+    ik_stream_call_t *call = ik_new(item, ik_stream_call_t);
+    ik_buffer_init(&call->given_id, call, 1024);
+    ik_buffer_init(&call->name, call, 1024);
+    ik_buffer_init(&call->arguments, call, IK_STREAM_MAX);
+    item->call = call;
+    return call;
+}
+
+void ik_stream_append_literal(ik_buffer_t *buffer, ik_json_span_t literal)
+{
+    if (literal.len >= 2 && ik_json_kind(literal) == IK_JSON_STRING) {
+        ik_json_append_decoded(buffer, literal);
+    }
+}
+
+void ik_stream_take_count(int64_t *figure, ik_json_span_t object, const char *name)
+{
+    ik_json_span_t value;
+    if (ik_json_kind(object) != IK_JSON_OBJECT || !ik_json_find(object, name, &value) ||
+        ik_json_kind(value) != IK_JSON_NUMBER) {
+        return;
+    }
+    double number = strtod(value.text, NULL);
+    if (number >= 0 && number < 1e15) {
+        *figure = (int64_t)number;
+    }
+}
+
+/* --- the end ----------------------------------------------------------------------------- */
+
+static bool has_whole_arguments(const ik_stream_call_t *call)
+{
+    ik_json_span_t value;
+    return ik_json_scan(call->arguments.data, call->arguments.len, &value, NULL) &&
+           ik_json_kind(value) == IK_JSON_OBJECT;
+}
+
+/* Calls of an answer that was not finished properly must never run, not even repaired. */
+static bool must_not_run(const ik_stream_t *stream, const ik_stream_call_t *call)
+{
+    switch (stream->stop) {
+    case IK_STOP_NONE:
+    case IK_STOP_END:
+    case IK_STOP_TOOL_USE:
+        return call->name.len == 0;
+    case IK_STOP_MAX_TOKENS:
+    case IK_STOP_CONTEXT_FULL:
+        return call->name.len == 0 || !has_whole_arguments(call);
+    default:
+        return true;
+    }
+}
+
+static void drop_calls(ik_stream_t *stream)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < stream->item_count; i++) {
+        ik_stream_call_t *call = stream->items[i]->call;
+        if (call != NULL && call->arguments.len == 0) {
+            ik_buffer_append_text(&call->arguments, "{}");
+        }
+        if (call == NULL || !must_not_run(stream, call)) {
+            stream->items[kept++] = stream->items[i];
+        }
+    }
+    stream->item_count = kept;
+}
+
+static char *make_id(const void *ctx)
+{
+    char name[10];
+    ik_random_name(name, 9);
+    return ik_sprintf(ctx, "ik_%s", name);
+}
+
+static bool is_taken(const ik_stream_t *stream, size_t before, const char *id)
+{
+    for (size_t i = 0; i < before; i++) {
+        const ik_stream_call_t *call = stream->items[i]->call;
+        if (call != NULL && strcmp(call->id, id) == 0) {
+            return true;
+        }
+    }
+    return stream->listener.has_id != NULL && stream->listener.has_id(stream->listener.data, id);
+}
+
+/* Gives every call an id of its own; false when one that was given could not be used. */
+static bool settle_ids(ik_stream_t *stream)
+{
+    bool unchanged = true;
+    for (size_t i = 0; i < stream->item_count; i++) {
+        ik_stream_call_t *call = stream->items[i]->call;
+        if (call == NULL) {
+            continue;
+        }
+        bool given = call->given_id.len > 0;
+        bool usable = given && ik_utf8_valid(call->given_id.data, call->given_id.len) &&
+                      strlen(call->given_id.data) == call->given_id.len &&
+                      !is_taken(stream, i, call->given_id.data);
+        call->id = usable ? call->given_id.data : make_id(call);
+        unchanged = unchanged && (usable || !given);
+    }
+    return unchanged;
+}
+
+static bool is_plain_name(const char *name)
+{
+    size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
+    return len > 0 && len <= 64 && name[len] == '\0';
+}
+
+/* What goes back verbatim must be what the history says; where a call had to be changed, or the
+ * server would refuse its own words, the history alone is sent. */
+static bool can_go_back(const ik_stream_t *stream)
+{
+    for (size_t i = 0; i < stream->item_count; i++) {
+        const ik_stream_call_t *call = stream->items[i]->call;
+        if (call != NULL && (!is_plain_name(call->name.data) || !has_whole_arguments(call))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void wrap_private(ik_stream_t *stream)
+{
+    if (stream->private_json.len == 0) {
+        return;
+    }
+    ik_buffer_t wrapped;
+    ik_buffer_init(&wrapped, stream, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&wrapped, "{\"%s\":", stream->target->provider->name);
+    ik_buffer_append(&wrapped, stream->private_json.data, stream->private_json.len);
+    ik_buffer_append_byte(&wrapped, '}');
+    ik_buffer_reset(&stream->private_json);
+    stream->private_json = wrapped;
+}
+
+static void settle_stop(ik_stream_t *stream)
+{
+    bool calls = ik_stream_call_count(stream) > 0;
+    if (stream->stop == IK_STOP_NONE || stream->stop == IK_STOP_END ||
+        stream->stop == IK_STOP_TOOL_USE) {
+        stream->stop = calls ? IK_STOP_TOOL_USE : IK_STOP_END;
+    }
+}
+
+void ik_stream_finish(ik_stream_t *stream, bool whole)
+{
+    const ik_provider_t *provider = stream->target->provider;
+    if (!has_failed(stream) && whole && stream->plain_body) {
+        read_plain_body(stream);
+    } else if (!has_failed(stream) && whole) {
+        ik_sse_finish(stream->sse);
+    }
+    if (!has_failed(stream) && !stream->terminal) {
+        stream->stop = IK_STOP_INCOMPLETE;
+    }
+    drop_calls(stream);
+    bool unchanged = settle_ids(stream);
+    if (stream->stop != IK_STOP_ERROR && stream->stop != IK_STOP_INCOMPLETE) {
+        settle_stop(stream);
+        if (provider->stream_end != NULL) {
+            provider->stream_end(stream);
+        }
+    }
+    if (unchanged && can_go_back(stream)) {
+        wrap_private(stream);
+    } else {
+        ik_buffer_reset(&stream->private_json);
+    }
+}
+
+bool ik_stream_visible(const ik_stream_t *stream)
+{
+    for (size_t i = 0; i < stream->item_count; i++) {
+        if (stream->items[i]->call == NULL) {
+            return true;
+        }
+    }
+    return stream->reasoning.len > 0;
+}
+
+size_t ik_stream_call_count(const ik_stream_t *stream)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < stream->item_count; i++) {
+        count += stream->items[i]->call != NULL;
+    }
+    return count;
+}
