@@ -33,7 +33,8 @@ $(BUILD)/base/paths.o: EXTRA_CFLAGS := -DIKIGAI_PREFIX='"$(PREFIX)"'
 # libFuzzer calls a function that no header declares.
 $(BUILD)/tests/fuzz/%.o: EXTRA_CFLAGS := -Wno-missing-prototypes
 
-APP_LIBS := -luv -ljansson -ltalloc -lmd
+# libcurl is not among them: it is loaded when it is needed (src/io/curl_library.h).
+APP_LIBS := -luv -ljansson -ltalloc -lmd -ldl
 TOOL_LIBS := -ljansson -ltalloc -lm
 grep_LIBS := -lpcre2-8 -lpthread
 
@@ -47,8 +48,9 @@ TOOL_DIRS := $(filter-out common,$(notdir $(patsubst %/,%,$(dir $(wildcard src/t
 TOOLS := $(patsubst %,$(OUT)/libexec/ikigai/%,$(subst _,-,$(TOOL_DIRS)))
 KEEPER := $(OUT)/lib/ikigai/keeper
 TEMPLATES := $(wildcard share/ikigai/templates/*)
+MODELS := share/ikigai/models.json
 # What a build elsewhere than in the tree needs beside its programs.
-DATA := etc/ikigai/config.json $(TEMPLATES)
+DATA := etc/ikigai/config.json $(TEMPLATES) $(MODELS)
 IKIGAI := $(OUT)/bin/ikigai
 
 objects = $(patsubst src/%.c,$(BUILD)/%.o,$(1))
@@ -126,19 +128,27 @@ endif
 programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
+# Programs through which tests in Python reach what no command does.
+DRIVERS := $(call programs,tests/e2e/*_driver.c tests/provider/*_driver.c \
+    tests/promises/resume_driver.c)
 $(UNIT_TESTS): LINK = $(shell pkg-config --libs check)
 $(FUZZERS): LINK := -fsanitize=fuzzer
-$(UNIT_TESTS) $(FUZZERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
+$(UNIT_TESTS) $(FUZZERS) $(DRIVERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS) $(grep_LIBS) $(TOOL_LIBS) $(LINK)
 
 # The yardstick of every start time is a static program that does nothing.
 $(BUILD)/bench/noop: $(BUILD)/bench/noop.o
 	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^
-$(BUILD)/bench/process_cost: $(BUILD)/bench/process_cost.o $(LIB_APP) $(LIB_BASE)
+# The yardstick of a request links libcurl as any program does.
+$(BUILD)/bench/curl_yardstick: $(BUILD)/bench/curl_yardstick.o
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcurl
+BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost)
+$(BENCHES): %: %.o $(LIB_APP) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS)
 
-.PHONY: unit-tests lint format check promises promises-quick bench
-unit-tests: $(UNIT_TESTS)
+.PHONY: unit-tests drivers lint format check promises promises-quick bench
+unit-tests: $(UNIT_TESTS) drivers
+drivers: $(DRIVERS)
 $(UNIT_TESTS:%=%.o): | need-check
 RUN := $(PYTHON) tests/run --out $(OUT) --build $(BUILD)
 check: all unit-tests
@@ -147,9 +157,9 @@ lint:
 	@$(RUN) lint
 format:
 	find src tests bench -name '*.[ch]' -exec clang-format -i {} +
-promises promises-quick: all
+promises promises-quick: all drivers
 	@$(RUN) $@
-bench: all $(BUILD)/bench/noop $(BUILD)/bench/process_cost
+bench: all $(BUILD)/bench/noop $(BUILD)/bench/curl_yardstick $(BENCHES)
 	@$(PYTHON) bench/run --out $(OUT)
 
 # Each part of check-deep builds a tree of its own below $(DEEP).
@@ -194,6 +204,11 @@ check-analysis: need-cppcheck need-clang-tidy
 	    clang-tidy --quiet --config-file=tests/lint/clang-tidy {} -- -std=gnu11 $(ANALYSE) 2> /dev/null
 check-fresh: # a new system in a folder, from nothing to a passed script/test
 	tests/fresh/run
+.PHONY: check-fake
+check-fake: # the vendors' own clients against tests/fake_llm
+	@command -v node > /dev/null && command -v npm > /dev/null || \
+	    { echo "node or npm is missing: script/bootstrap --fake installs them" >&2; exit 1; }
+	@$(PYTHON) tests/fake_llm/check_clients.py $(DEEP)/fake_clients
 
 NEEDED = { echo "$* is missing: script/bootstrap --test installs it" >&2; exit 1; }
 .PHONY: need-check need-clang need-valgrind need-cppcheck need-clang-tidy
@@ -213,7 +228,8 @@ INSTALL_libexec/ikigai := $(TOOLS)
 INSTALL_lib/ikigai := $(KEEPER)
 INSTALL_share/doc/ikigai := $(DOCUMENTS)
 INSTALL_share/ikigai/templates := $(TEMPLATES)
-INSTALL_DIRS := bin libexec/ikigai lib/ikigai share/doc/ikigai share/ikigai/templates
+INSTALL_share/ikigai := $(MODELS)
+INSTALL_DIRS := bin libexec/ikigai lib/ikigai share/doc/ikigai share/ikigai/templates share/ikigai
 # Folders that are ours alone and go when they are empty, inner ones first.
 OWN_DIRS := $(filter-out bin,$(INSTALL_DIRS)) \
     $(filter %/ikigai,$(patsubst %/,%,$(dir $(INSTALL_DIRS))))

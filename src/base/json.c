@@ -18,6 +18,7 @@ typedef struct {
     size_t at;
     int depth;
     const char *reason;
+    bool validated; /* it was scanned before: strings need only be skipped */
 } scanner_t;
 
 static bool fail(scanner_t *s, const char *reason)
@@ -33,9 +34,14 @@ static int peek(const scanner_t *s)
     return s->at < s->len ? (unsigned char)s->text[s->at] : -1;
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 static void skip_space(scanner_t *s)
 {
-    while (s->at < s->len && s->text[s->at] != '\0' && strchr(" \t\r\n", s->text[s->at]) != NULL) {
+    while (s->at < s->len && is_space(s->text[s->at])) {
         s->at++;
     }
 }
@@ -50,6 +56,47 @@ static bool is_hex(int c)
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+/* The letters that may follow a backslash, \u apart. */
+static bool is_escape(int c)
+{
+    switch (c) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        return true;
+    default:
+        return false;
+    }
+}
+
+#define EIGHT(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Whether one of the eight bytes is zero: only a zero borrows into its own highest bit. */
+static uint64_t has_zero(uint64_t word)
+{
+    return (word - EIGHT(0x01)) & ~word & EIGHT(0x80);
+}
+
+/* How many bytes from here on mean themselves in a string, in steps of eight: long strings are most
+ * of what is ever scanned or written. */
+static size_t count_plain(const char *bytes, size_t len)
+{
+    size_t n = 0;
+    for (uint64_t word; len - n >= sizeof(word); n += sizeof(word)) {
+        memcpy(&word, bytes + n, sizeof(word));
+        uint64_t control = (word - EIGHT(0x20)) & ~word & EIGHT(0x80);
+        if ((control | has_zero(word ^ EIGHT('"')) | has_zero(word ^ EIGHT('\\'))) != 0) {
+            break;
+        }
+    }
+    return n;
+}
+
 static bool scan_escape(scanner_t *s)
 {
     s->at++;
@@ -61,11 +108,30 @@ static bool scan_escape(scanner_t *s)
                 return fail(s, "\\u needs four hexadecimal digits");
             }
         }
-    } else if (c <= 0 || strchr("\"\\/bfnrt", c) == NULL) {
+    } else if (!is_escape(c)) {
         return fail(s, "invalid escape in string");
     }
     s->at++;
     return true;
+}
+
+/* A quote ends the string unless an odd number of backslashes stands before it. */
+static void skip_string(scanner_t *s)
+{
+    const char *quote = s->text + s->at;
+    const char *before;
+    do {
+        size_t left = s->len - (size_t)(quote + 1 - s->text);
+        quote = memchr(quote + 1, '"', left);
+        if (quote == NULL) {
+            PANIC("span is not validated JSON");
+        }
+        before = quote;
+        while (before[-1] == '\\') {
+            before--;
+        }
+    } while ((quote - before) % 2 != 0);
+    s->at = (size_t)(quote + 1 - s->text);
 }
 
 static bool scan_string(scanner_t *s)
@@ -73,9 +139,18 @@ static bool scan_string(scanner_t *s)
     if (peek(s) != '"') {
         return fail(s, "string expected");
     }
+    if (s->validated) {
+        skip_string(s);
+        return true;
+    }
     s->at++;
     for (;;) {
+        s->at += count_plain(s->text + s->at, s->len - s->at);
         int c = peek(s);
+        while (c >= 0x20 && c != '"' && c != '\\') {
+            s->at++;
+            c = peek(s);
+        }
         if (c < 0) {
             return fail(s, "unterminated string");
         }
@@ -86,12 +161,8 @@ static bool scan_string(scanner_t *s)
             s->at++;
             return true;
         }
-        if (c == '\\') {
-            if (!scan_escape(s)) {
-                return false;
-            }
-        } else {
-            s->at++;
+        if (!scan_escape(s)) {
+            return false;
         }
     }
 }
@@ -256,7 +327,8 @@ ik_json_kind_t ik_json_kind(ik_json_span_t value)
 /* Stands at the next item of a container, or returns false at its end. */
 static bool enter_next(scanner_t *s, ik_json_span_t container, size_t position)
 {
-    *s = (scanner_t){.text = container.text, .len = container.len, .at = position};
+    *s = (scanner_t){
+        .text = container.text, .len = container.len, .at = position, .validated = true};
     if (position == 0) {
         s->at = 1;
     }
@@ -351,10 +423,10 @@ static uint32_t hex4(const char *digits)
 /* Reads the escape at p (behind the backslash); returns how many bytes it takes. */
 static size_t decode_escape(const char *p, const char *end, char *out, size_t *out_len)
 {
-    static const char names[] = "\"\\/bfnrt";
-    static const char values[] = "\"\\/\b\f\n\r\t";
+    static const char values[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
     if (*p != 'u') {
-        *out = values[strchr(names, *p) - names];
+        *out = values[*p & 0x7f];
         *out_len = 1;
         return 1;
     }
@@ -388,6 +460,24 @@ size_t ik_json_step(const char *at, const char *end, size_t *decoded)
     return written;
 }
 
+/* Copies up to the next backslash, in steps of eight; returns how many bytes. */
+static size_t copy_plain(char *out, const char *p, const char *end)
+{
+    size_t n = 0;
+    for (uint64_t word; (size_t)(end - p) - n >= sizeof(word); n += sizeof(word)) {
+        memcpy(&word, p + n, sizeof(word));
+        if (has_zero(word ^ EIGHT('\\')) != 0) {
+            break;
+        }
+        memcpy(out + n, &word, sizeof(word));
+    }
+    while (p + n < end && p[n] != '\\') {
+        out[n] = p[n];
+        n++;
+    }
+    return n;
+}
+
 /* No escape is shorter than what it stands for, so out needs no more room than the literal. */
 static size_t decode_into(char *out, ik_json_span_t string)
 {
@@ -395,9 +485,7 @@ static size_t decode_into(char *out, ik_json_span_t string)
     const char *end = string.text + string.len - 1;
     size_t n = 0;
     while (p < end) {
-        const char *escape = memchr(p, '\\', (size_t)(end - p));
-        size_t plain = (size_t)((escape == NULL ? end : escape) - p);
-        memcpy(out + n, p, plain);
+        size_t plain = copy_plain(out + n, p, end);
         n += plain;
         p += plain;
         if (p < end) {

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/cli.h"
+#include "io/http.h"
+#include "provider/provider.h"
 
 typedef struct {
     ik_cli_t *cli;
@@ -121,6 +123,28 @@ static void report_providers(const checkup_t *checkup)
     }
 }
 
+/* Which model would answer, what is known of models, and what requests are made with. */
+static void report_models(checkup_t *checkup)
+{
+    ik_cli_t *cli = checkup->cli;
+    ik_models_t *models;
+    char *library;
+    begin_part("Models");
+    res_t loaded = ik_models_load(cli->ctx, cli->paths, &models);
+    const char *model = cli->config->model;
+    say("  in use   %s%s", model == NULL ? ik_target_default(cli->config, models) : model,
+        model == NULL ? " (nobody chose one)" : "");
+    if (is_err(&loaded)) {
+        complain(checkup, loaded.message);
+    }
+    res_t described = ik_http_describe(cli->ctx, &library);
+    if (is_err(&described)) {
+        complain(checkup, described.message);
+    } else {
+        say("  HTTP by  %s", library);
+    }
+}
+
 static const char *describe_trust(const ik_tool_trust_status_t *trust)
 {
     switch (trust->state) {
@@ -215,6 +239,7 @@ static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
     report_installation(&checkup);
     report_configuration(&checkup);
     report_providers(&checkup);
+    report_models(&checkup);
     report_tools(&checkup);
     report_optional();
     putchar('\n');

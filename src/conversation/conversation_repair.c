@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_clean.h"
+#include "base/utf8.h"
 #include "conversation/conversation.h"
 
 static const char missing_begin[] = "(The beginning of this conversation is missing.)";
@@ -24,6 +26,7 @@ typedef struct {
     bool is_call;
     bool is_result;
     bool rebuilt; /* the id or name in data_json cannot be used: made anew, without private data */
+    bool renamed; /* needs another id */
 } entry_t;
 
 typedef struct {
@@ -34,26 +37,66 @@ typedef struct {
     size_t *open_calls; /* of the step being written: entries whose results are due */
     size_t open_count;
     size_t step_left; /* messages the step still has, by its own count */
-    size_t renames;
 } repair_t;
 
 /* --- each message by itself -------------------------------------------------------------- */
 
-static bool is_object(const char *json)
+static bool is_object(const char *json, size_t len, ik_json_span_t *value)
 {
-    ik_json_span_t value;
-    return ik_json_scan(json, strlen(json), &value, NULL) && ik_json_kind(value) == IK_JSON_OBJECT;
+    return ik_json_scan(json, len, value, NULL) && ik_json_kind(*value) == IK_JSON_OBJECT;
 }
 
-static bool is_blank(const char *text)
+/* Whether it must be looked at more closely: most data is plain, and looking takes time. */
+static bool looks_odd(const char *json, size_t len)
 {
-    return text == NULL || text[strspn(text, " \t\r\n\f\v")] == '\0';
+    return !ik_utf8_valid(json, len) || memmem(json, len, "\\ud", 3) != NULL ||
+           memmem(json, len, "\\uD", 3) != NULL;
+}
+
+/* The message, its data as it is, cleaned (what stands in it goes out byte for byte), or gone. */
+static const ik_msg_t *with_usable_data(repair_t *repair, const ik_msg_t *message)
+{
+    ik_json_span_t data;
+    size_t len = message->data_json == NULL ? 0 : strlen(message->data_json);
+    bool usable = len > 0 && is_object(message->data_json, len, &data);
+    if (message->data_json == NULL || (usable && !looks_odd(data.text, data.len))) {
+        return message;
+    }
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, repair->scratch, IK_BUFFER_UNLIMITED);
+    usable = usable && ik_json_append_clean(&clean, data);
+    return ik_msg_create(repair->scratch, message->kind, message->content,
+                         usable ? clean.data : NULL);
 }
 
 static bool has_field(const ik_msg_t *message, const char *name)
 {
     ik_json_span_t value;
     return ik_msg_field(message, name, &value);
+}
+
+/* A member that is text, and not cut short by a NUL; else NULL. */
+static char *text_of(repair_t *repair, const ik_msg_t *message, const char *name)
+{
+    ik_json_span_t value;
+    size_t len;
+    if (!ik_msg_field(message, name, &value) || ik_json_kind(value) != IK_JSON_STRING) {
+        return NULL;
+    }
+    char *text = ik_json_decode(repair->scratch, value, &len);
+    return strlen(text) == len ? text : NULL;
+}
+
+/* The first message of a step says which model made it. */
+static bool begins_step(const ik_msg_t *message)
+{
+    ik_json_span_t model;
+    return ik_msg_field(message, "model", &model) && ik_json_kind(model) == IK_JSON_STRING;
+}
+
+static bool is_answer(const ik_msg_t *message)
+{
+    return ik_msg_is(message, IK_MSG_ASSISTANT) || ik_msg_is(message, IK_MSG_TOOL_CALL);
 }
 
 static bool is_usable_call(const ik_msg_t *message)
@@ -63,16 +106,27 @@ static bool is_usable_call(const ik_msg_t *message)
            ik_msg_call_field(message, "arguments", &literal);
 }
 
+static bool holds_object(ik_json_span_t literal)
+{
+    size_t len;
+    ik_json_span_t value;
+    char *text = ik_json_decode(NULL, literal, &len);
+    bool object = is_object(text, len, &value);
+    talloc_free(text);
+    return object;
+}
+
 static bool is_usable_result(const ik_msg_t *message)
 {
     ik_json_span_t output;
-    return ik_msg_field(message, "output", &output) && ik_json_kind(output) == IK_JSON_STRING;
+    return ik_msg_field(message, "output", &output) && ik_json_kind(output) == IK_JSON_STRING &&
+           (!ik_conversation_is_envelope(output) || holds_object(output));
 }
 
 /* An answer without text stays only for what its provider wants back. */
 static bool is_usable_answer(const ik_msg_t *message)
 {
-    return !is_blank(message->content) || has_field(message, "step");
+    return !ik_msg_text_is_blank(message->content) || has_field(message, "step");
 }
 
 static bool is_usable(const ik_msg_t *message)
@@ -90,7 +144,7 @@ static bool is_usable(const ik_msg_t *message)
         return ik_msg_field_number(message, "trimmed_results", -1) >= 0;
     }
     return (ik_msg_is(message, IK_MSG_USER) || ik_msg_is(message, IK_MSG_SYSTEM)) &&
-           !is_blank(message->content);
+           !ik_msg_text_is_blank(message->content);
 }
 
 static bool has_usable_name(const ik_msg_t *call)
@@ -109,9 +163,7 @@ static bool has_usable_name(const ik_msg_t *call)
 static void take_in(repair_t *repair, entry_t *entry, const ik_msg_t *message)
 {
     entry->partner = SIZE_MAX;
-    if (message->data_json != NULL && !is_object(message->data_json)) {
-        message = ik_msg_create(repair->scratch, message->kind, message->content, NULL);
-    }
+    message = with_usable_data(repair, message);
     if (!is_usable(message)) {
         return;
     }
@@ -119,8 +171,7 @@ static void take_in(repair_t *repair, entry_t *entry, const ik_msg_t *message)
     entry->is_call = ik_msg_is(message, IK_MSG_TOOL_CALL);
     entry->is_result = ik_msg_is(message, IK_MSG_TOOL_RESULT);
     if (entry->is_call || entry->is_result) {
-        const char *name = entry->is_call ? "id" : "tool_call_id";
-        entry->id = ik_msg_field_text(repair->scratch, message, name);
+        entry->id = text_of(repair, message, entry->is_call ? "id" : "tool_call_id");
         entry->id = entry->id == NULL ? ik_strdup(repair->scratch, "") : entry->id;
         entry->rebuilt = entry->is_call && !has_usable_name(message);
     }
@@ -129,14 +180,28 @@ static void take_in(repair_t *repair, entry_t *entry, const ik_msg_t *message)
 static bool is_refused(const ik_msg_t *message)
 {
     ik_json_span_t value;
-    return ik_msg_field(message, "refused", &value) && ik_json_kind(value) == IK_JSON_BOOLEAN &&
-           value.text[0] == 't';
+    return is_answer(message) && ik_msg_field(message, "refused", &value) &&
+           ik_json_kind(value) == IK_JSON_BOOLEAN && value.text[0] == 't';
 }
 
-/* The turn that ends in the entry, back to the words of the user that began it. */
-static void drop_turn(repair_t *repair, size_t end)
+/* The last message of the step that begins here. */
+static size_t end_of_step(const repair_t *repair, size_t index)
 {
-    for (size_t i = end + 1; i > 0; i--) {
+    size_t end = index;
+    for (size_t i = index + 1; i < repair->count; i++) {
+        const ik_msg_t *message = repair->entries[i].message;
+        if (message != NULL && (!is_answer(message) || begins_step(message))) {
+            break;
+        }
+        end = i;
+    }
+    return end;
+}
+
+/* The turn that ends in this step, back to the words of the user that began it. */
+static void drop_turn(repair_t *repair, size_t step)
+{
+    for (size_t i = end_of_step(repair, step) + 1; i > 0; i--) {
         entry_t *entry = &repair->entries[i - 1];
         if (entry->message == NULL) {
             continue;
@@ -169,16 +234,25 @@ static int compare_data(const void *a, const void *b)
     return order != 0 ? order : (left > right) - (left < right);
 }
 
+/* What is left of a step's own words about itself when its private data must go. */
+static ik_msg_step_t bare_step(repair_t *repair, const ik_msg_t *message)
+{
+    return (ik_msg_step_t){
+        .model = text_of(repair, message, "model"),
+        .usage = IK_USAGE_NONE,
+    };
+}
+
 /* A provider does not take the same reasoning twice. */
 static void strip(repair_t *repair, entry_t *entry)
 {
+    const ik_msg_step_t step = bare_step(repair, entry->message);
     if (entry->is_call) {
         entry->rebuilt = true;
-    } else if (is_blank(entry->message->content)) {
+    } else if (ik_msg_text_is_blank(entry->message->content)) {
         *entry = (entry_t){.partner = SIZE_MAX};
     } else {
-        entry->message =
-            ik_msg_create(repair->scratch, entry->message->kind, entry->message->content, NULL);
+        entry->message = ik_msg_create_assistant(repair->scratch, entry->message->content, &step);
     }
 }
 
@@ -187,7 +261,8 @@ static void strip_doubled_private_data(repair_t *repair)
     entry_t **steps = ik_new_array(repair->scratch, entry_t *, repair->count + 1);
     size_t count = 0;
     for (size_t i = 0; i < repair->count; i++) {
-        if (repair->entries[i].message != NULL && has_field(repair->entries[i].message, "step")) {
+        const ik_msg_t *message = repair->entries[i].message;
+        if (message != NULL && is_answer(message) && has_field(message, "step")) {
             steps[count++] = &repair->entries[i];
         }
     }
@@ -222,14 +297,6 @@ static entry_t **sort_by_id(repair_t *repair, size_t *count)
     return sorted;
 }
 
-/* An id that nothing else has: the old one would be ambiguous, or is empty. */
-static void rename_call(repair_t *repair, entry_t *call)
-{
-    size_t number = (size_t)(call - repair->entries);
-    call->id = ik_sprintf(repair->scratch, "ik_r%zu_%zu", number, ++repair->renames);
-    call->rebuilt = true;
-}
-
 /* All calls and results of one id, in the order of the conversation. */
 static void pair_up(repair_t *repair, entry_t **same, size_t count)
 {
@@ -245,10 +312,38 @@ static void pair_up(repair_t *repair, entry_t **same, size_t count)
         if (next_result < count) {
             same[i]->partner = (size_t)(same[next_result++] - repair->entries);
         }
-        if (!first || same[i]->id[0] == '\0') {
-            rename_call(repair, same[i]);
-        }
+        /* the old id would be ambiguous, or is none */
+        same[i]->renamed = !first || same[i]->id[0] == '\0';
         first = false;
+    }
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* An id made of the place, which stays when the conversation grows. */
+static void rename_call(repair_t *repair, entry_t *call, const char *const *taken, size_t count)
+{
+    size_t number = (size_t)(call - repair->entries);
+    call->id = ik_sprintf(repair->scratch, "ik_r%zu", number);
+    while (bsearch(&call->id, taken, count, sizeof(*taken), compare_texts) != NULL) {
+        call->id = ik_sprintf(repair->scratch, "%s_", call->id);
+    }
+    call->rebuilt = true;
+}
+
+static void rename_calls(repair_t *repair, entry_t **sorted, size_t count)
+{
+    const char **taken = ik_new_array(repair->scratch, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        taken[i] = sorted[i]->id;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (sorted[i]->renamed) {
+            rename_call(repair, sorted[i], taken, count);
+        }
     }
 }
 
@@ -265,6 +360,7 @@ static void pair_results(repair_t *repair)
         pair_up(repair, sorted + begin, end - begin);
         begin = end;
     }
+    rename_calls(repair, sorted, count);
 }
 
 /* --- writing ----------------------------------------------------------------------------- */
@@ -284,17 +380,38 @@ static void append_rebuilt_call(repair_t *repair, const entry_t *entry)
     ik_msg_call_field(entry->message, "arguments", &arguments);
     ik_msg_call_t call = {.id = entry->id, .name = ik_json_decode(repair->scratch, name, NULL)};
     call.arguments = ik_json_decode(repair->scratch, arguments, &call.arguments_len);
-    ik_conversation_append(repair->out, ik_msg_create_call(repair->out, &call, NULL));
+    const ik_msg_step_t step = bare_step(repair, entry->message);
+    ik_conversation_append(repair->out, ik_msg_create_call(repair->out, &call, &step));
 }
 
-static void append_result(repair_t *repair, const entry_t *call)
+static bool is_same(const ik_msg_t *a, const char *name_in_a, const ik_msg_t *b,
+                    const char *name_in_b)
 {
-    bool found = call->partner != SIZE_MAX;
-    const ik_msg_t *stored = found ? repair->entries[call->partner].message : NULL;
-    if (found && !call->rebuilt) {
-        append(repair, stored);
-        return;
-    }
+    ik_json_span_t left = {0};
+    ik_json_span_t right = {0};
+    ik_msg_field(a, name_in_a, &left);
+    ik_msg_field(b, name_in_b, &right);
+    return left.len == right.len && (left.len == 0 || memcmp(left.text, right.text, left.len) == 0);
+}
+
+/* Whether a stored result says of its call what the call says of itself. */
+static bool result_fits(const entry_t *call, const ik_msg_t *result)
+{
+    ik_json_span_t name;
+    ik_json_span_t repeated;
+    ik_msg_call_field(call->message, "name", &name);
+    return !call->rebuilt && is_same(call->message, "id", result, "tool_call_id") &&
+           is_same(call->message, "provider", result, "provider") &&
+           ik_msg_field(result, "name", &repeated) && repeated.len == name.len &&
+           memcmp(repeated.text, name.text, name.len) == 0;
+}
+
+/* A result for the call, of what is stored of one (NULL: nothing). */
+static void append_rebuilt_result(repair_t *repair, const entry_t *call, const ik_msg_t *stored)
+{
+    static const ik_msg_t nothing = {0};
+    bool found = stored != NULL;
+    stored = found ? stored : &nothing;
     ik_json_span_t name;
     ik_json_span_t success;
     ik_msg_call_field(call->message, "name", &name);
@@ -302,14 +419,24 @@ static void append_result(repair_t *repair, const entry_t *call)
         .call_id = call->id,
         .name = ik_json_decode(repair->scratch, name, NULL),
         .output = found ? ik_msg_field_text(repair->scratch, stored, "output") : interrupted,
-        .provider =
-            call->rebuilt ? NULL : ik_msg_field_text(repair->scratch, call->message, "provider"),
-        .success = found && ik_msg_field(stored, "success", &success) && success.text[0] == 't',
-        .wall_ms = -1,
-        .cpu_us = -1,
-        .max_rss_kb = -1,
+        .provider = call->rebuilt ? NULL : text_of(repair, call->message, "provider"),
+        .success = ik_msg_field(stored, "success", &success) && success.text[0] == 't',
+        .wall_ms = ik_msg_field_number(stored, "wall_ms", -1),
+        .cpu_us = ik_msg_field_number(stored, "cpu_us", -1),
+        .max_rss_kb = ik_msg_field_number(stored, "max_rss_kb", -1),
     };
     ik_conversation_append(repair->out, ik_msg_create_result(repair->out, &result));
+}
+
+static void append_result(repair_t *repair, const entry_t *call)
+{
+    bool found = call->partner != SIZE_MAX;
+    const ik_msg_t *stored = found ? repair->entries[call->partner].message : NULL;
+    if (found && result_fits(call, stored)) {
+        append(repair, stored);
+    } else {
+        append_rebuilt_result(repair, call, stored);
+    }
 }
 
 /* The step being written is over: its results follow, in the order of its calls. */
@@ -334,17 +461,24 @@ static void append_begin_if_missing(repair_t *repair)
                            ik_msg_create(repair->out, IK_MSG_USER, missing_begin, NULL));
 }
 
+/* How many messages the step that begins here has, as far as it is known. */
+static size_t count_of_step(const entry_t *entry)
+{
+    int64_t count = entry->rebuilt ? 0 : ik_msg_field_number(entry->message, "step", 0);
+    return count < 0 ? 0 : (size_t)count;
+}
+
 /* A message of the model's side: part of the step being written, or the first of another. */
 static void append_answer(repair_t *repair, size_t index)
 {
     const entry_t *entry = &repair->entries[index];
-    bool first = has_field(entry->message, "model");
+    bool first = begins_step(entry->message);
     if (repair->open_count > 0 && (first || (!entry->is_call && repair->step_left == 0))) {
         close_step(repair);
     }
     append_begin_if_missing(repair);
     if (first) {
-        repair->step_left = (size_t)ik_msg_field_number(entry->message, "step", 0);
+        repair->step_left = count_of_step(entry);
     }
     repair->step_left -= repair->step_left > 0;
     if (entry->rebuilt) {
@@ -365,7 +499,7 @@ static void append_entry(repair_t *repair, size_t index)
     }
     if (entry->is_result) {
         close_step(repair);
-    } else if (entry->is_call || ik_msg_is(entry->message, IK_MSG_ASSISTANT)) {
+    } else if (is_answer(entry->message)) {
         append_answer(repair, index);
     } else {
         close_step(repair);

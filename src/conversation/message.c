@@ -177,6 +177,36 @@ bool ik_msg_is(const ik_msg_t *message, const char *kind)
     return strcmp(message->kind, kind) == 0;
 }
 
+/* The length of the white space at text; 0: there is none. */
+static size_t blank_at(const char *text)
+{
+    static const char *const wide[] = {
+        "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\xa8",
+        "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
+    };
+    if (*text != '\0' && strchr(" \t\n\v\f\r\x1c\x1d\x1e\x1f", *text) != NULL) {
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
+        if (strncmp(text, wide[i], strlen(wide[i])) == 0) {
+            return strlen(wide[i]);
+        }
+    }
+    /* U+2000 to U+200A */
+    bool space = strncmp(text, "\xe2\x80", 2) == 0 && (unsigned char)text[2] >= 0x80 &&
+                 (unsigned char)text[2] <= 0x8a;
+    return space ? 3 : 0;
+}
+
+bool ik_msg_text_is_blank(const char *text)
+{
+    size_t len;
+    while (text != NULL && (len = blank_at(text)) > 0) {
+        text += len;
+    }
+    return text == NULL || *text == '\0';
+}
+
 /* Unlike ik_json_find it stops at the first hit: what follows may be a megabyte of output. */
 static bool find_first(ik_json_span_t object, const char *name, ik_json_span_t *value)
 {

@@ -83,6 +83,8 @@ ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result);
 ik_msg_t *ik_msg_create_compaction(const void *ctx, size_t trimmed_results);
 
 bool ik_msg_is(const ik_msg_t *message, const char *kind);
+/* Nothing but white space, as Unicode knows it: no provider takes that for a message. NULL too. */
+bool ik_msg_text_is_blank(const char *text);
 
 /* The first member of that name in data_json; false when there is none, or no data. Data that is
  * not valid JSON must have gone through ik_conversation_repair before. */

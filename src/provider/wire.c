@@ -5,19 +5,133 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/json_clean.h"
 
-/* --- what is sent of a step -------------------------------------------------------------- */
+/* --- sides ------------------------------------------------------------------------------- */
+
+typedef enum { NEITHER, USER_SIDE, MODEL_SIDE } side_t;
+
+static side_t side_of(const ik_msg_t *message)
+{
+    if (ik_msg_is(message, IK_MSG_TOOL_RESULT) || ik_msg_is(message, IK_MSG_USER)) {
+        return USER_SIDE;
+    }
+    if (ik_msg_is(message, IK_MSG_TOOL_CALL) || ik_msg_is(message, IK_MSG_ASSISTANT)) {
+        return MODEL_SIDE;
+    }
+    return NEITHER;
+}
+
+/* --- ids --------------------------------------------------------------------------------- */
 
 static bool is_literal(ik_json_span_t literal, const char *text)
 {
     return ik_json_kind(literal) == IK_JSON_STRING && ik_json_key_is(literal, text);
 }
 
+static bool find_id(const ik_msg_t *message, ik_json_span_t *literal)
+{
+    const char *name = ik_msg_is(message, IK_MSG_TOOL_CALL) ? "id" : "tool_call_id";
+    return ik_msg_field(message, name, literal) && ik_json_kind(*literal) == IK_JSON_STRING;
+}
+
+static bool is_from_provider(const ik_request_t *request, const ik_msg_t *message)
+{
+    ik_json_span_t provider;
+    return ik_msg_field(message, "provider", &provider) &&
+           is_literal(provider, request->target->config->name);
+}
+
+/* Whether the provider gets the id back as it gave it. */
+static bool keeps_id(const ik_request_t *request, const ik_msg_t *message)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    enum { ID_MAX = 64 };
+    ik_json_span_t id;
+    return is_from_provider(request, message) && find_id(message, &id) && id.len > 2 &&
+           id.len <= ID_MAX + 2 &&
+           (request->target->provider->takes_any_id || strspn(id.text + 1, plain) == id.len - 2);
+}
+
+bool ik_wire_own_id(const ik_request_t *request, const ik_msg_t *message)
+{
+    static const char made_up[] = "\"ik_";
+    ik_json_span_t id;
+    return keeps_id(request, message) && find_id(message, &id) &&
+           strncmp(id.text, made_up, sizeof(made_up) - 1) != 0;
+}
+
+/* The same nine for the same id, so that call and result meet again. */
+static void append_nine(ik_buffer_t *out, ik_json_span_t literal)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    size_t len;
+    char *text = ik_json_decode(NULL, literal, &len);
+    uint64_t hash = ik_hash_bytes(text, len);
+    char id[] = "\".........\"";
+    for (size_t i = 1; i <= 9; i++) {
+        id[i] = digits[hash % 62];
+        hash /= 62;
+    }
+    ik_buffer_append_text(out, id);
+    talloc_free(text);
+}
+
+void ik_wire_append_id(ik_buffer_t *out, const ik_request_t *request, const ik_msg_t *message,
+                       bool nine)
+{
+    ik_json_span_t literal;
+    if (!find_id(message, &literal)) {
+        literal = (ik_json_span_t){"\"\"", 2};
+    }
+    if (!nine && keeps_id(request, message)) {
+        ik_buffer_append(out, literal.text, literal.len);
+    } else {
+        append_nine(out, literal);
+    }
+}
+
+/* --- objects in strings ------------------------------------------------------------------ */
+
+/* The object that a string literal holds, as every server takes it; len 0: none. */
+typedef struct {
+    char *text; /* holds the object; to be freed */
+    ik_json_span_t object;
+    bool as_written;
+} content_t;
+
+static content_t decode_object(ik_json_span_t literal)
+{
+    size_t len;
+    content_t content = {.text = ik_json_decode(NULL, literal, &len), .as_written = true};
+    if (!ik_json_scan(content.text, len, &content.object, NULL) ||
+        ik_json_kind(content.object) != IK_JSON_OBJECT) {
+        content.object = (ik_json_span_t){0};
+    } else if (!ik_json_is_clean(content.object)) {
+        ik_buffer_t clean;
+        ik_buffer_init(&clean, content.text, IK_BUFFER_UNLIMITED);
+        ik_json_append_clean(&clean, content.object);
+        content.object = (ik_json_span_t){clean.data, clean.len};
+        content.as_written = false;
+    }
+    return content;
+}
+
+/* A call's arguments; what is no object is none. */
+static content_t decode_arguments(const ik_msg_t *call)
+{
+    static const ik_json_span_t none = {"\"\"", 2};
+    ik_json_span_t literal;
+    return decode_object(ik_msg_call_field(call, "arguments", &literal) ? literal : none);
+}
+
+/* --- what is sent of a step -------------------------------------------------------------- */
+
 /* The first message of a step says which model made it. */
 static bool begins_step(const ik_msg_t *message)
 {
     ik_json_span_t model;
-    return ik_msg_field(message, "model", &model);
+    return ik_msg_field(message, "model", &model) && ik_json_kind(model) == IK_JSON_STRING;
 }
 
 static bool is_own_step(const ik_msg_t *first, const ik_request_t *request)
@@ -26,33 +140,41 @@ static bool is_own_step(const ik_msg_t *first, const ik_request_t *request)
     return ik_msg_field(first, "model", &model) && is_literal(model, request->target->name);
 }
 
-/* Whether the ids the step was stored with are those of its calls now. */
-static bool calls_fit(const ik_msg_t *first, ik_msg_t *const *messages, size_t count)
+/* Whether a call can be the one its provider knows: the id goes back as it came, and so do the
+ * arguments. */
+static bool call_fits(const ik_request_t *request, const ik_msg_t *call, ik_json_span_t stored_id)
+{
+    ik_json_span_t id;
+    if (!keeps_id(request, call) || !find_id(call, &id) || stored_id.len != id.len ||
+        memcmp(stored_id.text, id.text, id.len) != 0) {
+        return false;
+    }
+    content_t arguments = decode_arguments(call);
+    bool fits = arguments.object.len > 0 && arguments.as_written;
+    talloc_free(arguments.text);
+    return fits;
+}
+
+/* Whether the messages are as many as the step was stored with, and its calls the same. Messages
+ * of neither side may stand among them. */
+static bool step_fits(const ik_request_t *request, ik_msg_t *const *messages, size_t count)
 {
     ik_json_span_t ids;
-    ik_json_span_t stored;
     ik_json_span_t id;
     size_t position = 0;
-    if (!ik_msg_field(first, "calls", &ids) || ik_json_kind(ids) != IK_JSON_ARRAY) {
+    int64_t answers = 0;
+    if (!ik_msg_field(messages[0], "calls", &ids) || ik_json_kind(ids) != IK_JSON_ARRAY) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!ik_msg_is(messages[i], IK_MSG_TOOL_CALL)) {
-            continue;
-        }
-        if (!ik_json_next_element(ids, &position, &stored) ||
-            !ik_msg_field(messages[i], "id", &id) || stored.len != id.len ||
-            memcmp(stored.text, id.text, id.len) != 0) {
+        answers += side_of(messages[i]) == MODEL_SIDE;
+        if (ik_msg_is(messages[i], IK_MSG_TOOL_CALL) &&
+            (!ik_json_next_element(ids, &position, &id) || !call_fits(request, messages[i], id))) {
             return false;
         }
     }
-    return !ik_json_next_element(ids, &position, &stored);
-}
-
-static bool step_fits(ik_msg_t *const *messages, size_t count)
-{
-    return ik_msg_field_number(messages[0], "step", 0) == (int64_t)count &&
-           calls_fit(messages[0], messages, count);
+    return !ik_json_next_element(ids, &position, &id) &&
+           ik_msg_field_number(messages[0], "step", 0) == answers;
 }
 
 /* What the provider left for itself: data_json.PROVIDER.WIRE */
@@ -61,13 +183,14 @@ static bool find_private(const ik_msg_t *first, const ik_request_t *request, ik_
     ik_json_span_t own;
     return ik_msg_field(first, request->target->config->name, &own) &&
            ik_json_kind(own) == IK_JSON_OBJECT &&
-           ik_json_find(own, request->target->provider->name, value);
+           ik_json_find(own, request->target->provider->name, value) && ik_json_is_clean(*value);
 }
 
+/* The messages from the first on that belong to its step. */
 static size_t step_length(ik_msg_t *const *messages, size_t count)
 {
     size_t len = 1;
-    while (len < count && !begins_step(messages[len])) {
+    while (len < count && side_of(messages[len]) != USER_SIDE && !begins_step(messages[len])) {
         len++;
     }
     return len;
@@ -84,7 +207,8 @@ bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
     *step = (ik_wire_step_t){.messages = first, .count = step_length(first, count - *position)};
     size_t index = wire->group_index[first - wire->group];
     if (index < wire->reasoning_from || !is_own_step(*first, request) ||
-        !step_fits(first, step->count) || !find_private(*first, request, &step->private_json)) {
+        !step_fits(request, first, step->count) ||
+        !find_private(*first, request, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
     }
     *position += step->count;
@@ -101,102 +225,29 @@ ik_buffer_t *ik_wire_begin_element(ik_wire_t *wire)
     return &wire->messages;
 }
 
-static bool find_id(const ik_msg_t *message, ik_json_span_t *literal)
-{
-    const char *name = ik_msg_is(message, IK_MSG_TOOL_CALL) ? "id" : "tool_call_id";
-    return ik_msg_field(message, name, literal) && ik_json_kind(*literal) == IK_JSON_STRING;
-}
-
-static bool is_from_provider(const ik_request_t *request, const ik_msg_t *message)
-{
-    ik_json_span_t provider;
-    return ik_msg_field(message, "provider", &provider) &&
-           is_literal(provider, request->target->config->name);
-}
-
-bool ik_wire_own_id(const ik_request_t *request, const ik_msg_t *message)
-{
-    static const char made_up[] = "\"ik_";
-    ik_json_span_t id;
-    return is_from_provider(request, message) && find_id(message, &id) && id.len > 2 &&
-           strncmp(id.text, made_up, sizeof(made_up) - 1) != 0;
-}
-
-static bool is_plain_id(ik_json_span_t literal)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-    enum { ID_MAX = 64 };
-    return literal.len > 2 && literal.len <= ID_MAX + 2 &&
-           strspn(literal.text + 1, plain) == literal.len - 2;
-}
-
-/* The same nine for the same id, so that call and result meet again. */
-static void append_nine(ik_buffer_t *out, ik_json_span_t literal)
-{
-    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    uint64_t hash = ik_hash_bytes(literal.text, literal.len);
-    char id[] = "\".........\"";
-    for (size_t i = 1; i <= 9; i++) {
-        id[i] = digits[hash % 62];
-        hash /= 62;
-    }
-    ik_buffer_append_text(out, id);
-}
-
-void ik_wire_append_id(ik_buffer_t *out, const ik_request_t *request, const ik_msg_t *message,
-                       bool nine)
-{
-    ik_json_span_t literal;
-    if (!find_id(message, &literal)) {
-        literal = (ik_json_span_t){"\"\"", 2};
-    }
-    bool acceptable = request->target->provider->takes_any_id || is_plain_id(literal);
-    if (!nine && acceptable && is_from_provider(request, message)) {
-        ik_buffer_append(out, literal.text, literal.len);
-    } else {
-        append_nine(out, literal);
-    }
-}
-
-/* The decoded text of a string that holds JSON, on NULL; *object is the object in it, or empty. */
-static char *decode_object(ik_json_span_t literal, ik_json_span_t *object)
-{
-    size_t len;
-    char *text = ik_json_decode(NULL, literal, &len);
-    if (!ik_json_scan(text, len, object, NULL) || ik_json_kind(*object) != IK_JSON_OBJECT) {
-        *object = (ik_json_span_t){0};
-    }
-    return text;
-}
-
 void ik_wire_append_arguments(ik_buffer_t *out, const ik_msg_t *call)
 {
-    ik_json_span_t literal;
-    ik_json_span_t object = {0};
-    char *text = NULL;
-    if (ik_msg_call_field(call, "arguments", &literal)) {
-        text = decode_object(literal, &object);
-    }
-    if (object.len > 0) {
-        ik_buffer_append(out, object.text, object.len);
+    content_t arguments = decode_arguments(call);
+    if (arguments.object.len > 0) {
+        ik_buffer_append(out, arguments.object.text, arguments.object.len);
     } else {
         ik_buffer_append_text(out, "{}");
     }
-    talloc_free(text);
+    talloc_free(arguments.text);
 }
 
 void ik_wire_append_arguments_text(ik_buffer_t *out, const ik_msg_t *call)
 {
     ik_json_span_t literal;
-    ik_json_span_t object = {0};
-    if (ik_msg_call_field(call, "arguments", &literal)) {
-        talloc_free(decode_object(literal, &object));
-    }
-    if (object.len > 0) {
+    content_t arguments = decode_arguments(call);
+    if (arguments.object.len == 0) {
+        ik_buffer_append_text(out, "\"{}\"");
+    } else if (arguments.as_written && ik_msg_call_field(call, "arguments", &literal)) {
         ik_buffer_append(out, literal.text, literal.len);
     } else {
-        ik_buffer_append_text(out, "\"{}\"");
+        ik_json_append_string(out, arguments.object.text, arguments.object.len);
     }
+    talloc_free(arguments.text);
 }
 
 /* The output as stored; false when the marker is to be sent. Counts the result. */
@@ -219,40 +270,98 @@ void ik_wire_append_output_text(ik_wire_t *wire, const ik_request_t *request, ik
     }
 }
 
-void ik_wire_append_output(ik_wire_t *wire, const ik_request_t *request, ik_buffer_t *out,
-                           const ik_msg_t *result)
+/* An envelope of ours is JSON: tools' output is checked before it is wrapped, and what is stored is
+ * checked by ik_conversation_repair. So it is decoded in its place. False, and nothing is appended,
+ * when not everyone would take it. */
+static bool append_envelope(ik_buffer_t *out, ik_json_span_t literal)
 {
-    ik_json_span_t literal;
-    ik_json_span_t object;
-    if (!take_output(wire, request, result, &literal)) {
-        ik_buffer_append_text(out, ik_conversation_trimmed_envelope);
+    size_t begin = out->len;
+    ik_json_append_decoded(out, literal);
+    if (!ik_json_is_clean((ik_json_span_t){out->data + begin, out->len - begin})) {
+        out->len = begin;
+        return false;
+    }
+    return true;
+}
+
+static void append_object(ik_buffer_t *out, ik_json_span_t literal)
+{
+    if (ik_conversation_is_envelope(literal) && append_envelope(out, literal)) {
         return;
     }
-    char *text = decode_object(literal, &object);
-    if (object.len > 0) {
-        ik_buffer_append(out, object.text, object.len);
+    content_t output = decode_object(literal);
+    if (output.object.len > 0) {
+        ik_buffer_append(out, output.object.text, output.object.len);
     } else {
         ik_buffer_append_text(out, "{\"output\":");
         ik_buffer_append(out, literal.text, literal.len);
         ik_buffer_append_byte(out, '}');
     }
-    talloc_free(text);
+    talloc_free(output.text);
+}
+
+void ik_wire_append_output(ik_wire_t *wire, const ik_request_t *request, ik_buffer_t *out,
+                           const ik_msg_t *result)
+{
+    ik_json_span_t literal;
+    if (take_output(wire, request, result, &literal)) {
+        append_object(out, literal);
+    } else {
+        ik_buffer_append_text(out, ik_conversation_trimmed_envelope);
+    }
+}
+
+/* --- whose reasoning counts --------------------------------------------------------------- */
+
+/* Whether the message before, one of either side, is of the model's. */
+static bool follows_answer(const ik_conversation_t *conversation, size_t index)
+{
+    while (index > 0 && side_of(conversation->messages[index - 1]) == NEITHER) {
+        index--;
+    }
+    return index > 0 && side_of(conversation->messages[index - 1]) == MODEL_SIDE;
+}
+
+/* Whether a step is not what its provider knows: another model made it, or it lost something. */
+static bool is_damaged(const ik_request_t *request, size_t index)
+{
+    const ik_conversation_t *conversation = request->conversation;
+    ik_msg_t *const *first = conversation->messages + index;
+    ik_json_span_t value;
+    return !is_own_step(*first, request) ||
+           (ik_msg_field(*first, "step", &value) &&
+            (!step_fits(request, first, step_length(first, conversation->count - index)) ||
+             !find_private(*first, request, &value)));
+}
+
+/* Whether everything before this message must go without reasoning: a step is damaged or nobody
+ * knows whose it is, or (where reasoning is bound to it) what precedes was changed. */
+static bool voids_reasoning(const ik_request_t *request, size_t index)
+{
+    const ik_msg_t *message = request->conversation->messages[index];
+    if (ik_msg_is(message, IK_MSG_COMPACTION) || ik_msg_is(message, IK_MSG_SYSTEM)) {
+        return request->target->provider->reasoning_is_bound;
+    }
+    if (side_of(message) != MODEL_SIDE) {
+        return false;
+    }
+    return begins_step(message) ? is_damaged(request, index)
+                                : !follows_answer(request->conversation, index);
+}
+
+static size_t find_reasoning_from(const ik_request_t *request)
+{
+    size_t index = request->conversation->count;
+    if (request->drop_reasoning) {
+        return SIZE_MAX;
+    }
+    while (index > 0 && !voids_reasoning(request, index - 1)) {
+        index--;
+    }
+    return index;
 }
 
 /* --- groups ------------------------------------------------------------------------------ */
-
-typedef enum { NEITHER, USER_SIDE, MODEL_SIDE } side_t;
-
-static side_t side_of(const ik_msg_t *message)
-{
-    if (ik_msg_is(message, IK_MSG_TOOL_RESULT) || ik_msg_is(message, IK_MSG_USER)) {
-        return USER_SIDE;
-    }
-    if (ik_msg_is(message, IK_MSG_TOOL_CALL) || ik_msg_is(message, IK_MSG_ASSISTANT)) {
-        return MODEL_SIDE;
-    }
-    return NEITHER;
-}
 
 static side_t group_side(const ik_wire_t *wire)
 {
@@ -295,12 +404,24 @@ static void reopen_group(ik_wire_t *wire)
     wire->mark = wire->previous_mark = SIZE_MAX;
 }
 
+/* An answer without words is there for what its provider wants back; to anyone else it would be an
+ * empty message. */
+static bool is_silent(const ik_wire_t *wire, const ik_request_t *request, size_t index)
+{
+    const ik_conversation_t *conversation = request->conversation;
+    const ik_msg_t *message = conversation->messages[index];
+    ik_json_span_t value;
+    return ik_msg_is(message, IK_MSG_ASSISTANT) && ik_msg_text_is_blank(message->content) &&
+           (index < wire->reasoning_from || is_damaged(request, index) ||
+            !find_private(message, request, &value));
+}
+
 static void append_new(ik_wire_t *wire, const ik_request_t *request)
 {
     bool open = false; /* the group holds something that is not written yet */
     for (; wire->done < request->conversation->count; wire->done++) {
         side_t side = side_of(request->conversation->messages[wire->done]);
-        if (side == NEITHER) {
+        if (side == NEITHER || is_silent(wire, request, wire->done)) {
             continue;
         }
         if (side != group_side(wire)) {
@@ -321,44 +442,15 @@ static void append_new(ik_wire_t *wire, const ik_request_t *request)
 
 /* --- starting over ----------------------------------------------------------------------- */
 
-/* The messages of the model's side from index on that belong to one step. */
-static size_t step_at(const ik_conversation_t *conversation, size_t index)
+/* Whether something new takes the reasoning from what is already written. */
+static bool news_void_reasoning(const ik_wire_t *wire, const ik_request_t *request)
 {
-    size_t end = index + 1;
-    while (end < conversation->count && side_of(conversation->messages[end]) == MODEL_SIDE &&
-           !begins_step(conversation->messages[end])) {
-        end++;
+    for (size_t i = wire->done; i < request->conversation->count; i++) {
+        if (voids_reasoning(request, i)) {
+            return true;
+        }
     }
-    return end - index;
-}
-
-/* Whether everything before this message must go without reasoning: another model spoke, a step
- * lost something, or (where reasoning is bound to it) what precedes was changed. */
-static bool voids_reasoning(const ik_request_t *request, size_t index)
-{
-    ik_msg_t *const *message = request->conversation->messages + index;
-    if (ik_msg_is(*message, IK_MSG_COMPACTION) || ik_msg_is(*message, IK_MSG_SYSTEM)) {
-        return request->target->provider->reasoning_is_bound;
-    }
-    if (side_of(*message) != MODEL_SIDE || !begins_step(*message)) {
-        return false;
-    }
-    ik_json_span_t step;
-    return !is_own_step(*message, request) ||
-           (ik_msg_field(*message, "step", &step) &&
-            !step_fits(message, step_at(request->conversation, index)));
-}
-
-static size_t find_reasoning_from(const ik_request_t *request)
-{
-    size_t index = request->conversation->count;
-    if (request->drop_reasoning) {
-        return SIZE_MAX;
-    }
-    while (index > 0 && !voids_reasoning(request, index - 1)) {
-        index--;
-    }
-    return index;
+    return false;
 }
 
 static bool is_outdated(const ik_wire_t *wire, const ik_request_t *request)
@@ -366,7 +458,7 @@ static bool is_outdated(const ik_wire_t *wire, const ik_request_t *request)
     return !wire->begun || wire->conversation != request->conversation ||
            wire->trimmed_results != request->trimmed_results ||
            wire->drop_reasoning != request->drop_reasoning || wire->refused != request->refused ||
-           wire->done > request->conversation->count;
+           wire->done > request->conversation->count || news_void_reasoning(wire, request);
 }
 
 static void start_over(ik_wire_t *wire, const ik_request_t *request)
