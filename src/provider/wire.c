@@ -263,10 +263,12 @@ void ik_wire_append_output_text(ik_wire_t *wire, const ik_request_t *request, ik
                                 const ik_msg_t *result)
 {
     ik_json_span_t literal;
-    if (take_output(wire, request, result, &literal)) {
-        ik_buffer_append(out, literal.text, literal.len);
-    } else {
+    if (!take_output(wire, request, result, &literal)) {
         ik_json_append_text(out, ik_conversation_trimmed_envelope);
+    } else if (literal.len == 2) { /* not every server takes an empty one */
+        ik_buffer_append_text(out, "\"(no output)\"");
+    } else {
+        ik_buffer_append(out, literal.text, literal.len);
     }
 }
 
@@ -322,16 +324,29 @@ static bool follows_answer(const ik_conversation_t *conversation, size_t index)
     return index > 0 && side_of(conversation->messages[index - 1]) == MODEL_SIDE;
 }
 
+static bool has_calls(ik_msg_t *const *messages, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ik_msg_is(messages[i], IK_MSG_TOOL_CALL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a step is not what its provider knows: another model made it, or it lost something. */
 static bool is_damaged(const ik_request_t *request, size_t index)
 {
-    const ik_conversation_t *conversation = request->conversation;
-    ik_msg_t *const *first = conversation->messages + index;
+    ik_msg_t *const *first = request->conversation->messages + index;
+    size_t count = step_length(first, request->conversation->count - index);
     ik_json_span_t value;
-    return !is_own_step(*first, request) ||
-           (ik_msg_field(*first, "step", &value) &&
-            (!step_fits(request, first, step_length(first, conversation->count - index)) ||
-             !find_private(*first, request, &value)));
+    if (!is_own_step(*first, request)) {
+        return true;
+    }
+    if (!ik_msg_field(*first, "step", &value)) {
+        return request->target->provider->reasons_for_every_call && has_calls(first, count);
+    }
+    return !step_fits(request, first, count) || !find_private(*first, request, &value);
 }
 
 /* Whether everything before this message must go without reasoning: a step is damaged or nobody

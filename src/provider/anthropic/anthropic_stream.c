@@ -1,0 +1,533 @@
+#include "provider/anthropic/anthropic_stream.h"
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+
+typedef enum {
+    TEXT,
+    THINKING,
+    CALL,
+    OPAQUE, /* redacted thinking, blocks of the server's own tools, and what is yet to come */
+} block_kind_t;
+
+typedef struct {
+    int64_t index; /* by which the server refers to it */
+    block_kind_t kind;
+    ik_buffer_t content; /* text or thinking; of a call the members we know nothing of, with their
+                            commas; otherwise the block itself, empty when it cannot go back */
+    ik_buffer_t signature;
+    bool has_signature;
+    ik_stream_call_t *call;
+    bool has_input; /* the call came with an input, which holds unless deltas bring another */
+} block_t;
+
+/* Cleaning can make three bytes of one. */
+enum { SIZE_KEPT_MAX = IK_STREAM_MAX / 3 };
+
+typedef struct {
+    block_t **blocks;
+    size_t count;
+    size_t size; /* of what nobody else counts: the blocks, and bytes kept without being read */
+    int64_t input, cache_read, cache_write;
+} state_t;
+
+void *ik_anthropic_stream_begin(ik_stream_t *stream)
+{
+    state_t *state = ik_new(stream, state_t);
+    state->input = state->cache_read = state->cache_write = IK_USAGE_UNKNOWN;
+    return state;
+}
+
+/* --- reading JSON ------------------------------------------------------------------------ */
+
+static bool find(ik_json_span_t object, const char *name, ik_json_kind_t kind,
+                 ik_json_span_t *value)
+{
+    return ik_json_kind(object) == IK_JSON_OBJECT && ik_json_find(object, name, value) &&
+           ik_json_kind(*value) == kind;
+}
+
+static bool is_text(ik_json_span_t object, const char *name, const char *text)
+{
+    ik_json_span_t value;
+    return find(object, name, IK_JSON_STRING, &value) && ik_json_key_is(value, text);
+}
+
+/* --- blocks ------------------------------------------------------------------------------ */
+
+static block_t *add_block(state_t *state, int64_t index, block_kind_t kind)
+{
+    state->blocks = ik_resize_array(state, state->blocks, block_t *, state->count + 1);
+    block_t *block = ik_new(state, block_t);
+    block->index = index;
+    block->kind = kind;
+    ik_buffer_init(&block->content, block, IK_STREAM_MAX);
+    ik_buffer_init(&block->signature, block, IK_STREAM_MAX);
+    state->blocks[state->count++] = block;
+    return block;
+}
+
+/* Nearly always the last one. Should a server use an index twice, the later block is meant. */
+static block_t *find_block(const state_t *state, ik_json_span_t event)
+{
+    int64_t index = -1;
+    ik_stream_take_count(&index, event, "index");
+    for (size_t i = state->count; i > 0; i--) {
+        if (index < 0 || state->blocks[i - 1]->index == index) {
+            return state->blocks[i - 1];
+        }
+    }
+    return NULL;
+}
+
+/* Keeps a piece of JSON as it is; false when there is too much of it. */
+static bool keep(state_t *state, block_t *block, ik_json_span_t piece)
+{
+    state->size += piece.len;
+    if (state->size > SIZE_KEPT_MAX) {
+        return false;
+    }
+    ik_utf8_append_clean(&block->content, piece.text, piece.len);
+    return true;
+}
+
+/* --- deltas ------------------------------------------------------------------------------ */
+
+static void add_text(ik_stream_t *stream, block_t *block, ik_json_span_t text)
+{
+    ik_stream_append_literal(&block->content, text);
+    ik_stream_add_text_literal(stream, text);
+}
+
+/* Thoughts before and after a call are paragraphs of their own to whoever reads them. */
+static void add_thinking(ik_stream_t *stream, block_t *block, ik_json_span_t text)
+{
+    if (block->content.len == 0 && stream->reasoning.len > 0 && text.len > 2) {
+        ik_stream_add_reasoning(stream, "\n\n", 2);
+    }
+    ik_stream_append_literal(&block->content, text);
+    ik_stream_add_reasoning_literal(stream, text);
+}
+
+static void set_signature(ik_stream_t *stream, block_t *block, ik_json_span_t signature)
+{
+    (void)stream;
+    block->has_signature = true;
+    ik_buffer_reset(&block->signature);
+    ik_stream_append_literal(&block->signature, signature);
+}
+
+static void add_input(ik_stream_t *stream, block_t *block, ik_json_span_t json)
+{
+    (void)stream;
+    if (block->has_input && json.len > 2) {
+        ik_buffer_reset(&block->call->arguments);
+        block->has_input = false;
+    }
+    ik_stream_append_literal(&block->call->arguments, json);
+}
+
+static const struct {
+    const char *type;
+    const char *member;
+    block_kind_t kind;
+    void (*apply)(ik_stream_t *stream, block_t *block, ik_json_span_t literal);
+} deltas[] = {
+    {"text_delta", "text", TEXT, add_text},
+    {"thinking_delta", "thinking", THINKING, add_thinking},
+    {"signature_delta", "signature", THINKING, set_signature},
+    {"input_json_delta", "partial_json", CALL, add_input},
+};
+
+static void on_block_delta(ik_stream_t *stream, ik_json_span_t data)
+{
+    block_t *block = find_block(stream->state, data);
+    ik_json_span_t delta;
+    ik_json_span_t type;
+    ik_json_span_t literal;
+    if (block == NULL || !find(data, "delta", IK_JSON_OBJECT, &delta) ||
+        !find(delta, "type", IK_JSON_STRING, &type)) {
+        return;
+    }
+    if (block->kind == OPAQUE) {
+        ik_buffer_reset(&block->content); /* it was not whole, and we cannot make it so */
+        return;
+    }
+    for (size_t i = 0; i < sizeof(deltas) / sizeof(deltas[0]); i++) {
+        if (block->kind == deltas[i].kind && ik_json_key_is(type, deltas[i].type) &&
+            find(delta, deltas[i].member, IK_JSON_STRING, &literal)) {
+            deltas[i].apply(stream, block, literal);
+        }
+    }
+}
+
+/* --- opening ----------------------------------------------------------------------------- */
+
+static void open_text(ik_stream_t *stream, block_t *block, ik_json_span_t data)
+{
+    ik_json_span_t text;
+    if (find(data, "text", IK_JSON_STRING, &text)) {
+        add_text(stream, block, text);
+    }
+}
+
+static void open_thinking(ik_stream_t *stream, block_t *block, ik_json_span_t data)
+{
+    ik_json_span_t literal;
+    if (find(data, "thinking", IK_JSON_STRING, &literal)) {
+        add_thinking(stream, block, literal);
+    }
+    if (find(data, "signature", IK_JSON_STRING, &literal)) {
+        set_signature(stream, block, literal);
+    }
+}
+
+static bool is_of_call(ik_json_span_t key)
+{
+    return ik_json_key_is(key, "type") || ik_json_key_is(key, "id") ||
+           ik_json_key_is(key, "name") || ik_json_key_is(key, "input");
+}
+
+static void keep_unknown_members(state_t *state, block_t *block, ik_json_span_t data)
+{
+    size_t position = 0;
+    ik_json_span_t key;
+    ik_json_span_t value;
+    while (ik_json_next_member(data, &position, &key, &value)) {
+        ik_json_span_t member = {key.text, (size_t)(value.text + value.len - key.text)};
+        if (!is_of_call(key)) {
+            ik_buffer_append_byte(&block->content, ',');
+            if (!keep(state, block, member)) {
+                ik_buffer_reset(&block->content);
+                return;
+            }
+        }
+    }
+}
+
+static void open_call(ik_stream_t *stream, block_t *block, ik_json_span_t data)
+{
+    ik_stream_call_t *call = ik_stream_add_call(stream);
+    ik_json_span_t value;
+    block->call = call;
+    if (find(data, "id", IK_JSON_STRING, &value)) {
+        ik_stream_append_literal(&call->given_id, value);
+    }
+    if (find(data, "name", IK_JSON_STRING, &value)) {
+        ik_stream_append_literal(&call->name, value);
+    }
+    if (find(data, "input", IK_JSON_OBJECT, &value)) {
+        ik_buffer_append(&call->arguments, value.text, value.len);
+        block->has_input = true;
+    }
+    keep_unknown_members(stream->state, block, data);
+}
+
+static void open_opaque(ik_stream_t *stream, block_t *block, ik_json_span_t data)
+{
+    if (!keep(stream->state, block, data)) {
+        ik_buffer_reset(&block->content);
+    }
+}
+
+static const struct {
+    const char *type; /* NULL: any other */
+    block_kind_t kind;
+    void (*open)(ik_stream_t *stream, block_t *block, ik_json_span_t data);
+} openings[] = {
+    {"text", TEXT, open_text},
+    {"thinking", THINKING, open_thinking},
+    {"tool_use", CALL, open_call},
+    {NULL, OPAQUE, open_opaque},
+};
+
+static void open_block(ik_stream_t *stream, int64_t index, ik_json_span_t data)
+{
+    state_t *state = stream->state;
+    size_t i = 0;
+    state->size += sizeof(block_t);
+    if (state->size > SIZE_KEPT_MAX || ik_json_kind(data) != IK_JSON_OBJECT) {
+        return;
+    }
+    while (openings[i].type != NULL && !is_text(data, "type", openings[i].type)) {
+        i++;
+    }
+    block_t *block = add_block(state, index, openings[i].kind);
+    if (block->kind != TEXT) {
+        ik_stream_close_text(stream);
+    }
+    openings[i].open(stream, block, data);
+}
+
+static void on_block_start(ik_stream_t *stream, ik_json_span_t data)
+{
+    int64_t index = -1;
+    ik_json_span_t block;
+    ik_stream_take_count(&index, data, "index");
+    if (ik_json_find(data, "content_block", &block)) {
+        open_block(stream, index, block);
+    }
+}
+
+static void on_block_stop(ik_stream_t *stream, ik_json_span_t data)
+{
+    block_t *block = find_block(stream->state, data);
+    if (block != NULL && block->call != NULL) {
+        block->call->closed = true;
+    }
+}
+
+/* --- the message around them ------------------------------------------------------------- */
+
+static int64_t sum_known(int64_t a, int64_t b)
+{
+    if (a == IK_USAGE_UNKNOWN || b == IK_USAGE_UNKNOWN) {
+        return a == IK_USAGE_UNKNOWN ? b : a;
+    }
+    return a + b;
+}
+
+/* Figures are those of the whole answer so far; one that is not repeated stands. */
+static void take_usage(ik_stream_t *stream, ik_json_span_t owner)
+{
+    state_t *state = stream->state;
+    ik_json_span_t usage;
+    ik_json_span_t details;
+    if (!find(owner, "usage", IK_JSON_OBJECT, &usage)) {
+        return;
+    }
+    ik_stream_take_count(&state->input, usage, "input_tokens");
+    ik_stream_take_count(&state->cache_read, usage, "cache_read_input_tokens");
+    ik_stream_take_count(&state->cache_write, usage, "cache_creation_input_tokens");
+    stream->usage.cached = state->cache_read;
+    stream->usage.cache_write = state->cache_write;
+    stream->usage.in = sum_known(state->input, sum_known(state->cache_read, state->cache_write));
+    ik_stream_take_count(&stream->usage.out, usage, "output_tokens");
+    if (find(usage, "output_tokens_details", IK_JSON_OBJECT, &details)) {
+        ik_stream_take_count(&stream->usage.reasoning, details, "thinking_tokens");
+    }
+}
+
+static bool has_text(const ik_stream_t *stream)
+{
+    for (size_t i = 0; i < stream->item_count; i++) {
+        if (stream->items[i]->call == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A refusal is often all there is; then the reason given for it is the answer. */
+static void take_refusal(ik_stream_t *stream, ik_json_span_t owner)
+{
+    ik_json_span_t details;
+    ik_json_span_t explanation;
+    stream->refused = true;
+    if (!has_text(stream) && find(owner, "stop_details", IK_JSON_OBJECT, &details) &&
+        find(details, "explanation", IK_JSON_STRING, &explanation)) {
+        ik_stream_add_text_literal(stream, explanation);
+    }
+}
+
+static void take_stop(ik_stream_t *stream, ik_json_span_t owner)
+{
+    static const struct {
+        const char *reason;
+        ik_stop_t stop;
+    } reasons[] = {
+        {"end_turn", IK_STOP_END},
+        {"stop_sequence", IK_STOP_END},
+        {"tool_use", IK_STOP_TOOL_USE},
+        {"max_tokens", IK_STOP_MAX_TOKENS},
+        {"model_context_window_exceeded", IK_STOP_CONTEXT_FULL},
+        {"refusal", IK_STOP_REFUSAL},
+        {"pause_turn", IK_STOP_RESUME},
+    };
+    ik_json_span_t reason;
+    if (!find(owner, "stop_reason", IK_JSON_STRING, &reason)) {
+        return;
+    }
+    stream->stop = IK_STOP_END;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (ik_json_key_is(reason, reasons[i].reason)) {
+            stream->stop = reasons[i].stop;
+        }
+    }
+    if (stream->stop == IK_STOP_REFUSAL) {
+        take_refusal(stream, owner);
+    }
+}
+
+static void on_message_start(ik_stream_t *stream, ik_json_span_t data)
+{
+    ik_json_span_t message;
+    if (find(data, "message", IK_JSON_OBJECT, &message)) {
+        take_usage(stream, message);
+    }
+}
+
+static void on_message_delta(ik_stream_t *stream, ik_json_span_t data)
+{
+    ik_json_span_t delta;
+    take_usage(stream, data);
+    if (find(data, "delta", IK_JSON_OBJECT, &delta)) {
+        take_stop(stream, delta);
+    }
+}
+
+static void on_message_stop(ik_stream_t *stream, ik_json_span_t data)
+{
+    (void)data;
+    stream->terminal = stream->done = true;
+}
+
+static void on_ping(ik_stream_t *stream, ik_json_span_t data)
+{
+    (void)data;
+    stream->events--;
+}
+
+/* Not a stream, although one was asked for. */
+static void on_message(ik_stream_t *stream, ik_json_span_t data)
+{
+    ik_json_span_t content;
+    ik_json_span_t block;
+    int64_t index = 0;
+    size_t position = 0;
+    if (find(data, "content", IK_JSON_ARRAY, &content)) {
+        while (ik_json_next_element(content, &position, &block)) {
+            open_block(stream, index++, block);
+        }
+    }
+    take_usage(stream, data);
+    take_stop(stream, data);
+    stream->terminal = stream->done = true;
+}
+
+void ik_anthropic_stream_event(ik_stream_t *stream, ik_json_span_t data)
+{
+    /* the most frequent first */
+    static const struct {
+        const char *type;
+        void (*handle)(ik_stream_t *stream, ik_json_span_t data);
+    } events[] = {
+        {"content_block_delta", on_block_delta},
+        {"content_block_start", on_block_start},
+        {"content_block_stop", on_block_stop},
+        {"ping", on_ping},
+        {"message_start", on_message_start},
+        {"message_delta", on_message_delta},
+        {"message_stop", on_message_stop},
+        {"message", on_message},
+        {"error", ik_stream_fail},
+    };
+    ik_json_span_t type;
+    if (!find(data, "type", IK_JSON_STRING, &type)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        if (ik_json_key_is(type, events[i].type)) {
+            events[i].handle(stream, data);
+            return;
+        }
+    }
+}
+
+/* --- what goes back ---------------------------------------------------------------------- */
+
+static bool goes_back(const block_t *block)
+{
+    switch (block->kind) {
+    case TEXT:
+        return !ik_msg_text_is_blank(block->content.data); /* the server refuses it, even its own */
+    case CALL:
+        return block->call->id != NULL; /* else it was dropped */
+    case OPAQUE:
+        return block->content.len > 0;
+    default:
+        return true;
+    }
+}
+
+static void append_literal(ik_buffer_t *out, const char *name, const ik_buffer_t *text)
+{
+    ik_buffer_append_format(out, ",\"%s\":", name);
+    ik_json_append_string(out, text->len == 0 ? "" : text->data, text->len);
+}
+
+static void append_block(ik_buffer_t *out, const block_t *block)
+{
+    ik_buffer_append_byte(out, out->len == 0 ? '[' : ',');
+    switch (block->kind) {
+    case TEXT:
+        ik_buffer_append_text(out, "{\"type\":\"text\"");
+        append_literal(out, "text", &block->content);
+        break;
+    case THINKING:
+        ik_buffer_append_text(out, "{\"type\":\"thinking\"");
+        append_literal(out, "thinking", &block->content);
+        if (block->has_signature) {
+            append_literal(out, "signature", &block->signature);
+        }
+        break;
+    case CALL:
+        ik_buffer_append_text(out, "{\"type\":\"tool_use\"");
+        ik_buffer_append(out, block->content.data, block->content.len);
+        break;
+    case OPAQUE:
+        ik_buffer_append(out, block->content.data, block->content.len);
+        return;
+    }
+    ik_buffer_append_byte(out, '}');
+}
+
+/* Whether the canonical messages could not say it. */
+static bool is_private(const block_t *block)
+{
+    return block->kind != TEXT && (block->kind != CALL || block->content.len > 0);
+}
+
+static bool is_thought(const block_t *block)
+{
+    ik_json_span_t whole = {block->content.data, block->content.len};
+    return block->kind == THINKING ||
+           (block->kind == OPAQUE && is_text(whole, "type", "redacted_thinking"));
+}
+
+/* Leaves in blocks what goes back; true when that is more than the messages tell. */
+static bool sift_blocks(state_t *state)
+{
+    size_t kept = 0;
+    bool needed = false;
+    for (size_t i = 0; i < state->count; i++) {
+        if (goes_back(state->blocks[i])) {
+            state->blocks[kept++] = state->blocks[i];
+        }
+    }
+    /* A message must not end in thoughts: they led to nothing, the limit came first. */
+    while (kept > 0 && is_thought(state->blocks[kept - 1])) {
+        kept--;
+    }
+    for (size_t i = 0; i < kept; i++) {
+        needed = needed || is_private(state->blocks[i]);
+    }
+    state->count = kept;
+    return needed;
+}
+
+void ik_anthropic_stream_end(ik_stream_t *stream)
+{
+    state_t *state = stream->state;
+    ik_buffer_t *out = &stream->private_json;
+    if (!sift_blocks(state)) {
+        return;
+    }
+    for (size_t i = 0; i < state->count; i++) {
+        append_block(out, state->blocks[i]);
+    }
+    ik_buffer_append_byte(out, ']');
+    if (out->dropped > 0) {
+        ik_buffer_reset(out);
+    }
+}

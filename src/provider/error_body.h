@@ -1,0 +1,36 @@
+/*
+ * The body of an error, whoever wrote it, as one set of facts:
+ *
+ *   OpenAI       {"error":{"message","type","param","code"}}
+ *   Anthropic    {"type":"error","error":{"type","message","details":{"error_code"}}}
+ *   Gemini       {"error":{"code":429,"message","status","details":[…]}}, also inside [ ]
+ *   Mistral      {"object":"error","message": a string or {"detail":[{"loc","msg","type"}]}}
+ *   xAI          {"code":"…","error":"text"}
+ *   OpenRouter   {"error":{"code":502,"message","metadata":{"raw"}}}
+ *   FastAPI      {"detail": a string or [{"loc","msg","type"}]}
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/json.h"
+
+enum { IK_ERROR_BODY_NAMES_MAX = 16 };
+
+typedef struct {
+    const char *code;    /* the vendor's best word for it; NULL */
+    const char *message; /* NULL: none */
+    const char *param;   /* what it complains about; NULL */
+    /* Everything in it that could be a code: code, status, type, reasons among the details. */
+    const char *names[IK_ERROR_BODY_NAMES_MAX];
+    size_t name_count;
+    int status;              /* HTTP status that the body itself gives; 0 */
+    bool per_day;            /* a quota of a whole day is named */
+    const char *retry_delay; /* "34s"; NULL */
+    ik_json_span_t headers;  /* an object of headers inside the body; len 0: none */
+} ik_error_body_t;
+
+/* value is scanned JSON of any shape. Strings are allocated on ctx. */
+void ik_error_body_read(const void *ctx, ik_json_span_t value, ik_error_body_t *body);
+bool ik_error_body_has_name(const ik_error_body_t *body, const char *name);

@@ -1,0 +1,300 @@
+/* Requests to Gemini's generateContent. Everything is proto3 JSON: a name the server does not know
+ * makes it refuse the whole request, so what is not needed is left out. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "provider/blocks.h"
+#include "provider/google/google_schema.h"
+#include "provider/google/google_stream.h"
+
+/* What a call is sent with that no Gemini made, where one made by it would be signed. */
+#define NO_SIGNATURE ",\"thoughtSignature\":\"skip_thought_signature_validator\""
+
+static const ik_json_span_t unknown = {"\"unknown\"", 9};
+
+/* --- where to ---------------------------------------------------------------------------- */
+
+/* The name as lists of models spell it, or without the folder. */
+static const char *model_name(const ik_request_t *request)
+{
+    static const char folder[] = "models/";
+    const char *name = request->target->model;
+    return strncmp(name, folder, sizeof(folder) - 1) == 0 ? name + sizeof(folder) - 1 : name;
+}
+
+static char *format_url(const void *ctx, const ik_request_t *request)
+{
+    ik_buffer_t url;
+    ik_buffer_init(&url, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&url, "%s/v1beta/models/", request->target->config->base_url);
+    for (const char *c = model_name(request); *c != '\0'; c++) {
+        bool plain = isalnum((unsigned char)*c) || strchr("-._~", *c) != NULL;
+        ik_buffer_append_format(&url, plain ? "%c" : "%%%02X", (unsigned char)*c);
+    }
+    ik_buffer_append_text(&url, ":streamGenerateContent?alt=sse");
+    return ik_buffer_finish(&url);
+}
+
+static char **format_headers(const void *ctx, const ik_request_t *request)
+{
+    const char *key = request->target->config->api_key;
+    char **headers = ik_new_array(ctx, char *, 3);
+    headers[0] = ik_strdup(headers, "content-type: application/json");
+    headers[1] = key == NULL ? NULL : ik_sprintf(headers, "x-goog-api-key: %s", key);
+    return headers;
+}
+
+/* --- tools ------------------------------------------------------------------------------- */
+
+/* Older Gemini and everything that imitates it know only the first of the two keys, so it is used
+ * wherever it can say the same. */
+static void append_schema(ik_buffer_t *out, const ik_request_t *request, json_t *schema,
+                          const char *key, const char *json_schema_key)
+{
+    bool exact;
+    json_t *converted = ik_google_schema_convert(schema, &exact);
+    bool plain = exact || !ik_request_may_send(request, IK_FIELD_JSON_SCHEMA);
+    char *text = ik_json_format(NULL, plain ? converted : schema);
+    ik_buffer_append_format(out, ",\"%s\":", plain ? key : json_schema_key);
+    ik_buffer_append_text(out, text);
+    talloc_free(text);
+    json_decref(converted);
+}
+
+static void append_declaration(ik_buffer_t *out, const ik_request_t *request,
+                               const ik_request_tool_t *tool)
+{
+    ik_buffer_append_text(out, "{\"name\":");
+    ik_json_append_text(out, tool->name);
+    if (tool->description != NULL && tool->description[0] != '\0') {
+        ik_buffer_append_text(out, ",\"description\":");
+        ik_json_append_text(out, tool->description);
+    }
+    if (ik_google_schema_has_members(tool->parameters)) {
+        append_schema(out, request, tool->parameters, "parameters", "parametersJsonSchema");
+    }
+    if (tool->returns != NULL) {
+        append_schema(out, request, tool->returns, "response", "responseJsonSchema");
+    }
+    ik_buffer_append_byte(out, '}');
+}
+
+static void format_tools(ik_buffer_t *out, const ik_request_t *request)
+{
+    if (request->tool_count == 0) {
+        return;
+    }
+    ik_buffer_append_text(out, "[{\"functionDeclarations\":[");
+    for (size_t i = 0; i < request->tool_count; i++) {
+        ik_buffer_append_text(out, i == 0 ? "" : ",");
+        append_declaration(out, request, &request->tools[i]);
+    }
+    ik_buffer_append_text(out, "]}]");
+}
+
+/* --- head -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *effort;
+    const char *level;
+    int budget; /* tokens */
+} thinking_t;
+
+/* NULL when nobody asked for an effort, or for one that is unknown here. */
+static const thinking_t *find_thinking(const ik_request_t *request)
+{
+    static const thinking_t known[] = {
+        {"none", "MINIMAL", 0},     {"minimal", "MINIMAL", 512}, {"low", "LOW", 2048},
+        {"medium", "MEDIUM", 8192}, {"high", "HIGH", 24576},     {"xhigh", "HIGH", 24576},
+        {"max", "HIGH", 24576},
+    };
+    for (size_t i = 0; request->effort != NULL && i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(request->effort, known[i].effort) == 0) {
+            return &known[i];
+        }
+    }
+    return NULL;
+}
+
+static void append_thinking(ik_buffer_t *out, const ik_request_t *request)
+{
+    const thinking_t *wanted =
+        ik_request_may_send(request, IK_FIELD_EFFORT) ? find_thinking(request) : NULL;
+    ik_buffer_append_text(out, "\"thinkingConfig\":{\"includeThoughts\":true");
+    if (wanted != NULL && request->target->facts->thinking == IK_MODEL_THINKING_LEVEL) {
+        ik_buffer_append_format(out, ",\"thinkingLevel\":\"%s\"", wanted->level);
+    } else if (wanted != NULL) {
+        ik_buffer_append_format(out, ",\"thinkingBudget\":%d", wanted->budget);
+    }
+    ik_buffer_append_byte(out, '}');
+}
+
+static bool can_think(const ik_request_t *request)
+{
+    ik_model_thinking_t thinking = request->target->facts->thinking;
+    return ik_request_may_send(request, IK_FIELD_THINKING) &&
+           (thinking == IK_MODEL_THINKING_LEVEL || thinking == IK_MODEL_THINKING_BUDGET);
+}
+
+static void append_generation(ik_buffer_t *out, const ik_request_t *request)
+{
+    bool limited = request->max_output_tokens > 0;
+    bool thinks = can_think(request);
+    if (!limited && !thinks) {
+        return;
+    }
+    ik_buffer_append_text(out, "\"generationConfig\":{");
+    if (limited) {
+        ik_buffer_append_format(out, "\"maxOutputTokens\":%ld%s", request->max_output_tokens,
+                                thinks ? "," : "");
+    }
+    if (thinks) {
+        append_thinking(out, request);
+    }
+    ik_buffer_append_text(out, "},");
+}
+
+static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
+{
+    if (tools.len == 0) {
+        return;
+    }
+    ik_buffer_append_text(out, "\"tools\":");
+    ik_buffer_append(out, tools.text, tools.len);
+    ik_buffer_append_byte(out, ',');
+    if (ik_request_may_send(request, IK_FIELD_TOOL_CHOICE)) {
+        ik_buffer_append_format(out,
+                                "\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"%s\"}},",
+                                request->forbid_tools ? "NONE" : "AUTO");
+    }
+}
+
+static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
+{
+    ik_buffer_append_byte(out, '{');
+    if (request->system != NULL && request->system[0] != '\0') {
+        ik_buffer_append_text(out, "\"systemInstruction\":{\"parts\":[{\"text\":");
+        ik_json_append_text(out, request->system);
+        ik_buffer_append_text(out, "}]},");
+    }
+    append_tools(out, request, tools);
+    append_generation(out, request);
+    if (request->continuation != NULL) {
+        ik_buffer_append_text(out, "\"continuationToken\":");
+        ik_json_append_text(out, request->continuation);
+        ik_buffer_append_byte(out, ',');
+    }
+    ik_buffer_append_text(out, "\"contents\":[");
+}
+
+static void format_tail(ik_buffer_t *out, const ik_request_t *request)
+{
+    (void)request;
+    ik_buffer_append_text(out, "]}");
+}
+
+/* --- contents ---------------------------------------------------------------------------- */
+
+static void append_text(ik_blocks_t *blocks, const ik_msg_t *message)
+{
+    if (message->content != NULL && message->content[0] != '\0') {
+        ik_buffer_t *out = ik_blocks_begin(blocks);
+        ik_buffer_append_text(out, "{\"text\":");
+        ik_json_append_text(out, message->content);
+        ik_buffer_append_byte(out, '}');
+    }
+}
+
+/* {"id":…,"name":…, and the comma. An id goes back only to who gave it. */
+static void begin_function(const ik_blocks_t *blocks, const ik_msg_t *message, ik_json_span_t name)
+{
+    ik_buffer_t *out = blocks->out;
+    ik_buffer_append_byte(out, '{');
+    if (ik_wire_own_id(blocks->request, message)) {
+        ik_buffer_append_text(out, "\"id\":");
+        ik_wire_append_id(out, blocks->request, message, false);
+        ik_buffer_append_byte(out, ',');
+    }
+    ik_buffer_append_text(out, "\"name\":");
+    ik_buffer_append(out, name.text, name.len);
+    ik_buffer_append_byte(out, ',');
+}
+
+static void append_result(ik_blocks_t *blocks, const ik_msg_t *result)
+{
+    ik_buffer_t *out = ik_blocks_begin(blocks);
+    ik_json_span_t name;
+    if (!ik_msg_field(result, "name", &name) || ik_json_kind(name) != IK_JSON_STRING) {
+        name = unknown;
+    }
+    ik_buffer_append_text(out, "{\"functionResponse\":");
+    begin_function(blocks, result, name);
+    ik_buffer_append_text(out, "\"response\":");
+    ik_wire_append_output(blocks->wire, blocks->request, out, result);
+    ik_buffer_append_text(out, "}}");
+}
+
+static bool is_call(ik_json_span_t part)
+{
+    ik_json_span_t call;
+    return ik_json_find(part, "functionCall", &call);
+}
+
+/* From the third Gemini on the first call of a step must be signed. */
+static bool lacks_signature(const ik_request_t *request, ik_json_span_t place)
+{
+    const char *model = model_name(request);
+    ik_json_span_t signature;
+    return strncmp(model, "gemini-1", 8) != 0 && strncmp(model, "gemini-2", 8) != 0 &&
+           (place.len == 0 || !ik_json_find(place, "thoughtSignature", &signature));
+}
+
+static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_t place, bool first)
+{
+    static const char *const own[] = {"functionCall", NULL};
+    ik_buffer_t *out = ik_blocks_begin(blocks);
+    ik_json_span_t name;
+    if (!ik_msg_call_field(call, "name", &name)) {
+        name = unknown;
+    }
+    ik_buffer_append_text(out, "{\"functionCall\":");
+    begin_function(blocks, call, name);
+    ik_buffer_append_text(out, "\"args\":");
+    ik_wire_append_arguments(out, call);
+    ik_buffer_append_byte(out, '}');
+    ik_blocks_append_members(out, place, own);
+    if (first && lacks_signature(blocks->request, place)) {
+        ik_buffer_append_text(out, NO_SIGNATURE);
+    }
+    ik_buffer_append_byte(out, '}');
+}
+
+static const ik_blocks_format_t blocks_format = {
+    .user = "{\"role\":\"user\",\"parts\":[",
+    .model = "{\"role\":\"model\",\"parts\":[",
+    .is_call = is_call,
+    .append_text = append_text,
+    .append_result = append_result,
+    .append_call = append_call,
+};
+
+static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
+                         size_t count)
+{
+    ik_blocks_format_group(&blocks_format, wire, request, messages, count);
+}
+
+const ik_provider_t ik_provider_google = {
+    .name = "google",
+    .takes_any_id = true,
+    .format_url = format_url,
+    .format_headers = format_headers,
+    .format_tools = format_tools,
+    .format_head = format_head,
+    .format_group = format_group,
+    .format_tail = format_tail,
+    .stream_begin = ik_google_stream_begin,
+    .stream_event = ik_google_stream_event,
+    .stream_end = ik_google_stream_end,
+};

@@ -1,0 +1,525 @@
+#include "provider/models.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/config_loader.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/ownership.h"
+#include "base/utf8.h"
+
+enum { DAY_SIZE = sizeof("YYYY-MM-DD") };
+
+struct ik_models {
+    ik_model_t **list; /* sorted by name */
+    size_t count;
+    size_t capacity;
+    char day[DAY_SIZE];
+};
+
+/* What counts on one day. */
+typedef struct {
+    char from[DAY_SIZE];
+    double input;
+    double cached;
+    double cache_write;
+    double output;
+    int64_t long_over;
+    double long_input_factor;
+    double long_output_factor;
+} price_t;
+
+static const price_t no_price = {"", -1, -1, -1, -1, 0, 1, 1};
+
+static void set_price(ik_model_t *model, const price_t *price)
+{
+    model->input = price->input;
+    model->cached = price->cached;
+    model->cache_write = price->cache_write;
+    model->output = price->output;
+    model->long_over = price->long_over;
+    model->long_input_factor = price->long_input_factor;
+    model->long_output_factor = price->long_output_factor;
+}
+
+/* --- the list ---------------------------------------------------------------------------- */
+
+ik_models_t *ik_models_create_for_day(const void *ctx, const char *day)
+{
+    ik_models_t *models = ik_new(ctx, ik_models_t);
+    memcpy(models->day, day, strnlen(day, DAY_SIZE - 1));
+    return models;
+}
+
+ik_models_t *ik_models_create(const void *ctx)
+{
+    char day[DAY_SIZE];
+    time_t now = time(NULL);
+    struct tm date;
+    strftime(day, sizeof(day), "%Y-%m-%d", gmtime_r(&now, &date));
+    return ik_models_create_for_day(ctx, day);
+}
+
+static int compare(const char *name, size_t len, const ik_model_t *model)
+{
+    int order = strncmp(name, model->name, len);
+    return order != 0 ? order : -(model->name[len] != '\0');
+}
+
+/* Where the name stands in the list, or would stand. */
+static size_t find_place(const ik_models_t *models, const char *name, size_t len, bool *found)
+{
+    size_t low = 0;
+    size_t high = models->count;
+    *found = false;
+    while (low < high && !*found) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare(name, len, models->list[middle]);
+        *found = order == 0;
+        low = order > 0 ? middle + 1 : *found ? middle : low;
+        high = order < 0 ? middle : high;
+    }
+    return low;
+}
+
+static ik_model_t *open_model(ik_models_t *models, const char *name)
+{
+    bool found;
+    size_t place = find_place(models, name, strlen(name), &found);
+    if (found) {
+        return models->list[place];
+    }
+    if (models->count == models->capacity) {
+        models->capacity = models->capacity == 0 ? 32 : models->capacity * 2;
+        models->list = ik_resize_array(models, models->list, ik_model_t *, models->capacity);
+    }
+    ik_model_t **at = models->list + place;
+    memmove(at + 1, at, (models->count - place) * sizeof(*at));
+    models->count++;
+    *at = ik_new(models, ik_model_t);
+    (*at)->name = ik_strdup(*at, name);
+    set_price(*at, &no_price);
+    return *at;
+}
+
+/* --- reading values ---------------------------------------------------------------------- */
+
+typedef struct {
+    ik_models_t *models;
+    ik_config_loader_t *loader; /* complains with file and line */
+} reader_t;
+
+typedef struct {
+    const char *name;
+    /* Stores the value, or complains and leaves what was there. */
+    void (*read)(reader_t *reader, const char *name, ik_json_span_t value, void *into);
+    size_t offset; /* of what read fills, in the struct at hand */
+} member_t;
+
+static void complain(reader_t *reader, ik_json_span_t value, const char *name, const char *what)
+{
+    ik_config_loader_fail(reader->loader, IK_ERR_INVALID, value.text, "%s %s",
+                          ik_config_loader_show(reader->loader, name), what);
+}
+
+static bool expect(reader_t *reader, const char *name, ik_json_span_t value, ik_json_kind_t kind,
+                   const char *what)
+{
+    if (ik_json_kind(value) != kind) {
+        complain(reader, value, name, what);
+        return false;
+    }
+    return true;
+}
+
+static void read_count(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    enum { DIGITS_MAX = 12 };
+    if (ik_json_kind(value) != IK_JSON_NUMBER || strspn(value.text, "0123456789") < value.len ||
+        value.len > DIGITS_MAX) {
+        complain(reader, value, name, "must be a whole number");
+    } else {
+        *(int64_t *)into =
+            strtoll(value.text, NULL, 10); /* it stands in an object: , or } ends it */
+    }
+}
+
+/* By jansson, which reads a decimal point in every locale. */
+static void read_number(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    json_error_t error;
+    json_t *number = ik_json_parse(value.text, value.len, &error);
+    if (!json_is_number(number) || json_number_value(number) < 0) {
+        complain(reader, value, name, "must be a number that is not negative");
+    } else {
+        *(double *)into = json_number_value(number);
+    }
+    json_decref(number);
+}
+
+/* For people only. */
+static void read_text(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    (void)into;
+    expect(reader, name, value, IK_JSON_STRING, "must be a string");
+}
+
+static bool is_day(const char *text, size_t len)
+{
+    static const char form[] = "0000-00-00";
+    bool good = len == sizeof(form) - 1;
+    for (size_t i = 0; good && form[i] != '\0'; i++) {
+        good = form[i] == '-' ? text[i] == '-' : text[i] >= '0' && text[i] <= '9';
+    }
+    return good;
+}
+
+static void read_day(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    if (ik_json_kind(value) != IK_JSON_STRING || !is_day(value.text + 1, value.len - 2)) {
+        complain(reader, value, name, "must be a day, \"YYYY-MM-DD\"");
+    } else {
+        memcpy(into, value.text + 1, DAY_SIZE - 1);
+    }
+}
+
+static void read_style(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    static const char *const styles[] = {
+        [IK_MODEL_THINKING_NONE] = "none",     [IK_MODEL_THINKING_ADAPTIVE] = "adaptive",
+        [IK_MODEL_THINKING_BUDGET] = "budget", [IK_MODEL_THINKING_LEVEL] = "level",
+        [IK_MODEL_THINKING_EFFORT] = "effort",
+    };
+    for (int i = IK_MODEL_THINKING_NONE; i <= IK_MODEL_THINKING_EFFORT; i++) {
+        if (ik_json_kind(value) == IK_JSON_STRING && ik_json_key_is(value, styles[i])) {
+            *(ik_model_thinking_t *)into = (ik_model_thinking_t)i;
+            return;
+        }
+    }
+    complain(reader, value, name,
+             "must be \"none\", \"adaptive\", \"budget\", \"level\" or \"effort\"");
+}
+
+/* --- reading objects --------------------------------------------------------------------- */
+
+static const member_t *find_key(const member_t *keys, ik_json_span_t literal)
+{
+    while (keys->name != NULL && !ik_json_key_is(literal, keys->name)) {
+        keys++;
+    }
+    return keys->name == NULL ? NULL : keys;
+}
+
+static void read_object(reader_t *reader, const char *name, ik_json_span_t object,
+                        const member_t *keys, void *into)
+{
+    size_t position = 0;
+    ik_json_span_t literal;
+    ik_json_span_t value;
+    if (!expect(reader, name, object, IK_JSON_OBJECT, "must be an object")) {
+        return;
+    }
+    while (ik_json_next_member(object, &position, &literal, &value)) {
+        const member_t *key = find_key(keys, literal);
+        if (key != NULL) {
+            key->read(reader, key->name, value, (char *)into + key->offset);
+        } else {
+            const char *unknown = ik_json_decode(reader->loader->scratch, literal, NULL);
+            complain(reader, literal, unknown, "is no key that is known here");
+        }
+    }
+}
+
+/* An object whose keys are names of the file's own. */
+typedef void entry_fn(reader_t *reader, const char *name, ik_json_span_t literal,
+                      ik_json_span_t value);
+static void read_entries(reader_t *reader, const char *name, ik_json_span_t object, entry_fn *read)
+{
+    size_t position = 0;
+    ik_json_span_t literal;
+    ik_json_span_t value;
+    if (!expect(reader, name, object, IK_JSON_OBJECT, "must be an object")) {
+        return;
+    }
+    while (ik_json_next_member(object, &position, &literal, &value)) {
+        read(reader, ik_json_decode(reader->loader->scratch, literal, NULL), literal, value);
+    }
+}
+
+static void read_long(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    static const member_t keys[] = {
+        {"over", read_count, offsetof(price_t, long_over)},
+        {"input_factor", read_number, offsetof(price_t, long_input_factor)},
+        {"output_factor", read_number, offsetof(price_t, long_output_factor)},
+        {NULL, NULL, 0},
+    };
+    read_object(reader, name, value, keys, into);
+}
+
+static const member_t price_keys[] = {
+    {"from", read_day, offsetof(price_t, from)},
+    {"input", read_number, offsetof(price_t, input)},
+    {"cached", read_number, offsetof(price_t, cached)},
+    {"cache_write", read_number, offsetof(price_t, cache_write)},
+    {"output", read_number, offsetof(price_t, output)},
+    {"long", read_long, 0},
+    {"source", read_text, 0},
+    {"note", read_text, 0},
+    {NULL, NULL, 0},
+};
+
+/* Of several prices the last one whose day has come counts, in whatever order they stand. */
+static void read_prices(reader_t *reader, const char *name, ik_json_span_t list, void *into)
+{
+    price_t best = no_price;
+    size_t position = 0;
+    ik_json_span_t value;
+    if (!expect(reader, name, list, IK_JSON_ARRAY, "must be an array")) {
+        return;
+    }
+    while (ik_json_next_element(list, &position, &value)) {
+        price_t price = no_price;
+        read_object(reader, "each of prices", value, price_keys, &price);
+        if (strcmp(price.from, reader->models->day) <= 0 && strcmp(price.from, best.from) >= 0) {
+            best = price;
+        }
+    }
+    set_price(into, &best);
+}
+
+static void read_limits(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    static const member_t keys[] = {
+        {"context", read_count, offsetof(ik_model_t, context)},
+        {"max_output", read_count, offsetof(ik_model_t, max_output)},
+        {"source", read_text, 0},
+        {"note", read_text, 0},
+        {NULL, NULL, 0},
+    };
+    read_object(reader, name, value, keys, into);
+}
+
+static void read_thinking(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    static const member_t keys[] = {
+        {"style", read_style, offsetof(ik_model_t, thinking)},
+        {"source", read_text, 0},
+        {"note", read_text, 0},
+        {NULL, NULL, 0},
+    };
+    read_object(reader, name, value, keys, into);
+}
+
+/* Length of "provider/". */
+static size_t provider_length(const char *name)
+{
+    return (size_t)(strchr(name, '/') - name) + 1;
+}
+
+/* A provider has one default: the one that was marked last. */
+static void read_default(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    ik_model_t *model = into;
+    ik_models_t *models = reader->models;
+    if (!expect(reader, name, value, IK_JSON_BOOLEAN, "must be true or false")) {
+        return;
+    }
+    bool marked = value.text[0] == 't';
+    for (size_t i = 0; marked && i < models->count; i++) {
+        if (strncmp(models->list[i]->name, model->name, provider_length(model->name)) == 0) {
+            models->list[i]->is_default = false;
+        }
+    }
+    model->is_default = marked;
+}
+
+static void read_model(reader_t *reader, const char *name, ik_json_span_t literal,
+                       ik_json_span_t value)
+{
+    static const member_t keys[] = {
+        {"limits", read_limits, 0},   {"thinking", read_thinking, 0}, {"prices", read_prices, 0},
+        {"default", read_default, 0}, {"note", read_text, 0},         {NULL, NULL, 0},
+    };
+    const char *slash = strchr(name, '/');
+    if (slash == NULL || slash == name || slash[1] == '\0') {
+        complain(reader, literal, name, "must be named provider/model");
+    } else if (expect(reader, name, value, IK_JSON_OBJECT, "must be an object")) {
+        read_object(reader, name, value, keys, open_model(reader->models, name));
+    }
+}
+
+static void read_models(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    (void)into;
+    read_entries(reader, name, value, read_model);
+}
+
+static void read_source(reader_t *reader, const char *name, ik_json_span_t literal,
+                        ik_json_span_t value)
+{
+    static const member_t keys[] = {
+        {"where", read_text, 0}, {"read", read_text, 0}, {"note", read_text, 0}, {NULL, NULL, 0}};
+    (void)literal;
+    read_object(reader, name, value, keys, reader->models);
+}
+
+static void read_sources(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    (void)into;
+    read_entries(reader, name, value, read_source);
+}
+
+/* --- files ------------------------------------------------------------------------------- */
+
+static void read_file(reader_t *reader, const char *text, size_t len)
+{
+    static const member_t keys[] = {{"models", read_models, 0},
+                                    {"sources", read_sources, 0},
+                                    {"note", read_text, 0},
+                                    {NULL, NULL, 0}};
+    ik_json_span_t root;
+    ik_json_fault_t fault;
+    if (!ik_utf8_valid(text, len)) {
+        ik_config_loader_fail(reader->loader, IK_ERR_INVALID, NULL, "the file is not UTF-8");
+    } else if (!ik_json_scan(text, len, &root, &fault)) {
+        ik_config_loader_fail(reader->loader, IK_ERR_INVALID, text + fault.offset,
+                              "broken JSON: %s", fault.reason);
+    } else {
+        read_object(reader, "the model data", root, keys, reader->models);
+    }
+}
+
+res_t ik_models_parse(ik_models_t *models, const char *file, const char *text, size_t len)
+{
+    /* The configuration's way of complaining wants a configuration to complain to. */
+    ik_config_t *complaints = ik_new(NULL, ik_config_t);
+    ik_config_loader_t loader = {
+        .config = complaints, .scratch = talloc_new(complaints), .origin = file, .text = text};
+    reader_t reader = {.models = models, .loader = &loader};
+    read_file(&reader, text, len);
+    talloc_free(complaints);
+    return loader.error;
+}
+
+/* Who can write this file decides what a request costs: the same rule as for a configuration. */
+static res_t load_file(ik_models_t *models, const char *path)
+{
+    void *scratch = talloc_new(NULL);
+    char *text;
+    size_t len;
+    res_t result = ik_ownership_check_file(path);
+    if (is_ok(&result)) {
+        result = ik_file_read(scratch, path, IK_CONFIG_FILE_MAX, &text, &len);
+    }
+    if (is_ok(&result)) {
+        result = ik_models_parse(models, path, text, len);
+    } else {
+        result = result.code == IK_ERR_NOT_FOUND
+                     ? OK
+                     : ik_error_make(result.code, "%s: refused: %s", path, result.message);
+    }
+    talloc_free(scratch);
+    return result;
+}
+
+res_t ik_models_load(const void *ctx, const ik_paths_t *paths, ik_models_t **out)
+{
+    ik_models_t *models = ik_models_create(ctx);
+    char *shipped = ik_sprintf(models, "%s/share/ikigai/models.json", paths->prefix);
+    char *own = ik_sprintf(models, "%s/models.json", paths->home);
+    *out = models;
+    res_t first = load_file(models, shipped);
+    res_t second = load_file(models, own);
+    talloc_free(shipped);
+    talloc_free(own);
+    return is_err(&first) ? first : second;
+}
+
+/* --- asking ------------------------------------------------------------------------------ */
+
+/* Endings that make no other model of it; 0 stands for a digit. Not "-0" or "-00": those tell
+ * claude-opus-5-5 from claude-opus-5. */
+static const char *const endings[] = {"-00000000", "-00-0000", "-00-00", "-0000", "-000",
+                                      "-latest",   "-preview", "-exp",   NULL};
+
+static bool matches(const char *text, const char *form)
+{
+    for (; *form != '\0'; form++, text++) {
+        if (*form == '0' ? *text < '0' || *text > '9' : *text != *form) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The length without one such ending; 0 when there is none. */
+static size_t strip_ending(const char *name, size_t len)
+{
+    for (const char *const *ending = endings; *ending != NULL; ending++) {
+        size_t tail = strlen(*ending);
+        if (tail < len && matches(name + len - tail, *ending)) {
+            return len - tail;
+        }
+    }
+    return 0;
+}
+
+const ik_model_t *ik_models_find(const ik_models_t *models, const char *name)
+{
+    static const ik_model_t unknown = {
+        .name = "", .input = -1, .cached = -1, .cache_write = -1, .output = -1};
+    if (models == NULL) {
+        return &unknown;
+    }
+    for (size_t len = strlen(name); len > 0; len = strip_ending(name, len)) {
+        bool found;
+        size_t place = find_place(models, name, len, &found);
+        if (found) {
+            return models->list[place];
+        }
+    }
+    return &unknown;
+}
+
+const ik_model_t *ik_models_default(const ik_models_t *models, const char *provider)
+{
+    size_t len = strlen(provider);
+    for (size_t i = 0; models != NULL && i < models->count; i++) {
+        const ik_model_t *model = models->list[i];
+        if (model->is_default && strncmp(model->name, provider, len) == 0 &&
+            model->name[len] == '/') {
+            return model;
+        }
+    }
+    return NULL;
+}
+
+/* --- cost -------------------------------------------------------------------------------- */
+
+/* False when the price is needed and not known. */
+static bool add_cost(double *sum, int64_t tokens, double price, double factor)
+{
+    *sum += tokens > 0 ? (double)tokens * price * factor / 1e6 : 0;
+    return tokens <= 0 || price >= 0;
+}
+
+double ik_model_cost(const ik_model_t *model, const ik_usage_t *usage)
+{
+    bool is_long = model->long_over > 0 && usage->in > model->long_over;
+    double in = is_long ? model->long_input_factor : 1;
+    double out = is_long ? model->long_output_factor : 1;
+    int64_t cached = usage->cached > 0 ? usage->cached : 0;
+    int64_t written = usage->cache_write > 0 ? usage->cache_write : 0;
+    double sum = 0;
+    bool known = usage->in >= 0 && usage->out >= 0 &&
+                 add_cost(&sum, usage->in - cached - written, model->input, in) &&
+                 add_cost(&sum, cached, model->cached, in) &&
+                 add_cost(&sum, written, model->cache_write, in) &&
+                 add_cost(&sum, usage->out, model->output, out);
+    return known ? sum : -1;
+}

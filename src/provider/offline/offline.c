@@ -1,0 +1,217 @@
+/*
+ * The provider for a machine without a key or a network: no language model, but the same loop. A
+ * request in plain words becomes one tool call, and what came of it is told.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "provider/offline/offline_command.h"
+#include "provider/stream.h"
+
+enum { SHOWN_MAX = 4000 }; /* bytes of a result that are repeated */
+
+static const char notice[] =
+    "I am no language model, only the offline stand-in that turns plain requests into single tool "
+    "calls. For a model, set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`, or choose "
+    "one with `-m provider/model` or as `model` in `~/.ikigai/config.json`.\n";
+
+static void say(ik_stream_t *stream, const char *text)
+{
+    ik_stream_add_text(stream, text, strlen(text));
+}
+
+/* --- telling what came of a call --------------------------------------------------------- */
+
+static bool find(ik_json_span_t object, const char *name, ik_json_kind_t kind,
+                 ik_json_span_t *value)
+{
+    return ik_json_kind(object) == IK_JSON_OBJECT && ik_json_find(object, name, value) &&
+           ik_json_kind(*value) == kind;
+}
+
+/* The result's text: its output where it has one, a string, or the JSON it is. */
+static char *take_text(const void *ctx, ik_json_span_t result)
+{
+    ik_json_span_t output;
+    if (find(result, "output", IK_JSON_STRING, &output)) {
+        result = output;
+    }
+    return ik_json_kind(result) == IK_JSON_STRING ? ik_json_decode(ctx, result, NULL)
+                                                  : ik_strndup(ctx, result.text, result.len);
+}
+
+/* In a few words. */
+static char *describe_result(const void *ctx, const ik_msg_t *message, const char *name,
+                             ik_json_span_t result)
+{
+    ik_json_span_t value;
+    if (find(result, "exit_code", IK_JSON_NUMBER, &value)) {
+        return ik_sprintf(ctx, "`%s` ended with exit code %ld", name, strtol(value.text, NULL, 10));
+    }
+    if (find(result, "count", IK_JSON_NUMBER, &value)) {
+        return ik_sprintf(ctx, "`%s`: %s", name, message->content);
+    }
+    return ik_sprintf(ctx, "`%s` is done", name);
+}
+
+/* A fence that the text does not contain. */
+static const char *make_fence(const void *ctx, const char *text)
+{
+    char *fence = ik_strdup(ctx, "```");
+    while (strstr(text, fence) != NULL) {
+        fence = ik_sprintf(ctx, "%s`", fence);
+    }
+    return fence;
+}
+
+/* The longest beginning that fits, in whole lines if it has any. */
+static size_t cut(const char *text, size_t len)
+{
+    size_t kept = ik_utf8_cut(text, len, SHOWN_MAX);
+    const char *newline = kept < len ? memrchr(text, '\n', kept) : NULL;
+    return newline == NULL ? kept : (size_t)(newline - text) + 1;
+}
+
+static void say_text(ik_stream_t *stream, const void *ctx, char *text)
+{
+    size_t len = strlen(text);
+    size_t kept = cut(text, len);
+    text[kept] = '\0';
+    const char *fence = make_fence(ctx, text);
+    bool ended = kept > 0 && text[kept - 1] == '\n';
+    say(stream, ik_sprintf(ctx, ":\n\n%s\n", fence));
+    say(stream, text);
+    say(stream, ik_sprintf(ctx, "%s%s\n", ended ? "" : "\n", fence));
+    if (kept < len) {
+        say(stream, ik_sprintf(ctx, "\n%zu more bytes are not shown.\n", len - kept));
+    }
+}
+
+static void say_result(ik_stream_t *stream, const void *ctx, const ik_msg_t *message,
+                       const char *name, ik_json_span_t result)
+{
+    say(stream, describe_result(ctx, message, name, result));
+    char *text = take_text(ctx, result);
+    if (*text == '\0') {
+        say(stream, ", without output.\n");
+    } else {
+        say_text(stream, ctx, text);
+    }
+}
+
+static void tell_envelope(ik_stream_t *stream, const void *ctx, const ik_msg_t *message,
+                          const char *name, ik_json_span_t envelope)
+{
+    ik_json_span_t inner = envelope;
+    ik_json_span_t error;
+    if (ik_json_kind(envelope) == IK_JSON_OBJECT) {
+        ik_json_find(envelope, "result", &inner);
+    }
+    if (find(inner, "error", IK_JSON_STRING, &error)) {
+        say(stream, ik_sprintf(ctx, "`%s` failed: %s\n", name, ik_json_decode(ctx, error, NULL)));
+    } else {
+        say_result(stream, ctx, message, name, inner);
+    }
+}
+
+static void tell(ik_stream_t *stream, const void *ctx, const ik_msg_t *message)
+{
+    const char *name = ik_msg_field_text(ctx, message, "name");
+    const char *output = ik_msg_field_text(ctx, message, "output");
+    ik_json_span_t envelope;
+    name = name == NULL ? "tool" : name;
+    if (output != NULL && ik_json_scan(output, strlen(output), &envelope, NULL)) {
+        tell_envelope(stream, ctx, message, name, envelope);
+    } else {
+        say(stream, ik_sprintf(ctx, "`%s` left nothing that can be read.\n", name));
+    }
+}
+
+/* --- making a call ----------------------------------------------------------------------- */
+
+static void call(ik_stream_t *stream, const ik_request_t *request,
+                 const ik_offline_command_t *command)
+{
+    ik_stream_call_t *made = ik_stream_add_call(stream);
+    ik_buffer_append_format(&made->given_id, "offline_%zu", request->conversation->count);
+    ik_buffer_append_text(&made->name, command->tool);
+    ik_buffer_append_text(&made->arguments, command->arguments);
+    made->closed = true;
+}
+
+static void say_help(ik_stream_t *stream, const void *ctx, const ik_request_t *request,
+                     const char *beginning)
+{
+    ik_buffer_t list;
+    ik_buffer_init(&list, ctx, IK_BUFFER_UNLIMITED);
+    ik_offline_command_describe(&list, request);
+    say(stream, beginning);
+    say(stream, " What I understand:\n\n");
+    say(stream, list.data);
+}
+
+/* True when a call was made. */
+static bool obey(ik_stream_t *stream, const void *ctx, const ik_request_t *request,
+                 const char *text)
+{
+    ik_offline_command_t command;
+    if (request->tool_count == 0) {
+        say(stream, "There are no tools here, so I can do nothing.\n");
+        return false;
+    }
+    if (request->forbid_tools) {
+        say(stream, "No more tools may be used in this turn, so I can do nothing.\n");
+        return false;
+    }
+    ik_offline_command_parse(ctx, text, request, &command);
+    if (command.tool != NULL) {
+        call(stream, request, &command);
+        return true;
+    }
+    say_help(stream, ctx, request,
+             command.problem == NULL ? "I did not understand that." : command.problem);
+    return false;
+}
+
+/* --- the provider ------------------------------------------------------------------------ */
+
+static const ik_msg_t *find_last(const ik_conversation_t *conversation)
+{
+    for (size_t i = conversation->count; i > 0; i--) {
+        const ik_msg_t *message = conversation->messages[i - 1];
+        if (ik_msg_is(message, IK_MSG_USER) || ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
+            return message;
+        }
+    }
+    return NULL;
+}
+
+static void answer(ik_stream_t *stream, const ik_request_t *request)
+{
+    void *scratch = talloc_new(NULL);
+    const ik_msg_t *last = find_last(request->conversation);
+    bool called = false;
+    if (last != NULL && ik_msg_is(last, IK_MSG_TOOL_RESULT)) {
+        tell(stream, scratch, last);
+    } else {
+        const char *text = last == NULL || last->content == NULL ? "" : last->content;
+        called = obey(stream, scratch, request, text);
+    }
+    if (!called) {
+        say(stream, "\n");
+        say(stream, notice);
+    }
+    stream->usage = (ik_usage_t){.in = 0,
+                                 .cached = IK_USAGE_UNKNOWN,
+                                 .cache_write = IK_USAGE_UNKNOWN,
+                                 .out = 0,
+                                 .reasoning = IK_USAGE_UNKNOWN};
+    stream->stop = called ? IK_STOP_TOOL_USE : IK_STOP_END;
+    stream->terminal = true;
+    stream->done = true;
+    talloc_free(scratch);
+}
+
+const ik_provider_t ik_provider_offline = {.name = "offline", .answer = answer};

@@ -1,0 +1,315 @@
+/*
+ * OpenAI's Chat Completions, spoken by many servers in many dialects. What only OpenAI takes goes
+ * to the provider named openai alone; Mistral and DeepSeek are known by their hosts, because they
+ * refuse what everyone else takes or miss what nobody else needs.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "provider/openai/chat_stream.h"
+#include "provider/openai/openai_endpoint.h"
+#include "provider/openai/openai_members.h"
+#include "provider/openai/openai_model.h"
+#include "provider/openai/openai_tool.h"
+#include "provider/wire.h"
+
+static bool is_openai(const ik_request_t *request)
+{
+    return ik_openai_endpoint_is_openai(request->target);
+}
+
+static bool is_mistral(const ik_request_t *request)
+{
+    return ik_openai_endpoint_is_mistral(request->target);
+}
+
+static char *format_url(const void *ctx, const ik_request_t *request)
+{
+    return ik_openai_endpoint_url(ctx, request, "/chat/completions");
+}
+
+/* --- everything but the messages ----------------------------------------------------------- */
+
+static void format_tools(ik_buffer_t *out, const ik_request_t *request)
+{
+    for (size_t i = 0; i < request->tool_count; i++) {
+        ik_buffer_append_text(out, i == 0 ? "[" : ",");
+        ik_buffer_append_text(out, "{\"type\":\"function\",\"function\":{");
+        ik_openai_tool_append(out, request, &request->tools[i], IK_OPENAI_TOOL_OMIT);
+        ik_buffer_append_text(out, "}}");
+    }
+    ik_buffer_append_byte(out, ']');
+}
+
+static void append_openai_fields(ik_buffer_t *out, const ik_request_t *request)
+{
+    if (ik_request_may_send(request, IK_FIELD_STORE)) {
+        ik_buffer_append_text(out, ",\"store\":false");
+    }
+    if (request->cache_key != NULL && ik_request_may_send(request, IK_FIELD_CACHE_KEY)) {
+        ik_buffer_append_text(out, ",\"prompt_cache_key\":");
+        ik_json_append_text(out, request->cache_key);
+    }
+    if (request->tool_count > 0 && ik_request_may_send(request, IK_FIELD_PARALLEL_TOOL_CALLS)) {
+        ik_buffer_append_text(out, ",\"parallel_tool_calls\":true");
+    }
+}
+
+/* max_tokens is the old spelling, which most servers know and OpenAI's reasoning models refuse. */
+static void append_max_tokens(ik_buffer_t *out, const ik_request_t *request)
+{
+    bool newer = is_openai(request) == ik_request_may_send(request, IK_FIELD_MAX_TOKENS);
+    if (request->max_output_tokens > 0) {
+        ik_buffer_append_format(out, ",\"%s\":%ld", newer ? "max_completion_tokens" : "max_tokens",
+                                request->max_output_tokens);
+    }
+}
+
+static void append_effort(ik_buffer_t *out, const ik_request_t *request)
+{
+    const char *effort = ik_openai_model_chat_effort(request);
+    if (effort != NULL) {
+        ik_buffer_append_text(out, ",\"reasoning_effort\":");
+        ik_json_append_text(out, effort);
+    }
+}
+
+static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
+{
+    if (tools.len == 0) {
+        return;
+    }
+    if (request->forbid_tools && ik_request_may_send(request, IK_FIELD_TOOL_CHOICE)) {
+        ik_buffer_append_text(out, ",\"tool_choice\":\"none\"");
+    }
+    ik_buffer_append_text(out, ",\"tools\":");
+    ik_buffer_append(out, tools.text, tools.len);
+}
+
+/* The system prompt is the first message. It may change from one request to the next, so it is
+ * written here; the user's message that begins every conversation follows it. */
+static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
+{
+    ik_buffer_append_text(out, "{\"model\":");
+    ik_json_append_text(out, request->target->model);
+    ik_buffer_append_text(out, ",\"stream\":true");
+    if (ik_request_may_send(request, IK_FIELD_STREAM_OPTIONS) && !is_mistral(request)) {
+        ik_buffer_append_text(out, ",\"stream_options\":{\"include_usage\":true}");
+    }
+    if (is_openai(request)) {
+        append_openai_fields(out, request);
+    }
+    append_max_tokens(out, request);
+    append_effort(out, request);
+    append_tools(out, request, tools);
+    ik_buffer_append_text(out, ",\"messages\":[");
+    if (request->system != NULL) {
+        ik_buffer_append_text(out, "{\"role\":\"system\",\"content\":");
+        ik_json_append_text(out, request->system);
+        ik_buffer_append_text(out, "},");
+    }
+}
+
+static void format_tail(ik_buffer_t *out, const ik_request_t *request)
+{
+    (void)request;
+    ik_buffer_append_text(out, "]}");
+}
+
+/* --- messages ------------------------------------------------------------------------------ */
+
+static void append_user(ik_wire_t *wire, const ik_msg_t *message)
+{
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":");
+    ik_json_append_text(out, message->content);
+    ik_buffer_append_byte(out, '}');
+}
+
+/* Between the result of a tool and the user's next words, where no answer came. */
+static void append_missing_answer(ik_wire_t *wire)
+{
+    ik_buffer_append_text(ik_wire_begin_element(wire), "{\"role\":\"assistant\",\"content\":"
+                                                       "\"(The answer was interrupted.)\"}");
+}
+
+static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message)
+{
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    ik_buffer_append_text(out, "{\"role\":\"tool\",\"tool_call_id\":");
+    ik_wire_append_id(out, request, message, is_mistral(request));
+    ik_buffer_append_text(out, ",\"content\":");
+    ik_wire_append_output_text(wire, request, out, message);
+    ik_buffer_append_byte(out, '}');
+}
+
+static bool is_text(const ik_msg_t *message)
+{
+    return ik_msg_is(message, IK_MSG_ASSISTANT) && message->content != NULL &&
+           message->content[0] != '\0';
+}
+
+/* Texts that other messages stood between are paragraphs. */
+static void append_content(ik_buffer_t *out, const ik_wire_step_t *step)
+{
+    bool any = false;
+    for (size_t i = 0; i < step->count; i++) {
+        if (is_text(step->messages[i])) {
+            ik_buffer_append_text(out, any ? "\\n\\n" : "\"");
+            ik_json_append_escaped(out, step->messages[i]->content,
+                                   strlen(step->messages[i]->content));
+            any = true;
+        }
+    }
+    ik_buffer_append_text(out, any ? "\"" : "null");
+}
+
+static void append_call(ik_buffer_t *out, const ik_request_t *request, const ik_msg_t *call,
+                        ik_json_span_t extra)
+{
+    ik_json_span_t name = {"\"\"", 2};
+    ik_msg_call_field(call, "name", &name);
+    ik_buffer_append_text(out, "{\"id\":");
+    ik_wire_append_id(out, request, call, is_mistral(request));
+    ik_buffer_append_text(out, ",\"type\":\"function\",\"function\":{\"name\":");
+    ik_buffer_append(out, name.text, name.len);
+    ik_buffer_append_text(out, ",\"arguments\":");
+    ik_wire_append_arguments_text(out, call);
+    ik_buffer_append_byte(out, '}');
+    if (ik_openai_members_is(extra, IK_JSON_OBJECT)) {
+        ik_buffer_append_text(out, ",\"extra_content\":");
+        ik_buffer_append(out, extra.text, extra.len);
+    }
+    ik_buffer_append_byte(out, '}');
+}
+
+static void append_calls(ik_buffer_t *out, const ik_request_t *request, const ik_wire_step_t *step,
+                         ik_json_span_t extras)
+{
+    bool has_extras = ik_openai_members_is(extras, IK_JSON_ARRAY);
+    size_t position = 0;
+    bool first = true;
+    for (size_t i = 0; i < step->count; i++) {
+        if (!ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
+            continue;
+        }
+        ik_json_span_t extra = {0};
+        if (has_extras && !ik_json_next_element(extras, &position, &extra)) {
+            extra = (ik_json_span_t){0};
+        }
+        ik_buffer_append_text(out, first ? ",\"tool_calls\":[" : ",");
+        append_call(out, request, step->messages[i], extra);
+        first = false;
+    }
+    ik_buffer_append_text(out, first ? "" : "]");
+}
+
+static bool has_calls(const ik_wire_step_t *step)
+{
+    for (size_t i = 0; i < step->count; i++) {
+        if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_text(const ik_wire_step_t *step)
+{
+    for (size_t i = 0; i < step->count; i++) {
+        if (is_text(step->messages[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As it came. DeepSeek refuses a step with calls that has none, be it empty. */
+static void append_reasoning(ik_buffer_t *out, const ik_request_t *request,
+                             const ik_wire_step_t *step, ik_json_span_t content,
+                             ik_json_span_t details)
+{
+    if (is_mistral(request) || !ik_request_may_send(request, IK_FIELD_REASONING_CONTENT)) {
+        return;
+    }
+    if (ik_openai_members_is(content, IK_JSON_STRING)) {
+        ik_buffer_append_text(out, ",\"reasoning_content\":");
+        ik_buffer_append(out, content.text, content.len);
+    } else if (has_calls(step) && ik_openai_endpoint_is_deepseek(request->target)) {
+        ik_buffer_append_text(out, ",\"reasoning_content\":\"\"");
+    }
+    if (ik_openai_members_is(details, IK_JSON_ARRAY)) {
+        ik_buffer_append_text(out, ",\"reasoning_details\":");
+        ik_buffer_append(out, details.text, details.len);
+    }
+}
+
+static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_wire_step_t *step)
+{
+    enum { CONTENT, DETAILS, EXTRA, COUNT };
+    static const char *const names[COUNT] = {"reasoning_content", "reasoning_details",
+                                             "extra_content"};
+    ik_json_span_t values[COUNT];
+    if (!has_text(step) && !has_calls(step)) {
+        return; /* it thought and said nothing: there is no message for that */
+    }
+    ik_openai_members_find(step->private_json, names, COUNT, values);
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    ik_buffer_append_text(out, "{\"role\":\"assistant\",\"content\":");
+    append_content(out, step);
+    append_reasoning(out, request, step, values[CONTENT], values[DETAILS]);
+    append_calls(out, request, step, values[EXTRA]);
+    ik_buffer_append_byte(out, '}');
+}
+
+static void append_answers(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
+                           size_t count)
+{
+    size_t position = 0;
+    ik_wire_step_t step;
+    while (ik_wire_next_step(wire, request, messages, count, &position, &step)) {
+        append_step(wire, request, &step);
+    }
+}
+
+static void append_questions(ik_wire_t *wire, const ik_request_t *request,
+                             ik_msg_t *const *messages, size_t count)
+{
+    bool after_result = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_result = ik_msg_is(messages[i], IK_MSG_TOOL_RESULT);
+        if (is_result) {
+            append_result(wire, request, messages[i]);
+        } else {
+            if (after_result && is_mistral(request)) {
+                append_missing_answer(wire);
+            }
+            append_user(wire, messages[i]);
+        }
+        after_result = is_result;
+    }
+}
+
+static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
+                         size_t count)
+{
+    if (ik_msg_is(messages[0], IK_MSG_USER) || ik_msg_is(messages[0], IK_MSG_TOOL_RESULT)) {
+        append_questions(wire, request, messages, count);
+    } else {
+        append_answers(wire, request, messages, count);
+    }
+}
+
+const ik_provider_t ik_provider_chat = {
+    .name = "chat",
+    .takes_any_id = true,
+    .format_url = format_url,
+    .format_headers = ik_openai_endpoint_headers,
+    .format_tools = format_tools,
+    .format_head = format_head,
+    .format_group = format_group,
+    .format_tail = format_tail,
+    .stream_begin = ik_chat_stream_begin,
+    .stream_event = ik_chat_stream_event,
+    .stream_end = ik_chat_stream_end,
+};

@@ -1,0 +1,373 @@
+#include "provider/openai/chat_stream.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_clean.h"
+#include "provider/openai/chat_calls.h"
+#include "provider/openai/chat_details.h"
+#include "provider/openai/chat_think.h"
+#include "provider/openai/openai_endpoint.h"
+#include "provider/openai/openai_members.h"
+
+typedef struct {
+    ik_chat_calls_t *calls;
+    ik_chat_think_t *think; /* NULL: OpenAI itself never writes tags */
+    /* What was sent as reasoning_content: the literals without their quotes, one after the other.
+     */
+    ik_buffer_t reasoning_content;
+    bool has_reasoning_content;
+    ik_buffer_t details; /* elements of reasoning_details with commas */
+    bool refusal;
+} chat_t;
+
+void *ik_chat_stream_begin(ik_stream_t *stream)
+{
+    chat_t *chat = ik_new(stream, chat_t);
+    chat->calls = ik_chat_calls_create(stream);
+    if (!ik_openai_endpoint_is_openai(stream->target)) {
+        chat->think = ik_chat_think_create(stream);
+    }
+    ik_buffer_init(&chat->reasoning_content, chat, IK_STREAM_MAX);
+    ik_buffer_init(&chat->details, chat, IK_STREAM_MAX);
+    return chat;
+}
+
+/* --- text and reasoning -------------------------------------------------------------------- */
+
+static void add_text(ik_stream_t *stream, ik_json_span_t literal)
+{
+    chat_t *chat = stream->state;
+    if (chat->think == NULL) {
+        ik_stream_add_text_literal(stream, literal);
+    } else if (ik_openai_members_has_text(literal)) {
+        ik_chat_think_add(chat->think, literal);
+    }
+}
+
+/* A string, or chunks of the same shape as content. */
+static void add_thinking(ik_stream_t *stream, ik_json_span_t thinking)
+{
+    size_t position = 0;
+    ik_json_span_t chunk;
+    ik_json_span_t text;
+    ik_stream_add_reasoning_literal(stream, thinking);
+    while (ik_openai_members_is(thinking, IK_JSON_ARRAY) &&
+           ik_json_next_element(thinking, &position, &chunk)) {
+        if (ik_json_kind(chunk) == IK_JSON_OBJECT && ik_json_find(chunk, "text", &text)) {
+            ik_stream_add_reasoning_literal(stream, text);
+        }
+    }
+}
+
+static void add_chunk(ik_stream_t *stream, ik_json_span_t chunk)
+{
+    static const char *const names[] = {"text", "thinking"};
+    ik_json_span_t values[2];
+    if (ik_json_kind(chunk) == IK_JSON_STRING) {
+        add_text(stream, chunk);
+        return;
+    }
+    ik_openai_members_find(chunk, names, 2, values);
+    add_text(stream, values[0]);
+    add_thinking(stream, values[1]);
+}
+
+static void add_content(ik_stream_t *stream, ik_json_span_t content)
+{
+    size_t position = 0;
+    ik_json_span_t chunk;
+    if (ik_openai_members_is(content, IK_JSON_STRING)) {
+        add_text(stream, content);
+    }
+    while (ik_openai_members_is(content, IK_JSON_ARRAY) &&
+           ik_json_next_element(content, &position, &chunk)) {
+        add_chunk(stream, chunk);
+    }
+}
+
+static void add_refusal(ik_stream_t *stream, ik_json_span_t refusal)
+{
+    chat_t *chat = stream->state;
+    if (ik_openai_members_has_text(refusal)) {
+        chat->refusal = true;
+        ik_stream_add_text_literal(stream, refusal);
+    }
+}
+
+/* Servers that send several of these send the same text in each. */
+static void add_reasoning(ik_stream_t *stream, ik_json_span_t content, ik_json_span_t reasoning,
+                          ik_json_span_t thinking)
+{
+    chat_t *chat = stream->state;
+    if (ik_openai_members_is(content, IK_JSON_STRING)) {
+        chat->has_reasoning_content = true;
+        ik_buffer_append(&chat->reasoning_content, content.text + 1, content.len - 2);
+    }
+    if (ik_openai_members_has_text(content)) {
+        ik_stream_add_reasoning_literal(stream, content);
+    } else if (ik_openai_members_has_text(reasoning)) {
+        ik_stream_add_reasoning_literal(stream, reasoning);
+    } else {
+        add_thinking(stream, thinking);
+    }
+}
+
+static void keep_details(chat_t *chat, ik_json_span_t details)
+{
+    size_t position = 0;
+    ik_json_span_t element;
+    while (ik_openai_members_is(details, IK_JSON_ARRAY) &&
+           ik_json_next_element(details, &position, &element)) {
+        ik_buffer_append_text(&chat->details, chat->details.len == 0 ? "" : ",");
+        ik_buffer_append(&chat->details, element.text, element.len);
+    }
+}
+
+/* --- chunks -------------------------------------------------------------------------------- */
+
+static void add_calls(ik_stream_t *stream, ik_json_span_t calls, ik_json_span_t legacy)
+{
+    chat_t *chat = stream->state;
+    size_t position = 0;
+    ik_json_span_t fragment;
+    if (chat->think != NULL && (calls.len > 2 || legacy.len > 2)) {
+        ik_chat_think_flush(chat->think);
+    }
+    while (ik_openai_members_is(calls, IK_JSON_ARRAY) &&
+           ik_json_next_element(calls, &position, &fragment)) {
+        ik_chat_calls_add(chat->calls, fragment);
+    }
+    if (ik_openai_members_is(legacy, IK_JSON_OBJECT)) {
+        ik_chat_calls_add_legacy(chat->calls, legacy);
+    }
+}
+
+static void take_delta(ik_stream_t *stream, ik_json_span_t delta)
+{
+    enum {
+        CONTENT,
+        REFUSAL,
+        CALLS,
+        LEGACY,
+        REASONING_CONTENT,
+        REASONING,
+        THINKING,
+        DETAILS,
+        COUNT
+    };
+    static const char *const names[COUNT] = {"content",       "refusal",           "tool_calls",
+                                             "function_call", "reasoning_content", "reasoning",
+                                             "thinking",      "reasoning_details"};
+    ik_json_span_t values[COUNT];
+    ik_openai_members_find(delta, names, COUNT, values);
+    add_reasoning(stream, values[REASONING_CONTENT], values[REASONING], values[THINKING]);
+    keep_details(stream->state, values[DETAILS]);
+    add_content(stream, values[CONTENT]);
+    add_refusal(stream, values[REFUSAL]);
+    add_calls(stream, values[CALLS], values[LEGACY]);
+}
+
+/* The last one wins; any that is not known is an ordinary end, and so is "" where none was before.
+ */
+static void take_finish(ik_stream_t *stream, ik_json_span_t reason)
+{
+    static const struct {
+        const char *name;
+        ik_stop_t stop;
+    } reasons[] = {
+        {"stop", IK_STOP_END},
+        {"tool_calls", IK_STOP_TOOL_USE},
+        {"length", IK_STOP_MAX_TOKENS},
+        {"function_call", IK_STOP_TOOL_USE},
+        {"error", IK_STOP_ERROR},
+        {"model_length", IK_STOP_MAX_TOKENS},
+        {"content_filter", IK_STOP_FILTERED},
+    };
+    stream->terminal = true;
+    if (reason.len == 2 && stream->stop != IK_STOP_NONE) {
+        return;
+    }
+    stream->stop = IK_STOP_END;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (ik_json_key_is(reason, reasons[i].name)) {
+            stream->stop = reasons[i].stop;
+        }
+    }
+}
+
+static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
+{
+    enum { IN, OUT, HIT, IN_DETAILS, OUT_DETAILS, COUNT };
+    static const char *const names[COUNT] = {"prompt_tokens", "completion_tokens",
+                                             "prompt_cache_hit_tokens", "prompt_tokens_details",
+                                             "completion_tokens_details"};
+    ik_json_span_t values[COUNT];
+    ik_openai_members_find(usage, names, COUNT, values);
+    ik_stream_take_count(&stream->usage.in, usage, names[IN]);
+    ik_stream_take_count(&stream->usage.out, usage, names[OUT]);
+    if (values[HIT].len > 0) { /* DeepSeek's name for it */
+        ik_stream_take_count(&stream->usage.cached, usage, names[HIT]);
+    }
+    if (values[IN_DETAILS].len > 0) {
+        ik_stream_take_count(&stream->usage.cached, values[IN_DETAILS], "cached_tokens");
+        ik_stream_take_count(&stream->usage.cache_write, values[IN_DETAILS], "cache_write_tokens");
+    }
+    if (values[OUT_DETAILS].len > 0) {
+        ik_stream_take_count(&stream->usage.reasoning, values[OUT_DETAILS], "reasoning_tokens");
+    }
+}
+
+/* Some servers have message where a delta belongs, and a body that is no stream always has. */
+static void take_choice(ik_stream_t *stream, ik_json_span_t choice)
+{
+    enum { INDEX, DELTA, MESSAGE, FINISH, USAGE, ERROR, COUNT };
+    static const char *const names[COUNT] = {"index",         "delta", "message",
+                                             "finish_reason", "usage", "error"};
+    ik_json_span_t values[COUNT];
+    ik_openai_members_find(choice, names, COUNT, values);
+    if (values[INDEX].len > 0 && values[INDEX].text[0] != '0') {
+        return; /* further answers, which nobody asked for */
+    }
+    bool whole = !ik_openai_members_is(values[DELTA], IK_JSON_OBJECT);
+    take_delta(stream, whole ? values[MESSAGE] : values[DELTA]);
+    if (ik_openai_members_is(values[FINISH], IK_JSON_STRING)) {
+        take_finish(stream, values[FINISH]);
+    } else if (stream->plain_body && values[MESSAGE].len > 0) {
+        stream->terminal = true;
+    }
+    if (ik_openai_members_is(values[USAGE], IK_JSON_OBJECT)) {
+        take_usage(stream, values[USAGE]);
+    }
+    if (values[ERROR].len > 0) {
+        ik_stream_fail(stream, values[ERROR]);
+    }
+}
+
+static void take_choices(ik_stream_t *stream, ik_json_span_t choices)
+{
+    size_t position = 0;
+    ik_json_span_t choice;
+    while (ik_openai_members_is(choices, IK_JSON_ARRAY) &&
+           ik_json_next_element(choices, &position, &choice)) {
+        take_choice(stream, choice);
+    }
+}
+
+/* --- events -------------------------------------------------------------------------------- */
+
+enum {
+    EVENT_CHOICES,
+    EVENT_USAGE,
+    EVENT_ERROR,
+    EVENT_GROQ,
+    EVENT_OBJECT,
+    EVENT_TYPE,
+    EVENT_MESSAGE,
+    EVENT_MEMBERS
+};
+static const char *const event_names[EVENT_MEMBERS] = {"choices", "usage", "error",  "x_groq",
+                                                       "object",  "type",  "message"};
+
+static bool is_word(ik_json_span_t value, const char *word)
+{
+    return ik_openai_members_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
+}
+
+/* No two servers report a failure inside a stream in the same way. */
+static bool is_error(const ik_json_span_t *values)
+{
+    bool says_so = is_word(values[EVENT_OBJECT], "error") || is_word(values[EVENT_TYPE], "error");
+    return values[EVENT_ERROR].len > 0 || says_so ||
+           (values[EVENT_CHOICES].len == 0 && values[EVENT_MESSAGE].len > 0);
+}
+
+static void take_groq(ik_stream_t *stream, ik_json_span_t groq)
+{
+    ik_json_span_t usage;
+    if (ik_json_kind(groq) == IK_JSON_OBJECT && ik_json_find(groq, "usage", &usage) &&
+        ik_json_kind(usage) == IK_JSON_OBJECT) {
+        take_usage(stream, usage);
+    }
+}
+
+void ik_chat_stream_event(ik_stream_t *stream, ik_json_span_t data)
+{
+    static const char unexplained[] = "\"The provider ended the answer with an error.\"";
+    ik_json_span_t values[EVENT_MEMBERS];
+    ik_openai_members_find(data, event_names, EVENT_MEMBERS, values);
+    take_choices(stream, values[EVENT_CHOICES]);
+    if (values[EVENT_GROQ].len > 0) {
+        take_groq(stream, values[EVENT_GROQ]);
+    }
+    if (ik_openai_members_is(values[EVENT_USAGE], IK_JSON_OBJECT)) {
+        take_usage(stream, values[EVENT_USAGE]);
+    }
+    if (is_error(values)) {
+        ik_stream_fail(stream, data);
+    } else if (stream->stop == IK_STOP_ERROR) {
+        ik_stream_fail(stream, (ik_json_span_t){unexplained, sizeof(unexplained) - 1});
+    }
+}
+
+/* --- the end ------------------------------------------------------------------------------- */
+
+static void begin_member(ik_buffer_t *out, const char *name)
+{
+    ik_buffer_append_byte(out, out->len == 0 ? '{' : ',');
+    ik_json_append_text(out, name);
+    ik_buffer_append_byte(out, ':');
+}
+
+static void append_reasoning_content(ik_buffer_t *out, const chat_t *chat)
+{
+    if (chat->has_reasoning_content && chat->reasoning_content.dropped == 0) {
+        begin_member(out, "reasoning_content");
+        ik_buffer_append_byte(out, '"');
+        ik_buffer_append(out, chat->reasoning_content.data, chat->reasoning_content.len);
+        ik_buffer_append_byte(out, '"');
+    }
+}
+
+static void append_details(ik_buffer_t *out, const chat_t *chat)
+{
+    if (chat->details.len > 0 && chat->details.dropped == 0) {
+        begin_member(out, "reasoning_details");
+        ik_chat_details_format(out, &chat->details);
+    }
+}
+
+static void append_extra(ik_buffer_t *out, chat_t *chat)
+{
+    ik_buffer_t extra;
+    ik_buffer_init(&extra, chat, IK_BUFFER_UNLIMITED);
+    if (ik_chat_calls_append_extra(chat->calls, &extra)) {
+        begin_member(out, "extra_content");
+        ik_buffer_append(out, extra.data, extra.len);
+    }
+}
+
+static void keep_private(ik_stream_t *stream, chat_t *chat)
+{
+    ik_buffer_t kept;
+    ik_buffer_init(&kept, chat, IK_BUFFER_UNLIMITED);
+    append_reasoning_content(&kept, chat);
+    append_details(&kept, chat);
+    append_extra(&kept, chat);
+    if (kept.len > 0) {
+        ik_buffer_append_byte(&kept, '}');
+        ik_json_append_clean(&stream->private_json, (ik_json_span_t){kept.data, kept.len});
+    }
+}
+
+void ik_chat_stream_end(ik_stream_t *stream)
+{
+    chat_t *chat = stream->state;
+    if (chat->think != NULL) {
+        ik_chat_think_flush(chat->think);
+    }
+    if (chat->refusal && stream->stop == IK_STOP_END) {
+        stream->stop = IK_STOP_REFUSAL;
+    }
+    keep_private(stream, chat);
+}

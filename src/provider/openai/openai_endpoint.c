@@ -1,0 +1,74 @@
+#include "provider/openai/openai_endpoint.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+
+static bool is_named(const ik_target_t *target, const char *name)
+{
+    return strcmp(target->config->name, name) == 0;
+}
+
+bool ik_openai_endpoint_is_openai(const ik_target_t *target)
+{
+    return is_named(target, "openai");
+}
+
+/* The host of a URL as it stands there; *len is its length. */
+static const char *find_host(const char *url, size_t *len)
+{
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme == NULL ? url : scheme + 3;
+    size_t authority = strcspn(host, "/?#");
+    const char *at = memrchr(host, '@', authority);
+    if (at != NULL) {
+        authority -= (size_t)(at + 1 - host);
+        host = at + 1;
+    }
+    const char *colon = memchr(host, ':', authority);
+    *len = colon == NULL ? authority : (size_t)(colon - host);
+    return host;
+}
+
+/* Whether the base URL's host is this one or lies below it. */
+static bool has_host(const ik_target_t *target, const char *host)
+{
+    size_t len;
+    size_t wanted = strlen(host);
+    if (target->config->base_url == NULL) {
+        return false;
+    }
+    const char *found = find_host(target->config->base_url, &len);
+    return len >= wanted && strncasecmp(found + len - wanted, host, wanted) == 0 &&
+           (len == wanted || found[len - wanted - 1] == '.');
+}
+
+bool ik_openai_endpoint_is_mistral(const ik_target_t *target)
+{
+    return has_host(target, "api.mistral.ai") || is_named(target, "mistral");
+}
+
+bool ik_openai_endpoint_is_deepseek(const ik_target_t *target)
+{
+    return has_host(target, "deepseek.com") || is_named(target, "deepseek");
+}
+
+char *ik_openai_endpoint_url(const void *ctx, const ik_request_t *request, const char *path)
+{
+    return ik_sprintf(ctx, "%s%s", request->target->config->base_url, path);
+}
+
+char **ik_openai_endpoint_headers(const void *ctx, const ik_request_t *request)
+{
+    enum { MOST = 4 };
+    const char *key = request->target->config->api_key;
+    char **headers = ik_new_array(ctx, char *, MOST);
+    size_t count = 0;
+    headers[count++] = ik_strdup(headers, "Content-Type: application/json");
+    headers[count++] = ik_strdup(headers, "Accept: text/event-stream");
+    if (key != NULL) {
+        headers[count++] = ik_sprintf(headers, "Authorization: Bearer %s", key);
+    }
+    return headers; /* the memory was zeroed: NULL ends it */
+}

@@ -1,0 +1,32 @@
+#include "provider/openai/openai_tool.h"
+
+#include "base/alloc.h"
+#include "provider/openai/openai_endpoint.h"
+#include "provider/openai/openai_schema.h"
+
+static void append_schema(ik_buffer_t *out, const json_t *schema)
+{
+    char *text = ik_json_format(NULL, schema);
+    ik_buffer_append_text(out, text);
+    talloc_free(text);
+}
+
+void ik_openai_tool_append(ik_buffer_t *out, const ik_request_t *request,
+                           const ik_request_tool_t *tool, ik_openai_tool_strict_t strict)
+{
+    bool allowed = ik_request_may_send(request, IK_FIELD_STRICT);
+    bool openai = ik_openai_endpoint_is_openai(request->target);
+    json_t *made = allowed && openai ? ik_openai_schema_make_strict(tool->parameters) : NULL;
+    ik_buffer_append_text(out, "\"name\":");
+    ik_json_append_text(out, tool->name);
+    ik_buffer_append_text(out, ",\"description\":");
+    ik_json_append_text(out, tool->description);
+    ik_buffer_append_text(out, ",\"parameters\":");
+    append_schema(out, made != NULL ? made : tool->parameters);
+    /* OpenAI's own Responses is strict unless told otherwise: there, not sending it is no way out. */
+    bool state = strict == IK_OPENAI_TOOL_STATE;
+    if (openai ? allowed || state : allowed && state) {
+        ik_buffer_append_text(out, made != NULL ? ",\"strict\":true" : ",\"strict\":false");
+    }
+    json_decref(made);
+}

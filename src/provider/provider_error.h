@@ -1,0 +1,49 @@
+/*
+ * What went wrong at a provider, in one form for all vendors: classified, with what the server said
+ * about waiting, and what to do about it. Pure: made from a status, headers and a body, or from an
+ * error object inside a stream.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "provider/provider.h"
+
+typedef enum {
+    IK_FAULT_NONE,
+    IK_FAULT_AUTH,       /* key missing, wrong, or not allowed */
+    IK_FAULT_QUOTA,      /* no money or a limit that waiting does not lift */
+    IK_FAULT_RATE_LIMIT, /* too fast */
+    IK_FAULT_SERVER,     /* overloaded, internal, gateway, timeout */
+    IK_FAULT_NOT_FOUND,  /* no such model or path */
+    IK_FAULT_TOO_LARGE,  /* the body, not the context */
+    IK_FAULT_OVERFLOW,   /* the context window */
+    IK_FAULT_REASONING,  /* what we sent back of its reasoning is not accepted */
+    IK_FAULT_FIELD,      /* an optional field is refused: see field */
+    IK_FAULT_INVALID,    /* anything else about the request */
+    IK_FAULT_NETWORK,    /* no answer: connection, TLS, silence; set by the agent */
+} ik_fault_t;
+
+typedef struct {
+    ik_fault_t fault;
+    int status;        /* HTTP status; 0 when the error came inside a stream */
+    char code[64];     /* the vendor's own code or type; "" when there was none */
+    char message[512]; /* for people, one line; never empty */
+    bool retryable;
+    int64_t retry_after_ms; /* -1: no hint */
+    unsigned field;         /* ik_field_t */
+} ik_provider_error_t;
+
+/* header(data, name) returns a response header or NULL. The body may be anything: JSON of any
+ * vendor, HTML, nothing. now is the wall clock in seconds, for HTTP dates. */
+void ik_provider_error_parse(ik_provider_error_t *error, int status, const char *body, size_t len,
+                             const char *(*header)(void *data, const char *name), void *data,
+                             int64_t now);
+/* From an error object inside a stream: {"error":{…}}, {"type":"error",…}, the inner object of it,
+ * or a string. */
+void ik_provider_error_from_event(ik_provider_error_t *error, ik_json_span_t value);
+
+/* "auth", "quota", "rate_limit", "server", … for programs. */
+const char *ik_fault_name(ik_fault_t fault);

@@ -1,0 +1,224 @@
+/*
+ * OpenAI's Responses, stateless: nothing is stored at the server, so what it said goes back as the
+ * items it sent, with its encrypted reasoning.
+ */
+#include "base/alloc.h"
+#include "provider/openai/openai_endpoint.h"
+#include "provider/openai/openai_members.h"
+#include "provider/openai/openai_model.h"
+#include "provider/openai/openai_tool.h"
+#include "provider/responses/responses_stream.h"
+#include "provider/wire.h"
+
+static char *format_url(const void *ctx, const ik_request_t *request)
+{
+    return ik_openai_endpoint_url(ctx, request, "/responses");
+}
+
+/* --- everything but the items -------------------------------------------------------------- */
+
+static void format_tools(ik_buffer_t *out, const ik_request_t *request)
+{
+    for (size_t i = 0; i < request->tool_count; i++) {
+        ik_buffer_append_text(out, i == 0 ? "[" : ",");
+        ik_buffer_append_text(out, "{\"type\":\"function\",");
+        ik_openai_tool_append(out, request, &request->tools[i], IK_OPENAI_TOOL_STATE);
+        ik_buffer_append_byte(out, '}');
+    }
+    ik_buffer_append_byte(out, ']');
+}
+
+static void append_reasoning(ik_buffer_t *out, const ik_request_t *request)
+{
+    bool effort = request->effort != NULL && ik_request_may_send(request, IK_FIELD_EFFORT);
+    bool summary = ik_request_may_send(request, IK_FIELD_SUMMARY);
+    if ((!effort && !summary) || !ik_request_may_send(request, IK_FIELD_THINKING)) {
+        return;
+    }
+    ik_buffer_append_text(out, ",\"reasoning\":{");
+    if (effort) {
+        ik_buffer_append_text(out, "\"effort\":");
+        ik_json_append_text(out, request->effort);
+    }
+    if (summary) {
+        ik_buffer_append_text(out, effort ? ",\"summary\":\"auto\"" : "\"summary\":\"auto\"");
+    }
+    ik_buffer_append_byte(out, '}');
+}
+
+/* A model that does not reason refuses to be asked for its reasoning. */
+static void append_reasoning_fields(ik_buffer_t *out, const ik_request_t *request)
+{
+    if (!ik_openai_model_reasons(request->target)) {
+        return;
+    }
+    if (ik_request_may_send(request, IK_FIELD_INCLUDE)) {
+        ik_buffer_append_text(out, ",\"include\":[\"reasoning.encrypted_content\"]");
+    }
+    append_reasoning(out, request);
+}
+
+static void append_limits(ik_buffer_t *out, const ik_request_t *request)
+{
+    if (request->max_output_tokens > 0 && ik_request_may_send(request, IK_FIELD_MAX_TOKENS)) {
+        ik_buffer_append_format(out, ",\"max_output_tokens\":%ld", request->max_output_tokens);
+    }
+    if (request->cache_key != NULL && ik_request_may_send(request, IK_FIELD_CACHE_KEY)) {
+        ik_buffer_append_text(out, ",\"prompt_cache_key\":");
+        ik_json_append_text(out, request->cache_key);
+    }
+}
+
+static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
+{
+    if (tools.len == 0) {
+        return;
+    }
+    if (ik_request_may_send(request, IK_FIELD_PARALLEL_TOOL_CALLS)) {
+        ik_buffer_append_text(out, ",\"parallel_tool_calls\":true");
+    }
+    if (ik_request_may_send(request, IK_FIELD_TOOL_CHOICE)) {
+        ik_buffer_append_format(out, ",\"tool_choice\":\"%s\"",
+                                request->forbid_tools ? "none" : "auto");
+    }
+    ik_buffer_append_text(out, ",\"tools\":");
+    ik_buffer_append(out, tools.text, tools.len);
+}
+
+static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
+{
+    ik_buffer_append_text(out, "{\"model\":");
+    ik_json_append_text(out, request->target->model);
+    ik_buffer_append_text(out, ",\"stream\":true");
+    if (ik_request_may_send(request, IK_FIELD_STORE)) {
+        ik_buffer_append_text(out, ",\"store\":false");
+    }
+    append_reasoning_fields(out, request);
+    append_limits(out, request);
+    append_tools(out, request, tools);
+    if (request->system != NULL) {
+        ik_buffer_append_text(out, ",\"instructions\":");
+        ik_json_append_text(out, request->system);
+    }
+    ik_buffer_append_text(out, ",\"input\":[");
+}
+
+static void format_tail(ik_buffer_t *out, const ik_request_t *request)
+{
+    (void)request;
+    ik_buffer_append_text(out, "]}");
+}
+
+/* --- items --------------------------------------------------------------------------------- */
+
+static void append_user(ik_wire_t *wire, const ik_msg_t *message)
+{
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    ik_buffer_append_text(out, "{\"type\":\"message\",\"role\":\"user\",\"content\":["
+                               "{\"type\":\"input_text\",\"text\":");
+    ik_json_append_text(out, message->content);
+    ik_buffer_append_text(out, "}]}");
+}
+
+static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message)
+{
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    ik_buffer_append_text(out, "{\"type\":\"function_call_output\",\"call_id\":");
+    ik_wire_append_id(out, request, message, false);
+    ik_buffer_append_text(out, ",\"output\":");
+    ik_wire_append_output_text(wire, request, out, message);
+    ik_buffer_append_byte(out, '}');
+}
+
+static void append_text(ik_wire_t *wire, const ik_msg_t *message)
+{
+    if (message->content == NULL || message->content[0] == '\0') {
+        return;
+    }
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    ik_buffer_append_text(out, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":["
+                               "{\"type\":\"output_text\",\"text\":");
+    ik_json_append_text(out, message->content);
+    ik_buffer_append_text(out, ",\"annotations\":[]}]}");
+}
+
+/* Without an id of the item: the server would look for it, and for the reasoning before it. */
+static void append_call(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *call)
+{
+    ik_json_span_t name = {"\"\"", 2};
+    ik_msg_call_field(call, "name", &name);
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    ik_buffer_append_text(out, "{\"type\":\"function_call\",\"call_id\":");
+    ik_wire_append_id(out, request, call, false);
+    ik_buffer_append_text(out, ",\"name\":");
+    ik_buffer_append(out, name.text, name.len);
+    ik_buffer_append_text(out, ",\"arguments\":");
+    ik_wire_append_arguments_text(out, call);
+    ik_buffer_append_byte(out, '}');
+}
+
+static void append_own_items(ik_wire_t *wire, ik_json_span_t items)
+{
+    size_t position = 0;
+    ik_json_span_t item;
+    while (ik_json_next_element(items, &position, &item)) {
+        ik_buffer_t *out = ik_wire_begin_element(wire);
+        ik_buffer_append(out, item.text, item.len);
+    }
+}
+
+static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_wire_step_t *step)
+{
+    if (ik_openai_members_is(step->private_json, IK_JSON_ARRAY)) {
+        append_own_items(wire, step->private_json);
+        return;
+    }
+    for (size_t i = 0; i < step->count; i++) {
+        if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
+            append_call(wire, request, step->messages[i]);
+        } else {
+            append_text(wire, step->messages[i]);
+        }
+    }
+}
+
+static void append_answers(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
+                           size_t count)
+{
+    size_t position = 0;
+    ik_wire_step_t step;
+    while (ik_wire_next_step(wire, request, messages, count, &position, &step)) {
+        append_step(wire, request, &step);
+    }
+}
+
+static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
+                         size_t count)
+{
+    if (!ik_msg_is(messages[0], IK_MSG_USER) && !ik_msg_is(messages[0], IK_MSG_TOOL_RESULT)) {
+        append_answers(wire, request, messages, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (ik_msg_is(messages[i], IK_MSG_USER)) {
+            append_user(wire, messages[i]);
+        } else {
+            append_result(wire, request, messages[i]);
+        }
+    }
+}
+
+const ik_provider_t ik_provider_responses = {
+    .name = "responses",
+    .reasons_for_every_call = true,
+    .takes_any_id = true,
+    .format_url = format_url,
+    .format_headers = ik_openai_endpoint_headers,
+    .format_tools = format_tools,
+    .format_head = format_head,
+    .format_group = format_group,
+    .format_tail = format_tail,
+    .stream_begin = ik_responses_stream_begin,
+    .stream_event = ik_responses_stream_event,
+    .stream_end = ik_responses_stream_end,
+};

@@ -1,0 +1,392 @@
+#include "provider/responses/responses_items.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "provider/openai/openai_endpoint.h"
+#include "provider/openai/openai_members.h"
+
+typedef struct {
+    int64_t output_index;   /* -1: it came without one */
+    ik_buffer_t id;         /* the literal */
+    ik_stream_call_t *call; /* of a function call */
+    int64_t shown;          /* parts below this one have been shown */
+    int64_t thought;        /* the same of a reasoning item */
+    bool closed;
+    ik_buffer_t final; /* as it came */
+} slot_t;
+
+struct ik_responses_items {
+    ik_stream_t *stream;
+    slot_t **slots; /* in the order of output_index, as far as there are any */
+    size_t count;
+    const slot_t *last_text; /* whose text was shown last */
+    const slot_t *last_thought;
+    int64_t last_thought_part;
+    size_t size; /* of arguments and final forms */
+    bool any_closed;
+    bool refused;
+};
+
+ik_responses_items_t *ik_responses_items_create(ik_stream_t *stream)
+{
+    ik_responses_items_t *items = ik_new(stream, ik_responses_items_t);
+    items->stream = stream;
+    return items;
+}
+
+bool ik_responses_items_any_closed(const ik_responses_items_t *items)
+{
+    return items->any_closed;
+}
+
+bool ik_responses_items_refused(const ik_responses_items_t *items)
+{
+    return items->refused;
+}
+
+void ik_responses_items_refuse(ik_responses_items_t *items)
+{
+    items->refused = true;
+}
+
+/* --- finding the item ---------------------------------------------------------------------- */
+
+/* -1 when it is no index. */
+static int64_t index_of(ik_json_span_t value)
+{
+    enum { INDEX_MAX = 1000000 };
+    long long index =
+        ik_openai_members_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : -1;
+    return index >= 0 && index <= INDEX_MAX ? index : -1;
+}
+
+static bool has_id(const slot_t *slot, ik_json_span_t id)
+{
+    return id.len > 2 && slot->id.len == id.len && memcmp(slot->id.data, id.text, id.len) == 0;
+}
+
+/* By the index; where one of the two has none by the id; without either it is the item that was
+ * opened last. */
+static slot_t *find(const ik_responses_items_t *items, const ik_responses_place_t *place)
+{
+    int64_t index = index_of(place->output_index);
+    for (size_t i = items->count; i > 0; i--) {
+        slot_t *slot = items->slots[i - 1];
+        bool both = index >= 0 && slot->output_index >= 0;
+        if (both ? slot->output_index == index : has_id(slot, place->item_id)) {
+            return slot;
+        }
+    }
+    bool nameless = index < 0 && place->item_id.len <= 2;
+    return nameless && items->count > 0 ? items->slots[items->count - 1] : NULL;
+}
+
+static void insert(ik_responses_items_t *items, slot_t *slot)
+{
+    size_t at = items->count;
+    items->slots = ik_resize_array(items, items->slots, slot_t *, items->count + 1);
+    while (at > 0 && slot->output_index >= 0 &&
+           items->slots[at - 1]->output_index > slot->output_index) {
+        items->slots[at] = items->slots[at - 1];
+        at--;
+    }
+    items->slots[at] = slot;
+    items->count++;
+}
+
+/* NULL, and the stream has failed, when there are too many. */
+static slot_t *open_slot(ik_responses_items_t *items, const ik_responses_place_t *place)
+{
+    static const char too_many[] = "\"The answer has too many items.\"";
+    if (items->count == IK_RESPONSES_ITEMS_MAX) {
+        ik_stream_fail(items->stream, (ik_json_span_t){too_many, sizeof(too_many) - 1});
+        return NULL;
+    }
+    slot_t *slot = ik_new(items, slot_t);
+    slot->output_index = index_of(place->output_index);
+    ik_buffer_init(&slot->id, slot, 1024);
+    ik_buffer_append(&slot->id, place->item_id.text, place->item_id.len);
+    ik_buffer_init(&slot->final, slot, IK_STREAM_MAX);
+    insert(items, slot);
+    return slot;
+}
+
+static slot_t *find_or_open(ik_responses_items_t *items, const ik_responses_place_t *place)
+{
+    slot_t *slot = find(items, place);
+    return slot == NULL ? open_slot(items, place) : slot;
+}
+
+/* --- text and reasoning -------------------------------------------------------------------- */
+
+static void show_text(ik_responses_items_t *items, const slot_t *slot, ik_json_span_t literal)
+{
+    if (items->last_text != slot) {
+        ik_stream_close_text(items->stream);
+    }
+    items->last_text = slot;
+    ik_stream_add_text_literal(items->stream, literal);
+}
+
+/* Parts of reasoning are paragraphs. */
+static void show_reasoning(ik_responses_items_t *items, const slot_t *slot, int64_t part,
+                           ik_json_span_t literal)
+{
+    bool another = items->last_thought != slot || items->last_thought_part != part;
+    if (!ik_openai_members_has_text(literal)) {
+        return;
+    }
+    if (another && items->stream->reasoning.len > 0) {
+        ik_stream_add_reasoning(items->stream, "\n\n", 2);
+    }
+    items->last_thought = slot;
+    items->last_thought_part = part;
+    ik_stream_add_reasoning_literal(items->stream, literal);
+}
+
+/* Whether a part, in pieces or whole, is to be shown: a whole one only when no piece of it was. */
+static bool is_news(int64_t *shown, int64_t part, bool whole)
+{
+    part = part < 0 ? 0 : part;
+    if (whole && part < *shown) {
+        return false;
+    }
+    *shown = part >= *shown ? part + 1 : *shown;
+    return true;
+}
+
+void ik_responses_items_text(ik_responses_items_t *items, const ik_responses_place_t *place,
+                             ik_json_span_t literal, bool whole)
+{
+    slot_t *slot = find_or_open(items, place);
+    if (slot != NULL && is_news(&slot->shown, index_of(place->part), whole)) {
+        show_text(items, slot, literal);
+    }
+}
+
+void ik_responses_items_reasoning(ik_responses_items_t *items, const ik_responses_place_t *place,
+                                  ik_json_span_t literal, bool whole)
+{
+    slot_t *slot = find_or_open(items, place);
+    int64_t part = index_of(place->part);
+    if (slot != NULL && is_news(&slot->thought, part, whole)) {
+        show_reasoning(items, slot, part, literal);
+    }
+}
+
+static void show_part(ik_responses_items_t *items, const slot_t *slot, ik_json_span_t part)
+{
+    static const char *const names[] = {"text", "refusal"};
+    ik_json_span_t values[2];
+    ik_openai_members_find(part, names, 2, values);
+    items->refused = items->refused || ik_openai_members_has_text(values[1]);
+    show_text(items, slot, values[0]);
+    show_text(items, slot, values[1]);
+}
+
+/* What a message holds that was not shown yet. */
+static void show_message(ik_responses_items_t *items, slot_t *slot, ik_json_span_t content)
+{
+    size_t position = 0;
+    ik_json_span_t part;
+    for (int64_t i = 0; ik_openai_members_is(content, IK_JSON_ARRAY) &&
+                        ik_json_next_element(content, &position, &part);
+         i++) {
+        if (is_news(&slot->shown, i, true)) {
+            show_part(items, slot, part);
+        }
+    }
+}
+
+static void show_thoughts(ik_responses_items_t *items, slot_t *slot, ik_json_span_t parts)
+{
+    size_t position = 0;
+    ik_json_span_t part;
+    ik_json_span_t text;
+    for (int64_t i = 0; ik_openai_members_is(parts, IK_JSON_ARRAY) &&
+                        ik_json_next_element(parts, &position, &part);
+         i++) {
+        if (ik_json_kind(part) == IK_JSON_OBJECT && ik_json_find(part, "text", &text) &&
+            is_news(&slot->thought, i, true)) {
+            show_reasoning(items, slot, i, text);
+        }
+    }
+}
+
+/* --- calls --------------------------------------------------------------------------------- */
+
+/* Counts what is kept; false, and the stream has failed, when it is more than anyone needs. */
+static bool keeps(ik_responses_items_t *items, size_t len)
+{
+    static const char too_long[] = "\"The answer is too long.\"";
+    items->size += len;
+    if (items->size > IK_STREAM_MAX) {
+        ik_stream_fail(items->stream, (ik_json_span_t){too_long, sizeof(too_long) - 1});
+        return false;
+    }
+    return true;
+}
+
+static void replace(ik_buffer_t *buffer, ik_json_span_t literal)
+{
+    if (ik_openai_members_has_text(literal)) {
+        buffer->len = 0;
+        ik_stream_append_literal(buffer, literal);
+    }
+}
+
+static ik_stream_call_t *call_of(ik_responses_items_t *items, slot_t *slot)
+{
+    if (slot->call == NULL) {
+        slot->call = ik_stream_add_call(items->stream);
+    }
+    return slot->call;
+}
+
+void ik_responses_items_arguments(ik_responses_items_t *items, const ik_responses_place_t *place,
+                                  ik_json_span_t literal, bool whole)
+{
+    slot_t *slot = find_or_open(items, place);
+    if (slot == NULL || slot->closed || !keeps(items, whole ? 0 : literal.len)) {
+        return;
+    }
+    if (whole) {
+        replace(&call_of(items, slot)->arguments, literal);
+    } else {
+        ik_stream_append_literal(&call_of(items, slot)->arguments, literal);
+    }
+}
+
+/* --- opening and closing ------------------------------------------------------------------- */
+
+enum { TYPE, ID, CALL_ID, NAME, ARGUMENTS, CONTENT, SUMMARY, ENCRYPTED, MEMBERS };
+
+static void read_item(ik_json_span_t item, ik_json_span_t *values)
+{
+    static const char *const names[MEMBERS] = {
+        "type", "id", "call_id", "name", "arguments", "content", "summary", "encrypted_content"};
+    ik_openai_members_find(item, names, MEMBERS, values);
+}
+
+static bool is_word(ik_json_span_t value, const char *word)
+{
+    return ik_openai_members_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
+}
+
+static void take_item(ik_responses_items_t *items, slot_t *slot, const ik_json_span_t *values)
+{
+    if (slot->id.len == 0) {
+        ik_buffer_append(&slot->id, values[ID].text, values[ID].len);
+    }
+    if (is_word(values[TYPE], "function_call")) {
+        ik_stream_call_t *call = call_of(items, slot);
+        replace(&call->given_id, values[CALL_ID]);
+        replace(&call->name, values[NAME]);
+        replace(&call->arguments, values[ARGUMENTS]);
+    }
+}
+
+void ik_responses_items_open(ik_responses_items_t *items, const ik_responses_place_t *place,
+                             ik_json_span_t item)
+{
+    ik_json_span_t values[MEMBERS];
+    read_item(item, values);
+    ik_responses_place_t at = {.output_index = place->output_index, .item_id = values[ID]};
+    slot_t *slot = index_of(at.output_index) < 0 && at.item_id.len <= 2 ? NULL : find(items, &at);
+    slot = slot == NULL ? open_slot(items, &at) : slot;
+    if (slot != NULL && !slot->closed) {
+        take_item(items, slot, values);
+    }
+}
+
+void ik_responses_items_close(ik_responses_items_t *items, const ik_responses_place_t *place,
+                              ik_json_span_t item)
+{
+    ik_json_span_t values[MEMBERS];
+    read_item(item, values);
+    ik_responses_place_t at = {.output_index = place->output_index, .item_id = values[ID]};
+    slot_t *slot = find_or_open(items, &at);
+    if (slot == NULL || slot->closed || !keeps(items, item.len)) {
+        return;
+    }
+    take_item(items, slot, values);
+    if (is_word(values[TYPE], "message")) {
+        show_message(items, slot, values[CONTENT]);
+    } else if (is_word(values[TYPE], "reasoning")) {
+        show_thoughts(items, slot, values[SUMMARY]);
+        show_thoughts(items, slot, values[CONTENT]);
+    } else if (slot->call != NULL) {
+        slot->call->closed = true;
+    }
+    slot->closed = items->any_closed = true;
+    ik_buffer_append(&slot->final, item.text, item.len);
+}
+
+/* --- what goes back ------------------------------------------------------------------------ */
+
+static bool is_among_items(const ik_stream_t *stream, const ik_stream_call_t *call)
+{
+    for (size_t i = 0; i < stream->item_count; i++) {
+        if (stream->items[i]->call == call) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_reasoning(const slot_t *slot)
+{
+    ik_json_span_t values[MEMBERS];
+    read_item((ik_json_span_t){slot->final.data, slot->final.len}, values);
+    return is_word(values[TYPE], "reasoning");
+}
+
+/* Nothing is stored at the server, so reasoning needs its content; servers of open models send it
+ * in the clear. */
+static bool is_complete_reasoning(const ik_responses_items_t *items, const ik_json_span_t *values)
+{
+    bool clear = ik_openai_members_is(values[CONTENT], IK_JSON_ARRAY) && values[CONTENT].len > 2;
+    return ik_openai_members_has_text(values[ENCRYPTED]) ||
+           (clear && !ik_openai_endpoint_is_openai(items->stream->target));
+}
+
+/* A call that was dropped, or has no id of its own, would have no result. */
+static bool can_go_back(const ik_responses_items_t *items, const slot_t *slot)
+{
+    ik_json_span_t values[MEMBERS];
+    if (!slot->closed) {
+        return false;
+    }
+    if (slot->call != NULL) {
+        return slot->call->given_id.len > 0 && is_among_items(items->stream, slot->call);
+    }
+    read_item((ik_json_span_t){slot->final.data, slot->final.len}, values);
+    return !is_word(values[TYPE], "reasoning") || is_complete_reasoning(items, values);
+}
+
+/* Reasoning must be followed by what it led to: an answer may have been cut right behind it. */
+static size_t count_without_loose_end(const ik_responses_items_t *items)
+{
+    size_t count = items->count;
+    while (count > 0 && items->slots[count - 1]->closed && is_reasoning(items->slots[count - 1])) {
+        count--;
+    }
+    return count;
+}
+
+void ik_responses_items_format(const ik_responses_items_t *items, ik_buffer_t *out)
+{
+    size_t count = count_without_loose_end(items);
+    for (size_t i = 0; i < count; i++) {
+        if (!can_go_back(items, items->slots[i])) {
+            return;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        ik_buffer_append_byte(out, i == 0 ? '[' : ',');
+        ik_buffer_append(out, items->slots[i]->final.data, items->slots[i]->final.len);
+    }
+    ik_buffer_append_text(out, count > 0 ? "]" : "");
+}

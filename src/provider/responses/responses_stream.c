@@ -1,0 +1,282 @@
+#include "provider/responses/responses_stream.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/json_clean.h"
+#include "provider/openai/openai_members.h"
+#include "provider/responses/responses_items.h"
+
+enum {
+    TYPE,
+    OUTPUT_INDEX,
+    ITEM_ID,
+    CONTENT_INDEX,
+    SUMMARY_INDEX,
+    DELTA,
+    TEXT,
+    REFUSAL,
+    ARGUMENTS,
+    ITEM,
+    RESPONSE,
+    ERROR,
+    OBJECT,
+    OUTPUT,
+    MEMBERS
+};
+static const char *const member_names[MEMBERS] = {
+    "type",    "output_index", "item_id", "content_index", "summary_index", "delta",  "text",
+    "refusal", "arguments",    "item",    "response",      "error",         "object", "output"};
+
+typedef struct {
+    ik_stream_t *stream;
+    ik_responses_items_t *items;
+    ik_json_span_t data;
+    ik_json_span_t values[MEMBERS];
+    ik_responses_place_t place;
+} event_t;
+
+void *ik_responses_stream_begin(ik_stream_t *stream)
+{
+    return ik_responses_items_create(stream);
+}
+
+/* --- a response as a whole: in the event that ends the stream, or as a body of its own ------- */
+
+static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
+{
+    enum { IN_DETAILS, OUT_DETAILS, COUNT };
+    static const char *const names[COUNT] = {"input_tokens_details", "output_tokens_details"};
+    ik_json_span_t values[COUNT];
+    if (!ik_openai_members_is(usage, IK_JSON_OBJECT)) {
+        return;
+    }
+    ik_openai_members_find(usage, names, COUNT, values);
+    ik_stream_take_count(&stream->usage.in, usage, "input_tokens");
+    ik_stream_take_count(&stream->usage.out, usage, "output_tokens");
+    if (values[IN_DETAILS].len > 0) {
+        ik_stream_take_count(&stream->usage.cached, values[IN_DETAILS], "cached_tokens");
+        ik_stream_take_count(&stream->usage.cache_write, values[IN_DETAILS], "cache_write_tokens");
+    }
+    if (values[OUT_DETAILS].len > 0) {
+        ik_stream_take_count(&stream->usage.reasoning, values[OUT_DETAILS], "reasoning_tokens");
+    }
+}
+
+static bool is_word(ik_json_span_t value, const char *word)
+{
+    return ik_openai_members_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
+}
+
+static ik_stop_t stop_of_incomplete(ik_json_span_t details)
+{
+    static const char *const names[] = {"reason"};
+    ik_json_span_t reason;
+    ik_openai_members_find(details, names, 1, &reason);
+    if (is_word(reason, "max_output_tokens")) {
+        return IK_STOP_MAX_TOKENS;
+    }
+    return is_word(reason, "content_filter") ? IK_STOP_FILTERED : IK_STOP_END;
+}
+
+/* The whole output of a body, or of a proxy that leaves the events about items out. */
+static void take_output(ik_responses_items_t *items, ik_json_span_t output)
+{
+    size_t position = 0;
+    ik_json_span_t item;
+    for (size_t i = 0; ik_openai_members_is(output, IK_JSON_ARRAY) &&
+                       ik_json_next_element(output, &position, &item);
+         i++) {
+        char index[24];
+        int len = snprintf(index, sizeof(index), "%zu", i);
+        ik_responses_place_t place = {.output_index = {index, (size_t)len}};
+        ik_responses_items_close(items, &place, item);
+    }
+}
+
+static void fail_response(ik_stream_t *stream, ik_json_span_t error)
+{
+    static const char unexplained[] = "\"The provider could not complete its answer.\"";
+    bool given = error.len > 0;
+    ik_stream_fail(stream, given ? error : (ik_json_span_t){unexplained, sizeof(unexplained) - 1});
+}
+
+static void take_response(ik_stream_t *stream, ik_json_span_t response)
+{
+    enum { STATUS, FAULT, DETAILS, RESULT, USAGE, COUNT };
+    static const char *const names[COUNT] = {"status", "error", "incomplete_details", "output",
+                                             "usage"};
+    ik_json_span_t values[COUNT];
+    ik_openai_members_find(response, names, COUNT, values);
+    take_usage(stream, values[USAGE]);
+    if (!ik_responses_items_any_closed(stream->state)) {
+        take_output(stream->state, values[RESULT]);
+    }
+    if (values[FAULT].len > 0 || is_word(values[STATUS], "failed") ||
+        is_word(values[STATUS], "cancelled")) {
+        fail_response(stream, values[FAULT]);
+        return;
+    }
+    stream->stop =
+        is_word(values[STATUS], "incomplete") ? stop_of_incomplete(values[DETAILS]) : IK_STOP_END;
+    stream->terminal = stream->done = true;
+}
+
+/* --- events -------------------------------------------------------------------------------- */
+
+static void on_text_delta(event_t *event)
+{
+    ik_responses_items_text(event->items, &event->place, event->values[DELTA], false);
+}
+
+static void on_text_done(event_t *event)
+{
+    ik_responses_items_text(event->items, &event->place, event->values[TEXT], true);
+}
+
+static void on_refusal_delta(event_t *event)
+{
+    ik_responses_items_refuse(event->items);
+    ik_responses_items_text(event->items, &event->place, event->values[DELTA], false);
+}
+
+static void on_refusal_done(event_t *event)
+{
+    ik_responses_items_refuse(event->items);
+    ik_responses_items_text(event->items, &event->place, event->values[REFUSAL], true);
+}
+
+static void on_arguments_delta(event_t *event)
+{
+    ik_responses_items_arguments(event->items, &event->place, event->values[DELTA], false);
+}
+
+static void on_arguments_done(event_t *event)
+{
+    ik_responses_items_arguments(event->items, &event->place, event->values[ARGUMENTS], true);
+}
+
+static void on_summary_delta(event_t *event)
+{
+    event->place.part = event->values[SUMMARY_INDEX];
+    ik_responses_items_reasoning(event->items, &event->place, event->values[DELTA], false);
+}
+
+static void on_summary_done(event_t *event)
+{
+    event->place.part = event->values[SUMMARY_INDEX];
+    ik_responses_items_reasoning(event->items, &event->place, event->values[TEXT], true);
+}
+
+static void on_reasoning_delta(event_t *event)
+{
+    ik_responses_items_reasoning(event->items, &event->place, event->values[DELTA], false);
+}
+
+static void on_reasoning_done(event_t *event)
+{
+    ik_responses_items_reasoning(event->items, &event->place, event->values[TEXT], true);
+}
+
+static void on_item_added(event_t *event)
+{
+    ik_responses_items_open(event->items, &event->place, event->values[ITEM]);
+}
+
+static void on_item_done(event_t *event)
+{
+    ik_responses_items_close(event->items, &event->place, event->values[ITEM]);
+}
+
+static void on_end(event_t *event)
+{
+    take_response(event->stream, event->values[RESPONSE]);
+}
+
+/* The name of the event says it, whatever the status inside. */
+static void on_incomplete(event_t *event)
+{
+    static const char *const names[] = {"incomplete_details"};
+    ik_json_span_t details;
+    take_response(event->stream, event->values[RESPONSE]);
+    ik_openai_members_find(event->values[RESPONSE], names, 1, &details);
+    if (event->stream->error.fault == IK_FAULT_NONE) {
+        event->stream->stop = stop_of_incomplete(details);
+    }
+}
+
+static void on_failed(event_t *event)
+{
+    static const char *const names[] = {"error"};
+    ik_json_span_t error;
+    ik_openai_members_find(event->values[RESPONSE], names, 1, &error);
+    fail_response(event->stream, error);
+}
+
+static void on_error(event_t *event)
+{
+    ik_stream_fail(event->stream, event->data);
+}
+
+/* Those that come once per token first. Others are about what nobody asked for, or are newer. */
+static const struct {
+    const char *type;
+    void (*handle)(event_t *event);
+} handlers[] = {
+    {"response.output_text.delta", on_text_delta},
+    {"response.function_call_arguments.delta", on_arguments_delta},
+    {"response.reasoning_summary_text.delta", on_summary_delta},
+    {"response.reasoning_text.delta", on_reasoning_delta},
+    {"response.refusal.delta", on_refusal_delta},
+    {"response.output_item.added", on_item_added},
+    {"response.output_item.done", on_item_done},
+    {"response.output_text.done", on_text_done},
+    {"response.function_call_arguments.done", on_arguments_done},
+    {"response.reasoning_summary_text.done", on_summary_done},
+    {"response.reasoning_text.done", on_reasoning_done},
+    {"response.refusal.done", on_refusal_done},
+    {"response.completed", on_end},
+    {"response.incomplete", on_incomplete},
+    {"response.failed", on_failed},
+    {"error", on_error},
+};
+
+static void dispatch(event_t *event)
+{
+    for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
+        if (ik_json_key_is(event->values[TYPE], handlers[i].type)) {
+            handlers[i].handle(event);
+            return;
+        }
+    }
+}
+
+void ik_responses_stream_event(ik_stream_t *stream, ik_json_span_t data)
+{
+    event_t event = {.stream = stream, .items = stream->state, .data = data};
+    ik_openai_members_find(data, member_names, MEMBERS, event.values);
+    event.place = (ik_responses_place_t){.output_index = event.values[OUTPUT_INDEX],
+                                         .item_id = event.values[ITEM_ID],
+                                         .part = event.values[CONTENT_INDEX]};
+    if (ik_openai_members_is(event.values[TYPE], IK_JSON_STRING)) {
+        dispatch(&event);
+    } else if (event.values[OUTPUT].len > 0 || is_word(event.values[OBJECT], "response")) {
+        take_response(stream, data);
+    } else if (event.values[ERROR].len > 0 || is_word(event.values[OBJECT], "error")) {
+        ik_stream_fail(stream, data);
+    }
+}
+
+void ik_responses_stream_end(ik_stream_t *stream)
+{
+    ik_responses_items_t *items = stream->state;
+    ik_buffer_t kept;
+    ik_buffer_init(&kept, items, IK_BUFFER_UNLIMITED);
+    if (ik_responses_items_refused(items) && stream->stop == IK_STOP_END) {
+        stream->stop = IK_STOP_REFUSAL;
+    }
+    ik_responses_items_format(items, &kept);
+    if (kept.len > 0) {
+        ik_json_append_clean(&stream->private_json, (ik_json_span_t){kept.data, kept.len});
+    }
+}

@@ -1,0 +1,11 @@
+/*
+ * The stream of OpenAI's Responses: typed events about output items. What a step keeps for its
+ * provider is the array of its final items, which goes back verbatim.
+ */
+#pragma once
+
+#include "provider/stream.h"
+
+void *ik_responses_stream_begin(ik_stream_t *stream);
+void ik_responses_stream_event(ik_stream_t *stream, ik_json_span_t data);
+void ik_responses_stream_end(ik_stream_t *stream);
