@@ -26,7 +26,7 @@ typedef enum {
 const char *ik_turn_reason_name(ik_turn_reason_t reason);
 
 typedef enum {
-    IK_AGENT_TEXT,          /* text, len: a piece of the answer */
+    IK_AGENT_TEXT,          /* text, len: a piece of the answer; begins: of a new message */
     IK_AGENT_REASONING,     /* text, len */
     IK_AGENT_MESSAGE,       /* message: it is stored and in the conversation */
     IK_AGENT_TOOL_STARTED,  /* message: the call */
@@ -44,6 +44,7 @@ typedef struct {
     ik_agent_event_kind_t kind;
     const char *text;
     size_t len;
+    bool begins;
     const ik_msg_t *message;
     const char *code;
     ik_usage_t usage;

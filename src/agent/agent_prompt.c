@@ -210,9 +210,12 @@ res_t ik_agent_prompt_find_guides(const void *ctx, const char *cwd, ik_agent_gui
 
 char *ik_agent_prompt_format_guide(const void *ctx, const ik_agent_guide_t *guide)
 {
-    double kilobytes = (double)guide->size / 1024;
-    return ik_sprintf(ctx, "AGENTS.md: %s (%.1f KB%s)", guide->path, kilobytes,
-                      guide->cut ? ", cut" : "");
+    const char *cut = guide->cut ? ", cut" : "";
+    if (guide->size < 1024) {
+        return ik_sprintf(ctx, "AGENTS.md: %s (%zu bytes%s)", guide->path, guide->size, cut);
+    }
+    return ik_sprintf(ctx, "AGENTS.md: %s (%.1f KB%s)", guide->path, (double)guide->size / 1024,
+                      cut);
 }
 
 /* --- the prompt -------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "agent/exchange.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -25,10 +26,27 @@ struct ik_exchange {
     size_t events;     /* the idle timer has seen so many */
 };
 
+/* There are servers that quote the key they do not like: it must not get onto a screen or into a
+ * log. A short one is no secret ("none") but could be any word. */
+static void hide_key(ik_exchange_t *exchange)
+{
+    enum { SECRET_MIN = 8 };
+    const char *key = exchange->options.request->target->config->api_key;
+    size_t len = key == NULL ? 0 : strlen(key);
+    if (len < SECRET_MIN) {
+        return;
+    }
+    char *at = exchange->stream->error.message;
+    while ((at = strstr(at, key)) != NULL) {
+        memset(at, '*', len);
+    }
+}
+
 static void end(ik_exchange_t *exchange, bool whole)
 {
     ik_timer_stop(exchange->idle);
     ik_stream_finish(exchange->stream, whole);
+    hide_key(exchange);
     exchange->options.on_end(exchange->options.data, exchange->stream);
 }
 

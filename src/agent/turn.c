@@ -52,6 +52,7 @@ struct ik_turn {
     ik_turn_reason_t reason;
     char *continuation; /* with which the answer goes on … */
     char *carried;      /* … and the text it had before */
+    size_t text_item;   /* the last text shown belongs to this item of the answer, from 1 */
 };
 
 static void ask(ik_turn_t *turn);
@@ -141,53 +142,64 @@ static void describe_step(const ik_turn_t *turn, const ik_stream_t *stream, ik_m
     step->call_ids = ids;
 }
 
-static ik_msg_t *make_message(const ik_stream_t *stream, const ik_stream_item_t *item,
-                              const ik_msg_step_t *step)
+/* The text of an item; what an answer in several pieces had before is its beginning. */
+static ik_msg_t *make_text(ik_turn_t *turn, const ik_stream_item_t *item, const ik_msg_step_t *step)
 {
-    if (item->call == NULL) {
-        return ik_msg_create_assistant(NULL, item->text.data, step);
-    }
+    char *whole = ik_sprintf(NULL, "%s%s", turn->carried == NULL ? "" : turn->carried,
+                             item == NULL ? "" : item->text.data);
+    ik_msg_t *message = ik_msg_create_assistant(NULL, whole, step);
+    talloc_free(whole);
+    TALLOC_FREE(turn->carried);
+    return message;
+}
+
+static ik_msg_t *make_call(const ik_stream_t *stream, const ik_stream_call_t *stream_call,
+                           const ik_msg_step_t *step)
+{
     ik_msg_call_t call = {
-        .id = item->call->id,
-        .name = item->call->name.data,
-        .arguments = item->call->arguments.data,
-        .arguments_len = item->call->arguments.len,
+        .id = stream_call->id,
+        .name = stream_call->name.data,
+        .arguments = stream_call->arguments.data,
+        .arguments_len = stream_call->arguments.len,
         .provider = stream->target->config->name,
     };
     return ik_msg_create_call(NULL, &call, step);
 }
 
-/* The beginning of an answer that came in several pieces. */
-static void append_carried(ik_turn_t *turn, const ik_msg_step_t *step, bool *first,
-                           ik_store_safety_t safety)
+/* What was carried and has no text to go before. */
+static bool append_carried(ik_turn_t *turn, const ik_msg_step_t *step, ik_store_safety_t safety)
 {
-    if (turn->carried != NULL && *turn->carried != '\0') {
-        ik_agent_append(turn->agent, ik_msg_create_assistant(NULL, turn->carried, step), safety);
-        *first = false;
+    bool any = turn->carried != NULL && *turn->carried != '\0';
+    if (any) {
+        ik_agent_append(turn->agent, make_text(turn, NULL, step), safety);
     }
     TALLOC_FREE(turn->carried);
-    TALLOC_FREE(turn->continuation);
+    return any;
 }
 
 static void append_items(ik_turn_t *turn, ik_stream_t *stream, const ik_msg_step_t *step,
                          ik_store_safety_t safety)
 {
-    bool first = true;
     size_t calls = 0;
-    append_carried(turn, step, &first, safety);
+    TALLOC_FREE(turn->continuation);
     turn->calls = ik_resize_array(turn, turn->calls, const ik_msg_t *, stream->item_count + 1);
     for (size_t i = 0; i < stream->item_count; i++) {
         const ik_stream_item_t *item = stream->items[i];
         if (!becomes_message(turn, item)) {
             continue;
         }
-        ik_msg_t *message = make_message(stream, item, first ? step : NULL);
+        if (item->call != NULL && append_carried(turn, step, safety)) {
+            step = NULL; /* only the first message tells */
+        }
+        ik_msg_t *message =
+            item->call == NULL ? make_text(turn, item, step) : make_call(stream, item->call, step);
         ik_agent_append(turn->agent, message, safety);
-        first = false;
+        step = NULL;
         if (item->call != NULL) {
             turn->calls[calls++] = message;
         }
     }
+    append_carried(turn, step, safety);
 }
 
 /* The answer, as far as it may be kept, joins the conversation. */
@@ -204,6 +216,18 @@ static void append_step(ik_turn_t *turn, ik_stream_t *stream)
         append_items(turn, stream, &step, last ? IK_STORE_FULL : IK_STORE_NORMAL);
     }
     talloc_free((void *)step.call_ids);
+}
+
+/* The beginning of an answer whose rest will not come. */
+static void keep_carried(ik_turn_t *turn)
+{
+    ik_msg_step_t step = {
+        .model = turn->agent->target->name,
+        .stop = ik_stop_name(IK_STOP_INCOMPLETE),
+        .incomplete = true,
+        .usage = IK_USAGE_NONE,
+    };
+    append_carried(turn, &step, IK_STORE_FULL);
 }
 
 static void emit_usage(ik_turn_t *turn, const ik_stream_t *stream)
@@ -374,22 +398,49 @@ static void try_again(ik_turn_t *turn, const ik_provider_error_t *error)
                                                    .delay_ms = delay});
 }
 
+/* What the user can do about it; NULL: nothing that we know of. */
+static char *advise(const ik_turn_t *turn, const ik_provider_error_t *error)
+{
+    const ik_config_provider_t *provider = turn->agent->target->config;
+    switch (error->fault) {
+    case IK_FAULT_AUTH:
+        return provider->api_key_env != NULL
+                   ? ik_sprintf(turn, "check the key in %s and what it may be used for",
+                                provider->api_key_env)
+                   : ik_sprintf(turn,
+                                "a key is wanted: providers.%s.api_key_env names its variable",
+                                provider->name);
+    case IK_FAULT_QUOTA:
+        return ik_strdup(turn, "waiting does not help: see the account's credit and limits");
+    case IK_FAULT_NOT_FOUND:
+        return ik_strdup(turn, "choose another model with -m provider/model, or check base_url");
+    case IK_FAULT_OVERFLOW:
+        return ik_strdup(turn, "nothing is left to shorten: begin a new session");
+    case IK_FAULT_TOO_LARGE:
+        return ik_strdup(turn, "begin a new session, or ask for less at once");
+    default:
+        return NULL;
+    }
+}
+
+/* How long it was tried, or would have to be; NULL: it was not. */
+static char *describe_patience(const ik_turn_t *turn, const ik_provider_error_t *error)
+{
+    if (error->retryable && error->retry_after_ms > HINT_MAX_MS) {
+        return ik_sprintf(turn, "the server asks to wait %lld s",
+                          (long long)(error->retry_after_ms / 1000));
+    }
+    return turn->attempt == 0 ? NULL : ik_sprintf(turn, "after %d attempts", turn->attempt + 1);
+}
+
 /* Nothing can be done about it any more. */
 static void give_up(ik_turn_t *turn, const ik_provider_error_t *error)
 {
     const char *code = *error->code != '\0' ? error->code : ik_fault_name(error->fault);
-    char *message;
-    if (error->fault == IK_FAULT_OVERFLOW) {
-        message = ik_sprintf(turn, "%s (nothing is left to shorten: begin a new session)",
-                             error->message);
-    } else if (error->retryable && error->retry_after_ms > HINT_MAX_MS) {
-        message = ik_sprintf(turn, "%s (the server asks to wait %lld s)", error->message,
-                             (long long)(error->retry_after_ms / 1000));
-    } else if (turn->attempt > 0) {
-        message = ik_sprintf(turn, "%s (after %d attempts)", error->message, turn->attempt + 1);
-    } else {
-        message = ik_strdup(turn, error->message);
-    }
+    const char *more = advise(turn, error);
+    more = more != NULL ? more : describe_patience(turn, error);
+    char *message = more == NULL ? ik_strdup(turn, error->message)
+                                 : ik_sprintf(turn, "%s (%s)", error->message, more);
     end_with_error(turn, code, message);
 }
 
@@ -407,6 +458,7 @@ static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
                error.retry_after_ms <= HINT_MAX_MS) {
         try_again(turn, &error);
     } else {
+        keep_carried(turn);
         give_up(turn, &error);
     }
 }
@@ -511,7 +563,7 @@ static void judge(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
     } else if (stream->stop == IK_STOP_CONTEXT_FULL && stream->item_count == 0 &&
                mend_overflow(turn, sent)) {
         ask(turn);
-    } else if (is_empty(stream) && stream->stop == IK_STOP_END) {
+    } else if (is_empty(stream) && stream->stop == IK_STOP_END && turn->carried == NULL) {
         end_with_error(turn, "empty_response",
                        "the model's answer is empty; a local server may need a larger context");
     } else {
@@ -545,7 +597,13 @@ static void on_answer(void *data, ik_stream_t *stream)
 
 static void on_text(void *data, const char *text, size_t len)
 {
-    emit_text(data, IK_AGENT_TEXT, text, len);
+    ik_turn_t *turn = data;
+    size_t item = ik_exchange_stream(turn->exchange)->item_count;
+    ik_agent_emit(turn->agent, &(ik_agent_event_t){.kind = IK_AGENT_TEXT,
+                                                   .text = text,
+                                                   .len = len,
+                                                   .begins = item != turn->text_item});
+    turn->text_item = item;
 }
 
 static void on_reasoning(void *data, const char *text, size_t len)
@@ -598,6 +656,7 @@ static void ask(ik_turn_t *turn)
 {
     prepare_wire(turn);
     build_request(turn);
+    turn->text_item = turn->carried == NULL ? 0 : 1; /* what goes on does not begin */
     ik_exchange_options_t options = {
         .shared = turn->agent->shared,
         .request = turn->request,
@@ -649,6 +708,7 @@ void ik_turn_interrupt(ik_turn_t *turn)
     if (turn->exchange != NULL) {
         keep_partial_answer(turn);
     }
+    keep_carried(turn);
     end_turn(turn, IK_TURN_INTERRUPTED);
     leave(turn);
 }

@@ -160,20 +160,45 @@ static bool has_usable_name(const ik_msg_t *call)
     return usable;
 }
 
+/* What is left of a step's own words about itself when its private data must go. */
+static ik_msg_step_t bare_step(repair_t *repair, const ik_msg_t *message)
+{
+    return (ik_msg_step_t){
+        .model = text_of(repair, message, "model"),
+        .usage = IK_USAGE_NONE,
+    };
+}
+
+/* Takes what only its provider can use from a message that begins a step. */
+static void strip(repair_t *repair, entry_t *entry)
+{
+    const ik_msg_step_t step = bare_step(repair, entry->message);
+    if (entry->is_call) {
+        entry->rebuilt = true;
+    } else if (ik_msg_text_is_blank(entry->message->content)) {
+        *entry = (entry_t){.partner = SIZE_MAX};
+    } else {
+        entry->message = ik_msg_create_assistant(repair->scratch, entry->message->content, &step);
+    }
+}
+
 static void take_in(repair_t *repair, entry_t *entry, const ik_msg_t *message)
 {
     entry->partner = SIZE_MAX;
-    message = with_usable_data(repair, message);
-    if (!is_usable(message)) {
+    const ik_msg_t *usable = with_usable_data(repair, message);
+    if (!is_usable(usable)) {
         return;
     }
-    entry->message = message;
-    entry->is_call = ik_msg_is(message, IK_MSG_TOOL_CALL);
-    entry->is_result = ik_msg_is(message, IK_MSG_TOOL_RESULT);
+    entry->message = usable;
+    entry->is_call = ik_msg_is(usable, IK_MSG_TOOL_CALL);
+    entry->is_result = ik_msg_is(usable, IK_MSG_TOOL_RESULT);
     if (entry->is_call || entry->is_result) {
-        entry->id = text_of(repair, message, entry->is_call ? "id" : "tool_call_id");
+        entry->id = text_of(repair, usable, entry->is_call ? "id" : "tool_call_id");
         entry->id = entry->id == NULL ? ik_strdup(repair->scratch, "") : entry->id;
-        entry->rebuilt = entry->is_call && !has_usable_name(message);
+        entry->rebuilt = entry->is_call && !has_usable_name(usable);
+    }
+    if (usable != message && is_answer(usable)) {
+        strip(repair, entry); /* what was cleaned is not what the provider knows */
     }
 }
 
@@ -234,28 +259,7 @@ static int compare_data(const void *a, const void *b)
     return order != 0 ? order : (left > right) - (left < right);
 }
 
-/* What is left of a step's own words about itself when its private data must go. */
-static ik_msg_step_t bare_step(repair_t *repair, const ik_msg_t *message)
-{
-    return (ik_msg_step_t){
-        .model = text_of(repair, message, "model"),
-        .usage = IK_USAGE_NONE,
-    };
-}
-
 /* A provider does not take the same reasoning twice. */
-static void strip(repair_t *repair, entry_t *entry)
-{
-    const ik_msg_step_t step = bare_step(repair, entry->message);
-    if (entry->is_call) {
-        entry->rebuilt = true;
-    } else if (ik_msg_text_is_blank(entry->message->content)) {
-        *entry = (entry_t){.partner = SIZE_MAX};
-    } else {
-        entry->message = ik_msg_create_assistant(repair->scratch, entry->message->content, &step);
-    }
-}
-
 static void strip_doubled_private_data(repair_t *repair)
 {
     entry_t **steps = ik_new_array(repair->scratch, entry_t *, repair->count + 1);

@@ -56,7 +56,9 @@ char *ik_summary_of_call(const void *ctx, const char *name, const char *argument
     if (ik_json_scan(arguments, len, &object, NULL) && ik_json_kind(object) == IK_JSON_OBJECT) {
         append_arguments(&out, object);
     } else if (len > 0) {
-        ik_utf8_append_clean(&out, arguments, ik_utf8_cut(arguments, len, IK_SUMMARY_VALUE_MAX));
+        size_t shown = strnlen(arguments, len); /* a NUL would end the line */
+        ik_utf8_append_clean(&out, arguments, ik_utf8_cut(arguments, shown, IK_SUMMARY_VALUE_MAX));
+        ik_buffer_append_text(&out, shown < len ? ellipsis : "");
     }
     ik_buffer_append_byte(&out, ')');
     return ik_buffer_finish(&out);

@@ -8,8 +8,7 @@
 
 typedef struct {
     bool on_terminal;
-    bool line_open;  /* the last byte was no newline */
-    bool step_ended; /* the next text belongs to another answer of the model */
+    bool line_open; /* the last byte was no newline */
 } text_t;
 
 static void *begin(const void *ctx, const ik_headless_facts_t *facts)
@@ -28,18 +27,17 @@ static void close_line(text_t *text)
     }
 }
 
-static void print_answer(text_t *text, const char *bytes, size_t len)
+static void print_answer(text_t *text, const ik_agent_event_t *event)
 {
-    if (text->step_ended) {
+    if (event->begins) {
         close_line(text);
-        text->step_ended = false;
     }
     if (text->on_terminal) {
-        ik_print(stdout, bytes, len);
+        ik_print(stdout, event->text, event->len);
     } else {
-        fwrite(bytes, 1, len, stdout);
+        fwrite(event->text, 1, event->len, stdout);
     }
-    text->line_open = bytes[len - 1] != '\n';
+    text->line_open = event->text[event->len - 1] != '\n';
 }
 
 /* Standard error may be the same terminal: what was said before must stand there before. */
@@ -70,10 +68,7 @@ static void on_event(void *state, const ik_agent_event_t *event)
     text_t *text = state;
     switch (event->kind) {
     case IK_AGENT_TEXT:
-        print_answer(text, event->text, event->len);
-        break;
-    case IK_AGENT_MESSAGE:
-        text->step_ended = true;
+        print_answer(text, event);
         break;
     case IK_AGENT_TOOL_STARTED:
         say(text, "> ", event->message->content);
@@ -90,7 +85,7 @@ static void on_event(void *state, const ik_agent_event_t *event)
     case IK_AGENT_ERROR:
         say(text, "ikigai: ", event->text);
         break;
-    default: /* reasoning, progress, usage: not for one line at the end of a pipe */
+    default: /* messages were told in pieces; the rest is too much for the end of a pipe */
         break;
     }
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "base/alloc.h"
+#include "io/loop_uv.h"
 
 struct ik_loop {
     uv_loop_t uv;
@@ -33,9 +33,10 @@ static void on_closed(uv_handle_t *handle)
 
 static int close_loop(ik_loop_t *loop)
 {
-    /* Lets pending close callbacks run; nothing else can be active any more. */
+    /* Lets pending close callbacks run and waits for a worker thread that has not come back;
+     * nothing else can be active any more. */
     while (uv_loop_close(&loop->uv) == UV_EBUSY) {
-        uv_run(&loop->uv, UV_RUN_NOWAIT);
+        uv_run(&loop->uv, UV_RUN_ONCE);
     }
     return 0;
 }
@@ -51,6 +52,11 @@ res_t ik_loop_create(const void *ctx, ik_loop_t **out)
     talloc_set_destructor(loop, close_loop);
     *out = loop;
     return OK;
+}
+
+uv_loop_t *ik_loop_uv(ik_loop_t *loop)
+{
+    return &loop->uv;
 }
 
 bool ik_loop_run_until(ik_loop_t *loop, const bool *done)

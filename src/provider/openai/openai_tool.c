@@ -11,21 +11,27 @@ static void append_schema(ik_buffer_t *out, const json_t *schema)
     talloc_free(text);
 }
 
+/* OpenAI's own Responses is strict unless told otherwise: there, not saying it is no way out. */
+static bool says_strict(const ik_request_t *request, ik_openai_tool_strict_t strict)
+{
+    bool allowed = ik_request_may_send(request, IK_FIELD_STRICT);
+    bool always = strict == IK_OPENAI_TOOL_STATE;
+    return ik_openai_endpoint_is_openai(request->target) ? allowed || always : allowed && always;
+}
+
 void ik_openai_tool_append(ik_buffer_t *out, const ik_request_t *request,
                            const ik_request_tool_t *tool, ik_openai_tool_strict_t strict)
 {
-    bool allowed = ik_request_may_send(request, IK_FIELD_STRICT);
-    bool openai = ik_openai_endpoint_is_openai(request->target);
-    json_t *made = allowed && openai ? ik_openai_schema_make_strict(tool->parameters) : NULL;
+    bool wanted = ik_openai_endpoint_is_openai(request->target) &&
+                  ik_request_may_send(request, IK_FIELD_STRICT);
+    json_t *made = wanted ? ik_openai_schema_make_strict(tool->parameters) : NULL;
     ik_buffer_append_text(out, "\"name\":");
     ik_json_append_text(out, tool->name);
     ik_buffer_append_text(out, ",\"description\":");
     ik_json_append_text(out, tool->description);
     ik_buffer_append_text(out, ",\"parameters\":");
     append_schema(out, made != NULL ? made : tool->parameters);
-    /* OpenAI's own Responses is strict unless told otherwise: there, not sending it is no way out. */
-    bool state = strict == IK_OPENAI_TOOL_STATE;
-    if (openai ? allowed || state : allowed && state) {
+    if (says_strict(request, strict)) {
         ik_buffer_append_text(out, made != NULL ? ",\"strict\":true" : ",\"strict\":false");
     }
     json_decref(made);

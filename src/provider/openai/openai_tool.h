@@ -4,8 +4,8 @@
 #include "provider/request.h"
 
 typedef enum {
-    IK_OPENAI_TOOL_OMIT,  /* strict is left out where the schema is not strict on purpose */
-    IK_OPENAI_TOOL_STATE, /* strict always stands there: its default is not to be relied on */
+    IK_OPENAI_TOOL_OMIT,  /* only OpenAI is told whether the schema is strict */
+    IK_OPENAI_TOOL_STATE, /* everyone is: the default is not to be relied on */
 } ik_openai_tool_strict_t;
 
 /* Appends name, description, parameters and, for whom it is meant, strict; without braces. */
