@@ -141,6 +141,8 @@ static const text_rule_t text_rules[] = {
     {IK_FAULT_QUOTA, {"specified API usage limits"}},
     {IK_FAULT_REASONING, {"thinking", "signature"}},
     {IK_FAULT_REASONING, {"thinking", "cannot be modified"}},
+    {IK_FAULT_REASONING, {"redacted_thinking", "but found"}},
+    {IK_FAULT_REASONING, {"thinking is disabled", "cannot contain"}},
     {IK_FAULT_REASONING, {"thought", "signature"}},
     {IK_FAULT_REASONING, {"encrypted content", "could not be"}},
     {IK_FAULT_REASONING, {"'reasoning'", "without its required"}},

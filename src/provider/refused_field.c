@@ -46,6 +46,7 @@ static const spelling_t spellings[] = {
     {"reasoning content", IK_FIELD_REASONING_CONTENT, false, false},
     {"reasoning details", IK_FIELD_REASONING_CONTENT, false, false},
     {"parameters json schema", IK_FIELD_JSON_SCHEMA, false, false},
+    {"response json schema", IK_FIELD_JSON_SCHEMA, false, false},
     {NULL, 0, false, false},
 };
 

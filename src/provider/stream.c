@@ -191,6 +191,9 @@ static bool grows_too_much(ik_stream_t *stream, size_t len)
 
 static ik_stream_item_t *add_item(ik_stream_t *stream)
 {
+    if (stream->item_count == IK_STREAM_ITEMS_MAX) {
+        fail_format(stream, "the answer has too many parts");
+    }
     stream->items =
         ik_resize_array(stream, stream->items, ik_stream_item_t *, stream->item_count + 1);
     ik_stream_item_t *item = ik_new(stream, ik_stream_item_t);

@@ -87,7 +87,7 @@ struct ik_stream {
 };
 
 /* More than any model writes, and less than a machine has. */
-enum { IK_STREAM_MAX = 64 * 1024 * 1024 };
+enum { IK_STREAM_MAX = 64 * 1024 * 1024, IK_STREAM_ITEMS_MAX = 4096 };
 
 ik_stream_t *ik_stream_create(const void *ctx, const ik_target_t *target,
                               const ik_stream_listener_t *listener);

@@ -283,6 +283,12 @@ static const meaning_t meanings[] = {
     {400, SAYS("Function call is missing a thought_signature in functionCall parts."),
      IK_FAULT_REASONING, false},
     {400, SAYS("Corrupted thought signature."), IK_FAULT_REASONING, false},
+    {400,
+     SAYS("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+          "`tool_use`."),
+     IK_FAULT_REASONING, false},
+    {400, SAYS("When thinking is disabled, an assistant message cannot contain `thinking`."),
+     IK_FAULT_REASONING, false},
     {400, SAYS("Invalid thoughtSignature."), IK_FAULT_REASONING, false},
     {400, SAYS("The encrypted content for item rs_1 could not be verified."), IK_FAULT_REASONING,
      false},
@@ -584,6 +590,8 @@ static const field_case_t fields[] = {
      SAYS(
          "Unknown name \\\"parametersJsonSchema\\\" at 'tools[0].function_declarations[0]': Cannot "
          "find field."),
+     IK_FIELD_JSON_SCHEMA},
+    {400, SAYS("Unknown name \\\"responseJsonSchema\\\": Cannot find field."),
      IK_FIELD_JSON_SCHEMA},
     {400, SAYS("Unknown name \\\"toolConfig\\\": Cannot find field."), IK_FIELD_TOOL_CHOICE},
     {400, "{\"error\":{\"code\":\"invalid_function_parameters\",\"message\":\"m\"}}",

@@ -1,0 +1,72 @@
+/*
+ * Server-sent events: any bytes, cut anywhere, give the same events as in one piece. The first two
+ * bytes seed the places of the cuts.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "io/sse.h"
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            PANIC("not so: %s", #condition);                                                       \
+        }                                                                                          \
+    } while (0)
+
+/* Every event one after the other, with lengths, so that two logs are equal when the events are. */
+static bool on_event(void *user, const char *event, const char *data, size_t len)
+{
+    ik_buffer_t *log = user;
+    REQUIRE(data[len] == '\0');
+    ik_buffer_append_format(log, "%s\n%zu\n", event, len);
+    ik_buffer_append(log, data, len);
+    return true;
+}
+
+/* A piece of its own for every call: the sanitizer sees a look beyond it. */
+static void feed(ik_sse_t *sse, const uint8_t *bytes, size_t len)
+{
+    char *piece = malloc(len == 0 ? 1 : len);
+    REQUIRE(piece != NULL);
+    memcpy(piece, bytes, len);
+    REQUIRE(ik_sse_feed(sse, piece, len));
+    free(piece);
+}
+
+static void feed_in_pieces(ik_sse_t *sse, const uint8_t *bytes, size_t len, uint32_t seed)
+{
+    while (len > 0) {
+        seed = seed * 1664525 + 1013904223;
+        size_t piece = (seed >> 24) % 8;
+        piece = piece < len ? piece : len;
+        feed(sse, bytes, piece);
+        bytes += piece;
+        len -= piece;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    if (len < 2) {
+        return 0;
+    }
+    void *ctx = talloc_new(NULL);
+    uint32_t seed = (uint32_t)bytes[0] << 8 | bytes[1];
+    ik_buffer_t whole;
+    ik_buffer_t cut;
+    ik_buffer_init(&whole, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&cut, ctx, IK_BUFFER_UNLIMITED);
+    ik_sse_t *in_one = ik_sse_create(ctx, on_event, &whole);
+    ik_sse_t *in_pieces = ik_sse_create(ctx, on_event, &cut);
+    feed(in_one, bytes + 2, len - 2);
+    feed_in_pieces(in_pieces, bytes + 2, len - 2, seed);
+    REQUIRE(ik_sse_finish(in_one) && ik_sse_finish(in_pieces));
+    REQUIRE(whole.len == cut.len);
+    REQUIRE(whole.len == 0 || memcmp(whole.data, cut.data, whole.len) == 0);
+    talloc_free(ctx);
+    return 0;
+}

@@ -1,0 +1,7 @@
+/* The stream of Gemini's generateContent; stream_fuzz.h says what must hold. */
+#include "stream_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    return stream_fuzz(&ik_provider_google, bytes, len);
+}
