@@ -21,9 +21,9 @@ struct ik_exchange {
     const ik_http_head_t *head; /* NULL until there is one */
     ik_wire_body_t body;
     ik_buffer_t error_body;
-    ik_timer_t *idle; /* nothing but pings for too long; for a provider without a server: its cue */
+    ik_timer_t *idle;  /* nothing of use for too long; for a provider without a server: its cue */
     ik_timer_t *grace; /* the answer is whole */
-    size_t events;     /* the idle timer has seen so many */
+    size_t progress;   /* when the idle timer was started */
 };
 
 /* There are servers that quote the key they do not like: it must not get onto a screen or into a
@@ -153,16 +153,29 @@ static void on_grace(void *data)
     end(exchange, true);
 }
 
+/* Grows with all that belongs to the answer. Not with mere events: pings have many names, and a
+ * server that is lost in a loop sends whatever it sends. */
+static size_t progress(const ik_stream_t *stream)
+{
+    size_t sum = stream->reasoning.len + stream->item_count;
+    for (size_t i = 0; i < stream->item_count; i++) {
+        const ik_stream_item_t *item = stream->items[i];
+        sum +=
+            item->call == NULL ? item->text.len : item->call->name.len + item->call->arguments.len;
+    }
+    return sum;
+}
+
 static void watch_idle(ik_exchange_t *exchange)
 {
-    exchange->events = exchange->stream->events;
+    exchange->progress = progress(exchange->stream);
     ik_timer_start(exchange->idle, exchange->options.shared->config->idle_stream_seconds * 1000);
 }
 
 static void on_idle(void *data)
 {
     ik_exchange_t *exchange = data;
-    if (exchange->stream->events != exchange->events) {
+    if (progress(exchange->stream) != exchange->progress) {
         watch_idle(exchange);
         return;
     }

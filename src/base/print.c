@@ -23,7 +23,23 @@ static size_t count_plain(const char *text, size_t len)
     return n;
 }
 
-static void print_clean(FILE *stream, const char *text, size_t len, const char *kept)
+/* What stands in the place of something that must not be printed. */
+typedef void (*replace_fn)(FILE *stream, const char *bytes, size_t len);
+
+static void replace_by_mark(FILE *stream, const char *bytes, size_t len)
+{
+    (void)bytes;
+    (void)len;
+    fputs("\xef\xbf\xbd", stream);
+}
+
+static void replace_by_escape(FILE *stream, const char *bytes, size_t len)
+{
+    fprintf(stream, "\\u%04x", (unsigned)(unsigned char)bytes[len - 1]);
+}
+
+static void print_safely(FILE *stream, const char *text, size_t len, const char *kept,
+                         replace_fn replace)
 {
     for (size_t i = 0; i < len;) {
         size_t plain = count_plain(text + i, len - i);
@@ -34,16 +50,21 @@ static void print_clean(FILE *stream, const char *text, size_t len, const char *
         }
         bool valid;
         size_t step = ik_utf8_step(text + i, len - i, &valid);
-        bool harmless = valid && (!is_control(text + i, step) ||
-                                  (text[i] != '\0' && strchr(kept, text[i]) != NULL));
-        fwrite(harmless ? text + i : "\xef\xbf\xbd", 1, harmless ? step : 3, stream);
+        bool keep = text[i] != '\0' && strchr(kept, text[i]) != NULL;
+        if (!valid) {
+            replace_by_mark(stream, text + i, step);
+        } else if (is_control(text + i, step) && !keep) {
+            replace(stream, text + i, step);
+        } else {
+            fwrite(text + i, 1, step, stream);
+        }
         i += step;
     }
 }
 
 void ik_print(FILE *stream, const char *bytes, size_t len)
 {
-    print_clean(stream, bytes, len, "\n\t");
+    print_safely(stream, bytes, len, "\n\t", replace_by_mark);
 }
 
 void ik_print_text(FILE *stream, const char *text)
@@ -53,27 +74,12 @@ void ik_print_text(FILE *stream, const char *text)
 
 void ik_print_line(FILE *stream, const char *text)
 {
-    print_clean(stream, text, strlen(text), "");
+    print_safely(stream, text, strlen(text), "", replace_by_mark);
     fputc('\n', stream);
 }
 
 void ik_print_json(FILE *stream, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len;) {
-        size_t plain = count_plain(text + i, len - i);
-        fwrite(text + i, 1, plain, stream);
-        i += plain;
-        if (i == len) {
-            break;
-        }
-        bool valid;
-        size_t step = ik_utf8_step(text + i, len - i, &valid);
-        if (is_control(text + i, step)) {
-            fprintf(stream, "\\u%04x", (unsigned)(unsigned char)text[i + step - 1]);
-        } else {
-            fwrite(text + i, 1, step, stream);
-        }
-        i += step;
-    }
+    print_safely(stream, text, len, "", replace_by_escape);
     fputc('\n', stream);
 }

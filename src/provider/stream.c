@@ -364,10 +364,11 @@ static bool settle_ids(ik_stream_t *stream)
     return unchanged;
 }
 
+/* A name that the history repeats as it is (ik_msg_create_call). */
 static bool is_plain_name(const char *name)
 {
     size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
-    return len > 0 && len <= 64 && name[len] == '\0';
+    return len > 0 && len <= 64 && name[len] == '\0' && strchr("0123456789-", name[0]) == NULL;
 }
 
 /* What goes back verbatim must be what the history says; where a call had to be changed, or the

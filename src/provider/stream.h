@@ -38,7 +38,6 @@ typedef struct {
     ik_buffer_t given_id; /* as it came */
     ik_buffer_t name;
     ik_buffer_t arguments; /* as they came; "{}" when finished and nothing came */
-    bool closed;           /* complete, as far as the format tells */
 } ik_stream_call_t;
 
 /* What an answer consists of, in order: pieces of text and calls. */

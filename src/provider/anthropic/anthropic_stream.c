@@ -269,14 +269,6 @@ static void on_block_start(ik_stream_t *stream, ik_json_span_t data)
     }
 }
 
-static void on_block_stop(ik_stream_t *stream, ik_json_span_t data)
-{
-    block_t *block = find_block(stream->state, data);
-    if (block != NULL && block->call != NULL) {
-        block->call->closed = true;
-    }
-}
-
 /* --- the message around them ------------------------------------------------------------- */
 
 static int64_t sum_known(int64_t a, int64_t b)
@@ -414,7 +406,6 @@ void ik_anthropic_stream_event(ik_stream_t *stream, ik_json_span_t data)
     } events[] = {
         {"content_block_delta", on_block_delta},
         {"content_block_start", on_block_start},
-        {"content_block_stop", on_block_stop},
         {"ping", on_ping},
         {"message_start", on_message_start},
         {"message_delta", on_message_delta},

@@ -95,7 +95,6 @@ static ik_stream_call_t *add_call(ik_stream_t *stream, ik_json_span_t data)
     if (ik_json_find(data, "args", &value) && ik_json_kind(value) != IK_JSON_NULL) {
         ik_buffer_append(&call->arguments, value.text, value.len);
     }
-    call->closed = true; /* calls come whole */
     return call;
 }
 

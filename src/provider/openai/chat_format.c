@@ -41,20 +41,6 @@ static void format_tools(ik_buffer_t *out, const ik_request_t *request)
     ik_buffer_append_byte(out, ']');
 }
 
-static void append_openai_fields(ik_buffer_t *out, const ik_request_t *request)
-{
-    if (ik_request_may_send(request, IK_FIELD_STORE)) {
-        ik_buffer_append_text(out, ",\"store\":false");
-    }
-    if (request->cache_key != NULL && ik_request_may_send(request, IK_FIELD_CACHE_KEY)) {
-        ik_buffer_append_text(out, ",\"prompt_cache_key\":");
-        ik_json_append_text(out, request->cache_key);
-    }
-    if (request->tool_count > 0 && ik_request_may_send(request, IK_FIELD_PARALLEL_TOOL_CALLS)) {
-        ik_buffer_append_text(out, ",\"parallel_tool_calls\":true");
-    }
-}
-
 /* max_tokens is the old spelling, which most servers know and OpenAI's reasoning models refuse. */
 static void append_max_tokens(ik_buffer_t *out, const ik_request_t *request)
 {
@@ -97,7 +83,7 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
         ik_buffer_append_text(out, ",\"stream_options\":{\"include_usage\":true}");
     }
     if (is_openai(request)) {
-        append_openai_fields(out, request);
+        ik_openai_endpoint_append_fields(out, request);
     }
     append_max_tokens(out, request);
     append_effort(out, request);
@@ -126,6 +112,15 @@ static void append_user(ik_wire_t *wire, const ik_msg_t *message)
     ik_buffer_append_byte(out, '}');
 }
 
+/* Servers that passed for OpenAI before may have given longer ids than it takes. */
+static bool needs_short_id(const ik_request_t *request, const ik_msg_t *message)
+{
+    enum { OPENAI_MAX = 40 };
+    ik_json_span_t id = {0};
+    ik_msg_field(message, ik_msg_is(message, IK_MSG_TOOL_CALL) ? "id" : "tool_call_id", &id);
+    return is_mistral(request) || (is_openai(request) && id.len > OPENAI_MAX + 2);
+}
+
 /* Between the result of a tool and the user's next words, where no answer came. */
 static void append_missing_answer(ik_wire_t *wire)
 {
@@ -137,7 +132,7 @@ static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik
 {
     ik_buffer_t *out = ik_wire_begin_element(wire);
     ik_buffer_append_text(out, "{\"role\":\"tool\",\"tool_call_id\":");
-    ik_wire_append_id(out, request, message, is_mistral(request));
+    ik_wire_append_id(out, request, message, needs_short_id(request, message));
     ik_buffer_append_text(out, ",\"content\":");
     ik_wire_append_output_text(wire, request, out, message);
     ik_buffer_append_byte(out, '}');
@@ -170,7 +165,7 @@ static void append_call(ik_buffer_t *out, const ik_request_t *request, const ik_
     ik_json_span_t name = {"\"\"", 2};
     ik_msg_call_field(call, "name", &name);
     ik_buffer_append_text(out, "{\"id\":");
-    ik_wire_append_id(out, request, call, is_mistral(request));
+    ik_wire_append_id(out, request, call, needs_short_id(request, call));
     ik_buffer_append_text(out, ",\"type\":\"function\",\"function\":{\"name\":");
     ik_buffer_append(out, name.text, name.len);
     ik_buffer_append_text(out, ",\"arguments\":");

@@ -72,3 +72,17 @@ char **ik_openai_endpoint_headers(const void *ctx, const ik_request_t *request)
     }
     return headers; /* the memory was zeroed: NULL ends it */
 }
+
+void ik_openai_endpoint_append_fields(ik_buffer_t *out, const ik_request_t *request)
+{
+    if (ik_request_may_send(request, IK_FIELD_STORE)) {
+        ik_buffer_append_text(out, ",\"store\":false");
+    }
+    if (request->cache_key != NULL && ik_request_may_send(request, IK_FIELD_CACHE_KEY)) {
+        ik_buffer_append_text(out, ",\"prompt_cache_key\":");
+        ik_json_append_text(out, request->cache_key);
+    }
+    if (request->tool_count > 0 && ik_request_may_send(request, IK_FIELD_PARALLEL_TOOL_CALLS)) {
+        ik_buffer_append_text(out, ",\"parallel_tool_calls\":true");
+    }
+}

@@ -17,3 +17,6 @@ bool ik_openai_endpoint_is_deepseek(const ik_target_t *target);
 /* path is what follows the base URL, with its slash. */
 char *ik_openai_endpoint_url(const void *ctx, const ik_request_t *request, const char *path);
 char **ik_openai_endpoint_headers(const void *ctx, const ik_request_t *request);
+/* Members of a request that both APIs of OpenAI take, each after a comma: nothing is stored, caches
+ * are found again, calls may come several at a time. */
+void ik_openai_endpoint_append_fields(ik_buffer_t *out, const ik_request_t *request);

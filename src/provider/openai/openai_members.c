@@ -7,8 +7,8 @@ static void take_member(const char *const *names, size_t count, ik_json_span_t k
 {
     for (size_t i = 0; i < count; i++) {
         if (ik_json_key_is(key, names[i])) {
-            bool null = ik_json_kind(value) == IK_JSON_NULL;
-            values[i] = null ? (ik_json_span_t){0} : value;
+            values[i] = value;
+            values[i].len = ik_json_kind(value) == IK_JSON_NULL ? 0 : value.len;
             return;
         }
     }

@@ -58,14 +58,10 @@ static void append_reasoning_fields(ik_buffer_t *out, const ik_request_t *reques
     append_reasoning(out, request);
 }
 
-static void append_limits(ik_buffer_t *out, const ik_request_t *request)
+static void append_max_tokens(ik_buffer_t *out, const ik_request_t *request)
 {
     if (request->max_output_tokens > 0 && ik_request_may_send(request, IK_FIELD_MAX_TOKENS)) {
         ik_buffer_append_format(out, ",\"max_output_tokens\":%ld", request->max_output_tokens);
-    }
-    if (request->cache_key != NULL && ik_request_may_send(request, IK_FIELD_CACHE_KEY)) {
-        ik_buffer_append_text(out, ",\"prompt_cache_key\":");
-        ik_json_append_text(out, request->cache_key);
     }
 }
 
@@ -73,9 +69,6 @@ static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_
 {
     if (tools.len == 0) {
         return;
-    }
-    if (ik_request_may_send(request, IK_FIELD_PARALLEL_TOOL_CALLS)) {
-        ik_buffer_append_text(out, ",\"parallel_tool_calls\":true");
     }
     if (ik_request_may_send(request, IK_FIELD_TOOL_CHOICE)) {
         ik_buffer_append_format(out, ",\"tool_choice\":\"%s\"",
@@ -90,11 +83,9 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
     ik_buffer_append_text(out, "{\"model\":");
     ik_json_append_text(out, request->target->model);
     ik_buffer_append_text(out, ",\"stream\":true");
-    if (ik_request_may_send(request, IK_FIELD_STORE)) {
-        ik_buffer_append_text(out, ",\"store\":false");
-    }
+    ik_openai_endpoint_append_fields(out, request);
     append_reasoning_fields(out, request);
-    append_limits(out, request);
+    append_max_tokens(out, request);
     append_tools(out, request, tools);
     if (request->system != NULL) {
         ik_buffer_append_text(out, ",\"instructions\":");

@@ -317,8 +317,6 @@ void ik_responses_items_close(ik_responses_items_t *items, const ik_responses_pl
     } else if (is_word(values[TYPE], "reasoning")) {
         show_thoughts(items, slot, values[SUMMARY]);
         show_thoughts(items, slot, values[CONTENT]);
-    } else if (slot->call != NULL) {
-        slot->call->closed = true;
     }
     slot->closed = items->any_closed = true;
     ik_buffer_append(&slot->final, item.text, item.len);

@@ -1,0 +1,73 @@
+#include "io/curl_library.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <uv.h>
+
+#ifdef __APPLE__
+static const char *const names[] = {"libcurl.4.dylib"};
+#else
+/* The second is Debian's name for the one with GnuTLS. */
+static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+#endif
+enum { NAME_COUNT = sizeof(names) / sizeof(names[0]) };
+
+static uv_once_t once = UV_ONCE_INIT;
+static ik_curl_library_t library;
+static bool loaded;
+static char why_not[300];
+
+/* Only about the first name, which is the usual one. */
+static void complain(const char *what)
+{
+    if (why_not[0] == '\0') {
+        snprintf(why_not, sizeof(why_not), "%s", what);
+    }
+}
+
+static bool find_calls(void *handle)
+{
+    /* POSIX wants a function pointer to fit into a void pointer, C does not know how. */
+#define FIND(call)                                                                                 \
+    *(void **)&library.call = dlsym(handle, "curl_" #call);                                        \
+    if (library.call == NULL) {                                                                    \
+        complain("it lacks curl_" #call);                                                          \
+        return false;                                                                              \
+    }
+    IK_CURL_LIBRARY_CALLS(FIND)
+#undef FIND
+    return true;
+}
+
+static bool load(const char *name)
+{
+    void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (handle == NULL) {
+        complain(dlerror());
+        return false;
+    }
+    if (!find_calls(handle)) {
+        dlclose(handle);
+        return false;
+    }
+    CURLcode code = library.global_init(CURL_GLOBAL_DEFAULT);
+    if (code != CURLE_OK) {
+        complain(library.easy_strerror(code));
+    }
+    return code == CURLE_OK;
+}
+
+static void load_any(void)
+{
+    for (size_t i = 0; i < NAME_COUNT && !loaded; i++) {
+        loaded = load(names[i]);
+    }
+}
+
+const ik_curl_library_t *ik_curl_library_load(const char **problem)
+{
+    uv_once(&once, load_any);
+    *problem = loaded ? NULL : why_not;
+    return loaded ? &library : NULL;
+}

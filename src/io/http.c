@@ -1,0 +1,663 @@
+/*
+ * Three things keep this simple. What libcurl works on (a transfer) is not the request that its
+ * owner holds: a request can be freed at any moment, from inside libcurl as well, where a transfer
+ * must not be removed; it is then left without its request and removed when libcurl has returned.
+ * For the same reason a request started from inside libcurl waits in the list until then, as all do
+ * until the library is loaded. And nothing is done per byte but to note the time: the watchdog
+ * looks at it when it fires.
+ */
+#include "io/http.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "io/curl_library.h"
+#include "io/http_failure.h"
+#include "io/http_head.h"
+#include "io/http_trust.h"
+#include "io/loop_uv.h"
+
+typedef struct transfer transfer_t;
+
+/* In the hands of a worker thread until on_loaded, so not a child of http. */
+typedef struct {
+    uv_work_t work;
+    ik_http_t *http; /* NULL when that was freed meanwhile */
+} load_t;
+
+struct ik_http {
+    ik_loop_t *loop;
+    load_t *load;                  /* under way */
+    const ik_curl_library_t *curl; /* NULL until it is loaded */
+    CURLM *multi;
+    ik_timer_t *timer; /* when libcurl wants to be called though no socket is ready */
+    bool inside;       /* libcurl, from which it must not be called again */
+    bool distrusted;   /* some server was, so everything that can be trusted is needed */
+    transfer_t *transfers;
+};
+
+/* A socket of libcurl's. libuv holds the handle, so it is freed in on_socket_closed. */
+typedef struct {
+    uv_poll_t poll;
+    ik_http_t *http;
+    curl_socket_t fd;
+    int wanted; /* UV_READABLE, UV_WRITABLE */
+} socket_t;
+
+struct ik_http_request {
+    transfer_t *transfer;
+};
+
+struct transfer {
+    ik_http_t *http;
+    transfer_t *next;
+    transfer_t **link;          /* what points to this one */
+    ik_http_request_t *request; /* NULL: freed by its owner, nobody is interested any more */
+    ik_http_options_t options;  /* with strings and parts of our own */
+    CURL *easy;                 /* NULL while it waits */
+    struct curl_slist *headers;
+    size_t part;   /* of the body, from which is read next */
+    size_t offset; /* in it */
+    ik_http_head_t head;
+    bool answered;
+    bool head_too_large;
+    bool half_trusting; /* see http_trust.h */
+    bool refused;       /* by on_body */
+    bool ended;
+    ik_timer_t *watchdog;
+    bool overdue; /* its time is up; what has arrived meanwhile is looked at first */
+    int64_t begun_ms;
+    int64_t byte_ms; /* when the last byte came or went */
+    char error[CURL_ERROR_SIZE];
+};
+
+/* --- the list of transfers ----------------------------------------------------------------- */
+
+static void link_last(transfer_t **link, transfer_t *transfer)
+{
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    *link = transfer;
+    transfer->link = link;
+}
+
+static void unlink_transfer(transfer_t *transfer)
+{
+    *transfer->link = transfer->next;
+    if (transfer->next != NULL) {
+        transfer->next->link = transfer->link;
+    }
+}
+
+static void drop(transfer_t *transfer)
+{
+    unlink_transfer(transfer);
+    talloc_free(transfer);
+}
+
+/* Takes libcurl's hands off it. */
+static int release(transfer_t *transfer)
+{
+    ik_http_t *http = transfer->http;
+    if (transfer->easy != NULL) {
+        http->curl->multi_remove_handle(http->multi, transfer->easy);
+        http->curl->easy_cleanup(transfer->easy);
+        http->curl->slist_free_all(transfer->headers);
+        transfer->easy = NULL;
+        transfer->headers = NULL;
+    }
+    return 0;
+}
+
+static int abandon(ik_http_request_t *request)
+{
+    transfer_t *transfer = request->transfer;
+    transfer->request = NULL;
+    if (!transfer->ended && !transfer->http->inside) {
+        drop(transfer);
+    }
+    return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------- */
+
+/* The transfer must be out of the list already: on_end may start requests and free any of them. */
+static void end(transfer_t *transfer, const ik_http_failure_t *failure)
+{
+    const ik_curl_library_t *curl = transfer->http->curl;
+    long connects = 0;
+    if (transfer->easy != NULL) {
+        curl->easy_getinfo(transfer->easy, CURLINFO_NUM_CONNECTS, &connects);
+    }
+    ik_http_end_t result = {.outcome = failure->outcome,
+                            .message = ik_http_failure_describe(transfer, curl, failure),
+                            .answered = transfer->answered,
+                            .new_connection = connects > 0};
+    release(transfer);
+    transfer->ended = true;
+    transfer->options.on_end(transfer->options.data, &result);
+    talloc_free(transfer->request);
+    talloc_free(transfer);
+}
+
+/* Whether the request is on its way, and since when. */
+static bool is_sent(const transfer_t *transfer, int64_t *since_ms)
+{
+    curl_off_t connecting_us = 0;
+    transfer->http->curl->easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &connecting_us);
+    *since_ms = transfer->begun_ms + connecting_us / 1000;
+    return connecting_us > 0;
+}
+
+/* Where libcurl's own words mislead, or it is content with what is no whole response. */
+static const char *explain(const transfer_t *transfer, CURLcode code)
+{
+    if (transfer->answered) {
+        return NULL;
+    }
+    if (transfer->head_too_large || code == CURLE_OUT_OF_MEMORY) {
+        return "its header is too large"; /* all of it for us, or a line for libcurl */
+    }
+    if (code == CURLE_UNSUPPORTED_PROTOCOL) {
+        return "what came is not HTTP";
+    }
+    return code == CURLE_OK ? "its header is cut off" : NULL;
+}
+
+static void end_by_curl(transfer_t *transfer, CURLcode code)
+{
+    const ik_curl_library_t *curl = transfer->http->curl;
+    int64_t since_ms;
+    bool sent = is_sent(transfer, &since_ms);
+    long error = 0;
+    curl->easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &error);
+    ik_http_failure_t failure = {.outcome = ik_http_failure_outcome(code, sent),
+                                 .url = transfer->options.url,
+                                 .detail = transfer->error[0] == '\0' ? curl->easy_strerror(code)
+                                                                      : transfer->error,
+                                 .connect_errno = (int)error,
+                                 .limit_ms = transfer->options.connect_ms};
+    const char *explanation = sent ? explain(transfer, code) : NULL;
+    if (transfer->refused) {
+        failure.outcome = IK_HTTP_REFUSED;
+    } else if (explanation != NULL) {
+        failure.outcome = IK_HTTP_BROKEN;
+        failure.detail = explanation;
+    }
+    unlink_transfer(transfer);
+    end(transfer, &failure);
+}
+
+/* Timers come before sockets in a round of the loop: if we ourselves were held up (stopped, a
+ * laptop asleep), bytes may have arrived in time and not been read yet, so the verdict falls one
+ * round after the time is up. While it connects, the other limit holds. */
+static void on_watchdog(void *data)
+{
+    transfer_t *transfer = data;
+    int64_t now = ik_loop_now_ms();
+    int64_t last_ms;
+    if (!is_sent(transfer, &last_ms)) {
+        last_ms = now;
+    } else if (transfer->byte_ms > last_ms) {
+        last_ms = transfer->byte_ms;
+    }
+    int64_t left = last_ms + transfer->options.silence_ms - now;
+    if (left > 0 || !transfer->overdue) {
+        transfer->overdue = left <= 0;
+        ik_timer_start(transfer->watchdog, left > 0 ? left : 1);
+        return;
+    }
+    ik_http_failure_t failure = {.outcome = IK_HTTP_SILENT,
+                                 .url = transfer->options.url,
+                                 .detail = "",
+                                 .limit_ms = transfer->options.silence_ms};
+    unlink_transfer(transfer);
+    end(transfer, &failure);
+}
+
+/* --- what libcurl calls with bytes ---------------------------------------------------------- */
+
+/* The loop's own time, taken when the socket became ready: costs nothing. */
+static void note_byte(transfer_t *transfer)
+{
+    transfer->byte_ms = (int64_t)uv_now(ik_loop_uv(transfer->http->loop));
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *data)
+{
+    transfer_t *transfer = data;
+    size_t len = size * count;
+    if (transfer->request == NULL) {
+        return 0;
+    }
+    note_byte(transfer);
+    if (transfer->answered) {
+        return len; /* a trailer */
+    }
+    ik_http_head_state_t state = ik_http_head_add(&transfer->head, line, len);
+    transfer->head_too_large = state == IK_HTTP_HEAD_TOO_LARGE;
+    if (state == IK_HTTP_HEAD_COMPLETE) {
+        transfer->answered = true;
+        transfer->options.on_head(transfer->options.data, &transfer->head);
+    }
+    return transfer->request == NULL || transfer->head_too_large ? 0 : len;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *data)
+{
+    transfer_t *transfer = data;
+    size_t len = size * count;
+    if (transfer->request == NULL) {
+        return 0;
+    }
+    note_byte(transfer);
+    transfer->refused = !transfer->options.on_body(transfer->options.data, bytes, len);
+    return transfer->request == NULL || transfer->refused ? 0 : len;
+}
+
+static size_t on_read(char *target, size_t size, size_t count, void *data)
+{
+    transfer_t *transfer = data;
+    size_t room = size * count;
+    size_t filled = 0;
+    if (transfer->request == NULL) {
+        return CURL_READFUNC_ABORT;
+    }
+    note_byte(transfer);
+    while (filled < room && transfer->part < transfer->options.part_count) {
+        const ik_http_part_t *part = &transfer->options.parts[transfer->part];
+        size_t left = part->len - transfer->offset;
+        size_t len = left < room - filled ? left : room - filled;
+        if (len > 0) { /* an empty part may have no bytes at all */
+            memcpy(target + filled, part->bytes + transfer->offset, len);
+        }
+        filled += len;
+        transfer->offset += len;
+        if (transfer->offset == part->len) {
+            transfer->part++;
+            transfer->offset = 0;
+        }
+    }
+    return filled;
+}
+
+/* When a kept connection turns out to be dead, libcurl begins again with a new one. */
+static int on_seek(void *data, curl_off_t offset, int origin)
+{
+    transfer_t *transfer = data;
+    if (transfer->request == NULL || origin != SEEK_SET || offset != 0) {
+        return CURL_SEEKFUNC_FAIL;
+    }
+    transfer->part = 0;
+    transfer->offset = 0;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* --- preparing a transfer ------------------------------------------------------------------- */
+
+static const struct {
+    CURLoption option;
+    long value;
+} fixed_options[] = {
+    {CURLOPT_NOSIGNAL, 1},
+    {CURLOPT_NOPROGRESS, 1},
+    {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS},
+    {CURLOPT_FOLLOWLOCATION, 0},
+    {CURLOPT_NETRC, CURL_NETRC_IGNORED},
+    {CURLOPT_HEADEROPT, CURLHEADER_SEPARATE}, /* a proxy that tunnels does not get our headers */
+    {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
+    {CURLOPT_TCP_NODELAY, 1},
+    {CURLOPT_TCP_KEEPALIVE, 1},
+};
+
+static void allow_only_http(const ik_curl_library_t *curl, CURL *easy)
+{
+#if LIBCURL_VERSION_NUM >= 0x075500
+    if (curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK) {
+        return;
+    }
+#endif
+    curl->easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+}
+
+static void set_headers(transfer_t *transfer)
+{
+    const ik_curl_library_t *curl = transfer->http->curl;
+    struct curl_slist *list = curl->slist_append(NULL, "Expect:"); /* no waiting for 100 Continue */
+    for (size_t i = 0; list != NULL && transfer->options.headers[i] != NULL; i++) {
+        list = curl->slist_append(list, transfer->options.headers[i]);
+    }
+    if (list == NULL) {
+        PANIC("out of memory");
+    }
+    transfer->headers = list;
+    curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, list);
+}
+
+static void set_body(transfer_t *transfer)
+{
+    const ik_curl_library_t *curl = transfer->http->curl;
+    curl_off_t len = 0;
+    for (size_t i = 0; i < transfer->options.part_count; i++) {
+        len += (curl_off_t)transfer->options.parts[i].len;
+    }
+    if (transfer->options.part_count > 0) {
+        curl->easy_setopt(transfer->easy, CURLOPT_POST, 1L);
+        curl->easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE_LARGE, len);
+        curl->easy_setopt(transfer->easy, CURLOPT_READFUNCTION, on_read);
+        curl->easy_setopt(transfer->easy, CURLOPT_READDATA, transfer);
+        curl->easy_setopt(transfer->easy, CURLOPT_SEEKFUNCTION, on_seek);
+        curl->easy_setopt(transfer->easy, CURLOPT_SEEKDATA, transfer);
+    }
+}
+
+static void set_options(transfer_t *transfer)
+{
+    const ik_curl_library_t *curl = transfer->http->curl;
+    CURL *easy = transfer->easy;
+    for (size_t i = 0; i < sizeof(fixed_options) / sizeof(fixed_options[0]); i++) {
+        curl->easy_setopt(easy, fixed_options[i].option, fixed_options[i].value);
+    }
+    allow_only_http(curl, easy);
+    transfer->half_trusting = ik_http_trust_apply(curl, easy, transfer->http->distrusted);
+    curl->easy_setopt(easy, CURLOPT_URL, transfer->options.url);
+    curl->easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* all it can decompress */
+    curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)transfer->options.connect_ms);
+    curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+    curl->easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+    curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl->easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl->easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    set_headers(transfer);
+    set_body(transfer);
+}
+
+/* Hands it to libcurl, which does nothing yet but ask for a timer. */
+static void admit(transfer_t *transfer)
+{
+    ik_http_t *http = transfer->http;
+    transfer->easy = http->curl->easy_init();
+    if (transfer->easy == NULL) {
+        PANIC("out of memory");
+    }
+    set_options(transfer);
+    transfer->begun_ms = ik_loop_now_ms();
+    ik_timer_start(transfer->watchdog, transfer->options.silence_ms);
+    CURLMcode code = http->curl->multi_add_handle(http->multi, transfer->easy);
+    if (code != CURLM_OK) {
+        PANIC("libcurl takes no request: %d", (int)code);
+    }
+}
+
+/* --- libcurl on the loop -------------------------------------------------------------------- */
+
+/* What had to wait until libcurl returned. */
+static void settle(ik_http_t *http)
+{
+    transfer_t *next;
+    for (transfer_t *transfer = http->transfers; transfer != NULL; transfer = next) {
+        next = transfer->next;
+        if (transfer->request == NULL) {
+            drop(transfer);
+        } else if (transfer->easy == NULL) {
+            admit(transfer);
+        }
+    }
+}
+
+static void report_ends(ik_http_t *http)
+{
+    int left;
+    CURLMsg *message;
+    while ((message = http->curl->multi_info_read(http->multi, &left)) != NULL) {
+        transfer_t *transfer = NULL;
+        CURLcode code = message->data.result;
+        http->curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+        if (code == CURLE_PEER_FAILED_VERIFICATION && transfer->half_trusting) {
+            http->distrusted = true;
+            release(transfer);
+            admit(transfer);
+        } else {
+            end_by_curl(transfer, code);
+        }
+    }
+}
+
+static void run_curl(ik_http_t *http, curl_socket_t fd, int ready)
+{
+    int running;
+    http->inside = true;
+    http->curl->multi_socket_action(http->multi, fd, ready, &running);
+    http->inside = false;
+    settle(http);
+    report_ends(http);
+}
+
+static void on_timer(void *data)
+{
+    run_curl(data, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_timer_wanted(CURLM *multi, long after_ms, void *data)
+{
+    (void)multi;
+    ik_http_t *http = data;
+    if (after_ms < 0) {
+        ik_timer_stop(http->timer);
+    } else {
+        ik_timer_start(http->timer, after_ms);
+    }
+    return 0;
+}
+
+static int ready_bits(int events)
+{
+    return ((events & UV_READABLE) != 0 ? CURL_CSELECT_IN : 0) |
+           ((events & UV_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0);
+}
+
+/* At an error libuv stops watching. libcurl shall read what came before it, which can take several
+ * rounds, and find the error by itself: so watching goes on until it takes the socket away. */
+static void on_socket_ready(uv_poll_t *handle, int status, int events)
+{
+    socket_t *socket = handle->data;
+    if (status < 0) {
+        uv_poll_start(handle, socket->wanted, on_socket_ready);
+        events = socket->wanted;
+    }
+    run_curl(socket->http, socket->fd, ready_bits(events));
+}
+
+static void on_socket_closed(uv_handle_t *handle)
+{
+    talloc_free(handle->data);
+}
+
+static socket_t *create_socket(ik_http_t *http, curl_socket_t fd)
+{
+    socket_t *socket = ik_new(NULL, socket_t);
+    socket->http = http;
+    socket->fd = fd;
+    socket->poll.data = socket;
+    if (uv_poll_init_socket(ik_loop_uv(http->loop), &socket->poll, fd) != 0) {
+        PANIC("socket %d cannot be watched", (int)fd);
+    }
+    http->curl->multi_assign(http->multi, fd, socket);
+    return socket;
+}
+
+/* libcurl takes a socket away before it closes it. */
+static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, void *assigned)
+{
+    (void)easy;
+    socket_t *socket = assigned;
+    if (what == CURL_POLL_REMOVE) {
+        if (socket != NULL) {
+            uv_close((uv_handle_t *)&socket->poll, on_socket_closed);
+        }
+        return 0;
+    }
+    if (socket == NULL) {
+        socket = create_socket(data, fd);
+    }
+    socket->wanted = ((what & CURL_POLL_IN) != 0 ? UV_READABLE : 0) |
+                     ((what & CURL_POLL_OUT) != 0 ? UV_WRITABLE : 0);
+    uv_poll_start(&socket->poll, socket->wanted, on_socket_ready);
+    return 0;
+}
+
+static void create_multi(ik_http_t *http)
+{
+    const ik_curl_library_t *curl = http->curl;
+    http->multi = curl->multi_init();
+    if (http->multi == NULL) {
+        PANIC("out of memory");
+    }
+    http->timer = ik_timer_create(http, http->loop, on_timer, http);
+    curl->multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
+    curl->multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
+    curl->multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_timer_wanted);
+    curl->multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
+}
+
+/* --- loading the library -------------------------------------------------------------------- */
+
+/* In a worker thread. */
+static void on_load(uv_work_t *work)
+{
+    (void)work;
+    const char *problem;
+    ik_curl_library_load(&problem);
+}
+
+/* Those that on_end starts wait for another attempt. */
+static void end_all_waiting(ik_http_t *http, const char *problem)
+{
+    transfer_t *waiting = http->transfers;
+    http->transfers = NULL;
+    if (waiting != NULL) {
+        waiting->link = &waiting;
+    }
+    while (waiting != NULL) {
+        transfer_t *transfer = waiting;
+        ik_http_failure_t failure = {.outcome = IK_HTTP_UNAVAILABLE, .detail = problem};
+        unlink_transfer(transfer);
+        end(transfer, &failure);
+    }
+}
+
+static void on_loaded(uv_work_t *work, int status)
+{
+    (void)status;
+    load_t *load = work->data;
+    ik_http_t *http = load->http;
+    talloc_free(load);
+    if (http == NULL) {
+        return;
+    }
+    const char *problem;
+    http->load = NULL;
+    http->curl = ik_curl_library_load(&problem);
+    if (http->curl == NULL) {
+        end_all_waiting(http, problem);
+    } else {
+        create_multi(http);
+        settle(http);
+    }
+}
+
+void ik_http_prepare(ik_http_t *http)
+{
+    if (http->multi == NULL && http->load == NULL) {
+        http->load = ik_new(NULL, load_t);
+        http->load->http = http;
+        http->load->work.data = http->load;
+        uv_queue_work(ik_loop_uv(http->loop), &http->load->work, on_load, on_loaded);
+    }
+}
+
+res_t ik_http_describe(const void *ctx, char **out)
+{
+    const char *problem;
+    const ik_curl_library_t *curl = ik_curl_library_load(&problem);
+    if (curl == NULL) {
+        return ERR(NOT_FOUND, "libcurl cannot be loaded: %s", problem);
+    }
+    *out = ik_strdup(ctx, curl->version());
+    return OK;
+}
+
+/* --- the interface -------------------------------------------------------------------------- */
+
+static int close_http(ik_http_t *http)
+{
+    assert(http->transfers == NULL && !http->inside);
+    if (http->load != NULL) {
+        http->load->http = NULL;
+    }
+    if (http->multi != NULL) {
+        http->curl->multi_cleanup(http->multi);
+    }
+    return 0;
+}
+
+ik_http_t *ik_http_create(const void *ctx, ik_loop_t *loop)
+{
+    ik_http_t *http = ik_new(ctx, ik_http_t);
+    http->loop = loop;
+    talloc_set_destructor(http, close_http);
+    return http;
+}
+
+/* A line break, as at the end of a key read from a file, would end all headers. */
+static const char *const *copy_headers(const void *ctx, const char *const *headers)
+{
+    size_t count = 0;
+    while (headers != NULL && headers[count] != NULL) {
+        count++;
+    }
+    const char **copy = ik_new_array(ctx, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = ik_strndup(copy, headers[i], strcspn(headers[i], "\r\n"));
+    }
+    return copy;
+}
+
+static transfer_t *create_transfer(ik_http_t *http, const ik_http_options_t *options)
+{
+    transfer_t *transfer = ik_new(http, transfer_t);
+    size_t count = options->part_count;
+    ik_http_part_t *parts = ik_new_array(transfer, ik_http_part_t, count);
+    if (count > 0) {
+        memcpy(parts, options->parts, count * sizeof(*parts));
+    }
+    transfer->http = http;
+    transfer->options = *options;
+    transfer->options.url = ik_strdup(transfer, options->url);
+    transfer->options.headers = copy_headers(transfer, options->headers);
+    transfer->options.parts = parts;
+    transfer->watchdog = ik_timer_create(transfer, http->loop, on_watchdog, transfer);
+    ik_http_head_init(&transfer->head, transfer);
+    talloc_set_destructor(transfer, release);
+    return transfer;
+}
+
+ik_http_request_t *ik_http_start(const void *ctx, ik_http_t *http, const ik_http_options_t *options)
+{
+    ik_http_request_t *request = ik_new(ctx, ik_http_request_t);
+    transfer_t *transfer = create_transfer(http, options);
+    request->transfer = transfer;
+    transfer->request = request;
+    talloc_set_destructor(request, abandon);
+    link_last(&http->transfers, transfer);
+    ik_http_prepare(http);
+    if (http->multi != NULL && !http->inside) {
+        admit(transfer);
+    }
+    return request;
+}

@@ -1,0 +1,85 @@
+#include "io/http_trust.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *setting(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value == NULL || value[0] == '\0' ? NULL : value;
+}
+
+static void trust_file(const ik_curl_library_t *curl, CURL *easy, const char *file)
+{
+    curl->easy_setopt(easy, CURLOPT_CAINFO, file);
+    curl->easy_setopt(easy, CURLOPT_PROXY_CAINFO, file);
+}
+
+static void trust_folder(const ik_curl_library_t *curl, CURL *easy, const char *folder)
+{
+    curl->easy_setopt(easy, CURLOPT_CAPATH, folder);
+    curl->easy_setopt(easy, CURLOPT_PROXY_CAPATH, folder);
+}
+
+/* "1f2e3d4c.0": the hash of a subject, under which OpenSSL looks. */
+static bool is_hashed_name(const char *name)
+{
+    size_t digits = 0;
+    while (isxdigit((unsigned char)name[digits])) {
+        digits++;
+    }
+    return digits == 8 && strcmp(name + digits, ".0") == 0;
+}
+
+static bool is_hashed_folder(const char *path)
+{
+    bool found = false;
+    struct dirent *entry;
+    DIR *dir = opendir(path);
+    if (dir == NULL) {
+        return false;
+    }
+    while (!found && (entry = readdir(dir)) != NULL) {
+        found = is_hashed_name(entry->d_name);
+    }
+    closedir(dir);
+    return found;
+}
+
+/* Other libraries read the whole folder, which is worse than the file. */
+static bool is_openssl(const ik_curl_library_t *curl)
+{
+    return strstr(curl->version(), " OpenSSL/") != NULL;
+}
+
+/* The folder that libcurl was built to use, when OpenSSL can look things up in it. */
+static bool has_hashed_folder(const ik_curl_library_t *curl, CURL *easy)
+{
+    char *folder = NULL;
+#if LIBCURL_VERSION_NUM >= 0x075400
+    if (curl->easy_getinfo(easy, CURLINFO_CAPATH, &folder) != CURLE_OK) {
+        return false;
+    }
+#endif
+    return folder != NULL && is_openssl(curl) && is_hashed_folder(folder);
+}
+
+bool ik_http_trust_apply(const ik_curl_library_t *curl, CURL *easy, bool everything)
+{
+    const char *bundle = setting("CURL_CA_BUNDLE");
+    const char *file = bundle == NULL ? setting("SSL_CERT_FILE") : bundle;
+    const char *folder = bundle == NULL ? setting("SSL_CERT_DIR") : NULL;
+    if (file != NULL) {
+        trust_file(curl, easy, file);
+    }
+    if (folder != NULL) {
+        trust_folder(curl, easy, folder);
+    }
+    if (file != NULL || folder != NULL || everything || !has_hashed_folder(curl, easy)) {
+        return false;
+    }
+    trust_file(curl, easy, NULL);
+    return true;
+}
