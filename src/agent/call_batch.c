@@ -6,6 +6,9 @@
 #include "provider/openai/openai_schema.h"
 #include "tool/tool_wrapper.h"
 
+/* A model that asks for hundreds of files at once does not get hundreds of processes at once. */
+enum { OVERLAP_MAX = 8 };
+
 typedef struct {
     ik_call_batch_t *batch;
     const ik_msg_t *message;
@@ -125,7 +128,8 @@ static bool may_start(const ik_call_batch_t *batch)
         return false;
     }
     return batch->running == 0 ||
-           (batch->calls[batch->started].parallel && batch->calls[batch->started - 1].parallel);
+           (batch->running < OVERLAP_MAX && batch->calls[batch->started].parallel &&
+            batch->calls[batch->started - 1].parallel);
 }
 
 static void start_calls(ik_call_batch_t *batch)

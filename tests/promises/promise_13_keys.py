@@ -1,22 +1,38 @@
 #!/usr/bin/python3
-"""Promise 13 (the part of tools): the provider keys are in no environment, argv, file or core dump
-of ikigai's or its tools. A tool that is a spy looks at everything it can see while it runs, as an
-ordinary user and as root; then every file ikigai wrote and every byte it printed is searched."""
+"""Promise 13: the provider keys are in no environment, argv, file or core dump of ikigai's or its
+tools, and on the wire only where they belong. A tool that is a spy looks at everything it can see
+while it runs, by itself and called by a model, as an ordinary user and as root; then every file ikigai
+wrote, every byte it printed and every request it sent is searched."""
 import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
+from fake_llm import Answer, Call, Failure, FakeLLM, Raw
+from model_runs import FORMATS, lines_of, messages
 from support import IKIGAI, NOBODY, Sandbox, as_user, tool_script
 
 # Not written as one word anywhere a file of the project could be mistaken for a hit.
 CANARY = "sk-" + "canary-" + "9e107d9d372bb6826bd81d3542a419d6"
 VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MY_KEY")
+# Each key is another one, so that one in the wrong place is seen; all contain the canary.
+KEYS = {name: f"{CANARY}-{name.lower()}" for name in VARIABLES}
+PART = CANARY[:14]  # so much of a key is too much already
+# format: (header of its key, what stands there)
+HEADERS = {
+    "chat": ("authorization", "Bearer " + KEYS["MY_KEY"]),
+    "responses": ("authorization", "Bearer " + KEYS["OPENAI_API_KEY"]),
+    "anthropic": ("x-api-key", KEYS["ANTHROPIC_API_KEY"]),
+    "google": ("x-goog-api-key", KEYS["GEMINI_API_KEY"]),
+}
 
 # Looks at itself and every ancestor up to ikigai. Finding nothing because nothing could be read is
 # told apart from finding nothing.
@@ -93,10 +109,18 @@ class Keys(Sandbox):
         self.spy = self.user_tool("spy", SPY)
         self.user_tool("fail", tool_script("fail", "env >&2; env; exit 1"))
         self.project_tool("theirs", tool_script("theirs", "env >&2; exit 1"))
-        self.config({"providers": {"box": {"base_url": "http://box:1", "api_key_env": "MY_KEY"}}})
-        self.keys = {name: CANARY for name in VARIABLES}
-        self.output = 0
+        self.keys = dict(KEYS, no_proxy="127.0.0.1")
+        self.serve("http://127.0.0.1:1")
+        self.outputs = 0
         self.hits = []
+
+    def serve(self, url, **more):
+        """All models are there."""
+        base = {"openai": {"api": "responses", "base_url": url + "/v1"},
+                "anthropic": {"base_url": url}, "google": {"base_url": url},
+                "box": {"type": "openai", "api": "chat", "base_url": url + "/v1",
+                        "api_key_env": "MY_KEY"}}
+        return self.config({"providers": base, **more})
 
     def give_away(self, uid):
         for where, _, names in os.walk(self.dir):
@@ -106,10 +130,9 @@ class Keys(Sandbox):
     def run_one(self, args, who, **more):
         done = self.ikigai(*[self.spy if a == "SPY" else a for a in args], status=None,
                            env=self.keys, **more)
-        text = done.out + done.err
-        self.output += len(text)
-        if CANARY in text:
+        if PART in done.out + done.err:
             self.hits.append(f"output of {args} as {who}")
+        self.outputs += 1
         return done
 
     def search_files(self, who):
@@ -120,7 +143,7 @@ class Keys(Sandbox):
                 if os.path.isfile(path) and not os.path.islink(path):
                     count += 1
                     with open(path, "rb") as f:
-                        if CANARY.encode() in f.read():
+                        if PART.encode() in f.read():
                             self.hits.append(f"file {path} as {who}")
         return count
 
@@ -132,7 +155,10 @@ def spy_out(s, who, drop):
     done = s.run_one(["tool", "run", "spy", arguments], who, **more)
     if done.status != 0:
         return 0, [f"the spy failed as {who}: {done.out}{done.err}"]
-    seen = done.json()["result"]
+    return judge_spy(done.json()["result"], who, drop)
+
+
+def judge_spy(seen, who, drop):
     bad = [f"{who}: {hit}" for hit in seen["hits"]]
     if seen["family"][-1] != "ikigai" or "keeper" not in seen["family"]:
         bad.append(f"{who}: the spy saw only {seen['family']}")
@@ -143,10 +169,9 @@ def spy_out(s, who, drop):
     return len(seen["read"]), bad
 
 
-def watch_execs(s):
+def watch_execs(s, *command):
     """The environment and argv of every exec, as the kernel got them."""
-    lines = s.trace("execve,execveat", "tool", "run", "spy", '{"reversed":"x"}',
-                    options=["-f", "-v"], env=s.keys)
+    lines = s.trace("execve,execveat", *command, options=["-f", "-v"], env=s.keys)
     execs = [line for line in lines if "execve(" in line]
     bad = [f"exec: {e[:200]}" for e in execs[1:] if CANARY in e]
     if len(execs) < 3 or CANARY not in execs[0]:  # the first is ours, by which we see that we see
@@ -188,31 +213,204 @@ def dump_core(s):
     return control, bad
 
 
-def main():
-    bad, places, files = [], 0, 0
-    users = [("root", False), ("user", True)] if os.geteuid() == 0 else [("user", False)]
-    for who, drop in users:
+# ---- the network
+
+def spying(request):
+    """Calls the spy, and a shell that looks by itself, then is done."""
+    if b"tool_success" in request.body:
+        return Answer("Done.")
+    look = "env; cat /proc/self/environ /proc/$PPID/environ /proc/$PPID/cmdline"
+    return Answer("Let me look.", thinking="Hm.", calls=[
+        Call("spy", {"reversed": CANARY[::-1]}), Call("bash", {"command": look})])
+
+
+def quoting(key):
+    """What servers answer who repeat the key, and whether another answer follows."""
+    soon = {"retry-after-ms": "1"}
+    yield Failure("auth", f"Incorrect API key provided: {key}.")
+    yield Failure("auth", "x" * (500 - len(key) // 2) + key)  # a long message is cut: inside the key
+    yield Failure("auth", "no", code=key[:63])
+    yield Failure("auth", "no", code="x" * 30 + key)
+    yield Failure("overloaded", f"Overloaded: {key}", headers=soon)
+    yield Failure("rate_limit", f"Too fast, {key}", headers=soon)
+    yield Failure("bad_request", f"unknown field {key}", param=key)
+    yield Raw(f"<html><title>No {key}</title></html>", 403, {"content-type": "text/html"})
+    yield Raw(f"plain {key}", 500, {"content-type": "text/plain", **soon})
+    yield Raw({"error": key}, 401)
+    yield Raw({key: key}, 401)
+    yield Raw(b"", 302, {"location": f"http://127.0.0.1:1/?key={key}"})
+    yield Raw(b"data: {" + key.encode() + b"\n\n", 200, {"content-type": "text/event-stream"})
+    yield Raw(f"event: error\ndata: {key}\n\n", 200, {"content-type": "text/event-stream"})
+    yield Answer("Some text.", error=Failure("auth", f"Bad {key}!", after=4))
+
+
+def check_requests(name, requests):
+    """The key is in its own header and nowhere else, and no other key is anywhere."""
+    bad = []
+    header, value = HEADERS[name]
+    for request in requests:
+        others = {k: v for k, v in request.headers.items() if k != header}
+        if request.headers.get(header) != value:
+            bad.append(f"{name}: {header} is {request.headers.get(header)!r}")
+        if PART in request.path + json.dumps(others) or PART.encode() in request.body:
+            bad.append(f"{name}: a key elsewhere in request {request.number}: {request.path}")
+    return bad
+
+
+def ask(s, name, who, *args, **more):
+    return s.run_one(["-p", "Look around.", "-m", FORMATS[name].model, *args], who, **more)
+
+
+def spy_from_turns(s, name, who, drop):
+    """A model calls the spy. (places it could read, requests, complaints)"""
+    more = {"preexec_fn": as_user()} if drop else {}
+    bad, places = [], 0
+    with FakeLLM(spying, FORMATS[name].dialect) as llm:
+        s.serve(llm.url)
+        for args in (["--json"], []):
+            done = ask(s, name, who, *args, **more)
+            if done.status != 0:
+                bad.append(f"{name} as {who}: {done.out}{done.err}")
+            elif args:
+                results = messages(lines_of(done.out.encode("utf-8", "surrogateescape")),
+                                   "tool_result")
+                seen = json.loads(results[0]["data"]["output"])["result"]
+                places += len(seen["read"])
+                bad += judge_spy(seen, f"{name} as {who}", drop)[1]
+        bad += check_requests(name, llm.requests) + llm.problems
+        if len(llm.requests) != 4:
+            bad.append(f"{name} as {who}: {len(llm.requests)} requests")
+        return places, len(llm.requests), bad
+
+
+def quote_keys(s, name):
+    """Servers that repeat the key: what is printed must not. (requests, complaints)"""
+    count, bad = 0, []
+    for answer in quoting(HEADERS[name][1].rpartition(" ")[2]):
+        with FakeLLM([answer], FORMATS[name].dialect, validate=False) as llm:
+            s.serve(llm.url)
+            for args in (["--json"], []):
+                llm.script = [answer, Failure("bad_request")]
+                ask(s, name, f"quoted by {answer}", *args)
+            count += len(llm.requests)
+            bad += check_requests(name, llm.requests)
+    return count, bad
+
+
+class Listener:
+    """Keeps what anyone says to it, and says no."""
+
+    def __init__(self):
+        self.heard, self.socket = [], socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        while True:
+            connection, _ = self.socket.accept()
+            self.heard.append(connection.recv(65536))
+            connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+            connection.close()
+
+
+def lead_astray(s, name):
+    """Redirects are not followed, and a proxy on the way to a secure server gets no key.
+    (complaints)"""
+    other, proxy = Listener(), Listener()
+    for status in (301, 302, 303, 307, 308):
+        away = Raw(b"", status, {"location": f"http://127.0.0.1:{other.port}/v1"})
+        with FakeLLM([away], FORMATS[name].dialect) as llm:
+            s.serve(llm.url)
+            ask(s, name, f"redirected by {status}")
+    s.serve("https://model.invalid")
+    proxied = dict(s.keys, https_proxy=f"http://127.0.0.1:{proxy.port}")
+    s.keys, keys = proxied, s.keys
+    ask(s, name, "through a proxy")
+    s.keys = keys
+    bad = [f"{name}: followed a redirect: {heard}" for heard in other.heard]
+    bad += [f"{name}: the proxy heard {heard}" for heard in proxy.heard if PART.encode() in heard]
+    if not proxy.heard or not proxy.heard[0].startswith(b"CONNECT model.invalid:443 "):
+        bad.append(f"{name}: the proxy was not asked")
+    return bad
+
+
+def dump_core_in_turn(s):
+    """The key is in use: a tool runs that a model called."""
+    with FakeLLM(lambda _: Answer(calls=[Call("slow")]), FORMATS["chat"].dialect) as llm:
+        s.serve(llm.url)
+        argv = [IKIGAI, "-p", "Wait.", "-m", FORMATS["chat"].model]
+        dumped, died = crash(argv, s, signal.SIGSEGV, s.keys)
+    return [f"core dump in a turn: {dumped}, died {died}"] if dumped or not died else []
+
+
+# ----
+
+class Tally:
+    """What was looked at, and what was found."""
+
+    def __init__(self):
+        self.bad, self.places, self.files, self.requests, self.outputs = [], 0, 0, 0, 0
+        self.execs = 0
+
+    def search(self, s, who):
+        self.files += s.search_files(who)
+        self.outputs += s.outputs
+        self.bad += s.hits
+
+    def as_each_user(self, who, drop):
         with Keys() as s:
             if drop:
                 s.give_away(NOBODY)
             for args in COMMANDS:
                 s.run_one(args, who, **({"preexec_fn": as_user()} if drop else {}))
             seen, complaints = spy_out(s, who, drop)
-            places += seen
-            files += s.search_files(who)
-            bad += complaints + s.hits
-    with Keys() as s:
-        execs, complaints = watch_execs(s)
-        control, core_bad = dump_core(s)
-        s.search_files("the core dump test")
-        bad += complaints + core_bad + s.hits
-    for line in bad:
+            self.places += seen
+            self.bad += complaints
+            for name in FORMATS:
+                seen, count, complaints = spy_from_turns(s, name, who, drop)
+                self.places += seen
+                self.requests += count
+                self.bad += complaints
+            self.search(s, who)
+
+    def on_the_wire(self):
+        with Keys() as s:
+            for name in FORMATS:
+                count, complaints = quote_keys(s, name)
+                self.requests += count
+                self.bad += complaints + lead_astray(s, name)
+            self.search(s, "the network test")
+
+    def in_the_kernel(self):
+        """Returns whether this machine dumps core at all."""
+        with Keys() as s, FakeLLM(spying, FORMATS["chat"].dialect) as llm:
+            s.serve(llm.url)
+            turn = ["-p", "Look.", "-m", FORMATS["chat"].model]
+            for command in (["tool", "run", "spy", '{"reversed":"x"}'], turn):
+                execs, complaints = watch_execs(s, *command)
+                self.execs += execs
+                self.bad += complaints
+            control, complaints = dump_core(s)
+            self.bad += complaints + dump_core_in_turn(s)
+            self.search(s, "the core dump test")
+            return control
+
+
+def main():
+    tally = Tally()
+    users = [("root", False), ("user", True)] if os.geteuid() == 0 else [("user", False)]
+    for who, drop in users:
+        tally.as_each_user(who, drop)
+    tally.on_the_wire()
+    control = tally.in_the_kernel()
+    for line in tally.bad:
         print(line)
-    core = "no core dump after 3 signals" if control else "no core dumps on this machine at all"
-    hostile.conclude(13, not bad, (
-        f"{len(VARIABLES)} keys, as {' and '.join(w for w, _ in users)}: {places} places in /proc, "
-        f"{execs} execs, {files} files, {len(COMMANDS) + 1} commands' output: {len(bad)} hits; "
-        f"{core}"))
+    core = "no core dump after 4 signals" if control else "no core dumps on this machine at all"
+    hostile.conclude(13, not tally.bad, (
+        f"{len(VARIABLES)} keys, as {' and '.join(w for w, _ in users)}: {tally.places} places in "
+        f"/proc, {tally.execs} execs, {tally.files} files, {tally.outputs} commands' output, "
+        f"{tally.requests} requests: {len(tally.bad)} hits; {core}"))
 
 
-main()
+if __name__ == "__main__":
+    main()

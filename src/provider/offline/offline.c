@@ -138,7 +138,6 @@ static void call(ik_stream_t *stream, const ik_request_t *request,
     ik_buffer_append_format(&made->given_id, "offline_%zu", request->conversation->count);
     ik_buffer_append_text(&made->name, command->tool);
     ik_buffer_append_text(&made->arguments, command->arguments);
-    made->closed = true;
 }
 
 static void say_help(ik_stream_t *stream, const void *ctx, const ik_request_t *request,
