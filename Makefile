@@ -205,10 +205,10 @@ check-analysis: need-cppcheck need-clang-tidy
 check-fresh: # a new system in a folder, from nothing to a passed script/test
 	tests/fresh/run
 .PHONY: check-fake
-check-fake: # the vendors' own clients against tests/fake_llm
+check-fake: all # the vendors' own clients against tests/fake_llm, and ikigai over HTTP/2
 	@command -v node > /dev/null && command -v npm > /dev/null || \
 	    { echo "node or npm is missing: script/bootstrap --fake installs them" >&2; exit 1; }
-	@$(PYTHON) tests/fake_llm/check_clients.py $(DEEP)/fake_clients
+	@$(PYTHON) tests/fake_llm/check_clients.py $(DEEP)/fake_clients $(IKIGAI)
 
 NEEDED = { echo "$* is missing: script/bootstrap --test installs it" >&2; exit 1; }
 .PHONY: need-check need-clang need-valgrind need-cppcheck need-clang-tidy

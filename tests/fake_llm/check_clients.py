@@ -1,14 +1,16 @@
 #!/usr/bin/python3
 """The vendors' own clients against the fake: they must understand what it says, and our validators
-must accept what they send. Started by make check-fake.
+must accept what they send. And ikigai against a server that speaks HTTP/2, which Python does not.
+Started by make check-fake.
 
-    check_clients.py FOLDER      where the clients are, or are to be, installed
+    check_clients.py FOLDER IKIGAI      where the clients are, or are to be, installed; the program
 """
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,6 +27,7 @@ STOPS = {  # end, tool_use, max_tokens
     "anthropic": ("end_turn", "tool_use", "max_tokens"),
     "gemini": ("STOP", "STOP", "MAX_TOKENS")}
 folder = None
+ikigai = None
 
 
 def version(where, name):
@@ -50,8 +53,8 @@ def install(where):
 
 
 def environment():
-    """No proxy between the client and 127.0.0.1, and no key of anybody."""
-    hidden = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")
+    """No proxy between the client and 127.0.0.1, no key and no certificates of anybody."""
+    hidden = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "CURL_CA", "SSL_CERT")
     return {k: v for k, v in os.environ.items()
             if not k.startswith(hidden) and not k.lower().endswith("_proxy")}
 
@@ -148,7 +151,42 @@ class Clients(ClientTest):
         self.each("models", list, check)
 
 
+class Http2(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="ikigai-http2-")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = scratch.name
+        self.key, self.cert = (os.path.join(self.scratch, n) for n in ("key.pem", "cert.pem"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj",
+                        "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                        "-keyout", self.key, "-out", self.cert], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def test_requests_are_http2_on_one_connection(self):
+        script = [Answer("Looking.", calls=[Call("glob", {"pattern": "*"})]), Answer("Done.")]
+        with FakeLLM(script) as llm:
+            front = subprocess.Popen(["node", os.path.join(folder, "http2_front.mjs"), llm.url,
+                                      self.key, self.cert], stdout=subprocess.PIPE, text=True)
+            try:
+                port = int(front.stdout.readline())
+                env = dict(environment(), OPENAI_API_KEY="k", SSL_CERT_FILE=self.cert,
+                           IKIGAI_HOME=os.path.join(self.scratch, "home"),
+                           OPENAI_BASE_URL=f"https://localhost:{port}/v1")
+                done = subprocess.run([ikigai, "-p", "go", "-m", "openai/gpt-5"], env=env,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      timeout=60, cwd=self.scratch, text=True)
+            finally:
+                front.kill()
+                lines = front.communicate()[0].splitlines()
+        self.assertEqual((done.returncode, done.stdout), (0, "Looking.\nDone.\n"))
+        self.assertEqual(llm.problems, [])
+        self.assertEqual([json.loads(line) for line in lines],
+                         [{"version": "2.0", "connection": 1}] * 2)
+
+
 if __name__ == "__main__":
     folder = os.path.abspath(sys.argv.pop(1))
+    ikigai = os.path.abspath(sys.argv.pop(1))
     install(folder)
     unittest.main(verbosity=2)
