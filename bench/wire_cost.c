@@ -78,35 +78,58 @@ static char *make_envelope(const void *ctx)
     return ik_buffer_finish(&out);
 }
 
-static void append_turn(ik_conversation_t *conversation, const char *provider, int number)
+static const char arguments[] = "{\"file_path\":\"src/main.c\"}";
+
+/* What Responses wants back with a call. */
+static char *make_private(const void *ctx, const char *id)
 {
-    char id[32];
-    snprintf(id, sizeof(id), "call_%d", number);
-    char *envelope = make_envelope(NULL);
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&out,
+                            "{\"responses\":[{\"type\":\"function_call\",\"call_id\":\"%s\","
+                            "\"name\":\"file_read\",\"arguments\":",
+                            id);
+    ik_json_append_text(&out, arguments);
+    ik_buffer_append_text(&out, "}]}");
+    return ik_buffer_finish(&out);
+}
+
+static void append_turn(ik_conversation_t *conversation, const ik_target_t *target, int number)
+{
+    const char *provider = target->config->name;
+    void *scratch = talloc_new(NULL);
+    const char *id = ik_sprintf(scratch, "call_%d", number);
+    ik_msg_step_t step = {.model = target->name, .usage = IK_USAGE_NONE};
+    if (target->provider == &ik_provider_responses) {
+        step.provider = provider;
+        step.private_json = make_private(scratch, id);
+        step.messages = step.call_count = 1;
+        step.call_ids = &id;
+    }
     ik_msg_call_t call = {.id = id,
                           .name = "file_read",
-                          .arguments = "{\"file_path\":\"src/main.c\"}",
-                          .arguments_len = strlen("{\"file_path\":\"src/main.c\"}"),
+                          .arguments = arguments,
+                          .arguments_len = strlen(arguments),
                           .provider = provider};
     ik_msg_result_t result = {.call_id = id,
                               .name = "file_read",
                               .provider = provider,
-                              .output = envelope,
+                              .output = make_envelope(scratch),
                               .success = true,
                               .wall_ms = 1,
                               .cpu_us = 1,
                               .max_rss_kb = 1};
-    ik_conversation_append(conversation, ik_msg_create_call(NULL, &call, NULL));
+    ik_conversation_append(conversation, ik_msg_create_call(NULL, &call, &step));
     ik_conversation_append(conversation, ik_msg_create_result(NULL, &result));
-    talloc_free(envelope);
+    talloc_free(scratch);
 }
 
-static ik_conversation_t *make_conversation(const void *ctx, const char *provider)
+static ik_conversation_t *make_conversation(const void *ctx, const ik_target_t *target)
 {
     ik_conversation_t *conversation = ik_conversation_create(ctx);
     ik_conversation_append(conversation, ik_msg_create(NULL, IK_MSG_USER, "Read it.", NULL));
     for (int i = 0; i < TURNS; i++) {
-        append_turn(conversation, provider, i);
+        append_turn(conversation, target, i);
     }
     return conversation;
 }
@@ -123,24 +146,24 @@ static void measure(const void *ctx, const format_t *format, int rounds, size_t 
     ik_target_t target = {.config = &config, .provider = format->provider, .model = format->model};
     target.name = ik_sprintf(ctx, "fake/%s", format->model);
     target.facts = ik_models_find(models, target.name);
+    ik_conversation_t *conversation = make_conversation(ctx, &target);
+    ik_request_t *request = ik_request_create(ctx, &target);
+    request->conversation = conversation;
     for (int i = 0; i < rounds; i++) {
-        ik_conversation_t *conversation = make_conversation(ctx, config.name);
-        ik_request_t *request = ik_request_create(ctx, &target);
-        request->conversation = conversation;
         ik_wire_t *wire = ik_wire_create(ctx);
         ik_wire_body_t body;
         double begin = now_us();
         ik_wire_format(wire, request, &body);
         whole[i] = now_us() - begin;
-        *bytes = body.total;
-        append_turn(conversation, config.name, TURNS + 1);
+        *bytes = i == 0 ? body.total : *bytes;
+        append_turn(conversation, &target, TURNS + i);
         begin = now_us();
         ik_wire_format(wire, request, &body);
         next[i] = now_us() - begin;
         talloc_free(wire);
-        talloc_free(request);
-        talloc_free(conversation);
     }
+    talloc_free(request);
+    talloc_free(conversation);
     printf(",\"%s\":{\"whole\":%.1f,\"next\":%.1f}", format->provider->name,
            median(whole, (size_t)rounds), median(next, (size_t)rounds));
 }

@@ -25,6 +25,18 @@ static void open_standard_descriptors(void)
     }
 }
 
+/* Another program with the same pipe or terminal may have made it non-blocking; what does not fit
+ * at once would then be lost, and what is not there yet be missed. */
+static void make_standard_descriptors_block(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        int flags = fcntl(fd, F_GETFL);
+        if (flags != -1 && (flags & O_NONBLOCK) != 0) {
+            fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+        }
+    }
+}
+
 static void print_warnings(const ik_config_t *config)
 {
     for (size_t i = 0; i < config->warning_count; i++) {
@@ -94,6 +106,7 @@ static int start(int argc, char **argv)
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
+    make_standard_descriptors_block();
     /* Nobody else of this user may read our memory or environment, where the keys are. */
     prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);

@@ -58,6 +58,23 @@ const ik_msg_t *ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_s
     return message;
 }
 
+static bool is_refused(const ik_msg_t *message)
+{
+    ik_json_span_t refused;
+    return ik_msg_is(message, IK_MSG_ASSISTANT) && ik_msg_field(message, "refused", &refused);
+}
+
+/* The turn before was refused, and the provider wants it left out of what follows. It stays in the
+ * store, where a repair leaves it out as well. */
+static void drop_refused_turn(ik_agent_t *agent)
+{
+    ik_conversation_t *conversation = agent->conversation;
+    if (conversation->count > 0 && is_refused(conversation->messages[conversation->count - 1])) {
+        agent->conversation = ik_conversation_repair(agent, conversation);
+        talloc_free(conversation);
+    }
+}
+
 /* --- making ------------------------------------------------------------------------------ */
 
 static ik_agent_t *create(const void *ctx, const ik_agent_options_t *options)
@@ -98,6 +115,7 @@ ik_agent_t *ik_agent_resume(const void *ctx, const ik_agent_options_t *options,
 
 void ik_agent_start_turn(ik_agent_t *agent, const char *text)
 {
+    drop_refused_turn(agent);
     ik_agent_append(agent, ik_msg_create(NULL, IK_MSG_USER, text, NULL), IK_STORE_FULL);
     agent->turn = ik_turn_start(agent);
 }
@@ -118,7 +136,7 @@ void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target)
 {
     agent->target = target;
     agent->refused = 0;
-    agent->drop_reasoning = false;
+    agent->drop_reasoning = 0;
     agent->tokens_per_byte = 0;
     TALLOC_FREE(agent->wire);
 }

@@ -26,19 +26,41 @@ struct ik_exchange {
     size_t progress;   /* when the idle timer was started */
 };
 
+/* --- the key ------------------------------------------------------------------------------ */
+
+enum { SECRET_MIN = 8 }; /* a shorter one is no secret ("none") but could be any word */
+
+/* A long text was cut at its end, perhaps inside a key: what is left of that goes, too. */
+static void hide_cut_key(char *text, const char *key)
+{
+    static const char ellipsis[] = "…";
+    size_t mark = sizeof(ellipsis) - 1;
+    size_t len = strlen(text);
+    len -= len >= mark && strcmp(text + len - mark, ellipsis) == 0 ? mark : 0;
+    for (size_t left = strlen(key) - 1; left >= SECRET_MIN; left--) {
+        if (left <= len && strncmp(text + len - left, key, left) == 0) {
+            memset(text + len - left, '*', left);
+            return;
+        }
+    }
+}
+
+static void hide_in(char *text, const char *key)
+{
+    for (char *at = text; (at = strstr(at, key)) != NULL;) {
+        memset(at, '*', strlen(key));
+    }
+    hide_cut_key(text, key);
+}
+
 /* There are servers that quote the key they do not like: it must not get onto a screen or into a
- * log. A short one is no secret ("none") but could be any word. */
+ * log. */
 static void hide_key(ik_exchange_t *exchange)
 {
-    enum { SECRET_MIN = 8 };
     const char *key = exchange->options.request->target->config->api_key;
-    size_t len = key == NULL ? 0 : strlen(key);
-    if (len < SECRET_MIN) {
-        return;
-    }
-    char *at = exchange->stream->error.message;
-    while ((at = strstr(at, key)) != NULL) {
-        memset(at, '*', len);
+    if (key != NULL && strlen(key) >= SECRET_MIN) {
+        hide_in(exchange->stream->error.message, key);
+        hide_in(exchange->stream->error.code, key);
     }
 }
 
@@ -115,7 +137,7 @@ static bool on_body(void *data, const char *bytes, size_t len)
     ik_exchange_t *exchange = data;
     if (!is_answer(exchange)) {
         ik_buffer_append(&exchange->error_body, bytes, len);
-        return true;
+        return exchange->error_body.dropped == 0; /* more words do not tell more */
     }
     bool was_done = exchange->stream->done;
     bool was_terminal = exchange->stream->terminal;
@@ -135,7 +157,7 @@ static void on_http_end(void *data, const ik_http_end_t *http_end)
     ik_timer_stop(exchange->grace);
     bool failed = exchange->stream->error.fault != IK_FAULT_NONE;
     bool whole = http_end->outcome == IK_HTTP_DONE;
-    if (whole && !is_answer(exchange)) {
+    if ((whole || exchange->error_body.dropped > 0) && !is_answer(exchange)) {
         set_status_error(exchange);
     } else if (!whole && !failed && !exchange->stream->terminal &&
                !ik_stream_visible(exchange->stream)) {

@@ -208,8 +208,8 @@ static void append_step(ik_turn_t *turn, ik_stream_t *stream)
     ik_msg_step_t step;
     bool last = turn->last_word || ik_stream_call_count(stream) == 0;
     describe_step(turn, stream, &step);
-    if (step.messages == 0 && step.private_json != NULL) {
-        /* nothing to read, but something the provider wants back */
+    if (step.messages == 0 && (step.private_json != NULL || step.refused)) {
+        /* nothing to read, but something the provider wants back, or not to see again */
         step.messages = 1;
         ik_agent_append(turn->agent, ik_msg_create_assistant(NULL, "", &step), IK_STORE_FULL);
     } else {
@@ -359,10 +359,10 @@ static bool mend(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
         agent->refused |= error->field;
         return true;
     case IK_FAULT_REASONING:
-        if (agent->drop_reasoning) {
+        if (agent->drop_reasoning == agent->conversation->count) {
             return false;
         }
-        agent->drop_reasoning = true;
+        agent->drop_reasoning = agent->conversation->count; /* what comes from now on goes back */
         return true;
     default:
         return false;

@@ -1,15 +1,11 @@
 #include "base/json_clean.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-
-static bool is_container(ik_json_span_t value)
-{
-    return ik_json_kind(value) == IK_JSON_OBJECT || ik_json_kind(value) == IK_JSON_ARRAY;
-}
 
 /* The next member or element; key is empty in an array. */
 static bool next_item(ik_json_span_t container, size_t *position, ik_json_span_t *key,
@@ -22,25 +18,6 @@ static bool next_item(ik_json_span_t container, size_t *position, ik_json_span_t
     return ik_json_next_element(container, position, value);
 }
 
-static bool fits_into(ik_json_span_t value, int levels)
-{
-    size_t position = 0;
-    ik_json_span_t key;
-    ik_json_span_t item;
-    if (!is_container(value)) {
-        return true;
-    }
-    if (levels == 0) {
-        return false;
-    }
-    while (next_item(value, &position, &key, &item)) {
-        if (!fits_into(item, levels - 1)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* --- strings ----------------------------------------------------------------------------- */
 
 /* The first four characters of a \u escape that is a surrogate: \uD8 to \uDB high, \uDC to \uDF
@@ -51,27 +28,65 @@ static bool is_surrogate(const char *at, const char *end, const char *digits)
            strchr(digits, at[3]) != NULL;
 }
 
-static bool has_half_pair(const char *at, const char *end)
+/* The length of the escape at a backslash; of half a pair of surrogates 0. */
+static size_t escape_length(const char *at, const char *end)
 {
     static const char high[] = "89abAB";
     static const char low[] = "cdefCDEF";
-    while ((at = memchr(at, '\\', (size_t)(end - at))) != NULL) {
-        if (is_surrogate(at, end, low)) {
-            return true;
-        }
-        bool begins_pair = is_surrogate(at, end, high);
-        if (begins_pair && !is_surrogate(at + 6, end, low)) {
-            return true;
-        }
-        at += begins_pair ? 12 : 2;
+    if (is_surrogate(at, end, low)) {
+        return 0;
     }
-    return false;
+    if (is_surrogate(at, end, high)) {
+        return is_surrogate(at + 6, end, low) ? 12 : 0;
+    }
+    return 2;
+}
+
+/* Bytes up to the next quote, backslash or one that is not ASCII, in steps of eight. */
+static size_t count_harmless(const char *at, const char *end)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t tops = UINT64_C(0x8080808080808080);
+    size_t n = 0;
+    for (uint64_t word; (size_t)(end - at) - n >= sizeof(word); n += sizeof(word)) {
+        memcpy(&word, at + n, sizeof(word));
+        uint64_t quote = word ^ (ones * '"');
+        uint64_t backslash = word ^ (ones * '\\');
+        if ((((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | word) & tops) {
+            break;
+        }
+    }
+    return n;
+}
+
+/* The end of the string literal that begins at the quote; *clean becomes false when it is not. */
+static const char *check_string(const char *quote, const char *end, bool *clean)
+{
+    const char *at = quote + 1;
+    for (;;) {
+        at += count_harmless(at, end);
+        if (*at == '"') {
+            return at + 1;
+        }
+        size_t step = 1;
+        bool valid = true;
+        if (*at == '\\') {
+            step = escape_length(at, end);
+            valid = step > 0;
+            step = valid ? step : 2;
+        } else if ((unsigned char)*at >= 0x80) {
+            step = ik_utf8_step(at, (size_t)(end - at), &valid);
+        }
+        *clean = *clean && valid;
+        at += step;
+    }
 }
 
 static bool is_clean_string(ik_json_span_t literal)
 {
-    return ik_utf8_valid(literal.text, literal.len) &&
-           !has_half_pair(literal.text + 1, literal.text + literal.len - 1);
+    bool clean = true;
+    check_string(literal.text, literal.text + literal.len, &clean);
+    return clean;
 }
 
 static void append_string(ik_buffer_t *out, ik_json_span_t literal)
@@ -169,26 +184,80 @@ static bool has_doubled(ik_json_span_t object)
 
 /* --- values ------------------------------------------------------------------------------ */
 
-/* Of a value that is not nested too deeply. */
-static bool is_clean_value(ik_json_span_t value)
+typedef enum { CLEAN, UNCLEAN, TOO_DEEP } state_t;
+
+/* Most objects have few names, and those need no second walk. */
+enum { FEW = 12 };
+
+/* A container that is open. */
+typedef struct {
+    const char *begin;
+    bool is_object;
+    bool key_next;
+    bool sure; /* so far all names were written plainly and none was twice */
+    size_t count;
+    ik_json_span_t names[FEW];
+} level_t;
+
+static void see_name(level_t *level, ik_json_span_t key)
 {
-    size_t position = 0;
-    ik_json_span_t key;
-    ik_json_span_t item;
-    if (!is_container(value)) {
-        return ik_json_kind(value) != IK_JSON_STRING || is_clean_string(value);
+    level->sure = level->sure && level->count < FEW && memchr(key.text, '\\', key.len) == NULL;
+    for (size_t i = 0; level->sure && i < level->count; i++) {
+        level->sure =
+            level->names[i].len != key.len || memcmp(level->names[i].text, key.text, key.len) != 0;
     }
-    while (next_item(value, &position, &key, &item)) {
-        if ((key.len > 0 && !is_clean_string(key)) || !is_clean_value(item)) {
-            return false;
+    if (level->sure) {
+        level->names[level->count++] = key;
+    }
+}
+
+static void open_level(level_t *level, const char *begin)
+{
+    level->begin = begin;
+    level->is_object = level->key_next = level->sure = *begin == '{';
+    level->count = 0;
+}
+
+static bool closes_clean(const level_t *level, const char *end)
+{
+    ik_json_span_t object = {level->begin, (size_t)(end - level->begin)};
+    return !level->is_object || level->sure || !has_doubled(object);
+}
+
+/* One walk over text that is known to be JSON, whatever is nested in what. */
+static state_t judge(ik_json_span_t value)
+{
+    level_t levels[IK_JSON_CLEAN_DEPTH];
+    size_t depth = 0;
+    const char *end = value.text + value.len;
+    bool clean = true;
+    for (const char *at = value.text; at < end;) {
+        const char *begin = at++;
+        level_t *level = depth == 0 ? NULL : &levels[depth - 1];
+        if (*begin == '{' || *begin == '[') {
+            if (depth == IK_JSON_CLEAN_DEPTH) {
+                return TOO_DEEP;
+            }
+            open_level(&levels[depth++], begin);
+        } else if (*begin == '}' || *begin == ']') {
+            clean = closes_clean(level, at) && clean;
+            depth--;
+        } else if (*begin == ',') {
+            level->key_next = level->is_object;
+        } else if (*begin == '"') {
+            at = check_string(begin, end, &clean);
+            if (level != NULL && level->key_next) {
+                see_name(level, (ik_json_span_t){begin, (size_t)(at - begin)});
+                level->key_next = false;
+            }
         }
     }
-    return ik_json_kind(value) != IK_JSON_OBJECT || !has_doubled(value);
+    return clean ? CLEAN : UNCLEAN;
 }
 
 bool ik_json_is_clean(ik_json_span_t value)
 {
-    return fits_into(value, IK_JSON_CLEAN_DEPTH) && is_clean_value(value);
+    return judge(value) == CLEAN;
 }
 
 static void append_value(ik_buffer_t *out, ik_json_span_t value);
@@ -240,13 +309,14 @@ static void append_value(ik_buffer_t *out, ik_json_span_t value)
 
 bool ik_json_append_clean(ik_buffer_t *out, ik_json_span_t value)
 {
-    if (!fits_into(value, IK_JSON_CLEAN_DEPTH)) {
+    switch (judge(value)) {
+    case CLEAN:
+        ik_buffer_append(out, value.text, value.len);
+        return true;
+    case UNCLEAN:
+        append_value(out, value);
+        return true;
+    default:
         return false;
     }
-    if (is_clean_value(value)) {
-        ik_buffer_append(out, value.text, value.len);
-    } else {
-        append_value(out, value);
-    }
-    return true;
 }

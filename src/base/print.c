@@ -33,9 +33,15 @@ static void replace_by_mark(FILE *stream, const char *bytes, size_t len)
     fputs("\xef\xbf\xbd", stream);
 }
 
+/* A line end or tab stands between values, where an escape would mean nothing: strings of JSON have
+ * no such bytes. */
 static void replace_by_escape(FILE *stream, const char *bytes, size_t len)
 {
-    fprintf(stream, "\\u%04x", (unsigned)(unsigned char)bytes[len - 1]);
+    if (*bytes == '\n' || *bytes == '\r' || *bytes == '\t') {
+        fputc(' ', stream);
+    } else {
+        fprintf(stream, "\\u%04x", (unsigned)(unsigned char)bytes[len - 1]);
+    }
 }
 
 static void print_safely(FILE *stream, const char *text, size_t len, const char *kept,

@@ -23,12 +23,6 @@ void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message)
     conversation->messages[conversation->count++] = talloc_steal(conversation, message);
 }
 
-bool ik_conversation_is_envelope(ik_json_span_t output)
-{
-    static const char begin[] = "\"{\\\"tool_success\\\":";
-    return output.len >= sizeof(begin) && strncmp(output.text, begin, sizeof(begin) - 1) == 0;
-}
-
 /* The last message of that kind, or NULL. */
 static const ik_msg_t *find_last(const ik_conversation_t *conversation, const char *kind)
 {

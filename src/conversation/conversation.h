@@ -30,10 +30,6 @@ void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message);
  * A conversation that needs no repair comes out equal. */
 ik_conversation_t *ik_conversation_repair(const void *ctx, const ik_conversation_t *stored);
 
-/* Whether a stored output (its string literal) looks like an envelope: in a repaired conversation
- * it then holds a JSON object. */
-bool ik_conversation_is_envelope(ik_json_span_t output);
-
 /* The text of the last system message, or NULL. */
 const char *ik_conversation_system(const ik_conversation_t *conversation);
 /* How many tool results, from the first, are sent as a marker since the last compaction. */

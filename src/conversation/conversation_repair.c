@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/json_clean.h"
 #include "base/utf8.h"
 #include "conversation/conversation.h"
@@ -57,9 +58,10 @@ static bool looks_odd(const char *json, size_t len)
 static const ik_msg_t *with_usable_data(repair_t *repair, const ik_msg_t *message)
 {
     ik_json_span_t data;
-    size_t len = message->data_json == NULL ? 0 : strlen(message->data_json);
+    size_t len = message->data_json == NULL ? 0 : message->data_len;
     bool usable = len > 0 && is_object(message->data_json, len, &data);
-    if (message->data_json == NULL || (usable && !looks_odd(data.text, data.len))) {
+    bool plain = usable && (!looks_odd(data.text, data.len) || ik_json_is_clean(data));
+    if (message->data_json == NULL || plain) {
         return message;
     }
     ik_buffer_t clean;
@@ -106,27 +108,17 @@ static bool is_usable_call(const ik_msg_t *message)
            ik_msg_call_field(message, "arguments", &literal);
 }
 
-static bool holds_object(ik_json_span_t literal)
-{
-    size_t len;
-    ik_json_span_t value;
-    char *text = ik_json_decode(NULL, literal, &len);
-    bool object = is_object(text, len, &value);
-    talloc_free(text);
-    return object;
-}
-
 static bool is_usable_result(const ik_msg_t *message)
 {
     ik_json_span_t output;
-    return ik_msg_field(message, "output", &output) && ik_json_kind(output) == IK_JSON_STRING &&
-           (!ik_conversation_is_envelope(output) || holds_object(output));
+    return ik_msg_field(message, "output", &output) && ik_json_kind(output) == IK_JSON_STRING;
 }
 
 /* An answer without text stays only for what its provider wants back. */
 static bool is_usable_answer(const ik_msg_t *message)
 {
-    return !ik_msg_text_is_blank(message->content) || has_field(message, "step");
+    return !ik_msg_text_is_blank(message->content) || has_field(message, "step") ||
+           has_field(message, "refused");
 }
 
 static bool is_usable(const ik_msg_t *message)
@@ -251,29 +243,89 @@ static void drop_refused_turns(repair_t *repair)
     }
 }
 
-static int compare_data(const void *a, const void *b)
+/* --- doubled steps ----------------------------------------------------------------------- */
+
+/* A step and what its private data amounts to. */
+typedef struct {
+    entry_t *entry;
+    uint64_t sum;
+} step_t;
+
+static uint64_t sum_of_text(ik_json_span_t value)
 {
-    const entry_t *left = *(entry_t *const *)a;
-    const entry_t *right = *(entry_t *const *)b;
-    int order = strcmp(left->message->data_json, right->message->data_json);
-    return order != 0 ? order : (left > right) - (left < right);
+    if (ik_json_kind(value) != IK_JSON_STRING) {
+        return ik_hash_bytes(value.text, value.len);
+    }
+    size_t len;
+    char *text = ik_json_decode(NULL, value, &len);
+    uint64_t sum = ik_hash_bytes(text, len);
+    talloc_free(text);
+    return sum;
 }
 
-/* A provider does not take the same reasoning twice. */
+/* The same for the same value, in whichever order and with whatever white space a database or an
+ * export has written it. */
+static uint64_t sum_of(ik_json_span_t value)
+{
+    size_t position = 0;
+    uint64_t sum = 1;
+    ik_json_span_t key;
+    ik_json_span_t item;
+    switch (ik_json_kind(value)) {
+    case IK_JSON_OBJECT:
+        while (ik_json_next_member(value, &position, &key, &item)) {
+            sum += (sum_of_text(key) | 1) * sum_of(item);
+        }
+        return sum;
+    case IK_JSON_ARRAY:
+        while (ik_json_next_element(value, &position, &item)) {
+            sum = 31 * sum + sum_of(item);
+        }
+        return sum;
+    default:
+        return sum_of_text(value);
+    }
+}
+
+/* What the step's provider left, under its name; the model's begins with that. */
+static bool find_private(repair_t *repair, const ik_msg_t *first, ik_json_span_t *value)
+{
+    char *model = text_of(repair, first, "model");
+    if (model == NULL || !is_answer(first) || !has_field(first, "step")) {
+        return false;
+    }
+    model[strcspn(model, "/")] = '\0';
+    return ik_msg_field(first, model, value);
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+    const step_t *left = a;
+    const step_t *right = b;
+    if (left->sum != right->sum) {
+        return left->sum < right->sum ? -1 : 1;
+    }
+    return (left->entry > right->entry) - (left->entry < right->entry);
+}
+
+/* A provider does not take the same reasoning twice. Very little may be the same by chance. */
 static void strip_doubled_private_data(repair_t *repair)
 {
-    entry_t **steps = ik_new_array(repair->scratch, entry_t *, repair->count + 1);
+    enum { BY_CHANCE = 64 };
+    step_t *steps = ik_new_array(repair->scratch, step_t, repair->count + 1);
     size_t count = 0;
     for (size_t i = 0; i < repair->count; i++) {
-        const ik_msg_t *message = repair->entries[i].message;
-        if (message != NULL && is_answer(message) && has_field(message, "step")) {
-            steps[count++] = &repair->entries[i];
+        entry_t *entry = &repair->entries[i];
+        ik_json_span_t value;
+        if (entry->message != NULL && find_private(repair, entry->message, &value) &&
+            value.len > BY_CHANCE) {
+            steps[count++] = (step_t){entry, sum_of(value)};
         }
     }
-    qsort(steps, count, sizeof(*steps), compare_data);
-    for (size_t i = count; i > 1; i--) {
-        if (strcmp(steps[i - 1]->message->data_json, steps[i - 2]->message->data_json) == 0) {
-            strip(repair, steps[i - 1]);
+    qsort(steps, count, sizeof(*steps), compare_steps);
+    for (size_t i = 1; i < count; i++) {
+        if (steps[i].sum == steps[i - 1].sum) {
+            strip(repair, steps[i].entry);
         }
     }
 }
@@ -388,14 +440,16 @@ static void append_rebuilt_call(repair_t *repair, const entry_t *entry)
     ik_conversation_append(repair->out, ik_msg_create_call(repair->out, &call, &step));
 }
 
+/* Whether both have that member, byte for byte the same, or neither has it. */
 static bool is_same(const ik_msg_t *a, const char *name_in_a, const ik_msg_t *b,
                     const char *name_in_b)
 {
-    ik_json_span_t left = {0};
-    ik_json_span_t right = {0};
-    ik_msg_field(a, name_in_a, &left);
-    ik_msg_field(b, name_in_b, &right);
-    return left.len == right.len && (left.len == 0 || memcmp(left.text, right.text, left.len) == 0);
+    ik_json_span_t left;
+    ik_json_span_t right;
+    bool in_a = ik_msg_field(a, name_in_a, &left);
+    bool in_b = ik_msg_field(b, name_in_b, &right);
+    return in_a == in_b &&
+           (!in_a || (left.len == right.len && memcmp(left.text, right.text, left.len) == 0));
 }
 
 /* Whether a stored result says of its call what the call says of itself. */

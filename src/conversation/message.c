@@ -1,12 +1,27 @@
 #include "conversation/message.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json_clean.h"
 #include "conversation/summary.h"
 
 /* --- making ------------------------------------------------------------------------------ */
+
+/* Without the white space around it, which spans do not have. */
+static void copy_data(ik_msg_t *message, const char *data_json)
+{
+    static const char space[] = " \t\r\n";
+    data_json += strspn(data_json, space);
+    size_t len = strlen(data_json);
+    while (len > 0 && strchr(space, data_json[len - 1]) != NULL) {
+        len--;
+    }
+    message->data_json = ik_strndup(message, data_json, len);
+    message->data_len = len;
+}
 
 ik_msg_t *ik_msg_create(const void *ctx, const char *kind, const char *content,
                         const char *data_json)
@@ -14,7 +29,9 @@ ik_msg_t *ik_msg_create(const void *ctx, const char *kind, const char *content,
     ik_msg_t *message = ik_new(ctx, ik_msg_t);
     message->kind = ik_strdup(message, kind);
     message->content = content == NULL ? NULL : ik_strdup(message, content);
-    message->data_json = data_json == NULL ? NULL : ik_strdup(message, data_json);
+    if (data_json != NULL) {
+        copy_data(message, data_json);
+    }
     return message;
 }
 
@@ -92,6 +109,7 @@ static void set_data(ik_msg_t *message, ik_buffer_t *out)
 {
     if (out->len > 0) {
         ik_buffer_append_byte(out, '}');
+        message->data_len = out->len;
         message->data_json = ik_buffer_take(message, out);
     }
 }
@@ -121,6 +139,13 @@ static char *usable_name(const void *ctx, const char *name)
     return *usable == '\0' ? ik_strdup(ctx, "unknown") : usable;
 }
 
+static bool is_clean_object(const char *text, size_t len)
+{
+    ik_json_span_t value;
+    return ik_json_scan(text, len, &value, NULL) && ik_json_kind(value) == IK_JSON_OBJECT &&
+           ik_json_is_clean(value);
+}
+
 ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const ik_msg_step_t *step)
 {
     ik_msg_t *message = ik_msg_create(ctx, IK_MSG_TOOL_CALL, NULL, NULL);
@@ -139,6 +164,7 @@ ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const i
     set_data(message, &data);
     message->content =
         ik_summary_of_call(message, call->name, call->arguments, call->arguments_len);
+    message->clean = is_clean_object(call->arguments, call->arguments_len);
     return message;
 }
 
@@ -158,15 +184,17 @@ ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
     add_text(&data, "output", result->output);
     set_data(message, &data);
     message->content = ik_summary_of_result(message, result->name, result->output);
+    message->clean = is_clean_object(result->output, strlen(result->output));
     return message;
 }
 
 ik_msg_t *ik_msg_create_compaction(const void *ctx, size_t trimmed_results)
 {
-    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_COMPACTION, NULL, NULL);
+    char data[64];
+    snprintf(data, sizeof(data), "{\"trimmed_results\":%zu}", trimmed_results);
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_COMPACTION, NULL, data);
     message->content = ik_sprintf(message, "%zu tool result%s removed to fit the context",
                                   trimmed_results, trimmed_results == 1 ? "" : "s");
-    message->data_json = ik_sprintf(message, "{\"trimmed_results\":%zu}", trimmed_results);
     return message;
 }
 
@@ -225,8 +253,7 @@ bool ik_msg_field(const ik_msg_t *message, const char *name, ik_json_span_t *val
     if (message->data_json == NULL) {
         return false;
     }
-    ik_json_span_t data = {message->data_json, strlen(message->data_json)};
-    return find_first(data, name, value);
+    return find_first((ik_json_span_t){message->data_json, message->data_len}, name, value);
 }
 
 char *ik_msg_field_text(const void *ctx, const ik_msg_t *message, const char *name)

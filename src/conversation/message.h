@@ -35,6 +35,10 @@ typedef struct {
     char *kind;
     char *content;   /* NULL when there is none */
     char *data_json; /* a JSON object, or NULL */
+    size_t data_len; /* of data_json */
+    /* The arguments of a call, the output of a result: known to be an object as every server takes
+     * it (json_clean.h). */
+    bool clean;
 } ik_msg_t;
 
 /* What a step says about itself in its first message. NULL and zero mean: leave it out. */

@@ -78,9 +78,12 @@ static void on_event(void *data, const ik_agent_event_t *event)
 static void on_interrupt(void *data, int signal)
 {
     headless_t *headless = data;
+    if (headless->done) {
+        return;
+    }
     if (headless->signal != 0) {
-        headless->status = 128 + signal;
-        headless->done = true;
+        on_event(headless,
+                 &(ik_agent_event_t){.kind = IK_AGENT_TURN_ENDED, .reason = IK_TURN_INTERRUPTED});
         return;
     }
     headless->signal = signal;

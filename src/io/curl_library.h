@@ -33,7 +33,7 @@
 
 /* library->easy_init is curl_easy_init, and so on. */
 typedef struct {
-#define IK_CURL_LIBRARY_MEMBER(name) __typeof__(curl_##name) *name;
+#define IK_CURL_LIBRARY_MEMBER(name) __typeof__(curl_##name) *(name);
     IK_CURL_LIBRARY_CALLS(IK_CURL_LIBRARY_MEMBER)
 #undef IK_CURL_LIBRARY_MEMBER
 } ik_curl_library_t;

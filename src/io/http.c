@@ -312,6 +312,9 @@ static const struct {
     {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
     {CURLOPT_TCP_NODELAY, 1},
     {CURLOPT_TCP_KEEPALIVE, 1},
+#if LIBCURL_VERSION_NUM >= 0x075700
+    {CURLOPT_QUICK_EXIT, 1}, /* does not wait for a resolver that hangs when the request goes */
+#endif
 };
 
 static void allow_only_http(const ik_curl_library_t *curl, CURL *easy)

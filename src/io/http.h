@@ -65,7 +65,8 @@ typedef struct {
     void *data;
 } ik_http_options_t;
 
-/* Costs nothing yet. All requests must be freed before it. */
+/* Costs nothing yet. All requests must be freed before it, and it must not be freed from inside one
+ * of their callbacks. */
 ik_http_t *ik_http_create(const void *ctx, ik_loop_t *loop);
 
 /* Begins to load the library if that has not happened, without waiting for it. Starting a request

@@ -22,11 +22,11 @@ struct ik_request {
     size_t tool_count;
     bool forbid_tools; /* the tools stay in the request, so that caches hold, but may not be used */
     const ik_conversation_t *conversation; /* repaired; ends on the user's side */
-    size_t trimmed_results;   /* this many tool results, from the first, are sent as the marker */
-    bool drop_reasoning;      /* the server does not take what it issued: send none at all */
-    const char *effort;       /* NULL: the model's default */
-    long max_output_tokens;   /* 0: the model's own limit, or none */
-    const char *cache_key;    /* the session's id: routes to a warm cache */
+    size_t trimmed_results; /* this many tool results, from the first, are sent as the marker */
+    size_t drop_reasoning;  /* of so many messages, from the first: the server no longer takes it */
+    const char *effort;     /* NULL: the model's default */
+    long max_output_tokens; /* 0: the model's own limit, or none */
+    const char *cache_key;  /* the session's id: routes to a warm cache */
     const char *continuation; /* google: goes on where an answer was cut; NULL */
     unsigned refused;         /* ik_field_t bits */
 };

@@ -365,10 +365,12 @@ static bool settle_ids(ik_stream_t *stream)
 }
 
 /* A name that the history repeats as it is (ik_msg_create_call). */
-static bool is_plain_name(const char *name)
+static bool is_plain_name(const ik_buffer_t *name)
 {
-    size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
-    return len > 0 && len <= 64 && name[len] == '\0' && strchr("0123456789-", name[0]) == NULL;
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789-";
+    enum { NAME_MAX_LEN = 64 };
+    return name->len > 0 && name->len <= NAME_MAX_LEN && strspn(name->data, plain) == name->len &&
+           strchr("0123456789-", name->data[0]) == NULL;
 }
 
 /* What goes back verbatim must be what the history says; where a call had to be changed, or the
@@ -377,7 +379,7 @@ static bool can_go_back(const ik_stream_t *stream)
 {
     for (size_t i = 0; i < stream->item_count; i++) {
         const ik_stream_call_t *call = stream->items[i]->call;
-        if (call != NULL && (!is_plain_name(call->name.data) || !has_whole_arguments(call))) {
+        if (call != NULL && (!is_plain_name(&call->name) || !has_whole_arguments(call))) {
             return false;
         }
     }

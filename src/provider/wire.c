@@ -149,6 +149,9 @@ static bool call_fits(const ik_request_t *request, const ik_msg_t *call, ik_json
         memcmp(stored_id.text, id.text, id.len) != 0) {
         return false;
     }
+    if (call->clean) {
+        return true;
+    }
     content_t arguments = decode_arguments(call);
     bool fits = arguments.object.len > 0 && arguments.as_written;
     talloc_free(arguments.text);
@@ -183,7 +186,7 @@ static bool find_private(const ik_msg_t *first, const ik_request_t *request, ik_
     ik_json_span_t own;
     return ik_msg_field(first, request->target->config->name, &own) &&
            ik_json_kind(own) == IK_JSON_OBJECT &&
-           ik_json_find(own, request->target->provider->name, value) && ik_json_is_clean(*value);
+           ik_json_find(own, request->target->provider->name, value);
 }
 
 /* The messages from the first on that belong to its step. */
@@ -205,10 +208,11 @@ bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
     }
     ik_msg_t *const *first = messages + *position;
     *step = (ik_wire_step_t){.messages = first, .count = step_length(first, count - *position)};
-    size_t index = wire->group_index[first - wire->group];
-    if (index < wire->reasoning_from || !is_own_step(*first, request) ||
-        !step_fits(request, first, step->count) ||
-        !find_private(*first, request, &step->private_json)) {
+    /* from there on every step that has private data was found to fit it */
+    ik_json_span_t said;
+    bool fits = wire->group_index[first - wire->group] >= wire->reasoning_from &&
+                ik_msg_field(*first, "step", &said);
+    if (!fits || !find_private(*first, request, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
     }
     *position += step->count;
@@ -239,6 +243,10 @@ void ik_wire_append_arguments(ik_buffer_t *out, const ik_msg_t *call)
 void ik_wire_append_arguments_text(ik_buffer_t *out, const ik_msg_t *call)
 {
     ik_json_span_t literal;
+    if (call->clean && ik_msg_call_field(call, "arguments", &literal)) {
+        ik_buffer_append(out, literal.text, literal.len);
+        return;
+    }
     content_t arguments = decode_arguments(call);
     if (arguments.object.len == 0) {
         ik_buffer_append_text(out, "\"{}\"");
@@ -272,25 +280,8 @@ void ik_wire_append_output_text(ik_wire_t *wire, const ik_request_t *request, ik
     }
 }
 
-/* An envelope of ours is JSON: tools' output is checked before it is wrapped, and what is stored is
- * checked by ik_conversation_repair. So it is decoded in its place. False, and nothing is appended,
- * when not everyone would take it. */
-static bool append_envelope(ik_buffer_t *out, ik_json_span_t literal)
-{
-    size_t begin = out->len;
-    ik_json_append_decoded(out, literal);
-    if (!ik_json_is_clean((ik_json_span_t){out->data + begin, out->len - begin})) {
-        out->len = begin;
-        return false;
-    }
-    return true;
-}
-
 static void append_object(ik_buffer_t *out, ik_json_span_t literal)
 {
-    if (ik_conversation_is_envelope(literal) && append_envelope(out, literal)) {
-        return;
-    }
     content_t output = decode_object(literal);
     if (output.object.len > 0) {
         ik_buffer_append(out, output.object.text, output.object.len);
@@ -306,10 +297,12 @@ void ik_wire_append_output(ik_wire_t *wire, const ik_request_t *request, ik_buff
                            const ik_msg_t *result)
 {
     ik_json_span_t literal;
-    if (take_output(wire, request, result, &literal)) {
-        append_object(out, literal);
-    } else {
+    if (!take_output(wire, request, result, &literal)) {
         ik_buffer_append_text(out, ik_conversation_trimmed_envelope);
+    } else if (result->clean) {
+        ik_json_append_decoded(out, literal);
+    } else {
+        append_object(out, literal);
     }
 }
 
@@ -346,7 +339,8 @@ static bool is_damaged(const ik_request_t *request, size_t index)
     if (!ik_msg_field(*first, "step", &value)) {
         return request->target->provider->reasons_for_every_call && has_calls(first, count);
     }
-    return !step_fits(request, first, count) || !find_private(*first, request, &value);
+    return !step_fits(request, first, count) || !find_private(*first, request, &value) ||
+           !ik_json_is_clean(value);
 }
 
 /* Whether everything before this message must go without reasoning: a step is damaged or nobody
@@ -367,10 +361,7 @@ static bool voids_reasoning(const ik_request_t *request, size_t index)
 static size_t find_reasoning_from(const ik_request_t *request)
 {
     size_t index = request->conversation->count;
-    if (request->drop_reasoning) {
-        return SIZE_MAX;
-    }
-    while (index > 0 && !voids_reasoning(request, index - 1)) {
+    while (index > request->drop_reasoning && !voids_reasoning(request, index - 1)) {
         index--;
     }
     return index;
@@ -408,7 +399,7 @@ static void begin_group(ik_wire_t *wire)
     wire->group_results = wire->results;
 }
 
-/* Takes the last group back: it has more messages now. */
+/* Takes the last group back, and the marks in it: it has more messages now. */
 static void reopen_group(ik_wire_t *wire)
 {
     wire->messages.len = wire->group_offset;
@@ -535,11 +526,10 @@ void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t
     if (is_outdated(wire, request)) {
         start_over(wire, request);
     }
-    size_t old_mark = wire->mark;
-    append_new(wire, request);
-    if (wire->mark != old_mark && wire->mark != SIZE_MAX) {
-        wire->previous_mark = old_mark < wire->mark ? old_mark : SIZE_MAX;
+    if (wire->done < request->conversation->count) {
+        wire->previous_mark = wire->mark;
     }
+    append_new(wire, request);
     wire->head.len = wire->tail.len = 0;
     provider->format_head(&wire->head, request,
                           (ik_json_span_t){wire->tools.data, wire->tools.len});

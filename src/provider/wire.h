@@ -28,7 +28,7 @@ struct ik_wire {
     /* with what tools and messages were written: when it changes, they are written anew */
     const ik_conversation_t *conversation;
     size_t trimmed_results;
-    bool drop_reasoning;
+    size_t drop_reasoning;
     unsigned refused;
     bool begun;
 

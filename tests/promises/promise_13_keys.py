@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Promise 13: the provider keys are in no environment, argv, file or core dump of ikigai's or its
-tools, and on the wire only where they belong. A tool that is a spy looks at everything it can see
-while it runs, by itself and called by a model, as an ordinary user and as root; then every file ikigai
-wrote, every byte it printed and every request it sent is searched."""
+"""Promise 13: the provider keys are in no environment, argv, file, log or core dump of ikigai's or
+its tools, and on the wire only where they belong. A tool that is a spy looks at everything it can
+see while it runs, by itself and called by a model, as an ordinary user and as root; then every file
+ikigai wrote, every byte it printed and every request it sent is searched."""
+import contextlib
 import json
 import os
 import resource
@@ -17,7 +18,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
 from fake_llm import Answer, Call, Failure, FakeLLM, Raw
-from model_runs import FORMATS, lines_of, messages
+from model_runs import FORMATS, history_of, lines_of, messages
 from support import IKIGAI, NOBODY, Sandbox, as_user, tool_script
 
 # Not written as one word anywhere a file of the project could be mistaken for a hit.
@@ -217,7 +218,7 @@ def dump_core(s):
 
 def spying(request):
     """Calls the spy, and a shell that looks by itself, then is done."""
-    if b"tool_success" in request.body:
+    if history_of(request).results:
         return Answer("Done.")
     look = "env; cat /proc/self/environ /proc/$PPID/environ /proc/$PPID/cmdline"
     return Answer("Let me look.", thinking="Hm.", calls=[
@@ -225,10 +226,10 @@ def spying(request):
 
 
 def quoting(key):
-    """What servers answer who repeat the key, and whether another answer follows."""
+    """What servers answer that repeat the key."""
     soon = {"retry-after-ms": "1"}
     yield Failure("auth", f"Incorrect API key provided: {key}.")
-    yield Failure("auth", "x" * (500 - len(key) // 2) + key)  # a long message is cut: inside the key
+    yield Failure("auth", "x" * (500 - len(key) // 2) + key)  # a long message is cut, in the key
     yield Failure("auth", "no", code=key[:63])
     yield Failure("auth", "no", code="x" * 30 + key)
     yield Failure("overloaded", f"Overloaded: {key}", headers=soon)
@@ -286,19 +287,19 @@ def spy_from_turns(s, name, who, drop):
 def quote_keys(s, name):
     """Servers that repeat the key: what is printed must not. (requests, complaints)"""
     count, bad = 0, []
-    for answer in quoting(HEADERS[name][1].rpartition(" ")[2]):
+    for number, answer in enumerate(quoting(HEADERS[name][1].rpartition(" ")[2])):
         with FakeLLM([answer], FORMATS[name].dialect, validate=False) as llm:
             s.serve(llm.url)
             for args in (["--json"], []):
                 llm.script = [answer, Failure("bad_request")]
-                ask(s, name, f"quoted by {answer}", *args)
+                ask(s, name, f"quoted by {number}, {answer.__class__.__name__}", *args)
             count += len(llm.requests)
             bad += check_requests(name, llm.requests)
     return count, bad
 
 
 class Listener:
-    """Keeps what anyone says to it, and says no."""
+    """A proxy that keeps what anyone says to it and is no good: behind it is no secure server."""
 
     def __init__(self):
         self.heard, self.socket = [], socket.create_server(("127.0.0.1", 0))
@@ -308,9 +309,11 @@ class Listener:
     def listen(self):
         while True:
             connection, _ = self.socket.accept()
-            self.heard.append(connection.recv(65536))
-            connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
-            connection.close()
+            connection.settimeout(2)
+            with connection, contextlib.suppress(OSError):
+                for answer in (b"HTTP/1.1 200 OK\r\n\r\n", b"no TLS here\r\n\r\n"):
+                    self.heard.append(connection.recv(65536))
+                    connection.sendall(answer)
 
 
 def lead_astray(s, name):

@@ -115,7 +115,7 @@ static ik_request_t *read_request(const void *ctx, json_t *spec)
     request->trimmed_results = json_is_integer(json_object_get(spec, "trimmed_results"))
                                    ? (size_t)number_of(spec, "trimmed_results")
                                    : ik_conversation_trimmed_results(conversation);
-    request->drop_reasoning = json_is_true(json_object_get(spec, "drop_reasoning"));
+    request->drop_reasoning = json_is_true(json_object_get(spec, "drop_reasoning")) ? SIZE_MAX : 0;
     request->effort = text_of(spec, "effort", NULL);
     request->max_output_tokens = number_of(spec, "max_output_tokens");
     request->cache_key = text_of(spec, "cache_key", NULL);

@@ -112,7 +112,7 @@ static void append_thinking(ik_buffer_t *out, const ik_request_t *request)
         ik_buffer_append_text(out,
                               ",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}");
     } else if (thinking == IK_MODEL_THINKING_BUDGET && request->effort != NULL &&
-               !request->drop_reasoning && thinking_budget(request) > 0) {
+               request->drop_reasoning == 0 && thinking_budget(request) > 0) {
         ik_buffer_append_format(out, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}",
                                 thinking_budget(request));
     }

@@ -116,9 +116,10 @@ static void append_user(ik_wire_t *wire, const ik_msg_t *message)
 static bool needs_short_id(const ik_request_t *request, const ik_msg_t *message)
 {
     enum { OPENAI_MAX = 40 };
-    ik_json_span_t id = {0};
-    ik_msg_field(message, ik_msg_is(message, IK_MSG_TOOL_CALL) ? "id" : "tool_call_id", &id);
-    return is_mistral(request) || (is_openai(request) && id.len > OPENAI_MAX + 2);
+    const char *name = ik_msg_is(message, IK_MSG_TOOL_CALL) ? "id" : "tool_call_id";
+    ik_json_span_t id;
+    return is_mistral(request) ||
+           (is_openai(request) && ik_msg_field(message, name, &id) && id.len > OPENAI_MAX + 2);
 }
 
 /* Between the result of a tool and the user's next words, where no answer came. */

@@ -350,17 +350,19 @@ static bool is_complete_reasoning(const ik_responses_items_t *items, const ik_js
            (clear && !ik_openai_endpoint_is_openai(items->stream->target));
 }
 
-/* A call that was dropped, or has no id of its own, would have no result. */
+/* A call that was dropped, or has no id of its own, would have no result; one without arguments
+ * is told to have had {}. */
 static bool can_go_back(const ik_responses_items_t *items, const slot_t *slot)
 {
     ik_json_span_t values[MEMBERS];
     if (!slot->closed) {
         return false;
     }
-    if (slot->call != NULL) {
-        return slot->call->given_id.len > 0 && is_among_items(items->stream, slot->call);
-    }
     read_item((ik_json_span_t){slot->final.data, slot->final.len}, values);
+    if (slot->call != NULL) {
+        return slot->call->given_id.len > 0 && ik_openai_members_has_text(values[ARGUMENTS]) &&
+               is_among_items(items->stream, slot->call);
+    }
     return !is_word(values[TYPE], "reasoning") || is_complete_reasoning(items, values);
 }
 

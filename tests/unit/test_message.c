@@ -1,0 +1,400 @@
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "conversation/message.h"
+#include "conversation/summary.h"
+#include "suite.h"
+
+static void *ctx;
+
+static void set_up(void)
+{
+    ctx = talloc_new(NULL);
+}
+
+static void tear_down(void)
+{
+    talloc_free(ctx);
+}
+
+static ik_msg_t *make_call(const char *name, const char *arguments, const ik_msg_step_t *step)
+{
+    ik_msg_call_t call = {.id = "call_abc123",
+                          .name = name,
+                          .arguments = arguments,
+                          .arguments_len = strlen(arguments)};
+    return ik_msg_create_call(ctx, &call, step);
+}
+
+static ik_msg_t *make_result(const char *name, const char *output)
+{
+    ik_msg_result_t result = {.call_id = "call_abc123",
+                              .name = name,
+                              .output = output,
+                              .success = true,
+                              .wall_ms = -1,
+                              .cpu_us = -1,
+                              .max_rss_kb = -1};
+    return ik_msg_create_result(ctx, &result);
+}
+
+/* --- calls and results ------------------------------------------------------------------- */
+
+START_TEST(a_call_as_it_is_stored)
+{
+    ik_msg_t *call = make_call("glob", "{\"pattern\":\"*.c\",\"path\":\"src/\"}", NULL);
+    ck_assert_str_eq(call->kind, "tool_call");
+    ck_assert_str_eq(call->content, "glob(pattern=\"*.c\", path=\"src/\")");
+    ck_assert_str_eq(call->data_json,
+                     "{\"id\":\"call_abc123\",\"type\":\"function\",\"function\":{\"name\":"
+                     "\"glob\",\"arguments\":\"{\\\"pattern\\\":\\\"*.c\\\",\\\"path\\\":"
+                     "\\\"src/\\\"}\"}}");
+}
+END_TEST
+
+START_TEST(a_result_as_it_is_stored)
+{
+    ik_msg_t *result =
+        make_result("glob", "{\"output\":\"file1.c\\nfile2.c\\nfile3.c\",\"count\":3}");
+    ck_assert_str_eq(result->kind, "tool_result");
+    ck_assert_str_eq(result->content, "3 files found");
+    ck_assert_str_eq(result->data_json,
+                     "{\"tool_call_id\":\"call_abc123\",\"name\":\"glob\",\"success\":true,"
+                     "\"output\":\"{\\\"output\\\":\\\"file1.c\\\\nfile2.c\\\\nfile3.c\\\","
+                     "\\\"count\\\":3}\"}");
+}
+END_TEST
+
+START_TEST(a_result_with_its_cost_and_provider)
+{
+    ik_msg_result_t result = {.call_id = "x",
+                              .name = "bash",
+                              .provider = "openai",
+                              .output = "{}",
+                              .wall_ms = 5,
+                              .cpu_us = 0,
+                              .max_rss_kb = 7};
+    ck_assert_str_eq(ik_msg_create_result(ctx, &result)->data_json,
+                     "{\"tool_call_id\":\"x\",\"name\":\"bash\",\"provider\":\"openai\","
+                     "\"success\":false,\"wall_ms\":5,\"cpu_us\":0,\"max_rss_kb\":7,"
+                     "\"output\":\"{}\"}");
+}
+END_TEST
+
+/* What no provider takes as the name of a tool is not stored as one, in call and result alike. */
+START_TEST(names_are_made_usable)
+{
+    static const char long_name[] =
+        "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn";
+    static const char *const cases[][2] = {
+        {"glob", "glob"}, {"_x-1", "_x-1"},         {"a b", "a_b"},  {"1x", "_x"},
+        {"-x", "_x"},     {"caf\xc3\xa9", "caf__"}, {"", "unknown"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_json_span_t name;
+        ck_assert(ik_msg_call_field(make_call(cases[i][0], "{}", NULL), "name", &name));
+        ck_assert_str_eq(ik_json_decode(ctx, name, NULL), cases[i][1]);
+        ck_assert_str_eq(ik_msg_field_text(ctx, make_result(cases[i][0], "{}"), "name"),
+                         cases[i][1]);
+    }
+    ck_assert_uint_eq(strlen(ik_msg_field_text(ctx, make_result(long_name, "{}"), "name")), 64);
+}
+END_TEST
+
+START_TEST(arguments_are_kept_as_the_model_wrote_them)
+{
+    static const char odd[] = "{\"a\": 1.50, \"b\":\x00 \xff";
+    ik_msg_call_t call = {
+        .id = "x", .name = "t", .arguments = odd, .arguments_len = sizeof(odd) - 1};
+    ik_json_span_t literal;
+    ck_assert(ik_msg_call_field(ik_msg_create_call(ctx, &call, NULL), "arguments", &literal));
+    size_t len;
+    char *text = ik_json_decode(ctx, literal, &len);
+    ck_assert_uint_eq(len, sizeof(odd) - 1 + 2); /* U+FFFD is two bytes longer */
+    ck_assert_mem_eq(text, odd, sizeof(odd) - 2);
+}
+END_TEST
+
+/* --- steps ------------------------------------------------------------------------------- */
+
+START_TEST(a_step_says_what_it_knows)
+{
+    static const char *const ids[] = {"a", "b"};
+    ik_msg_step_t step = {
+        .model = "anthropic/m",
+        .stop = "tool_use",
+        .reasoning = "hm",
+        .usage = {.in = 40, .cached = 32, .cache_write = -1, .out = 6, .reasoning = -1},
+        .provider = "anthropic",
+        .private_json = "{\"anthropic\":[{}]}",
+        .messages = 3,
+        .call_ids = ids,
+        .call_count = 2,
+    };
+    ck_assert_str_eq(ik_msg_create_assistant(ctx, "Hi", &step)->data_json,
+                     "{\"model\":\"anthropic/m\",\"stop\":\"tool_use\",\"usage\":{\"in\":40,"
+                     "\"cached\":32,\"out\":6},\"reasoning\":\"hm\",\"step\":3,\"calls\":[\"a\","
+                     "\"b\"],\"anthropic\":{\"anthropic\":[{}]}}");
+    step.private_json = NULL;
+    step.incomplete = step.refused = true;
+    step.usage = IK_USAGE_NONE;
+    step.reasoning = NULL;
+    ck_assert_str_eq(ik_msg_create_assistant(ctx, "Hi", &step)->data_json,
+                     "{\"model\":\"anthropic/m\",\"stop\":\"tool_use\",\"incomplete\":true,"
+                     "\"refused\":true}");
+}
+END_TEST
+
+START_TEST(a_call_can_begin_a_step)
+{
+    ik_msg_step_t step = {.model = "p/m", .usage = IK_USAGE_NONE};
+    ck_assert_str_eq(make_call("t", "{}", &step)->data_json,
+                     "{\"id\":\"call_abc123\",\"type\":\"function\",\"function\":{\"name\":\"t\","
+                     "\"arguments\":\"{}\"},\"model\":\"p/m\"}");
+}
+END_TEST
+
+START_TEST(text_that_no_model_made_has_no_data)
+{
+    ik_msg_t *message = ik_msg_create_assistant(ctx, "Hi", NULL);
+    ck_assert_str_eq(message->content, "Hi");
+    ck_assert_ptr_null(message->data_json);
+}
+END_TEST
+
+START_TEST(compactions)
+{
+    ik_msg_t *one = ik_msg_create_compaction(ctx, 1);
+    ck_assert_str_eq(one->content, "1 tool result removed to fit the context");
+    ck_assert_str_eq(one->data_json, "{\"trimmed_results\":1}");
+    ck_assert_str_eq(ik_msg_create_compaction(ctx, 12)->content,
+                     "12 tool results removed to fit the context");
+}
+END_TEST
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+START_TEST(fields_are_found)
+{
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_ASSISTANT, NULL,
+                                      " \n{\"a\":\"x\\n\",\"a\":\"second\",\"n\":7,\"neg\":-7,"
+                                      "\"t\":true,\"o\":{\"n\":8}}\t\r\n ");
+    ik_json_span_t value;
+    ck_assert_str_eq(ik_msg_field_text(ctx, message, "a"), "x\n");
+    ck_assert_ptr_null(ik_msg_field_text(ctx, message, "n"));
+    ck_assert_ptr_null(ik_msg_field_text(ctx, message, "none"));
+    ck_assert_int_eq(ik_msg_field_number(message, "n", 1), 7);
+    ck_assert_int_eq(ik_msg_field_number(message, "neg", 1), -7);
+    ck_assert_int_eq(ik_msg_field_number(message, "a", 1), 1);
+    ck_assert_int_eq(ik_msg_field_number(message, "none", 1), 1);
+    ck_assert(ik_msg_field(message, "o", &value));
+    ck_assert(!ik_msg_field(message, "none", &value));
+    ck_assert(!ik_msg_field(ik_msg_create(ctx, IK_MSG_USER, "x", NULL), "a", &value));
+}
+END_TEST
+
+START_TEST(call_fields_must_be_strings)
+{
+    static const char *const bad[] = {
+        "{}",
+        "{\"function\":5}",
+        "{\"function\":{\"name\":5}}",
+        "{\"function\":{}}",
+    };
+    ik_json_span_t literal;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ik_msg_t *call = ik_msg_create(ctx, IK_MSG_TOOL_CALL, NULL, bad[i]);
+        ck_assert(!ik_msg_call_field(call, "name", &literal));
+    }
+}
+END_TEST
+
+START_TEST(blank_texts)
+{
+    static const char *const blank[] = {
+        "",
+        " ",
+        "\t\r\n\v\f",
+        "\x1c\x1d\x1e\x1f",
+        "\xc2\x85",
+        "\xc2\xa0",
+        " \xe1\x9a\x80",
+        "\xe2\x80\x80\xe2\x80\x8a",
+        "\xe2\x80\xa8\xe2\x80\xa9",
+        "\xe2\x80\xaf",
+        "\xe2\x81\x9f",
+        "\xe3\x80\x80\n",
+    };
+    static const char *const not_blank[] = {
+        "x", " x", "\xc2\xa0x", "\xe2\x80\x8b", "\xe2\x80", "\xc2", "\xff", "0", "\x1b",
+    };
+    ck_assert(ik_msg_text_is_blank(NULL));
+    for (size_t i = 0; i < sizeof(blank) / sizeof(blank[0]); i++) {
+        ck_assert_msg(ik_msg_text_is_blank(blank[i]), "%zu", i);
+    }
+    for (size_t i = 0; i < sizeof(not_blank) / sizeof(not_blank[0]); i++) {
+        ck_assert_msg(!ik_msg_text_is_blank(not_blank[i]), "%zu", i);
+    }
+}
+END_TEST
+
+/* --- summaries --------------------------------------------------------------------------- */
+
+static const struct {
+    const char *tool;
+    const char *output;
+    const char *summary;
+} summaries[] = {
+    /* the six, as the seed's results and in their envelope */
+    {"glob", "{\"tool_success\":true,\"result\":{\"output\":\"a\\nb\",\"count\":2}}",
+     "2 files found"},
+    {"glob", "{\"output\":\"a\",\"count\":1}", "1 file found"},
+    {"glob", "{\"output\":\"\",\"count\":0}", "0 files found"},
+    {"grep", "{\"tool_success\":true,\"result\":{\"output\":\"a:1: x\",\"count\":1}}",
+     "1 match found"},
+    {"grep", "{\"output\":\"\",\"count\":12}", "12 matches found"},
+    {"file_read", "{\"tool_success\":true,\"result\":{\"output\":\"first\\nsecond\\n\"}}",
+     "first (2 lines)"},
+    {"file_read", "{\"output\":\"no end\"}", "no end"},
+    {"file_read", "{\"output\":\"\"}", ""},
+    {"file_write",
+     "{\"tool_success\":true,\"result\":{\"output\":\"Wrote 5 bytes to x\",\"bytes\":5}}",
+     "Wrote 5 bytes to x"},
+    {"file_edit",
+     "{\"tool_success\":true,\"result\":{\"output\":\"Replaced 1 in x\",\"replacements\":1}}",
+     "Replaced 1 in x"},
+    {"bash", "{\"tool_success\":true,\"result\":{\"output\":\"hi\\n\",\"exit_code\":0}}", "hi"},
+    {"bash", "{\"tool_success\":true,\"result\":{\"output\":\"a\\nb\",\"exit_code\":127}}",
+     "exit 127: a (2 lines)"},
+    /* failures: of the tool, of running it */
+    {"file_read", "{\"tool_success\":true,\"result\":{\"error\":\"File not found: x\"}}",
+     "error: File not found: x"},
+    {"file_read", "{\"error\":\"File not found: x\"}", "failed: File not found: x"},
+    {"bash", "{\"tool_success\":false,\"error\":\"timed out\\nafter 30 s\"}",
+     "failed: timed out (2 lines)"},
+    /* other tools, other shapes */
+    {"mine", "{\"count\":1}", "1 result found"},
+    {"mine", "{\"count\":3}", "3 results found"},
+    {"mine", "{\"count\":\"3\"}", "{\"count\":\"3\"}"},
+    {"mine", "{\"tool_success\":true,\"result\":\"text\"}", "text"},
+    {"mine", "{\"tool_success\":true,\"result\":[1, 2]}", "[1, 2]"},
+    {"mine", "{\"tool_success\":true,\"result\":null}", "null"},
+    {"mine", "{\"tool_success\":true,\"result\":{\"a\":1}}", "{\"a\":1}"},
+    {"mine", "no JSON", "no JSON"},
+    {"mine", "", ""},
+};
+
+START_TEST(summary_of_a_result)
+{
+    ck_assert_str_eq(make_result(summaries[_i].tool, summaries[_i].output)->content,
+                     summaries[_i].summary);
+}
+END_TEST
+
+static const struct {
+    const char *arguments;
+    const char *summary;
+} call_summaries[] = {
+    {"{}", "t()"},
+    {"", "t()"},
+    {"{\"n\":1,\"deep\":{\"a\":[1,\"x\"]},\"none\":null,\"text\":\"a\\nb\"}",
+     "t(n=1, deep={\"a\":[1,\"x\"]}, none=null, text=\"a\\nb\")"},
+    {"[1,2]", "t([1,2])"},
+    {"{broken", "t({broken)"},
+    {"\xff", "t(\xef\xbf\xbd)"},
+};
+
+START_TEST(summary_of_a_call)
+{
+    ck_assert_str_eq(make_call("t", call_summaries[_i].arguments, NULL)->content,
+                     call_summaries[_i].summary);
+}
+END_TEST
+
+START_TEST(a_nul_does_not_cut_the_summary)
+{
+    ck_assert_str_eq(ik_summary_of_call(ctx, "t", "a\0b", 3), "t(a\xe2\x80\xa6)");
+}
+END_TEST
+
+/* Wherever the limit falls, no character is cut in two. */
+START_TEST(long_values_are_cut_between_characters)
+{
+    for (int shift = 0; shift < 4; shift++) {
+        char *text = ik_sprintf(ctx, "%.*s", shift, "xxx");
+        while (strlen(text) < 2 * IK_SUMMARY_VALUE_MAX) {
+            text = ik_sprintf(ctx, "%s\xf0\x9f\x98\x80", text);
+        }
+        char *arguments = ik_sprintf(ctx, "{\"a\":\"%s\",\"b\":{\"c\":\"%s\"}}", text, text);
+        char *output = ik_sprintf(ctx, "{\"output\":\"%s\"}", text);
+        char *failure = ik_sprintf(ctx, "{\"error\":\"%s\"}", text);
+        const char *made[] = {
+            make_call("t", arguments, NULL)->content, make_call("t", text, NULL)->content,
+            make_result("t", output)->content,        make_result("t", failure)->content,
+            make_result("t", text)->content,
+        };
+        for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+            ck_assert(ik_utf8_valid(made[i], strlen(made[i])));
+            ck_assert_uint_lt(strlen(made[i]), 2 * IK_SUMMARY_VALUE_MAX + 64);
+            ck_assert_uint_gt(strlen(made[i]), IK_SUMMARY_VALUE_MAX - 4);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_cut_value_says_so)
+{
+    char *text = ik_new_array(ctx, char, 200);
+    memset(text, 'x', 199);
+    char *content = make_call("t", ik_sprintf(ctx, "{\"a\":\"%s\"}", text), NULL)->content;
+    char *expected = ik_sprintf(ctx, "t(a=\"%.120s\xe2\x80\xa6\")", text);
+    ck_assert_str_eq(content, expected);
+    content = make_result("t", ik_sprintf(ctx, "{\"output\":\"%s\"}", text))->content;
+    ck_assert_str_eq(content, ik_sprintf(ctx, "%.120s\xe2\x80\xa6", text));
+}
+END_TEST
+
+START_TEST(many_arguments_end_in_an_ellipsis)
+{
+    char *arguments = ik_strdup(ctx, "{\"a0\":\"0123456789\"");
+    for (int i = 1; i < 200; i++) {
+        arguments = ik_sprintf(ctx, "%s,\"a%d\":\"0123456789\"", arguments, i);
+    }
+    char *content = make_call("t", ik_sprintf(ctx, "%s}", arguments), NULL)->content;
+    size_t len = strlen(content);
+    ck_assert_uint_lt(len, IK_SUMMARY_MAX + 64);
+    ck_assert_str_eq(content + len - 6, ", \xe2\x80\xa6)");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("message");
+    TCase *tests = tcase_create("message");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_call_as_it_is_stored);
+    tcase_add_test(tests, a_result_as_it_is_stored);
+    tcase_add_test(tests, a_result_with_its_cost_and_provider);
+    tcase_add_test(tests, names_are_made_usable);
+    tcase_add_test(tests, arguments_are_kept_as_the_model_wrote_them);
+    tcase_add_test(tests, a_step_says_what_it_knows);
+    tcase_add_test(tests, a_call_can_begin_a_step);
+    tcase_add_test(tests, text_that_no_model_made_has_no_data);
+    tcase_add_test(tests, compactions);
+    tcase_add_test(tests, fields_are_found);
+    tcase_add_test(tests, call_fields_must_be_strings);
+    tcase_add_test(tests, blank_texts);
+    tcase_add_loop_test(tests, summary_of_a_result, 0,
+                        (int)(sizeof(summaries) / sizeof(summaries[0])));
+    tcase_add_loop_test(tests, summary_of_a_call, 0,
+                        (int)(sizeof(call_summaries) / sizeof(call_summaries[0])));
+    tcase_add_test(tests, a_nul_does_not_cut_the_summary);
+    tcase_add_test(tests, long_values_are_cut_between_characters);
+    tcase_add_test(tests, a_cut_value_says_so);
+    tcase_add_test(tests, many_arguments_end_in_an_ellipsis);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

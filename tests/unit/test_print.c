@@ -1,0 +1,139 @@
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/print.h"
+#include "base/utf8.h"
+#include "suite.h"
+
+#define FFFD "\xef\xbf\xbd"
+
+typedef enum { TEXT, LINE, JSON } how_t;
+
+/* What was printed; to be freed. */
+static char *print(how_t how, const char *bytes, size_t len, size_t *printed)
+{
+    char *out = NULL;
+    FILE *stream = open_memstream(&out, printed);
+    ck_assert_ptr_nonnull(stream);
+    if (how == TEXT) {
+        ik_print(stream, bytes, len);
+    } else if (how == LINE) {
+        ik_print_line(stream, bytes);
+    } else {
+        ik_print_json(stream, bytes, len);
+    }
+    fclose(stream);
+    return out;
+}
+
+static void assert_printed(how_t how, const char *text, const char *expected)
+{
+    size_t printed;
+    char *out = print(how, text, strlen(text), &printed);
+    ck_assert_str_eq(out, expected);
+    free(out);
+}
+
+static const struct {
+    const char *bytes;
+    const char *text;
+    const char *line; /* without its end */
+} cases[] = {
+    {"", "", ""},
+    {"plain ~", "plain ~", "plain ~"},
+    {"a\nb\tc", "a\nb\tc", "a" FFFD "b" FFFD "c"},
+    {"a\rb", "a" FFFD "b", "a" FFFD "b"},
+    {"\033[2J", FFFD "[2J", FFFD "[2J"},
+    {"\x01\x07\x08\x0b\x0c\x0e\x1f\x7f", FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD,
+     FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD},
+    {"\xc2\x80\xc2\x9b\xc2\x9f", FFFD FFFD FFFD, FFFD FFFD FFFD}, /* C1: 9b begins sequences */
+    {"\xc2\xa0\xc3\xa9\xf0\x9f\x98\x80", "\xc2\xa0\xc3\xa9\xf0\x9f\x98\x80",
+     "\xc2\xa0\xc3\xa9\xf0\x9f\x98\x80"},
+    {"\x9b\xff\xc3", FFFD FFFD FFFD, FFFD FFFD FFFD},
+    {"\xed\xa0\x80", FFFD FFFD FFFD, FFFD FFFD FFFD},
+};
+
+START_TEST(foreign_text)
+{
+    assert_printed(TEXT, cases[_i].bytes, cases[_i].text);
+    char *line = ik_sprintf(NULL, "%s\n", cases[_i].line);
+    assert_printed(LINE, cases[_i].bytes, line);
+    talloc_free(line);
+}
+END_TEST
+
+START_TEST(text_is_printed_to_its_end)
+{
+    size_t printed;
+    char *out = print(TEXT, "a\0b", 3, &printed);
+    ck_assert_uint_eq(printed, 5);
+    ck_assert_mem_eq(out, "a" FFFD "b", 5);
+    free(out);
+    char *all = NULL;
+    FILE *stream = open_memstream(&all, &printed);
+    ik_print_text(stream, "x\ny\033");
+    fclose(stream);
+    ck_assert_str_eq(all, "x\ny" FFFD);
+    free(all);
+}
+END_TEST
+
+START_TEST(json_stays_what_it_means)
+{
+    assert_printed(JSON, "{\"a\":\"x\\n\\u001b\"}", "{\"a\":\"x\\n\\u001b\"}\n");
+    assert_printed(JSON, "\"\x7f\"", "\"\\u007f\"\n");
+    assert_printed(JSON, "\"\xc2\x9b\xc2\xa0\xc3\xa9\"", "\"\\u009b\xc2\xa0\xc3\xa9\"\n");
+}
+END_TEST
+
+/* White space between values that is no blank would break the line. */
+START_TEST(json_is_one_line)
+{
+    assert_printed(JSON, "{\n\t\"a\":\r\n1}", "{  \"a\":  1}\n");
+}
+END_TEST
+
+START_TEST(json_with_bytes_that_are_no_text)
+{
+    assert_printed(JSON, "\"\xff\x9b\"", "\"" FFFD FFFD "\"\n");
+}
+END_TEST
+
+/* No byte that could begin a sequence gets through, whatever stands before and behind it. */
+START_TEST(nothing_drives_the_terminal)
+{
+    for (int a = 0; a < 256; a++) {
+        for (int b = 0; b < 256; b++) {
+            char bytes[] = {(char)a, (char)b, 'x', '\0'};
+            size_t printed;
+            char *out = print(LINE, bytes, 3, &printed);
+            ck_assert(ik_utf8_valid(out, printed));
+            for (size_t i = 0; i + 1 < printed; i++) {
+                unsigned char c = (unsigned char)out[i];
+                ck_assert(c >= 0x20 && c != 0x7f);
+                ck_assert(c != 0xc2 || (unsigned char)out[i + 1] >= 0xa0);
+            }
+            ck_assert_int_eq(out[printed - 1], '\n');
+            free(out);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("print");
+    TCase *tests = tcase_create("print");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, foreign_text, 0, (int)(sizeof(cases) / sizeof(cases[0])));
+    tcase_add_test(tests, text_is_printed_to_its_end);
+    tcase_add_test(tests, json_stays_what_it_means);
+    tcase_add_test(tests, json_is_one_line);
+    tcase_add_test(tests, json_with_bytes_that_are_no_text);
+    tcase_add_test(tests, nothing_drives_the_terminal);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
