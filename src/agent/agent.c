@@ -33,7 +33,6 @@ static void remember(ik_agent_t *agent, ik_msg_t *message)
         ik_id_set_add(agent->call_ids, id);
         talloc_free(id);
     }
-    agent->result_count += ik_msg_is(message, IK_MSG_TOOL_RESULT);
     ik_conversation_append(agent->conversation, message);
 }
 
@@ -71,6 +70,8 @@ static void drop_refused_turn(ik_agent_t *agent)
     ik_conversation_t *conversation = agent->conversation;
     if (conversation->count > 0 && is_refused(conversation->messages[conversation->count - 1])) {
         agent->conversation = ik_conversation_repair(agent, conversation);
+        agent->drop_reasoning = 0;
+        TALLOC_FREE(agent->wire); /* it knows the old one */
         talloc_free(conversation);
     }
 }

@@ -16,7 +16,6 @@ struct ik_agent {
 
     ik_conversation_t *conversation; /* always one that can be sent, but for the turn under way */
     ik_id_set_t *call_ids;
-    size_t result_count;
     ik_turn_t *turn; /* NULL: no turn under way */
     bool store_failed;
 

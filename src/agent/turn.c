@@ -16,6 +16,7 @@
 
 #include "agent/agent_request.h"
 #include "agent/agent_state.h"
+#include "agent/answer.h"
 #include "agent/call_batch.h"
 #include "agent/compaction.h"
 #include "agent/exchange.h"
@@ -100,122 +101,24 @@ static void end_with_error(ik_turn_t *turn, const char *code, const char *messag
 
 /* --- an answer becomes messages ---------------------------------------------------------- */
 
-static bool holds_text(const ik_stream_item_t *item)
+/* The answer, as far as it may be kept, joins the conversation. */
+static void append_step(ik_turn_t *turn, const ik_stream_t *stream)
 {
-    return item->call == NULL && item->text.data[strspn(item->text.data, " \t\r\n\f\v")] != '\0';
-}
-
-/* Calls are left out of an answer that was to be without. */
-static bool becomes_message(const ik_turn_t *turn, const ik_stream_item_t *item)
-{
-    return item->call == NULL ? holds_text(item) : !turn->last_word;
-}
-
-/* What the provider wants back stands for the whole answer, as it came in one piece. */
-static bool may_go_back(const ik_turn_t *turn, const ik_stream_t *stream)
-{
-    bool whole = !turn->last_word || ik_stream_call_count(stream) == 0;
-    return stream->private_json.len > 0 && whole && turn->carried == NULL;
-}
-
-static void describe_step(const ik_turn_t *turn, const ik_stream_t *stream, ik_msg_step_t *step)
-{
-    *step = (ik_msg_step_t){
-        .model = stream->target->name,
-        .stop = ik_stop_name(stream->stop),
-        .reasoning = stream->reasoning.len > 0 ? stream->reasoning.data : NULL,
-        .incomplete = stream->stop == IK_STOP_INCOMPLETE,
-        .refused = stream->refused,
-        .usage = stream->usage,
-        .provider = stream->target->config->name,
-        .private_json = may_go_back(turn, stream) ? stream->private_json.data : NULL,
-    };
-    const char **ids = ik_new_array(turn, const char *, stream->item_count + 1);
-    for (size_t i = 0; i < stream->item_count; i++) {
-        if (becomes_message(turn, stream->items[i])) {
-            step->messages++;
-            if (stream->items[i]->call != NULL) {
-                ids[step->call_count++] = stream->items[i]->call->id;
-            }
-        }
-    }
-    step->call_ids = ids;
-}
-
-/* The text of an item; what an answer in several pieces had before is its beginning. */
-static ik_msg_t *make_text(ik_turn_t *turn, const ik_stream_item_t *item, const ik_msg_step_t *step)
-{
-    char *whole = ik_sprintf(NULL, "%s%s", turn->carried == NULL ? "" : turn->carried,
-                             item == NULL ? "" : item->text.data);
-    ik_msg_t *message = ik_msg_create_assistant(NULL, whole, step);
-    talloc_free(whole);
-    TALLOC_FREE(turn->carried);
-    return message;
-}
-
-static ik_msg_t *make_call(const ik_stream_t *stream, const ik_stream_call_t *stream_call,
-                           const ik_msg_step_t *step)
-{
-    ik_msg_call_t call = {
-        .id = stream_call->id,
-        .name = stream_call->name.data,
-        .arguments = stream_call->arguments.data,
-        .arguments_len = stream_call->arguments.len,
-        .provider = stream->target->config->name,
-    };
-    return ik_msg_create_call(NULL, &call, step);
-}
-
-/* What was carried and has no text to go before. */
-static bool append_carried(ik_turn_t *turn, const ik_msg_step_t *step, ik_store_safety_t safety)
-{
-    bool any = turn->carried != NULL && *turn->carried != '\0';
-    if (any) {
-        ik_agent_append(turn->agent, make_text(turn, NULL, step), safety);
-    }
-    TALLOC_FREE(turn->carried);
-    return any;
-}
-
-static void append_items(ik_turn_t *turn, ik_stream_t *stream, const ik_msg_step_t *step,
-                         ik_store_safety_t safety)
-{
+    bool last = turn->last_word || ik_stream_call_count(stream) == 0;
+    ik_answer_options_t options = {.carried = turn->carried, .without_calls = turn->last_word};
+    ik_conversation_t *step = ik_answer_to_messages(turn, stream, &options);
     size_t calls = 0;
-    TALLOC_FREE(turn->continuation);
-    turn->calls = ik_resize_array(turn, turn->calls, const ik_msg_t *, stream->item_count + 1);
-    for (size_t i = 0; i < stream->item_count; i++) {
-        const ik_stream_item_t *item = stream->items[i];
-        if (!becomes_message(turn, item)) {
-            continue;
-        }
-        if (item->call != NULL && append_carried(turn, step, safety)) {
-            step = NULL; /* only the first message tells */
-        }
-        ik_msg_t *message =
-            item->call == NULL ? make_text(turn, item, step) : make_call(stream, item->call, step);
-        ik_agent_append(turn->agent, message, safety);
-        step = NULL;
-        if (item->call != NULL) {
+    turn->calls = ik_resize_array(turn, turn->calls, const ik_msg_t *, step->count + 1);
+    for (size_t i = 0; i < step->count; i++) {
+        ik_msg_t *message = step->messages[i];
+        ik_agent_append(turn->agent, message, last ? IK_STORE_FULL : IK_STORE_NORMAL);
+        if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
             turn->calls[calls++] = message;
         }
     }
-    append_carried(turn, step, safety);
-}
-
-/* The answer, as far as it may be kept, joins the conversation. */
-static void append_step(ik_turn_t *turn, ik_stream_t *stream)
-{
-    ik_msg_step_t step;
-    bool last = turn->last_word || ik_stream_call_count(stream) == 0;
-    describe_step(turn, stream, &step);
-    if (step.messages == 0 && (step.private_json != NULL || step.refused)) {
-        /* nothing to read, but something the provider wants back, or not to see again */
-        step.messages = 1;
-        ik_agent_append(turn->agent, ik_msg_create_assistant(NULL, "", &step), IK_STORE_FULL);
-    } else {
-        append_items(turn, stream, &step, last ? IK_STORE_FULL : IK_STORE_NORMAL);
-    }
-    talloc_free((void *)step.call_ids);
+    talloc_free(step);
+    TALLOC_FREE(turn->carried);
+    TALLOC_FREE(turn->continuation);
 }
 
 /* The beginning of an answer whose rest will not come. */
@@ -227,7 +130,11 @@ static void keep_carried(ik_turn_t *turn)
         .incomplete = true,
         .usage = IK_USAGE_NONE,
     };
-    append_carried(turn, &step, IK_STORE_FULL);
+    if (turn->carried != NULL && *turn->carried != '\0') {
+        ik_agent_append(turn->agent, ik_msg_create_assistant(NULL, turn->carried, &step),
+                        IK_STORE_FULL);
+    }
+    TALLOC_FREE(turn->carried);
 }
 
 static void emit_usage(ik_turn_t *turn, const ik_stream_t *stream)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/answer.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/utf8.h"
@@ -90,41 +91,14 @@ static inline void stream_fuzz_compare(const ik_stream_t *a, const ik_stream_t *
     }
 }
 
-static inline void stream_fuzz_add_item(ik_conversation_t *conversation, const ik_stream_t *stream,
-                                        const ik_stream_item_t *item, const ik_msg_step_t *step)
-{
-    if (item->call == NULL) {
-        ik_conversation_append(conversation,
-                               ik_msg_create_assistant(conversation, item->text.data, step));
-        return;
-    }
-    ik_msg_call_t call = {.id = item->call->id,
-                          .name = item->call->name.data,
-                          .arguments = item->call->arguments.data,
-                          .arguments_len = item->call->arguments.len,
-                          .provider = stream->target->config->name};
-    ik_conversation_append(conversation, ik_msg_create_call(conversation, &call, step));
-}
-
 /* The user, this answer, and (by repair) a result for each call. */
 static inline ik_conversation_t *stream_fuzz_converse(const void *ctx, const ik_stream_t *stream)
 {
     ik_conversation_t *conversation = ik_conversation_create(ctx);
-    const char **ids = ik_new_array(conversation, const char *, stream->item_count + 1);
-    ik_msg_step_t step = {.model = stream->target->name,
-                          .messages = stream->item_count,
-                          .usage = stream->usage,
-                          .provider = stream->target->config->name,
-                          .call_ids = ids};
-    step.private_json = stream->private_json.len == 0 ? NULL : stream->private_json.data;
-    for (size_t i = 0; i < stream->item_count; i++) {
-        if (stream->items[i]->call != NULL) {
-            ids[step.call_count++] = stream->items[i]->call->id;
-        }
-    }
+    ik_conversation_t *step = ik_answer_to_messages(ctx, stream, &(ik_answer_options_t){0});
     ik_conversation_append(conversation, ik_msg_create(conversation, IK_MSG_USER, "hello", NULL));
-    for (size_t i = 0; i < stream->item_count; i++) {
-        stream_fuzz_add_item(conversation, stream, stream->items[i], i == 0 ? &step : NULL);
+    for (size_t i = 0; i < step->count; i++) {
+        ik_conversation_append(conversation, step->messages[i]);
     }
     ik_conversation_append(conversation, ik_msg_create(conversation, IK_MSG_USER, "on", NULL));
     return ik_conversation_repair(ctx, conversation);

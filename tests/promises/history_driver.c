@@ -14,6 +14,7 @@
  * what came out of the repair.
  */
 #include "../provider/driver.h"
+#include "agent/answer.h"
 #include "provider/stream.h"
 #include "provider/wire.h"
 #include "repaired.h"
@@ -52,64 +53,9 @@ static void for_each_line(void (*handle)(void *data, ik_json_span_t line), void 
 
 /* --- steps -------------------------------------------------------------------------------- */
 
-static bool becomes_message(const ik_stream_item_t *item)
-{
-    return item->call != NULL || !ik_msg_text_is_blank(item->text.data);
-}
-
-static ik_msg_t *make_message(const void *ctx, const ik_stream_t *stream,
-                              const ik_stream_item_t *item, const ik_msg_step_t *step)
-{
-    if (item->call == NULL) {
-        return ik_msg_create_assistant(ctx, item->text.data, step);
-    }
-    ik_msg_call_t call = {.id = item->call->id,
-                          .name = item->call->name.data,
-                          .arguments = item->call->arguments.data,
-                          .arguments_len = item->call->arguments.len,
-                          .provider = stream->target->config->name};
-    return ik_msg_create_call(ctx, &call, step);
-}
-
-static void describe_step(const void *ctx, const ik_stream_t *stream, ik_msg_step_t *step)
-{
-    const char **ids = ik_new_array(ctx, const char *, stream->item_count + 1);
-    *step = (ik_msg_step_t){
-        .model = stream->target->name,
-        .stop = ik_stop_name(stream->stop),
-        .reasoning = stream->reasoning.len > 0 ? stream->reasoning.data : NULL,
-        .incomplete = stream->stop == IK_STOP_INCOMPLETE,
-        .refused = stream->refused,
-        .usage = stream->usage,
-        .provider = stream->target->config->name,
-        .private_json = stream->private_json.len > 0 ? stream->private_json.data : NULL,
-        .call_ids = ids,
-    };
-    for (size_t i = 0; i < stream->item_count; i++) {
-        step->messages += becomes_message(stream->items[i]);
-        if (stream->items[i]->call != NULL) {
-            ids[step->call_count++] = stream->items[i]->call->id;
-        }
-    }
-}
-
-/* As the agent does it. */
 static ik_conversation_t *messages_of(const void *ctx, const ik_stream_t *stream)
 {
-    ik_conversation_t *messages = ik_conversation_create(ctx);
-    ik_msg_step_t step;
-    describe_step(ctx, stream, &step);
-    if (step.messages == 0 && step.private_json != NULL) {
-        step.messages = 1;
-        ik_conversation_append(messages, ik_msg_create_assistant(messages, "", &step));
-    }
-    for (size_t i = 0; i < stream->item_count; i++) {
-        if (becomes_message(stream->items[i])) {
-            const ik_msg_step_t *own = messages->count == 0 ? &step : NULL;
-            ik_conversation_append(messages, make_message(messages, stream, stream->items[i], own));
-        }
-    }
-    return messages;
+    return ik_answer_to_messages(ctx, stream, &(ik_answer_options_t){0});
 }
 
 static void append_text(ik_buffer_t *out, const char *text)

@@ -6,6 +6,7 @@
  * Every mode but replay prints the result as one JSON object; bytes, splits and random fail at the
  * first cut that changes it.
  */
+#include "agent/answer.h"
 #include "base/utf8.h"
 #include "driver.h"
 #include "provider/stream.h"
@@ -299,51 +300,13 @@ static void compare_random(const drive_t *drive)
 
 /* --- replay: what the agent makes of an answer, sent back ---------------------------------- */
 
-static size_t collect_call_ids(const ik_stream_t *stream, const char **ids)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < stream->item_count; i++) {
-        if (stream->items[i]->call != NULL) {
-            ids[count++] = stream->items[i]->call->id;
-        }
-    }
-    return count;
-}
-
-static ik_msg_t *make_message(const void *ctx, const ik_stream_t *stream,
-                              const ik_stream_item_t *item, const ik_msg_step_t *step)
-{
-    if (item->call == NULL) {
-        return ik_msg_create_assistant(ctx, item->text.data, step);
-    }
-    ik_msg_call_t call = {.id = item->call->id,
-                          .name = item->call->name.data,
-                          .arguments = item->call->arguments.data,
-                          .arguments_len = item->call->arguments.len,
-                          .provider = stream->target->config->name};
-    return ik_msg_create_call(ctx, &call, step);
-}
-
 static void append_step(ik_conversation_t *conversation, const ik_stream_t *stream)
 {
-    const char **ids = ik_new_array(conversation, const char *, stream->item_count + 1);
-    ik_msg_step_t step = {.model = stream->target->name,
-                          .messages = stream->item_count == 0 ? 1 : stream->item_count,
-                          .stop = ik_stop_name(stream->stop),
-                          .reasoning = stream->reasoning.len == 0 ? NULL : stream->reasoning.data,
-                          .usage = stream->usage,
-                          .provider = stream->target->config->name,
-                          .private_json =
-                              stream->private_json.len == 0 ? NULL : stream->private_json.data,
-                          .call_ids = ids,
-                          .call_count = collect_call_ids(stream, ids)};
-    if (stream->item_count == 0 && step.private_json != NULL) {
-        ik_conversation_append(conversation, ik_msg_create_assistant(conversation, "", &step));
+    ik_conversation_t *step = ik_answer_to_messages(NULL, stream, &(ik_answer_options_t){0});
+    for (size_t i = 0; i < step->count; i++) {
+        ik_conversation_append(conversation, step->messages[i]);
     }
-    for (size_t i = 0; i < stream->item_count; i++) {
-        ik_conversation_append(conversation, make_message(conversation, stream, stream->items[i],
-                                                          i == 0 ? &step : NULL));
-    }
+    talloc_free(step);
 }
 
 static void append_results(ik_conversation_t *conversation, const ik_stream_t *stream,
