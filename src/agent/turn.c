@@ -382,7 +382,10 @@ static void on_incomplete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
         return;
     }
     append_step(turn, stream);
-    end_with_error(turn, "incomplete", "the answer broke off; what came of it is kept");
+    end_with_error(turn, "incomplete",
+                   stream->item_count > 0
+                       ? "the answer broke off; what came of it is kept"
+                       : "the answer broke off while the model was still thinking");
 }
 
 /* --- judging an answer ------------------------------------------------------------------- */
