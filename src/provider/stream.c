@@ -83,7 +83,6 @@ static bool on_sse_event(void *user, const char *event, const char *data, size_t
     if (is_done_marker(data, len)) {
         stream->terminal = stream->done = true;
     } else if (ik_json_scan(data, len, &value, NULL)) {
-        stream->events++;
         stream->target->provider->stream_event(stream, value);
     } else if (strcmp(event, "error") == 0) {
         fail_format(stream, *data == '\0' ? "the server reported an error" : data);
@@ -163,7 +162,6 @@ static void read_plain_body(ik_stream_t *stream)
         fail_format(stream, "the server's answer is not JSON");
         return;
     }
-    stream->events++;
     stream->target->provider->stream_event(stream, value);
 }
 
@@ -312,9 +310,11 @@ static bool must_not_run(const ik_stream_t *stream, const ik_stream_call_t *call
     }
 }
 
-static void drop_calls(ik_stream_t *stream)
+/* Whether there were any to drop. */
+static bool drop_calls(ik_stream_t *stream)
 {
     size_t kept = 0;
+    size_t before = stream->item_count;
     for (size_t i = 0; i < stream->item_count; i++) {
         ik_stream_call_t *call = stream->items[i]->call;
         if (call != NULL && call->arguments.len == 0) {
@@ -325,6 +325,7 @@ static void drop_calls(ik_stream_t *stream)
         }
     }
     stream->item_count = kept;
+    return kept < before;
 }
 
 static char *make_id(const void *ctx)
@@ -400,12 +401,13 @@ static void wrap_private(ik_stream_t *stream)
     stream->private_json = wrapped;
 }
 
-static void settle_stop(ik_stream_t *stream)
+/* An answer that meant to call, and of whose calls none can be told, was not read right. */
+static void settle_stop(ik_stream_t *stream, bool lost_calls)
 {
     bool calls = ik_stream_call_count(stream) > 0;
     if (stream->stop == IK_STOP_NONE || stream->stop == IK_STOP_END ||
         stream->stop == IK_STOP_TOOL_USE) {
-        stream->stop = calls ? IK_STOP_TOOL_USE : IK_STOP_END;
+        stream->stop = calls ? IK_STOP_TOOL_USE : lost_calls ? IK_STOP_BAD_TOOL_CALL : IK_STOP_END;
     }
 }
 
@@ -420,10 +422,10 @@ void ik_stream_finish(ik_stream_t *stream, bool whole)
     if (!has_failed(stream) && !stream->terminal) {
         stream->stop = IK_STOP_INCOMPLETE;
     }
-    drop_calls(stream);
+    bool lost_calls = drop_calls(stream);
     bool unchanged = settle_ids(stream);
     if (stream->stop != IK_STOP_ERROR && stream->stop != IK_STOP_INCOMPLETE) {
-        settle_stop(stream);
+        settle_stop(stream, lost_calls);
         if (provider->stream_end != NULL) {
             provider->stream_end(stream);
         }

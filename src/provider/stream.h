@@ -73,7 +73,6 @@ struct ik_stream {
     ik_buffer_t private_json; /* what the provider wants back with this step; {"WIRE":…} when
                                  finished, empty when there is nothing or it must not be sent */
     char *continuation;       /* with IK_STOP_RESUME; may be NULL */
-    size_t events;            /* that were no pings: for the watchdog */
 
     /* its own */
     ik_sse_t *sse;

@@ -211,7 +211,7 @@ bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
     /* from there on every step that has private data was found to fit it */
     ik_json_span_t said;
     bool fits = wire->group_index[first - wire->group] >= wire->reasoning_from &&
-                ik_msg_field(*first, "step", &said);
+                begins_step(*first) && ik_msg_field(*first, "step", &said);
     if (!fits || !find_private(*first, request, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
     }

@@ -35,7 +35,8 @@ class Help(IkigaiTest):
             text = self.ikigai(option).out
             for usage in USAGE.values():
                 self.assertIn("  " + usage.removeprefix("Usage: ikigai "), text)
-            self.assertIn("Exit status: 0 done, 1 failed, 2 wrong usage or configuration.", text)
+            self.assertIn("Exit status: 0 done, 1 failed,\n2 wrong usage or configuration (a missing "
+                          "key, too), 130 interrupted.", text)
 
     def test_every_command_of_the_help_exists(self):
         """What the help shows is what the program takes."""
@@ -98,7 +99,8 @@ class Help(IkigaiTest):
             with self.subTest(words=words):
                 done = self.ikigai(*words, status=2)
                 self.assertEqual(done.out, "")
-                self.assertIn("unknown command", done.err)
+                self.assertIn("unknown option" if words[0].startswith("-") else "unknown command",
+                              done.err)
                 self.assertIn("--help", done.err)
                 self.assertIsNone(CONTROL.search(done.err), done.err)
         for words in (["tool"], ["tool", "nonsense"]):

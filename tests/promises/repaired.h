@@ -63,17 +63,29 @@ static inline const char *repaired_name_fault(const ik_msg_t *call)
     return NULL;
 }
 
-/* What a result says of its call must be what the call says, byte for byte. */
+/* A member that is text and has no NUL in it; else NULL. */
+static inline const char *repaired_text(const void *ctx, const ik_msg_t *message, const char *name)
+{
+    ik_json_span_t value;
+    size_t len;
+    if (!ik_msg_field(message, name, &value) || ik_json_kind(value) != IK_JSON_STRING) {
+        return NULL;
+    }
+    char *text = ik_json_decode(ctx, value, &len);
+    return strlen(text) == len ? text : NULL;
+}
+
+/* What a result says of its call must be what the call says. */
 static inline bool repaired_is_result_of(const void *ctx, const ik_msg_t *result,
                                          const ik_msg_t *call)
 {
     ik_json_span_t name;
     ik_json_span_t repeated;
     return ik_msg_is(result, IK_MSG_TOOL_RESULT) &&
-           repaired_same_text(ik_msg_field_text(ctx, call, "id"),
-                              ik_msg_field_text(ctx, result, "tool_call_id")) &&
-           repaired_same_text(ik_msg_field_text(ctx, call, "provider"),
-                              ik_msg_field_text(ctx, result, "provider")) &&
+           repaired_same_text(repaired_text(ctx, call, "id"),
+                              repaired_text(ctx, result, "tool_call_id")) &&
+           repaired_same_text(repaired_text(ctx, call, "provider"),
+                              repaired_text(ctx, result, "provider")) &&
            ik_msg_call_field(call, "name", &name) && ik_msg_field(result, "name", &repeated) &&
            name.len == repeated.len && memcmp(name.text, repeated.text, name.len) == 0;
 }
@@ -110,13 +122,13 @@ static inline const char *repaired_ids_fault(const void *ctx, const ik_conversat
         if (!ik_msg_is(repaired->messages[i], IK_MSG_TOOL_CALL)) {
             continue;
         }
-        const char *id = ik_msg_field_text(ctx, repaired->messages[i], "id");
+        const char *id = repaired_text(ctx, repaired->messages[i], "id");
         if (id == NULL || *id == '\0') {
             return "a call has no id";
         }
         for (size_t j = 0; j < i; j++) {
             if (ik_msg_is(repaired->messages[j], IK_MSG_TOOL_CALL) &&
-                repaired_same_text(id, ik_msg_field_text(ctx, repaired->messages[j], "id"))) {
+                repaired_same_text(id, repaired_text(ctx, repaired->messages[j], "id"))) {
                 return "two calls have one id";
             }
         }

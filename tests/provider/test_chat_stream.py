@@ -126,9 +126,9 @@ class Slots(ChatTest):
               '"arguments":null}}]}}]}'
         self.assert_calls(self.finished(raw), ("t", {}))
 
-    def test_a_call_without_a_name_is_none(self):
+    def test_a_call_without_a_name_cannot_be_told(self):
         got = self.finished(calls(fragment(None, "{}", index=0, id="x")))
-        self.assertEqual((got["tool_calls"], got["stop"]), ([], "end"))
+        self.assertEqual((got["tool_calls"], got["stop"]), ([], "bad_tool_call"))
 
     def test_custom_tools_and_rubbish_are_passed_over(self):
         got = self.finished(calls({"index": 0, "id": "c", "type": "custom",

@@ -230,6 +230,10 @@ class Reasoning(ResponsesTest):
         got = self.stream([done(0, reasoning("a")), done(1, call("{}", call_id="")), completed()])
         self.assertEqual((got["tool_calls"][0]["id"], got["replay"]), ("@1", None))
 
+    def test_a_call_without_arguments_is_told_to_have_had_none(self):
+        got = self.stream([done(0, reasoning("a")), done(1, call("")), completed()])
+        self.assertEqual((got["tool_calls"][0]["args"], got["replay"]), ({}, None))
+
     def test_an_item_that_was_not_closed(self):
         got = self.stream([done(0, reasoning("a")), added(1, call("{}")), completed()])
         self.assertEqual((got["stop"], got["replay"]), ("tool_use", None))

@@ -184,6 +184,7 @@ static const char *const orders[][2] = {
     {"u C2:1 a c:2", "u c:1 a c:2 i:1 i:2"},
     {"u C2:1 a a c:2", "u c:1 a i:1 a c:2 i:2"},
     {"u A3 c:1 a A c:2 r:2 r:1", "u a c:1 a r:1 a c:2 r:2"},
+    {"u C2: a c:2", "u c:ik_r1 i:ik_r1 a c:2 i:2"}, /* made anew: its count is void */
     {"u C3:1 c:2 s a", "u c:1 c:2 i:1 i:2 s a"},
     {"u C3:1 k c:2", "u c:1 i:1 k c:2 i:2"},
     /* gone: unknown kinds and what is empty */

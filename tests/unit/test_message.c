@@ -338,6 +338,7 @@ START_TEST(long_values_are_cut_between_characters)
         };
         for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
             ck_assert(ik_utf8_valid(made[i], strlen(made[i])));
+            ck_assert_ptr_null(strstr(made[i], "\xef\xbf\xbd"));
             ck_assert_uint_lt(strlen(made[i]), 2 * IK_SUMMARY_VALUE_MAX + 64);
             ck_assert_uint_gt(strlen(made[i]), IK_SUMMARY_VALUE_MAX - 4);
         }

@@ -45,19 +45,6 @@ static void finish(ik_stream_t *stream)
     ck_assert_int_eq(stream->stop, IK_STOP_END);
 }
 
-START_TEST(a_ping_is_no_event)
-{
-    ik_stream_t *stream = begin();
-    feed(stream, "{\"type\":\"message_start\",\"message\":{}}");
-    ck_assert_uint_eq(stream->events, 1);
-    feed(stream, "{\"type\":\"ping\"}");
-    feed(stream, "{\"type\":\"ping\"}");
-    ck_assert_uint_eq(stream->events, 1);
-    feed(stream, "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{}}");
-    ck_assert_uint_eq(stream->events, 2);
-}
-END_TEST
-
 START_TEST(blocks_without_end_are_not_kept)
 {
     enum { PIECE = 1024 * 1024, PIECES = IK_STREAM_MAX / PIECE };
@@ -83,7 +70,6 @@ int main(void)
     TCase *tests = tcase_create("provider_anthropic");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, a_ping_is_no_event);
     tcase_add_test(tests, blocks_without_end_are_not_kept);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

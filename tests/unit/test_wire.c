@@ -387,6 +387,16 @@ START_TEST(steps_without_words_count_while_they_go_back)
 }
 END_TEST
 
+START_TEST(a_step_of_nobody_does_not_go_back)
+{
+    add_user();
+    add(IK_MSG_ASSISTANT, "", "{\"model\":\"q/n\",\"step\":1,\"calls\":[],\"q\":{}}");
+    add_answer("\"step\":1,\"calls\":[],\"p\":{\"spy\":[]}");
+    add_user();
+    ck_assert_str_eq(said(), "{\"n\":1},\"1-\",{\"n\":1}");
+}
+END_TEST
+
 /* One step that is whole, then one that is not: both go as plain text. */
 static const struct {
     const char *why;
@@ -589,6 +599,29 @@ START_TEST(nobody_gets_an_id_that_is_too_long)
     ck_assert_str_eq(id_of(call_with(most, "p"), false), most);
     ck_assert(is_nine(id_of(call_with(longer, "p"), false)));
     ck_assert(!ik_wire_own_id(request, call_with(longer, "p")));
+}
+END_TEST
+
+/* Not even if it was given in its name: other servers may have used that. */
+START_TEST(openai_takes_ids_of_forty_characters)
+{
+    const ik_target_t *openai = driver_target(ctx, "chat", "p", "http://x", "m");
+    ((ik_config_provider_t *)openai->config)->name = "openai";
+    for (int len = 40; len <= 41; len++) {
+        char *id = ik_sprintf(ctx, "%0*d", len, 7);
+        conversation = ik_conversation_create(ctx);
+        add_user();
+        add(IK_MSG_TOOL_CALL, "t()",
+            ik_sprintf(ctx,
+                       "{\"id\":\"%s\",\"function\":{\"name\":\"t\",\"arguments\":\"{}\"},"
+                       "\"provider\":\"openai\"}",
+                       id));
+        add(IK_MSG_TOOL_RESULT, "r",
+            ik_sprintf(ctx, "{\"tool_call_id\":\"%s\",\"provider\":\"openai\",\"output\":\"x\"}",
+                       id));
+        char *body = format_with(ik_wire_create(ctx), make_request(openai));
+        ck_assert_int_eq(strstr(body, id) != NULL, len == 40);
+    }
 }
 END_TEST
 
@@ -856,6 +889,7 @@ int main(void)
     tcase_add_test(tests, without_a_member_there_are_no_marks);
     tcase_add_test(tests, a_step_that_fits_goes_back);
     tcase_add_test(tests, steps_without_words_count_while_they_go_back);
+    tcase_add_test(tests, a_step_of_nobody_does_not_go_back);
     tcase_add_loop_test(tests, a_damaged_step_takes_the_reasoning_before_it, 0,
                         (int)(sizeof(damaged) / sizeof(damaged[0])));
     tcase_add_loop_test(tests, calls_that_were_changed_do_not_go_back, 0, 6);
@@ -867,6 +901,7 @@ int main(void)
     tcase_add_test(tests, own_ids_go_back_as_they_came);
     tcase_add_test(tests, other_ids_become_nine_letters_and_digits);
     tcase_add_test(tests, nobody_gets_an_id_that_is_too_long);
+    tcase_add_test(tests, openai_takes_ids_of_forty_characters);
     tcase_add_test(tests, ids_we_made_up_are_nobodys_own);
     tcase_add_test(tests, arguments_are_an_object);
     tcase_add_test(tests, outputs_as_text_and_as_objects);

@@ -374,12 +374,6 @@ static void on_message_stop(ik_stream_t *stream, ik_json_span_t data)
     stream->terminal = stream->done = true;
 }
 
-static void on_ping(ik_stream_t *stream, ik_json_span_t data)
-{
-    (void)data;
-    stream->events--;
-}
-
 /* Not a stream, although one was asked for. */
 static void on_message(ik_stream_t *stream, ik_json_span_t data)
 {
@@ -406,7 +400,6 @@ void ik_anthropic_stream_event(ik_stream_t *stream, ik_json_span_t data)
     } events[] = {
         {"content_block_delta", on_block_delta},
         {"content_block_start", on_block_start},
-        {"ping", on_ping},
         {"message_start", on_message_start},
         {"message_delta", on_message_delta},
         {"message_stop", on_message_stop},
