@@ -792,11 +792,11 @@ static const char *const real[][2] = {
 /* A session with everything in it, as p/m leaves it in each format. */
 static const char *const privates[] = {
     "{\"chat\":{\"reasoning_content\":\"hm\"}}",
-    "{\"responses\":[{\"type\":\"reasoning\",\"id\":\"rs_%d\",\"summary\":[],"
-    "\"encrypted_content\":\"AA\"},{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"t\","
-    "\"arguments\":\"{\\\"a\\\":1}\"}]}",
-    "{\"anthropic\":[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"AA\"},"
-    "{\"type\":\"tool_use\"}]}",
+    ("{\"responses\":[{\"type\":\"reasoning\",\"id\":\"rs_%d\",\"summary\":[],"
+     "\"encrypted_content\":\"AA\"},{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"t\","
+     "\"arguments\":\"{\\\"a\\\":1}\"}]}"),
+    ("{\"anthropic\":[{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"AA\"},"
+     "{\"type\":\"tool_use\"}]}"),
     "{\"google\":[{\"functionCall\":{},\"thoughtSignature\":\"AA\"}]}",
 };
 
