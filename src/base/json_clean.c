@@ -227,26 +227,25 @@ static bool closes_clean(const level_t *level, const char *end)
 /* One walk over text that is known to be JSON, whatever is nested in what. */
 static state_t judge(ik_json_span_t value)
 {
-    level_t levels[IK_JSON_CLEAN_DEPTH];
-    size_t depth = 0;
+    level_t levels[IK_JSON_CLEAN_DEPTH + 1]; /* the first is around everything */
+    level_t *level = levels;
     const char *end = value.text + value.len;
     bool clean = true;
+    open_level(level, "[");
     for (const char *at = value.text; at < end;) {
         const char *begin = at++;
-        level_t *level = depth == 0 ? NULL : &levels[depth - 1];
         if (*begin == '{' || *begin == '[') {
-            if (depth == IK_JSON_CLEAN_DEPTH) {
+            if (level == levels + IK_JSON_CLEAN_DEPTH) {
                 return TOO_DEEP;
             }
-            open_level(&levels[depth++], begin);
-        } else if (*begin == '}' || *begin == ']') {
-            clean = closes_clean(level, at) && clean;
-            depth--;
+            open_level(++level, begin);
+        } else if (level > levels && (*begin == '}' || *begin == ']')) {
+            clean = closes_clean(level--, at) && clean;
         } else if (*begin == ',') {
             level->key_next = level->is_object;
         } else if (*begin == '"') {
             at = check_string(begin, end, &clean);
-            if (level != NULL && level->key_next) {
+            if (level->key_next) {
                 see_name(level, (ik_json_span_t){begin, (size_t)(at - begin)});
                 level->key_next = false;
             }
