@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 
+from fake_llm import Answer, Call, Failure, FakeLLM, Wire
 from support import IKIGAI, TOOLS, VALGRIND, ScratchTest, clean_env
 
 # What every tool gets on stdin besides its own calls.
@@ -15,11 +16,11 @@ RUBBISH = [b"", b"{", b"[]", b"null", b"{}", b'{"command":7,"file_path":[],"patt
 
 
 class Valgrind(ScratchTest):
-    def run_under(self, argv, data=b"", wanted=None):
+    def run_under(self, argv, data=b"", wanted=None, **env):
         self.assertTrue(os.access(argv[0], os.X_OK), f"{argv[0]} is not built")
         done = subprocess.run(VALGRIND + argv, input=data, cwd=self.dir, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=300,
-                              env=clean_env(HOME=self.dir, IKIGAI_MAX_OUTPUT=100000))
+                              env=clean_env(HOME=self.dir, IKIGAI_MAX_OUTPUT=100000, **env))
         text = done.stderr.decode(errors="replace")
         self.assertNotEqual(done.returncode, 99, f"{argv} {data[:200]}\n{text}")
         self.assertGreaterEqual(done.returncode, 0, f"{argv} {data[:200]}\n{text}")
@@ -105,3 +106,44 @@ class Valgrind(ScratchTest):
                      ["tool", "new", "greet"], ["trust", "--yes"], ["untrust"], ["doctor"]):
             with self.subTest(argv=argv):
                 self.run_under([IKIGAI] + argv)
+
+    def turn(self, script, wanted):
+        """A turn with each vendor's API."""
+        for model, provider in (("openai/gpt-5", "openai"), ("new/gpt-6.1-sol", "openai"),
+                                ("anthropic/claude-opus-5-5", "anthropic"),
+                                ("google/gemini-4-argon", "google")):
+            with self.subTest(model=model), FakeLLM(script()) as llm:
+                self.write(".ikigai/config.json", json.dumps({"providers": {"new": {
+                    "type": "openai", "api": "responses", "base_url": llm.base_url("openai"),
+                    "api_key_env": "OPENAI_API_KEY"}}}), 0o600)
+                self.run_under([IKIGAI, "-p", "go", "-m", model, "--json"], wanted=wanted,
+                               OPENAI_API_KEY="k", ANTHROPIC_API_KEY="k", GEMINI_API_KEY="k",
+                               OPENAI_BASE_URL=llm.base_url("openai"),
+                               ANTHROPIC_BASE_URL=llm.base_url("anthropic"),
+                               GEMINI_BASE_URL=llm.base_url("google"))
+                self.assertEqual([p for p in llm.problems if p.startswith("request")], [])
+
+    def test_turns(self):
+        self.tree()
+        self.turn(lambda: [Failure("overloaded", headers={"retry-after-ms": "1"}),
+                           Answer("Looking.", thinking="Hm.", fragments=5, calls=[
+                               Call("glob", {"pattern": "*.c"}), Call("none", {}),
+                               Call("grep", {"pattern": "first"})]),
+                           Answer(calls=[Call("bash", {"command": "echo hi"})]),
+                           Answer("Done.", wire=Wire(chunk=1))], [0])
+
+    def test_turns_that_fail(self):
+        for script in (lambda: [Failure("auth")],
+                       lambda: [Answer("Half an answer", wire=Wire(cut_after=400, reset=True)),
+                                Failure("auth")],
+                       lambda: [Answer("x", wire=Wire(garbage=b"\xff{]\n\n", garbage_after=1)),
+                                Failure("auth")],
+                       lambda: [Answer("Never seen in full", error=Failure("overloaded", after=4)),
+                                Failure("auth")]):
+            self.turn(script, [0, 1])
+
+    def test_the_offline_model(self):
+        self.tree()
+        for prompt in ("find *.c", "read a.c", "what?"):
+            with self.subTest(prompt=prompt):
+                self.run_under([IKIGAI, "-p", prompt], wanted=[0])

@@ -312,9 +312,10 @@ def change_maker(rng, data, pool, message):
 
 @edited
 def change_step(rng, data, pool, message):
-    if "step" in data:
+    """One or the other: what fits in every respect is the step, for all anyone can tell."""
+    if "step" in data and rng.random() < 0.5:
         data["step"] = rng.choice((0, -1, 1, 2, 3, 10**20, "1", None))
-    if isinstance(data.get("calls"), list) and rng.random() < 0.5:
+    elif isinstance(data.get("calls"), list):
         data["calls"] = rng.choice(([], ["x"], {}, None, data["calls"][:1]))
 
 

@@ -343,6 +343,16 @@ class ResponsesItems(RequestTest):
                                       "arguments": "{}"})
             self.assertEqual(got[3]["call_id"], "call_1")
 
+    def test_items_that_call_something_else_do_not_go_back(self):
+        second = {**self.ITEMS[2], "id": "fc_2", "call_id": "call_2"}
+        for items in (self.ITEMS[:2], self.ITEMS + [second], self.ITEMS[:2] + [second],
+                      self.ITEMS + [5], {}):
+            data = step(items, 2, ["call_1"], "openai/gpt-6.1-sol", "responses", "openai")
+            got = self.items([user("q"), assistant("Looking.", **data), *self.history()[2:]])
+            self.assertEqual([i["type"] for i in got], [
+                "message", "message", "function_call", "function_call_output", "message"])
+            self.assertEqual(got[2]["call_id"], "call_1")
+
     def test_calls_of_another_provider(self):
         got = self.items([user("q"), call("toolu_1", "read", provider="anthropic"),
                           result("toolu_1", "read", provider="anthropic")])

@@ -253,12 +253,12 @@ START_TEST(results_are_counted_once_when_a_group_grows)
     spy = ik_provider_chat;
     request->trimmed_results = 1;
     add_user();
-    add_call("a", "");
+    add_call("a", ",\"model\":\"p/m\"");
     add_result("a");
     format_with(wire, request);
     add_user();
     format_with(wire, request);
-    add_call("b", "");
+    add_call("b", ",\"model\":\"p/m\"");
     add_result("b");
     char *body = format_with(wire, request);
     ck_assert_ptr_nonnull(strstr(body, "\\\"result\\\":\\\"b\\\""));

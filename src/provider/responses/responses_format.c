@@ -2,6 +2,8 @@
  * OpenAI's Responses, stateless: nothing is stored at the server, so what it said goes back as the
  * items it sent, with its encrypted reasoning.
  */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "provider/openai/openai_endpoint.h"
 #include "provider/openai/openai_members.h"
@@ -148,6 +150,50 @@ static void append_call(ik_wire_t *wire, const ik_request_t *request, const ik_m
     ik_buffer_append_byte(out, '}');
 }
 
+static const ik_msg_t *next_call(const ik_wire_step_t *step, size_t *position)
+{
+    while (*position < step->count) {
+        const ik_msg_t *message = step->messages[(*position)++];
+        if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
+            return message;
+        }
+    }
+    return NULL;
+}
+
+/* Whether an item is no call, or the next one of the step. */
+static bool item_fits(ik_json_span_t item, const ik_wire_step_t *step, size_t *calls)
+{
+    static const char *const names[] = {"type", "call_id"};
+    ik_json_span_t values[2];
+    ik_json_span_t id;
+    ik_openai_members_find(item, names, 2, values);
+    if (!ik_openai_members_is(values[0], IK_JSON_STRING) ||
+        !ik_json_key_is(values[0], "function_call")) {
+        return ik_json_kind(item) == IK_JSON_OBJECT;
+    }
+    const ik_msg_t *call = next_call(step, calls);
+    return call != NULL && ik_msg_field(call, "id", &id) && id.len == values[1].len &&
+           memcmp(id.text, values[1].text, id.len) == 0;
+}
+
+/* Whether the items are there and call what the step calls: that is what there are results for. */
+static bool can_replay(const ik_wire_step_t *step)
+{
+    size_t position = 0;
+    size_t calls = 0;
+    ik_json_span_t item;
+    if (!ik_openai_members_is(step->private_json, IK_JSON_ARRAY)) {
+        return false;
+    }
+    while (ik_json_next_element(step->private_json, &position, &item)) {
+        if (!item_fits(item, step, &calls)) {
+            return false;
+        }
+    }
+    return next_call(step, &calls) == NULL;
+}
+
 static void append_own_items(ik_wire_t *wire, ik_json_span_t items)
 {
     size_t position = 0;
@@ -160,7 +206,7 @@ static void append_own_items(ik_wire_t *wire, ik_json_span_t items)
 
 static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_wire_step_t *step)
 {
-    if (ik_openai_members_is(step->private_json, IK_JSON_ARRAY)) {
+    if (can_replay(step)) {
         append_own_items(wire, step->private_json);
         return;
     }
