@@ -21,12 +21,14 @@ ik_conversation_t *ik_conversation_create(const void *ctx);
 void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message);
 
 /* A new conversation on ctx, its messages copies, in which
- *   - every call is followed by its result, right behind the step, in the order of the calls; a
- *     missing one is INTERRUPTED, one too many is gone;
+ *   - every call is followed by its result, right behind the step, in the order of the calls, and
+ *     the result repeats the call's id, name and provider; a missing one is INTERRUPTED, one too
+ *     many is gone;
  *   - ids are unique and not empty, names can be tool names;
  *   - the first message apart from system is the user's;
  *   - data that is no JSON object, empty answers, unknown kinds and the turns a provider refused
- *     are gone.
+ *     are gone; what is no character in data is U+FFFD;
+ *   - no two steps have the same private data.
  * A conversation that needs no repair comes out equal. */
 ik_conversation_t *ik_conversation_repair(const void *ctx, const ik_conversation_t *stored);
 

@@ -47,11 +47,19 @@ static bool is_object(const char *json, size_t len, ik_json_span_t *value)
     return ik_json_scan(json, len, value, NULL) && ik_json_kind(*value) == IK_JSON_OBJECT;
 }
 
-/* Whether it must be looked at more closely: most data is plain, and looking takes time. */
-static bool looks_odd(const char *json, size_t len)
+/* Whether it must be looked at more closely, for what is no character: most data is plain, and
+ * looking takes time. */
+static bool looks_odd(ik_json_span_t data)
 {
-    return !ik_utf8_valid(json, len) || memmem(json, len, "\\ud", 3) != NULL ||
-           memmem(json, len, "\\uD", 3) != NULL;
+    const char *end = data.text + data.len;
+    const char *at = data.text;
+    while ((at = memchr(at, '\\', (size_t)(end - at))) != NULL) {
+        if (at[1] == 'u' && (at[2] | 0x20) == 'd') {
+            return true;
+        }
+        at += 2; /* an escape is never the end */
+    }
+    return !ik_utf8_valid(data.text, data.len);
 }
 
 /* The message, its data as it is, cleaned (what stands in it goes out byte for byte), or gone. */
@@ -60,7 +68,7 @@ static const ik_msg_t *with_usable_data(repair_t *repair, const ik_msg_t *messag
     ik_json_span_t data;
     size_t len = message->data_json == NULL ? 0 : message->data_len;
     bool usable = len > 0 && is_object(message->data_json, len, &data);
-    bool plain = usable && (!looks_odd(data.text, data.len) || ik_json_is_clean(data));
+    bool plain = usable && (!looks_odd(data) || ik_json_is_clean(data));
     if (message->data_json == NULL || plain) {
         return message;
     }
