@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
+#include "conversation/message.h"
 
 /* Nothing is piped in from a terminal, /dev/null or a closed descriptor. */
 static bool is_piped(void)
@@ -57,11 +58,6 @@ static void append_clean(ik_buffer_t *out, const char *bytes, size_t len)
     }
 }
 
-static bool is_blank(const ik_buffer_t *text)
-{
-    return text->len == 0 || text->data[strspn(text->data, " \t\r\n\f\v")] == '\0';
-}
-
 res_t ik_headless_input_read(const void *ctx, const char *prompt, char **out)
 {
     ik_buffer_t input;
@@ -79,7 +75,7 @@ res_t ik_headless_input_read(const void *ctx, const char *prompt, char **out)
     }
     append_clean(&text, input.data, input.len);
     ik_buffer_reset(&input);
-    if (is_blank(&text)) {
+    if (ik_msg_text_is_blank(text.data)) {
         return ERR(INVALID, "no prompt: give one behind -p, or pipe it in");
     }
     *out = ik_buffer_take(ctx, &text);
