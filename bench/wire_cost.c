@@ -124,6 +124,13 @@ static void append_turn(ik_conversation_t *conversation, const ik_target_t *targ
     talloc_free(scratch);
 }
 
+static void drop_turn(ik_conversation_t *conversation)
+{
+    for (int i = 0; i < 2; i++) {
+        talloc_free(conversation->messages[--conversation->count]);
+    }
+}
+
 static ik_conversation_t *make_conversation(const void *ctx, const ik_target_t *target)
 {
     ik_conversation_t *conversation = ik_conversation_create(ctx);
@@ -155,12 +162,13 @@ static void measure(const void *ctx, const format_t *format, int rounds, size_t 
         double begin = now_us();
         ik_wire_format(wire, request, &body);
         whole[i] = now_us() - begin;
-        *bytes = i == 0 ? body.total : *bytes;
-        append_turn(conversation, &target, TURNS + i);
+        *bytes = body.total;
+        append_turn(conversation, &target, TURNS);
         begin = now_us();
         ik_wire_format(wire, request, &body);
         next[i] = now_us() - begin;
         talloc_free(wire);
+        drop_turn(conversation);
     }
     talloc_free(request);
     talloc_free(conversation);

@@ -379,16 +379,19 @@ bool ik_json_next_element(ik_json_span_t array, size_t *position, ik_json_span_t
 
 bool ik_json_key_is(ik_json_span_t key, const char *name)
 {
-    size_t len = strlen(name);
-    if (key.len == len + 2 && memcmp(key.text + 1, name, len) == 0) {
-        return true;
+    const char *written = key.text + 1;
+    size_t len = key.len - 2;
+    for (size_t i = 0; i < len && written[i] != '\\'; i++) {
+        if (written[i] != name[i]) {
+            return false; /* also at the end of name */
+        }
     }
-    if (memchr(key.text, '\\', key.len) == NULL) {
-        return false;
+    if (memchr(written, '\\', len) == NULL) {
+        return name[len] == '\0';
     }
     size_t decoded_len;
     char *decoded = ik_json_decode(NULL, key, &decoded_len);
-    bool same = decoded_len == len && memcmp(decoded, name, len) == 0;
+    bool same = decoded_len == strlen(name) && memcmp(decoded, name, decoded_len) == 0;
     talloc_free(decoded);
     return same;
 }

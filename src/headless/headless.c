@@ -13,6 +13,8 @@
 #include "io/interrupt.h"
 #include "io/port_probe.h"
 
+/* Nobody reads faster; a fast stream is written in fewer pieces, a slow one at once. */
+enum { FLUSH_MS = 5 };
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 typedef struct {
@@ -23,8 +25,9 @@ typedef struct {
     void *output_state;
     ik_agent_t *agent;
     char *prompt;
-    ik_timer_t *flush; /* prints what came at once in one piece */
+    ik_timer_t *flush; /* prints what came at once, or nearly so, in one piece */
     bool flush_due;
+    int64_t flushed_ms;
     bool done;
     int status;
     int signal; /* that interrupted; 0: none */
@@ -56,6 +59,7 @@ static void on_flush(void *data)
 {
     headless_t *headless = data;
     headless->flush_due = false;
+    headless->flushed_ms = ik_loop_now_ms();
     if (fflush(stdout) != 0 || ferror(stdout)) {
         ik_agent_interrupt(headless->agent);
     }
@@ -70,7 +74,7 @@ static void on_event(void *data, const ik_agent_event_t *event)
         headless->done = true;
     } else if (!headless->flush_due) {
         headless->flush_due = true;
-        ik_timer_start(headless->flush, 0);
+        ik_timer_start(headless->flush, headless->flushed_ms + FLUSH_MS - ik_loop_now_ms());
     }
 }
 

@@ -45,7 +45,16 @@ typedef struct {
     ik_http_t *http;
     curl_socket_t fd;
     int wanted; /* UV_READABLE, UV_WRITABLE */
+    /* A rush: so many pieces in so little time that it pays to let some gather. */
+    unsigned reads;   /* since then */
+    uint64_t since;   /* ms of the loop */
+    bool rushing;     /* the last RUSH_READS took no longer than RUSH_MS */
+    ik_timer_t *rest; /* NULL until it is needed */
 } socket_t;
+
+/* Nothing a person waits for comes at this rate for that long: models write 50 to 300 pieces a
+ * second, and the burst at the end of an answer is shorter. */
+enum { RUSH_READS = 32, RUSH_MS = 32, REST_MS = 1 };
 
 struct ik_http_request {
     transfer_t *transfer;
@@ -464,16 +473,54 @@ static int ready_bits(int events)
            ((events & UV_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0);
 }
 
+static void on_socket_ready(uv_poll_t *handle, int status, int events);
+
+static void watch_socket(socket_t *socket)
+{
+    uv_poll_start(&socket->poll, socket->wanted, on_socket_ready);
+}
+
+static void on_rested(void *data)
+{
+    watch_socket(data);
+}
+
+/* Whether pieces come so fast that each is hardly worth the wake-up. Found out anew after every
+ * RUSH_READS of them. */
+static bool is_rush(socket_t *socket)
+{
+    if (++socket->reads >= RUSH_READS) {
+        uint64_t now = uv_now(socket->poll.loop);
+        socket->rushing = now - socket->since <= RUSH_MS;
+        socket->since = now;
+        socket->reads = 0;
+    }
+    return socket->rushing;
+}
+
+static void rest(socket_t *socket)
+{
+    if (socket->rest == NULL) {
+        socket->rest = ik_timer_create(socket, socket->http->loop, on_rested, socket);
+    }
+    uv_poll_stop(&socket->poll);
+    ik_timer_start(socket->rest, REST_MS);
+}
+
 /* At an error libuv stops watching. libcurl shall read what came before it, which can take several
  * rounds, and find the error by itself: so watching goes on until it takes the socket away. */
 static void on_socket_ready(uv_poll_t *handle, int status, int events)
 {
     socket_t *socket = handle->data;
     if (status < 0) {
-        uv_poll_start(handle, socket->wanted, on_socket_ready);
+        watch_socket(socket);
         events = socket->wanted;
     }
     run_curl(socket->http, socket->fd, ready_bits(events));
+    bool gone = uv_is_closing((uv_handle_t *)handle) != 0;
+    if (!gone && status >= 0 && socket->wanted == UV_READABLE && is_rush(socket)) {
+        rest(socket);
+    }
 }
 
 static void on_socket_closed(uv_handle_t *handle)
@@ -501,6 +548,7 @@ static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, 
     socket_t *socket = assigned;
     if (what == CURL_POLL_REMOVE) {
         if (socket != NULL) {
+            TALLOC_FREE(socket->rest);
             uv_close((uv_handle_t *)&socket->poll, on_socket_closed);
         }
         return 0;
@@ -510,7 +558,7 @@ static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, 
     }
     socket->wanted = ((what & CURL_POLL_IN) != 0 ? UV_READABLE : 0) |
                      ((what & CURL_POLL_OUT) != 0 ? UV_WRITABLE : 0);
-    uv_poll_start(&socket->poll, socket->wanted, on_socket_ready);
+    watch_socket(socket);
     return 0;
 }
 
