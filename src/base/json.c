@@ -592,6 +592,13 @@ void ik_json_append_text(ik_buffer_t *buffer, const char *text)
     ik_json_append_string(buffer, text, strlen(text));
 }
 
+void ik_json_begin_member(ik_buffer_t *buffer, const char *name)
+{
+    ik_buffer_append_byte(buffer, buffer->len == 0 ? '{' : ',');
+    ik_json_append_text(buffer, name);
+    ik_buffer_append_byte(buffer, ':');
+}
+
 /* --- trees ------------------------------------------------------------------------------- */
 
 json_t *ik_json_parse(const char *text, size_t len, json_error_t *error)

@@ -70,6 +70,10 @@ void ik_json_append_text(ik_buffer_t *buffer, const char *text);
  * characters. */
 void ik_json_append_escaped(ik_buffer_t *buffer, const char *bytes, size_t len);
 
+/* Begins a member of an object that is the whole buffer so far: the brace or a comma, the name and
+ * the colon. */
+void ik_json_begin_member(ik_buffer_t *buffer, const char *name);
+
 /* jansson with our conventions: NUL allowed in strings, compact output, key order kept. parse
  * returns a new reference or NULL with the error filled in. */
 json_t *ik_json_parse(const char *text, size_t len, json_error_t *error);

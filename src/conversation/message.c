@@ -35,17 +35,10 @@ ik_msg_t *ik_msg_create(const void *ctx, const char *kind, const char *content,
     return message;
 }
 
-static void begin_member(ik_buffer_t *out, const char *name)
-{
-    ik_buffer_append_byte(out, out->len == 0 ? '{' : ',');
-    ik_json_append_text(out, name);
-    ik_buffer_append_byte(out, ':');
-}
-
 static void add_text(ik_buffer_t *out, const char *name, const char *text)
 {
     if (text != NULL) {
-        begin_member(out, name);
+        ik_json_begin_member(out, name);
         ik_json_append_text(out, text);
     }
 }
@@ -53,7 +46,7 @@ static void add_text(ik_buffer_t *out, const char *name, const char *text)
 static void add_number(ik_buffer_t *out, const char *name, int64_t number, int64_t absent)
 {
     if (number != absent) {
-        begin_member(out, name);
+        ik_json_begin_member(out, name);
         ik_buffer_append_format(out, "%lld", (long long)number);
     }
 }
@@ -61,7 +54,7 @@ static void add_number(ik_buffer_t *out, const char *name, int64_t number, int64
 static void add_true(ik_buffer_t *out, const char *name, bool value)
 {
     if (value) {
-        begin_member(out, name);
+        ik_json_begin_member(out, name);
         ik_buffer_append_text(out, "true");
     }
 }
@@ -69,14 +62,14 @@ static void add_true(ik_buffer_t *out, const char *name, bool value)
 static void add_usage(ik_buffer_t *out, const ik_usage_t *usage)
 {
     if (ik_usage_known(usage)) {
-        begin_member(out, "usage");
+        ik_json_begin_member(out, "usage");
         ik_usage_format(out, usage);
     }
 }
 
 static void add_call_ids(ik_buffer_t *out, const ik_msg_step_t *step)
 {
-    begin_member(out, "calls");
+    ik_json_begin_member(out, "calls");
     ik_buffer_append_byte(out, '[');
     for (size_t i = 0; i < step->call_count; i++) {
         ik_buffer_append_text(out, i == 0 ? "" : ",");
@@ -99,7 +92,7 @@ static void add_step(ik_buffer_t *out, const ik_msg_step_t *step)
     if (step->private_json != NULL) {
         add_number(out, "step", (int64_t)step->messages, 0);
         add_call_ids(out, step);
-        begin_member(out, step->provider);
+        ik_json_begin_member(out, step->provider);
         ik_buffer_append_text(out, step->private_json);
     }
 }
@@ -153,7 +146,7 @@ ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const i
     ik_buffer_init(&data, message, IK_BUFFER_UNLIMITED);
     add_text(&data, "id", call->id);
     add_text(&data, "type", "function");
-    begin_member(&data, "function");
+    ik_json_begin_member(&data, "function");
     ik_buffer_append_text(&data, "{\"name\":");
     ik_json_append_text(&data, usable_name(message, call->name));
     ik_buffer_append_text(&data, ",\"arguments\":");
@@ -176,7 +169,7 @@ ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
     add_text(&data, "tool_call_id", result->call_id);
     add_text(&data, "name", usable_name(message, result->name));
     add_text(&data, "provider", result->provider);
-    begin_member(&data, "success");
+    ik_json_begin_member(&data, "success");
     ik_buffer_append_text(&data, result->success ? "true" : "false");
     add_number(&data, "wall_ms", result->wall_ms, -1);
     add_number(&data, "cpu_us", result->cpu_us, -1);

@@ -9,20 +9,13 @@
 static void open_line(ik_buffer_t *line, const char *type)
 {
     ik_buffer_init(line, NULL, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_text(line, "{\"type\":");
+    ik_json_begin_member(line, "type");
     ik_json_append_text(line, type);
-}
-
-static void begin_member(ik_buffer_t *line, const char *name)
-{
-    ik_buffer_append_byte(line, ',');
-    ik_json_append_text(line, name);
-    ik_buffer_append_byte(line, ':');
 }
 
 static void add_text(ik_buffer_t *line, const char *name, const char *text)
 {
-    begin_member(line, name);
+    ik_json_begin_member(line, name);
     if (text == NULL) {
         ik_buffer_append_text(line, "null");
     } else {
@@ -32,13 +25,13 @@ static void add_text(ik_buffer_t *line, const char *name, const char *text)
 
 static void add_bytes(ik_buffer_t *line, const char *name, const char *text, size_t len)
 {
-    begin_member(line, name);
+    ik_json_begin_member(line, name);
     ik_json_append_string(line, text, len);
 }
 
 static void add_number(ik_buffer_t *line, const char *name, int64_t number)
 {
-    begin_member(line, name);
+    ik_json_begin_member(line, name);
     ik_buffer_append_format(line, "%lld", (long long)number);
 }
 
@@ -63,7 +56,7 @@ static void close_line(ik_buffer_t *line)
 
 static void add_tools(ik_buffer_t *line, const ik_tool_registry_t *registry)
 {
-    begin_member(line, "tools");
+    ik_json_begin_member(line, "tools");
     ik_buffer_append_byte(line, '[');
     for (size_t i = 0; registry != NULL && i < registry->count; i++) {
         ik_buffer_append_text(line, i == 0 ? "" : ",");
@@ -89,7 +82,7 @@ static void print_message(ik_buffer_t *line, const ik_msg_t *message)
 {
     add_text(line, "kind", message->kind);
     add_text(line, "content", message->content);
-    begin_member(line, "data");
+    ik_json_begin_member(line, "data");
     ik_buffer_append_text(line, message->data_json == NULL ? "{}" : message->data_json);
 }
 
@@ -97,7 +90,7 @@ static void print_progress(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     ik_json_span_t id;
     if (ik_msg_field(event->message, "id", &id)) {
-        begin_member(line, "tool_call_id");
+        ik_json_begin_member(line, "tool_call_id");
         ik_buffer_append(line, id.text, id.len);
     }
     add_bytes(line, "text", event->text, event->len);
@@ -111,7 +104,7 @@ static void print_usage(ik_buffer_t *line, const ik_agent_event_t *event)
     ik_buffer_append_byte(line, ',');
     ik_buffer_append(line, figures.data + 1, figures.len - 2); /* its members become ours */
     if (event->cost >= 0) {
-        begin_member(line, "cost_usd");
+        ik_json_begin_member(line, "cost_usd");
         ik_buffer_append_format(line, "%.6f", event->cost);
     }
     ik_buffer_reset(&figures);

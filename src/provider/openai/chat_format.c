@@ -32,13 +32,8 @@ static char *format_url(const void *ctx, const ik_request_t *request)
 
 static void format_tools(ik_buffer_t *out, const ik_request_t *request)
 {
-    for (size_t i = 0; i < request->tool_count; i++) {
-        ik_buffer_append_text(out, i == 0 ? "[" : ",");
-        ik_buffer_append_text(out, "{\"type\":\"function\",\"function\":{");
-        ik_openai_tool_append(out, request, &request->tools[i], IK_OPENAI_TOOL_OMIT);
-        ik_buffer_append_text(out, "}}");
-    }
-    ik_buffer_append_byte(out, ']');
+    ik_openai_tool_append_all(out, request, "{\"type\":\"function\",\"function\":{", "}}",
+                              IK_OPENAI_TOOL_OMIT);
 }
 
 /* max_tokens is the old spelling, which most servers know and OpenAI's reasoning models refuse. */

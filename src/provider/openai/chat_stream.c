@@ -312,17 +312,10 @@ void ik_chat_stream_event(ik_stream_t *stream, ik_json_span_t data)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-static void begin_member(ik_buffer_t *out, const char *name)
-{
-    ik_buffer_append_byte(out, out->len == 0 ? '{' : ',');
-    ik_json_append_text(out, name);
-    ik_buffer_append_byte(out, ':');
-}
-
 static void append_reasoning_content(ik_buffer_t *out, const chat_t *chat)
 {
     if (chat->has_reasoning_content && chat->reasoning_content.dropped == 0) {
-        begin_member(out, "reasoning_content");
+        ik_json_begin_member(out, "reasoning_content");
         ik_buffer_append_byte(out, '"');
         ik_buffer_append(out, chat->reasoning_content.data, chat->reasoning_content.len);
         ik_buffer_append_byte(out, '"');
@@ -332,7 +325,7 @@ static void append_reasoning_content(ik_buffer_t *out, const chat_t *chat)
 static void append_details(ik_buffer_t *out, const chat_t *chat)
 {
     if (chat->details.len > 0 && chat->details.dropped == 0) {
-        begin_member(out, "reasoning_details");
+        ik_json_begin_member(out, "reasoning_details");
         ik_chat_details_format(out, &chat->details);
     }
 }
@@ -342,7 +335,7 @@ static void append_extra(ik_buffer_t *out, chat_t *chat)
     ik_buffer_t extra;
     ik_buffer_init(&extra, chat, IK_BUFFER_UNLIMITED);
     if (ik_chat_calls_append_extra(chat->calls, &extra)) {
-        begin_member(out, "extra_content");
+        ik_json_begin_member(out, "extra_content");
         ik_buffer_append(out, extra.data, extra.len);
     }
 }

@@ -19,8 +19,8 @@ static bool says_strict(const ik_request_t *request, ik_openai_tool_strict_t str
     return ik_openai_endpoint_is_openai(request->target) ? allowed || always : allowed && always;
 }
 
-void ik_openai_tool_append(ik_buffer_t *out, const ik_request_t *request,
-                           const ik_request_tool_t *tool, ik_openai_tool_strict_t strict)
+static void append_tool(ik_buffer_t *out, const ik_request_t *request,
+                        const ik_request_tool_t *tool, ik_openai_tool_strict_t strict)
 {
     bool wanted = ik_openai_endpoint_is_openai(request->target) &&
                   ik_request_may_send(request, IK_FIELD_STRICT);
@@ -35,4 +35,16 @@ void ik_openai_tool_append(ik_buffer_t *out, const ik_request_t *request,
         ik_buffer_append_text(out, made != NULL ? ",\"strict\":true" : ",\"strict\":false");
     }
     json_decref(made);
+}
+
+void ik_openai_tool_append_all(ik_buffer_t *out, const ik_request_t *request, const char *before,
+                               const char *after, ik_openai_tool_strict_t strict)
+{
+    for (size_t i = 0; i < request->tool_count; i++) {
+        ik_buffer_append_text(out, i == 0 ? "[" : ",");
+        ik_buffer_append_text(out, before);
+        append_tool(out, request, &request->tools[i], strict);
+        ik_buffer_append_text(out, after);
+    }
+    ik_buffer_append_byte(out, ']');
 }

@@ -1,4 +1,4 @@
-/* The definition of one tool as OpenAI's two APIs have it. */
+/* The definitions of tools as OpenAI's two APIs have them. */
 #pragma once
 
 #include "provider/request.h"
@@ -8,6 +8,7 @@ typedef enum {
     IK_OPENAI_TOOL_STATE, /* everyone is: the default is not to be relied on */
 } ik_openai_tool_strict_t;
 
-/* Appends name, description, parameters and, for whom it is meant, strict; without braces. */
-void ik_openai_tool_append(ik_buffer_t *out, const ik_request_t *request,
-                           const ik_request_tool_t *tool, ik_openai_tool_strict_t strict);
+/* Appends the list of the request's tools: of each, between before and after, its name,
+ * description, parameters and, for whom it is meant, strict. */
+void ik_openai_tool_append_all(ik_buffer_t *out, const ik_request_t *request, const char *before,
+                               const char *after, ik_openai_tool_strict_t strict);
