@@ -41,6 +41,37 @@ class Manuals(unittest.TestCase):
                     if variable not in ("HOME", "PATH"):
                         self.assertIn(variable, text, f"{name} reads it")
 
+    def test_every_line_of_a_headless_run(self):
+        source = read("src", "headless", "headless_json.c")
+        types = re.findall(r'\[IK_AGENT_\w+\] = "(\w+)"', source) + ["session"]
+        section = read("docs", "headless.md").split("| `type` |")[1].split("\n## ")[0]
+        self.assertEqual(sorted(re.findall(r"^\| `(\w+)` \|", section, re.M)), sorted(types))
+        kinds = re.findall(r'#define IK_MSG_\w+ "(\w+)"',
+                           read("src", "conversation", "message.h"))
+        for kind in kinds:
+            self.assertIn(f"`{kind}`", section)
+
+    def test_every_option_of_a_headless_run(self):
+        known = re.findall(r'^    \{"(-[-\w]+)",', read("src", "cli", "cli_options.c"), re.M)
+        section = read("docs", "headless.md").split("| option |")[1].split("\n\n")[0]
+        self.assertEqual(sorted(re.findall(r"^\| `(-[-\w]+)", section, re.M)), sorted(known))
+        for option in known:
+            self.assertIn(f"  {option}", subprocess.run([IKIGAI, "--help"], text=True,
+                                                        stdout=subprocess.PIPE).stdout)
+
+    def test_readme_shows_what_the_offline_model_does(self):
+        shown = read("README.md").split("ikigai -p \"find src/tools/*/main.c\"\n")[1]
+        with tempfile.TemporaryDirectory(prefix="ikigai-test-") as folder:
+            for name in ("bash", "file_edit", "file_read", "file_write", "glob", "grep"):
+                os.makedirs(os.path.join(folder, "src", "tools", name))
+                open(os.path.join(folder, "src", "tools", name, "main.c"), "w").close()
+            env = clean_env(IKIGAI_HOME=os.path.join(folder, "home"))
+            done = subprocess.run([IKIGAI, "-p", "find src/tools/*/main.c"], env=env, cwd=folder,
+                                  stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("Something ")]
+        self.assertEqual(shown.split("\n```")[0].splitlines(), lines)
+
     def test_readme_lists_the_shipped_tools(self):
         with tempfile.TemporaryDirectory(prefix="ikigai-test-") as home:
             listed = subprocess.run([IKIGAI, "tool", "list"], env=clean_env(IKIGAI_HOME=home),
