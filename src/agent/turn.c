@@ -1,10 +1,9 @@
 /*
- * A turn is always in one of four states, told by which of these is not NULL:
+ * The state of a turn is told by which of these is not NULL:
  *
  *   exchange   the model is asked
- *   wait       the next attempt waits for its time
  *   batch      tools run
- *   (none)     something is being decided, inside a callback
+ *   (neither)  the next attempt waits for its time, or something is being decided in a callback
  *
  * An answer is judged by on_answer. What is wrong with it is either mended (another field set, less
  * reasoning, a shorter context), tried again after a while, or the end of the turn.
@@ -40,9 +39,8 @@ struct ik_turn {
     ik_exchange_t *exchange;
     ik_call_batch_t *batch;
     const ik_msg_t **calls; /* of batch */
-    ik_timer_t *wait;
-    bool waiting;
-    int attempt; /* of the request: retries so far */
+    ik_timer_t *wait;       /* until the next attempt */
+    int attempt;            /* of the request: retries so far */
     int compactions;
     int resumes;
     bool asked_again; /* after a call the provider itself could not read */
@@ -286,16 +284,13 @@ static int64_t retry_delay(int attempt)
 
 static void on_wait_over(void *data)
 {
-    ik_turn_t *turn = data;
-    turn->waiting = false;
-    ask(turn);
+    ask(data);
 }
 
 static void try_again(ik_turn_t *turn, const ik_provider_error_t *error)
 {
     int64_t delay = error->retry_after_ms >= 0 ? error->retry_after_ms : retry_delay(turn->attempt);
     turn->attempt++;
-    turn->waiting = true;
     ik_timer_start(turn->wait, delay);
     ik_agent_emit(turn->agent, &(ik_agent_event_t){.kind = IK_AGENT_RETRY,
                                                    .text = error->message,
