@@ -43,7 +43,7 @@ struct ik_turn {
     int attempt;            /* of the request: retries so far */
     int compactions;
     int resumes;
-    bool asked_again; /* after a call the provider itself could not read */
+    bool asked_again; /* after a call that could not be read */
     long tool_turns;
     bool last_word; /* the limit was reached: no more tools */
     bool interrupted;
@@ -385,14 +385,16 @@ static void on_incomplete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 
 /* --- judging an answer ------------------------------------------------------------------- */
 
-static void ask_again_after_bad_call(ik_turn_t *turn)
+/* Asked once more, unless something was shown already, which would then be said twice. */
+static void on_bad_call(ik_turn_t *turn, const ik_stream_t *stream)
 {
-    if (turn->asked_again) {
-        end_with_error(turn, "bad_tool_call", "the model's tool call could not be read, twice");
-    } else {
+    if (!turn->asked_again && !ik_stream_visible(stream)) {
         turn->asked_again = true;
         ask(turn);
+        return;
     }
+    append_step(turn, stream);
+    end_with_error(turn, "bad_tool_call", "the model's tool call could not be read");
 }
 
 /* The answer comes in several pieces, each to the same request: the text is one. */
@@ -462,7 +464,7 @@ static void judge(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
         append_step(turn, stream);
         run_calls(turn, calls);
     } else if (stream->stop == IK_STOP_BAD_TOOL_CALL) {
-        ask_again_after_bad_call(turn);
+        on_bad_call(turn, stream);
     } else if (stream->stop == IK_STOP_RESUME) {
         go_on(turn, stream);
     } else if (stream->stop == IK_STOP_CONTEXT_FULL && stream->item_count == 0 &&

@@ -449,6 +449,12 @@ class GoogleOnly(AgentTest):
         turn = self.ask([bad, bad], status=1)
         self.assertEqual((turn.error[0], len(turn.llm.requests)), ("bad_tool_call", 2))
 
+    def test_what_was_said_before_such_a_call_is_kept_and_not_said_twice(self):
+        turn = self.ask([Answer("Let me see.", stop="bad_tool_call")], status=1)
+        self.assertEqual((turn.error[0], turn.text), ("bad_tool_call", "Let me see."))
+        (answer,) = turn.messages("assistant")
+        self.assertEqual(answer["content"], "Let me see.")
+
     def test_a_blocked_prompt(self):
         turn = self.ask([Answer("", stop="filtered")], status=1)
         self.assertEqual(turn.error[0], "filtered")
