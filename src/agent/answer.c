@@ -18,11 +18,18 @@ static bool becomes_message(const answer_t *answer, const ik_stream_item_t *item
                               : !answer->options->without_calls;
 }
 
+/* It broke off, or a call of it cannot be told. */
+static bool is_incomplete(const ik_stream_t *stream)
+{
+    return stream->stop == IK_STOP_INCOMPLETE || stream->stop == IK_STOP_BAD_TOOL_CALL;
+}
+
 /* What the provider wants back stands for the whole answer, as it came in one piece. */
 static bool may_go_back(const answer_t *answer)
 {
     bool whole = !answer->options->without_calls || ik_stream_call_count(answer->stream) == 0;
-    return answer->stream->private_json.len > 0 && whole && answer->options->carried == NULL;
+    return answer->stream->private_json.len > 0 && whole && !is_incomplete(answer->stream) &&
+           answer->options->carried == NULL;
 }
 
 static void describe_step(answer_t *answer)
@@ -33,7 +40,7 @@ static void describe_step(answer_t *answer)
         .model = stream->target->name,
         .stop = ik_stop_name(stream->stop),
         .reasoning = stream->reasoning.len > 0 ? stream->reasoning.data : NULL,
-        .incomplete = stream->stop == IK_STOP_INCOMPLETE,
+        .incomplete = is_incomplete(stream),
         .refused = stream->refused,
         .usage = stream->usage,
         .provider = stream->target->config->name,

@@ -453,7 +453,7 @@ class GoogleOnly(AgentTest):
         turn = self.ask([Answer("Let me see.", stop="bad_tool_call")], status=1)
         self.assertEqual((turn.error[0], turn.text), ("bad_tool_call", "Let me see."))
         (answer,) = turn.messages("assistant")
-        self.assertEqual(answer["content"], "Let me see.")
+        self.assertEqual((answer["content"], answer["data"]["incomplete"]), ("Let me see.", True))
 
     def test_a_blocked_prompt(self):
         turn = self.ask([Answer("", stop="filtered")], status=1)
