@@ -35,21 +35,9 @@ static void add_number(ik_buffer_t *line, const char *name, int64_t number)
     ik_buffer_append_format(line, "%lld", (long long)number);
 }
 
-/* What a provider left for itself may be laid out over several lines; inside strings there are no
- * line ends. */
-static void join_lines(ik_buffer_t *line)
-{
-    for (size_t i = 0; i < line->len; i++) {
-        if (line->data[i] == '\n' || line->data[i] == '\r') {
-            line->data[i] = ' ';
-        }
-    }
-}
-
 static void close_line(ik_buffer_t *line)
 {
     ik_buffer_append_byte(line, '}');
-    join_lines(line);
     ik_print_json(stdout, line->data, line->len);
     ik_buffer_reset(line);
 }

@@ -21,30 +21,13 @@ struct ik_models {
     char day[DAY_SIZE];
 };
 
-/* What counts on one day. */
+/* What counts from one day on. */
 typedef struct {
     char from[DAY_SIZE];
-    double input;
-    double cached;
-    double cache_write;
-    double output;
-    int64_t long_over;
-    double long_input_factor;
-    double long_output_factor;
+    ik_model_price_t figures;
 } price_t;
 
-static const price_t no_price = {"", -1, -1, -1, -1, 0, 1, 1};
-
-static void set_price(ik_model_t *model, const price_t *price)
-{
-    model->input = price->input;
-    model->cached = price->cached;
-    model->cache_write = price->cache_write;
-    model->output = price->output;
-    model->long_over = price->long_over;
-    model->long_input_factor = price->long_input_factor;
-    model->long_output_factor = price->long_output_factor;
-}
+#define NO_PRICE ((ik_model_price_t){-1, -1, -1, -1, 0, 1, 1})
 
 /* --- the list ---------------------------------------------------------------------------- */
 
@@ -102,7 +85,7 @@ static ik_model_t *open_model(ik_models_t *models, const char *name)
     models->count++;
     *at = ik_new(models, ik_model_t);
     (*at)->name = ik_strdup(*at, name);
-    set_price(*at, &no_price);
+    (*at)->price = NO_PRICE;
     return *at;
 }
 
@@ -253,9 +236,9 @@ static void read_entries(reader_t *reader, const char *name, ik_json_span_t obje
 static void read_long(reader_t *reader, const char *name, ik_json_span_t value, void *into)
 {
     static const member_t keys[] = {
-        {"over", read_count, offsetof(price_t, long_over)},
-        {"input_factor", read_number, offsetof(price_t, long_input_factor)},
-        {"output_factor", read_number, offsetof(price_t, long_output_factor)},
+        {"over", read_count, offsetof(price_t, figures.long_over)},
+        {"input_factor", read_number, offsetof(price_t, figures.long_input_factor)},
+        {"output_factor", read_number, offsetof(price_t, figures.long_output_factor)},
         {NULL, NULL, 0},
     };
     read_object(reader, name, value, keys, into);
@@ -263,10 +246,10 @@ static void read_long(reader_t *reader, const char *name, ik_json_span_t value, 
 
 static const member_t price_keys[] = {
     {"from", read_day, offsetof(price_t, from)},
-    {"input", read_number, offsetof(price_t, input)},
-    {"cached", read_number, offsetof(price_t, cached)},
-    {"cache_write", read_number, offsetof(price_t, cache_write)},
-    {"output", read_number, offsetof(price_t, output)},
+    {"input", read_number, offsetof(price_t, figures.input)},
+    {"cached", read_number, offsetof(price_t, figures.cached)},
+    {"cache_write", read_number, offsetof(price_t, figures.cache_write)},
+    {"output", read_number, offsetof(price_t, figures.output)},
     {"long", read_long, 0},
     {"source", read_text, 0},
     {"note", read_text, 0},
@@ -276,20 +259,20 @@ static const member_t price_keys[] = {
 /* Of several prices the last one whose day has come counts, in whatever order they stand. */
 static void read_prices(reader_t *reader, const char *name, ik_json_span_t list, void *into)
 {
-    price_t best = no_price;
+    price_t best = {.figures = NO_PRICE};
     size_t position = 0;
     ik_json_span_t value;
     if (!expect(reader, name, list, IK_JSON_ARRAY, "must be an array")) {
         return;
     }
     while (ik_json_next_element(list, &position, &value)) {
-        price_t price = no_price;
+        price_t price = {.figures = NO_PRICE};
         read_object(reader, "each of prices", value, price_keys, &price);
         if (strcmp(price.from, reader->models->day) <= 0 && strcmp(price.from, best.from) >= 0) {
             best = price;
         }
     }
-    set_price(into, &best);
+    ((ik_model_t *)into)->price = best.figures;
 }
 
 static void read_limits(reader_t *reader, const char *name, ik_json_span_t value, void *into)
@@ -471,8 +454,7 @@ static size_t strip_ending(const char *name, size_t len)
 
 const ik_model_t *ik_models_find(const ik_models_t *models, const char *name)
 {
-    static const ik_model_t unknown = {
-        .name = "", .input = -1, .cached = -1, .cache_write = -1, .output = -1};
+    static const ik_model_t unknown = {.name = "", .price = NO_PRICE};
     if (models == NULL) {
         return &unknown;
     }
@@ -510,16 +492,17 @@ static bool add_cost(double *sum, int64_t tokens, double price, double factor)
 
 double ik_model_cost(const ik_model_t *model, const ik_usage_t *usage)
 {
-    bool is_long = model->long_over > 0 && usage->in > model->long_over;
-    double in = is_long ? model->long_input_factor : 1;
-    double out = is_long ? model->long_output_factor : 1;
+    const ik_model_price_t *price = &model->price;
+    bool is_long = price->long_over > 0 && usage->in > price->long_over;
+    double in = is_long ? price->long_input_factor : 1;
+    double out = is_long ? price->long_output_factor : 1;
     int64_t cached = usage->cached > 0 ? usage->cached : 0;
     int64_t written = usage->cache_write > 0 ? usage->cache_write : 0;
     double sum = 0;
     bool known = usage->in >= 0 && usage->out >= 0 &&
-                 add_cost(&sum, usage->in - cached - written, model->input, in) &&
-                 add_cost(&sum, cached, model->cached, in) &&
-                 add_cost(&sum, written, model->cache_write, in) &&
-                 add_cost(&sum, usage->out, model->output, out);
+                 add_cost(&sum, usage->in - cached - written, price->input, in) &&
+                 add_cost(&sum, cached, price->cached, in) &&
+                 add_cost(&sum, written, price->cache_write, in) &&
+                 add_cost(&sum, usage->out, price->output, out);
     return known ? sum : -1;
 }

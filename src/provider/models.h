@@ -23,11 +23,6 @@ typedef enum {
 } ik_model_thinking_t;
 
 typedef struct {
-    const char *name; /* provider/model */
-    int64_t context;  /* tokens; 0: not known */
-    int64_t max_output;
-    ik_model_thinking_t thinking;
-    bool is_default; /* of its provider */
     /* USD per million tokens; negative: not known */
     double input;
     double cached;
@@ -37,6 +32,15 @@ typedef struct {
     int64_t long_over;
     double long_input_factor;
     double long_output_factor;
+} ik_model_price_t;
+
+typedef struct {
+    const char *name; /* provider/model */
+    int64_t context;  /* tokens; 0: not known */
+    int64_t max_output;
+    ik_model_thinking_t thinking;
+    bool is_default; /* of its provider */
+    ik_model_price_t price;
 } ik_model_t;
 
 typedef struct ik_models ik_models_t;

@@ -62,7 +62,7 @@ struct ik_provider {
     /* Ids have no set form: its own go back as they came, whatever they look like. */
     bool takes_any_id;
 
-    /* --- request to bytes. The body is head, messages, tail: */
+    /* --- request to bytes. The body is an object whose last member is the list of messages: */
 
     /* URL on ctx. */
     char *(*format_url)(const void *ctx, const ik_request_t *request);
@@ -77,8 +77,6 @@ struct ik_provider {
      * model's (assistant, tool_call). Appends one or more elements (ik_wire_begin_element). */
     void (*format_group)(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
                          size_t count);
-    /* From the "]" of the messages to the final "}". */
-    void (*format_tail)(ik_buffer_t *out, const ik_request_t *request);
 
     /* --- stream bytes to events: */
 

@@ -492,7 +492,6 @@ ik_wire_t *ik_wire_create(const void *ctx)
     ik_buffer_init(&wire->tools, wire, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&wire->head, wire, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&wire->messages, wire, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&wire->tail, wire, IK_BUFFER_UNLIMITED);
     wire->mark = wire->previous_mark = SIZE_MAX;
     return wire;
 }
@@ -522,6 +521,7 @@ static void add_messages(const ik_wire_t *wire, ik_wire_body_t *body)
 
 void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t *body)
 {
+    static const char end[] = "]}";
     const ik_provider_t *provider = request->target->provider;
     if (is_outdated(wire, request)) {
         start_over(wire, request);
@@ -530,12 +530,11 @@ void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t
         wire->previous_mark = wire->mark;
     }
     append_new(wire, request);
-    wire->head.len = wire->tail.len = 0;
+    wire->head.len = 0;
     provider->format_head(&wire->head, request,
                           (ik_json_span_t){wire->tools.data, wire->tools.len});
-    provider->format_tail(&wire->tail, request);
     *body = (ik_wire_body_t){0};
     add_part(body, wire->head.data, wire->head.len);
     add_messages(wire, body);
-    add_part(body, wire->tail.data, wire->tail.len);
+    add_part(body, end, sizeof(end) - 1);
 }

@@ -23,7 +23,6 @@ struct ik_wire {
     ik_buffer_t tools;    /* of format_tools */
     ik_buffer_t head;     /* of the last request */
     ik_buffer_t messages; /* elements with commas between them */
-    ik_buffer_t tail;
 
     /* with what tools and messages were written: when it changes, they are written anew */
     const ik_conversation_t *conversation;

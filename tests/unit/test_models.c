@@ -85,9 +85,9 @@ START_TEST(the_shipped_file_has_the_published_figures)
     ck_assert_str_eq(model->name, rows[_i].name);
     ck_assert_int_eq(model->context, rows[_i].context);
     ck_assert_int_eq(model->max_output, rows[_i].max_output);
-    assert_near(model->input, rows[_i].input);
-    assert_near(model->cached, rows[_i].cached);
-    assert_near(model->output, rows[_i].output);
+    assert_near(model->price.input, rows[_i].input);
+    assert_near(model->price.cached, rows[_i].cached);
+    assert_near(model->price.output, rows[_i].output);
     ck_assert_int_eq(model->thinking, rows[_i].thinking);
     talloc_free(shipped);
 }
@@ -155,9 +155,9 @@ START_TEST(prices_change_on_their_day)
     for (size_t i = 0; i < sizeof(days) / sizeof(days[0]); i++) {
         ik_models_t *shipped = load_shipped(days[i].day);
         const ik_model_t *model = ik_models_find(shipped, "google/gemini-4-argon");
-        assert_near(model->input, days[i].input);
-        assert_near(model->cached, days[i].cached);
-        assert_near(model->output, days[i].output);
+        assert_near(model->price.input, days[i].input);
+        assert_near(model->price.cached, days[i].cached);
+        assert_near(model->price.output, days[i].output);
         talloc_free(shipped);
     }
     ik_models_t *shipped = load_shipped("2027-01-01");
@@ -220,11 +220,11 @@ START_TEST(unknown_models_have_no_figures)
     ck_assert_int_eq(unknown->context, 0);
     ck_assert_int_eq(unknown->max_output, 0);
     ck_assert_int_eq(unknown->thinking, IK_MODEL_THINKING_UNKNOWN);
-    ck_assert_int_eq(unknown->long_over, 0);
-    assert_near(unknown->input, -1);
-    assert_near(unknown->cached, -1);
-    assert_near(unknown->cache_write, -1);
-    assert_near(unknown->output, -1);
+    ck_assert_int_eq(unknown->price.long_over, 0);
+    assert_near(unknown->price.input, -1);
+    assert_near(unknown->price.cached, -1);
+    assert_near(unknown->price.cache_write, -1);
+    assert_near(unknown->price.output, -1);
     ck_assert_ptr_eq(ik_models_find(NULL, "p/unknown"), unknown);
     ck_assert_ptr_null(ik_models_default(NULL, "p"));
 }

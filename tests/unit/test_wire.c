@@ -31,16 +31,11 @@ static void spy_tools(ik_buffer_t *out, const ik_request_t *request)
 
 static void spy_head(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
 {
-    ik_buffer_append_format(
-        out, "{\"system\":\"%s\",\"tools\":", request->system == NULL ? "" : request->system);
+    ik_buffer_append_format(out, "{\"system\":\"%s\",\"effort\":\"%s\",\"tools\":",
+                            request->system == NULL ? "" : request->system,
+                            request->effort == NULL ? "" : request->effort);
     ik_buffer_append(out, tools.text, tools.len);
     ik_buffer_append_text(out, tools.len == 0 ? "[],\"said\":[" : ",\"said\":[");
-}
-
-static void spy_tail(ik_buffer_t *out, const ik_request_t *request)
-{
-    ik_buffer_append_format(out, "],\"effort\":\"%s\"}",
-                            request->effort == NULL ? "" : request->effort);
 }
 
 static bool is_question(const ik_msg_t *message)
@@ -74,7 +69,6 @@ static const ik_provider_t spy_table = {
     .format_tools = spy_tools,
     .format_head = spy_head,
     .format_group = spy_group,
-    .format_tail = spy_tail,
 };
 
 /* --- what the tests share ---------------------------------------------------------------- */
@@ -196,14 +190,16 @@ START_TEST(the_body)
     add_user();
     request->system = ik_conversation_system(conversation);
     request->effort = "low";
-    ck_assert_str_eq(format_with(wire, request),
-                     "{\"system\":\"Be brief.\",\"tools\":[],\"said\":[{\"n\":1},\"1-\","
-                     "{\"n\":1,\"mark\":1}],\"effort\":\"low\"}");
+    ck_assert_str_eq(
+        format_with(wire, request),
+        "{\"system\":\"Be brief.\",\"effort\":\"low\",\"tools\":[],\"said\":[{\"n\":1},\"1-\","
+        "{\"n\":1,\"mark\":1}]}");
     request->system = "Be long.";
     request->effort = NULL;
-    ck_assert_str_eq(format_with(wire, request),
-                     "{\"system\":\"Be long.\",\"tools\":[],\"said\":[{\"n\":1},\"1-\","
-                     "{\"n\":1,\"mark\":1}],\"effort\":\"\"}");
+    ck_assert_str_eq(
+        format_with(wire, request),
+        "{\"system\":\"Be long.\",\"effort\":\"\",\"tools\":[],\"said\":[{\"n\":1},\"1-\","
+        "{\"n\":1,\"mark\":1}]}");
     ck_assert_int_eq(asked.groups, 3);
 }
 END_TEST

@@ -177,12 +177,6 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
     ik_buffer_append_text(out, ",\"messages\":[");
 }
 
-static void format_tail(ik_buffer_t *out, const ik_request_t *request)
-{
-    (void)request;
-    ik_buffer_append_text(out, "]}");
-}
-
 /* --- messages ---------------------------------------------------------------------------- */
 
 static void append_text(ik_blocks_t *blocks, const ik_msg_t *message)
@@ -264,7 +258,6 @@ const ik_provider_t ik_provider_anthropic = {
     .format_tools = format_tools,
     .format_head = format_head,
     .format_group = format_group,
-    .format_tail = format_tail,
     .stream_begin = ik_anthropic_stream_begin,
     .stream_event = ik_anthropic_stream_event,
     .stream_end = ik_anthropic_stream_end,

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "provider/openai/openai_members.h"
 
 typedef struct {
     ik_stream_call_t *call;
@@ -83,8 +82,8 @@ static bool is_object_text(const char *text, size_t len)
 
 static bool has_whole_arguments(const fragment_t *fragment)
 {
-    if (!ik_openai_members_has_text(fragment->arguments)) {
-        return ik_openai_members_is(fragment->arguments, IK_JSON_OBJECT);
+    if (!ik_json_has_text(fragment->arguments)) {
+        return ik_json_is(fragment->arguments, IK_JSON_OBJECT);
     }
     size_t len;
     char *text = ik_json_decode(NULL, fragment->arguments, &len);
@@ -97,15 +96,15 @@ static bool has_whole_arguments(const fragment_t *fragment)
  * arguments that came in one piece are looked at, so that this costs no more than their length. */
 static bool is_second_call(const slot_t *slot, const fragment_t *fragment)
 {
-    return slot->pieces == 1 && slot->call->name.len > 0 &&
-           ik_openai_members_has_text(fragment->name) && has_whole_arguments(fragment) &&
+    return slot->pieces == 1 && slot->call->name.len > 0 && ik_json_has_text(fragment->name) &&
+           has_whole_arguments(fragment) &&
            is_object_text(slot->call->arguments.data, slot->call->arguments.len);
 }
 
 static slot_t *find_with_index(const ik_chat_calls_t *calls, const fragment_t *fragment)
 {
     slot_t *last = find_by_index(calls, fragment->index);
-    if (last == NULL || !ik_openai_members_has_text(fragment->id)) {
+    if (last == NULL || !ik_json_has_text(fragment->id)) {
         return last == NULL || is_second_call(last, fragment) ? NULL : last;
     }
     return last->call->given_id.len == 0 ? last : find_by_id(calls, fragment->index, fragment->id);
@@ -113,10 +112,10 @@ static slot_t *find_with_index(const ik_chat_calls_t *calls, const fragment_t *f
 
 static slot_t *find_without_index(const ik_chat_calls_t *calls, const fragment_t *fragment)
 {
-    if (ik_openai_members_has_text(fragment->id)) {
+    if (ik_json_has_text(fragment->id)) {
         return find_by_id(calls, -1, fragment->id);
     }
-    if (ik_openai_members_has_text(fragment->name) || calls->count == 0) {
+    if (ik_json_has_text(fragment->name) || calls->count == 0) {
         return NULL;
     }
     return calls->slots[calls->count - 1];
@@ -160,7 +159,7 @@ static void take_arguments(ik_chat_calls_t *calls, slot_t *slot, ik_json_span_t 
         ik_stream_fail(calls->stream, (ik_json_span_t){too_long, sizeof(too_long) - 1});
         return;
     }
-    if (ik_openai_members_is(arguments, IK_JSON_STRING)) {
+    if (ik_json_is(arguments, IK_JSON_STRING)) {
         ik_stream_append_literal(&slot->call->arguments, arguments);
     } else {
         ik_buffer_append(&slot->call->arguments, arguments.text, arguments.len);
@@ -173,11 +172,11 @@ static void fill(ik_chat_calls_t *calls, slot_t *slot, const fragment_t *fragmen
     if (slot->call->given_id.len == 0) {
         ik_stream_append_literal(&slot->call->given_id, fragment->id);
     }
-    if (ik_openai_members_has_text(fragment->name)) {
+    if (ik_json_has_text(fragment->name)) {
         take_name(slot, fragment->name);
     }
     take_arguments(calls, slot, fragment->arguments);
-    if (ik_openai_members_is(fragment->extra, IK_JSON_OBJECT)) {
+    if (ik_json_is(fragment->extra, IK_JSON_OBJECT)) {
         slot->extra.len = 0;
         ik_buffer_append(&slot->extra, fragment->extra.text, fragment->extra.len);
     }
@@ -186,8 +185,7 @@ static void fill(ik_chat_calls_t *calls, slot_t *slot, const fragment_t *fragmen
 static int64_t index_of(ik_json_span_t value)
 {
     enum { INDEX_MAX = 1000000 };
-    long long index =
-        ik_openai_members_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : -1;
+    long long index = ik_json_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : -1;
     return index >= 0 && index <= INDEX_MAX ? index : -1;
 }
 
@@ -197,11 +195,11 @@ void ik_chat_calls_add(ik_chat_calls_t *calls, ik_json_span_t fragment)
     static const char *const function_names[] = {"name", "arguments"};
     ik_json_span_t values[4];
     ik_json_span_t function[2];
-    ik_openai_members_find(fragment, names, 4, values);
-    if (!ik_openai_members_is(values[2], IK_JSON_OBJECT) && values[3].len == 0) {
+    ik_json_find_members(fragment, names, 4, values);
+    if (!ik_json_is(values[2], IK_JSON_OBJECT) && values[3].len == 0) {
         return; /* a custom tool, which nobody offered, or something newer */
     }
-    ik_openai_members_find(values[2], function_names, 2, function);
+    ik_json_find_members(values[2], function_names, 2, function);
     fragment_t parsed = {.index = index_of(values[0]),
                          .id = values[1],
                          .name = function[0],
@@ -219,7 +217,7 @@ void ik_chat_calls_add_legacy(ik_chat_calls_t *calls, ik_json_span_t function)
 {
     static const char *const names[] = {"name", "arguments"};
     ik_json_span_t values[2];
-    ik_openai_members_find(function, names, 2, values);
+    ik_json_find_members(function, names, 2, values);
     if (calls->legacy == NULL) {
         calls->legacy = open_slot(calls, -1);
     }

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "provider/openai/chat_stream.h"
 #include "provider/openai/openai_endpoint.h"
-#include "provider/openai/openai_members.h"
 #include "provider/openai/openai_model.h"
 #include "provider/openai/openai_tool.h"
 #include "provider/wire.h"
@@ -91,12 +90,6 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
     }
 }
 
-static void format_tail(ik_buffer_t *out, const ik_request_t *request)
-{
-    (void)request;
-    ik_buffer_append_text(out, "]}");
-}
-
 /* --- messages ------------------------------------------------------------------------------ */
 
 static void append_user(ik_wire_t *wire, const ik_msg_t *message)
@@ -167,7 +160,7 @@ static void append_call(ik_buffer_t *out, const ik_request_t *request, const ik_
     ik_buffer_append_text(out, ",\"arguments\":");
     ik_wire_append_arguments_text(out, call);
     ik_buffer_append_byte(out, '}');
-    if (ik_openai_members_is(extra, IK_JSON_OBJECT)) {
+    if (ik_json_is(extra, IK_JSON_OBJECT)) {
         ik_buffer_append_text(out, ",\"extra_content\":");
         ik_buffer_append(out, extra.text, extra.len);
     }
@@ -177,7 +170,7 @@ static void append_call(ik_buffer_t *out, const ik_request_t *request, const ik_
 static void append_calls(ik_buffer_t *out, const ik_request_t *request, const ik_wire_step_t *step,
                          ik_json_span_t extras)
 {
-    bool has_extras = ik_openai_members_is(extras, IK_JSON_ARRAY);
+    bool has_extras = ik_json_is(extras, IK_JSON_ARRAY);
     size_t position = 0;
     bool first = true;
     for (size_t i = 0; i < step->count; i++) {
@@ -223,13 +216,13 @@ static void append_reasoning(ik_buffer_t *out, const ik_request_t *request,
     if (is_mistral(request) || !ik_request_may_send(request, IK_FIELD_REASONING_CONTENT)) {
         return;
     }
-    if (ik_openai_members_is(content, IK_JSON_STRING)) {
+    if (ik_json_is(content, IK_JSON_STRING)) {
         ik_buffer_append_text(out, ",\"reasoning_content\":");
         ik_buffer_append(out, content.text, content.len);
     } else if (has_calls(step) && ik_openai_endpoint_is_deepseek(request->target)) {
         ik_buffer_append_text(out, ",\"reasoning_content\":\"\"");
     }
-    if (ik_openai_members_is(details, IK_JSON_ARRAY)) {
+    if (ik_json_is(details, IK_JSON_ARRAY)) {
         ik_buffer_append_text(out, ",\"reasoning_details\":");
         ik_buffer_append(out, details.text, details.len);
     }
@@ -244,7 +237,7 @@ static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_w
     if (!has_text(step) && !has_calls(step)) {
         return; /* it thought and said nothing: there is no message for that */
     }
-    ik_openai_members_find(step->private_json, names, COUNT, values);
+    ik_json_find_members(step->private_json, names, COUNT, values);
     ik_buffer_t *out = ik_wire_begin_element(wire);
     ik_buffer_append_text(out, "{\"role\":\"assistant\",\"content\":");
     append_content(out, step);
@@ -299,7 +292,6 @@ const ik_provider_t ik_provider_chat = {
     .format_tools = format_tools,
     .format_head = format_head,
     .format_group = format_group,
-    .format_tail = format_tail,
     .stream_begin = ik_chat_stream_begin,
     .stream_event = ik_chat_stream_event,
     .stream_end = ik_chat_stream_end,

@@ -8,7 +8,6 @@
 #include "provider/openai/chat_details.h"
 #include "provider/openai/chat_think.h"
 #include "provider/openai/openai_endpoint.h"
-#include "provider/openai/openai_members.h"
 
 typedef struct {
     ik_chat_calls_t *calls;
@@ -40,7 +39,7 @@ static void add_text(ik_stream_t *stream, ik_json_span_t literal)
     chat_t *chat = stream->state;
     if (chat->think == NULL) {
         ik_stream_add_text_literal(stream, literal);
-    } else if (ik_openai_members_has_text(literal)) {
+    } else if (ik_json_has_text(literal)) {
         ik_chat_think_add(chat->think, literal);
     }
 }
@@ -52,7 +51,7 @@ static void add_thinking(ik_stream_t *stream, ik_json_span_t thinking)
     ik_json_span_t chunk;
     ik_json_span_t text;
     ik_stream_add_reasoning_literal(stream, thinking);
-    while (ik_openai_members_is(thinking, IK_JSON_ARRAY) &&
+    while (ik_json_is(thinking, IK_JSON_ARRAY) &&
            ik_json_next_element(thinking, &position, &chunk)) {
         if (ik_json_kind(chunk) == IK_JSON_OBJECT && ik_json_find(chunk, "text", &text)) {
             ik_stream_add_reasoning_literal(stream, text);
@@ -68,7 +67,7 @@ static void add_chunk(ik_stream_t *stream, ik_json_span_t chunk)
         add_text(stream, chunk);
         return;
     }
-    ik_openai_members_find(chunk, names, 2, values);
+    ik_json_find_members(chunk, names, 2, values);
     add_text(stream, values[0]);
     add_thinking(stream, values[1]);
 }
@@ -77,11 +76,10 @@ static void add_content(ik_stream_t *stream, ik_json_span_t content)
 {
     size_t position = 0;
     ik_json_span_t chunk;
-    if (ik_openai_members_is(content, IK_JSON_STRING)) {
+    if (ik_json_is(content, IK_JSON_STRING)) {
         add_text(stream, content);
     }
-    while (ik_openai_members_is(content, IK_JSON_ARRAY) &&
-           ik_json_next_element(content, &position, &chunk)) {
+    while (ik_json_is(content, IK_JSON_ARRAY) && ik_json_next_element(content, &position, &chunk)) {
         add_chunk(stream, chunk);
     }
 }
@@ -89,7 +87,7 @@ static void add_content(ik_stream_t *stream, ik_json_span_t content)
 static void add_refusal(ik_stream_t *stream, ik_json_span_t refusal)
 {
     chat_t *chat = stream->state;
-    if (ik_openai_members_has_text(refusal)) {
+    if (ik_json_has_text(refusal)) {
         chat->refusal = true;
         ik_stream_add_text_literal(stream, refusal);
     }
@@ -100,13 +98,13 @@ static void add_reasoning(ik_stream_t *stream, ik_json_span_t content, ik_json_s
                           ik_json_span_t thinking)
 {
     chat_t *chat = stream->state;
-    if (ik_openai_members_is(content, IK_JSON_STRING)) {
+    if (ik_json_is(content, IK_JSON_STRING)) {
         chat->has_reasoning_content = true;
         ik_buffer_append(&chat->reasoning_content, content.text + 1, content.len - 2);
     }
-    if (ik_openai_members_has_text(content)) {
+    if (ik_json_has_text(content)) {
         ik_stream_add_reasoning_literal(stream, content);
-    } else if (ik_openai_members_has_text(reasoning)) {
+    } else if (ik_json_has_text(reasoning)) {
         ik_stream_add_reasoning_literal(stream, reasoning);
     } else {
         add_thinking(stream, thinking);
@@ -117,7 +115,7 @@ static void keep_details(chat_t *chat, ik_json_span_t details)
 {
     size_t position = 0;
     ik_json_span_t element;
-    while (ik_openai_members_is(details, IK_JSON_ARRAY) &&
+    while (ik_json_is(details, IK_JSON_ARRAY) &&
            ik_json_next_element(details, &position, &element)) {
         ik_buffer_append_text(&chat->details, chat->details.len == 0 ? "" : ",");
         ik_buffer_append(&chat->details, element.text, element.len);
@@ -134,11 +132,10 @@ static void add_calls(ik_stream_t *stream, ik_json_span_t calls, ik_json_span_t 
     if (chat->think != NULL && (calls.len > 2 || legacy.len > 2)) {
         ik_chat_think_flush(chat->think);
     }
-    while (ik_openai_members_is(calls, IK_JSON_ARRAY) &&
-           ik_json_next_element(calls, &position, &fragment)) {
+    while (ik_json_is(calls, IK_JSON_ARRAY) && ik_json_next_element(calls, &position, &fragment)) {
         ik_chat_calls_add(chat->calls, fragment);
     }
-    if (ik_openai_members_is(legacy, IK_JSON_OBJECT)) {
+    if (ik_json_is(legacy, IK_JSON_OBJECT)) {
         ik_chat_calls_add_legacy(chat->calls, legacy);
     }
 }
@@ -160,7 +157,7 @@ static void take_delta(ik_stream_t *stream, ik_json_span_t delta)
                                              "function_call", "reasoning_content", "reasoning",
                                              "thinking",      "reasoning_details"};
     ik_json_span_t values[COUNT];
-    ik_openai_members_find(delta, names, COUNT, values);
+    ik_json_find_members(delta, names, COUNT, values);
     add_reasoning(stream, values[REASONING_CONTENT], values[REASONING], values[THINKING]);
     keep_details(stream->state, values[DETAILS]);
     add_content(stream, values[CONTENT]);
@@ -203,7 +200,7 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
                                              "prompt_cache_hit_tokens", "prompt_tokens_details",
                                              "completion_tokens_details"};
     ik_json_span_t values[COUNT];
-    ik_openai_members_find(usage, names, COUNT, values);
+    ik_json_find_members(usage, names, COUNT, values);
     ik_stream_take_count(&stream->usage.in, usage, names[IN]);
     ik_stream_take_count(&stream->usage.out, usage, names[OUT]);
     if (values[HIT].len > 0) { /* DeepSeek's name for it */
@@ -225,18 +222,18 @@ static void take_choice(ik_stream_t *stream, ik_json_span_t choice)
     static const char *const names[COUNT] = {"index",         "delta", "message",
                                              "finish_reason", "usage", "error"};
     ik_json_span_t values[COUNT];
-    ik_openai_members_find(choice, names, COUNT, values);
+    ik_json_find_members(choice, names, COUNT, values);
     if (values[INDEX].len > 0 && values[INDEX].text[0] != '0') {
         return; /* further answers, which nobody asked for */
     }
-    bool whole = !ik_openai_members_is(values[DELTA], IK_JSON_OBJECT);
+    bool whole = !ik_json_is(values[DELTA], IK_JSON_OBJECT);
     take_delta(stream, whole ? values[MESSAGE] : values[DELTA]);
-    if (ik_openai_members_is(values[FINISH], IK_JSON_STRING)) {
+    if (ik_json_is(values[FINISH], IK_JSON_STRING)) {
         take_finish(stream, values[FINISH]);
     } else if (stream->plain_body && values[MESSAGE].len > 0) {
         stream->terminal = true;
     }
-    if (ik_openai_members_is(values[USAGE], IK_JSON_OBJECT)) {
+    if (ik_json_is(values[USAGE], IK_JSON_OBJECT)) {
         take_usage(stream, values[USAGE]);
     }
     if (values[ERROR].len > 0) {
@@ -248,7 +245,7 @@ static void take_choices(ik_stream_t *stream, ik_json_span_t choices)
 {
     size_t position = 0;
     ik_json_span_t choice;
-    while (ik_openai_members_is(choices, IK_JSON_ARRAY) &&
+    while (ik_json_is(choices, IK_JSON_ARRAY) &&
            ik_json_next_element(choices, &position, &choice)) {
         take_choice(stream, choice);
     }
@@ -271,7 +268,7 @@ static const char *const event_names[EVENT_MEMBERS] = {"choices", "usage", "erro
 
 static bool is_word(ik_json_span_t value, const char *word)
 {
-    return ik_openai_members_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
+    return ik_json_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
 }
 
 /* No two servers report a failure inside a stream in the same way. */
@@ -295,12 +292,12 @@ void ik_chat_stream_event(ik_stream_t *stream, ik_json_span_t data)
 {
     static const char unexplained[] = "\"The provider ended the answer with an error.\"";
     ik_json_span_t values[EVENT_MEMBERS];
-    ik_openai_members_find(data, event_names, EVENT_MEMBERS, values);
+    ik_json_find_members(data, event_names, EVENT_MEMBERS, values);
     take_choices(stream, values[EVENT_CHOICES]);
     if (values[EVENT_GROQ].len > 0) {
         take_groq(stream, values[EVENT_GROQ]);
     }
-    if (ik_openai_members_is(values[EVENT_USAGE], IK_JSON_OBJECT)) {
+    if (ik_json_is(values[EVENT_USAGE], IK_JSON_OBJECT)) {
         take_usage(stream, values[EVENT_USAGE]);
     }
     if (is_error(values)) {

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "provider/openai/openai_endpoint.h"
-#include "provider/openai/openai_members.h"
 #include "provider/openai/openai_model.h"
 #include "provider/openai/openai_tool.h"
 #include "provider/responses/responses_stream.h"
@@ -90,12 +89,6 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
     ik_buffer_append_text(out, ",\"input\":[");
 }
 
-static void format_tail(ik_buffer_t *out, const ik_request_t *request)
-{
-    (void)request;
-    ik_buffer_append_text(out, "]}");
-}
-
 /* --- items --------------------------------------------------------------------------------- */
 
 static void append_user(ik_wire_t *wire, const ik_msg_t *message)
@@ -161,9 +154,8 @@ static bool item_fits(ik_json_span_t item, const ik_wire_step_t *step, size_t *c
     static const char *const names[] = {"type", "call_id"};
     ik_json_span_t values[2];
     ik_json_span_t id;
-    ik_openai_members_find(item, names, 2, values);
-    if (!ik_openai_members_is(values[0], IK_JSON_STRING) ||
-        !ik_json_key_is(values[0], "function_call")) {
+    ik_json_find_members(item, names, 2, values);
+    if (!ik_json_is(values[0], IK_JSON_STRING) || !ik_json_key_is(values[0], "function_call")) {
         return ik_json_kind(item) == IK_JSON_OBJECT;
     }
     const ik_msg_t *call = next_call(step, calls);
@@ -177,7 +169,7 @@ static bool can_replay(const ik_wire_step_t *step)
     size_t position = 0;
     size_t calls = 0;
     ik_json_span_t item;
-    if (!ik_openai_members_is(step->private_json, IK_JSON_ARRAY)) {
+    if (!ik_json_is(step->private_json, IK_JSON_ARRAY)) {
         return false;
     }
     while (ik_json_next_element(step->private_json, &position, &item)) {
@@ -248,7 +240,6 @@ const ik_provider_t ik_provider_responses = {
     .format_tools = format_tools,
     .format_head = format_head,
     .format_group = format_group,
-    .format_tail = format_tail,
     .stream_begin = ik_responses_stream_begin,
     .stream_event = ik_responses_stream_event,
     .stream_end = ik_responses_stream_end,

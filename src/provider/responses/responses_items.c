@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "provider/openai/openai_endpoint.h"
-#include "provider/openai/openai_members.h"
 
 typedef struct {
     int64_t output_index;   /* -1: it came without one */
@@ -57,8 +56,7 @@ void ik_responses_items_refuse(ik_responses_items_t *items)
 static int64_t index_of(ik_json_span_t value)
 {
     enum { INDEX_MAX = 1000000 };
-    long long index =
-        ik_openai_members_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : -1;
+    long long index = ik_json_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : -1;
     return index >= 0 && index <= INDEX_MAX ? index : -1;
 }
 
@@ -135,7 +133,7 @@ static void show_reasoning(ik_responses_items_t *items, const slot_t *slot, int6
                            ik_json_span_t literal)
 {
     bool another = items->last_thought != slot || items->last_thought_part != part;
-    if (!ik_openai_members_has_text(literal)) {
+    if (!ik_json_has_text(literal)) {
         return;
     }
     if (another && items->stream->reasoning.len > 0) {
@@ -180,8 +178,8 @@ static void show_part(ik_responses_items_t *items, const slot_t *slot, ik_json_s
 {
     static const char *const names[] = {"text", "refusal"};
     ik_json_span_t values[2];
-    ik_openai_members_find(part, names, 2, values);
-    items->refused = items->refused || ik_openai_members_has_text(values[1]);
+    ik_json_find_members(part, names, 2, values);
+    items->refused = items->refused || ik_json_has_text(values[1]);
     show_text(items, slot, values[0]);
     show_text(items, slot, values[1]);
 }
@@ -191,8 +189,8 @@ static void show_message(ik_responses_items_t *items, slot_t *slot, ik_json_span
 {
     size_t position = 0;
     ik_json_span_t part;
-    for (int64_t i = 0; ik_openai_members_is(content, IK_JSON_ARRAY) &&
-                        ik_json_next_element(content, &position, &part);
+    for (int64_t i = 0;
+         ik_json_is(content, IK_JSON_ARRAY) && ik_json_next_element(content, &position, &part);
          i++) {
         if (is_news(&slot->shown, i, true)) {
             show_part(items, slot, part);
@@ -205,9 +203,8 @@ static void show_thoughts(ik_responses_items_t *items, slot_t *slot, ik_json_spa
     size_t position = 0;
     ik_json_span_t part;
     ik_json_span_t text;
-    for (int64_t i = 0; ik_openai_members_is(parts, IK_JSON_ARRAY) &&
-                        ik_json_next_element(parts, &position, &part);
-         i++) {
+    for (int64_t i = 0;
+         ik_json_is(parts, IK_JSON_ARRAY) && ik_json_next_element(parts, &position, &part); i++) {
         if (ik_json_kind(part) == IK_JSON_OBJECT && ik_json_find(part, "text", &text) &&
             is_news(&slot->thought, i, true)) {
             show_reasoning(items, slot, i, text);
@@ -231,7 +228,7 @@ static bool keeps(ik_responses_items_t *items, size_t len)
 
 static void replace(ik_buffer_t *buffer, ik_json_span_t literal)
 {
-    if (ik_openai_members_has_text(literal)) {
+    if (ik_json_has_text(literal)) {
         buffer->len = 0;
         ik_stream_append_literal(buffer, literal);
     }
@@ -267,12 +264,12 @@ static void read_item(ik_json_span_t item, ik_json_span_t *values)
 {
     static const char *const names[MEMBERS] = {
         "type", "id", "call_id", "name", "arguments", "content", "summary", "encrypted_content"};
-    ik_openai_members_find(item, names, MEMBERS, values);
+    ik_json_find_members(item, names, MEMBERS, values);
 }
 
 static bool is_word(ik_json_span_t value, const char *word)
 {
-    return ik_openai_members_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
+    return ik_json_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
 }
 
 static void take_item(ik_responses_items_t *items, slot_t *slot, const ik_json_span_t *values)
@@ -345,8 +342,8 @@ static bool is_reasoning(const slot_t *slot)
  * in the clear. */
 static bool is_complete_reasoning(const ik_responses_items_t *items, const ik_json_span_t *values)
 {
-    bool clear = ik_openai_members_is(values[CONTENT], IK_JSON_ARRAY) && values[CONTENT].len > 2;
-    return ik_openai_members_has_text(values[ENCRYPTED]) ||
+    bool clear = ik_json_is(values[CONTENT], IK_JSON_ARRAY) && values[CONTENT].len > 2;
+    return ik_json_has_text(values[ENCRYPTED]) ||
            (clear && !ik_openai_endpoint_is_openai(items->stream->target));
 }
 
@@ -360,7 +357,7 @@ static bool can_go_back(const ik_responses_items_t *items, const slot_t *slot)
     }
     read_item((ik_json_span_t){slot->final.data, slot->final.len}, values);
     if (slot->call != NULL) {
-        return slot->call->given_id.len > 0 && ik_openai_members_has_text(values[ARGUMENTS]) &&
+        return slot->call->given_id.len > 0 && ik_json_has_text(values[ARGUMENTS]) &&
                is_among_items(items->stream, slot->call);
     }
     return !is_word(values[TYPE], "reasoning") || is_complete_reasoning(items, values);

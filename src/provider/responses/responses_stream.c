@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/json_clean.h"
-#include "provider/openai/openai_members.h"
 #include "provider/responses/responses_items.h"
 
 enum {
@@ -48,10 +47,10 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
     enum { IN_DETAILS, OUT_DETAILS, COUNT };
     static const char *const names[COUNT] = {"input_tokens_details", "output_tokens_details"};
     ik_json_span_t values[COUNT];
-    if (!ik_openai_members_is(usage, IK_JSON_OBJECT)) {
+    if (!ik_json_is(usage, IK_JSON_OBJECT)) {
         return;
     }
-    ik_openai_members_find(usage, names, COUNT, values);
+    ik_json_find_members(usage, names, COUNT, values);
     ik_stream_take_count(&stream->usage.in, usage, "input_tokens");
     ik_stream_take_count(&stream->usage.out, usage, "output_tokens");
     if (values[IN_DETAILS].len > 0) {
@@ -65,14 +64,14 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
 
 static bool is_word(ik_json_span_t value, const char *word)
 {
-    return ik_openai_members_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
+    return ik_json_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
 }
 
 static ik_stop_t stop_of_incomplete(ik_json_span_t details)
 {
     static const char *const names[] = {"reason"};
     ik_json_span_t reason;
-    ik_openai_members_find(details, names, 1, &reason);
+    ik_json_find_members(details, names, 1, &reason);
     if (is_word(reason, "max_output_tokens")) {
         return IK_STOP_MAX_TOKENS;
     }
@@ -84,9 +83,8 @@ static void take_output(ik_responses_items_t *items, ik_json_span_t output)
 {
     size_t position = 0;
     ik_json_span_t item;
-    for (size_t i = 0; ik_openai_members_is(output, IK_JSON_ARRAY) &&
-                       ik_json_next_element(output, &position, &item);
-         i++) {
+    for (size_t i = 0;
+         ik_json_is(output, IK_JSON_ARRAY) && ik_json_next_element(output, &position, &item); i++) {
         char index[24];
         int len = snprintf(index, sizeof(index), "%zu", i);
         ik_responses_place_t place = {.output_index = {index, (size_t)len}};
@@ -107,7 +105,7 @@ static void take_response(ik_stream_t *stream, ik_json_span_t response)
     static const char *const names[COUNT] = {"status", "error", "incomplete_details", "output",
                                              "usage"};
     ik_json_span_t values[COUNT];
-    ik_openai_members_find(response, names, COUNT, values);
+    ik_json_find_members(response, names, COUNT, values);
     take_usage(stream, values[USAGE]);
     if (!ik_responses_items_any_closed(stream->state)) {
         take_output(stream->state, values[RESULT]);
@@ -199,7 +197,7 @@ static void on_incomplete(event_t *event)
     static const char *const names[] = {"incomplete_details"};
     ik_json_span_t details;
     take_response(event->stream, event->values[RESPONSE]);
-    ik_openai_members_find(event->values[RESPONSE], names, 1, &details);
+    ik_json_find_members(event->values[RESPONSE], names, 1, &details);
     if (event->stream->error.fault == IK_FAULT_NONE) {
         event->stream->stop = stop_of_incomplete(details);
     }
@@ -209,7 +207,7 @@ static void on_failed(event_t *event)
 {
     static const char *const names[] = {"error"};
     ik_json_span_t error;
-    ik_openai_members_find(event->values[RESPONSE], names, 1, &error);
+    ik_json_find_members(event->values[RESPONSE], names, 1, &error);
     fail_response(event->stream, error);
 }
 
@@ -254,11 +252,11 @@ static void dispatch(event_t *event)
 void ik_responses_stream_event(ik_stream_t *stream, ik_json_span_t data)
 {
     event_t event = {.stream = stream, .items = stream->state, .data = data};
-    ik_openai_members_find(data, member_names, MEMBERS, event.values);
+    ik_json_find_members(data, member_names, MEMBERS, event.values);
     event.place = (ik_responses_place_t){.output_index = event.values[OUTPUT_INDEX],
                                          .item_id = event.values[ITEM_ID],
                                          .part = event.values[CONTENT_INDEX]};
-    if (ik_openai_members_is(event.values[TYPE], IK_JSON_STRING)) {
+    if (ik_json_is(event.values[TYPE], IK_JSON_STRING)) {
         dispatch(&event);
     } else if (event.values[OUTPUT].len > 0 || is_word(event.values[OBJECT], "response")) {
         take_response(stream, data);
