@@ -162,9 +162,9 @@ START_TEST(prices_change_on_their_day)
     }
     ik_models_t *shipped = load_shipped("2027-01-01");
     const ik_model_t *flash = ik_models_find(shipped, "google/gemini-3.8-flash");
-    assert_near(flash->input, 1.5);
-    assert_near(flash->cached, -1);
-    assert_near(flash->output, 7.5);
+    assert_near(flash->price.input, 1.5);
+    assert_near(flash->price.cached, -1);
+    assert_near(flash->price.output, 7.5);
     talloc_free(shipped);
 }
 END_TEST
@@ -175,8 +175,8 @@ START_TEST(prices_in_any_order_and_none_yet)
                "{\"from\":\"2026-12-01\",\"input\":3},{\"from\":\"2026-11-15\",\"input\":2},"
                "{\"input\":1}]},"
                "\"p/b\":{\"prices\":[{\"from\":\"2026-11-16\",\"input\":3}]}}}");
-    assert_near(ik_models_find(models, "p/a")->input, 2);
-    assert_near(ik_models_find(models, "p/b")->input, -1);
+    assert_near(ik_models_find(models, "p/a")->price.input, 2);
+    assert_near(ik_models_find(models, "p/b")->price.input, -1);
 }
 END_TEST
 
@@ -262,8 +262,8 @@ START_TEST(a_later_file_overlays_figure_by_figure)
     ck_assert_int_eq(a->context, 20);
     ck_assert_int_eq(a->max_output, 5);
     ck_assert_int_eq(a->thinking, IK_MODEL_THINKING_EFFORT);
-    assert_near(a->input, 3);
-    assert_near(a->cached, -1); /* prices are replaced as a whole */
+    assert_near(a->price.input, 3);
+    assert_near(a->price.cached, -1); /* prices are replaced as a whole */
     ck_assert(!a->is_default);
     ck_assert_str_eq(ik_models_default(models, "p")->name, "p/b");
     ck_assert_int_eq(ik_models_find(models, "p/b")->thinking, IK_MODEL_THINKING_NONE);
