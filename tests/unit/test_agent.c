@@ -1,0 +1,171 @@
+/* The order in which an agent does things: what is said is stored before it is told, a call is
+ * stored before it runs, and a store that fails costs one line. The model is the offline one. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/alloc.h"
+#include "suite.h"
+
+static void *ctx;
+static ik_shared_ctx_t shared;
+static ik_agent_t *agent;
+static ik_buffer_t seen; /* what happened, a word each */
+static bool over;
+static bool broken_store;
+
+/* --- a store that tells when it is asked --------------------------------------------------- */
+
+static res_t begin_session(ik_store_t *store, const char *session_id)
+{
+    (void)store;
+    (void)session_id;
+    return OK;
+}
+
+static res_t append(ik_store_t *store, const char *session_id, const ik_msg_t *message,
+                    ik_store_safety_t safety)
+{
+    (void)store;
+    ck_assert_str_eq(session_id, "s1");
+    ik_buffer_append_format(&seen, "%s:%s ", safety == IK_STORE_FULL ? "STORE" : "store",
+                            message->kind);
+    return broken_store ? ERR(SYSTEM, "no space") : OK;
+}
+
+static const ik_store_kind_t kind = {.begin_session = begin_session, .append = append};
+static ik_store_t store = {.kind = &kind};
+
+/* --- an agent that is listened to ---------------------------------------------------------- */
+
+static void on_event(void *data, const ik_agent_event_t *event)
+{
+    (void)data;
+    switch (event->kind) {
+    case IK_AGENT_MESSAGE:
+        ik_buffer_append_format(&seen, "told:%s ", event->message->kind);
+        break;
+    case IK_AGENT_TOOL_STARTED:
+        ik_buffer_append_text(&seen, "started ");
+        break;
+    case IK_AGENT_TOOL_FINISHED:
+        ik_buffer_append_text(&seen, "finished ");
+        break;
+    case IK_AGENT_NOTICE:
+        ik_buffer_append_format(&seen, "notice(%s) ", event->text);
+        break;
+    case IK_AGENT_TURN_ENDED:
+        ik_buffer_append_text(&seen, ik_turn_reason_name(event->reason));
+        over = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static ik_tool_registry_t *make_registry(const char *tool)
+{
+    static const char text[] = "{\"name\":\"quick\",\"description\":\"d\",\"parameters\":"
+                               "{\"type\":\"object\",\"properties\":{}}}";
+    ik_tool_registry_t *registry = ik_tool_registry_create(ctx);
+    ik_tool_schema_t *schema;
+    res_t parsed = ik_tool_schema_parse(ctx, text, strlen(text), &schema);
+    ck_assert(is_ok(&parsed));
+    res_t added = ik_tool_registry_add(registry, tool, tool, IK_TOOL_USER, false, schema);
+    ck_assert(is_ok(&added));
+    return registry;
+}
+
+static void set_up(void)
+{
+    ctx = talloc_new(NULL);
+    ik_paths_t *paths;
+    ik_config_t *config;
+    const ik_target_t *target;
+    setenv("IKIGAI_HOME", "/nonexistent/ikigai", 1);
+    ck_assert_int_eq(ik_paths_create(ctx, &paths).code, IK_ERR_NONE);
+    ck_assert_int_eq(ik_config_load(ctx, paths, NULL, &config).code, IK_ERR_NONE);
+    ck_assert_int_eq(ik_target_create(ctx, config, NULL, "offline/offline", &target).code,
+                     IK_ERR_NONE);
+    shared = (ik_shared_ctx_t){.config = config, .store = &store};
+    ck_assert_int_eq(ik_loop_create(ctx, &shared.loop).code, IK_ERR_NONE);
+    shared.external = (ik_tool_external_t){
+        .host = ik_process_host_create(ctx, shared.loop, "/nonexistent/keeper"),
+        .config = config,
+        .folder = "/"};
+    ik_buffer_init(&seen, ctx, IK_BUFFER_UNLIMITED);
+    over = broken_store = false;
+    agent = ik_agent_create(
+        ctx, &(ik_agent_options_t){
+                 .shared = &shared, .target = target, .session_id = "s1", .on_event = on_event});
+}
+
+static void tear_down(void)
+{
+    talloc_free(agent);
+    talloc_free(shared.external.host);
+    talloc_free(ctx);
+}
+
+static const char *turn(const char *prompt)
+{
+    ik_agent_start_turn(agent, prompt);
+    ck_assert(ik_loop_run_until(shared.loop, &over));
+    return seen.data;
+}
+
+/* --- the tests ----------------------------------------------------------------------------- */
+
+START_TEST(what_is_said_is_stored_before_it_is_told)
+{
+    ck_assert_str_eq(turn("hello"), "STORE:user told:user STORE:assistant told:assistant end_turn");
+}
+END_TEST
+
+/* The keeper is missing, so the tool cannot be run: the order is the same. */
+START_TEST(a_call_is_stored_before_it_runs)
+{
+    shared.tool_registry = make_registry("/nonexistent/tool");
+    ck_assert_str_eq(turn("quick {}"),
+                     "STORE:user told:user store:tool_call told:tool_call started finished "
+                     "store:tool_result told:tool_result STORE:assistant told:assistant end_turn");
+}
+END_TEST
+
+START_TEST(a_store_that_fails_costs_one_line)
+{
+    broken_store = true;
+    ck_assert_str_eq(turn("hello"),
+                     "STORE:user notice(This conversation is not being saved: no space) told:user "
+                     "STORE:assistant told:assistant end_turn");
+    ck_assert_uint_eq(ik_agent_conversation(agent)->count, 2);
+}
+END_TEST
+
+START_TEST(an_interrupted_turn_leaves_what_can_be_sent)
+{
+    shared.tool_registry = make_registry("/nonexistent/tool");
+    ik_agent_start_turn(agent, "quick {}");
+    ck_assert(ik_agent_is_busy(agent));
+    ik_agent_interrupt(agent);
+    ck_assert(!ik_agent_is_busy(agent));
+    ck_assert_str_eq(seen.data, "STORE:user told:user interrupted");
+    ik_agent_interrupt(agent); /* nothing is under way */
+    over = false;
+    ck_assert_ptr_nonnull(strstr(turn("hello"), "interruptedSTORE:user told:user STORE:assistant"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("agent");
+    TCase *tests = tcase_create("agent");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, what_is_said_is_stored_before_it_is_told);
+    tcase_add_test(tests, a_call_is_stored_before_it_runs);
+    tcase_add_test(tests, a_store_that_fails_costs_one_line);
+    tcase_add_test(tests, an_interrupted_turn_leaves_what_can_be_sent);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
