@@ -33,8 +33,9 @@ $(BUILD)/base/paths.o: EXTRA_CFLAGS := -DIKIGAI_PREFIX='"$(PREFIX)"'
 # libFuzzer calls a function that no header declares.
 $(BUILD)/tests/fuzz/%.o: EXTRA_CFLAGS := -Wno-missing-prototypes
 
-# libcurl is not among them: it is loaded when it is needed (src/io/curl_library.h).
-APP_LIBS := -luv -ljansson -ltalloc -lmd -ldl
+# libcurl and libpq are not among them: they are loaded when they are needed
+# (src/io/curl_library.h, src/store/pq_library.h).
+APP_LIBS := -lsqlite3 -lzstd -lutf8proc -lmd4c -luv -ljansson -ltalloc -lmd -ldl -lpthread
 TOOL_LIBS := -ljansson -ltalloc -lm
 grep_LIBS := -lpcre2-8 -lpthread
 
@@ -130,7 +131,7 @@ UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
 # Programs through which tests in Python reach what no command does.
 DRIVERS := $(call programs,tests/e2e/*_driver.c tests/provider/*_driver.c \
-    tests/promises/history_driver.c tests/promises/resume_driver.c)
+    tests/promises/history_driver.c tests/promises/resume_driver.c tests/browser/export_driver.c)
 $(UNIT_TESTS): LINK = $(shell pkg-config --libs check)
 $(FUZZERS): LINK := -fsanitize=fuzzer
 $(UNIT_TESTS) $(FUZZERS) $(DRIVERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
@@ -142,7 +143,7 @@ $(BUILD)/bench/noop: $(BUILD)/bench/noop.o
 # The yardstick of a request links libcurl as any program does.
 $(BUILD)/bench/curl_yardstick: $(BUILD)/bench/curl_yardstick.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcurl
-BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost)
+BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost store_cost)
 $(BENCHES): %: %.o $(LIB_APP) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS)
 
@@ -209,6 +210,13 @@ check-fake: all # the vendors' own clients against tests/fake_llm, and ikigai ov
 	@command -v node > /dev/null && command -v npm > /dev/null || \
 	    { echo "node or npm is missing: script/bootstrap --fake installs them" >&2; exit 1; }
 	@$(PYTHON) tests/fake_llm/check_clients.py $(DEEP)/fake_clients $(IKIGAI)
+EXPORT_DRIVER := $(BUILD)/tests/browser/export_driver
+.PHONY: check-browser need-chromium
+check-browser: need-chromium $(EXPORT_DRIVER) # what a reader sees of exported pages, in a browser
+	@$(PYTHON) tests/browser/check_browser.py $(EXPORT_DRIVER)
+need-chromium:
+	@command -v chromium > /dev/null || \
+	    { echo "chromium is missing: script/bootstrap --browser installs it" >&2; exit 1; }
 
 NEEDED = { echo "$* is missing: script/bootstrap --test installs it" >&2; exit 1; }
 .PHONY: need-check need-clang need-valgrind need-cppcheck need-clang-tidy

@@ -15,6 +15,8 @@ typedef enum {
     IK_ERR_LIMIT,     /* a stated bound would be exceeded */
     IK_ERR_CONFLICT,  /* it changed, or exists, where that must not be */
     IK_ERR_SYSTEM,    /* the operating system said no; the message holds strerror */
+    IK_ERR_GONE,      /* the other side does not answer, or no longer */
+    IK_ERR_DAMAGED,   /* what was stored cannot be read */
 } ik_error_code_t;
 
 typedef struct {

@@ -1,0 +1,526 @@
+/*
+ * Two threads share a post_t: orders go to the worker, words to the loop. Either may be the last to
+ * leave (the worker can hang in a name lookup that nobody can end), so the post counts its users.
+ * The mutex guards everything in it; neither side holds it while it does anything that takes time.
+ */
+#include "store/delivery.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "store/store_postgres.h"
+#include "store/store_sqlite.h"
+
+enum {
+    RETRY_FIRST_MS = 1000,
+    RETRY_MOST_MS = 60000,
+    ASK_AGAIN_MS = 1000, /* a question is worth an attempt, unless the last one was just now */
+    LEAVE_MS = 500,
+};
+
+typedef struct order {
+    struct order *next;
+    ik_delivery_fn answer;
+    void *question; /* on no context: it goes to whoever is left */
+    res_t result;
+    bool done;
+    bool abandoned; /* nobody waits for it */
+} order_t;
+
+/* What the loop is to be told. */
+typedef struct word {
+    struct word *next;
+    char *line; /* a notice, or NULL */
+    char from[IK_STORE_ID_LEN + 1];
+    char to[IK_STORE_ID_LEN + 1];
+} word_t;
+
+typedef struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int users;
+    char *url;
+    char *file;
+    int wake_fd; /* readable when the worker is to leave */
+    int word_fd; /* readable when there are words */
+    atomic_bool stop;
+    bool poked; /* something may be undelivered */
+    bool away;  /* the last attempt failed */
+    order_t *orders;
+    word_t *words;
+    /* the worker's own */
+    ik_store_t *local;
+    ik_store_t *shared;
+    bool told_away;
+    bool redelivered; /* from the beginning, because the server had lost something */
+    int64_t retry_ms;
+    int64_t tried_ms;
+} post_t;
+
+struct ik_delivery {
+    post_t *post;
+    bool started;
+    pthread_t thread;
+    ik_watch_t *watch;
+    ik_delivery_options_t options;
+};
+
+/* --- the post ---------------------------------------------------------------------------- */
+
+static post_t *create_post(const ik_delivery_options_t *options)
+{
+    post_t *post = ik_new(NULL, post_t);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&post->mutex, NULL);
+    pthread_cond_init(&post->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    post->users = 1;
+    post->url = ik_strdup(post, options->url);
+    post->file = ik_strdup(post, options->file);
+    post->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    post->word_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    post->poked = true; /* an earlier program may have left something */
+    return post;
+}
+
+/* Called with the mutex held, by a user who leaves. */
+static void leave_post(post_t *post)
+{
+    bool last = --post->users == 0;
+    pthread_mutex_unlock(&post->mutex);
+    if (!last) {
+        return;
+    }
+    close(post->wake_fd);
+    close(post->word_fd);
+    pthread_cond_destroy(&post->changed);
+    pthread_mutex_destroy(&post->mutex);
+    talloc_free(post);
+}
+
+static struct timespec deadline_in(int64_t ms)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    ms = ms < 0 ? 0 : ms;
+    int64_t nsec = at.tv_nsec + ms % 1000 * 1000000;
+    at.tv_sec += ms / 1000 + nsec / 1000000000;
+    at.tv_nsec = nsec % 1000000000;
+    return at;
+}
+
+/* --- words to the loop ------------------------------------------------------------------- */
+
+static void post_word(post_t *post, word_t *word)
+{
+    uint64_t one = 1;
+    pthread_mutex_lock(&post->mutex);
+    word_t **end = &post->words;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = word;
+    pthread_mutex_unlock(&post->mutex);
+    ssize_t written = write(post->word_fd, &one, sizeof(one));
+    (void)written; /* the counter cannot overflow */
+}
+
+static void say(post_t *post, char *line)
+{
+    word_t *word = ik_new(NULL, word_t);
+    word->line = talloc_steal(word, line);
+    post_word(post, word);
+}
+
+static void say_renamed(post_t *post, const char *from, const char *to)
+{
+    word_t *word = ik_new(NULL, word_t);
+    snprintf(word->from, sizeof(word->from), "%s", from);
+    snprintf(word->to, sizeof(word->to), "%s", to);
+    post_word(post, word);
+}
+
+static void on_words(void *data)
+{
+    const ik_delivery_t *delivery = data;
+    uint64_t count;
+    ssize_t got = read(delivery->post->word_fd, &count, sizeof(count));
+    (void)got; /* whatever it says, the list says more */
+    pthread_mutex_lock(&delivery->post->mutex);
+    word_t *word = delivery->post->words;
+    delivery->post->words = NULL;
+    pthread_mutex_unlock(&delivery->post->mutex);
+    while (word != NULL) {
+        word_t *next = word->next;
+        if (word->line != NULL) {
+            delivery->options.on_notice(delivery->options.data, word->line);
+        } else {
+            delivery->options.on_renamed(delivery->options.data, word->from, word->to);
+        }
+        talloc_free(word);
+        word = next;
+    }
+}
+
+/* --- the worker: the connection ---------------------------------------------------------- */
+
+static void set_away(post_t *post, bool away)
+{
+    pthread_mutex_lock(&post->mutex);
+    post->away = away;
+    pthread_cond_broadcast(&post->changed);
+    pthread_mutex_unlock(&post->mutex);
+}
+
+/* The user hears of it once. */
+static void on_failure(post_t *post, const res_t *failure)
+{
+    int64_t longer = post->told_away ? 2 * post->retry_ms : RETRY_FIRST_MS;
+    TALLOC_FREE(post->shared);
+    post->retry_ms = longer > RETRY_MOST_MS ? RETRY_MOST_MS : longer;
+    post->tried_ms = ik_loop_now_ms();
+    set_away(post, true);
+    if (!post->told_away && !post->stop) {
+        post->told_away = true;
+        say(post, ik_sprintf(NULL,
+                             "The shared history is out of reach (%s). Everything is kept in "
+                             "%s and delivered later.",
+                             failure->message, post->file));
+    }
+}
+
+static void on_success(post_t *post)
+{
+    set_away(post, false);
+    if (post->told_away) {
+        post->told_away = false;
+        say(post, ik_strdup(NULL, "The shared history is back; nothing was lost."));
+    }
+}
+
+static res_t connect_both(post_t *post)
+{
+    if (post->local == NULL) {
+        TRY(ik_store_sqlite_open(post, post->file, &post->local));
+    }
+    if (post->shared == NULL) {
+        ik_store_postgres_options_t options = {.url = post->url, .wake_fd = post->wake_fd};
+        TRY(ik_store_postgres_open(post, &options, &post->shared));
+    }
+    return OK;
+}
+
+/* --- the worker: delivering -------------------------------------------------------------- */
+
+/* Under one id different things were said here and elsewhere. Both are kept. */
+static res_t part_ways(post_t *post, const res_t *conflict)
+{
+    char from[IK_STORE_ID_LEN + 1];
+    char *to = ik_store_new_id(post);
+    snprintf(from, sizeof(from), "%.16s", conflict->message); /* it begins with the id */
+    res_t renamed = ik_store_sqlite_rename(post->local, from, to);
+    if (is_ok(&renamed)) {
+        say_renamed(post, from, to);
+        say(post, ik_sprintf(NULL,
+                             "Session %s was continued elsewhere, too; what was said here is "
+                             "session %s now.",
+                             from, to));
+    }
+    talloc_free(to);
+    return renamed;
+}
+
+/* The server lacks what it once had, as after a backup was put back: all is delivered again. */
+static res_t start_over(post_t *post, const char *server, const res_t *failure)
+{
+    if (post->redelivered) {
+        return *failure;
+    }
+    post->redelivered = true;
+    return ik_store_sqlite_mark_delivered(post->local, server, 0);
+}
+
+static res_t deliver_batch(post_t *post, const void *scratch, bool *all)
+{
+    const char *server = ik_store_postgres_identity(post->shared);
+    ik_store_batch_t batch;
+    int64_t last;
+    TRY(ik_store_sqlite_undelivered(scratch, post->local, server, &batch, &last));
+    *all = batch.event_count == 0;
+    if (*all) {
+        return OK;
+    }
+    res_t written = ik_store_write(post->shared, &batch);
+    switch (written.code) {
+    case IK_ERR_NONE:
+        return ik_store_sqlite_mark_delivered(post->local, server, last);
+    case IK_ERR_CONFLICT:
+        return part_ways(post, &written);
+    case IK_ERR_INVALID:
+        return start_over(post, server, &written);
+    default:
+        return written;
+    }
+}
+
+static res_t deliver_all(post_t *post)
+{
+    bool all = false;
+    res_t delivered = OK;
+    while (is_ok(&delivered) && !all && !post->stop) {
+        void *scratch = talloc_new(NULL);
+        delivered = deliver_batch(post, scratch, &all);
+        talloc_free(scratch);
+    }
+    return delivered;
+}
+
+/* --- the worker: orders ------------------------------------------------------------------ */
+
+static bool may_try(const post_t *post, bool asked)
+{
+    int64_t wait = asked ? ASK_AGAIN_MS : post->retry_ms;
+    return !post->told_away || ik_loop_now_ms() - post->tried_ms >= wait;
+}
+
+static void finish_order(post_t *post, order_t *order, res_t result)
+{
+    pthread_mutex_lock(&post->mutex);
+    order->result = result;
+    order->done = true;
+    bool mine = order->abandoned;
+    pthread_cond_broadcast(&post->changed);
+    pthread_mutex_unlock(&post->mutex);
+    if (mine) {
+        talloc_free(order->question);
+        talloc_free(order);
+    }
+}
+
+/* The server is asked only when it has all this machine has. */
+static void work(post_t *post, order_t *order)
+{
+    res_t ready = ERR(GONE, "the shared history is out of reach");
+    if (may_try(post, order != NULL)) {
+        ready = connect_both(post);
+        if (is_ok(&ready)) {
+            ready = deliver_all(post);
+        }
+        if (is_err(&ready)) {
+            on_failure(post, &ready);
+        } else {
+            on_success(post);
+        }
+    }
+    if (is_err(&ready)) {
+        pthread_mutex_lock(&post->mutex);
+        post->poked = true; /* to be done yet */
+        pthread_mutex_unlock(&post->mutex);
+    }
+    if (order != NULL) {
+        finish_order(post, order,
+                     is_err(&ready) ? ERR(GONE, "%s", ready.message)
+                                    : order->answer(order->question, post->local, post->shared));
+    }
+}
+
+/* With the mutex held: sleeps until there is something to do, which is taken. */
+static order_t *await_work(post_t *post)
+{
+    while (!post->stop && post->orders == NULL && (!post->poked || post->told_away)) {
+        if (!post->poked) {
+            pthread_cond_wait(&post->changed, &post->mutex);
+            continue;
+        }
+        struct timespec until = deadline_in(post->tried_ms + post->retry_ms - ik_loop_now_ms());
+        if (pthread_cond_timedwait(&post->changed, &post->mutex, &until) == ETIMEDOUT) {
+            break;
+        }
+    }
+    order_t *order = post->orders;
+    if (order != NULL) {
+        post->orders = order->next;
+    }
+    post->poked = false;
+    return order;
+}
+
+static void *run_worker(void *data)
+{
+    post_t *post = data;
+    pthread_mutex_lock(&post->mutex);
+    for (;;) {
+        order_t *order = await_work(post);
+        if (post->stop && order == NULL) {
+            break;
+        }
+        pthread_mutex_unlock(&post->mutex);
+        work(post, order);
+        pthread_mutex_lock(&post->mutex);
+    }
+    TALLOC_FREE(post->shared);
+    TALLOC_FREE(post->local);
+    leave_post(post);
+    return NULL;
+}
+
+/* --- the loop's side --------------------------------------------------------------------- */
+
+/* Signals are the loop's. */
+static void start_thread(ik_delivery_t *delivery)
+{
+    sigset_t all;
+    sigset_t before;
+    if (delivery->started) {
+        return;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    delivery->post->users++;
+    delivery->started = pthread_create(&delivery->thread, NULL, run_worker, delivery->post) == 0;
+    delivery->post->users -= !delivery->started;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void ik_delivery_poke(ik_delivery_t *delivery)
+{
+    start_thread(delivery);
+    pthread_mutex_lock(&delivery->post->mutex);
+    if (!delivery->post->poked) {
+        delivery->post->poked = true;
+        pthread_cond_broadcast(&delivery->post->changed);
+    }
+    pthread_mutex_unlock(&delivery->post->mutex);
+}
+
+static order_t *give_order(ik_delivery_t *delivery, ik_delivery_fn answer, void *question)
+{
+    order_t *order = ik_new(NULL, order_t);
+    order->answer = answer;
+    order->question = question;
+    start_thread(delivery);
+    order_t **end = &delivery->post->orders;
+    pthread_mutex_lock(&delivery->post->mutex);
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = order;
+    pthread_cond_broadcast(&delivery->post->changed);
+    return order;
+}
+
+res_t ik_delivery_ask(ik_delivery_t *delivery, ik_delivery_fn answer, void **question,
+                      int patience_ms)
+{
+    post_t *post = delivery->post;
+    struct timespec until = deadline_in(patience_ms);
+    order_t *order = give_order(delivery, answer, *question);
+    int waited = delivery->started ? 0 : ETIMEDOUT;
+    while (!order->done && waited == 0) {
+        waited = pthread_cond_timedwait(&post->changed, &post->mutex, &until);
+    }
+    res_t result =
+        order->done ? order->result : ERR(GONE, "the shared history did not answer in time");
+    bool mine = order->done;
+    order->abandoned = !mine;
+    pthread_mutex_unlock(&post->mutex);
+    if (mine) {
+        talloc_free(order);
+    } else {
+        *question = NULL;
+    }
+    return result;
+}
+
+void ik_delivery_tell(ik_delivery_t *delivery, ik_delivery_fn answer, void *question)
+{
+    give_order(delivery, answer, question)->abandoned = true;
+    pthread_mutex_unlock(&delivery->post->mutex);
+}
+
+static res_t answer_nothing(void *question, ik_store_t *local, ik_store_t *shared)
+{
+    (void)question;
+    (void)local;
+    (void)shared;
+    return OK;
+}
+
+/* An empty question is answered when all is delivered, or cannot be. */
+void ik_delivery_finish(ik_delivery_t *delivery, int patience_ms)
+{
+    pthread_mutex_lock(&delivery->post->mutex);
+    bool away = delivery->post->away;
+    pthread_mutex_unlock(&delivery->post->mutex);
+    if (!away) {
+        void *question = talloc_new(NULL);
+        ik_delivery_ask(delivery, answer_nothing, &question, patience_ms);
+        talloc_free(question);
+    }
+    on_words(delivery);
+}
+
+/* --- beginning and end ------------------------------------------------------------------- */
+
+/* Orders nobody took. */
+static void drop_orders(post_t *post)
+{
+    while (post->orders != NULL) {
+        order_t *next = post->orders->next;
+        talloc_free(post->orders->question);
+        talloc_free(post->orders);
+        post->orders = next;
+    }
+    while (post->words != NULL) {
+        word_t *next = post->words->next;
+        talloc_free(post->words);
+        post->words = next;
+    }
+}
+
+static int stop_worker(ik_delivery_t *delivery)
+{
+    post_t *post = delivery->post;
+    uint64_t one = 1;
+    pthread_mutex_lock(&post->mutex);
+    post->stop = true;
+    drop_orders(post);
+    pthread_cond_broadcast(&post->changed);
+    pthread_mutex_unlock(&post->mutex);
+    ssize_t written = write(post->wake_fd, &one, sizeof(one));
+    (void)written;
+    if (delivery->started) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until); /* the clock this call wants */
+        until.tv_sec += (until.tv_nsec + LEAVE_MS * 1000000L) / 1000000000L;
+        until.tv_nsec = (until.tv_nsec + LEAVE_MS * 1000000L) % 1000000000L;
+        if (pthread_timedjoin_np(delivery->thread, NULL, &until) != 0) {
+            pthread_detach(delivery->thread);
+        }
+    }
+    pthread_mutex_lock(&post->mutex);
+    drop_orders(post);
+    leave_post(post);
+    return 0;
+}
+
+ik_delivery_t *ik_delivery_create(const void *ctx, const ik_delivery_options_t *options)
+{
+    ik_delivery_t *delivery = ik_new(ctx, ik_delivery_t);
+    delivery->options = *options;
+    delivery->post = create_post(options);
+    int fd = fcntl(delivery->post->word_fd, F_DUPFD_CLOEXEC, 0); /* the watch closes its own */
+    delivery->watch = ik_watch_create(delivery, options->loop, fd, on_words, delivery);
+    talloc_set_destructor(delivery, stop_worker);
+    return delivery;
+}

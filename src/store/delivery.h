@@ -1,0 +1,46 @@
+/*
+ * The worker that talks to the shared history: one thread with a connection of its own to the local
+ * file and one to the server. It delivers what the local file has and the server does not, in
+ * order, whenever it is told that there is something, and answers questions. While nothing is to be
+ * done it sleeps; while the server is away it tries again, ever more rarely.
+ *
+ * Nothing here waits for the server but ik_delivery_ask and _finish, and these not for long.
+ */
+#pragma once
+
+#include "io/loop.h"
+#include "store/store.h"
+
+typedef struct ik_delivery ik_delivery_t;
+
+typedef struct {
+    const char *url;
+    const char *file;
+    ik_loop_t *loop;
+    /* One line for the user, from the loop: the server went or returned. */
+    void (*on_notice)(void *data, const char *line);
+    /* From the loop: what was said here and elsewhere under one id differs, so that the session of
+     * this machine has another one now. */
+    void (*on_renamed)(void *data, const char *from, const char *to);
+    void *data;
+} ik_delivery_options_t;
+
+/* The thread begins with the first thing to do. Freeing stops it; what is undelivered stays so. */
+ik_delivery_t *ik_delivery_create(const void *ctx, const ik_delivery_options_t *options);
+
+/* There is something new in the local file. */
+void ik_delivery_poke(ik_delivery_t *delivery);
+
+/* Something to be done by the worker, when all is delivered: question is a talloc tree that holds
+ * all the function needs and everything it finds. */
+typedef res_t (*ik_delivery_fn)(void *question, ik_store_t *local, ik_store_t *shared);
+
+/* Waits for the answer, at most so long. IK_ERR_GONE when there was none: then, when the worker is
+ * still at it, *question belongs to it and is NULL here. */
+res_t ik_delivery_ask(ik_delivery_t *delivery, ik_delivery_fn answer, void **question,
+                      int patience_ms);
+/* Does not wait; the question is the worker's. */
+void ik_delivery_tell(ik_delivery_t *delivery, ik_delivery_fn answer, void *question);
+
+/* Waits until all is delivered, at most so long, and not for a server that does not answer. */
+void ik_delivery_finish(ik_delivery_t *delivery, int patience_ms);

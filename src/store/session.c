@@ -1,0 +1,309 @@
+#include "store/session.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* A store that failed is not tried again with each event: a lock makes everything wait. */
+enum { RETRY_MS = 1000 };
+
+struct ik_session {
+    ik_history_t *history; /* NULL: nothing is stored */
+    ik_store_session_t facts;
+    char *id;
+    bool begun;  /* the user has said something */
+    bool stored; /* it is in the store */
+    bool claimed;
+    ik_store_agents_t agents; /* last_seq counts what is waiting, too */
+    size_t agents_stored;     /* so many of them are in the store */
+    ik_store_event_t *waiting;
+    size_t waiting_count;
+    ik_store_safety_t waiting_safety;
+    void *waiting_texts;
+    bool failed;
+    int64_t failed_ms;
+    res_t failure;
+};
+
+/* --- making ------------------------------------------------------------------------------ */
+
+static void on_renamed(void *data, const char *from, const char *to)
+{
+    ik_session_t *session = data;
+    if (strcmp(session->id, from) == 0) {
+        memcpy(session->id, to, IK_STORE_ID_LEN); /* in place: others hold on to it */
+    }
+}
+
+/* One more try for what waits; then others may write. */
+static int close_session(ik_session_t *session)
+{
+    if (session->history == NULL) {
+        return 0;
+    }
+    session->failed = false;
+    ik_session_flush(session);
+    if (session->claimed) {
+        ik_history_release(session->history, session->id);
+    }
+    ik_history_watch_renames(session->history, NULL, NULL);
+    return 0;
+}
+
+static ik_session_t *create(const void *ctx, ik_history_t *history, const char *id)
+{
+    ik_session_t *session = ik_new(ctx, ik_session_t);
+    session->history = history;
+    session->id = ik_strdup(session, id);
+    session->waiting_texts = talloc_new(session);
+    if (history != NULL) {
+        ik_history_watch_renames(history, on_renamed, session);
+    }
+    talloc_set_destructor(session, close_session);
+    return session;
+}
+
+static ik_store_agent_t *add_agent(ik_session_t *session, const ik_store_agent_t *agent)
+{
+    ik_store_agents_t *agents = &session->agents;
+    agents->agents = ik_resize_array(session, agents->agents, ik_store_agent_t, agents->count + 1);
+    agents->agents[agents->count] = *agent;
+    agents->agents[agents->count].session_id = session->id;
+    return &agents->agents[agents->count++];
+}
+
+ik_session_t *ik_session_create(const void *ctx, ik_history_t *history,
+                                const ik_session_facts_t *facts)
+{
+    char *id = ik_store_new_id(NULL);
+    ik_session_t *session = create(ctx, history, id);
+    talloc_free(id);
+    session->facts = (ik_store_session_t){
+        .id = session->id,
+        .cwd = ik_strdup(session, facts->cwd),
+        .host = ik_strdup(session, ik_holder_self().host),
+        .model = ik_strdup(session, facts->model),
+        .created_us = ik_store_now_us(),
+    };
+    add_agent(session, &(ik_store_agent_t){.number = IK_STORE_ROOT_AGENT,
+                                           .created_us = session->facts.created_us});
+    return session;
+}
+
+/* What the store knows of a session that is there. */
+static res_t load_agents(ik_session_t *session)
+{
+    ik_store_t *local;
+    ik_store_agents_t *agents;
+    TRY(ik_history_local(session->history, &local));
+    TRY(ik_store_agents(session, local, session->id, &agents));
+    for (size_t i = 0; i < agents->count; i++) {
+        add_agent(session, &agents->agents[i]);
+    }
+    talloc_free(agents);
+    session->agents_stored = session->agents.count;
+    session->stored = true;
+    session->begun = true;
+    return OK;
+}
+
+static res_t explain_holder(const char *id, const ik_holder_t *holder)
+{
+    return ERR(CONFLICT,
+               "Session %s is in use by pid %" PRId64
+               " on %s. Wait until it is done, or go on in a "
+               "copy with --fork",
+               id, holder->pid, holder->host);
+}
+
+res_t ik_session_open(const void *ctx, ik_history_t *history, const char *id, ik_session_t **out)
+{
+    ik_holder_t other = {0};
+    res_t claimed = ik_history_claim(history, id, &other);
+    if (claimed.code == IK_ERR_CONFLICT && other.pid != 0) {
+        return explain_holder(id, &other);
+    }
+    TRY(claimed);
+    ik_session_t *session = create(ctx, history, id);
+    session->claimed = true;
+    res_t loaded = load_agents(session);
+    if (is_err(&loaded)) {
+        talloc_free(session);
+        return loaded;
+    }
+    *out = session;
+    return OK;
+}
+
+res_t ik_session_open_copy(const void *ctx, ik_history_t *history, const char *id,
+                           ik_session_t **out)
+{
+    ik_store_t *local;
+    TRY(ik_history_fetch(history, id));
+    TRY(ik_history_local(history, &local));
+    char *new_id = ik_store_new_id(NULL);
+    res_t done = ik_store_copy(local, id, local, new_id);
+    if (is_ok(&done)) {
+        ik_history_wrote(history);
+        done = ik_session_open(ctx, history, new_id, out);
+    }
+    talloc_free(new_id);
+    return done;
+}
+
+const char *ik_session_id(const ik_session_t *session)
+{
+    return session->id;
+}
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+static ik_store_agent_t *find_agent(const ik_session_t *session, int64_t number)
+{
+    for (size_t i = 0; i < session->agents.count; i++) {
+        if (session->agents.agents[i].number == number) {
+            return &session->agents.agents[i];
+        }
+    }
+    PANIC("session %s has no agent %" PRId64, session->id, number);
+}
+
+/* The session itself and its new agents go with the first event that is written. */
+static res_t write_events(ik_session_t *session, const ik_store_event_t *events, size_t count,
+                          ik_store_safety_t safety)
+{
+    ik_store_t *local;
+    TRY(ik_history_local(session->history, &local));
+    if (!session->claimed) {
+        TRY(ik_history_begin(session->history, session->id));
+        session->claimed = true;
+    }
+    ik_store_batch_t batch = {
+        .sessions = &session->facts,
+        .session_count = session->stored ? 0 : 1,
+        .agents = session->agents.agents + session->agents_stored,
+        .agent_count = session->agents.count - session->agents_stored,
+        .events = events,
+        .event_count = count,
+        .safety = safety,
+    };
+    TRY(ik_store_write(local, &batch));
+    session->stored = true;
+    session->agents_stored = session->agents.count;
+    ik_history_wrote(session->history);
+    return OK;
+}
+
+static res_t try_write(ik_session_t *session, const ik_store_event_t *events, size_t count,
+                       ik_store_safety_t safety)
+{
+    if (session->failed && ik_loop_now_ms() - session->failed_ms < RETRY_MS) {
+        return session->failure;
+    }
+    res_t written = write_events(session, events, count, safety);
+    session->failed = is_err(&written);
+    if (session->failed) {
+        session->failed_ms = ik_loop_now_ms();
+        session->failure = written;
+    }
+    return written;
+}
+
+static const char *keep_text(ik_session_t *session, const char *text)
+{
+    return text == NULL ? NULL : ik_strdup(session->waiting_texts, text);
+}
+
+static void keep(ik_session_t *session, const ik_store_event_t *event, ik_store_safety_t safety)
+{
+    session->waiting = ik_resize_array(session->waiting_texts, session->waiting, ik_store_event_t,
+                                       session->waiting_count + 1);
+    ik_store_event_t *kept = &session->waiting[session->waiting_count++];
+    *kept = *event;
+    kept->kind = keep_text(session, event->kind);
+    kept->content = keep_text(session, event->content);
+    kept->data_json = keep_text(session, event->data_json);
+    if (safety == IK_STORE_FULL) {
+        session->waiting_safety = IK_STORE_FULL;
+    }
+}
+
+res_t ik_session_flush(ik_session_t *session)
+{
+    if (session->waiting_count == 0 || !session->begun) {
+        return OK;
+    }
+    TRY(try_write(session, session->waiting, session->waiting_count, session->waiting_safety));
+    talloc_free_children(session->waiting_texts);
+    session->waiting = NULL;
+    session->waiting_count = 0;
+    session->waiting_safety = IK_STORE_NORMAL;
+    return OK;
+}
+
+res_t ik_session_append(ik_session_t *session, int64_t agent, const ik_msg_t *message,
+                        ik_store_safety_t safety)
+{
+    ik_store_agent_t *log = find_agent(session, agent);
+    ik_store_event_t event = {
+        .session_id = session->id,
+        .agent = agent,
+        .seq = ++log->last_seq,
+        .created_us = ik_store_now_us(),
+        .kind = message->kind,
+        .content = message->content,
+        .data_json = message->data_json,
+    };
+    if (session->history == NULL) {
+        return OK;
+    }
+    /* It begins with the words of the user: the system prompt waits for them. */
+    session->begun = session->begun || strcmp(event.kind, IK_MSG_SYSTEM) != 0;
+    if (session->waiting_count > 0 || !session->begun) {
+        keep(session, &event, safety);
+        return ik_session_flush(session);
+    }
+    res_t written = try_write(session, &event, 1, safety);
+    if (is_err(&written)) {
+        keep(session, &event, safety);
+    }
+    return written;
+}
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+static res_t on_event(void *data, const ik_store_event_t *event)
+{
+    ik_conversation_t *conversation = data;
+    ik_conversation_append(
+        conversation, ik_msg_create(conversation, event->kind, event->content, event->data_json));
+    return OK;
+}
+
+res_t ik_session_load(const void *ctx, ik_session_t *session, int64_t agent,
+                      ik_conversation_t **out)
+{
+    ik_store_t *local;
+    TRY(ik_history_local(session->history, &local));
+    *out = ik_conversation_create(ctx);
+    return ik_store_read_all(local, session->id, agent, on_event, *out);
+}
+
+const ik_store_agents_t *ik_session_agents(const ik_session_t *session)
+{
+    return &session->agents;
+}
+
+int64_t ik_session_fork(ik_session_t *session, int64_t parent)
+{
+    const ik_store_agent_t *from = find_agent(session, parent);
+    int64_t number = session->agents.agents[session->agents.count - 1].number + 1;
+    ik_store_agent_t agent = {.number = number,
+                              .parent = parent,
+                              .forked_at = from->last_seq,
+                              .created_us = ik_store_now_us(),
+                              .last_seq = from->last_seq};
+    add_agent(session, &agent);
+    return number;
+}
