@@ -60,6 +60,9 @@ static int run_headless(ik_cli_t *cli, const ik_cli_options_t *options)
         .json = options->json,
         .without_tools = options->without_tools,
         .trust = options->trust,
+        .continue_last = options->continue_last,
+        .resume = options->resume,
+        .fork = options->fork,
     };
     return ik_headless_run(cli->ctx, &headless);
 }

@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "agent/agent_state.h"
@@ -25,36 +26,72 @@ void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event)
 
 /* --- the conversation -------------------------------------------------------------------- */
 
-/* A message joins the conversation in memory. */
-static void remember(ik_agent_t *agent, ik_msg_t *message)
+/* Ids of calls are unique in a conversation. */
+static void remember_id(ik_agent_t *agent, const ik_msg_t *message)
 {
     if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
         char *id = ik_msg_field_text(NULL, message, "id");
         ik_id_set_add(agent->call_ids, id);
         talloc_free(id);
     }
+}
+
+/* A message joins the conversation in memory. */
+static void remember(ik_agent_t *agent, ik_msg_t *message)
+{
+    remember_id(agent, message);
     ik_conversation_append(agent->conversation, message);
 }
 
-/* A store that fails costs one line, never the turn. */
+static void notice(ik_agent_t *agent, const char *text)
+{
+    ik_agent_emit(agent,
+                  &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = text, .len = strlen(text)});
+}
+
+/* A store that fails costs one line, and one when it works again; never the turn. */
 static void report_store(ik_agent_t *agent, const res_t *stored)
 {
-    if (is_err(stored) && !agent->store_failed) {
-        agent->store_failed = true;
+    bool failed = is_err(stored);
+    if (failed && !agent->store_failed) {
         char *text = ik_sprintf(NULL, "This conversation is not being saved: %s", stored->message);
-        ik_agent_emit(
-            agent, &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = text, .len = strlen(text)});
+        notice(agent, text);
         talloc_free(text);
+    } else if (!failed && agent->store_failed) {
+        notice(agent, "This conversation is being saved again; nothing was lost.");
     }
+    agent->store_failed = failed;
+}
+
+static void tell(ik_agent_t *agent, const ik_msg_t *message, const res_t *stored)
+{
+    ik_agent_emit(agent, &(ik_agent_event_t){.kind = IK_AGENT_MESSAGE,
+                                             .message = message,
+                                             .unsaved = is_err(stored)});
 }
 
 const ik_msg_t *ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t safety)
 {
-    res_t stored = ik_store_append(agent->shared->store, agent->session_id, message, safety);
+    res_t stored = ik_session_append(agent->session, agent->number, message, safety);
     report_store(agent, &stored);
     remember(agent, message);
-    ik_agent_emit(agent, &(ik_agent_event_t){.kind = IK_AGENT_MESSAGE, .message = message});
+    tell(agent, message, &stored);
     return message;
+}
+
+/* The system prompt is stored together with the first words of the user, and told when both are:
+ * a session in which nobody said anything is none. */
+static void append_beginning(ik_agent_t *agent, ik_msg_t *user)
+{
+    ik_msg_t *system = agent->system;
+    agent->system = NULL;
+    ik_session_append(agent->session, agent->number, system, IK_STORE_NORMAL);
+    res_t stored = ik_session_append(agent->session, agent->number, user, IK_STORE_FULL);
+    report_store(agent, &stored);
+    remember(agent, system);
+    remember(agent, user);
+    tell(agent, system, &stored);
+    tell(agent, user, &stored);
 }
 
 static bool is_refused(const ik_msg_t *message)
@@ -69,21 +106,21 @@ static void drop_refused_turn(ik_agent_t *agent)
 {
     ik_conversation_t *conversation = agent->conversation;
     if (conversation->count > 0 && is_refused(conversation->messages[conversation->count - 1])) {
-        agent->conversation = ik_conversation_repair(agent, conversation);
+        agent->conversation = ik_conversation_take_repaired(agent, conversation);
         agent->drop_reasoning = 0;
         TALLOC_FREE(agent->wire); /* it knows the old one */
-        talloc_free(conversation);
     }
 }
 
 /* --- making ------------------------------------------------------------------------------ */
 
-static ik_agent_t *create(const void *ctx, const ik_agent_options_t *options)
+static ik_agent_t *create(const void *ctx, const ik_agent_options_t *options, int64_t number)
 {
     ik_agent_t *agent = ik_new(ctx, ik_agent_t);
     agent->shared = options->shared;
     agent->target = options->target;
-    agent->session_id = ik_strdup(agent, options->session_id);
+    agent->session = options->session;
+    agent->number = number;
     agent->without_tools = options->without_tools;
     agent->on_event = options->on_event;
     agent->data = options->data;
@@ -94,30 +131,63 @@ static ik_agent_t *create(const void *ctx, const ik_agent_options_t *options)
 
 ik_agent_t *ik_agent_create(const void *ctx, const ik_agent_options_t *options)
 {
-    ik_agent_t *agent = create(ctx, options);
+    ik_agent_t *agent = create(ctx, options, IK_STORE_ROOT_AGENT);
     if (options->system_prompt != NULL) {
-        ik_agent_append(agent, ik_msg_create(NULL, IK_MSG_SYSTEM, options->system_prompt, NULL),
-                        IK_STORE_NORMAL);
+        agent->system = ik_msg_create(agent, IK_MSG_SYSTEM, options->system_prompt, NULL);
     }
     return agent;
 }
 
-ik_agent_t *ik_agent_resume(const void *ctx, const ik_agent_options_t *options,
-                            const ik_conversation_t *stored)
+res_t ik_agent_resume(const void *ctx, const ik_agent_options_t *options, int64_t number,
+                      ik_agent_t **out)
 {
-    ik_agent_t *agent = create(ctx, options);
-    ik_conversation_t *repaired = ik_conversation_repair(NULL, stored);
-    for (size_t i = 0; i < repaired->count; i++) {
-        remember(agent, repaired->messages[i]);
+    ik_conversation_t *stored;
+    TRY(ik_session_load(NULL, options->session, number, &stored));
+    ik_agent_t *agent = create(ctx, options, number);
+    talloc_free(agent->conversation);
+    agent->conversation = ik_conversation_take_repaired(agent, stored);
+    for (size_t i = 0; i < agent->conversation->count; i++) {
+        remember_id(agent, agent->conversation->messages[i]);
     }
-    talloc_free(repaired);
+    *out = agent;
+    return OK;
+}
+
+ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener_fn on_event,
+                          void *data)
+{
+    assert(parent->turn == NULL);
+    ik_agent_options_t options = {.shared = parent->shared,
+                                  .target = parent->target,
+                                  .session = parent->session,
+                                  .without_tools = parent->without_tools,
+                                  .on_event = on_event,
+                                  .data = data};
+    ik_agent_t *agent = create(ctx, &options, ik_session_fork(parent->session, parent->number));
+    if (parent->system != NULL) {
+        agent->system = ik_msg_create(agent, IK_MSG_SYSTEM, parent->system->content, NULL);
+    }
+    for (size_t i = 0; i < parent->conversation->count; i++) {
+        const ik_msg_t *message = parent->conversation->messages[i];
+        remember(agent, ik_msg_create(NULL, message->kind, message->content, message->data_json));
+    }
     return agent;
+}
+
+int64_t ik_agent_number(const ik_agent_t *agent)
+{
+    return agent->number;
 }
 
 void ik_agent_start_turn(ik_agent_t *agent, const char *text)
 {
     drop_refused_turn(agent);
-    ik_agent_append(agent, ik_msg_create(NULL, IK_MSG_USER, text, NULL), IK_STORE_FULL);
+    ik_msg_t *user = ik_msg_create(NULL, IK_MSG_USER, text, NULL);
+    if (agent->system != NULL) {
+        append_beginning(agent, user);
+    } else {
+        ik_agent_append(agent, user, IK_STORE_FULL);
+    }
     agent->turn = ik_turn_start(agent);
 }
 

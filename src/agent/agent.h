@@ -12,6 +12,7 @@
 #include "conversation/conversation.h"
 #include "provider/request.h"
 #include "provider/wire.h"
+#include "store/session.h"
 
 typedef struct ik_agent ik_agent_t;
 
@@ -28,7 +29,7 @@ const char *ik_turn_reason_name(ik_turn_reason_t reason);
 typedef enum {
     IK_AGENT_TEXT,          /* text, len: a piece of the answer; begins: of a new message */
     IK_AGENT_REASONING,     /* text, len */
-    IK_AGENT_MESSAGE,       /* message: it is stored and in the conversation */
+    IK_AGENT_MESSAGE,       /* message: it is in the conversation, and stored unless unsaved */
     IK_AGENT_TOOL_STARTED,  /* message: the call */
     IK_AGENT_TOOL_PROGRESS, /* message: the call; text, len */
     IK_AGENT_TOOL_FINISHED, /* message: the result (before it is stored) */
@@ -46,6 +47,7 @@ typedef struct {
     size_t len;
     bool begins;
     const ik_msg_t *message;
+    bool unsaved; /* the store failed, which a NOTICE said; it is kept and tried again */
     const char *code;
     ik_usage_t usage;
     double cost; /* USD; negative: not known */
@@ -60,18 +62,23 @@ typedef struct {
     ik_shared_ctx_t *shared;
     const ik_target_t *target;
     const char *system_prompt; /* NULL: none */
-    const char *session_id;
+    ik_session_t *session;     /* which outlives the agent */
     bool without_tools;
     ik_agent_listener_fn on_event; /* must not free the agent */
     void *data;
 } ik_agent_options_t;
 
-/* Strings are copied. The system prompt is the first message. */
+/* Strings are copied. The system prompt is the first message, said with the first turn. */
 ik_agent_t *ik_agent_create(const void *ctx, const ik_agent_options_t *options);
-/* The same, going on with what was stored of a session; the log is repaired first, and the system
+/* The same, going on with what was stored of an agent; the log is repaired first, and the system
  * prompt is the stored one. */
-ik_agent_t *ik_agent_resume(const void *ctx, const ik_agent_options_t *options,
-                            const ik_conversation_t *stored);
+res_t ik_agent_resume(const void *ctx, const ik_agent_options_t *options, int64_t number,
+                      ik_agent_t **out);
+/* Another agent of the same session that knows what this one knows. Between turns of parent. */
+ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener_fn on_event,
+                          void *data);
+/* In its session. */
+int64_t ik_agent_number(const ik_agent_t *agent);
 
 /* Starts a turn with what the user said. All events come from the loop, later, except the user's
  * own MESSAGE. Only when no turn is under way. */

@@ -27,7 +27,7 @@ res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agen
     request->drop_reasoning = agent->drop_reasoning;
     request->effort = config->effort;
     request->max_output_tokens = config->max_output_tokens;
-    request->cache_key = agent->session_id;
+    request->cache_key = ik_session_id(agent->session);
     request->refused = agent->refused;
     if (registry != NULL) {
         add_tools(request, agent, registry);

@@ -9,11 +9,13 @@ typedef struct ik_turn ik_turn_t;
 struct ik_agent {
     ik_shared_ctx_t *shared;
     const ik_target_t *target;
-    char *session_id;
+    ik_session_t *session;
+    int64_t number; /* in the session */
     bool without_tools;
     ik_agent_listener_fn on_event;
     void *data;
 
+    ik_msg_t *system;                /* waits for the first turn; NULL: none, or it is said */
     ik_conversation_t *conversation; /* always one that can be sent, but for the turn under way */
     ik_id_set_t *call_ids;
     ik_turn_t *turn; /* NULL: no turn under way */

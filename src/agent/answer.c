@@ -43,6 +43,7 @@ static void describe_step(answer_t *answer)
         .incomplete = is_incomplete(stream),
         .refused = stream->refused,
         .usage = stream->usage,
+        .cost = ik_model_cost(stream->target->facts, &stream->usage),
         .provider = stream->target->config->name,
         .private_json = may_go_back(answer) ? stream->private_json.data : NULL,
         .call_ids = ids,

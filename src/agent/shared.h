@@ -6,7 +6,7 @@
 #include "base/config.h"
 #include "io/http.h"
 #include "provider/models.h"
-#include "store/store.h"
+#include "store/history.h"
 #include "tool/tool_discovery.h"
 #include "tool/tool_external.h"
 
@@ -15,7 +15,7 @@ typedef struct {
     const ik_models_t *models;
     ik_loop_t *loop;
     ik_http_t *http;
-    ik_store_t *store;
+    ik_history_t *history;       /* NULL: nothing is stored */
     ik_tool_external_t external; /* how tools are run */
     const ik_tool_registry_t
         *tool_registry; /* NULL until discovery is complete, or without tools */

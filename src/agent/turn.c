@@ -198,7 +198,7 @@ static void run_calls(ik_turn_t *turn, size_t count)
     ik_call_batch_options_t options = {
         .shared = agent->shared,
         .registry = turn->registry,
-        .session_id = agent->session_id,
+        .session_id = ik_session_id(agent->session),
         .remove_nulls = strcmp(agent->target->config->name, "openai") == 0,
         .limit = turn->last_word ? max : 0,
         .calls = turn->calls,

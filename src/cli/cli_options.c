@@ -53,6 +53,32 @@ static res_t take_trust(ik_cli_options_t *options, const char *value)
     return OK;
 }
 
+static res_t take_continue(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->continue_last = true;
+    return OK;
+}
+
+static res_t take_resume(ik_cli_options_t *options, const char *value)
+{
+    options->resume = value;
+    return OK;
+}
+
+static res_t take_fork(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->fork = true;
+    return OK;
+}
+
+static res_t take_db(ik_cli_options_t *options, const char *value)
+{
+    options->flags.db = value;
+    return OK;
+}
+
 typedef enum { NO_VALUE, NEEDS_VALUE, TAKES_VALUE } value_t;
 
 typedef struct {
@@ -68,6 +94,12 @@ static const option_t known[] = {
      "one turn, no terminal needed; what is piped in is appended"},
     {"--json", NO_VALUE, NULL, take_json, "print events as JSON lines instead of the answer"},
     {"-m", NEEDS_VALUE, "PROVIDER/MODEL", take_model, "the model to talk to"},
+    {"-c", NO_VALUE, NULL, take_continue, "continue the last session of this folder"},
+    {"-r", NEEDS_VALUE, "ID", take_resume,
+     "resume a session; the beginning of its id is enough (see ikigai session list)"},
+    {"--fork", NO_VALUE, NULL, take_fork, "with -c or -r: go on in a copy of the session"},
+    {"--db", NEEDS_VALUE, "URL", take_db,
+     "where sessions are kept: a file, or postgresql://… for a shared history"},
     {"--no-tools", NO_VALUE, NULL, take_no_tools, "let the model use no tools"},
     {"--max-turns", NEEDS_VALUE, "N", take_max_turns, "at most so many tool turns"},
     {"--trust", NO_VALUE, NULL, take_trust, "trust the project's tools for this run"},
@@ -91,6 +123,20 @@ static const char *value_of(const option_t *option, const char *next)
     return option->value != NO_VALUE && usable ? next : NULL;
 }
 
+static res_t check(const ik_cli_options_t *options)
+{
+    if (!options->headless) {
+        return ERR(INVALID, "-p is missing");
+    }
+    if (options->continue_last && options->resume != NULL) {
+        return ERR(INVALID, "-c and -r name different sessions: choose one");
+    }
+    if (options->fork && !options->continue_last && options->resume == NULL) {
+        return ERR(INVALID, "--fork copies a session: name it with -r, or with -c");
+    }
+    return OK;
+}
+
 static res_t parse(ik_cli_options_t *options, int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
@@ -105,10 +151,7 @@ static res_t parse(ik_cli_options_t *options, int argc, char **argv)
         TRY(option->take(options, value));
         i += value != NULL;
     }
-    if (!options->headless) {
-        return ERR(INVALID, "-p is missing");
-    }
-    return OK;
+    return check(options);
 }
 
 bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv)

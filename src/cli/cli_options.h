@@ -15,6 +15,9 @@ typedef struct {
     bool json;
     bool without_tools;
     bool trust;
+    bool continue_last; /* -c */
+    const char *resume; /* -r: an id or the beginning of one; NULL: none */
+    bool fork;          /* go on in a copy of that session */
     ik_config_flags_t flags;
 } ik_cli_options_t;
 

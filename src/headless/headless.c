@@ -10,9 +10,12 @@
 #include "base/print.h"
 #include "headless/headless_input.h"
 #include "headless/headless_output.h"
+#include "headless/headless_session.h"
 #include "io/interrupt.h"
 #include "io/port_probe.h"
 
+/* How long the end of a run waits for the shared history. */
+enum { DELIVERY_MS = 5000 };
 /* Nobody reads faster; a fast stream is written in fewer pieces, a slow one at once. */
 enum { FLUSH_MS = 5 };
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -20,6 +23,8 @@ enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 typedef struct {
     const ik_headless_options_t *options;
     ik_shared_ctx_t shared;
+    ik_store_session_t found; /* the session to go on with; its id is NULL when there is none */
+    ik_session_t *session;
     const ik_target_t *target;
     const ik_headless_output_t *output;
     void *output_state;
@@ -127,6 +132,33 @@ static void announce_offline(void)
     announce_local_servers();
 }
 
+/* Whoever says so for this run chooses; otherwise a session keeps its model. */
+static bool keeps_model(const headless_t *headless)
+{
+    const ik_config_t *config = headless->options->config;
+    ik_config_source_t source =
+        ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config);
+    return headless->found.id != NULL && source < IK_CONFIG_ENVIRONMENT &&
+           strncmp(headless->found.model, "offline/", 8) != 0;
+}
+
+/* The model the session was last held with, when it can be had. */
+static bool choose_kept_target(headless_t *headless, const void *ctx)
+{
+    if (!keeps_model(headless)) {
+        return false;
+    }
+    res_t created = ik_target_create(ctx, headless->options->config, headless->shared.models,
+                                     headless->found.model, &headless->target);
+    if (is_err(&created)) {
+        char *line =
+            ik_sprintf(ctx, "The session was held with %s: %s. Going on with another model.",
+                       headless->found.model, created.message);
+        ik_print_line(stderr, line);
+    }
+    return is_ok(&created);
+}
+
 static res_t choose_target(headless_t *headless, const void *ctx)
 {
     const ik_config_t *config = headless->options->config;
@@ -137,6 +169,9 @@ static res_t choose_target(headless_t *headless, const void *ctx)
         ik_print_line(stderr, loaded.message);
     }
     headless->shared.models = models;
+    if (choose_kept_target(headless, ctx)) {
+        return OK;
+    }
     const char *model = config->model;
     if (model == NULL) {
         model = ik_target_default(config, models);
@@ -179,13 +214,30 @@ static void discover_tools(headless_t *headless, const void *ctx)
     }
 }
 
+/* Before there is an output it goes where everything goes that concerns the beginning. */
+static void on_history_notice(void *data, const char *line)
+{
+    headless_t *headless = data;
+    if (headless->output_state == NULL) {
+        ik_print_line(stderr, line);
+    } else {
+        on_event(headless,
+                 &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = line, .len = strlen(line)});
+    }
+}
+
 static void fill_shared(headless_t *headless, const void *ctx)
 {
     const ik_headless_options_t *options = headless->options;
     headless->shared.config = options->config;
     headless->shared.loop = options->loop;
     headless->shared.http = ik_http_create(ctx, options->loop);
-    headless->shared.store = ik_store_memory_create(ctx);
+    headless->shared.history =
+        ik_history_create(ctx, &(ik_history_options_t){.db = options->config->db,
+                                                       .file = options->paths->database,
+                                                       .loop = options->loop,
+                                                       .on_notice = on_history_notice,
+                                                       .data = headless});
     headless->shared.external = (ik_tool_external_t){
         .host = options->host, .config = options->config, .folder = options->paths->cwd};
 }
@@ -222,9 +274,11 @@ static char *make_prompt(const headless_t *headless, const void *ctx)
 
 static res_t create_agent(headless_t *headless, const void *ctx)
 {
-    char *session_id;
-    TRY(ik_store_begin_session(ctx, headless->shared.store, &session_id));
-    ik_headless_facts_t facts = {.session_id = session_id,
+    bool resumed = headless->found.id != NULL;
+    TRY(ik_headless_session_open(ctx, headless->shared.history, headless->options, &headless->found,
+                                 headless->target->name, &headless->session));
+    ik_headless_facts_t facts = {.session_id = ik_session_id(headless->session),
+                                 .resumed = resumed,
                                  .target = headless->target,
                                  .registry = headless->shared.tool_registry,
                                  .folder = headless->options->paths->cwd};
@@ -232,12 +286,15 @@ static res_t create_agent(headless_t *headless, const void *ctx)
     ik_agent_options_t options = {
         .shared = &headless->shared,
         .target = headless->target,
-        .system_prompt = make_prompt(headless, ctx),
-        .session_id = session_id,
+        .system_prompt = resumed ? NULL : make_prompt(headless, ctx),
+        .session = headless->session,
         .without_tools = headless->options->without_tools,
         .on_event = on_event,
         .data = headless,
     };
+    if (resumed) {
+        return ik_agent_resume(ctx, &options, IK_STORE_ROOT_AGENT, &headless->agent);
+    }
     headless->agent = ik_agent_create(ctx, &options);
     return OK;
 }
@@ -257,11 +314,25 @@ static int run_turn(headless_t *headless, const void *ctx)
     return headless->status;
 }
 
+/* What can wait until nobody waits any more. */
+static void wind_up(headless_t *headless)
+{
+    fflush(stdout);
+    ik_session_flush(headless->session);
+    ik_history_tidy(headless->shared.history);
+    ik_history_finish(headless->shared.history, DELIVERY_MS);
+}
+
 static int run(headless_t *headless, const void *ctx)
 {
     fill_shared(headless, ctx);
     headless->flush = ik_timer_create(ctx, headless->options->loop, on_flush, headless);
-    res_t ready = choose_target(headless, ctx);
+    res_t ready = ik_headless_session_find(ctx, headless->shared.history, headless->options,
+                                           &headless->found);
+    if (is_err(&ready)) {
+        return fail(STATUS_FAILED, ready.message);
+    }
+    ready = choose_target(headless, ctx);
     if (is_err(&ready)) {
         return fail(STATUS_USAGE, ready.message);
     }
@@ -277,7 +348,9 @@ static int run(headless_t *headless, const void *ctx)
     if (is_err(&ready)) {
         return fail(STATUS_FAILED, ready.message);
     }
-    return run_turn(headless, ctx);
+    int status = run_turn(headless, ctx);
+    wind_up(headless);
+    return status;
 }
 
 int ik_headless_run(const void *ctx, const ik_headless_options_t *options)
@@ -287,7 +360,9 @@ int ik_headless_run(const void *ctx, const ik_headless_options_t *options)
     headless->options = options;
     headless->output = options->json ? &ik_headless_json : &ik_headless_text;
     int status = run(headless, scratch);
-    TALLOC_FREE(headless->agent); /* before what it uses */
+    TALLOC_FREE(headless->agent); /* each before what it uses */
+    TALLOC_FREE(headless->session);
+    TALLOC_FREE(headless->shared.history);
     talloc_free(scratch);
     return status;
 }

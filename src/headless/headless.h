@@ -19,6 +19,9 @@ typedef struct {
     bool json;
     bool without_tools;
     bool trust; /* the project's tools, for this run */
+    bool continue_last;
+    const char *resume; /* an id or the beginning of one; NULL: none */
+    bool fork;          /* go on in a copy */
 } ik_headless_options_t;
 
 /* Blocks; returns the exit status: 0 done, 1 failed, 2 usage or configuration, 128 + N when

@@ -61,17 +61,25 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
     add_text(&line, "id", facts->session_id);
     add_text(&line, "model", facts->target->name);
     add_text(&line, "cwd", facts->folder);
+    ik_json_begin_member(&line, "resumed");
+    ik_buffer_append_text(&line, facts->resumed ? "true" : "false");
     add_tools(&line, facts->registry);
     close_line(&line);
     return NULL;
 }
 
-static void print_message(ik_buffer_t *line, const ik_msg_t *message)
+/* Every message is told of when it is stored; where that failed it says so. */
+static void print_message(ik_buffer_t *line, const ik_agent_event_t *event)
 {
+    const ik_msg_t *message = event->message;
     add_text(line, "kind", message->kind);
     add_text(line, "content", message->content);
     ik_json_begin_member(line, "data");
     ik_buffer_append_text(line, message->data_json == NULL ? "{}" : message->data_json);
+    if (event->unsaved) {
+        ik_json_begin_member(line, "saved");
+        ik_buffer_append_text(line, "false");
+    }
 }
 
 static void print_progress(ik_buffer_t *line, const ik_agent_event_t *event)
@@ -131,7 +139,7 @@ static void add_event(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     switch (event->kind) {
     case IK_AGENT_MESSAGE:
-        print_message(line, event->message);
+        print_message(line, event);
         break;
     case IK_AGENT_TOOL_PROGRESS:
         print_progress(line, event);

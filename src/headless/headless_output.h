@@ -14,6 +14,7 @@ typedef struct {
     const ik_target_t *target;
     const ik_tool_registry_t *registry; /* may be NULL */
     const char *folder;
+    bool resumed;
 } ik_headless_facts_t;
 
 typedef struct {

@@ -51,7 +51,6 @@ static void set_up(void *ctx, driver_t *driver)
     shared->config = driver->config;
     shared->models = driver->models;
     shared->http = ik_http_create(ctx, shared->loop);
-    shared->store = ik_store_memory_create(ctx);
     shared->external = (ik_tool_external_t){
         .host = ik_process_host_create(ctx, shared->loop, driver->paths->keeper),
         .config = driver->config,
@@ -102,25 +101,39 @@ static const ik_target_t *find_target(void *ctx, const driver_t *driver, const c
     return target;
 }
 
+static void store_all(ik_session_t *session, const ik_conversation_t *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        must(ik_session_append(session, IK_STORE_ROOT_AGENT, record->messages[i], IK_STORE_NORMAL));
+    }
+}
+
 static ik_agent_t *create_agent(void *ctx, driver_t *driver, const char *record, const char *name)
 {
-    char *session_id;
-    must(ik_store_begin_session(ctx, driver->shared.store, &session_id));
+    ik_history_options_t in_memory = {.db = ":memory:", .loop = driver->shared.loop};
+    ik_session_facts_t session_facts = {.cwd = driver->paths->cwd, .model = name};
+    ik_session_t *session =
+        ik_session_create(ctx, ik_history_create(ctx, &in_memory), &session_facts);
     ik_agent_options_t options = {
         .shared = &driver->shared,
         .target = find_target(ctx, driver, name),
         .system_prompt = "You are a test.",
-        .session_id = session_id,
+        .session = session,
         .on_event = on_event,
         .data = driver,
     };
-    ik_headless_facts_t facts = {.session_id = session_id,
+    ik_headless_facts_t facts = {.session_id = ik_session_id(session),
                                  .target = options.target,
                                  .registry = driver->shared.tool_registry,
                                  .folder = driver->paths->cwd};
     driver->output = ik_headless_json.begin(ctx, &facts);
-    return strcmp(record, "-") == 0 ? ik_agent_create(ctx, &options)
-                                    : ik_agent_resume(ctx, &options, load_record(ctx, record));
+    if (strcmp(record, "-") == 0) {
+        return ik_agent_create(ctx, &options);
+    }
+    store_all(session, load_record(ctx, record));
+    ik_agent_t *agent;
+    must(ik_agent_resume(ctx, &options, IK_STORE_ROOT_AGENT, &agent));
+    return agent;
 }
 
 static void run_turn(driver_t *driver, ik_agent_t *agent, const char *prompt)

@@ -119,7 +119,6 @@ static void set_up(driver_t *driver, const char *executable, const char *model)
     shared->config = driver->config;
     shared->models = models;
     shared->http = ik_http_create(driver->ctx, shared->loop);
-    shared->store = ik_store_memory_create(driver->ctx);
     shared->external = (ik_tool_external_t){
         .host = ik_process_host_create(driver->ctx, shared->loop, driver->paths->keeper),
         .config = driver->config,
@@ -151,16 +150,24 @@ static void on_event(void *data, const ik_agent_event_t *event)
 
 static void go_on(driver_t *driver, const char *prompt)
 {
-    char *session_id;
-    require(ik_store_begin_session(driver->ctx, driver->shared.store, &session_id));
+    ik_history_options_t in_memory = {.db = ":memory:", .loop = driver->shared.loop};
+    ik_session_facts_t facts = {.cwd = driver->paths->cwd, .model = driver->target->name};
+    ik_session_t *session =
+        ik_session_create(driver->ctx, ik_history_create(driver->ctx, &in_memory), &facts);
     ik_agent_options_t options = {
         .shared = &driver->shared,
         .target = driver->target,
-        .session_id = session_id,
+        .session = session,
         .on_event = on_event,
         .data = driver,
     };
-    ik_agent_t *agent = ik_agent_resume(driver->ctx, &options, read_session(driver->ctx));
+    ik_conversation_t *stored = read_session(driver->ctx);
+    for (size_t i = 0; i < stored->count; i++) {
+        require(
+            ik_session_append(session, IK_STORE_ROOT_AGENT, stored->messages[i], IK_STORE_NORMAL));
+    }
+    ik_agent_t *agent;
+    require(ik_agent_resume(driver->ctx, &options, IK_STORE_ROOT_AGENT, &agent));
     ik_agent_start_turn(agent, prompt);
     if (!ik_loop_run_until(driver->shared.loop, &driver->done)) {
         fail("the turn has nothing to wait for");

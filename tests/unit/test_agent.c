@@ -3,6 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "base/alloc.h"
@@ -17,25 +18,37 @@ static bool broken_store;
 
 /* --- a store that tells when it is asked --------------------------------------------------- */
 
-static res_t begin_session(ik_store_t *store, const char *session_id)
+static res_t claim(ik_store_t *store, const char *session_id, const ik_holder_t *self,
+                   ik_holder_t *other)
 {
     (void)store;
     (void)session_id;
+    (void)self;
+    (void)other;
     return OK;
 }
 
-static res_t append(ik_store_t *store, const char *session_id, const ik_msg_t *message,
-                    ik_store_safety_t safety)
+static res_t release(ik_store_t *store, const char *session_id, const ik_holder_t *self)
 {
     (void)store;
-    ck_assert_str_eq(session_id, "s1");
-    ik_buffer_append_format(&seen, "%s:%s ", safety == IK_STORE_FULL ? "STORE" : "store",
-                            message->kind);
+    (void)session_id;
+    (void)self;
+    return OK;
+}
+
+static res_t write_batch(ik_store_t *store, const ik_store_batch_t *batch)
+{
+    (void)store;
+    for (size_t i = 0; i < batch->event_count; i++) {
+        ik_buffer_append_format(&seen, "%s:%s ", batch->safety == IK_STORE_FULL ? "STORE" : "store",
+                                batch->events[i].kind);
+    }
     return broken_store ? ERR(SYSTEM, "no space") : OK;
 }
 
-static const ik_store_kind_t kind = {.begin_session = begin_session, .append = append};
+static const ik_store_kind_t kind = {.write = write_batch, .claim = claim, .release = release};
 static ik_store_t store = {.kind = &kind};
+static ik_session_t *session;
 
 /* --- an agent that is listened to ---------------------------------------------------------- */
 
@@ -44,7 +57,8 @@ static void on_event(void *data, const ik_agent_event_t *event)
     (void)data;
     switch (event->kind) {
     case IK_AGENT_MESSAGE:
-        ik_buffer_append_format(&seen, "told:%s ", event->message->kind);
+        ik_buffer_append_format(&seen, "%s:%s ", event->unsaved ? "unsaved" : "told",
+                                event->message->kind);
         break;
     case IK_AGENT_TOOL_STARTED:
         ik_buffer_append_text(&seen, "started ");
@@ -88,7 +102,7 @@ static void set_up(void)
     ck_assert_int_eq(ik_config_load(ctx, paths, NULL, &config).code, IK_ERR_NONE);
     ck_assert_int_eq(ik_target_create(ctx, config, NULL, "offline/offline", &target).code,
                      IK_ERR_NONE);
-    shared = (ik_shared_ctx_t){.config = config, .store = &store};
+    shared = (ik_shared_ctx_t){.config = config};
     ck_assert_int_eq(ik_loop_create(ctx, &shared.loop).code, IK_ERR_NONE);
     shared.external = (ik_tool_external_t){
         .host = ik_process_host_create(ctx, shared.loop, "/nonexistent/keeper"),
@@ -96,14 +110,20 @@ static void set_up(void)
         .folder = "/"};
     ik_buffer_init(&seen, ctx, IK_BUFFER_UNLIMITED);
     over = broken_store = false;
+    shared.history = ik_history_create(
+        ctx,
+        &(ik_history_options_t){.db = "/nonexistent/db", .local = &store, .loop = shared.loop});
+    session = ik_session_create(ctx, shared.history,
+                                &(ik_session_facts_t){.cwd = "/", .model = "offline/offline"});
     agent = ik_agent_create(
         ctx, &(ik_agent_options_t){
-                 .shared = &shared, .target = target, .session_id = "s1", .on_event = on_event});
+                 .shared = &shared, .target = target, .session = session, .on_event = on_event});
 }
 
 static void tear_down(void)
 {
     talloc_free(agent);
+    talloc_free(session);
     talloc_free(shared.external.host);
     talloc_free(ctx);
 }
@@ -136,10 +156,61 @@ END_TEST
 START_TEST(a_store_that_fails_costs_one_line)
 {
     broken_store = true;
-    ck_assert_str_eq(turn("hello"),
-                     "STORE:user notice(This conversation is not being saved: no space) told:user "
-                     "STORE:assistant told:assistant end_turn");
+    ck_assert_str_eq(
+        turn("hello"),
+        "STORE:user notice(This conversation is not being saved: no space) unsaved:user "
+        "unsaved:assistant end_turn");
     ck_assert_uint_eq(ik_agent_conversation(agent)->count, 2);
+}
+END_TEST
+
+/* It is not tried with every event: a lock that somebody holds would make each of them wait. */
+START_TEST(what_was_not_saved_is_saved_when_that_works_again)
+{
+    broken_store = true;
+    turn("hello");
+    broken_store = false;
+    seen.len = 0;
+    ik_session_flush(session);
+    ck_assert_uint_eq(seen.len, 0); /* too early */
+    usleep(1100 * 1000);
+    over = false;
+    ck_assert_str_eq(
+        turn("more"),
+        "STORE:user STORE:assistant STORE:user notice(This conversation is being saved again; "
+        "nothing was lost.) told:user STORE:assistant told:assistant end_turn");
+}
+END_TEST
+
+START_TEST(what_waits_is_tried_once_more_at_the_end)
+{
+    broken_store = true;
+    turn("hello");
+    broken_store = false;
+    seen.len = 0;
+    TALLOC_FREE(agent);
+    TALLOC_FREE(session);
+    ck_assert_str_eq(seen.data, "STORE:user STORE:assistant ");
+}
+END_TEST
+
+START_TEST(a_fork_knows_what_its_parent_knows_and_goes_its_own_way)
+{
+    turn("hello");
+    ik_agent_t *fork = ik_agent_fork(ctx, agent, on_event, NULL);
+    ck_assert_int_eq(ik_agent_number(fork), IK_STORE_ROOT_AGENT + 1);
+    ck_assert_uint_eq(ik_agent_conversation(fork)->count, 2);
+    over = false;
+    ik_agent_start_turn(fork, "more");
+    ck_assert(ik_loop_run_until(shared.loop, &over));
+    ck_assert_uint_eq(ik_agent_conversation(fork)->count, 4);
+    ck_assert_uint_eq(ik_agent_conversation(agent)->count, 2);
+    const ik_store_agents_t *agents = ik_session_agents(session);
+    ck_assert_uint_eq(agents->count, 2);
+    ck_assert_int_eq(agents->agents[1].parent, IK_STORE_ROOT_AGENT);
+    ck_assert_int_eq(agents->agents[1].forked_at, 2);
+    ck_assert_int_eq(agents->agents[1].last_seq, 4);
+    talloc_free(fork);
 }
 END_TEST
 
@@ -165,6 +236,9 @@ int main(void)
     tcase_add_test(tests, what_is_said_is_stored_before_it_is_told);
     tcase_add_test(tests, a_call_is_stored_before_it_runs);
     tcase_add_test(tests, a_store_that_fails_costs_one_line);
+    tcase_add_test(tests, what_was_not_saved_is_saved_when_that_works_again);
+    tcase_add_test(tests, what_waits_is_tried_once_more_at_the_end);
+    tcase_add_test(tests, a_fork_knows_what_its_parent_knows_and_goes_its_own_way);
     tcase_add_test(tests, an_interrupted_turn_leaves_what_can_be_sent);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -1,0 +1,223 @@
+"""Sessions that go on: -c, -r, --fork, --db, through the whole program."""
+import os
+import signal
+import sqlite3
+
+from agent_support import FORMATS, AgentTest, per_format, sent_results
+from fake_llm import Answer, Call, Memory, Usage
+from support import IkigaiTest
+
+CACHE_MARK = b',"cache_control":{"type":"ephemeral"}'  # moves along with the end
+READ = Call("file_read", {"file_path": "a.txt"})
+
+
+def common(a, b):
+    """The bytes both begin with."""
+    end = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    return a[:end]
+
+
+class Resumed:
+    """What a model sees of a session that another program went on with."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("project/a.txt", "the marker of the last result\n")
+
+    def go(self, env, *args, status=0):
+        done = self.ikigai(*self.command("Go", "--json", *args), env=env, status=status)
+        return [line for line in done.out.splitlines() if line]
+
+    def test_requests_are_the_same_bytes_as_before(self):
+        llm = self.serve([Answer(thinking="Let me see.", calls=[READ]),
+                          Answer(thinking="Now I know.", calls=[READ]), Answer("One."),
+                          Answer("Two.", thinking="More of it.")],
+                         memory=Memory())
+        env = self.connect(llm)
+        self.go(env)
+        self.go(env, "-c")
+        self.assertEqual(llm.problems, [])
+        last, resumed = (r.body.replace(CACHE_MARK, b"") for r in llm.requests[2:4])
+        marker = last.rfind(b"the marker of the last result")
+        self.assertGreater(marker, 0)
+        self.assertIn(last[:marker + 29], common(last, resumed))
+        self.assertEqual(llm.requests[2].headers.get("authorization"),
+                         llm.requests[3].headers.get("authorization"))
+
+    def test_a_call_without_a_result_is_repaired(self):
+        self.tool("slow", "touch started; sleep 60")
+        running = self.begin([Answer(calls=[Call("slow", {})]), Answer("Again.")])
+        self.wait_for_file("started")
+        running.signal(signal.SIGKILL)
+        running.finish()
+        self.go(self.connect(running.llm), "-c")
+        self.assertEqual(running.llm.problems, [])
+        ((_, envelope),) = sent_results(running.llm.requests[1])
+        self.assertEqual(envelope["error_code"], "INTERRUPTED")
+
+
+per_format(Resumed, globals())
+
+
+class Choice(AgentTest):
+    def messages(self, id):
+        """What is stored of a session: (kind, content)"""
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            return db.execute("SELECT kind, content FROM messages m JOIN sessions s"
+                              " ON s.key = m.session WHERE s.id = ? AND kind != 'system'"
+                              " ORDER BY seq", [id]).fetchall()
+
+    def offline(self, *args, **more):
+        return self.ikigai("-p", "hello", *args, **more)
+
+    def sessions(self):
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            return [row[0] for row in db.execute("SELECT id FROM sessions ORDER BY key")]
+
+    def test_c_continues_the_last_session_of_this_folder(self):
+        self.offline()
+        os.mkdir(self.path("other"))
+        self.offline(cwd=self.path("other"))
+        here, other = self.sessions()
+        self.offline("-c")
+        self.assertEqual(len(self.messages(here)), 4)
+        self.assertEqual(len(self.messages(other)), 2)
+
+    def test_c_without_a_session_says_so_and_begins_one(self):
+        done = self.offline("-c")
+        self.assertIn("There is no session in this folder yet: a new one begins.\n", done.err)
+        self.assertEqual(len(self.sessions()), 1)
+
+    def test_r_takes_the_beginning_of_an_id(self):
+        self.offline()
+        (id,) = self.sessions()
+        for length in (16, 8, 1):
+            self.offline("-r", id[:length])
+        self.assertEqual(len(self.messages(id)), 8)
+
+    def test_r_that_names_nothing(self):
+        self.offline()
+        for wrong, words in (("nothing", "is no id"), ("", "is no id"), ("0" * 17, "is no id"),
+                             ("0123456789abcdef", "There is no session")):
+            done = self.offline("-r", wrong, status=1)
+            self.assertIn(words, done.err)
+            self.assertIn("`ikigai session list`", done.err)
+        self.assertEqual(len(self.sessions()), 1)
+
+    def test_several_that_begin_so_are_named(self):
+        for _ in range(17):
+            self.offline()
+        first = [id[0] for id in self.sessions()]
+        twice = next(c for c in first if first.count(c) > 1)
+        done = self.offline("-r", twice, status=1)
+        self.assertIn(f"Several sessions begin with '{twice}'", done.err)
+        self.assertIn(next(id for id in self.sessions() if id[0] == twice), done.err)
+
+    def test_options_that_do_not_go_together(self):
+        for args, words in ((["-c", "-r", "1"], "-c and -r"), (["--fork"], "--fork copies"),
+                            (["-r"], "-r needs a value"), (["--db"], "--db needs a value")):
+            self.assertIn(words, self.offline(*args, status=2).err)
+
+    def test_fork_leaves_the_session_as_it_is(self):
+        self.offline()
+        (id,) = self.sessions()
+        self.offline("-r", id, "--fork")
+        self.assertEqual(len(self.sessions()), 2)
+        self.assertEqual(len(self.messages(id)), 2)
+        copy = next(s for s in self.sessions() if s != id)
+        self.assertEqual(self.messages(copy)[:2], self.messages(id))
+        self.assertEqual(len(self.messages(copy)), 4)
+
+    def test_one_in_use_names_its_holder_and_can_be_forked(self):
+        self.tool("slow", "touch started; while [ ! -e done ]; do sleep 0.05; done; echo '{}'")
+        running = self.begin([Answer(calls=[Call("slow", {})]), Answer("Done.")])
+        self.wait_for_file("started")
+        (id,) = self.sessions()
+        done = self.offline("-r", id, status=1)
+        self.assertIn(f"is in use by pid {running.process.pid} on {os.uname().nodename}", done.err)
+        self.offline("-r", id, "--fork")
+        self.write("project/done", "")
+        self.assertEqual(running.finish().reason, "end_turn")
+        self.offline("-r", id)
+        self.assertEqual([kind for kind, _ in self.messages(id)],
+                         ["user", "tool_call", "tool_result", "assistant", "user", "assistant"])
+
+    def test_db_is_another_file(self):
+        elsewhere = self.path("elsewhere", "my.db")
+        self.offline("--db", elsewhere)
+        self.assertFalse(os.path.exists(os.path.join(self.home, "ikigai.db")))
+        self.assertEqual(os.stat(elsewhere).st_mode & 0o7777, 0o600)
+        done = self.offline("-c", "--json", env={"IKIGAI_DB": elsewhere})
+        self.assertIn('"resumed":true', done.out)
+
+    def test_a_foreign_database_is_left_alone(self):
+        path = self.path("foreign.db")
+        with sqlite3.connect(path) as db:
+            db.execute("CREATE TABLE mine(x)")
+        with open(path, "rb") as f:
+            before = f.read()
+        done = self.offline("--db", path)
+        self.assertIn("not one of ikigai", done.err)
+        with open(path, "rb") as f:
+            self.assertEqual(f.read(), before)
+
+
+class Model(AgentTest):
+    """A session keeps its model unless somebody says otherwise."""
+
+    def setUp(self):
+        super().setUp()
+        self.llm = self.serve([Answer("One."), Answer("Two.")])
+        self.keys = self.connect(self.llm, {"model": FORMATS["chat"].target})
+
+    def go(self, *args, **env):
+        return self.ikigai("-p", "Go", *args, env={**self.keys, **env})
+
+    def models(self):
+        return [r.json["model"] for r in self.llm.requests]
+
+    def test_it_is_kept(self):
+        self.go("-m", "openai/gpt-5-mini")
+        self.go("-c")
+        self.assertEqual(self.models(), ["gpt-5-mini", "gpt-5-mini"])
+
+    def test_a_flag_or_the_environment_chooses_another(self):
+        self.go("-m", "openai/gpt-5-mini")
+        self.go("-c", IKIGAI_MODEL="openai/gpt-5")
+        self.assertEqual(self.models(), ["gpt-5-mini", "gpt-5"])
+
+    def test_the_offline_model_is_not_kept(self):
+        self.ikigai("-p", "hello", "-m", "offline/offline")
+        self.go("-c")
+        self.assertEqual(self.models(), ["gpt-5"])
+
+    def test_a_model_that_cannot_be_had_is_replaced(self):
+        self.go("-m", "openai/gpt-5-mini")
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            db.execute("UPDATE sessions SET model = 'gone/model'")
+        done = self.go("-c")
+        self.assertIn("The session was held with gone/model", done.err)
+        self.assertEqual(self.models(), ["gpt-5-mini", "gpt-5"])
+
+
+class Figures(AgentTest):
+    format = "responses"
+
+    def test_usage_and_cost_are_kept_with_the_session(self):
+        usage = Usage(input=1000, output=200)
+        self.ask([Answer(calls=[Call("glob", {"pattern": "*"})], usage=usage),
+                  Answer("Done.", usage=usage)], prompt="What is  here?\nTell me.")
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            (row,) = db.execute("SELECT title, turns, model, tokens_in, tokens_out, cost"
+                                " FROM sessions")
+            answers = db.execute("SELECT tokens_in, tokens_out, cost FROM usage").fetchall()
+        self.assertEqual(row[:5], ("What is here?", 1, "openai/gpt-6.1-sol", 2000, 400))
+        self.assertEqual([a[:2] for a in answers], [(1000, 200)] * 2)
+        self.assertGreater(row[5], 0)
+        self.assertAlmostEqual(sum(a[2] for a in answers), row[5])
+
+
+class Nothing(IkigaiTest):
+    def test_a_run_that_could_not_begin_leaves_no_session(self):
+        self.ikigai("-p", "hello", "-m", "nobody/model", status=2)
+        self.assertFalse(os.path.exists(os.path.join(self.home, "ikigai.db")))

@@ -1,0 +1,260 @@
+/* A session and its one writer, on a real file: when it comes into being, what is kept when the
+ * store fails, agents and their forks, and who may write. */
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "scratch.h"
+#include "store/session.h"
+
+static void *ctx;
+static ik_loop_t *loop;
+static ik_history_t *history;
+
+static ik_history_t *open_history(void)
+{
+    return ik_history_create(
+        ctx, &(ik_history_options_t){.db = scratch_path("ikigai.db"), .loop = loop});
+}
+
+static void set_up(void)
+{
+    scratch_empty();
+    ctx = talloc_new(NULL);
+    ck_assert_int_eq(ik_loop_create(ctx, &loop).code, IK_ERR_NONE);
+    history = open_history();
+}
+
+static void tear_down(void)
+{
+    talloc_free(history);
+    talloc_free(ctx);
+}
+
+static ik_session_t *begin(void)
+{
+    return ik_session_create(history, history,
+                             &(ik_session_facts_t){.cwd = "/project", .model = "offline/offline"});
+}
+
+static res_t say(ik_session_t *session, int64_t agent, const char *kind, const char *text)
+{
+    ik_msg_t *message = ik_msg_create(ctx, kind, text, NULL);
+    bool user = strcmp(kind, IK_MSG_USER) == 0;
+    return ik_session_append(session, agent, message, user ? IK_STORE_FULL : IK_STORE_NORMAL);
+}
+
+static void must_say(ik_session_t *session, int64_t agent, const char *kind, const char *text)
+{
+    res_t said = say(session, agent, kind, text);
+    ck_assert_msg(is_ok(&said), "%s", said.message);
+}
+
+static size_t count_sessions(void)
+{
+    ik_store_t *store;
+    ik_store_list_t *list;
+    ck_assert_int_eq(ik_history_local(history, &store).code, IK_ERR_NONE);
+    ck_assert_int_eq(ik_store_list(ctx, store, &(ik_store_filter_t){0}, &list).code, IK_ERR_NONE);
+    return list->count;
+}
+
+/* What agent knows, its texts joined. */
+static const char *known(ik_session_t *session, int64_t agent)
+{
+    ik_conversation_t *log;
+    res_t loaded = ik_session_load(ctx, session, agent, &log);
+    ck_assert_msg(is_ok(&loaded), "%s", loaded.message);
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    for (size_t i = 0; i < log->count; i++) {
+        ik_buffer_append_format(&text, "%s%s", i == 0 ? "" : " ", log->messages[i]->content);
+    }
+    return text.data;
+}
+
+START_TEST(it_comes_into_being_with_the_words_of_the_user)
+{
+    ik_session_t *session = begin();
+    must_say(session, 1, IK_MSG_SYSTEM, "prompt");
+    ck_assert_uint_eq(count_sessions(), 0);
+    must_say(session, 1, IK_MSG_USER, "hello");
+    ck_assert_uint_eq(count_sessions(), 1);
+    ck_assert_str_eq(known(session, 1), "prompt hello");
+    talloc_free(session);
+}
+END_TEST
+
+START_TEST(one_in_which_nothing_was_said_leaves_nothing)
+{
+    ik_session_t *session = begin();
+    must_say(session, 1, IK_MSG_SYSTEM, "prompt");
+    talloc_free(session);
+    ck_assert_uint_eq(count_sessions(), 0);
+}
+END_TEST
+
+START_TEST(without_a_history_nothing_is_stored)
+{
+    ik_session_t *session =
+        ik_session_create(ctx, NULL, &(ik_session_facts_t){.cwd = "/", .model = "m/m"});
+    must_say(session, 1, IK_MSG_USER, "hello");
+    talloc_free(session);
+}
+END_TEST
+
+START_TEST(forks_of_forks_know_what_their_parents_knew)
+{
+    ik_session_t *session = begin();
+    must_say(session, 1, IK_MSG_USER, "a");
+    int64_t second = ik_session_fork(session, 1);
+    must_say(session, 1, IK_MSG_USER, "b");
+    must_say(session, second, IK_MSG_USER, "c");
+    int64_t third = ik_session_fork(session, second);
+    int64_t fourth = ik_session_fork(session, third); /* from what its parent only inherited */
+    must_say(session, second, IK_MSG_USER, "d");
+    must_say(session, third, IK_MSG_USER, "e");
+    must_say(session, fourth, IK_MSG_USER, "f");
+    char *id = ik_strdup(ctx, ik_session_id(session));
+    talloc_free(session);
+
+    ck_assert_int_eq(ik_session_open(ctx, history, id, &session).code, IK_ERR_NONE);
+    ck_assert_uint_eq(ik_session_agents(session)->count, 4);
+    ck_assert_str_eq(known(session, 1), "a b");
+    ck_assert_str_eq(known(session, second), "a c d");
+    ck_assert_str_eq(known(session, third), "a c e");
+    ck_assert_str_eq(known(session, fourth), "a c f");
+    must_say(session, fourth, IK_MSG_USER, "g");
+    ck_assert_str_eq(known(session, fourth), "a c f g");
+    ck_assert_int_eq(ik_session_fork(session, 1), fourth + 1);
+    talloc_free(session);
+}
+END_TEST
+
+/* A folder stands where the file should be, and goes away in the middle. */
+START_TEST(what_could_not_be_written_is_written_when_it_can_be)
+{
+    scratch_make_folder("ikigai.db");
+    ik_session_t *session = begin();
+    must_say(session, 1, IK_MSG_SYSTEM, "prompt");
+    ck_assert_int_eq(say(session, 1, IK_MSG_USER, "a").code, IK_ERR_SYSTEM);
+    ck_assert_int_eq(say(session, 1, IK_MSG_ASSISTANT, "b").code, IK_ERR_SYSTEM);
+    ck_assert_int_eq(rmdir(scratch_path("ikigai.db")), 0);
+    usleep(1100 * 1000);
+    must_say(session, 1, IK_MSG_USER, "c");
+    ck_assert_str_eq(known(session, 1), "prompt a b c");
+    talloc_free(session);
+}
+END_TEST
+
+START_TEST(what_waits_is_written_at_the_end)
+{
+    scratch_make_folder("ikigai.db");
+    ik_session_t *session = begin();
+    ck_assert_int_eq(say(session, 1, IK_MSG_USER, "a").code, IK_ERR_SYSTEM);
+    char *id = ik_strdup(ctx, ik_session_id(session));
+    ck_assert_int_eq(rmdir(scratch_path("ikigai.db")), 0);
+    talloc_free(session);
+    ck_assert_int_eq(ik_session_open(ctx, history, id, &session).code, IK_ERR_NONE);
+    ck_assert_str_eq(known(session, 1), "a");
+    talloc_free(session);
+}
+END_TEST
+
+/* Runs in a process of its own: whether the session can be opened there, and what is said if not.
+ */
+static int open_elsewhere(const char *id, char *message, size_t size)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        ik_session_t *session;
+        ik_history_t *theirs = open_history();
+        res_t opened = ik_session_open(ctx, theirs, id, &session);
+        ssize_t written = write(ends[1], opened.message, strlen(opened.message));
+        _exit(written < 0 ? 99 : (int)opened.code);
+    }
+    close(ends[1]);
+    ssize_t len = read(ends[0], message, size - 1);
+    message[len < 0 ? 0 : len] = '\0';
+    close(ends[0]);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+}
+
+START_TEST(it_has_one_writer_who_is_named)
+{
+    char message[600];
+    char self[64];
+    ik_session_t *session = begin();
+    must_say(session, 1, IK_MSG_USER, "a");
+    snprintf(self, sizeof(self), "pid %d on ", (int)getpid());
+    ck_assert_int_eq(open_elsewhere(ik_session_id(session), message, sizeof(message)),
+                     IK_ERR_CONFLICT);
+    ck_assert_ptr_nonnull(strstr(message, self));
+    ck_assert_ptr_nonnull(strstr(message, "--fork"));
+    char *id = ik_strdup(ctx, ik_session_id(session));
+    talloc_free(session);
+    ck_assert_int_eq(open_elsewhere(id, message, sizeof(message)), IK_ERR_NONE);
+}
+END_TEST
+
+/* The child above left without letting go; it is dead, so that nobody holds the session. */
+START_TEST(the_claim_of_a_dead_process_is_taken_over)
+{
+    char message[600];
+    ik_session_t *session = begin();
+    must_say(session, 1, IK_MSG_USER, "a");
+    char *id = ik_strdup(ctx, ik_session_id(session));
+    talloc_free(session);
+    ck_assert_int_eq(open_elsewhere(id, message, sizeof(message)), IK_ERR_NONE);
+    ck_assert_int_eq(ik_session_open(ctx, history, id, &session).code, IK_ERR_NONE);
+    must_say(session, 1, IK_MSG_USER, "b");
+    talloc_free(session);
+}
+END_TEST
+
+START_TEST(a_copy_goes_its_own_way)
+{
+    ik_session_t *session = begin();
+    ik_session_t *copy;
+    must_say(session, 1, IK_MSG_USER, "a");
+    res_t opened = ik_session_open_copy(ctx, history, ik_session_id(session), &copy);
+    ck_assert_msg(is_ok(&opened), "%s", opened.message);
+    ck_assert_str_ne(ik_session_id(copy), ik_session_id(session));
+    must_say(session, 1, IK_MSG_USER, "b");
+    must_say(copy, 1, IK_MSG_USER, "c");
+    ck_assert_str_eq(known(session, 1), "a b");
+    ck_assert_str_eq(known(copy, 1), "a c");
+    talloc_free(copy);
+    talloc_free(session);
+}
+END_TEST
+
+START_TEST(what_does_not_exist_cannot_be_opened)
+{
+    ik_session_t *session;
+    ck_assert_int_eq(ik_session_open(ctx, history, "0123456789abcdef", &session).code,
+                     IK_ERR_NOT_FOUND);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("session");
+    TCase *tests = tcase_create("session");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, it_comes_into_being_with_the_words_of_the_user);
+    tcase_add_test(tests, one_in_which_nothing_was_said_leaves_nothing);
+    tcase_add_test(tests, without_a_history_nothing_is_stored);
+    tcase_add_test(tests, forks_of_forks_know_what_their_parents_knew);
+    tcase_add_test(tests, what_could_not_be_written_is_written_when_it_can_be);
+    tcase_add_test(tests, what_waits_is_written_at_the_end);
+    tcase_add_test(tests, it_has_one_writer_who_is_named);
+    tcase_add_test(tests, the_claim_of_a_dead_process_is_taken_over);
+    tcase_add_test(tests, a_copy_goes_its_own_way);
+    tcase_add_test(tests, what_does_not_exist_cannot_be_opened);
+    suite_add_tcase(suite, tests);
+    return scratch_run(suite);
+}
