@@ -168,8 +168,7 @@ ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener
         agent->system = ik_msg_create(agent, IK_MSG_SYSTEM, parent->system->content, NULL);
     }
     for (size_t i = 0; i < parent->conversation->count; i++) {
-        const ik_msg_t *message = parent->conversation->messages[i];
-        remember(agent, ik_msg_create(NULL, message->kind, message->content, message->data_json));
+        remember(agent, ik_msg_copy(NULL, parent->conversation->messages[i]));
     }
     return agent;
 }

@@ -1,7 +1,7 @@
 /*
  * The messages of one agent in order: append-only, plain data. What is stored may have been cut off
- * by a crash, reordered or doubled by an import; ik_conversation_repair makes of it what every
- * provider accepts, and the agent appends to a repaired one only what keeps it so.
+ * by a crash, reordered or doubled by an import; ik_conversation_take_repaired makes of it what
+ * every provider accepts, and the agent appends to a repaired one only what keeps it so.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ ik_conversation_t *ik_conversation_create(const void *ctx);
 /* Takes the message over. */
 void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message);
 
-/* A new conversation on ctx, its messages copies, in which
+/* Takes a conversation over and makes of it, on ctx, one in which
  *   - every call is followed by its result, right behind the step, in the order of the calls, and
  *     the result repeats the call's id, name and provider; a missing one is INTERRUPTED, one too
  *     many is gone;
@@ -29,8 +29,9 @@ void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message);
  *   - data that is no JSON object, empty answers, unknown kinds and the turns a provider refused
  *     are gone; what is no character in data is U+FFFD;
  *   - no two steps have the same private data.
- * A conversation that needs no repair comes out equal. */
-ik_conversation_t *ik_conversation_repair(const void *ctx, const ik_conversation_t *stored);
+ * Messages that need no repair are the same, not copies; what was made of the old conversation (a
+ * wire) does not fit any more. */
+ik_conversation_t *ik_conversation_take_repaired(const void *ctx, ik_conversation_t *stored);
 
 /* The text of the last system message, or NULL. */
 const char *ik_conversation_system(const ik_conversation_t *conversation);

@@ -1,8 +1,11 @@
 /*
- * Repair works in three passes over copies of the messages. First each message by itself: what
- * cannot be used goes. Then results find their calls by id (the k-th result of an id belongs to
- * its k-th call, wherever it stands). Last, everything is written down in order, results right
+ * Repair works in place. First each message by itself: what cannot be used goes. Then results find
+ * their calls by id (the k-th result of an id belongs to its k-th call, wherever it stands), and
+ * calls that cannot stay as they are are made anew. Last, everything is put in order, results right
  * behind the step that called.
+ *
+ * A long session has a hundred thousand messages, and nearly all of them stay: these are neither
+ * copied nor decoded, what goes is freed at once, and the rest is an entry of a few words each.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,33 +22,111 @@ static const char interrupted[] =
     "{\"tool_success\":false,\"error\":\"The call was interrupted before it had a result.\","
     "\"error_code\":\"INTERRUPTED\",\"exit_code\":null,\"stdout\":\"\",\"stderr\":\"\"}";
 
+typedef enum { GONE, SYSTEM, COMPACTION, USER, ANSWER, CALL, RESULT } role_t;
+
+#define NO_PARTNER UINT32_MAX
+
 /* A message under repair. */
 typedef struct {
-    const ik_msg_t *message; /* NULL: dropped */
-    char *id;                /* of a call or result */
-    size_t partner;          /* of a call: its result; SIZE_MAX: none */
-    bool is_call;
-    bool is_result;
-    bool rebuilt; /* the id or name in data_json cannot be used: made anew, without private data */
-    bool renamed; /* needs another id */
+    ik_msg_t *message; /* NULL: gone, or a result that stands behind its call already */
+    const char *id;    /* of a call or result, decoded; else NULL */
+    size_t id_len;
+    uint32_t partner; /* of a call: its result */
+    role_t role : 8;
+    bool begins_step : 1;
+    bool has_private : 1; /* it begins a step and has what its provider wants back */
+    bool refused : 1;
+    bool renamed : 1; /* the call needs another id */
+    bool rebuilt : 1; /* the call cannot stay: made anew, without private data */
 } entry_t;
 
 typedef struct {
     void *scratch;
+    ik_conversation_t *conversation;
     entry_t *entries;
     size_t count;
-    ik_conversation_t *out;
-    size_t *open_calls; /* of the step being written: entries whose results are due */
-    size_t open_count;
-    size_t step_left; /* messages the step still has, by its own count */
+    size_t step_from;  /* the first entry whose result may be due */
+    size_t open_calls; /* how many are */
+    size_t step_left;  /* messages the step being written still has, by its own count */
+    bool begun;        /* something of the user or the model is written */
 } repair_t;
 
-/* --- each message by itself -------------------------------------------------------------- */
+/* --- entries ----------------------------------------------------------------------------- */
 
-static bool is_object(const char *json, size_t len, ik_json_span_t *value)
+static role_t role_of(const ik_msg_t *message)
 {
-    return ik_json_scan(json, len, value, NULL) && ik_json_kind(*value) == IK_JSON_OBJECT;
+    static const struct {
+        const char *kind;
+        role_t role;
+    } roles[] = {
+        {IK_MSG_TOOL_RESULT, RESULT}, {IK_MSG_TOOL_CALL, CALL}, {IK_MSG_ASSISTANT, ANSWER},
+        {IK_MSG_USER, USER},          {IK_MSG_SYSTEM, SYSTEM},  {IK_MSG_COMPACTION, COMPACTION},
+    };
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (ik_msg_is(message, roles[i].kind)) {
+            return roles[i].role;
+        }
+    }
+    return GONE;
 }
+
+static bool is_answer(const entry_t *entry)
+{
+    return entry->role == ANSWER || entry->role == CALL;
+}
+
+static bool is_setting(const entry_t *entry)
+{
+    return entry->role == SYSTEM || entry->role == COMPACTION;
+}
+
+static void drop(entry_t *entry)
+{
+    talloc_free(entry->message);
+    *entry = (entry_t){.role = GONE};
+}
+
+static void replace(entry_t *entry, ik_msg_t *message)
+{
+    talloc_free(entry->message);
+    entry->message = message;
+}
+
+/* --- texts ------------------------------------------------------------------------------- */
+
+/* A string literal as text, however long. */
+static const char *decode(const void *ctx, ik_json_span_t literal, size_t *len)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_json_append_decoded(&text, literal);
+    *len = text.len;
+    return text.data;
+}
+
+/* A value that is text, and not cut short by a NUL; else NULL. */
+static const char *text_of(const void *ctx, ik_json_span_t value)
+{
+    size_t len;
+    if (!ik_json_is(value, IK_JSON_STRING)) {
+        return NULL;
+    }
+    const char *text = decode(ctx, value, &len);
+    return strlen(text) == len ? text : NULL;
+}
+
+static const char *field_text(const void *ctx, const ik_msg_t *message, const char *name)
+{
+    ik_json_span_t value;
+    return ik_msg_field(message, name, &value) ? text_of(ctx, value) : NULL;
+}
+
+static bool is_equal(ik_json_span_t a, ik_json_span_t b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.text, b.text, a.len) == 0);
+}
+
+/* --- data -------------------------------------------------------------------------------- */
 
 /* Whether it must be looked at more closely, for what is no character: most data is plain, and
  * looking takes time. */
@@ -62,97 +143,74 @@ static bool looks_odd(ik_json_span_t data)
     return !ik_utf8_valid(data.text, data.len);
 }
 
-/* The message, its data as it is, cleaned (what stands in it goes out byte for byte), or gone. */
-static const ik_msg_t *with_usable_data(repair_t *repair, const ik_msg_t *message)
+/* The data stays as it is, is cleaned (what stands in it goes out byte for byte), or goes. Returns
+ * whether it stayed. */
+static bool make_data_usable(repair_t *repair, entry_t *entry)
 {
+    const ik_msg_t *message = entry->message;
     ik_json_span_t data;
-    size_t len = message->data_json == NULL ? 0 : message->data_len;
-    bool usable = len > 0 && is_object(message->data_json, len, &data);
-    bool plain = usable && (!looks_odd(data) || ik_json_is_clean(data));
-    if (message->data_json == NULL || plain) {
-        return message;
+    if (message->data_json == NULL) {
+        return true;
+    }
+    bool usable = ik_json_scan(message->data_json, message->data_len, &data, NULL) &&
+                  ik_json_kind(data) == IK_JSON_OBJECT;
+    if (usable && (!looks_odd(data) || ik_json_is_clean(data))) {
+        return true;
     }
     ik_buffer_t clean;
-    ik_buffer_init(&clean, repair->scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
     usable = usable && ik_json_append_clean(&clean, data);
-    return ik_msg_create(repair->scratch, message->kind, message->content,
-                         usable ? clean.data : NULL);
+    replace(entry, ik_msg_create(repair->conversation, message->kind, message->content,
+                                 usable ? clean.data : NULL));
+    ik_buffer_reset(&clean);
+    return false;
 }
 
-static bool has_field(const ik_msg_t *message, const char *name)
+/* What is to be known of a message, read in one walk: what follows may be long. */
+enum { ID, MODEL, STEP, REFUSED, FUNCTION, OUTPUT, NAME, ARGUMENTS, FACT_COUNT };
+
+static void read_facts(const entry_t *entry, ik_json_span_t facts[FACT_COUNT])
 {
-    ik_json_span_t value;
-    return ik_msg_field(message, name, &value);
+    enum { OF_DATA = NAME, OF_FUNCTION = FACT_COUNT - NAME };
+    static const char *const names[][OF_DATA] = {
+        [ANSWER] = {[MODEL] = "model", [STEP] = "step", [REFUSED] = "refused"},
+        [CALL] = {"id", "model", "step", "refused", "function"},
+        [RESULT] = {[ID] = "tool_call_id", [OUTPUT] = "output"},
+    };
+    static const char *const function_names[OF_FUNCTION] = {"name", "arguments"};
+    ik_json_span_t data = {entry->message->data_json, entry->message->data_len};
+    ik_msg_find_fields(data, names[entry->role], OF_DATA, facts);
+    ik_json_span_t function =
+        ik_json_is(facts[FUNCTION], IK_JSON_OBJECT) ? facts[FUNCTION] : (ik_json_span_t){0};
+    ik_msg_find_fields(function, function_names, OF_FUNCTION, facts + NAME);
 }
 
-/* A member that is text, and not cut short by a NUL; else NULL. */
-static char *text_of(repair_t *repair, const ik_msg_t *message, const char *name)
+/* --- each message by itself -------------------------------------------------------------- */
+
+static bool is_usable(const entry_t *entry, const ik_json_span_t facts[FACT_COUNT])
 {
-    ik_json_span_t value;
-    size_t len;
-    if (!ik_msg_field(message, name, &value) || ik_json_kind(value) != IK_JSON_STRING) {
-        return NULL;
+    bool blank = ik_msg_text_is_blank(entry->message->content);
+    switch (entry->role) {
+    case CALL:
+        return ik_json_has_text(facts[NAME]) && ik_json_is(facts[ARGUMENTS], IK_JSON_STRING);
+    case RESULT:
+        return ik_json_is(facts[OUTPUT], IK_JSON_STRING);
+    case ANSWER: /* without text it stays only for what its provider wants back */
+        return !blank || facts[STEP].len > 0 || facts[REFUSED].len > 0;
+    case COMPACTION:
+        return ik_msg_field_number(entry->message, "trimmed_results", -1) >= 0;
+    case USER:
+    case SYSTEM:
+        return !blank;
+    default:
+        return false;
     }
-    char *text = ik_json_decode(repair->scratch, value, &len);
-    return strlen(text) == len ? text : NULL;
 }
 
-/* The first message of a step says which model made it. */
-static bool begins_step(const ik_msg_t *message)
-{
-    ik_json_span_t model;
-    return ik_msg_field(message, "model", &model) && ik_json_kind(model) == IK_JSON_STRING;
-}
-
-static bool is_answer(const ik_msg_t *message)
-{
-    return ik_msg_is(message, IK_MSG_ASSISTANT) || ik_msg_is(message, IK_MSG_TOOL_CALL);
-}
-
-static bool is_usable_call(const ik_msg_t *message)
-{
-    ik_json_span_t literal;
-    return ik_msg_call_field(message, "name", &literal) && literal.len > 2 &&
-           ik_msg_call_field(message, "arguments", &literal);
-}
-
-static bool is_usable_result(const ik_msg_t *message)
-{
-    ik_json_span_t output;
-    return ik_msg_field(message, "output", &output) && ik_json_kind(output) == IK_JSON_STRING;
-}
-
-/* An answer without text stays only for what its provider wants back. */
-static bool is_usable_answer(const ik_msg_t *message)
-{
-    return !ik_msg_text_is_blank(message->content) || has_field(message, "step") ||
-           has_field(message, "refused");
-}
-
-static bool is_usable(const ik_msg_t *message)
-{
-    if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
-        return is_usable_call(message);
-    }
-    if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
-        return is_usable_result(message);
-    }
-    if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
-        return is_usable_answer(message);
-    }
-    if (ik_msg_is(message, IK_MSG_COMPACTION)) {
-        return ik_msg_field_number(message, "trimmed_results", -1) >= 0;
-    }
-    return (ik_msg_is(message, IK_MSG_USER) || ik_msg_is(message, IK_MSG_SYSTEM)) &&
-           !ik_msg_text_is_blank(message->content);
-}
-
-static bool has_usable_name(const ik_msg_t *call)
+static bool is_usable_name(ik_json_span_t name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
     static const char others[] = "0123456789-";
-    ik_json_span_t name;
-    ik_msg_call_field(call, "name", &name);
     bool usable = name.len <= 66 && strchr(letters, name.text[1]) != NULL;
     for (size_t i = 1; usable && i < name.len - 1; i++) {
         usable = strchr(letters, name.text[i]) != NULL || strchr(others, name.text[i]) != NULL;
@@ -160,11 +218,25 @@ static bool has_usable_name(const ik_msg_t *call)
     return usable;
 }
 
+/* In the data itself where it is written plainly; "" when there is none. */
+static void set_id(repair_t *repair, entry_t *entry, ik_json_span_t literal)
+{
+    bool is_text = ik_json_is(literal, IK_JSON_STRING);
+    if (is_text && memchr(literal.text, '\\', literal.len) == NULL) {
+        entry->id = literal.text + 1;
+        entry->id_len = literal.len - 2;
+    } else {
+        const char *id = text_of(repair->scratch, literal);
+        entry->id = id == NULL ? "" : id;
+        entry->id_len = strlen(entry->id);
+    }
+}
+
 /* What is left of a step's own words about itself when its private data must go. */
-static ik_msg_step_t bare_step(repair_t *repair, const ik_msg_t *message)
+static ik_msg_step_t bare_step(const void *ctx, const ik_msg_t *message)
 {
     return (ik_msg_step_t){
-        .model = text_of(repair, message, "model"),
+        .model = field_text(ctx, message, "model"),
         .usage = IK_USAGE_NONE,
     };
 }
@@ -172,81 +244,83 @@ static ik_msg_step_t bare_step(repair_t *repair, const ik_msg_t *message)
 /* Takes what only its provider can use from a message that begins a step. */
 static void strip(repair_t *repair, entry_t *entry)
 {
-    const ik_msg_step_t step = bare_step(repair, entry->message);
-    if (entry->is_call) {
+    if (entry->role == CALL) {
         entry->rebuilt = true;
     } else if (ik_msg_text_is_blank(entry->message->content)) {
-        *entry = (entry_t){.partner = SIZE_MAX};
+        drop(entry);
     } else {
-        entry->message = ik_msg_create_assistant(repair->scratch, entry->message->content, &step);
+        void *scratch = talloc_new(NULL);
+        ik_msg_step_t step = bare_step(scratch, entry->message);
+        replace(entry,
+                ik_msg_create_assistant(repair->conversation, entry->message->content, &step));
+        entry->begins_step = step.model != NULL;
+        entry->has_private = entry->refused = false;
+        talloc_free(scratch);
     }
 }
 
-static void take_in(repair_t *repair, entry_t *entry, const ik_msg_t *message)
+static void take_in(repair_t *repair, entry_t *entry, ik_msg_t *message)
 {
-    entry->partner = SIZE_MAX;
-    const ik_msg_t *usable = with_usable_data(repair, message);
-    if (!is_usable(usable)) {
+    ik_json_span_t facts[FACT_COUNT];
+    entry->message = message;
+    bool as_stored = make_data_usable(repair, entry);
+    entry->role = role_of(entry->message);
+    read_facts(entry, facts);
+    if (!is_usable(entry, facts)) {
+        drop(entry);
         return;
     }
-    entry->message = usable;
-    entry->is_call = ik_msg_is(usable, IK_MSG_TOOL_CALL);
-    entry->is_result = ik_msg_is(usable, IK_MSG_TOOL_RESULT);
-    if (entry->is_call || entry->is_result) {
-        entry->id = text_of(repair, usable, entry->is_call ? "id" : "tool_call_id");
-        entry->id = entry->id == NULL ? ik_strdup(repair->scratch, "") : entry->id;
-        entry->rebuilt = entry->is_call && !has_usable_name(usable);
+    entry->partner = NO_PARTNER;
+    /* the first message of a step says which model made it */
+    entry->begins_step = ik_json_is(facts[MODEL], IK_JSON_STRING);
+    entry->has_private = entry->begins_step && facts[STEP].len > 0;
+    entry->refused = ik_json_is(facts[REFUSED], IK_JSON_BOOLEAN) && facts[REFUSED].text[0] == 't';
+    entry->rebuilt = entry->role == CALL && !is_usable_name(facts[NAME]);
+    if (entry->role == CALL || entry->role == RESULT) {
+        set_id(repair, entry, facts[ID]);
     }
-    if (usable != message && is_answer(usable)) {
+    if (is_answer(entry) && !as_stored) {
         strip(repair, entry); /* what was cleaned is not what the provider knows */
     }
 }
 
-static bool is_refused(const ik_msg_t *message)
-{
-    ik_json_span_t value;
-    return is_answer(message) && ik_msg_field(message, "refused", &value) &&
-           ik_json_kind(value) == IK_JSON_BOOLEAN && value.text[0] == 't';
-}
+/* --- refused turns ----------------------------------------------------------------------- */
 
-/* The last message of the step that begins here. */
+/* Behind the last message of the step that begins here. */
 static size_t end_of_step(const repair_t *repair, size_t index)
 {
-    size_t end = index;
-    for (size_t i = index + 1; i < repair->count; i++) {
-        const ik_msg_t *message = repair->entries[i].message;
-        if (message != NULL && (!is_answer(message) || begins_step(message))) {
+    size_t end = index + 1;
+    while (end < repair->count) {
+        const entry_t *entry = &repair->entries[end];
+        if (entry->role != GONE && (!is_answer(entry) || entry->begins_step)) {
             break;
         }
-        end = i;
+        end++;
     }
     return end;
 }
 
-/* The turn that ends in this step, back to the words of the user that began it. */
-static void drop_turn(repair_t *repair, size_t step)
+/* The turn that ends there, back to the words of the user that began it. */
+static void drop_turn(repair_t *repair, size_t from, size_t end)
 {
-    for (size_t i = end_of_step(repair, step) + 1; i > 0; i--) {
+    bool begins = false;
+    for (size_t i = end; i > from && !begins; i--) {
         entry_t *entry = &repair->entries[i - 1];
-        if (entry->message == NULL) {
-            continue;
-        }
-        bool begins = ik_msg_is(entry->message, IK_MSG_USER);
-        if (!ik_msg_is(entry->message, IK_MSG_SYSTEM) &&
-            !ik_msg_is(entry->message, IK_MSG_COMPACTION)) {
-            *entry = (entry_t){.partner = SIZE_MAX};
-        }
-        if (begins) {
-            return;
+        begins = entry->role == USER;
+        if (entry->role != GONE && !is_setting(entry)) {
+            drop(entry);
         }
     }
 }
 
 static void drop_refused_turns(repair_t *repair)
 {
+    size_t end = 0; /* of the last one: no turn begins in another */
     for (size_t i = 0; i < repair->count; i++) {
-        if (repair->entries[i].message != NULL && is_refused(repair->entries[i].message)) {
-            drop_turn(repair, i);
+        if (repair->entries[i].refused) {
+            size_t from = end;
+            end = end_of_step(repair, i);
+            drop_turn(repair, from, end);
         }
     }
 }
@@ -264,10 +338,14 @@ static uint64_t sum_of_text(ik_json_span_t value)
     if (ik_json_kind(value) != IK_JSON_STRING) {
         return ik_hash_bytes(value.text, value.len);
     }
+    if (memchr(value.text, '\\', value.len) == NULL) {
+        return ik_hash_bytes(value.text + 1, value.len - 2);
+    }
+    void *scratch = talloc_new(NULL);
     size_t len;
-    char *text = ik_json_decode(NULL, value, &len);
+    const char *text = decode(scratch, value, &len);
     uint64_t sum = ik_hash_bytes(text, len);
-    talloc_free(text);
+    talloc_free(scratch);
     return sum;
 }
 
@@ -296,14 +374,14 @@ static uint64_t sum_of(ik_json_span_t value)
 }
 
 /* What the step's provider left, under its name; the model's begins with that. */
-static bool find_private(repair_t *repair, const ik_msg_t *first, ik_json_span_t *value)
+static bool find_private(const ik_msg_t *first, ik_json_span_t *value)
 {
-    char *model = text_of(repair, first, "model");
-    if (model == NULL || !is_answer(first) || !has_field(first, "step")) {
-        return false;
-    }
-    model[strcspn(model, "/")] = '\0';
-    return ik_msg_field(first, model, value);
+    void *scratch = talloc_new(NULL);
+    const char *model = field_text(scratch, first, "model");
+    bool found = model != NULL &&
+                 ik_msg_field(first, ik_strndup(scratch, model, strcspn(model, "/")), value);
+    talloc_free(scratch);
+    return found;
 }
 
 static int compare_steps(const void *a, const void *b)
@@ -316,279 +394,353 @@ static int compare_steps(const void *a, const void *b)
     return (left->entry > right->entry) - (left->entry < right->entry);
 }
 
-/* A provider does not take the same reasoning twice. Very little may be the same by chance. */
-static void strip_doubled_private_data(repair_t *repair)
+/* All with more than a little private data: that may be the same by chance. */
+static step_t *sort_steps(repair_t *repair, size_t *count)
 {
     enum { BY_CHANCE = 64 };
-    step_t *steps = ik_new_array(repair->scratch, step_t, repair->count + 1);
-    size_t count = 0;
+    size_t capacity = 1;
+    for (size_t i = 0; i < repair->count; i++) {
+        capacity += repair->entries[i].has_private;
+    }
+    step_t *steps = ik_new_array(repair->scratch, step_t, capacity);
+    *count = 0;
     for (size_t i = 0; i < repair->count; i++) {
         entry_t *entry = &repair->entries[i];
         ik_json_span_t value;
-        if (entry->message != NULL && find_private(repair, entry->message, &value) &&
-            value.len > BY_CHANCE) {
-            steps[count++] = (step_t){entry, sum_of(value)};
+        if (entry->has_private && find_private(entry->message, &value) && value.len > BY_CHANCE) {
+            steps[(*count)++] = (step_t){entry, sum_of(value)};
         }
     }
-    qsort(steps, count, sizeof(*steps), compare_steps);
+    qsort(steps, *count, sizeof(*steps), compare_steps);
+    return steps;
+}
+
+/* A provider does not take the same reasoning twice. */
+static void strip_doubled_private_data(repair_t *repair)
+{
+    size_t count;
+    step_t *steps = sort_steps(repair, &count);
     for (size_t i = 1; i < count; i++) {
         if (steps[i].sum == steps[i - 1].sum) {
             strip(repair, steps[i].entry);
         }
     }
+    talloc_free(steps);
 }
 
 /* --- results to calls -------------------------------------------------------------------- */
 
-static int compare_ids(const void *a, const void *b)
+/* A call or result by its id. The hash is at hand where the id may be anywhere in memory. */
+typedef struct {
+    uint64_t hash;
+    entry_t *entry;
+} bearer_t;
+
+static int compare_hashes(const void *a, const void *b)
 {
-    const entry_t *left = *(entry_t *const *)a;
-    const entry_t *right = *(entry_t *const *)b;
-    int order = strcmp(left->id, right->id);
-    return order != 0 ? order : (left > right) - (left < right);
+    const bearer_t *left = a;
+    const bearer_t *right = b;
+    return (left->hash > right->hash) - (left->hash < right->hash);
 }
 
-static entry_t **sort_by_id(repair_t *repair, size_t *count)
+static int compare_ids(const bearer_t *left, const bearer_t *right)
 {
-    entry_t **sorted = ik_new_array(repair->scratch, entry_t *, repair->count + 1);
+    const entry_t *a = left->entry;
+    const entry_t *b = right->entry;
+    if (left->hash != right->hash) {
+        return compare_hashes(left, right);
+    }
+    return a->id_len == b->id_len  ? memcmp(a->id, b->id, a->id_len)
+           : a->id_len < b->id_len ? -1
+                                   : 1;
+}
+
+/* Those of one id in the order of the conversation. */
+static int compare_bearers(const void *a, const void *b)
+{
+    const bearer_t *left = a;
+    const bearer_t *right = b;
+    int order = compare_ids(left, right);
+    return order != 0 ? order : (left->entry > right->entry) - (left->entry < right->entry);
+}
+
+static bearer_t *sort_by_id(repair_t *repair, size_t *count)
+{
+    size_t capacity = 1;
+    for (size_t i = 0; i < repair->count; i++) {
+        capacity += repair->entries[i].id != NULL;
+    }
+    bearer_t *sorted = ik_new_array(repair->scratch, bearer_t, capacity);
     *count = 0;
     for (size_t i = 0; i < repair->count; i++) {
-        if (repair->entries[i].id != NULL) {
-            sorted[(*count)++] = &repair->entries[i];
+        entry_t *entry = &repair->entries[i];
+        if (entry->id != NULL) {
+            sorted[(*count)++] = (bearer_t){ik_hash_bytes(entry->id, entry->id_len), entry};
         }
     }
-    qsort(sorted, *count, sizeof(*sorted), compare_ids);
+    qsort(sorted, *count, sizeof(*sorted), compare_bearers);
     return sorted;
 }
 
 /* All calls and results of one id, in the order of the conversation. */
-static void pair_up(repair_t *repair, entry_t **same, size_t count)
+static void pair_up(repair_t *repair, const bearer_t *same, size_t count)
 {
     size_t next_result = 0;
     bool first = true;
     for (size_t i = 0; i < count; i++) {
-        if (!same[i]->is_call) {
+        entry_t *call = same[i].entry;
+        if (call->role != CALL) {
             continue;
         }
-        while (next_result < count && !same[next_result]->is_result) {
+        while (next_result < count && same[next_result].entry->role != RESULT) {
             next_result++;
         }
         if (next_result < count) {
-            same[i]->partner = (size_t)(same[next_result++] - repair->entries);
+            call->partner = (uint32_t)(same[next_result++].entry - repair->entries);
         }
         /* the old id would be ambiguous, or is none */
-        same[i]->renamed = !first || same[i]->id[0] == '\0';
+        call->renamed = !first || call->id_len == 0;
         first = false;
     }
 }
 
-static int compare_texts(const void *a, const void *b)
+/* Asks for the hash alone: hashes stay where they are while ids change. */
+static bool is_taken(const char *id, const bearer_t *taken, size_t count)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    bearer_t wanted = {.hash = ik_hash_bytes(id, strlen(id))};
+    return bsearch(&wanted, taken, count, sizeof(*taken), compare_hashes) != NULL;
 }
 
 /* An id made of the place, which stays when the conversation grows. */
-static void rename_call(repair_t *repair, entry_t *call, const char *const *taken, size_t count)
+static void rename_call(repair_t *repair, entry_t *call, const bearer_t *taken, size_t count)
 {
-    size_t number = (size_t)(call - repair->entries);
-    call->id = ik_sprintf(repair->scratch, "ik_r%zu", number);
-    while (bsearch(&call->id, taken, count, sizeof(*taken), compare_texts) != NULL) {
-        call->id = ik_sprintf(repair->scratch, "%s_", call->id);
+    char *id = ik_sprintf(repair->scratch, "ik_r%zu", (size_t)(call - repair->entries));
+    while (is_taken(id, taken, count)) {
+        id = ik_sprintf(repair->scratch, "%s_", id);
     }
+    call->id = id;
+    call->id_len = strlen(id);
     call->rebuilt = true;
-}
-
-static void rename_calls(repair_t *repair, entry_t **sorted, size_t count)
-{
-    const char **taken = ik_new_array(repair->scratch, const char *, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        taken[i] = sorted[i]->id;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (sorted[i]->renamed) {
-            rename_call(repair, sorted[i], taken, count);
-        }
-    }
 }
 
 static void pair_results(repair_t *repair)
 {
     size_t count;
-    entry_t **sorted = sort_by_id(repair, &count);
+    bearer_t *sorted = sort_by_id(repair, &count);
     for (size_t begin = 0; begin < count;) {
         size_t end = begin + 1;
-        const char *id = sorted[begin]->id;
-        while (end < count && strcmp(sorted[end]->id, id) == 0) {
+        while (end < count && compare_ids(&sorted[begin], &sorted[end]) == 0) {
             end++;
         }
         pair_up(repair, sorted + begin, end - begin);
         begin = end;
     }
-    rename_calls(repair, sorted, count);
+    for (size_t i = 0; i < count; i++) {
+        if (sorted[i].entry->renamed) {
+            rename_call(repair, sorted[i].entry, sorted, count);
+        }
+    }
+    talloc_free(sorted);
 }
 
-/* --- writing ----------------------------------------------------------------------------- */
-
-static void append(repair_t *repair, const ik_msg_t *message)
-{
-    ik_conversation_append(repair->out, ik_msg_create(repair->out, message->kind, message->content,
-                                                      message->data_json));
-}
+/* --- what is made anew ------------------------------------------------------------------- */
 
 /* The call by itself, without what its provider knew of it. */
-static void append_rebuilt_call(repair_t *repair, const entry_t *entry)
+static void rebuild_call(repair_t *repair, entry_t *entry)
 {
+    void *scratch = talloc_new(NULL);
     ik_json_span_t name;
     ik_json_span_t arguments;
+    size_t len;
     ik_msg_call_field(entry->message, "name", &name);
     ik_msg_call_field(entry->message, "arguments", &arguments);
-    ik_msg_call_t call = {.id = entry->id, .name = ik_json_decode(repair->scratch, name, NULL)};
-    call.arguments = ik_json_decode(repair->scratch, arguments, &call.arguments_len);
-    const ik_msg_step_t step = bare_step(repair, entry->message);
-    ik_conversation_append(repair->out, ik_msg_create_call(repair->out, &call, &step));
+    ik_msg_call_t call = {
+        .id = ik_strndup(scratch, entry->id, entry->id_len),
+        .name = decode(scratch, name, &len),
+        .arguments = decode(scratch, arguments, &len),
+    };
+    call.arguments_len = len;
+    ik_msg_step_t step = bare_step(scratch, entry->message);
+    replace(entry, ik_msg_create_call(repair->conversation, &call, &step));
+    entry->id = NULL; /* it may have stood in the old message */
+    talloc_free(scratch);
 }
 
-/* Whether both have that member, byte for byte the same, or neither has it. */
-static bool is_same(const ik_msg_t *a, const char *name_in_a, const ik_msg_t *b,
-                    const char *name_in_b)
+static void rebuild_calls(repair_t *repair)
 {
-    ik_json_span_t left;
-    ik_json_span_t right;
-    bool in_a = ik_msg_field(a, name_in_a, &left);
-    bool in_b = ik_msg_field(b, name_in_b, &right);
-    return in_a == in_b &&
-           (!in_a || (left.len == right.len && memcmp(left.text, right.text, left.len) == 0));
+    for (size_t i = 0; i < repair->count; i++) {
+        if (repair->entries[i].rebuilt) {
+            rebuild_call(repair, &repair->entries[i]);
+        }
+    }
 }
 
-/* Whether a stored result says of its call what the call says of itself. */
-static bool result_fits(const entry_t *call, const ik_msg_t *result)
+/* Whether a stored result says of its call, byte for byte, what the call says of itself. */
+static bool result_fits(const ik_msg_t *call, const ik_msg_t *result)
 {
-    ik_json_span_t name;
-    ik_json_span_t repeated;
-    ik_msg_call_field(call->message, "name", &name);
-    return !call->rebuilt && is_same(call->message, "id", result, "tool_call_id") &&
-           is_same(call->message, "provider", result, "provider") &&
-           ik_msg_field(result, "name", &repeated) && repeated.len == name.len &&
-           memcmp(repeated.text, name.text, name.len) == 0;
+    enum { CALL_ID, CALL_PROVIDER, CALL_NAME, SAID };
+    static const char *const in_call[SAID] = {"id", "provider"};
+    static const char *const in_result[SAID] = {"tool_call_id", "provider", "name"};
+    ik_json_span_t said[SAID];
+    ik_json_span_t repeated[SAID];
+    ik_msg_find_fields((ik_json_span_t){call->data_json, call->data_len}, in_call, SAID, said);
+    ik_msg_find_fields((ik_json_span_t){result->data_json, result->data_len}, in_result, SAID,
+                       repeated);
+    ik_msg_call_field(call, "name", &said[CALL_NAME]);
+    return is_equal(said[CALL_ID], repeated[CALL_ID]) &&
+           is_equal(said[CALL_PROVIDER], repeated[CALL_PROVIDER]) &&
+           is_equal(said[CALL_NAME], repeated[CALL_NAME]);
 }
 
 /* A result for the call, of what is stored of one (NULL: nothing). */
-static void append_rebuilt_result(repair_t *repair, const entry_t *call, const ik_msg_t *stored)
+static ik_msg_t *rebuild_result(repair_t *repair, const ik_msg_t *call, const ik_msg_t *stored)
 {
     static const ik_msg_t nothing = {0};
-    bool found = stored != NULL;
-    stored = found ? stored : &nothing;
+    void *scratch = talloc_new(NULL);
     ik_json_span_t name;
+    ik_json_span_t output;
     ik_json_span_t success;
-    ik_msg_call_field(call->message, "name", &name);
+    size_t len;
+    bool found = stored != NULL && ik_msg_field(stored, "output", &output);
+    stored = found ? stored : &nothing;
+    ik_msg_call_field(call, "name", &name);
     ik_msg_result_t result = {
-        .call_id = call->id,
-        .name = ik_json_decode(repair->scratch, name, NULL),
-        .output = found ? ik_msg_field_text(repair->scratch, stored, "output") : interrupted,
-        .provider = call->rebuilt ? NULL : text_of(repair, call->message, "provider"),
+        .call_id = field_text(scratch, call, "id"),
+        .name = decode(scratch, name, &len),
+        .output = found ? decode(scratch, output, &len) : interrupted,
+        .provider = field_text(scratch, call, "provider"),
         .success = ik_msg_field(stored, "success", &success) && success.text[0] == 't',
         .wall_ms = ik_msg_field_number(stored, "wall_ms", -1),
         .cpu_us = ik_msg_field_number(stored, "cpu_us", -1),
         .max_rss_kb = ik_msg_field_number(stored, "max_rss_kb", -1),
     };
-    ik_conversation_append(repair->out, ik_msg_create_result(repair->out, &result));
+    ik_msg_t *message = ik_msg_create_result(repair->conversation, &result);
+    talloc_free(scratch);
+    return message;
 }
 
-static void append_result(repair_t *repair, const entry_t *call)
+/* --- order ------------------------------------------------------------------------------- */
+
+/* For all that may be written: what there is, a result for each call, a beginning. */
+static void make_room(repair_t *repair)
 {
-    bool found = call->partner != SIZE_MAX;
-    const ik_msg_t *stored = found ? repair->entries[call->partner].message : NULL;
-    if (found && result_fits(call, stored)) {
-        append(repair, stored);
-    } else {
-        append_rebuilt_result(repair, call, stored);
+    ik_conversation_t *conversation = repair->conversation;
+    size_t room = 1;
+    for (size_t i = 0; i < repair->count; i++) {
+        role_t role = repair->entries[i].role;
+        room += role == GONE || role == RESULT ? 0 : role == CALL ? 2 : 1;
     }
+    if (room > conversation->capacity) {
+        conversation->messages =
+            ik_resize_array(conversation, conversation->messages, ik_msg_t *, room);
+        conversation->capacity = room;
+    }
+    conversation->count = 0;
+}
+
+static void put(repair_t *repair, ik_msg_t *message)
+{
+    repair->conversation->messages[repair->conversation->count++] = message;
+}
+
+static void put_result(repair_t *repair, const entry_t *call)
+{
+    if (call->partner == NO_PARTNER) {
+        put(repair, rebuild_result(repair, call->message, NULL));
+        return;
+    }
+    entry_t *stored = &repair->entries[call->partner];
+    if (!result_fits(call->message, stored->message)) {
+        replace(stored, rebuild_result(repair, call->message, stored->message));
+    }
+    put(repair, stored->message);
+    stored->message = NULL;
 }
 
 /* The step being written is over: its results follow, in the order of its calls. */
-static void close_step(repair_t *repair)
+static void close_step(repair_t *repair, size_t end)
 {
-    for (size_t i = 0; i < repair->open_count; i++) {
-        append_result(repair, &repair->entries[repair->open_calls[i]]);
-    }
-    repair->open_count = 0;
-    repair->step_left = 0;
-}
-
-static void append_begin_if_missing(repair_t *repair)
-{
-    for (size_t i = 0; i < repair->out->count; i++) {
-        if (!ik_msg_is(repair->out->messages[i], IK_MSG_SYSTEM) &&
-            !ik_msg_is(repair->out->messages[i], IK_MSG_COMPACTION)) {
-            return;
+    for (size_t i = repair->step_from; repair->open_calls > 0; i++) {
+        if (repair->entries[i].role == CALL) {
+            put_result(repair, &repair->entries[i]);
+            repair->open_calls--;
         }
     }
-    ik_conversation_append(repair->out,
-                           ik_msg_create(repair->out, IK_MSG_USER, missing_begin, NULL));
+    repair->step_from = end;
+    repair->step_left = 0;
 }
 
 /* How many messages the step that begins here has, as far as it is known. */
 static size_t count_of_step(const entry_t *entry)
 {
-    int64_t count = entry->rebuilt ? 0 : ik_msg_field_number(entry->message, "step", 0);
+    bool known = entry->has_private && !entry->rebuilt;
+    int64_t count = known ? ik_msg_field_number(entry->message, "step", 0) : 0;
     return count < 0 ? 0 : (size_t)count;
 }
 
 /* A message of the model's side: part of the step being written, or the first of another. */
-static void append_answer(repair_t *repair, size_t index)
+static void put_answer(repair_t *repair, size_t index)
 {
     const entry_t *entry = &repair->entries[index];
-    bool first = begins_step(entry->message);
-    if (repair->open_count > 0 && (first || (!entry->is_call && repair->step_left == 0))) {
-        close_step(repair);
+    bool is_other = entry->begins_step || (entry->role == ANSWER && repair->step_left == 0);
+    if (repair->open_calls > 0 && is_other) {
+        close_step(repair, index);
     }
-    append_begin_if_missing(repair);
-    if (first) {
+    if (!repair->begun) {
+        put(repair, ik_msg_create(repair->conversation, IK_MSG_USER, missing_begin, NULL));
+        repair->begun = true;
+    }
+    if (entry->begins_step) {
         repair->step_left = count_of_step(entry);
     }
     repair->step_left -= repair->step_left > 0;
-    if (entry->rebuilt) {
-        append_rebuilt_call(repair, entry);
-    } else {
-        append(repair, entry->message);
-    }
-    if (entry->is_call) {
-        repair->open_calls[repair->open_count++] = index;
-    }
+    repair->open_calls += entry->role == CALL;
+    put(repair, entry->message);
 }
 
-static void append_entry(repair_t *repair, size_t index)
+static void put_entry(repair_t *repair, size_t index)
 {
     const entry_t *entry = &repair->entries[index];
-    if (entry->message == NULL) {
+    if (entry->role == GONE) {
         return;
     }
-    if (entry->is_result) {
-        close_step(repair);
-    } else if (is_answer(entry->message)) {
-        append_answer(repair, index);
-    } else {
-        close_step(repair);
-        append(repair, entry->message);
+    if (is_answer(entry)) {
+        put_answer(repair, index);
+        return;
+    }
+    close_step(repair, index);
+    if (entry->role != RESULT) {
+        put(repair, entry->message);
+        repair->begun = repair->begun || entry->role == USER;
     }
 }
 
-ik_conversation_t *ik_conversation_repair(const void *ctx, const ik_conversation_t *stored)
+static void drop_results_without_call(repair_t *repair)
 {
-    repair_t repair = {.scratch = talloc_new(NULL), .count = stored->count};
-    repair.entries = ik_new_array(repair.scratch, entry_t, stored->count + 1);
-    repair.open_calls = ik_new_array(repair.scratch, size_t, stored->count + 1);
-    repair.out = ik_conversation_create(ctx);
-    for (size_t i = 0; i < stored->count; i++) {
+    for (size_t i = 0; i < repair->count; i++) {
+        if (repair->entries[i].role == RESULT) {
+            drop(&repair->entries[i]);
+        }
+    }
+}
+
+ik_conversation_t *ik_conversation_take_repaired(const void *ctx, ik_conversation_t *stored)
+{
+    repair_t repair = {.scratch = talloc_new(NULL), .conversation = stored, .count = stored->count};
+    repair.entries = ik_new_array(repair.scratch, entry_t, repair.count + 1);
+    for (size_t i = 0; i < repair.count; i++) {
         take_in(&repair, &repair.entries[i], stored->messages[i]);
     }
     drop_refused_turns(&repair);
     strip_doubled_private_data(&repair);
     pair_results(&repair);
-    for (size_t i = 0; i < stored->count; i++) {
-        append_entry(&repair, i);
+    rebuild_calls(&repair);
+    make_room(&repair);
+    for (size_t i = 0; i < repair.count; i++) {
+        put_entry(&repair, i);
     }
-    close_step(&repair);
+    close_step(&repair, repair.count);
+    drop_results_without_call(&repair);
     talloc_free(repair.scratch);
-    return repair.out;
+    return talloc_steal(ctx, stored);
 }

@@ -10,28 +10,118 @@
 
 /* --- making ------------------------------------------------------------------------------ */
 
-/* Without the white space around it, which spans do not have. */
-static void copy_data(ik_msg_t *message, const char *data_json)
+/* The constant for a kind, so that no message has a copy of it; NULL: it is not one of ours. */
+static const char *find_kind(const char *kind)
+{
+    static const char *const kinds[] = {
+        IK_MSG_USER,        IK_MSG_ASSISTANT, IK_MSG_TOOL_CALL,
+        IK_MSG_TOOL_RESULT, IK_MSG_SYSTEM,    IK_MSG_COMPACTION,
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i], kind) == 0) {
+            return kinds[i];
+        }
+    }
+    return NULL;
+}
+
+/* A longer text has a block of its own: talloc refuses pieces of 256 MB, and a buffer that long is
+ * better taken over than copied. */
+enum { LONG_TEXT = 1 << 20 };
+
+/* How much of the message's own block a text needs. */
+static size_t room_for(const char *text, size_t len)
+{
+    return text == NULL || len > LONG_TEXT ? 0 : len + 1;
+}
+
+/* Copies a text to the room that is left, or to a block of its own. */
+static const char *keep(ik_msg_t *message, char **room, const char *text, size_t len)
+{
+    if (text == NULL) {
+        return NULL;
+    }
+    if (len > LONG_TEXT) {
+        ik_buffer_t block;
+        ik_buffer_init(&block, message, IK_BUFFER_UNLIMITED);
+        ik_buffer_append(&block, text, len);
+        return ik_buffer_take(message, &block);
+    }
+    char *kept = memcpy(*room, text, len);
+    kept[len] = '\0';
+    *room += len + 1;
+    return kept;
+}
+
+static size_t length_of(const char *text)
+{
+    return text == NULL ? 0 : strlen(text);
+}
+
+/* Spans have no white space around them. */
+static ik_json_span_t trim(const char *text, size_t len)
 {
     static const char space[] = " \t\r\n";
-    data_json += strspn(data_json, space);
-    size_t len = strlen(data_json);
-    while (len > 0 && strchr(space, data_json[len - 1]) != NULL) {
+    while (len > 0 && memchr(space, text[len - 1], sizeof(space) - 1) != NULL) {
         len--;
     }
-    message->data_json = ik_strndup(message, data_json, len);
-    message->data_len = len;
+    while (len > 0 && memchr(space, *text, sizeof(space) - 1) != NULL) {
+        text++;
+        len--;
+    }
+    return (ik_json_span_t){text, len};
+}
+
+ik_msg_t *ik_msg_create_sized(const void *ctx, const char *kind, const char *content,
+                              size_t content_len, const char *data_json, size_t data_len)
+{
+    const char *known = find_kind(kind);
+    const char *unknown = known == NULL ? kind : NULL;
+    ik_json_span_t data = trim(data_json, data_json == NULL ? 0 : data_len);
+    size_t room = room_for(unknown, length_of(unknown)) + room_for(content, content_len) +
+                  room_for(data.text, data.len);
+    /* not ik_new, which would clear the texts as well */
+    ik_msg_t *message = ik_alloc_resize(ctx, NULL, 1, sizeof(*message) + room, "ik_msg_t");
+    char *at = (char *)(message + 1);
+    *message = (ik_msg_t){.data_len = data.len};
+    message->kind = known != NULL ? known : keep(message, &at, kind, strlen(kind));
+    message->content = keep(message, &at, content, content_len);
+    message->data_json = keep(message, &at, data.text, data.len);
+    return message;
 }
 
 ik_msg_t *ik_msg_create(const void *ctx, const char *kind, const char *content,
                         const char *data_json)
 {
-    ik_msg_t *message = ik_new(ctx, ik_msg_t);
-    message->kind = ik_strdup(message, kind);
-    message->content = content == NULL ? NULL : ik_strdup(message, content);
-    if (data_json != NULL) {
-        copy_data(message, data_json);
+    return ik_msg_create_sized(ctx, kind, content, length_of(content), data_json,
+                               length_of(data_json));
+}
+
+ik_msg_t *ik_msg_copy(const void *ctx, const ik_msg_t *message)
+{
+    ik_msg_t *copy =
+        ik_msg_create_sized(ctx, message->kind, message->content, length_of(message->content),
+                            message->data_json, message->data_len);
+    copy->clean = message->clean;
+    return copy;
+}
+
+/* A message with the object that was begun in a buffer, which is closed and taken over; no data
+ * when nothing was begun. */
+static ik_msg_t *take_data(const void *ctx, const char *kind, const char *content,
+                           ik_buffer_t *data)
+{
+    if (data->len > 0) {
+        ik_buffer_append_byte(data, '}');
     }
+    bool whole = data->len > LONG_TEXT;
+    ik_msg_t *message = ik_msg_create_sized(ctx, kind, content, length_of(content),
+                                            whole ? NULL : data->data, data->len);
+    if (whole) {
+        message->data_len = data->len;
+        message->data_json = ik_buffer_take(message, data);
+    }
+    ik_buffer_reset(data);
     return message;
 }
 
@@ -67,6 +157,14 @@ static void add_usage(ik_buffer_t *out, const ik_usage_t *usage)
     }
 }
 
+static void add_cost(ik_buffer_t *out, double cost)
+{
+    if (cost > 0) {
+        ik_json_begin_member(out, "cost_usd");
+        ik_buffer_append_format(out, "%.6f", cost);
+    }
+}
+
 static void add_call_ids(ik_buffer_t *out, const ik_msg_step_t *step)
 {
     ik_json_begin_member(out, "calls");
@@ -88,6 +186,7 @@ static void add_step(ik_buffer_t *out, const ik_msg_step_t *step)
     add_true(out, "incomplete", step->incomplete);
     add_true(out, "refused", step->refused);
     add_usage(out, &step->usage);
+    add_cost(out, step->cost);
     add_text(out, "reasoning", step->reasoning);
     if (step->private_json != NULL) {
         add_number(out, "step", (int64_t)step->messages, 0);
@@ -97,31 +196,21 @@ static void add_step(ik_buffer_t *out, const ik_msg_step_t *step)
     }
 }
 
-/* Closes the object, if one was begun, and hands it to the message. */
-static void set_data(ik_msg_t *message, ik_buffer_t *out)
-{
-    if (out->len > 0) {
-        ik_buffer_append_byte(out, '}');
-        message->data_len = out->len;
-        message->data_json = ik_buffer_take(message, out);
-    }
-}
-
 ik_msg_t *ik_msg_create_assistant(const void *ctx, const char *text, const ik_msg_step_t *step)
 {
-    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_ASSISTANT, text, NULL);
     ik_buffer_t data;
-    ik_buffer_init(&data, message, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
     add_step(&data, step);
-    set_data(message, &data);
-    return message;
+    return take_data(ctx, IK_MSG_ASSISTANT, text, &data);
 }
 
+enum { NAME_MAX_LEN = 64 };
+
 /* Every provider refuses a history with a name it could not have called. */
-static char *usable_name(const void *ctx, const char *name)
+static void add_usable_name(ik_buffer_t *out, const char *name)
 {
-    enum { NAME_MAX_LEN = 64 };
-    char *usable = ik_strndup(ctx, name, strnlen(name, NAME_MAX_LEN));
+    char usable[NAME_MAX_LEN + 1];
+    snprintf(usable, sizeof(usable), "%s", *name == '\0' ? "unknown" : name);
     for (char *c = usable; *c != '\0'; c++) {
         bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
         bool digit = (*c >= '0' && *c <= '9') || *c == '-';
@@ -129,7 +218,7 @@ static char *usable_name(const void *ctx, const char *name)
             *c = '_';
         }
     }
-    return *usable == '\0' ? ik_strdup(ctx, "unknown") : usable;
+    ik_json_append_text(out, usable);
 }
 
 static bool is_clean_object(const char *text, size_t len)
@@ -141,33 +230,32 @@ static bool is_clean_object(const char *text, size_t len)
 
 ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const ik_msg_step_t *step)
 {
-    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_TOOL_CALL, NULL, NULL);
     ik_buffer_t data;
-    ik_buffer_init(&data, message, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
     add_text(&data, "id", call->id);
     add_text(&data, "type", "function");
     ik_json_begin_member(&data, "function");
     ik_buffer_append_text(&data, "{\"name\":");
-    ik_json_append_text(&data, usable_name(message, call->name));
+    add_usable_name(&data, call->name);
     ik_buffer_append_text(&data, ",\"arguments\":");
     ik_json_append_string(&data, call->arguments, call->arguments_len);
     ik_buffer_append_byte(&data, '}');
     add_text(&data, "provider", call->provider);
     add_step(&data, step);
-    set_data(message, &data);
-    message->content =
-        ik_summary_of_call(message, call->name, call->arguments, call->arguments_len);
+    char *summary = ik_summary_of_call(NULL, call->name, call->arguments, call->arguments_len);
+    ik_msg_t *message = take_data(ctx, IK_MSG_TOOL_CALL, summary, &data);
     message->clean = is_clean_object(call->arguments, call->arguments_len);
+    talloc_free(summary);
     return message;
 }
 
 ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
 {
-    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_TOOL_RESULT, NULL, NULL);
     ik_buffer_t data;
-    ik_buffer_init(&data, message, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
     add_text(&data, "tool_call_id", result->call_id);
-    add_text(&data, "name", usable_name(message, result->name));
+    ik_json_begin_member(&data, "name");
+    add_usable_name(&data, result->name);
     add_text(&data, "provider", result->provider);
     ik_json_begin_member(&data, "success");
     ik_buffer_append_text(&data, result->success ? "true" : "false");
@@ -175,20 +263,21 @@ ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
     add_number(&data, "cpu_us", result->cpu_us, -1);
     add_number(&data, "max_rss_kb", result->max_rss_kb, -1);
     add_text(&data, "output", result->output);
-    set_data(message, &data);
-    message->content = ik_summary_of_result(message, result->name, result->output);
+    char *summary = ik_summary_of_result(NULL, result->name, result->output);
+    ik_msg_t *message = take_data(ctx, IK_MSG_TOOL_RESULT, summary, &data);
     message->clean = is_clean_object(result->output, strlen(result->output));
+    talloc_free(summary);
     return message;
 }
 
 ik_msg_t *ik_msg_create_compaction(const void *ctx, size_t trimmed_results)
 {
+    char content[80];
     char data[64];
+    snprintf(content, sizeof(content), "%zu tool result%s removed to fit the context",
+             trimmed_results, trimmed_results == 1 ? "" : "s");
     snprintf(data, sizeof(data), "{\"trimmed_results\":%zu}", trimmed_results);
-    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_COMPACTION, NULL, data);
-    message->content = ik_sprintf(message, "%zu tool result%s removed to fit the context",
-                                  trimmed_results, trimmed_results == 1 ? "" : "s");
-    return message;
+    return ik_msg_create(ctx, IK_MSG_COMPACTION, content, data);
 }
 
 /* --- reading ----------------------------------------------------------------------------- */
@@ -247,6 +336,35 @@ bool ik_msg_field(const ik_msg_t *message, const char *name, ik_json_span_t *val
         return false;
     }
     return find_first((ik_json_span_t){message->data_json, message->data_len}, name, value);
+}
+
+/* Whether the member is the first of one of those names. */
+static bool take_field(const char *const *names, size_t count, ik_json_span_t key,
+                       ik_json_span_t value, ik_json_span_t *values)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (names[i] != NULL && values[i].len == 0 && ik_json_key_is(key, names[i])) {
+            values[i] = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+void ik_msg_find_fields(ik_json_span_t object, const char *const *names, size_t count,
+                        ik_json_span_t *values)
+{
+    size_t position = 0;
+    size_t missing = 0;
+    ik_json_span_t key;
+    ik_json_span_t value;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (ik_json_span_t){0};
+        missing += names[i] != NULL;
+    }
+    while (object.len > 0 && missing > 0 && ik_json_next_member(object, &position, &key, &value)) {
+        missing -= take_field(names, count, key, value, values);
+    }
 }
 
 char *ik_msg_field_text(const void *ctx, const ik_msg_t *message, const char *name)

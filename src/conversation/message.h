@@ -14,7 +14,8 @@
  * message says which model made it ("provider/model"); with what that provider wants back verbatim,
  * held under the provider's name, come the number of messages and the ids of the calls it stands
  * for (step, calls): only where these still fit it is sent. A call and its result name the provider
- * whose id they bear. A message is immutable; its fields are its talloc children.
+ * whose id they bear. A message is immutable and, up to a megabyte, one block of memory: a long
+ * session has a hundred thousand of them.
  */
 #pragma once
 
@@ -32,10 +33,10 @@
 #define IK_MSG_COMPACTION "compaction"
 
 typedef struct {
-    char *kind;
-    char *content;   /* NULL when there is none */
-    char *data_json; /* a JSON object, or NULL */
-    size_t data_len; /* of data_json */
+    const char *kind;
+    const char *content;   /* NULL when there is none */
+    const char *data_json; /* a JSON object, or NULL */
+    size_t data_len;       /* of data_json */
     /* The arguments of a call, the output of a result: known to be an object as every server takes
      * it (json_clean.h). */
     bool clean;
@@ -49,6 +50,7 @@ typedef struct {
     bool incomplete;       /* the stream broke off */
     bool refused;          /* the provider wants this turn left out of what follows */
     ik_usage_t usage;
+    double cost;              /* USD */
     const char *provider;     /* whose private data follows */
     const char *private_json; /* a JSON value; NULL: the next three do not matter */
     size_t messages;          /* of the step */
@@ -75,9 +77,13 @@ typedef struct {
     int64_t max_rss_kb;
 } ik_msg_result_t;
 
-/* All strings are copied. data_json may be NULL. */
+/* All strings are copied. content and data_json may be NULL. */
 ik_msg_t *ik_msg_create(const void *ctx, const char *kind, const char *content,
                         const char *data_json);
+/* The same for texts whose lengths are known. */
+ik_msg_t *ik_msg_create_sized(const void *ctx, const char *kind, const char *content,
+                              size_t content_len, const char *data_json, size_t data_len);
+ik_msg_t *ik_msg_copy(const void *ctx, const ik_msg_t *message);
 /* step may be NULL for text that no model made. */
 ik_msg_t *ik_msg_create_assistant(const void *ctx, const char *text, const ik_msg_step_t *step);
 /* step only with the first message of a step. The summary is made from the arguments. */
@@ -91,9 +97,13 @@ bool ik_msg_is(const ik_msg_t *message, const char *kind);
 bool ik_msg_text_is_blank(const char *text);
 
 /* The first member of that name in data_json; false when there is none, or no data. Data that is
- * not valid JSON must have gone through ik_conversation_repair before. */
+ * not valid JSON must have gone through ik_conversation_take_repaired before. */
 bool ik_msg_field(const ik_msg_t *message, const char *name, ik_json_span_t *value);
-/* The same, decoded, when it is a string; NULL otherwise. */
+/* Several first members of a scanned object in one walk: values[i] is the one called names[i], of
+ * length 0 when there is none. A name may be NULL. */
+void ik_msg_find_fields(ik_json_span_t object, const char *const *names, size_t count,
+                        ik_json_span_t *values);
+/* The first member of that name, decoded, when it is a string; NULL otherwise. */
 char *ik_msg_field_text(const void *ctx, const ik_msg_t *message, const char *name);
 /* The same as a number; otherwise fallback. */
 int64_t ik_msg_field_number(const ik_msg_t *message, const char *name, int64_t fallback);

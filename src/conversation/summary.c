@@ -16,12 +16,14 @@ static void append_value(ik_buffer_t *out, ik_json_span_t value)
     if (value.len <= IK_SUMMARY_VALUE_MAX) {
         ik_buffer_append(out, value.text, value.len);
     } else if (ik_json_kind(value) == IK_JSON_STRING) {
-        size_t len;
-        char *text = ik_json_decode(NULL, value, &len);
+        ik_buffer_t text;
+        ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+        ik_json_append_decoded(&text, value);
         ik_buffer_append_byte(out, '"');
-        ik_json_append_escaped(out, text, ik_utf8_cut(text, len, IK_SUMMARY_VALUE_MAX));
+        ik_json_append_escaped(out, text.data,
+                               ik_utf8_cut(text.data, text.len, IK_SUMMARY_VALUE_MAX));
         ik_buffer_append_format(out, "%s\"", ellipsis);
-        talloc_free(text);
+        ik_buffer_reset(&text);
     } else {
         ik_buffer_append(out, value.text, ik_utf8_cut(value.text, value.len, IK_SUMMARY_VALUE_MAX));
         ik_buffer_append_text(out, ellipsis);
@@ -102,22 +104,23 @@ static size_t count_lines(const char *text, size_t len)
 /* The first line, and how many there are. */
 static char *summary_of_text(const void *ctx, ik_json_span_t literal, const char *before)
 {
-    size_t len;
-    char *text = ik_json_decode(NULL, literal, &len);
-    size_t lines = count_lines(text, len);
-    size_t first = strcspn(text, "\n");
-    size_t shown = ik_utf8_cut(text, first, IK_SUMMARY_VALUE_MAX);
+    ik_buffer_t text;
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    ik_json_append_decoded(&text, literal);
+    size_t lines = count_lines(text.data, text.len);
+    size_t first = strcspn(text.data, "\n");
+    size_t shown = ik_utf8_cut(text.data, first, IK_SUMMARY_VALUE_MAX);
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append_text(&out, before);
-    ik_utf8_append_clean(&out, text, shown);
+    ik_utf8_append_clean(&out, text.data, shown);
     if (shown < first) {
         ik_buffer_append_text(&out, ellipsis);
     }
     if (lines > 1) {
         ik_buffer_append_format(&out, " (%zu lines)", lines);
     }
-    talloc_free(text);
+    ik_buffer_reset(&text);
     return ik_buffer_finish(&out);
 }
 

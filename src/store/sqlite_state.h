@@ -27,7 +27,6 @@ typedef struct {
     sqlite3 *db;
     ik_packer_t *packer;
     sqlite3_stmt *statements[IK_SQLITE_STATEMENTS];
-    bool full_safety; /* what the connection is set to */
     /* The end of the log written last, which is most likely the next to be written. */
     char session_id[IK_STORE_ID_LEN + 1];
     int64_t session;

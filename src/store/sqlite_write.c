@@ -336,15 +336,10 @@ static res_t write_batch(ik_sqlite_t *sqlite, const ik_store_batch_t *batch)
 }
 
 /* In WAL mode, full means that a commit waits for the disk. */
-static res_t set_safety(ik_sqlite_t *sqlite, ik_store_safety_t safety)
+static void set_full_safety(ik_sqlite_t *sqlite, bool full)
 {
-    bool full = safety == IK_STORE_FULL;
-    if (sqlite->full_safety != full) {
-        TRY(ik_sqlite_run(sqlite->db,
-                          full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
-        sqlite->full_safety = full;
-    }
-    return OK;
+    sqlite3_exec(sqlite->db, full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", NULL,
+                 NULL, NULL); /* cannot fail outside of a transaction */
 }
 
 /* One event of a kind that says nothing about its session is one statement. */
@@ -357,10 +352,14 @@ static bool is_plain(const ik_store_batch_t *batch)
 res_t ik_sqlite_write(ik_store_t *store, const ik_store_batch_t *batch)
 {
     ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
-    res_t written = set_safety(sqlite, batch->safety);
-    if (is_ok(&written)) {
-        written =
-            is_plain(batch) ? write_event(sqlite, &batch->events[0]) : write_batch(sqlite, batch);
+    bool full = batch->safety == IK_STORE_FULL;
+    if (full) {
+        set_full_safety(sqlite, true);
+    }
+    res_t written =
+        is_plain(batch) ? write_event(sqlite, &batch->events[0]) : write_batch(sqlite, batch);
+    if (full) {
+        set_full_safety(sqlite, false);
     }
     if (is_err(&written)) {
         sqlite->agent = 0; /* where the log ends is to be found out anew */

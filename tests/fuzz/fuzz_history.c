@@ -133,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
                                            {"anthropic", "anthropic", "http://127.0.0.1"},
                                            {"google", "google", "http://127.0.0.1"}};
     void *ctx = talloc_new(NULL);
-    ik_conversation_t *repaired = ik_conversation_repair(ctx, read_log(ctx, bytes, len));
+    ik_conversation_t *repaired = ik_conversation_take_repaired(ctx, read_log(ctx, bytes, len));
     const char *fault = repaired_fault(repaired);
     if (fault != NULL) {
         PANIC("%s", fault);

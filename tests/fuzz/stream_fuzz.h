@@ -101,7 +101,7 @@ static inline ik_conversation_t *stream_fuzz_converse(const void *ctx, const ik_
         ik_conversation_append(conversation, step->messages[i]);
     }
     ik_conversation_append(conversation, ik_msg_create(conversation, IK_MSG_USER, "on", NULL));
-    return ik_conversation_repair(ctx, conversation);
+    return ik_conversation_take_repaired(ctx, conversation);
 }
 
 static inline void stream_fuzz_send_back(const void *ctx, const ik_stream_t *stream)

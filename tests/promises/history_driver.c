@@ -199,7 +199,7 @@ static void print_requests(void *data, ik_json_span_t line)
 {
     setting_t *setting = data;
     void *ctx = talloc_new(NULL);
-    ik_conversation_t *repaired = ik_conversation_repair(ctx, read_history(ctx, line));
+    ik_conversation_t *repaired = ik_conversation_take_repaired(ctx, read_history(ctx, line));
     const char *fault = repaired_fault(repaired);
     puts(fault == NULL ? "" : fault);
     ik_conversation_append(repaired, ik_msg_create(repaired, IK_MSG_USER, "Go on.", NULL));

@@ -75,7 +75,7 @@ static ik_conversation_t *read_conversation(const void *ctx, json_t *spec)
     {
         ik_conversation_append(stored, read_message(stored, message));
     }
-    return ik_conversation_repair(ctx, stored);
+    return ik_conversation_take_repaired(ctx, stored);
 }
 
 static void read_tools(ik_request_t *request, json_t *tools)

@@ -343,7 +343,7 @@ static void print_replay(const drive_t *drive)
                                ik_msg_create(conversation, IK_MSG_USER, options->user, NULL));
     }
     ik_request_t *request = ik_request_create(drive->ctx, run->stream->target);
-    request->conversation = ik_conversation_repair(drive->ctx, conversation);
+    request->conversation = ik_conversation_take_repaired(drive->ctx, conversation);
     request->refused = options->refused;
     ik_wire_body_t body;
     ik_wire_format(ik_wire_create(drive->ctx), request, &body);

@@ -8,6 +8,10 @@
 #include "conversation/conversation.h"
 #include "suite.h"
 
+/* Long enough not to be the same by chance. */
+#define REST "123456789012345678901234567890123456789012345678901234567890123"
+#define LONG "0" REST
+
 static void *ctx;
 static ik_conversation_t *stored;
 
@@ -45,10 +49,11 @@ static void add_result(const char *id, const char *more)
                    id, more));
 }
 
-/* Whatever is repaired, all that must always hold holds. */
+/* Of a copy, for tests that look at what was stored afterwards. Whatever is repaired, all that must
+ * always hold holds. */
 static ik_conversation_t *repair(void)
 {
-    ik_conversation_t *repaired = ik_conversation_repair(ctx, stored);
+    ik_conversation_t *repaired = ik_conversation_take_repaired(ctx, repaired_copy(ctx, stored));
     const char *fault = repaired_fault(repaired);
     ck_assert_msg(fault == NULL, "%s", fault);
     return repaired;
@@ -197,6 +202,7 @@ static const char *const orders[][2] = {
     {"u a u R u a", "u a u a"},
     {"u a u c:1 r:1 R u", "u a u"},
     {"u a s u k R a u", "u a s k u"},
+    {"u a u R R u", "u a u"}, /* what a doubled log says twice is one turn */
     {"u R a A u", "m a u"},
     {"R u", "u"},
 };
@@ -237,18 +243,45 @@ START_TEST(what_needs_no_repair_comes_out_equal)
 }
 END_TEST
 
-START_TEST(the_stored_one_is_left_alone)
+/* A long session is not twice in memory. */
+START_TEST(messages_that_need_no_repair_are_the_same)
 {
-    add_words("u c:1 c:1 R a");
-    ik_conversation_t *copy = ik_conversation_create(ctx);
-    for (size_t i = 0; i < stored->count; i++) {
-        const ik_msg_t *m = stored->messages[i];
-        ik_conversation_append(copy, ik_msg_create(copy, m->kind, m->content, m->data_json));
+    add_words("s u C2:1 a c:2 r:1 r:2 u a k u");
+    ik_conversation_t *before = ik_conversation_create(ctx);
+    before->messages = talloc_memdup(before, stored->messages, stored->count * sizeof(ik_msg_t *));
+    before->count = stored->count;
+    ik_conversation_t *repaired = ik_conversation_take_repaired(ctx, stored);
+    ck_assert_uint_eq(repaired->count, before->count);
+    for (size_t i = 0; i < before->count; i++) {
+        ck_assert_ptr_eq(repaired->messages[i], before->messages[i]);
     }
-    ik_conversation_t *repaired = repair();
-    ck_assert(repaired_is_equal(stored, copy));
-    talloc_free(stored); /* the repaired one does not need it */
+}
+END_TEST
+
+/* Dropped, replaced or made anew: of the old ones nothing is left. */
+START_TEST(what_is_gone_takes_no_memory)
+{
+    static const char own[] = "{\"model\":\"p/m\",\"step\":1,\"calls\":[],\"p\":\"" LONG "\"}";
+    add_words("? u c:1 c:1 c: r:1 r:1 r:1 r:9 - a _ u a R A u");
+    add(IK_MSG_ASSISTANT, "a", own);
+    add(IK_MSG_ASSISTANT, "a", own);
+    add(IK_MSG_ASSISTANT, "", own);
+    add(IK_MSG_ASSISTANT, "a", "{\"model\":\"\\ud800\"}");
+    add(IK_MSG_USER, "u", "no JSON");
+    add(IK_MSG_TOOL_CALL, "c", "{\"id\":\"4\",\"function\":{\"name\":\"a b\",\"arguments\":\"\"}}");
+    add_result("4", "");
+    ik_conversation_t *repaired = ik_conversation_take_repaired(ctx, stored);
     ck_assert_ptr_null(repaired_fault(repaired));
+    ck_assert_uint_eq(talloc_total_blocks(repaired), 2 + repaired->count);
+}
+END_TEST
+
+START_TEST(it_belongs_to_the_new_owner)
+{
+    void *heir = talloc_new(ctx);
+    add_words("u c:1");
+    ik_conversation_t *repaired = ik_conversation_take_repaired(heir, stored);
+    ck_assert_ptr_eq(talloc_parent(repaired), heir);
 }
 END_TEST
 
@@ -446,9 +479,6 @@ START_TEST(a_call_without_a_provider_takes_it_from_its_result)
 }
 END_TEST
 
-#define REST "123456789012345678901234567890123456789012345678901234567890123"
-#define LONG "0" REST
-
 START_TEST(the_same_step_twice_keeps_its_private_data_once)
 {
     static const char own[] = "{\"model\":\"p/m\",\"step\":1,\"calls\":[],"
@@ -565,8 +595,20 @@ START_TEST(time_is_linear)
         add_call("same", i % 2 == 0 ? ",\"model\":\"p/m\",\"step\":1,\"calls\":[],\"p\":{}" : "");
         add_result("same", "");
     }
-    ik_conversation_t *repaired = ik_conversation_repair(ctx, stored);
+    ik_conversation_t *repaired = ik_conversation_take_repaired(ctx, stored);
     ck_assert_uint_eq(repaired->count, 100001);
+}
+END_TEST
+
+/* Neither the beginning nor the user's words are looked for again and again. */
+START_TEST(time_is_linear_without_a_beginning)
+{
+    enum { MANY = 150000 };
+    for (int i = 0; i < 3 * MANY; i++) {
+        add_word(i < MANY ? "s" : i < 2 * MANY ? "R" : "A");
+    }
+    ik_conversation_t *repaired = ik_conversation_take_repaired(ctx, stored);
+    ck_assert_uint_eq(repaired->count, 2 * MANY + 1);
 }
 END_TEST
 
@@ -579,7 +621,9 @@ int main(void)
     tcase_add_loop_test(tests, order, 0, (int)(sizeof(orders) / sizeof(orders[0])));
     tcase_add_test(tests, growing_does_not_change_what_was);
     tcase_add_test(tests, what_needs_no_repair_comes_out_equal);
-    tcase_add_test(tests, the_stored_one_is_left_alone);
+    tcase_add_test(tests, messages_that_need_no_repair_are_the_same);
+    tcase_add_test(tests, what_is_gone_takes_no_memory);
+    tcase_add_test(tests, it_belongs_to_the_new_owner);
     tcase_add_test(tests, an_interrupted_call_has_an_envelope);
     tcase_add_test(tests, data_that_is_no_object_is_gone);
     tcase_add_test(tests, data_is_cleaned);
@@ -599,6 +643,7 @@ int main(void)
     tcase_add_test(tests, the_last_compaction_counts);
     tcase_add_test(tests, the_marker_is_an_envelope);
     tcase_add_test(tests, time_is_linear);
+    tcase_add_test(tests, time_is_linear_without_a_beginning);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -41,6 +41,106 @@ static ik_msg_t *make_result(const char *name, const char *output)
     return ik_msg_create_result(ctx, &result);
 }
 
+/* --- texts and their memory -------------------------------------------------------------- */
+
+START_TEST(a_message_is_one_block)
+{
+    ik_msg_step_t step = {.model = "p/m", .usage = IK_USAGE_NONE};
+    const ik_msg_t *made[] = {
+        make_call("glob", "{\"pattern\":\"*.c\"}", &step),
+        make_result("glob", "{\"count\":3}"),
+        ik_msg_create_assistant(ctx, "Hi", &step),
+        ik_msg_create_compaction(ctx, 12),
+        ik_msg_create(ctx, "note", "x", "{}"),
+        ik_msg_create(ctx, IK_MSG_USER, NULL, NULL),
+    };
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        ck_assert_uint_eq(talloc_total_blocks(made[i]), 1);
+    }
+}
+END_TEST
+
+START_TEST(kinds_are_kept_unknown_ones_too)
+{
+    char kind[] = "user";
+    const ik_msg_t *user = ik_msg_create(ctx, kind, "x", NULL);
+    const ik_msg_t *other = ik_msg_create(ctx, "users", "x", "{}");
+    const ik_msg_t *empty = ik_msg_create(ctx, "", "x", NULL);
+    memset(kind, '-', sizeof(kind) - 1);
+    ck_assert_str_eq(user->kind, IK_MSG_USER);
+    ck_assert_str_eq(other->kind, "users");
+    ck_assert_str_eq(other->content, "x");
+    ck_assert_str_eq(other->data_json, "{}");
+    ck_assert_str_eq(empty->kind, "");
+    ck_assert(ik_msg_is(user, IK_MSG_USER) && !ik_msg_is(other, IK_MSG_USER));
+}
+END_TEST
+
+START_TEST(texts_of_a_known_length)
+{
+    const ik_msg_t *message = ik_msg_create_sized(ctx, IK_MSG_USER, "words", 3, " {}\n{", 4);
+    ck_assert_str_eq(message->content, "wor");
+    ck_assert_str_eq(message->data_json, "{}");
+    ck_assert_uint_eq(message->data_len, 2);
+    message = ik_msg_create_sized(ctx, IK_MSG_USER, NULL, 0, " \n", 2);
+    ck_assert_ptr_null(message->content);
+    ck_assert_str_eq(message->data_json, "");
+    message = ik_msg_create_sized(ctx, IK_MSG_USER, "", 0, NULL, 0);
+    ck_assert_str_eq(message->content, "");
+    ck_assert_ptr_null(message->data_json);
+    ck_assert_uint_eq(message->data_len, 0);
+}
+END_TEST
+
+/* Around the length from which on a text has a block of its own. */
+START_TEST(long_texts)
+{
+    enum { MEGABYTE = 1 << 20, MORE = 100 };
+    char *text = ik_new_array(ctx, char, MEGABYTE + MORE + 1);
+    memset(text, 'x', MEGABYTE + MORE);
+    for (size_t len = MEGABYTE - MORE; len <= MEGABYTE + MORE; len += MORE / 4) {
+        const char *end = text + MEGABYTE + MORE - len;
+        ik_msg_t *message = ik_msg_create(ctx, "note", end, end);
+        ck_assert_str_eq(message->content, end);
+        ck_assert_str_eq(message->data_json, end);
+        ck_assert_uint_eq(message->data_len, len);
+        talloc_free(message);
+        message = make_result("t", end);
+        ck_assert_str_eq(ik_msg_field_text(message, message, "output"), end);
+        ck_assert_uint_eq(strlen(message->data_json), message->data_len);
+        talloc_free(message);
+    }
+    ck_assert_uint_eq(talloc_total_blocks(ctx), 2);
+}
+END_TEST
+
+/* talloc itself refuses 256 MB. */
+START_TEST(a_text_longer_than_talloc_takes)
+{
+    size_t len = (size_t)257 << 20;
+    char *text = calloc(len, 1);
+    text[len - 1] = '!';
+    const ik_msg_t *message = ik_msg_create_sized(ctx, IK_MSG_USER, text, len, NULL, 0);
+    ck_assert_int_eq(message->content[len - 1], '!');
+    ck_assert_int_eq(message->content[len], '\0');
+    free(text);
+}
+END_TEST
+
+START_TEST(a_copy_is_equal)
+{
+    const ik_msg_t *of = make_call("t", "{\"a\":1}", NULL);
+    const ik_msg_t *copy = ik_msg_copy(ctx, of);
+    ck_assert_str_eq(copy->kind, of->kind);
+    ck_assert_str_eq(copy->content, of->content);
+    ck_assert_str_eq(copy->data_json, of->data_json);
+    ck_assert_uint_eq(copy->data_len, of->data_len);
+    ck_assert(copy->clean);
+    ck_assert(!ik_msg_copy(ctx, make_call("t", "[]", NULL))->clean);
+    ck_assert_ptr_null(ik_msg_copy(ctx, ik_msg_create(ctx, "note", NULL, NULL))->content);
+}
+END_TEST
+
 /* --- calls and results ------------------------------------------------------------------- */
 
 START_TEST(a_call_as_it_is_stored)
@@ -193,6 +293,21 @@ START_TEST(fields_are_found)
     ck_assert(ik_msg_field(message, "o", &value));
     ck_assert(!ik_msg_field(message, "none", &value));
     ck_assert(!ik_msg_field(ik_msg_create(ctx, IK_MSG_USER, "x", NULL), "a", &value));
+}
+END_TEST
+
+START_TEST(several_fields_in_one_walk)
+{
+    static const char *const names[] = {"b", NULL, "a", "none"};
+    static const char text[] = "{\"a\":1,\"a\":2,\"\\u0062\":null,\"c\":{\"none\":3}}";
+    ik_json_span_t values[4];
+    ik_msg_find_fields((ik_json_span_t){text, strlen(text)}, names, 4, values);
+    ck_assert_str_eq(ik_strndup(ctx, values[0].text, values[0].len), "null");
+    ck_assert_str_eq(ik_strndup(ctx, values[2].text, values[2].len), "1");
+    ck_assert_uint_eq(values[1].len, 0);
+    ck_assert_uint_eq(values[3].len, 0);
+    ik_msg_find_fields((ik_json_span_t){0}, names, 4, values);
+    ck_assert_uint_eq(values[0].len, 0);
 }
 END_TEST
 
@@ -350,7 +465,7 @@ START_TEST(a_cut_value_says_so)
 {
     char *text = ik_new_array(ctx, char, 200);
     memset(text, 'x', 199);
-    char *content = make_call("t", ik_sprintf(ctx, "{\"a\":\"%s\"}", text), NULL)->content;
+    const char *content = make_call("t", ik_sprintf(ctx, "{\"a\":\"%s\"}", text), NULL)->content;
     char *expected = ik_sprintf(ctx, "t(a=\"%.120s\xe2\x80\xa6\")", text);
     ck_assert_str_eq(content, expected);
     content = make_result("t", ik_sprintf(ctx, "{\"output\":\"%s\"}", text))->content;
@@ -364,7 +479,7 @@ START_TEST(many_arguments_end_in_an_ellipsis)
     for (int i = 1; i < 200; i++) {
         arguments = ik_sprintf(ctx, "%s,\"a%d\":\"0123456789\"", arguments, i);
     }
-    char *content = make_call("t", ik_sprintf(ctx, "%s}", arguments), NULL)->content;
+    const char *content = make_call("t", ik_sprintf(ctx, "%s}", arguments), NULL)->content;
     size_t len = strlen(content);
     ck_assert_uint_lt(len, IK_SUMMARY_MAX + 64);
     ck_assert_str_eq(content + len - 6, ", \xe2\x80\xa6)");
@@ -376,6 +491,12 @@ int main(void)
     Suite *suite = suite_create("message");
     TCase *tests = tcase_create("message");
     tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_message_is_one_block);
+    tcase_add_test(tests, kinds_are_kept_unknown_ones_too);
+    tcase_add_test(tests, texts_of_a_known_length);
+    tcase_add_test(tests, long_texts);
+    tcase_add_test(tests, a_text_longer_than_talloc_takes);
+    tcase_add_test(tests, a_copy_is_equal);
     tcase_add_test(tests, a_call_as_it_is_stored);
     tcase_add_test(tests, a_result_as_it_is_stored);
     tcase_add_test(tests, a_result_with_its_cost_and_provider);
@@ -386,6 +507,7 @@ int main(void)
     tcase_add_test(tests, text_that_no_model_made_has_no_data);
     tcase_add_test(tests, compactions);
     tcase_add_test(tests, fields_are_found);
+    tcase_add_test(tests, several_fields_in_one_walk);
     tcase_add_test(tests, call_fields_must_be_strings);
     tcase_add_test(tests, blank_texts);
     tcase_add_loop_test(tests, summary_of_a_result, 0,
