@@ -48,6 +48,11 @@ def as_user(uid=NOBODY):
     return drop
 
 
+def open_to_all(path):
+    """Whether everybody may enter this folder and all above it."""
+    return os.stat(path).st_mode & 0o001 and (path == "/" or open_to_all(os.path.dirname(path)))
+
+
 def need_mounts():
     """Skips the test where mounting is not allowed: an ordinary user, most containers, a chroot."""
     done = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", tempfile.gettempdir()],

@@ -1,5 +1,7 @@
 #include "cli/cli.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +12,10 @@
 #include "cli/cli_options.h"
 
 static const ik_cli_command_t *const commands[] = {
-    &ik_cli_tool_list, &ik_cli_tool_show, &ik_cli_tool_run, &ik_cli_tool_check,
-    &ik_cli_tool_new,  &ik_cli_trust,     &ik_cli_untrust,  &ik_cli_doctor,
+    &ik_cli_tool_list,      &ik_cli_tool_show,      &ik_cli_tool_run,     &ik_cli_tool_check,
+    &ik_cli_tool_new,       &ik_cli_session_list,   &ik_cli_session_show, &ik_cli_session_search,
+    &ik_cli_session_export, &ik_cli_session_import, &ik_cli_session_fork, &ik_cli_session_delete,
+    &ik_cli_session_prune,  &ik_cli_trust,          &ik_cli_untrust,      &ik_cli_doctor,
 };
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(*commands) };
@@ -36,6 +40,26 @@ static void print_usage(FILE *stream, const ik_cli_command_t *command)
 {
     fprintf(stream, "Usage: ikigai %s%s%s\n", command->name, *command->usage == '\0' ? "" : " ",
             command->usage);
+}
+
+int ik_cli_misuse(const ik_cli_command_t *command, const char *message)
+{
+    fprintf(stderr, "ikigai %s: ", command->name);
+    ik_print_line(stderr, message);
+    print_usage(stderr, command);
+    return IK_CLI_USAGE;
+}
+
+bool ik_cli_confirm(const char *question)
+{
+    char answer[64];
+    printf("%s [y/N] ", question);
+    /* Nobody consents to what could not be shown. */
+    if (fflush(stdout) != 0 || ferror(stdout) || fgets(answer, sizeof(answer), stdin) == NULL) {
+        return false;
+    }
+    answer[strcspn(answer, "\r\n")] = '\0';
+    return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
 }
 
 void ik_cli_print_help(void)
@@ -63,12 +87,12 @@ void ik_cli_print_help(void)
 
 /* --- arguments --------------------------------------------------------------------------- */
 
-/* Whether option stands in the command's list as a whole word. */
-static bool takes_option(const ik_cli_command_t *command, const char *option)
+/* Whether option stands in list, which may be NULL, as a whole word. */
+static bool lists_option(const char *list, const char *option)
 {
     size_t len = strlen(option);
-    for (const char *at = command->options; (at = strstr(at, option)) != NULL; at += len) {
-        bool starts = at == command->options || at[-1] == ' ';
+    for (const char *at = list; at != NULL && (at = strstr(at, option)) != NULL; at += len) {
+        bool starts = at == list || at[-1] == ' ';
         if (starts && (at[len] == ' ' || at[len] == '\0')) {
             return true;
         }
@@ -76,47 +100,82 @@ static bool takes_option(const ik_cli_command_t *command, const char *option)
     return false;
 }
 
-static res_t take_option(const ik_cli_command_t *command, ik_cli_args_t *args, const char *option,
-                         const char *next, bool *used_next)
+static res_t take_option(ik_cli_args_t *args, const char *name, const char *next, bool *used_next)
 {
-    if (command->value_option != NULL && strcmp(option, command->value_option) == 0) {
-        if (next == NULL) {
-            return ERR(INVALID, "%s needs a value", option);
-        }
-        args->value = next;
-        *used_next = true;
-        return OK;
+    *used_next = lists_option(args->command->value_options, name);
+    if (!*used_next && !lists_option(args->command->options, name)) {
+        return ERR(INVALID, "unknown option '%s'", name);
     }
-    if (!takes_option(command, option)) {
-        return ERR(INVALID, "unknown option '%s'", option);
+    if (*used_next && (next == NULL || *next == '\0')) {
+        return ERR(INVALID, "%s needs a value", name);
     }
-    args->json = args->json || strcmp(option, "--json") == 0;
-    args->trust = args->trust || strcmp(option, "--trust") == 0;
-    args->yes = args->yes || strcmp(option, "--yes") == 0;
+    args->options[args->option_count++] =
+        (ik_cli_option_t){.name = name, .value = *used_next ? next : NULL};
     return OK;
 }
 
-static res_t parse_args(const ik_cli_command_t *command, int argc, char **argv, ik_cli_args_t *args)
+static res_t parse_args(ik_cli_args_t *args, int argc, char **argv)
 {
     bool only_args = false;
     for (int i = 0; i < argc; i++) {
         if (!only_args && strcmp(argv[i], "--") == 0) {
             only_args = true;
         } else if (!only_args && argv[i][0] == '-' && argv[i][1] != '\0') {
-            bool used_next = false;
-            TRY(take_option(command, args, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
+            bool used_next;
+            TRY(take_option(args, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
             i += used_next;
-        } else if (args->count == command->max_args) {
+        } else if (args->count == args->command->max_args) {
             return ERR(INVALID, "unexpected argument '%s'", argv[i]);
         } else {
             args->args[args->count++] = argv[i];
         }
     }
-    if (args->count < command->min_args) {
+    if (args->count < args->command->min_args) {
         return ERR(INVALID, "something is missing");
     }
     return OK;
 }
+
+static const ik_cli_option_t *find_option(const ik_cli_args_t *args, const char *name)
+{
+    for (int i = args->option_count - 1; i >= 0; i--) {
+        if (strcmp(args->options[i].name, name) == 0) {
+            return &args->options[i];
+        }
+    }
+    return NULL;
+}
+
+bool ik_cli_args_has(const ik_cli_args_t *args, const char *option)
+{
+    assert(lists_option(args->command->options, option));
+    return find_option(args, option) != NULL;
+}
+
+const char *ik_cli_args_value(const ik_cli_args_t *args, const char *option)
+{
+    assert(lists_option(args->command->value_options, option));
+    const ik_cli_option_t *given = find_option(args, option);
+    return given == NULL ? NULL : given->value;
+}
+
+res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *out)
+{
+    const char *value = ik_cli_args_value(args, option);
+    if (value == NULL) {
+        return OK;
+    }
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || number < 1) {
+        return ERR(INVALID, "%s needs a number from 1 on, not '%s'", option, value);
+    }
+    *out = (size_t)number;
+    return OK;
+}
+
+/* --- running ----------------------------------------------------------------------------- */
 
 /* The command whose words argv begins with; *words says how many those are. */
 static const ik_cli_command_t *find_command(int argc, char **argv, int *words)
@@ -186,13 +245,12 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
         printf("%s\n", command->help);
         return IK_CLI_DONE;
     }
-    ik_cli_args_t args = {0};
-    res_t parsed = parse_args(command, argc - words, argv + words, &args);
+    ik_cli_args_t args = {.command = command,
+                          .args = ik_new_array(cli->ctx, const char *, (size_t)argc),
+                          .options = ik_new_array(cli->ctx, ik_cli_option_t, (size_t)argc)};
+    res_t parsed = parse_args(&args, argc - words, argv + words);
     if (is_err(&parsed)) {
-        fprintf(stderr, "ikigai %s: ", command->name);
-        ik_print_line(stderr, parsed.message);
-        print_usage(stderr, command);
-        return IK_CLI_USAGE;
+        return ik_cli_misuse(command, parsed.message);
     }
     if (is_err(&cli->config_error) && !command->without_config) {
         ik_cli_fail(cli->config_error.message);

@@ -1,5 +1,6 @@
 /*
- * The command line apart from talking to a model: `ikigai tool …`, `ikigai trust`, `ikigai doctor`.
+ * The command line apart from talking to a model: `ikigai tool …`, `ikigai session …`, `ikigai
+ * trust`, `ikigai doctor`.
  *
  * A command is one const entry in the table of cli.c; help is printed from that table. To add one:
  *   1. write cli_NAME.c with `const ik_cli_command_t ik_cli_NAME`,
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -32,26 +34,32 @@ typedef struct {
 
 typedef struct ik_cli_args ik_cli_args_t;
 
+enum { IK_CLI_ANY_NUMBER = INT_MAX };
+
 typedef struct {
-    const char *name;         /* "tool list": one or two words */
-    const char *usage;        /* the words behind the name */
-    const char *help;         /* one line */
-    const char *options;      /* the options it takes, separated by spaces, e.g. "--json --trust" */
-    const char *value_option; /* an option that takes a value, or NULL */
+    const char *name;          /* "tool list": one or two words */
+    const char *usage;         /* the words behind the name */
+    const char *help;          /* one line */
+    const char *options;       /* those it takes, separated by spaces, e.g. "--json --trust" */
+    const char *value_options; /* those it takes that have a value, e.g. "--format --output" */
     int min_args;
-    int max_args;
+    int max_args;        /* may be IK_CLI_ANY_NUMBER */
     bool without_config; /* may run although the configuration is wrong */
     int (*run)(ik_cli_t *cli, const ik_cli_args_t *args);
 } ik_cli_command_t;
 
+typedef struct {
+    const char *name;
+    const char *value; /* NULL for one that has none */
+} ik_cli_option_t;
+
 /* What came behind the command's name, options sorted out. */
 struct ik_cli_args {
-    const char *args[4];
+    const ik_cli_command_t *command;
+    const char **args;
     int count;
-    bool json;
-    bool trust;
-    bool yes;
-    const char *value; /* of value_option */
+    ik_cli_option_t *options; /* as they came: see the functions below */
+    int option_count;
 };
 
 extern const ik_cli_command_t ik_cli_tool_list;
@@ -59,6 +67,14 @@ extern const ik_cli_command_t ik_cli_tool_show;
 extern const ik_cli_command_t ik_cli_tool_run;
 extern const ik_cli_command_t ik_cli_tool_check;
 extern const ik_cli_command_t ik_cli_tool_new;
+extern const ik_cli_command_t ik_cli_session_list;
+extern const ik_cli_command_t ik_cli_session_show;
+extern const ik_cli_command_t ik_cli_session_search;
+extern const ik_cli_command_t ik_cli_session_export;
+extern const ik_cli_command_t ik_cli_session_import;
+extern const ik_cli_command_t ik_cli_session_fork;
+extern const ik_cli_command_t ik_cli_session_delete;
+extern const ik_cli_command_t ik_cli_session_prune;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;
 extern const ik_cli_command_t ik_cli_doctor;
@@ -68,12 +84,23 @@ extern const ik_cli_command_t ik_cli_doctor;
 int ik_cli_run(ik_cli_t *cli, int argc, char **argv);
 void ik_cli_print_help(void);
 
+/* Options of a command, which must be among those it says it takes. */
+bool ik_cli_args_has(const ik_cli_args_t *args, const char *option);
+/* NULL when it was not given; of several the last one counts. */
+const char *ik_cli_args_value(const ik_cli_args_t *args, const char *option);
+/* The same as a number from 1 on; *out is left alone when it was not given. */
+res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *out);
+
 /* For commands: discovery with the problems and the trust line on stderr (quiet: only the line). */
 res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
                       const ik_tool_discovery_result_t **out);
 
 /* Says why on stderr and returns IK_CLI_FAILED. */
 int ik_cli_fail(const char *message);
+/* The same, with the command's usage, and IK_CLI_USAGE. */
+int ik_cli_misuse(const ik_cli_command_t *command, const char *message);
+/* Asks on stdout and reads the answer from stdin: true only for a yes. */
+bool ik_cli_confirm(const char *question);
 
 /* On one line, control characters escaped. */
 void ik_cli_print_json(json_t *value);

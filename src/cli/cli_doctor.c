@@ -7,66 +7,41 @@
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/cli.h"
+#include "cli/cli_checkup.h"
+#include "cli/cli_doctor_sessions.h"
 #include "io/http.h"
 #include "provider/provider.h"
-
-typedef struct {
-    ik_cli_t *cli;
-    size_t problems;
-} checkup_t;
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    char *line = ik_vsprintf(NULL, format, args);
-    va_end(args);
-    ik_print_line(stdout, line);
-    talloc_free(line);
-}
-
-static void begin_part(const char *title)
-{
-    putchar('\n');
-    say("%s:", title);
-}
-
-static void complain(checkup_t *checkup, const char *what)
-{
-    say("  problem: %s", what);
-    checkup->problems++;
-}
 
 static const char *presence(const char *path)
 {
     return access(path, F_OK) == 0 ? "" : " (not there)";
 }
 
-static void report_installation(checkup_t *checkup)
+static void report_installation(ik_cli_checkup_t *checkup)
 {
     const ik_paths_t *paths = checkup->cli->paths;
-    say("ikigai %s", IKIGAI_VERSION);
-    say("Installation: %s", paths->prefix);
-    say("  system tools   %s%s", paths->system_tools, presence(paths->system_tools));
-    say("  user tools     %s%s", paths->user_tools, presence(paths->user_tools));
+    ik_cli_checkup_say("ikigai %s", IKIGAI_VERSION);
+    ik_cli_checkup_say("Installation: %s", paths->prefix);
+    ik_cli_checkup_say("  system tools   %s%s", paths->system_tools, presence(paths->system_tools));
+    ik_cli_checkup_say("  user tools     %s%s", paths->user_tools, presence(paths->user_tools));
     if (paths->project_tools != NULL) {
-        say("  project tools  %s%s", paths->project_tools, presence(paths->project_tools));
+        ik_cli_checkup_say("  project tools  %s%s", paths->project_tools,
+                           presence(paths->project_tools));
     }
-    say("  home           %s%s", paths->home, presence(paths->home));
-    say("  keeper         %s", paths->keeper);
+    ik_cli_checkup_say("  home           %s%s", paths->home, presence(paths->home));
+    ik_cli_checkup_say("  keeper         %s", paths->keeper);
     if (access(paths->keeper, X_OK) != 0) {
-        complain(checkup, "the keeper is missing: no tool can be run; install ikigai again");
+        ik_cli_checkup_complain(checkup,
+                                "the keeper is missing: no tool can be run; install ikigai again");
     }
     if (access("/bin/sh", X_OK) != 0) {
-        complain(checkup, "/bin/sh is missing: the bash tool cannot work");
+        ik_cli_checkup_complain(checkup, "/bin/sh is missing: the bash tool cannot work");
     }
 }
 
 /* The keys of a section with where their values came from; all of them, or those that were set. */
-static void report_keys(const checkup_t *checkup, ik_config_section_t section, const char *prefix,
-                        const void *data, bool all)
+static void report_keys(const ik_cli_checkup_t *checkup, ik_config_section_t section,
+                        const char *prefix, const void *data, bool all)
 {
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
         const ik_config_key_t *key = &ik_config_keys[i];
@@ -76,20 +51,21 @@ static void report_keys(const checkup_t *checkup, ik_config_section_t section, c
         }
         char *name = ik_sprintf(checkup->cli->ctx, "%s%s", prefix, key->name);
         char *value = ik_config_format_key(checkup->cli->ctx, key, data);
-        say("  %-24s %s (%s)", name, *value == '\0' ? "-" : value,
-            ik_config_source_name(ik_config_key_source(key, data)));
+        ik_cli_checkup_say("  %-24s %s (%s)", name, *value == '\0' ? "-" : value,
+                           ik_config_source_name(ik_config_key_source(key, data)));
     }
 }
 
-static void report_configuration(checkup_t *checkup)
+static void report_configuration(ik_cli_checkup_t *checkup)
 {
     const ik_config_t *config = checkup->cli->config;
     const ik_paths_t *paths = checkup->cli->paths;
-    begin_part("Configuration");
-    say("  system   %s%s", paths->system_config, presence(paths->system_config));
-    say("  user     %s%s", paths->user_config, presence(paths->user_config));
+    ik_cli_checkup_begin("Configuration");
+    ik_cli_checkup_say("  system   %s%s", paths->system_config, presence(paths->system_config));
+    ik_cli_checkup_say("  user     %s%s", paths->user_config, presence(paths->user_config));
     if (paths->project_config != NULL) {
-        say("  project  %s%s", paths->project_config, presence(paths->project_config));
+        ik_cli_checkup_say("  project  %s%s", paths->project_config,
+                           presence(paths->project_config));
     }
     report_keys(checkup, IK_CONFIG_TOP, "", config, true);
     for (size_t i = 0; i < config->tool_count; i++) {
@@ -97,18 +73,18 @@ static void report_configuration(checkup_t *checkup)
         report_keys(checkup, IK_CONFIG_TOOL, prefix, config->tools[i], false);
     }
     if (is_err(&checkup->cli->config_error)) {
-        complain(checkup, checkup->cli->config_error.message);
+        ik_cli_checkup_complain(checkup, "%s", checkup->cli->config_error.message);
     }
     for (size_t i = 0; i < config->warning_count; i++) {
-        complain(checkup, config->warnings[i]);
+        ik_cli_checkup_complain(checkup, "%s", config->warnings[i]);
     }
 }
 
-static void report_providers(const checkup_t *checkup)
+static void report_providers(const ik_cli_checkup_t *checkup)
 {
     const ik_config_t *config = checkup->cli->config;
     const ik_config_key_t *base_url = ik_config_find_key(IK_CONFIG_PROVIDER, "base_url");
-    begin_part("Providers");
+    ik_cli_checkup_begin("Providers");
     for (size_t i = 0; i < config->provider_count; i++) {
         const ik_config_provider_t *provider = config->providers[i];
         const char *key = "needs no key";
@@ -118,30 +94,31 @@ static void report_providers(const checkup_t *checkup)
         }
         /* Formatted by the configuration, which leaves a password out. */
         char *url = ik_config_format_key(checkup->cli->ctx, base_url, provider);
-        say("  %-12s %-10s %s  %s", provider->name, ik_config_provider_type_name(provider->type),
-            url, key);
+        ik_cli_checkup_say("  %-12s %-10s %s  %s", provider->name,
+                           ik_config_provider_type_name(provider->type), url, key);
     }
 }
 
 /* Which model would answer, what is known of models, and what requests are made with. */
-static void report_models(checkup_t *checkup)
+static void report_models(ik_cli_checkup_t *checkup)
 {
     ik_cli_t *cli = checkup->cli;
     ik_models_t *models;
     char *library;
-    begin_part("Models");
+    ik_cli_checkup_begin("Models");
     res_t loaded = ik_models_load(cli->ctx, cli->paths, &models);
     const char *model = cli->config->model;
-    say("  in use   %s%s", model == NULL ? ik_target_default(cli->config, models) : model,
-        model == NULL ? " (nobody chose one)" : "");
+    ik_cli_checkup_say("  in use   %s%s",
+                       model == NULL ? ik_target_default(cli->config, models) : model,
+                       model == NULL ? " (nobody chose one)" : "");
     if (is_err(&loaded)) {
-        complain(checkup, loaded.message);
+        ik_cli_checkup_complain(checkup, "%s", loaded.message);
     }
     res_t described = ik_http_describe(cli->ctx, &library);
     if (is_err(&described)) {
-        complain(checkup, described.message);
+        ik_cli_checkup_complain(checkup, "%s", described.message);
     } else {
-        say("  HTTP by  %s", library);
+        ik_cli_checkup_say("  HTTP by  %s", library);
     }
 }
 
@@ -163,40 +140,40 @@ static const char *describe_trust(const ik_tool_trust_status_t *trust)
 }
 
 /* Asks every tool anew, so that the cache hides nothing. */
-static void report_tools(checkup_t *checkup)
+static void report_tools(ik_cli_checkup_t *checkup)
 {
     ik_cli_t *cli = checkup->cli;
     const ik_tool_discovery_result_t *found;
     ik_tool_discovery_options_t options = {
         .paths = cli->paths, .config = cli->config, .host = cli->host, .refresh = true};
-    begin_part("Tools");
+    ik_cli_checkup_begin("Tools");
     if (is_err(&cli->config_error)) {
         /* A provider key named only in the part that could not be read would not be kept from
          * them. */
-        say("  not asked while the configuration is wrong");
+        ik_cli_checkup_say("  not asked while the configuration is wrong");
         return;
     }
     res_t discovered = ik_tool_discovery_run(cli->ctx, &options, &found);
     if (is_err(&discovered)) {
-        complain(checkup, discovered.message);
+        ik_cli_checkup_complain(checkup, "%s", discovered.message);
         return;
     }
     for (size_t i = 0; i < found->registry->count; i++) {
         const ik_tool_registry_entry_t *entry = found->registry->entries[i];
-        say("  %-12s %-8s %s%s%s", entry->name, ik_tool_source_name(entry->source), entry->origin,
-            entry->overrides == NULL ? "" : "  overrides ",
-            entry->overrides == NULL ? "" : entry->overrides);
+        ik_cli_checkup_say("  %-12s %-8s %s%s%s", entry->name, ik_tool_source_name(entry->source),
+                           entry->origin, entry->overrides == NULL ? "" : "  overrides ",
+                           entry->overrides == NULL ? "" : entry->overrides);
     }
-    say("  Project tools: %s", describe_trust(found->trust));
+    ik_cli_checkup_say("  Project tools: %s", describe_trust(found->trust));
     char *line = ik_tool_discovery_trust_line(cli->ctx, found);
     if (line != NULL) {
-        say("  %s", line);
+        ik_cli_checkup_say("  %s", line);
     }
     for (size_t i = 0; i < found->problem_count; i++) {
-        complain(checkup, found->problems[i]);
+        ik_cli_checkup_complain(checkup, "%s", found->problems[i]);
     }
     if (found->registry->count == 0) {
-        complain(checkup, "there are no tools at all");
+        ik_cli_checkup_complain(checkup, "there are no tools at all");
     }
 }
 
@@ -225,37 +202,41 @@ static void report_optional(void)
         {"python3", "tools written in Python, `ikigai tool new --lang python`"},
         {"cc", "`ikigai tool new --lang c`"},
     };
-    begin_part("Optional parts");
+    ik_cli_checkup_begin("Optional parts");
     for (size_t i = 0; i < sizeof(optional) / sizeof(*optional); i++) {
-        say("  %-8s %s: %s", optional[i].program,
-            in_path(optional[i].program) ? "found" : "missing", optional[i].purpose);
+        ik_cli_checkup_say("  %-8s %s: %s", optional[i].program,
+                           in_path(optional[i].program) ? "found" : "missing", optional[i].purpose);
     }
 }
 
 static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    (void)args;
-    checkup_t checkup = {.cli = cli};
+    const char *db = ik_cli_args_value(args, "--db");
+    ik_cli_checkup_t checkup = {.cli = cli};
     report_installation(&checkup);
     report_configuration(&checkup);
     report_providers(&checkup);
     report_models(&checkup);
     report_tools(&checkup);
+    ik_cli_doctor_sessions(&checkup, db == NULL ? cli->config->db : db);
     report_optional();
     putchar('\n');
     if (checkup.problems == 0) {
-        say("No problems found.");
+        ik_cli_checkup_say("No problems found.");
         return IK_CLI_DONE;
     }
-    say("%zu problem%s found.", checkup.problems, checkup.problems == 1 ? "" : "s");
+    ik_cli_checkup_say("%zu problem%s found.", checkup.problems, checkup.problems == 1 ? "" : "s");
     return IK_CLI_FAILED;
 }
 
 const ik_cli_command_t ik_cli_doctor = {
     .name = "doctor",
-    .usage = "",
-    .help = "Shows what ikigai found: configuration, keys, tools, and what is wrong.",
+    .usage = "[--db URL]",
+    .help =
+        "Shows what ikigai found: configuration, keys, tools, sessions, and what is wrong. Saves "
+        "what can be read of a damaged database.",
     .options = "",
+    .value_options = "--db",
     .without_config = true,
     .run = run_doctor,
 };

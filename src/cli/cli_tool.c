@@ -16,11 +16,11 @@ enum { ARGUMENTS_MAX = 256 * 1024 * 1024 };
 static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
-    res_t discovered = ik_cli_discover(cli, args->trust, false, false, &found);
+    res_t discovered = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, false, &found);
     if (is_err(&discovered)) {
         return ik_cli_fail(discovered.message);
     }
-    if (args->json) {
+    if (ik_cli_args_has(args, "--json")) {
         json_t *list = ik_tool_describe_list_json(found->registry);
         ik_cli_print_json(list);
         json_decref(list);
@@ -56,7 +56,7 @@ static void print_entry_json(const ik_tool_registry_entry_t *entry)
 static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
-    res_t discovered = ik_cli_discover(cli, args->trust, false, true, &found);
+    res_t discovered = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, true, &found);
     if (is_err(&discovered)) {
         return ik_cli_fail(discovered.message);
     }
@@ -65,7 +65,7 @@ static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
         print_not_found(args->args[0]);
         return IK_CLI_FAILED;
     }
-    if (args->json) {
+    if (ik_cli_args_has(args, "--json")) {
         print_entry_json(entry);
     } else {
         ik_print_text(stdout, ik_tool_describe_entry(cli->ctx, entry));
@@ -123,7 +123,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
     ik_buffer_t input;
-    res_t ready = ik_cli_discover(cli, args->trust, false, true, &found);
+    res_t ready = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, true, &found);
     if (is_ok(&ready) && args->count == 1) {
         ready = read_arguments(cli->ctx, &input);
     } else if (is_ok(&ready)) {

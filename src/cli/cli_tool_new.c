@@ -156,7 +156,8 @@ static int run_new(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const char *file = args->args[0];
     char *name = ik_tool_schema_name_of_file(cli->ctx, file);
-    const language_t *language = find_language(args->value == NULL ? "sh" : args->value);
+    const char *wanted = ik_cli_args_value(args, "--lang");
+    const language_t *language = find_language(wanted == NULL ? "sh" : wanted);
     if (!ik_tool_schema_valid_name(name)) {
         ik_cli_fail(ik_sprintf(cli->ctx,
                                "'%s' is no tool name: letters, digits, '_' and '-', at most 64, "
@@ -165,7 +166,7 @@ static int run_new(ik_cli_t *cli, const ik_cli_args_t *args)
         return IK_CLI_USAGE;
     }
     if (language == NULL) {
-        ik_cli_fail(ik_sprintf(cli->ctx, "--lang is sh, python or c, not '%s'", args->value));
+        ik_cli_fail(ik_sprintf(cli->ctx, "--lang is sh, python or c, not '%s'", wanted));
         return IK_CLI_USAGE;
     }
     return write_tool(cli, language, file, name);
@@ -176,7 +177,7 @@ const ik_cli_command_t ik_cli_tool_new = {
     .usage = "NAME [--lang sh|python|c]",
     .help = "Writes a small working tool to ~/.ikigai/tools for you to change.",
     .options = "",
-    .value_option = "--lang",
+    .value_options = "--lang",
     .min_args = 1,
     .max_args = 1,
     .run = run_new,

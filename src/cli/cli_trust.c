@@ -90,22 +90,10 @@ static void print_review(ik_cli_t *cli, const ik_tool_trust_status_t *status)
            snapshot->count == 1 ? "" : "s", (long long)snapshot->bytes);
 }
 
-static bool confirmed(void)
-{
-    char answer[64];
-    fputs("Trust them? [y/N] ", stdout);
-    /* Nobody consents to what could not be shown. */
-    if (fflush(stdout) != 0 || ferror(stdout) || fgets(answer, sizeof(answer), stdin) == NULL) {
-        return false;
-    }
-    answer[strcspn(answer, "\r\n")] = '\0';
-    return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
-}
-
 static int grant(ik_cli_t *cli, const ik_cli_args_t *args, const ik_tool_trust_status_t *status)
 {
     print_review(cli, status);
-    if (!args->yes && !confirmed()) {
+    if (!ik_cli_args_has(args, "--yes") && !ik_cli_confirm("Trust them?")) {
         puts("Not trusted.");
         return IK_CLI_FAILED;
     }

@@ -56,6 +56,9 @@ typedef struct {
     bool away;  /* the last attempt failed */
     order_t *orders;
     word_t *words;
+    char held_id[IK_STORE_ID_LEN + 1]; /* "": none */
+    ik_holder_t holder;
+    bool held; /* on the server */
     /* the worker's own */
     ik_store_t *local;
     ik_store_t *shared;
@@ -186,7 +189,6 @@ static void set_away(post_t *post, bool away)
 static void on_failure(post_t *post, const res_t *failure)
 {
     int64_t longer = post->told_away ? 2 * post->retry_ms : RETRY_FIRST_MS;
-    TALLOC_FREE(post->shared);
     post->retry_ms = longer > RETRY_MOST_MS ? RETRY_MOST_MS : longer;
     post->tried_ms = ik_loop_now_ms();
     set_away(post, true);
@@ -213,11 +215,52 @@ static res_t connect_both(post_t *post)
     if (post->local == NULL) {
         TRY(ik_store_sqlite_open(post, post->file, &post->local));
     }
-    if (post->shared == NULL) {
-        ik_store_postgres_options_t options = {.url = post->url, .wake_fd = post->wake_fd};
-        TRY(ik_store_postgres_open(post, &options, &post->shared));
+    if (post->shared != NULL) { /* it knows what it has claimed, so it is kept */
+        return ik_store_postgres_reach(post->shared);
     }
+    ik_store_postgres_options_t options = {.url = post->url, .wake_fd = post->wake_fd};
+    return ik_store_postgres_open(post, &options, &post->shared);
+}
+
+/* --- the worker: the session that is being written --------------------------------------- */
+
+static bool read_held(post_t *post, char *id, ik_holder_t *self)
+{
+    pthread_mutex_lock(&post->mutex);
+    bool due = post->held_id[0] != '\0' && !post->held;
+    memcpy(id, post->held_id, sizeof(post->held_id));
+    *self = post->holder;
+    pthread_mutex_unlock(&post->mutex);
+    return due;
+}
+
+/* Somebody who holds it is no reason to stop: should they write as well, the two part ways. */
+static res_t hold_session(post_t *post)
+{
+    char id[IK_STORE_ID_LEN + 1];
+    ik_holder_t self;
+    ik_holder_t other;
+    if (!read_held(post, id, &self)) {
+        return OK;
+    }
+    res_t claimed = ik_store_claim(post->shared, id, &self, &other);
+    if (is_err(&claimed) && claimed.code != IK_ERR_CONFLICT) {
+        return claimed;
+    }
+    pthread_mutex_lock(&post->mutex);
+    post->held = post->held || strcmp(post->held_id, id) == 0;
+    pthread_mutex_unlock(&post->mutex);
     return OK;
+}
+
+static void rename_held(post_t *post, const char *from, const char *to)
+{
+    pthread_mutex_lock(&post->mutex);
+    if (strcmp(post->held_id, from) == 0) {
+        snprintf(post->held_id, sizeof(post->held_id), "%s", to);
+        post->held = false;
+    }
+    pthread_mutex_unlock(&post->mutex);
 }
 
 /* --- the worker: delivering -------------------------------------------------------------- */
@@ -230,6 +273,7 @@ static res_t part_ways(post_t *post, const res_t *conflict)
     snprintf(from, sizeof(from), "%.16s", conflict->message); /* it begins with the id */
     res_t renamed = ik_store_sqlite_rename(post->local, from, to);
     if (is_ok(&renamed)) {
+        rename_held(post, from, to);
         say_renamed(post, from, to);
         say(post, ik_sprintf(NULL,
                              "Session %s was continued elsewhere, too; what was said here is "
@@ -307,30 +351,43 @@ static void finish_order(post_t *post, order_t *order, res_t result)
     }
 }
 
-/* The server is asked only when it has all this machine has. */
+/* The server is asked only when it has all this machine has. *answer is what it said. */
+static res_t reach_server(post_t *post, const order_t *order, res_t *answer)
+{
+    TRY(connect_both(post));
+    TRY(deliver_all(post));
+    TRY(hold_session(post));
+    if (order != NULL) {
+        *answer = order->answer(order->question, post->local, post->shared);
+    }
+    return answer->code == IK_ERR_GONE ? *answer : OK;
+}
+
+static void set_poked(post_t *post)
+{
+    pthread_mutex_lock(&post->mutex);
+    post->poked = true;
+    pthread_mutex_unlock(&post->mutex);
+}
+
 static void work(post_t *post, order_t *order)
 {
-    res_t ready = ERR(GONE, "the shared history is out of reach");
+    res_t answer = ERR(GONE, "the shared history is out of reach");
     if (may_try(post, order != NULL)) {
-        ready = connect_both(post);
-        if (is_ok(&ready)) {
-            ready = deliver_all(post);
-        }
-        if (is_err(&ready)) {
-            on_failure(post, &ready);
+        answer = OK;
+        res_t reached = reach_server(post, order, &answer);
+        if (is_err(&reached)) {
+            on_failure(post, &reached);
+            answer = ERR(GONE, "%s", reached.message);
         } else {
             on_success(post);
         }
     }
-    if (is_err(&ready)) {
-        pthread_mutex_lock(&post->mutex);
-        post->poked = true; /* to be done yet */
-        pthread_mutex_unlock(&post->mutex);
+    if (answer.code == IK_ERR_GONE) {
+        set_poked(post); /* something is to be done yet */
     }
     if (order != NULL) {
-        finish_order(post, order,
-                     is_err(&ready) ? ERR(GONE, "%s", ready.message)
-                                    : order->answer(order->question, post->local, post->shared));
+        finish_order(post, order, answer);
     }
 }
 
@@ -439,7 +496,21 @@ res_t ik_delivery_ask(ik_delivery_t *delivery, ik_delivery_fn answer, void **que
     } else {
         *question = NULL;
     }
+    on_words(delivery);
     return result;
+}
+
+void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_holder_t *self)
+{
+    post_t *post = delivery->post;
+    start_thread(delivery);
+    pthread_mutex_lock(&post->mutex);
+    snprintf(post->held_id, sizeof(post->held_id), "%s", session_id == NULL ? "" : session_id);
+    post->holder = *self;
+    post->held = false;
+    post->poked = true;
+    pthread_cond_broadcast(&post->changed);
+    pthread_mutex_unlock(&post->mutex);
 }
 
 void ik_delivery_tell(ik_delivery_t *delivery, ik_delivery_fn answer, void *question)
@@ -467,7 +538,6 @@ void ik_delivery_finish(ik_delivery_t *delivery, int patience_ms)
         ik_delivery_ask(delivery, answer_nothing, &question, patience_ms);
         talloc_free(question);
     }
-    on_words(delivery);
 }
 
 /* --- beginning and end ------------------------------------------------------------------- */

@@ -35,10 +35,14 @@ void ik_delivery_poke(ik_delivery_t *delivery);
  * all the function needs and everything it finds. */
 typedef res_t (*ik_delivery_fn)(void *question, ik_store_t *local, ik_store_t *shared);
 
-/* Waits for the answer, at most so long. IK_ERR_GONE when there was none: then, when the worker is
- * still at it, *question belongs to it and is NULL here. */
+/* Waits for the answer, at most so long, and hands out what there is to be told. IK_ERR_GONE when
+ * there was none: then, when the worker is still at it, *question belongs to it and is NULL here.
+ */
 res_t ik_delivery_ask(ik_delivery_t *delivery, ik_delivery_fn answer, void **question,
                       int patience_ms);
+/* This process writes the session: it is claimed on the server, too, now or as soon as that
+ * answers. NULL: none any more. One at a time. */
+void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_holder_t *self);
 /* Does not wait; the question is the worker's. */
 void ik_delivery_tell(ik_delivery_t *delivery, ik_delivery_fn answer, void *question);
 

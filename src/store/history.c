@@ -244,6 +244,14 @@ static res_t answer_claim(void *data, ik_store_t *local, ik_store_t *shared)
     return fetched.code == IK_ERR_NOT_FOUND ? OK : fetched;
 }
 
+/* On the server, too, when it answers. */
+static void hold(ik_history_t *history, const char *session_id)
+{
+    if (history->delivery != NULL) {
+        ik_delivery_hold(history->delivery, session_id, &history->self);
+    }
+}
+
 res_t ik_history_claim(ik_history_t *history, const char *session_id, ik_holder_t *other)
 {
     ik_store_t *local;
@@ -257,14 +265,9 @@ res_t ik_history_claim(ik_history_t *history, const char *session_id, ik_holder_
     talloc_free(question);
     TRY(require_local(history, session_id));
     TRY(ik_history_local(history, &local));
-    return ik_store_claim(local, session_id, &history->self, other);
-}
-
-static res_t answer_begin(void *data, ik_store_t *local, ik_store_t *shared)
-{
-    (void)local;
-    question_t *question = data;
-    return ik_store_claim(shared, question->text, &question->self, &question->other);
+    TRY(ik_store_claim(local, session_id, &history->self, other));
+    hold(history, session_id);
+    return OK;
 }
 
 res_t ik_history_begin(ik_history_t *history, const char *session_id)
@@ -273,9 +276,7 @@ res_t ik_history_begin(ik_history_t *history, const char *session_id)
     ik_holder_t other;
     TRY(ik_history_local(history, &local));
     TRY(ik_store_claim(local, session_id, &history->self, &other));
-    if (history->delivery != NULL) {
-        ik_delivery_tell(history->delivery, answer_begin, create_question(history, session_id));
-    }
+    hold(history, session_id);
     return OK;
 }
 
@@ -292,6 +293,7 @@ void ik_history_release(ik_history_t *history, const char *session_id)
         ik_store_release(history->local, session_id, &history->self);
     }
     if (history->delivery != NULL) {
+        hold(history, NULL);
         ik_delivery_tell(history->delivery, answer_release, create_question(history, session_id));
     }
 }

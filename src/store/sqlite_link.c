@@ -20,10 +20,8 @@ static const char *reason_of_os(sqlite3 *db)
     return number == 0 ? sqlite3_errmsg(db) : strerror(number);
 }
 
-res_t ik_sqlite_error(sqlite3 *db)
+res_t ik_sqlite_error_at(sqlite3 *db, const char *path)
 {
-    const char *file = sqlite3_db_filename(db, "main");
-    const char *path = file == NULL || *file == '\0' ? "the database" : file;
     switch (sqlite3_errcode(db) & 0xff) {
     case SQLITE_FULL:
         return ERR(SYSTEM, "%s: the disk is full", path);
@@ -38,12 +36,22 @@ res_t ik_sqlite_error(sqlite3 *db)
     case SQLITE_NOTADB:
         return ERR(DAMAGED, "%s: it is damaged (%s); `ikigai doctor` saves what can be read", path,
                    sqlite3_errmsg(db));
+    case SQLITE_CONSTRAINT:
+        return sqlite3_extended_errcode(db) == SQLITE_CONSTRAINT_FOREIGNKEY
+                   ? ERR(NOT_FOUND, "%s: what it belongs to is not there any more", path)
+                   : ERR(CONFLICT, "%s: %s", path, sqlite3_errmsg(db));
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
         return ERR(SYSTEM, "%s: %s", path, reason_of_os(db));
     default:
         return ERR(SYSTEM, "%s: %s", path, sqlite3_errmsg(db));
     }
+}
+
+res_t ik_sqlite_error(sqlite3 *db)
+{
+    const char *file = sqlite3_db_filename(db, "main");
+    return ik_sqlite_error_at(db, file == NULL || *file == '\0' ? "the database" : file);
 }
 
 /* --- statements -------------------------------------------------------------------------- */
@@ -104,14 +112,9 @@ res_t ik_sqlite_transact(sqlite3 *db, ik_sqlite_work_fn work, void *data)
 /* --- opening ----------------------------------------------------------------------------- */
 
 /* SQLite gives its companions (-wal, -shm) the mode of the file. */
-static res_t make_private(const char *path)
+static res_t make_file(const char *path)
 {
-    struct stat status;
-    if (stat(path, &status) == 0) {
-        bool open_to_others = (status.st_mode & 077) != 0 && status.st_uid == geteuid();
-        if (open_to_others && S_ISREG(status.st_mode)) {
-            chmod(path, 0600); /* as well as it can be done: a failure is no reason to stop */
-        }
+    if (access(path, F_OK) == 0) {
         return OK;
     }
     char *folder = ik_file_folder(NULL, path);
@@ -127,6 +130,23 @@ static res_t make_private(const char *path)
     return OK;
 }
 
+/* As well as it can be done: a failure is no reason to stop. */
+void ik_sqlite_make_private(sqlite3 *db)
+{
+    static const char *const companions[] = {"", "-wal", "-shm"};
+    const char *path = sqlite3_db_filename(db, "main");
+    for (size_t i = 0; path != NULL && *path != '\0' && i < 3; i++) {
+        struct stat status;
+        char *name = ik_sprintf(NULL, "%s%s", path, companions[i]);
+        bool mine =
+            stat(name, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+        if (mine && (status.st_mode & 077) != 0) {
+            chmod(name, 0600);
+        }
+        talloc_free(name);
+    }
+}
+
 static res_t set_up(sqlite3 *db)
 {
     sqlite3_busy_timeout(db, BUSY_MS);
@@ -138,11 +158,11 @@ static res_t set_up(sqlite3 *db)
 res_t ik_sqlite_open(const char *path, sqlite3 **db)
 {
     if (strcmp(path, ":memory:") != 0) {
-        TRY(make_private(path));
+        TRY(make_file(path));
     }
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int opened = sqlite3_open_v2(path, db, flags, NULL);
-    res_t ready = opened == SQLITE_OK ? set_up(*db) : ik_sqlite_error(*db);
+    res_t ready = opened == SQLITE_OK ? set_up(*db) : ik_sqlite_error_at(*db, path);
     if (is_err(&ready)) {
         sqlite3_close_v2(*db);
         *db = NULL;

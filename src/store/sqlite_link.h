@@ -10,8 +10,13 @@
  * up. Errors as in store_sqlite.h. */
 res_t ik_sqlite_open(const char *path, sqlite3 **db);
 
+/* Takes from others what they might do with a file that was not made here. */
+void ik_sqlite_make_private(sqlite3 *db);
+
 /* What the last call on db says went wrong, as one line that names the file and says what to do. */
 res_t ik_sqlite_error(sqlite3 *db);
+/* The same for one that could not be opened and knows no file. */
+res_t ik_sqlite_error_at(sqlite3 *db, const char *path);
 
 /* Runs statements that take and return nothing. */
 res_t ik_sqlite_run(sqlite3 *db, const char *sql);

@@ -15,6 +15,7 @@ static const char log_schema[] =
     "  title TEXT,"
     "  created_at INTEGER NOT NULL,"
     "  updated_at INTEGER NOT NULL,"
+    "  answered_at INTEGER," /* whose model it is */
     "  turns INTEGER NOT NULL DEFAULT 0,"
     "  tokens_in INTEGER,"
     "  tokens_cached INTEGER,"
@@ -143,6 +144,7 @@ res_t ik_sqlite_schema_migrate(sqlite3 *db)
     if (version == IK_SQLITE_SCHEMA && sqlite3_db_readonly(db, "main") == 1) {
         return OK;
     }
+    ik_sqlite_make_private(db);
     TRY(ik_sqlite_run(db, "PRAGMA journal_mode=WAL"));
     while (version < IK_SQLITE_SCHEMA) {
         TRY(ik_sqlite_transact(db, step_up, db));

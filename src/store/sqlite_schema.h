@@ -3,7 +3,7 @@
  * step in a transaction of its own. A step that was released is never changed; to change the
  * schema, add one.
  *
- *   sessions(key, id, cwd, host, model, title, created_at, updated_at, turns,
+ *   sessions(key, id, cwd, host, model, title, created_at, updated_at, answered_at, turns,
  *            tokens_in, tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost)
  *   agents(session, number, parent, forked_at, created_at)
  *   messages(id, session, agent, seq, kind, content, data_json, created_at)

@@ -31,6 +31,7 @@ typedef struct {
     char session_id[IK_STORE_ID_LEN + 1];
     int64_t session;
     int64_t agent;
+    int64_t first_seq;
     int64_t last_seq;
 } ik_sqlite_t;
 

@@ -29,9 +29,12 @@ static const char *const sql[IK_SQLITE_STATEMENTS] = {
     [IK_SQLITE_ADD_TURN] =
         "UPDATE sessions SET turns = turns + 1, updated_at = max(updated_at, ?2),"
         " title = coalesce(title, ?3) WHERE key = ?1",
-    /* A sum of nothing known stays unknown. */
+    /* A sum of nothing known stays unknown. Agents may be copied one after the other: the model is
+     * that of the last answer in time. */
     [IK_SQLITE_ADD_ANSWER] =
-        "UPDATE sessions SET updated_at = max(updated_at, ?2), model = coalesce(?3, model),"
+        "UPDATE sessions SET updated_at = max(updated_at, ?2), model = CASE WHEN ?2 >= "
+        "coalesce(answered_at, 0) THEN coalesce(?3, model)"
+        "   ELSE model END, answered_at = max(coalesce(answered_at, 0), ?2),"
         " tokens_in = coalesce(tokens_in + ?4, tokens_in, ?4),"
         " tokens_cached = coalesce(tokens_cached + ?5, tokens_cached, ?5),"
         " tokens_cache_write = coalesce(tokens_cache_write + ?6, tokens_cache_write, ?6),"
@@ -43,7 +46,7 @@ static const char *const sql[IK_SQLITE_STATEMENTS] = {
         "SELECT coalesce(parent, 0), forked_at FROM agents WHERE session = ?1 AND number = ?2",
     [IK_SQLITE_SELECT_LAST] =
         "SELECT coalesce((SELECT max(seq) FROM messages WHERE session = ?1 AND agent = ?2),"
-        " forked_at) FROM agents WHERE session = ?1 AND number = ?2",
+        " forked_at), forked_at + 1 FROM agents WHERE session = ?1 AND number = ?2",
     [IK_SQLITE_SELECT_MESSAGE] = "SELECT kind, content, data_json, created_at FROM messages"
                                  " WHERE session = ?1 AND agent = ?2 AND seq = ?3",
 };
@@ -142,6 +145,7 @@ static res_t find_end_of_log(ik_sqlite_t *sqlite, const ik_store_event_t *event)
         return ERR(NOT_FOUND, "Session %s has no agent %" PRId64, event->session_id, event->agent);
     }
     sqlite->last_seq = sqlite3_column_int64(select, 0);
+    sqlite->first_seq = sqlite3_column_int64(select, 1);
     sqlite->agent = event->agent;
     snprintf(sqlite->session_id, sizeof(sqlite->session_id), "%s", event->session_id);
     sqlite3_reset(select);
@@ -154,8 +158,8 @@ static res_t find_place(ik_sqlite_t *sqlite, const ik_store_event_t *event)
     if (!is_end_of_log(sqlite, event) || event->seq != sqlite->last_seq + 1) {
         TRY(find_end_of_log(sqlite, event));
     }
-    if (event->seq < 1 || event->seq > sqlite->last_seq + 1) {
-        return ERR(INVALID, "%s: event %" PRId64 " of agent %" PRId64 " comes before its turn",
+    if (event->seq < sqlite->first_seq || event->seq > sqlite->last_seq + 1) {
+        return ERR(INVALID, "%s: it is not the turn of event %" PRId64 " of agent %" PRId64,
                    event->session_id, event->seq, event->agent);
     }
     return OK;
@@ -247,7 +251,9 @@ static res_t add_turn(ik_sqlite_t *sqlite, const ik_store_event_t *event,
     TRY(ik_sqlite_statement(sqlite, IK_SQLITE_ADD_TURN, &update));
     sqlite3_bind_int64(update, 1, sqlite->session);
     sqlite3_bind_int64(update, 2, event->created_us);
-    sqlite3_bind_text(update, 3, facts->title, -1, SQLITE_STATIC);
+    /* Of the first agent: agents may be copied in any order. */
+    sqlite3_bind_text(update, 3, event->agent == IK_STORE_ROOT_AGENT ? facts->title : NULL, -1,
+                      SQLITE_STATIC);
     return ik_sqlite_execute(update);
 }
 

@@ -33,7 +33,7 @@ typedef struct {
     int64_t created_us;
     /* Of a session that is written only the above and the model count. */
     const char *model; /* provider/model of the last answer; before the first, the one chosen */
-    const char *title; /* from the first words of the user; "" until there are some */
+    const char *title; /* from the first words of the user to the root agent; "": none yet */
     int64_t updated_us;
     int64_t turns;    /* messages of the user */
     int64_t messages; /* all of them */

@@ -23,6 +23,8 @@ typedef struct {
  * IK_ERR_NOT_FOUND when libpq is not installed. */
 res_t ik_store_postgres_open(const void *ctx, const ik_store_postgres_options_t *options,
                              ik_store_t **out);
+/* Whether it answers, as far as that is known without asking; a lost connection is made anew. */
+res_t ik_store_postgres_reach(ik_store_t *store);
 /* Which history this is: made with the schema, and different in a copy that was begun anew. */
 const char *ik_store_postgres_identity(const ik_store_t *store);
 /* "libpq 15.18", or why it cannot be loaded. */

@@ -233,16 +233,14 @@ static res_t remove_all(void *data)
     return settle(sqlite);
 }
 
-/* What was deleted is overwritten, in the log of the database, too. */
+/* What was deleted is overwritten in the file, when the log of the database is moved there. */
 static res_t remove_session(ik_store_t *store, const char *session_id)
 {
     ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
     removal_t removal = {sqlite, session_id};
     TRY(ik_sqlite_run(sqlite->db, "PRAGMA secure_delete=ON"));
     sqlite->agent = 0;
-    TRY(ik_sqlite_transact(sqlite->db, remove_all, &removal));
-    sqlite3_wal_checkpoint_v2(sqlite->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    return OK;
+    return ik_sqlite_transact(sqlite->db, remove_all, &removal);
 }
 
 res_t ik_store_sqlite_shrink(ik_store_t *store)
@@ -374,7 +372,7 @@ res_t ik_store_sqlite_open(const void *ctx, const char *path, ik_store_t **out)
     return OK;
 }
 
-/* The first complaint is enough. */
+/* The first complaint is enough; a line above it says which database it is about. */
 res_t ik_store_sqlite_check(ik_store_t *store)
 {
     sqlite3 *db = ((ik_sqlite_t *)store)->db;
@@ -383,8 +381,10 @@ res_t ik_store_sqlite_check(ik_store_t *store)
     TRY(ik_sqlite_prepare(db, "PRAGMA integrity_check(1)", &check));
     res_t checked = ik_sqlite_step(check, &row);
     if (is_ok(&checked) && row && strcmp((const char *)sqlite3_column_text(check, 0), "ok") != 0) {
-        checked = ERR(DAMAGED, "%s: %s", sqlite3_db_filename(db, "main"),
-                      (const char *)sqlite3_column_text(check, 0));
+        const char *said = (const char *)sqlite3_column_text(check, 0);
+        const char *last = strrchr(said, '\n');
+        checked = ERR(DAMAGED, "%s: it is damaged (%s)", sqlite3_db_filename(db, "main"),
+                      last == NULL ? said : last + 1);
     }
     sqlite3_finalize(check);
     return checked;

@@ -8,6 +8,7 @@ import subprocess
 import time
 import unittest
 
+import test_session_cli
 from support import IKIGAI, OUT, ROOT, TOOLS, IkigaiTest, as_user, clean_env, tool_script
 
 SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
@@ -19,7 +20,8 @@ USAGE = {
     "tool new": "Usage: ikigai tool new NAME [--lang sh|python|c]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",
-    "doctor": "Usage: ikigai doctor",
+    "doctor": "Usage: ikigai doctor [--db URL]",
+    **test_session_cli.USAGE,
 }
 # What a terminal takes as a command: C0 but tab and newline, DEL, C1.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")

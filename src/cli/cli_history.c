@@ -1,0 +1,47 @@
+#include "cli/cli_history.h"
+
+#include "base/alloc.h"
+#include "base/print.h"
+#include "store/store_sqlite.h"
+
+enum { DELIVERY_PATIENCE_MS = 5000 };
+
+static void on_notice(void *data, const char *line)
+{
+    (void)data;
+    fputs("ikigai: ", stderr);
+    ik_print_line(stderr, line);
+}
+
+int ik_cli_history_run(ik_cli_t *cli, const ik_cli_args_t *args, ik_cli_history_fn use, void *data)
+{
+    const char *db = ik_cli_args_value(args, "--db");
+    ik_history_options_t options = {.db = db == NULL ? cli->config->db : db,
+                                    .file = cli->paths->database,
+                                    .loop = cli->loop,
+                                    .on_notice = on_notice};
+    ik_history_t *history = ik_history_create(cli->ctx, &options);
+    res_t used = use(cli, history, data);
+    talloc_free(history);
+    return is_ok(&used) ? IK_CLI_DONE : ik_cli_fail(used.message);
+}
+
+res_t ik_cli_history_read(ik_cli_t *cli, ik_history_t *history, const char *prefix,
+                          ik_store_session_t *session, ik_store_t **store)
+{
+    TRY(ik_history_find(cli->ctx, history, prefix, session));
+    TRY(ik_history_fetch(history, session->id));
+    return ik_history_local(history, store);
+}
+
+void ik_cli_history_settle(ik_history_t *history)
+{
+    ik_store_t *store;
+    res_t opened = ik_history_local(history, &store);
+    ik_history_wrote(history);
+    if (is_ok(&opened)) {
+        /* What is not indexed now is before the next search. */
+        (void)ik_store_sqlite_index(store, 0, NULL);
+    }
+    ik_history_finish(history, DELIVERY_PATIENCE_MS);
+}

@@ -1,0 +1,85 @@
+#include "cli/cli_session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/print.h"
+#include "cli/cli_figure.h"
+#include "cli/cli_width.h"
+
+/* --- for people -------------------------------------------------------------------------- */
+
+const char *ik_cli_session_folder(const void *ctx, const char *cwd)
+{
+    const char *home = getenv("HOME");
+    size_t len = home == NULL ? 0 : strlen(home);
+    if (len < 2 || strncmp(cwd, home, len) != 0 || (cwd[len] != '/' && cwd[len] != '\0')) {
+        return cwd;
+    }
+    return ik_sprintf(ctx, "~%s", cwd + len);
+}
+
+void ik_cli_session_print_line(const ik_store_session_t *session)
+{
+    enum { FOLDER_MAX = 40 };
+    ik_buffer_t line;
+    void *scratch = talloc_new(NULL);
+    ik_cli_figure_t age = ik_cli_figure_of_age(session->updated_us, ik_store_now_us());
+    ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&line, "  %s  %4s  %4" PRId64 " message%s  ", session->id, age.text,
+                            session->messages, session->messages == 1 ? " " : "s");
+    ik_cli_width_append(&line, ik_cli_session_folder(scratch, session->cwd), FOLDER_MAX,
+                        IK_CLI_KEEP_END);
+    ik_buffer_append_text(&line, "  ");
+    ik_cli_width_append(&line, session->title, IK_CLI_WIDTH_UNLIMITED, IK_CLI_KEEP_START);
+    ik_print_line(stdout, line.data);
+    talloc_free(scratch);
+}
+
+/* --- for programs ------------------------------------------------------------------------ */
+
+void ik_cli_session_add_text(ik_buffer_t *object, const char *name, const char *text)
+{
+    ik_json_begin_member(object, name);
+    if (text == NULL) {
+        ik_buffer_append_text(object, "null");
+    } else {
+        ik_json_append_text(object, text);
+    }
+}
+
+void ik_cli_session_add_number(ik_buffer_t *object, const char *name, int64_t number)
+{
+    ik_json_begin_member(object, name);
+    ik_buffer_append_format(object, "%" PRId64, number);
+}
+
+void ik_cli_session_add_time(ik_buffer_t *object, const char *name, int64_t us)
+{
+    ik_buffer_append_format(object, ",\"%s_at\":\"%s\",\"%s_us\":%" PRId64, name,
+                            ik_cli_figure_of_time(us).text, name, us);
+}
+
+void ik_cli_session_add_facts(ik_buffer_t *object, const ik_store_session_t *session)
+{
+    ik_cli_session_add_text(object, "id", session->id);
+    ik_cli_session_add_text(object, "title", session->title);
+    ik_cli_session_add_text(object, "cwd", session->cwd);
+    ik_cli_session_add_text(object, "host", session->host);
+    ik_cli_session_add_text(object, "model", session->model);
+    ik_cli_session_add_time(object, "created", session->created_us);
+    ik_cli_session_add_time(object, "updated", session->updated_us);
+    ik_cli_session_add_number(object, "turns", session->turns);
+    ik_json_begin_member(object, "usage");
+    ik_usage_format(object, &session->usage);
+    ik_json_begin_member(object, "cost_usd");
+    if (session->cost < 0) {
+        ik_buffer_append_text(object, "null");
+    } else {
+        ik_buffer_append_format(object, "%.6f", session->cost);
+    }
+}

@@ -1,0 +1,163 @@
+/* `ikigai session export` and `import`: sessions as files. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/print.h"
+#include "cli/cli_history.h"
+#include "store/export/export.h"
+#include "store/export/import.h"
+
+/* --- export ------------------------------------------------------------------------------ */
+
+typedef struct {
+    const char *id;
+    const ik_export_t *format;
+    const char *path; /* NULL: standard output */
+    bool force;
+} wish_t;
+
+/* The whole export in *bytes, to be freed. */
+static res_t write_to_memory(const wish_t *wish, ik_store_t *store,
+                             const ik_store_session_t *session, char **bytes, size_t *len)
+{
+    *bytes = NULL;
+    FILE *out = open_memstream(bytes, len);
+    if (out == NULL) {
+        return ERR(SYSTEM, "Cannot export: %s", strerror(errno));
+    }
+    res_t written = wish->format->write(out, store, session);
+    bool whole = !ferror(out);
+    if (fclose(out) != 0 || !whole) {
+        return ERR(SYSTEM, "Not enough memory for all of it: export to standard output instead");
+    }
+    return written;
+}
+
+/* A device or a folder is never replaced, whoever forces it. */
+static res_t check_target(const wish_t *wish)
+{
+    struct stat status;
+    if (stat(wish->path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return ERR(INVALID, "%s is no regular file: leave --output out to use standard output",
+                   wish->path);
+    }
+    if (!wish->force && lstat(wish->path, &status) == 0) {
+        return ERR(CONFLICT, "%s exists already: name another file, or use --force to replace it",
+                   wish->path);
+    }
+    return OK;
+}
+
+/* Into a pipe or a file it goes as it is read, however much it is. A terminal must not obey any of
+ * it, and a file of a given name appears when all of it is there: these get it from memory. */
+static res_t export_session(ik_cli_t *cli, ik_history_t *history, void *data)
+{
+    const wish_t *wish = data;
+    ik_store_session_t session;
+    ik_store_t *store;
+    char *bytes;
+    size_t len;
+    TRY(ik_cli_history_read(cli, history, wish->id, &session, &store));
+    if (wish->path == NULL && !isatty(STDOUT_FILENO)) {
+        return wish->format->write(stdout, store, &session);
+    }
+    res_t written = write_to_memory(wish, store, &session, &bytes, &len);
+    if (is_ok(&written) && wish->path == NULL) {
+        ik_print(stdout, bytes, len);
+    } else if (is_ok(&written)) {
+        written = ik_file_write_private(wish->path, bytes, len);
+    }
+    free(bytes);
+    return written;
+}
+
+static int run_export(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    const char *format = ik_cli_args_value(args, "--format");
+    wish_t wish = {.id = args->args[0],
+                   .format = ik_export_find(format == NULL ? "jsonl" : format),
+                   .path = ik_cli_args_value(args, "--output"),
+                   .force = ik_cli_args_has(args, "--force")};
+    if (wish.format == NULL) {
+        return ik_cli_misuse(args->command, ik_sprintf(cli->ctx, "--format is one of %s, not '%s'",
+                                                       ik_export_names, format));
+    }
+    res_t possible = wish.path == NULL ? OK : check_target(&wish);
+    return is_ok(&possible) ? ik_cli_history_run(cli, args, export_session, &wish)
+                            : ik_cli_fail(possible.message);
+}
+
+const ik_cli_command_t ik_cli_session_export = {
+    .name = "session export",
+    .usage = "ID [--format jsonl|md|html] [--output FILE] [--force] [--db URL]",
+    .help = "Writes a session for others: as JSON Lines, which import reads, Markdown or HTML.",
+    .options = "--force",
+    .value_options = "--format --output --db",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_export,
+};
+
+/* --- import ------------------------------------------------------------------------------ */
+
+static res_t print_import(const void *ctx, ik_store_t *store, const ik_import_t *import)
+{
+    ik_store_session_t session;
+    TRY(ik_store_find(ctx, store, import->session_id, &session));
+    ik_print_line(stdout, ik_sprintf(ctx, "%s  %s %lld message%s  %s", import->session_id,
+                                     import->known ? "was there already," : "imported,",
+                                     (long long)import->messages, import->messages == 1 ? "" : "s",
+                                     session.title));
+    return OK;
+}
+
+static res_t import_file(ik_cli_t *cli, ik_history_t *history, FILE *in, const char *name)
+{
+    ik_store_t *store;
+    ik_import_t *imports;
+    size_t count;
+    TRY(ik_history_local(history, &store));
+    TRY(ik_import_read(cli->ctx, in, name, store, &imports, &count));
+    for (size_t i = 0; i < count; i++) {
+        TRY(print_import(imports, store, &imports[i]));
+    }
+    ik_cli_history_settle(history);
+    return OK;
+}
+
+static res_t import_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
+{
+    const char *path = data;
+    if (strcmp(path, "-") == 0) {
+        return import_file(cli, history, stdin, "standard input");
+    }
+    FILE *in = fopen(path, "re");
+    if (in == NULL) {
+        return ERR(SYSTEM, "Cannot open %s: %s", path, strerror(errno));
+    }
+    res_t imported = import_file(cli, history, in, path);
+    fclose(in);
+    return imported;
+}
+
+static int run_import(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    return ik_cli_history_run(cli, args, import_sessions, (void *)args->args[0]);
+}
+
+const ik_cli_command_t ik_cli_session_import = {
+    .name = "session import",
+    .usage = "FILE|- [--db URL]",
+    .help = "Reads what export wrote as JSON Lines; - is standard input.",
+    .options = "",
+    .value_options = "--db",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_import,
+};

@@ -1,0 +1,34 @@
+/* `ikigai session fork`: a copy of a session, also of one that somebody else is using. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "cli/cli_history.h"
+#include "store/session.h"
+
+static res_t fork_session(ik_cli_t *cli, ik_history_t *history, void *data)
+{
+    ik_store_session_t found;
+    ik_session_t *copy;
+    TRY(ik_history_find(cli->ctx, history, data, &found));
+    TRY(ik_session_open_copy(cli->ctx, history, found.id, &copy));
+    puts(ik_session_id(copy));
+    talloc_free(copy);
+    ik_cli_history_settle(history);
+    return OK;
+}
+
+static int run_fork(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    return ik_cli_history_run(cli, args, fork_session, (void *)args->args[0]);
+}
+
+const ik_cli_command_t ik_cli_session_fork = {
+    .name = "session fork",
+    .usage = "ID [--db URL]",
+    .help = "Makes a copy of a session, in use or not, and prints the copy's id.",
+    .options = "",
+    .value_options = "--db",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_fork,
+};

@@ -1,0 +1,167 @@
+#include "store/event_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "conversation/message.h"
+
+enum { TITLE_MAX_CHARS = 80 };
+
+/* --- the title --------------------------------------------------------------------------- */
+
+typedef struct {
+    ik_buffer_t text;
+    size_t chars;
+    size_t kept;   /* bytes that stay when it must be cut */
+    bool at_space; /* white space stood before what comes next */
+} title_t;
+
+static void add_char(title_t *title, const char *bytes, size_t len)
+{
+    if (title->at_space && title->chars > 0) {
+        title->at_space = false;
+        add_char(title, " ", 1);
+    }
+    title->at_space = false;
+    /* The last character that fits gives way to the sign that something was cut. */
+    if (title->chars == TITLE_MAX_CHARS - 1) {
+        title->kept = title->text.len;
+    }
+    ik_utf8_append_clean(&title->text, bytes, len);
+    title->chars++;
+}
+
+static bool is_blank(int32_t code)
+{
+    utf8proc_category_t category = utf8proc_category(code);
+    return (code >= '\t' && code <= '\r') || code == 0x85 || category == UTF8PROC_CATEGORY_ZS ||
+           category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+}
+
+/* Takes what stands at text, if it shows; returns its length. */
+static size_t add_next(title_t *title, const char *text, size_t len)
+{
+    bool valid;
+    size_t step = ik_utf8_step(text, len, &valid);
+    int32_t code = -1;
+    if (valid) {
+        utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)step, &code);
+    }
+    if (valid && is_blank(code)) {
+        title->at_space = true;
+    } else if (!valid || utf8proc_category(code) != UTF8PROC_CATEGORY_CC) {
+        add_char(title, text, step);
+    }
+    return step;
+}
+
+static char *make_title(const void *ctx, const char *words)
+{
+    title_t title = {0};
+    ik_buffer_init(&title.text, ctx, IK_BUFFER_UNLIMITED);
+    size_t len = strlen(words);
+    for (size_t at = 0; at < len && title.chars <= TITLE_MAX_CHARS;) {
+        if (title.chars > 0 && (words[at] == '\n' || words[at] == '\r')) {
+            break;
+        }
+        at += add_next(&title, words + at, len - at);
+    }
+    if (title.chars == 0) {
+        return NULL;
+    }
+    if (title.chars > TITLE_MAX_CHARS) {
+        bool space = title.text.data[title.kept - 1] == ' ';
+        title.text.len = space ? title.kept - 1 : title.kept;
+        ik_buffer_append_text(&title.text, "…");
+    }
+    return ik_buffer_finish(&title.text);
+}
+
+/* --- the answer -------------------------------------------------------------------------- */
+
+/* What is beyond any bill is none: sums of it must not overflow. */
+static int64_t read_count(ik_json_span_t number)
+{
+    static const long long most = INT64_C(1) << 50;
+    if (!ik_json_is(number, IK_JSON_NUMBER)) {
+        return IK_USAGE_UNKNOWN;
+    }
+    char *end;
+    long long count = strtoll(number.text, &end, 10);
+    bool whole = end == number.text + number.len;
+    return whole && count >= 0 && count <= most ? count : IK_USAGE_UNKNOWN;
+}
+
+static ik_usage_t read_usage(ik_json_span_t usage)
+{
+    enum { IN, CACHED, CACHE_WRITE, OUT, REASONING, COUNT };
+    static const char *const names[COUNT] = {"in", "cached", "cache_write", "out", "reasoning"};
+    ik_json_span_t values[COUNT];
+    ik_json_find_members(usage, names, COUNT, values);
+    return (ik_usage_t){
+        .in = read_count(values[IN]),
+        .cached = read_count(values[CACHED]),
+        .cache_write = read_count(values[CACHE_WRITE]),
+        .out = read_count(values[OUT]),
+        .reasoning = read_count(values[REASONING]),
+    };
+}
+
+/* By jansson, which reads a decimal point whatever the locale. */
+static double read_cost(ik_json_span_t number)
+{
+    if (!ik_json_is(number, IK_JSON_NUMBER)) {
+        return -1;
+    }
+    json_t *value = ik_json_parse(number.text, number.len, NULL);
+    double cost = json_is_number(value) ? json_number_value(value) : -1;
+    json_decref(value);
+    return cost >= 0 ? cost : -1;
+}
+
+static char *read_text(const void *ctx, ik_json_span_t string)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_json_append_decoded(&text, string);
+    ik_utf8_clean(&text);
+    return ik_buffer_finish(&text);
+}
+
+static void read_answer(const void *ctx, const char *data_json, ik_event_facts_t *facts)
+{
+    enum { MODEL, USAGE, COST, COUNT };
+    static const char *const names[COUNT] = {"model", "usage", "cost_usd"};
+    ik_json_span_t data;
+    ik_json_span_t values[COUNT];
+    if (!ik_json_scan(data_json, strlen(data_json), &data, NULL)) {
+        return;
+    }
+    ik_json_find_members(data, names, COUNT, values);
+    if (!ik_json_is(values[MODEL], IK_JSON_STRING)) {
+        return;
+    }
+    facts->answer = true;
+    facts->model = read_text(ctx, values[MODEL]);
+    facts->usage = read_usage(values[USAGE]);
+    facts->cost = read_cost(values[COST]);
+}
+
+ik_event_facts_t ik_event_facts(const void *ctx, const ik_store_event_t *event)
+{
+    ik_event_facts_t facts = {.usage = IK_USAGE_NONE, .cost = -1};
+    facts.user = strcmp(event->kind, IK_MSG_USER) == 0;
+    if (facts.user && event->content != NULL) {
+        facts.title = make_title(ctx, event->content);
+    }
+    bool made =
+        strcmp(event->kind, IK_MSG_ASSISTANT) == 0 || strcmp(event->kind, IK_MSG_TOOL_CALL) == 0;
+    if (made && event->data_json != NULL) {
+        read_answer(ctx, event->data_json, &facts);
+    }
+    return facts;
+}

@@ -1,0 +1,361 @@
+/*
+ * One page that needs nothing but itself: no script, no picture, no font, no connection, and a
+ * policy that forbids them. What is long is folded in <details>, which every browser unfolds by
+ * itself. Foreign text goes through html_escape.h and nowhere else. Written as it is read: memory
+ * is that of one answer.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "conversation/message.h"
+#include "store/export/export.h"
+#include "store/export/export_facts.h"
+#include "store/export/html_cut.h"
+#include "store/export/html_escape.h"
+#include "store/export/html_markdown.h"
+#include "store/export/html_style.h"
+#include "store/export/html_tool.h"
+#include "store/export/transcript.h"
+
+typedef struct {
+    FILE *file;
+    ik_buffer_t out;
+    const ik_store_agents_t *agents;
+    int64_t turns; /* so far, of all agents */
+    bool in_turn;
+} page_t;
+
+static void flush(page_t *page)
+{
+    if (page->out.len > 0) {
+        fwrite(page->out.data, 1, page->out.len, page->file);
+        ik_buffer_reset(&page->out);
+    }
+}
+
+static void add(page_t *page, const char *html)
+{
+    ik_buffer_append_text(&page->out, html);
+}
+
+static void add_text(page_t *page, const char *text)
+{
+    ik_html_escape_text(&page->out, text);
+}
+
+/* --- small things ------------------------------------------------------------------------ */
+
+static void append_time(ik_buffer_t *out, int64_t us)
+{
+    char *text = ik_export_facts_time(NULL, us);
+    char *datetime = ik_export_facts_datetime(NULL, us);
+    if (*text != '\0') {
+        ik_buffer_append_format(out, "<time datetime=\"%s\">%s</time>", datetime, text);
+    }
+    talloc_free(datetime);
+    talloc_free(text);
+}
+
+static void append_small(ik_buffer_t *out, const char *before, const char *text)
+{
+    if (*text != '\0') {
+        ik_buffer_append_text(out, out->len == 0 ? "" : "<span class=\"sep\">·</span>");
+        ik_buffer_append_text(out, before);
+        ik_html_escape_text(out, text);
+    }
+}
+
+/* Which model answered, when, and for how much; "" for what is no answer. */
+static char *format_small(const void *ctx, const ik_transcript_entry_t *entry)
+{
+    if (!entry->facts.answer) {
+        return ik_strdup(ctx, "");
+    }
+    ik_buffer_t line;
+    void *scratch = talloc_new(NULL);
+    ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED);
+    append_small(&line, "", entry->facts.model == NULL ? "" : entry->facts.model);
+    append_small(&line, "tokens: ", ik_export_facts_usage(scratch, &entry->facts.usage));
+    append_small(&line, "", ik_export_facts_cost(scratch, entry->facts.cost));
+    ik_buffer_append_text(&line, line.len == 0 ? "" : "<span class=\"sep\">·</span>");
+    append_time(&line, entry->event.created_us);
+    char *small = ik_sprintf(ctx, "<p class=\"small\">%s</p>\n", line.data);
+    talloc_free(scratch);
+    return small;
+}
+
+static void add_as_is(page_t *page, const char *class, const char *text, size_t len)
+{
+    size_t shown = ik_html_cut(text, len);
+    ik_buffer_append_format(&page->out, "<div class=\"%s\">", class);
+    ik_html_escape(&page->out, text, shown);
+    add(page, "</div>\n");
+    ik_html_cut_append_note(&page->out, shown, len);
+}
+
+static void add_markdown(page_t *page, const char *text, size_t len)
+{
+    size_t before = page->out.len;
+    add(page, "<div class=\"md\">\n");
+    if (ik_html_markdown_append(&page->out, text, len)) {
+        add(page, "</div>\n");
+    } else {
+        page->out.len = before;
+        add_as_is(page, "as-is", text, len);
+    }
+}
+
+static void open_aside(page_t *page, const char *summary, const ik_store_event_t *event)
+{
+    add(page, "<details class=\"aside\"");
+    if (event != NULL) {
+        ik_buffer_append_format(&page->out, " id=\"a%" PRId64 "-%" PRId64 "\"", event->agent,
+                                event->seq);
+    }
+    add(page, "><summary>");
+    add_text(page, summary);
+    add(page, "</summary>\n<div class=\"body\">\n");
+}
+
+static void close_aside(page_t *page)
+{
+    add(page, "</div>\n</details>\n");
+}
+
+/* --- messages ---------------------------------------------------------------------------- */
+
+static const char *content_of(const ik_transcript_entry_t *entry)
+{
+    return entry->event.content == NULL ? "" : entry->event.content;
+}
+
+static void end_turn(page_t *page)
+{
+    add(page, page->in_turn ? "</section>\n" : "");
+    page->in_turn = false;
+}
+
+static void add_user(page_t *page, const ik_transcript_entry_t *entry)
+{
+    const ik_store_event_t *event = &entry->event;
+    end_turn(page);
+    page->in_turn = true;
+    page->turns++;
+    ik_buffer_append_format(&page->out,
+                            "<section class=\"turn\" id=\"a%" PRId64 "-%" PRId64 "\">\n"
+                            "<h3><a href=\"#a%" PRId64 "-%" PRId64 "\">%" PRId64 ". You</a> ",
+                            event->agent, event->seq, event->agent, event->seq, page->turns);
+    append_time(&page->out, event->created_us);
+    add(page, "</h3>\n");
+    add_as_is(page, "words", content_of(entry), strlen(content_of(entry)));
+}
+
+static void add_reasoning(page_t *page, const ik_transcript_entry_t *entry)
+{
+    if (entry->reasoning.bytes != NULL && entry->reasoning.len > 0) {
+        open_aside(page, "Reasoning", NULL);
+        add_markdown(page, entry->reasoning.bytes, entry->reasoning.len);
+        close_aside(page);
+    }
+}
+
+static void add_broken_off(page_t *page, const ik_transcript_entry_t *entry)
+{
+    add(page, entry->incomplete ? "<p class=\"cut\">The answer broke off here.</p>\n" : "");
+}
+
+static void add_answer(page_t *page, const ik_transcript_entry_t *entry)
+{
+    char *small = format_small(NULL, entry);
+    add_reasoning(page, entry);
+    ik_buffer_append_format(&page->out, "<div class=\"answer\" id=\"a%" PRId64 "-%" PRId64 "\">\n",
+                            entry->event.agent, entry->event.seq);
+    add_markdown(page, content_of(entry), strlen(content_of(entry)));
+    add_broken_off(page, entry);
+    add(page, small);
+    add(page, "</div>\n");
+    talloc_free(small);
+}
+
+static void add_tool(page_t *page, const ik_transcript_entry_t *entry)
+{
+    char *small = format_small(NULL, entry);
+    add_reasoning(page, entry);
+    ik_html_tool_append(&page->out, entry, small);
+    add_broken_off(page, entry);
+    talloc_free(small);
+}
+
+static void add_system(page_t *page, const ik_transcript_entry_t *entry)
+{
+    open_aside(page, "System prompt", &entry->event);
+    add_as_is(page, "as-is", content_of(entry), strlen(content_of(entry)));
+    close_aside(page);
+}
+
+static void add_note(page_t *page, const ik_transcript_entry_t *entry)
+{
+    ik_buffer_append_format(&page->out, "<div class=\"note\" id=\"a%" PRId64 "-%" PRId64 "\">",
+                            entry->event.agent, entry->event.seq);
+    add_text(page, content_of(entry));
+    add(page, "</div>\n");
+}
+
+/* Of a kind that this program does not know all is shown. */
+static void add_unknown(page_t *page, const ik_transcript_entry_t *entry)
+{
+    const char *data = entry->event.data_json;
+    open_aside(page, entry->event.kind, &entry->event);
+    add_as_is(page, "as-is", content_of(entry), strlen(content_of(entry)));
+    if (data != NULL) {
+        add_as_is(page, "as-is mono", data, strlen(data));
+    }
+    close_aside(page);
+}
+
+static const struct {
+    const char *kind;
+    void (*add)(page_t *page, const ik_transcript_entry_t *entry);
+} kinds[] = {
+    {IK_MSG_USER, add_user},        {IK_MSG_ASSISTANT, add_answer}, {IK_MSG_TOOL_CALL, add_tool},
+    {IK_MSG_TOOL_RESULT, add_tool}, {IK_MSG_SYSTEM, add_system},    {IK_MSG_COMPACTION, add_note},
+};
+
+static void on_entry(void *data, const ik_transcript_entry_t *entry)
+{
+    page_t *page = data;
+    void (*add_entry)(page_t *, const ik_transcript_entry_t *) = add_unknown;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i].kind, entry->event.kind) == 0) {
+            add_entry = kinds[i].add;
+        }
+    }
+    add_entry(page, entry);
+    flush(page);
+}
+
+/* --- agents ------------------------------------------------------------------------------ */
+
+static void add_origin(page_t *page, const ik_store_agent_t *agent)
+{
+    const ik_store_agent_t *origin = ik_transcript_origin(page->agents, agent);
+    ik_buffer_append_format(&page->out,
+                            "<p>A fork of <a href=\"#agent-%" PRId64 "\">agent %" PRId64 "</a>",
+                            agent->parent, agent->parent);
+    if (origin != NULL) {
+        ik_buffer_append_format(
+            &page->out, ", from <a href=\"#a%" PRId64 "-%" PRId64 "\">message %" PRId64 "</a> on",
+            origin->number, agent->forked_at, agent->forked_at);
+    }
+    add(page, ". ");
+    append_time(&page->out, agent->created_us);
+    add(page, "</p>\n");
+}
+
+static res_t add_agent(page_t *page, ik_store_t *store, const ik_store_agent_t *agent)
+{
+    ik_buffer_append_format(&page->out, "<section class=\"agent\" id=\"agent-%" PRId64 "\">\n",
+                            agent->number);
+    if (page->agents->count > 1) {
+        ik_buffer_append_format(&page->out, "<h2>Agent %" PRId64 "</h2>\n", agent->number);
+    }
+    if (agent->parent != 0) {
+        add_origin(page, agent);
+    }
+    res_t read = ik_transcript_read(store, agent, on_entry, page);
+    end_turn(page);
+    add(page, "</section>\n");
+    flush(page);
+    return read;
+}
+
+/* --- the page ---------------------------------------------------------------------------- */
+
+static void add_head(page_t *page, const ik_store_session_t *session)
+{
+    const char *title = ik_export_facts_title(session);
+    add(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+              "<meta http-equiv=\"Content-Security-Policy\" content=\"");
+    ik_html_style_append_policy(&page->out);
+    add(page, "\">\n"
+              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+              "<meta name=\"color-scheme\" content=\"light dark\">\n"
+              "<meta name=\"referrer\" content=\"no-referrer\">\n"
+              "<meta name=\"generator\" content=\"ikigai " IKIGAI_VERSION "\">\n"
+              "<title>");
+    ik_html_escape_attribute(&page->out, title, strlen(title));
+    add(page, "</title>\n<style>");
+    add(page, ik_html_style);
+    add(page, "</style>\n</head>\n<body>\n");
+}
+
+static void add_facts(page_t *page, const ik_store_session_t *session)
+{
+    void *scratch = talloc_new(NULL);
+    ik_export_fact_t facts[IK_EXPORT_FACTS_MAX];
+    size_t count = ik_export_facts(scratch, session, facts);
+    add(page, "<dl class=\"facts\">\n");
+    for (size_t i = 0; i < count; i++) {
+        ik_buffer_append_format(&page->out, "<div><dt>%s</dt><dd%s>", facts[i].name,
+                                facts[i].is_code ? " class=\"mono\"" : "");
+        add_text(page, facts[i].value);
+        add(page, "</dd></div>\n");
+    }
+    add(page, "</dl>\n");
+    talloc_free(scratch);
+}
+
+static void add_contents(page_t *page)
+{
+    if (page->agents->count < 2) {
+        return;
+    }
+    add(page, "<nav aria-label=\"Agents\">\n<ul>\n");
+    for (size_t i = 0; i < page->agents->count; i++) {
+        const ik_store_agent_t *agent = &page->agents->agents[i];
+        ik_buffer_append_format(&page->out,
+                                "<li><a href=\"#agent-%" PRId64 "\">Agent %" PRId64 "</a>",
+                                agent->number, agent->number);
+        if (agent->parent != 0) {
+            ik_buffer_append_format(&page->out, ", a fork of agent %" PRId64, agent->parent);
+        }
+        add(page, "</li>\n");
+    }
+    add(page, "</ul>\n</nav>\n");
+}
+
+static res_t add_page(page_t *page, ik_store_t *store, const ik_store_session_t *session)
+{
+    add_head(page, session);
+    add(page, "<header>\n<p class=\"brand\">ikigai session</p>\n<h1>");
+    add_text(page, ik_export_facts_title(session));
+    add(page, "</h1>\n");
+    add_facts(page, session);
+    add_contents(page);
+    add(page, "</header>\n<main>\n");
+    for (size_t i = 0; i < page->agents->count; i++) {
+        TRY(add_agent(page, store, &page->agents->agents[i]));
+    }
+    add(page, "</main>\n<footer>Exported by ikigai " IKIGAI_VERSION ".</footer>\n"
+              "</body>\n</html>\n");
+    flush(page);
+    return OK;
+}
+
+static res_t write_html(FILE *out, ik_store_t *store, const ik_store_session_t *session)
+{
+    void *scratch = talloc_new(NULL);
+    ik_store_agents_t *agents;
+    page_t page = {.file = out};
+    ik_buffer_init(&page.out, scratch, IK_BUFFER_UNLIMITED);
+    res_t written = ik_store_agents(scratch, store, session->id, &agents);
+    if (is_ok(&written)) {
+        page.agents = agents;
+        written = add_page(&page, store, session);
+    }
+    talloc_free(scratch);
+    return written;
+}
+
+const ik_export_t ik_export_html = {.name = "html", .write = write_html};

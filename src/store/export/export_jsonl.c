@@ -1,0 +1,179 @@
+/*
+ * JSON Lines, from which import.h makes the same session again. A session is a line, each agent is
+ * one, each of its messages is one; docs/export.md has the members. What is derived from the
+ * messages (title, turns, tokens, cost) is not written: it would only be something to disagree
+ * with.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "store/export/base64.h"
+#include "store/export/export.h"
+
+enum { KEPT_CAPACITY = 1 << 20 };
+
+typedef struct {
+    FILE *out;
+    ik_buffer_t line;
+} writer_t;
+
+/* --- members ----------------------------------------------------------------------------- */
+
+static void begin_line(writer_t *writer, const char *type)
+{
+    writer->line.len = 0;
+    ik_json_begin_member(&writer->line, "type");
+    ik_json_append_text(&writer->line, type);
+}
+
+/* Memory that one long message needed is not kept for the short ones behind it. */
+static void end_line(writer_t *writer)
+{
+    ik_buffer_append_text(&writer->line, "}\n");
+    fwrite(writer->line.data, 1, writer->line.len, writer->out);
+    if (writer->line.capacity > KEPT_CAPACITY) {
+        ik_buffer_reset(&writer->line);
+    }
+}
+
+static void add_number(writer_t *writer, const char *name, int64_t number)
+{
+    ik_json_begin_member(&writer->line, name);
+    ik_buffer_append_format(&writer->line, "%" PRId64, number);
+}
+
+/* Under another name what is no text: names of folders and broken output are bytes. */
+static void add_base64(writer_t *writer, const char *name, const char *bytes)
+{
+    char *member = ik_sprintf(NULL, "%s_base64", name);
+    ik_json_begin_member(&writer->line, member);
+    talloc_free(member);
+    ik_buffer_append_byte(&writer->line, '"');
+    ik_base64_append(&writer->line, bytes, strlen(bytes));
+    ik_buffer_append_byte(&writer->line, '"');
+}
+
+static void add_text_as(writer_t *writer, const char *name, const char *text_name, const char *text)
+{
+    if (!ik_utf8_valid(text, strlen(text))) {
+        add_base64(writer, name, text);
+        return;
+    }
+    ik_json_begin_member(&writer->line, text_name);
+    ik_json_append_text(&writer->line, text);
+}
+
+static void add_text(writer_t *writer, const char *name, const char *text)
+{
+    if (text == NULL) {
+        ik_json_begin_member(&writer->line, name);
+        ik_buffer_append_text(&writer->line, "null");
+    } else {
+        add_text_as(writer, name, name, text);
+    }
+}
+
+/* --- data -------------------------------------------------------------------------------- */
+
+/* Whether data can be a part of the line and be found again byte for byte. */
+static bool can_be_spliced(const char *data)
+{
+    ik_json_span_t value;
+    size_t len = strlen(data);
+    return strpbrk(data, "\n\r") == NULL && ik_utf8_valid(data, len) &&
+           ik_json_scan(data, len, &value, NULL) && value.len == len &&
+           ik_json_kind(value) == IK_JSON_OBJECT;
+}
+
+/* False, and nothing was added, when data is nested as deeply as a scanner goes: then there is no
+ * room for the braces around it. */
+static bool splice_data(writer_t *writer, const char *data)
+{
+    ik_json_span_t ignored;
+    size_t before = writer->line.len;
+    ik_json_begin_member(&writer->line, "data");
+    ik_buffer_append_text(&writer->line, data);
+    ik_buffer_append_byte(&writer->line, '}');
+    bool fits = ik_json_scan(writer->line.data, writer->line.len, &ignored, NULL);
+    writer->line.len = fits ? writer->line.len - 1 : before;
+    return fits;
+}
+
+static void add_data(writer_t *writer, const char *data)
+{
+    if (data == NULL) {
+        add_text(writer, "data", NULL);
+    } else if (!can_be_spliced(data) || !splice_data(writer, data)) {
+        add_text_as(writer, "data", "data_text", data);
+    }
+}
+
+/* --- lines ------------------------------------------------------------------------------- */
+
+static void write_session(writer_t *writer, const ik_store_session_t *session)
+{
+    begin_line(writer, "session");
+    add_number(writer, "version", 1);
+    add_text(writer, "id", session->id);
+    add_text(writer, "cwd", session->cwd);
+    add_text(writer, "host", session->host);
+    add_text(writer, "model", session->model);
+    add_number(writer, "created_us", session->created_us);
+    end_line(writer);
+}
+
+static void write_agent(writer_t *writer, const ik_store_agent_t *agent)
+{
+    begin_line(writer, "agent");
+    add_number(writer, "number", agent->number);
+    add_number(writer, "parent", agent->parent);
+    add_number(writer, "forked_at", agent->forked_at);
+    add_number(writer, "created_us", agent->created_us);
+    end_line(writer);
+}
+
+static res_t on_event(void *data, const ik_store_event_t *event)
+{
+    writer_t *writer = data;
+    begin_line(writer, "message");
+    add_number(writer, "agent", event->agent);
+    add_number(writer, "seq", event->seq);
+    add_number(writer, "created_us", event->created_us);
+    add_text(writer, "kind", event->kind);
+    add_text(writer, "content", event->content);
+    add_data(writer, event->data_json);
+    end_line(writer);
+    return OK;
+}
+
+static res_t write_all(writer_t *writer, ik_store_t *store, const ik_store_session_t *session,
+                       const ik_store_agents_t *agents)
+{
+    write_session(writer, session);
+    for (size_t i = 0; i < agents->count; i++) {
+        const ik_store_agent_t *agent = &agents->agents[i];
+        write_agent(writer, agent);
+        TRY(ik_store_read(store, agent, agent->forked_at, on_event, writer));
+    }
+    return OK;
+}
+
+static res_t write_jsonl(FILE *out, ik_store_t *store, const ik_store_session_t *session)
+{
+    void *scratch = talloc_new(NULL);
+    writer_t writer = {.out = out};
+    ik_store_agents_t *agents;
+    ik_buffer_init(&writer.line, scratch, IK_BUFFER_UNLIMITED);
+    res_t written = ik_store_agents(scratch, store, session->id, &agents);
+    if (is_ok(&written)) {
+        written = write_all(&writer, store, session, agents);
+    }
+    talloc_free(scratch);
+    return written;
+}
+
+const ik_export_t ik_export_jsonl = {.name = "jsonl", .write = write_jsonl};

@@ -1,0 +1,397 @@
+/*
+ * The session as a document: what the user said is quoted, what was answered stands as it is, tool
+ * calls are a line with their results fenced below. Long results are cut: this is for reading, and
+ * JSON Lines have everything.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "conversation/message.h"
+#include "store/export/export.h"
+#include "store/export/export_facts.h"
+#include "store/export/html_code.h"
+#include "store/export/line_diff.h"
+#include "store/export/markdown_message.h"
+#include "store/export/markdown_text.h"
+#include "store/export/tool_fields.h"
+#include "store/export/transcript.h"
+
+enum { MOST_SHOWN = 8000 };
+
+typedef struct {
+    FILE *file;
+    ik_buffer_t out;
+    const ik_store_agents_t *agents;
+    int level;     /* of a turn's heading */
+    int64_t turns; /* so far, of all agents */
+} document_t;
+
+static void flush(document_t *document)
+{
+    if (document->out.len > 0) {
+        fwrite(document->out.data, 1, document->out.len, document->file);
+        ik_buffer_reset(&document->out);
+    }
+}
+
+static void add(document_t *document, const char *markdown)
+{
+    ik_buffer_append_text(&document->out, markdown);
+}
+
+/* --- messages ---------------------------------------------------------------------------- */
+
+static const char *content_of(const ik_transcript_entry_t *entry)
+{
+    return entry->event.content == NULL ? "" : entry->event.content;
+}
+
+static void add_message(document_t *document, const char *text, size_t len)
+{
+    ik_markdown_message_append(&document->out, text, len, document->level);
+    add(document, "\n");
+}
+
+static void add_quoted(document_t *document, const char *text)
+{
+    ik_buffer_t message;
+    ik_buffer_init(&message, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&message, "");
+    ik_markdown_message_append(&message, text, strlen(text), document->level);
+    for (const char *line = message.data; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        ik_buffer_append_text(&document->out, len == 0 ? ">" : "> ");
+        ik_buffer_append(&document->out, line, len);
+        add(document, "\n");
+        line += line[len] == '\n' ? len + 1 : len;
+    }
+    add(document, "\n");
+    ik_buffer_reset(&message);
+}
+
+static void add_user(document_t *document, const ik_transcript_entry_t *entry)
+{
+    char *time = ik_export_facts_time(NULL, entry->event.created_us);
+    document->turns++;
+    ik_buffer_append_format(&document->out, "%.*s %" PRId64 ". You\n\n", document->level, "######",
+                            document->turns);
+    if (*time != '\0') {
+        ik_buffer_append_format(&document->out, "*%s*\n\n", time);
+    }
+    add_quoted(document, content_of(entry));
+    talloc_free(time);
+}
+
+static void add_folded(document_t *document, const char *summary, const char *text, size_t len)
+{
+    ik_buffer_append_format(&document->out, "<details><summary>%s</summary>\n\n", summary);
+    add_message(document, text, len);
+    add(document, "</details>\n\n");
+}
+
+static void add_reasoning(document_t *document, const ik_transcript_entry_t *entry)
+{
+    if (entry->reasoning.bytes != NULL && entry->reasoning.len > 0) {
+        add_folded(document, "Reasoning", entry->reasoning.bytes, entry->reasoning.len);
+    }
+}
+
+static void add_small(document_t *document, const char **separator, const char *before,
+                      const char *text)
+{
+    if (*text != '\0') {
+        ik_buffer_append_format(&document->out, "%s%s", *separator, before);
+        ik_markdown_text_append_line(&document->out, text);
+        *separator = " · ";
+    }
+}
+
+static void add_answer_facts(document_t *document, const ik_transcript_entry_t *entry)
+{
+    if (!entry->facts.answer) {
+        return;
+    }
+    void *scratch = talloc_new(NULL);
+    const char *separator = "<sub>";
+    add_small(document, &separator, "", entry->facts.model == NULL ? "" : entry->facts.model);
+    add_small(document, &separator,
+              "tokens: ", ik_export_facts_usage(scratch, &entry->facts.usage));
+    add_small(document, &separator, "", ik_export_facts_cost(scratch, entry->facts.cost));
+    add_small(document, &separator, "", ik_export_facts_time(scratch, entry->event.created_us));
+    add(document, strcmp(separator, "<sub>") == 0 ? "" : "</sub>\n\n");
+    talloc_free(scratch);
+}
+
+static void add_broken_off(document_t *document, const ik_transcript_entry_t *entry)
+{
+    add(document, entry->incomplete ? "*The answer broke off here.*\n\n" : "");
+}
+
+static void add_answer(document_t *document, const ik_transcript_entry_t *entry)
+{
+    add_reasoning(document, entry);
+    add_message(document, content_of(entry), strlen(content_of(entry)));
+    add_broken_off(document, entry);
+    add_answer_facts(document, entry);
+}
+
+static void add_system(document_t *document, const ik_transcript_entry_t *entry)
+{
+    add_folded(document, "System prompt", content_of(entry), strlen(content_of(entry)));
+}
+
+static void add_note(document_t *document, const ik_transcript_entry_t *entry)
+{
+    add(document, "*");
+    ik_markdown_text_append_line(&document->out, content_of(entry));
+    add(document, "*\n\n");
+}
+
+/* --- tool calls -------------------------------------------------------------------------- */
+
+static void add_block(document_t *document, const char *language, const char *text, size_t len)
+{
+    size_t shown = ik_utf8_cut(text, len, MOST_SHOWN);
+    ik_markdown_text_append_fenced(&document->out, language, text, shown);
+    add(document, "\n");
+    if (shown < len) {
+        void *scratch = talloc_new(NULL);
+        ik_buffer_append_format(&document->out,
+                                "*Of %s the first %s are shown. All of it is in an export as JSON "
+                                "Lines.*\n\n",
+                                ik_export_facts_size(scratch, len),
+                                ik_export_facts_size(scratch, shown));
+        talloc_free(scratch);
+    }
+}
+
+static void on_changed_line(void *data, ik_line_change_t change, const char *line, size_t len)
+{
+    static const char marks[] = {
+        [IK_LINE_KEPT] = ' ', [IK_LINE_REMOVED] = '-', [IK_LINE_ADDED] = '+'};
+    ik_buffer_t *diff = data;
+    ik_buffer_append_byte(diff, marks[change]);
+    ik_buffer_append(diff, line, len);
+    if (line[len - 1] != '\n') {
+        ik_buffer_append_byte(diff, '\n');
+    }
+}
+
+static void add_change(document_t *document, void *scratch, const ik_tool_fields_t *fields)
+{
+    size_t old_len;
+    size_t fresh_len;
+    ik_buffer_t diff;
+    char *old =
+        ik_tool_fields_format_value(scratch, ik_tool_fields_find(fields, "old_string"), &old_len);
+    char *fresh =
+        ik_tool_fields_format_value(scratch, ik_tool_fields_find(fields, "new_string"), &fresh_len);
+    ik_buffer_init(&diff, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&diff, "");
+    ik_line_diff_run(old, old_len, fresh, fresh_len, on_changed_line, &diff);
+    add_block(document, "diff", diff.data, diff.len);
+}
+
+static void add_field(document_t *document, void *scratch, const ik_tool_fields_t *arguments,
+                      const ik_tool_field_t *field)
+{
+    size_t len;
+    char *text = ik_tool_fields_format_value(scratch, field, &len);
+    char *language = ik_tool_fields_format_language(scratch, arguments, field);
+    if (len == 0) {
+        return;
+    }
+    if (field->key.len > 0) {
+        ik_markdown_text_append_line(&document->out, ik_tool_fields_format_name(scratch, field));
+        add(document, ":\n\n");
+    }
+    add_block(document, ik_html_code_is_diff(text, len) ? "diff" : language, text, len);
+}
+
+/* Only what does not fit into the line above. */
+static void add_fields(document_t *document, void *scratch, const ik_tool_fields_t *arguments,
+                       const ik_tool_fields_t *fields)
+{
+    if (ik_tool_fields_are_change(fields)) {
+        add_change(document, scratch, fields);
+    }
+    for (size_t i = 0; i < fields->count; i++) {
+        const ik_tool_field_t *field = &fields->fields[i];
+        if (ik_tool_fields_is_long(field) && !ik_tool_fields_is_of_change(fields, field)) {
+            add_field(document, scratch, arguments, field);
+        }
+    }
+}
+
+static void add_arguments(document_t *document, void *scratch, const ik_transcript_text_t *text,
+                          ik_tool_fields_t *arguments)
+{
+    bool known =
+        text->bytes != NULL && ik_tool_fields_of_arguments(text->bytes, text->len, arguments);
+    if (known) {
+        add_fields(document, scratch, arguments, arguments);
+    } else if (text->bytes != NULL && text->len > 0) {
+        add_block(document, "", text->bytes, text->len);
+    }
+}
+
+static void add_result(document_t *document, void *scratch, const ik_transcript_text_t *text,
+                       const ik_tool_fields_t *arguments)
+{
+    ik_tool_fields_t result;
+    if (text->bytes != NULL && ik_tool_fields_of_envelope(text->bytes, text->len, &result)) {
+        add_fields(document, scratch, arguments, &result);
+    } else if (text->bytes != NULL && text->len > 0) {
+        add_block(document, "", text->bytes, text->len);
+    }
+}
+
+static void add_outcome(document_t *document, void *scratch, const ik_transcript_entry_t *entry)
+{
+    const char *summary = !entry->answered                ? "no result"
+                          : entry->result_summary != NULL ? entry->result_summary
+                          : entry->success                ? "done"
+                                                          : "failed";
+    add(document, " → ");
+    ik_markdown_text_append_line(&document->out, summary);
+    if (entry->wall_ms >= 0) {
+        ik_buffer_append_format(&document->out, " (%s)",
+                                ik_export_facts_duration(scratch, entry->wall_ms));
+    }
+    add(document, "\n\n");
+}
+
+/* The line of a call; a result without one has only the tool's name. */
+static void add_tool_line(document_t *document, void *scratch, const ik_transcript_entry_t *entry)
+{
+    bool is_call = strcmp(entry->event.kind, IK_MSG_TOOL_CALL) == 0;
+    const char *summary = is_call && entry->event.content != NULL ? entry->event.content
+                          : entry->name.bytes != NULL             ? entry->name.bytes
+                                                                  : "a tool";
+    add(document, "**Tool** ");
+    ik_markdown_text_append_code(&document->out, summary);
+    add_outcome(document, scratch, entry);
+}
+
+static void add_tool(document_t *document, const ik_transcript_entry_t *entry)
+{
+    void *scratch = talloc_new(NULL);
+    ik_tool_fields_t arguments = {0};
+    add_reasoning(document, entry);
+    add_tool_line(document, scratch, entry);
+    add_arguments(document, scratch, &entry->arguments, &arguments);
+    if (entry->answered) {
+        add_result(document, scratch, &entry->output, &arguments);
+    }
+    add_broken_off(document, entry);
+    add_answer_facts(document, entry);
+    talloc_free(scratch);
+}
+
+/* Of a kind that this program does not know all is shown. */
+static void add_unknown(document_t *document, const ik_transcript_entry_t *entry)
+{
+    add(document, "**");
+    ik_markdown_text_append_line(&document->out, entry->event.kind);
+    add(document, "**\n\n");
+    add_block(document, "", content_of(entry), strlen(content_of(entry)));
+    if (entry->event.data_json != NULL) {
+        add_block(document, "json", entry->event.data_json, strlen(entry->event.data_json));
+    }
+}
+
+static const struct {
+    const char *kind;
+    void (*add)(document_t *document, const ik_transcript_entry_t *entry);
+} kinds[] = {
+    {IK_MSG_USER, add_user},        {IK_MSG_ASSISTANT, add_answer}, {IK_MSG_TOOL_CALL, add_tool},
+    {IK_MSG_TOOL_RESULT, add_tool}, {IK_MSG_SYSTEM, add_system},    {IK_MSG_COMPACTION, add_note},
+};
+
+static void on_entry(void *data, const ik_transcript_entry_t *entry)
+{
+    document_t *document = data;
+    void (*add_entry)(document_t *, const ik_transcript_entry_t *) = add_unknown;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i].kind, entry->event.kind) == 0) {
+            add_entry = kinds[i].add;
+        }
+    }
+    add_entry(document, entry);
+    flush(document);
+}
+
+/* --- the document ------------------------------------------------------------------------ */
+
+static void add_head(document_t *document, const ik_store_session_t *session)
+{
+    void *scratch = talloc_new(NULL);
+    ik_export_fact_t facts[IK_EXPORT_FACTS_MAX];
+    size_t count = ik_export_facts(scratch, session, facts);
+    add(document, "# ");
+    ik_markdown_text_append_line(&document->out, ik_export_facts_title(session));
+    add(document, "\n\n| | |\n|---|---|\n");
+    for (size_t i = 0; i < count; i++) {
+        ik_buffer_append_format(&document->out, "| %s | ", facts[i].name);
+        if (facts[i].is_code) {
+            ik_markdown_text_append_cell_code(&document->out, facts[i].value);
+        } else {
+            ik_markdown_text_append_line(&document->out, facts[i].value);
+        }
+        add(document, " |\n");
+    }
+    add(document, "\n");
+    talloc_free(scratch);
+}
+
+static void add_agent_head(document_t *document, const ik_store_agent_t *agent)
+{
+    ik_buffer_append_format(&document->out, "## Agent %" PRId64 "\n\n", agent->number);
+    if (agent->parent == 0) {
+        return;
+    }
+    const ik_store_agent_t *origin = ik_transcript_origin(document->agents, agent);
+    ik_buffer_append_format(&document->out, "*A fork of agent %" PRId64, agent->parent);
+    if (origin != NULL) {
+        ik_buffer_append_format(&document->out,
+                                ", from message %" PRId64 " of agent %" PRId64 " on",
+                                agent->forked_at, origin->number);
+    }
+    add(document, ".*\n\n");
+}
+
+static res_t add_document(document_t *document, ik_store_t *store,
+                          const ik_store_session_t *session)
+{
+    bool several = document->agents->count > 1;
+    document->level = several ? 3 : 2;
+    add_head(document, session);
+    for (size_t i = 0; i < document->agents->count; i++) {
+        const ik_store_agent_t *agent = &document->agents->agents[i];
+        if (several) {
+            add_agent_head(document, agent);
+        }
+        TRY(ik_transcript_read(store, agent, on_entry, document));
+    }
+    flush(document);
+    return OK;
+}
+
+static res_t write_markdown(FILE *out, ik_store_t *store, const ik_store_session_t *session)
+{
+    void *scratch = talloc_new(NULL);
+    ik_store_agents_t *agents;
+    document_t document = {.file = out};
+    ik_buffer_init(&document.out, scratch, IK_BUFFER_UNLIMITED);
+    res_t written = ik_store_agents(scratch, store, session->id, &agents);
+    if (is_ok(&written)) {
+        document.agents = agents;
+        written = add_document(&document, store, session);
+    }
+    talloc_free(scratch);
+    return written;
+}
+
+const ik_export_t ik_export_markdown = {.name = "md", .write = write_markdown};

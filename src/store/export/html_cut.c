@@ -1,0 +1,24 @@
+#include "store/export/html_cut.h"
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "store/export/export_facts.h"
+
+size_t ik_html_cut(const char *text, size_t len)
+{
+    return ik_utf8_cut(text, len, IK_HTML_CUT_MOST);
+}
+
+void ik_html_cut_append_note(ik_buffer_t *out, size_t shown, size_t len)
+{
+    if (shown == len) {
+        return;
+    }
+    void *scratch = talloc_new(NULL);
+    ik_buffer_append_format(out,
+                            "<p class=\"cut\">Of %s the first %s are shown. All of it is in an "
+                            "export as JSON Lines.</p>\n",
+                            ik_export_facts_size(scratch, len),
+                            ik_export_facts_size(scratch, shown));
+    talloc_free(scratch);
+}

@@ -1,0 +1,284 @@
+#include "store/export/import_line.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "store/export/base64.h"
+
+/* Behind each text stands the same as Base64. */
+typedef enum {
+    TYPE,
+    VERSION,
+    ID,
+    CREATED,
+    NUMBER,
+    PARENT,
+    FORKED_AT,
+    AGENT,
+    SEQ,
+    CWD,
+    CWD_BASE64,
+    HOST,
+    HOST_BASE64,
+    MODEL,
+    MODEL_BASE64,
+    KIND,
+    KIND_BASE64,
+    CONTENT,
+    CONTENT_BASE64,
+    DATA_TEXT,
+    DATA_BASE64,
+    DATA,
+    MEMBERS,
+} member_t;
+
+static const char *const names[MEMBERS] = {
+    [TYPE] = "type",
+    [VERSION] = "version",
+    [ID] = "id",
+    [CREATED] = "created_us",
+    [NUMBER] = "number",
+    [PARENT] = "parent",
+    [FORKED_AT] = "forked_at",
+    [AGENT] = "agent",
+    [SEQ] = "seq",
+    [CWD] = "cwd",
+    [CWD_BASE64] = "cwd_base64",
+    [HOST] = "host",
+    [HOST_BASE64] = "host_base64",
+    [MODEL] = "model",
+    [MODEL_BASE64] = "model_base64",
+    [KIND] = "kind",
+    [KIND_BASE64] = "kind_base64",
+    [CONTENT] = "content",
+    [CONTENT_BASE64] = "content_base64",
+    [DATA_TEXT] = "data_text",
+    [DATA_BASE64] = "data_base64",
+    [DATA] = "data",
+};
+
+typedef struct {
+    const void *ctx;
+    ik_json_span_t members[MEMBERS];
+} line_t;
+
+/* --- values ------------------------------------------------------------------------------ */
+
+static bool is_whole(ik_json_span_t value, int64_t *out)
+{
+    if (!ik_json_is(value, IK_JSON_NUMBER)) {
+        return false;
+    }
+    char *end;
+    errno = 0;
+    *out = strtoll(value.text, &end, 10);
+    return end == value.text + value.len && errno == 0;
+}
+
+/* A whole number of at least least. */
+static res_t read_number(const line_t *line, member_t member, int64_t least, int64_t *out)
+{
+    if (!is_whole(line->members[member], out)) {
+        return ERR(INVALID, "expected \"%s\", a whole number", names[member]);
+    }
+    return *out >= least
+               ? OK
+               : ERR(INVALID, "expected \"%s\" to be at least %" PRId64, names[member], least);
+}
+
+/* Texts are C strings all the way down to the database. */
+static res_t check_text(member_t member, const char *text, size_t len)
+{
+    return memchr(text, '\0', len) == NULL
+               ? OK
+               : ERR(INVALID, "expected \"%s\" without the character NUL", names[member]);
+}
+
+/* NULL when it is no string. */
+static char *decode(const line_t *line, member_t member, size_t *len)
+{
+    ik_json_span_t value = line->members[member];
+    return ik_json_is(value, IK_JSON_STRING) ? ik_json_decode(line->ctx, value, len) : NULL;
+}
+
+static res_t refuse_other(member_t member)
+{
+    return ERR(INVALID, "expected \"%s\" to be a string", names[member]);
+}
+
+static res_t read_string(const line_t *line, member_t member, char **out)
+{
+    size_t len = 0;
+    *out = decode(line, member, &len);
+    return *out == NULL ? refuse_other(member) : check_text(member, *out, len);
+}
+
+static res_t read_base64(const line_t *line, member_t member, char **out)
+{
+    size_t len = 0;
+    char *encoded = decode(line, member, &len);
+    if (encoded == NULL) {
+        return refuse_other(member);
+    }
+    ik_buffer_t decoded;
+    ik_buffer_init(&decoded, line->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&decoded, ""); /* even nothing has its end */
+    bool valid = ik_base64_append_decoded(&decoded, encoded, len);
+    talloc_free(encoded);
+    if (!valid) {
+        return ERR(INVALID, "expected \"%s\" to be Base64", names[member]);
+    }
+    len = decoded.len;
+    *out = ik_buffer_take(line->ctx, &decoded);
+    return check_text(member, *out, len);
+}
+
+/* *out is NULL when it is there neither as text nor as Base64. */
+static res_t read_text(const line_t *line, member_t member, const char **out)
+{
+    char *text = NULL;
+    bool plain = line->members[member].len > 0;
+    bool encoded = line->members[member + 1].len > 0;
+    if (plain && encoded) {
+        return ERR(INVALID, "expected either \"%s\" or \"%s\", not both", names[member],
+                   names[member + 1]);
+    }
+    if (plain) {
+        TRY(read_string(line, member, &text));
+    } else if (encoded) {
+        TRY(read_base64(line, (member_t)(member + 1), &text));
+    }
+    *out = text;
+    return OK;
+}
+
+static res_t read_text_or_empty(const line_t *line, member_t member, const char **out)
+{
+    TRY(read_text(line, member, out));
+    *out = *out == NULL ? "" : *out;
+    return OK;
+}
+
+/* An object as it is written, or what stands there in its place. */
+static res_t read_data(const line_t *line, const char **out)
+{
+    ik_json_span_t data = line->members[DATA];
+    TRY(read_text(line, DATA_TEXT, out));
+    if (data.len == 0) {
+        return OK;
+    }
+    if (*out != NULL) {
+        return ERR(INVALID, "expected either \"data\" or a text in its place, not both");
+    }
+    if (ik_json_kind(data) != IK_JSON_OBJECT) {
+        return ERR(INVALID, "expected \"data\" to be an object");
+    }
+    *out = ik_strndup(line->ctx, data.text, data.len);
+    return OK;
+}
+
+/* --- lines ------------------------------------------------------------------------------- */
+
+static res_t check_version(const line_t *line)
+{
+    int64_t version;
+    TRY(read_number(line, VERSION, 1, &version));
+    return version == IK_IMPORT_VERSION ? OK
+                                        : ERR(INVALID,
+                                              "the export has version %" PRId64
+                                              " and this program reads version %d: a newer "
+                                              "ikigai can import it",
+                                              version, IK_IMPORT_VERSION);
+}
+
+static res_t read_id(const line_t *line, const char **out)
+{
+    char *id = NULL;
+    bool valid = ik_json_is(line->members[ID], IK_JSON_STRING);
+    if (valid) {
+        size_t len;
+        id = ik_json_decode(line->ctx, line->members[ID], &len);
+        valid = len == IK_STORE_ID_LEN && strspn(id, "0123456789abcdef") == len;
+    }
+    *out = id;
+    return valid ? OK : ERR(INVALID, "expected \"id\", 16 hexadecimal digits");
+}
+
+static res_t parse_session(const line_t *line, ik_import_line_t *out)
+{
+    ik_store_session_t *session = &out->session;
+    TRY(check_version(line));
+    TRY(read_id(line, &session->id));
+    TRY(read_text_or_empty(line, CWD, &session->cwd));
+    TRY(read_text_or_empty(line, HOST, &session->host));
+    TRY(read_text_or_empty(line, MODEL, &session->model));
+    return read_number(line, CREATED, INT64_MIN, &session->created_us);
+}
+
+static res_t parse_agent(const line_t *line, ik_import_line_t *out)
+{
+    ik_store_agent_t *agent = &out->agent;
+    TRY(read_number(line, NUMBER, IK_STORE_ROOT_AGENT, &agent->number));
+    TRY(read_number(line, PARENT, 0, &agent->parent));
+    TRY(read_number(line, FORKED_AT, 0, &agent->forked_at));
+    return read_number(line, CREATED, INT64_MIN, &agent->created_us);
+}
+
+static res_t parse_message(const line_t *line, ik_import_line_t *out)
+{
+    ik_store_event_t *event = &out->event;
+    TRY(read_number(line, AGENT, IK_STORE_ROOT_AGENT, &event->agent));
+    TRY(read_number(line, SEQ, 1, &event->seq));
+    TRY(read_number(line, CREATED, INT64_MIN, &event->created_us));
+    TRY(read_text_or_empty(line, KIND, &event->kind));
+    TRY(read_text(line, CONTENT, &event->content));
+    TRY(read_data(line, &event->data_json));
+    return *event->kind != '\0' ? OK : ERR(INVALID, "expected \"kind\", what the message is");
+}
+
+static const struct {
+    const char *name;
+    res_t (*parse)(const line_t *line, ik_import_line_t *out);
+} types[] = {
+    [IK_IMPORT_SESSION] = {"session", parse_session},
+    [IK_IMPORT_AGENT] = {"agent", parse_agent},
+    [IK_IMPORT_MESSAGE] = {"message", parse_message},
+};
+enum { TYPES = sizeof(types) / sizeof(types[0]) };
+
+static res_t parse_type(const line_t *line, ik_import_line_t *out)
+{
+    ik_json_span_t type = line->members[TYPE];
+    for (size_t i = 0; ik_json_is(type, IK_JSON_STRING) && i < TYPES; i++) {
+        if (ik_json_key_is(type, types[i].name)) {
+            out->type = (ik_import_type_t)i;
+            return types[i].parse(line, out);
+        }
+    }
+    return ERR(INVALID, "expected \"type\" to be \"session\", \"agent\" or \"message\"");
+}
+
+res_t ik_import_line_parse(const void *ctx, const char *text, size_t len, ik_import_line_t *out)
+{
+    ik_json_span_t value;
+    ik_json_fault_t fault;
+    line_t line = {.ctx = ctx};
+    *out = (ik_import_line_t){0};
+    if (!ik_utf8_valid(text, len)) {
+        return ERR(INVALID, "expected UTF-8");
+    }
+    if (!ik_json_scan(text, len, &value, &fault)) {
+        return ERR(INVALID, "expected a JSON object: %s at byte %zu", fault.reason,
+                   fault.offset + 1);
+    }
+    if (ik_json_kind(value) != IK_JSON_OBJECT) {
+        return ERR(INVALID, "expected a JSON object");
+    }
+    ik_json_find_members(value, names, MEMBERS, line.members);
+    return parse_type(&line, out);
+}

@@ -1,0 +1,178 @@
+#include "store/export/tool_fields.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { SHORT_VALUE = 100, LONGEST_SUFFIX = 10 };
+
+static void add(ik_tool_fields_t *fields, ik_json_span_t key, ik_json_span_t value)
+{
+    if (fields->count == IK_TOOL_FIELDS_MAX) {
+        fields->left_out++;
+    } else {
+        fields->fields[fields->count++] = (ik_tool_field_t){.key = key, .value = value};
+    }
+}
+
+static bool scan_object(const char *text, size_t len, ik_json_span_t *object)
+{
+    return ik_json_scan(text, len, object, NULL) && ik_json_kind(*object) == IK_JSON_OBJECT;
+}
+
+bool ik_tool_fields_of_arguments(const char *text, size_t len, ik_tool_fields_t *out)
+{
+    ik_json_span_t object;
+    ik_json_span_t key;
+    ik_json_span_t value;
+    *out = (ik_tool_fields_t){0};
+    if (!scan_object(text, len, &object)) {
+        return false;
+    }
+    for (size_t at = 0; ik_json_next_member(object, &at, &key, &value);) {
+        add(out, key, value);
+    }
+    return true;
+}
+
+static void add_result(ik_tool_fields_t *out, ik_json_span_t result)
+{
+    ik_json_span_t none = {0};
+    ik_json_span_t key;
+    ik_json_span_t value;
+    if (ik_json_kind(result) != IK_JSON_OBJECT) {
+        add(out, none, result);
+        return;
+    }
+    for (size_t at = 0; ik_json_next_member(result, &at, &key, &value);) {
+        bool nameless = ik_json_key_is(key, "output") && ik_json_kind(value) == IK_JSON_STRING;
+        add(out, nameless ? none : key, value);
+    }
+}
+
+bool ik_tool_fields_of_envelope(const char *text, size_t len, ik_tool_fields_t *out)
+{
+    ik_json_span_t object;
+    ik_json_span_t key;
+    ik_json_span_t value;
+    *out = (ik_tool_fields_t){0};
+    if (!scan_object(text, len, &object)) {
+        return false;
+    }
+    for (size_t at = 0; ik_json_next_member(object, &at, &key, &value);) {
+        if (ik_json_key_is(key, "result")) {
+            add_result(out, value);
+        } else if (!ik_json_key_is(key, "tool_success")) { /* which is said otherwise */
+            add(out, key, value);
+        }
+    }
+    return true;
+}
+
+/* --- asking ------------------------------------------------------------------------------ */
+
+static bool is_named(const ik_tool_field_t *field, const char *name)
+{
+    return field->key.len > 0 && ik_json_key_is(field->key, name);
+}
+
+static const ik_tool_field_t *find(const ik_tool_fields_t *fields, const char *name,
+                                   ik_json_kind_t kind)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const ik_tool_field_t *field = &fields->fields[i];
+        if (is_named(field, name) && ik_json_kind(field->value) == kind) {
+            return field;
+        }
+    }
+    return NULL;
+}
+
+const ik_tool_field_t *ik_tool_fields_find(const ik_tool_fields_t *fields, const char *name)
+{
+    return find(fields, name, IK_JSON_STRING);
+}
+
+bool ik_tool_fields_tell_failure(const ik_tool_fields_t *result)
+{
+    const ik_tool_field_t *code = find(result, "exit_code", IK_JSON_NUMBER);
+    bool is_zero = code != NULL && code->value.len == 1 && code->value.text[0] == '0';
+    return (code != NULL && !is_zero) || ik_tool_fields_find(result, "error") != NULL;
+}
+
+bool ik_tool_fields_are_change(const ik_tool_fields_t *arguments)
+{
+    return ik_tool_fields_find(arguments, "old_string") != NULL &&
+           ik_tool_fields_find(arguments, "new_string") != NULL;
+}
+
+bool ik_tool_fields_is_of_change(const ik_tool_fields_t *fields, const ik_tool_field_t *field)
+{
+    return (is_named(field, "old_string") || is_named(field, "new_string")) &&
+           ik_tool_fields_are_change(fields);
+}
+
+/* --- values ------------------------------------------------------------------------------ */
+
+char *ik_tool_fields_format_value(const void *ctx, const ik_tool_field_t *field, size_t *len)
+{
+    if (ik_json_kind(field->value) == IK_JSON_STRING) {
+        return ik_json_decode(ctx, field->value, len);
+    }
+    *len = field->value.len;
+    return ik_strndup(ctx, field->value.text, field->value.len);
+}
+
+char *ik_tool_fields_format_name(const void *ctx, const ik_tool_field_t *field)
+{
+    return ik_json_decode(ctx, field->key, NULL);
+}
+
+/* Letters and digits behind the last point. */
+static char *format_suffix(const void *ctx, const ik_tool_field_t *path)
+{
+    char *text = path == NULL ? ik_strdup(ctx, "") : ik_json_decode(ctx, path->value, NULL);
+    const char *point = strrchr(text, '.');
+    size_t len = point == NULL ? 0 : strlen(point + 1);
+    bool usual =
+        len > 0 && len <= LONGEST_SUFFIX &&
+        strspn(point + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == len;
+    return usual ? ik_strdup(ctx, point + 1) : ik_strdup(ctx, "");
+}
+
+/* What comes without a name from something that was only given a path is that file. */
+static bool is_file(const ik_tool_fields_t *arguments, const ik_tool_field_t *field)
+{
+    static const char *const others[] = {"pattern", "command", "content", "old_string"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (ik_tool_fields_find(arguments, others[i]) != NULL) {
+            return is_named(field, "content");
+        }
+    }
+    return field->key.len == 0;
+}
+
+char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *arguments,
+                                     const ik_tool_field_t *field)
+{
+    if (ik_json_kind(field->value) != IK_JSON_STRING) {
+        return ik_strdup(ctx, "json");
+    }
+    if (is_named(field, "command")) {
+        return ik_strdup(ctx, "sh");
+    }
+    return is_file(arguments, field) ? format_suffix(ctx, ik_tool_fields_find(arguments, "path"))
+                                     : ik_strdup(ctx, "");
+}
+
+/* A line end in a string literal is always an escape. */
+static bool has_lines(ik_json_span_t value)
+{
+    return memmem(value.text, value.len, "\\n", 2) != NULL ||
+           memmem(value.text, value.len, "\\u000", 5) != NULL;
+}
+
+bool ik_tool_fields_is_long(const ik_tool_field_t *field)
+{
+    return field->key.len == 0 || field->value.len > SHORT_VALUE || has_lines(field->value);
+}

@@ -1,0 +1,82 @@
+/*
+ * libpq, loaded instead of linked: only who keeps a shared history needs it, and it brings a dozen
+ * libraries along. Its header is not needed to build either: what we use of it has stood in
+ * libpq.so.5 unchanged for many years and is written down here.
+ */
+#pragma once
+
+#include "base/error.h"
+
+/* Only libpq looks inside. */
+typedef struct ik_pq_conn ik_pq_conn_t;
+typedef struct ik_pq_result ik_pq_result_t;
+
+/* One word of a connection URL and what it says. */
+typedef struct {
+    char *keyword;
+    char *envvar;
+    char *compiled;
+    char *val; /* NULL: the URL does not say */
+    char *label;
+    char *dispchar;
+    int dispsize;
+} ik_pq_option_t;
+
+typedef void (*ik_pq_notice_fn)(void *data, const ik_pq_result_t *notice);
+
+/* Their values are libpq's. */
+enum { IK_PQ_CONNECTION_OK = 0, IK_PQ_CONNECTION_BAD = 1 };
+enum { IK_PQ_POLLING_FAILED = 0, IK_PQ_POLLING_READING = 1, IK_PQ_POLLING_OK = 3 };
+enum { IK_PQ_COMMAND_OK = 1, IK_PQ_TUPLES_OK = 2 };
+enum { IK_PQ_ERRORS_VERBOSE = 2 };
+enum { IK_PQ_FORMAT_TEXT = 0, IK_PQ_FORMAT_BINARY = 1 };
+enum { IK_PQ_FIELD_SEVERITY = 'V', IK_PQ_FIELD_STATE = 'C', IK_PQ_FIELD_MESSAGE = 'M' };
+
+/* What a call returns, its name without PQ, and what it takes. */
+#define IK_PQ_LIBRARY_CALLS(X)                                                                     \
+    X(void, clear, ik_pq_result_t *result)                                                         \
+    X(int, connectPoll, ik_pq_conn_t *conn)                                                        \
+    X(ik_pq_conn_t *, connectStartParams, const char *const *keywords, const char *const *values,  \
+      int expand_dbname)                                                                           \
+    X(int, connectionNeedsPassword, const ik_pq_conn_t *conn)                                      \
+    X(void, conninfoFree, ik_pq_option_t *options)                                                 \
+    X(ik_pq_option_t *, conninfoParse, const char *url, char **problem)                            \
+    X(int, consumeInput, ik_pq_conn_t *conn)                                                       \
+    X(char *, db, const ik_pq_conn_t *conn)                                                        \
+    X(char *, errorMessage, const ik_pq_conn_t *conn)                                              \
+    X(void, finish, ik_pq_conn_t *conn)                                                            \
+    X(int, flush, ik_pq_conn_t *conn)                                                              \
+    X(void, freemem, void *memory)                                                                 \
+    X(int, getisnull, const ik_pq_result_t *result, int row, int column)                           \
+    X(ik_pq_result_t *, getResult, ik_pq_conn_t *conn)                                             \
+    X(char *, getvalue, const ik_pq_result_t *result, int row, int column)                         \
+    X(int, isBusy, ik_pq_conn_t *conn)                                                             \
+    X(int, libVersion, void)                                                                       \
+    X(int, ntuples, const ik_pq_result_t *result)                                                  \
+    X(const char *, parameterStatus, const ik_pq_conn_t *conn, const char *name)                   \
+    X(char *, resultErrorField, const ik_pq_result_t *result, int field)                           \
+    X(int, resultStatus, const ik_pq_result_t *result)                                             \
+    X(int, sendPrepare, ik_pq_conn_t *conn, const char *name, const char *sql, int count,          \
+      const unsigned *types)                                                                       \
+    X(int, sendQueryParams, ik_pq_conn_t *conn, const char *sql, int count, const unsigned *types, \
+      const char *const *values, const int *lengths, const int *formats, int result_format)        \
+    X(int, sendQueryPrepared, ik_pq_conn_t *conn, const char *name, int count,                     \
+      const char *const *values, const int *lengths, const int *formats, int result_format)        \
+    X(int, setErrorVerbosity, ik_pq_conn_t *conn, int verbosity)                                   \
+    X(int, setnonblocking, ik_pq_conn_t *conn, int on)                                             \
+    X(ik_pq_notice_fn, setNoticeReceiver, ik_pq_conn_t *conn, ik_pq_notice_fn on_notice,           \
+      void *data)                                                                                  \
+    X(int, socket, const ik_pq_conn_t *conn)                                                       \
+    X(int, status, const ik_pq_conn_t *conn)                                                       \
+    X(char *, user, const ik_pq_conn_t *conn)
+
+/* library->connectPoll is PQconnectPoll, and so on. */
+typedef struct {
+#define IK_PQ_LIBRARY_MEMBER(result_, name_, ...) result_ (*(name_))(__VA_ARGS__);
+    IK_PQ_LIBRARY_CALLS(IK_PQ_LIBRARY_MEMBER)
+#undef IK_PQ_LIBRARY_MEMBER
+} ik_pq_library_t;
+
+/* Loads at the first call and waits for whoever is loading it; from any thread. It stays loaded to
+ * the end. IK_ERR_NOT_FOUND when there is no usable libpq, for good. */
+res_t ik_pq_library_load(const ik_pq_library_t **out);

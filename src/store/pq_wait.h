@@ -1,0 +1,20 @@
+/* Waiting for a descriptor, but not for ever, and not when somebody wants us to stop. */
+#pragma once
+
+#include <stdint.h>
+
+typedef enum {
+    IK_PQ_WAIT_READY,
+    IK_PQ_WAIT_LATE,  /* the deadline has passed */
+    IK_PQ_WAIT_WOKEN, /* wake_fd is readable; comes before everything else */
+} ik_pq_wait_t;
+
+typedef struct {
+    int wake_fd; /* -1: none */
+    int64_t deadline_ms;
+} ik_pq_patience_t;
+
+/* Of the clock that deadlines are in. */
+int64_t ik_pq_wait_now_ms(void);
+/* events as poll() has them; fd may be -1. */
+ik_pq_wait_t ik_pq_wait(int fd, short events, const ik_pq_patience_t *patience);

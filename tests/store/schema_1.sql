@@ -1,0 +1,25 @@
+-- A file of schema 1, as `sqlite3 FILE .dump` prints it.
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE schema_version(version INTEGER NOT NULL);
+INSERT INTO schema_version VALUES(1);
+CREATE TABLE sessions(  key INTEGER PRIMARY KEY AUTOINCREMENT,  id TEXT NOT NULL UNIQUE,  cwd TEXT NOT NULL,  host TEXT NOT NULL,  model TEXT NOT NULL,  title TEXT,  created_at INTEGER NOT NULL,  updated_at INTEGER NOT NULL,  answered_at INTEGER,  turns INTEGER NOT NULL DEFAULT 0,  tokens_in INTEGER,  tokens_cached INTEGER,  tokens_cache_write INTEGER,  tokens_out INTEGER,  tokens_reasoning INTEGER,  cost REAL);
+INSERT INTO sessions VALUES(1,'00000000000000a1','/work','here','p/chosen','Größe of a needle',1700000000000000,1700000000000001,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO sessions VALUES(2,'00000000000000a2','/else','there','p/new','second words',1700000100000000,1700000100000004,1700000100000004,2,120,80,NULL,34,5,0.75);
+CREATE TABLE agents(  session INTEGER NOT NULL REFERENCES sessions(key) ON DELETE CASCADE,  number INTEGER NOT NULL,  parent INTEGER,  forked_at INTEGER NOT NULL DEFAULT 0,  created_at INTEGER NOT NULL,  PRIMARY KEY(session, number),  FOREIGN KEY(session, parent) REFERENCES agents(session, number)) WITHOUT ROWID;
+INSERT INTO agents VALUES(1,1,NULL,0,1700000000000000);
+INSERT INTO agents VALUES(2,1,NULL,0,1700000100000000);
+INSERT INTO agents VALUES(2,2,1,2,1700000100000000);
+CREATE TABLE messages(  id INTEGER PRIMARY KEY,  session INTEGER NOT NULL,  agent INTEGER NOT NULL,  seq INTEGER NOT NULL,  kind TEXT NOT NULL,  content,  data_json,  created_at INTEGER NOT NULL,  UNIQUE(session, agent, seq),  FOREIGN KEY(session, agent) REFERENCES agents(session, number) ON DELETE CASCADE);
+INSERT INTO messages VALUES(1,1,1,1,'user','Größe of a needle',NULL,1700000000000001);
+INSERT INTO messages VALUES(2,1,1,2,'tool_result',X'28b52ffd60e8024d00001078780100e32b8005',NULL,1700000000000002);
+INSERT INTO messages VALUES(3,2,1,1,'user','second words',NULL,1700000100000001);
+INSERT INTO messages VALUES(4,2,1,2,'assistant','answer','{"model":"p/old","usage":{"in":100,"cached":80,"out":30,"reasoning":5},"cost_usd":0.5}',1700000100000002);
+INSERT INTO messages VALUES(5,2,1,3,'user','again',NULL,1700000100000003);
+INSERT INTO messages VALUES(6,2,2,3,'assistant',NULL,'{"model":"p/new","usage":{"in":20,"out":4},"cost_usd":0.25}',1700000100000004);
+CREATE TABLE usage(  session INTEGER NOT NULL,  agent INTEGER NOT NULL,  seq INTEGER NOT NULL,  model TEXT,  tokens_in INTEGER,  tokens_cached INTEGER,  tokens_cache_write INTEGER,  tokens_out INTEGER,  tokens_reasoning INTEGER,  cost REAL,  PRIMARY KEY(session, agent, seq),  FOREIGN KEY(session, agent, seq) REFERENCES messages(session, agent, seq)    ON DELETE CASCADE) WITHOUT ROWID;
+INSERT INTO usage VALUES(2,1,2,'p/old',100,80,NULL,30,5,0.5);
+INSERT INTO usage VALUES(2,2,3,'p/new',20,NULL,NULL,4,NULL,0.25);
+DELETE FROM sqlite_sequence;
+INSERT INTO sqlite_sequence VALUES('sessions',2);
+COMMIT;
