@@ -113,6 +113,7 @@ int main(int argc, char **argv)
     /* Nobody else of this user may read our memory or environment, where the keys are. */
     prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
     ik_json_seed();
     int status = IK_CLI_DONE;
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -139,6 +139,7 @@ static bool keeps_model(const headless_t *headless)
     ik_config_source_t source =
         ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config);
     return headless->found.id != NULL && source < IK_CONFIG_ENVIRONMENT &&
+           headless->found.model[0] != '\0' && /* it may have been lost */
            strncmp(headless->found.model, "offline/", 8) != 0;
 }
 
@@ -214,11 +215,11 @@ static void discover_tools(headless_t *headless, const void *ctx)
     }
 }
 
-/* Before there is an output it goes where everything goes that concerns the beginning. */
+/* Outside of the turn it goes where everything goes that concerns beginning and end. */
 static void on_history_notice(void *data, const char *line)
 {
     headless_t *headless = data;
-    if (headless->output_state == NULL) {
+    if (headless->agent == NULL || headless->done) {
         ik_print_line(stderr, line);
     } else {
         on_event(headless,

@@ -9,6 +9,8 @@
 
 struct ik_loop {
     uv_loop_t uv;
+    uv_prepare_t before_sleep; /* its memory is the loop's, which outlives it */
+    const bool *done;          /* what is waited for */
 };
 
 /* libuv needs a handle's memory until its close callback, which may be after the owner is gone; so
@@ -31,8 +33,19 @@ static void on_closed(uv_handle_t *handle)
     talloc_free(handle);
 }
 
+/* One round of libuv runs timers and then sleeps, although a timer may have done what is waited
+ * for. */
+static void on_before_sleep(uv_prepare_t *handle)
+{
+    const ik_loop_t *loop = handle->data;
+    if (*loop->done) {
+        uv_stop(handle->loop);
+    }
+}
+
 static int close_loop(ik_loop_t *loop)
 {
+    uv_close((uv_handle_t *)&loop->before_sleep, NULL);
     /* Lets pending close callbacks run and waits for a worker thread that has not come back;
      * nothing else can be active any more. */
     while (uv_loop_close(&loop->uv) == UV_EBUSY) {
@@ -49,6 +62,8 @@ res_t ik_loop_create(const void *ctx, ik_loop_t **out)
         talloc_free(loop);
         return ERR(SYSTEM, "Cannot create the event loop: %s", uv_strerror(error));
     }
+    uv_prepare_init(&loop->uv, &loop->before_sleep);
+    loop->before_sleep.data = loop;
     talloc_set_destructor(loop, close_loop);
     *out = loop;
     return OK;
@@ -61,12 +76,19 @@ uv_loop_t *ik_loop_uv(ik_loop_t *loop)
 
 bool ik_loop_run_until(ik_loop_t *loop, const bool *done)
 {
-    while (!*done) {
-        if (uv_run(&loop->uv, UV_RUN_ONCE) == 0 && !*done) {
-            return false;
-        }
+    const bool *outer = loop->done;
+    bool alive = true;
+    loop->done = done;
+    uv_prepare_start(&loop->before_sleep, on_before_sleep);
+    uv_unref((uv_handle_t *)&loop->before_sleep); /* it alone keeps nobody waiting */
+    while (!*done && alive) {
+        alive = uv_run(&loop->uv, UV_RUN_ONCE) != 0;
     }
-    return true;
+    if (outer == NULL) {
+        uv_prepare_stop(&loop->before_sleep);
+    }
+    loop->done = outer;
+    return *done;
 }
 
 int64_t ik_loop_now_ms(void)

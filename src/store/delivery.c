@@ -185,20 +185,20 @@ static void set_away(post_t *post, bool away)
     pthread_mutex_unlock(&post->mutex);
 }
 
-/* The user hears of it once. */
+/* The user hears of it once, and before anybody stops waiting because of it. */
 static void on_failure(post_t *post, const res_t *failure)
 {
     int64_t longer = post->told_away ? 2 * post->retry_ms : RETRY_FIRST_MS;
     post->retry_ms = longer > RETRY_MOST_MS ? RETRY_MOST_MS : longer;
     post->tried_ms = ik_loop_now_ms();
-    set_away(post, true);
     if (!post->told_away && !post->stop) {
         post->told_away = true;
         say(post, ik_sprintf(NULL,
-                             "The shared history is out of reach (%s). Everything is kept in "
-                             "%s and delivered later.",
+                             "The shared history is out of reach (%s). Everything is kept in %s "
+                             "and delivered later.",
                              failure->message, post->file));
     }
+    set_away(post, true);
 }
 
 static void on_success(post_t *post)
@@ -538,6 +538,7 @@ void ik_delivery_finish(ik_delivery_t *delivery, int patience_ms)
         ik_delivery_ask(delivery, answer_nothing, &question, patience_ms);
         talloc_free(question);
     }
+    on_words(delivery);
 }
 
 /* --- beginning and end ------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static bool parse_stat(const char *text, process_t *process)
 {
     const char *name_end = strrchr(text, ')');
     const char *state = name_end == NULL ? NULL : skip_fields(name_end, 1);
-    const char *started = skip_fields(state, 22 - 3);
+    const char *started = state == NULL ? NULL : skip_fields(state, 22 - 3);
     if (started == NULL) {
         return false;
     }

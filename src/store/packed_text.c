@@ -69,6 +69,11 @@ void ik_packed_text_bind(ik_packer_t *packer, sqlite3_stmt *statement, int index
 
 /* --- out of a column --------------------------------------------------------------------- */
 
+static res_t refuse(void)
+{
+    return ERR(DAMAGED, "a stored text cannot be unpacked; `ikigai doctor` saves what can be read");
+}
+
 static res_t unpack(ik_packer_t *packer, const void *frame, size_t frame_len, ik_buffer_t *out)
 {
     unsigned long long len = ZSTD_getFrameContentSize(frame, frame_len);
@@ -80,11 +85,11 @@ static res_t unpack(ik_packer_t *packer, const void *frame, size_t frame_len, ik
     /* zstd never packs better than this: a larger claim would only take memory. */
     bool credible = known && len / 40000 <= frame_len;
     if (!credible || packer->unpacking == NULL || ik_buffer_reserve(out, len) < len) {
-        return ERR(DAMAGED, "a stored text cannot be unpacked");
+        return refuse();
     }
     size_t unpacked = ZSTD_decompressDCtx(packer->unpacking, out->data, len, frame, frame_len);
     if (ZSTD_isError(unpacked) || unpacked != len) {
-        return ERR(DAMAGED, "a stored text cannot be unpacked");
+        return refuse();
     }
     out->len = len;
     out->data[len] = '\0';

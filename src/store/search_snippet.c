@@ -58,13 +58,13 @@ static void advance(finder_t *finder, size_t number, const ik_search_word_t *wor
     const ik_search_phrase_t *phrase = &finder->query->phrases[number];
     uint32_t possible = finder->progress[number] << 1 | 1;
     uint32_t now = 0;
+    bool fits = false; /* in the end: as the phrase's last word */
     for (size_t i = 0; i < phrase->count; i++) {
-        if ((possible >> i & 1) != 0 && is_word(phrase, i, word)) {
-            now |= UINT32_C(1) << i;
-        }
+        fits = (possible >> i & 1) != 0 && is_word(phrase, i, word);
+        now |= (uint32_t)fits << i;
     }
     finder->progress[number] = now;
-    if ((now >> (phrase->count - 1) & 1) != 0) {
+    if (fits) {
         size_t first = finder->words - (phrase->count - 1);
         size_t start = finder->starts[first % IK_SEARCH_PHRASE_WORDS_MAX];
         add_match(finder, &(match_t){{start, word->offset + word->source_len}, number});

@@ -1,8 +1,9 @@
 /*
  * What a word is. Text of messages and of searches is cut into words by the same rule, in both
- * stores: letters and digits of any script, case folded and marks removed ("Größe" is "grosse");
- * everything else separates, so ik_store_open is three words. Han, kana and other writing without
- * spaces is one word per character. A stored index depends on this rule: whoever changes it raises
+ * stores: letters and digits of any script, case folded and accents removed ("Größe" is "grosse";
+ * vowel signs and the voicing of kana make another letter and stay); everything else separates, so
+ * ik_store_open is three words. Han, kana and other writing without spaces is one word per
+ * character. A stored index depends on this rule: whoever changes it raises
  * IK_SEARCH_WORDS_VERSION, and indexes are built anew.
  */
 #pragma once

@@ -111,11 +111,37 @@ res_t ik_sqlite_transact(sqlite3 *db, ik_sqlite_work_fn work, void *data)
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-/* SQLite gives its companions (-wal, -shm) the mode of the file. */
+/* SQLite gives its companions the mode of the file, and those of one that was read-only once stay:
+ * they would keep it so for ever. */
+static void free_companions(const char *path)
+{
+    static const char *const companions[] = {"-wal", "-shm"};
+    for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
+        char *name = ik_sprintf(NULL, "%s%s", path, companions[i]);
+        if (access(name, W_OK) != 0 && errno == EACCES) {
+            chmod(name, 0600);
+        }
+        talloc_free(name);
+    }
+}
+
+/* Beside a device SQLite would leave a journal. */
+static res_t check_file(const char *path, const struct stat *status)
+{
+    if (!S_ISREG(status->st_mode)) {
+        return ERR(INVALID, "%s: it is no file", path);
+    }
+    if ((status->st_mode & 0200) != 0) {
+        free_companions(path);
+    }
+    return OK;
+}
+
 static res_t make_file(const char *path)
 {
-    if (access(path, F_OK) == 0) {
-        return OK;
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        return check_file(path, &status);
     }
     char *folder = ik_file_folder(NULL, path);
     res_t made = ik_file_make_private_folder(folder);

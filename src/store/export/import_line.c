@@ -186,7 +186,7 @@ static res_t read_data(const line_t *line, const char **out)
 
 static res_t check_version(const line_t *line)
 {
-    int64_t version;
+    int64_t version = 0;
     TRY(read_number(line, VERSION, 1, &version));
     return version == IK_IMPORT_VERSION ? OK
                                         : ERR(INVALID,
