@@ -67,14 +67,52 @@ static res_t collect_ids(const ik_postgres_batch_t *batch, ik_pq_array_t *ids)
     return OK;
 }
 
+enum { QUEUES = 256, QUEUE_CLASS = 0x696b };
+
+/* Which of the queues an id belongs to: its last two digits. */
+static size_t queue_of(const char *id)
+{
+    return strtoul(id + IK_STORE_ID_LEN - 2, NULL, 16);
+}
+
+/* Whoever writes to the same sessions goes one after the other. Rows alone cannot see to that: some
+ * are there and locked in order, others are being inserted, and two who have one of each wait for
+ * each other. Advisory locks, taken in one order before anything else, can. */
+static res_t queue_up(const ik_postgres_batch_t *batch)
+{
+    static const char sql[] = "SELECT pg_advisory_xact_lock($2::integer, queue::integer)"
+                              " FROM unnest($1::bigint[]) AS queue";
+    const ik_store_batch_t *given = batch->given;
+    bool wanted[QUEUES] = {false};
+    ik_pq_array_t queues;
+    ik_pq_params_t params;
+    for (size_t i = 0; i < given->session_count; i++) {
+        wanted[queue_of(given->sessions[i].id)] = true;
+    }
+    for (size_t i = 0; i < given->agent_count; i++) {
+        wanted[queue_of(given->agents[i].session_id)] = true;
+    }
+    for (size_t i = 0; i < given->event_count; i++) {
+        wanted[queue_of(given->events[i].session_id)] = true;
+    }
+    ik_postgres_batch_init(batch, &queues, "n");
+    for (size_t i = 0; i < QUEUES; i++) {
+        if (wanted[i]) {
+            ik_pq_array_add_number(&queues, (int64_t)i);
+        }
+    }
+    ik_pq_params_init(&params, batch->scratch);
+    ik_pq_params_add_array(&params, &queues);
+    ik_pq_params_add_number(&params, QUEUE_CLASS);
+    return ik_pq_link_run_large(batch->scratch, batch->link, sql, &params, NULL);
+}
+
 static res_t hold_sessions(ik_postgres_batch_t *batch)
 {
     static const char sql[] = "SELECT id, deleted_at IS NOT NULL FROM ikigai.sessions"
                               " WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE";
-    ik_pq_array_t ids;
     ik_pq_rows_t *rows;
-    TRY(collect_ids(batch, &ids));
-    TRY(ik_postgres_batch_run(batch, sql, &ids, 1, &rows));
+    TRY(ik_postgres_batch_run(batch, sql, &batch->ids, 1, &rows));
     batch->sessions = ik_new_array(batch->scratch, ik_postgres_session_t, (size_t)rows->count);
     batch->session_count = (size_t)rows->count;
     for (int i = 0; i < rows->count; i++) {
@@ -242,6 +280,8 @@ static res_t compare_given_agents(const ik_postgres_batch_t *batch)
 
 res_t ik_postgres_batch_begin(ik_postgres_batch_t *batch)
 {
+    TRY(collect_ids(batch, &batch->ids));
+    TRY(queue_up(batch));
     TRY(hold_sessions(batch));
     TRY(insert_sessions(batch));
     TRY(read_agents(batch));

@@ -36,6 +36,7 @@ typedef struct {
     void *scratch; /* everything is on it */
     ik_pq_link_t *link;
     const ik_store_batch_t *given;
+    ik_pq_array_t ids;               /* of all sessions it names */
     ik_postgres_session_t *sessions; /* by id */
     size_t session_count;
     ik_postgres_agent_t *agents; /* by session and number */

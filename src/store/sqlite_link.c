@@ -129,7 +129,7 @@ static void free_companions(const char *path)
 static res_t check_file(const char *path, const struct stat *status)
 {
     if (!S_ISREG(status->st_mode)) {
-        return ERR(INVALID, "%s: it is no file", path);
+        return ERR(SYSTEM, "%s: it is no file", path);
     }
     if ((status->st_mode & 0200) != 0) {
         free_companions(path);

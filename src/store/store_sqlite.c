@@ -246,6 +246,7 @@ static res_t remove_session(ik_store_t *store, const char *session_id)
 res_t ik_store_sqlite_shrink(ik_store_t *store)
 {
     ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    TRY(ik_sqlite_search_purge(sqlite->db)); /* or it keeps words of what was deleted */
     TRY(ik_sqlite_run(sqlite->db, "VACUUM"));
     sqlite3_wal_checkpoint_v2(sqlite->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     return OK;
@@ -387,5 +388,11 @@ res_t ik_store_sqlite_check(ik_store_t *store)
                       last == NULL ? said : last + 1);
     }
     sqlite3_finalize(check);
-    return checked;
+    TRY(checked);
+    /* An index that contradicts itself costs nothing that was said: it is made anew. */
+    bool emptied = false;
+    if (sqlite3_db_readonly(db, "main") == 0) {
+        TRY(ik_sqlite_search_check(db, &emptied));
+    }
+    return emptied ? ik_store_sqlite_index(store, 0, NULL) : OK;
 }

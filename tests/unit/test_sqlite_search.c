@@ -400,6 +400,7 @@ START_TEST(two_programs_fill_it_together)
     while (index_some(7)) {
     }
     if (child == 0) {
+        tear_down();
         _exit(0);
     }
     int status;

@@ -889,11 +889,15 @@ END_TEST
 START_TEST(what_was_removed_stays_removed)
 {
     ik_store_t *second = backend_open(ctx, backend);
+    ik_store_agent_t root = log_root(LOG_ID);
+    int count = 0;
     log_say(store, LOG_ID, "hello");
     log_assert_ok(ik_store_remove(second, LOG_ID));
     log_say(store, LOG_ID, "hello");
     log_assert_ok(log_write_one(store, log_event(LOG_ID, 2, "user", "more", NULL)));
     check_list(NULL, 0, "");
+    ik_store_read(store, &root, 0, on_event_three, &count); /* finds it, or not */
+    ck_assert_int_eq(count, 0);
     log_say(store, "00000000000000b1", "another");
     check_list(NULL, 0, " b1");
 }
@@ -945,9 +949,12 @@ START_TEST(a_session_has_one_writer)
     ik_store_t *second = backend_open(ctx, backend);
     ik_holder_t self = ik_holder_self();
     ik_holder_t their = start_neighbour();
+    ik_holder_t namesake = {.pid = their.pid, .started = their.started + 1, .host = "elsewhere"};
     ik_holder_t other;
     log_assert_ok(ik_store_claim(second, LOG_ID, &their, &other));
     log_assert_ok(ik_store_claim(second, LOG_ID, &their, &other));
+    check_held(store, &self, &their);
+    log_assert_ok(ik_store_release(second, LOG_ID, &namesake));
     check_held(store, &self, &their);
     log_assert_ok(ik_store_claim(store, "00000000000000b1", &self, &other));
     log_assert_ok(ik_store_release(store, LOG_ID, &self)); /* which it does not hold */

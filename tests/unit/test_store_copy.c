@@ -364,7 +364,7 @@ static void add_direction(Suite *suite, const char *name, void (*begin)(void))
     tcase_add_test(tests, two_ways_are_a_conflict);
     tcase_add_test(tests, a_copy_under_another_id_is_a_session_of_its_own);
     tcase_add_test(tests, a_long_session_is_copied);
-    tcase_add_loop_test(tests, random_histories_come_out_as_they_went_in, 0, 20);
+    tcase_add_loop_test(tests, random_histories_come_out_as_they_went_in, 0, 10);
     suite_add_tcase(suite, tests);
 }
 

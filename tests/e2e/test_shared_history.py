@@ -1,0 +1,476 @@
+"""A history shared by two machines (two homes here) through a PostgreSQL server that comes and goes.
+
+The server is this module's own, because the tests stop and kill it.
+"""
+import json
+import os
+import socket
+import socketserver
+import sqlite3
+import subprocess
+import threading
+import time
+
+import hostile
+import postgres
+from agent_support import PATIENCE, AgentTest, Running, Turn, sent_messages
+from fake_llm import Answer, Call
+from support import IKIGAI
+
+WAIT = [Call("wait_for", {"number": n}) for n in (1, 2)]
+AWAY, BACK, PARTED = "out of reach", "is back", "continued elsewhere"
+
+
+class SharedTest(AgentTest):
+    """Each test has a database of its own, and machines that are told of it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = postgres.Server()
+        cls.addClassCleanup(cls.server.close)
+        cls.server.__enter__()
+
+    def setUp(self):
+        super().setUp()
+        self.database = self.id().rpartition(".")[2]
+        self.url = self.server.create_database(self.database)
+        self.addCleanup(self.restore_server)
+
+    def restore_server(self):
+        if self.server.process is None:
+            self.server.start()
+        self.server.resume()
+
+    # ---- machines
+
+    def machine(self, name, **more):
+        """The environment of one: its home, and where the history is shared."""
+        home = self.path(name)
+        os.makedirs(home, exist_ok=True)
+        return {"IKIGAI_HOME": home, "IKIGAI_DB": self.url, **more}
+
+    def say(self, machine, prompt, *args, status=0, **more):
+        """One turn with the offline model."""
+        done = self.ikigai("-p", prompt, "--json", *args, env=machine, status=status, **more)
+        return Turn(done.status, done.out.split("\n")[:-1], done.err, None)
+
+    def ask_model(self, machine, llm, prompt, *args, **more):
+        """One turn with a scripted model, which must have no complaints."""
+        done = self.ikigai(*self.command(prompt, "--json", *args),
+                           env={**self.connect(llm), **machine}, **more)
+        self.assertEqual(llm.problems, [])
+        return Turn(done.status, done.out.split("\n")[:-1], done.err, llm)
+
+    def begin_turn(self, machine, script, *args):
+        """A turn with a scripted model that is left running. Its calls of WAIT end when go() is
+        told their number."""
+        hostile.sh_tool(os.path.join(machine["IKIGAI_HOME"], "tools"), "wait_for",
+                        "n=$(tr -cd 0-9); while [ ! -e go$n ]; do sleep 0.01; done; echo '{}'",
+                        timeout_seconds=100)
+        llm = self.serve(script)
+        env = {**self.connect(llm), **machine}
+        process = subprocess.Popen([IKIGAI, *self.command("Go", "--json", *args)],
+                                   env=self.env(**env), cwd=self.project,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, preexec_fn=hostile.default_signals)
+        self.addCleanup(self.put_down, process)
+        return Running(process, llm)
+
+    @staticmethod
+    def wait_for_notice(running, part):
+        """Until the turn left running has told the user so."""
+        running.wait_for(lambda e: e["type"] == "notice" and part in e["text"])
+
+    def go(self, number=1):
+        self.write(f"project/go{number}")
+
+    def listed(self, machine):
+        """The sessions a machine knows of, by id."""
+        done = self.ikigai("session", "list", "--json", env=machine)
+        return {session["id"]: session for session in done.json()}
+
+    def found(self, machine, text):
+        """The sessions in which a machine finds something."""
+        done = self.ikigai("session", "search", text, "--json", env=machine)
+        return {hit["session_id"] for hit in done.json()}
+
+    # ---- what the server has
+
+    def messages(self, session):
+        rows = self.server.query(
+            "SELECT agent, seq, kind, content, data_json FROM ikigai.messages"
+            f" WHERE session_id = '{session}' ORDER BY agent, seq", self.database)
+        return [(int(agent), int(seq), kind, content, json.loads(data) if data else {})
+                for agent, seq, kind, content, data in rows]
+
+    def sessions(self):
+        return {row[0] for row in self.server.query("SELECT id FROM ikigai.sessions",
+                                                    self.database)}
+
+    def words(self, session):
+        """What the user said, in order."""
+        return [content for _, _, kind, content, _ in self.messages(session) if kind == "user"]
+
+    def assert_delivered(self, session, *turns):
+        """The server has what these turns told of, in order, once, and nothing between."""
+        rows = self.messages(session)
+        self.assertEqual([row[1] for row in rows], list(range(1, len(rows) + 1)))
+        told = [(m["kind"], m["content"], m["data"]) for turn in turns for m in turn.messages()]
+        stored = [(kind, content, data) for _, _, kind, content, data in rows if kind != "system"]
+        self.assertEqual(stored, [m for m in told if m[0] != "system"])
+
+    # ---- what the user is told
+
+    def notices(self, turn):
+        """The lines about the shared history."""
+        said = [event["text"] for event in turn.of("notice")]
+        return [line for line in said + turn.err.splitlines()
+                if any(part in line for part in (AWAY, BACK, PARTED, "libpq"))]
+
+    def assert_told(self, turn, *parts):
+        lines = self.notices(turn)
+        self.assertEqual(len(lines), len(parts), lines)
+        for line, part in zip(lines, parts):
+            self.assertIn(part, line)
+
+
+def session_of(turn):
+    (event,) = turn.of("session")
+    return event["id"]
+
+
+def user_texts(request):
+    return [m["content"] for m in sent_messages(request) if m["role"] == "user"]
+
+
+class Delivery(SharedTest):
+    def test_a_turn_arrives_in_order(self):
+        turn = self.say(self.machine("a"), "run echo hello")
+        self.assertEqual([m["kind"] for m in turn.messages()][-4:],
+                         ["user", "tool_call", "tool_result", "assistant"])
+        self.assert_delivered(session_of(turn), turn)
+        self.assert_told(turn)
+
+    def test_a_continued_session_goes_on(self):
+        machine = self.machine("a")
+        turns = [self.say(machine, "run echo one")]
+        turns += [self.say(machine, f"run echo {n}", "-c") for n in ("two", "three")]
+        self.assertEqual({session_of(turn) for turn in turns}, {session_of(turns[0])})
+        self.assert_delivered(session_of(turns[0]), *turns)
+
+    def test_what_is_long_or_odd_arrives(self):
+        machine = self.machine("a")
+        odd = "nul \\u0000 'quotes' \"and\" \\ emoji \U0001f363 " + "long " * 50000
+        turn = self.ask_model(machine, self.serve([
+            Answer(calls=[Call("bash", {"command": "printf 'a\\000b\\377'; seq 20000"})]),
+            Answer(odd)]), os.fsdecode(b"not UTF-8: \xff\xfe"))
+        self.assert_delivered(session_of(turn), turn)
+
+    def test_a_folder_whose_name_is_no_text(self):
+        folder = os.path.join(self.dir, os.fsdecode(b"caf\xe9"))
+        os.mkdir(folder)
+        turn = self.say(self.machine("a"), "run echo hello", cwd=folder)
+        self.assert_delivered(session_of(turn), turn)
+        again = self.say(self.machine("a"), "run echo again", "-c", cwd=folder)
+        self.assertEqual(session_of(again), session_of(turn))
+
+    def test_a_history_from_before_is_delivered(self):
+        """Sessions that were kept in the file alone until a server was configured."""
+        alone = {"IKIGAI_HOME": self.machine("a")["IKIGAI_HOME"]}
+        first, second = self.say(alone, "run echo one"), self.say(alone, "run echo two")
+        third = self.say(self.machine("a"), "run echo three")
+        for turn in (first, second, third):
+            self.assert_delivered(session_of(turn), turn)
+
+    def test_nothing_is_delivered_twice(self):
+        """Also when the file forgot that it was."""
+        machine = self.machine("a")
+        turn = self.say(machine, "run echo hello")
+        db = sqlite3.connect(os.path.join(machine["IKIGAI_HOME"], "ikigai.db"))
+        with db:
+            db.execute("DELETE FROM deliveries")
+        db.close()
+        more = self.say(machine, "run echo more", "-c")
+        self.assert_delivered(session_of(turn), turn, more)
+
+
+class Absence(SharedTest):
+    """The server is away: at the beginning, from the middle on, for a while."""
+
+    def test_away_at_the_start(self):
+        machine = self.machine("a")
+        self.server.stop()
+        first = self.say(machine, "run echo one")
+        self.assertEqual(first.reason, "end_turn")
+        self.assert_told(first, AWAY)
+        second = self.say(machine, "run echo two", "-c")
+        self.assert_told(second, AWAY)
+        self.server.start()
+        third = self.say(machine, "run echo three", "-c")
+        self.assert_told(third)
+        self.assert_delivered(session_of(first), first, second, third)
+
+    def killed_in_a_turn(self, machine):
+        """A turn of two calls; the server is killed while the first one runs."""
+        turn = self.begin_turn(machine, [Answer("Waiting.", calls=[WAIT[0]]),
+                                         Answer("Again.", calls=[WAIT[1]]), Answer("Done.")])
+        turn.wait_for(lambda e: e["type"] == "message" and e["kind"] == "tool_call")
+        self.server.kill()
+        return turn
+
+    def test_killed_in_the_middle_of_a_turn(self):
+        machine = self.machine("a")
+        running = self.killed_in_a_turn(machine)
+        self.go(1)
+        self.go(2)
+        turn = running.finish()
+        self.assertEqual((turn.status, turn.reason), (0, "end_turn"), turn.err)
+        self.assert_told(turn, AWAY)
+        self.server.start()
+        other = self.say(machine, "run echo other")
+        self.assert_told(other)
+        self.assert_delivered(session_of(turn), turn)
+        self.assert_delivered(session_of(other), other)
+
+    def test_gone_and_back_in_one_turn(self):
+        machine = self.machine("a")
+        running = self.killed_in_a_turn(machine)
+        self.go(1)
+        self.wait_for_notice(running, AWAY)
+        self.server.start()
+        self.wait_for_notice(running, BACK)
+        self.go(2)
+        turn = running.finish()
+        self.assertEqual(turn.status, 0)
+        self.assert_told(turn, AWAY, BACK)
+        self.assert_delivered(session_of(turn), turn)
+
+    def test_away_and_there_before_the_turn_ends(self):
+        machine = self.machine("a")
+        self.server.stop()
+        running = self.begin_turn(machine, [Answer(calls=WAIT[:1]), Answer("Done.")])
+        self.wait_for_notice(running, AWAY)
+        self.server.start()
+        self.wait_for_notice(running, BACK)
+        self.go()
+        turn = running.finish()
+        self.assert_told(turn, AWAY, BACK)
+        self.assert_delivered(session_of(turn), turn)
+
+    def test_killed_again_and_again(self):
+        machine = self.machine("a")
+        turns = []
+        for number in range(6):
+            if number % 2:
+                self.server.kill()
+            else:
+                self.restore_server()
+            args = ["-c"] if turns else []
+            turns.append(self.say(machine, f"run echo {number}", *args))
+        self.restore_server()
+        turns.append(self.say(machine, "run echo last", "-c"))
+        self.assert_delivered(session_of(turns[0]), *turns)
+
+    def test_list_and_search_make_do_with_the_file(self):
+        machine = self.machine("a")
+        turn = self.say(machine, "run echo needle")
+        self.server.stop()
+        self.assertIn(session_of(turn), self.listed(machine))
+        self.assertEqual(self.found(machine, "needle"), {session_of(turn)})
+
+    def test_nothing_is_deleted_while_it_is_away(self):
+        machine = self.machine("a")
+        session = session_of(self.say(machine, "run echo needle"))
+        self.server.stop()
+        done = self.ikigai("session", "delete", session, "--yes", env=machine, status=None)
+        self.assertNotEqual(done.status, 0)
+        self.assertIn(session, self.listed(machine))
+        self.server.start()
+        self.ikigai("session", "delete", session, "--yes", env=machine)
+        self.assertEqual(self.listed(machine), {})
+        self.assertEqual(self.found(self.machine("b"), "needle"), set())
+
+
+class Unreachable(SharedTest):
+    """Whatever the address leads to, the turn is had, and soon."""
+
+    def assert_harmless(self, machine, *said):
+        begin = time.monotonic()
+        turn = self.say(machine, "run echo hello")
+        self.assertLess(time.monotonic() - begin, PATIENCE)
+        self.assertEqual((turn.status, turn.reason), (0, "end_turn"))
+        self.assertIn("hello", turn.messages("tool_result")[0]["data"]["output"])
+        for part in said:
+            self.assertEqual(sum(part in line for line in self.notices(turn)), 1, turn.err)
+        return turn
+
+    def test_an_address_that_swallows_everything(self):
+        """Connections are made by the system, and nobody ever answers."""
+        with socket.create_server(("127.0.0.1", 0)) as hole:
+            port = hole.getsockname()[1]
+            machine = self.machine("a", IKIGAI_DB=f"postgresql://me@127.0.0.1:{port}/history")
+            turn = self.assert_harmless(machine)
+        self.assertIn(session_of(turn), self.listed({**machine, "IKIGAI_DB": self.url}))
+
+    def test_an_address_where_nobody_is(self):
+        with socket.create_server(("127.0.0.1", 0)) as nobody:
+            port = nobody.getsockname()[1]
+        url = f"postgresql://me@127.0.0.1:{port}/history"
+        self.assert_harmless(self.machine("a", IKIGAI_DB=url), AWAY)
+
+    def test_a_database_that_is_not_there(self):
+        self.assert_harmless(self.machine("a", IKIGAI_DB=self.server.url("nowhere")), "nowhere")
+
+    def test_something_that_is_no_database(self):
+        class Stranger(socketserver.BaseRequestHandler):
+            def handle(self):
+                self.request.sendall(b"220 mail.example.org ready\r\n")
+
+        with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Stranger) as stranger:
+            threading.Thread(target=stranger.serve_forever, daemon=True).start()
+            url = f"postgresql://me@127.0.0.1:{stranger.server_address[1]}/history"
+            self.assert_harmless(self.machine("a", IKIGAI_DB=url), AWAY)
+            stranger.shutdown()
+
+    def test_a_server_that_stands_still(self):
+        machine = self.machine("a")
+        first = self.say(machine, "run echo first")
+        self.server.pause()
+        second = self.assert_harmless(machine)
+        self.server.resume()
+        third = self.say(machine, "run echo third", "-r", session_of(second))
+        self.assert_delivered(session_of(first), first)
+        self.assert_delivered(session_of(second), second, third)
+
+    def test_it_stands_still_in_the_middle_of_a_turn(self):
+        machine = self.machine("a")
+        running = self.begin_turn(machine, [Answer(calls=WAIT[:1]), Answer("Done.")])
+        running.wait_for(lambda e: e["type"] == "message" and e["kind"] == "tool_call")
+        self.server.pause()
+        self.go()
+        begin = time.monotonic()
+        running.wait_for_type("done")
+        self.assertLess(time.monotonic() - begin, PATIENCE / 2)
+        turn = running.finish()
+        self.assertEqual(turn.status, 0)
+        self.server.resume()
+        other = self.say(machine, "run echo other")
+        self.assert_delivered(session_of(turn), turn)
+        self.assert_delivered(session_of(other), other)
+
+    def test_without_libpq(self):
+        """A file of that name that is no library is found first."""
+        self.write("lib/libpq.so.5", "this is no library\n")
+        machine = self.machine("a")
+        turn = self.assert_harmless({**machine, "LD_LIBRARY_PATH": self.path("lib")}, "libpq")
+        self.assertEqual(len(self.listed({**machine, "LD_LIBRARY_PATH": self.path("lib")})), 1)
+        more = self.say(machine, "run echo more", "-c")
+        self.assert_delivered(session_of(turn), turn, more)
+
+
+class TwoMachines(SharedTest):
+    def test_each_sees_what_the_other_did(self):
+        a, b = self.machine("a"), self.machine("b")
+        one, two = self.say(a, "run echo needle one"), self.say(b, "run echo needle two")
+        both = {session_of(one), session_of(two)}
+        for machine in (a, b):
+            self.assertEqual(set(self.listed(machine)), both)
+            self.assertEqual(self.found(machine, "needle"), both)
+            self.assertEqual(self.found(machine, "two"), {session_of(two)})
+
+    def test_a_session_is_taken_over(self):
+        a, b = self.machine("a"), self.machine("b")
+        llm = self.serve([Answer("Yes, a."), Answer("Yes, b."), Answer("Yes, a again.")])
+        first = self.ask_model(a, llm, "First")
+        session = session_of(first)
+        second = self.ask_model(b, llm, "Second", "-r", session[:8])
+        third = self.ask_model(a, llm, "Third", "-c")
+        self.assertEqual([session_of(turn) for turn in (second, third)], [session] * 2)
+        self.assertEqual(user_texts(llm.requests[1]), ["First", "Second"])
+        self.assertEqual(user_texts(llm.requests[2]), ["First", "Second", "Third"])
+        before, after = sent_messages(llm.requests[1]), sent_messages(llm.requests[2])
+        self.assertEqual(before, after[:len(before)])
+        self.assert_delivered(session, first, second, third)
+
+    def test_the_last_session_of_a_folder_may_be_elsewhere(self):
+        a, b = self.machine("a"), self.machine("b")
+        first = self.say(a, "run echo one")
+        second = self.say(b, "run echo two", "-c")
+        self.assertEqual(session_of(first), session_of(second))
+
+    def test_a_session_in_use_is_not_taken_over(self):
+        a, b = self.machine("a"), self.machine("b")
+        running = self.begin_turn(a, [Answer(calls=WAIT[:1]), Answer("Done.")])
+        session = running.wait_for_type("session")["id"]
+        running.wait_for(lambda e: e["type"] == "message" and e["kind"] == "tool_call")
+        self.wait_until_delivered(session, "tool_call")
+        refused = self.ikigai("-p", "run echo no", "-r", session, env=b, status=1)
+        self.assertIn(str(running.process.pid), refused.err)
+        self.assertIn(socket.gethostname()[:64], refused.err)
+        copy = self.say(b, "run echo copy", "-r", session, "--fork")
+        self.go()
+        turn = running.finish()
+        self.assertNotEqual(session_of(copy), session)
+        self.assert_delivered(session, turn)
+        self.say(b, "run echo now", "-r", session)
+
+    def wait_until_delivered(self, session, kind):
+        def there():
+            try:
+                return any(row[2] == kind for row in self.messages(session))
+            except postgres.Error:  # no tables yet
+                return False
+        self.assertTrue(hostile.wait_until(there, PATIENCE))
+
+    def test_both_go_on_while_the_server_is_away(self):
+        """Nothing is lost: the second one is kept as a session of its own."""
+        a, b = self.machine("a"), self.machine("b")
+        session = session_of(self.say(a, "run echo common"))
+        self.say(b, "run echo from b", "-r", session)
+        self.say(a, "run echo from a", "-r", session)
+        self.server.stop()
+        self.say(a, "run echo only a", "-r", session)
+        self.say(b, "run echo only b", "-r", session)
+        self.server.start()
+        self.say(a, "run echo new of a")
+        parted = self.say(b, "run echo new of b")
+        self.assert_told(parted, PARTED)
+        common = ["run echo common", "run echo from b"]
+        other = [s for s in self.sessions() if self.words(s)[-1] == "run echo only b"]
+        self.assertEqual(self.words(session), [*common, "run echo from a", "run echo only a"])
+        self.assertEqual([self.words(s) for s in other], [[*common, "run echo only b"]])
+        self.assertEqual(set(self.listed(a)), self.sessions())
+        self.assertEqual(set(self.listed(b)), self.sessions())
+        self.say(b, "run echo both", "-r", session)
+        self.assertEqual(self.words(session)[-2:], ["run echo only a", "run echo both"])
+
+    def test_a_deleted_session_is_gone_from_both(self):
+        a, b = self.machine("a"), self.machine("b")
+        session = session_of(self.say(a, "run echo needle"))
+        self.say(b, "run echo more", "-r", session)
+        self.ikigai("session", "delete", session, "--yes", env=b)
+        self.assertEqual(self.listed(b), {})
+        self.say(a, "run echo other")
+        self.assertNotIn(session, self.listed(a))
+        self.assertEqual(self.messages(session), [])
+
+    def test_many_programs_at_once(self):
+        """Four of each machine, all of which find neither a file nor tables yet."""
+        machines = [self.machine("a"), self.machine("b")]
+        running = [subprocess.Popen([IKIGAI, "-p", f"run echo turn {n}", "--json"],
+                                    env=self.env(**machines[n % 2]), cwd=self.project,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE) for n in range(8)]
+        turns = []
+        for process in running:
+            out, err = process.communicate(timeout=120)
+            turns.append(Turn(process.returncode, out.decode().split("\n")[:-1], err.decode(),
+                              None))
+        self.assertEqual([turn.status for turn in turns], [0] * 8, [t.err for t in turns])
+        self.assertEqual({session_of(turn) for turn in turns}, self.sessions())
+        for turn in turns:
+            self.assert_told(turn)
+            self.assert_delivered(session_of(turn), turn)
+        for machine in machines:
+            self.assertEqual(set(self.listed(machine)), self.sessions())
