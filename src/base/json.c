@@ -19,6 +19,7 @@ typedef struct {
     int depth;
     const char *reason;
     bool validated; /* it was scanned before: strings need only be skipped */
+    bool by_number; /* some character is written as \uXXXX */
 } scanner_t;
 
 static bool fail(scanner_t *s, const char *reason)
@@ -83,16 +84,24 @@ static uint64_t has_zero(uint64_t word)
     return (word - EIGHT(0x01)) & ~word & EIGHT(0x80);
 }
 
-/* How many bytes from here on mean themselves in a string, in steps of eight: long strings are most
- * of what is ever scanned or written. */
+/* How many of the eight bytes stand before the first that is marked. A mark may be wrong only above
+ * a right one, so on a machine that keeps the first byte lowest the lowest one counts. */
+static size_t before_mark(uint64_t marks)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? (size_t)__builtin_ctzll(marks) / 8 : 0;
+}
+
+/* How many bytes from here on mean themselves in a string, eight at a time: long strings are most
+ * of what is ever scanned or written. There may be a few more. */
 static size_t count_plain(const char *bytes, size_t len)
 {
     size_t n = 0;
     for (uint64_t word; len - n >= sizeof(word); n += sizeof(word)) {
         memcpy(&word, bytes + n, sizeof(word));
         uint64_t control = (word - EIGHT(0x20)) & ~word & EIGHT(0x80);
-        if ((control | has_zero(word ^ EIGHT('"')) | has_zero(word ^ EIGHT('\\'))) != 0) {
-            break;
+        uint64_t marks = control | has_zero(word ^ EIGHT('"')) | has_zero(word ^ EIGHT('\\'));
+        if (marks != 0) {
+            return n + before_mark(marks);
         }
     }
     return n;
@@ -103,6 +112,7 @@ static bool scan_escape(scanner_t *s)
     s->at++;
     int c = peek(s);
     if (c == 'u') {
+        s->by_number = true;
         for (int i = 0; i < 4; i++) {
             s->at++;
             if (!is_hex(peek(s))) {
@@ -287,22 +297,37 @@ static bool scan_value(scanner_t *s)
     return ok;
 }
 
+static bool scan_all(scanner_t *s, ik_json_span_t *value)
+{
+    skip_space(s);
+    size_t start = s->at;
+    bool ok = scan_value(s);
+    size_t end = s->at;
+    if (ok) {
+        skip_space(s);
+        ok = s->at == s->len || fail(s, "text after the value");
+    }
+    if (ok) {
+        *value = (ik_json_span_t){.text = s->text + start, .len = end - start};
+    }
+    return ok;
+}
+
 bool ik_json_scan(const char *text, size_t len, ik_json_span_t *value, ik_json_fault_t *fault)
 {
     scanner_t s = {.text = text, .len = len};
-    skip_space(&s);
-    size_t start = s.at;
-    bool ok = scan_value(&s);
-    size_t end = s.at;
-    if (ok) {
-        skip_space(&s);
-        ok = s.at == s.len || fail(&s, "text after the value");
-    }
-    if (ok) {
-        *value = (ik_json_span_t){.text = text + start, .len = end - start};
-    } else if (fault != NULL) {
+    bool ok = scan_all(&s, value);
+    if (!ok && fault != NULL) {
         *fault = (ik_json_fault_t){.offset = s.at, .reason = s.reason};
     }
+    return ok;
+}
+
+bool ik_json_scan_plain(const char *text, size_t len, ik_json_span_t *value, bool *plain)
+{
+    scanner_t s = {.text = text, .len = len};
+    bool ok = scan_all(&s, value);
+    *plain = ok && !s.by_number && ik_utf8_valid(value->text, value->len);
     return ok;
 }
 

@@ -39,6 +39,10 @@ typedef struct {
  * fault may be NULL. */
 bool ik_json_scan(const char *text, size_t len, ik_json_span_t *value, ik_json_fault_t *fault);
 
+/* The same. *plain: it is UTF-8, and no character is written as a \\u escape, so that there is none
+ * that is no character. */
+bool ik_json_scan_plain(const char *text, size_t len, ik_json_span_t *value, bool *plain);
+
 ik_json_kind_t ik_json_kind(ik_json_span_t value);
 
 /* Walks the members of a scanned object in order. Start with position 0; false at the end. key is

@@ -128,21 +128,6 @@ static bool is_equal(ik_json_span_t a, ik_json_span_t b)
 
 /* --- data -------------------------------------------------------------------------------- */
 
-/* Whether it must be looked at more closely, for what is no character: most data is plain, and
- * looking takes time. */
-static bool looks_odd(ik_json_span_t data)
-{
-    const char *end = data.text + data.len;
-    const char *at = data.text;
-    while ((at = memchr(at, '\\', (size_t)(end - at))) != NULL) {
-        if (at[1] == 'u' && (at[2] | 0x20) == 'd') {
-            return true;
-        }
-        at += 2; /* an escape is never the end */
-    }
-    return !ik_utf8_valid(data.text, data.len);
-}
-
 /* The data stays as it is, is cleaned (what stands in it goes out byte for byte), or goes. Returns
  * whether it stayed. */
 static bool make_data_usable(repair_t *repair, entry_t *entry)
@@ -152,9 +137,10 @@ static bool make_data_usable(repair_t *repair, entry_t *entry)
     if (message->data_json == NULL) {
         return true;
     }
-    bool usable = ik_json_scan(message->data_json, message->data_len, &data, NULL) &&
+    bool plain;
+    bool usable = ik_json_scan_plain(message->data_json, message->data_len, &data, &plain) &&
                   ik_json_kind(data) == IK_JSON_OBJECT;
-    if (usable && (!looks_odd(data) || ik_json_is_clean(data))) {
+    if (usable && (plain || ik_json_is_clean(data))) { /* looking closely takes time */
         return true;
     }
     ik_buffer_t clean;

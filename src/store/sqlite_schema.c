@@ -93,17 +93,6 @@ static res_t read_version(sqlite3 *db, int *version)
     return there == 0 ? OK : query_number(db, "SELECT max(version) FROM schema_version", version);
 }
 
-/* A database of somebody else's is not ours to add tables to. */
-static res_t refuse_foreign(sqlite3 *db, int version)
-{
-    int tables;
-    TRY(query_number(db, "SELECT count(*) FROM sqlite_master", &tables));
-    return version == 0 && tables > 0
-               ? ERR(CONFLICT, "%s is a database, but not one of ikigai: choose another with --db",
-                     sqlite3_db_filename(db, "main"))
-               : OK;
-}
-
 static res_t refuse_newer(sqlite3 *db, int version)
 {
     return version > IK_SQLITE_SCHEMA
@@ -114,14 +103,39 @@ static res_t refuse_newer(sqlite3 *db, int version)
                : OK;
 }
 
+/* A database of somebody else's is not ours to add tables to. Tables are counted first: one that
+ * another program is making this moment has none then, or it has its version. */
+static res_t read_own_version(sqlite3 *db, int *version)
+{
+    int tables;
+    TRY(query_number(db, "SELECT count(*) FROM sqlite_master", &tables));
+    TRY(read_version(db, version));
+    TRY(refuse_newer(db, *version));
+    return *version == 0 && tables > 0
+               ? ERR(CONFLICT, "%s is a database, but not one of ikigai: choose another with --db",
+                     sqlite3_db_filename(db, "main"))
+               : OK;
+}
+
+/* SQLite does not wait for a lock here, where two that make one file wait for each other. */
+static res_t keep_log(sqlite3 *db)
+{
+    enum { PATIENCE_MS = 1000, STEP_MS = 5 };
+    int waited = 0;
+    res_t kept = ik_sqlite_run(db, "PRAGMA journal_mode=WAL");
+    while ((sqlite3_errcode(db) & 0xff) == SQLITE_BUSY && waited < PATIENCE_MS) {
+        waited += sqlite3_sleep(STEP_MS);
+        kept = ik_sqlite_run(db, "PRAGMA journal_mode=WAL");
+    }
+    return kept;
+}
+
 /* One step, or none when another program was faster. */
 static res_t step_up(void *data)
 {
     sqlite3 *db = data;
     int version;
-    TRY(read_version(db, &version));
-    TRY(refuse_newer(db, version));
-    TRY(refuse_foreign(db, version));
+    TRY(read_own_version(db, &version));
     if (version == IK_SQLITE_SCHEMA) {
         return OK;
     }
@@ -138,14 +152,12 @@ static res_t step_up(void *data)
 res_t ik_sqlite_schema_migrate(sqlite3 *db)
 {
     int version;
-    TRY(read_version(db, &version));
-    TRY(refuse_newer(db, version));
-    TRY(refuse_foreign(db, version));
+    TRY(read_own_version(db, &version));
     if (version == IK_SQLITE_SCHEMA && sqlite3_db_readonly(db, "main") == 1) {
         return OK;
     }
     ik_sqlite_make_private(db);
-    TRY(ik_sqlite_run(db, "PRAGMA journal_mode=WAL"));
+    TRY(keep_log(db));
     while (version < IK_SQLITE_SCHEMA) {
         TRY(ik_sqlite_transact(db, step_up, db));
         version++;

@@ -1,13 +1,18 @@
-"""What the promises about the model loop share: the four wire formats, ikigai as a process that is
-watched line by line, and what a request says whatever its format."""
+"""What the promises about the model loop share: the four wire formats, a turn with tools, ikigai as
+a process that is watched line by line and may be killed, what a request says whatever its format,
+and going on with a session."""
 import json
 import os
+import re
 import select
+import signal
 import subprocess
+import time
 from dataclasses import dataclass, field
 
-from fake_llm import Answer, FakeLLM
-from support import IKIGAI, OUT, ROOT, Sandbox
+from fake_llm import Answer, Call, FakeLLM, Memory, Text, Thinking, Wire
+from saved import Saved, copy_database, missing, told_as_saved
+from support import IKIGAI, Sandbox
 
 
 @dataclass(frozen=True)
@@ -22,8 +27,6 @@ FORMATS = {
     "anthropic": Format("anthropic/claude-opus-5-5", "openai"),
     "google": Format("google/gemini-3.8-flash", "openai"),
 }
-OBJECTS = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
-DRIVER = os.path.join(OBJECTS, "tests", "promises", "resume_driver")  # make drivers builds it
 ENVIRONMENT = {"OPENAI_API_KEY": "key", "ANTHROPIC_API_KEY": "key", "GEMINI_API_KEY": "key",
                "no_proxy": "127.0.0.1"}
 
@@ -46,8 +49,8 @@ class Stage(Sandbox):
                    "stderr": subprocess.PIPE, **more}
         return subprocess.Popen(argv, cwd=self.project, env=self.env(**ENVIRONMENT), **options)
 
-    def headless(self, model, *args):
-        return [IKIGAI, "-p", "Do it.", "--json", "-m", model, *args]
+    def headless(self, model, *args, prompt="Do it."):
+        return [IKIGAI, "-p", prompt, "--json", "-m", model, *args]
 
     def run(self, argv, seconds):
         """Runs it to its end. What it prints goes to files: nobody here has to keep up with it."""
@@ -88,6 +91,77 @@ def unanswered(lines):
     results = [m["data"]["tool_call_id"] for m in messages(lines, "tool_result")]
     return [call["data"]["id"] for call in messages(lines, "tool_call")
             if results.count(call["data"]["id"]) != 1]
+
+
+# ---- a turn with tools
+
+SLOWLY = Wire(delay_event=0.002)  # so that there are moments between the events
+# Three times tools and a last word: texts before and between calls and none at all, a tool that
+# fails, one that reports progress, parallel ones.
+TURN = [
+    Answer(parts=[Thinking("First I look around."), Text("Let me look."),
+                  Call("file_read", {"file_path": "a.txt"}), Call("glob", {"pattern": "*.txt"}),
+                  Call("bash", {"command": "echo one; sleep 0.02; echo two"})], wire=SLOWLY),
+    Answer(parts=[Thinking("Then I try."), Text("Now this."),
+                  Call("bash", {"command": "echo three; exit 3"}), Text("And that."),
+                  Call("file_read", {"file_path": "missing"})], wire=SLOWLY),
+    Answer(parts=[Thinking("Only calls."), Call("grep", {"pattern": "x"}),
+                  Call("glob", {"pattern": "*"})], wire=SLOWLY),
+    Answer("All done.", thinking="I am done.", wire=SLOWLY),
+]
+CALLS = [sum(isinstance(part, Call) for part in answer.parts) for answer in TURN]
+
+
+class TurnScript:
+    """Answers every "Do it." with that turn, also several in one session and from several programs
+    at once when each says which one it is: "Do it. (7)". It goes by what a request holds, so that
+    a request of a killed ikigai takes no answer away; anything else said gets one word."""
+
+    def __init__(self):
+        self.before = {}  # what was said -> results that the session had then
+
+    def __call__(self, request):
+        history = history_of(request)
+        said = re.findall(r"Do it\.(?: \(\w+\))?|Go on\.", "\n".join(history.texts))[-1]
+        if said == GO_ON:
+            return Answer("Gone on.")
+        results = len(history.results)
+        results -= self.before.setdefault(said, results)
+        return TURN[[sum(CALLS[:n]) for n in range(len(TURN))].index(results)]
+
+
+# ---- being killed
+
+def read_lines(child, count, seconds):
+    """What it prints until that many lines are there (None: to its end)."""
+    text, deadline = b"", time.monotonic() + seconds
+    while count is None or text.count(b"\n") < count:
+        if not select.select([child.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
+            raise AssertionError(f"ikigai does not end: {text[-2000:]}")
+        block = os.read(child.stdout.fileno(), 1 << 16)
+        if not block:
+            break
+        text += block
+    return text
+
+
+def run_killed(stage, argv, count=None, after=None, group=False, seconds=60):
+    """(all lines it printed, whether it was killed in time): killed when count lines were read, or
+    after so many seconds, or not at all; alone, or with its process group."""
+    child = stage.spawn(argv, stderr=subprocess.DEVNULL, start_new_session=True)
+    if after is not None:
+        time.sleep(after)
+    text = b"" if after is not None else read_lines(child, count, seconds)
+    if group:
+        os.killpg(child.pid, signal.SIGKILL)
+    elif count is not None or after is not None:
+        child.kill()
+    text += read_lines(child, None, seconds)
+    child.stdout.close()
+    status = child.wait()
+    if status not in (0, -signal.SIGKILL):
+        raise AssertionError(f"ikigai ended with {status}: {text[-2000:]}")
+    return lines_of(text), status == -signal.SIGKILL
 
 
 # ---- what a request says
@@ -204,20 +278,46 @@ def bare(texts):
     return "".join("".join(texts).split())
 
 
-def go_on(stage, log, name, memory, seconds=60):
-    """Goes on with what was printed, in another process, with a server of that format that has this
-    memory. Returns what is wrong with it."""
-    stored = b"".join(json.dumps(m, ensure_ascii=False).encode() + b"\n" for m in messages(log))
-    with FakeLLM(lambda _: Answer("Gone on."), FORMATS[name].dialect, memory=memory) as llm:
+def is_step_cut(log):
+    """Whether the last answer of the model is there only in part."""
+    answers = [m for m in log if m["kind"] in ("assistant", "tool_call")]
+    first = max((n for n, m in enumerate(answers) if "model" in m["data"]), default=0)
+    return bool(answers) and len(answers) - first < answers[first]["data"].get("step", 0)
+
+
+def memory_for(name, log, memory):
+    """What the server knows that is gone on with. Responses wants reasoning with every call or with
+    none: an answer that lost a call goes without, and so does all before it, which is what a server
+    accepts that has never seen any of it."""
+    return Memory() if name == "responses" and is_step_cut(log) else memory
+
+
+def go_on(stage, lines, name, memory, source=None, seconds=60):
+    """Goes on with the session that printed these lines, with a server of that format that has this
+    memory: in its own home, or with a copy of the database of another stage. Returns what is wrong
+    with it."""
+    if source is not None:
+        copy_database(source.home, stage.home)
+    before = Saved(stage.home)
+    told = told_as_saved(lines)
+    session = lines[0]["id"] if lines else next(iter(before.sessions), None)
+    log = before.sessions.get(session, [])
+    wrong = before.wrong + [f"{n} messages are lost" for n in [missing(told, [], log)] if n]
+    with FakeLLM(lambda _: Answer("Gone on."), FORMATS[name].dialect,
+                 memory=memory_for(name, log, memory)) as llm:
         stage.serve(llm)
-        child = stage.spawn([DRIVER, IKIGAI, FORMATS[name].model, GO_ON], stdin=subprocess.PIPE)
-        out, err = child.communicate(stored, seconds)
-    if child.returncode != 0:
-        return [f"resume_driver ended with {child.returncode}: {err.decode(errors='replace')}"]
-    wrong = list(llm.problems)
-    end = json.loads(out)
-    if (end["reason"], end["text"], end["errors"]) != ("end_turn", "Gone on.", ""):
-        wrong.append(f"the turn ended so: {end}")
+        # What was killed before it said anything is no session: the next one begins anew.
+        resume = ["-r", session] if log else []
+        run = stage.run(stage.headless(FORMATS[name].model, *resume, prompt=GO_ON), seconds)
+    after = lines_of(run.out)
+    if run.status != 0 or after[-1] != {"type": "done", "reason": "end_turn"}:
+        return wrong + [f"ikigai ended with {run.status}: {run.out[-2000:]} {run.err}"]
+    wrong += llm.problems + [f"it said {line}" for line in after if line["type"] == "error"]
+    if [m["content"] for m in messages(after, "assistant")] != ["Gone on."]:
+        wrong.append(f"the turn was {after}")
+    now = Saved(stage.home)
+    if now.wrong or now.sessions.get(after[0]["id"]) != log + messages(after):
+        wrong.append(f"it is not stored: {now.wrong} {now.sessions} {after}")
     if len(llm.requests) != 1:
         return wrong + [f"{len(llm.requests)} requests"]
     return wrong + compare(log, llm.requests[0])

@@ -1,91 +1,21 @@
 #!/usr/bin/python3
 """Promise 5: a crash at any point of a tool turn leaves a session that goes on. ikigai is killed
-after each line it prints, and at random moments; what it had printed as stored is the session that
-another process goes on with, at the same provider and at every other one."""
+after each line it prints, and at random moments, alone and with its process group; what it left is
+gone on with at the same provider, and a copy of it at every other one."""
 import concurrent.futures
 import os
 import random
-import select
-import signal
-import subprocess
 import sys
 import time
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
-from fake_llm import Answer, Call, FakeLLM, Memory, Text, Thinking, Wire
-from model_runs import FORMATS, Stage, go_on, history_of, lines_of, messages, unanswered
+from fake_llm import FakeLLM
+from model_runs import (CALLS, FORMATS, Stage, TurnScript, go_on, messages, run_killed,
+                        unanswered)
+from saved import remove_database
 
-LIMIT = 60  # seconds that nothing here needs
-SLOWLY = Wire(delay_event=0.002)  # so that there are moments between the events
-# Three tool turns and a last word: texts before and between calls and none at all, a tool that
-# fails, one that reports progress, parallel ones.
-TURN = [
-    Answer(parts=[Thinking("First I look around."), Text("Let me look."),
-                  Call("file_read", {"file_path": "a.txt"}), Call("glob", {"pattern": "*.txt"}),
-                  Call("bash", {"command": "echo one; sleep 0.02; echo two"})], wire=SLOWLY),
-    Answer(parts=[Thinking("Then I try."), Text("Now this."),
-                  Call("bash", {"command": "echo three; exit 3"}), Text("And that."),
-                  Call("file_read", {"file_path": "missing"})], wire=SLOWLY),
-    Answer(parts=[Thinking("Only calls."), Call("grep", {"pattern": "x"}),
-                  Call("glob", {"pattern": "*"})], wire=SLOWLY),
-    Answer("All done.", thinking="I am done.", wire=SLOWLY),
-]
-CALLS = [sum(isinstance(part, Call) for part in answer.parts) for answer in TURN]
-
-
-def script(request):
-    """By what the request holds already: a request of a killed ikigai takes no answer away."""
-    results = len(history_of(request).results)
-    return TURN[[sum(CALLS[:n]) for n in range(len(TURN))].index(results)]
-
-
-# ---- being killed
-
-def read_until(child, count, deadline):
-    """What it printed, up to count lines (None: all of it)."""
-    text = b""
-    while count is None or text.count(b"\n") < count:
-        if not select.select([child.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
-            raise AssertionError("ikigai does not end")
-        block = os.read(child.stdout.fileno(), 1 << 16)
-        if not block:
-            return text
-        text += block
-    return b"".join(line + b"\n" for line in text.split(b"\n")[:count])
-
-
-def run_killed(stage, model, count=None, after=None):
-    """(the lines seen, whether it was killed in time): killed when count lines were read, or after
-    so many seconds."""
-    child = stage.spawn(stage.headless(model), stderr=subprocess.DEVNULL)
-    if after is not None:
-        time.sleep(after)
-        child.kill()
-    text = read_until(child, count, time.monotonic() + LIMIT)
-    child.kill()
-    child.stdout.close()
-    status = child.wait()
-    if status not in (0, -signal.SIGKILL):
-        raise AssertionError(f"ikigai ended with {status}: {text[-2000:]}")
-    return lines_of(text), status == -signal.SIGKILL
-
-
-# ---- going on
-
-def is_step_cut(log):
-    """Whether the last answer of the model is there only in part."""
-    answers = [m for m in messages(log) if m["kind"] in ("assistant", "tool_call")]
-    first = max((n for n, m in enumerate(answers) if "model" in m["data"]), default=0)
-    return bool(answers) and len(answers) - first < answers[first]["data"].get("step", 0)
-
-
-def memory_for(name, log, memory):
-    """What the server knows that is gone on with. Responses wants reasoning with every call or with
-    none: an answer that lost a call goes without, and so does all before it, which is what a server
-    accepts that has never seen any of it."""
-    return Memory() if name == "responses" and is_step_cut(log) else memory
 
 
 class Trial:
@@ -100,31 +30,36 @@ class Trial:
         self.random = random.Random(name)
 
     def run(self):
-        with FakeLLM(script, FORMATS[self.name].dialect) as first, Stage() as stage, \
-                Stage() as after:
-            for each in (stage, after):
+        with FakeLLM(TurnScript(), FORMATS[self.name].dialect) as first, Stage() as stage, \
+                Stage() as other:
+            for each in (stage, other):
                 each.write("project/a.txt", "x\ny\n")
             stage.serve(first)
             lines, seconds = self.whole(stage)
-            for count in range(lines + 1):
-                log, killed = run_killed(stage, self.model, count=count)
+            for count, group in self.choose_boundaries(lines):
                 self.boundaries += 1
-                self.killed += killed
-                self.take(after, first.memory, log, f"after line {count}")
-            for _ in range(5 if self.quick else 100):
+                self.crash(stage, other, first, f"after line {count}", count=count, group=group)
+            for number in range(3 if self.quick else 100):
                 moment = self.random.uniform(0, seconds)
-                log, killed = run_killed(stage, self.model, after=moment)
                 self.moments += 1
-                self.killed += killed
-                self.take(after, first.memory, log, f"after {moment:.3f} s")
+                self.crash(stage, other, first, f"after {moment:.3f} s", after=moment,
+                           group=number % 2 == 1)
             # A connection that breaks off with the program is no fault.
             self.wrong += [p for p in first.problems if not p.startswith("connection ")]
         return self
 
+    def choose_boundaries(self, lines):
+        """(lines printed, whether the group is killed). Quick: the formats share them."""
+        for count in range(lines + 1):
+            for group in (False, True):
+                turn = (2 * count + group) % len(FORMATS)
+                if not self.quick or turn == list(FORMATS).index(self.name):
+                    yield count, group
+
     def whole(self, stage):
         """How many lines a turn has that nobody kills, and how long it takes."""
         begin = time.monotonic()
-        lines, _ = run_killed(stage, self.model)
+        lines, _ = run_killed(stage, stage.headless(self.model))
         if lines[-1] != {"type": "done", "reason": "end_turn"} or unanswered(lines) \
                 or len(messages(lines, "tool_result")) != sum(CALLS) \
                 or not any(line["type"] == "reasoning_delta" for line in lines) \
@@ -132,16 +67,23 @@ class Trial:
             self.wrong.append(f"the turn is not what it should be: {lines}")
         return len(lines), time.monotonic() - begin
 
-    def take(self, stage, memory, log, when):
-        """Goes on with the log at the same provider and at the others (quick: one of them)."""
+    def crash(self, stage, other, first, when, **how):
+        """Goes on at the others (quick: one of them) with copies, then at the same one with what
+        the dead left."""
+        remove_database(stage.home)
+        lines, killed = run_killed(stage, stage.headless(self.model), **how)
+        self.killed += killed
+        self.interrupted += len(unanswered(lines))
         others = [name for name in FORMATS if name != self.name]
-        chosen = [others[self.resumed % len(others)]] if self.quick else others
-        self.interrupted += len(unanswered(log))
-        for name in [self.name] + chosen:
-            complaints = go_on(stage, log, name, memory_for(name, log, memory))
-            self.resumed += 1
-            self.failed += bool(complaints)
-            self.wrong += [f"{self.name} {when}, on with {name}: {c}" for c in complaints]
+        for name in [others[self.resumed % len(others)]] if self.quick else others:
+            self.judge(go_on(other, lines, name, first.memory, source=stage), name, when)
+        self.judge(go_on(stage, lines, self.name, first.memory), self.name, when)
+        stage.serve(first)
+
+    def judge(self, complaints, name, when):
+        self.resumed += 1
+        self.failed += bool(complaints)
+        self.wrong += [f"{self.name} {when}, on with {name}: {c}" for c in complaints]
 
 
 def run_trial(name, quick):
@@ -162,10 +104,10 @@ def main():
         print(line)
     kept = 100 * (total("resumed") - total("failed")) / total("resumed")
     hostile.conclude(5, not wrong, (
-        f"{len(trials)} formats, killed at {total('boundaries')} boundaries of events and "
-        f"{total('moments')} random moments ({total('killed')} in time), {total('interrupted')} "
-        f"calls cut off: {total('resumed')} sessions gone on with, at the same and at other "
-        f"providers: {kept:.4g} %"))
+        f"{len(trials)} formats, killed alone or with the process group at {total('boundaries')} "
+        f"boundaries of events and {total('moments')} random moments ({total('killed')} in time), "
+        f"{total('interrupted')} calls cut off: {total('resumed')} sessions gone on with, at the "
+        f"same and at other providers: {kept:.4g} %"))
 
 
 if __name__ == "__main__":

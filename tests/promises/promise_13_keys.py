@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Promise 13: the provider keys are in no environment, argv, file, log or core dump of ikigai's or
-its tools, and on the wire only where they belong. A tool that is a spy looks at everything it can
-see while it runs, by itself and called by a model, as an ordinary user and as root; then every file
-ikigai wrote, every byte it printed and every request it sent is searched."""
+"""Promise 13: the provider keys are in no environment, argv, file, log, database or core dump of
+ikigai's or its tools, and on the wire only where they belong. A tool that is a spy looks at
+everything it can see while it runs, by itself and called by a model, as an ordinary user and as
+root; then every file ikigai wrote (the database also as it reads unpacked, and what is exported of
+it), every byte it printed and every request it sent is searched."""
 import contextlib
 import json
 import os
@@ -19,6 +20,7 @@ sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
 from fake_llm import Answer, Call, Failure, FakeLLM, Raw
 from model_runs import FORMATS, history_of, lines_of, messages
+from saved import LOG, NAME, SHARED, Saved, bystander
 from support import IKIGAI, NOBODY, Sandbox, as_user, tool_script
 
 # Not written as one word anywhere a file of the project could be mistaken for a hit.
@@ -146,6 +148,8 @@ class Keys(Sandbox):
                     with open(path, "rb") as f:
                         if PART.encode() in f.read():
                             self.hits.append(f"file {path} as {who}")
+        if any(PART in text for text in Saved(self.home).texts):
+            self.hits.append(f"the database as {who}")
         return count
 
 
@@ -284,6 +288,27 @@ def spy_from_turns(s, name, who, drop):
         return places, len(llm.requests), bad
 
 
+def show_sessions(s, who, drop):
+    """Everything that prints or writes what is stored. (complaints)"""
+    more = {"preexec_fn": as_user()} if drop else {}
+    bad = []
+
+    def run(*args):
+        done = s.run_one(["session", *args], who, **more)
+        if done.status != 0:
+            bad.append(f"session {args} as {who}: {done.out}{done.err}")
+        return done
+    run("list")
+    run("search", "look around", "--json")
+    for session in run("list", "--json").json():
+        run("show", session["id"])
+        for form in ("jsonl", "md", "html"):
+            run("export", session["id"], "--format", form)
+            run("export", session["id"], "--format", form, "--output",
+                s.path("home", f"{session['id']}.{form}"))
+    return bad
+
+
 def quote_keys(s, name):
     """Servers that repeat the key: what is printed must not. (requests, complaints)"""
     count, bad = 0, []
@@ -369,12 +394,19 @@ class Tally:
             seen, complaints = spy_out(s, who, drop)
             self.places += seen
             self.bad += complaints
-            for name in FORMATS:
-                seen, count, complaints = spy_from_turns(s, name, who, drop)
-                self.places += seen
-                self.requests += count
-                self.bad += complaints
-            self.search(s, who)
+            # From the second on the database is open elsewhere, so that all its files are there.
+            with contextlib.ExitStack() as stack:
+                for name in FORMATS:
+                    seen, count, complaints = spy_from_turns(s, name, who, drop)
+                    self.places += seen
+                    self.requests += count
+                    self.bad += complaints
+                    if name == next(iter(FORMATS)):
+                        stack.enter_context(bystander(s.home))
+                self.bad += show_sessions(s, who, drop)
+                self.bad += [f"{name} is not there as {who}" for name in (NAME, LOG, SHARED)
+                             if not os.path.exists(os.path.join(s.home, name))]
+                self.search(s, who)
 
     def on_the_wire(self):
         with Keys() as s:

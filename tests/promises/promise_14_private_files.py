@@ -2,6 +2,7 @@
 """Promise 14: private files are private. With a umask of 000 everything that writes is run; every
 file and folder ikigai made is for its owner alone, at the end and, as strace sees it, from the
 moment of its creation."""
+import json
 import os
 import re
 import shutil
@@ -13,12 +14,20 @@ import hostile
 from support import NOBODY, Sandbox, as_user, tool_script
 
 UMASKS = (0o000, 0o002, 0o022)
+DATABASE = {"ikigai.db", "ikigai.db-wal", "ikigai.db-shm"}
+# While a turn is under way all files of the database are there.
+TURN = ["-p", "run stat -c '%a %n' HOME/*", "-m", "offline/offline", "--json"]
 COMMANDS = [
     ["tool", "list"], ["tool", "new", "in-sh"], ["tool", "new", "in-python", "--lang", "python"],
     ["tool", "new", "in-c", "--lang", "c"], ["tool", "check", "IN-SH"], ["tool", "list"],
     ["tool", "run", "in_sh", '{"text":"a b"}'], ["tool", "run", "bash", '{"command":"true"}'],
     ["tool", "list", "--trust"], ["trust", "--yes"], ["tool", "run", "theirs"], ["doctor"],
     ["trust", "--yes"], ["tool", "list"],
+    TURN, ["session", "export", "ID", "--output", "HOME/a.jsonl"],
+    ["session", "export", "ID", "--output", "HOME/a.jsonl", "--force"],
+    ["session", "export", "ID", "--format", "md", "--output", "HOME/a.md"],
+    ["session", "export", "ID", "--format", "html", "--output", "HOME/a.html"],
+    ["session", "import", "HOME/a.jsonl"], [*TURN, "-c"], ["doctor"],
 ]
 CREATION = re.compile(r'(openat|open|mkdir|mkdirat|creat|mknod|mknodat)\((.*)\) += (\d+)')
 
@@ -35,7 +44,11 @@ class Private(Sandbox):
         return super().env(IKIGAI_HOME=self.nested, **more)
 
     def argv(self, command):
-        return [os.path.join(self.nested, "tools", "in-sh") if w == "IN-SH" else w for w in command]
+        known = {"IN-SH": os.path.join(self.nested, "tools", "in-sh")}
+        if "ID" in command:
+            (session,) = self.ikigai("session", "list", "--json").json()
+            known["ID"] = session["id"]
+        return [known.get(word, word.replace("HOME", self.nested)) for word in command]
 
 
 def too_open(path):
@@ -48,6 +61,17 @@ def too_open(path):
     if not stat.S_ISDIR(status.st_mode) and mode & 0o100:
         allowed = 0o700  # a tool
     return f"{path} has mode {mode:04o}" if mode & ~allowed else None
+
+
+def look_in_turn(out):
+    """What a tool sees of the database's files while ikigai has them open."""
+    (result,) = [m for m in map(json.loads, out.splitlines()) if m.get("kind") == "tool_result"]
+    seen = [line.split() for line in
+            json.loads(result["data"]["output"])["result"]["output"].splitlines()]
+    bad = [f"{path} has mode {mode} in a turn" for mode, path in seen
+           if int(mode, 8) & (0o077 if path.endswith(("tools", "cache", "trusted")) else 0o177)]
+    there = {os.path.basename(path) for _, path in seen}
+    return bad + [f"no {name} in a turn" for name in sorted(DATABASE - there)]
 
 
 def look_at_everything(s):
@@ -80,6 +104,8 @@ def run_all(umask, uid):
             done = s.ikigai(*s.argv(command), status=None, preexec_fn=prepare)
             if done.status != 0:
                 bad.append(f"{command}: {done.out}{done.err}")
+            elif command[0] == "-p":
+                bad += look_in_turn(done.out)
             if number == 8:  # a second consent replaces what the first one wrote
                 s.project_tool("lib/data", "y", 0o666)
         count, open_ones = look_at_everything(s)
@@ -88,10 +114,11 @@ def run_all(umask, uid):
 
 def watch_creations():
     """Not for one moment: the modes with which ikigai itself creates things."""
-    seen, bad = 0, []
+    seen, made, bad = 0, set(), []
     with Private() as s:
         for command in (["tool", "list"], ["tool", "new", "in-sh"], ["trust", "--yes"],
-                        ["tool", "list"], ["untrust"]):
+                        ["tool", "list"], ["untrust"], TURN,
+                        ["session", "export", "ID", "--output", "HOME/a.jsonl"]):
             lines = s.trace("open,openat,creat,mkdir,mkdirat,mknod,mknodat", *s.argv(command),
                             preexec_fn=lambda: os.umask(0))
             calls = [CREATION.search(line) for line in lines]
@@ -102,8 +129,9 @@ def watch_creations():
                 mode = int(call[2].rpartition(", ")[2], 8)
                 if mode & 0o077:
                     bad.append(f"{command}: {call[0]}")
-        if seen < 10:
-            bad.append(f"only {seen} creations were seen")
+                made.add(os.path.basename(call[2].split('"')[1]))
+        if seen < 10 or not DATABASE <= made:
+            bad.append(f"only {seen} creations were seen: {made}")
     return seen, bad
 
 

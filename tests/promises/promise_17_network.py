@@ -234,7 +234,7 @@ class Trial:
         wrong = [] if run.rss_kb <= MEMORY_KB else [f"{run.rss_kb} KB resident"]
         wrong += self.judge(case, run, lines, marks, len(llm.requests) - before)
         if case.resume and run.status == 1:
-            wrong += go_on(after, lines, self.name, llm.memory)
+            wrong += go_on(after, lines, self.name, llm.memory, source=stage)
         return wrong + ([f"it printed {run.out[-3000:]!r} {run.err!r}"] if wrong else [])
 
     def judge(self, case, run, lines, marks, requests):

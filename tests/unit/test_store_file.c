@@ -299,6 +299,7 @@ static void run_processes(int count, void (*work)(int number))
         children[i] = fork();
         if (children[i] == 0) {
             work(i);
+            talloc_free(ctx);
             _exit(0);
         }
     }
@@ -334,7 +335,6 @@ static void open_and_write(int number)
         while (must_try_again(log_write_one(store, log_event(id, seq, "user", "words", NULL)))) {
         }
     }
-    talloc_free(store);
 }
 
 static void check_all_written(size_t sessions, size_t others)
