@@ -34,7 +34,7 @@ $(BUILD)/base/paths.o: EXTRA_CFLAGS := -DIKIGAI_PREFIX='"$(PREFIX)"'
 $(BUILD)/tests/fuzz/%.o: EXTRA_CFLAGS := -Wno-missing-prototypes
 
 # libcurl and libpq are not among them: they are loaded when they are needed
-# (src/io/curl_library.h, src/store/pq_library.h).
+# (src/io/curl_library.h, src/store/postgres/pq_library.h).
 APP_LIBS := -lsqlite3 -lzstd -lutf8proc -lmd4c -luv -ljansson -ltalloc -lmd -ldl -lpthread
 TOOL_LIBS := -ljansson -ltalloc -lm
 grep_LIBS := -lpcre2-8 -lpthread

@@ -21,8 +21,8 @@
 #include "base/file.h"
 #include "conversation/conversation.h"
 #include "store/session.h"
-#include "store/sqlite_link.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/sqlite_link.h"
+#include "store/sqlite/store_sqlite.h"
 
 static void require(res_t result)
 {

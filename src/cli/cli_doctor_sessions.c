@@ -10,10 +10,10 @@
 #include "base/file.h"
 #include "store/export/export_facts.h"
 #include "store/history.h"
-#include "store/sqlite_salvage.h"
-#include "store/sqlite_survey.h"
-#include "store/store_postgres.h"
-#include "store/store_sqlite.h"
+#include "store/postgres/store_postgres.h"
+#include "store/sqlite/sqlite_salvage.h"
+#include "store/sqlite/sqlite_survey.h"
+#include "store/sqlite/store_sqlite.h"
 
 enum { SERVER_PATIENCE_MS = 5000 };
 

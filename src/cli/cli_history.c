@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/print.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/store_sqlite.h"
 
 enum { DELIVERY_PATIENCE_MS = 5000 };
 

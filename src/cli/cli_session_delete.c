@@ -10,7 +10,7 @@
 #include "cli/cli_figure.h"
 #include "cli/cli_history.h"
 #include "cli/cli_session.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/store_sqlite.h"
 
 static const char *plural(size_t count)
 {

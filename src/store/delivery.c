@@ -16,14 +16,15 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "store/store_postgres.h"
-#include "store/store_sqlite.h"
+#include "store/postgres/store_postgres.h"
+#include "store/sqlite/store_sqlite.h"
 
 enum {
     RETRY_FIRST_MS = 1000,
     RETRY_MOST_MS = 60000,
     ASK_AGAIN_MS = 1000, /* a question is worth an attempt, unless the last one was just now */
     LEAVE_MS = 500,
+    CONNECT_MS = 3000, /* less than anybody waits: who waits in vain is told why */
 };
 
 typedef struct order {
@@ -218,7 +219,8 @@ static res_t connect_both(post_t *post)
     if (post->shared != NULL) { /* it knows what it has claimed, so it is kept */
         return ik_store_postgres_reach(post->shared);
     }
-    ik_store_postgres_options_t options = {.url = post->url, .wake_fd = post->wake_fd};
+    ik_store_postgres_options_t options = {
+        .url = post->url, .wake_fd = post->wake_fd, .connect_ms = CONNECT_MS};
     return ik_store_postgres_open(post, &options, &post->shared);
 }
 

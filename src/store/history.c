@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "store/delivery.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/store_sqlite.h"
 
 enum {
     PATIENCE_MS = 3000, /* how long a question to the shared history may take */

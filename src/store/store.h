@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "conversation/usage.h"
 #include "store/holder.h"
-#include "store/search_snippet.h"
+#include "store/search/search_snippet.h"
 
 typedef struct ik_store ik_store_t;
 
@@ -73,8 +73,10 @@ typedef struct {
     const char *data_json; /* NULL: none */
 } ik_store_event_t;
 
-/* Written in this order, together or not at all. What is there already and equal is left alone;
- * what is there and different is IK_ERR_CONFLICT: somebody else wrote. */
+/* Written in this order, together or not at all. What is there already and equal is left alone (of
+ * a session its id is enough); what is there and different is IK_ERR_CONFLICT: somebody else wrote,
+ * and the message begins with the id of the session. To a session that was removed from a shared
+ * history nothing can be written any more, and what is written is dropped. */
 typedef struct {
     const ik_store_session_t *sessions;
     size_t session_count;

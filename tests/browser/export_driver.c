@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "store/export/export.h"
 #include "store/export/import.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/store_sqlite.h"
 
 static res_t run(const void *ctx, const ik_export_t *format)
 {

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "store/export/export.h"
 #include "store/export/import.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/store_sqlite.h"
 
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \

@@ -15,8 +15,8 @@
 #include "base/utf8.h"
 #include "conversation/message.h"
 #include "store/event_facts.h"
-#include "store/search_snippet.h"
-#include "store/search_words.h"
+#include "store/search/search_snippet.h"
+#include "store/search/search_words.h"
 
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \

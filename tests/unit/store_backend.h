@@ -8,8 +8,8 @@
 #include <dlfcn.h>
 
 #include "scratch.h"
-#include "store/store_postgres.h"
-#include "store/store_sqlite.h"
+#include "store/postgres/store_postgres.h"
+#include "store/sqlite/store_sqlite.h"
 
 typedef enum { BACKEND_SQLITE, BACKEND_POSTGRES, BACKEND_COUNT } backend_t;
 

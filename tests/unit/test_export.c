@@ -7,7 +7,7 @@
 #include "store/export/export.h"
 #include "store/export/import.h"
 #include "store/export/line_reader.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/store_sqlite.h"
 #include "store_log.h"
 #include "suite.h"
 

@@ -11,7 +11,7 @@
 #include "store/export/html_escape.h"
 #include "store/export/html_markdown.h"
 #include "store/export/html_style.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/store_sqlite.h"
 #include "store_log.h"
 #include "suite.h"
 

@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "conversation/message.h"
-#include "store/search_query.h"
-#include "store/search_snippet.h"
-#include "store/search_words.h"
+#include "store/search/search_query.h"
+#include "store/search/search_snippet.h"
+#include "store/search/search_words.h"
 #include "suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))

@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "scratch.h"
-#include "store/sqlite_salvage.h"
-#include "store/sqlite_schema.h"
-#include "store/store_sqlite.h"
+#include "store/sqlite/sqlite_salvage.h"
+#include "store/sqlite/sqlite_schema.h"
+#include "store/sqlite/store_sqlite.h"
 #include "store_log.h"
 
 enum { PAGE = 4096, MANY = 1500 };

@@ -1,4 +1,4 @@
-#include "store/sqlite_search.h"
+#include "store/sqlite/sqlite_search.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "conversation/message.h"
 #include "scratch.h"
-#include "store/search_words.h"
-#include "store/sqlite_link.h"
-#include "store/sqlite_schema.h"
+#include "store/search/search_words.h"
+#include "store/sqlite/sqlite_link.h"
+#include "store/sqlite/sqlite_schema.h"
 
 static void *ctx;
 static sqlite3 *db;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "store/sqlite_schema.h"
+#include "store/sqlite/sqlite_schema.h"
 #include "store_backend.h"
 #include "store_log.h"
 

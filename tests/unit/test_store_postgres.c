@@ -6,10 +6,10 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "store/postgres_schema.h"
-#include "store/postgres_text.h"
-#include "store/pq_wait.h"
-#include "store/search_words.h"
+#include "store/postgres/postgres_schema.h"
+#include "store/postgres/postgres_text.h"
+#include "store/postgres/pq_wait.h"
+#include "store/search/search_words.h"
 #include "store_backend.h"
 #include "store_log.h"
 

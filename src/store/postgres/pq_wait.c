@@ -1,0 +1,35 @@
+#include "store/postgres/pq_wait.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <time.h>
+
+int64_t ik_pq_wait_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Whole milliseconds, so what is left of the last one is waited for. */
+static int left_ms(const ik_pq_patience_t *patience)
+{
+    int64_t left = patience->deadline_ms - ik_pq_wait_now_ms();
+    return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+ik_pq_wait_t ik_pq_wait(int fd, short events, const ik_pq_patience_t *patience)
+{
+    for (;;) {
+        struct pollfd fds[] = {{.fd = fd, .events = events},
+                               {.fd = patience->wake_fd, .events = POLLIN}};
+        int timeout = left_ms(patience);
+        int ready = poll(fds, 2, timeout);
+        if (ready > 0) {
+            return fds[1].revents != 0 ? IK_PQ_WAIT_WOKEN : IK_PQ_WAIT_READY;
+        }
+        if (timeout == 0) {
+            return IK_PQ_WAIT_LATE;
+        }
+    }
+}

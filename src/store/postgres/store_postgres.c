@@ -1,0 +1,189 @@
+#include "store/postgres/store_postgres.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/postgres/postgres_claims.h"
+#include "store/postgres/postgres_read.h"
+#include "store/postgres/postgres_remove.h"
+#include "store/postgres/postgres_schema.h"
+#include "store/postgres/postgres_search.h"
+#include "store/postgres/postgres_write.h"
+
+typedef struct {
+    ik_store_t store;
+    ik_pq_link_t *link;
+    ik_postgres_claims_t *claims;
+    char *identity;
+} postgres_t;
+
+/* --- the connection ---------------------------------------------------------------------- */
+
+/* Where another history answers than before, whoever counts on what that one has must count anew:
+ * this call fails, the next ones go to the new one. The old identity stays for who holds it. */
+static res_t settle_identity(postgres_t *postgres, char *identity)
+{
+    bool changed = postgres->identity != NULL && strcmp(postgres->identity, identity) != 0;
+    postgres->identity = identity;
+    return changed ? ERR(GONE, "%s: the shared history was replaced by another one",
+                         ik_pq_link_name(postgres->link))
+                   : OK;
+}
+
+static res_t set_up(postgres_t *postgres)
+{
+    char *identity;
+    TRY(ik_postgres_schema_migrate(postgres, postgres->link, &identity));
+    TRY(settle_identity(postgres, identity));
+    return ik_postgres_claims_renew(postgres->claims);
+}
+
+/* Every call begins here. A connection that is only half set up is none. */
+static res_t connect_again(postgres_t *postgres)
+{
+    if (ik_pq_link_is_up(postgres->link)) {
+        return OK;
+    }
+    TRY(ik_pq_link_connect(postgres->link));
+    res_t ready = set_up(postgres);
+    if (is_err(&ready)) {
+        ik_pq_link_close(postgres->link);
+    }
+    return ready;
+}
+
+/* --- the calls --------------------------------------------------------------------------- */
+
+static res_t write_batch(ik_store_t *store, const ik_store_batch_t *batch)
+{
+    postgres_t *postgres = (postgres_t *)store;
+    TRY(connect_again(postgres));
+    return ik_postgres_write(postgres->link, batch);
+}
+
+static res_t list_sessions(const void *ctx, ik_store_t *store, const ik_store_filter_t *filter,
+                           ik_store_list_t **out)
+{
+    postgres_t *postgres = (postgres_t *)store;
+    TRY(connect_again(postgres));
+    return ik_postgres_read_list(ctx, postgres->link, filter, out);
+}
+
+static res_t find_sessions(const void *ctx, ik_store_t *store, const char *prefix,
+                           ik_store_list_t **out)
+{
+    postgres_t *postgres = (postgres_t *)store;
+    TRY(connect_again(postgres));
+    return ik_postgres_read_beginning(ctx, postgres->link, prefix, out);
+}
+
+static res_t read_agents(const void *ctx, ik_store_t *store, const char *session_id,
+                         ik_store_agents_t **out)
+{
+    postgres_t *postgres = (postgres_t *)store;
+    TRY(connect_again(postgres));
+    return ik_postgres_read_agents(ctx, postgres->link, session_id, out);
+}
+
+static res_t read_events(ik_store_t *store, const ik_store_agent_t *agent, int64_t after,
+                         ik_store_event_fn on_event, void *data)
+{
+    postgres_t *postgres = (postgres_t *)store;
+    TRY(connect_again(postgres));
+    return ik_postgres_read_events(postgres->link, agent, after, on_event, data);
+}
+
+static res_t search_words(const void *ctx, postgres_t *postgres, const ik_store_search_t *search,
+                          const ik_search_query_t *query, ik_store_hits_t **out)
+{
+    if (query->count == 0) {
+        *out = ik_new(ctx, ik_store_hits_t);
+        return OK;
+    }
+    TRY(connect_again(postgres));
+    return ik_postgres_search(ctx, postgres->link, search, query, out);
+}
+
+static res_t search(const void *ctx, ik_store_t *store, const ik_store_search_t *wanted,
+                    ik_store_hits_t **out)
+{
+    ik_search_query_t *query = ik_search_query_parse(NULL, wanted->text);
+    res_t found = search_words(ctx, (postgres_t *)store, wanted, query, out);
+    talloc_free(query);
+    return found;
+}
+
+static res_t remove_session(ik_store_t *store, const char *session_id)
+{
+    postgres_t *postgres = (postgres_t *)store;
+    TRY(connect_again(postgres));
+    return ik_postgres_remove(postgres->link, session_id);
+}
+
+static res_t claim_session(ik_store_t *store, const char *session_id, const ik_holder_t *self,
+                           ik_holder_t *other)
+{
+    postgres_t *postgres = (postgres_t *)store;
+    TRY(connect_again(postgres));
+    return ik_postgres_claims_take(postgres->claims, session_id, self, other);
+}
+
+static res_t release_session(ik_store_t *store, const char *session_id, const ik_holder_t *self)
+{
+    return ik_postgres_claims_release(((postgres_t *)store)->claims, session_id, self);
+}
+
+static const ik_store_kind_t kind = {
+    .write = write_batch,
+    .list = list_sessions,
+    .find = find_sessions,
+    .agents = read_agents,
+    .read = read_events,
+    .search = search,
+    .remove = remove_session,
+    .claim = claim_session,
+    .release = release_session,
+};
+
+/* --- opening ----------------------------------------------------------------------------- */
+
+static res_t open_store(postgres_t *postgres, const ik_store_postgres_options_t *options)
+{
+    TRY(ik_pq_link_create(postgres, options, &postgres->link));
+    postgres->claims = ik_postgres_claims_create(postgres, postgres->link);
+    return connect_again(postgres);
+}
+
+res_t ik_store_postgres_open(const void *ctx, const ik_store_postgres_options_t *options,
+                             ik_store_t **out)
+{
+    postgres_t *postgres = ik_new(ctx, postgres_t);
+    postgres->store.kind = &kind;
+    res_t opened = open_store(postgres, options);
+    if (is_err(&opened)) {
+        talloc_free(postgres);
+        return opened;
+    }
+    *out = &postgres->store;
+    return OK;
+}
+
+res_t ik_store_postgres_reach(ik_store_t *store)
+{
+    return connect_again((postgres_t *)store);
+}
+
+const char *ik_store_postgres_identity(const ik_store_t *store)
+{
+    return ((const postgres_t *)store)->identity;
+}
+
+res_t ik_store_postgres_describe(const void *ctx, char **out)
+{
+    enum { MAJOR = 10000 };
+    const ik_pq_library_t *library;
+    TRY(ik_pq_library_load(&library));
+    int version = library->libVersion();
+    *out = ik_sprintf(ctx, "libpq %d.%d", version / MAJOR, version % MAJOR);
+    return OK;
+}

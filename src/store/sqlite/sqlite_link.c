@@ -1,0 +1,197 @@
+#include "store/sqlite/sqlite_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+/* Longer than any transaction of ours; the loop waits for it. */
+enum { BUSY_MS = 1000 };
+
+/* --- errors ------------------------------------------------------------------------------ */
+
+static const char *reason_of_os(sqlite3 *db)
+{
+    int number = sqlite3_system_errno(db);
+    return number == 0 ? sqlite3_errmsg(db) : strerror(number);
+}
+
+res_t ik_sqlite_error_at(sqlite3 *db, const char *path)
+{
+    switch (sqlite3_errcode(db) & 0xff) {
+    case SQLITE_FULL:
+        return ERR(SYSTEM, "%s: the disk is full", path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return ERR(SYSTEM, "%s: another program holds the lock on it", path);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return ERR(DENIED, "%s: it is read-only", path);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return ERR(DAMAGED, "%s: it is damaged (%s); `ikigai doctor` saves what can be read", path,
+                   sqlite3_errmsg(db));
+    case SQLITE_CONSTRAINT:
+        return sqlite3_extended_errcode(db) == SQLITE_CONSTRAINT_FOREIGNKEY
+                   ? ERR(NOT_FOUND, "%s: what it belongs to is not there any more", path)
+                   : ERR(CONFLICT, "%s: %s", path, sqlite3_errmsg(db));
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+        return ERR(SYSTEM, "%s: %s", path, reason_of_os(db));
+    default:
+        return ERR(SYSTEM, "%s: %s", path, sqlite3_errmsg(db));
+    }
+}
+
+res_t ik_sqlite_error(sqlite3 *db)
+{
+    const char *file = sqlite3_db_filename(db, "main");
+    return ik_sqlite_error_at(db, file == NULL || *file == '\0' ? "the database" : file);
+}
+
+/* --- statements -------------------------------------------------------------------------- */
+
+res_t ik_sqlite_run(sqlite3 *db, const char *sql)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : ik_sqlite_error(db);
+}
+
+res_t ik_sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out)
+{
+    int prepared = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+    return prepared == SQLITE_OK ? OK : ik_sqlite_error(db);
+}
+
+res_t ik_sqlite_step(sqlite3_stmt *statement, bool *row)
+{
+    int stepped = sqlite3_step(statement);
+    *row = stepped == SQLITE_ROW;
+    if (*row) {
+        return OK;
+    }
+    res_t failed = stepped == SQLITE_DONE ? OK : ik_sqlite_error(sqlite3_db_handle(statement));
+    sqlite3_reset(statement);
+    return failed;
+}
+
+res_t ik_sqlite_execute(sqlite3_stmt *statement)
+{
+    bool row;
+    TRY(ik_sqlite_step(statement, &row));
+    if (row) {
+        sqlite3_reset(statement);
+    }
+    return OK;
+}
+
+void ik_sqlite_roll_back(sqlite3 *db)
+{
+    if (!sqlite3_get_autocommit(db)) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    }
+}
+
+res_t ik_sqlite_transact(sqlite3 *db, ik_sqlite_work_fn work, void *data)
+{
+    TRY(ik_sqlite_run(db, "BEGIN IMMEDIATE"));
+    res_t done = work(data);
+    if (is_ok(&done)) {
+        done = ik_sqlite_run(db, "COMMIT");
+    }
+    if (is_err(&done)) {
+        ik_sqlite_roll_back(db);
+    }
+    return done;
+}
+
+/* --- opening ----------------------------------------------------------------------------- */
+
+/* SQLite gives its companions the mode of the file, and those of one that was read-only once stay:
+ * they would keep it so for ever. */
+static void free_companions(const char *path)
+{
+    static const char *const companions[] = {"-wal", "-shm"};
+    for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
+        char *name = ik_sprintf(NULL, "%s%s", path, companions[i]);
+        if (access(name, W_OK) != 0 && errno == EACCES) {
+            chmod(name, 0600);
+        }
+        talloc_free(name);
+    }
+}
+
+/* Beside a device SQLite would leave a journal. */
+static res_t check_file(const char *path, const struct stat *status)
+{
+    if (!S_ISREG(status->st_mode)) {
+        return ERR(SYSTEM, "%s: it is no file", path);
+    }
+    if ((status->st_mode & 0200) != 0) {
+        free_companions(path);
+    }
+    return OK;
+}
+
+static res_t make_file(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        return check_file(path, &status);
+    }
+    char *folder = ik_file_folder(NULL, path);
+    res_t made = ik_file_make_private_folder(folder);
+    talloc_free(folder);
+    TRY(made);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return errno == EEXIST ? OK : ERR(SYSTEM, "%s: %s", path, strerror(errno));
+    }
+    fchmod(fd, 0600);
+    close(fd);
+    return OK;
+}
+
+/* As well as it can be done: a failure is no reason to stop. */
+void ik_sqlite_make_private(sqlite3 *db)
+{
+    static const char *const companions[] = {"", "-wal", "-shm"};
+    const char *path = sqlite3_db_filename(db, "main");
+    for (size_t i = 0; path != NULL && *path != '\0' && i < 3; i++) {
+        struct stat status;
+        char *name = ik_sprintf(NULL, "%s%s", path, companions[i]);
+        bool mine =
+            stat(name, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+        if (mine && (status.st_mode & 077) != 0) {
+            chmod(name, 0600);
+        }
+        talloc_free(name);
+    }
+}
+
+static res_t set_up(sqlite3 *db)
+{
+    sqlite3_busy_timeout(db, BUSY_MS);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return ik_sqlite_run(db, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL");
+}
+
+res_t ik_sqlite_open(const char *path, sqlite3 **db)
+{
+    if (strcmp(path, ":memory:") != 0) {
+        TRY(make_file(path));
+    }
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int opened = sqlite3_open_v2(path, db, flags, NULL);
+    res_t ready = opened == SQLITE_OK ? set_up(*db) : ik_sqlite_error_at(*db, path);
+    if (is_err(&ready)) {
+        sqlite3_close_v2(*db);
+        *db = NULL;
+    }
+    return ready;
+}

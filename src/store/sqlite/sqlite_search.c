@@ -1,0 +1,522 @@
+/*
+ * The index holds no text, only words and where they stand: messages are there already. What tools
+ * said and what people and models said are two columns, so that ranking needs no look at messages.
+ *
+ * bm25() would count every row of every phrase of a search before the first one is ranked, which
+ * for a frequent word is half of the history; search_rank below knows only the row it ranks.
+ */
+#include "store/sqlite/sqlite_search.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "conversation/message.h"
+#include "store/search/search_query.h"
+#include "store/search/search_words.h"
+#include "store/sqlite/sqlite_link.h"
+
+/* The mark is the last messages.id in the index, and by which rule the words in it were cut. */
+const char ik_sqlite_search_schema[] =
+    "CREATE VIRTUAL TABLE search USING fts5(tool, said, content='', tokenize='ascii');"
+    "CREATE TABLE search_mark(id INTEGER NOT NULL, words_version INTEGER NOT NULL);"
+    "INSERT INTO search_mark VALUES(0, 0);";
+
+enum {
+    /* A transaction ends with the first of these; others wait for it to write. */
+    BATCH_EVENTS = 500,
+    BATCH_BYTES = 512 * 1024,
+    CATCH_UP_EVENTS = 20000, /* before a search, which then takes a second at most */
+    SNIPPET_BYTES = 200,
+};
+
+/* --- the words of an event --------------------------------------------------------------- */
+
+/* What puts words into the index or takes them out: messages read, and rows written. */
+typedef struct {
+    sqlite3 *db;
+    ik_packer_t *packer;
+    sqlite3_stmt *select; /* id, kind, content, data_json */
+    sqlite3_stmt *change; /* a row: its id, the words of tools, the words of others */
+    ik_buffer_t text;
+    ik_buffer_t words;
+} indexer_t;
+
+static int finalize_statements(indexer_t *indexer)
+{
+    sqlite3_finalize(indexer->select);
+    sqlite3_finalize(indexer->change);
+    return 0;
+}
+
+static res_t create_indexer(sqlite3 *db, ik_packer_t *packer, const char *select,
+                            const char *change, indexer_t **out)
+{
+    indexer_t *indexer = ik_new(NULL, indexer_t);
+    indexer->db = db;
+    indexer->packer = packer;
+    ik_buffer_init(&indexer->text, indexer, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&indexer->words, indexer, IK_BUFFER_UNLIMITED);
+    talloc_set_destructor(indexer, finalize_statements);
+    res_t prepared = ik_sqlite_prepare(db, select, &indexer->select);
+    if (is_ok(&prepared)) {
+        prepared = ik_sqlite_prepare(db, change, &indexer->change);
+    }
+    if (is_err(&prepared)) {
+        talloc_free(indexer);
+        return prepared;
+    }
+    *out = indexer;
+    return OK;
+}
+
+/* The text of a message, from three columns on. One that cannot be unpacked has none: it must
+ * neither stop the index nor hide other hits. */
+static void read_text(ik_packer_t *packer, sqlite3_stmt *row, int column, ik_buffer_t *text)
+{
+    size_t len;
+    ik_store_event_t event = {.kind = (const char *)sqlite3_column_text(row, column)};
+    res_t content = ik_packed_text_read(packer, row, column + 1, &event.content, &len);
+    res_t data = ik_packed_text_read(packer, row, column + 2, &event.data_json, &len);
+    text->len = 0;
+    if (event.kind != NULL && is_ok(&content) && is_ok(&data)) {
+        ik_search_text_append(text, &event);
+    }
+}
+
+static bool is_of_tools(sqlite3_stmt *row, int column)
+{
+    const char *kind = (const char *)sqlite3_column_text(row, column);
+    return strcmp(kind, IK_MSG_TOOL_CALL) == 0 || strcmp(kind, IK_MSG_TOOL_RESULT) == 0;
+}
+
+/* Puts the selected message in, or takes it out. */
+static res_t change_row(indexer_t *indexer)
+{
+    enum { TOOL = 2, SAID };
+    sqlite3_stmt *change = indexer->change;
+    read_text(indexer->packer, indexer->select, 1, &indexer->text);
+    indexer->words.len = 0;
+    if (indexer->text.len > 0) {
+        ik_search_words_append(&indexer->words, indexer->text.data, indexer->text.len);
+    }
+    if (indexer->words.len == 0) {
+        return OK;
+    }
+    int column = is_of_tools(indexer->select, 1) ? TOOL : SAID;
+    sqlite3_clear_bindings(change);
+    sqlite3_bind_int64(change, 1, sqlite3_column_int64(indexer->select, 0));
+    sqlite3_bind_text64(change, column, indexer->words.data, indexer->words.len, SQLITE_STATIC,
+                        SQLITE_UTF8);
+    return ik_sqlite_execute(change);
+}
+
+/* --- the mark ---------------------------------------------------------------------------- */
+
+static res_t set_mark(sqlite3 *db, int64_t id)
+{
+    sqlite3_stmt *update;
+    TRY(ik_sqlite_prepare(db, "UPDATE search_mark SET id = ?1, words_version = ?2", &update));
+    sqlite3_bind_int64(update, 1, id);
+    sqlite3_bind_int64(update, 2, IK_SEARCH_WORDS_VERSION);
+    res_t done = ik_sqlite_execute(update);
+    sqlite3_finalize(update);
+    return done;
+}
+
+/* What the index says must be derived again when it contradicts itself. */
+static bool is_damage(const res_t *result)
+{
+    return result->code == IK_ERR_DAMAGED;
+}
+
+/* FTS5 opens its table, even to empty it, only with a readable record of its structure. This is the
+ * one of an empty index. */
+static res_t write_structure(sqlite3 *db)
+{
+    int defensive = 1;
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, -1, &defensive);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    res_t written = ik_sqlite_run(db, "REPLACE INTO search_data VALUES(10, x'00000000000000')");
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, defensive, NULL);
+    return written;
+}
+
+/* In the caller's transaction, as what follows. */
+static res_t empty_index(void *data)
+{
+    static const char empty[] = "INSERT INTO search(search) VALUES('delete-all')";
+    sqlite3 *db = data;
+    res_t emptied = ik_sqlite_run(db, empty);
+    if (is_damage(&emptied)) {
+        TRY(write_structure(db));
+        emptied = ik_sqlite_run(db, empty);
+    }
+    TRY(emptied);
+    return set_mark(db, 0);
+}
+
+/* Another program may move the mark at any other time. An index whose words were cut by another
+ * rule is emptied. */
+static res_t read_mark(sqlite3 *db, int64_t *id)
+{
+    sqlite3_stmt *select;
+    bool row;
+    TRY(ik_sqlite_prepare(db, "SELECT id, words_version FROM search_mark", &select));
+    res_t stepped = ik_sqlite_step(select, &row);
+    bool found = is_ok(&stepped) && row;
+    *id = found ? sqlite3_column_int64(select, 0) : 0;
+    bool current = found && sqlite3_column_int64(select, 1) == IK_SEARCH_WORDS_VERSION;
+    sqlite3_finalize(select);
+    TRY(stepped);
+    if (!current) {
+        *id = 0;
+        return empty_index(db);
+    }
+    return OK;
+}
+
+/* --- indexing ---------------------------------------------------------------------------- */
+
+typedef struct {
+    indexer_t *indexer;
+    size_t most;
+    size_t done;
+    bool left;
+} batch_t;
+
+static res_t index_rows(batch_t *batch, int64_t *mark)
+{
+    indexer_t *indexer = batch->indexer;
+    size_t bytes = 0;
+    batch->done = 0;
+    batch->left = true;
+    sqlite3_bind_int64(indexer->select, 1, *mark);
+    while (batch->done < batch->most && bytes < BATCH_BYTES) {
+        TRY(ik_sqlite_step(indexer->select, &batch->left));
+        if (!batch->left) {
+            break;
+        }
+        TRY(change_row(indexer));
+        *mark = sqlite3_column_int64(indexer->select, 0);
+        bytes += indexer->text.len;
+        batch->done++;
+    }
+    return OK;
+}
+
+static res_t index_batch(void *data)
+{
+    batch_t *batch = data;
+    int64_t mark;
+    TRY(read_mark(batch->indexer->db, &mark));
+    res_t indexed = index_rows(batch, &mark);
+    sqlite3_reset(batch->indexer->select);
+    TRY(indexed);
+    return batch->done > 0 ? set_mark(batch->indexer->db, mark) : OK;
+}
+
+/* Asked before any lock is taken: most of the time there is nothing to do. */
+static res_t is_behind(sqlite3 *db, bool *behind)
+{
+    sqlite3_stmt *select;
+    bool row;
+    TRY(ik_sqlite_prepare(db,
+                          "SELECT words_version <> ?1 OR id < (SELECT max(id) FROM messages)"
+                          " FROM search_mark",
+                          &select));
+    sqlite3_bind_int64(select, 1, IK_SEARCH_WORDS_VERSION);
+    res_t stepped = ik_sqlite_step(select, &row);
+    *behind = is_ok(&stepped) && row && sqlite3_column_int(select, 0) != 0;
+    sqlite3_finalize(select);
+    return stepped;
+}
+
+static res_t index_batches(batch_t *batch, size_t most)
+{
+    size_t done = 0;
+    do {
+        batch->most = most - done < BATCH_EVENTS ? most - done : BATCH_EVENTS;
+        TRY(ik_sqlite_transact(batch->indexer->db, index_batch, batch));
+        done += batch->done;
+    } while (batch->left && done < most);
+    return OK;
+}
+
+static res_t index_most(sqlite3 *db, ik_packer_t *packer, size_t most)
+{
+    batch_t batch = {0};
+    TRY(create_indexer(db, packer,
+                       "SELECT id, kind, content, data_json FROM messages WHERE id > ?1"
+                       " ORDER BY id",
+                       "INSERT INTO search(rowid, tool, said) VALUES(?1, ?2, ?3)", &batch.indexer));
+    res_t indexed = index_batches(&batch, most == 0 ? SIZE_MAX : most);
+    talloc_free(batch.indexer);
+    return indexed;
+}
+
+res_t ik_sqlite_search_index(sqlite3 *db, ik_packer_t *packer, size_t most, bool *left)
+{
+    TRY(is_behind(db, left));
+    if (!*left) {
+        return OK;
+    }
+    res_t indexed = index_most(db, packer, most);
+    if (is_damage(&indexed)) {
+        TRY(ik_sqlite_transact(db, empty_index, db));
+        indexed = index_most(db, packer, most);
+    }
+    TRY(indexed);
+    return is_behind(db, left);
+}
+
+/* --- ranking ----------------------------------------------------------------------------- */
+
+static const char rank_name[] = "search_rank";
+
+/* More matches are better, the more of the text they are, each further one counting less; what was
+ * said counts more than what tools wrote. */
+static double rank(const int *counts, int phrases, int words, bool said)
+{
+    static const double typical_words = 150;
+    static const double saturation = 1.2;
+    static const double weight_of_length = 0.75;
+    static const double weight_of_said = 2;
+    double length = 1 - weight_of_length + weight_of_length * words / typical_words;
+    double sum = 0;
+    for (int i = 0; i < phrases; i++) {
+        sum += counts[i] / (counts[i] + saturation * length);
+    }
+    return said ? weight_of_said * sum : sum;
+}
+
+static void on_rank(const Fts5ExtensionApi *api, Fts5Context *row, sqlite3_context *result,
+                    int argument_count, sqlite3_value **arguments)
+{
+    int counts[IK_SEARCH_PHRASES_MAX] = {0};
+    int matches = 0;
+    int words = 0;
+    int column = 0;
+    int failed = api->xColumnSize(row, -1, &words);
+    failed = failed == SQLITE_OK ? api->xInstCount(row, &matches) : failed;
+    for (int i = 0; i < matches && failed == SQLITE_OK; i++) {
+        int phrase;
+        int offset;
+        failed = api->xInst(row, i, &phrase, &column, &offset);
+        if (failed == SQLITE_OK) {
+            counts[phrase % IK_SEARCH_PHRASES_MAX]++;
+        }
+    }
+    if (failed != SQLITE_OK) {
+        sqlite3_result_error_code(result, failed);
+    } else {
+        /* A message has words in one of the columns only, so the last match tells. */
+        sqlite3_result_double(result, rank(counts, api->xPhraseCount(row), words, column != 0));
+    }
+    (void)argument_count;
+    (void)arguments;
+}
+
+static res_t register_rank(sqlite3 *db)
+{
+    fts5_api *api = NULL;
+    sqlite3_stmt *select;
+    bool row;
+    TRY(ik_sqlite_prepare(db, "SELECT fts5(?1)", &select));
+    sqlite3_bind_pointer(select, 1, &api, "fts5_api_ptr", NULL);
+    res_t stepped = ik_sqlite_step(select, &row);
+    sqlite3_finalize(select);
+    TRY(stepped);
+    if (api == NULL || api->xCreateFunction(api, rank_name, NULL, on_rank, NULL) != SQLITE_OK) {
+        return ERR(SYSTEM, "SQLite was built without FTS5: there is no search");
+    }
+    return OK;
+}
+
+/* --- searching --------------------------------------------------------------------------- */
+
+/* The newest matches are ranked, and only for the best of these messages are read. "+" keeps the
+ * set of a session's messages from becoming one search per message. */
+#define FIND(filter)                                                                               \
+    "SELECT sessions.id, coalesce(title, ''), cwd, agent, seq, messages.created_at,"               \
+    " kind, content, data_json"                                                                    \
+    " FROM (SELECT id, score FROM"                                                                 \
+    "   (SELECT rowid AS id, search_rank(search) AS score FROM search"                             \
+    "     WHERE search MATCH ?1 " filter " ORDER BY rowid DESC LIMIT 2000)"                        \
+    "   ORDER BY score DESC, id DESC LIMIT ?2) AS best"                                            \
+    " CROSS JOIN messages ON messages.id = best.id"                                                \
+    " CROSS JOIN sessions ON sessions.key = messages.session"                                      \
+    " ORDER BY best.score DESC, best.id DESC"
+#define OF_SESSION(what)                                                                           \
+    "(SELECT " what " FROM messages WHERE session = (SELECT key FROM sessions WHERE id = ?3))"
+
+static const char find_anywhere[] = FIND("");
+static const char find_in_session[] = FIND("AND rowid BETWEEN " OF_SESSION(
+    "min(id)") " AND " OF_SESSION("max(id)") " AND +rowid IN " OF_SESSION("id"));
+
+/* The connection remembers the function: whoever finds it missing is the first to search. */
+static res_t prepare_find(sqlite3 *db, const char *sql, sqlite3_stmt **out)
+{
+    res_t prepared = ik_sqlite_prepare(db, sql, out);
+    if (is_ok(&prepared)) {
+        return OK;
+    }
+    TRY(register_rank(db));
+    return ik_sqlite_prepare(db, sql, out);
+}
+
+static char *copy_column(const void *ctx, sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    return ik_strdup(ctx, text == NULL ? "" : text);
+}
+
+typedef struct {
+    const ik_search_query_t *query;
+    ik_packer_t *packer;
+    ik_buffer_t text;
+    ik_store_hits_t *hits;
+} finder_t;
+
+static void add_hit(finder_t *finder, sqlite3_stmt *row)
+{
+    ik_store_hits_t *hits = finder->hits;
+    ik_store_hit_t hit = {
+        .session_id = copy_column(hits, row, 0),
+        .title = copy_column(hits, row, 1),
+        .cwd = copy_column(hits, row, 2),
+        .agent = sqlite3_column_int64(row, 3),
+        .seq = sqlite3_column_int64(row, 4),
+        .created_us = sqlite3_column_int64(row, 5),
+        .kind = copy_column(hits, row, 6),
+    };
+    read_text(finder->packer, row, 6, &finder->text);
+    hit.snippet = ik_search_snippet_create(hits, finder->query,
+                                           finder->text.len == 0 ? "" : finder->text.data,
+                                           finder->text.len, SNIPPET_BYTES);
+    if ((hits->count & (hits->count + 1)) == 0) {
+        hits->hits = ik_resize_array(hits, hits->hits, ik_store_hit_t, 2 * hits->count + 2);
+    }
+    hits->hits[hits->count++] = hit;
+}
+
+static res_t read_hits(finder_t *finder, sqlite3_stmt *statement)
+{
+    bool row;
+    TRY(ik_sqlite_step(statement, &row));
+    while (row) {
+        add_hit(finder, statement);
+        TRY(ik_sqlite_step(statement, &row));
+    }
+    return OK;
+}
+
+static res_t find(finder_t *finder, sqlite3 *db, const ik_store_search_t *search)
+{
+    sqlite3_stmt *statement;
+    bool anywhere = search->session_id == NULL;
+    TRY(prepare_find(db, anywhere ? find_anywhere : find_in_session, &statement));
+    char *expression = ik_search_query_format_fts5(finder->query, finder->query);
+    sqlite3_bind_text(statement, 1, expression, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, search->limit == 0 ? -1 : (int64_t)search->limit);
+    if (!anywhere) {
+        sqlite3_bind_text(statement, 3, search->session_id, -1, SQLITE_STATIC);
+    }
+    finder->hits->count = 0;
+    res_t found = read_hits(finder, statement);
+    sqlite3_finalize(statement);
+    return found;
+}
+
+/* What cannot be indexed now, because the file is locked or may not be written, is not found now.
+ */
+static void catch_up(sqlite3 *db, ik_packer_t *packer)
+{
+    bool left;
+    ik_sqlite_search_index(db, packer, CATCH_UP_EVENTS, &left);
+}
+
+static res_t find_or_rebuild(finder_t *finder, sqlite3 *db, const ik_store_search_t *search)
+{
+    catch_up(db, finder->packer);
+    res_t found = find(finder, db, search);
+    if (is_damage(&found)) {
+        TRY(ik_sqlite_transact(db, empty_index, db));
+        catch_up(db, finder->packer);
+        found = find(finder, db, search);
+    }
+    return found;
+}
+
+res_t ik_sqlite_search_find(const void *ctx, sqlite3 *db, ik_packer_t *packer,
+                            const ik_store_search_t *search, ik_store_hits_t **out)
+{
+    void *scratch = talloc_new(NULL);
+    finder_t finder = {.query = ik_search_query_parse(scratch, search->text), .packer = packer};
+    finder.hits = ik_new(ctx, ik_store_hits_t);
+    ik_buffer_init(&finder.text, scratch, IK_BUFFER_UNLIMITED);
+    res_t found = OK;
+    if (finder.query->count > 0) {
+        found = find_or_rebuild(&finder, db, search);
+    }
+    talloc_free(scratch);
+    if (is_err(&found)) {
+        talloc_free(finder.hits);
+        return found;
+    }
+    *out = finder.hits;
+    return OK;
+}
+
+/* --- forgetting -------------------------------------------------------------------------- */
+
+static res_t forget_rows(indexer_t *indexer, int64_t session, int64_t mark)
+{
+    bool row;
+    sqlite3_bind_int64(indexer->select, 1, session);
+    sqlite3_bind_int64(indexer->select, 2, mark);
+    TRY(ik_sqlite_step(indexer->select, &row));
+    while (row) {
+        TRY(change_row(indexer));
+        TRY(ik_sqlite_step(indexer->select, &row));
+    }
+    return OK;
+}
+
+/* An index without text cannot know which words a row had: it is told. */
+static res_t forget_session(sqlite3 *db, ik_packer_t *packer, int64_t session)
+{
+    int64_t mark;
+    indexer_t *indexer;
+    TRY(read_mark(db, &mark));
+    TRY(create_indexer(
+        db, packer,
+        "SELECT id, kind, content, data_json FROM messages WHERE session = ?1 AND id <= ?2",
+        "INSERT INTO search(search, rowid, tool, said) VALUES('delete', ?1, ?2, ?3)", &indexer));
+    res_t forgotten = forget_rows(indexer, session, mark);
+    talloc_free(indexer);
+    return forgotten;
+}
+
+res_t ik_sqlite_search_forget(sqlite3 *db, ik_packer_t *packer, int64_t session)
+{
+    res_t forgotten = forget_session(db, packer, session);
+    return is_damage(&forgotten) ? empty_index(db) : forgotten;
+}
+
+res_t ik_sqlite_search_settle(sqlite3 *db)
+{
+    return ik_sqlite_run(db, "UPDATE search_mark SET id = min(id,"
+                             " coalesce((SELECT max(id) FROM messages), 0))");
+}
+
+res_t ik_sqlite_search_purge(sqlite3 *db)
+{
+    return ik_sqlite_run(db, "INSERT INTO search(search) VALUES('optimize')");
+}
+
+res_t ik_sqlite_search_check(sqlite3 *db, bool *emptied)
+{
+    res_t checked = ik_sqlite_run(db, "INSERT INTO search(search) VALUES('integrity-check')");
+    *emptied = is_damage(&checked);
+    return *emptied ? ik_sqlite_transact(db, empty_index, db) : checked;
+}

@@ -1,0 +1,398 @@
+#include "store/sqlite/store_sqlite.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/sqlite/sqlite_schema.h"
+#include "store/sqlite/sqlite_search.h"
+#include "store/sqlite/sqlite_state.h"
+
+/* --- sessions ---------------------------------------------------------------------------- */
+
+/* The last column but none: how many events all agents of the session have of their own. */
+#define SESSION_COLUMNS                                                                            \
+    "SELECT id, cwd, host, model, coalesce(title, ''), created_at, updated_at, turns,"             \
+    " tokens_in, tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost,"           \
+    " (SELECT sum(coalesce((SELECT max(seq) FROM messages"                                         \
+    "   WHERE session = a.session AND agent = a.number), forked_at) - forked_at)"                  \
+    "   FROM agents a WHERE a.session = key)"                                                      \
+    " FROM sessions "
+
+static char *copy_column(const void *ctx, sqlite3_stmt *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+    return ik_strdup(ctx, text == NULL ? "" : (const char *)text);
+}
+
+static int64_t known_number(sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL ? IK_USAGE_UNKNOWN
+                                                           : sqlite3_column_int64(row, column);
+}
+
+static ik_store_session_t read_session(const void *ctx, sqlite3_stmt *row)
+{
+    return (ik_store_session_t){
+        .id = copy_column(ctx, row, 0),
+        .cwd = copy_column(ctx, row, 1),
+        .host = copy_column(ctx, row, 2),
+        .model = copy_column(ctx, row, 3),
+        .title = copy_column(ctx, row, 4),
+        .created_us = sqlite3_column_int64(row, 5),
+        .updated_us = sqlite3_column_int64(row, 6),
+        .turns = sqlite3_column_int64(row, 7),
+        .usage = {.in = known_number(row, 8),
+                  .cached = known_number(row, 9),
+                  .cache_write = known_number(row, 10),
+                  .out = known_number(row, 11),
+                  .reasoning = known_number(row, 12)},
+        .cost = sqlite3_column_type(row, 13) == SQLITE_NULL ? -1 : sqlite3_column_double(row, 13),
+        .messages = sqlite3_column_int64(row, 14),
+    };
+}
+
+/* All rows of a statement, which is finalized. */
+static res_t read_sessions(const void *ctx, sqlite3_stmt *statement, ik_store_list_t **out)
+{
+    ik_store_list_t *list = ik_new(ctx, ik_store_list_t);
+    size_t capacity = 0;
+    bool row;
+    res_t stepped = ik_sqlite_step(statement, &row);
+    while (is_ok(&stepped) && row) {
+        if (list->count == capacity) {
+            capacity = capacity == 0 ? 16 : 2 * capacity;
+            list->sessions = ik_resize_array(list, list->sessions, ik_store_session_t, capacity);
+        }
+        list->sessions[list->count++] = read_session(list, statement);
+        stepped = ik_sqlite_step(statement, &row);
+    }
+    sqlite3_finalize(statement);
+    *out = list;
+    return stepped;
+}
+
+static res_t list_sessions(const void *ctx, ik_store_t *store, const ik_store_filter_t *filter,
+                           ik_store_list_t **out)
+{
+    sqlite3_stmt *select;
+    TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,
+                          SESSION_COLUMNS "WHERE ?1 IS NULL OR cwd = ?1"
+                                          " ORDER BY updated_at DESC, key DESC LIMIT ?2",
+                          &select));
+    sqlite3_bind_text(select, 1, filter->cwd, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(select, 2, filter->limit == 0 ? -1 : (int64_t)filter->limit);
+    return read_sessions(ctx, select, out);
+}
+
+/* Ids are hexadecimal, so that what begins so lies between the prefix and the prefix with a g. */
+static res_t find_sessions(const void *ctx, ik_store_t *store, const char *prefix,
+                           ik_store_list_t **out)
+{
+    sqlite3_stmt *select;
+    TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,
+                          SESSION_COLUMNS "WHERE id >= ?1 AND id < ?1 || 'g'"
+                                          " ORDER BY updated_at DESC LIMIT 10",
+                          &select));
+    sqlite3_bind_text(select, 1, prefix, -1, SQLITE_STATIC);
+    return read_sessions(ctx, select, out);
+}
+
+/* --- agents and their logs --------------------------------------------------------------- */
+
+static void add_agent(ik_store_agents_t *agents, const char *session_id, sqlite3_stmt *row)
+{
+    agents->agents = ik_resize_array(agents, agents->agents, ik_store_agent_t, agents->count + 1);
+    agents->agents[agents->count++] = (ik_store_agent_t){
+        .session_id = session_id,
+        .number = sqlite3_column_int64(row, 0),
+        .parent = sqlite3_column_int64(row, 1),
+        .forked_at = sqlite3_column_int64(row, 2),
+        .created_us = sqlite3_column_int64(row, 3),
+        .last_seq = sqlite3_column_int64(row, 4),
+    };
+}
+
+static res_t read_agents(const void *ctx, ik_store_t *store, const char *session_id,
+                         ik_store_agents_t **out)
+{
+    ik_store_agents_t *agents = ik_new(ctx, ik_store_agents_t);
+    const char *id = ik_strdup(agents, session_id);
+    sqlite3_stmt *select;
+    bool row;
+    TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,
+                          "SELECT number, coalesce(parent, 0), forked_at, a.created_at,"
+                          " coalesce((SELECT max(seq) FROM messages m"
+                          "   WHERE m.session = a.session AND m.agent = a.number), forked_at)"
+                          " FROM agents a JOIN sessions ON key = a.session"
+                          " WHERE id = ?1 ORDER BY number",
+                          &select));
+    sqlite3_bind_text(select, 1, session_id, -1, SQLITE_STATIC);
+    res_t stepped = ik_sqlite_step(select, &row);
+    while (is_ok(&stepped) && row) {
+        add_agent(agents, id, select);
+        stepped = ik_sqlite_step(select, &row);
+    }
+    sqlite3_finalize(select);
+    *out = agents;
+    return stepped;
+}
+
+static res_t hand_out(ik_sqlite_t *sqlite, sqlite3_stmt *row, ik_store_event_t *event,
+                      ik_store_event_fn on_event, void *data)
+{
+    size_t len;
+    event->seq = sqlite3_column_int64(row, 0);
+    event->kind = (const char *)sqlite3_column_text(row, 1);
+    TRY(ik_packed_text_read(sqlite->packer, row, 2, &event->content, &len));
+    TRY(ik_packed_text_read(sqlite->packer, row, 3, &event->data_json, &len));
+    event->created_us = sqlite3_column_int64(row, 4);
+    return on_event(data, event);
+}
+
+static res_t read_events(ik_store_t *store, const ik_store_agent_t *agent, int64_t after,
+                         ik_store_event_fn on_event, void *data)
+{
+    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    ik_store_event_t event = {.session_id = agent->session_id, .agent = agent->number};
+    int64_t key;
+    sqlite3_stmt *select;
+    bool row;
+    TRY(ik_sqlite_find_key(sqlite, agent->session_id, &key));
+    TRY(ik_sqlite_prepare(sqlite->db,
+                          "SELECT seq, kind, content, data_json, created_at FROM messages"
+                          " WHERE session = ?1 AND agent = ?2 AND seq > ?3 ORDER BY seq",
+                          &select));
+    sqlite3_bind_int64(select, 1, key);
+    sqlite3_bind_int64(select, 2, agent->number);
+    sqlite3_bind_int64(select, 3, after);
+    res_t stepped = ik_sqlite_step(select, &row);
+    while (is_ok(&stepped) && row) {
+        stepped = hand_out(sqlite, select, &event, on_event, data);
+        if (is_ok(&stepped)) {
+            stepped = ik_sqlite_step(select, &row);
+        }
+    }
+    sqlite3_finalize(select);
+    return stepped;
+}
+
+/* --- searching --------------------------------------------------------------------------- */
+
+static res_t search(const void *ctx, ik_store_t *store, const ik_store_search_t *wanted,
+                    ik_store_hits_t **out)
+{
+    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    return ik_sqlite_search_find(ctx, sqlite->db, sqlite->packer, wanted, out);
+}
+
+res_t ik_store_sqlite_index(ik_store_t *store, size_t most, bool *left)
+{
+    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    bool more;
+    return ik_sqlite_search_index(sqlite->db, sqlite->packer, most, left == NULL ? &more : left);
+}
+
+/* --- removing ---------------------------------------------------------------------------- */
+
+typedef struct {
+    ik_sqlite_t *sqlite;
+    const char *session_id;
+} removal_t;
+
+/* Runs a statement whose parameter is the key of a session. */
+static res_t run_with_key(ik_sqlite_t *sqlite, const char *sql, int64_t key)
+{
+    sqlite3_stmt *statement;
+    TRY(ik_sqlite_prepare(sqlite->db, sql, &statement));
+    sqlite3_bind_int64(statement, 1, key);
+    res_t done = ik_sqlite_execute(statement);
+    sqlite3_finalize(statement);
+    return done;
+}
+
+/* Ids of messages that are free again may be given to new ones, which have not been delivered. */
+static res_t settle(ik_sqlite_t *sqlite)
+{
+    TRY(ik_sqlite_search_settle(sqlite->db));
+    return ik_sqlite_run(sqlite->db, "UPDATE deliveries SET last_id = min(last_id,"
+                                     " coalesce((SELECT max(id) FROM messages), 0))");
+}
+
+static res_t remove_all(void *data)
+{
+    const removal_t *removal = data;
+    ik_sqlite_t *sqlite = removal->sqlite;
+    int64_t key;
+    TRY(ik_sqlite_find_key(sqlite, removal->session_id, &key));
+    TRY(ik_sqlite_search_forget(sqlite->db, sqlite->packer, key));
+    TRY(run_with_key(sqlite, "DELETE FROM usage WHERE session = ?1", key));
+    TRY(run_with_key(sqlite, "DELETE FROM messages WHERE session = ?1", key));
+    TRY(run_with_key(sqlite, "DELETE FROM sessions WHERE key = ?1", key));
+    return settle(sqlite);
+}
+
+/* What was deleted is overwritten in the file, when the log of the database is moved there. */
+static res_t remove_session(ik_store_t *store, const char *session_id)
+{
+    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    removal_t removal = {sqlite, session_id};
+    TRY(ik_sqlite_run(sqlite->db, "PRAGMA secure_delete=ON"));
+    sqlite->agent = 0;
+    return ik_sqlite_transact(sqlite->db, remove_all, &removal);
+}
+
+res_t ik_store_sqlite_shrink(ik_store_t *store)
+{
+    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    TRY(ik_sqlite_search_purge(sqlite->db)); /* or it keeps words of what was deleted */
+    TRY(ik_sqlite_run(sqlite->db, "VACUUM"));
+    sqlite3_wal_checkpoint_v2(sqlite->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    return OK;
+}
+
+/* --- one writer per session -------------------------------------------------------------- */
+
+typedef struct {
+    ik_sqlite_t *sqlite;
+    const char *session_id;
+    const ik_holder_t *self;
+    ik_holder_t *other;
+} claim_t;
+
+static ik_holder_t read_holder(sqlite3_stmt *row)
+{
+    ik_holder_t holder = {.pid = sqlite3_column_int64(row, 0),
+                          .started = sqlite3_column_int64(row, 1)};
+    const char *host = (const char *)sqlite3_column_text(row, 2);
+    snprintf(holder.host, sizeof(holder.host), "%s", host == NULL ? "" : host);
+    return holder;
+}
+
+static res_t refuse_held(const claim_t *claim)
+{
+    sqlite3_stmt *select;
+    bool row;
+    TRY(ik_sqlite_prepare(claim->sqlite->db,
+                          "SELECT pid, started, host FROM holders WHERE session_id = ?1", &select));
+    sqlite3_bind_text(select, 1, claim->session_id, -1, SQLITE_STATIC);
+    res_t stepped = ik_sqlite_step(select, &row);
+    if (is_ok(&stepped) && row) {
+        ik_holder_t holder = read_holder(select);
+        if (!ik_holder_equal(&holder, claim->self) && ik_holder_may_live(&holder)) {
+            *claim->other = holder;
+            stepped = ERR(CONFLICT, "Session %s is in use by pid %" PRId64 " on %s",
+                          claim->session_id, holder.pid, holder.host);
+        }
+    }
+    sqlite3_finalize(select);
+    return stepped;
+}
+
+static res_t take_claim(void *data)
+{
+    const claim_t *claim = data;
+    sqlite3_stmt *insert;
+    TRY(refuse_held(claim));
+    TRY(ik_sqlite_prepare(claim->sqlite->db,
+                          "INSERT OR REPLACE INTO holders(session_id, pid, started, host)"
+                          " VALUES(?1, ?2, ?3, ?4)",
+                          &insert));
+    sqlite3_bind_text(insert, 1, claim->session_id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(insert, 2, claim->self->pid);
+    sqlite3_bind_int64(insert, 3, claim->self->started);
+    sqlite3_bind_text(insert, 4, claim->self->host, -1, SQLITE_STATIC);
+    res_t done = ik_sqlite_execute(insert);
+    sqlite3_finalize(insert);
+    return done;
+}
+
+static res_t claim_session(ik_store_t *store, const char *session_id, const ik_holder_t *self,
+                           ik_holder_t *other)
+{
+    claim_t claim = {(ik_sqlite_t *)store, session_id, self, other};
+    return ik_sqlite_transact(claim.sqlite->db, take_claim, &claim);
+}
+
+static res_t release_session(ik_store_t *store, const char *session_id, const ik_holder_t *self)
+{
+    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    sqlite3_stmt *remove;
+    TRY(ik_sqlite_prepare(sqlite->db,
+                          "DELETE FROM holders WHERE session_id = ?1 AND pid = ?2 AND"
+                          " started = ?3 AND host = ?4",
+                          &remove));
+    sqlite3_bind_text(remove, 1, session_id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(remove, 2, self->pid);
+    sqlite3_bind_int64(remove, 3, self->started);
+    sqlite3_bind_text(remove, 4, self->host, -1, SQLITE_STATIC);
+    res_t done = ik_sqlite_execute(remove);
+    sqlite3_finalize(remove);
+    return done;
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+static const ik_store_kind_t kind = {
+    .write = ik_sqlite_write,
+    .list = list_sessions,
+    .find = find_sessions,
+    .agents = read_agents,
+    .read = read_events,
+    .search = search,
+    .remove = remove_session,
+    .claim = claim_session,
+    .release = release_session,
+};
+
+static int close_database(ik_sqlite_t *sqlite)
+{
+    for (size_t i = 0; i < IK_SQLITE_STATEMENTS; i++) {
+        sqlite3_finalize(sqlite->statements[i]);
+    }
+    sqlite3_close_v2(sqlite->db);
+    return 0;
+}
+
+res_t ik_store_sqlite_open(const void *ctx, const char *path, ik_store_t **out)
+{
+    ik_sqlite_t *sqlite = ik_new(ctx, ik_sqlite_t);
+    sqlite->store.kind = &kind;
+    sqlite->packer = ik_packer_create(sqlite);
+    talloc_set_destructor(sqlite, close_database);
+    res_t opened = ik_sqlite_open(path, &sqlite->db);
+    if (is_ok(&opened)) {
+        opened = ik_sqlite_schema_migrate(sqlite->db);
+    }
+    if (is_err(&opened)) {
+        talloc_free(sqlite);
+        return opened;
+    }
+    *out = &sqlite->store;
+    return OK;
+}
+
+/* The first complaint is enough; a line above it says which database it is about. */
+res_t ik_store_sqlite_check(ik_store_t *store)
+{
+    sqlite3 *db = ((ik_sqlite_t *)store)->db;
+    sqlite3_stmt *check;
+    bool row;
+    TRY(ik_sqlite_prepare(db, "PRAGMA integrity_check(1)", &check));
+    res_t checked = ik_sqlite_step(check, &row);
+    if (is_ok(&checked) && row && strcmp((const char *)sqlite3_column_text(check, 0), "ok") != 0) {
+        const char *said = (const char *)sqlite3_column_text(check, 0);
+        const char *last = strrchr(said, '\n');
+        checked = ERR(DAMAGED, "%s: it is damaged (%s)", sqlite3_db_filename(db, "main"),
+                      last == NULL ? said : last + 1);
+    }
+    sqlite3_finalize(check);
+    TRY(checked);
+    /* An index that contradicts itself costs nothing that was said: it is made anew. */
+    bool emptied = false;
+    if (sqlite3_db_readonly(db, "main") == 0) {
+        TRY(ik_sqlite_search_check(db, &emptied));
+    }
+    return emptied ? ik_store_sqlite_index(store, 0, NULL) : OK;
+}
