@@ -184,7 +184,8 @@ static void print_json(const void *ctx, const ik_store_list_t *list)
 static res_t list_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
 {
     const wish_t *wish = data;
-    ik_store_filter_t filter = {.cwd = wish->here ? cli->paths->cwd : NULL, .limit = wish->limit};
+    ik_store_filter_t filter = {
+        .cwd = wish->here ? cli->paths->cwd : NULL, .limit = wish->limit, .uncounted = !wish->json};
     ik_store_list_t *list;
     TRY(ik_history_list(cli->ctx, history, &filter, &list));
     if (wish->json) {

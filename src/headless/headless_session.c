@@ -7,7 +7,7 @@
 static res_t find_last_here(const void *ctx, ik_history_t *history,
                             const ik_headless_options_t *options, ik_store_session_t *out)
 {
-    ik_store_filter_t filter = {.cwd = options->paths->cwd, .limit = 1};
+    ik_store_filter_t filter = {.cwd = options->paths->cwd, .limit = 1, .uncounted = true};
     ik_store_list_t *list;
     TRY(ik_history_list(ctx, history, &filter, &list));
     if (list->count == 0) {

@@ -93,6 +93,7 @@ typedef res_t (*ik_store_event_fn)(void *data, const ik_store_event_t *event);
 typedef struct {
     const char *cwd; /* NULL: of all folders */
     size_t limit;    /* 0: all */
+    bool uncounted;  /* messages may be 0: counting them means looking at every log */
 } ik_store_filter_t;
 
 typedef struct {

@@ -178,7 +178,8 @@ static res_t set_up(sqlite3 *db)
     sqlite3_busy_timeout(db, BUSY_MS);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    return ik_sqlite_run(db, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL");
+    return ik_sqlite_run(db, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; "
+                             "PRAGMA temp_store=MEMORY");
 }
 
 res_t ik_sqlite_open(const char *path, sqlite3 **db)

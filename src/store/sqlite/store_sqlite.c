@@ -11,14 +11,16 @@
 
 /* --- sessions ---------------------------------------------------------------------------- */
 
-/* The last column but none: how many events all agents of the session have of their own. */
-#define SESSION_COLUMNS                                                                            \
+#define SESSIONS(messages)                                                                         \
     "SELECT id, cwd, host, model, coalesce(title, ''), created_at, updated_at, turns,"             \
-    " tokens_in, tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost,"           \
-    " (SELECT sum(coalesce((SELECT max(seq) FROM messages"                                         \
-    "   WHERE session = a.session AND agent = a.number), forked_at) - forked_at)"                  \
-    "   FROM agents a WHERE a.session = key)"                                                      \
+    " tokens_in, tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost, " messages \
     " FROM sessions "
+/* How many events all agents of the session have of their own. */
+#define COUNTED                                                                                    \
+    SESSIONS("(SELECT sum(coalesce((SELECT max(seq) FROM messages"                                 \
+             " WHERE session = a.session AND agent = a.number), forked_at) - forked_at)"           \
+             " FROM agents a WHERE a.session = key)")
+#define LIST "WHERE ?1 IS NULL OR cwd = ?1 ORDER BY updated_at DESC, key DESC LIMIT ?2"
 
 static char *copy_column(const void *ctx, sqlite3_stmt *row, int column)
 {
@@ -78,9 +80,7 @@ static res_t list_sessions(const void *ctx, ik_store_t *store, const ik_store_fi
 {
     sqlite3_stmt *select;
     TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,
-                          SESSION_COLUMNS "WHERE ?1 IS NULL OR cwd = ?1"
-                                          " ORDER BY updated_at DESC, key DESC LIMIT ?2",
-                          &select));
+                          filter->uncounted ? SESSIONS("0") LIST : COUNTED LIST, &select));
     sqlite3_bind_text(select, 1, filter->cwd, -1, SQLITE_STATIC);
     sqlite3_bind_int64(select, 2, filter->limit == 0 ? -1 : (int64_t)filter->limit);
     return read_sessions(ctx, select, out);
@@ -92,8 +92,8 @@ static res_t find_sessions(const void *ctx, ik_store_t *store, const char *prefi
 {
     sqlite3_stmt *select;
     TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,
-                          SESSION_COLUMNS "WHERE id >= ?1 AND id < ?1 || 'g'"
-                                          " ORDER BY updated_at DESC LIMIT 10",
+                          COUNTED "WHERE id >= ?1 AND id < ?1 || 'g'"
+                                  " ORDER BY updated_at DESC LIMIT 10",
                           &select));
     sqlite3_bind_text(select, 1, prefix, -1, SQLITE_STATIC);
     return read_sessions(ctx, select, out);
