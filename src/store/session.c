@@ -285,8 +285,14 @@ res_t ik_session_load(const void *ctx, ik_session_t *session, int64_t agent,
                       ik_conversation_t **out)
 {
     ik_store_t *local;
-    TRY(ik_history_local(session->history, &local));
     *out = ik_conversation_create(ctx);
+    if (!session->stored) { /* what there is waits */
+        for (size_t i = 0; i < session->waiting_count; i++) {
+            TRY(on_event(*out, &session->waiting[i]));
+        }
+        return OK;
+    }
+    TRY(ik_history_local(session->history, &local));
     return ik_store_read_all(local, session->id, agent, on_event, *out);
 }
 

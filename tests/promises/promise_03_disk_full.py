@@ -19,7 +19,7 @@ import hostile
 from fake_llm import Answer, Call, FakeLLM, Text
 from model_runs import FORMATS, GO_ON, Stage, history_of, lines_of, messages, unanswered
 from saved import Saved, bystander, missing, plain, told_as_saved, went_unsaved
-from support import tool_script
+from support import IKIGAI, tool_script
 
 LIMIT = 60  # seconds that nothing here needs
 SIZE = 16 << 20
@@ -35,14 +35,20 @@ REFUSED = re.compile(rb"ikigai: \S+/ikigai\.db: (the disk is full|No space left 
 
 # ---- the disk
 
+def skip(why):
+    print(json.dumps({"promise": 3, "passed": False, "skipped": True, "figure": "skipped: " + why}))
+    sys.exit(0)
+
+
 def enter():
-    """Starts this program anew where it may mount, unless that is nowhere."""
+    """Starts this program anew where it may mount, unless that is nowhere. An ordinary user is root
+    there, and whatever is not his own belongs to nobody he trusts."""
+    if os.stat(IKIGAI).st_uid != os.geteuid():
+        skip("the programs are somebody else's")
     inside = ["unshare", "-m" if os.geteuid() == 0 else "-Urm"]
     mount = ["mount", "-t", "tmpfs", "none", tempfile.gettempdir()]
     if subprocess.run([*inside, *mount], stderr=subprocess.DEVNULL).returncode != 0:
-        print(json.dumps({"promise": 3, "passed": False, "skipped": True,
-                          "figure": "skipped: nothing can be mounted here"}))
-        sys.exit(0)
+        skip("nothing can be mounted here")
     os.execvp(inside[0], [*inside, sys.executable, __file__, "--inside", *sys.argv[1:]])
 
 

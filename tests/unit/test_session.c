@@ -77,6 +77,7 @@ START_TEST(it_comes_into_being_with_the_words_of_the_user)
     ik_session_t *session = begin();
     must_say(session, 1, IK_MSG_SYSTEM, "prompt");
     ck_assert_uint_eq(count_sessions(), 0);
+    ck_assert_str_eq(known(session, 1), "prompt");
     must_say(session, 1, IK_MSG_USER, "hello");
     ck_assert_uint_eq(count_sessions(), 1);
     ck_assert_str_eq(known(session, 1), "prompt hello");
