@@ -95,7 +95,10 @@ static cluster_t read_piece(const char *text, size_t len, size_t max)
         return (cluster_t){.len = plain, .columns = plain, .shown = true};
     }
     cluster_t cluster = read_cluster(text, len);
-    return cluster.columns > max ? (cluster_t){0} : cluster;
+    if (cluster.columns > max) {
+        cluster = (cluster_t){0};
+    }
+    return cluster;
 }
 
 /* Appends, unless out is NULL, at most max columns of text, however much there is. */

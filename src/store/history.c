@@ -1,5 +1,6 @@
 #include "store/history.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -151,6 +152,7 @@ res_t ik_history_list(const void *ctx, ik_history_t *history, const ik_store_fil
         TRY(ik_history_local(history, &local));
         return ik_store_list(ctx, local, filter, out);
     }
+    assert(question != NULL); /* it was answered */
     *out = question->list;
     talloc_steal(ctx, question);
     return answered;
@@ -173,6 +175,7 @@ res_t ik_history_find(const void *ctx, ik_history_t *history, const char *prefix
         TRY(ik_history_local(history, &local));
         return ik_store_find(ctx, local, prefix, out);
     }
+    assert(question != NULL);
     *out = question->session;
     talloc_steal(ctx, question);
     return answered;
@@ -198,6 +201,7 @@ res_t ik_history_search(const void *ctx, ik_history_t *history, const ik_store_s
         TRY(ik_history_local(history, &local));
         return ik_store_search(ctx, local, search, out);
     }
+    assert(question != NULL);
     *out = question->hits;
     talloc_steal(ctx, question);
     return answered;
@@ -258,6 +262,7 @@ res_t ik_history_claim(ik_history_t *history, const char *session_id, ik_holder_
     question_t *question = create_question(history, session_id);
     res_t claimed = ask(history, answer_claim, &question);
     if (is_err(&claimed) && !is_unanswered(&claimed)) {
+        assert(question != NULL);
         *other = question->other;
         talloc_free(question);
         return claimed;

@@ -129,8 +129,9 @@ def watch_creations():
                 mode = int(call[2].rpartition(", ")[2], 8)
                 if mode & 0o077:
                     bad.append(f"{command}: {call[0]}")
-                made.add(os.path.basename(call[2].split('"')[1]))
-        if seen < 10 or not DATABASE <= made:
+                made.add(os.path.basename(call[2].partition('"')[2].partition('"')[0]))
+        # Of a process that keeps its memory to itself only root is told the names.
+        if seen < 10 or os.geteuid() == 0 and not DATABASE <= made:
             bad.append(f"only {seen} creations were seen: {made}")
     return seen, bad
 

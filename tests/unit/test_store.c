@@ -326,15 +326,8 @@ END_TEST
 
 START_TEST(kinds_are_any_text)
 {
-    static const char *const kinds[] = {"system",
-                                        "user",
-                                        "assistant",
-                                        "tool_call",
-                                        "tool_result",
-                                        "compaction",
-                                        "note",
-                                        "Gr\xc3\xb6\xc3\x9f"
-                                        "e"};
+    static const char *const kinds[] = {"system",      "user",       "assistant", "tool_call",
+                                        "tool_result", "compaction", "note",      "Größe"};
     log_assert_ok(log_begin(store, LOG_ID));
     for (int64_t i = 0; i < 8; i++) {
         log_assert_ok(log_write_one(store, log_event(LOG_ID, i + 1, kinds[i], "x", "{}")));

@@ -34,8 +34,8 @@ static const char *const sql[STATEMENTS] = {
     [PLACE] = "SELECT id, session, agent, seq FROM messages WHERE id >= ?1 ORDER BY id LIMIT 1",
     [MESSAGE] = "SELECT kind, content, data_json, created_at FROM messages WHERE id = ?1",
     [SESSION] = "SELECT id, cwd, host, model, created_at FROM sessions WHERE key = ?1",
-    [AGENTS] = "SELECT number, coalesce(parent, 0), forked_at, created_at FROM agents"
-               " WHERE session = ?1 ORDER BY number",
+    [AGENTS] = ("SELECT number, coalesce(parent, 0), forked_at, created_at FROM agents"
+                " WHERE session = ?1 ORDER BY number"),
 };
 
 /* The statement, to be stepped through from its beginning; NULL when it cannot be run. */

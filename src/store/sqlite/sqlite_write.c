@@ -111,7 +111,7 @@ static res_t compare_agent(ik_sqlite_t *sqlite, int64_t session, const ik_store_
 static res_t write_agent(ik_sqlite_t *sqlite, const ik_store_agent_t *agent)
 {
     sqlite3_stmt *insert;
-    int64_t session;
+    int64_t session = 0;
     TRY(ik_sqlite_find_key(sqlite, agent->session_id, &session));
     TRY(ik_sqlite_statement(sqlite, IK_SQLITE_INSERT_AGENT, &insert));
     sqlite3_bind_int64(insert, 1, session);
