@@ -294,7 +294,8 @@ static res_t create_agent(headless_t *headless, const void *ctx)
         .data = headless,
     };
     if (resumed) {
-        return ik_agent_resume(ctx, &options, IK_STORE_ROOT_AGENT, &headless->agent);
+        return ik_agent_resume(ctx, &options, ik_session_last_agent(headless->session),
+                               &headless->agent);
     }
     headless->agent = ik_agent_create(ctx, &options);
     return OK;

@@ -255,6 +255,7 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, const ik_msg_t *me
         .content = message->content,
         .data_json = message->data_json,
     };
+    log->updated_us = event.created_us;
     if (session->history == NULL) {
         return OK;
     }
@@ -296,6 +297,17 @@ res_t ik_session_load(const void *ctx, ik_session_t *session, int64_t agent,
     return ik_store_read_all(local, session->id, agent, on_event, *out);
 }
 
+int64_t ik_session_last_agent(const ik_session_t *session)
+{
+    const ik_store_agent_t *last = &session->agents.agents[0];
+    for (size_t i = 1; i < session->agents.count; i++) {
+        if (session->agents.agents[i].updated_us > last->updated_us) {
+            last = &session->agents.agents[i];
+        }
+    }
+    return last->number;
+}
+
 const ik_store_agents_t *ik_session_agents(const ik_session_t *session)
 {
     return &session->agents;
@@ -309,6 +321,7 @@ int64_t ik_session_fork(ik_session_t *session, int64_t parent)
                               .parent = parent,
                               .forked_at = from->last_seq,
                               .created_us = ik_store_now_us(),
+                              .updated_us = from->updated_us,
                               .last_seq = from->last_seq};
     add_agent(session, &agent);
     return number;

@@ -54,7 +54,9 @@ typedef struct {
     int64_t parent;    /* 0: none */
     int64_t forked_at; /* 0: none */
     int64_t created_us;
-    int64_t last_seq; /* derived: of its last own event; forked_at when it has none */
+    /* derived: of its last own event; what it began with when it has none */
+    int64_t last_seq;
+    int64_t updated_us;
 } ik_store_agent_t;
 
 typedef struct {

@@ -141,8 +141,8 @@ static inline void log_add_agents(ik_buffer_t *out, ik_store_t *store, const cha
         const ik_store_agent_t *agent = &agents->agents[i];
         ik_buffer_append_format(out, "  agent %" PRId64 " of %" PRId64 " at %" PRId64,
                                 agent->number, agent->parent, agent->forked_at);
-        ik_buffer_append_format(out, " %" PRId64 " to %" PRId64 "\n", agent->created_us,
-                                agent->last_seq);
+        ik_buffer_append_format(out, " %" PRId64 " to %" PRId64 " %" PRId64 "\n", agent->created_us,
+                                agent->last_seq, agent->updated_us);
         log_assert_ok(ik_store_read(store, agent, 0, log_on_event, out));
     }
     talloc_free(scratch);

@@ -318,7 +318,7 @@ START_TEST(a_file_that_went_through_other_hands)
     import_one(store, text);
     ck_assert_str_eq(log_dump(ctx, store, LOG_ID),
                      " 0: 0: 0: 3:h\xc3\xa9 7 7 turns 1 messages 1 -1 -1 -1 -1 -1 -1\n"
-                     "  agent 1 of 0 at 0 1700000000123456 to 1\n"
+                     "  agent 1 of 0 at 0 1700000000123456 to 1 -3\n"
                      "    1/1 -3 4:user 3:h\xc3\xa9 none\n");
 }
 END_TEST

@@ -120,12 +120,16 @@ START_TEST(forks_of_forks_know_what_their_parents_knew)
 
     ck_assert_int_eq(ik_session_open(ctx, history, id, &session).code, IK_ERR_NONE);
     ck_assert_uint_eq(ik_session_agents(session)->count, 4);
+    ck_assert_int_eq(ik_session_last_agent(session), fourth);
     ck_assert_str_eq(known(session, 1), "a b");
     ck_assert_str_eq(known(session, second), "a c d");
     ck_assert_str_eq(known(session, third), "a c e");
     ck_assert_str_eq(known(session, fourth), "a c f");
     must_say(session, fourth, IK_MSG_USER, "g");
     ck_assert_str_eq(known(session, fourth), "a c f g");
+    ck_assert_int_eq(ik_session_last_agent(session), fourth);
+    must_say(session, second, IK_MSG_USER, "h");
+    ck_assert_int_eq(ik_session_last_agent(session), second);
     ck_assert_int_eq(ik_session_fork(session, 1), fourth + 1);
     talloc_free(session);
 }

@@ -47,7 +47,7 @@ START_TEST(a_session_its_agent_and_its_events_are_one_write)
     ck_assert_str_eq(log_dump(ctx, store, LOG_ID),
                      " 5:/work 4:here 8:p/chosen 5:hello 1700000000123456 1700000000123458"
                      " turns 1 messages 3 -1 -1 -1 -1 -1 -1\n"
-                     "  agent 1 of 0 at 0 1700000000123456 to 3\n"
+                     "  agent 1 of 0 at 0 1700000000123456 to 3 1700000000123459\n"
                      "    1/1 1700000000123457 6:system 8:be brief none\n"
                      "    1/2 1700000000123458 4:user 5:hello none\n"
                      "    1/3 1700000000123459 9:assistant 2:hi 2:{}\n");

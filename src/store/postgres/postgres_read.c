@@ -92,7 +92,10 @@ static res_t read_agents(const void *ctx, ik_pq_link_t *link, const ik_pq_params
 {
     static const char sql[] = "SELECT number, coalesce(parent, 0), forked_at, created_at,"
                               " coalesce((SELECT max(seq) FROM ikigai.messages m WHERE"
-                              " m.session_id = a.session_id AND m.agent = a.number), forked_at)"
+                              " m.session_id = a.session_id AND m.agent = a.number), forked_at),"
+                              " coalesce((SELECT m.created_at FROM ikigai.messages m WHERE"
+                              " m.session_id = a.session_id AND m.agent = a.number"
+                              " ORDER BY seq DESC LIMIT 1), created_at)"
                               " FROM ikigai.agents a WHERE session_id = $1 ORDER BY number";
     ik_pq_rows_t *rows;
     TRY(ik_pq_link_run(params->ctx, link, sql, params, &rows));
@@ -106,7 +109,8 @@ static res_t read_agents(const void *ctx, ik_pq_link_t *link, const ik_pq_params
                                                .parent = ik_pq_rows_number(rows, i, 1, 0),
                                                .forked_at = ik_pq_rows_number(rows, i, 2, 0),
                                                .created_us = ik_pq_rows_number(rows, i, 3, 0),
-                                               .last_seq = ik_pq_rows_number(rows, i, 4, 0)};
+                                               .last_seq = ik_pq_rows_number(rows, i, 4, 0),
+                                               .updated_us = ik_pq_rows_number(rows, i, 5, 0)};
     }
     *out = agents;
     return OK;

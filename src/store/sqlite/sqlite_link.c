@@ -10,7 +10,7 @@
 #include "base/file.h"
 
 /* Longer than any transaction of ours; the loop waits for it. */
-enum { BUSY_MS = 1000 };
+enum { BUSY_MS = 2000 };
 
 /* --- errors ------------------------------------------------------------------------------ */
 

@@ -111,6 +111,7 @@ static void add_agent(ik_store_agents_t *agents, const char *session_id, sqlite3
         .forked_at = sqlite3_column_int64(row, 2),
         .created_us = sqlite3_column_int64(row, 3),
         .last_seq = sqlite3_column_int64(row, 4),
+        .updated_us = sqlite3_column_int64(row, 5),
     };
 }
 
@@ -124,7 +125,10 @@ static res_t read_agents(const void *ctx, ik_store_t *store, const char *session
     TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,
                           "SELECT number, coalesce(parent, 0), forked_at, a.created_at,"
                           " coalesce((SELECT max(seq) FROM messages m"
-                          "   WHERE m.session = a.session AND m.agent = a.number), forked_at)"
+                          "   WHERE m.session = a.session AND m.agent = a.number), forked_at),"
+                          " coalesce((SELECT m.created_at FROM messages m"
+                          "   WHERE m.session = a.session AND m.agent = a.number"
+                          "   ORDER BY seq DESC LIMIT 1), a.created_at)"
                           " FROM agents a JOIN sessions ON key = a.session"
                           " WHERE id = ?1 ORDER BY number",
                           &select));
