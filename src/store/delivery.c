@@ -274,6 +274,9 @@ static res_t part_ways(post_t *post, const res_t *conflict)
     char *to = ik_store_new_id(post);
     snprintf(from, sizeof(from), "%.16s", conflict->message); /* it begins with the id */
     res_t renamed = ik_store_sqlite_rename(post->local, from, to);
+    if (renamed.code == IK_ERR_NOT_FOUND) {
+        renamed = *conflict; /* of another kind: it is about no session of ours */
+    }
     if (is_ok(&renamed)) {
         rename_held(post, from, to);
         say_renamed(post, from, to);

@@ -233,6 +233,22 @@ class Absence(SharedTest):
         self.assert_delivered(session_of(turn), turn)
         self.assert_delivered(session_of(other), other)
 
+    def test_a_newer_schema_behind_a_lost_connection(self):
+        """It is no session that was continued elsewhere, and no reason to try without end."""
+        machine = self.machine("a")
+        self.say(machine, "run echo one")
+        running = self.begin_turn(machine, [Answer(calls=WAIT[:1]), Answer("Done.")])
+        running.wait_for(lambda e: e["type"] == "message" and e["kind"] == "tool_call")
+        self.assertTrue(hostile.wait_until(lambda: len(self.sessions()) == 2, PATIENCE))
+        self.server.query("UPDATE ikigai.schema_version SET version = 999;"
+                          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                          " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+                          self.database)
+        self.go()
+        turn = running.finish()
+        self.assertEqual((turn.status, turn.reason), (0, "end_turn"), turn.err)
+        self.assert_told(turn, "newer ikigai")
+
     def test_gone_and_back_in_one_turn(self):
         machine = self.machine("a")
         running = self.killed_in_a_turn(machine)

@@ -150,15 +150,17 @@ static res_t create_schema(const migration_t *migration)
     if (there > 0) {
         return OK;
     }
-    return advise(query(migration, "CREATE SCHEMA ikigai", NULL),
-                  "GRANT CREATE ON DATABASE \"%s\" TO \"%s\"", ik_pq_link_database(migration->link),
-                  ik_pq_link_user(migration->link));
+    /* First the query: the names are the connection's, which it may lose. */
+    res_t created = query(migration, "CREATE SCHEMA ikigai", NULL);
+    return advise(created, "GRANT CREATE ON DATABASE \"%s\" TO \"%s\"",
+                  ik_pq_link_database(migration->link), ik_pq_link_user(migration->link));
 }
 
 static res_t run_step(const migration_t *migration, int64_t version)
 {
     for (const char *const *sql = steps[version]; *sql != NULL; sql++) {
-        TRY(advise(query(migration, *sql, NULL), "GRANT USAGE, CREATE ON SCHEMA ikigai TO \"%s\"",
+        res_t done = query(migration, *sql, NULL);
+        TRY(advise(done, "GRANT USAGE, CREATE ON SCHEMA ikigai TO \"%s\"",
                    ik_pq_link_user(migration->link)));
     }
     return OK;

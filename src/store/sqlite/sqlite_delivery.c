@@ -169,6 +169,8 @@ static res_t run_renaming(const renaming_t *renaming, const char *sql)
 static res_t rename_all(void *data)
 {
     const renaming_t *renaming = data;
+    int64_t key;
+    TRY(ik_sqlite_find_key(renaming->sqlite, renaming->from, &key));
     TRY(run_renaming(renaming, "UPDATE deliveries SET last_id = min(last_id, coalesce("
                                "(SELECT min(m.id) - 1 FROM messages m JOIN sessions s"
                                " ON s.key = m.session WHERE s.id IN (?1, ?2)), last_id))"));

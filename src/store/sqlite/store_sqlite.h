@@ -26,7 +26,7 @@ res_t ik_store_sqlite_undelivered(const void *ctx, ik_store_t *store, const char
                                   ik_store_batch_t *out, int64_t *last);
 res_t ik_store_sqlite_mark_delivered(ik_store_t *store, const char *server, int64_t last);
 /* A session that was continued elsewhere, too: from now on the one here is called new_id, and is
- * delivered from its beginning. */
+ * delivered from its beginning. IK_ERR_NOT_FOUND when there is none of that id. */
 res_t ik_store_sqlite_rename(ik_store_t *store, const char *session_id, const char *new_id);
 
 /* Gives back to the file system what deleted sessions took. */
