@@ -471,6 +471,33 @@ class TwoMachines(SharedTest):
         self.assertNotIn(session, self.listed(a))
         self.assertEqual(self.messages(session), [])
 
+    def test_an_export_goes_there_and_back(self):
+        """From a file of its own to the server, from there to another machine, and back to a file:
+        the same bytes each time."""
+        odd = {"type": "message", "agent": 1, "seq": 2, "created_us": 3, "kind": "tool_call",
+               "content": None}
+        lines = [{"type": "session", "version": 1, "id": "00000000000000e1", "cwd": "/w",
+                  "host": "h", "model": "p/m", "created_us": 1},
+                 {"type": "agent", "number": 1, "parent": 0, "forked_at": 0, "created_us": 1},
+                 {"type": "message", "agent": 1, "seq": 1, "created_us": 2, "kind": "user",
+                  "content": "Größe 漢字 \u0001 \U0001f363", "data": None}]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        text += json.dumps(odd)[:-1] + ', "data": {"b": 1.50, "a" : "\\u0000\\ud83d", "b":2}}\n'
+        path = self.write("odd.jsonl", text)
+        alone = {"IKIGAI_HOME": self.path("alone"), "IKIGAI_DB": self.path("alone.db")}
+        exported = []
+        for machine, imports in ((alone, True), (self.machine("a"), True),
+                                 (self.machine("b"), False),
+                                 ({**alone, "IKIGAI_DB": self.path("back.db")}, True)):
+            if imports:
+                self.ikigai("session", "import", path, env=machine)
+            exported.append(self.ikigai("session", "export", "e1".zfill(16), env=machine).out)
+            path = self.write(f"export{len(exported)}.jsonl", exported[-1])
+        self.assertIn('{"b": 1.50, "a" : "\\u0000\\ud83d", "b":2}', exported[0])
+        self.assertEqual(exported, exported[:1] * 4)
+        ((_, _, kind, _, data),) = self.messages("e1".zfill(16))[1:]
+        self.assertEqual((kind, list(data)), ("tool_call", ["b", "a"]))
+
     def test_many_programs_at_once(self):
         """Four of each machine, all of which find neither a file nor tables yet."""
         machines = [self.machine("a"), self.machine("b")]
