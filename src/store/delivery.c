@@ -510,11 +510,21 @@ void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_
     post_t *post = delivery->post;
     start_thread(delivery);
     pthread_mutex_lock(&post->mutex);
-    snprintf(post->held_id, sizeof(post->held_id), "%s", session_id == NULL ? "" : session_id);
+    snprintf(post->held_id, sizeof(post->held_id), "%s", session_id);
     post->holder = *self;
     post->held = false;
     post->poked = true;
     pthread_cond_broadcast(&post->changed);
+    pthread_mutex_unlock(&post->mutex);
+}
+
+void ik_delivery_let_go(ik_delivery_t *delivery, const char *session_id)
+{
+    post_t *post = delivery->post;
+    pthread_mutex_lock(&post->mutex);
+    if (strcmp(post->held_id, session_id) == 0) {
+        post->held_id[0] = '\0';
+    }
     pthread_mutex_unlock(&post->mutex);
 }
 

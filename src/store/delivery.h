@@ -41,8 +41,10 @@ typedef res_t (*ik_delivery_fn)(void *question, ik_store_t *local, ik_store_t *s
 res_t ik_delivery_ask(ik_delivery_t *delivery, ik_delivery_fn answer, void **question,
                       int patience_ms);
 /* This process writes the session: it is claimed on the server, too, now or as soon as that
- * answers. NULL: none any more. One at a time. */
+ * answers. One at a time: the last one counts. */
 void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_holder_t *self);
+/* It is written no more; nothing when another one is held by now. */
+void ik_delivery_let_go(ik_delivery_t *delivery, const char *session_id);
 /* Does not wait; the question is the worker's. */
 void ik_delivery_tell(ik_delivery_t *delivery, ik_delivery_fn answer, void *question);
 

@@ -71,6 +71,14 @@ void ik_history_watch_renames(ik_history_t *history, ik_history_renamed_fn on_re
     history->renamed_data = data;
 }
 
+void ik_history_unwatch_renames(ik_history_t *history, const void *data)
+{
+    if (history->renamed_data == data) {
+        history->on_renamed = NULL;
+        history->renamed_data = NULL;
+    }
+}
+
 res_t ik_history_local(ik_history_t *history, ik_store_t **out)
 {
     if (history->local == NULL) {
@@ -298,7 +306,7 @@ void ik_history_release(ik_history_t *history, const char *session_id)
         ik_store_release(history->local, session_id, &history->self);
     }
     if (history->delivery != NULL) {
-        hold(history, NULL);
+        ik_delivery_let_go(history->delivery, session_id);
         ik_delivery_tell(history->delivery, answer_release, create_question(history, session_id));
     }
 }

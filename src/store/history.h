@@ -29,8 +29,9 @@ typedef void (*ik_history_renamed_fn)(void *data, const char *from, const char *
  * again. Strings are copied. Freeing it does not wait for delivery; the next program goes on with
  * it. */
 ik_history_t *ik_history_create(const void *ctx, const ik_history_options_t *options);
-/* For the one who has a session open; from the loop. */
+/* For the one who has a session open, the last who asked; from the loop. */
 void ik_history_watch_renames(ik_history_t *history, ik_history_renamed_fn on_rename, void *data);
+void ik_history_unwatch_renames(ik_history_t *history, const void *data);
 
 /* The local store, opened when it is not yet. It belongs to the history. */
 res_t ik_history_local(ik_history_t *history, ik_store_t **out);

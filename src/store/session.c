@@ -47,7 +47,7 @@ static int close_session(ik_session_t *session)
     if (session->claimed) {
         ik_history_release(session->history, session->id);
     }
-    ik_history_watch_renames(session->history, NULL, NULL);
+    ik_history_unwatch_renames(session->history, session);
     return 0;
 }
 
