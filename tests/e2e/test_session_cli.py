@@ -73,7 +73,7 @@ def result(output, summary="done", key="c1", success=True, **more):
                    output=json.dumps({"tool_success": True, "result": {"output": output}}), **more)
 
 
-def exported(key, *messages, cwd="/work/place", host=HOST, model="openai/gpt-5", age=HOUR,
+def exported(key, *messages, cwd="/proj/place", host=HOST, model="openai/gpt-5", age=HOUR,
              forks=()):
     """A session as export writes it, last used age seconds ago. forks: (parent, forked_at,
     messages), agents 2 and so on. A folder may be given as bytes."""
@@ -421,10 +421,10 @@ class List(SessionTest):
         self.load(exported(key(2), user("x"), host="elsewhere", age=2))
         rows = self.rows()
         self.assertEqual(rows[""].split()[:4], ["ID", "AGE", "HOST", "FOLDER"])
-        self.assertEqual(rows[key(2)].split()[2:4], ["elsewhere", "/work/place"])
-        self.assertEqual(rows[key(1)].split()[2], "/work/place")
+        self.assertEqual(rows[key(2)].split()[2:4], ["elsewhere", "/proj/place"])
+        self.assertEqual(rows[key(1)].split()[2], "/proj/place")
         start = rows[""].index("FOLDER")
-        self.assertEqual({rows[k].index("/work") for k in (key(1), key(2))}, {start})
+        self.assertEqual({rows[k].index("/proj") for k in (key(1), key(2))}, {start})
 
     TITLES = ["plain", "größe", "日本語のタイトル", "e\u0301\u0302 marks", "한국어", "mixed 中 text",
               "ｆｕｌｌ"]
@@ -510,7 +510,7 @@ class Show(SessionTest):
         text = self.show("01")
         facts, _, talk = text.partition("\n\n")
         self.assertEqual(facts.splitlines()[:5], [
-            f"Session   {key(1)}", "Title     What is here?", "Folder    /work/place",
+            f"Session   {key(1)}", "Title     What is here?", "Folder    /proj/place",
             "Host      elsewhere", "Model     openai/gpt-5"])
         self.assertRegex(facts, r"\nBegun     \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\nLast used \d{4}-")
         self.assertTrue(facts.endswith("\nTurns     1\nMessages  6\nTokens    80 in, 4 out"), facts)
@@ -684,7 +684,7 @@ class Search(SessionTest):
     def test_json(self):
         (hit,) = self.session("search", "--json", "Größe").json()
         self.assertEqual((hit["session_id"], hit["title"], hit["cwd"], hit["agent"], hit["seq"],
-                          hit["kind"]), (key(1), "Where is the parser?", "/work/place", 1, 4,
+                          hit["kind"]), (key(1), "Where is the parser?", "/proj/place", 1, 4,
                                          "tool_result"))
         self.assertRegex(hit["created_at"], r"^\d{4}-.*\.\d{6}Z$")
         snippet = hit["snippet"].encode()
@@ -845,7 +845,7 @@ class Delete(SessionTest):
         for answered in (b"", b"\n", b"n\n", b"no\n", b"yess\n"):
             done = self.session("delete", "01", input=answered, status=1)
             self.assertEqual(done.out, f"About to delete:\n  {key(1)}    1h     2 messages  "
-                                       "/work/place  number 1\nDelete it? [y/N] "
+                                       "/proj/place  number 1\nDelete it? [y/N] "
                                        "Nothing was deleted.\n")
         self.assertEqual(self.left(), ["01", "02", "03"])
         done = self.session("delete", "01", "02", input=b"y\n")
