@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/print.h"
 #include "cli/cli_figure.h"
 #include "cli/cli_history.h"
@@ -60,25 +61,54 @@ static res_t choose(ik_cli_t *cli, ik_history_t *history, deletion_t *deletion)
     return OK;
 }
 
-static size_t remove_chosen(ik_history_t *history, deletion_t *deletion)
+/* For scripts: which of them are gone, and why others are not. */
+static void print_fate(const ik_store_session_t *session, const res_t *gone, bool last)
+{
+    ik_buffer_t object;
+    ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED);
+    ik_cli_session_add_text(&object, "id", session->id);
+    ik_json_begin_member(&object, "deleted");
+    ik_buffer_append_text(&object, is_ok(gone) ? "true" : "false");
+    if (is_err(gone)) {
+        ik_cli_session_add_text(&object, "error", gone->message);
+    }
+    ik_buffer_append_text(&object, last ? "}" : "},");
+    ik_print_json(stdout, object.data, object.len);
+    ik_buffer_reset(&object);
+}
+
+/* Whatever happens to one of them, the others go. */
+static size_t remove_chosen(ik_history_t *history, deletion_t *deletion, bool json)
 {
     size_t removed = 0;
     for (size_t i = 0; i < deletion->count; i++) {
         res_t gone = ik_history_remove(history, deletion->sessions[i].id);
-        if (is_err(&gone)) {
+        if (json) {
+            print_fate(&deletion->sessions[i], &gone, i + 1 == deletion->count);
+        } else if (is_err(&gone)) {
             ik_cli_fail(gone.message);
-            deletion->failed = true;
-        } else {
-            removed++;
         }
+        deletion->failed = deletion->failed || is_err(&gone);
+        removed += is_ok(&gone);
     }
     return removed;
+}
+
+static void delete_in_json(ik_history_t *history, deletion_t *deletion)
+{
+    puts("[");
+    remove_chosen(history, deletion, true);
+    puts("]");
 }
 
 static res_t delete_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
 {
     deletion_t *deletion = data;
     TRY(choose(cli, history, deletion));
+    if (ik_cli_args_has(deletion->args, "--json")) {
+        delete_in_json(history, deletion);
+        return OK;
+    }
     puts("About to delete:");
     for (size_t i = 0; i < deletion->count; i++) {
         ik_cli_session_print_line(&deletion->sessions[i]);
@@ -88,7 +118,7 @@ static res_t delete_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
         deletion->failed = true;
         return OK;
     }
-    size_t removed = remove_chosen(history, deletion);
+    size_t removed = remove_chosen(history, deletion, false);
     printf("%zu session%s deleted.\n", removed, plural(removed));
     return OK;
 }
@@ -96,15 +126,18 @@ static res_t delete_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
 static int run_delete(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     deletion_t deletion = {.args = args};
+    if (ik_cli_args_has(args, "--json") && !ik_cli_args_has(args, "--yes")) {
+        return ik_cli_misuse(args->command, "--json asks nobody: it needs --yes");
+    }
     int status = ik_cli_history_run(cli, args, delete_sessions, &deletion);
     return deletion.failed ? IK_CLI_FAILED : status;
 }
 
 const ik_cli_command_t ik_cli_session_delete = {
     .name = "session delete",
-    .usage = "ID... [--yes] [--db URL]",
+    .usage = "ID... [--yes] [--json] [--db URL]",
     .help = "Shows what would be deleted, asks, and deletes it.",
-    .options = "--yes",
+    .options = "--yes --json",
     .value_options = "--db",
     .min_args = 1,
     .max_args = IK_CLI_ANY_NUMBER,

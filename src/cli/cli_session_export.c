@@ -84,6 +84,9 @@ static int run_export(ik_cli_t *cli, const ik_cli_args_t *args)
                    .format = ik_export_find(format == NULL ? "jsonl" : format),
                    .path = ik_cli_args_value(args, "--output"),
                    .force = ik_cli_args_has(args, "--force")};
+    if (ik_cli_args_has(args, "--json") && wish.format != &ik_export_jsonl) {
+        return ik_cli_misuse(args->command, "--json is --format jsonl: choose one format");
+    }
     if (wish.format == NULL) {
         return ik_cli_misuse(args->command, ik_sprintf(cli->ctx, "--format is one of %s, not '%s'",
                                                        ik_export_names, format));
@@ -95,9 +98,9 @@ static int run_export(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_export = {
     .name = "session export",
-    .usage = "ID [--format jsonl|md|html] [--output FILE] [--force] [--db URL]",
+    .usage = "ID [--format jsonl|md|html] [--json] [--output FILE] [--force] [--db URL]",
     .help = "Writes a session for others: as JSON Lines, which import reads, Markdown or HTML.",
-    .options = "--force",
+    .options = "--force --json",
     .value_options = "--format --output --db",
     .min_args = 1,
     .max_args = 1,

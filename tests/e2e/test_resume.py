@@ -2,10 +2,12 @@
 import os
 import signal
 import sqlite3
+import subprocess
+import unittest
 
 from agent_support import FORMATS, AgentTest, per_format, sent_results
 from fake_llm import Answer, Call, Memory, Usage
-from support import IkigaiTest
+from support import IKIGAI, IkigaiTest
 
 CACHE_MARK = b',"cache_control":{"type":"ephemeral"}'  # moves along with the end
 READ = Call("file_read", {"file_path": "a.txt"})
@@ -215,6 +217,47 @@ class Figures(AgentTest):
         self.assertEqual([a[:2] for a in answers], [(1000, 200)] * 2)
         self.assertGreater(row[5], 0)
         self.assertAlmostEqual(sum(a[2] for a in answers), row[5])
+
+
+class Stored(AgentTest):
+    """How an event stands in the file."""
+
+    def rows(self, sql):
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            return db.execute(sql).fetchall()
+
+    def test_an_answer_is_stored_once_and_not_by_the_piece(self):
+        turn = self.ask([Answer("many pieces " * 200, fragments=300)])
+        self.assertGreater(len(turn.of("text_delta")), 10)
+        self.assertEqual(self.rows("SELECT kind FROM messages ORDER BY seq"),
+                         [("system",), ("user",), ("assistant",)])
+
+    def test_long_output_is_packed_and_there_once(self):
+        self.write("project/long.txt", "words that repeat themselves\n" * 20000)
+        self.ikigai("-p", "read long.txt")
+        ((kind, size),) = self.rows("SELECT typeof(data_json), length(data_json) FROM messages"
+                                    " WHERE kind = 'tool_result'")
+        self.assertEqual(kind, "blob")
+        self.assertLess(size, 20000)
+        ((content,),) = self.rows("SELECT length(content) FROM messages WHERE kind = 'tool_result'")
+        self.assertLess(content, 500)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root sees the files of what is not dumpable")
+    def test_the_words_of_the_user_and_the_end_of_a_turn_wait_for_the_disk(self):
+        """The log is synchronised for these two, and by nobody between them."""
+        self.ikigai("-p", "run echo one")  # the file is there, the tools are known
+        log = self.path("trace")
+        subprocess.run(["strace", "-f", "-y", "-o", log, "-e", "trace=fdatasync,write,pwrite64",
+                        IKIGAI, "-p", "run echo two", "--json"], env=self.env(), cwd=self.project,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=True, timeout=60)
+        with open(log) as f:
+            calls = f.read().splitlines()
+        # Until the log is carried over into the file, when the program ends.
+        end = next(i for i, call in enumerate(calls) if "pwrite64" in call and "ikigai.db>" in call)
+        syncs = [call for call in calls[:end] if "fdatasync" in call and "ikigai.db-wal>" in call]
+        # SQLite's own are the header of a new log and the end of it.
+        self.assertEqual(len(syncs), 2 + 2, calls)
 
 
 class Nothing(IkigaiTest):

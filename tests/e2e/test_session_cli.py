@@ -34,11 +34,11 @@ USAGE = {
     "session show": "Usage: ikigai session show ID [--full] [--json] [--db URL]",
     "session search":
         "Usage: ikigai session search TEXT... [--session ID] [--limit N] [--json] [--db URL]",
-    "session export": "Usage: ikigai session export ID [--format jsonl|md|html] [--output FILE] "
-                      "[--force] [--db URL]",
+    "session export": "Usage: ikigai session export ID [--format jsonl|md|html] [--json] "
+                      "[--output FILE] [--force] [--db URL]",
     "session import": "Usage: ikigai session import FILE|- [--db URL]",
     "session fork": "Usage: ikigai session fork ID [--db URL]",
-    "session delete": "Usage: ikigai session delete ID... [--yes] [--db URL]",
+    "session delete": "Usage: ikigai session delete ID... [--yes] [--json] [--db URL]",
     "session prune": "Usage: ikigai session prune --older-than AGE [--dry-run] [--yes] [--db URL]",
 }
 
@@ -832,6 +832,15 @@ class Fork(SessionTest):
         self.session("delete", copy, "--yes")
 
 
+class ExportInJson(SessionTest):
+    def test_is_the_lines(self):
+        self.load(exported(key(1), user("hello"), answer("fine")))
+        self.assertEqual(self.session("export", "01", "--json").out,
+                         self.session("export", "01").out)
+        done = self.session("export", "01", "--json", "--format", "html", status=2)
+        self.assertIn("choose one format", done.err)
+
+
 class Delete(SessionTest):
     def setUp(self):
         super().setUp()
@@ -859,6 +868,17 @@ class Delete(SessionTest):
         self.assertEqual(self.left(), ["01", "03"])
         self.assertEqual(self.session("search", "number", "--json").out.count("session_id"), 2)
         self.session("show", key(2), status=1)
+
+    def test_in_json(self):
+        held, pid = self.hold()
+        done = self.session("delete", "02", held, "--yes", "--json", status=1)
+        gone, kept = done.json()
+        self.assertEqual(gone, {"id": key(2), "deleted": True})
+        self.assertEqual((kept["id"], kept["deleted"]), (held, False))
+        self.assertIn(f"in use by pid {pid}", kept["error"])
+        self.assertNotIn("02", self.left())
+        self.assertIn("it needs --yes", self.session("delete", "01", "--json", status=2).err)
+        self.assertIn("01", self.left())
 
     def test_all_or_nothing(self):
         self.session("delete", "01", "77", "--yes", status=1)
