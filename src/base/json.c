@@ -651,6 +651,22 @@ void ik_json_begin_member(ik_buffer_t *buffer, const char *name)
     ik_buffer_append_byte(buffer, ':');
 }
 
+void ik_json_add_text(ik_buffer_t *buffer, const char *name, const char *text)
+{
+    ik_json_begin_member(buffer, name);
+    if (text == NULL) {
+        ik_buffer_append_text(buffer, "null");
+    } else {
+        ik_json_append_text(buffer, text);
+    }
+}
+
+void ik_json_add_number(ik_buffer_t *buffer, const char *name, int64_t number)
+{
+    ik_json_begin_member(buffer, name);
+    ik_buffer_append_format(buffer, "%lld", (long long)number);
+}
+
 /* --- trees ------------------------------------------------------------------------------- */
 
 json_t *ik_json_parse(const char *text, size_t len, json_error_t *error)

@@ -93,6 +93,9 @@ void ik_json_append_escaped(ik_buffer_t *buffer, const char *bytes, size_t len);
 /* Begins a member of an object that is the whole buffer so far: the brace or a comma, the name and
  * the colon. */
 void ik_json_begin_member(ik_buffer_t *buffer, const char *name);
+/* A whole member; NULL is null. */
+void ik_json_add_text(ik_buffer_t *buffer, const char *name, const char *text);
+void ik_json_add_number(ik_buffer_t *buffer, const char *name, int64_t number);
 
 /* jansson with our conventions: NUL allowed in strings, compact output, key order kept. parse
  * returns a new reference or NULL with the error filled in. */

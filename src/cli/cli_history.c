@@ -4,8 +4,6 @@
 #include "base/print.h"
 #include "store/sqlite/store_sqlite.h"
 
-enum { DELIVERY_PATIENCE_MS = 5000 };
-
 static void on_notice(void *data, const char *line)
 {
     (void)data;
@@ -43,5 +41,5 @@ void ik_cli_history_settle(ik_history_t *history)
         /* What is not indexed now is before the next search. */
         (void)ik_store_sqlite_index(store, 0, NULL);
     }
-    ik_history_finish(history, DELIVERY_PATIENCE_MS);
+    ik_history_finish(history);
 }

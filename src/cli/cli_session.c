@@ -42,22 +42,6 @@ void ik_cli_session_print_line(const ik_store_session_t *session)
 
 /* --- for programs ------------------------------------------------------------------------ */
 
-void ik_cli_session_add_text(ik_buffer_t *object, const char *name, const char *text)
-{
-    ik_json_begin_member(object, name);
-    if (text == NULL) {
-        ik_buffer_append_text(object, "null");
-    } else {
-        ik_json_append_text(object, text);
-    }
-}
-
-void ik_cli_session_add_number(ik_buffer_t *object, const char *name, int64_t number)
-{
-    ik_json_begin_member(object, name);
-    ik_buffer_append_format(object, "%" PRId64, number);
-}
-
 void ik_cli_session_add_time(ik_buffer_t *object, const char *name, int64_t us)
 {
     ik_buffer_append_format(object, ",\"%s_at\":\"%s\",\"%s_us\":%" PRId64, name,
@@ -66,14 +50,14 @@ void ik_cli_session_add_time(ik_buffer_t *object, const char *name, int64_t us)
 
 void ik_cli_session_add_facts(ik_buffer_t *object, const ik_store_session_t *session)
 {
-    ik_cli_session_add_text(object, "id", session->id);
-    ik_cli_session_add_text(object, "title", session->title);
-    ik_cli_session_add_text(object, "cwd", session->cwd);
-    ik_cli_session_add_text(object, "host", session->host);
-    ik_cli_session_add_text(object, "model", session->model);
+    ik_json_add_text(object, "id", session->id);
+    ik_json_add_text(object, "title", session->title);
+    ik_json_add_text(object, "cwd", session->cwd);
+    ik_json_add_text(object, "host", session->host);
+    ik_json_add_text(object, "model", session->model);
     ik_cli_session_add_time(object, "created", session->created_us);
     ik_cli_session_add_time(object, "updated", session->updated_us);
-    ik_cli_session_add_number(object, "turns", session->turns);
+    ik_json_add_number(object, "turns", session->turns);
     ik_json_begin_member(object, "usage");
     ik_usage_format(object, &session->usage);
     ik_json_begin_member(object, "cost_usd");

@@ -11,8 +11,6 @@ const char *ik_cli_session_folder(const void *ctx, const char *cwd);
 void ik_cli_session_print_line(const ik_store_session_t *session);
 
 /* Members of a JSON object that is the whole buffer so far (ik_json_begin_member). */
-void ik_cli_session_add_text(ik_buffer_t *object, const char *name, const char *text);
-void ik_cli_session_add_number(ik_buffer_t *object, const char *name, int64_t number);
 /* As NAME_at, for people, and NAME_us. */
 void ik_cli_session_add_time(ik_buffer_t *object, const char *name, int64_t us);
 /* All that is known of a session but the number of its messages: some put the messages there. */

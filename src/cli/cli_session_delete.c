@@ -66,11 +66,11 @@ static void print_fate(const ik_store_session_t *session, const res_t *gone, boo
 {
     ik_buffer_t object;
     ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED);
-    ik_cli_session_add_text(&object, "id", session->id);
+    ik_json_add_text(&object, "id", session->id);
     ik_json_begin_member(&object, "deleted");
     ik_buffer_append_text(&object, is_ok(gone) ? "true" : "false");
     if (is_err(gone)) {
-        ik_cli_session_add_text(&object, "error", gone->message);
+        ik_json_add_text(&object, "error", gone->message);
     }
     ik_buffer_append_text(&object, last ? "}" : "},");
     ik_print_json(stdout, object.data, object.len);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/print.h"
 #include "cli/cli_figure.h"
 #include "cli/cli_history.h"
@@ -172,7 +173,7 @@ static void print_json(const void *ctx, const ik_store_list_t *list)
     for (size_t i = 0; i < list->count; i++) {
         line.len = 0;
         ik_cli_session_add_facts(&line, &list->sessions[i]);
-        ik_cli_session_add_number(&line, "messages", list->sessions[i].messages);
+        ik_json_add_number(&line, "messages", list->sessions[i].messages);
         ik_buffer_append_text(&line, i + 1 < list->count ? "}," : "}");
         ik_print_json(stdout, line.data, line.len);
     }

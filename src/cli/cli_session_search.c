@@ -96,14 +96,14 @@ static void print_json(const ik_store_hits_t *hits)
     for (size_t i = 0; i < hits->count; i++) {
         const ik_store_hit_t *hit = &hits->hits[i];
         line.len = 0;
-        ik_cli_session_add_text(&line, "session_id", hit->session_id);
-        ik_cli_session_add_text(&line, "title", hit->title);
-        ik_cli_session_add_text(&line, "cwd", hit->cwd);
-        ik_cli_session_add_number(&line, "agent", hit->agent);
-        ik_cli_session_add_number(&line, "seq", hit->seq);
+        ik_json_add_text(&line, "session_id", hit->session_id);
+        ik_json_add_text(&line, "title", hit->title);
+        ik_json_add_text(&line, "cwd", hit->cwd);
+        ik_json_add_number(&line, "agent", hit->agent);
+        ik_json_add_number(&line, "seq", hit->seq);
         ik_cli_session_add_time(&line, "created", hit->created_us);
-        ik_cli_session_add_text(&line, "kind", hit->kind);
-        ik_cli_session_add_text(&line, "snippet", hit->snippet.text);
+        ik_json_add_text(&line, "kind", hit->kind);
+        ik_json_add_text(&line, "snippet", hit->snippet.text);
         add_marks(&line, &hit->snippet);
         ik_buffer_append_text(&line, i + 1 < hits->count ? "}," : "}");
         ik_print_json(stdout, line.data, line.len);

@@ -266,11 +266,11 @@ static res_t on_written_event(void *data, const ik_store_event_t *event)
 {
     writing_t *writing = data;
     writing->line.len = 0;
-    ik_cli_session_add_number(&writing->line, "agent", event->agent);
-    ik_cli_session_add_number(&writing->line, "seq", event->seq);
+    ik_json_add_number(&writing->line, "agent", event->agent);
+    ik_json_add_number(&writing->line, "seq", event->seq);
     ik_cli_session_add_time(&writing->line, "created", event->created_us);
-    ik_cli_session_add_text(&writing->line, "kind", event->kind);
-    ik_cli_session_add_text(&writing->line, "content", event->content);
+    ik_json_add_text(&writing->line, "kind", event->kind);
+    ik_json_add_text(&writing->line, "content", event->content);
     add_data(&writing->line, event->data_json);
     ik_buffer_append_byte(&writing->line, '}');
     fputs(writing->separator, stdout);
@@ -288,9 +288,9 @@ static void write_agents(ik_buffer_t *object, const ik_store_agents_t *agents)
     for (size_t i = 0; i < agents->count; i++) {
         const ik_store_agent_t *agent = &agents->agents[i];
         each.len = 0;
-        ik_cli_session_add_number(&each, "number", agent->number);
-        ik_cli_session_add_number(&each, "parent", agent->parent);
-        ik_cli_session_add_number(&each, "forked_at", agent->forked_at);
+        ik_json_add_number(&each, "number", agent->number);
+        ik_json_add_number(&each, "parent", agent->parent);
+        ik_json_add_number(&each, "forked_at", agent->forked_at);
         ik_cli_session_add_time(&each, "created", agent->created_us);
         ik_buffer_append_format(object, "%s%s}", i == 0 ? "" : ",", each.data);
     }

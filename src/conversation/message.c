@@ -128,16 +128,14 @@ static ik_msg_t *take_data(const void *ctx, const char *kind, const char *conten
 static void add_text(ik_buffer_t *out, const char *name, const char *text)
 {
     if (text != NULL) {
-        ik_json_begin_member(out, name);
-        ik_json_append_text(out, text);
+        ik_json_add_text(out, name, text);
     }
 }
 
 static void add_number(ik_buffer_t *out, const char *name, int64_t number, int64_t absent)
 {
     if (number != absent) {
-        ik_json_begin_member(out, name);
-        ik_buffer_append_format(out, "%lld", (long long)number);
+        ik_json_add_number(out, name, number);
     }
 }
 

@@ -14,8 +14,6 @@
 #include "io/interrupt.h"
 #include "io/port_probe.h"
 
-/* How long the end of a run waits for the shared history. */
-enum { DELIVERY_MS = 5000 };
 /* Nobody reads faster; a fast stream is written in fewer pieces, a slow one at once. */
 enum { FLUSH_MS = 5 };
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -322,7 +320,7 @@ static void wind_up(headless_t *headless)
     fflush(stdout);
     ik_session_flush(headless->session);
     ik_history_tidy(headless->shared.history);
-    ik_history_finish(headless->shared.history, DELIVERY_MS);
+    ik_history_finish(headless->shared.history);
 }
 
 static int run(headless_t *headless, const void *ctx)

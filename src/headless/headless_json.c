@@ -9,30 +9,13 @@
 static void open_line(ik_buffer_t *line, const char *type)
 {
     ik_buffer_init(line, NULL, IK_BUFFER_UNLIMITED);
-    ik_json_begin_member(line, "type");
-    ik_json_append_text(line, type);
-}
-
-static void add_text(ik_buffer_t *line, const char *name, const char *text)
-{
-    ik_json_begin_member(line, name);
-    if (text == NULL) {
-        ik_buffer_append_text(line, "null");
-    } else {
-        ik_json_append_text(line, text);
-    }
+    ik_json_add_text(line, "type", type);
 }
 
 static void add_bytes(ik_buffer_t *line, const char *name, const char *text, size_t len)
 {
     ik_json_begin_member(line, name);
     ik_json_append_string(line, text, len);
-}
-
-static void add_number(ik_buffer_t *line, const char *name, int64_t number)
-{
-    ik_json_begin_member(line, name);
-    ik_buffer_append_format(line, "%lld", (long long)number);
 }
 
 static void close_line(ik_buffer_t *line)
@@ -58,9 +41,9 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
     (void)ctx;
     ik_buffer_t line;
     open_line(&line, "session");
-    add_text(&line, "id", facts->session_id);
-    add_text(&line, "model", facts->target->name);
-    add_text(&line, "cwd", facts->folder);
+    ik_json_add_text(&line, "id", facts->session_id);
+    ik_json_add_text(&line, "model", facts->target->name);
+    ik_json_add_text(&line, "cwd", facts->folder);
     ik_json_begin_member(&line, "resumed");
     ik_buffer_append_text(&line, facts->resumed ? "true" : "false");
     add_tools(&line, facts->registry);
@@ -72,8 +55,8 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 static void print_message(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     const ik_msg_t *message = event->message;
-    add_text(line, "kind", message->kind);
-    add_text(line, "content", message->content);
+    ik_json_add_text(line, "kind", message->kind);
+    ik_json_add_text(line, "content", message->content);
     ik_json_begin_member(line, "data");
     ik_buffer_append_text(line, message->data_json == NULL ? "{}" : message->data_json);
     if (event->unsaved) {
@@ -108,16 +91,16 @@ static void print_usage(ik_buffer_t *line, const ik_agent_event_t *event)
 
 static void print_retry(ik_buffer_t *line, const ik_agent_event_t *event)
 {
-    add_number(line, "attempt", event->attempt);
-    add_number(line, "delay_ms", event->delay_ms);
-    add_text(line, "code", event->code);
-    add_text(line, "message", event->text);
+    ik_json_add_number(line, "attempt", event->attempt);
+    ik_json_add_number(line, "delay_ms", event->delay_ms);
+    ik_json_add_text(line, "code", event->code);
+    ik_json_add_text(line, "message", event->text);
 }
 
 static void print_error(ik_buffer_t *line, const ik_agent_event_t *event)
 {
-    add_text(line, "code", event->code);
-    add_text(line, "message", event->text);
+    ik_json_add_text(line, "code", event->code);
+    ik_json_add_text(line, "message", event->text);
 }
 
 /* "type" of the line; NULL: the event is told by others. */
@@ -154,7 +137,7 @@ static void add_event(ik_buffer_t *line, const ik_agent_event_t *event)
         print_error(line, event);
         break;
     case IK_AGENT_TURN_ENDED:
-        add_text(line, "reason", ik_turn_reason_name(event->reason));
+        ik_json_add_text(line, "reason", ik_turn_reason_name(event->reason));
         break;
     default:
         add_bytes(line, "text", event->text, event->len);

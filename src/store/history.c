@@ -9,6 +9,7 @@
 
 enum {
     PATIENCE_MS = 3000, /* how long a question to the shared history may take */
+    FINISH_MS = 5000,
     TIDY_EVENTS = 2000, /* indexed in one go; the rest waits for the next moment */
 };
 
@@ -371,9 +372,9 @@ void ik_history_tidy(ik_history_t *history)
     }
 }
 
-void ik_history_finish(ik_history_t *history, int patience_ms)
+void ik_history_finish(ik_history_t *history)
 {
     if (history->delivery != NULL) {
-        ik_delivery_finish(history->delivery, patience_ms);
+        ik_delivery_finish(history->delivery, FINISH_MS);
     }
 }

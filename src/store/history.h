@@ -62,5 +62,6 @@ res_t ik_history_remove(ik_history_t *history, const char *session_id);
 void ik_history_wrote(ik_history_t *history);
 /* A good moment for what can wait: the search index. */
 void ik_history_tidy(ik_history_t *history);
-/* Waits for delivery, at most so long and not at all while the server does not answer. */
-void ik_history_finish(ik_history_t *history, int patience_ms);
+/* At the end of a program: waits for delivery, five seconds at most and not at all while the server
+ * does not answer. */
+void ik_history_finish(ik_history_t *history);

@@ -63,15 +63,13 @@ static void add_text_as(writer_t *writer, const char *name, const char *text_nam
         add_base64(writer, name, text);
         return;
     }
-    ik_json_begin_member(&writer->line, text_name);
-    ik_json_append_text(&writer->line, text);
+    ik_json_add_text(&writer->line, text_name, text);
 }
 
 static void add_text(writer_t *writer, const char *name, const char *text)
 {
     if (text == NULL) {
-        ik_json_begin_member(&writer->line, name);
-        ik_buffer_append_text(&writer->line, "null");
+        ik_json_add_text(&writer->line, name, NULL);
     } else {
         add_text_as(writer, name, name, text);
     }

@@ -2,19 +2,13 @@
 
 #include <limits.h>
 #include <poll.h>
-#include <time.h>
 
-int64_t ik_pq_wait_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+#include "io/loop.h"
 
 /* Whole milliseconds, so what is left of the last one is waited for. */
 static int left_ms(const ik_pq_patience_t *patience)
 {
-    int64_t left = patience->deadline_ms - ik_pq_wait_now_ms();
+    int64_t left = patience->deadline_ms - ik_loop_now_ms();
     return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
 }
 

@@ -14,7 +14,5 @@ typedef struct {
     int64_t deadline_ms;
 } ik_pq_patience_t;
 
-/* Of the clock that deadlines are in. */
-int64_t ik_pq_wait_now_ms(void);
 /* events as poll() has them; fd may be -1. */
 ik_pq_wait_t ik_pq_wait(int fd, short events, const ik_pq_patience_t *patience);

@@ -79,6 +79,12 @@ res_t ik_sqlite_step(sqlite3_stmt *statement, bool *row)
     return failed;
 }
 
+char *ik_sqlite_copy_text(const void *ctx, sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    return ik_strdup(ctx, text == NULL ? "" : text);
+}
+
 res_t ik_sqlite_execute(sqlite3_stmt *statement)
 {
     bool row;

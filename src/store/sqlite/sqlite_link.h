@@ -24,6 +24,8 @@ res_t ik_sqlite_run(sqlite3 *db, const char *sql);
 res_t ik_sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out);
 /* Steps: *row says whether there is one. Resets the statement when there is none or it failed. */
 res_t ik_sqlite_step(sqlite3_stmt *statement, bool *row);
+/* A column of the row, "" for NULL. */
+char *ik_sqlite_copy_text(const void *ctx, sqlite3_stmt *row, int column);
 /* For a statement that returns no row. */
 res_t ik_sqlite_execute(sqlite3_stmt *statement);
 

@@ -364,12 +364,6 @@ static res_t prepare_find(sqlite3 *db, const char *sql, sqlite3_stmt **out)
     return ik_sqlite_prepare(db, sql, out);
 }
 
-static char *copy_column(const void *ctx, sqlite3_stmt *row, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-    return ik_strdup(ctx, text == NULL ? "" : text);
-}
-
 typedef struct {
     const ik_search_query_t *query;
     ik_packer_t *packer;
@@ -381,13 +375,13 @@ static void add_hit(finder_t *finder, sqlite3_stmt *row)
 {
     ik_store_hits_t *hits = finder->hits;
     ik_store_hit_t hit = {
-        .session_id = copy_column(hits, row, 0),
-        .title = copy_column(hits, row, 1),
-        .cwd = copy_column(hits, row, 2),
+        .session_id = ik_sqlite_copy_text(hits, row, 0),
+        .title = ik_sqlite_copy_text(hits, row, 1),
+        .cwd = ik_sqlite_copy_text(hits, row, 2),
         .agent = sqlite3_column_int64(row, 3),
         .seq = sqlite3_column_int64(row, 4),
         .created_us = sqlite3_column_int64(row, 5),
-        .kind = copy_column(hits, row, 6),
+        .kind = ik_sqlite_copy_text(hits, row, 6),
     };
     read_text(finder->packer, row, 6, &finder->text);
     hit.snippet = ik_search_snippet_create(hits, finder->query,

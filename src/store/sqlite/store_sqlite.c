@@ -24,12 +24,6 @@
 #define LIST "WHERE ?1 IS NULL OR cwd = ?1 ORDER BY updated_at DESC, key DESC"
 #define LIST_FIRST LIST " LIMIT ?2"
 
-static char *copy_column(const void *ctx, sqlite3_stmt *row, int column)
-{
-    const unsigned char *text = sqlite3_column_text(row, column);
-    return ik_strdup(ctx, text == NULL ? "" : (const char *)text);
-}
-
 static int64_t known_number(sqlite3_stmt *row, int column)
 {
     return sqlite3_column_type(row, column) == SQLITE_NULL ? IK_USAGE_UNKNOWN
@@ -39,11 +33,11 @@ static int64_t known_number(sqlite3_stmt *row, int column)
 static ik_store_session_t read_session(const void *ctx, sqlite3_stmt *row)
 {
     return (ik_store_session_t){
-        .id = copy_column(ctx, row, 0),
-        .cwd = copy_column(ctx, row, 1),
-        .host = copy_column(ctx, row, 2),
-        .model = copy_column(ctx, row, 3),
-        .title = copy_column(ctx, row, 4),
+        .id = ik_sqlite_copy_text(ctx, row, 0),
+        .cwd = ik_sqlite_copy_text(ctx, row, 1),
+        .host = ik_sqlite_copy_text(ctx, row, 2),
+        .model = ik_sqlite_copy_text(ctx, row, 3),
+        .title = ik_sqlite_copy_text(ctx, row, 4),
         .created_us = sqlite3_column_int64(row, 5),
         .updated_us = sqlite3_column_int64(row, 6),
         .turns = sqlite3_column_int64(row, 7),
