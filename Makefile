@@ -134,16 +134,20 @@ DRIVERS := $(call programs,tests/e2e/*_driver.c tests/provider/*_driver.c \
     tests/promises/history_driver.c tests/browser/export_driver.c)
 $(UNIT_TESTS): LINK = $(shell pkg-config --libs check)
 $(FUZZERS): LINK := -fsanitize=fuzzer
+$(BUILD)/tests/e2e/vterm_driver: LINK := -lvterm
 $(UNIT_TESTS) $(FUZZERS) $(DRIVERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS) $(grep_LIBS) $(TOOL_LIBS) $(LINK)
 
 # The yardstick of every start time is a static program that does nothing.
 $(BUILD)/bench/noop: $(BUILD)/bench/noop.o
 	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^
+# The yardstick of the first frame is the same program, linked as most are.
+$(BUILD)/bench/empty: $(BUILD)/bench/noop.o
+	$(CC) $(ALL_LDFLAGS) -o $@ $^
 # The yardstick of a request links libcurl as any program does.
 $(BUILD)/bench/curl_yardstick: $(BUILD)/bench/curl_yardstick.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcurl
-BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost store_cost)
+BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost store_cost pty_cost)
 $(BENCHES): %: %.o $(LIB_APP) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS)
 
@@ -160,7 +164,7 @@ format:
 	find src tests bench -name '*.[ch]' -exec clang-format -i {} +
 promises promises-quick: all drivers
 	@$(RUN) $@
-bench: all $(BUILD)/bench/noop $(BUILD)/bench/curl_yardstick $(BENCHES)
+bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick) $(BENCHES)
 	@$(PYTHON) bench/run --out $(OUT)
 
 # Each part of check-deep builds a tree of its own below $(DEEP).

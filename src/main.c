@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/cli_options.h"
 #include "headless/headless.h"
+#include "repl/repl.h"
 
 /* A program started with a closed standard descriptor would open its files in its place. */
 static void open_standard_descriptors(void)
@@ -47,10 +48,6 @@ static void print_warnings(const ik_config_t *config)
 
 static int run_headless(ik_cli_t *cli, const ik_cli_options_t *options)
 {
-    if (is_err(&cli->config_error)) {
-        ik_cli_fail(cli->config_error.message);
-        return IK_CLI_USAGE;
-    }
     ik_headless_options_t headless = {
         .paths = cli->paths,
         .config = cli->config,
@@ -65,6 +62,35 @@ static int run_headless(ik_cli_t *cli, const ik_cli_options_t *options)
         .fork = options->fork,
     };
     return ik_headless_run(cli->ctx, &headless);
+}
+
+static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
+{
+    ik_repl_options_t repl = {
+        .paths = cli->paths,
+        .config = cli->config,
+        .loop = cli->loop,
+        .host = cli->host,
+        .prompt = options->prompt,
+        .plain = options->plain,
+        .without_tools = options->without_tools,
+        .trust = options->trust,
+        .continue_last = options->continue_last,
+        .resume = options->resume,
+        .fork = options->fork,
+    };
+    return ik_repl_run(cli->ctx, &repl);
+}
+
+/* Without a terminal to type at there is one turn. */
+static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
+{
+    if (is_err(&cli->config_error)) {
+        ik_cli_fail(cli->config_error.message);
+        return IK_CLI_USAGE;
+    }
+    bool interactive = !options->headless && isatty(STDIN_FILENO);
+    return interactive ? run_interactive(cli, options) : run_headless(cli, options);
 }
 
 /* options is NULL when a command was given. */
@@ -87,16 +113,16 @@ static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv
         return ik_cli_fail(ready.message);
     }
     cli.host = ik_process_host_create(ctx, cli.loop, paths->keeper);
-    int status = options == NULL ? ik_cli_run(&cli, argc, argv) : run_headless(&cli, options);
+    int status = options == NULL ? ik_cli_run(&cli, argc, argv) : talk(&cli, options);
     talloc_free(cli.host);
     return status;
 }
 
-/* Options first mean talking to a model; a word first is a command. */
+/* Options or a prompt mean talking to a model, and so does nothing at all. */
 static int start(int argc, char **argv)
 {
     ik_cli_options_t options = {0};
-    bool command = argv[0][0] != '-';
+    bool command = argc > 0 && !ik_cli_options_are_meant(argc, argv);
     if (!command && !ik_cli_options_parse(&options, argc, argv)) {
         return IK_CLI_USAGE;
     }
@@ -116,12 +142,13 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
     ik_json_seed();
     int status = IK_CLI_DONE;
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    const char *first = argc < 2 ? "" : argv[1];
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
         ik_cli_print_help();
-    } else if (strcmp(argv[1], "--version") == 0) {
+    } else if (strcmp(first, "--version") == 0) {
         printf("ikigai %s\n", IKIGAI_VERSION);
     } else {
-        status = start(argc - 1, argv + 1);
+        status = start(argc - (argc > 0), argv + (argc > 0));
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("ikigai: cannot write to standard output\n", stderr);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/agent_state.h"
+#include "agent/compaction.h"
 #include "agent/turn.h"
 #include "base/alloc.h"
 
@@ -178,16 +179,51 @@ int64_t ik_agent_number(const ik_agent_t *agent)
     return agent->number;
 }
 
-void ik_agent_start_turn(ik_agent_t *agent, const char *text)
+void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_json)
 {
+    assert(agent->turn == NULL);
     drop_refused_turn(agent);
-    ik_msg_t *user = ik_msg_create(NULL, IK_MSG_USER, text, NULL);
+    ik_msg_t *user = ik_msg_create(NULL, IK_MSG_USER, text, data_json);
     if (agent->system != NULL) {
         append_beginning(agent, user);
     } else {
         ik_agent_append(agent, user, IK_STORE_FULL);
     }
+}
+
+void ik_agent_start_turn(ik_agent_t *agent, const char *text)
+{
+    ik_agent_add_note(agent, text, NULL);
     agent->turn = ik_turn_start(agent);
+}
+
+size_t ik_agent_compact(ik_agent_t *agent)
+{
+    assert(agent->turn == NULL);
+    size_t now = ik_conversation_trimmed_results(agent->conversation);
+    size_t trimmed = ik_compaction_plan_all(agent->conversation, now);
+    if (trimmed > now) {
+        ik_agent_append(agent, ik_msg_create_compaction(NULL, trimmed), IK_STORE_FULL);
+    }
+    return trimmed - now;
+}
+
+void ik_agent_forget_tools(ik_agent_t *agent)
+{
+    assert(agent->turn == NULL);
+    TALLOC_FREE(agent->wire);
+    agent->wire_registry = NULL;
+}
+
+const ik_target_t *ik_agent_target(const ik_agent_t *agent)
+{
+    return agent->target;
+}
+
+const char *ik_agent_system(const ik_agent_t *agent)
+{
+    return agent->system != NULL ? agent->system->content
+                                 : ik_conversation_system(agent->conversation);
 }
 
 bool ik_agent_is_busy(const ik_agent_t *agent)

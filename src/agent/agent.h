@@ -91,4 +91,17 @@ void ik_agent_interrupt(ik_agent_t *agent);
 /* Between turns: go on with another model. What the old provider wanted back stays unsent. */
 void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target);
 
+/* Between turns: words of the user that begin no turn, such as what a command of his printed; sent
+ * with the next one. data_json may be NULL. */
+void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_json);
+/* Between turns: the oldest tool results are sent as a marker from now on, those of the last step
+ * excepted. Returns how many were trimmed by this. */
+size_t ik_agent_compact(ik_agent_t *agent);
+
+/* Between turns: the registry it used so far is about to go. */
+void ik_agent_forget_tools(ik_agent_t *agent);
+
+const ik_target_t *ik_agent_target(const ik_agent_t *agent);
+/* The system prompt, said already or not; NULL: none. */
+const char *ik_agent_system(const ik_agent_t *agent);
 const ik_conversation_t *ik_agent_conversation(const ik_agent_t *agent);

@@ -291,3 +291,29 @@ char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *fac
     }
     return ik_buffer_finish(&out);
 }
+
+static void tell_guides(const void *ctx, const ik_agent_guides_t *guides,
+                        ik_agent_prompt_line_fn on_line, void *data)
+{
+    for (size_t i = 0; i < guides->count; i++) {
+        on_line(data, ik_agent_prompt_format_guide(ctx, &guides->guides[i]));
+    }
+    for (size_t i = 0; i < guides->problem_count; i++) {
+        on_line(data, guides->problems[i]);
+    }
+}
+
+char *ik_agent_prompt_gather(const void *ctx, const char *cwd, const char *replacement,
+                             bool has_tools, ik_agent_prompt_line_fn on_line, void *data)
+{
+    ik_agent_guides_t *guides = NULL;
+    res_t found = ik_agent_prompt_find_guides(ctx, cwd, &guides);
+    if (is_err(&found)) {
+        on_line(data, found.message);
+    } else {
+        tell_guides(ctx, guides, on_line, data);
+    }
+    ik_agent_prompt_facts_t facts = {
+        .cwd = cwd, .replacement = replacement, .has_tools = has_tools, .guides = guides};
+    return ik_agent_prompt_create(ctx, &facts);
+}

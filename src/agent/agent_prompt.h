@@ -42,3 +42,9 @@ typedef struct {
 
 /* NULL when there is nothing to say. */
 char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *facts);
+
+/* All of it for a new conversation in cwd. on_line hears which AGENTS.md were found, and which
+ * could not be used. */
+typedef void (*ik_agent_prompt_line_fn)(void *data, const char *line);
+char *ik_agent_prompt_gather(const void *ctx, const char *cwd, const char *replacement,
+                             bool has_tools, ik_agent_prompt_line_fn on_line, void *data);

@@ -62,3 +62,9 @@ size_t ik_compaction_plan(const ik_conversation_t *conversation, size_t trimmed_
     }
     return trimmed;
 }
+
+size_t ik_compaction_plan_all(const ik_conversation_t *conversation, size_t trimmed_now)
+{
+    size_t saved = 0;
+    return trim(conversation, trimmed_now, count_older_results(conversation), SIZE_MAX, &saved);
+}

@@ -13,3 +13,6 @@
  * more than now. The results of the last step are spared while anything else will do. Returns the
  * current number when nothing is left to trim. */
 size_t ik_compaction_plan(const ik_conversation_t *conversation, size_t trimmed_now, size_t bytes);
+
+/* The same for somebody who asks for it: all results but those of the last step. */
+size_t ik_compaction_plan_all(const ik_conversation_t *conversation, size_t trimmed_now);

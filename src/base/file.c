@@ -116,14 +116,15 @@ static res_t sync_folder_of(const char *path)
     return result;
 }
 
-static res_t replace(const char *path, char *temporary, const char *bytes, size_t len)
+static res_t replace(const char *path, char *temporary, const char *bytes, size_t len, bool durable)
 {
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) {
         return system_error("write", path, errno);
     }
     /* mkostemp's mode is 0600 less the umask, which may take even that away. */
-    bool written = fchmod(fd, 0600) == 0 && write_all(fd, bytes, len) && fsync(fd) == 0;
+    bool written =
+        fchmod(fd, 0600) == 0 && write_all(fd, bytes, len) && (!durable || fsync(fd) == 0);
     int error = written ? 0 : errno;
     if (close(fd) != 0 && error == 0) {
         error = errno;
@@ -135,15 +136,25 @@ static res_t replace(const char *path, char *temporary, const char *bytes, size_
         unlink(temporary);
         return system_error("write", path, error);
     }
-    return sync_folder_of(path);
+    return durable ? sync_folder_of(path) : OK;
+}
+
+static res_t write_private(const char *path, const char *bytes, size_t len, bool durable)
+{
+    char *temporary = ik_sprintf(NULL, "%s.XXXXXX", path);
+    res_t result = replace(path, temporary, bytes, len, durable);
+    talloc_free(temporary);
+    return result;
 }
 
 res_t ik_file_write_private(const char *path, const char *bytes, size_t len)
 {
-    char *temporary = ik_sprintf(NULL, "%s.XXXXXX", path);
-    res_t result = replace(path, temporary, bytes, len);
-    talloc_free(temporary);
-    return result;
+    return write_private(path, bytes, len, true);
+}
+
+res_t ik_file_write_private_fast(const char *path, const char *bytes, size_t len)
+{
+    return write_private(path, bytes, len, false);
 }
 
 /* --- folders ----------------------------------------------------------------------------- */

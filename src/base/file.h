@@ -18,6 +18,9 @@ res_t ik_file_read(const void *ctx, const char *path, size_t max, char **bytes, 
 /* Replaces or creates the file in one step and durably: after any failure or crash the old file or
  * the new one is there. A symlink is replaced, not followed. */
 res_t ik_file_write_private(const char *path, const char *bytes, size_t len);
+/* The same without waiting for the disk: it survives the end of the program, and when the machine
+ * ends the old file, the new one or an empty one may be there. */
+res_t ik_file_write_private_fast(const char *path, const char *bytes, size_t len);
 
 /* Makes the folder and its missing parents. Folders that exist are left as they are. */
 res_t ik_file_make_private_folder(const char *path);

@@ -1,5 +1,5 @@
-/* Printing what others wrote without letting it drive the terminal: what could be taken for a
- * command (C0, DEL, C1, bytes that are not UTF-8) is shown as U+FFFD, or escaped in JSON. */
+/* Printing what others wrote without letting it drive the terminal or deceive who reads it: as
+ * sanitiser.h has it, without styles; in JSON by escapes. */
 #pragma once
 
 #include <stdio.h>

@@ -57,6 +57,16 @@ size_t ik_utf8_step(const char *bytes, size_t len, bool *valid)
     return have;
 }
 
+int32_t ik_utf8_decode(const char *bytes, size_t len)
+{
+    static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    int32_t code = bytes[0] & first_bits[len];
+    for (size_t i = 1; i < len; i++) {
+        code = code << 6 | (bytes[i] & 0x3f);
+    }
+    return code;
+}
+
 size_t ik_utf8_encode(char *out, uint32_t code)
 {
     if (code < 0x80) {

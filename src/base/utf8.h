@@ -15,6 +15,8 @@
  * part to be replaced as one with *valid false. */
 size_t ik_utf8_step(const char *bytes, size_t len, bool *valid);
 
+/* The code point of a whole character of so many bytes. */
+int32_t ik_utf8_decode(const char *bytes, size_t len);
 /* Writes a code point and returns its length, 1 to 4. */
 size_t ik_utf8_encode(char *out, uint32_t code);
 

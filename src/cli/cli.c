@@ -66,7 +66,9 @@ void ik_cli_print_help(void)
 {
     puts("ikigai - a terminal coding agent whose every tool is an ordinary executable\n"
          "\n"
-         "Usage: ikigai -p PROMPT [OPTIONS]\n"
+         "Usage: ikigai [PROMPT] [OPTIONS]       talk to a model (/help there shows commands and "
+         "keys)\n"
+         "       ikigai -p [PROMPT] [OPTIONS]    one turn, for scripts\n"
          "       ikigai COMMAND [ARGUMENTS]\n"
          "\n"
          "Options:");
@@ -193,6 +195,46 @@ static const ik_cli_command_t *find_command(int argc, char **argv, int *words)
         }
     }
     return NULL;
+}
+
+bool ik_cli_begins_command(const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const char *name = commands[i]->name;
+        if (strncmp(name, word, len) == 0 && (name[len] == '\0' || name[len] == ' ')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One letter too many, too few or wrong, or two letters in each other's place. */
+static bool is_slip(const char *word, const char *name, size_t name_len)
+{
+    size_t len = strlen(word);
+    size_t same = 0;
+    while (same < len && same < name_len && word[same] == name[same]) {
+        same++;
+    }
+    size_t end = 0;
+    while (end < len - same && end < name_len - same &&
+           word[len - 1 - end] == name[name_len - 1 - end]) {
+        end++;
+    }
+    size_t differ =
+        len - same - end > name_len - same - end ? len - same - end : name_len - same - end;
+    return differ <= 1 || (differ == 2 && len == name_len);
+}
+
+bool ik_cli_resembles_command(const char *word)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (is_slip(word, commands[i]->name, strcspn(commands[i]->name, " "))) {
+            return true;
+        }
+    }
+    return strcmp(word, "help") == 0 || strcmp(word, "version") == 0;
 }
 
 static bool asks_for_help(int argc, char **argv)

@@ -82,6 +82,9 @@ extern const ik_cli_command_t ik_cli_doctor;
 /* Runs the command that argv (without the program's name) names and returns the exit status. Prints
  * usage errors itself. */
 int ik_cli_run(ik_cli_t *cli, int argc, char **argv);
+/* Whether a command's name begins with this word, or looks as if it was meant to. */
+bool ik_cli_begins_command(const char *word);
+bool ik_cli_resembles_command(const char *word);
 void ik_cli_print_help(void);
 
 /* Options of a command, which must be among those it says it takes. */

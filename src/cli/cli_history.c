@@ -41,5 +41,5 @@ void ik_cli_history_settle(ik_history_t *history)
         /* What is not indexed now is before the next search. */
         (void)ik_store_sqlite_index(store, 0, NULL);
     }
-    ik_history_finish(history);
+    ik_history_finish(history, IK_HISTORY_FINISH_MS);
 }

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -29,6 +30,13 @@ static res_t take_max_turns(ik_cli_options_t *options, const char *value)
         return ERR(INVALID, "--max-turns needs a number from 1 on, not '%s'", value);
     }
     options->flags.max_tool_turns = turns;
+    return OK;
+}
+
+static res_t take_plain(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->plain = true;
     return OK;
 }
 
@@ -103,6 +111,8 @@ static const option_t known[] = {
     {"--no-tools", NO_VALUE, NULL, take_no_tools, "let the model use no tools"},
     {"--max-turns", NEEDS_VALUE, "N", take_max_turns, "at most so many tool turns"},
     {"--trust", NO_VALUE, NULL, take_trust, "trust the project's tools for this run"},
+    {"--plain", NO_VALUE, NULL, take_plain,
+     "lines only, no cursor movement: for screen readers and slow terminals"},
 };
 enum { OPTION_COUNT = sizeof(known) / sizeof(*known) };
 
@@ -125,8 +135,11 @@ static const char *value_of(const option_t *option, const char *next)
 
 static res_t check(const ik_cli_options_t *options)
 {
-    if (!options->headless) {
-        return ERR(INVALID, "-p is missing");
+    if (options->json && !options->headless) {
+        return ERR(INVALID, "--json goes with -p");
+    }
+    if (options->plain && options->headless) {
+        return ERR(INVALID, "--plain is for the interactive program, not for -p");
     }
     if (options->continue_last && options->resume != NULL) {
         return ERR(INVALID, "-c and -r name different sessions: choose one");
@@ -137,12 +150,31 @@ static res_t check(const ik_cli_options_t *options)
     return OK;
 }
 
+/* What is no option is the first message of an interactive session. */
+static res_t take_bare_prompt(ik_cli_options_t *options, const char *word, bool anything)
+{
+    if ((word[0] == '-' && !anything) || options->headless) {
+        return ERR(INVALID, "unknown option or argument '%s'", word);
+    }
+    if (options->prompt != NULL) {
+        return ERR(INVALID, "a prompt is one argument: put it between quotes");
+    }
+    options->prompt = word;
+    return OK;
+}
+
 static res_t parse(ik_cli_options_t *options, int argc, char **argv)
 {
+    bool only_prompt = false;
     for (int i = 0; i < argc; i++) {
-        const option_t *option = find_option(argv[i]);
+        const option_t *option = only_prompt ? NULL : find_option(argv[i]);
+        if (option == NULL && !only_prompt && strcmp(argv[i], "--") == 0) {
+            only_prompt = true;
+            continue;
+        }
         if (option == NULL) {
-            return ERR(INVALID, "unknown option or argument '%s'", argv[i]);
+            TRY(take_bare_prompt(options, argv[i], only_prompt));
+            continue;
         }
         const char *value = value_of(option, i + 1 < argc ? argv[i + 1] : NULL);
         if (value == NULL && option->value == NEEDS_VALUE) {
@@ -152,6 +184,19 @@ static res_t parse(ik_cli_options_t *options, int argc, char **argv)
         i += value != NULL;
     }
     return check(options);
+}
+
+bool ik_cli_options_are_meant(int argc, char **argv)
+{
+    const char *word = argv[0];
+    if (word[0] == '-') {
+        return true;
+    }
+    if (word[0] == '\0' || ik_cli_begins_command(word)) {
+        return false;
+    }
+    bool spaced = strpbrk(word, " \t\n") != NULL;
+    return spaced || (argc == 1 && isatty(STDIN_FILENO) && !ik_cli_resembles_command(word));
 }
 
 bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv)
@@ -173,11 +218,11 @@ static void print_option(FILE *stream, const option_t *option)
 
 void ik_cli_options_print_usage(FILE *stream)
 {
-    fputs("Usage: ikigai ", stream);
+    fputs("Usage: ikigai [PROMPT]", stream);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        fputs(i == 0 ? "" : " [", stream);
+        fputs(" [", stream);
         print_option(stream, &known[i]);
-        fputs(i == 0 ? "" : "]", stream);
+        fputc(']', stream);
     }
     fputc('\n', stream);
 }

@@ -11,7 +11,8 @@
 
 typedef struct {
     bool headless;      /* -p */
-    const char *prompt; /* NULL: it comes from standard input */
+    const char *prompt; /* NULL: it comes from standard input, or is typed */
+    bool plain;
     bool json;
     bool without_tools;
     bool trust;
@@ -21,6 +22,10 @@ typedef struct {
     ik_config_flags_t flags;
 } ik_cli_options_t;
 
+/* Whether the words are options, or a prompt with or without options, and no command. A prompt is
+ * one word of the command line; one that has no space in it could be a command misspelt and is
+ * taken for one when it looks so, or when nobody sits at a terminal. */
+bool ik_cli_options_are_meant(int argc, char **argv);
 /* Says what is wrong on stderr and returns false. */
 bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv);
 void ik_cli_options_print_usage(FILE *stream);

@@ -2,25 +2,22 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/print.h"
-#include "cli/cli_figure.h"
-#include "cli/cli_width.h"
+#include "base/width.h"
+#include "conversation/figure.h"
+#include "store/session_lines.h"
 
 /* --- for people -------------------------------------------------------------------------- */
 
-const char *ik_cli_session_folder(const void *ctx, const char *cwd)
+size_t ik_cli_session_columns(void)
 {
-    const char *home = getenv("HOME");
-    size_t len = home == NULL ? 0 : strlen(home);
-    if (len < 2 || strncmp(cwd, home, len) != 0 || (cwd[len] != '/' && cwd[len] != '\0')) {
-        return cwd;
-    }
-    return ik_sprintf(ctx, "~%s", cwd + len);
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void ik_cli_session_print_line(const ik_store_session_t *session)
@@ -28,14 +25,14 @@ void ik_cli_session_print_line(const ik_store_session_t *session)
     enum { FOLDER_MAX = 40 };
     ik_buffer_t line;
     void *scratch = talloc_new(NULL);
-    ik_cli_figure_t age = ik_cli_figure_of_age(session->updated_us, ik_store_now_us());
+    ik_figure_t age = ik_figure_of_age(session->updated_us, ik_store_now_us());
     ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED);
     ik_buffer_append_format(&line, "  %s  %4s  %4" PRId64 " message%s  ", session->id, age.text,
                             session->messages, session->messages == 1 ? " " : "s");
-    ik_cli_width_append(&line, ik_cli_session_folder(scratch, session->cwd), FOLDER_MAX,
-                        IK_CLI_KEEP_END);
+    ik_width_append(&line, ik_session_lines_folder(scratch, session->cwd), FOLDER_MAX,
+                    IK_WIDTH_KEEP_END);
     ik_buffer_append_text(&line, "  ");
-    ik_cli_width_append(&line, session->title, IK_CLI_WIDTH_UNLIMITED, IK_CLI_KEEP_START);
+    ik_width_append(&line, session->title, IK_WIDTH_UNLIMITED, IK_WIDTH_KEEP_START);
     ik_print_line(stdout, line.data);
     talloc_free(scratch);
 }
@@ -45,7 +42,7 @@ void ik_cli_session_print_line(const ik_store_session_t *session)
 void ik_cli_session_add_time(ik_buffer_t *object, const char *name, int64_t us)
 {
     ik_buffer_append_format(object, ",\"%s_at\":\"%s\",\"%s_us\":%" PRId64, name,
-                            ik_cli_figure_of_time(us).text, name, us);
+                            ik_figure_of_time(us).text, name, us);
 }
 
 void ik_cli_session_add_facts(ik_buffer_t *object, const ik_store_session_t *session)

@@ -8,9 +8,9 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/print.h"
-#include "cli/cli_figure.h"
 #include "cli/cli_history.h"
 #include "cli/cli_session.h"
+#include "conversation/figure.h"
 #include "store/sqlite/store_sqlite.h"
 
 static const char *plural(size_t count)
@@ -207,10 +207,10 @@ static size_t count_old(const ik_store_list_t *list, int64_t before_us)
 static void print_plan(const ik_store_list_t *list, size_t old, const pruning_t *pruning)
 {
     printf("%zu of %zu session%s %s last used before %s", old, list->count, plural(list->count),
-           old == 1 ? "was" : "were", ik_cli_figure_of_local_time(pruning->before_us).text);
+           old == 1 ? "was" : "were", ik_figure_of_local_time(pruning->before_us).text);
     if (old > 0) {
         int64_t oldest_us = list->sessions[list->count - 1].updated_us;
-        printf(", the oldest %s", ik_cli_figure_of_local_time(oldest_us).text);
+        printf(", the oldest %s", ik_figure_of_local_time(oldest_us).text);
     }
     puts(".");
 }

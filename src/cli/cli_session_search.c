@@ -1,5 +1,4 @@
 /* `ikigai session search`: where something was said, the best places first. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,12 +6,11 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/print.h"
-#include "cli/cli_figure.h"
 #include "cli/cli_history.h"
 #include "cli/cli_session.h"
-#include "cli/cli_width.h"
+#include "store/session_lines.h"
 
-enum { LIMIT = 20, FOLDER_MAX = 40 };
+enum { LIMIT = 20 };
 
 typedef struct {
     const char *text;
@@ -44,24 +42,12 @@ static void print_snippet(const ik_search_snippet_t *snippet, bool highlight)
     ik_print_line(stdout, snippet->text + at);
 }
 
-/* The title, last, gets what the terminal has left of the line. */
 static void print_hit(const ik_store_hit_t *hit, bool highlight)
 {
-    size_t terminal = ik_cli_width_of_terminal();
-    ik_buffer_t line;
-    void *scratch = talloc_new(NULL);
-    ik_cli_figure_t age = ik_cli_figure_of_age(hit->created_us, ik_store_now_us());
-    ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_format(&line, "%s  %s  ", hit->session_id, age.text);
-    ik_cli_width_append(&line, ik_cli_session_folder(scratch, hit->cwd), FOLDER_MAX,
-                        IK_CLI_KEEP_END);
-    ik_buffer_append_format(&line, "  %s  ", hit->kind);
-    size_t used = ik_cli_width(line.data);
-    ik_cli_width_append(&line, hit->title, used < terminal ? terminal - used : 1,
-                        IK_CLI_KEEP_START);
-    ik_print_line(stdout, line.data);
+    char *line = ik_session_lines_hit(NULL, hit, ik_cli_session_columns());
+    ik_print_line(stdout, line);
+    talloc_free(line);
     print_snippet(&hit->snippet, highlight);
-    talloc_free(scratch);
 }
 
 static void print_hits(const ik_store_hits_t *hits)

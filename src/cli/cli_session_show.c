@@ -10,13 +10,15 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/print.h"
-#include "cli/cli_figure.h"
+#include "base/sanitiser.h"
 #include "cli/cli_history.h"
 #include "cli/cli_session.h"
+#include "conversation/figure.h"
 #include "conversation/message.h"
 #include "store/export/export_facts.h"
 #include "store/export/tool_fields.h"
 #include "store/export/transcript.h"
+#include "store/session_lines.h"
 
 typedef struct {
     const char *id;
@@ -39,15 +41,15 @@ static void print_facts(const void *ctx, const ik_store_session_t *session)
     ik_holder_t self = ik_holder_self();
     print_fact("Session", session->id);
     print_fact("Title", session->title);
-    print_fact("Folder", ik_cli_session_folder(ctx, session->cwd));
+    print_fact("Folder", ik_session_lines_folder(ctx, session->cwd));
     print_fact("Host", strcmp(self.host, session->host) == 0 ? "" : session->host);
     print_fact("Model", session->model);
-    print_fact("Begun", ik_cli_figure_of_local_time(session->created_us).text);
-    print_fact("Last used", ik_cli_figure_of_local_time(session->updated_us).text);
-    print_fact("Turns", ik_cli_figure_of_count(session->turns).text);
-    print_fact("Messages", ik_cli_figure_of_count(session->messages).text);
+    print_fact("Begun", ik_figure_of_local_time(session->created_us).text);
+    print_fact("Last used", ik_figure_of_local_time(session->updated_us).text);
+    print_fact("Turns", ik_figure_of_count(session->turns).text);
+    print_fact("Messages", ik_figure_of_count(session->messages).text);
     print_fact("Tokens", ik_export_facts_usage(ctx, &session->usage));
-    print_fact("Cost", session->cost < 0 ? "" : ik_cli_figure_of_cost(session->cost).text);
+    print_fact("Cost", session->cost < 0 ? "" : ik_figure_of_cost(session->cost).text);
 }
 
 /* --- for people: what was said ----------------------------------------------------------- */
@@ -60,7 +62,7 @@ typedef struct {
 
 static void print_heading(const char *who, int64_t us)
 {
-    char *heading = ik_sprintf(NULL, "%s, %s", who, ik_cli_figure_of_local_time(us).text);
+    char *heading = ik_sprintf(NULL, "%s, %s", who, ik_figure_of_local_time(us).text);
     putchar('\n');
     ik_print_line(stdout, heading);
     talloc_free(heading);
@@ -69,17 +71,18 @@ static void print_heading(const char *who, int64_t us)
 /* Every line of a text, indented. */
 static void print_indented(const char *indent, const char *text, size_t len)
 {
-    const char *end = text + len;
-    while (text < end) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        const char *stop = newline == NULL ? end : newline;
-        size_t width = (size_t)(stop - text);
-        width -= width > 0 && stop[-1] == '\r';
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_sanitise_append(&clean, text, len);
+    for (size_t at = 0; at < clean.len;) {
+        const char *line = clean.data + at;
+        size_t width = strcspn(line, "\n");
         fputs(width == 0 ? "" : indent, stdout);
-        ik_print(stdout, text, width);
+        fwrite(line, 1, width, stdout);
         putchar('\n');
-        text = stop + 1;
+        at += width + 1;
     }
+    ik_buffer_reset(&clean);
 }
 
 static void print_said(const ik_store_event_t *event)

@@ -1,11 +1,11 @@
 /* `ikigai trust` and `untrust`: the user's consent to the tools of a project. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/print.h"
 #include "cli/cli.h"
+#include "tool/tool_review.h"
 #include "tool/tool_trust.h"
 
 static bool is_own_folder(const ik_cli_t *cli, const char *folder)
@@ -43,20 +43,8 @@ static const char *tool_folder(ik_cli_t *cli, const ik_cli_args_t *args)
     return folder;
 }
 
-static void print_file(const ik_cli_t *cli, const ik_tool_snapshot_file_t *file)
-{
-    char *line;
-    if (file->target != NULL) {
-        line = ik_sprintf(cli->ctx, "  %-30s -> %s", file->path, file->target);
-    } else {
-        line = ik_sprintf(cli->ctx, "  %-30s %9lld bytes  mode %04o  sha256 %.16s", file->path,
-                          (long long)file->size, (unsigned)file->mode, file->hash);
-    }
-    ik_print_line(stdout, line);
-}
-
-/* Names come from the file names: nothing here may be run yet. */
-static void print_overrides(ik_cli_t *cli, const ik_tool_snapshot_t *snapshot)
+/* What the tools would override: all that is found without them. */
+static const ik_tool_registry_t *find_others(ik_cli_t *cli)
 {
     const ik_tool_discovery_result_t *found;
     ik_cli_t elsewhere = *cli;
@@ -64,44 +52,21 @@ static void print_overrides(ik_cli_t *cli, const ik_tool_snapshot_t *snapshot)
     paths.project_tools = NULL;
     elsewhere.paths = &paths;
     res_t discovered = ik_cli_discover(&elsewhere, false, false, true, &found);
-    for (size_t i = 0; is_ok(&discovered) && i < snapshot->tool_count; i++) {
-        char *name = ik_tool_schema_name_of_file(cli->ctx, snapshot->tools[i]);
-        const ik_tool_registry_entry_t *hidden = ik_tool_registry_lookup(found->registry, name);
-        if (hidden != NULL) {
-            ik_print_line(stdout, ik_sprintf(cli->ctx, "Overrides %s (%s)", name, hidden->origin));
-        }
-    }
-}
-
-static void print_review(ik_cli_t *cli, const ik_tool_trust_status_t *status)
-{
-    const ik_tool_snapshot_t *snapshot = status->snapshot;
-    ik_print_line(stdout, ik_sprintf(cli->ctx, "About to trust %s:", snapshot->folder));
-    if (status->state == IK_TOOL_TRUST_CHANGED) {
-        ik_print_line(stdout, ik_sprintf(cli->ctx, "(trusted before; %s)", status->changed));
-    }
-    for (size_t i = 0; i < snapshot->count; i++) {
-        print_file(cli, &snapshot->files[i]);
-    }
-    print_overrides(cli, snapshot);
-    printf("%zu tool%s, %zu file%s, %lld bytes. They will run with your rights, from a copy of "
-           "these bytes.\n",
-           snapshot->tool_count, snapshot->tool_count == 1 ? "" : "s", snapshot->count,
-           snapshot->count == 1 ? "" : "s", (long long)snapshot->bytes);
+    return is_ok(&discovered) ? found->registry : NULL;
 }
 
 static int grant(ik_cli_t *cli, const ik_cli_args_t *args, const ik_tool_trust_status_t *status)
 {
-    print_review(cli, status);
-    if (!ik_cli_args_has(args, "--yes") && !ik_cli_confirm("Trust them?")) {
-        puts("Not trusted.");
+    ik_print_text(stdout, ik_tool_review_format(cli->ctx, status, find_others(cli)));
+    if (!ik_cli_args_has(args, "--yes") && !ik_cli_confirm(ik_tool_review_question)) {
+        puts(ik_tool_review_declined);
         return IK_CLI_FAILED;
     }
     res_t granted = ik_tool_trust_grant(cli->paths, status->snapshot);
     if (is_err(&granted)) {
         return ik_cli_fail(granted.message);
     }
-    puts("Trusted. Any change in the folder takes the trust back.");
+    puts(ik_tool_review_granted);
     return IK_CLI_DONE;
 }
 
@@ -112,19 +77,15 @@ static int run_trust(ik_cli_t *cli, const ik_cli_args_t *args)
         return IK_CLI_FAILED;
     }
     const ik_tool_trust_status_t *status = ik_tool_trust_check(cli->ctx, cli->paths, folder);
-    switch (status->state) {
-    case IK_TOOL_TRUST_ABSENT:
-        return ik_cli_fail(ik_sprintf(cli->ctx, "there are no tools in %s", folder));
-    case IK_TOOL_TRUST_REFUSED:
-        return ik_cli_fail(ik_sprintf(cli->ctx, "cannot trust %s: %s", folder, status->reason));
-    case IK_TOOL_TRUST_GIVEN:
-        puts("Already trusted.");
-        return IK_CLI_DONE;
-    case IK_TOOL_TRUST_NEVER:
-    case IK_TOOL_TRUST_CHANGED:
-        break;
+    const char *obstacle = ik_tool_review_obstacle(cli->ctx, folder, status);
+    if (obstacle == NULL) {
+        return grant(cli, args, status);
     }
-    return grant(cli, args, status);
+    if (status->state != IK_TOOL_TRUST_GIVEN) {
+        return ik_cli_fail(obstacle);
+    }
+    puts(obstacle);
+    return IK_CLI_DONE;
 }
 
 static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)

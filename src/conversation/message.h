@@ -9,6 +9,7 @@
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
  *   tool_result  3 files found                   {tool_call_id, name, success, …, output}
  *   compaction   12 tool results removed         {trimmed_results}
+ *   end          the agent was ended             NULL
  *
  * What one answer of the model brought (text and calls, in order) is a step. The step's first
  * message says which model made it ("provider/model"); with what that provider wants back verbatim,
@@ -31,6 +32,7 @@
 #define IK_MSG_TOOL_CALL "tool_call"
 #define IK_MSG_TOOL_RESULT "tool_result"
 #define IK_MSG_COMPACTION "compaction"
+#define IK_MSG_END "end"
 
 typedef struct {
     const char *kind;

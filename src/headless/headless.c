@@ -6,13 +6,13 @@
 
 #include "agent/agent.h"
 #include "agent/agent_prompt.h"
+#include "agent/agent_target.h"
 #include "base/alloc.h"
 #include "base/print.h"
 #include "headless/headless_input.h"
 #include "headless/headless_output.h"
 #include "headless/headless_session.h"
 #include "io/interrupt.h"
-#include "io/port_probe.h"
 
 /* Nobody reads faster; a fast stream is written in fewer pieces, a slow one at once. */
 enum { FLUSH_MS = 5 };
@@ -99,85 +99,35 @@ static void on_interrupt(void *data, int signal)
 
 /* --- before the turn --------------------------------------------------------------------- */
 
-typedef struct {
-    const char *name;
-    int port;
-} local_server_t;
-
-static const local_server_t local_servers[] = {{"Ollama", 11434}, {"llama.cpp", 8080}};
-
-static void announce_local_servers(void)
-{
-    for (size_t i = 0; i < sizeof(local_servers) / sizeof(*local_servers); i++) {
-        const local_server_t *server = &local_servers[i];
-        if (ik_port_probe(server->port)) {
-            fprintf(stderr,
-                    "Something listens on port %d of this machine, as %s does. To use it: "
-                    "OPENAI_BASE_URL=http://127.0.0.1:%d/v1 OPENAI_API_KEY=none "
-                    "ikigai -m openai/MODEL\n",
-                    server->port, server->name, server->port);
-        }
-    }
-}
-
-static void announce_offline(void)
+static void announce_offline(const void *ctx)
 {
     fputs("No model is configured, so the offline model answers: it runs tools, but it is no "
           "language model.\n"
           "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or choose one with "
           "-m provider/model.\n",
           stderr);
-    announce_local_servers();
-}
-
-/* Whoever says so for this run chooses; otherwise a session keeps its model. */
-static bool keeps_model(const headless_t *headless)
-{
-    const ik_config_t *config = headless->options->config;
-    ik_config_source_t source =
-        ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config);
-    return headless->found.id != NULL && source < IK_CONFIG_ENVIRONMENT &&
-           headless->found.model[0] != '\0' && /* it may have been lost */
-           strncmp(headless->found.model, "offline/", 8) != 0;
-}
-
-/* The model the session was last held with, when it can be had. */
-static bool choose_kept_target(headless_t *headless, const void *ctx)
-{
-    if (!keeps_model(headless)) {
-        return false;
-    }
-    res_t created = ik_target_create(ctx, headless->options->config, headless->shared.models,
-                                     headless->found.model, &headless->target);
-    if (is_err(&created)) {
-        char *line =
-            ik_sprintf(ctx, "The session was held with %s: %s. Going on with another model.",
-                       headless->found.model, created.message);
-        ik_print_line(stderr, line);
-    }
-    return is_ok(&created);
+    fputs(ik_agent_target_describe_local_servers(ctx), stderr);
 }
 
 static res_t choose_target(headless_t *headless, const void *ctx)
 {
     const ik_config_t *config = headless->options->config;
     ik_models_t *models;
+    char *notice;
     res_t loaded = ik_models_load(ctx, headless->options->paths, &models);
     if (is_err(&loaded)) {
         fputs("ikigai: warning: ", stderr);
         ik_print_line(stderr, loaded.message);
     }
     headless->shared.models = models;
-    if (choose_kept_target(headless, ctx)) {
-        return OK;
+    res_t chosen = ik_agent_target_choose(ctx, config, models, headless->found.model,
+                                          &headless->target, &notice);
+    if (notice != NULL) {
+        ik_print_line(stderr, notice);
     }
-    const char *model = config->model;
-    if (model == NULL) {
-        model = ik_target_default(config, models);
-    }
-    TRY(ik_target_create(ctx, config, models, model, &headless->target));
-    if (config->model == NULL && headless->target->config->type == IK_CONFIG_TYPE_OFFLINE) {
-        announce_offline();
+    TRY(chosen);
+    if (ik_agent_target_is_makeshift(config, headless->target)) {
+        announce_offline(ctx);
     }
     return OK;
 }
@@ -241,34 +191,19 @@ static void fill_shared(headless_t *headless, const void *ctx)
         .host = options->host, .config = options->config, .folder = options->paths->cwd};
 }
 
-static void announce_guides(const void *ctx, const ik_agent_guides_t *guides)
+static void on_prompt_line(void *data, const char *line)
 {
-    for (size_t i = 0; i < guides->count; i++) {
-        ik_print_line(stderr, ik_agent_prompt_format_guide(ctx, &guides->guides[i]));
-    }
-    for (size_t i = 0; i < guides->problem_count; i++) {
-        ik_print_line(stderr, guides->problems[i]);
-    }
+    (void)data;
+    ik_print_line(stderr, line);
 }
 
 static char *make_prompt(const headless_t *headless, const void *ctx)
 {
-    ik_agent_guides_t *guides = NULL;
-    const char *cwd = headless->options->paths->cwd;
-    res_t found = ik_agent_prompt_find_guides(ctx, cwd, &guides);
-    if (is_err(&found)) {
-        ik_print_line(stderr, found.message);
-    } else {
-        announce_guides(ctx, guides);
-    }
     const ik_tool_registry_t *registry = headless->shared.tool_registry;
-    ik_agent_prompt_facts_t facts = {
-        .cwd = cwd,
-        .replacement = headless->options->config->system_prompt,
-        .has_tools = registry != NULL && registry->count > 0,
-        .guides = guides,
-    };
-    return ik_agent_prompt_create(ctx, &facts);
+    bool has_tools = registry != NULL && registry->count > 0;
+    return ik_agent_prompt_gather(ctx, headless->options->paths->cwd,
+                                  headless->options->config->system_prompt, has_tools,
+                                  on_prompt_line, NULL);
 }
 
 static res_t create_agent(headless_t *headless, const void *ctx)
@@ -320,7 +255,7 @@ static void wind_up(headless_t *headless)
     fflush(stdout);
     ik_session_flush(headless->session);
     ik_history_tidy(headless->shared.history);
-    ik_history_finish(headless->shared.history);
+    ik_history_finish(headless->shared.history, IK_HISTORY_FINISH_MS);
 }
 
 static int run(headless_t *headless, const void *ctx)

@@ -4,11 +4,13 @@
 
 #include "base/alloc.h"
 #include "base/print.h"
+#include "base/sanitiser.h"
 #include "headless/headless_output.h"
 
 typedef struct {
     bool on_terminal;
-    bool line_open; /* the last byte was no newline */
+    ik_sanitiser_t sanitiser; /* of the answer, when that is so */
+    bool line_open;           /* the last byte was no newline */
 } text_t;
 
 static void *begin(const void *ctx, const ik_headless_facts_t *facts)
@@ -16,11 +18,25 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
     (void)facts;
     text_t *text = ik_new(ctx, text_t);
     text->on_terminal = isatty(STDOUT_FILENO) != 0;
+    ik_sanitiser_init(&text->sanitiser);
     return text;
+}
+
+static void print_bytes(text_t *text, const char *bytes, size_t len)
+{
+    fwrite(bytes, 1, len, stdout);
+    text->line_open = bytes[len - 1] != '\n';
+}
+
+static void on_clean_text(void *data, ik_style_t style, const char *clean, size_t len)
+{
+    (void)style;
+    print_bytes(data, clean, len);
 }
 
 static void close_line(text_t *text)
 {
+    ik_sanitiser_end(&text->sanitiser, on_clean_text, text);
     if (text->line_open) {
         putchar('\n');
         text->line_open = false;
@@ -33,11 +49,10 @@ static void print_answer(text_t *text, const ik_agent_event_t *event)
         close_line(text);
     }
     if (text->on_terminal) {
-        ik_print(stdout, event->text, event->len);
+        ik_sanitiser_feed(&text->sanitiser, event->text, event->len, on_clean_text, text);
     } else {
-        fwrite(event->text, 1, event->len, stdout);
+        print_bytes(text, event->text, event->len);
     }
-    text->line_open = event->text[event->len - 1] != '\n';
 }
 
 /* Standard error may be the same terminal: what was said before must stand there before. */

@@ -24,7 +24,8 @@ struct ik_timer {
 struct ik_watch {
     uv_poll_t *handle;
     int fd;
-    ik_watch_fn on_readable;
+    bool borrowed;
+    ik_watch_fn on_ready;
     void *data;
 };
 
@@ -142,7 +143,9 @@ static int close_watch(ik_watch_t *watch)
     watch->handle->data = NULL;
     uv_poll_stop(watch->handle);
     uv_close((uv_handle_t *)watch->handle, on_closed);
-    close(watch->fd);
+    if (!watch->borrowed) {
+        close(watch->fd);
+    }
     return 0;
 }
 
@@ -152,24 +155,39 @@ static void on_uv_poll(uv_poll_t *handle, int status, int events)
     (void)events;
     ik_watch_t *watch = handle->data;
     if (watch != NULL) {
-        watch->on_readable(watch->data);
+        watch->on_ready(watch->data);
     }
 }
 
-ik_watch_t *ik_watch_create(const void *ctx, ik_loop_t *loop, int fd, ik_watch_fn on_readable,
-                            void *data)
+static ik_watch_t *create_watch(const void *ctx, ik_loop_t *loop, int fd, int events,
+                                ik_watch_fn on_ready, void *data)
 {
     ik_watch_t *watch = ik_new(ctx, ik_watch_t);
     watch->handle = ik_new(NULL, uv_poll_t);
     watch->fd = fd;
-    watch->on_readable = on_readable;
+    watch->on_ready = on_ready;
     watch->data = data;
     if (uv_poll_init(&loop->uv, watch->handle, fd) != 0) {
         PANIC("descriptor %d cannot be watched", fd);
     }
     watch->handle->data = watch;
-    uv_poll_start(watch->handle, UV_READABLE | UV_DISCONNECT, on_uv_poll);
+    uv_poll_start(watch->handle, events, on_uv_poll);
     talloc_set_destructor(watch, close_watch);
+    return watch;
+}
+
+ik_watch_t *ik_watch_create(const void *ctx, ik_loop_t *loop, int fd, ik_watch_fn on_readable,
+                            void *data)
+{
+    return create_watch(ctx, loop, fd, UV_READABLE | UV_DISCONNECT, on_readable, data);
+}
+
+ik_watch_t *ik_watch_create_borrowed(const void *ctx, ik_loop_t *loop, int fd,
+                                     ik_watch_event_t event, ik_watch_fn on_ready, void *data)
+{
+    int events = event == IK_WATCH_WRITABLE ? UV_WRITABLE : UV_READABLE | UV_DISCONNECT;
+    ik_watch_t *watch = create_watch(ctx, loop, fd, events, on_ready, data);
+    watch->borrowed = true;
     return watch;
 }
 

@@ -37,4 +37,9 @@ void ik_timer_stop(ik_timer_t *timer);
 /* Calls back whenever fd is readable or at its end. The watch owns fd and closes it when freed. */
 ik_watch_t *ik_watch_create(const void *ctx, ik_loop_t *loop, int fd, ik_watch_fn on_readable,
                             void *data);
+/* The same for an fd that stays the caller's, who frees the watch before closing it. An fd has at
+ * most one watch. */
+typedef enum { IK_WATCH_READABLE, IK_WATCH_WRITABLE } ik_watch_event_t;
+ik_watch_t *ik_watch_create_borrowed(const void *ctx, ik_loop_t *loop, int fd,
+                                     ik_watch_event_t event, ik_watch_fn on_ready, void *data);
 int ik_watch_fd(const ik_watch_t *watch);

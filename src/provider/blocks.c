@@ -1,5 +1,7 @@
 #include "provider/blocks.h"
 
+#include "provider/words.h"
+
 ik_buffer_t *ik_blocks_begin(ik_blocks_t *blocks)
 {
     if (blocks->out != NULL) {
@@ -102,6 +104,8 @@ static void replay_step(ik_blocks_t *blocks, const ik_wire_step_t *step)
         if (blocks->format->is_call(block)) {
             blocks->format->append_call(blocks, next_call(step, &call), block, first);
             first = false;
+        } else if (blocks->format->is_words(block)) {
+            ik_words_append_json(ik_blocks_begin(blocks), block);
         } else {
             ik_buffer_append(ik_blocks_begin(blocks), block.text, block.len);
         }

@@ -16,6 +16,7 @@ typedef struct {
     const char *user;  /* how a message of the user's side begins, up to and with "[" */
     const char *model; /* the same of the model's; both end with "]}" */
     bool (*is_call)(ik_json_span_t block);
+    bool (*is_words)(ik_json_span_t block); /* what may be cleaned (words.h) */
     /* Each begins its block, if there is to be one, with ik_blocks_begin. */
     void (*append_text)(ik_blocks_t *blocks, const ik_msg_t *message);
     void (*append_result)(ik_blocks_t *blocks, const ik_msg_t *result);

@@ -481,6 +481,11 @@ const ik_model_t *ik_models_default(const ik_models_t *models, const char *provi
     return NULL;
 }
 
+const ik_model_t *ik_models_next(const ik_models_t *models, size_t *position)
+{
+    return models == NULL || *position >= models->count ? NULL : models->list[(*position)++];
+}
+
 /* --- cost -------------------------------------------------------------------------------- */
 
 /* False when the price is needed and not known. */

@@ -61,6 +61,8 @@ ik_models_t *ik_models_create_for_day(const void *ctx, const char *day);
 const ik_model_t *ik_models_find(const ik_models_t *models, const char *name);
 /* The model of that provider marked as its default, or NULL. */
 const ik_model_t *ik_models_default(const ik_models_t *models, const char *provider);
+/* All of them, by name: start with position 0; NULL at the end. models may be NULL. */
+const ik_model_t *ik_models_next(const ik_models_t *models, size_t *position);
 
 /* What an answer cost in USD; negative when a needed price or count is not known. */
 double ik_model_cost(const ik_model_t *model, const ik_usage_t *usage);

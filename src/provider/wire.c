@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_clean.h"
+#include "provider/words.h"
 
 /* --- sides ------------------------------------------------------------------------------- */
 
@@ -100,10 +101,9 @@ typedef struct {
     bool as_written;
 } content_t;
 
-static content_t decode_object(ik_json_span_t literal)
+static content_t find_object(char *text, size_t len)
 {
-    size_t len;
-    content_t content = {.text = ik_json_decode(NULL, literal, &len), .as_written = true};
+    content_t content = {.text = text, .as_written = true};
     if (!ik_json_scan(content.text, len, &content.object, NULL) ||
         ik_json_kind(content.object) != IK_JSON_OBJECT) {
         content.object = (ik_json_span_t){0};
@@ -117,12 +117,23 @@ static content_t decode_object(ik_json_span_t literal)
     return content;
 }
 
-/* A call's arguments; what is no object is none. */
+/* A call's arguments, as the model wrote them; what is no object is none. */
 static content_t decode_arguments(const ik_msg_t *call)
 {
     static const ik_json_span_t none = {"\"\"", 2};
     ik_json_span_t literal;
-    return decode_object(ik_msg_call_field(call, "arguments", &literal) ? literal : none);
+    size_t len;
+    bool found = ik_msg_call_field(call, "arguments", &literal);
+    char *text = ik_json_decode(NULL, found ? literal : none, &len);
+    return find_object(text, len);
+}
+
+/* A result's envelope, the words in it cleaned. */
+static content_t decode_output(ik_json_span_t literal)
+{
+    size_t len;
+    char *text = ik_words_decode(NULL, literal, &len);
+    return find_object(text, len);
 }
 
 /* --- what is sent of a step -------------------------------------------------------------- */
@@ -276,18 +287,18 @@ void ik_wire_append_output_text(ik_wire_t *wire, const ik_request_t *request, ik
     } else if (literal.len == 2) { /* not every server takes an empty one */
         ik_buffer_append_text(out, "\"(no output)\"");
     } else {
-        ik_buffer_append(out, literal.text, literal.len);
+        ik_words_append_literal(out, literal);
     }
 }
 
 static void append_object(ik_buffer_t *out, ik_json_span_t literal)
 {
-    content_t output = decode_object(literal);
+    content_t output = decode_output(literal);
     if (output.object.len > 0) {
         ik_buffer_append(out, output.object.text, output.object.len);
     } else {
         ik_buffer_append_text(out, "{\"output\":");
-        ik_buffer_append(out, literal.text, literal.len);
+        ik_words_append_literal(out, literal);
         ik_buffer_append_byte(out, '}');
     }
     talloc_free(output.text);
@@ -299,7 +310,7 @@ void ik_wire_append_output(ik_wire_t *wire, const ik_request_t *request, ik_buff
     ik_json_span_t literal;
     if (!take_output(wire, request, result, &literal)) {
         ik_buffer_append_text(out, ik_conversation_trimmed_envelope);
-    } else if (result->clean) {
+    } else if (result->clean && !ik_words_may_be_unclean(literal.text, literal.len)) {
         ik_json_append_decoded(out, literal);
     } else {
         append_object(out, literal);

@@ -84,8 +84,8 @@ void ik_wire_append_arguments(ik_buffer_t *out, const ik_msg_t *call);
 /* The same as a string literal that holds such an object. */
 void ik_wire_append_arguments_text(ik_buffer_t *out, const ik_msg_t *call);
 
-/* A result's envelope as a string literal, or the marker when it is trimmed; call it, or the next,
- * exactly once for each result of a group, in order. */
+/* A result's envelope, cleaned (words.h), as a string literal, or the marker when it is trimmed;
+ * call it, or the next, exactly once for each result of a group, in order. */
 void ik_wire_append_output_text(ik_wire_t *wire, const ik_request_t *request, ik_buffer_t *out,
                                 const ik_msg_t *result);
 /* The same as the JSON object it is. */

@@ -5,6 +5,7 @@
  */
 #include "store/delivery.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -34,6 +35,7 @@ typedef struct order {
     res_t result;
     bool done;
     bool abandoned; /* nobody waits for it */
+    bool by_loop;   /* it is the loop that waits for it */
 } order_t;
 
 /* What the loop is to be told. */
@@ -74,7 +76,17 @@ struct ik_delivery {
     bool started;
     pthread_t thread;
     ik_watch_t *watch;
+    ik_delivery_inquiry_t *inquiries; /* the loop's own */
     ik_delivery_options_t options;
+};
+
+struct ik_delivery_inquiry {
+    ik_delivery_inquiry_t *next;
+    ik_delivery_t *delivery;
+    order_t *order;
+    ik_timer_t *timer; /* until patience ends; fires at once when there is an answer */
+    ik_delivery_answer_fn on_answer;
+    void *data;
 };
 
 /* --- the post ---------------------------------------------------------------------------- */
@@ -125,9 +137,15 @@ static struct timespec deadline_in(int64_t ms)
 
 /* --- words to the loop ------------------------------------------------------------------- */
 
-static void post_word(post_t *post, word_t *word)
+static void wake_loop(const post_t *post)
 {
     uint64_t one = 1;
+    ssize_t written = write(post->word_fd, &one, sizeof(one));
+    (void)written; /* the counter cannot overflow */
+}
+
+static void post_word(post_t *post, word_t *word)
+{
     pthread_mutex_lock(&post->mutex);
     word_t **end = &post->words;
     while (*end != NULL) {
@@ -135,8 +153,7 @@ static void post_word(post_t *post, word_t *word)
     }
     *end = word;
     pthread_mutex_unlock(&post->mutex);
-    ssize_t written = write(post->word_fd, &one, sizeof(one));
-    (void)written; /* the counter cannot overflow */
+    wake_loop(post);
 }
 
 static void say(post_t *post, char *line)
@@ -154,15 +171,27 @@ static void say_renamed(post_t *post, const char *from, const char *to)
     post_word(post, word);
 }
 
+/* Answers are handed out by the timers and not from here: somebody else may be waiting for an
+ * answer of their own. With the mutex held. */
+static void hurry_answered(const ik_delivery_t *delivery)
+{
+    for (ik_delivery_inquiry_t *i = delivery->inquiries; i != NULL; i = i->next) {
+        if (i->order->done) {
+            ik_timer_start(i->timer, 0);
+        }
+    }
+}
+
 static void on_words(void *data)
 {
     const ik_delivery_t *delivery = data;
     uint64_t count;
     ssize_t got = read(delivery->post->word_fd, &count, sizeof(count));
-    (void)got; /* whatever it says, the list says more */
+    (void)got; /* whatever it says, the lists say more */
     pthread_mutex_lock(&delivery->post->mutex);
     word_t *word = delivery->post->words;
     delivery->post->words = NULL;
+    hurry_answered(delivery);
     pthread_mutex_unlock(&delivery->post->mutex);
     while (word != NULL) {
         word_t *next = word->next;
@@ -348,11 +377,14 @@ static void finish_order(post_t *post, order_t *order, res_t result)
     order->result = result;
     order->done = true;
     bool mine = order->abandoned;
+    bool by_loop = order->by_loop;
     pthread_cond_broadcast(&post->changed);
     pthread_mutex_unlock(&post->mutex);
     if (mine) {
         talloc_free(order->question);
         talloc_free(order);
+    } else if (by_loop) {
+        wake_loop(post);
     }
 }
 
@@ -465,6 +497,7 @@ void ik_delivery_poke(ik_delivery_t *delivery)
     pthread_mutex_unlock(&delivery->post->mutex);
 }
 
+/* Returns with the mutex held. */
 static order_t *give_order(ik_delivery_t *delivery, ik_delivery_fn answer, void *question)
 {
     order_t *order = ik_new(NULL, order_t);
@@ -481,6 +514,34 @@ static order_t *give_order(ik_delivery_t *delivery, ik_delivery_fn answer, void 
     return order;
 }
 
+/* True when nobody took it yet. With the mutex held. */
+static bool take_back(post_t *post, const order_t *order)
+{
+    for (order_t **link = &post->orders; *link != NULL; link = &(*link)->next) {
+        if (*link == order) {
+            *link = order->next;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whoever waited for it waits no more: the question is theirs, unless the worker is at it. Called
+ * with the mutex held, which is given up. */
+static res_t end_waiting(post_t *post, order_t *order, void **question)
+{
+    res_t result =
+        order->done ? order->result : ERR(GONE, "the shared history did not answer in time");
+    bool mine = order->done || take_back(post, order);
+    order->abandoned = !mine;
+    *question = mine ? order->question : NULL;
+    pthread_mutex_unlock(&post->mutex);
+    if (mine) {
+        talloc_free(order);
+    }
+    return result;
+}
+
 res_t ik_delivery_ask(ik_delivery_t *delivery, ik_delivery_fn answer, void **question,
                       int patience_ms)
 {
@@ -491,19 +552,67 @@ res_t ik_delivery_ask(ik_delivery_t *delivery, ik_delivery_fn answer, void **que
     while (!order->done && waited == 0) {
         waited = pthread_cond_timedwait(&post->changed, &post->mutex, &until);
     }
-    res_t result =
-        order->done ? order->result : ERR(GONE, "the shared history did not answer in time");
-    bool mine = order->done;
-    order->abandoned = !mine;
-    pthread_mutex_unlock(&post->mutex);
-    if (mine) {
-        talloc_free(order);
-    } else {
-        *question = NULL;
-    }
+    res_t result = end_waiting(post, order, question);
     on_words(delivery);
     return result;
 }
+
+/* --- asking without waiting -------------------------------------------------------------- */
+
+static res_t end_inquiry(ik_delivery_inquiry_t *inquiry, void **question)
+{
+    ik_delivery_inquiry_t **link = &inquiry->delivery->inquiries;
+    while (*link != inquiry) {
+        link = &(*link)->next;
+    }
+    *link = inquiry->next;
+    pthread_mutex_lock(&inquiry->delivery->post->mutex);
+    return end_waiting(inquiry->delivery->post, inquiry->order, question);
+}
+
+static int abandon_inquiry(ik_delivery_inquiry_t *inquiry)
+{
+    void *question;
+    end_inquiry(inquiry, &question);
+    talloc_free(question);
+    return 0;
+}
+
+/* Its owner may be freed from inside on_answer. */
+static void take_from_owner(ik_delivery_inquiry_t *inquiry)
+{
+    talloc_set_destructor(inquiry, (int (*)(ik_delivery_inquiry_t *))NULL);
+    talloc_steal(NULL, inquiry);
+}
+
+static void on_inquiry_timer(void *data)
+{
+    ik_delivery_inquiry_t *inquiry = data;
+    void *question;
+    res_t result = end_inquiry(inquiry, &question);
+    take_from_owner(inquiry);
+    inquiry->on_answer(inquiry->data, &result, question);
+    talloc_free(inquiry);
+}
+
+ik_delivery_inquiry_t *ik_delivery_ask_start(const void *ctx, ik_delivery_t *delivery,
+                                             ik_delivery_fn answer, void *question, int patience_ms,
+                                             ik_delivery_answer_fn on_answer, void *data)
+{
+    ik_delivery_inquiry_t *inquiry = ik_new(ctx, ik_delivery_inquiry_t);
+    *inquiry = (ik_delivery_inquiry_t){
+        .next = delivery->inquiries, .delivery = delivery, .on_answer = on_answer, .data = data};
+    delivery->inquiries = inquiry;
+    inquiry->timer = ik_timer_create(inquiry, delivery->options.loop, on_inquiry_timer, inquiry);
+    inquiry->order = give_order(delivery, answer, question);
+    inquiry->order->by_loop = true;
+    pthread_mutex_unlock(&delivery->post->mutex);
+    ik_timer_start(inquiry->timer, delivery->started ? patience_ms : 0);
+    talloc_set_destructor(inquiry, abandon_inquiry);
+    return inquiry;
+}
+
+/* --- telling ----------------------------------------------------------------------------- */
 
 void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_holder_t *self)
 {
@@ -578,6 +687,7 @@ static int stop_worker(ik_delivery_t *delivery)
 {
     post_t *post = delivery->post;
     uint64_t one = 1;
+    assert(delivery->inquiries == NULL);
     pthread_mutex_lock(&post->mutex);
     post->stop = true;
     drop_orders(post);

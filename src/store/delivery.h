@@ -36,10 +36,21 @@ void ik_delivery_poke(ik_delivery_t *delivery);
 typedef res_t (*ik_delivery_fn)(void *question, ik_store_t *local, ik_store_t *shared);
 
 /* Waits for the answer, at most so long, and hands out what there is to be told. IK_ERR_GONE when
- * there was none: then, when the worker is still at it, *question belongs to it and is NULL here.
- */
+ * there was none: then, when the worker is still at it, *question belongs to it and is NULL here;
+ * what it has not begun by then is not done any more. */
 res_t ik_delivery_ask(ik_delivery_t *delivery, ik_delivery_fn answer, void **question,
                       int patience_ms);
+
+/* The same without waiting. The question is the inquiry's; the answer comes from the loop, later
+ * and never from inside a call of this interface. result and question are as after
+ * ik_delivery_ask: a question that is not NULL belongs to the callback. The inquiry is freed when
+ * it returns; freeing it earlier, and before the delivery, means that there is no answer. */
+typedef struct ik_delivery_inquiry ik_delivery_inquiry_t;
+typedef void (*ik_delivery_answer_fn)(void *data, const res_t *result, void *question);
+ik_delivery_inquiry_t *ik_delivery_ask_start(const void *ctx, ik_delivery_t *delivery,
+                                             ik_delivery_fn answer, void *question, int patience_ms,
+                                             ik_delivery_answer_fn on_answer, void *data);
+
 /* This process writes the session: it is claimed on the server, too, now or as soon as that
  * answers. One at a time: the last one counts. */
 void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_holder_t *self);

@@ -54,6 +54,33 @@ res_t ik_history_claim(ik_history_t *history, const char *session_id, ik_holder_
 res_t ik_history_begin(ik_history_t *history, const char *session_id);
 void ik_history_release(ik_history_t *history, const char *session_id);
 
+/* --- the same without waiting, for whoever has a screen to draw. The answer comes from the loop,
+ * later, exactly once, and belongs to the question, which is freed when the callback returns;
+ * freeing it earlier means that there is none. */
+
+typedef struct ik_history_question ik_history_question_t;
+
+typedef void (*ik_history_list_fn)(void *data, const res_t *result, const ik_store_list_t *list);
+ik_history_question_t *ik_history_list_start(const void *ctx, ik_history_t *history,
+                                             const ik_store_filter_t *filter,
+                                             ik_history_list_fn on_answer, void *data);
+typedef void (*ik_history_find_fn)(void *data, const res_t *result,
+                                   const ik_store_session_t *session);
+ik_history_question_t *ik_history_find_start(const void *ctx, ik_history_t *history,
+                                             const char *prefix, ik_history_find_fn on_answer,
+                                             void *data);
+typedef void (*ik_history_search_fn)(void *data, const res_t *result, const ik_store_hits_t *hits);
+ik_history_question_t *ik_history_search_start(const void *ctx, ik_history_t *history,
+                                               const ik_store_search_t *search,
+                                               ik_history_search_fn on_answer, void *data);
+/* Brings the session here and claims it: afterwards ik_session_open does not wait for the server
+ * any more. Whoever does not open it then releases it. A question that is freed early leaves no
+ * claim behind. */
+typedef void (*ik_history_claim_fn)(void *data, const res_t *result, const ik_holder_t *other);
+ik_history_question_t *ik_history_claim_start(const void *ctx, ik_history_t *history,
+                                              const char *session_id, ik_history_claim_fn on_answer,
+                                              void *data);
+
 /* From both; a session in use is IK_ERR_CONFLICT. A shared history that does not answer is an
  * error, and nothing is deleted. */
 res_t ik_history_remove(ik_history_t *history, const char *session_id);
@@ -62,6 +89,8 @@ res_t ik_history_remove(ik_history_t *history, const char *session_id);
 void ik_history_wrote(ik_history_t *history);
 /* A good moment for what can wait: the search index. */
 void ik_history_tidy(ik_history_t *history);
-/* At the end of a program: waits for delivery, five seconds at most and not at all while the server
- * does not answer. */
-void ik_history_finish(ik_history_t *history);
+/* At the end of a program: waits for delivery, so long at most and not at all while the server does
+ * not answer. */
+void ik_history_finish(ik_history_t *history, int patience_ms);
+/* The patience of a program that nobody sits before. */
+enum { IK_HISTORY_FINISH_MS = 5000 };

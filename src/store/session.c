@@ -326,3 +326,34 @@ int64_t ik_session_fork(ik_session_t *session, int64_t parent)
     add_agent(session, &agent);
     return number;
 }
+
+void ik_session_end_agent(ik_session_t *session, int64_t agent)
+{
+    const ik_store_agent_t *log = find_agent(session, agent);
+    if (log->last_seq == log->forked_at) {
+        return; /* it never said anything of its own and is not stored */
+    }
+    ik_msg_t *message = ik_msg_create(NULL, IK_MSG_END, "The agent was ended.", NULL);
+    ik_session_append(session, agent, message, IK_STORE_NORMAL);
+    talloc_free(message);
+}
+
+static res_t note_end(void *data, const ik_store_event_t *event)
+{
+    bool *ended = data;
+    *ended = strcmp(event->kind, IK_MSG_END) == 0;
+    return OK;
+}
+
+bool ik_session_has_ended(ik_session_t *session, int64_t agent)
+{
+    bool ended = false;
+    ik_store_t *local;
+    const ik_store_agent_t *log = find_agent(session, agent);
+    res_t found = session->stored ? ik_history_local(session->history, &local)
+                                  : ERR(NOT_FOUND, "nothing is stored");
+    if (is_ok(&found)) {
+        ik_store_read(local, log, log->last_seq - 1, note_end, &ended);
+    }
+    return ended;
+}

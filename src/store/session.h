@@ -43,5 +43,8 @@ res_t ik_session_load(const void *ctx, ik_session_t *session, int64_t agent,
 int64_t ik_session_last_agent(const ik_session_t *session);
 /* All agents, by number. */
 const ik_store_agents_t *ik_session_agents(const ik_session_t *session);
+/* The agent is done for good: the end of its log says so. */
+void ik_session_end_agent(ik_session_t *session, int64_t agent);
+bool ik_session_has_ended(ik_session_t *session, int64_t agent);
 /* A new agent that knows what parent knows now; stored with its first event. Returns its number. */
 int64_t ik_session_fork(ik_session_t *session, int64_t parent);

@@ -150,11 +150,13 @@ res_t ik_tool_copy_create(const void *ctx, const char *store, const ik_tool_snap
                           char **copy)
 {
     char *path = ik_sprintf(ctx, "%s/%s", store, snapshot->hash);
-    if (access(path, F_OK) != 0) {
-        TRY(build_copy(store, snapshot, path));
+    res_t built = access(path, F_OK) == 0 ? OK : build_copy(store, snapshot, path);
+    if (is_ok(&built)) {
+        *copy = path;
+    } else {
+        talloc_free(path);
     }
-    *copy = path;
-    return OK;
+    return built;
 }
 
 /* --- removing ---------------------------------------------------------------------------- */

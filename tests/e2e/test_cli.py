@@ -303,7 +303,7 @@ class Show(IkigaiTest):
     def test_not_found(self):
         done = self.ikigai("tool", "show", "no\x1bne", status=1)
         self.assertEqual((done.out, done.err), (
-            "", "Tool 'no\ufffdne' not found. Run ikigai tool list to see available tools.\n"))
+            "", "Tool 'noe' not found. Run ikigai tool list to see available tools.\n"))
 
 
 class Run(IkigaiTest):

@@ -112,7 +112,7 @@ class BeforeConsent(TrustTest):
         for args in ([], [self.project], [self.path("nowhere")], [self.path("home")]):
             with self.subTest(args=args):
                 done = self.ikigai("trust", "--yes", *args, status=1)
-                self.assertIn("there are no tools in ", done.err)
+                self.assertIn("There are no tools in ", done.err)
         self.assertFalse(os.path.exists(os.path.join(self.home, "trust.json")))
 
     def test_a_file_in_place_of_the_folder(self):
@@ -520,7 +520,7 @@ class Refusals(TrustTest):
     def assert_refused(self, words):
         for args in (["trust", "--yes"], ["trust"]):
             done = self.ikigai(*args, input=b"y\n", status=1)
-            self.assertIn("cannot trust ", done.err)
+            self.assertIn("Cannot trust ", done.err)
             self.assertIn(words, done.err)
             self.assertNotIn("[y/N]", done.out)
         for args in ([], ["--trust"]):

@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "store/export/code_colour.h"
-#include "store/export/code_language.h"
-#include "store/export/line_diff.h"
+#include "base/code_colour.h"
+#include "base/code_language.h"
+#include "base/line_diff.h"
 #include "suite.h"
 
 static void *ctx;

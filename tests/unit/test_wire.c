@@ -686,6 +686,7 @@ START_TEST(arguments_are_an_object)
         {"null", "{}", "{}"},
         {"{\"a\":1,\"a\":2}", "{\"a\":2}", "{\"a\":2}"},
         {"{\"a\":\"\\ud800\"}", "{\"a\":\"\xef\xbf\xbd\"}", "{\"a\":\"\xef\xbf\xbd\"}"},
+        {"{\"a\":\"\\u001b[1m\\b\"}", "{\"a\":\"\\u001b[1m\\b\"}", "{\"a\":\"\\u001b[1m\\b\"}"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ck_assert_str_eq(arguments_of(cases[i][0]), cases[i][1]);
@@ -740,6 +741,12 @@ START_TEST(outputs_as_text_and_as_objects)
         {"", "{\"output\":\"\"}", "(no output)"},
         {"{\"tool_success\":true,\"a\":1,\"a\":2}", "{\"tool_success\":true,\"a\":2}", NULL},
         {"{\"tool_success\":\"\\ud800\"}", "{\"tool_success\":\"\xef\xbf\xbd\"}", NULL},
+        /* escapes are left out */
+        {"{\"tool_success\":true,\"result\":\"\\u001b[1mx\"}",
+         "{\"tool_success\":true,\"result\":\"x\"}", "{\"tool_success\":true,\"result\":\"x\"}"},
+        {"{\"other\":\"\\u009b\"}", "{\"other\":\"\xef\xbf\xbd\"}", "{\"other\":\"\xef\xbf\xbd\"}"},
+        {"\033[1mplain", "{\"output\":\"plain\"}", "plain"},
+        {"{\"a\":1,\"a\\u0001\":2}", "{\"a\":2}", "{\"a\":1,\"a\":2}"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ck_assert_str_eq(output_of(cases[i][0]), cases[i][1]);

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "provider/anthropic/anthropic_stream.h"
 #include "provider/blocks.h"
+#include "provider/words.h"
 
 #define CACHE_MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
 
@@ -183,9 +184,9 @@ static void append_text(ik_blocks_t *blocks, const ik_msg_t *message)
 {
     if (!ik_msg_text_is_blank(message->content)) {
         ik_buffer_t *out = ik_blocks_begin(blocks);
-        ik_buffer_append_text(out, "{\"type\":\"text\",\"text\":");
-        ik_json_append_text(out, message->content);
-        ik_buffer_append_byte(out, '}');
+        ik_buffer_append_text(out, "{\"type\":\"text\",\"text\":\"");
+        ik_words_append(out, message->content);
+        ik_buffer_append_text(out, "\"}");
     }
 }
 
@@ -205,11 +206,21 @@ static void append_result(ik_blocks_t *blocks, const ik_msg_t *result)
     ik_buffer_append_text(out, has_failed(result) ? ",\"is_error\":true}" : "}");
 }
 
-static bool is_call(ik_json_span_t block)
+static bool has_type(ik_json_span_t block, const char *name)
 {
     ik_json_span_t type;
     return ik_json_find(block, "type", &type) && ik_json_kind(type) == IK_JSON_STRING &&
-           ik_json_key_is(type, "tool_use");
+           ik_json_key_is(type, name);
+}
+
+static bool is_call(ik_json_span_t block)
+{
+    return has_type(block, "tool_use");
+}
+
+static bool is_words(ik_json_span_t block)
+{
+    return has_type(block, "text");
 }
 
 static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_t place, bool first)
@@ -234,6 +245,7 @@ static const ik_blocks_format_t blocks_format = {
     .user = "{\"role\":\"user\",\"content\":[",
     .model = "{\"role\":\"assistant\",\"content\":[",
     .is_call = is_call,
+    .is_words = is_words,
     .append_text = append_text,
     .append_result = append_result,
     .append_call = append_call,

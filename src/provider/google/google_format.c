@@ -7,6 +7,7 @@
 #include "provider/blocks.h"
 #include "provider/google/google_schema.h"
 #include "provider/google/google_stream.h"
+#include "provider/words.h"
 
 /* What a call is sent with that no Gemini made, where one made by it would be signed. */
 #define NO_SIGNATURE ",\"thoughtSignature\":\"skip_thought_signature_validator\""
@@ -194,9 +195,9 @@ static void append_text(ik_blocks_t *blocks, const ik_msg_t *message)
 {
     if (message->content != NULL && message->content[0] != '\0') {
         ik_buffer_t *out = ik_blocks_begin(blocks);
-        ik_buffer_append_text(out, "{\"text\":");
-        ik_json_append_text(out, message->content);
-        ik_buffer_append_byte(out, '}');
+        ik_buffer_append_text(out, "{\"text\":\"");
+        ik_words_append(out, message->content);
+        ik_buffer_append_text(out, "\"}");
     }
 }
 
@@ -235,6 +236,15 @@ static bool is_call(ik_json_span_t part)
     return ik_json_find(part, "functionCall", &call);
 }
 
+/* What is signed stays as it is, and so do thoughts. */
+static bool is_words(ik_json_span_t part)
+{
+    static const char *const names[] = {"text", "thought", "thoughtSignature"};
+    ik_json_span_t values[3];
+    ik_json_find_members(part, names, 3, values);
+    return values[0].len > 0 && values[1].len == 0 && values[2].len == 0;
+}
+
 /* From the third Gemini on the first call of a step must be signed. */
 static bool lacks_signature(const ik_request_t *request, ik_json_span_t place)
 {
@@ -268,6 +278,7 @@ static const ik_blocks_format_t blocks_format = {
     .user = "{\"role\":\"user\",\"parts\":[",
     .model = "{\"role\":\"model\",\"parts\":[",
     .is_call = is_call,
+    .is_words = is_words,
     .append_text = append_text,
     .append_result = append_result,
     .append_call = append_call,

@@ -11,6 +11,7 @@
 #include "provider/openai/openai_model.h"
 #include "provider/openai/openai_tool.h"
 #include "provider/wire.h"
+#include "provider/words.h"
 
 static bool is_openai(const ik_request_t *request)
 {
@@ -95,9 +96,9 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
 static void append_user(ik_wire_t *wire, const ik_msg_t *message)
 {
     ik_buffer_t *out = ik_wire_begin_element(wire);
-    ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":");
-    ik_json_append_text(out, message->content);
-    ik_buffer_append_byte(out, '}');
+    ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":\"");
+    ik_words_append(out, message->content);
+    ik_buffer_append_text(out, "\"}");
 }
 
 /* Servers that passed for OpenAI before may have given longer ids than it takes. */
@@ -140,8 +141,7 @@ static void append_content(ik_buffer_t *out, const ik_wire_step_t *step)
     for (size_t i = 0; i < step->count; i++) {
         if (is_text(step->messages[i])) {
             ik_buffer_append_text(out, any ? "\\n\\n" : "\"");
-            ik_json_append_escaped(out, step->messages[i]->content,
-                                   strlen(step->messages[i]->content));
+            ik_words_append(out, step->messages[i]->content);
             any = true;
         }
     }

@@ -10,6 +10,7 @@
 #include "provider/openai/openai_tool.h"
 #include "provider/responses/responses_stream.h"
 #include "provider/wire.h"
+#include "provider/words.h"
 
 static char *format_url(const void *ctx, const ik_request_t *request)
 {
@@ -95,9 +96,9 @@ static void append_user(ik_wire_t *wire, const ik_msg_t *message)
 {
     ik_buffer_t *out = ik_wire_begin_element(wire);
     ik_buffer_append_text(out, "{\"type\":\"message\",\"role\":\"user\",\"content\":["
-                               "{\"type\":\"input_text\",\"text\":");
-    ik_json_append_text(out, message->content);
-    ik_buffer_append_text(out, "}]}");
+                               "{\"type\":\"input_text\",\"text\":\"");
+    ik_words_append(out, message->content);
+    ik_buffer_append_text(out, "\"}]}");
 }
 
 static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message)
@@ -117,9 +118,9 @@ static void append_text(ik_wire_t *wire, const ik_msg_t *message)
     }
     ik_buffer_t *out = ik_wire_begin_element(wire);
     ik_buffer_append_text(out, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":["
-                               "{\"type\":\"output_text\",\"text\":");
-    ik_json_append_text(out, message->content);
-    ik_buffer_append_text(out, ",\"annotations\":[]}]}");
+                               "{\"type\":\"output_text\",\"text\":\"");
+    ik_words_append(out, message->content);
+    ik_buffer_append_text(out, "\",\"annotations\":[]}]}");
 }
 
 /* Without an id of the item: the server would look for it, and for the reasoning before it. */
@@ -180,13 +181,24 @@ static bool can_replay(const ik_wire_step_t *step)
     return next_call(step, &calls) == NULL;
 }
 
+static bool is_words(ik_json_span_t item)
+{
+    ik_json_span_t type;
+    return ik_json_find(item, "type", &type) && ik_json_is(type, IK_JSON_STRING) &&
+           ik_json_key_is(type, "message");
+}
+
 static void append_own_items(ik_wire_t *wire, ik_json_span_t items)
 {
     size_t position = 0;
     ik_json_span_t item;
     while (ik_json_next_element(items, &position, &item)) {
         ik_buffer_t *out = ik_wire_begin_element(wire);
-        ik_buffer_append(out, item.text, item.len);
+        if (is_words(item)) {
+            ik_words_append_json(out, item);
+        } else {
+            ik_buffer_append(out, item.text, item.len);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "store/export/html_escape.h"
-#include "store/export/line_diff.h"
+#include "base/line_diff.h"
 
 /* --- code -------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/buffer.h"
-#include "store/export/code_colour.h"
+#include "base/code_colour.h"
 
 /* language may be NULL. */
 void ik_html_code_append(ik_buffer_t *out, const ik_code_language_t *language, const char *text,

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <utf8proc.h>
 
+#include "base/invisible.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
@@ -11,12 +11,8 @@
 enum {
     ZERO_WIDTH_NON_JOINER = 0x200c,
     ZERO_WIDTH_JOINER = 0x200d,
-    LINE_SEPARATOR = 0x2028,
-    PARAGRAPH_SEPARATOR = 0x2029,
     TEXT_STYLE = 0xfe0e,
     EMOJI_STYLE = 0xfe0f,
-    ANNOTATION_FIRST = 0xfff9,
-    ANNOTATION_LAST = 0xfffb,
 };
 
 typedef struct {
@@ -56,24 +52,14 @@ static const char *entity(char c)
 /* The character at bytes, or 0. */
 static int32_t code_at(const char *bytes, size_t len)
 {
-    int32_t code = 0;
     bool valid = false;
     size_t step = len == 0 ? 0 : ik_utf8_step(bytes, len, &valid);
-    if (valid) {
-        utf8proc_iterate((const utf8proc_uint8_t *)bytes, (utf8proc_ssize_t)step, &code);
-    }
-    return code;
-}
-
-static bool is_invisible(int32_t code)
-{
-    return utf8proc_get_property(code)->ignorable || code == LINE_SEPARATOR ||
-           code == PARAGRAPH_SEPARATOR || (code >= ANNOTATION_FIRST && code <= ANNOTATION_LAST);
+    return valid ? ik_utf8_decode(bytes, step) : 0;
 }
 
 static bool has_shape(int32_t code)
 {
-    return code >= 0xa0 && !is_invisible(code);
+    return code >= 0xa0 && !ik_invisible(code);
 }
 
 /* Where scripts and emoji need them, joiners are as good as letters: between two characters that
@@ -122,7 +108,7 @@ static size_t append_wide(escaper_t *escaper, const char *bytes, size_t len)
     int32_t code = valid ? code_at(bytes, len) : 0;
     if (!valid || code < 0xa0) {
         ik_buffer_append_text(escaper->out, REPLACEMENT);
-    } else if (is_invisible(code) &&
+    } else if (ik_invisible(code) &&
                !belongs(escaper->previous, code, code_at(bytes + step, len - step))) {
         show_number(escaper, code);
     } else {

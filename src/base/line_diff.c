@@ -1,0 +1,145 @@
+/* The longest common subsequence by the table of the textbook: an edit is a few dozen lines. */
+#include "base/line_diff.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { MOST_CELLS = 4 << 20 };
+
+typedef struct {
+    const char *text;
+    size_t len;
+} line_t;
+
+typedef struct {
+    line_t *lines;
+    size_t count;
+} lines_t;
+
+typedef struct {
+    lines_t old;
+    lines_t fresh;
+    size_t first;    /* lines both begin with */
+    size_t old_last; /* where the lines begin that both end with */
+    size_t fresh_last;
+    uint32_t *table; /* lengths of what the rests of both have in common */
+    ik_line_diff_fn on_line;
+    void *data;
+} diff_t;
+
+static size_t count_lines(const char *text, size_t len)
+{
+    size_t count = len > 0 && text[len - 1] != '\n';
+    for (size_t i = 0; i < len; i++) {
+        count += text[i] == '\n';
+    }
+    return count;
+}
+
+static lines_t cut(const void *ctx, const char *text, size_t len)
+{
+    lines_t cut = {.count = count_lines(text, len)};
+    cut.lines = ik_new_array(ctx, line_t, cut.count);
+    for (size_t i = 0; i < cut.count; i++) {
+        const char *end = memchr(text, '\n', len);
+        size_t line_len = end == NULL ? len : (size_t)(end - text) + 1;
+        cut.lines[i] = (line_t){.text = text, .len = line_len};
+        text += line_len;
+        len -= line_len;
+    }
+    return cut;
+}
+
+static bool same(const diff_t *diff, size_t old, size_t fresh)
+{
+    line_t a = diff->old.lines[old];
+    line_t b = diff->fresh.lines[fresh];
+    return a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
+}
+
+static void find_ends(diff_t *diff)
+{
+    diff->old_last = diff->old.count;
+    diff->fresh_last = diff->fresh.count;
+    while (diff->first < diff->old_last && diff->first < diff->fresh_last &&
+           same(diff, diff->first, diff->first)) {
+        diff->first++;
+    }
+    while (diff->old_last > diff->first && diff->fresh_last > diff->first &&
+           same(diff, diff->old_last - 1, diff->fresh_last - 1)) {
+        diff->old_last--;
+        diff->fresh_last--;
+    }
+}
+
+static uint32_t *cell(const diff_t *diff, size_t old, size_t fresh)
+{
+    size_t width = diff->fresh_last - diff->first + 1;
+    return &diff->table[(old - diff->first) * width + fresh - diff->first];
+}
+
+static void fill_table(const void *ctx, diff_t *diff)
+{
+    size_t height = diff->old_last - diff->first + 1;
+    size_t width = diff->fresh_last - diff->first + 1;
+    if (height > MOST_CELLS / width) {
+        return;
+    }
+    diff->table = ik_new_array(ctx, uint32_t, height * width);
+    for (size_t old = diff->old_last; old-- > diff->first;) {
+        for (size_t fresh = diff->fresh_last; fresh-- > diff->first;) {
+            uint32_t down = *cell(diff, old + 1, fresh);
+            uint32_t right = *cell(diff, old, fresh + 1);
+            *cell(diff, old, fresh) = same(diff, old, fresh) ? *cell(diff, old + 1, fresh + 1) + 1
+                                      : down > right         ? down
+                                                             : right;
+        }
+    }
+}
+
+static void hand_out(const diff_t *diff, ik_line_change_t change, lines_t lines, size_t at)
+{
+    diff->on_line(diff->data, change, lines.lines[at].text, lines.lines[at].len);
+}
+
+/* Removed lines before added ones, as everybody writes them. */
+static void walk(const diff_t *diff)
+{
+    size_t old = diff->first;
+    size_t fresh = old;
+    while (old < diff->old_last || fresh < diff->fresh_last) {
+        bool both = old < diff->old_last && fresh < diff->fresh_last;
+        if (both && diff->table != NULL && same(diff, old, fresh)) {
+            hand_out(diff, IK_LINE_KEPT, diff->old, old++);
+            fresh++;
+        } else if (old < diff->old_last &&
+                   (!both || diff->table == NULL ||
+                    *cell(diff, old + 1, fresh) >= *cell(diff, old, fresh + 1))) {
+            hand_out(diff, IK_LINE_REMOVED, diff->old, old++);
+        } else {
+            hand_out(diff, IK_LINE_ADDED, diff->fresh, fresh++);
+        }
+    }
+}
+
+void ik_line_diff_run(const char *old, size_t old_len, const char *fresh, size_t fresh_len,
+                      ik_line_diff_fn on_line, void *data)
+{
+    void *scratch = talloc_new(NULL);
+    diff_t diff = {.on_line = on_line, .data = data};
+    diff.old = cut(scratch, old, old_len);
+    diff.fresh = cut(scratch, fresh, fresh_len);
+    find_ends(&diff);
+    fill_table(scratch, &diff);
+    for (size_t i = 0; i < diff.first; i++) {
+        hand_out(&diff, IK_LINE_KEPT, diff.old, i);
+    }
+    walk(&diff);
+    for (size_t i = diff.old_last; i < diff.old.count; i++) {
+        hand_out(&diff, IK_LINE_KEPT, diff.old, i);
+    }
+    talloc_free(scratch);
+}

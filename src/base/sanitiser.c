@@ -1,0 +1,450 @@
+/*
+ * There are two ways through here. Text: the longest stretch that is harmless is handed out as it
+ * is, in one piece, and what ends it is looked at by itself. Sequences: byte by byte, and nothing
+ * of them is handed out; the parameters of a CSI are held in case it is SGR.
+ */
+#include "base/sanitiser.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/invisible.h"
+#include "base/sgr.h"
+#include "base/utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+enum { BEL = 0x07, CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f, REPLACED = 0xfffd };
+enum { C1_LAST = 0x9f, OWN_FIRST = 0x10ff00 };
+
+typedef enum { TEXT, ESCAPE, INTERMEDIATE, CSI, STRING } state_t;
+
+typedef struct {
+    ik_sanitiser_t *machine;
+    ik_sanitiser_fn on_text;
+    void *data;
+} feed_t;
+
+/* --- characters -------------------------------------------------------------------------- */
+
+static bool is_noncharacter(int32_t code)
+{
+    return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
+}
+
+static bool is_shown(const ik_sanitiser_t *machine, int32_t code)
+{
+    return code > C1_LAST && (machine->for_reader ||
+                              (!ik_invisible(code) && code < OWN_FIRST && !is_noncharacter(code)));
+}
+
+static bool is_plain(char byte)
+{
+    return (byte >= ' ' && byte < DEL) || byte == '\n' || byte == '\t';
+}
+
+/* Blocks have no branch inside: the compiler makes them a few wide instructions. */
+static size_t count_plain(const char *bytes, size_t len)
+{
+    enum { BLOCK = 64 };
+    size_t n = 0;
+    for (; n + BLOCK <= len; n += BLOCK) {
+        unsigned char odd = 0;
+        for (size_t i = 0; i < BLOCK; i++) {
+            odd |= (unsigned char)!is_plain(bytes[n + i]);
+        }
+        if (odd) {
+            break;
+        }
+    }
+    while (n < len && is_plain(bytes[n])) {
+        n++;
+    }
+    return n;
+}
+
+/* How many bytes from here on are shown as they are; last becomes the last character of them. */
+static size_t count_shown(const ik_sanitiser_t *machine, const char *bytes, size_t len,
+                          int32_t *last)
+{
+    size_t n = 0;
+    while (n < len) {
+        bool shown;
+        size_t step;
+        if ((unsigned char)bytes[n] <= DEL) {
+            step = count_plain(bytes + n, len - n);
+            shown = step > 0;
+            *last = shown ? bytes[n + step - 1] : *last;
+        } else {
+            step = ik_utf8_step(bytes + n, len - n, &shown);
+            int32_t code = shown ? ik_utf8_decode(bytes + n, step) : 0;
+            shown = is_shown(machine, code);
+            *last = shown ? code : *last;
+        }
+        if (!shown) {
+            break;
+        }
+        n += step;
+    }
+    return n;
+}
+
+/* --- showing ----------------------------------------------------------------------------- */
+
+static void show(const feed_t *feed, const char *text, size_t len, int32_t last)
+{
+    feed->machine->after_return = false;
+    feed->machine->previous = last;
+    feed->on_text(feed->data, feed->machine->style, text, len);
+}
+
+static void show_code(const feed_t *feed, int32_t code)
+{
+    char text[4];
+    show(feed, text, ik_utf8_encode(text, (uint32_t)code), code);
+}
+
+static void write_out(const feed_t *feed, int32_t code)
+{
+    char text[16];
+    int len = snprintf(text, sizeof(text), "<U+%04X>", (unsigned)code);
+    show(feed, text, (size_t)len, '>');
+}
+
+/* A joiner waited for what follows it: this; 0 is nothing that could be joined. */
+static void settle_joiner(const feed_t *feed, int32_t next)
+{
+    int32_t joiner = feed->machine->joiner;
+    feed->machine->joiner = 0;
+    if (joiner != 0) {
+        (ik_invisible_fits_before(joiner, next) ? show_code : write_out)(feed, joiner);
+    }
+}
+
+static void feed_invisible(const feed_t *feed, int32_t code)
+{
+    switch (ik_invisible_behind(feed->machine->previous, code)) {
+    case IK_INVISIBLE_FITS:
+        show_code(feed, code);
+        break;
+    case IK_INVISIBLE_DEPENDS:
+        feed->machine->joiner = code;
+        break;
+    case IK_INVISIBLE_STRAY:
+        write_out(feed, code);
+        break;
+    }
+}
+
+/* A whole character, not ASCII. */
+static void feed_character(const feed_t *feed, int32_t code)
+{
+    settle_joiner(feed, code);
+    if (is_shown(feed->machine, code)) {
+        show_code(feed, code);
+    } else if (code > C1_LAST) {
+        feed_invisible(feed, code);
+    }
+}
+
+static void feed_invalid(const feed_t *feed)
+{
+    settle_joiner(feed, 0);
+    show(feed, REPLACEMENT, sizeof(REPLACEMENT) - 1, REPLACED);
+}
+
+/* A line that was begun stays, and what is written over it gets a line of its own. */
+static void feed_return(const feed_t *feed)
+{
+    if (feed->machine->for_reader) {
+        show(feed, "\r", 1, '\r');
+    } else if (feed->machine->previous != '\n') {
+        show(feed, "\n", 1, '\n');
+        feed->machine->after_return = true;
+    }
+}
+
+/* --- sequences --------------------------------------------------------------------------- */
+
+static void begin_sequence(ik_sanitiser_t *machine)
+{
+    machine->state = ESCAPE;
+    machine->held_len = machine->dropped = 0;
+    /* what stands before a sequence carries nothing behind it */
+    machine->previous = machine->previous == '\n' ? '\n' : 0;
+}
+
+static bool is_between(unsigned char byte, unsigned char first, unsigned char last)
+{
+    return byte >= first && byte <= last;
+}
+
+static void hold(ik_sanitiser_t *machine, char byte)
+{
+    if (machine->held_len < sizeof(machine->held)) {
+        machine->held[machine->held_len++] = byte;
+    }
+}
+
+/* Each of these takes a byte of the sequence, or returns false when it cannot belong to it. */
+
+static bool feed_escape(ik_sanitiser_t *machine, unsigned char byte)
+{
+    if (byte == '[') {
+        machine->state = CSI;
+    } else if (byte != '\0' && strchr("]PX^_", byte) != NULL) {
+        machine->state = STRING;
+    } else if (is_between(byte, ' ', '/')) {
+        machine->state = INTERMEDIATE;
+    } else {
+        machine->state = TEXT;
+        return is_between(byte, '0', '~');
+    }
+    return true;
+}
+
+static bool feed_intermediate(ik_sanitiser_t *machine, unsigned char byte)
+{
+    machine->state = is_between(byte, ' ', '/') ? INTERMEDIATE : TEXT;
+    return is_between(byte, ' ', '~');
+}
+
+/* Parameters that fill all the room there is are too many. */
+static bool feed_csi(ik_sanitiser_t *machine, unsigned char byte)
+{
+    if (is_between(byte, ' ', '?')) {
+        hold(machine, (char)byte);
+        return true;
+    }
+    if (byte == 'm' && machine->held_len < sizeof(machine->held)) {
+        ik_sgr_apply(&machine->style, machine->held, machine->held_len);
+    }
+    machine->held_len = 0;
+    machine->state = TEXT;
+    return is_between(byte, '@', '~');
+}
+
+/* Ends with BEL, or ST: ESC \ or U+009C, of which the first byte is held. */
+static bool feed_string(ik_sanitiser_t *machine, unsigned char byte)
+{
+    bool is_st = byte == 0x9c && machine->held_len == 1;
+    machine->held_len = 0;
+    if (byte == 0xc2) {
+        hold(machine, (char)byte);
+    } else if (byte == BEL || is_st) {
+        machine->state = TEXT;
+    }
+    return true;
+}
+
+static bool feed_sequence(ik_sanitiser_t *machine, unsigned char byte)
+{
+    if (byte == ESC) {
+        begin_sequence(machine);
+        return true;
+    }
+    bool cancelled = byte == CAN || byte == SUB;
+    if (cancelled || byte == '\n' || machine->dropped++ == IK_SANITISER_SEQUENCE_MAX) {
+        machine->state = TEXT;
+        machine->held_len = 0;
+        return cancelled;
+    }
+    switch ((state_t)machine->state) {
+    case ESCAPE:
+        return feed_escape(machine, byte);
+    case INTERMEDIATE:
+        return feed_intermediate(machine, byte);
+    case CSI:
+        return feed_csi(machine, byte);
+    default:
+        return feed_string(machine, byte);
+    }
+}
+
+/* --- text -------------------------------------------------------------------------------- */
+
+/* C0 and DEL, and the newline that was shown already. */
+static void feed_control(const feed_t *feed, char byte)
+{
+    settle_joiner(feed, 0);
+    if (byte == ESC) {
+        begin_sequence(feed->machine);
+    } else if (byte == '\r') {
+        feed_return(feed);
+    } else if (feed->machine->for_reader && (byte == '\f' || byte == '\v')) {
+        show(feed, &byte, 1, byte);
+    }
+}
+
+/* Whether the bytes, which are no character, could become one. */
+static bool is_unfinished(const char *bytes, size_t step, size_t len)
+{
+    return step == len && is_between((unsigned char)bytes[0], 0xc2, 0xf4);
+}
+
+/* What ended a stretch of text. Returns its length. */
+static size_t feed_odd(const feed_t *feed, const char *bytes, size_t len)
+{
+    if ((unsigned char)bytes[0] <= DEL) {
+        feed_control(feed, bytes[0]);
+        return 1;
+    }
+    bool valid;
+    size_t step = ik_utf8_step(bytes, len, &valid);
+    if (valid) {
+        feed_character(feed, ik_utf8_decode(bytes, step));
+    } else if (is_unfinished(bytes, step, len)) {
+        memcpy(feed->machine->held, bytes, step);
+        feed->machine->held_len = step;
+    } else {
+        feed_invalid(feed);
+    }
+    return step;
+}
+
+static size_t feed_text(const feed_t *feed, const char *bytes, size_t len)
+{
+    if (feed->machine->after_return && bytes[0] == '\n') {
+        feed->machine->after_return = false;
+        return 1;
+    }
+    int32_t last = 0;
+    size_t shown = count_shown(feed->machine, bytes, len, &last);
+    if (shown == 0) {
+        return feed_odd(feed, bytes, len);
+    }
+    if (feed->machine->joiner != 0) {
+        bool valid;
+        settle_joiner(feed, ik_utf8_decode(bytes, ik_utf8_step(bytes, len, &valid)));
+    }
+    show(feed, bytes, shown, last);
+    return shown;
+}
+
+/* One more byte for the character that came in part. Returns 0 when it does not belong to it. */
+static size_t feed_held(const feed_t *feed, char byte)
+{
+    ik_sanitiser_t *machine = feed->machine;
+    hold(machine, byte);
+    bool valid;
+    size_t len = machine->held_len;
+    size_t step = ik_utf8_step(machine->held, len, &valid);
+    if (!valid && step == len) {
+        return 1;
+    }
+    machine->held_len = 0;
+    if (valid) {
+        feed_character(feed, ik_utf8_decode(machine->held, len));
+        return 1;
+    }
+    feed_invalid(feed);
+    return 0;
+}
+
+/* --- the machine ------------------------------------------------------------------------- */
+
+void ik_sanitiser_init(ik_sanitiser_t *sanitiser)
+{
+    /* at the beginning of a line */
+    *sanitiser = (ik_sanitiser_t){.state = TEXT, .previous = '\n'};
+}
+
+void ik_sanitiser_feed(ik_sanitiser_t *sanitiser, const char *bytes, size_t len,
+                       ik_sanitiser_fn on_text, void *data)
+{
+    feed_t feed = {sanitiser, on_text, data};
+    for (size_t at = 0; at < len;) {
+        if (sanitiser->state != TEXT) {
+            at += feed_sequence(sanitiser, (unsigned char)bytes[at]) ? 1 : 0;
+        } else if (sanitiser->held_len > 0) {
+            at += feed_held(&feed, bytes[at]);
+        } else {
+            at += feed_text(&feed, bytes + at, len - at);
+        }
+    }
+}
+
+void ik_sanitiser_end(ik_sanitiser_t *sanitiser, ik_sanitiser_fn on_text, void *data)
+{
+    feed_t feed = {sanitiser, on_text, data};
+    if (sanitiser->state == TEXT && sanitiser->held_len > 0) {
+        feed_invalid(&feed);
+    }
+    settle_joiner(&feed, 0);
+    bool for_reader = sanitiser->for_reader;
+    ik_sanitiser_init(sanitiser);
+    sanitiser->for_reader = for_reader;
+}
+
+/* --- whole texts ------------------------------------------------------------------------- */
+
+static void sanitise(bool for_reader, const char *bytes, size_t len, ik_sanitiser_fn on_text,
+                     void *data)
+{
+    ik_sanitiser_t machine;
+    ik_sanitiser_init(&machine);
+    machine.for_reader = for_reader;
+    ik_sanitiser_feed(&machine, bytes, len, on_text, data);
+    ik_sanitiser_end(&machine, on_text, data);
+}
+
+static void on_appended(void *data, ik_style_t style, const char *text, size_t len)
+{
+    (void)style;
+    ik_buffer_append(data, text, len);
+}
+
+void ik_sanitise_append(ik_buffer_t *out, const char *bytes, size_t len)
+{
+    sanitise(false, bytes, len, on_appended, out);
+}
+
+void ik_sanitise_append_for_reader(ik_buffer_t *out, const char *bytes, size_t len)
+{
+    sanitise(true, bytes, len, on_appended, out);
+}
+
+char *ik_sanitise_line(const void *ctx, const char *text)
+{
+    ik_buffer_t line;
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
+    ik_sanitise_append(&line, text, strlen(text));
+    for (size_t i = 0; i < line.len; i++) {
+        line.data[i] = line.data[i] == '\n' || line.data[i] == '\t' ? ' ' : line.data[i];
+    }
+    return ik_buffer_finish(&line);
+}
+
+/* What came out so far is what came in. */
+typedef struct {
+    const char *at;
+    const char *end;
+    bool same;
+} comparison_t;
+
+static void on_compared(void *data, ik_style_t style, const char *text, size_t len)
+{
+    (void)style;
+    comparison_t *comparison = data;
+    comparison->same = comparison->same && (size_t)(comparison->end - comparison->at) >= len &&
+                       (text == comparison->at || memcmp(comparison->at, text, len) == 0);
+    comparison->at += comparison->same ? len : 0;
+}
+
+static bool is_same(bool for_reader, const char *bytes, size_t len)
+{
+    comparison_t comparison = {bytes, bytes + len, true};
+    sanitise(for_reader, bytes, len, on_compared, &comparison);
+    return comparison.same && comparison.at == comparison.end;
+}
+
+bool ik_sanitise_is_clean(const char *bytes, size_t len)
+{
+    return is_same(false, bytes, len);
+}
+
+bool ik_sanitise_is_clean_for_reader(const char *bytes, size_t len)
+{
+    return is_same(true, bytes, len);
+}

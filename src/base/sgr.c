@@ -1,0 +1,156 @@
+#include "base/sgr.h"
+
+enum { VALUES_MAX = 8, VALUE_LIMIT = 1000 };
+
+/* A parameter with its subparameters: "38:5:208". */
+typedef struct {
+    int values[VALUES_MAX];
+    size_t count;
+} parameter_t;
+
+typedef struct {
+    const char *at;
+    const char *end;
+    bool done;
+} cursor_t;
+
+static bool is_sgr(const char *text, size_t len)
+{
+    while (len > 0 && *text >= '0' && *text <= ';') {
+        text++;
+        len--;
+    }
+    return len == 0;
+}
+
+static void add_digit(int *value, char digit)
+{
+    *value = *value < VALUE_LIMIT ? *value * 10 + (digit - '0') : VALUE_LIMIT;
+}
+
+/* An empty parameter is 0, and where there are none there is one. */
+static bool next_parameter(cursor_t *cursor, parameter_t *parameter)
+{
+    *parameter = (parameter_t){.count = 1};
+    if (cursor->done) {
+        return false;
+    }
+    for (; cursor->at < cursor->end && *cursor->at != ';'; cursor->at++) {
+        if (*cursor->at != ':') {
+            add_digit(&parameter->values[parameter->count - 1], *cursor->at);
+        } else if (parameter->count < VALUES_MAX) {
+            parameter->count++;
+        }
+    }
+    cursor->done = cursor->at == cursor->end;
+    cursor->at += cursor->done ? 0 : 1;
+    return true;
+}
+
+/* --- colours ----------------------------------------------------------------------------- */
+
+/* How many values a colour has, by the second of them: 38 5 N, 38 2 R G B. */
+static size_t colour_length(const parameter_t *colour)
+{
+    if (colour->count < 2) {
+        return 2;
+    }
+    return colour->values[1] == 5 ? 3 : colour->values[1] == 2 ? 5 : 2;
+}
+
+/* Most programs write the parts of a colour as parameters of their own. */
+static void gather_colour(cursor_t *cursor, parameter_t *colour)
+{
+    parameter_t part;
+    while (colour->count < colour_length(colour) && next_parameter(cursor, &part)) {
+        colour->values[colour->count++] = part.values[0];
+    }
+}
+
+static bool are_bytes(const int *values, size_t count)
+{
+    while (count > 0 && values[count - 1] <= 255) {
+        count--;
+    }
+    return count == 0;
+}
+
+/* With subparameters a colour space may stand before the three parts. */
+static void set_colour(ik_colour_t *colour, const parameter_t *from)
+{
+    const int *values = from->values;
+    const int *rgb = values + (from->count > 5 ? 3 : 2);
+    if (values[1] == 5 && from->count >= 3 && are_bytes(values + 2, 1)) {
+        *colour = IK_COLOUR_INDEX(values[2]);
+    } else if (values[1] == 2 && from->count >= 5 && are_bytes(rgb, 3)) {
+        *colour = IK_COLOUR_RGB(rgb[0], rgb[1], rgb[2]);
+    }
+}
+
+/* --- all parameters ---------------------------------------------------------------------- */
+
+/* What switches attributes on and off. */
+static const struct {
+    int parameter;
+    uint32_t set;
+    uint32_t cleared;
+} attributes[] = {
+    {1, IK_STYLE_BOLD, 0},
+    {2, IK_STYLE_DIM, 0},
+    {3, IK_STYLE_ITALIC, 0},
+    {4, IK_STYLE_UNDERLINE, 0},
+    {7, IK_STYLE_REVERSE, 0},
+    {9, IK_STYLE_STRIKE, 0},
+    {21, IK_STYLE_UNDERLINE, 0}, /* doubly */
+    {22, 0, IK_STYLE_BOLD | IK_STYLE_DIM},
+    {23, 0, IK_STYLE_ITALIC},
+    {24, 0, IK_STYLE_UNDERLINE},
+    {27, 0, IK_STYLE_REVERSE},
+    {29, 0, IK_STYLE_STRIKE},
+};
+
+static void apply_attribute(ik_style_t *style, int parameter)
+{
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+        if (attributes[i].parameter == parameter) {
+            style->bits = (style->bits | attributes[i].set) & ~attributes[i].cleared;
+        }
+    }
+}
+
+static void apply_plain(ik_style_t *style, const parameter_t *parameter)
+{
+    int value = parameter->values[0];
+    int digit = value % 10;
+    int decade = value - digit;
+    ik_colour_t *colour = decade == 30 || decade == 90 ? &style->fg : &style->bg;
+    if (value == 0) {
+        *style = (ik_style_t){0};
+    } else if (value == 4 && parameter->count > 1 && parameter->values[1] == 0) {
+        apply_attribute(style, 24); /* 4:0; the others are kinds of lines */
+    } else if (decade == 30 || decade == 40) {
+        *colour = digit == 9 ? 0 : IK_COLOUR_INDEX(digit);
+    } else if ((decade == 90 || decade == 100) && digit < 8) {
+        *colour = IK_COLOUR_INDEX(8 + digit);
+    } else {
+        apply_attribute(style, value);
+    }
+}
+
+void ik_sgr_apply(ik_style_t *style, const char *parameters, size_t len)
+{
+    cursor_t cursor = {parameters, parameters + len, !is_sgr(parameters, len)};
+    parameter_t parameter;
+    while (next_parameter(&cursor, &parameter)) {
+        int value = parameter.values[0];
+        if (value != 38 && value != 48 && value != 58) {
+            apply_plain(style, &parameter);
+            continue;
+        }
+        ik_colour_t none; /* of underlines */
+        if (parameter.count == 1) {
+            gather_colour(&cursor, &parameter);
+        }
+        set_colour(value == 38 ? &style->fg : value == 48 ? &style->bg : &none, &parameter);
+    }
+}

@@ -1,0 +1,237 @@
+#include "command/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "command/command_table.h"
+
+static const ik_command_t *const table[] = {
+    &ik_command_agents, &ik_command_clear,  &ik_command_compact,  &ik_command_copy,
+    &ik_command_exit,   &ik_command_export, &ik_command_fork,     &ik_command_help,
+    &ik_command_kill,   &ik_command_model,  &ik_command_pager,    &ik_command_refresh,
+    &ik_command_resume, &ik_command_search, &ik_command_sessions, &ik_command_show,
+    &ik_command_switch, &ik_command_system, &ik_command_tool,     &ik_command_trust,
+    &ik_command_usage,
+};
+
+enum { COMMAND_COUNT = sizeof(table) / sizeof(table[0]) };
+
+static const char blanks[] = " \t\r\n";
+
+/* --- finding ----------------------------------------------------------------------------- */
+
+const ik_command_t *const *ik_command_table(size_t *count)
+{
+    *count = COMMAND_COUNT;
+    return table;
+}
+
+static void skip_slash(const char **name, size_t *len)
+{
+    if (*len > 0 && **name == '/') {
+        (*name)++;
+        (*len)--;
+    }
+}
+
+const ik_command_t *ik_command_find(const char *name, size_t len)
+{
+    skip_slash(&name, &len);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strncmp(table[i]->name, name, len) == 0 && table[i]->name[len] == '\0') {
+            return table[i];
+        }
+    }
+    return NULL;
+}
+
+enum { NAME_MAX_LEN = 16 }; /* of a name that may still be a slip of the fingers */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* How many letters must be put in, left out, exchanged or swapped with their neighbour to make one
+ * of the other. */
+static int edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    int rows[NAME_MAX_LEN + 1][NAME_MAX_LEN + 1];
+    for (size_t i = 0; i <= a_len; i++) {
+        for (size_t k = 0; k <= b_len; k++) {
+            if (i == 0 || k == 0) {
+                rows[i][k] = (int)(i + k);
+                continue;
+            }
+            rows[i][k] = least(rows[i - 1][k - 1] + (a[i - 1] != b[k - 1]),
+                               least(rows[i - 1][k], rows[i][k - 1]) + 1);
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1]) {
+                rows[i][k] = least(rows[i][k], rows[i - 2][k - 2] + 1);
+            }
+        }
+    }
+    return rows[a_len][b_len];
+}
+
+/* What the user may have meant: a command that begins so, or one that is few slips away. */
+static const ik_command_t *find_nearest(const char *name, size_t len)
+{
+    if (len == 0 || len > NAME_MAX_LEN) {
+        return NULL;
+    }
+    const ik_command_t *nearest = NULL;
+    int bound = len < 4 ? 2 : 3;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        bool begins = strncmp(table[i]->name, name, len) == 0;
+        int distance =
+            begins ? 0 : edit_distance(name, len, table[i]->name, strlen(table[i]->name));
+        if (distance < bound) {
+            nearest = table[i];
+            bound = distance;
+        }
+    }
+    return nearest;
+}
+
+void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t len)
+{
+    skip_slash(&name, &len);
+    const ik_command_t *nearest = find_nearest(name, len);
+    char *text = nearest == NULL ? ik_sprintf(NULL, "There is no command /%.*s. /help lists all.",
+                                              (int)len, name)
+                                 : ik_sprintf(NULL, "There is no command /%.*s. Did you mean /%s?",
+                                              (int)len, name, nearest->name);
+    host->actions->fail(host, text);
+    talloc_free(text);
+}
+
+/* --- arguments --------------------------------------------------------------------------- */
+
+/* Reads the word at `at`, which is no blank, and returns what follows it. A quote that nobody
+ * closes holds everything up to the end. */
+static const char *read_word(ik_buffer_t *word, const char *at)
+{
+    char quote = '\0';
+    for (; *at != '\0' && (quote != '\0' || strchr(blanks, *at) == NULL); at++) {
+        if (*at == quote) {
+            quote = '\0';
+        } else if (quote == '\0' && (*at == '"' || *at == '\'')) {
+            quote = *at;
+        } else {
+            ik_buffer_append_byte(word, *at);
+        }
+    }
+    return at;
+}
+
+static ik_command_args_t *parse_args(const void *ctx, const char *text)
+{
+    ik_command_args_t *args = ik_new(ctx, ik_command_args_t);
+    text += strspn(text, blanks);
+    size_t len = strlen(text);
+    while (len > 0 && strchr(blanks, text[len - 1]) != NULL) {
+        len--;
+    }
+    args->rest = ik_strndup(args, text, len);
+    for (const char *at = args->rest; *at != '\0'; at += strspn(at, blanks)) {
+        ik_buffer_t word;
+        ik_buffer_init(&word, args, IK_BUFFER_UNLIMITED);
+        at = read_word(&word, at);
+        args->words = ik_resize_array(args, args->words, char *, args->count + 1);
+        args->words[args->count++] = ik_buffer_finish(&word);
+    }
+    return args;
+}
+
+bool ik_command_parse_number(ik_command_host_t *host, const ik_command_t *command, const char *word,
+                             int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(word, &end, 10);
+    bool valid = strspn(word, "0123456789") == strlen(word) && errno == 0 && number > 0;
+    if (valid) {
+        *out = number;
+    } else {
+        char *why = ik_sprintf(NULL, "'%s' is no number from 1 on.", word);
+        ik_command_misuse(host, command, why);
+        talloc_free(why);
+    }
+    return valid;
+}
+
+void ik_command_words_add(ik_command_words_t *words, const char *text, const char *note)
+{
+    size_t count = words->count + 1;
+    words->texts = ik_resize_array(words->ctx, words->texts, const char *, count);
+    words->notes = ik_resize_array(words->ctx, words->notes, const char *, count);
+    words->texts[words->count] = ik_strdup(words->texts, text);
+    words->notes[words->count] = note == NULL ? NULL : ik_strdup(words->texts, note);
+    words->count = count;
+}
+
+/* --- running ----------------------------------------------------------------------------- */
+
+char *ik_command_format_usage(const void *ctx, const ik_command_t *command)
+{
+    return ik_sprintf(ctx, "/%s%s%s", command->name, *command->usage == '\0' ? "" : " ",
+                      command->usage);
+}
+
+void ik_command_misuse(ik_command_host_t *host, const ik_command_t *command, const char *why)
+{
+    void *scratch = talloc_new(NULL);
+    host->actions->fail(host, ik_sprintf(scratch, "%s%sUsage: %s", why == NULL ? "" : why,
+                                         why == NULL ? "" : " ",
+                                         ik_command_format_usage(scratch, command)));
+    talloc_free(scratch);
+}
+
+static bool fits_usage(const ik_command_t *command, const ik_command_args_t *args)
+{
+    size_t count = args->count;
+    if (command->flags & IK_COMMAND_TAKES_REST) {
+        count = *args->rest == '\0' ? 0 : 1;
+    }
+    return count >= command->min_args && count <= command->max_args;
+}
+
+static void fail_busy(ik_command_host_t *host, const ik_command_t *command)
+{
+    char *text = ik_sprintf(NULL, "/%s has to wait until the turn has ended; Esc interrupts it.",
+                            command->name);
+    host->actions->fail(host, text);
+    talloc_free(text);
+}
+
+static ik_command_outcome_t run(ik_command_host_t *host, const ik_command_t *command,
+                                const ik_command_args_t *args, bool busy)
+{
+    bool searching = host->shared->tool_scan_state == TOOL_SCAN_IN_PROGRESS;
+    if (!fits_usage(command, args)) {
+        ik_command_misuse(host, command, NULL);
+    } else if (busy && (command->flags & IK_COMMAND_NEEDS_IDLE)) {
+        fail_busy(host, command);
+    } else if (searching && (command->flags & IK_COMMAND_NEEDS_TOOLS)) {
+        return IK_COMMAND_MUST_WAIT;
+    } else {
+        command->run(host, args);
+    }
+    return IK_COMMAND_RAN;
+}
+
+ik_command_outcome_t ik_command_run(ik_command_host_t *host, const char *line, bool busy)
+{
+    size_t len = strcspn(line, blanks);
+    const ik_command_t *command = ik_command_find(line, len);
+    if (command == NULL) {
+        ik_command_fail_unknown(host, line, len);
+        return IK_COMMAND_RAN;
+    }
+    ik_command_args_t *args = parse_args(NULL, line + len);
+    ik_command_outcome_t outcome = run(host, command, args, busy);
+    talloc_free(args);
+    return outcome;
+}

@@ -1,0 +1,16 @@
+/* /clear: the conversation so far stays in the history and on the screen. */
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    (void)args;
+    host->actions->begin_session(host);
+}
+
+const ik_command_t ik_command_clear = {
+    .name = "clear",
+    .usage = "",
+    .help = "Begins a new conversation.",
+    .flags = IK_COMMAND_NEEDS_IDLE,
+    .run = run,
+};

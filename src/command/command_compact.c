@@ -1,0 +1,22 @@
+#include "base/alloc.h"
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    size_t trimmed = ik_agent_compact(host->actions->agent(host));
+    if (trimmed == 0) {
+        host->actions->print_line(host, "There is nothing to trim.");
+        return;
+    }
+    host->actions->print_line(
+        host, ik_sprintf(args, "%zu tool result%s sent as a short marker from now on.", trimmed,
+                         trimmed == 1 ? " is" : "s are"));
+}
+
+const ik_command_t ik_command_compact = {
+    .name = "compact",
+    .usage = "",
+    .help = "Makes room in the context: leaves old tool results out.",
+    .flags = IK_COMMAND_NEEDS_IDLE,
+    .run = run,
+};

@@ -1,0 +1,14 @@
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    (void)args;
+    host->actions->leave(host);
+}
+
+const ik_command_t ik_command_exit = {
+    .name = "exit",
+    .usage = "",
+    .help = "Leaves ikigai; ikigai -c goes on later.",
+    .run = run,
+};

@@ -1,0 +1,157 @@
+/* /export: this session as a file. What is there is never overwritten. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "command/command_table.h"
+#include "store/export/export.h"
+
+typedef struct {
+    const char *file;   /* as the user wrote it; NULL: not given */
+    const char *format; /* the same */
+} wish_t;
+
+/* --- what is wanted ------------------------------------------------------------------------ */
+
+static bool read_wish(const ik_command_args_t *args, wish_t *wish)
+{
+    *wish = (wish_t){0};
+    for (size_t i = 0; i < args->count; i++) {
+        const char *word = args->words[i];
+        if (strcmp(word, "--format") == 0 && i + 1 < args->count) {
+            wish->format = args->words[++i];
+        } else if (strncmp(word, "--", 2) == 0 || wish->file != NULL) {
+            return false;
+        } else {
+            wish->file = word;
+        }
+    }
+    return true;
+}
+
+/* The named format, else what the file's name ends in, else Markdown. NULL: there is no such. */
+static const ik_export_t *choose_format(const wish_t *wish)
+{
+    if (wish->format != NULL) {
+        return ik_export_find(wish->format);
+    }
+    const char *dot = wish->file == NULL ? NULL : strrchr(wish->file, '.');
+    const ik_export_t *by_suffix = dot == NULL ? NULL : ik_export_find(dot + 1);
+    return by_suffix == NULL ? &ik_export_markdown : by_suffix;
+}
+
+/* No shell has seen the name: ~/ is still the user's home. */
+static char *choose_path(ik_command_host_t *host, const void *ctx, const wish_t *wish,
+                         const ik_export_t *format)
+{
+    const char *home = getenv("HOME");
+    if (wish->file == NULL) {
+        return ik_sprintf(ctx, "%s/ikigai-%s.%s", host->paths->cwd,
+                          ik_session_id(host->actions->session(host)), format->name);
+    }
+    if (strncmp(wish->file, "~/", 2) == 0 && home != NULL) {
+        return ik_sprintf(ctx, "%s%s", home, wish->file + 1);
+    }
+    return wish->file[0] == '/' ? ik_strdup(ctx, wish->file)
+                                : ik_sprintf(ctx, "%s/%s", host->paths->cwd, wish->file);
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+/* Opens a private file that was not there before. */
+static res_t create_file(const char *path, FILE **out)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST) {
+        return ERR(CONFLICT, "%s exists already: name another file", path);
+    }
+    if (fd < 0) {
+        return ERR(SYSTEM, "Cannot write %s: %s", path, strerror(errno));
+    }
+    *out = fdopen(fd, "w");
+    if (*out == NULL) {
+        PANIC("no memory for a stream");
+    }
+    return OK;
+}
+
+static res_t write_file(const char *path, const ik_export_t *format, ik_store_t *store,
+                        const ik_store_session_t *session)
+{
+    FILE *out = NULL;
+    TRY(create_file(path, &out));
+    res_t written = format->write(out, store, session);
+    bool whole = !ferror(out);
+    if ((fclose(out) != 0 || !whole) && is_ok(&written)) {
+        written = ERR(SYSTEM, "Cannot write all of %s: is there room for it?", path);
+    }
+    if (is_err(&written)) {
+        unlink(path);
+    }
+    return written;
+}
+
+static res_t export_session(ik_command_host_t *host, const void *ctx, const char *path,
+                            const ik_export_t *format)
+{
+    ik_session_t *session = host->actions->session(host);
+    ik_store_t *store;
+    ik_store_session_t facts;
+    if (host->shared->history == NULL) {
+        return ERR(NOT_FOUND, "Nothing is stored: there is nothing to export.");
+    }
+    TRY(ik_session_flush(session));
+    TRY(ik_history_local(host->shared->history, &store));
+    res_t found = ik_store_find(ctx, store, ik_session_id(session), &facts);
+    if (found.code == IK_ERR_NOT_FOUND) {
+        return ERR(NOT_FOUND, "Nothing was said in this session yet.");
+    }
+    return is_err(&found) ? found : write_file(path, format, store, &facts);
+}
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    wish_t wish;
+    if (!read_wish(args, &wish)) {
+        ik_command_misuse(host, &ik_command_export, NULL);
+        return;
+    }
+    const ik_export_t *format = choose_format(&wish);
+    if (format == NULL) {
+        ik_command_misuse(host, &ik_command_export,
+                          ik_sprintf(args, "There is no format '%s'.", wish.format));
+        return;
+    }
+    const char *path = choose_path(host, args, &wish, format);
+    res_t exported = export_session(host, args, path, format);
+    if (is_err(&exported)) {
+        host->actions->fail(host, exported.message);
+    } else {
+        host->actions->print_line(host, ik_sprintf(args, "Exported to %s", path));
+    }
+}
+
+static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
+{
+    (void)host;
+    if (word <= 2) {
+        ik_command_words_add(out, "--format", "jsonl, md or html");
+    }
+    if (word >= 2) {
+        ik_command_words_add(out, "jsonl", "everything, can be imported");
+        ik_command_words_add(out, "md", "Markdown");
+        ik_command_words_add(out, "html", "one page for a browser");
+    }
+}
+
+const ik_command_t ik_command_export = {
+    .name = "export",
+    .usage = "[FILE] [--format jsonl|md|html]",
+    .help = "Writes this session to a new file.",
+    .max_args = 3,
+    .run = run,
+    .complete = complete,
+};

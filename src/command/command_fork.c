@@ -1,0 +1,15 @@
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    host->actions->fork(host, *args->rest == '\0' ? NULL : args->rest);
+}
+
+const ik_command_t ik_command_fork = {
+    .name = "fork",
+    .usage = "[PROMPT]",
+    .help = "Goes on with a child agent that knows all that was said.",
+    .flags = IK_COMMAND_NEEDS_IDLE | IK_COMMAND_TAKES_REST,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,29 @@
+#include <inttypes.h>
+
+#include "base/alloc.h"
+#include "command/command_agents.h"
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    int64_t number;
+    if (!ik_command_parse_number(host, &ik_command_kill, args->words[0], &number)) {
+        return;
+    }
+    res_t killed = host->actions->kill_agent(host, number);
+    if (is_err(&killed)) {
+        host->actions->fail(host, killed.message);
+    } else {
+        host->actions->print_line(host, ik_sprintf(args, "Agent %" PRId64 " is gone.", number));
+    }
+}
+
+const ik_command_t ik_command_kill = {
+    .name = "kill",
+    .usage = "N",
+    .help = "Ends agent N and what it is doing.",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+    .complete = ik_command_agents_complete,
+};

@@ -1,0 +1,151 @@
+/* /model: which model answers, which could, and taking another one. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "command/command_table.h"
+#include "store/export/export_facts.h"
+
+/* --- what could answer --------------------------------------------------------------------- */
+
+static bool belongs_to(const ik_model_t *model, const ik_config_provider_t *provider)
+{
+    size_t len = strlen(provider->name);
+    return strncmp(model->name, provider->name, len) == 0 && model->name[len] == '/';
+}
+
+/* "200,000 tokens of context, $3 in and $15 out per million"; "" when nothing is known. */
+static char *describe(const void *ctx, const ik_model_t *model)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    if (model->context > 0) {
+        ik_buffer_append_format(&text, "%s tokens of context",
+                                ik_export_facts_number(ctx, model->context));
+    }
+    if (model->price.input >= 0 && model->price.output >= 0) {
+        ik_buffer_append_format(&text, "%s$%g in and $%g out per million",
+                                text.len == 0 ? "" : ", ", model->price.input, model->price.output);
+    }
+    return ik_buffer_finish(&text);
+}
+
+static void add_known_models(ik_command_words_t *out, const ik_models_t *models,
+                             const ik_config_provider_t *provider)
+{
+    size_t position = 0;
+    for (;;) {
+        const ik_model_t *model = ik_models_next(models, &position);
+        if (model == NULL) {
+            return;
+        }
+        if (belongs_to(model, provider)) {
+            void *scratch = talloc_new(NULL);
+            ik_command_words_add(out, model->name, describe(scratch, model));
+            talloc_free(scratch);
+        }
+    }
+}
+
+/* A provider of which no model is known is its name and a slash: whatever it has can be named. */
+static void add_provider(ik_command_words_t *out, const ik_config_provider_t *provider)
+{
+    if (provider->type == IK_CONFIG_TYPE_OFFLINE) {
+        ik_command_words_add(out, "offline/offline", "no language model; runs tools by name");
+        return;
+    }
+    char *any = ik_sprintf(out->ctx, "%s/", provider->name);
+    ik_command_words_add(out, any, "any model it has");
+    talloc_free(any);
+}
+
+/* What the providers that could be talked to have. */
+static void collect(const ik_command_host_t *host, ik_command_words_t *out)
+{
+    const ik_config_t *config = host->shared->config;
+    for (size_t i = 0; i < config->provider_count; i++) {
+        const ik_config_provider_t *provider = config->providers[i];
+        size_t before = out->count;
+        if (provider->configured) {
+            add_known_models(out, host->shared->models, provider);
+        }
+        if (provider->configured && out->count == before) {
+            add_provider(out, provider);
+        }
+    }
+}
+
+static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
+{
+    if (word == 1) {
+        collect(host, out);
+    }
+}
+
+/* --- printing ------------------------------------------------------------------------------ */
+
+static void append_configured(ik_buffer_t *out, const ik_command_host_t *host, const char *current)
+{
+    ik_command_words_t words = {.ctx = out->ctx};
+    size_t width = 0;
+    collect(host, &words);
+    for (size_t i = 0; i < words.count; i++) {
+        size_t len = strlen(words.texts[i]);
+        width = len > width ? len : width;
+    }
+    for (size_t i = 0; i < words.count; i++) {
+        bool is_current = strcmp(words.texts[i], current) == 0;
+        ik_buffer_append_format(out, "%c %-*s  %s\n", is_current ? '*' : ' ', (int)width,
+                                words.texts[i], words.notes[i]);
+    }
+}
+
+/* What else could be had, and how. */
+static void append_unconfigured(ik_buffer_t *out, const ik_config_t *config)
+{
+    const char *separator = "Without a key: ";
+    for (size_t i = 0; i < config->provider_count; i++) {
+        const ik_config_provider_t *provider = config->providers[i];
+        if (!provider->configured && provider->api_key_env != NULL) {
+            ik_buffer_append_format(out, "%s%s (set %s)", separator, provider->name,
+                                    provider->api_key_env);
+            separator = ", ";
+        }
+    }
+    ik_buffer_append_text(out, *separator == ',' ? "\n" : "");
+}
+
+static void print_models(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    const char *current = host->actions->target(host)->name;
+    ik_buffer_t out;
+    ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&out, "Current model: %s\nConfigured models:\n", current);
+    append_configured(&out, host, current);
+    append_unconfigured(&out, host->shared->config);
+    host->actions->print(host, out.data);
+}
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    if (args->count == 0) {
+        print_models(host, args);
+        return;
+    }
+    res_t taken = host->actions->set_model(host, args->words[0]);
+    if (is_err(&taken)) {
+        host->actions->fail(host, taken.message);
+        return;
+    }
+    host->actions->print_line(host,
+                              ik_sprintf(args, "Model: %s", host->actions->target(host)->name));
+}
+
+const ik_command_t ik_command_model = {
+    .name = "model",
+    .usage = "[NAME]",
+    .help = "Lists the models, or takes another one from now on.",
+    .flags = IK_COMMAND_NEEDS_IDLE,
+    .max_args = 1,
+    .run = run,
+    .complete = complete,
+};

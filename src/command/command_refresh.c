@@ -1,0 +1,17 @@
+/* /refresh: how many tools were found the host says, when all have answered. */
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    (void)args;
+    host->actions->print_line(host, "Refreshing tools...");
+    host->actions->refresh(host);
+}
+
+const ik_command_t ik_command_refresh = {
+    .name = "refresh",
+    .usage = "",
+    .help = "Looks for tools again and asks each for its schema.",
+    .flags = IK_COMMAND_NEEDS_TOOLS,
+    .run = run,
+};

@@ -1,0 +1,32 @@
+/* /resume: without an id, the sessions to choose from. */
+#include "command/command_session_list.h"
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    if (args->count == 0) {
+        ik_command_session_list_start(host, false,
+                                      "Choose one: /resume ID; the beginning of the id is enough.");
+    } else {
+        host->actions->resume_session(host, args->words[0]);
+    }
+}
+
+/* Those listed last: typing must not wait for a database. */
+static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
+{
+    const ik_command_words_t *known = host->listed_sessions;
+    for (size_t i = 0; word == 1 && known != NULL && i < known->count; i++) {
+        ik_command_words_add(out, known->texts[i], known->notes[i]);
+    }
+}
+
+const ik_command_t ik_command_resume = {
+    .name = "resume",
+    .usage = "[ID]",
+    .help = "Goes on with an earlier session.",
+    .flags = IK_COMMAND_NEEDS_IDLE,
+    .max_args = 1,
+    .run = run,
+    .complete = complete,
+};

@@ -1,0 +1,23 @@
+#include "command/command_agents.h"
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    int64_t number;
+    if (ik_command_parse_number(host, &ik_command_switch, args->words[0], &number)) {
+        res_t switched = host->actions->switch_agent(host, number);
+        if (is_err(&switched)) {
+            host->actions->fail(host, switched.message);
+        }
+    }
+}
+
+const ik_command_t ik_command_switch = {
+    .name = "switch",
+    .usage = "N",
+    .help = "Goes to agent N.",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+    .complete = ik_command_agents_complete,
+};

@@ -1,0 +1,19 @@
+#include "command/command_table.h"
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    (void)args;
+    const char *prompt = ik_agent_system(host->actions->agent(host));
+    if (prompt == NULL) {
+        host->actions->print_line(host, "There is no system prompt.");
+    } else {
+        host->actions->print(host, prompt);
+    }
+}
+
+const ik_command_t ik_command_system = {
+    .name = "system",
+    .usage = "",
+    .help = "Shows the system prompt.",
+    .run = run,
+};

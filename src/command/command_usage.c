@@ -1,0 +1,119 @@
+/* /usage: what the session cost so far, and which model made it cost that. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "command/command_table.h"
+#include "conversation/figure.h"
+#include "store/event_facts.h"
+#include "store/export/export_facts.h"
+
+/* --- by model, from the answers of this conversation --------------------------------------- */
+
+typedef struct {
+    const char *model;
+    int64_t answers;
+    ik_usage_t usage;
+    double cost; /* negative: not known */
+} share_t;
+
+typedef struct {
+    share_t *list; /* in the order of their first answers */
+    size_t count;
+} shares_t;
+
+static share_t *open_share(const void *ctx, shares_t *shares, const char *model)
+{
+    for (size_t i = 0; i < shares->count; i++) {
+        if (strcmp(shares->list[i].model, model) == 0) {
+            return &shares->list[i];
+        }
+    }
+    shares->list = ik_resize_array(ctx, shares->list, share_t, shares->count + 1);
+    share_t *share = &shares->list[shares->count++];
+    *share = (share_t){.model = ik_strdup(ctx, model), .usage = IK_USAGE_NONE, .cost = -1};
+    return share;
+}
+
+static void add_answer(const void *ctx, shares_t *shares, const ik_msg_t *message)
+{
+    ik_store_event_t event = {.kind = message->kind, .data_json = message->data_json};
+    void *scratch = talloc_new(NULL);
+    ik_event_facts_t facts = ik_event_facts(scratch, &event);
+    if (facts.answer) {
+        share_t *share = open_share(ctx, shares, facts.model);
+        share->answers++;
+        ik_usage_add(&share->usage, &facts.usage);
+        if (facts.cost >= 0) {
+            share->cost = (share->cost < 0 ? 0 : share->cost) + facts.cost;
+        }
+    }
+    talloc_free(scratch);
+}
+
+/* --- printing ------------------------------------------------------------------------------ */
+
+/* "-" for what is not known. */
+static const char *format_count(const void *ctx, int64_t count)
+{
+    return count < 0 ? "-" : ik_export_facts_number(ctx, count);
+}
+
+static void append_sums(ik_buffer_t *out, const ik_command_usage_t *sums)
+{
+    const char *tokens = ik_export_facts_usage(out->ctx, &sums->usage);
+    int64_t used = sums->context_used > 0 ? sums->context_used : IK_USAGE_UNKNOWN;
+    ik_buffer_append_format(out, "Turns    %s\n", format_count(out->ctx, sums->turns));
+    ik_buffer_append_format(out, "Tokens   %s\n", *tokens == '\0' ? "-" : tokens);
+    ik_buffer_append_format(out, "Cost     %s\n", ik_figure_of_cost(sums->cost).text);
+    ik_buffer_append_format(out, "Context  %s", format_count(out->ctx, used));
+    if (sums->context_size > 0) {
+        ik_buffer_append_format(out, " of %s tokens (%d%%)",
+                                format_count(out->ctx, sums->context_size),
+                                (int)(sums->context_used * 100 / sums->context_size));
+    }
+    ik_buffer_append_byte(out, '\n');
+}
+
+static void append_shares(ik_buffer_t *out, const shares_t *shares)
+{
+    static const char form[] = "  %-*s  %7s  %13s  %13s  %13s  %10s\n";
+    int width = 5;
+    for (size_t i = 0; i < shares->count; i++) {
+        int len = (int)strlen(shares->list[i].model);
+        width = len > width ? len : width;
+    }
+    ik_buffer_append_text(out, "\nThis conversation:\n");
+    ik_buffer_append_format(out, form, width, "model", "answers", "in", "cached", "out", "cost");
+    for (size_t i = 0; i < shares->count; i++) {
+        const share_t *share = &shares->list[i];
+        ik_buffer_append_format(
+            out, form, width, share->model, ik_figure_of_count(share->answers).text,
+            format_count(out->ctx, share->usage.in), format_count(out->ctx, share->usage.cached),
+            format_count(out->ctx, share->usage.out), ik_figure_of_cost(share->cost).text);
+    }
+}
+
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    const ik_conversation_t *conversation = ik_agent_conversation(host->actions->agent(host));
+    ik_command_usage_t sums = {0};
+    shares_t shares = {0};
+    ik_buffer_t out;
+    ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED);
+    host->actions->usage(host, &sums);
+    append_sums(&out, &sums);
+    for (size_t i = 0; i < conversation->count; i++) {
+        add_answer(args, &shares, conversation->messages[i]);
+    }
+    if (shares.count > 0) {
+        append_shares(&out, &shares);
+    }
+    host->actions->print(host, out.data);
+}
+
+const ik_command_t ik_command_usage = {
+    .name = "usage",
+    .usage = "",
+    .help = "Shows tokens, cost and how full the context is.",
+    .run = run,
+};

@@ -1,0 +1,576 @@
+/*
+ * Three states: left; entered, with modes set and input flowing; and wanted but not entered, which
+ * is the background. A program that is in the background (continued by `bg`, or started with `&`)
+ * must touch neither settings nor screen, so it stops again, as a program that reads the terminal
+ * does, until it is brought to the foreground. What is written while not entered is kept.
+ */
+#include "io/tty.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "io/signal_watch.h"
+#include "io/tty_device.h"
+#include "io/tty_restore.h"
+
+enum {
+    READ_SIZE = 65536,
+    RESIZE_MS = 30,
+    FAREWELL_MS = 100, /* for pending output when the tty is freed */
+    /* Signals that arrived together with the one that made us go on are seen first. */
+    BACKGROUND_MS = 10,
+    DEFAULT_COLUMNS = 80,
+    DEFAULT_ROWS = 24,
+};
+
+#define MODES "\x1b[?2004h\x1b[?1004h"
+/* Flags 1, to tell keys apart, and 4, to be told what a key gives with Shift and on a Latin
+ * keyboard. */
+#define KITTY_ON "\x1b[>5u"
+#define KITTY_OFF "\x1b[<u"
+#define KITTY_AGAIN "\x1b[=5;1u" /* without growing the terminal's stack of flags */
+#define OTHER_KEYS_ON "\x1b[>4;1m"
+#define ALTERNATE_ON "\x1b[?1049h"
+#define ALTERNATE_OFF "\x1b[?1049l"
+
+typedef enum { KEYBOARD_PLAIN, KEYBOARD_KITTY, KEYBOARD_OTHER } keyboard_t;
+
+static const int ending_signals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+
+struct ik_tty {
+    ik_loop_t *loop;
+    ik_tty_listener_t listener;
+    ik_tty_found_t found;
+    bool has_settings; /* in found */
+    bool wanted;
+    bool entered;
+    bool broken; /* the terminal vanished */
+    bool ending; /* a signal asked for the end: no more stopping */
+    keyboard_t keyboard;
+    bool alternate;
+    int columns;
+    int rows;
+    ik_buffer_t queue;
+    size_t sent; /* of the queue */
+    ik_watch_t *input;
+    ik_watch_t *room; /* only while the terminal does not take what is queued */
+    ik_timer_t *resize;
+    ik_timer_t *background;
+    ik_timer_t *verdict; /* tells of a failed write from the loop */
+    ik_signal_watch_t *stop;
+    ik_signal_watch_t *go_on;
+};
+
+static void unwatch(ik_tty_t *tty)
+{
+    talloc_free(tty->input);
+    talloc_free(tty->room);
+    tty->input = NULL;
+    tty->room = NULL;
+}
+
+/* The listener may free the tty. */
+static void lose(ik_tty_t *tty)
+{
+    tty->broken = true;
+    tty->wanted = false;
+    unwatch(tty);
+    ik_buffer_reset(&tty->queue);
+    tty->sent = 0;
+    ik_timer_stop(tty->verdict);
+    ik_timer_stop(tty->background);
+    tty->listener.on_gone(tty->listener.data);
+}
+
+static void on_verdict(void *data)
+{
+    lose(data);
+}
+
+static bool is_foreground(const ik_tty_t *tty)
+{
+    pid_t group = tcgetpgrp(tty->found.in);
+    return group < 0 || group == getpgrp(); /* without job control there is no background */
+}
+
+/* --- output -------------------------------------------------------------------------------- */
+
+bool ik_tty_is_drained(const ik_tty_t *tty)
+{
+    return tty->queue.len == 0;
+}
+
+/* What has to be undone: told before a mode is switched on, and when all is written, because then a
+ * mode that was switched off is off. */
+static void remember_modes(const ik_tty_t *tty)
+{
+    ik_tty_restore_set_modes(tty->keyboard == KEYBOARD_KITTY, tty->alternate);
+}
+
+/* Writes what the terminal takes now. False: it takes nothing any more. */
+static bool write_some(ik_tty_t *tty)
+{
+    while (tty->sent < tty->queue.len) {
+        ssize_t put =
+            write(tty->found.out, tty->queue.data + tty->sent, tty->queue.len - tty->sent);
+        if (put < 0 && errno != EINTR) {
+            return errno == EAGAIN;
+        }
+        tty->sent += put > 0 ? (size_t)put : 0;
+    }
+    ik_buffer_reset(&tty->queue);
+    tty->sent = 0;
+    remember_modes(tty);
+    return true;
+}
+
+static void on_room(void *data);
+
+static void watch_room(ik_tty_t *tty)
+{
+    tty->room =
+        ik_watch_create_borrowed(tty, tty->loop, tty->found.out, IK_WATCH_WRITABLE, on_room, tty);
+}
+
+static void flush(ik_tty_t *tty)
+{
+    if (!tty->entered || tty->room != NULL) {
+        return;
+    }
+    if (!write_some(tty)) {
+        tty->broken = true;
+        ik_timer_start(tty->verdict, 0);
+    } else if (!ik_tty_is_drained(tty)) {
+        watch_room(tty);
+    }
+}
+
+static void on_room(void *data)
+{
+    ik_tty_t *tty = data;
+    if (!write_some(tty)) {
+        lose(tty);
+    } else if (ik_tty_is_drained(tty)) {
+        talloc_free(tty->room);
+        tty->room = NULL;
+        tty->listener.on_drained(tty->listener.data);
+    }
+}
+
+/* Most of the time the terminal takes everything at once, and nothing needs to be kept. */
+static size_t write_at_once(const ik_tty_t *tty, const char *bytes, size_t len)
+{
+    bool free_to_write = tty->entered && ik_tty_is_drained(tty);
+    ssize_t put = free_to_write ? write(tty->found.out, bytes, len) : -1;
+    return put > 0 ? (size_t)put : 0;
+}
+
+void ik_tty_write(ik_tty_t *tty, const char *bytes, size_t len)
+{
+    if (tty->broken) {
+        return;
+    }
+    size_t put = write_at_once(tty, bytes, len);
+    if (put == len) {
+        remember_modes(tty);
+    } else {
+        ik_buffer_append(&tty->queue, bytes + put, len - put);
+        flush(tty);
+    }
+}
+
+static void write_text(ik_tty_t *tty, const char *text)
+{
+    ik_tty_write(tty, text, strlen(text));
+}
+
+/* Waits for the terminal to take what is queued. */
+static void drain(ik_tty_t *tty, int patience_ms)
+{
+    struct pollfd room = {.fd = tty->found.out, .events = POLLOUT};
+    int64_t until = ik_loop_now_ms() + patience_ms;
+    bool ours = !tty->broken && is_foreground(tty);
+    while (ours && write_some(tty) && !ik_tty_is_drained(tty)) {
+        int64_t left = until - ik_loop_now_ms();
+        if (left <= 0 || (poll(&room, 1, (int)left) < 0 && errno != EINTR)) {
+            break;
+        }
+    }
+    ik_buffer_reset(&tty->queue);
+    tty->sent = 0;
+}
+
+/* --- input --------------------------------------------------------------------------------- */
+
+static void go_to_background(ik_tty_t *tty);
+
+/* An end of file by itself may only mean that somebody changed the settings. */
+static bool has_hung_up(const ik_tty_t *tty)
+{
+    struct pollfd input = {.fd = tty->found.in, .events = POLLIN};
+    return poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+static void on_input(void *data)
+{
+    ik_tty_t *tty = data;
+    char bytes[READ_SIZE];
+    if (!is_foreground(tty)) {
+        go_to_background(tty);
+        return;
+    }
+    ssize_t got = read(tty->found.in, bytes, sizeof(bytes));
+    if (got > 0) {
+        tty->listener.on_input(tty->listener.data, bytes, (size_t)got);
+    } else if (got == 0 ? has_hung_up(tty) : errno != EAGAIN && errno != EINTR) {
+        lose(tty);
+    }
+}
+
+/* --- size ---------------------------------------------------------------------------------- */
+
+/* True: it is another one than before. */
+static bool update_size(ik_tty_t *tty)
+{
+    struct winsize size = {0};
+    int columns = tty->columns;
+    int rows = tty->rows;
+    (void)ioctl(tty->found.out, TIOCGWINSZ, &size);
+    tty->columns = size.ws_col > 0 ? size.ws_col : DEFAULT_COLUMNS;
+    tty->rows = size.ws_row > 0 ? size.ws_row : DEFAULT_ROWS;
+    return tty->columns != columns || tty->rows != rows;
+}
+
+static void on_resize_settled(void *data)
+{
+    ik_tty_t *tty = data;
+    if (tty->entered && update_size(tty)) {
+        tty->listener.on_resize(tty->listener.data);
+    }
+}
+
+static void on_resize(void *data, int number)
+{
+    (void)number;
+    ik_timer_start(((ik_tty_t *)data)->resize, RESIZE_MS);
+}
+
+void ik_tty_size(const ik_tty_t *tty, int *columns, int *rows)
+{
+    *columns = tty->columns;
+    *rows = tty->rows;
+}
+
+/* --- modes --------------------------------------------------------------------------------- */
+
+static void switch_keyboard_on(ik_tty_t *tty)
+{
+    if (tty->keyboard != KEYBOARD_PLAIN) {
+        write_text(tty, tty->keyboard == KEYBOARD_KITTY ? KITTY_ON : OTHER_KEYS_ON);
+    }
+}
+
+/* Every screen has its own keyboard flags. */
+static void switch_alternate(ik_tty_t *tty)
+{
+    bool kitty = tty->keyboard == KEYBOARD_KITTY;
+    if (tty->alternate) {
+        write_text(tty, kitty ? ALTERNATE_ON KITTY_ON : ALTERNATE_ON);
+    } else {
+        write_text(tty, kitty ? KITTY_OFF ALTERNATE_OFF : ALTERNATE_OFF);
+    }
+}
+
+void ik_tty_use_keyboard(ik_tty_t *tty, bool kitty)
+{
+    if (tty->keyboard != KEYBOARD_PLAIN) {
+        return;
+    }
+    tty->keyboard = kitty ? KEYBOARD_KITTY : KEYBOARD_OTHER;
+    if (tty->entered) {
+        remember_modes(tty);
+        switch_keyboard_on(tty);
+    }
+}
+
+void ik_tty_use_alternate(ik_tty_t *tty, bool alternate)
+{
+    if (tty->alternate == alternate) {
+        return;
+    }
+    tty->alternate = alternate;
+    if (tty->entered && alternate) {
+        remember_modes(tty);
+    }
+    if (tty->entered) {
+        switch_alternate(tty);
+    }
+}
+
+/* --- entering and leaving ------------------------------------------------------------------ */
+
+static void set_raw(const ik_tty_t *tty)
+{
+    struct termios raw = tty->found.settings;
+    sigset_t stopping;
+    sigset_t before;
+    cfmakeraw(&raw);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    /* Should we be in the background after all, this would stop us in the middle. */
+    sigemptyset(&stopping);
+    sigaddset(&stopping, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &stopping, &before);
+    tcsetattr(tty->found.in, TCSANOW, &raw);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void make_non_blocking(const ik_tty_t *tty)
+{
+    if (tty->found.in_flags != -1) {
+        fcntl(tty->found.in, F_SETFL, tty->found.in_flags | O_NONBLOCK);
+    }
+    if (tty->found.out_flags != -1) {
+        fcntl(tty->found.out, F_SETFL, tty->found.out_flags | O_NONBLOCK);
+    }
+}
+
+static void prepare(ik_tty_t *tty)
+{
+    ik_tty_restore_arm(&tty->found);
+    remember_modes(tty);
+    make_non_blocking(tty);
+    set_raw(tty);
+    write_text(tty, MODES);
+}
+
+static void enter(ik_tty_t *tty)
+{
+    if (!tty->has_settings) {
+        tty->has_settings = tcgetattr(tty->found.in, &tty->found.settings) == 0;
+    }
+    update_size(tty);
+    tty->entered = true;
+    if (!ik_tty_is_drained(tty)) {
+        watch_room(tty); /* somebody waits for on_drained */
+    }
+    prepare(tty);
+    tty->input =
+        ik_watch_create_borrowed(tty, tty->loop, tty->found.in, IK_WATCH_READABLE, on_input, tty);
+    switch_keyboard_on(tty);
+    if (tty->alternate) {
+        switch_alternate(tty);
+    }
+}
+
+void ik_tty_enter(ik_tty_t *tty)
+{
+    if (tty->wanted || tty->broken) {
+        return;
+    }
+    tty->wanted = true;
+    if (is_foreground(tty)) {
+        enter(tty);
+    } else {
+        ik_timer_start(tty->background, BACKGROUND_MS);
+    }
+}
+
+static void leave(ik_tty_t *tty, int patience_ms)
+{
+    if (tty->entered) {
+        drain(tty, patience_ms);
+        unwatch(tty);
+        ik_tty_restore_run();
+        tty->entered = false;
+    }
+}
+
+void ik_tty_leave(ik_tty_t *tty, int patience_ms)
+{
+    tty->wanted = false;
+    ik_timer_stop(tty->background);
+    leave(tty, patience_ms);
+}
+
+/* --- stopping and going on ----------------------------------------------------------------- */
+
+static volatile sig_atomic_t has_gone_on;
+
+static void note_going_on(int number)
+{
+    (void)number;
+    has_gone_on = 1;
+}
+
+static void watch_stopping(ik_tty_t *tty);
+
+/* Returns when the process group, which this stops, goes on. False: it cannot be stopped, because
+ * nobody is there who could make it go on. */
+static bool stop_group(ik_tty_t *tty)
+{
+    struct sigaction action = {.sa_handler = note_going_on};
+    talloc_free(tty->stop);
+    talloc_free(tty->go_on);
+    has_gone_on = 0;
+    sigaction(SIGCONT, &action, NULL);
+    kill(0, SIGTSTP);
+    signal(SIGCONT, SIG_DFL);
+    watch_stopping(tty);
+    return has_gone_on != 0;
+}
+
+/* Whoever had the terminal meanwhile may have changed its settings for good. */
+static void come_back(ik_tty_t *tty)
+{
+    if (!is_foreground(tty)) {
+        ik_timer_start(tty->background, BACKGROUND_MS);
+        return;
+    }
+    tty->has_settings = false;
+    enter(tty);
+    tty->listener.on_continued(tty->listener.data);
+}
+
+static void on_background(void *data)
+{
+    ik_tty_t *tty = data;
+    if (tty->ending) {
+        return;
+    }
+    if (is_foreground(tty) || stop_group(tty)) {
+        come_back(tty);
+    } else {
+        lose(tty);
+    }
+}
+
+/* The terminal is somebody else's now, who has put it in order. */
+static void go_to_background(ik_tty_t *tty)
+{
+    unwatch(tty);
+    ik_tty_restore_disarm();
+    tty->entered = false;
+    ik_timer_start(tty->background, BACKGROUND_MS);
+}
+
+void ik_tty_suspend(ik_tty_t *tty)
+{
+    bool entered = tty->entered;
+    if (tty->ending || ik_signal_watch_is_ignored(SIGTSTP)) {
+        return;
+    }
+    leave(tty, FAREWELL_MS);
+    stop_group(tty);
+    if (entered) {
+        come_back(tty);
+    }
+}
+
+static void on_stop(void *data, int number)
+{
+    ik_tty_t *tty = data;
+    (void)number;
+    tty->listener.on_stop(tty->listener.data);
+}
+
+/* Stopped by a signal that cannot be caught; the shell has had the terminal meanwhile. */
+static void on_go_on(void *data, int number)
+{
+    ik_tty_t *tty = data;
+    (void)number;
+    if (!tty->entered) {
+        return;
+    }
+    if (!is_foreground(tty)) {
+        go_to_background(tty);
+        return;
+    }
+    update_size(tty);
+    prepare(tty);
+    if (tty->keyboard == KEYBOARD_KITTY) {
+        write_text(tty, KITTY_AGAIN);
+    } else {
+        switch_keyboard_on(tty);
+    }
+    tty->listener.on_continued(tty->listener.data);
+}
+
+static void watch_stopping(ik_tty_t *tty)
+{
+    tty->stop = ik_signal_watch_create(tty, tty->loop, SIGTSTP, on_stop, tty);
+    tty->go_on = ik_signal_watch_create(tty, tty->loop, SIGCONT, on_go_on, tty);
+}
+
+static void on_ending(void *data, int number)
+{
+    ik_tty_t *tty = data;
+    tty->ending = true;
+    tty->listener.on_signal(tty->listener.data, number);
+}
+
+/* --- the whole ----------------------------------------------------------------------------- */
+
+/* A program that had the terminal for itself may have died without putting it back. */
+static void settle(const ik_tty_t *tty)
+{
+    if (tty->has_settings && !tty->broken && is_foreground(tty)) {
+        tcsetattr(tty->found.in, TCSANOW, &tty->found.settings);
+    }
+}
+
+static int close_tty(ik_tty_t *tty)
+{
+    ik_tty_leave(tty, FAREWELL_MS);
+    settle(tty);
+    ik_tty_restore_uninstall();
+    if (tty->found.in_flags == -1) {
+        close(tty->found.in);
+    }
+    if (tty->found.out_flags == -1) {
+        close(tty->found.out);
+    }
+    return 0;
+}
+
+/* The descriptor to use; flags is -1 when it is one of our own. */
+static int open_own(int fd, int *flags)
+{
+    int own = ik_tty_device_open(fd);
+    *flags = own >= 0 ? -1 : fcntl(fd, F_GETFL);
+    return own >= 0 ? own : fd;
+}
+
+res_t ik_tty_create(const void *ctx, ik_loop_t *loop, const ik_tty_listener_t *listener,
+                    ik_tty_t **out)
+{
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        return ERR(INVALID, "Standard input and output are not a terminal");
+    }
+    ik_tty_t *tty = ik_new(ctx, ik_tty_t);
+    tty->loop = loop;
+    tty->listener = *listener;
+    tty->found.in = open_own(STDIN_FILENO, &tty->found.in_flags);
+    tty->found.out = open_own(STDOUT_FILENO, &tty->found.out_flags);
+    ik_buffer_init(&tty->queue, tty, IK_BUFFER_UNLIMITED);
+    tty->resize = ik_timer_create(tty, loop, on_resize_settled, tty);
+    tty->background = ik_timer_create(tty, loop, on_background, tty);
+    tty->verdict = ik_timer_create(tty, loop, on_verdict, tty);
+    ik_tty_restore_install();
+    for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++) {
+        ik_signal_watch_create(tty, loop, ending_signals[i], on_ending, tty);
+    }
+    ik_signal_watch_create(tty, loop, SIGWINCH, on_resize, tty);
+    watch_stopping(tty);
+    update_size(tty);
+    talloc_set_destructor(tty, close_tty);
+    *out = tty;
+    return OK;
+}

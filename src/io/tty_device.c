@@ -1,0 +1,33 @@
+#include "io/tty_device.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Names can mislead: a terminal of another mount namespace may have the name of one in ours. */
+static bool is_same(int fd, int other)
+{
+    unsigned int device;
+    unsigned int other_device;
+    return ioctl(fd, TIOCGDEV, &device) == 0 && ioctl(other, TIOCGDEV, &other_device) == 0 &&
+           device == other_device;
+}
+
+static int open_name(const char *name, int fd)
+{
+    int opened = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (opened >= 0 && !is_same(fd, opened)) {
+        close(opened);
+        return -1;
+    }
+    return opened;
+}
+
+int ik_tty_device_open(int fd)
+{
+    char name[PATH_MAX];
+    int opened = ttyname_r(fd, name, sizeof(name)) == 0 ? open_name(name, fd) : -1;
+    return opened >= 0 ? opened : open_name("/dev/tty", fd);
+}

@@ -1,0 +1,123 @@
+#include "repl/repl_editor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "repl/repl_view_state.h"
+
+typedef struct {
+    ik_repl_view_t *view;
+    char *file;
+    ik_foreground_t *program;
+} editing_t;
+
+static int forget_file(editing_t *editing)
+{
+    unlink(editing->file);
+    return 0;
+}
+
+static void say(ik_repl_view_t *view, const char *text)
+{
+    ik_repl_rows_t rows = ik_repl_view_rows(view);
+    ik_repl_view_begin_block(view);
+    ik_repl_rows_say(&rows, IK_ROLE_ERROR, text);
+}
+
+/* Editors end a file with a newline that nobody typed. */
+static void take_text(editing_t *editing)
+{
+    char *text;
+    size_t len;
+    res_t read = ik_file_read(editing, editing->file, IK_EDITOR_MAX, &text, &len);
+    if (is_err(&read)) {
+        say(editing->view, read.message);
+        return;
+    }
+    if (len > 0 && text[len - 1] == '\n') {
+        text[len - 1] = '\0';
+    }
+    ik_prompt_set_text(editing->view->prompt, text);
+    editing->view->listener.on_draft(editing->view->listener.data);
+}
+
+static void return_to_view(ik_repl_view_t *view)
+{
+    view->away = false;
+    ik_tty_enter(view->tty);
+    ik_screen_resume(view->screen);
+    ik_repl_view_touch(view);
+}
+
+static void on_end(void *data, int status)
+{
+    editing_t *editing = data;
+    ik_repl_view_t *view = editing->view;
+    return_to_view(view);
+    if (status == 0) {
+        take_text(editing);
+    } else {
+        say(view, ik_sprintf(editing,
+                             "The editor failed with status %d; the draft is as it was. Set EDITOR "
+                             "to choose another one.",
+                             status));
+    }
+    view->editing = NULL;
+    talloc_free(editing);
+}
+
+static const char *choose_editor(void)
+{
+    static const char *const names[] = {"VISUAL", "EDITOR"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && *value != '\0') {
+            return value;
+        }
+    }
+    return "vi";
+}
+
+static res_t write_draft(editing_t *editing)
+{
+    char *text = ik_prompt_text(editing, editing->view->prompt);
+    return ik_file_write_private(editing->file, text, strlen(text));
+}
+
+/* The variable may hold arguments: the shell takes it apart. */
+static res_t start(editing_t *editing)
+{
+    ik_repl_view_t *view = editing->view;
+    char *command = ik_sprintf(editing, "%s \"$1\"", choose_editor());
+    const char *argv[] = {"/bin/sh", "-c", command, "sh", editing->file, NULL};
+    return ik_foreground_start(editing, view->loop, argv, NULL, on_end, editing, &editing->program);
+}
+
+void ik_repl_editor_open(ik_repl_view_t *view)
+{
+    editing_t *editing = ik_new(view, editing_t);
+    editing->view = view;
+    editing->file = ik_sprintf(editing, "%s/draft-%ld.md", view->paths->home, (long)getpid());
+    res_t ready = write_draft(editing);
+    if (is_err(&ready)) {
+        say(view, ready.message);
+        talloc_free(editing);
+        return;
+    }
+    talloc_set_destructor(editing, forget_file);
+    ik_screen_pause(view->screen);
+    ik_screen_flush(view->screen);
+    ik_tty_leave(view->tty, 300);
+    view->away = true;
+    view->editing = editing;
+    ready = start(editing);
+    if (is_err(&ready)) {
+        return_to_view(view);
+        say(view, ready.message);
+        view->editing = NULL;
+        talloc_free(editing);
+    }
+}

@@ -1,0 +1,124 @@
+#include "repl/repl_plain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "io/interrupt.h"
+
+enum { DEFAULT_COLUMNS = 80, LINE_MAX_BYTES = 16 * 1024 * 1024 };
+
+struct ik_repl_plain {
+    ik_watch_t *input; /* NULL: at its end */
+    ik_interrupt_t *interrupt;
+    ik_buffer_t line; /* not ended yet */
+    ik_repl_plain_line_fn on_line;
+    ik_repl_plain_signal_fn on_signal;
+    void *data;
+};
+
+static void on_signal(void *data, int signal)
+{
+    ik_repl_plain_t *plain = data;
+    plain->on_signal(plain->data, signal);
+}
+
+/* A backslash before the line end is taken off and the line goes on. */
+static bool goes_on(ik_buffer_t *line)
+{
+    bool more = line->len > 0 && line->data[line->len - 1] == '\\';
+    if (more) {
+        line->data[line->len - 1] = '\n';
+    }
+    return more;
+}
+
+static void end_line(ik_repl_plain_t *plain)
+{
+    if (goes_on(&plain->line)) {
+        return;
+    }
+    char *line = ik_buffer_finish(&plain->line);
+    plain->on_line(plain->data, line);
+    talloc_free(line);
+}
+
+static void take(ik_repl_plain_t *plain, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        const char *newline = memchr(bytes, '\n', len);
+        size_t part = newline == NULL ? len : (size_t)(newline - bytes);
+        ik_buffer_append(&plain->line, bytes, part);
+        if (newline == NULL) {
+            return;
+        }
+        end_line(plain);
+        bytes += part + 1;
+        len -= part + 1;
+    }
+}
+
+static void on_readable(void *data)
+{
+    ik_repl_plain_t *plain = data;
+    char bytes[4096];
+    ssize_t got = read(ik_watch_fd(plain->input), bytes, sizeof(bytes));
+    if (got > 0) {
+        take(plain, bytes, (size_t)got);
+    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+        TALLOC_FREE(plain->input);
+        if (plain->line.len > 0) {
+            end_line(plain);
+        }
+        plain->on_line(plain->data, NULL);
+    }
+}
+
+ik_repl_plain_t *ik_repl_plain_create(const void *ctx, ik_loop_t *loop,
+                                      ik_repl_plain_line_fn on_line,
+                                      ik_repl_plain_signal_fn on_signal_, void *data)
+{
+    ik_repl_plain_t *plain = ik_new(ctx, ik_repl_plain_t);
+    ik_buffer_init(&plain->line, plain, LINE_MAX_BYTES);
+    plain->on_line = on_line;
+    plain->on_signal = on_signal_;
+    plain->data = data;
+    plain->input =
+        ik_watch_create(plain, loop, fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), on_readable, plain);
+    plain->interrupt = ik_interrupt_create(plain, loop, on_signal, plain);
+    return plain;
+}
+
+int ik_repl_plain_columns(const ik_repl_plain_t *plain)
+{
+    struct winsize size;
+    (void)plain;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                           : DEFAULT_COLUMNS;
+}
+
+void ik_repl_plain_write(ik_repl_plain_t *plain, const char *bytes, size_t len)
+{
+    (void)plain;
+    while (len > 0) {
+        ssize_t written = write(STDOUT_FILENO, bytes, len);
+        if (written < 0 && errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
+        } else if (written < 0 && errno != EINTR) {
+            return; /* nobody reads any more; what was said is in the store */
+        } else if (written > 0) {
+            bytes += written;
+            len -= (size_t)written;
+        }
+    }
+}
+
+void ik_repl_plain_prompt(ik_repl_plain_t *plain, const char *prompt)
+{
+    ik_repl_plain_write(plain, prompt, strlen(prompt));
+}

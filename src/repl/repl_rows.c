@@ -1,0 +1,225 @@
+#include "repl/repl_rows.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "terminal/code_rows.h"
+#include "terminal/markdown.h"
+
+static void finish(const ik_repl_rows_t *rows, ik_row_t *row)
+{
+    ik_row_end(row);
+    rows->on_row(rows->data, row->bytes.data == NULL ? "" : row->bytes.data, row->bytes.len);
+    ik_row_clear(row);
+}
+
+void ik_repl_rows_gap(const ik_repl_rows_t *rows)
+{
+    rows->on_row(rows->data, "", 0);
+}
+
+void ik_repl_rows_say(const ik_repl_rows_t *rows, ik_role_t role, const char *text)
+{
+    void *scratch = talloc_new(NULL);
+    ik_row_t row;
+    ik_row_init(&row, scratch, rows->theme);
+    ik_row_add_role(&row, role, text);
+    finish(rows, &row);
+    talloc_free(scratch);
+}
+
+/* Where the line at text ends, without its line end. */
+static size_t line_length(const char *text)
+{
+    return strcspn(text, "\n");
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t count = 0;
+    while (*text != '\0') {
+        text += line_length(text);
+        text += *text == '\n';
+        count++;
+    }
+    return count;
+}
+
+void ik_repl_rows_lines(const ik_repl_rows_t *rows, ik_role_t role, const char *text)
+{
+    void *scratch = talloc_new(NULL);
+    ik_row_t row;
+    ik_row_init(&row, scratch, rows->theme);
+    while (*text != '\0') {
+        size_t len = line_length(text);
+        ik_row_add(&row, ik_theme_style(rows->theme, role), text, len);
+        finish(rows, &row);
+        text += len;
+        text += *text == '\n';
+    }
+    talloc_free(scratch);
+}
+
+/* --- people and models ------------------------------------------------------------------- */
+
+static void say_more(const ik_repl_rows_t *rows, size_t lines)
+{
+    char *more = ik_sprintf(NULL, "… %zu more line%s, Ctrl-O", lines, lines == 1 ? "" : "s");
+    ik_repl_rows_say(rows, IK_ROLE_DIM, more);
+    talloc_free(more);
+}
+
+void ik_repl_rows_user(const ik_repl_rows_t *rows, const char *text)
+{
+    void *scratch = talloc_new(NULL);
+    ik_style_t style = ik_theme_style(rows->theme, IK_ROLE_USER);
+    ik_row_t row;
+    size_t shown = 0;
+    ik_row_init(&row, scratch, rows->theme);
+    do {
+        size_t len = line_length(text);
+        ik_row_add_role(&row, IK_ROLE_MARK, shown == 0 ? "> " : "  ");
+        ik_row_add(&row, style, text, len);
+        finish(rows, &row);
+        text += len;
+        text += *text == '\n';
+        shown++;
+    } while (*text != '\0' && (rows->full || shown < IK_REPL_USER_ROWS_MAX));
+    if (*text != '\0') {
+        say_more(rows, count_lines(text));
+    }
+    talloc_free(scratch);
+}
+
+void ik_repl_rows_answer(const ik_repl_rows_t *rows, const char *text)
+{
+    ik_markdown_options_t options = {.theme = rows->theme,
+                                     .columns = rows->columns,
+                                     .max_open = IK_REPL_ROWS_MAX,
+                                     .on_row = rows->on_row,
+                                     .data = rows->data};
+    ik_markdown_t *markdown = ik_markdown_create(NULL, &options);
+    ik_markdown_feed(markdown, text, strlen(text));
+    ik_markdown_end(markdown);
+    talloc_free(markdown);
+}
+
+void ik_repl_rows_reasoning(const ik_repl_rows_t *rows, const char *text, int64_t wall_ms)
+{
+    size_t lines = count_lines(text);
+    char *line = wall_ms < 0
+                     ? ik_sprintf(NULL, "✻ thought, %zu line%s", lines, lines == 1 ? "" : "s")
+                     : ik_sprintf(NULL, "✻ thought for %.1f s, %zu line%s", (double)wall_ms / 1000,
+                                  lines, lines == 1 ? "" : "s");
+    ik_repl_rows_say(rows, IK_ROLE_DIM, line);
+    talloc_free(line);
+    if (rows->full) {
+        ik_repl_rows_lines(rows, IK_ROLE_DIM, text);
+    }
+}
+
+bool ik_repl_rows_is_command(const ik_msg_t *message)
+{
+    ik_json_span_t command;
+    return ik_msg_field(message, "command", &command) && ik_json_is(command, IK_JSON_STRING);
+}
+
+/* As it was shown when it ran: the command, then what it printed. */
+static void add_command(const ik_repl_rows_t *rows, const ik_msg_t *message)
+{
+    char *command = ik_msg_field_text(NULL, message, "command");
+    char *line = ik_sprintf(command, "! %s", command);
+    const char *output = strchr(message->content, '$');
+    output = output == NULL ? NULL : strstr(output, command);
+    ik_repl_rows_say(rows, IK_ROLE_USER, line);
+    if (output != NULL) {
+        output += strlen(command);
+        ik_code_rows_output(rows->theme, output + (*output == '\n'),
+                            strlen(output + (*output == '\n')), rows->full ? 0 : IK_REPL_ROWS_MAX,
+                            rows->full ? 0 : IK_REPL_BYTES_MAX, rows->on_row, rows->data);
+    }
+    talloc_free(command);
+}
+
+/* --- whole messages ---------------------------------------------------------------------- */
+
+static void add_answer(const ik_repl_rows_t *rows, const ik_msg_t *message)
+{
+    ik_json_span_t incomplete;
+    char *reasoning = ik_msg_field_text(NULL, message, "reasoning");
+    if (reasoning != NULL && !ik_msg_text_is_blank(reasoning)) {
+        ik_repl_rows_reasoning(rows, reasoning, -1);
+    }
+    talloc_free(reasoning);
+    if (!ik_msg_text_is_blank(message->content)) {
+        ik_repl_rows_answer(rows, message->content);
+    }
+    if (ik_msg_field(message, "incomplete", &incomplete)) {
+        ik_repl_rows_say(rows, IK_ROLE_WARNING, "(the answer broke off here)");
+    }
+}
+
+static bool has_id(const ik_msg_t *call, const char *id)
+{
+    char *own = ik_msg_field_text(NULL, call, "id");
+    bool equal = own != NULL && strcmp(own, id) == 0;
+    talloc_free(own);
+    return equal;
+}
+
+/* The call a result answers stands a few messages before it. */
+static const ik_msg_t *find_call(const ik_conversation_t *conversation, size_t index)
+{
+    char *id = ik_msg_field_text(NULL, conversation->messages[index], "tool_call_id");
+    const ik_msg_t *found = NULL;
+    for (size_t i = index; id != NULL && found == NULL && i > 0; i--) {
+        const ik_msg_t *message = conversation->messages[i - 1];
+        if (ik_msg_is(message, IK_MSG_USER)) {
+            break;
+        }
+        found = ik_msg_is(message, IK_MSG_TOOL_CALL) && has_id(message, id) ? message : NULL;
+    }
+    talloc_free(id);
+    return found;
+}
+
+static void add_result(const ik_repl_rows_t *rows, const ik_conversation_t *conversation,
+                       size_t index, size_t number)
+{
+    void *scratch = talloc_new(NULL);
+    const ik_msg_t *message = conversation->messages[index];
+    const ik_msg_t *asked = find_call(conversation, index);
+    ik_json_span_t output;
+    ik_repl_call_t call = {.name = ik_msg_field_text(scratch, message, "name")};
+    ik_repl_result_t result = {.number = number,
+                               .wall_ms = ik_msg_field_number(message, "wall_ms", -1)};
+    if (asked != NULL) {
+        ik_repl_rows_fill_call(scratch, asked, &call);
+        ik_repl_rows_call(rows, &call);
+    }
+    if (ik_msg_field(message, "output", &output) && ik_json_is(output, IK_JSON_STRING)) {
+        result.output = ik_json_decode(scratch, output, &result.output_len);
+        ik_repl_rows_result(rows, &call, &result);
+    }
+    talloc_free(scratch);
+}
+
+void ik_repl_rows_message(const ik_repl_rows_t *rows, const ik_conversation_t *conversation,
+                          size_t index, size_t number)
+{
+    const ik_msg_t *message = conversation->messages[index];
+    const char *content = message->content == NULL ? "" : message->content;
+    if (ik_msg_is(message, IK_MSG_USER) && ik_repl_rows_is_command(message)) {
+        add_command(rows, message);
+    } else if (ik_msg_is(message, IK_MSG_USER)) {
+        ik_repl_rows_user(rows, content);
+    } else if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
+        add_answer(rows, message);
+    } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
+        add_result(rows, conversation, index, number);
+    } else if (ik_msg_is(message, IK_MSG_COMPACTION)) {
+        ik_repl_rows_say(rows, IK_ROLE_DIM, content);
+    } else if (ik_msg_is(message, IK_MSG_SYSTEM) && rows->full) {
+        ik_repl_rows_lines(rows, IK_ROLE_DIM, content);
+    }
+}

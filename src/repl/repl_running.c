@@ -1,0 +1,203 @@
+#include "repl/repl_running.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "store/export/tool_fields.h"
+#include "terminal/code_rows.h"
+
+enum {
+    TAIL_ROWS = 3,
+    TAIL_BYTES = 4096,
+    BEFORE_MAX = 256 * 1024, /* of a file that is about to be written */
+};
+
+typedef struct {
+    char *id;
+    ik_repl_call_t call;
+    int64_t started_ms;
+    char tail[TAIL_BYTES]; /* the end of what it reported */
+    size_t tail_len;
+} run_t;
+
+struct ik_repl_running {
+    run_t **runs;
+    size_t count;
+};
+
+ik_repl_running_t *ik_repl_running_create(const void *ctx)
+{
+    return ik_new(ctx, ik_repl_running_t);
+}
+
+/* What the file holds that is about to be written, as long as it is still there. */
+static void remember_file(run_t *run, const char *folder)
+{
+    ik_tool_fields_t arguments;
+    if (run->call.name == NULL || strcmp(run->call.name, "file_write") != 0 ||
+        !ik_tool_fields_of_arguments(run->call.arguments, run->call.arguments_len, &arguments)) {
+        return;
+    }
+    const ik_tool_field_t *field = ik_tool_fields_find(&arguments, "file_path");
+    size_t len;
+    char *path = field == NULL ? NULL : ik_tool_fields_format_value(run, field, &len);
+    if (path == NULL) {
+        return;
+    }
+    if (*path != '/') {
+        path = ik_sprintf(run, "%s/%s", folder, path);
+    }
+    char *bytes;
+    res_t read = ik_file_read(run, path, BEFORE_MAX, &bytes, &run->call.before_len);
+    if (is_ok(&read)) {
+        run->call.before = bytes;
+    } else if (read.code == IK_ERR_NOT_FOUND) {
+        run->call.before = ""; /* all of it is new */
+    }
+}
+
+static const char *source_of(const ik_shared_ctx_t *shared, const char *name)
+{
+    const ik_tool_registry_entry_t *entry =
+        shared->tool_registry == NULL || name == NULL
+            ? NULL
+            : ik_tool_registry_lookup(shared->tool_registry, name);
+    return entry == NULL || entry->source == IK_TOOL_SYSTEM ? NULL
+                                                            : ik_tool_source_name(entry->source);
+}
+
+void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *shared,
+                           const ik_msg_t *call)
+{
+    run_t *run = ik_new(running, run_t);
+    run->id = ik_msg_field_text(run, call, "id");
+    ik_repl_rows_fill_call(run, call, &run->call);
+    run->call.source = source_of(shared, run->call.name);
+    run->started_ms = ik_loop_now_ms();
+    remember_file(run, shared->external.folder);
+    running->runs = ik_resize_array(running, running->runs, run_t *, running->count + 1);
+    running->runs[running->count++] = run;
+}
+
+static size_t find(const ik_repl_running_t *running, const ik_msg_t *message, const char *field)
+{
+    char *id = ik_msg_field_text(NULL, message, field);
+    size_t i = 0;
+    while (i < running->count &&
+           (id == NULL || running->runs[i]->id == NULL || strcmp(running->runs[i]->id, id) != 0)) {
+        i++;
+    }
+    talloc_free(id);
+    return i;
+}
+
+/* The end of all that was reported, as much as fits. */
+static void keep_tail(run_t *run, const char *text, size_t len)
+{
+    if (len > TAIL_BYTES) {
+        text += len - TAIL_BYTES;
+        len = TAIL_BYTES;
+    }
+    size_t over = run->tail_len + len > TAIL_BYTES ? run->tail_len + len - TAIL_BYTES : 0;
+    memmove(run->tail, run->tail + over, run->tail_len - over);
+    memcpy(run->tail + run->tail_len - over, text, len);
+    run->tail_len += len - over;
+}
+
+void ik_repl_running_progress(ik_repl_running_t *running, const ik_msg_t *call, const char *text,
+                              size_t len)
+{
+    size_t i = find(running, call, "id");
+    if (i < running->count) {
+        keep_tail(running->runs[i], text, len);
+    }
+}
+
+bool ik_repl_running_show(ik_repl_running_t *running, const ik_repl_rows_t *rows,
+                          const ik_msg_t *message, size_t number)
+{
+    ik_json_span_t output;
+    size_t i = find(running, message, "tool_call_id");
+    if (i == running->count || !ik_msg_field(message, "output", &output) ||
+        !ik_json_is(output, IK_JSON_STRING)) {
+        return false;
+    }
+    ik_repl_result_t result = {.number = number,
+                               .wall_ms = ik_msg_field_number(message, "wall_ms", -1)};
+    char *text = ik_json_decode(running, output, &result.output_len);
+    result.output = text;
+    ik_repl_rows_call(rows, &running->runs[i]->call);
+    ik_repl_rows_result(rows, &running->runs[i]->call, &result);
+    talloc_free(text);
+    return true;
+}
+
+void ik_repl_running_end(ik_repl_running_t *running, const ik_msg_t *result)
+{
+    size_t i = find(running, result, "tool_call_id");
+    if (i < running->count) {
+        talloc_free(running->runs[i]);
+        running->count--;
+        memmove(running->runs + i, running->runs + i + 1,
+                (running->count - i) * sizeof(*running->runs));
+    }
+}
+
+void ik_repl_running_clear(ik_repl_running_t *running)
+{
+    talloc_free_children(running);
+    running->runs = NULL;
+    running->count = 0;
+}
+
+size_t ik_repl_running_count(const ik_repl_running_t *running)
+{
+    return running->count;
+}
+
+/* --- the live area ----------------------------------------------------------------------- */
+
+/* Where the last rows of the tail begin. */
+static size_t tail_begin(const run_t *run, int rows)
+{
+    size_t begin = run->tail_len;
+    while (begin > 0) {
+        bool line_end = run->tail[begin - 1] == '\n' && begin < run->tail_len;
+        if (line_end && --rows == 0) {
+            break;
+        }
+        begin--;
+    }
+    return begin;
+}
+
+static void draw_run(const run_t *run, const ik_repl_view_t *view, int tail_rows,
+                     ik_repl_row_fn on_row, void *data)
+{
+    void *scratch = talloc_new(NULL);
+    ik_row_t row;
+    int64_t seconds = (ik_loop_now_ms() - run->started_ms) / 1000;
+    ik_row_init(&row, scratch, ik_repl_view_theme(view));
+    ik_row_add_format(&row, IK_ROLE_DIM, "%s %llds ", ik_repl_view_spinner(view),
+                      (long long)seconds);
+    ik_repl_rows_call_line(&row, &run->call);
+    ik_row_end(&row);
+    on_row(data, row.bytes.data, row.bytes.len);
+    if (tail_rows > 0 && run->tail_len > 0) {
+        size_t begin = tail_begin(run, tail_rows);
+        ik_code_rows_output(row.theme, run->tail + begin, run->tail_len - begin, (size_t)tail_rows,
+                            0, on_row, data);
+    }
+    talloc_free(scratch);
+}
+
+void ik_repl_running_draw(const ik_repl_running_t *running, const ik_repl_view_t *view,
+                          int max_rows, ik_repl_row_fn on_row, void *data)
+{
+    int room = (max_rows - (int)running->count) / (running->count == 0 ? 1 : (int)running->count);
+    int tail = room > TAIL_ROWS ? TAIL_ROWS : room;
+    for (size_t i = 0; i < running->count; i++) {
+        draw_run(running->runs[i], view, tail, on_row, data);
+    }
+}

@@ -1,0 +1,418 @@
+/* The session on the screen and its agents: beginning, going on, forking, switching, ending. */
+#include <string.h>
+
+#include "agent/agent_prompt.h"
+#include "agent/agent_target.h"
+#include "base/alloc.h"
+#include "repl/repl_state.h"
+
+/* --- talks ------------------------------------------------------------------------------- */
+
+static void on_turn_end(void *data, ik_repl_talk_t *talk, ik_turn_reason_t reason)
+{
+    ik_repl_on_turn_end(data, talk, reason);
+}
+
+static void on_usage(void *data, ik_repl_talk_t *talk, const ik_agent_event_t *event)
+{
+    ik_repl_t *repl = data;
+    (void)talk;
+    ik_usage_add(&repl->usage.usage, &event->usage);
+    if (event->cost >= 0) {
+        repl->usage.cost = repl->usage.cost < 0 ? event->cost : repl->usage.cost + event->cost;
+    }
+}
+
+static ik_repl_talk_t *add_talk(ik_repl_t *repl, int64_t number)
+{
+    ik_repl_talk_options_t options = {.view = repl->view,
+                                      .shared = &repl->shared,
+                                      .on_turn_end = on_turn_end,
+                                      .on_usage = on_usage,
+                                      .data = repl};
+    repl->talks = ik_resize_array(repl, repl->talks, ik_repl_talk_t *, repl->talk_count + 1);
+    repl->talks[repl->talk_count] = ik_repl_talk_create(repl, &options, number);
+    return repl->talks[repl->talk_count++];
+}
+
+static void remove_talk(ik_repl_t *repl, size_t index)
+{
+    talloc_free(repl->talks[index]);
+    repl->talk_count--;
+    memmove(repl->talks + index, repl->talks + index + 1,
+            (repl->talk_count - index) * sizeof(*repl->talks));
+}
+
+static size_t find_talk(const ik_repl_t *repl, int64_t number)
+{
+    size_t i = 0;
+    while (i < repl->talk_count && ik_repl_talk_number(repl->talks[i]) != number) {
+        i++;
+    }
+    return i;
+}
+
+bool ik_repl_session_is_busy(const ik_repl_t *repl)
+{
+    for (size_t i = 0; i < repl->talk_count; i++) {
+        if (ik_repl_talk_is_busy(repl->talks[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- agents ------------------------------------------------------------------------------ */
+
+static ik_agent_options_t agent_options(ik_repl_t *repl, ik_repl_talk_t *talk)
+{
+    return (ik_agent_options_t){.shared = &repl->shared,
+                                .target = repl->target,
+                                .session = repl->session,
+                                .without_tools = repl->options->without_tools,
+                                .on_event = ik_repl_talk_on_event,
+                                .data = talk};
+}
+
+static void on_prompt_line(void *data, const char *line)
+{
+    ik_repl_say(data, IK_ROLE_DIM, line);
+}
+
+/* While tools are looked for, that there are some is a good guess. */
+static bool has_tools(const ik_repl_t *repl)
+{
+    const ik_tool_registry_t *registry = repl->shared.tool_registry;
+    return !repl->options->without_tools && (registry == NULL || registry->count > 0);
+}
+
+static void begin_agent(ik_repl_t *repl, ik_repl_talk_t *talk)
+{
+    void *scratch = talloc_new(repl);
+    ik_agent_options_t options = agent_options(repl, talk);
+    options.system_prompt = ik_agent_prompt_gather(scratch, repl->options->paths->cwd,
+                                                   repl->options->config->system_prompt,
+                                                   has_tools(repl), on_prompt_line, repl);
+    ik_repl_talk_adopt_agent(talk, ik_agent_create(talk, &options), true);
+    talloc_free(scratch);
+}
+
+static res_t load_agent(ik_repl_t *repl, ik_repl_talk_t *talk)
+{
+    ik_agent_t *agent;
+    ik_agent_options_t options = agent_options(repl, talk);
+    TRY(ik_agent_resume(talk, &options, ik_repl_talk_number(talk), &agent));
+    ik_repl_talk_adopt_agent(talk, agent, false);
+    return OK;
+}
+
+/* It is in the store from the first message on; its id is known at once, for the draft. */
+static void begin_session(ik_repl_t *repl)
+{
+    ik_session_facts_t facts = {.cwd = repl->options->paths->cwd, .model = repl->target->name};
+    repl->session = ik_session_create(repl, repl->shared.history, &facts);
+    ik_repl_draft_set_session(repl->draft, ik_session_id(repl->session));
+}
+
+void ik_repl_session_require_agent(ik_repl_t *repl)
+{
+    if (ik_repl_talk_agent(repl->current) == NULL) {
+        begin_agent(repl, repl->current);
+    }
+}
+
+/* --- one session after another ----------------------------------------------------------- */
+
+/* Each before what it uses. */
+void ik_repl_session_drop(ik_repl_t *repl)
+{
+    ik_repl_shell_drop(repl);
+    while (repl->talk_count > 0) {
+        remove_talk(repl, repl->talk_count - 1);
+    }
+    TALLOC_FREE(repl->session);
+}
+
+void ik_repl_session_init(ik_repl_t *repl)
+{
+    repl->usage = (ik_command_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
+    repl->current = add_talk(repl, IK_STORE_ROOT_AGENT);
+    ik_repl_talk_show(repl->current);
+}
+
+void ik_repl_session_clear(ik_repl_t *repl)
+{
+    ik_repl_session_drop(repl);
+    ik_repl_session_init(repl);
+    begin_session(repl);
+    ik_repl_view_begin_block(repl->view);
+    ik_repl_say(repl, IK_ROLE_DIM, "A new conversation begins.");
+}
+
+static void add_talks(ik_repl_t *repl)
+{
+    const ik_store_agents_t *agents = ik_session_agents(repl->session);
+    for (size_t i = 0; i < agents->count; i++) {
+        if (!ik_session_has_ended(repl->session, agents->agents[i].number)) {
+            add_talk(repl, agents->agents[i].number);
+        }
+    }
+    if (repl->talk_count == 0) { /* all ended: the first one it is */
+        add_talk(repl, IK_STORE_ROOT_AGENT);
+    }
+}
+
+static void restore_draft(ik_repl_t *repl)
+{
+    ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
+    const char *id = repl->session == NULL ? NULL : ik_session_id(repl->session);
+    char *text = ik_repl_draft_find(repl, repl->draft, id);
+    if (text != NULL && prompt != NULL) {
+        ik_prompt_prepend_text(prompt, text);
+        ik_repl_view_touch(repl->view);
+    }
+    talloc_free(text);
+}
+
+/* --- going on with a stored one ---------------------------------------------------------- */
+
+/* The session to go on with and how; lives while it is being opened. */
+typedef struct {
+    ik_repl_t *repl;
+    bool at_start; /* then a failure is the end of the program */
+    bool fork;
+    ik_store_session_t found;
+} opening_t;
+
+static void fail_opening(opening_t *opening, const char *message)
+{
+    ik_repl_t *repl = opening->repl;
+    ik_repl_say(repl, IK_ROLE_ERROR, message);
+    repl->opening = NULL;
+    if (opening->at_start) {
+        ik_repl_leave(repl, 1);
+    }
+    talloc_free(opening);
+}
+
+static void choose_kept_target(ik_repl_t *repl, const char *model)
+{
+    char *notice;
+    const ik_target_t *target;
+    res_t chosen = ik_agent_target_choose(repl, repl->options->config, repl->shared.models, model,
+                                          &target, &notice);
+    if (notice != NULL) {
+        ik_repl_say(repl, IK_ROLE_WARNING, notice);
+    }
+    if (is_ok(&chosen)) {
+        repl->target = target;
+    }
+}
+
+static res_t take_session(opening_t *opening, ik_session_t *session)
+{
+    ik_repl_t *repl = opening->repl;
+    ik_repl_session_drop(repl);
+    repl->session = session;
+    repl->usage.usage = opening->found.usage;
+    repl->usage.cost = opening->found.cost;
+    repl->usage.turns = opening->found.turns;
+    choose_kept_target(repl, opening->found.model);
+    add_talks(repl);
+    size_t last = find_talk(repl, ik_session_last_agent(session));
+    repl->current = repl->talks[last < repl->talk_count ? last : 0];
+    TRY(load_agent(repl, repl->current));
+    ik_repl_talk_show(repl->current);
+    restore_draft(repl);
+    ik_repl_draft_set_session(repl->draft, ik_session_id(session));
+    return OK;
+}
+
+static void open_session(opening_t *opening)
+{
+    ik_repl_t *repl = opening->repl;
+    ik_session_t *session;
+    res_t opened =
+        opening->fork
+            ? ik_session_open_copy(repl, repl->shared.history, opening->found.id, &session)
+            : ik_session_open(repl, repl->shared.history, opening->found.id, &session);
+    if (is_ok(&opened)) {
+        opened = take_session(opening, session);
+    }
+    if (is_err(&opened)) {
+        fail_opening(opening, opened.message);
+        return;
+    }
+    repl->opening = NULL;
+    talloc_free(opening);
+    ik_repl_pump(repl);
+}
+
+static void on_claimed(void *data, const res_t *result, const ik_holder_t *other)
+{
+    opening_t *opening = data;
+    if (result->code == IK_ERR_CONFLICT && other->pid != 0) {
+        fail_opening(opening, ik_sprintf(opening,
+                                         "Session %s is in use by pid %lld on %s. Wait until it is "
+                                         "done, or go on in a copy: ikigai -r %s --fork",
+                                         opening->found.id, (long long)other->pid, other->host,
+                                         opening->found.id));
+    } else if (is_err(result)) {
+        fail_opening(opening, result->message);
+    } else {
+        open_session(opening);
+    }
+}
+
+static void open_found(opening_t *opening, const ik_store_session_t *session)
+{
+    ik_repl_t *repl = opening->repl;
+    opening->found = *session;
+    opening->found.id = ik_strdup(opening, session->id);
+    opening->found.model = ik_strdup(opening, session->model);
+    if (opening->fork) {
+        open_session(opening);
+    } else {
+        repl->opening = ik_history_claim_start(opening, repl->shared.history, opening->found.id,
+                                               on_claimed, opening);
+    }
+}
+
+static void on_found(void *data, const res_t *result, const ik_store_session_t *session)
+{
+    opening_t *opening = data;
+    if (is_err(result)) {
+        fail_opening(opening, result->message);
+    } else {
+        open_found(opening, session);
+    }
+}
+
+static void on_listed(void *data, const res_t *result, const ik_store_list_t *list)
+{
+    opening_t *opening = data;
+    ik_repl_t *repl = opening->repl;
+    if (is_err(result)) {
+        fail_opening(opening, result->message);
+    } else if (list->count > 0) {
+        open_found(opening, &list->sessions[0]);
+    } else {
+        ik_repl_say(repl, IK_ROLE_DIM, "There is no session in this folder yet: a new one begins.");
+        repl->opening = NULL;
+        talloc_free(opening);
+        restore_draft(repl);
+        begin_session(repl);
+        ik_repl_pump(repl);
+    }
+}
+
+static opening_t *create_opening(ik_repl_t *repl, bool at_start)
+{
+    opening_t *opening = ik_new(repl, opening_t);
+    opening->repl = repl;
+    opening->at_start = at_start;
+    opening->fork = at_start && repl->options->fork;
+    return opening;
+}
+
+void ik_repl_session_resume(ik_repl_t *repl, const char *id)
+{
+    if (repl->opening == NULL) {
+        opening_t *opening = create_opening(repl, false);
+        repl->opening = ik_history_find_start(opening, repl->shared.history, id, on_found, opening);
+    }
+}
+
+void ik_repl_session_begin(ik_repl_t *repl)
+{
+    const ik_repl_options_t *options = repl->options;
+    if (options->resume != NULL) {
+        opening_t *opening = create_opening(repl, true);
+        repl->opening = ik_history_find_start(opening, repl->shared.history, options->resume,
+                                              on_found, opening);
+    } else if (options->continue_last) {
+        opening_t *opening = create_opening(repl, true);
+        ik_store_filter_t filter = {.cwd = options->paths->cwd, .limit = 1, .uncounted = true};
+        repl->opening =
+            ik_history_list_start(opening, repl->shared.history, &filter, on_listed, opening);
+    } else {
+        begin_session(repl);
+    }
+}
+
+/* --- several agents ---------------------------------------------------------------------- */
+
+static void make_current(ik_repl_t *repl, ik_repl_talk_t *talk)
+{
+    char *line = ik_sprintf(repl, "── agent %lld ──", (long long)ik_repl_talk_number(talk));
+    if (repl->current != NULL) {
+        ik_repl_talk_hide(repl->current);
+    }
+    repl->current = talk;
+    ik_repl_view_begin_block(repl->view);
+    ik_repl_say(repl, IK_ROLE_RULE, line);
+    ik_repl_talk_show(talk);
+    talloc_free(line);
+}
+
+void ik_repl_session_fork(ik_repl_t *repl, const char *prompt)
+{
+    ik_repl_session_require_agent(repl);
+    ik_agent_t *parent = ik_repl_talk_agent(repl->current);
+    ik_repl_talk_t *talk = add_talk(repl, 0);
+    ik_agent_t *agent = ik_agent_fork(talk, parent, ik_repl_talk_on_event, talk);
+    ik_repl_talk_adopt_agent(talk, agent, true);
+    make_current(repl, talk);
+    if (prompt != NULL) {
+        ik_repl_talk_queue(talk, prompt);
+        ik_repl_pump(repl);
+    }
+}
+
+res_t ik_repl_session_switch(ik_repl_t *repl, int64_t number)
+{
+    size_t index = find_talk(repl, number);
+    if (index == repl->talk_count) {
+        return ERR(NOT_FOUND, "There is no agent %lld. /agents lists them.", (long long)number);
+    }
+    ik_repl_talk_t *talk = repl->talks[index];
+    if (talk == repl->current) {
+        return ERR(INVALID, "Agent %lld is the one you talk to.", (long long)number);
+    }
+    if (ik_repl_talk_agent(talk) == NULL) {
+        TRY(load_agent(repl, talk));
+    }
+    make_current(repl, talk);
+    return OK;
+}
+
+/* Its end is part of its log, so that it stays away when the session goes on. */
+static void end_agent(ik_repl_t *repl, ik_repl_talk_t *talk)
+{
+    ik_agent_t *agent = ik_repl_talk_agent(talk);
+    int64_t number = ik_repl_talk_number(talk);
+    if (agent != NULL) {
+        ik_agent_interrupt(agent);
+    }
+    ik_session_end_agent(repl->session, number);
+}
+
+res_t ik_repl_session_kill(ik_repl_t *repl, int64_t number)
+{
+    size_t index = find_talk(repl, number);
+    if (index == repl->talk_count) {
+        return ERR(NOT_FOUND, "There is no agent %lld. /agents lists them.", (long long)number);
+    }
+    if (repl->talk_count == 1) {
+        return ERR(INVALID, "Agent %lld is the only one. /clear begins a new conversation.",
+                   (long long)number);
+    }
+    ik_repl_talk_t *talk = repl->talks[index];
+    if (talk == repl->current) {
+        TRY(ik_repl_session_switch(repl, ik_repl_talk_number(repl->talks[index == 0 ? 1 : 0])));
+    }
+    end_agent(repl, talk);
+    ik_repl_shell_drop(repl);
+    remove_talk(repl, find_talk(repl, number));
+    return OK;
+}

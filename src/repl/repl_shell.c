@@ -1,0 +1,149 @@
+/* "!CMD": the user runs a command himself, through the bash tool as the model would, and what it
+ * printed joins the conversation. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "repl/repl_running.h"
+#include "repl/repl_state.h"
+#include "store/export/tool_fields.h"
+
+struct ik_repl_shell {
+    ik_repl_t *repl;
+    ik_repl_talk_t *talk; /* whose conversation it joins */
+    char *command;
+    ik_msg_t *call; /* what is shown while it runs */
+    ik_repl_running_t *running;
+    ik_tool_call_run_t *run;
+};
+
+static char *format_arguments(const void *ctx, const char *command)
+{
+    ik_buffer_t arguments;
+    ik_buffer_init(&arguments, ctx, IK_BUFFER_UNLIMITED);
+    ik_json_add_text(&arguments, "command", command);
+    ik_json_add_number(&arguments, "timeout_seconds", 600);
+    ik_buffer_append_byte(&arguments, '}');
+    return ik_buffer_finish(&arguments);
+}
+
+static void on_progress(void *data, const char *text, size_t len)
+{
+    ik_repl_shell_t *shell = data;
+    ik_repl_running_progress(shell->running, shell->call, text, len);
+    ik_repl_view_touch(shell->repl->view);
+}
+
+/* "$ make", what it printed, and how it ended when that was not well. */
+static char *format_note(const ik_repl_shell_t *shell, const char *envelope)
+{
+    void *scratch = talloc_new(NULL);
+    ik_buffer_t note;
+    ik_tool_fields_t fields;
+    size_t len;
+    ik_buffer_init(&note, shell, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&note, "I ran this command myself:\n$ %s\n", shell->command);
+    if (!ik_tool_fields_of_envelope(envelope, strlen(envelope), &fields)) {
+        fields.count = 0;
+    }
+    for (size_t i = 0; i < fields.count; i++) {
+        const ik_tool_field_t *field = &fields.fields[i];
+        char *value = ik_tool_fields_format_value(scratch, field, &len);
+        if (field->key.len == 0) {
+            ik_buffer_append(&note, value, strlen(value));
+            ik_buffer_append_text(&note, len > 0 && value[len - 1] != '\n' ? "\n" : "");
+        } else if (!ik_json_key_is(field->key, "tool_success")) {
+            ik_buffer_append_format(&note, "(%s: %s)\n", ik_tool_fields_format_name(scratch, field),
+                                    value);
+        }
+    }
+    talloc_free(scratch);
+    return ik_buffer_finish(&note);
+}
+
+static char *format_data(const ik_repl_shell_t *shell)
+{
+    ik_buffer_t data;
+    ik_buffer_init(&data, shell, IK_BUFFER_UNLIMITED);
+    ik_json_add_text(&data, "command", shell->command);
+    ik_buffer_append_byte(&data, '}');
+    return ik_buffer_finish(&data);
+}
+
+static void show(ik_repl_shell_t *shell, const ik_tool_result_t *result)
+{
+    ik_repl_rows_t rows = ik_repl_view_rows(shell->repl->view);
+    ik_repl_view_begin_block(shell->repl->view);
+    ik_repl_rows_say(&rows, IK_ROLE_USER, ik_sprintf(shell, "! %s", shell->command));
+    ik_repl_rows_command(&rows, result->envelope);
+}
+
+static void on_end(void *data, const ik_tool_result_t *result)
+{
+    ik_repl_shell_t *shell = data;
+    ik_repl_t *repl = shell->repl;
+    show(shell, result);
+    repl->shell = NULL;
+    ik_repl_talk_add_note(shell->talk, format_note(shell, result->envelope), format_data(shell));
+    talloc_free(shell); /* the call is no child of it and goes by itself */
+    ik_repl_pump(repl);
+}
+
+static void fill(ik_repl_shell_t *shell, const char *arguments)
+{
+    ik_msg_call_t call = {
+        .id = "shell", .name = "bash", .arguments = arguments, .arguments_len = strlen(arguments)};
+    shell->call = ik_msg_create_call(shell, &call, NULL);
+    shell->running = ik_repl_running_create(shell);
+    ik_repl_running_start(shell->running, &shell->repl->shared, shell->call);
+}
+
+void ik_repl_shell_start(ik_repl_t *repl, const char *command)
+{
+    if (repl->shared.tool_registry == NULL ||
+        ik_tool_registry_lookup(repl->shared.tool_registry, "bash") == NULL) {
+        ik_repl_say(repl, IK_ROLE_ERROR,
+                    "There is no tool called bash, which runs commands. See /tool.");
+        return;
+    }
+    ik_repl_session_require_agent(repl);
+    ik_repl_shell_t *shell = ik_new(repl, ik_repl_shell_t);
+    shell->repl = repl;
+    shell->talk = repl->current;
+    shell->command = ik_strdup(shell, command);
+    char *arguments = format_arguments(shell, command);
+    fill(shell, arguments);
+    repl->shell = shell;
+    ik_tool_request_t request = {.name = "bash",
+                                 .arguments = arguments,
+                                 .arguments_len = strlen(arguments),
+                                 .call_id = "shell",
+                                 .session_id = ik_session_id(repl->session),
+                                 .on_progress = on_progress,
+                                 .on_end = on_end,
+                                 .data = shell};
+    shell->run =
+        ik_tool_external_exec(repl, &repl->shared.external, repl->shared.tool_registry, &request);
+}
+
+void ik_repl_shell_cancel(ik_repl_t *repl)
+{
+    if (repl->shell != NULL) {
+        ik_tool_external_cancel(repl->shell->run);
+    }
+}
+
+void ik_repl_shell_drop(ik_repl_t *repl)
+{
+    if (repl->shell != NULL) {
+        talloc_free(repl->shell->run);
+        TALLOC_FREE(repl->shell);
+    }
+}
+
+void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_repl_row_fn on_row, void *data)
+{
+    if (repl->shell != NULL) {
+        ik_repl_running_draw(repl->shell->running, repl->view, max_rows, on_row, data);
+    }
+}

@@ -1,0 +1,636 @@
+#include "repl/repl_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/sanitiser.h"
+#include "io/tty.h"
+#include "repl/repl_editor.h"
+#include "repl/repl_plain.h"
+#include "repl/repl_view_state.h"
+#include "store/export/base64.h"
+
+enum {
+    FRAME_MS = 16,
+    SPINNER_MS = 250,
+    ESCAPE_MS = 40, /* how long an ESC may be the beginning of something */
+    LEAVE_MS = 300, /* for a slow terminal to take the last rows */
+};
+
+/* Asks what the terminal can do. The last question, DA1, is one that every terminal answers. */
+static const char questions[] = "\x1b[?u\x1b[?2026$p\x1b]11;?\x1b\\\x1b[>q\x1b[c";
+
+/* --- drawing ----------------------------------------------------------------------------- */
+
+/* Rows that were drawn and wait for those above them. */
+typedef struct {
+    ik_buffer_t bytes;
+    size_t ends[512];
+    size_t count;
+} rows_t;
+
+static void collect_row(void *data, const char *bytes, size_t len)
+{
+    rows_t *rows = data;
+    if (rows->count < sizeof(rows->ends) / sizeof(*rows->ends)) {
+        ik_buffer_append(&rows->bytes, bytes, len);
+        rows->ends[rows->count++] = rows->bytes.len;
+    }
+}
+
+static void add_rows(ik_repl_view_t *view, const rows_t *rows, size_t from)
+{
+    for (size_t i = from; i < rows->count; i++) {
+        size_t begin = i == 0 ? 0 : rows->ends[i - 1];
+        ik_screen_add_live(view->screen, rows->bytes.data + begin, rows->ends[i] - begin);
+    }
+}
+
+static void add_status(ik_repl_view_t *view, const void *ctx)
+{
+    ik_row_t row;
+    ik_row_init(&row, ctx, &view->theme);
+    view->listener.draw_status(view->listener.data, &row);
+    ik_row_end(&row);
+    ik_screen_add_live(view->screen, row.bytes.data == NULL ? "" : row.bytes.data, row.bytes.len);
+}
+
+static size_t draw_activity(ik_repl_view_t *view, rows_t *rows, int room)
+{
+    if (room <= 0) {
+        return 0;
+    }
+    view->listener.draw_activity(view->listener.data, room, collect_row, rows);
+    size_t from = rows->count > (size_t)room ? rows->count - (size_t)room : 0;
+    add_rows(view, rows, from);
+    return rows->count - from;
+}
+
+/* The live area from top to bottom: what goes on, an empty row, the draft, the status line. The
+ * draft comes first when there is little room. */
+static void compose(ik_repl_view_t *view)
+{
+    void *scratch = talloc_new(view);
+    rows_t *prompt = ik_new(scratch, rows_t);
+    rows_t *activity = ik_new(scratch, rows_t);
+    int room = ik_screen_live_max(view->screen);
+    ik_buffer_init(&prompt->bytes, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&activity->bytes, scratch, IK_BUFFER_UNLIMITED);
+    int most = room > 3 ? room * 2 / 3 : 1;
+    ik_prompt_drawing_t drawing =
+        ik_prompt_draw(view->prompt, ik_screen_columns(view->screen), most, collect_row, prompt);
+    bool status = drawing.rows < room;
+    bool gap = drawing.rows + status < room && !view->ends_empty;
+    ik_screen_begin_live(view->screen);
+    int above = (int)draw_activity(view, activity, room - drawing.rows - status - 1);
+    if (above > 0 || gap) {
+        ik_screen_add_live(view->screen, "", 0);
+        above++;
+    }
+    add_rows(view, prompt, 0);
+    if (status) {
+        add_status(view, scratch);
+    }
+    ik_screen_place_cursor(view->screen, above + drawing.cursor_row, drawing.cursor_column);
+    talloc_free(scratch);
+}
+
+static void draw_pager(ik_repl_view_t *view)
+{
+    ik_buffer_t frame;
+    ik_buffer_init(&frame, view, IK_BUFFER_UNLIMITED);
+    ik_pager_draw(view->pager, &frame);
+    ik_tty_write(view->tty, frame.data, frame.len);
+    ik_buffer_reset(&frame);
+}
+
+/* Nobody draws while the terminal has not taken the last frame: on_drained goes on then. */
+static void draw(ik_repl_view_t *view)
+{
+    if (view->plain || view->closed || view->away) {
+        return;
+    }
+    view->drawn_ms = ik_loop_now_ms();
+    view->draw_due = false;
+    if (!ik_tty_is_drained(view->tty)) {
+        view->draw_due = true;
+    } else if (view->pager != NULL) {
+        draw_pager(view);
+    } else {
+        compose(view);
+        view->draw_due = !ik_screen_flush(view->screen);
+    }
+}
+
+static void on_frame(void *data)
+{
+    ik_repl_view_t *view = data;
+    view->frame_armed = false;
+    draw(view);
+}
+
+void ik_repl_view_touch(ik_repl_view_t *view)
+{
+    if (!view->plain && !view->frame_armed && !view->closed) {
+        view->frame_armed = true;
+        ik_timer_start(view->frame, view->drawn_ms + FRAME_MS - ik_loop_now_ms());
+    }
+}
+
+static void on_spinner(void *data)
+{
+    ik_repl_view_t *view = data;
+    view->spinner_step++;
+    ik_timer_start(view->spinner, SPINNER_MS);
+    ik_repl_view_touch(view);
+}
+
+void ik_repl_view_set_busy(ik_repl_view_t *view, bool busy)
+{
+    if (view->plain || busy == view->busy) {
+        return;
+    }
+    view->busy = busy;
+    if (busy) {
+        ik_timer_start(view->spinner, SPINNER_MS);
+    } else {
+        ik_timer_stop(view->spinner);
+    }
+    ik_repl_view_touch(view);
+}
+
+const char *ik_repl_view_spinner(const ik_repl_view_t *view)
+{
+    static const char *const steps[] = {"⠋", "⠙", "⠸", "⠴", "⠦", "⠇"};
+    return steps[view->spinner_step % (sizeof(steps) / sizeof(*steps))];
+}
+
+/* --- finished rows ----------------------------------------------------------------------- */
+
+static void commit_row(void *data, const char *bytes, size_t len)
+{
+    ik_repl_view_t *view = data;
+    view->ends_empty = len == 0;
+    ik_screen_commit(view->screen, bytes, len);
+    ik_repl_view_touch(view);
+}
+
+ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view)
+{
+    return (ik_repl_rows_t){.theme = &view->theme,
+                            .columns = ik_screen_columns(view->screen),
+                            .on_row = commit_row,
+                            .data = view};
+}
+
+void ik_repl_view_begin_block(ik_repl_view_t *view)
+{
+    if (!view->ends_empty) {
+        commit_row(view, "", 0);
+    }
+}
+
+int ik_repl_view_open_max(const ik_repl_view_t *view)
+{
+    int most = ik_screen_live_max(view->screen) - 3; /* the empty row, the draft, the status */
+    return most < 1 ? 1 : most;
+}
+
+const ik_theme_t *ik_repl_view_theme(const ik_repl_view_t *view)
+{
+    return &view->theme;
+}
+
+unsigned ik_repl_view_resizes(const ik_repl_view_t *view)
+{
+    return view->resizes;
+}
+
+/* --- keys -------------------------------------------------------------------------------- */
+
+static void suspend(ik_repl_view_t *view)
+{
+    ik_screen_pause(view->screen);
+    ik_screen_flush(view->screen);
+    ik_tty_suspend(view->tty); /* on_continued draws again */
+}
+
+static void submit(ik_repl_view_t *view)
+{
+    char *text = ik_prompt_take(view, view->prompt);
+    view->listener.on_submit(view->listener.data, text);
+    talloc_free(text);
+}
+
+static void redraw(ik_repl_view_t *view)
+{
+    ik_screen_pause(view->screen);
+    ik_screen_flush(view->screen);
+    ik_screen_resume(view->screen);
+}
+
+static void act(ik_repl_view_t *view, ik_prompt_action_t action)
+{
+    switch (action) {
+    case IK_PROMPT_NONE:
+        break;
+    case IK_PROMPT_SUBMIT:
+        submit(view);
+        break;
+    case IK_PROMPT_SUSPEND:
+        suspend(view);
+        break;
+    case IK_PROMPT_EDITOR:
+        ik_repl_editor_open(view);
+        break;
+    case IK_PROMPT_REDRAW:
+        redraw(view);
+        break;
+    default:
+        view->listener.on_action(view->listener.data, action);
+    }
+}
+
+static void close_pager(ik_repl_view_t *view)
+{
+    TALLOC_FREE(view->pager);
+    ik_tty_use_alternate(view->tty, false);
+    ik_screen_resume(view->screen);
+}
+
+static void choose_theme(ik_repl_view_t *view, ik_background_t background)
+{
+    ik_theme_init(&view->theme, background,
+                  getenv("NO_COLOR") == NULL || *getenv("NO_COLOR") == '\0', !view->dumb);
+}
+
+/* Brightness as the eye has it. */
+static ik_background_t judge_background(uint32_t rgb)
+{
+    uint32_t light = 299 * (rgb >> 16 & 0xff) + 587 * (rgb >> 8 & 0xff) + 114 * (rgb & 0xff);
+    return light > 127 * 1000 ? IK_BACKGROUND_LIGHT : IK_BACKGROUND_DARK;
+}
+
+/* Terminals that are known to break long rows anew when they become narrower. xterm does not. */
+static bool is_known_to_reflow(const char *name, size_t len)
+{
+    static const char *const known[] = {"tmux", "kitty",   "foot",    "WezTerm", "iTerm2",
+                                        "VTE",  "ghostty", "Konsole", "contour", "xterm.js"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        size_t own = strlen(known[i]);
+        if (len >= own && strncasecmp(name, known[i], own) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the terminal says about itself; true when the key was such an answer. */
+static bool learn(ik_repl_view_t *view, const ik_key_t *key)
+{
+    switch (key->kind) {
+    case IK_KEY_KITTY:
+        view->kitty = true;
+        ik_tty_use_keyboard(view->tty, true);
+        return true;
+    case IK_KEY_ATTRIBUTES:
+        if (!view->kitty) {
+            ik_tty_use_keyboard(view->tty, false);
+        }
+        return true;
+    case IK_KEY_MODE:
+        if (key->code == 2026) {
+            ik_screen_set_synchronised(view->screen, key->value == 1 || key->value == 2);
+        }
+        return true;
+    case IK_KEY_BACKGROUND:
+        choose_theme(view, judge_background(key->code));
+        return true;
+    case IK_KEY_VERSION:
+        ik_screen_set_reflow(view->screen, is_known_to_reflow(key->text, key->len));
+        return true;
+    case IK_KEY_FOCUS_IN:
+    case IK_KEY_FOCUS_OUT:
+        view->unfocused = key->kind == IK_KEY_FOCUS_OUT;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void on_key(void *data, const ik_key_t *key)
+{
+    ik_repl_view_t *view = data;
+    if (view->closed || learn(view, key)) {
+        return;
+    }
+    view->key_seen = true;
+    if (view->pager != NULL) {
+        if (!ik_pager_key(view->pager, key)) {
+            close_pager(view);
+        }
+        return;
+    }
+    uint64_t before = ik_prompt_version(view->prompt);
+    act(view, ik_prompt_key(view->prompt, key));
+    if (ik_prompt_version(view->prompt) != before) {
+        view->listener.on_draft(view->listener.data);
+    }
+}
+
+static void on_escape_time(void *data)
+{
+    ik_repl_view_t *view = data;
+    ik_decoder_expire(view->decoder);
+    draw(view);
+}
+
+static void on_input(void *data, const char *bytes, size_t len)
+{
+    ik_repl_view_t *view = data;
+    ik_timer_stop(view->escape);
+    view->key_seen = false;
+    ik_decoder_feed(view->decoder, bytes, len);
+    if (ik_decoder_is_waiting(view->decoder)) {
+        ik_timer_start(view->escape, ESCAPE_MS);
+    }
+    if (view->key_seen) {
+        draw(view);
+    } else {
+        ik_repl_view_touch(view);
+    }
+}
+
+/* --- the terminal ------------------------------------------------------------------------ */
+
+static void on_drained(void *data)
+{
+    ik_repl_view_t *view = data;
+    if (view->draw_due) {
+        draw(view);
+    }
+}
+
+static void on_resize(void *data)
+{
+    ik_repl_view_t *view = data;
+    int columns;
+    int rows;
+    ik_tty_size(view->tty, &columns, &rows);
+    view->resizes++;
+    ik_screen_resize(view->screen, columns, rows);
+    if (view->pager != NULL) {
+        ik_pager_resize(view->pager, columns, rows);
+    }
+    draw(view);
+}
+
+static void on_signal(void *data, int signal)
+{
+    ik_repl_view_t *view = data;
+    view->listener.on_leave(view->listener.data, signal);
+}
+
+static void on_gone(void *data)
+{
+    ik_repl_view_t *view = data;
+    view->gone = true;
+    view->listener.on_leave(view->listener.data, SIGHUP);
+}
+
+static void on_continued(void *data)
+{
+    ik_repl_view_t *view = data;
+    on_resize(view); /* it may have another size by now */
+    if (view->away) {
+        return;
+    }
+    if (view->pager == NULL) {
+        ik_screen_pause(view->screen);
+        ik_screen_resume(view->screen);
+    } else {
+        ik_tty_use_alternate(view->tty, true);
+    }
+    draw(view);
+}
+
+static void on_stop(void *data)
+{
+    suspend(data);
+}
+
+static void write_frame(void *data, const char *bytes, size_t len)
+{
+    ik_repl_view_t *view = data;
+    if (view->plain) {
+        ik_repl_plain_write(view->lines, bytes, len);
+    } else {
+        ik_tty_write(view->tty, bytes, len);
+    }
+}
+
+static bool is_drained(void *data)
+{
+    ik_repl_view_t *view = data;
+    return view->plain || ik_tty_is_drained(view->tty);
+}
+
+/* --- making and closing ------------------------------------------------------------------ */
+
+static void on_line(void *data, const char *line)
+{
+    ik_repl_view_t *view = data;
+    view->line_wanted = false;
+    if (line == NULL) {
+        view->listener.on_action(view->listener.data, IK_PROMPT_END);
+    } else {
+        view->listener.on_submit(view->listener.data, line);
+    }
+}
+
+static void on_plain_signal(void *data, int signal)
+{
+    ik_repl_view_t *view = data;
+    view->listener.on_leave(view->listener.data, signal);
+}
+
+static void begin_plain(ik_repl_view_t *view, ik_loop_t *loop)
+{
+    ik_screen_options_t screen = {
+        .write = write_frame, .is_drained = is_drained, .data = view, .plain = true};
+    view->lines = ik_repl_plain_create(view, loop, on_line, on_plain_signal, view);
+    view->screen = ik_screen_create(view, &screen, ik_repl_plain_columns(view->lines), 24);
+}
+
+static res_t begin_terminal(ik_repl_view_t *view, const ik_repl_view_options_t *options)
+{
+    int columns;
+    int rows;
+    ik_tty_listener_t listener = {.on_input = on_input,
+                                  .on_drained = on_drained,
+                                  .on_resize = on_resize,
+                                  .on_signal = on_signal,
+                                  .on_gone = on_gone,
+                                  .on_continued = on_continued,
+                                  .on_stop = on_stop,
+                                  .data = view};
+    TRY(ik_tty_create(view, options->loop, &listener, &view->tty));
+    ik_tty_size(view->tty, &columns, &rows);
+    ik_screen_options_t screen = {.write = write_frame, .is_drained = is_drained, .data = view};
+    view->screen = ik_screen_create(view, &screen, columns, rows);
+    view->decoder = ik_decoder_create(view, on_key, view);
+    view->recall = ik_recall_create(view, ik_sprintf(view, "%s/history", options->paths->home));
+    view->prompt = ik_prompt_create(view, &view->theme, view->recall, &options->completion);
+    view->frame = ik_timer_create(view, options->loop, on_frame, view);
+    view->spinner = ik_timer_create(view, options->loop, on_spinner, view);
+    view->escape = ik_timer_create(view, options->loop, on_escape_time, view);
+    return OK;
+}
+
+void ik_repl_view_open(ik_repl_view_t *view)
+{
+    if (!view->plain) {
+        ik_tty_enter(view->tty);
+        draw(view);
+        ik_tty_write(view->tty, questions, sizeof(questions) - 1);
+    }
+}
+
+static int close_view(ik_repl_view_t *view)
+{
+    ik_repl_view_close(view);
+    return 0;
+}
+
+res_t ik_repl_view_create(const void *ctx, const ik_repl_view_options_t *options,
+                          ik_repl_view_t **out)
+{
+    const char *term = getenv("TERM");
+    ik_repl_view_t *view = ik_new(ctx, ik_repl_view_t);
+    view->loop = options->loop;
+    view->paths = options->paths;
+    view->listener = options->listener;
+    view->dumb = term == NULL || strcmp(term, "dumb") == 0 || isatty(STDOUT_FILENO) == 0;
+    view->plain = options->plain || view->dumb;
+    view->ends_empty = true;
+    choose_theme(view, IK_BACKGROUND_UNKNOWN);
+    if (view->plain) {
+        begin_plain(view, options->loop);
+    } else {
+        res_t begun = begin_terminal(view, options);
+        if (is_err(&begun)) {
+            talloc_free(view);
+            return begun;
+        }
+    }
+    talloc_set_destructor(view, close_view);
+    *out = view;
+    return OK;
+}
+
+void ik_repl_view_close(ik_repl_view_t *view)
+{
+    if (view->closed) {
+        return;
+    }
+    view->closed = true;
+    if (view->plain) {
+        ik_screen_flush(view->screen);
+        return;
+    }
+    ik_buffer_t end;
+    ik_buffer_init(&end, view, IK_BUFFER_UNLIMITED);
+    ik_timer_stop(view->spinner);
+    ik_timer_stop(view->frame);
+    ik_timer_stop(view->escape);
+    TALLOC_FREE(view->editing);
+    if (view->pager != NULL) {
+        close_pager(view);
+    }
+    if (!view->gone) {
+        ik_screen_append_end(view->screen, &end);
+        ik_tty_write(view->tty, end.data == NULL ? "" : end.data, end.len);
+    }
+    ik_tty_leave(view->tty, view->gone ? 0 : LEAVE_MS);
+    ik_buffer_reset(&end);
+}
+
+/* --- the rest ---------------------------------------------------------------------------- */
+
+ik_prompt_t *ik_repl_view_prompt(ik_repl_view_t *view)
+{
+    return view->prompt;
+}
+
+void ik_repl_view_ask(ik_repl_view_t *view, const char *question)
+{
+    if (view->plain) {
+        view->line_wanted = question != NULL;
+        ik_repl_plain_prompt(view->lines, question == NULL ? "" : question);
+    } else {
+        ik_prompt_set_mark(view->prompt, question == NULL ? "> " : question);
+        ik_repl_view_touch(view);
+    }
+}
+
+void ik_repl_view_want_line(ik_repl_view_t *view)
+{
+    if (view->plain && !view->line_wanted) {
+        view->line_wanted = true;
+        ik_repl_plain_prompt(view->lines, "> ");
+    }
+}
+
+void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *source,
+                             const char *title)
+{
+    if (view->plain || view->pager != NULL) {
+        return;
+    }
+    ik_screen_pause(view->screen);
+    ik_screen_flush(view->screen);
+    ik_tty_use_alternate(view->tty, true);
+    view->pager = ik_pager_create(view, &view->theme, source, title,
+                                  ik_screen_columns(view->screen), ik_screen_rows(view->screen));
+    draw(view);
+}
+
+/* OSC with text of others in it: one line without anything that could end it early. */
+static void send_osc(ik_repl_view_t *view, const char *code, const char *text)
+{
+    if (view->plain) {
+        return;
+    }
+    char *line = ik_sanitise_line(view, text);
+    char *sequence = ik_sprintf(line, "\x1b]%s;%s\x07", code, line);
+    ik_screen_send(view->screen, sequence, strlen(sequence));
+    talloc_free(line);
+    ik_repl_view_touch(view);
+}
+
+void ik_repl_view_notify(ik_repl_view_t *view, const char *text)
+{
+    if (view->unfocused) {
+        send_osc(view, "9", text);
+        ik_screen_send(view->screen, "\x07", 1);
+    }
+}
+
+void ik_repl_view_set_title(ik_repl_view_t *view, const char *title)
+{
+    send_osc(view, "2", title);
+}
+
+void ik_repl_view_copy(ik_repl_view_t *view, const char *text, size_t len)
+{
+    ik_buffer_t encoded;
+    ik_buffer_init(&encoded, view, IK_BUFFER_UNLIMITED);
+    ik_base64_append(&encoded, text, len);
+    send_osc(view, "52;c", encoded.data == NULL ? "" : encoded.data);
+    ik_buffer_reset(&encoded);
+}

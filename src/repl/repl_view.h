@@ -1,0 +1,81 @@
+/*
+ * The terminal as the interactive front end uses it: finished rows, the live area (what goes on,
+ * the draft, the status line), keys, the pager and the external editor. In plain mode there are
+ * rows and lines of input and nothing else. It knows nothing of agents; what the live area shows is
+ * asked for when a frame is drawn.
+ *
+ * Keys are answered at once. Everything else is drawn at most every 16 ms, and nothing at all
+ * while nothing changes; only while somebody is busy a spinner turns four times a second.
+ */
+#pragma once
+
+#include "base/paths.h"
+#include "io/loop.h"
+#include "repl/repl_rows.h"
+#include "terminal/pager.h"
+#include "terminal/prompt.h"
+
+typedef struct ik_repl_view ik_repl_view_t;
+
+/* All from the loop. */
+typedef struct {
+    /* A message, command or answer was entered; text is the receiver's to copy. */
+    void (*on_submit)(void *data, const char *text);
+    /* ESCAPE, CANCEL, END or PAGER; the rest is done here. */
+    void (*on_action)(void *data, ik_prompt_action_t action);
+    void (*on_draft)(void *data); /* it changed */
+    /* A signal asks for it, or the terminal is gone (SIGHUP): save and leave. */
+    void (*on_leave)(void *data, int signal);
+    /* Rows of the live area above the draft: at most max_rows, the last ones count. */
+    void (*draw_activity)(void *data, int max_rows, ik_repl_row_fn on_row, void *row_data);
+    void (*draw_status)(void *data, ik_row_t *row);
+    void *data;
+} ik_repl_view_listener_t;
+
+typedef struct {
+    ik_loop_t *loop;
+    const ik_paths_t *paths;
+    bool plain;
+    ik_completion_source_t completion;
+    ik_repl_view_listener_t listener;
+} ik_repl_view_options_t;
+
+/* Nothing is drawn yet. */
+res_t ik_repl_view_create(const void *ctx, const ik_repl_view_options_t *options,
+                          ik_repl_view_t **out);
+/* Takes the terminal and draws the first frame. */
+void ik_repl_view_open(ik_repl_view_t *view);
+/* The terminal as it was, with all rows printed; drawing is over. Freeing it does the same. */
+void ik_repl_view_close(ik_repl_view_t *view);
+
+/* Where finished rows go, as the screen is now. */
+ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view);
+/* What follows stands apart: one empty row, unless there is one. */
+void ik_repl_view_begin_block(ik_repl_view_t *view);
+/* Rows the open block of an answer may have. */
+int ik_repl_view_open_max(const ik_repl_view_t *view);
+const ik_theme_t *ik_repl_view_theme(const ik_repl_view_t *view);
+/* Counts the changes of width and height. */
+unsigned ik_repl_view_resizes(const ik_repl_view_t *view);
+
+/* The live area changed; it is drawn soon. */
+void ik_repl_view_touch(ik_repl_view_t *view);
+/* While busy the spinner turns. */
+void ik_repl_view_set_busy(ik_repl_view_t *view, bool busy);
+const char *ik_repl_view_spinner(const ik_repl_view_t *view);
+
+/* The draft; NULL in plain mode. */
+ik_prompt_t *ik_repl_view_prompt(ik_repl_view_t *view);
+/* What is asked for instead of a message; NULL: a message again. */
+void ik_repl_view_ask(ik_repl_view_t *view, const char *question);
+
+/* Nothing more is going on: in plain mode the next line is asked for, once. */
+void ik_repl_view_want_line(ik_repl_view_t *view);
+
+void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *source,
+                             const char *title);
+/* Attention: a turn that took long is over. Nothing while the window has the focus. */
+void ik_repl_view_notify(ik_repl_view_t *view, const char *text);
+void ik_repl_view_set_title(ik_repl_view_t *view, const char *title);
+/* Puts text into the clipboard by OSC 52. */
+void ik_repl_view_copy(ik_repl_view_t *view, const char *text, size_t len);

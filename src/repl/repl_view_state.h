@@ -1,0 +1,49 @@
+/* What the view consists of, for the files that are parts of it. */
+#pragma once
+
+#include "io/foreground.h"
+#include "io/tty.h"
+#include "repl/repl_plain.h"
+#include "repl/repl_view.h"
+#include "terminal/decoder.h"
+#include "terminal/screen.h"
+
+struct ik_repl_view {
+    ik_loop_t *loop;
+    const ik_paths_t *paths;
+    ik_repl_view_listener_t listener;
+    ik_theme_t theme;
+    ik_screen_t *screen;
+    bool plain;
+    bool dumb;       /* no escape at all */
+    bool ends_empty; /* the last row in history is empty, or there is none */
+    bool closed;
+    unsigned resizes;
+
+    /* plain */
+    ik_repl_plain_t *lines;
+    bool line_wanted; /* which was said */
+
+    /* a terminal */
+    ik_tty_t *tty;
+    ik_decoder_t *decoder;
+    ik_recall_t *recall;
+    ik_prompt_t *prompt;
+    ik_pager_t *pager; /* NULL: the main view */
+    void *editing;     /* the external editor, while it has the terminal */
+    bool away;         /* nothing may be drawn: somebody else has the terminal */
+    bool gone;
+    bool kitty;
+    bool unfocused;
+    bool key_seen; /* among the last bytes of input */
+
+    /* frames */
+    ik_timer_t *frame;
+    ik_timer_t *spinner;
+    ik_timer_t *escape;
+    bool frame_armed;
+    bool draw_due; /* as soon as the terminal has taken the last frame */
+    int64_t drawn_ms;
+    bool busy;
+    unsigned spinner_step;
+};

@@ -1,0 +1,533 @@
+/*
+ * Questions to the history. One and the same question can be put with waiting (run) and without
+ * (start). Either way the worker that talks to the shared history gets a copy; when it answers in
+ * time the copy, with all that was found, takes the place of the question. Then the rest is done
+ * here, on the loop's side, which is everything when nothing is shared or there was no answer.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/history_state.h"
+
+enum { PATIENCE_MS = 3000 }; /* how long a question to the shared history may take */
+
+typedef struct question question_t;
+
+typedef struct {
+    /* By the worker. */
+    ik_delivery_fn ask;
+    /* Then here. answered is IK_ERR_GONE when the shared history was not asked, or in vain. */
+    res_t (*settle)(ik_history_t *history, question_t *question, const res_t *answered);
+    /* To the one who did not wait. */
+    void (*tell)(const ik_history_question_t *started, const res_t *result);
+    /* Nobody wants the answer any more; NULL: nothing is to be undone. */
+    void (*withdraw)(ik_history_t *history, const question_t *question);
+} kind_t;
+
+/* A question of any kind with what it needs and what was found. On no context: it goes to the
+ * worker and comes back. */
+struct question {
+    const kind_t *kind;
+    /* From whichever store: the shared one, or the local one. */
+    res_t (*read)(question_t *question, ik_store_t *store);
+    ik_store_filter_t filter;
+    ik_store_search_t search;
+    const char *text; /* a prefix, or the id of a session */
+    ik_holder_t self;
+    /* what was found */
+    ik_holder_t other;
+    ik_store_list_t *list;
+    ik_store_hits_t *hits;
+    ik_store_session_t session;
+};
+
+/* The one who did not wait. */
+typedef union {
+    ik_history_list_fn list;
+    ik_history_find_fn find;
+    ik_history_search_fn search;
+    ik_history_claim_fn claim;
+} listener_t;
+
+struct ik_history_question {
+    ik_history_t *history; /* NULL: it is gone */
+    ik_history_question_t *next;
+    question_t *question;
+    ik_timer_t *later;              /* when there is nobody to ask but the local file */
+    ik_delivery_inquiry_t *inquiry; /* otherwise */
+    listener_t on_answer;
+    void *data;
+};
+
+static const char *copy_or_null(const void *ctx, const char *text)
+{
+    return text == NULL ? NULL : ik_strdup(ctx, text);
+}
+
+static question_t *copy_question(const question_t *asked)
+{
+    question_t *question = ik_new(NULL, question_t);
+    *question = *asked;
+    question->filter.cwd = copy_or_null(question, asked->filter.cwd);
+    question->search.text = copy_or_null(question, asked->search.text);
+    question->search.session_id = copy_or_null(question, asked->search.session_id);
+    question->text = copy_or_null(question, asked->text);
+    return question;
+}
+
+static bool is_unanswered(const res_t *answered)
+{
+    return answered->code == IK_ERR_GONE;
+}
+
+static bool is_claimed(const ik_history_t *history, const char *session_id)
+{
+    return strcmp(history->claimed, session_id) == 0;
+}
+
+/* --- asking ------------------------------------------------------------------------------ */
+
+/* asked is what came back from the worker, or NULL. */
+static res_t settle(ik_history_t *history, question_t **question, question_t *asked,
+                    const res_t *answered)
+{
+    if (is_unanswered(answered)) {
+        talloc_free(asked);
+    } else {
+        assert(asked != NULL);
+        talloc_free(*question);
+        *question = asked;
+    }
+    return (*question)->kind->settle(history, *question, answered);
+}
+
+static res_t run(ik_history_t *history, question_t **question)
+{
+    res_t answered = ERR(GONE, "nothing is shared");
+    void *asked = NULL;
+    if (history->delivery != NULL) {
+        asked = copy_question(*question);
+        answered = ik_delivery_ask(history->delivery, (*question)->kind->ask, &asked, PATIENCE_MS);
+    }
+    return settle(history, question, asked, &answered);
+}
+
+/* The answer goes to the caller's context, with all it consists of. */
+static res_t run_and_take(const void *ctx, ik_history_t *history, const question_t *asked,
+                          question_t **out)
+{
+    question_t *question = copy_question(asked);
+    res_t result = run(history, &question);
+    *out = talloc_steal(ctx, question);
+    return result;
+}
+
+/* --- asking without waiting -------------------------------------------------------------- */
+
+static void unlink_started(const ik_history_question_t *started)
+{
+    ik_history_question_t **link = &started->history->questions;
+    while (*link != started) {
+        link = &(*link)->next;
+    }
+    *link = started->next;
+}
+
+static int abandon(ik_history_question_t *started)
+{
+    if (started->history != NULL) {
+        unlink_started(started);
+        TALLOC_FREE(started->inquiry);
+        if (started->question->kind->withdraw != NULL) {
+            started->question->kind->withdraw(started->history, started->question);
+        }
+    }
+    talloc_free(started->question);
+    return 0;
+}
+
+void ik_history_drop_questions(ik_history_t *history)
+{
+    while (history->questions != NULL) {
+        ik_history_question_t *started = history->questions;
+        history->questions = started->next;
+        started->history = NULL;
+        TALLOC_FREE(started->later);
+        TALLOC_FREE(started->inquiry);
+    }
+}
+
+/* Its owner may be freed from inside the callback. */
+static void take_from_owner(ik_history_question_t *started)
+{
+    talloc_set_destructor(started, (int (*)(ik_history_question_t *))NULL);
+    talloc_steal(NULL, started);
+}
+
+static void on_answer(void *data, const res_t *answered, void *asked)
+{
+    ik_history_question_t *started = data;
+    unlink_started(started);
+    take_from_owner(started);
+    res_t result = settle(started->history, &started->question, asked, answered);
+    started->question->kind->tell(started, &result);
+    talloc_free(started->question);
+    talloc_free(started);
+}
+
+static void on_later(void *data)
+{
+    res_t unasked = ERR(GONE, "nothing is shared");
+    on_answer(data, &unasked, NULL);
+}
+
+static ik_history_question_t *start(const void *ctx, ik_history_t *history, const question_t *asked,
+                                    listener_t listener, void *data)
+{
+    ik_history_question_t *started = ik_new(ctx, ik_history_question_t);
+    started->history = history;
+    started->next = history->questions;
+    history->questions = started;
+    started->question = copy_question(asked);
+    started->on_answer = listener;
+    started->data = data;
+    if (history->delivery == NULL) {
+        started->later = ik_timer_create(started, history->loop, on_later, started);
+        ik_timer_start(started->later, 0);
+    } else {
+        started->inquiry =
+            ik_delivery_ask_start(started, history->delivery, asked->kind->ask,
+                                  copy_question(asked), PATIENCE_MS, on_answer, started);
+    }
+    talloc_set_destructor(started, abandon);
+    return started;
+}
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+static res_t ask_reading(void *data, ik_store_t *local, ik_store_t *shared)
+{
+    (void)local;
+    question_t *question = data;
+    return question->read(question, shared);
+}
+
+static res_t settle_reading(ik_history_t *history, question_t *question, const res_t *answered)
+{
+    ik_store_t *local;
+    if (!is_unanswered(answered)) {
+        return *answered;
+    }
+    TRY(ik_history_local(history, &local));
+    return question->read(question, local);
+}
+
+static res_t read_list(question_t *question, ik_store_t *store)
+{
+    return ik_store_list(question, store, &question->filter, &question->list);
+}
+
+static void tell_list(const ik_history_question_t *started, const res_t *result)
+{
+    started->on_answer.list(started->data, result, is_ok(result) ? started->question->list : NULL);
+}
+
+static const kind_t list_kind = {.ask = ask_reading, .settle = settle_reading, .tell = tell_list};
+
+static question_t ask_list(const ik_store_filter_t *filter)
+{
+    return (question_t){.kind = &list_kind, .read = read_list, .filter = *filter};
+}
+
+res_t ik_history_list(const void *ctx, ik_history_t *history, const ik_store_filter_t *filter,
+                      ik_store_list_t **out)
+{
+    question_t asked = ask_list(filter);
+    question_t *answer;
+    res_t result = run_and_take(ctx, history, &asked, &answer);
+    *out = answer->list;
+    return result;
+}
+
+ik_history_question_t *ik_history_list_start(const void *ctx, ik_history_t *history,
+                                             const ik_store_filter_t *filter,
+                                             ik_history_list_fn on_list, void *data)
+{
+    question_t asked = ask_list(filter);
+    return start(ctx, history, &asked, (listener_t){.list = on_list}, data);
+}
+
+static res_t read_find(question_t *question, ik_store_t *store)
+{
+    return ik_store_find(question, store, question->text, &question->session);
+}
+
+static void tell_find(const ik_history_question_t *started, const res_t *result)
+{
+    started->on_answer.find(started->data, result,
+                            is_ok(result) ? &started->question->session : NULL);
+}
+
+static const kind_t find_kind = {.ask = ask_reading, .settle = settle_reading, .tell = tell_find};
+
+static question_t ask_find(const char *prefix)
+{
+    return (question_t){.kind = &find_kind, .read = read_find, .text = prefix};
+}
+
+res_t ik_history_find(const void *ctx, ik_history_t *history, const char *prefix,
+                      ik_store_session_t *out)
+{
+    question_t asked = ask_find(prefix);
+    question_t *answer;
+    res_t result = run_and_take(ctx, history, &asked, &answer);
+    *out = answer->session;
+    return result;
+}
+
+ik_history_question_t *ik_history_find_start(const void *ctx, ik_history_t *history,
+                                             const char *prefix, ik_history_find_fn on_find,
+                                             void *data)
+{
+    question_t asked = ask_find(prefix);
+    return start(ctx, history, &asked, (listener_t){.find = on_find}, data);
+}
+
+static res_t read_search(question_t *question, ik_store_t *store)
+{
+    return ik_store_search(question, store, &question->search, &question->hits);
+}
+
+static void tell_search(const ik_history_question_t *started, const res_t *result)
+{
+    started->on_answer.search(started->data, result,
+                              is_ok(result) ? started->question->hits : NULL);
+}
+
+static const kind_t search_kind = {
+    .ask = ask_reading, .settle = settle_reading, .tell = tell_search};
+
+static question_t ask_search(const ik_store_search_t *search)
+{
+    return (question_t){.kind = &search_kind, .read = read_search, .search = *search};
+}
+
+res_t ik_history_search(const void *ctx, ik_history_t *history, const ik_store_search_t *search,
+                        ik_store_hits_t **out)
+{
+    question_t asked = ask_search(search);
+    question_t *answer;
+    res_t result = run_and_take(ctx, history, &asked, &answer);
+    *out = answer->hits;
+    return result;
+}
+
+ik_history_question_t *ik_history_search_start(const void *ctx, ik_history_t *history,
+                                               const ik_store_search_t *search,
+                                               ik_history_search_fn on_search, void *data)
+{
+    question_t asked = ask_search(search);
+    return start(ctx, history, &asked, (listener_t){.search = on_search}, data);
+}
+
+/* --- bringing a session here ------------------------------------------------------------- */
+
+static res_t ask_fetch(void *data, ik_store_t *local, ik_store_t *shared)
+{
+    const question_t *question = data;
+    return ik_store_copy(shared, question->text, local, NULL);
+}
+
+/* A session that only this machine has, because it was deleted elsewhere, can still be read. */
+static res_t require_local(ik_history_t *history, question_t *question)
+{
+    ik_store_t *local;
+    TRY(ik_history_local(history, &local));
+    return ik_store_find(question, local, question->text, &question->session);
+}
+
+static res_t settle_fetch(ik_history_t *history, question_t *question, const res_t *answered)
+{
+    if (is_err(answered) && !is_unanswered(answered) && answered->code != IK_ERR_NOT_FOUND) {
+        return *answered;
+    }
+    return require_local(history, question);
+}
+
+static const kind_t fetch_kind = {.ask = ask_fetch, .settle = settle_fetch};
+
+res_t ik_history_fetch(ik_history_t *history, const char *session_id)
+{
+    question_t *question = copy_question(&(question_t){.kind = &fetch_kind, .text = session_id});
+    res_t result = run(history, &question);
+    talloc_free(question);
+    return result;
+}
+
+/* --- the right to write it --------------------------------------------------------------- */
+
+/* On the server, too, when it answers. */
+static void hold(ik_history_t *history, const char *session_id)
+{
+    snprintf(history->claimed, sizeof(history->claimed), "%s", session_id);
+    if (history->delivery != NULL) {
+        ik_delivery_hold(history->delivery, session_id, &history->self);
+    }
+}
+
+static res_t ask_release(void *data, ik_store_t *local, ik_store_t *shared)
+{
+    (void)local;
+    const question_t *question = data;
+    return ik_store_release(shared, question->text, &question->self);
+}
+
+static void release_shared(ik_history_t *history, const char *session_id)
+{
+    if (history->delivery != NULL) {
+        question_t question = {.text = session_id, .self = history->self};
+        ik_delivery_tell(history->delivery, ask_release, copy_question(&question));
+    }
+}
+
+static res_t ask_claim(void *data, ik_store_t *local, ik_store_t *shared)
+{
+    question_t *question = data;
+    TRY(ik_store_claim(shared, question->text, &question->self, &question->other));
+    res_t fetched = ik_store_copy(shared, question->text, local, NULL);
+    return fetched.code == IK_ERR_NOT_FOUND ? OK : fetched;
+}
+
+static res_t claim_local(ik_history_t *history, question_t *question)
+{
+    ik_store_t *local;
+    TRY(require_local(history, question));
+    TRY(ik_history_local(history, &local));
+    return ik_store_claim(local, question->text, &history->self, &question->other);
+}
+
+/* The worker may have claimed it by now, or will in a moment: what it is told now comes later. */
+static void withdraw_claim(ik_history_t *history, const question_t *question)
+{
+    if (!is_claimed(history, question->text)) {
+        release_shared(history, question->text);
+    }
+}
+
+static res_t settle_claim(ik_history_t *history, question_t *question, const res_t *answered)
+{
+    res_t claimed = *answered;
+    if (is_ok(answered) || is_unanswered(answered)) {
+        claimed = claim_local(history, question);
+    }
+    if (is_ok(&claimed)) {
+        hold(history, question->text);
+    } else {
+        withdraw_claim(history, question);
+    }
+    return claimed;
+}
+
+static void tell_claim(const ik_history_question_t *started, const res_t *result)
+{
+    started->on_answer.claim(started->data, result, &started->question->other);
+}
+
+static const kind_t claim_kind = {
+    .ask = ask_claim, .settle = settle_claim, .tell = tell_claim, .withdraw = withdraw_claim};
+
+static question_t ask_to_claim(const ik_history_t *history, const char *session_id)
+{
+    return (question_t){.kind = &claim_kind, .text = session_id, .self = history->self};
+}
+
+/* What is claimed already is here, and nobody else can have written to it. */
+res_t ik_history_claim(ik_history_t *history, const char *session_id, ik_holder_t *other)
+{
+    question_t asked = ask_to_claim(history, session_id);
+    question_t *question = copy_question(&asked);
+    res_t claimed =
+        is_claimed(history, session_id) ? claim_local(history, question) : run(history, &question);
+    *other = question->other;
+    talloc_free(question);
+    return claimed;
+}
+
+ik_history_question_t *ik_history_claim_start(const void *ctx, ik_history_t *history,
+                                              const char *session_id, ik_history_claim_fn on_claim,
+                                              void *data)
+{
+    question_t asked = ask_to_claim(history, session_id);
+    return start(ctx, history, &asked, (listener_t){.claim = on_claim}, data);
+}
+
+res_t ik_history_begin(ik_history_t *history, const char *session_id)
+{
+    ik_store_t *local;
+    ik_holder_t other;
+    TRY(ik_history_local(history, &local));
+    TRY(ik_store_claim(local, session_id, &history->self, &other));
+    hold(history, session_id);
+    return OK;
+}
+
+void ik_history_release(ik_history_t *history, const char *session_id)
+{
+    if (is_claimed(history, session_id)) {
+        history->claimed[0] = '\0';
+    }
+    if (history->local != NULL) {
+        ik_store_release(history->local, session_id, &history->self);
+    }
+    if (history->delivery != NULL) {
+        ik_delivery_let_go(history->delivery, session_id);
+    }
+    release_shared(history, session_id);
+}
+
+/* --- removing ---------------------------------------------------------------------------- */
+
+static res_t ask_remove(void *data, ik_store_t *local, ik_store_t *shared)
+{
+    (void)local;
+    question_t *question = data;
+    TRY(ik_store_claim(shared, question->text, &question->self, &question->other));
+    res_t removed = ik_store_remove(shared, question->text);
+    ik_store_release(shared, question->text, &question->self);
+    return removed;
+}
+
+/* A session of the local file has been claimed there by now, and is removed last. */
+static res_t settle_remove(ik_history_t *history, question_t *question, const res_t *answered)
+{
+    ik_store_t *local;
+    bool shared = history->delivery != NULL;
+    if (shared && is_unanswered(answered)) {
+        return ERR(GONE, "The shared history does not answer, so nothing was deleted: try again "
+                         "when it does");
+    }
+    if (shared && is_err(answered) && answered->code != IK_ERR_NOT_FOUND) {
+        return *answered;
+    }
+    TRY(ik_history_local(history, &local));
+    res_t removed = ik_store_remove(local, question->text);
+    /* It may have been on the server alone. */
+    return removed.code == IK_ERR_NOT_FOUND && shared ? OK : removed;
+}
+
+static const kind_t remove_kind = {.ask = ask_remove, .settle = settle_remove};
+
+res_t ik_history_remove(ik_history_t *history, const char *session_id)
+{
+    ik_store_t *local;
+    ik_holder_t other;
+    TRY(ik_history_local(history, &local));
+    TRY(ik_store_claim(local, session_id, &history->self, &other));
+    question_t *question = copy_question(
+        &(question_t){.kind = &remove_kind, .text = session_id, .self = history->self});
+    res_t removed = run(history, &question);
+    talloc_free(question);
+    ik_store_release(local, session_id, &history->self);
+    return removed;
+}

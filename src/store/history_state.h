@@ -1,0 +1,22 @@
+/* What a history consists of, for history.c and history_question.c. */
+#pragma once
+
+#include "store/delivery.h"
+#include "store/history.h"
+
+struct ik_history {
+    char *file;
+    ik_loop_t *loop;
+    ik_store_t *local;       /* NULL: not open yet */
+    ik_delivery_t *delivery; /* NULL: nothing is shared */
+    ik_holder_t self;
+    char claimed[IK_STORE_ID_LEN + 1]; /* the session that was claimed last; "": none is */
+    ik_history_question_t *questions;  /* without an answer yet */
+    ik_history_notice_fn on_notice;
+    void *data;
+    ik_history_renamed_fn on_renamed;
+    void *renamed_data;
+};
+
+/* The history goes, and nobody will be answered. */
+void ik_history_drop_questions(ik_history_t *history);

@@ -1,0 +1,292 @@
+#include "terminal/code_rows.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/line_diff.h"
+#include "base/sanitiser.h"
+#include "base/utf8.h"
+
+/* --- code -------------------------------------------------------------------------------- */
+
+void ik_code_rows_init(ik_code_rows_t *rows, const ik_theme_t *theme,
+                       const ik_code_language_t *language)
+{
+    *rows = (ik_code_rows_t){.theme = theme, .language = language};
+}
+
+ik_code_rows_t *ik_code_rows_create(const void *ctx, const ik_theme_t *theme,
+                                    const ik_code_language_t *language)
+{
+    ik_code_rows_t *rows = ik_new(ctx, ik_code_rows_t);
+    ik_code_rows_init(rows, theme, language);
+    return rows;
+}
+
+static void on_piece(void *data, ik_code_class_t kind, const char *text, size_t len)
+{
+    static const ik_role_t roles[] = {
+        [IK_CODE_PLAIN] = IK_ROLE_TEXT,      [IK_CODE_COMMENT] = IK_ROLE_COMMENT,
+        [IK_CODE_STRING] = IK_ROLE_STRING,   [IK_CODE_NUMBER] = IK_ROLE_NUMBER,
+        [IK_CODE_KEYWORD] = IK_ROLE_KEYWORD, [IK_CODE_NAME] = IK_ROLE_NAME,
+    };
+    ik_row_t *row = data;
+    ik_row_add(row, ik_theme_style(row->theme, roles[kind]), text, len);
+}
+
+void ik_code_rows_add(ik_code_rows_t *rows, ik_row_t *row, const char *line, size_t len)
+{
+    if (ik_sanitise_is_clean(line, len)) {
+        ik_code_colour_line(rows->language, &rows->state, line, len, on_piece, row);
+        return;
+    }
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_sanitise_append(&clean, line, len);
+    ik_code_colour_line(rows->language, &rows->state, clean.data, clean.len, on_piece, row);
+    ik_buffer_reset(&clean);
+}
+
+/* --- diffs ------------------------------------------------------------------------------- */
+
+bool ik_code_rows_is_diff_name(const char *name, size_t len)
+{
+    return (len == 4 && strncasecmp(name, "diff", 4) == 0) ||
+           (len == 5 && (strncasecmp(name, "patch", 5) == 0 || strncasecmp(name, "udiff", 5) == 0));
+}
+
+static bool begins(const char *line, size_t len, const char *with)
+{
+    size_t with_len = strlen(with);
+    return len >= with_len && memcmp(line, with, with_len) == 0;
+}
+
+static ik_role_t diff_role(const char *line, size_t len)
+{
+    static const struct {
+        const char *begin;
+        ik_role_t role;
+    } kinds[] = {
+        {"+++ ", IK_ROLE_STRONG}, {"--- ", IK_ROLE_STRONG}, {"@@", IK_ROLE_HUNK},
+        {"+", IK_ROLE_ADDED},     {"-", IK_ROLE_REMOVED},   {"diff ", IK_ROLE_DIM},
+        {"index ", IK_ROLE_DIM},  {"\\ ", IK_ROLE_DIM},
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (begins(line, len, kinds[i].begin)) {
+            return kinds[i].role;
+        }
+    }
+    return IK_ROLE_TEXT;
+}
+
+void ik_code_rows_add_diff(ik_row_t *row, const char *line, size_t len)
+{
+    ik_row_add(row, ik_theme_style(row->theme, diff_role(line, len)), line, len);
+}
+
+/* --- what changed ------------------------------------------------------------------------ */
+
+enum { CONTEXT = 3 };
+
+typedef struct {
+    ik_line_change_t change;
+    const char *text;
+    size_t len;
+} changed_line_t;
+
+/* Lines are held until it is known that no change follows soon: only then the head of the hunk can
+ * be written. */
+typedef struct {
+    ik_row_t row;
+    changed_line_t *lines; /* of the hunk, or the last ones before the next */
+    size_t count;
+    size_t room;
+    size_t kept; /* how many of the last lines are kept ones */
+    bool has_change;
+    size_t before; /* lines of both texts that are behind us */
+    size_t after;
+    ik_code_rows_fn on_row;
+    void *data;
+} hunk_t;
+
+static void give(ik_row_t *row, ik_code_rows_fn on_row, void *data)
+{
+    ik_row_end(row);
+    on_row(data, row->bytes.data == NULL ? "" : row->bytes.data, row->bytes.len);
+    ik_row_clear(row);
+}
+
+static void give_head(hunk_t *hunk)
+{
+    size_t before = 0;
+    size_t after = 0;
+    for (size_t i = 0; i < hunk->count; i++) {
+        before += hunk->lines[i].change != IK_LINE_ADDED;
+        after += hunk->lines[i].change != IK_LINE_REMOVED;
+    }
+    /* A side without lines is said to be behind the line before it. */
+    size_t from = hunk->before - before + (before > 0);
+    size_t to = hunk->after - after + (after > 0);
+    ik_row_add_format(&hunk->row, IK_ROLE_HUNK, "@@ -%zu,%zu +%zu,%zu @@", from, before, to, after);
+    give(&hunk->row, hunk->on_row, hunk->data);
+}
+
+static void give_line(hunk_t *hunk, const changed_line_t *line)
+{
+    static const ik_role_t roles[] = {IK_ROLE_TEXT, IK_ROLE_REMOVED, IK_ROLE_ADDED};
+    size_t len = line->len;
+    bool ended = len > 0 && line->text[len - 1] == '\n';
+    len -= ended;
+    len -= ended && len > 0 && line->text[len - 1] == '\r';
+    ik_style_t style = ik_theme_style(hunk->row.theme, roles[line->change]);
+    ik_row_add(&hunk->row, style, &" -+"[line->change], 1);
+    ik_row_add(&hunk->row, style, line->text, len);
+    give(&hunk->row, hunk->on_row, hunk->data);
+    if (!ended) {
+        ik_row_add_role(&hunk->row, IK_ROLE_DIM, "\\ No newline at end of file");
+        give(&hunk->row, hunk->on_row, hunk->data);
+    }
+}
+
+/* The lines but the last kept ones that are no context of a change. */
+static void give_hunk(hunk_t *hunk)
+{
+    size_t spare = hunk->kept > CONTEXT ? hunk->kept - CONTEXT : 0;
+    hunk->count -= spare;
+    hunk->before -= spare;
+    hunk->after -= spare;
+    give_head(hunk);
+    for (size_t i = 0; i < hunk->count; i++) {
+        give_line(hunk, &hunk->lines[i]);
+    }
+    memmove(hunk->lines, hunk->lines + hunk->count, spare * sizeof(hunk->lines[0]));
+    hunk->before += spare;
+    hunk->after += spare;
+    hunk->count = hunk->kept = spare;
+    hunk->has_change = false;
+}
+
+static void hold(hunk_t *hunk, changed_line_t line)
+{
+    if (hunk->count == hunk->room) {
+        hunk->room = hunk->room == 0 ? 64 : hunk->room * 2;
+        hunk->lines = ik_resize_array(hunk->row.bytes.ctx, hunk->lines, changed_line_t, hunk->room);
+    }
+    hunk->lines[hunk->count++] = line;
+}
+
+static void on_line(void *data, ik_line_change_t change, const char *text, size_t len)
+{
+    hunk_t *hunk = data;
+    if (change == IK_LINE_KEPT && !hunk->has_change && hunk->count == CONTEXT) {
+        memmove(hunk->lines, hunk->lines + 1, --hunk->count * sizeof(hunk->lines[0]));
+    }
+    hold(hunk, (changed_line_t){.change = change, .text = text, .len = len});
+    hunk->before += change != IK_LINE_ADDED;
+    hunk->after += change != IK_LINE_REMOVED;
+    hunk->kept = change == IK_LINE_KEPT ? hunk->kept + 1 : 0;
+    hunk->has_change = hunk->has_change || change != IK_LINE_KEPT;
+    if (hunk->has_change && hunk->kept > 2 * CONTEXT) {
+        give_hunk(hunk);
+    }
+}
+
+void ik_code_rows_change(const ik_theme_t *theme, const char *before, size_t before_len,
+                         const char *after, size_t after_len, ik_code_rows_fn on_row, void *data)
+{
+    void *scratch = talloc_new(NULL);
+    hunk_t hunk = {.on_row = on_row, .data = data};
+    ik_row_init(&hunk.row, scratch, theme);
+    ik_line_diff_run(before, before_len, after, after_len, on_line, &hunk);
+    if (hunk.has_change) {
+        give_hunk(&hunk);
+    }
+    talloc_free(scratch);
+}
+
+/* --- output of programs ------------------------------------------------------------------ */
+
+typedef struct {
+    ik_row_t row;
+    size_t rows; /* that were given */
+    size_t max_rows;
+    size_t left_out; /* that were too many */
+    bool is_open;    /* something of a line came */
+    ik_code_rows_fn on_row;
+    void *data;
+} output_t;
+
+static void end_row(output_t *output)
+{
+    if (output->rows < output->max_rows) {
+        give(&output->row, output->on_row, output->data);
+        output->rows++;
+    } else {
+        output->left_out++;
+    }
+    ik_row_clear(&output->row);
+    output->is_open = false;
+}
+
+static void on_text(void *data, ik_style_t style, const char *text, size_t len)
+{
+    output_t *output = data;
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t part = end == NULL ? len : (size_t)(end - text);
+        ik_row_add(&output->row, style, text, part);
+        output->is_open = true;
+        if (end == NULL) {
+            return;
+        }
+        end_row(output);
+        text += part + 1;
+        len -= part + 1;
+    }
+}
+
+static size_t count_lines(const char *text, size_t len)
+{
+    size_t count = 0;
+    while (len > 0) {
+        const char *end = memchr(text, '\n', len);
+        size_t line = end == NULL ? len : (size_t)(end - text) + 1;
+        count++;
+        text += line;
+        len -= line;
+    }
+    return count;
+}
+
+/* Feeds line by line, so that it can stop; returns how many bytes it took. */
+static size_t take_lines(output_t *output, const char *text, size_t len)
+{
+    ik_sanitiser_t sanitiser;
+    size_t at = 0;
+    ik_sanitiser_init(&sanitiser);
+    while (at < len && output->rows < output->max_rows) {
+        const char *end = memchr(text + at, '\n', len - at);
+        size_t line = end == NULL ? len - at : (size_t)(end - text) + 1 - at;
+        ik_sanitiser_feed(&sanitiser, text + at, line, on_text, output);
+        at += line;
+    }
+    ik_sanitiser_end(&sanitiser, on_text, output);
+    if (output->is_open) {
+        end_row(output);
+    }
+    return at;
+}
+
+size_t ik_code_rows_output(const ik_theme_t *theme, const char *text, size_t len, size_t max_rows,
+                           size_t max_bytes, ik_code_rows_fn on_row, void *data)
+{
+    void *scratch = talloc_new(NULL);
+    output_t output = {
+        .max_rows = max_rows == 0 ? SIZE_MAX : max_rows, .on_row = on_row, .data = data};
+    ik_row_init(&output.row, scratch, theme);
+    size_t fits = max_bytes == 0 || max_bytes >= len ? len : ik_utf8_cut(text, len, max_bytes);
+    size_t taken = take_lines(&output, text, fits);
+    talloc_free(scratch);
+    return output.left_out + count_lines(text + taken, len - taken);
+}

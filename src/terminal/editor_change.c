@@ -1,0 +1,274 @@
+/*
+ * Undo is a list of replacements, each with what was there and what came instead. Typing is joined
+ * to words, erasing to one step as long as it goes on, looking through earlier messages to one step
+ * altogether. The list forgets its oldest end when it holds too much.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "terminal/editor_state.h"
+
+enum {
+    BYTES_MAX = 64 * 1024 * 1024,
+    TYPED_MAX = 4096, /* joined, so that a key in a word without end stays cheap */
+};
+
+typedef struct {
+    char *text; /* NULL when it is empty */
+    size_t len;
+} piece_t;
+
+struct ik_editor_change {
+    size_t at;
+    piece_t removed;
+    piece_t inserted;
+    size_t cursor; /* before it */
+    ik_editor_deed_t deed;
+};
+
+/* --- the text ---------------------------------------------------------------------------- */
+
+static void move_tail(ik_buffer_t *text, size_t from, size_t to, size_t len)
+{
+    size_t tail = text->len - to;
+    if (len > to - from) {
+        ik_buffer_reserve(text, len - (to - from));
+    }
+    if (tail > 0) {
+        memmove(text->data + from + len, text->data + to, tail);
+    }
+    text->len = from + len + tail;
+    text->data[text->len] = '\0';
+}
+
+/* Changes the text and nothing that is remembered of it. */
+static void splice(ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len)
+{
+    ik_editor_layout_forget(editor, from);
+    editor->pasted -= ik_pastes_weigh(editor->pastes, editor->text.data + from, to - from);
+    editor->pasted += ik_pastes_weigh(editor->pastes, text, len);
+    move_tail(&editor->text, from, to, len);
+    if (len > 0) {
+        memcpy(editor->text.data + from, text, len);
+    }
+    editor->version++;
+}
+
+/* A change may join what stands around the cursor. */
+static void place_cursor(ik_editor_t *editor, size_t at)
+{
+    editor->cursor = ik_editor_text_boundary(editor, at);
+}
+
+static bool fits(const ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len)
+{
+    size_t removed = to - from;
+    removed += ik_pastes_weigh(editor->pastes, editor->text.data + from, to - from);
+    size_t kept = editor->text.len + editor->pasted - removed;
+    return len <= IK_EDITOR_MAX &&
+           kept + len + ik_pastes_weigh(editor->pastes, text, len) <= IK_EDITOR_MAX;
+}
+
+/* --- the list ---------------------------------------------------------------------------- */
+
+static size_t weigh(const ik_editor_change_t *change)
+{
+    return sizeof(*change) + change->removed.len + change->inserted.len;
+}
+
+static void drop(ik_editor_changes_t *changes, size_t index)
+{
+    changes->bytes -= weigh(changes->list[index]);
+    talloc_free(changes->list[index]);
+}
+
+static void drop_undone(ik_editor_changes_t *changes)
+{
+    while (changes->count > changes->done) {
+        drop(changes, --changes->count);
+    }
+}
+
+static void drop_oldest(ik_editor_changes_t *changes)
+{
+    size_t gone = 0;
+    while (changes->bytes > BYTES_MAX && gone + 1 < changes->count) {
+        drop(changes, gone++);
+    }
+    if (gone == 0) {
+        return;
+    }
+    changes->count -= gone;
+    changes->done -= gone;
+    memmove(changes->list, changes->list + gone, changes->count * sizeof(changes->list[0]));
+}
+
+static ik_editor_change_t *push(ik_editor_t *editor)
+{
+    ik_editor_changes_t *changes = &editor->changes;
+    if (changes->count == changes->capacity) {
+        changes->capacity = changes->capacity == 0 ? 64 : 2 * changes->capacity;
+        changes->list =
+            ik_resize_array(editor, changes->list, ik_editor_change_t *, changes->capacity);
+    }
+    ik_editor_change_t *change = ik_new(editor, ik_editor_change_t);
+    changes->list[changes->count++] = change;
+    changes->done = changes->count;
+    return change;
+}
+
+/* --- joining ----------------------------------------------------------------------------- */
+
+static piece_t make_piece(ik_editor_change_t *change, const char *text, size_t len)
+{
+    return (piece_t){.text = len == 0 ? NULL : ik_strndup(change, text, len), .len = len};
+}
+
+static void replace_piece(ik_editor_change_t *change, piece_t *piece, const char *text, size_t len)
+{
+    talloc_free(piece->text);
+    *piece = make_piece(change, text, len);
+}
+
+static void extend(ik_editor_change_t *change, piece_t *piece, const char *text, size_t len,
+                   bool before)
+{
+    if (len == 0) {
+        return;
+    }
+    piece->text = ik_resize_array(change, piece->text, char, piece->len + len);
+    if (before) {
+        memmove(piece->text + len, piece->text, piece->len);
+    }
+    memcpy(piece->text + (before ? 0 : piece->len), text, len);
+    piece->len += len;
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\n';
+}
+
+/* Letters behind white space begin a word. */
+static bool begins_word(const piece_t *before, const char *text)
+{
+    return before->len > 0 && is_blank(before->text[before->len - 1]) && !is_blank(text[0]);
+}
+
+/* Whether a change is the continuation of the one before it. */
+static bool continues(const ik_editor_t *editor, const ik_editor_change_t *last, size_t from,
+                      size_t to, const char *text, size_t len)
+{
+    switch (editor->doing) {
+    case IK_EDITOR_DEED_TYPE:
+        return from == to && from == last->at + last->inserted.len && len > 0 &&
+               last->inserted.len + len <= TYPED_MAX && !begins_word(&last->inserted, text);
+    case IK_EDITOR_DEED_ERASE_BACK:
+        return len == 0 && to == last->at;
+    case IK_EDITOR_DEED_ERASE_FORWARD:
+        return len == 0 && from == last->at;
+    case IK_EDITOR_DEED_BROWSE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static ik_editor_change_t *find_joinable(ik_editor_t *editor, size_t from, size_t to,
+                                         const char *text, size_t len)
+{
+    ik_editor_changes_t *changes = &editor->changes;
+    /* Whoever moves about in a text that was found still looks through them. */
+    bool in_a_row = editor->did == editor->doing || editor->doing == IK_EDITOR_DEED_BROWSE;
+    if (!in_a_row || changes->done == 0) {
+        return NULL;
+    }
+    ik_editor_change_t *last = changes->list[changes->done - 1];
+    bool joins = last->deed == editor->doing && continues(editor, last, from, to, text, len);
+    return joins ? last : NULL;
+}
+
+static void join(ik_editor_t *editor, ik_editor_change_t *last, size_t from, size_t to,
+                 const char *text, size_t len)
+{
+    if (editor->doing == IK_EDITOR_DEED_BROWSE) {
+        replace_piece(last, &last->inserted, text, len);
+        return;
+    }
+    bool back = editor->doing == IK_EDITOR_DEED_ERASE_BACK;
+    extend(last, &last->removed, editor->text.data + from, to - from, back);
+    extend(last, &last->inserted, text, len, false);
+    last->at = from < last->at ? from : last->at;
+}
+
+static void record(ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len)
+{
+    ik_editor_changes_t *changes = &editor->changes;
+    drop_undone(changes);
+    ik_editor_change_t *last = find_joinable(editor, from, to, text, len);
+    if (last != NULL) {
+        changes->bytes -= weigh(last);
+        join(editor, last, from, to, text, len);
+    } else {
+        last = push(editor);
+        last->at = from;
+        last->removed = make_piece(last, editor->text.data + from, to - from);
+        last->inserted = make_piece(last, text, len);
+        last->cursor = editor->cursor;
+        last->deed = editor->doing;
+    }
+    changes->bytes += weigh(last);
+    drop_oldest(changes);
+}
+
+/* --- interface --------------------------------------------------------------------------- */
+
+bool ik_editor_change(ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len)
+{
+    if (!fits(editor, from, to, text, len)) {
+        return false;
+    }
+    if (from < to || len > 0) {
+        record(editor, from, to, text, len);
+        splice(editor, from, to, text, len);
+    }
+    place_cursor(editor, from + len);
+    return true;
+}
+
+void ik_editor_change_undo(ik_editor_t *editor)
+{
+    if (editor->changes.done == 0) {
+        return;
+    }
+    const ik_editor_change_t *change = editor->changes.list[--editor->changes.done];
+    splice(editor, change->at, change->at + change->inserted.len, change->removed.text,
+           change->removed.len);
+    editor->cursor = change->cursor;
+}
+
+void ik_editor_change_redo(ik_editor_t *editor)
+{
+    if (editor->changes.done == editor->changes.count) {
+        return;
+    }
+    const ik_editor_change_t *change = editor->changes.list[editor->changes.done++];
+    splice(editor, change->at, change->at + change->removed.len, change->inserted.text,
+           change->inserted.len);
+    place_cursor(editor, change->at + change->inserted.len);
+}
+
+void ik_editor_change_take_back(ik_editor_t *editor)
+{
+    const ik_editor_changes_t *changes = &editor->changes;
+    if (changes->done > 0 && changes->list[changes->done - 1]->deed == IK_EDITOR_DEED_BROWSE) {
+        ik_editor_change_undo(editor);
+        drop_undone(&editor->changes);
+    }
+}
+
+void ik_editor_change_forget_all(ik_editor_t *editor)
+{
+    editor->changes.done = 0;
+    drop_undone(&editor->changes);
+}

@@ -1,0 +1,151 @@
+/*
+ * The first match is found from the left; from where it ends the way back gives the narrowest one
+ * that ends there, and that one is rated. It is not always the best of all matches, but it costs
+ * two passes over the text and no memory. What people mean by a path is mostly the file's name, so
+ * a match in it alone is rated, too.
+ */
+#include "terminal/fuzzy.h"
+
+#include <string.h>
+
+enum {
+    BASE = 64, /* so that no match falls below 0 */
+    LENGTH_MAX = 8 * BASE,
+    LETTER = 16,
+    SIDE_BY_SIDE = 8,
+    BEGINS_TEXT = 10,
+    BEGINS_WORD = 8,
+    SAME_CASE = 1,
+    GAP_MAX = 10,
+    FILE_NAME = 12,
+};
+
+static unsigned char fold(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (unsigned char)(byte + 32) : (unsigned char)byte;
+}
+
+static bool is_upper(char byte)
+{
+    return byte >= 'A' && byte <= 'Z';
+}
+
+/* Where the leftmost match ends; 0: there is none. */
+static size_t find_end(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
+{
+    size_t matched = 0;
+    for (size_t i = 0; i < text_len; i++) {
+        if (fold(text[i]) == fold(pattern[matched]) && ++matched == pattern_len) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static size_t find_start(const char *pattern, size_t pattern_len, const char *text, size_t end)
+{
+    size_t left = pattern_len;
+    size_t i = end;
+    while (left > 0) {
+        i--;
+        if (fold(text[i]) == fold(pattern[left - 1])) {
+            left--;
+        }
+    }
+    return i;
+}
+
+static int rate_place(const char *text, size_t at)
+{
+    if (at == 0) {
+        return BEGINS_TEXT;
+    }
+    bool after_separator = strchr("/_-. \t\n", text[at - 1]) != NULL;
+    bool hump = is_upper(text[at]) && !is_upper(text[at - 1]);
+    return after_separator || hump ? BEGINS_WORD : 0;
+}
+
+static int rate_gap(size_t gap)
+{
+    return gap == 0 ? SIDE_BY_SIDE : gap < GAP_MAX ? -(int)gap : -GAP_MAX;
+}
+
+static int rate(const char *pattern, size_t pattern_len, const char *text, size_t start)
+{
+    int score = 0;
+    size_t i = start;
+    size_t next = start; /* behind the letter before */
+    for (size_t matched = 0; matched < pattern_len; matched++) {
+        while (fold(text[i]) != fold(pattern[matched])) {
+            i++;
+        }
+        score += LETTER + rate_place(text, i) + (text[i] == pattern[matched] ? SAME_CASE : 0);
+        score += matched > 0 ? rate_gap(i - next) : 0;
+        next = ++i;
+    }
+    return score;
+}
+
+static int score_part(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
+{
+    size_t end = find_end(pattern, pattern_len, text, text_len);
+    if (end == 0) {
+        return -1;
+    }
+    size_t start = find_start(pattern, pattern_len, text, end);
+    return rate(pattern, pattern_len, text, start);
+}
+
+int ik_fuzzy_score(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
+{
+    if (pattern_len == 0) {
+        return 0;
+    }
+    int score = score_part(pattern, pattern_len, text, text_len);
+    if (score < 0) {
+        return -1;
+    }
+    const char *slash = memrchr(text, '/', text_len);
+    if (slash != NULL) {
+        const char *name = slash + 1;
+        int of_name = score_part(pattern, pattern_len, name, text_len - (size_t)(name - text));
+        score = of_name >= 0 && of_name + FILE_NAME > score ? of_name + FILE_NAME : score;
+    }
+    size_t counted = text_len < LENGTH_MAX ? text_len : LENGTH_MAX;
+    return BASE + score - (int)(counted / 8);
+}
+
+bool ik_fuzzy_matches(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
+{
+    return pattern_len == 0 || find_end(pattern, pattern_len, text, text_len) > 0;
+}
+
+/* Keeps out sorted; an equal score goes behind those that came before. */
+static size_t insert(ik_fuzzy_match_t *out, size_t count, size_t max, ik_fuzzy_match_t match)
+{
+    size_t at = count;
+    while (at > 0 && out[at - 1].score < match.score) {
+        at--;
+    }
+    if (at == max) {
+        return count;
+    }
+    size_t kept = count < max ? count : max - 1;
+    memmove(out + at + 1, out + at, (kept - at) * sizeof(*out));
+    out[at] = match;
+    return kept + 1;
+}
+
+size_t ik_fuzzy_rank(const char *pattern, size_t pattern_len, const char *const *texts,
+                     size_t count, ik_fuzzy_match_t *out, size_t max)
+{
+    size_t found = 0;
+    bool all_equal = pattern_len == 0;
+    for (size_t i = 0; i < count && max > 0 && !(all_equal && found == max); i++) {
+        int score = ik_fuzzy_score(pattern, pattern_len, texts[i], strlen(texts[i]));
+        if (score >= 0) {
+            found = insert(out, found, max, (ik_fuzzy_match_t){.index = i, .score = score});
+        }
+    }
+    return found;
+}

@@ -1,0 +1,51 @@
+/* What a person did at the keyboard, or what the terminal answered: events made of input bytes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+    IK_KEY_TEXT,  /* text, len: printable UTF-8, one or many characters typed or pasted unbracketed
+                   */
+    IK_KEY_PASTE, /* text, len: all of a bracketed paste, as it came (to be sanitised) */
+    IK_KEY_CHAR,  /* code with modifiers: Ctrl-a is 'a' with CTRL, Alt-f is 'f' with ALT */
+    IK_KEY_ENTER,
+    IK_KEY_TAB,
+    IK_KEY_BACKSPACE,
+    IK_KEY_ESCAPE,
+    IK_KEY_UP,
+    IK_KEY_DOWN,
+    IK_KEY_LEFT,
+    IK_KEY_RIGHT,
+    IK_KEY_HOME,
+    IK_KEY_END,
+    IK_KEY_PAGE_UP,
+    IK_KEY_PAGE_DOWN,
+    IK_KEY_INSERT,
+    IK_KEY_DELETE,
+    IK_KEY_FUNCTION, /* code: 1 to 24 */
+    IK_KEY_FOCUS_IN,
+    IK_KEY_FOCUS_OUT,
+    IK_KEY_ATTRIBUTES, /* DA1: the end of the answers to our questions */
+    IK_KEY_KITTY,      /* code: the flags of the kitty keyboard protocol */
+    IK_KEY_MODE,       /* a mode report (DECRPM): code is the mode, value its state 0 to 4 */
+    IK_KEY_BACKGROUND, /* OSC 11: code is 0xRRGGBB */
+    IK_KEY_VERSION,    /* XTVERSION: text, len: name and version of the terminal (foreign) */
+} ik_key_kind_t;
+
+typedef enum {
+    IK_KEY_SHIFT = 1 << 0,
+    IK_KEY_ALT = 1 << 1,
+    IK_KEY_CTRL = 1 << 2,
+} ik_key_modifier_t;
+
+/* text is valid inside the callback only. */
+typedef struct {
+    ik_key_kind_t kind;
+    unsigned modifiers;
+    uint32_t code;
+    int value;
+    const char *text;
+    size_t len;
+} ik_key_t;

@@ -1,0 +1,482 @@
+#include "terminal/key_sequence.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum {
+    NUMBER_MAX = 0x110000, /* more than any code; larger numbers count as this */
+    /* What terminals add to 1 in the modifier parameter, beside IK_KEY_SHIFT, ALT and CTRL, which
+     * have the same values. Caps Lock and Num Lock are behind these and of no interest. */
+    MODIFIER_SUPER = 8,
+    MODIFIER_HYPER = 16,
+    MODIFIER_META = 32,
+    EVENT_RELEASE = 3,
+    MODIFY_OTHER = 27, /* "CSI 27 ; modifiers ; code ~" */
+};
+
+/* The kitty protocol names keys that are no characters by codes of the private use area. */
+enum {
+    KITTY_FIRST = 57344,
+    KITTY_F13 = 57376,
+    KITTY_F24 = 57387,
+    KITTY_KEYPAD_0 = 57399,
+    KITTY_LAST = 63743,
+};
+static const char kitty_keypad[] = "0123456789./*-+\r=,";
+
+typedef struct {
+    uint32_t code;
+    ik_key_kind_t kind;
+} code_row_t;
+
+static const code_row_t code_rows[] = {
+    {8, IK_KEY_BACKSPACE},  {9, IK_KEY_TAB},         {13, IK_KEY_ENTER},
+    {27, IK_KEY_ESCAPE},    {127, IK_KEY_BACKSPACE}, {57414, IK_KEY_ENTER},
+    {57417, IK_KEY_LEFT},   {57418, IK_KEY_RIGHT},   {57419, IK_KEY_UP},
+    {57420, IK_KEY_DOWN},   {57421, IK_KEY_PAGE_UP}, {57422, IK_KEY_PAGE_DOWN},
+    {57423, IK_KEY_HOME},   {57424, IK_KEY_END},     {57425, IK_KEY_INSERT},
+    {57426, IK_KEY_DELETE},
+};
+
+/* "CSI number ~": 1 and 7, 4 and 8 are what different terminals send. */
+static const code_row_t number_rows[] = {
+    {1, IK_KEY_HOME}, {2, IK_KEY_INSERT},  {3, IK_KEY_DELETE},    {4, IK_KEY_END},
+    {7, IK_KEY_HOME}, {5, IK_KEY_PAGE_UP}, {6, IK_KEY_PAGE_DOWN}, {8, IK_KEY_END},
+};
+/* F1 to F20, with the gaps of the VT220's keyboard. */
+static const uint8_t function_numbers[] = {11, 12, 13, 14, 15, 17, 18, 19, 20, 21,
+                                           23, 24, 25, 26, 28, 29, 31, 32, 33, 34};
+
+typedef struct {
+    char final;
+    ik_key_kind_t kind;
+    uint32_t code;
+} letter_row_t;
+
+static const letter_row_t letter_rows[] = {
+    {'A', IK_KEY_UP, 0},       {'B', IK_KEY_DOWN, 0},     {'C', IK_KEY_RIGHT, 0},
+    {'D', IK_KEY_LEFT, 0},     {'F', IK_KEY_END, 0},      {'H', IK_KEY_HOME, 0},
+    {'P', IK_KEY_FUNCTION, 1}, {'Q', IK_KEY_FUNCTION, 2}, {'R', IK_KEY_FUNCTION, 3},
+    {'S', IK_KEY_FUNCTION, 4},
+};
+
+/* --- parameters ---------------------------------------------------------------------------- */
+
+/* "1;5:3": parameters, each with sub-parameters. */
+typedef struct {
+    const char *body;
+    size_t len;
+} params_t;
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* One that is empty or not there is `absent`. */
+static uint32_t number(const params_t *params, int param, int sub, uint32_t absent)
+{
+    uint32_t value = 0;
+    bool given = false;
+    for (size_t i = 0; i < params->len && param >= 0; i++) {
+        char c = params->body[i];
+        if (c == ';') {
+            param--;
+        } else if (c == ':' && param == 0) {
+            sub--;
+        } else if (is_digit(c) && param == 0 && sub == 0) {
+            given = true;
+            value = value * 10 + (uint32_t)(c - '0');
+            value = value > NUMBER_MAX ? NUMBER_MAX : value;
+        }
+    }
+    return given ? value : absent;
+}
+
+/* The modifiers in this parameter. False: it is no press of a key for us (a release, or a
+ * combination with keys that belong to the window manager). */
+static bool parse_modifiers(const params_t *params, int param, unsigned *modifiers)
+{
+    uint32_t given = number(params, param, 0, 1);
+    uint32_t bits = given == 0 ? 0 : given - 1;
+    *modifiers |= bits & (IK_KEY_SHIFT | IK_KEY_ALT | IK_KEY_CTRL);
+    *modifiers |= (bits & MODIFIER_META) != 0 ? IK_KEY_ALT : 0;
+    return (bits & (MODIFIER_SUPER | MODIFIER_HYPER)) == 0 &&
+           number(params, param, 1, 0) != EVENT_RELEASE;
+}
+
+/* --- characters ---------------------------------------------------------------------------- */
+
+/* A character key as the terminal tells it; 0 where it does not. */
+typedef struct {
+    uint32_t code;
+    uint32_t shifted; /* what the key gives with Shift */
+    uint32_t base;    /* what the key gives on a Latin keyboard */
+} cap_t;
+
+static bool is_printable(uint32_t code)
+{
+    return code >= 0x20 && !(code >= 0x7f && code < 0xa0) && !(code >= 0xd800 && code < 0xe000) &&
+           code < 0x110000;
+}
+
+static bool is_lower(uint32_t code)
+{
+    return code >= 'a' && code <= 'z';
+}
+
+static bool is_letter(uint32_t code)
+{
+    return is_lower(code | 0x20);
+}
+
+static void add_text(ik_key_sequence_t *out, uint32_t code)
+{
+    if (is_printable(code) && out->key.len + 4 <= sizeof(out->text)) {
+        out->key.len += ik_utf8_encode(out->text + out->key.len, code);
+    }
+}
+
+/* Typed, without Ctrl and Alt: the text that the terminal says it makes, or the character. */
+static bool make_text(const params_t *params, const cap_t *cap, ik_key_sequence_t *out)
+{
+    uint32_t code = cap->code;
+    if ((out->key.modifiers & IK_KEY_SHIFT) != 0) {
+        code = cap->shifted != 0 ? cap->shifted : is_lower(code) ? code - 0x20 : code;
+    }
+    uint32_t part;
+    for (int i = 0; (part = number(params, 2, i, 0)) != 0; i++) {
+        add_text(out, part);
+    }
+    if (out->key.len == 0) {
+        add_text(out, code);
+    }
+    out->key.kind = IK_KEY_TEXT;
+    out->key.modifiers = 0;
+    out->key.text = out->text;
+    return out->key.len > 0;
+}
+
+/* Shift is part of the character, but for letters with Ctrl, which have no case. */
+static void fold_shift(const cap_t *cap, ik_key_t *key)
+{
+    bool control = (key->modifiers & IK_KEY_CTRL) != 0;
+    bool shift = (key->modifiers & IK_KEY_SHIFT) != 0;
+    if (is_letter(key->code)) {
+        key->code = control ? key->code | 0x20 : shift ? key->code & ~0x20U : key->code;
+        key->modifiers &= control ? ~0U : ~(unsigned)IK_KEY_SHIFT;
+    } else if (shift && cap->shifted != 0) {
+        key->code = cap->shifted;
+        key->modifiers &= ~(unsigned)IK_KEY_SHIFT;
+    }
+}
+
+/* Where terminals without these protocols cannot tell two keys apart, we do not either. */
+static void fold_control(ik_key_t *key)
+{
+    static const struct {
+        uint32_t code;
+        ik_key_kind_t kind;
+        uint32_t same;
+        unsigned keeps;
+    } rows[] = {
+        {'h', IK_KEY_BACKSPACE, 0, 0},
+        {'i', IK_KEY_TAB, 0, 0},
+        {'m', IK_KEY_ENTER, 0, 0},
+        {'[', IK_KEY_ESCAPE, 0, 0},
+        {'/', IK_KEY_CHAR, '_', IK_KEY_CTRL},
+        {'@', IK_KEY_CHAR, ' ', IK_KEY_CTRL},
+    };
+    if ((key->modifiers & (IK_KEY_CTRL | IK_KEY_SHIFT)) != IK_KEY_CTRL) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].code == key->code) {
+            key->kind = rows[i].kind;
+            key->code = rows[i].same;
+            key->modifiers = (key->modifiers & IK_KEY_ALT) | rows[i].keeps;
+            return;
+        }
+    }
+}
+
+static bool make_character(const params_t *params, const cap_t *cap, ik_key_sequence_t *out)
+{
+    ik_key_t *key = &out->key;
+    if ((key->modifiers & (IK_KEY_CTRL | IK_KEY_ALT)) == 0) {
+        return make_text(params, cap, out);
+    }
+    bool foreign = (key->modifiers & IK_KEY_CTRL) != 0 && cap->code >= 0x80;
+    key->kind = IK_KEY_CHAR;
+    key->code = foreign && cap->base > ' ' && cap->base < 0x7f ? cap->base : cap->code;
+    fold_shift(cap, key);
+    fold_control(key);
+    return key->kind != IK_KEY_CHAR || is_printable(key->code);
+}
+
+static const code_row_t *find_code(const code_row_t *rows, size_t count, uint32_t code)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].code == code) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+#define FIND_CODE(rows, code) find_code(rows, sizeof(rows) / sizeof(rows[0]), code)
+
+/* A key told by its code, as the kitty protocol and modifyOtherKeys do. */
+static bool make_coded(const params_t *params, cap_t cap, ik_key_sequence_t *out)
+{
+    const code_row_t *row = FIND_CODE(code_rows, cap.code);
+    if (row != NULL) {
+        out->key.kind = row->kind;
+        return true;
+    }
+    if (cap.code >= KITTY_F13 && cap.code <= KITTY_F24) {
+        out->key.kind = IK_KEY_FUNCTION;
+        out->key.code = 13 + cap.code - KITTY_F13;
+        return true;
+    }
+    if (cap.code >= KITTY_KEYPAD_0 && cap.code < KITTY_KEYPAD_0 + strlen(kitty_keypad)) {
+        cap = (cap_t){.code = (uint32_t)kitty_keypad[cap.code - KITTY_KEYPAD_0]};
+    }
+    if (cap.code >= KITTY_FIRST && cap.code <= KITTY_LAST) {
+        return false;
+    }
+    return make_character(params, &cap, out);
+}
+
+/* --- CSI ----------------------------------------------------------------------------------- */
+
+/* What only an answer to a question looks like: "CSI ? …". */
+static bool parse_answer(const params_t *params, char final, ik_key_t *key)
+{
+    bool dollar = params->len > 0 && params->body[params->len - 1] == '$';
+    key->code = number(params, 0, 0, 0);
+    if (final == 'c') {
+        key->kind = IK_KEY_ATTRIBUTES;
+        key->code = 0;
+        return true;
+    }
+    if (final == 'u') {
+        key->kind = IK_KEY_KITTY;
+        return true;
+    }
+    key->kind = IK_KEY_MODE;
+    key->value = (int)number(params, 1, 0, 0);
+    return final == 'y' && dollar && key->value <= 4;
+}
+
+static bool parse_kitty(const params_t *params, ik_key_sequence_t *out)
+{
+    cap_t cap = {
+        .code = number(params, 0, 0, 1),
+        .shifted = number(params, 0, 1, 0),
+        .base = number(params, 0, 2, 0),
+    };
+    return parse_modifiers(params, 1, &out->key.modifiers) && make_coded(params, cap, out);
+}
+
+/* xterm's modifyOtherKeys tells the character with Shift applied. */
+static bool parse_modify_other(const params_t *params, ik_key_sequence_t *out)
+{
+    static const params_t no_text = {0};
+    uint32_t code = number(params, 2, 0, 0);
+    cap_t cap = {.code = code, .shifted = code};
+    return parse_modifiers(params, 1, &out->key.modifiers) && make_coded(&no_text, cap, out);
+}
+
+static bool find_function(uint32_t code, ik_key_t *key)
+{
+    for (size_t i = 0; i < sizeof(function_numbers); i++) {
+        if (function_numbers[i] == code) {
+            key->kind = IK_KEY_FUNCTION;
+            key->code = (uint32_t)i + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* rxvt tells modifiers by another final byte than '~'. */
+static bool parse_numbered(const params_t *params, char final, ik_key_sequence_t *out)
+{
+    uint32_t code = number(params, 0, 0, 0);
+    const code_row_t *row = FIND_CODE(number_rows, code);
+    ik_key_t *key = &out->key;
+    if (code == MODIFY_OTHER && final == '~') {
+        return parse_modify_other(params, out);
+    }
+    key->modifiers |= final == '^' || final == '@' ? IK_KEY_CTRL : 0;
+    key->modifiers |= final == '$' || final == '@' ? IK_KEY_SHIFT : 0;
+    if (!parse_modifiers(params, 1, &key->modifiers)) {
+        return false;
+    }
+    if (row != NULL) {
+        key->kind = row->kind;
+        return true;
+    }
+    return find_function(code, key);
+}
+
+static bool find_letter(char final, ik_key_t *key)
+{
+    for (size_t i = 0; i < sizeof(letter_rows) / sizeof(letter_rows[0]); i++) {
+        if (letter_rows[i].final == final) {
+            key->kind = letter_rows[i].kind;
+            key->code = letter_rows[i].code;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_bare(char final, ik_key_t *key)
+{
+    key->kind = final == 'I' ? IK_KEY_FOCUS_IN : IK_KEY_FOCUS_OUT;
+    return final == 'I' || final == 'O';
+}
+
+static bool parse_lettered(const params_t *params, char final, ik_key_t *key)
+{
+    if (!parse_modifiers(params, 1, &key->modifiers)) {
+        return false;
+    }
+    if (final == 'Z') {
+        key->kind = IK_KEY_TAB;
+        key->modifiers |= IK_KEY_SHIFT;
+        return true;
+    }
+    if (final >= 'a' && final <= 'd') { /* rxvt */
+        key->modifiers |= IK_KEY_SHIFT;
+        return find_letter((char)(final - 0x20), key);
+    }
+    /* Of a cursor position report, "CSI 12;1R", only the first number tells. */
+    return number(params, 0, 0, 1) == 1 && find_letter(final, key);
+}
+
+bool ik_key_sequence_parse_csi(const char *body, size_t len, char final, ik_key_sequence_t *out)
+{
+    params_t params = {.body = body, .len = len};
+    out->key = (ik_key_t){0};
+    if (len > 0 && body[0] >= '<' && body[0] <= '?') {
+        return body[0] == '?' && parse_answer(&params, final, &out->key);
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (!is_digit(body[i]) && body[i] != ';' && body[i] != ':') {
+            return false;
+        }
+    }
+    if (final == 'u') {
+        return parse_kitty(&params, out);
+    }
+    if (strchr("~^$@", final) != NULL) {
+        return parse_numbered(&params, final, out);
+    }
+    return (len == 0 && parse_bare(final, &out->key)) || parse_lettered(&params, final, &out->key);
+}
+
+/* --- SS3 ----------------------------------------------------------------------------------- */
+
+/* The keypad in application mode, which another program may have left on. */
+static bool parse_keypad(char final, ik_key_sequence_t *out)
+{
+    static const char characters[] = "*+,-./0123456789"; /* 'j' to 'y' */
+    char character = final == 'X' ? '=' : final == ' ' ? ' ' : '\0';
+    if (final >= 'j' && final <= 'y') {
+        character = characters[final - 'j'];
+    }
+    if (final == 'M' || final == 'I') {
+        out->key.kind = final == 'M' ? IK_KEY_ENTER : IK_KEY_TAB;
+        return true;
+    }
+    const params_t no_text = {0};
+    cap_t cap = {.code = (uint32_t)character};
+    return character != '\0' && make_character(&no_text, &cap, out);
+}
+
+bool ik_key_sequence_parse_ss3(const char *body, size_t len, char final, ik_key_sequence_t *out)
+{
+    params_t params = {.body = body, .len = len};
+    out->key = (ik_key_t){0};
+    /* Both "SS3 1;5 P" and "SS3 5 P" have been sent. */
+    int place = memchr(body, ';', len) != NULL ? 1 : 0;
+    if (!parse_modifiers(&params, place, &out->key.modifiers)) {
+        return false;
+    }
+    if (final >= 'a' && final <= 'd') { /* rxvt */
+        out->key.modifiers |= IK_KEY_CTRL;
+        return find_letter((char)(final - 0x20), &out->key);
+    }
+    return find_letter(final, &out->key) || parse_keypad(final, out);
+}
+
+/* --- strings ------------------------------------------------------------------------------- */
+
+static int hex_value(char c)
+{
+    char lower = (char)(c | 0x20);
+    return is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* One to four digits, scaled to eight bits; returns how many there were. */
+static size_t parse_channel(const char *text, size_t len, uint32_t *channel)
+{
+    uint32_t value = 0;
+    uint32_t max = 0;
+    size_t i = 0;
+    for (; i < len && i < 4 && hex_value(text[i]) >= 0; i++) {
+        value = value << 4 | (uint32_t)hex_value(text[i]);
+        max = max << 4 | 0xf;
+    }
+    *channel = max == 0 ? 0 : value * 255 / max;
+    return i;
+}
+
+static bool skip(const char **text, size_t *len, const char *prefix)
+{
+    size_t prefix_len = strlen(prefix);
+    bool found = *len >= prefix_len && memcmp(*text, prefix, prefix_len) == 0;
+    *text += found ? prefix_len : 0;
+    *len -= found ? prefix_len : 0;
+    return found;
+}
+
+/* "rgb:RRRR/GGGG/BBBB", of rgba: all but the last. */
+static bool parse_colour(const char *text, size_t len, uint32_t *colour)
+{
+    if (!skip(&text, &len, "rgb:") && !skip(&text, &len, "rgba:")) {
+        return false;
+    }
+    *colour = 0;
+    for (int i = 0; i < 3; i++) {
+        uint32_t channel;
+        size_t digits = parse_channel(text, len, &channel);
+        text += digits;
+        len -= digits;
+        *colour = *colour << 8 | channel;
+        if (digits == 0 || (i < 2 && !skip(&text, &len, "/"))) {
+            return false;
+        }
+    }
+    return len == 0 || text[0] == '/';
+}
+
+bool ik_key_sequence_parse_string(char introducer, const char *body, size_t len,
+                                  ik_key_sequence_t *out)
+{
+    out->key = (ik_key_t){0};
+    if (introducer == ']' && skip(&body, &len, "11;")) {
+        out->key.kind = IK_KEY_BACKGROUND;
+        return parse_colour(body, len, &out->key.code);
+    }
+    if (introducer == 'P' && skip(&body, &len, ">|")) {
+        out->key.kind = IK_KEY_VERSION;
+        out->key.text = body;
+        out->key.len = len;
+        return true;
+    }
+    return false;
+}

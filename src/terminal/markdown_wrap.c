@@ -1,0 +1,120 @@
+#include "terminal/markdown_wrap.h"
+
+#include <string.h>
+
+#include "base/width.h"
+
+void ik_markdown_wrap_init(ik_markdown_wrap_t *wrap, const char *text, size_t from, size_t to,
+                           size_t width)
+{
+    *wrap =
+        (ik_markdown_wrap_t){.text = text, .at = from, .end = to, .width = width == 0 ? 1 : width};
+}
+
+/* Punctuation that does not begin a row, where rows may end between any two characters. */
+static bool is_closing(const char *text, size_t len)
+{
+    static const char *const closing[] = {
+        "、", "。", "，", "．", "：", "；", "！", "？", "）", "］", "｝", "」", "』", "】", "〉",
+        "》", "〕", "々", "ー", "…",  ")",  "]",  "}",  ",",  ".",  ":",  ";",  "!",  "?"};
+    /* Ideographs, which are nearly all that comes here, begin with a byte from e4 to e9. */
+    unsigned char first = (unsigned char)text[0];
+    for (size_t i = 0; (first < 0xe4 || first > 0xe9) && i < sizeof(closing) / sizeof(*closing);
+         i++) {
+        if (strlen(closing[i]) == len && memcmp(closing[i], text, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_ascii_pair(const char *text, size_t at, size_t end)
+{
+    return (unsigned char)text[at] < 0x80 && (at + 1 == end || (unsigned char)text[at + 1] < 0x80);
+}
+
+static ik_grapheme_t grapheme_at(const ik_markdown_wrap_t *wrap, size_t at)
+{
+    if (is_ascii_pair(wrap->text, at, wrap->end)) {
+        return (ik_grapheme_t){.len = 1, .columns = 1};
+    }
+    return ik_width_grapheme(wrap->text + at, wrap->end - at);
+}
+
+/* A row that is being filled. */
+typedef struct {
+    ik_markdown_wrap_line_t line;   /* up to the last word */
+    ik_markdown_wrap_line_t broken; /* as it would be if it ended where it last could */
+    size_t width;                   /* with the spaces behind it */
+    bool can_break;
+    bool after_wide;
+} filling_t;
+
+static void keep_break(filling_t *filling)
+{
+    filling->broken = filling->line;
+    filling->can_break = filling->line.to > filling->line.from;
+}
+
+/* True: the grapheme is in the row. */
+static bool take(filling_t *filling, const ik_markdown_wrap_t *wrap, size_t at,
+                 ik_grapheme_t grapheme)
+{
+    bool is_wide = grapheme.columns == 2;
+    if ((is_wide || filling->after_wide) && !is_closing(wrap->text + at, grapheme.len)) {
+        keep_break(filling);
+    }
+    filling->after_wide = is_wide;
+    size_t width = filling->width + (size_t)grapheme.columns;
+    if (width > wrap->width && at > filling->line.from) {
+        return false;
+    }
+    filling->line.to = at + grapheme.len;
+    filling->line.width = filling->width = width;
+    return true;
+}
+
+static size_t skip_spaces(const ik_markdown_wrap_t *wrap, size_t at)
+{
+    while (at < wrap->end && wrap->text[at] == ' ') {
+        at++;
+    }
+    return at;
+}
+
+bool ik_markdown_wrap_next(ik_markdown_wrap_t *wrap, ik_markdown_wrap_line_t *line)
+{
+    size_t at = skip_spaces(wrap, wrap->at);
+    filling_t filling = {.line = {.from = at, .to = at}};
+    if (at == wrap->end) {
+        return false;
+    }
+    for (; at < wrap->end && wrap->text[at] != '\n';) {
+        if (wrap->text[at] == ' ') {
+            keep_break(&filling);
+            filling.width++;
+            at++;
+            continue;
+        }
+        ik_grapheme_t grapheme = grapheme_at(wrap, at);
+        if (!take(&filling, wrap, at, grapheme)) {
+            *line = filling.can_break ? filling.broken : filling.line;
+            wrap->at = line->to;
+            return true;
+        }
+        at += grapheme.len;
+    }
+    *line = filling.line;
+    wrap->at = at < wrap->end ? at + 1 : at;
+    return true;
+}
+
+size_t ik_markdown_wrap_count(ik_markdown_wrap_t wrap, size_t *widest)
+{
+    ik_markdown_wrap_line_t line;
+    size_t count = 0;
+    for (*widest = 0; ik_markdown_wrap_next(&wrap, &line); count++) {
+        *widest = line.width > *widest ? line.width : *widest;
+    }
+    return count;
+}

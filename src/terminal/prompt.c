@@ -1,0 +1,288 @@
+#include "terminal/prompt.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "terminal/prompt_state.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recall_t *recall,
+                              const ik_completion_source_t *source)
+{
+    ik_prompt_t *prompt = ik_new(ctx, ik_prompt_t);
+    prompt->theme = theme;
+    prompt->recall = recall;
+    prompt->source = source == NULL ? (ik_completion_source_t){0} : *source;
+    prompt->editor = ik_editor_create(prompt);
+    prompt->mark = ik_strdup(prompt, "> ");
+    prompt->list.choice = ik_choice_create(prompt);
+    prompt->search.choice = ik_choice_create(prompt);
+    ik_row_init(&prompt->row, prompt, theme);
+    return prompt;
+}
+
+static void set_string(ik_prompt_t *prompt, char **place, const char *text)
+{
+    talloc_free(*place);
+    *place = text == NULL ? NULL : ik_strdup(prompt, text);
+}
+
+void ik_prompt_set_mark(ik_prompt_t *prompt, const char *mark)
+{
+    set_string(prompt, &prompt->mark, mark);
+}
+
+void ik_prompt_set_hint(ik_prompt_t *prompt, const char *hint)
+{
+    set_string(prompt, &prompt->hint, hint);
+}
+
+/* --- the draft --------------------------------------------------------------------------- */
+
+char *ik_prompt_text(const void *ctx, const ik_prompt_t *prompt)
+{
+    return ik_editor_text(ctx, prompt->editor);
+}
+
+uint64_t ik_prompt_version(const ik_prompt_t *prompt)
+{
+    return ik_editor_version(prompt->editor);
+}
+
+bool ik_prompt_is_empty(const ik_prompt_t *prompt)
+{
+    return ik_editor_is_empty(prompt->editor);
+}
+
+/* The draft is another one: nothing of ours stays open. */
+static void close_all(ik_prompt_t *prompt)
+{
+    ik_prompt_search_close(prompt);
+    ik_prompt_list_close(prompt);
+    prompt->browse.direct = false;
+}
+
+char *ik_prompt_take(const void *ctx, ik_prompt_t *prompt)
+{
+    char *text = ik_editor_text(ctx, prompt->editor);
+    close_all(prompt);
+    ik_editor_reset(prompt->editor);
+    ik_prompt_list_update(prompt, false);
+    ik_recall_add(prompt->recall, text);
+    return text;
+}
+
+void ik_prompt_set_text(ik_prompt_t *prompt, const char *text)
+{
+    close_all(prompt);
+    ik_editor_set_text(prompt->editor, text);
+    ik_prompt_list_update(prompt, false);
+}
+
+void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text)
+{
+    if (ik_prompt_is_empty(prompt)) {
+        ik_prompt_set_text(prompt, text);
+        return;
+    }
+    close_all(prompt);
+    char *lines = ik_sprintf(NULL, "%s\n", text);
+    ik_editor_replace(prompt->editor, 0, 0, lines, strlen(lines));
+    ik_editor_key(prompt->editor, &(ik_key_t){.kind = IK_KEY_END, .modifiers = IK_KEY_CTRL});
+    talloc_free(lines);
+    ik_prompt_list_update(prompt, false);
+}
+
+/* --- keys -------------------------------------------------------------------------------- */
+
+bool ik_prompt_is_ctrl(const ik_key_t *key, char code)
+{
+    return key->kind == IK_KEY_CHAR && key->modifiers == IK_KEY_CTRL && key->code == (uint32_t)code;
+}
+
+static ik_prompt_action_t edit(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    ik_editor_effect_t effect = ik_editor_key(prompt->editor, key);
+    if (effect == IK_EDITOR_UNKNOWN) {
+        return IK_PROMPT_NONE;
+    }
+    prompt->browse.direct = false;
+    if (effect == IK_EDITOR_FIRST || effect == IK_EDITOR_LAST) {
+        ik_prompt_browse(prompt, effect == IK_EDITOR_FIRST);
+    }
+    bool typed = key->kind == IK_KEY_TEXT || key->kind == IK_KEY_BACKSPACE;
+    ik_prompt_list_update(prompt, typed);
+    return IK_PROMPT_NONE;
+}
+
+static ik_prompt_action_t undo(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    (void)key;
+    return edit(prompt, &(ik_key_t){.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = '_'});
+}
+
+static bool is_blank(const ik_prompt_t *prompt)
+{
+    size_t len;
+    size_t cursor;
+    const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
+    return strspn(text, " \t\n") == len;
+}
+
+/* With a modifier it is a newline, and behind a backslash. */
+static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    if (key->modifiers != 0) {
+        return edit(prompt, key);
+    }
+    if (ik_editor_key(prompt->editor, key) == IK_EDITOR_DONE) {
+        ik_prompt_list_update(prompt, false);
+        return IK_PROMPT_NONE;
+    }
+    return is_blank(prompt) ? IK_PROMPT_NONE : IK_PROMPT_SUBMIT;
+}
+
+/* It comes back by undo, and among the earlier messages. */
+static ik_prompt_action_t cancel(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    (void)key;
+    if (ik_prompt_is_empty(prompt)) {
+        return IK_PROMPT_CANCEL;
+    }
+    char *text = ik_prompt_text(NULL, prompt);
+    ik_recall_add(prompt->recall, text);
+    talloc_free(text);
+    ik_prompt_set_text(prompt, "");
+    return IK_PROMPT_NONE;
+}
+
+static ik_prompt_action_t delete_or_end(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    return ik_prompt_is_empty(prompt) ? IK_PROMPT_END : edit(prompt, key);
+}
+
+static ik_prompt_action_t escape(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    (void)key;
+    if (!ik_prompt_list_is_open(prompt)) {
+        return IK_PROMPT_ESCAPE;
+    }
+    ik_prompt_list_dismiss(prompt);
+    return IK_PROMPT_NONE;
+}
+
+static bool chooses(const ik_prompt_t *prompt)
+{
+    return ik_prompt_list_is_open(prompt) && ik_choice_count(prompt->list.choice) > 0;
+}
+
+static ik_prompt_action_t tab(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    if ((key->modifiers & IK_KEY_SHIFT) != 0 && chooses(prompt)) {
+        ik_choice_move(prompt->list.choice, -1);
+    } else if (key->modifiers == 0) {
+        ik_prompt_list_complete(prompt);
+    }
+    return IK_PROMPT_NONE;
+}
+
+/* In a list, among the rows of the draft, or through earlier messages. */
+static ik_prompt_action_t step(ik_prompt_t *prompt, const ik_key_t *key, bool up)
+{
+    if (chooses(prompt)) {
+        ik_choice_move(prompt->list.choice, up ? -1 : 1);
+    } else if (prompt->browse.direct) {
+        prompt->browse.direct = false;
+        ik_prompt_browse(prompt, up);
+        ik_prompt_list_update(prompt, false);
+    } else {
+        edit(prompt, key);
+    }
+    return IK_PROMPT_NONE;
+}
+
+static ik_prompt_action_t up(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    return step(prompt, key, true);
+}
+
+static ik_prompt_action_t down(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    return step(prompt, key, false);
+}
+
+static ik_prompt_action_t search(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    (void)key;
+    ik_prompt_list_close(prompt);
+    ik_prompt_search_open(prompt);
+    return IK_PROMPT_NONE;
+}
+
+static ik_prompt_action_t begin_ctrl_x(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    (void)key;
+    prompt->after_ctrl_x = true;
+    return IK_PROMPT_NONE;
+}
+
+/* --- the table --------------------------------------------------------------------------- */
+
+typedef struct {
+    char ctrl;          /* Ctrl with this, or 0 */
+    ik_key_kind_t kind; /* else this key */
+    bool after_ctrl_x;
+    ik_prompt_action_t action; /* when run is NULL */
+    ik_prompt_action_t (*run)(ik_prompt_t *prompt, const ik_key_t *key);
+} binding_t;
+
+static const binding_t bindings[] = {
+    {.ctrl = 'e', .after_ctrl_x = true, .action = IK_PROMPT_EDITOR},
+    {.ctrl = 'u', .after_ctrl_x = true, .run = undo},
+    {.ctrl = 'x', .run = begin_ctrl_x},
+    {.ctrl = 'g', .action = IK_PROMPT_EDITOR},
+    {.ctrl = 'o', .action = IK_PROMPT_PAGER},
+    {.kind = IK_KEY_PAGE_UP, .action = IK_PROMPT_PAGER},
+    {.ctrl = 'l', .action = IK_PROMPT_REDRAW},
+    {.ctrl = 'z', .action = IK_PROMPT_SUSPEND},
+    {.ctrl = 'c', .run = cancel},
+    {.ctrl = 'd', .run = delete_or_end},
+    {.ctrl = 'r', .run = search},
+    {.ctrl = 'p', .run = up},
+    {.ctrl = 'n', .run = down},
+    {.kind = IK_KEY_UP, .run = up},
+    {.kind = IK_KEY_DOWN, .run = down},
+    {.kind = IK_KEY_TAB, .run = tab},
+    {.kind = IK_KEY_ENTER, .run = enter},
+    {.kind = IK_KEY_ESCAPE, .run = escape},
+};
+
+static bool is_bound(const binding_t *binding, const ik_key_t *key)
+{
+    return binding->ctrl != 0 ? ik_prompt_is_ctrl(key, binding->ctrl) : binding->kind == key->kind;
+}
+
+static ik_prompt_action_t run_key(ik_prompt_t *prompt, const ik_key_t *key, bool after_ctrl_x)
+{
+    for (size_t i = 0; i < LENGTH(bindings); i++) {
+        const binding_t *binding = &bindings[i];
+        if ((after_ctrl_x || !binding->after_ctrl_x) && is_bound(binding, key)) {
+            return binding->run == NULL ? binding->action : binding->run(prompt, key);
+        }
+    }
+    return edit(prompt, key);
+}
+
+ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    if (key->kind >= IK_KEY_FOCUS_IN) {
+        return IK_PROMPT_NONE; /* the terminal's own: it comes between any two keys */
+    }
+    bool after_ctrl_x = prompt->after_ctrl_x;
+    prompt->after_ctrl_x = false;
+    if (prompt->search.open && ik_prompt_search_key(prompt, key)) {
+        return IK_PROMPT_NONE;
+    }
+    return run_key(prompt, key, after_ctrl_x);
+}

@@ -1,0 +1,83 @@
+/*
+ * The draft with all that helps to write it: editor.h, earlier messages (Up, Down with prefix
+ * match; Ctrl-R, a fuzzy search), completion lists for /commands, arguments and @files. Keys go in;
+ * rows for the live area and actions for the program come out.
+ */
+#pragma once
+
+#include "terminal/editor.h"
+#include "terminal/recall.h"
+
+typedef struct ik_prompt ik_prompt_t;
+
+typedef enum {
+    IK_PROMPT_NONE,    /* only the draft or the lists changed */
+    IK_PROMPT_SUBMIT,  /* Enter: take the text with ik_prompt_take */
+    IK_PROMPT_ESCAPE,  /* Esc with nothing of ours open */
+    IK_PROMPT_CANCEL,  /* Ctrl-C with an empty draft (with a draft it is cleared, which undo brings
+                          back) */
+    IK_PROMPT_END,     /* Ctrl-D on an empty draft */
+    IK_PROMPT_SUSPEND, /* Ctrl-Z */
+    IK_PROMPT_EDITOR,  /* Ctrl-G, Ctrl-X Ctrl-E */
+    IK_PROMPT_PAGER,   /* Ctrl-O, Page Up */
+    IK_PROMPT_REDRAW,  /* Ctrl-L */
+} ik_prompt_action_t;
+
+/* One thing that could stand there. */
+typedef struct {
+    const char *text; /* what is put into the draft; a trailing '/' keeps the list open, otherwise a
+                         space follows */
+    const char *note; /* shown beside it; may be NULL */
+} ik_completion_t;
+
+typedef struct {
+    ik_completion_t *items;
+    size_t count;
+    bool pending; /* more is being found: ik_prompt_refresh when it is there */
+} ik_completions_t;
+
+/* Where completions come from. Asked when the list opens and when the word's place changes; the
+ * answer is ranked here as the user types. Strings stay valid until the next question. */
+typedef struct {
+    /* Names of commands with their '/', for a draft that begins with '/'. */
+    void (*commands)(void *data, ik_completions_t *out);
+    /* What may stand as the argument of a command: word 1 is the first behind its name. */
+    void (*arguments)(void *data, const char *command, int word, ik_completions_t *out);
+    /* Paths below the project, for a word that begins with '@' (the '@' is not part of them). */
+    void (*files)(void *data, ik_completions_t *out);
+    void *data;
+} ik_completion_source_t;
+
+/* recall is borrowed. */
+ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recall_t *recall,
+                              const ik_completion_source_t *source);
+ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key);
+
+/* The text as it is to be sent, on ctx; the draft is empty afterwards and the text is remembered.
+ */
+char *ik_prompt_take(const void *ctx, ik_prompt_t *prompt);
+/* The draft alone, for saving and for an external editor. */
+char *ik_prompt_text(const void *ctx, const ik_prompt_t *prompt);
+uint64_t ik_prompt_version(const ik_prompt_t *prompt);
+bool ik_prompt_is_empty(const ik_prompt_t *prompt);
+/* Puts a text into the draft: instead of what is there, or before it, on lines of its own. */
+void ik_prompt_set_text(ik_prompt_t *prompt, const char *text);
+void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text);
+/* Completions that were pending are there now. */
+void ik_prompt_refresh(ik_prompt_t *prompt);
+
+/* How the draft is introduced: "> " by default; shown in IK_ROLE_MARK. Copied. */
+void ik_prompt_set_mark(ik_prompt_t *prompt, const char *mark);
+/* Shown dimmed while the draft is empty; NULL: nothing. Copied. */
+void ik_prompt_set_hint(ik_prompt_t *prompt, const char *hint);
+
+/* Draws at most max_rows rows of at most columns - 1 columns: the draft (rows behind the first are
+ * indented like it), and below it the open list. on_row gets each finished row. */
+typedef void (*ik_prompt_row_fn)(void *data, const char *bytes, size_t len);
+typedef struct {
+    int rows;
+    int cursor_row; /* among them */
+    int cursor_column;
+} ik_prompt_drawing_t;
+ik_prompt_drawing_t ik_prompt_draw(ik_prompt_t *prompt, int columns, int max_rows,
+                                   ik_prompt_row_fn on_row, void *data);

@@ -1,0 +1,262 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/width.h"
+#include "terminal/prompt_state.h"
+
+enum {
+    SHOWN_MAX = 8, /* lines of a list */
+    INDENT = 2,    /* of its lines */
+    BETWEEN = 2,   /* a text and its note */
+    TEXT_MIN = 2,  /* columns the draft needs beside its mark */
+};
+
+static const char search_mark[] = "search: ";
+
+/* --- rows -------------------------------------------------------------------------------- */
+
+typedef struct {
+    ik_row_t *row;
+    size_t columns; /* that may be used */
+    ik_prompt_row_fn on_row;
+    void *data;
+    int drawn;
+} canvas_t;
+
+static canvas_t make_canvas(ik_prompt_t *prompt, int columns, ik_prompt_row_fn on_row, void *data)
+{
+    ik_row_clear(&prompt->row);
+    return (canvas_t){
+        .row = &prompt->row,
+        .columns = columns > 2 ? (size_t)(columns - 1) : 1,
+        .on_row = on_row,
+        .data = data,
+    };
+}
+
+static void finish_row(canvas_t *canvas)
+{
+    ik_row_end(canvas->row);
+    const ik_buffer_t *bytes = &canvas->row->bytes;
+    canvas->on_row(canvas->data, bytes->len == 0 ? "" : bytes->data, bytes->len);
+    canvas->drawn++;
+    ik_row_clear(canvas->row);
+}
+
+static size_t room_in_row(const canvas_t *canvas)
+{
+    size_t used = (size_t)canvas->row->width;
+    return used < canvas->columns ? canvas->columns - used : 0;
+}
+
+static size_t at_most(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A foreign text in at most so many columns. */
+static void add_cut(canvas_t *canvas, ik_role_t role, const char *text, size_t max,
+                    ik_width_keep_t keep)
+{
+    ik_buffer_t cut;
+    ik_buffer_init(&cut, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_reserve(&cut, 0);
+    ik_width_append(&cut, text, at_most(max, room_in_row(canvas)), keep);
+    ik_row_add_role(canvas->row, role, cut.data);
+    ik_buffer_reset(&cut);
+}
+
+/* Spaces up to a column. */
+static void pad(canvas_t *canvas, ik_role_t role, size_t column)
+{
+    size_t to = at_most(column, canvas->columns);
+    if ((size_t)canvas->row->width < to) {
+        ik_row_add_format(canvas->row, role, "%*s", (int)to - canvas->row->width, "");
+    }
+}
+
+/* --- lists ------------------------------------------------------------------------------- */
+
+/* What is shown of a list: some of its lines, and a row about the rest. */
+typedef struct {
+    size_t indices[SHOWN_MAX];
+    size_t count;
+    size_t rest;
+    bool has_rest_row;
+} view_t;
+
+static view_t make_view(ik_choice_t *choice, bool pending, int room)
+{
+    view_t view = {0};
+    size_t all = ik_choice_count(choice);
+    size_t max = room < 0 ? 0 : (size_t)room;
+    size_t lines = at_most(at_most(all, SHOWN_MAX), max);
+    bool more = all > lines || pending;
+    if (more && lines == max && lines > 1) {
+        lines--;
+    }
+    view.count = ik_choice_show(choice, lines, view.indices);
+    view.rest = all - view.count;
+    view.has_rest_row = more && view.count < max;
+    return view;
+}
+
+static int count_rows(const view_t *view)
+{
+    return (int)view->count + (view->has_rest_row ? 1 : 0);
+}
+
+static void draw_line(canvas_t *canvas, const ik_completion_t *line, size_t note_column,
+                      bool chosen, ik_width_keep_t keep)
+{
+    ik_role_t role = chosen ? IK_ROLE_CHOSEN : IK_ROLE_TEXT;
+    pad(canvas, role, INDENT);
+    add_cut(canvas, role, line->text, note_column - INDENT - BETWEEN, keep);
+    if (line->note != NULL) {
+        ik_role_t note_role = chosen ? IK_ROLE_CHOSEN : IK_ROLE_DIM;
+        pad(canvas, note_role, note_column);
+        add_cut(canvas, note_role, line->note, canvas->columns, IK_WIDTH_KEEP_START);
+    }
+    finish_row(canvas);
+}
+
+/* Behind the longest text; where there are notes, they get a third at least. */
+static size_t find_note_column(const canvas_t *canvas, const ik_completion_t *lines, size_t count)
+{
+    size_t longest = 0;
+    bool notes = false;
+    for (size_t i = 0; i < count; i++) {
+        size_t columns = ik_width(lines[i].text, strlen(lines[i].text));
+        longest = columns > longest ? columns : longest;
+        notes = notes || lines[i].note != NULL;
+    }
+    size_t limit = notes ? canvas->columns * 2 / 3 : canvas->columns;
+    return INDENT + at_most(longest, limit) + BETWEEN;
+}
+
+static void draw_rest(canvas_t *canvas, const view_t *view, bool pending)
+{
+    char text[64] = "… looking";
+    if (view->rest > 0) {
+        snprintf(text, sizeof(text), "… %zu more%s", view->rest, pending ? " so far" : "");
+    }
+    pad(canvas, IK_ROLE_DIM, INDENT);
+    add_cut(canvas, IK_ROLE_DIM, text, canvas->columns, IK_WIDTH_KEEP_START);
+    finish_row(canvas);
+}
+
+/* lines are those of the view, in its order. */
+static void draw_view(canvas_t *canvas, const view_t *view, const ik_completion_t *lines,
+                      size_t chosen, bool pending, ik_width_keep_t keep)
+{
+    size_t note_column = find_note_column(canvas, lines, view->count);
+    for (size_t i = 0; i < view->count; i++) {
+        draw_line(canvas, &lines[i], note_column, view->indices[i] == chosen, keep);
+    }
+    if (view->has_rest_row) {
+        draw_rest(canvas, view, pending);
+    }
+}
+
+static void draw_list(canvas_t *canvas, const ik_prompt_list_t *list, const view_t *view)
+{
+    ik_completion_t lines[SHOWN_MAX];
+    for (size_t i = 0; i < view->count; i++) {
+        lines[i] = list->found.items[view->indices[i]];
+    }
+    bool paths = list->place.kind == IK_PROMPT_PLACE_FILE;
+    draw_view(canvas, view, lines, ik_choice_chosen(list->choice), list->found.pending,
+              paths ? IK_WIDTH_KEEP_END : IK_WIDTH_KEEP_START);
+}
+
+/* --- the draft --------------------------------------------------------------------------- */
+
+/* The mark before the draft; where the draft goes on above or below, an arrow says so. */
+static void draw_margin(canvas_t *canvas, const ik_prompt_t *prompt,
+                        const ik_editor_layout_t *layout, int index, size_t indent)
+{
+    bool up = index == 0 && layout->above;
+    bool down = index == layout->rows - 1 && layout->below && index > 0;
+    if (indent == 0) {
+        return;
+    }
+    if (up || down) {
+        ik_row_add_role(canvas->row, IK_ROLE_DIM, up ? "↑" : "↓");
+    } else if (index == 0) {
+        ik_row_add_role(canvas->row, IK_ROLE_MARK, prompt->mark);
+    }
+    pad(canvas, IK_ROLE_TEXT, indent);
+}
+
+static size_t find_indent(const canvas_t *canvas, const char *mark)
+{
+    size_t columns = ik_width(mark, strlen(mark));
+    return columns + TEXT_MIN <= canvas->columns ? columns : 0;
+}
+
+static ik_prompt_drawing_t draw_draft(canvas_t *canvas, ik_prompt_t *prompt, int max_rows)
+{
+    size_t indent = find_indent(canvas, prompt->mark);
+    ik_editor_layout_t layout =
+        ik_editor_layout(prompt->editor, (int)(canvas->columns - indent), max_rows);
+    for (int i = 0; i < layout.rows; i++) {
+        draw_margin(canvas, prompt, &layout, i, indent);
+        ik_editor_draw(prompt->editor, i, canvas->row);
+        if (ik_prompt_is_empty(prompt) && prompt->hint != NULL) {
+            add_cut(canvas, IK_ROLE_DIM, prompt->hint, canvas->columns, IK_WIDTH_KEEP_START);
+        }
+        finish_row(canvas);
+    }
+    return (ik_prompt_drawing_t){
+        .cursor_row = layout.cursor_row,
+        .cursor_column = (int)indent + layout.cursor_column,
+    };
+}
+
+static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, int max_rows)
+{
+    ik_prompt_list_t *list = &prompt->list;
+    view_t view = {0};
+    if (ik_prompt_list_is_open(prompt)) {
+        view = make_view(list->choice, list->found.pending, max_rows - 1);
+    }
+    ik_prompt_drawing_t drawing = draw_draft(canvas, prompt, max_rows - count_rows(&view));
+    draw_list(canvas, list, &view);
+    return drawing;
+}
+
+/* --- searching --------------------------------------------------------------------------- */
+
+static void draw_found(canvas_t *canvas, const ik_prompt_search_t *search, const view_t *view)
+{
+    ik_completion_t lines[SHOWN_MAX];
+    for (size_t i = 0; i < view->count; i++) {
+        lines[i] = (ik_completion_t){.text = search->texts[view->indices[i]]};
+    }
+    draw_view(canvas, view, lines, ik_choice_chosen(search->choice), false, IK_WIDTH_KEEP_START);
+}
+
+static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, int max_rows)
+{
+    const ik_prompt_search_t *search = &prompt->search;
+    view_t view = make_view(search->choice, false, max_rows - 1);
+    add_cut(canvas, IK_ROLE_MARK, search_mark, canvas->columns, IK_WIDTH_KEEP_START);
+    add_cut(canvas, IK_ROLE_TEXT, search->pattern.data, canvas->columns, IK_WIDTH_KEEP_END);
+    int column = canvas->row->width;
+    if (view.count == 0) {
+        add_cut(canvas, IK_ROLE_DIM, "  nothing found", canvas->columns, IK_WIDTH_KEEP_START);
+    }
+    finish_row(canvas);
+    draw_found(canvas, search, &view);
+    return (ik_prompt_drawing_t){.cursor_row = 0, .cursor_column = column};
+}
+
+ik_prompt_drawing_t ik_prompt_draw(ik_prompt_t *prompt, int columns, int max_rows,
+                                   ik_prompt_row_fn on_row, void *data)
+{
+    canvas_t canvas = make_canvas(prompt, columns, on_row, data);
+    ik_prompt_drawing_t drawing = prompt->search.open ? draw_search(&canvas, prompt, max_rows)
+                                                      : draw_edited(&canvas, prompt, max_rows);
+    drawing.rows = canvas.drawn;
+    return drawing;
+}

@@ -1,0 +1,350 @@
+/*
+ * The file is only ever appended to, a line in one write, and now and then written anew without
+ * what is doubled or too old. Both may happen in several instances at once, and nobody locks:
+ * whoever has appended looks whether the file was replaced meanwhile, and appends again; whoever
+ * has replaced it looks whether the old one grew meanwhile, and appends that. At worst a line is
+ * there twice, which reading mends.
+ */
+#include "terminal/recall.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+
+enum {
+    FILE_MAX = 64 * 1024 * 1024,  /* a longer file is none of ours */
+    FILE_LARGE = 8 * 1024 * 1024, /* this long it is written anew, or twice as long as then */
+    KEPT_BYTES = 16 * 1024 * 1024,
+    APPEND_TRIES = 3,
+};
+
+typedef struct {
+    char *text;
+    uint64_t hash;
+} entry_t;
+
+struct ik_recall {
+    char *file; /* NULL: none */
+    bool loaded;
+    size_t lines;     /* of the file, as far as is known */
+    size_t large;     /* bytes it may have before it is written anew */
+    entry_t *entries; /* oldest first */
+    size_t count;
+    size_t capacity;
+};
+
+ik_recall_t *ik_recall_create(const void *ctx, const char *file)
+{
+    ik_recall_t *recall = ik_new(ctx, ik_recall_t);
+    recall->file = file == NULL ? NULL : ik_strdup(recall, file);
+    recall->loaded = file == NULL;
+    recall->large = FILE_LARGE;
+    return recall;
+}
+
+/* --- entries ----------------------------------------------------------------------------- */
+
+static bool is_worth_keeping(const char *text)
+{
+    size_t len = strlen(text);
+    return len <= IK_RECALL_ENTRY_MAX && strspn(text, " \t\r\n") < len;
+}
+
+static entry_t make_entry(ik_recall_t *recall, const char *text)
+{
+    return (entry_t){.text = ik_strdup(recall, text), .hash = ik_hash_bytes(text, strlen(text))};
+}
+
+static bool is_same(const entry_t *a, const entry_t *b)
+{
+    return a->hash == b->hash && strcmp(a->text, b->text) == 0;
+}
+
+static void remove_entry(ik_recall_t *recall, size_t index)
+{
+    talloc_free(recall->entries[index].text);
+    recall->count--;
+    memmove(recall->entries + index, recall->entries + index + 1,
+            (recall->count - index) * sizeof(entry_t));
+}
+
+static void push_entry(ik_recall_t *recall, entry_t entry)
+{
+    if (recall->count == recall->capacity) {
+        recall->capacity = recall->capacity == 0 ? 64 : 2 * recall->capacity;
+        recall->entries = ik_resize_array(recall, recall->entries, entry_t, recall->capacity);
+    }
+    recall->entries[recall->count++] = entry;
+}
+
+static void remember(ik_recall_t *recall, const char *text)
+{
+    entry_t entry = make_entry(recall, text);
+    for (size_t i = recall->count; i > 0; i--) {
+        if (is_same(&recall->entries[i - 1], &entry)) {
+            remove_entry(recall, i - 1);
+            break;
+        }
+    }
+    if (recall->count == IK_RECALL_MAX) {
+        remove_entry(recall, 0);
+    }
+    push_entry(recall, entry);
+}
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+static void read_line(ik_recall_t *recall, const char *line, size_t len)
+{
+    ik_json_span_t value;
+    if (!ik_json_scan(line, len, &value, NULL) || !ik_json_has_text(value)) {
+        return;
+    }
+    size_t decoded;
+    char *text = ik_json_decode(recall, value, &decoded);
+    if (strlen(text) == decoded && is_worth_keeping(text)) {
+        push_entry(recall, make_entry(recall, text));
+    }
+    talloc_free(text);
+}
+
+static void read_lines(ik_recall_t *recall, const char *bytes, size_t len)
+{
+    for (size_t at = 0; at < len; recall->lines++) {
+        const char *end = memchr(bytes + at, '\n', len - at);
+        size_t line = end == NULL ? len - at : (size_t)(end - bytes) - at;
+        read_line(recall, bytes + at, line);
+        at += line + 1;
+    }
+}
+
+/* Whether a newer entry is the same; kept has those, a free slot is NULL. */
+static bool is_known(const entry_t **kept, size_t capacity, const entry_t *entry)
+{
+    size_t slot = entry->hash & (capacity - 1);
+    while (kept[slot] != NULL && !is_same(kept[slot], entry)) {
+        slot = (slot + 1) & (capacity - 1);
+    }
+    bool known = kept[slot] != NULL;
+    kept[slot] = entry;
+    return known;
+}
+
+/* Of equal entries the newest stays, and of all the newest ones. */
+static void drop_doubled(ik_recall_t *recall)
+{
+    size_t capacity = 64;
+    while (capacity < 2 * recall->count) {
+        capacity *= 2;
+    }
+    const entry_t **kept = ik_new_array(NULL, const entry_t *, capacity);
+    bool *dropped = ik_new_array(kept, bool, recall->count + 1);
+    size_t alive = 0;
+    size_t bytes = 0;
+    for (size_t i = recall->count; i > 0; i--) {
+        const entry_t *entry = &recall->entries[i - 1];
+        bool full = alive == IK_RECALL_MAX || bytes + strlen(entry->text) > KEPT_BYTES;
+        dropped[i - 1] = full || is_known(kept, capacity, entry);
+        alive += !dropped[i - 1];
+        bytes += dropped[i - 1] ? 0 : strlen(entry->text);
+    }
+    size_t to = 0;
+    for (size_t i = 0; i < recall->count; i++) {
+        if (dropped[i]) {
+            talloc_free(recall->entries[i].text);
+        } else {
+            recall->entries[to++] = recall->entries[i];
+        }
+    }
+    recall->count = to;
+    talloc_free(kept);
+}
+
+/* --- writing ----------------------------------------------------------------------------- */
+
+static bool open_for_append(const char *file, int *fd, struct stat *status)
+{
+    int flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    *fd = open(file, flags, 0600);
+    if (*fd < 0 && errno == ENOENT) {
+        char *folder = ik_file_folder(NULL, file);
+        ik_file_make_private_folder(folder);
+        talloc_free(folder);
+        *fd = open(file, flags, 0600);
+    }
+    if (*fd < 0) {
+        return false;
+    }
+    if (fstat(*fd, status) != 0 || !S_ISREG(status->st_mode)) {
+        close(*fd);
+        return false;
+    }
+    if ((status->st_mode & 0777) != 0600) {
+        fchmod(*fd, 0600);
+    }
+    return true;
+}
+
+/* A line that somebody could not finish is ended first. */
+static bool ends_in_line(int fd, off_t size)
+{
+    char last;
+    return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+/* Whole lines. False: the file was replaced meanwhile, and they are in the old one. */
+static bool append_once(const char *file, const char *lines, size_t len, off_t *size)
+{
+    int fd;
+    struct stat status;
+    if (!open_for_append(file, &fd, &status)) {
+        return true;
+    }
+    ik_buffer_t out;
+    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_append(&out, "\n", ends_in_line(fd, status.st_size) ? 1 : 0);
+    ik_buffer_append(&out, lines, len);
+    ssize_t written = write(fd, out.data, out.len);
+    ik_buffer_reset(&out);
+    bool there = written < 0 || fstat(fd, &status) != 0 || status.st_nlink > 0;
+    *size = status.st_size;
+    close(fd);
+    return there;
+}
+
+/* Returns how long the file is then, as far as is known. */
+static off_t append(const char *file, const char *lines, size_t len)
+{
+    off_t size = 0;
+    for (int i = 0; i < APPEND_TRIES && !append_once(file, lines, len, &size); i++) {
+    }
+    return size;
+}
+
+static void append_entry(ik_buffer_t *out, const char *text)
+{
+    ik_json_append_text(out, text);
+    ik_buffer_append_byte(out, '\n');
+}
+
+/* What was appended to the old file since it was read. */
+static void rescue_late_lines(const char *file, int old, off_t read_bytes)
+{
+    ik_buffer_t late;
+    ik_buffer_init(&late, NULL, FILE_LARGE);
+    size_t room = ik_buffer_reserve(&late, 64 * 1024);
+    ssize_t n = pread(old, late.data, room, read_bytes);
+    if (n > 0) {
+        append(file, late.data, (size_t)n);
+    }
+    ik_buffer_reset(&late);
+}
+
+static void write_anew(ik_recall_t *recall, size_t read_bytes)
+{
+    int old = open(recall->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ik_buffer_t out;
+    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED);
+    for (size_t i = 0; i < recall->count; i++) {
+        append_entry(&out, recall->entries[i].text);
+    }
+    res_t written = ik_file_write_private(recall->file, out.data, out.len);
+    if (is_ok(&written)) {
+        recall->lines = recall->count;
+        recall->large = 2 * out.len > FILE_LARGE ? 2 * out.len : FILE_LARGE;
+        rescue_late_lines(recall->file, old, (off_t)read_bytes);
+    }
+    ik_buffer_reset(&out);
+    if (old >= 0) {
+        close(old);
+    }
+}
+
+/* --- loading ----------------------------------------------------------------------------- */
+
+/* What was added before is in the file, if that can be written; it is added again all the same. */
+static void load(ik_recall_t *recall)
+{
+    if (recall->loaded) {
+        return;
+    }
+    recall->loaded = true;
+    entry_t *own = recall->entries;
+    size_t own_count = recall->count;
+    recall->entries = NULL;
+    recall->count = recall->capacity = 0;
+    char *bytes = NULL;
+    size_t len = 0;
+    res_t read = ik_file_read(recall, recall->file, FILE_MAX, &bytes, &len);
+    if (is_ok(&read)) {
+        read_lines(recall, bytes, len);
+    }
+    for (size_t i = 0; i < own_count; i++) {
+        push_entry(recall, own[i]);
+    }
+    talloc_free(own);
+    talloc_free(bytes);
+    drop_doubled(recall);
+    if (recall->lines >= 2 * IK_RECALL_MAX || len > recall->large) {
+        write_anew(recall, len);
+    }
+}
+
+/* --- interface --------------------------------------------------------------------------- */
+
+void ik_recall_add(ik_recall_t *recall, const char *text)
+{
+    if (!is_worth_keeping(text)) {
+        return;
+    }
+    remember(recall, text);
+    if (recall->file == NULL) {
+        return;
+    }
+    ik_buffer_t line;
+    ik_buffer_init(&line, NULL, IK_BUFFER_UNLIMITED);
+    append_entry(&line, text);
+    off_t size = append(recall->file, line.data, line.len);
+    ik_buffer_reset(&line);
+    recall->lines++;
+    if (recall->lines >= 2 * IK_RECALL_MAX || (size_t)size > recall->large) {
+        recall->loaded = false; /* others may have added: what is written anew is read anew */
+        recall->lines = 0;
+        load(recall);
+    }
+}
+
+size_t ik_recall_count(ik_recall_t *recall)
+{
+    load(recall);
+    return recall->count;
+}
+
+const char *ik_recall_entry(ik_recall_t *recall, size_t index)
+{
+    load(recall);
+    return recall->entries[recall->count - 1 - index].text;
+}
+
+size_t ik_recall_find_prefix(ik_recall_t *recall, size_t index, bool older, const char *prefix,
+                             const char *except)
+{
+    size_t len = strlen(prefix);
+    while (index < ik_recall_count(recall)) {
+        const char *text = ik_recall_entry(recall, index);
+        if (strncmp(text, prefix, len) == 0 && strcmp(text, except) != 0) {
+            return index;
+        }
+        index = older ? index + 1 : index - 1; /* below 0 there is none */
+    }
+    return SIZE_MAX;
+}

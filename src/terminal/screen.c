@@ -1,0 +1,449 @@
+/*
+ * A frame draws the rows that enter the history and the live area below them as one list, row by
+ * row over the live area that was drawn last. So a row that stood in the live area as it enters the
+ * history costs nothing, and everything else only where it differs. A row that the terminal may
+ * wrap is printed where everything below was erased before.
+ *
+ * A row longer than a piece is printed over several frames, without a live area in between.
+ */
+#include "terminal/screen.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "terminal/frame.h"
+#include "terminal/live.h"
+#include "terminal/row.h"
+
+enum {
+    PIECE = 64 * 1024, /* bytes of waiting rows per frame */
+    KEPT = 256 * 1024, /* bytes of memory kept for waiting rows when none waits */
+    DEFAULT_COLUMNS = 80,
+    DEFAULT_ROWS = 24,
+};
+
+#define HIDE_CURSOR "\033[?25l"
+#define SHOW_CURSOR "\033[?25h"
+#define BEGIN_SYNCHRONISED "\033[?2026h"
+#define END_SYNCHRONISED "\033[?2026l"
+
+struct ik_screen {
+    ik_screen_options_t options;
+    int columns;
+    int rows;
+    bool reflows;
+    bool synchronised;
+
+    ik_live_t wanted;
+    ik_live_t drawn;
+    ik_frame_t frame; /* where the cursor is, from one frame to the next */
+    bool cursor_hidden;
+    bool stale; /* what is drawn is not known: it is erased and drawn anew */
+
+    ik_buffer_t waiting; /* rows for the history, each with '\n' behind it */
+    size_t taken;        /* bytes of them that were drawn */
+    bool inside_row;     /* the beginning of the first one was */
+    ik_buffer_t sent;    /* sequences for the next frame */
+    ik_buffer_t out;
+
+    bool paused;
+    bool given_away; /* the live area was erased for somebody else */
+};
+
+ik_screen_t *ik_screen_create(const void *ctx, const ik_screen_options_t *options, int columns,
+                              int rows)
+{
+    ik_screen_t *screen = ik_new(ctx, ik_screen_t);
+    screen->options = *options;
+    screen->columns = columns > 0 ? columns : DEFAULT_COLUMNS;
+    screen->rows = rows > 0 ? rows : DEFAULT_ROWS;
+    ik_live_init(&screen->wanted, screen);
+    ik_live_init(&screen->drawn, screen);
+    ik_frame_init(&screen->frame, screen);
+    ik_buffer_init(&screen->waiting, screen, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&screen->sent, screen, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&screen->out, screen, IK_BUFFER_UNLIMITED);
+    return screen;
+}
+
+int ik_screen_columns(const ik_screen_t *screen)
+{
+    return screen->columns;
+}
+
+int ik_screen_rows(const ik_screen_t *screen)
+{
+    return screen->rows;
+}
+
+int ik_screen_live_max(const ik_screen_t *screen)
+{
+    return screen->rows > 1 ? screen->rows / 2 : 1;
+}
+
+void ik_screen_set_reflow(ik_screen_t *screen, bool reflows)
+{
+    screen->reflows = reflows;
+}
+
+void ik_screen_set_synchronised(ik_screen_t *screen, bool synchronised)
+{
+    screen->synchronised = synchronised;
+}
+
+void ik_screen_commit(ik_screen_t *screen, const char *bytes, size_t len)
+{
+    ik_buffer_append(&screen->waiting, bytes, len);
+    ik_buffer_append_byte(&screen->waiting, '\n');
+}
+
+size_t ik_screen_waiting(const ik_screen_t *screen)
+{
+    return screen->waiting.len - screen->taken;
+}
+
+void ik_screen_send(ik_screen_t *screen, const char *bytes, size_t len)
+{
+    if (!screen->options.plain) {
+        ik_buffer_append(&screen->sent, bytes, len);
+    }
+}
+
+void ik_screen_begin_live(ik_screen_t *screen)
+{
+    ik_live_clear(&screen->wanted);
+}
+
+void ik_screen_add_live(ik_screen_t *screen, const char *bytes, size_t len)
+{
+    ik_live_add(&screen->wanted, bytes, len, screen->columns - 1);
+}
+
+void ik_screen_place_cursor(ik_screen_t *screen, int row, int column)
+{
+    int last = screen->columns - 1;
+    screen->wanted.cursor_row = row < screen->wanted.count ? row : screen->wanted.count - 1;
+    screen->wanted.cursor_column = column < 0 ? 0 : column < last ? column : last;
+}
+
+void ik_screen_resize(ik_screen_t *screen, int columns, int rows)
+{
+    screen->columns = columns > 0 ? columns : DEFAULT_COLUMNS;
+    screen->rows = rows > 0 ? rows : DEFAULT_ROWS;
+    ik_live_narrow(&screen->wanted, screen->columns - 1);
+    screen->stale = true;
+}
+
+/* Of the wanted rows: those before are too many. */
+static int first_shown(const ik_screen_t *screen)
+{
+    int more = screen->wanted.count - ik_screen_live_max(screen);
+    return more > 0 ? more : 0;
+}
+
+/* ---- the rows of a frame */
+
+/* How often a terminal that reflows has wrapped a row that is drawn, up to the character in a
+ * column. The cursor behind a full row is still in it. */
+static int wraps_before(const ik_screen_t *screen, int row, int column)
+{
+    const ik_buffer_t *bytes = &screen->drawn.rows[row].bytes;
+    int wraps = 0;
+    int width = 0;
+    int filled = 0; /* of the last of the rows */
+    for (size_t at = 0; at < bytes->len && width <= column;) {
+        ik_row_part_t part = ik_row_next(bytes->data + at, bytes->len - at, width);
+        bool wrapped = filled + part.columns > screen->columns;
+        wraps += wrapped;
+        filled = (wrapped ? 0 : filled) + part.columns;
+        width += part.columns;
+        at += part.len;
+    }
+    return wraps;
+}
+
+/* Where the cursor is in what is drawn, in rows of the terminal. */
+static int rows_above(const ik_screen_t *screen)
+{
+    int above = screen->frame.row;
+    for (int i = 0; screen->reflows && i < screen->drawn.count && i <= screen->frame.row; i++) {
+        bool has_cursor = i == screen->frame.row;
+        above += wraps_before(screen, i, has_cursor ? screen->frame.column : INT_MAX);
+    }
+    return above;
+}
+
+static void forget_drawn(ik_screen_t *screen)
+{
+    if (screen->stale && !screen->inside_row) {
+        ik_frame_forget(&screen->frame, rows_above(screen));
+        ik_live_clear(&screen->drawn);
+    }
+    screen->stale = false;
+}
+
+/* Nothing is drawn any more from this row on. */
+static void erase_from(ik_screen_t *screen, int row)
+{
+    if (row < screen->drawn.count) {
+        ik_frame_erase_from(&screen->frame, row);
+        screen->drawn.count = row;
+    }
+}
+
+/* Whether a row can be drawn over another one: it stays clear of the last column. */
+static bool is_narrow(const ik_screen_t *screen, const char *bytes, size_t len)
+{
+    size_t room = (size_t)screen->columns - 1;
+    bool looks = len <= room || (len <= room * 64 && ik_row_width(bytes, len) <= (int)room);
+    return looks && (len == 0 || memchr(bytes, '\t', len) == NULL);
+}
+
+static void draw_row(ik_screen_t *screen, int row, const char *bytes, size_t len, int width)
+{
+    if (row < screen->drawn.count && is_narrow(screen, bytes, len)) {
+        const ik_live_row_t *old = &screen->drawn.rows[row];
+        if (!ik_live_row_equal(old, bytes, len)) {
+            ik_frame_change(&screen->frame, row, old->bytes.data, old->bytes.len, bytes, len);
+        }
+    } else {
+        erase_from(screen, row);
+        ik_frame_print(&screen->frame, row, bytes, len, width);
+    }
+}
+
+static size_t first_length(const ik_screen_t *screen)
+{
+    const char *bytes = screen->waiting.data + screen->taken;
+    return (size_t)((const char *)rawmemchr(bytes, '\n') - bytes);
+}
+
+/* As many bytes as there is room for, not ending inside a character or a sequence. */
+static size_t whole_parts(const char *bytes, size_t len, size_t room)
+{
+    size_t end = 0;
+    while (end < len && end < room) {
+        end += ik_row_next(bytes + end, len - end, 0).len;
+    }
+    return end;
+}
+
+/* Draws about as much of the first waiting row as there is room for; true when that was all. */
+static bool draw_long_row(ik_screen_t *screen, const char *bytes, size_t len, size_t room)
+{
+    size_t part = whole_parts(bytes, len, room);
+    if (!screen->inside_row) {
+        erase_from(screen, 0);
+        ik_frame_move(&screen->frame, 0, 0);
+    }
+    ik_frame_print_more(&screen->frame, bytes, part);
+    screen->inside_row = part < len;
+    screen->taken += part;
+    return !screen->inside_row;
+}
+
+/* Rows that wait, at most so many bytes; returns how many rows entered the history. */
+static int draw_waiting(ik_screen_t *screen, size_t room)
+{
+    int row = 0;
+    while (screen->taken < screen->waiting.len) {
+        const char *bytes = screen->waiting.data + screen->taken;
+        size_t len = first_length(screen);
+        if (row > 0 && len >= room) {
+            break;
+        }
+        if (screen->inside_row || len >= room) {
+            if (!draw_long_row(screen, bytes, len, room)) {
+                break;
+            }
+        } else {
+            draw_row(screen, row, bytes, len, IK_FRAME_SOMEWHERE);
+            screen->taken += len;
+        }
+        screen->taken++;
+        room -= len < room ? len + 1 : room; /* empty rows count, too */
+        row++;
+    }
+    return row;
+}
+
+static void forget_taken(ik_screen_t *screen)
+{
+    size_t left = ik_screen_waiting(screen);
+    if (left == 0 && screen->waiting.capacity > KEPT) {
+        ik_buffer_reset(&screen->waiting);
+    } else if (left < screen->taken) { /* moving costs less than what was drawn since */
+        memmove(screen->waiting.data, screen->waiting.data + screen->taken, left);
+        screen->waiting.len = left;
+    } else {
+        return;
+    }
+    screen->taken = 0;
+}
+
+/* The wanted rows below those that entered the history. There is always one, if only an empty one
+ * for the cursor. */
+static void draw_live(ik_screen_t *screen, int row)
+{
+    const ik_live_t *live = &screen->wanted;
+    for (int i = first_shown(screen); i < live->count; i++) {
+        const ik_live_row_t *each = &live->rows[i];
+        draw_row(screen, row++, each->bytes.data, each->bytes.len, each->width);
+    }
+    erase_from(screen, row);
+    if (live->count == 0) {
+        ik_frame_move(&screen->frame, row, 0);
+    }
+}
+
+static bool wants_cursor(const ik_screen_t *screen)
+{
+    return screen->wanted.cursor_row >= first_shown(screen);
+}
+
+static void place_cursor(ik_screen_t *screen, int row)
+{
+    const ik_live_t *live = &screen->wanted;
+    if (wants_cursor(screen)) {
+        const ik_buffer_t *bytes = &live->rows[live->cursor_row].bytes;
+        ik_frame_move_in(&screen->frame, row + live->cursor_row - first_shown(screen),
+                         live->cursor_column, bytes->data, bytes->len);
+    }
+}
+
+static void draw(ik_screen_t *screen, size_t room)
+{
+    ik_frame_begin(&screen->frame);
+    forget_drawn(screen);
+    int entered = draw_waiting(screen, room);
+    if (!screen->inside_row) {
+        draw_live(screen, entered);
+        place_cursor(screen, entered);
+        ik_live_copy(&screen->drawn, &screen->wanted, first_shown(screen));
+    }
+    ik_frame_advance(&screen->frame, entered);
+    forget_taken(screen);
+}
+
+/* ---- frames */
+
+/* Sequences that were sent, and the frame, bracketed when it changes several rows; nothing when
+ * there is nothing. */
+static void append_frame(ik_screen_t *screen, ik_buffer_t *out, bool shows_cursor)
+{
+    const ik_buffer_t *bytes = &screen->frame.bytes;
+    bool several = screen->frame.touched > 1;
+    bool synchronised = several && screen->synchronised;
+    bool hides = !screen->cursor_hidden && (!shows_cursor || (several && !synchronised));
+    screen->cursor_hidden = screen->cursor_hidden || hides;
+    ik_buffer_append_text(out, synchronised ? BEGIN_SYNCHRONISED : "");
+    ik_buffer_append_text(out, hides ? HIDE_CURSOR : "");
+    ik_buffer_append(out, bytes->data, bytes->len);
+    if (shows_cursor && screen->cursor_hidden) {
+        ik_buffer_append_text(out, SHOW_CURSOR);
+        screen->cursor_hidden = false;
+    }
+    ik_buffer_append_text(out, synchronised ? END_SYNCHRONISED : "");
+}
+
+static void append_sent(ik_screen_t *screen, ik_buffer_t *out)
+{
+    ik_buffer_append(out, screen->sent.data, screen->sent.len);
+    screen->sent.len = 0;
+}
+
+static void erase_live(ik_screen_t *screen)
+{
+    ik_frame_begin(&screen->frame);
+    forget_drawn(screen);
+    if (screen->inside_row) {
+        int entered = draw_waiting(screen, first_length(screen));
+        ik_frame_move(&screen->frame, entered, 0);
+        ik_frame_advance(&screen->frame, entered);
+        forget_taken(screen);
+    }
+    erase_from(screen, 0);
+    ik_live_clear(&screen->drawn);
+}
+
+static bool has_work(const ik_screen_t *screen)
+{
+    if (screen->options.plain) {
+        return ik_screen_waiting(screen) > 0;
+    }
+    if (screen->paused) {
+        return !screen->given_away;
+    }
+    return ik_screen_waiting(screen) > 0 || screen->sent.len > 0 || screen->stale ||
+           !ik_live_equal(&screen->wanted, first_shown(screen), &screen->drawn);
+}
+
+static void append_plain(ik_screen_t *screen, ik_buffer_t *out, size_t room)
+{
+    size_t left = ik_screen_waiting(screen);
+    size_t part = left < room ? left : room;
+    ik_buffer_append(out, screen->waiting.data + screen->taken, part);
+    screen->taken += part;
+    forget_taken(screen);
+}
+
+static void append_next(ik_screen_t *screen, ik_buffer_t *out)
+{
+    if (screen->options.plain) {
+        append_plain(screen, out, PIECE);
+        return;
+    }
+    append_sent(screen, out);
+    if (screen->paused) {
+        erase_live(screen);
+        screen->given_away = true;
+    } else {
+        draw(screen, PIECE);
+    }
+    append_frame(screen, out, screen->paused || wants_cursor(screen));
+}
+
+bool ik_screen_flush(ik_screen_t *screen)
+{
+    if (!has_work(screen)) {
+        return true;
+    }
+    if (!screen->options.is_drained(screen->options.data)) {
+        return false;
+    }
+    screen->out.len = 0;
+    append_next(screen, &screen->out);
+    if (screen->out.len > 0) {
+        screen->options.write(screen->options.data, screen->out.data, screen->out.len);
+    }
+    return !has_work(screen);
+}
+
+/* ---- giving the terminal away */
+
+void ik_screen_pause(ik_screen_t *screen)
+{
+    screen->paused = true;
+    ik_screen_flush(screen);
+}
+
+void ik_screen_resume(ik_screen_t *screen)
+{
+    screen->paused = false;
+    screen->stale = screen->stale || screen->given_away;
+    screen->given_away = false;
+}
+
+void ik_screen_append_end(ik_screen_t *screen, ik_buffer_t *out)
+{
+    if (screen->options.plain) {
+        append_plain(screen, out, SIZE_MAX);
+        return;
+    }
+    ik_screen_resume(screen);
+    ik_live_clear(&screen->wanted);
+    append_sent(screen, out);
+    draw(screen, SIZE_MAX);
+    append_frame(screen, out, true);
+}

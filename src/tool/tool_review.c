@@ -1,0 +1,114 @@
+#include "tool/tool_review.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/sanitiser.h"
+#include "base/utf8.h"
+
+const char ik_tool_review_question[] = "Trust them?";
+const char ik_tool_review_granted[] = "Trusted. Any change in the folder takes the trust back.";
+const char ik_tool_review_declined[] = "Not trusted.";
+
+/* A name as a part of one line. Control characters stand as U+FFFD: a name from which they were
+ * only dropped could pass for another. */
+static char *show_name(const void *ctx, const char *name)
+{
+    ik_buffer_t shown;
+    size_t len = strlen(name);
+    ik_buffer_init(&shown, ctx, IK_BUFFER_UNLIMITED);
+    for (size_t i = 0; i < len;) {
+        bool valid;
+        size_t step = ik_utf8_step(name + i, len - i, &valid);
+        unsigned char byte = (unsigned char)name[i];
+        bool is_c1 = step == 2 && byte == 0xc2 && (unsigned char)name[i + 1] < 0xa0;
+        bool control = !valid || byte < 0x20 || byte == 0x7f || is_c1;
+        ik_buffer_append(&shown, control ? "\xef\xbf\xbd" : name + i, control ? 3 : step);
+        i += step;
+    }
+    char *text = ik_buffer_finish(&shown);
+    char *line = ik_sanitise_line(ctx, text);
+    talloc_free(text);
+    return line;
+}
+
+char *ik_tool_review_obstacle(const void *ctx, const char *folder,
+                              const ik_tool_trust_status_t *status)
+{
+    switch (status->state) {
+    case IK_TOOL_TRUST_ABSENT:
+        return ik_sprintf(ctx, "There are no tools in %s.", folder);
+    case IK_TOOL_TRUST_REFUSED:
+        return ik_sprintf(ctx, "Cannot trust %s: %s", folder, status->reason);
+    case IK_TOOL_TRUST_GIVEN:
+        return ik_strdup(ctx, "Already trusted.");
+    case IK_TOOL_TRUST_NEVER:
+    case IK_TOOL_TRUST_CHANGED:
+        break;
+    }
+    return NULL;
+}
+
+static void append_file(ik_buffer_t *out, const void *scratch, const ik_tool_snapshot_file_t *file)
+{
+    const char *name = show_name(scratch, file->path);
+    if (file->target != NULL) {
+        ik_buffer_append_format(out, "  %-30s -> %s\n", name, show_name(scratch, file->target));
+    } else {
+        ik_buffer_append_format(out, "  %-30s %9lld bytes  mode %04o  sha256 %.16s\n", name,
+                                (long long)file->size, (unsigned)file->mode, file->hash);
+    }
+}
+
+/* The file that a tool of this name would hide, or NULL. Names come from the file names: nothing
+ * here may be run yet. */
+static const char *find_hidden(const void *scratch, const ik_tool_registry_t *registry,
+                               const char *name)
+{
+    const ik_tool_registry_entry_t *entry =
+        registry == NULL ? NULL : ik_tool_registry_lookup(registry, name);
+    if (entry == NULL) {
+        return NULL;
+    }
+    const char *hidden = entry->source == IK_TOOL_PROJECT ? entry->overrides : entry->origin;
+    return hidden == NULL ? NULL : show_name(scratch, hidden);
+}
+
+static void append_overrides(ik_buffer_t *out, const void *scratch,
+                             const ik_tool_snapshot_t *snapshot, const ik_tool_registry_t *registry)
+{
+    for (size_t i = 0; i < snapshot->tool_count; i++) {
+        char *name = ik_tool_schema_name_of_file(scratch, snapshot->tools[i]);
+        const char *hidden = find_hidden(scratch, registry, name);
+        if (hidden != NULL) {
+            ik_buffer_append_format(out, "Overrides %s (%s)\n", name, hidden);
+        }
+    }
+}
+
+char *ik_tool_review_format(const void *ctx, const ik_tool_trust_status_t *status,
+                            const ik_tool_registry_t *registry)
+{
+    const ik_tool_snapshot_t *snapshot = status->snapshot;
+    void *scratch = talloc_new(NULL);
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&out, "About to trust %s:\n", show_name(scratch, snapshot->folder));
+    if (status->state == IK_TOOL_TRUST_CHANGED) {
+        ik_buffer_append_format(&out, "(trusted before; %s)\n",
+                                show_name(scratch, status->changed));
+    }
+    for (size_t i = 0; i < snapshot->count; i++) {
+        append_file(&out, scratch, &snapshot->files[i]);
+    }
+    append_overrides(&out, scratch, snapshot, registry);
+    ik_buffer_append_format(&out,
+                            "%zu tool%s, %zu file%s, %lld bytes. They will run with your rights, "
+                            "from a copy of these bytes.\n",
+                            snapshot->tool_count, snapshot->tool_count == 1 ? "" : "s",
+                            snapshot->count, snapshot->count == 1 ? "" : "s",
+                            (long long)snapshot->bytes);
+    talloc_free(scratch);
+    return ik_buffer_finish(&out);
+}

@@ -1,0 +1,191 @@
+"""A strict reader of what the program printed on a terminal. It knows exactly what may be printed, and
+calls everything else a violation:
+
+- in the main view the screen is never cleared, scrolled or addressed absolutely, and no mode, colour
+  or string is set that is not on the list below;
+- the cursor never goes further up than the live area can reach, so that a row of the history is
+  never rewritten; and rows that are drawn over others keep clear of the last column.
+
+    problems = check(raw, columns=80, rows=24, resizes=[(offset in raw, columns, rows), …])
+
+With plain=True no cursor movement is allowed at all; with dumb=True not even an escape byte.
+"""
+import re
+
+MODES = {"25", "1004", "1049", "2004", "2026"}
+MOVES = "ABCDJK"
+QUERIES = {"c", "?u", "?2026$p", ">q", ">0q"}
+KEYBOARD = {">5u", "=5;1u", ">1u", "<u", "<1u", ">4;1m", ">4;2m", ">4m", ">4;0m"}
+ON_ALTERNATE = "HfJKGd"  # and with any parameters
+SGR = re.compile(r"(\d{0,3}(;\d{1,3})*)\Z")
+OSC = [re.compile(p, re.S) for p in (
+    r"[02];[^\x00-\x1f\x7f]*", r"8;;([!-~]*)", r"9;[^\x00-\x1f\x7f]*",
+    r"52;[a-z]*;[A-Za-z0-9+/=]*", r"11;\?")]
+CSI = re.compile(r"\x1b\[([<=>?]?)([0-9:;]*)([ -/]*)([@-~])")
+STRING = re.compile(r"\x1b\]([^\x07\x1b]*)(?:\x07|\x1b\\)")
+TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f]+")
+# Bytes that are no UTF-8, direction controls, invisible spaces, separators, tags.
+UNSEEN = re.compile("[\ud800-\udfff\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+                    "\U000e0000-\U000e007f]")
+
+
+class Checker:
+    """Follows the cursor from one row of the live area to the other. Rows are counted from wherever
+    the output began; lowest is the last one that something was drawn in."""
+
+    def __init__(self, columns, rows, plain=False, dumb=False):
+        self.columns, self.rows = columns, rows
+        self.plain, self.dumb = plain or dumb, dumb
+        self.row = self.lowest = 0
+        self.column = 0  # None: not known, because widths differ
+        self.alternate = False
+        self.resized = False  # and nothing was drawn anew since
+        self.problems = []
+        self.at = 0  # bytes read so far
+
+    def complain(self, what):
+        self.problems.append(f"at byte {self.at}: {what}")
+
+    # ---- what is printed
+
+    def text(self, text):
+        if self.alternate:
+            return
+        if self.column is not None and text.isascii():
+            self.column += len(text)
+        else:
+            self.column = None
+        if self.row < self.lowest and not self.resized and (self.column or 0) >= self.columns:
+            self.complain(f"a live row reaches the last column: {text!r}")
+
+    def control(self, c):
+        if self.alternate and c in "\r\n\t":
+            return
+        if c == "\r":
+            self.column = 0
+        elif c == "\n":
+            self.row += 1
+            self.lowest = max(self.row, self.lowest)
+        elif c == "\t":
+            self.column = None
+        elif c != "\a":
+            self.complain(f"control character {c!r}")
+
+    # ---- sequences
+
+    def csi(self, sequence, leader, parameters, between, final):
+        body = leader + parameters + between + final
+        if leader == "?" and final in "hl" and not between:
+            self.mode(parameters, final)
+        elif not leader and not between and final == "m":
+            if not SGR.match(parameters):
+                self.complain(f"not our SGR: {sequence!r}")
+        elif self.plain:
+            self.complain(f"movement or mode in plain output: {sequence!r}")
+        elif body in QUERIES | KEYBOARD:
+            pass
+        elif self.alternate and not leader and not between and final in ON_ALTERNATE + MOVES:
+            pass
+        elif not leader and not between and final in MOVES:
+            self.move(sequence, parameters, final)
+        else:
+            self.complain(f"forbidden sequence {sequence!r}")
+
+    def mode(self, parameters, final):
+        for mode in parameters.split(";"):
+            if mode not in MODES:
+                self.complain(f"forbidden mode ?{mode}{final}")
+            elif self.plain:
+                self.complain(f"mode ?{mode}{final} in plain output")
+            elif mode == "1049":
+                self.alternate = final == "h"
+
+    def move(self, sequence, parameters, final):
+        if final in "JK" and parameters not in ("", "0"):
+            self.complain(f"only what is behind the cursor may be erased: {sequence!r}")
+        count = int(parameters or 1) if parameters.isdigit() or not parameters else 1
+        if final == "A":
+            self.up(count)
+        elif final == "B":
+            self.row = min(self.row + count, self.lowest)
+        elif final == "C" and self.column is not None:
+            self.column += count
+        elif final == "D" and self.column is not None:
+            self.column -= count
+        elif final == "J":
+            self.lowest = self.row
+            self.resized = False
+
+    def up(self, count):
+        self.row -= count
+        reach = max(1, self.rows // 2) - 1
+        if self.lowest - self.row > reach and not self.resized:
+            self.complain(f"the cursor goes {self.lowest - self.row} rows up; "
+                          f"the live area has at most {reach + 1} rows")
+
+    def osc(self, sequence, body):
+        if self.plain and not body.startswith("8;"):
+            self.complain(f"string in plain output: {sequence!r}")
+        elif not any(p.fullmatch(body) for p in OSC):
+            self.complain(f"forbidden string {sequence!r}")
+
+    def resize(self, columns, rows):
+        self.columns, self.rows = columns, rows
+        self.resized = True
+
+    # ---- the whole
+
+    def feed(self, text):
+        at = 0
+        while at < len(text):
+            end = self.step(text, at)
+            self.at += len(text[at:end].encode("utf-8", "surrogateescape"))
+            at = end
+
+    def step(self, text, at):
+        found = TEXT.match(text, at)
+        if found:
+            unseen = UNSEEN.findall(found[0])
+            if unseen:
+                self.complain(f"characters that cannot be seen: {unseen!r}")
+            self.text(found[0])
+            return found.end()
+        if text[at] != "\x1b":
+            self.control(text[at])
+            return at + 1
+        if self.dumb:
+            self.complain("an escape byte")
+        found = CSI.match(text, at)
+        if found:
+            self.csi(found[0], *found.groups())
+            return found.end()
+        found = STRING.match(text, at)
+        if found:
+            self.osc(found[0], found[1])
+            return found.end()
+        self.complain(f"unknown or unfinished sequence {text[at:at + 20]!r}")
+        return at + 1
+
+
+def check(raw, columns=80, rows=24, resizes=(), plain=False, dumb=False):
+    """All violations in raw, as lines of text."""
+    checker = Checker(columns, rows, plain, dumb)
+    ends = [offset for offset, _, _ in resizes] + [len(raw)]
+    begin = 0
+    rest = b""
+    for index, end in enumerate(ends):
+        piece, rest = whole(rest + raw[begin:end], index == len(ends) - 1)
+        checker.feed(piece.decode("utf-8", "surrogateescape"))
+        if index < len(resizes):
+            checker.resize(*resizes[index][1:])
+        begin = end
+    return checker.problems
+
+
+def whole(piece, last):
+    """What a window change cuts in two is read behind it: the part before, and the rest."""
+    if last:
+        return piece, b""
+    cut = re.search(rb"(\x1b[^@-~]*|\x1b\[[^@-~]*|\x1b\][^\x07\x1b]*\x1b?|[\xc0-\xff][\x80-\xbf]*)\Z",
+                    piece)
+    return (piece[:cut.start()], piece[cut.start():]) if cut else (piece, b"")

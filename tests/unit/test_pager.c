@@ -1,0 +1,772 @@
+/* The pager over texts made up here: what each row of a frame shows after which keys, and how much
+ * is rendered for it. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "suite.h"
+#include "terminal/pager.h"
+#include "terminal/pager_parts.h"
+#include "terminal/pager_search.h"
+
+enum { COLUMNS = 41, ROWS = 11, PAGE = ROWS - 1, MAX_ROWS = 100 };
+
+static void *ctx;
+static ik_theme_t theme;
+
+/* A text: each part gives its rows, which stand in one string with newlines between. */
+typedef struct {
+    const char **parts;
+    size_t count;
+    size_t renders;
+    int columns; /* asked for last */
+} text_t;
+
+static void set_up(void)
+{
+    ctx = talloc_new(NULL);
+    ik_theme_init(&theme, IK_BACKGROUND_DARK, true, true);
+}
+
+static void tear_down(void)
+{
+    talloc_free(ctx);
+}
+
+static void render_text(void *data, size_t part, int columns, ik_pager_row_fn on_row,
+                        void *row_data)
+{
+    text_t *text = data;
+    text->renders++;
+    text->columns = columns;
+    const char *at = text->parts[part];
+    while (*at != '\0') {
+        size_t len = strcspn(at, "\n");
+        on_row(row_data, at, len);
+        at += at[len] == '\n' ? len + 1 : len;
+    }
+}
+
+static ik_pager_t *open_text(text_t *text, int columns, int rows)
+{
+    ik_pager_source_t source = {.count = text->count, .render = render_text, .data = text};
+    return ik_pager_create(ctx, &theme, &source, "a title", columns, rows);
+}
+
+/* Parts of one row each: "line 0" and so on. */
+static text_t numbered(size_t count)
+{
+    text_t text = {.parts = ik_new_array(ctx, const char *, count), .count = count};
+    for (size_t i = 0; i < count; i++) {
+        text.parts[i] = ik_sprintf(text.parts, "line %zu", i);
+    }
+    return text;
+}
+
+/* --- frames ------------------------------------------------------------------------------ */
+
+typedef struct {
+    char *rows[MAX_ROWS]; /* as drawn */
+    char *plain[MAX_ROWS];
+    int count;
+} frame_t;
+
+static char *without_sequences(const char *row)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_pager_part_append_plain(&out, row, strlen(row), false);
+    return out.len == 0 ? ik_strdup(ctx, "") : ik_buffer_finish(&out);
+}
+
+/* Each row is addressed once, from the first to the last, and begins erased. */
+static frame_t draw(ik_pager_t *pager)
+{
+    frame_t frame = {.count = 0};
+    ik_buffer_t bytes;
+    ik_buffer_init(&bytes, ctx, IK_BUFFER_UNLIMITED);
+    ik_pager_draw(pager, &bytes);
+    const char *at = bytes.data;
+    while (*at != '\0') {
+        char start[32];
+        int len = snprintf(start, sizeof(start), "\033[%d;1H\033[K", frame.count + 1);
+        ck_assert_msg(strncmp(at, start, (size_t)len) == 0, "row %d begins with %.20s", frame.count,
+                      at + 1);
+        snprintf(start, sizeof(start), "\033[%d;1H", frame.count + 2);
+        const char *end = strstr(at, start);
+        end = end == NULL ? at + strlen(at) : end;
+        frame.rows[frame.count] = ik_strndup(ctx, at + len, (size_t)(end - at) - (size_t)len);
+        frame.plain[frame.count] = without_sequences(frame.rows[frame.count]);
+        frame.count++;
+        at = end;
+    }
+    return frame;
+}
+
+/* How each byte of a row looks: '.' as it is, 'b' bold, 'm' a match, 'M' the match found last. */
+static char *looks(const char *row)
+{
+    ik_buffer_t out;
+    ik_pen_t pen = {.link = NULL};
+    ik_style_t match = ik_theme_style(&theme, IK_ROLE_MATCH);
+    ik_style_t last = {match.bits | IK_STYLE_UNDERLINE, match.fg, match.bg};
+    size_t len = strlen(row);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    for (size_t at = 0; at < len;) {
+        ik_row_part_t part = ik_row_next(row + at, len - at, 0);
+        if (part.is_sequence) {
+            ik_pen_follow(&pen, row + at, part.len);
+        } else {
+            char look = ik_style_equal(pen.style, match)  ? 'm'
+                        : ik_style_equal(pen.style, last) ? 'M'
+                        : pen.style.bits == IK_STYLE_BOLD ? 'b'
+                        : pen.style.bits == 0             ? '.'
+                                                          : '?';
+            ik_buffer_append_byte(&out, look);
+        }
+        at += part.len;
+    }
+    ck_assert(ik_pen_equal(&pen, &(ik_pen_t){.link = NULL})); /* and nothing stays in force */
+    return ik_buffer_finish(&out);
+}
+
+static void press(ik_pager_t *pager, ik_key_kind_t kind)
+{
+    ck_assert(ik_pager_key(pager, &(ik_key_t){.kind = kind}));
+}
+
+static void control(ik_pager_t *pager, char letter)
+{
+    ik_key_t key = {.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = (uint32_t)letter};
+    ck_assert(ik_pager_key(pager, &key));
+}
+
+static bool type(ik_pager_t *pager, const char *text)
+{
+    return ik_pager_key(pager, &(ik_key_t){.kind = IK_KEY_TEXT, .text = text, .len = strlen(text)});
+}
+
+static void search(ik_pager_t *pager, const char *pattern)
+{
+    ck_assert(type(pager, pattern));
+    press(pager, IK_KEY_ENTER);
+    while (ik_pager_is_searching(pager)) {
+        ik_pager_continue(pager);
+    }
+}
+
+/* The number of the first line shown. */
+static int top(ik_pager_t *pager)
+{
+    int number = -1;
+    frame_t frame = draw(pager);
+    ck_assert_msg(sscanf(frame.plain[0], "line %d", &number) == 1, "first row: %s", frame.plain[0]);
+    return number;
+}
+
+static const char *status(ik_pager_t *pager)
+{
+    frame_t frame = draw(pager);
+    return frame.plain[frame.count - 1];
+}
+
+static void check_status(ik_pager_t *pager, const char *part)
+{
+    const char *line = status(pager);
+    ck_assert_msg(strstr(line, part) != NULL, "'%s' is not in '%s'", part, line);
+}
+
+/* --- opening ----------------------------------------------------------------------------- */
+
+START_TEST(it_opens_at_the_end)
+{
+    text_t text = numbered(50);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    frame_t frame = draw(pager);
+    ck_assert_int_eq(frame.count, ROWS);
+    ck_assert_str_eq(frame.plain[0], "line 40");
+    ck_assert_str_eq(frame.plain[PAGE - 1], "line 49");
+    check_status(pager, "a title");
+    check_status(pager, "END");
+    ck_assert_int_eq(text.columns, COLUMNS);
+}
+END_TEST
+
+START_TEST(a_long_text_opens_with_a_page_of_parts)
+{
+    text_t text = numbered(100000);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    ck_assert_int_eq(top(pager), 100000 - PAGE);
+    ck_assert_uint_le(text.renders, 2 * PAGE);
+    type(pager, "g");
+    ck_assert_int_eq(top(pager), 0);
+    ck_assert_uint_le(text.renders, 6 * PAGE);
+}
+END_TEST
+
+START_TEST(a_short_text_begins_at_the_top)
+{
+    text_t text = numbered(3);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    frame_t frame = draw(pager);
+    ck_assert_str_eq(frame.plain[0], "line 0");
+    ck_assert_str_eq(frame.plain[2], "line 2");
+    ck_assert_str_eq(frame.plain[3], "");
+    ck_assert_int_eq(frame.count, ROWS);
+    type(pager, "jjkGg ");
+    ck_assert_int_eq(top(pager), 0);
+}
+END_TEST
+
+START_TEST(parts_without_rows_are_passed_over)
+{
+    text_t text = numbered(30);
+    for (size_t i = 0; i < 30; i++) {
+        if (i % 3 != 0 || i == 0) {
+            text.parts[i] = "";
+        }
+    }
+    ik_pager_t *pager = open_text(&text, COLUMNS, 4);
+    ck_assert_int_eq(top(pager), 21);
+    type(pager, "k");
+    ck_assert_int_eq(top(pager), 18);
+    type(pager, "g");
+    ck_assert_int_eq(top(pager), 3);
+}
+END_TEST
+
+START_TEST(nothing_at_all_can_be_read_too)
+{
+    text_t none = {.count = 0};
+    text_t blank = {.parts = (const char *[]){"", ""}, .count = 2};
+    text_t *texts[] = {&none, &blank};
+    for (int i = 0; i < 2; i++) {
+        ik_pager_t *pager = open_text(texts[i], COLUMNS, ROWS);
+        ck_assert(type(pager, "jkfbdugGnNhh"));
+        search(pager, "/x");
+        search(pager, "?x");
+        ik_pager_resize(pager, 20, 5);
+        ck_assert_int_eq(draw(pager).count, 5);
+    }
+}
+END_TEST
+
+/* --- moving ------------------------------------------------------------------------------ */
+
+START_TEST(keys_move_by_lines_pages_and_halves)
+{
+    text_t text = numbered(100);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    type(pager, "g");
+    static const struct {
+        const char *keys;
+        int top;
+    } moves[] = {
+        {"j", 1},        {"jj", 3},       {"k", 2},        {" ", 2 + PAGE}, {"f", 2 + 2 * PAGE},
+        {"b", 2 + PAGE}, {"d", 7 + PAGE}, {"u", 2 + PAGE}, {"G", 90},       {"j", 90},
+        {"g", 0},        {"k", 0},        {">", 90},       {"<", 0}};
+    for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+        ck_assert(type(pager, moves[i].keys));
+        ck_assert_msg(top(pager) == moves[i].top, "%s leads to %d", moves[i].keys, top(pager));
+    }
+    static const struct {
+        ik_key_kind_t kind;
+        int top;
+    } keys[] = {{IK_KEY_DOWN, 1},       {IK_KEY_ENTER, 2},    {IK_KEY_UP, 1},
+                {IK_KEY_PAGE_DOWN, 11}, {IK_KEY_PAGE_UP, 1},  {IK_KEY_END, 90},
+                {IK_KEY_HOME, 0},       {IK_KEY_FUNCTION, 0}, {IK_KEY_FOCUS_OUT, 0}};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        press(pager, keys[i].kind);
+        ck_assert_int_eq(top(pager), keys[i].top);
+    }
+    control(pager, 'd');
+    ck_assert_int_eq(top(pager), PAGE / 2);
+    control(pager, 'b');
+    ck_assert_int_eq(top(pager), 0);
+}
+END_TEST
+
+START_TEST(percentages_are_of_parts)
+{
+    text_t text = numbered(200);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    type(pager, "g");
+    check_status(pager, " 4%");
+    for (int i = 0; i < 9; i++) {
+        type(pager, " ");
+    }
+    check_status(pager, " 49%");
+    type(pager, "G");
+    check_status(pager, "END");
+    type(pager, "k");
+    check_status(pager, " 99%");
+}
+END_TEST
+
+START_TEST(it_is_closed_by_keys)
+{
+    text_t text = numbered(5);
+    ck_assert(!type(open_text(&text, COLUMNS, ROWS), "q"));
+    ck_assert(!type(open_text(&text, COLUMNS, ROWS), "jQ/"));
+    ck_assert(!ik_pager_key(open_text(&text, COLUMNS, ROWS), &(ik_key_t){.kind = IK_KEY_ESCAPE}));
+    ck_assert(
+        !ik_pager_key(open_text(&text, COLUMNS, ROWS),
+                      &(ik_key_t){.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = 'c'}));
+    ck_assert(type(open_text(&text, COLUMNS, ROWS), "xyz"));
+}
+END_TEST
+
+START_TEST(help_is_shown_until_the_next_key)
+{
+    text_t text = numbered(50);
+    ik_pager_t *pager = open_text(&text, 60, 20);
+    int before = top(pager);
+    type(pager, "h");
+    frame_t help = draw(pager);
+    bool found = false;
+    for (int i = 0; i < help.count; i++) {
+        found = found || strstr(help.plain[i], "search back") != NULL;
+    }
+    ck_assert(found);
+    ck_assert(type(pager, "q")); /* closes the help alone */
+    ck_assert_int_eq(top(pager), before);
+}
+END_TEST
+
+/* --- lines ------------------------------------------------------------------------------- */
+
+START_TEST(wide_rows_are_wrapped)
+{
+    text_t text = {.parts = (const char *[]){"0123456789abcdefghij\nshort", "tail"}, .count = 2};
+    ik_pager_t *pager = open_text(&text, 9, 8);
+    frame_t frame = draw(pager);
+    ck_assert_str_eq(frame.plain[0], "01234567");
+    ck_assert_str_eq(frame.plain[1], "89abcdef");
+    ck_assert_str_eq(frame.plain[2], "ghij");
+    ck_assert_str_eq(frame.plain[3], "short");
+    ck_assert_str_eq(frame.plain[4], "tail");
+}
+END_TEST
+
+START_TEST(wide_characters_are_not_cut)
+{
+    text_t text = {.parts = (const char *[]){"漢字漢字", "e\u0301e\u0301e\u0301e\u0301"},
+                   .count = 2};
+    ik_pager_t *pager = open_text(&text, 4, 8);
+    frame_t frame = draw(pager);
+    ck_assert_str_eq(frame.plain[0], "漢");
+    ck_assert_str_eq(frame.plain[3], "字");
+    ck_assert_str_eq(frame.plain[4], "e\u0301e\u0301e\u0301");
+    ck_assert_str_eq(frame.plain[5], "e\u0301");
+    ik_pager_resize(pager, 1, 8); /* where nothing fits nothing hangs */
+    draw(pager);
+}
+END_TEST
+
+START_TEST(tabs_go_to_their_places)
+{
+    text_t text = {.parts = (const char *[]){"a\tb\tc"}, .count = 1};
+    frame_t frame = draw(open_text(&text, COLUMNS, ROWS));
+    ck_assert_str_eq(frame.plain[0], "a       b       c");
+    frame = draw(open_text(&text, 13, ROWS));
+    ck_assert_str_eq(frame.plain[0], "a       b");
+    ck_assert_str_eq(frame.plain[1], "        c");
+    draw(open_text(&text, 3, ROWS));
+}
+END_TEST
+
+/* Each line stands for itself: it begins and ends in the terminal's own style. */
+START_TEST(styles_and_links_go_on_in_the_next_line)
+{
+    text_t text = {.parts = (const char *[]){"ab\033[1mcdefgh\033[m",
+                                             "\033]8;;http://x.org/\033\\0123456789\033]8;;\033\\",
+                                             "plain"},
+                   .count = 3};
+    frame_t frame = draw(open_text(&text, 6, 8));
+    ck_assert_str_eq(frame.rows[0], "ab\033[1mcde\033[m");
+    ck_assert_str_eq(frame.rows[1], "\033[1mfgh\033[m");
+    ck_assert_str_eq(frame.rows[2], "\033]8;;http://x.org/\033\\01234\033]8;;\033\\");
+    ck_assert_str_eq(frame.rows[3], "\033]8;;http://x.org/\033\\56789\033]8;;\033\\");
+    ck_assert_str_eq(frame.rows[4], "plain");
+}
+END_TEST
+
+/* --- searching --------------------------------------------------------------------------- */
+
+static text_t fruit(void)
+{
+    text_t text = numbered(100);
+    text.parts[20] = "line 20 Apple";
+    text.parts[40] = "line 40 an apple and an Apple";
+    text.parts[60] = "line 60 Größe";
+    text.parts[70] = "line 70 GRÖSSE, größe";
+    return text;
+}
+
+START_TEST(a_search_goes_on_and_back)
+{
+    text_t text = fruit();
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    type(pager, "g");
+    search(pager, "/apple");
+    ck_assert_int_eq(top(pager), 20);
+    type(pager, "n");
+    ck_assert_int_eq(top(pager), 40);
+    type(pager, "N");
+    ck_assert_int_eq(top(pager), 20);
+    type(pager, "G");
+    search(pager, "?apple");
+    ck_assert_int_eq(top(pager), 40);
+    type(pager, "n");
+    ck_assert_int_eq(top(pager), 20);
+    type(pager, "N");
+    ck_assert_int_eq(top(pager), 40);
+}
+END_TEST
+
+START_TEST(what_is_on_the_screen_counts)
+{
+    text_t text = fruit();
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    search(pager, "/line 99");
+    ck_assert_int_eq(top(pager), 90);
+    search(pager, "?line 95");
+    ck_assert_int_eq(top(pager), 90);
+    type(pager, "g");
+    search(pager, "/line 0");
+    ck_assert_int_eq(top(pager), 0);
+}
+END_TEST
+
+/* On the last page the place of a match says nothing: the next one is counted from the match. */
+START_TEST(matches_on_one_page_are_found_one_after_the_other)
+{
+    text_t text = numbered(20);
+    text.parts[15] = "line 15 pear";
+    text.parts[17] = "line 17 pear";
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    search(pager, "/pear");
+    frame_t first = draw(pager);
+    type(pager, "n");
+    frame_t second = draw(pager);
+    ck_assert_str_eq(first.plain[0], second.plain[0]);
+    ck_assert_str_eq(looks(first.rows[5]), "........MMMM");
+    ck_assert_str_eq(looks(first.rows[7]), "........mmmm");
+    ck_assert_str_eq(looks(second.rows[5]), "........mmmm");
+    ck_assert_str_eq(looks(second.rows[7]), "........MMMM");
+    type(pager, "n");
+    check_status(pager, "From the beginning again");
+    ck_assert_str_eq(looks(draw(pager).rows[5]), "........MMMM");
+}
+END_TEST
+
+START_TEST(a_capital_counts)
+{
+    text_t text = fruit();
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    type(pager, "g");
+    search(pager, "/an Apple");
+    ck_assert_int_eq(top(pager), 40);
+    type(pager, "g");
+    search(pager, "/an apple");
+    ck_assert_int_eq(top(pager), 40);
+    search(pager, "/aPPLE");
+    check_status(pager, "Not found: aPPLE");
+    type(pager, "g");
+    search(pager, "/grö");
+    ck_assert_int_eq(top(pager), 60);
+    type(pager, "n");
+    ck_assert_int_eq(top(pager), 70);
+    type(pager, "g");
+    search(pager, "/GRÖ");
+    ck_assert_int_eq(top(pager), 70);
+}
+END_TEST
+
+START_TEST(a_search_goes_round_once)
+{
+    text_t text = fruit();
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    search(pager, "/apple");
+    check_status(pager, "From the beginning again");
+    ck_assert_int_eq(top(pager), 20);
+    type(pager, "g");
+    search(pager, "?apple");
+    check_status(pager, "From the end again");
+    ck_assert_int_eq(top(pager), 40);
+    text.renders = 0;
+    search(pager, "/nowhere");
+    check_status(pager, "Not found: nowhere");
+    ck_assert_int_eq(top(pager), 40);
+    ck_assert_uint_le(text.renders, text.count + PAGE);
+}
+END_TEST
+
+START_TEST(matches_are_marked)
+{
+    text_t text = {.parts = (const char *[]){"one apple\033[1m, two ap\033[mples", "none"},
+                   .count = 2};
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    search(pager, "/apple");
+    frame_t frame = draw(pager);
+    ck_assert_str_eq(frame.plain[0], "one apple, two apples");
+    ck_assert_str_eq(looks(frame.rows[0]), "....MMMMMbbbbbbMMMMM.");
+    ck_assert_str_eq(frame.rows[1], "none");
+    type(pager, "j"); /* elsewhere: no longer the one found, but still matches */
+    ck_assert_str_eq(looks(draw(pager).rows[0]), "....mmmmmbbbbbbmmmmm.");
+}
+END_TEST
+
+START_TEST(a_match_across_lines_is_marked_in_both)
+{
+    text_t text = {.parts = (const char *[]){"0123456789\nend"}, .count = 1};
+    ik_pager_t *pager = open_text(&text, 6, ROWS);
+    search(pager, "/3456");
+    type(pager, "j");
+    frame_t frame = draw(pager);
+    ck_assert_str_eq(looks(frame.rows[0]), "...mm");
+    ck_assert_str_eq(looks(frame.rows[1]), "mm...");
+    ck_assert_str_eq(frame.rows[2], "end");
+    pager = open_text(&text, 6, 3); /* its first line is above the page */
+    search(pager, "/3456");
+    type(pager, "G");
+    ck_assert_str_eq(looks(draw(pager).rows[0]), "mm...");
+}
+END_TEST
+
+START_TEST(no_match_goes_from_one_row_to_the_next)
+{
+    text_t text = {.parts = (const char *[]){"ap\nple", "x"}, .count = 2};
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    search(pager, "/apple");
+    check_status(pager, "Not found");
+}
+END_TEST
+
+START_TEST(a_key_searches_only_so_many_parts)
+{
+    text_t text = numbered(20000);
+    text.parts[5] = "line 5 treasure";
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    text.renders = 0;
+    type(pager, "?treasure");
+    press(pager, IK_KEY_ENTER);
+    ck_assert(ik_pager_is_searching(pager));
+    ck_assert_uint_le(text.renders, IK_PAGER_SLICE_PARTS);
+    check_status(pager, "Searching");
+    ck_assert_int_eq(top(pager), 19990);
+    while (ik_pager_is_searching(pager)) {
+        text.renders = 0;
+        ik_pager_continue(pager);
+        ck_assert_uint_le(text.renders, IK_PAGER_SLICE_PARTS + 2 * PAGE);
+    }
+    ck_assert_int_eq(top(pager), 5);
+}
+END_TEST
+
+START_TEST(a_key_ends_a_search)
+{
+    text_t text = numbered(20000);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    type(pager, "?treasure");
+    press(pager, IK_KEY_ENTER);
+    ck_assert(ik_pager_is_searching(pager));
+    press(pager, IK_KEY_ESCAPE); /* and closes nothing */
+    ck_assert(!ik_pager_is_searching(pager));
+    check_status(pager, "Search ended");
+    type(pager, "n");
+    ck_assert(ik_pager_is_searching(pager));
+    type(pager, "k");
+    ck_assert(!ik_pager_is_searching(pager));
+    ck_assert_int_eq(top(pager), 19989);
+    ik_pager_continue(pager);
+    ck_assert_int_eq(top(pager), 19989);
+}
+END_TEST
+
+/* --- the prompt -------------------------------------------------------------------------- */
+
+START_TEST(a_pattern_is_typed_in_the_last_row)
+{
+    text_t text = fruit();
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    type(pager, "g/apq");
+    ck_assert_str_eq(status(pager), "/apq");
+    press(pager, IK_KEY_BACKSPACE);
+    ik_pager_key(pager, &(ik_key_t){.kind = IK_KEY_PASTE, .text = "p\x1b[31ml", .len = 7});
+    ck_assert_str_eq(status(pager), "/appl");
+    press(pager, IK_KEY_ENTER);
+    ck_assert_int_eq(top(pager), 20);
+    type(pager, "?x");
+    ck_assert_str_eq(status(pager), "?x");
+    control(pager, 'u');
+    ck_assert_str_eq(status(pager), "?");
+    press(pager, IK_KEY_ENTER); /* the pattern there was, the other way */
+    ck_assert_int_eq(top(pager), 20);
+    type(pager, "/zz");
+    press(pager, IK_KEY_ESCAPE);
+    check_status(pager, "a title");
+    type(pager, "/");
+    press(pager, IK_KEY_BACKSPACE);
+    check_status(pager, "a title");
+    type(pager, "/");
+    control(pager, 'c');
+    check_status(pager, "a title");
+}
+END_TEST
+
+START_TEST(of_a_long_pattern_the_end_is_seen)
+{
+    text_t text = numbered(5);
+    ik_pager_t *pager = open_text(&text, 12, ROWS);
+    type(pager, "/0123456789abcdef");
+    ck_assert_str_eq(status(pager), "/…789abcdef");
+    for (int i = 0; i < 100; i++) {
+        type(pager, "0123456789abcdef"); /* more than there is room for is not taken */
+    }
+    press(pager, IK_KEY_ENTER);
+    check_status(pager, "Not found");
+}
+END_TEST
+
+START_TEST(without_a_pattern_there_is_nothing_to_find)
+{
+    text_t text = numbered(5);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    type(pager, "n");
+    check_status(pager, "Nothing was searched for");
+    search(pager, "/");
+    check_status(pager, "a title");
+}
+END_TEST
+
+/* --- other sizes ------------------------------------------------------------------------- */
+
+START_TEST(another_size_keeps_the_place)
+{
+    text_t text = numbered(100);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    ik_pager_resize(pager, 20, 6);
+    ck_assert_int_eq(top(pager), 95); /* at the end it stays there */
+    ck_assert_int_eq(text.columns, 20);
+    ck_assert_int_eq(draw(pager).count, 6);
+    type(pager, "gjjj");
+    ik_pager_resize(pager, 5, 30);
+    ck_assert_str_eq(draw(pager).plain[0], "line");
+    ik_pager_resize(pager, COLUMNS, ROWS);
+    ck_assert_int_eq(top(pager), 3);
+    ik_pager_resize(pager, COLUMNS, 1);
+    ck_assert_int_eq(draw(pager).count, 1);
+}
+END_TEST
+
+START_TEST(inside_a_long_part_about_the_same_place_stays)
+{
+    ik_buffer_t rows;
+    ik_buffer_init(&rows, ctx, IK_BUFFER_UNLIMITED);
+    for (int i = 0; i < 1000; i++) {
+        ik_buffer_append_format(&rows, "line %d of sixteen\n", i + 1000);
+    }
+    text_t text = {.parts = (const char *[]){rows.data}, .count = 1};
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    type(pager, "g");
+    search(pager, "/line 1500");
+    ik_pager_resize(pager, 11, ROWS); /* each row is two lines now */
+    int number;
+    ck_assert_int_eq(sscanf(draw(pager).plain[0], "line %d", &number), 1);
+    ck_assert_int_eq(number, 1500);
+}
+END_TEST
+
+/* --- memory ------------------------------------------------------------------------------ */
+
+/* Parts of many short rows: what is kept of them is mostly the table of their lines. */
+START_TEST(memory_is_bounded)
+{
+    enum { COUNT = 300, LINES = 2000 };
+    char *rows = ik_new_array(ctx, char, 2 * LINES + 1);
+    for (size_t i = 0; i < LINES; i++) {
+        memcpy(rows + 2 * i, "x\n", 2);
+    }
+    text_t text = {.parts = ik_new_array(ctx, const char *, COUNT), .count = COUNT};
+    for (size_t i = 0; i < COUNT; i++) {
+        text.parts[i] = rows;
+    }
+    ik_pager_t *pager = open_text(&text, COLUMNS, LINES / 2 + 1);
+    size_t most = 0;
+    for (int i = 0; i < 2 * COUNT; i++) {
+        type(pager, "b");
+        size_t now = talloc_total_size(pager);
+        most = now > most ? now : most;
+    }
+    ck_assert_uint_ge(text.renders, COUNT);
+    ck_assert_uint_gt(most, IK_PAGER_BYTES_MAX / 2);
+    ck_assert_uint_lt(most, IK_PAGER_BYTES_MAX + IK_PAGER_BYTES_MAX / 4);
+}
+END_TEST
+
+START_TEST(what_is_kept_is_not_rendered_again)
+{
+    text_t text = numbered(1000);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    size_t before = text.renders;
+    ck_assert_uint_eq(before, PAGE);
+    type(pager, "kkkkkjjjjj");
+    ck_assert_uint_eq(text.renders, before + 5);
+    draw(pager);
+    ck_assert_uint_eq(text.renders, before + 5);
+    type(pager, "g");
+    for (int i = 0; i < 40; i++) {
+        type(pager, " ");
+    }
+    type(pager, "G"); /* the end was forgotten meanwhile */
+    ck_assert_uint_ge(text.renders, before + 5 + 40 * PAGE + PAGE);
+}
+END_TEST
+
+static TCase *add_case(Suite *suite, const char *name)
+{
+    TCase *tests = tcase_create(name);
+    tcase_set_timeout(tests, 30);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    suite_add_tcase(suite, tests);
+    return tests;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("pager");
+    TCase *tests = add_case(suite, "reading");
+    tcase_add_test(tests, it_opens_at_the_end);
+    tcase_add_test(tests, a_long_text_opens_with_a_page_of_parts);
+    tcase_add_test(tests, a_short_text_begins_at_the_top);
+    tcase_add_test(tests, parts_without_rows_are_passed_over);
+    tcase_add_test(tests, nothing_at_all_can_be_read_too);
+    tcase_add_test(tests, keys_move_by_lines_pages_and_halves);
+    tcase_add_test(tests, percentages_are_of_parts);
+    tcase_add_test(tests, it_is_closed_by_keys);
+    tcase_add_test(tests, help_is_shown_until_the_next_key);
+    tests = add_case(suite, "lines");
+    tcase_add_test(tests, wide_rows_are_wrapped);
+    tcase_add_test(tests, wide_characters_are_not_cut);
+    tcase_add_test(tests, tabs_go_to_their_places);
+    tcase_add_test(tests, styles_and_links_go_on_in_the_next_line);
+    tcase_add_test(tests, another_size_keeps_the_place);
+    tcase_add_test(tests, inside_a_long_part_about_the_same_place_stays);
+    tcase_add_test(tests, memory_is_bounded);
+    tcase_add_test(tests, what_is_kept_is_not_rendered_again);
+    tests = add_case(suite, "searching");
+    tcase_add_test(tests, a_search_goes_on_and_back);
+    tcase_add_test(tests, what_is_on_the_screen_counts);
+    tcase_add_test(tests, matches_on_one_page_are_found_one_after_the_other);
+    tcase_add_test(tests, a_capital_counts);
+    tcase_add_test(tests, a_search_goes_round_once);
+    tcase_add_test(tests, matches_are_marked);
+    tcase_add_test(tests, a_match_across_lines_is_marked_in_both);
+    tcase_add_test(tests, no_match_goes_from_one_row_to_the_next);
+    tcase_add_test(tests, a_key_searches_only_so_many_parts);
+    tcase_add_test(tests, a_key_ends_a_search);
+    tcase_add_test(tests, a_pattern_is_typed_in_the_last_row);
+    tcase_add_test(tests, of_a_long_pattern_the_end_is_seen);
+    tcase_add_test(tests, without_a_pattern_there_is_nothing_to_find);
+    return suite_run(suite);
+}
