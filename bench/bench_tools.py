@@ -17,14 +17,15 @@ IKIGAI = os.path.join(OUT, "bin/ikigai")
 TOOLS = os.path.join(OUT, "libexec/ikigai")
 
 
-def report(name, value, unit, yardstick, yardstick_value, budget, absolute=False):
-    """absolute: the budget is for the value itself, not for the ratio."""
+def report(name, value, unit, yardstick, yardstick_value, budget, absolute=False, peers=None):
+    """absolute: the budget is for the value itself, not for the ratio. peers: what other programs
+    say of themselves."""
     ratio = value / yardstick_value if yardstick_value else None
     measured = value if absolute else ratio
     print(json.dumps({"name": name, "value": round(value, 6), "unit": unit, "yardstick": yardstick,
                       "yardstick_value": yardstick_value and round(yardstick_value, 6),
                       "ratio": ratio and round(ratio, 3), "budget": budget,
-                      "met": measured <= budget}), flush=True)
+                      "met": measured <= budget, "peers": peers}), flush=True)
 
 
 def seconds(command, **options):

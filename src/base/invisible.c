@@ -75,6 +75,9 @@ static const struct {
 
 static unsigned uses_of(int32_t code)
 {
+    if (code == IK_INVISIBLE_ANY) {
+        return ~0U;
+    }
     for (size_t i = 0; i < LENGTH(users) && code >= users[i].first; i++) {
         if (code <= users[i].last) {
             return users[i].uses;
@@ -103,6 +106,8 @@ static unsigned use_of(int32_t code)
     return (code >= 0x180b && code <= 0x180d) || code == 0x180f ? MONGOLIAN : 0;
 }
 
+enum { KEY_CAP = 0x20e3 };
+
 /* A key cap is one of these, U+FE0F and U+20E3. */
 static bool is_on_key(int32_t code)
 {
@@ -122,5 +127,8 @@ ik_invisible_place_t ik_invisible_behind(int32_t previous, int32_t code)
 
 bool ik_invisible_fits_before(int32_t code, int32_t next)
 {
-    return is_joiner(code) ? (uses_of(next) & JOINED) != 0 && !ik_invisible(next) : next == 0x20e3;
+    if (is_joiner(code)) {
+        return (uses_of(next) & JOINED) != 0 && !ik_invisible(next);
+    }
+    return next == KEY_CAP || next == IK_INVISIBLE_ANY;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/invisible.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
 
@@ -63,7 +64,7 @@ static void print_character(FILE *stream, const char *bytes, size_t len)
     int32_t code = ik_utf8_decode(bytes, len);
     if (code == '\n' || code == '\r' || code == '\t') {
         fputc(' ', stream);
-    } else if (code < 0xa0 || !ik_sanitise_is_clean(bytes, len)) {
+    } else if (code < 0xa0 || ik_invisible(code) || !ik_sanitise_is_clean(bytes, len)) {
         print_escape(stream, code);
     } else {
         fwrite(bytes, 1, len, stream);

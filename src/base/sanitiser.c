@@ -416,27 +416,36 @@ char *ik_sanitise_line(const void *ctx, const char *text)
     return ik_buffer_finish(&line);
 }
 
-/* What came out so far is what came in. */
+/* Whether what comes out is what came in. */
 typedef struct {
     const char *at;
-    const char *end;
+    size_t left;
     bool same;
 } comparison_t;
 
 static void on_compared(void *data, ik_style_t style, const char *text, size_t len)
 {
     (void)style;
-    comparison_t *comparison = data;
-    comparison->same = comparison->same && (size_t)(comparison->end - comparison->at) >= len &&
-                       (text == comparison->at || memcmp(comparison->at, text, len) == 0);
-    comparison->at += comparison->same ? len : 0;
+    comparison_t *rest = data;
+    rest->same =
+        rest->same && rest->left >= len && (text == rest->at || memcmp(rest->at, text, len) == 0);
+    if (rest->same) {
+        rest->at += len;
+        rest->left -= len;
+    }
 }
 
 static bool is_same(bool for_reader, const char *bytes, size_t len)
 {
-    comparison_t comparison = {bytes, bytes + len, true};
-    sanitise(for_reader, bytes, len, on_compared, &comparison);
-    return comparison.same && comparison.at == comparison.end;
+    comparison_t rest = {bytes, len, true};
+    ik_sanitiser_t machine;
+    ik_sanitiser_init(&machine);
+    machine.for_reader = for_reader;
+    machine.previous = IK_INVISIBLE_ANY;
+    ik_sanitiser_feed(&machine, bytes, len, on_compared, &rest);
+    settle_joiner(&(feed_t){&machine, on_compared, &rest}, IK_INVISIBLE_ANY);
+    ik_sanitiser_end(&machine, on_compared, &rest);
+    return rest.same && rest.left == 0;
 }
 
 bool ik_sanitise_is_clean(const char *bytes, size_t len)

@@ -52,7 +52,8 @@ void ik_sanitiser_end(ik_sanitiser_t *sanitiser, ik_sanitiser_fn on_text, void *
 void ik_sanitise_append(ik_buffer_t *out, const char *bytes, size_t len);
 /* As exactly one line: newlines and tabs become spaces. On ctx. */
 char *ik_sanitise_line(const void *ctx, const char *text);
-/* True when ik_sanitise_append would change nothing: the cheap question asked first. */
+/* True when ik_sanitise_append would change nothing: the cheap question asked first. Any piece of a
+ * clean text is clean: what a joiner at its beginning or end belongs to may be in another one. */
 bool ik_sanitise_is_clean(const char *bytes, size_t len);
 
 /* The same for a reader who sees characters and no screen, as a model does: only sequences and

@@ -272,12 +272,17 @@ static char *read_text(const void *ctx, const char *path)
     return is_ok(&read) && len > 0 ? text : NULL;
 }
 
-/* Of this folder, and no file that was not written to its end. */
+static bool is_own(const ik_repl_draft_t *draft, const char *name)
+{
+    return draft->saved != NULL && strcmp(strrchr(draft->saved, '/') + 1, name) == 0;
+}
+
+/* Of this folder, and no file that was not written to its end, which has one more dot. */
 static bool is_left_here(const ik_repl_draft_t *draft, int folder_fd, const char *name)
 {
-    size_t prefix = strlen(draft->hash);
-    return strncmp(name, draft->hash, prefix) == 0 && name[prefix] == '.' &&
-           strchr(name + prefix + 1, '.') == NULL && is_alone(folder_fd, name);
+    return strncmp(name, draft->hash, HASH_LEN) == 0 && name[HASH_LEN] == '.' &&
+           strchr(name + HASH_LEN + 1, '.') == NULL && !is_own(draft, name) &&
+           is_alone(folder_fd, name);
 }
 
 static char *find_left(const ik_repl_draft_t *draft)

@@ -96,14 +96,12 @@ static void welcome_newcomer(ik_repl_t *repl, bool makeshift, const void *ctx)
 {
     ik_repl_say(repl, IK_ROLE_STRONG,
                 "ikigai " IKIGAI_VERSION
-                ": a coding agent for the terminal. Every tool is an ordinary executable.");
+                ": a coding agent whose every tool is an ordinary program.");
     if (makeshift) {
         ik_repl_say(repl, IK_ROLE_TEXT,
-                    "The offline model answers: it runs tools (try: run ls), but it is no language "
-                    "model.");
+                    "Model: offline. It runs tools (try: run ls) but is no language model.");
         ik_repl_say(repl, IK_ROLE_TEXT,
-                    "For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and "
-                    "start again.");
+                    "For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY.");
     } else {
         ik_repl_say(repl, IK_ROLE_TEXT,
                     ik_sprintf(ctx, "Model: %s. What you say to it goes to that provider.",

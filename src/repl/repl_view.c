@@ -60,15 +60,24 @@ static void add_status(ik_repl_view_t *view, const void *ctx)
     ik_screen_add_live(view->screen, row.bytes.data == NULL ? "" : row.bytes.data, row.bytes.len);
 }
 
-static size_t draw_activity(ik_repl_view_t *view, rows_t *rows, int room)
+/* What goes on stands apart from the history above and the draft below, where there is room.
+ * Returns how many rows that took. */
+static int draw_activity(ik_repl_view_t *view, rows_t *rows, int room)
 {
-    if (room <= 0) {
+    int most = room - 1;
+    if (most > 0) {
+        view->listener.draw_activity(view->listener.data, most, collect_row, rows);
+    }
+    int count = (int)rows->count > most ? most : (int)rows->count;
+    bool gap = !view->ends_empty && count + 1 < room;
+    if (count <= 0) {
         return 0;
     }
-    view->listener.draw_activity(view->listener.data, room, collect_row, rows);
-    size_t from = rows->count > (size_t)room ? rows->count - (size_t)room : 0;
-    add_rows(view, rows, from);
-    return rows->count - from;
+    if (gap) {
+        ik_screen_add_live(view->screen, "", 0);
+    }
+    add_rows(view, rows, rows->count - (size_t)count);
+    return count + gap;
 }
 
 /* The live area from top to bottom: what goes on, an empty row, the draft, the status line. The
@@ -85,10 +94,10 @@ static void compose(ik_repl_view_t *view)
     ik_prompt_drawing_t drawing =
         ik_prompt_draw(view->prompt, ik_screen_columns(view->screen), most, collect_row, prompt);
     bool status = drawing.rows < room;
-    bool gap = drawing.rows + status < room && !view->ends_empty;
+    int left = room - drawing.rows - status;
     ik_screen_begin_live(view->screen);
-    int above = (int)draw_activity(view, activity, room - drawing.rows - status - 1);
-    if (above > 0 || gap) {
+    int above = draw_activity(view, activity, left);
+    if (above > 0 || (left > 0 && !view->ends_empty)) {
         ik_screen_add_live(view->screen, "", 0);
         above++;
     }

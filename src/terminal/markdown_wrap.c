@@ -11,21 +11,52 @@ void ik_markdown_wrap_init(ik_markdown_wrap_t *wrap, const char *text, size_t fr
         (ik_markdown_wrap_t){.text = text, .at = from, .end = to, .width = width == 0 ? 1 : width};
 }
 
+/* The character of a grapheme of one or three bytes, as the punctuation below is; others are 0. */
+static unsigned character_of(const char *text, size_t len)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    return len == 1   ? bytes[0]
+           : len == 3 ? (bytes[0] & 0x0fu) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu)
+                      : 0;
+}
+
 /* Punctuation that does not begin a row, where rows may end between any two characters. */
 static bool is_closing(const char *text, size_t len)
 {
-    static const char *const closing[] = {
-        "、", "。", "，", "．", "：", "；", "！", "？", "）", "］", "｝", "」", "』", "】", "〉",
-        "》", "〕", "々", "ー", "…",  ")",  "]",  "}",  ",",  ".",  ":",  ";",  "!",  "?"};
-    /* Ideographs, which are nearly all that comes here, begin with a byte from e4 to e9. */
-    unsigned char first = (unsigned char)text[0];
-    for (size_t i = 0; (first < 0xe4 || first > 0xe9) && i < sizeof(closing) / sizeof(*closing);
-         i++) {
-        if (strlen(closing[i]) == len && memcmp(closing[i], text, len) == 0) {
-            return true;
-        }
+    switch (character_of(text, len)) {
+    case '!':
+    case ')':
+    case ',':
+    case '.':
+    case ':':
+    case ';':
+    case '?':
+    case ']':
+    case '}':
+    case 0x2026: /* … */
+    case 0x3001: /* 、 */
+    case 0x3002: /* 。 */
+    case 0x3005: /* 々 */
+    case 0x3009: /* 〉 */
+    case 0x300b: /* 》 */
+    case 0x300d: /* 」 */
+    case 0x300f: /* 』 */
+    case 0x3011: /* 】 */
+    case 0x3015: /* 〕 */
+    case 0x30fc: /* ー */
+    case 0xff01: /* ！ */
+    case 0xff09: /* ） */
+    case 0xff0c: /* ， */
+    case 0xff0e: /* ． */
+    case 0xff1a: /* ： */
+    case 0xff1b: /* ； */
+    case 0xff1f: /* ？ */
+    case 0xff3d: /* ］ */
+    case 0xff5d: /* ｝ */
+        return true;
+    default:
+        return false;
     }
-    return false;
 }
 
 static bool is_ascii_pair(const char *text, size_t at, size_t end)

@@ -480,31 +480,40 @@ class TmuxTest(ScreenTest):
         row, column = story.cursor
         self.assertEqual(tmux.cursor()[1], column)
 
-    def test_the_cursor_in_a_row_that_is_wrapped_anew(self):
+    def full_tmux(self):
+        """Filled with rows: where there is room below, tmux moves what it wraps anew out of
+        reach."""
         tmux, s = self.show_in_tmux((60, 16))
         s.do("reflow", True)
+        rows = [f"row {i}" for i in range(20)]
+        s.commit(*rows)
+        return tmux, s, rows
+
+    def test_the_cursor_in_a_row_that_is_wrapped_anew(self):
+        tmux, s, rows = self.full_tmux()
         for width in (19, 20, 21, 39, 40, 41):
             for column in {0, 1, 19, 20, 21, width - 1, width} - set(range(width + 1, 99)):
                 s.live("x" * width, "y" * width, cursor=(1, column))
+                s.commit(*"0123456789")
+                rows += "0123456789"
                 s.flush()
                 tmux.resize(20, 16)
                 s.resize(20, 16)
                 s.live("a", "b", cursor=(1, 0))
                 s.flush()
-                self.assertEqual(tmux.rows(), ["a", "b"], (width, column))
+                self.assertEqual(tmux.rows(), [*rows, "a", "b"], (width, column))
                 tmux.resize(60, 16)
                 s.resize(60, 16)
 
     def test_wide_characters_that_do_not_fit_before_the_edge(self):
-        tmux, s = self.show_in_tmux((60, 16))
-        s.do("reflow", True)
+        tmux, s, rows = self.full_tmux()
         s.live("日本" * 14, "> ", cursor=(1, 2))
         s.flush()
         tmux.resize(19, 16)
         s.resize(19, 16)
         s.live("a", "b", cursor=(1, 0))
         s.flush()
-        self.assertEqual(tmux.rows(), ["a", "b"])
+        self.assertEqual(tmux.rows(), [*rows, "a", "b"])
 
     def test_reflow_loses_and_doubles_nothing(self):
         for seed in range(3):

@@ -1,0 +1,76 @@
+"""What the tests of the interactive program share: `ikigai` in a pseudo terminal against tests/fake_llm, or
+with the offline model.
+
+    class MyTest(ReplTest):
+        def test_it(self):
+            t = self.start([Answer("Hello.")])        # or self.start() for the offline model
+            self.say(t, "hi", "Hello.")               # types it, Enter, waits for the text
+            self.assertEqual(self.leave(t), 0)
+
+All that is printed goes through terminal_checker at the end (terminal_support.Terminal.close).
+"""
+import json
+import os
+import re
+
+from fake_llm import FakeLLM
+from support import IKIGAI, clean_env
+from terminal_support import MODERN, TerminalTest
+
+MODEL = "local/qwen3"
+PROMPT = re.compile(r"^>( |$)", re.M)
+
+
+class ReplTest(TerminalTest):
+    def setUp(self):
+        super().setUp()
+        self.home = os.path.join(self.dir, "home")
+        self.project = os.path.join(self.dir, "project")
+        os.mkdir(self.project)
+        self.llm = None
+
+    def configure(self, **config):
+        os.makedirs(self.home, mode=0o700, exist_ok=True)
+        path = os.path.join(self.home, "config.json")
+        with open(path, "w") as f:
+            json.dump(config, f)
+        os.chmod(path, 0o600)
+
+    def serve(self, script):
+        """A scripted server of a compatible endpoint, configured as the model."""
+        self.llm = FakeLLM(script, dialect="plain")
+        self.llm.__enter__()
+        self.addCleanup(self.llm.__exit__, None, None, None)
+        self.configure(model=MODEL, providers={"local": {
+            "type": "openai", "base_url": self.llm.base_url("openai")}})
+
+    def start(self, script=None, *args, columns=80, rows=24, env=None, answers=MODERN, **options):
+        if script is not None:
+            self.serve(script)
+        t = self.terminal([IKIGAI, *args], columns=columns, rows=rows, cwd=self.project,
+                          env=clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color",
+                                        **(env or {})), answers=answers, **options)
+        t.wait_for(PROMPT)
+        return t
+
+    def ready(self, script=None, *args, **options):
+        """Started, with all tools found."""
+        t = self.start(script, *args, **options)
+        t.wait_gone("looking for tools")
+        return t
+
+    def say(self, t, text, until):
+        t.send(text + "\r")
+        return t.wait_for(until)
+
+    def leave(self, t):
+        t.send("\x04")
+        return t.wait_exit()
+
+    def write(self, name, text, mode=0o644):
+        path = os.path.join(self.project, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return path
