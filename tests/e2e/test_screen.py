@@ -343,9 +343,10 @@ STYLES = ["", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[4;34m", "\x1b[38;5;208m"]
 class Story:
     """Random work for a screen: what was committed, and what the live area shows."""
 
-    def __init__(self, screen, seed, width=30, height=4, wide=True):
+    def __init__(self, screen, seed, width=30, height=4, wide=True, words=WORDS):
         self.random = random.Random(seed)
         self.screen, self.width, self.height, self.wide = screen, width, height, wide
+        self.words = words
         self.committed, self.live = [], []
         self.open = []  # rows of the answer that is not committed yet
         self.number = 0
@@ -355,7 +356,7 @@ class Story:
         self.number += 1
         row = seen = f"c{self.number}"
         while columns(seen) < (width or self.width) - 10 and self.random.random() < 0.9:
-            word, style = self.random.choice(WORDS), self.random.choice(STYLES)
+            word, style = self.random.choice(self.words), self.random.choice(STYLES)
             row += f" {style}{word}\x1b[m" if style else " " + word
             seen += " " + word
         return row, seen
@@ -363,7 +364,7 @@ class Story:
     def grow_answer(self):
         """A token at the end of the answer, or a row of it finished."""
         if self.open and columns(self.open[-1][1]) < self.width - 12:
-            word = " " + self.random.choice(WORDS)
+            word = " " + self.random.choice(self.words)
             self.open[-1] = (self.open[-1][0] + word, self.open[-1][1] + word)
         else:
             self.open.append(self.new_row(12))
@@ -516,11 +517,12 @@ class TmuxTest(ScreenTest):
         self.assertEqual(tmux.rows(), [*rows, "a", "b"])
 
     def test_reflow_loses_and_doubles_nothing(self):
+        # tmux 3.3a itself misplaces the cursor where characters of two columns were wrapped.
+        words = [word for word in WORDS if columns(word) == len(word)]
         for seed in range(3):
             with self.subTest(seed=seed):
-                tmux, s = self.show_in_tmux((60, 16))
-                s.do("reflow", True)
-                story = Story(s, seed, width=38)
+                tmux, s, rows = self.full_tmux()
+                story = Story(s, seed, width=38, words=words)
                 for _ in range(60):
                     story.step()
                     if story.random.random() < 0.3:
@@ -530,7 +532,7 @@ class TmuxTest(ScreenTest):
                         story.narrow(min(38, size[0] - 4))
                         story.show_live()
                     s.flush()
-                self.assertEqual(tmux.rows(), story.committed + story.live)
+                self.assertEqual(tmux.rows(), rows + story.committed + story.live)
 
 
 # ---- what the other tests rely on

@@ -18,11 +18,15 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
 from support import IKIGAI, clean_env
 
-ENDS = ("normal", "timeout", "interrupt", "kill", "hangup", "closed terminal")
+ENDS = ("normal", "timeout", "interrupt", "kill", "hangup", "closed terminal",
+        "interactive: closed terminal", "interactive: hangup", "interactive: kill")
 # A call that has its result has left nothing. When ikigai itself is gone, the keeper needs a moment.
 GONE_WITHIN_S = {"normal": 0, "timeout": 0}
 GONE_OTHERWISE_S = 2
 SIGNALS = {"interrupt": signal.SIGINT, "kill": signal.SIGKILL, "hangup": signal.SIGHUP}
+STATUS = {"normal": 0, "timeout": 1, "interrupt": -2, "kill": -9, "hangup": -1,
+          "closed terminal": -1, "interactive: closed terminal": 129, "interactive: hangup": 129,
+          "interactive: kill": -9}
 WORKERS = 4
 
 
@@ -56,21 +60,25 @@ class Run:
         ready = os.path.join(self.scratch, "ready")
         env = clean_env(IKIGAI_HOME=os.path.join(self.scratch, "home"), TREE_READY=ready,
                         TREE_END=self.end)
-        terminal = pty.openpty() if self.end == "closed terminal" else None
+        interactive, _, end = self.end.rpartition(": ")
+        terminal = pty.openpty() if interactive or end == "closed terminal" else None
         ikigai = subprocess.Popen(
-            [IKIGAI, "tool", "run", "tree", "{}"], cwd=self.scratch, env=env,
-            stdin=terminal[1] if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [IKIGAI, "tree {}"] if interactive else [IKIGAI, "tool", "run", "tree", "{}"],
+            cwd=self.scratch, env=env, stdin=terminal[1] if terminal else subprocess.DEVNULL,
+            stdout=terminal[1] if interactive else subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True,
             preexec_fn=own_terminal if terminal else hostile.default_signals)
         if terminal:
             os.close(terminal[1])
         if not hostile.wait_until(lambda: os.path.exists(ready + ".all"), 30):
             self.wrong = "the tree never stood"
-        elif self.end == "closed terminal":
+        elif end == "closed terminal":
             os.close(terminal[0])
-        elif self.end in SIGNALS:
-            ikigai.send_signal(SIGNALS[self.end])
+        elif end in SIGNALS:
+            ikigai.send_signal(SIGNALS[end])
         out = ikigai.communicate(timeout=60)[0]
+        if terminal and end != "closed terminal":
+            os.close(terminal[0])
         self.check(ikigai.returncode, out)
 
     def check(self, status, out):
@@ -79,8 +87,7 @@ class Run:
         hostile.wait_until(lambda: not self.survivors(), limit)
         self.left = self.survivors()
         self.gone_after = time.monotonic() - begin
-        expected = {"normal": 0, "timeout": 1, "interrupt": -2, "kill": -9}.get(self.end, -1)
-        if status != expected:
+        if status != STATUS[self.end]:
             self.wrong = self.wrong or f"{self.end}: exit status {status}: {out!r}"
         if self.end == "normal" and b'"note":"7 background processes ended"' not in out:
             self.wrong = self.wrong or f"not all of the tree was found: {out!r}"
