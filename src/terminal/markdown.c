@@ -131,19 +131,27 @@ static void on_drawn(void *data, const char *bytes, size_t len)
     markdown->ends[markdown->count++] = markdown->drawn.len;
 }
 
-/* A line that so far is nothing but marks may become anything, what is above it, too: it is not
- * shown before something follows. */
+/* What may become anything, and what is above it, too, as long as nothing else stands in its line.
+ */
+static const char *marks_of(const ik_markdown_blocks_t *blocks)
+{
+    switch (blocks->leaf) {
+    case IK_MARKDOWN_FENCE:
+        return blocks->is_line_open ? "" : blocks->fence.mark == '~' ? " ~" : " `";
+    case IK_MARKDOWN_INDENTED:
+        return "";
+    case IK_MARKDOWN_TABLE:
+        return " |";
+    default:
+        return " \t`~-=*+#>|:_.)[]0123456789";
+    }
+}
+
+/* A line of marks is not shown before something follows. */
 static bool is_undecided(const ik_markdown_t *markdown)
 {
     const ik_buffer_t *line = &markdown->line;
-    const ik_markdown_blocks_t *blocks = &markdown->blocks;
-    char fence[] = {blocks->fence.mark, ' ', '\0'};
-    bool is_code = ik_markdown_blocks_is_code(blocks);
-    if (is_code && (blocks->leaf != IK_MARKDOWN_FENCE || blocks->is_line_open)) {
-        return line->len == 0;
-    }
-    return line->len == 0 ||
-           strspn(line->data, is_code ? fence : "`~-=*+#>|:_.)[] \t0123456789") >= line->len;
+    return line->len == 0 || strspn(line->data, marks_of(&markdown->blocks)) >= line->len;
 }
 
 /* Of a line of code only as much as can be seen. */

@@ -130,7 +130,7 @@ static const struct {
     {"9. a\n10. b\n    c\n\n    d\n", "9. a\n10. b c\n\n    d\n"},
     {"- one two three four five six seven eight nine ten\n  - one two three four five six seven "
      "eight",
-     "• one two three four five six seven eight\n  nine ten\n"
+     "• one two three four five six seven\n  eight nine ten\n"
      "  • one two three four five six seven\n    eight\n"},
     {"- a\nlazy\n- b\n\nnot lazy", "• a lazy\n• b\n\nnot lazy\n"},
     {"-\n- a\n-\n", "•\n• a\n•\n"},
@@ -138,7 +138,7 @@ static const struct {
     {"- [ ] a\n- [x] b\n- [X] c\n- [y] d\n", "[ ] a\n[x] b\n[x] c\n• [y] d\n"},
     {"text\n2. no list\n-\n1. list", "## text 2. no list\n\n1. list\n"},
     {"- - a\n  - b\n1. - c", "• • a\n  • b\n1. • c\n"},
-    {"- # head\n- > quote\n- ---",
+    {"- # head\n- > quote\n- ***",
      "• # head\n• │ quote\n• ──────────────────────────────────────\n"},
     {"1. a\n\n   b\n2. c", "1. a\n\n   b\n2. c\n"},
     /* quotes */
@@ -173,8 +173,8 @@ static const struct {
      "key  value\n───  ───────────────────────────────────\n"
      "a    one two three four five six seven\n     eight nine ten\nb    x\n     y\n"},
     {"| one two three four | five six seven eight | nine ten |\n|--|--|--|\n| a | b | c |",
-     "one two three  five six seven  nine ten\nfour           eight\n"
-     "─────────────  ──────────────  ────────\na              b               c\n"},
+     "one two three   five six seven  nine ten\nfour            eight\n"
+     "──────────────  ──────────────  ────────\na               b               c\n"},
     {"|a|b|c|d|e|f|g|h|i|j|k|\n|-|-|-|-|-|-|-|-|-|-|-|\n",
      "|a|b|c|d|e|f|g|h|i|j|k|\n|-|-|-|-|-|-|-|-|-|-|-|\n"},
     {"- | a |\n  |---|\n  | b |\n- c", "• a\n  ─\n  b\n• c\n"},

@@ -1,0 +1,303 @@
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "scratch.h"
+#include "terminal/recall.h"
+
+static void *ctx;
+
+static void set_up(void)
+{
+    scratch_empty();
+    ctx = talloc_new(NULL);
+}
+
+static void tear_down(void)
+{
+    talloc_free(ctx);
+}
+
+static ik_recall_t *open_file(void)
+{
+    return ik_recall_create(ctx, scratch_path("history"));
+}
+
+/* All entries, newest first, with commas. */
+static const char *entries(ik_recall_t *recall)
+{
+    char *all = ik_strdup(ctx, "");
+    for (size_t i = 0; i < ik_recall_count(recall); i++) {
+        all = ik_sprintf(ctx, "%s%s%s", all, i == 0 ? "" : ",", ik_recall_entry(recall, i));
+    }
+    return all;
+}
+
+static const char *file_text(void)
+{
+    char *bytes;
+    size_t len;
+    res_t result = ik_file_read(ctx, scratch_path("history"), 1 << 30, &bytes, &len);
+    ck_assert_msg(is_ok(&result), "%s", result.message);
+    return bytes;
+}
+
+static size_t count_lines(void)
+{
+    size_t count = 0;
+    for (const char *text = file_text(); *text != '\0'; text++) {
+        count += *text == '\n';
+    }
+    return count;
+}
+
+START_TEST(entries_come_back_newest_first)
+{
+    ik_recall_t *recall = open_file();
+    ck_assert_int_ne(access(scratch_path("history"), F_OK), 0);
+    ik_recall_add(recall, "one");
+    ik_recall_add(recall, "two\nlines \"ä\"\t\\");
+    ck_assert_str_eq(entries(recall), "two\nlines \"ä\"\t\\,one");
+    ck_assert_str_eq(entries(open_file()), "two\nlines \"ä\"\t\\,one");
+    ck_assert_uint_eq(count_lines(), 2);
+    ck_assert_uint_eq(scratch_mode("history"), 0600);
+}
+END_TEST
+
+START_TEST(each_text_once)
+{
+    ik_recall_t *recall = open_file();
+    ik_recall_add(recall, "one");
+    ik_recall_add(recall, "two");
+    ik_recall_add(recall, "one");
+    ck_assert_str_eq(entries(recall), "one,two");
+    ik_recall_add(recall, "two");
+    ck_assert_str_eq(entries(recall), "two,one");
+    ck_assert_str_eq(entries(open_file()), "two,one");
+}
+END_TEST
+
+START_TEST(what_is_not_kept)
+{
+    ik_recall_t *recall = open_file();
+    ik_recall_add(recall, "");
+    ik_recall_add(recall, " \n\t ");
+    char *text = ik_new_array(ctx, char, IK_RECALL_ENTRY_MAX + 2);
+    memset(text, 'x', IK_RECALL_ENTRY_MAX + 1);
+    ik_recall_add(recall, text);
+    ck_assert_uint_eq(ik_recall_count(recall), 0);
+    text[IK_RECALL_ENTRY_MAX] = '\0';
+    ik_recall_add(recall, text);
+    ck_assert_uint_eq(ik_recall_count(recall), 1);
+    ck_assert_uint_eq(ik_recall_count(open_file()), 1);
+}
+END_TEST
+
+START_TEST(without_a_file)
+{
+    ik_recall_t *recall = ik_recall_create(ctx, NULL);
+    ck_assert_uint_eq(ik_recall_count(recall), 0);
+    ik_recall_add(recall, "one");
+    ik_recall_add(recall, "two");
+    ck_assert_str_eq(entries(recall), "two,one");
+}
+END_TEST
+
+/* Not before something is asked for, so that what another instance adds meanwhile is seen. */
+START_TEST(it_is_read_when_it_is_needed)
+{
+    ik_recall_t *recall = open_file();
+    ik_recall_add(recall, "mine");
+    ik_recall_add(open_file(), "other");
+    ik_recall_add(recall, "mine, too");
+    ck_assert_str_eq(entries(recall), "mine, too,mine,other");
+}
+END_TEST
+
+START_TEST(garbage_is_passed_over)
+{
+    scratch_write("history", "\"one\"\nrubbish\n\n{\"a\":1}\n17\n\"unfinished\n\"\\u0000nul\"\n"
+                             "\"  \"\n \"two\" \n\"\xff\"\n\"partial");
+    ik_recall_t *recall = open_file();
+    ck_assert_uint_eq(ik_recall_count(recall), 3);
+    ck_assert_str_eq(ik_recall_entry(recall, 1), "two");
+    ck_assert_str_eq(ik_recall_entry(recall, 2), "one");
+}
+END_TEST
+
+/* What a crash left unfinished does not take the next entry with it. */
+START_TEST(a_line_cut_off_is_ended)
+{
+    scratch_write("history", "\"one\"\n\"cut of");
+    ik_recall_add(open_file(), "two");
+    ck_assert_str_eq(entries(open_file()), "two,one");
+    ck_assert_str_eq(file_text(), "\"one\"\n\"cut of\n\"two\"\n");
+}
+END_TEST
+
+START_TEST(the_file_is_private)
+{
+    scratch_write("history", "\"one\"\n");
+    ik_recall_add(open_file(), "two");
+    ck_assert_uint_eq(scratch_mode("history"), 0600);
+}
+END_TEST
+
+START_TEST(missing_folders_are_made)
+{
+    ik_recall_t *recall = ik_recall_create(ctx, scratch_path("a/b/history"));
+    ck_assert_uint_eq(ik_recall_count(recall), 0);
+    ik_recall_add(recall, "one");
+    ck_assert_uint_eq(scratch_mode("a/b"), 0700);
+    ck_assert_str_eq(entries(ik_recall_create(ctx, scratch_path("a/b/history"))), "one");
+}
+END_TEST
+
+/* A folder, a FIFO and a full disk in the place of the file: it works without. */
+START_TEST(what_is_no_file)
+{
+    scratch_make_folder("history");
+    ck_assert_int_eq(mkfifo(scratch_path("fifo"), 0600), 0);
+    const char *files[] = {scratch_path("history"), scratch_path("fifo"), "/dev/full",
+                           "/proc/nothing/here"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        ik_recall_t *recall = ik_recall_create(ctx, files[i]);
+        ik_recall_add(recall, "one");
+        ck_assert_str_eq(entries(recall), "one");
+        ik_recall_add(recall, "two");
+        ck_assert_str_eq(entries(recall), "two,one");
+    }
+}
+END_TEST
+
+START_TEST(prefixes)
+{
+    ik_recall_t *recall = ik_recall_create(ctx, NULL);
+    ik_recall_add(recall, "git log");
+    ik_recall_add(recall, "make");
+    ik_recall_add(recall, "git diff");
+    ik_recall_add(recall, "ls");
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, 0, true, "git", ""), 1);
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, 2, true, "git", ""), 3);
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, 0, true, "git", "git diff"), 3);
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, 4, true, "git", ""), SIZE_MAX);
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, 2, false, "git", ""), 1);
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, 0, false, "git", ""), SIZE_MAX);
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, SIZE_MAX, false, "", ""), SIZE_MAX);
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, 0, true, "", "ls"), 1);
+    ck_assert_uint_eq(ik_recall_find_prefix(recall, 0, true, "x", ""), SIZE_MAX);
+}
+END_TEST
+
+static void write_lines(size_t count, const char *format)
+{
+    FILE *file = fopen(scratch_path("history"), "w");
+    for (size_t i = 0; i < count; i++) {
+        fprintf(file, format, i);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(the_newest_are_kept)
+{
+    write_lines(IK_RECALL_MAX + 10, "\"entry %zu\"\n");
+    ik_recall_t *recall = open_file();
+    ck_assert_uint_eq(ik_recall_count(recall), IK_RECALL_MAX);
+    ck_assert_str_eq(ik_recall_entry(recall, IK_RECALL_MAX - 1), "entry 10");
+    ik_recall_add(recall, "new");
+    ck_assert_uint_eq(ik_recall_count(recall), IK_RECALL_MAX);
+    ck_assert_str_eq(ik_recall_entry(recall, IK_RECALL_MAX - 1), "entry 11");
+    ck_assert_uint_eq(count_lines(), IK_RECALL_MAX + 11);
+}
+END_TEST
+
+START_TEST(a_long_file_is_written_anew)
+{
+    write_lines(2 * IK_RECALL_MAX, "\"entry %zu\"\n");
+    ik_recall_t *recall = open_file();
+    ck_assert_uint_eq(ik_recall_count(recall), IK_RECALL_MAX);
+    ck_assert_uint_eq(count_lines(), IK_RECALL_MAX);
+    ck_assert_uint_eq(scratch_mode("history"), 0600);
+    ck_assert_uint_eq(ik_recall_count(open_file()), IK_RECALL_MAX);
+    ck_assert_str_eq(ik_recall_entry(open_file(), 0), "entry 19999");
+}
+END_TEST
+
+/* While it is open, too, and without losing what others added. */
+START_TEST(it_is_written_anew_when_it_becomes_long)
+{
+    write_lines(2 * IK_RECALL_MAX - 2, "\"a\"\n");
+    ik_recall_t *recall = open_file();
+    ck_assert_str_eq(entries(recall), "a");
+    ik_recall_add(open_file(), "other");
+    ik_recall_add(recall, "b");
+    ik_recall_add(recall, "c");
+    ck_assert_str_eq(file_text(), "\"a\"\n\"other\"\n\"b\"\n\"c\"\n");
+    ck_assert_str_eq(entries(recall), "c,b,other,a");
+}
+END_TEST
+
+/* Several processes append while one writes the file anew again and again: nothing is lost. */
+START_TEST(instances_do_not_lose_each_others_entries)
+{
+    enum { WRITERS = 3, EACH = 300 };
+    write_lines(2 * IK_RECALL_MAX, "\"old\"\n");
+    pid_t writers[WRITERS];
+    for (int w = 0; w < WRITERS; w++) {
+        writers[w] = fork();
+        if (writers[w] == 0) {
+            for (int i = 0; i < EACH; i++) {
+                ik_recall_add(open_file(), ik_sprintf(ctx, "%d-%d", w, i));
+            }
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < 30; i++) {
+        FILE *file = fopen(scratch_path("history"), "a");
+        char *many = ik_strdup(ctx, "");
+        for (int n = 0; n < 100; n++) {
+            many = talloc_strdup_append(many, "\"old\"\n");
+        }
+        for (int n = 0; n < 2 * IK_RECALL_MAX / 100; n++) {
+            fputs(many, file);
+        }
+        fclose(file);
+        ik_recall_count(open_file());
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        int status;
+        ck_assert_int_eq(waitpid(writers[w], &status, 0), writers[w]);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert_uint_eq(ik_recall_count(open_file()), 1 + WRITERS * EACH);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("recall");
+    TCase *tests = tcase_create("recall");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, entries_come_back_newest_first);
+    tcase_add_test(tests, each_text_once);
+    tcase_add_test(tests, what_is_not_kept);
+    tcase_add_test(tests, without_a_file);
+    tcase_add_test(tests, it_is_read_when_it_is_needed);
+    tcase_add_test(tests, garbage_is_passed_over);
+    tcase_add_test(tests, a_line_cut_off_is_ended);
+    tcase_add_test(tests, the_file_is_private);
+    tcase_add_test(tests, missing_folders_are_made);
+    tcase_add_test(tests, what_is_no_file);
+    tcase_add_test(tests, prefixes);
+    tcase_add_test(tests, the_newest_are_kept);
+    tcase_add_test(tests, a_long_file_is_written_anew);
+    tcase_add_test(tests, it_is_written_anew_when_it_becomes_long);
+    tcase_add_test(tests, instances_do_not_lose_each_others_entries);
+    suite_add_tcase(suite, tests);
+    return scratch_run(suite);
+}
