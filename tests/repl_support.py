@@ -15,10 +15,11 @@ import re
 
 from fake_llm import FakeLLM
 from support import IKIGAI, clean_env
-from terminal_support import MODERN, TerminalTest
+from terminal_support import MODERN, TerminalTest, pattern_of, without_empty_end
 
 MODEL = "local/qwen3"
 PROMPT = re.compile(r"^>( |$)", re.M)
+INPUT = re.compile(r"(>|\[y/N\])( |$)")  # where something can be typed
 
 
 class ReplTest(TerminalTest):
@@ -62,6 +63,30 @@ class ReplTest(TerminalTest):
     def say(self, t, text, until):
         t.send(text + "\r")
         return t.wait_for(until)
+
+    def below(self, t, line):
+        """The rows under the last one that is this line, without the live area; None: there is no
+        such row."""
+        rows = t.all_rows()
+        at = len(rows) - 1
+        while at >= 0 and rows[at] != line:
+            at -= 1
+        end = max((i for i, row in enumerate(rows) if INPUT.match(row)), default=len(rows))
+        return None if at < 0 or at == end else rows[at + 1:max(at + 1, end)]
+
+    def enter(self, t, line, until, below=None):
+        """Types a line and Enter and waits for the text under the row in which that line is
+        repeated, which is the line itself for a command. Returns the rows that were printed."""
+        pattern = pattern_of(until)
+        echo = below or (line if line.startswith("/") else f"> {line}")
+        t.send(line + "\r")
+        t.wait_until(lambda: pattern.search("\n".join(self.below(t, echo) or [])),
+                     f"{pattern.pattern!r} below {echo!r}")
+        return without_empty_end(self.below(t, echo))
+
+    def status(self, t):
+        """The status line."""
+        return without_empty_end(t.screen())[-1]
 
     def leave(self, t):
         t.send("\x04")

@@ -306,6 +306,10 @@ class Terminal:
     def signal(self, number):
         os.kill(self.pid, number)
 
+    def is_stopped(self):
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()[0] == "T"
+
     # ---- the end
 
     def close_descriptors(self):

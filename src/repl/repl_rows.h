@@ -14,7 +14,8 @@ typedef void (*ik_repl_row_fn)(void *data, const char *bytes, size_t len);
 typedef struct {
     const ik_theme_t *theme;
     int columns;
-    bool full; /* everything; otherwise long texts are cut and say how to see the rest */
+    const char *folder; /* of the project: paths in it become links; NULL: none do */
+    bool full;          /* everything; otherwise long texts are cut and say how to see the rest */
     ik_repl_row_fn on_row;
     void *data;
 } ik_repl_rows_t;

@@ -70,10 +70,10 @@ static size_t count_busy(const ik_repl_t *repl)
 static void add_agents(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 {
     size_t busy = count_busy(repl);
-    if (repl->talk_count > 1) {
-        add_part(row, ik_sprintf(ctx, "agent %lld of %zu",
-                                 (long long)ik_repl_talk_number(repl->current), repl->talk_count));
-    }
+    long long number = (long long)ik_repl_talk_number(repl->current);
+    add_part(row, repl->talk_count > 1
+                      ? ik_sprintf(ctx, "agent %lld of %zu", number, repl->talk_count)
+                      : ik_sprintf(ctx, "agent %lld", number));
     if (busy > 0) {
         add_part(row, ik_sprintf(ctx, "%zu busy in the background", busy));
     }

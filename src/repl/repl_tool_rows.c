@@ -102,7 +102,19 @@ static void add_name(ik_row_t *row, const ik_repl_call_t *call)
     }
 }
 
-static void add_field(ik_row_t *row, ik_role_t role, const ik_tool_field_t *field)
+/* Our own tools call it so; where it leads, the terminal may open it. */
+static char *format_link(const void *ctx, const char *folder, const ik_tool_field_t *field,
+                         const char *path)
+{
+    if (folder == NULL || !ik_json_key_is(field->key, "file_path")) {
+        return NULL;
+    }
+    return *path == '/' ? ik_sprintf(ctx, "file://%s", path)
+                        : ik_sprintf(ctx, "file://%s/%s", folder, path);
+}
+
+static void add_field(ik_row_t *row, const char *folder, ik_role_t role,
+                      const ik_tool_field_t *field)
 {
     void *scratch = talloc_new(NULL);
     size_t len;
@@ -111,7 +123,12 @@ static void add_field(ik_row_t *row, ik_role_t role, const ik_tool_field_t *fiel
         ik_row_add_role(row, IK_ROLE_NAME, ik_tool_fields_format_name(scratch, field));
         ik_row_add_role(row, IK_ROLE_DIM, ": ");
     }
-    ik_row_add(row, ik_theme_style(row->theme, role), value, len);
+    char *link = format_link(scratch, folder, field, value);
+    if (link != NULL) {
+        ik_row_add_link(row, ik_theme_style(row->theme, role), value, len, link);
+    } else {
+        ik_row_add(row, ik_theme_style(row->theme, role), value, len);
+    }
     talloc_free(scratch);
 }
 
@@ -180,7 +197,8 @@ static void add_long_arguments(const ik_repl_rows_t *rows, const ik_repl_call_t 
 }
 
 /* Those that fit into a row stand beside the name. */
-static void add_short_arguments(ik_row_t *row, const ik_tool_fields_t *arguments, bool all)
+static void add_short_arguments(ik_row_t *row, const char *folder,
+                                const ik_tool_fields_t *arguments, bool all)
 {
     bool change = ik_tool_fields_are_change(arguments);
     for (size_t i = 0; i < arguments->count; i++) {
@@ -188,7 +206,7 @@ static void add_short_arguments(ik_row_t *row, const ik_tool_fields_t *arguments
         bool of_change = change && ik_tool_fields_is_of_change(arguments, field);
         if (!of_change && (all || !ik_tool_fields_is_long(field))) {
             ik_row_add_role(row, IK_ROLE_TEXT, "  ");
-            add_field(row, IK_ROLE_TEXT, field);
+            add_field(row, folder, IK_ROLE_TEXT, field);
         }
     }
 }
@@ -199,7 +217,7 @@ void ik_repl_rows_call_line(ik_row_t *row, const ik_repl_call_t *call)
     add_name(row, call);
     if (call->arguments != NULL &&
         ik_tool_fields_of_arguments(call->arguments, call->arguments_len, &arguments)) {
-        add_short_arguments(row, &arguments, true);
+        add_short_arguments(row, NULL, &arguments, true);
     }
 }
 
@@ -213,7 +231,7 @@ void ik_repl_rows_call(const ik_repl_rows_t *rows, const ik_repl_call_t *call)
     ik_row_init(&row, scratch, rows->theme);
     add_name(&row, call);
     if (readable) {
-        add_short_arguments(&row, &arguments, false);
+        add_short_arguments(&row, rows->folder, &arguments, false);
     }
     finish(rows, &row);
     if (readable) {
@@ -252,7 +270,7 @@ static void add_result_head(const ik_repl_rows_t *rows, const ik_repl_result_t *
         const ik_tool_field_t *field = &fields->fields[i];
         if (!ik_tool_fields_is_long(field) && !is_plain_success(field)) {
             ik_row_add_role(&row, IK_ROLE_TEXT, "  ");
-            add_field(&row, failed ? IK_ROLE_ERROR : IK_ROLE_TEXT, field);
+            add_field(&row, NULL, failed ? IK_ROLE_ERROR : IK_ROLE_TEXT, field);
         }
     }
     finish(rows, &row);

@@ -43,8 +43,13 @@ static void on_done(void *data)
     ik_repl_t *repl = data;
     const ik_tool_discovery_result_t *found = ik_tool_discovery_result(repl->discovery);
     replace_registry(repl, found->registry);
-    repl->shared.tool_scan_state = TOOL_SCAN_COMPLETE;
+    bool failed = found->registry->count == 0 && found->problem_count > 0;
+    repl->shared.tool_scan_state = failed ? TOOL_SCAN_FAILED : TOOL_SCAN_COMPLETE;
     say_problems(repl, found);
+    if (failed) {
+        ik_repl_say(repl, IK_ROLE_WARNING,
+                    "No tools could be found; going on without. ikigai doctor says more.");
+    }
     if (repl->refreshing) {
         char *line = ik_sprintf(repl, "Tools refreshed. %zu tools available.",
                                 repl->shared.tool_registry->count);

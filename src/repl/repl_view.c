@@ -116,6 +116,10 @@ static void draw_pager(ik_repl_view_t *view)
     ik_pager_draw(view->pager, &frame);
     ik_tty_write(view->tty, frame.data, frame.len);
     ik_buffer_reset(&frame);
+    if (ik_pager_is_searching(view->pager)) { /* it goes on when keys had their turn */
+        view->frame_armed = true;
+        ik_timer_start(view->frame, 0);
+    }
 }
 
 /* Nobody draws while the terminal has not taken the last frame: on_drained goes on then. */
@@ -140,6 +144,9 @@ static void on_frame(void *data)
 {
     ik_repl_view_t *view = data;
     view->frame_armed = false;
+    if (view->pager != NULL && ik_pager_is_searching(view->pager)) {
+        ik_pager_continue(view->pager);
+    }
     draw(view);
 }
 
@@ -193,6 +200,7 @@ ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view)
 {
     return (ik_repl_rows_t){.theme = &view->theme,
                             .columns = ik_screen_columns(view->screen),
+                            .folder = view->paths->cwd,
                             .on_row = commit_row,
                             .data = view};
 }

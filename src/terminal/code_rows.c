@@ -160,10 +160,12 @@ static void give_hunk(hunk_t *hunk)
     for (size_t i = 0; i < hunk->count; i++) {
         give_line(hunk, &hunk->lines[i]);
     }
-    memmove(hunk->lines, hunk->lines + hunk->count, spare * sizeof(hunk->lines[0]));
+    size_t context = spare < CONTEXT ? spare : CONTEXT;
+    memmove(hunk->lines, hunk->lines + hunk->count + spare - context,
+            context * sizeof(hunk->lines[0]));
     hunk->before += spare;
     hunk->after += spare;
-    hunk->count = hunk->kept = spare;
+    hunk->count = hunk->kept = context;
     hunk->has_change = false;
 }
 

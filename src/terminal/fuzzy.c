@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
+    SCALE = 8, /* a point is worth as many bytes of length */
     BASE = 64, /* so that no match falls below 0 */
-    LENGTH_MAX = 8 * BASE,
+    LENGTH_MAX = SCALE * BASE,
     LETTER = 16,
     SIDE_BY_SIDE = 8,
     BEGINS_TEXT = 10,
@@ -106,13 +107,11 @@ int ik_fuzzy_score(const char *pattern, size_t pattern_len, const char *text, si
         return -1;
     }
     const char *slash = memrchr(text, '/', text_len);
-    if (slash != NULL) {
-        const char *name = slash + 1;
-        int of_name = score_part(pattern, pattern_len, name, text_len - (size_t)(name - text));
-        score = of_name >= 0 && of_name + FILE_NAME > score ? of_name + FILE_NAME : score;
-    }
+    const char *name = slash == NULL ? text : slash + 1;
+    int of_name = score_part(pattern, pattern_len, name, text_len - (size_t)(name - text));
+    score = of_name >= 0 && of_name + FILE_NAME > score ? of_name + FILE_NAME : score;
     size_t counted = text_len < LENGTH_MAX ? text_len : LENGTH_MAX;
-    return BASE + score - (int)(counted / 8);
+    return SCALE * (BASE + score) - (int)counted;
 }
 
 bool ik_fuzzy_matches(const char *pattern, size_t pattern_len, const char *text, size_t text_len)

@@ -30,6 +30,7 @@ enum {
 typedef struct {
     char *text;
     uint64_t hash;
+    bool saved; /* in the file */
 } entry_t;
 
 struct ik_recall {
@@ -59,9 +60,10 @@ static bool is_worth_keeping(const char *text)
     return len <= IK_RECALL_ENTRY_MAX && strspn(text, " \t\r\n") < len;
 }
 
-static entry_t make_entry(ik_recall_t *recall, const char *text)
+static entry_t make_entry(ik_recall_t *recall, const char *text, bool saved)
 {
-    return (entry_t){.text = ik_strdup(recall, text), .hash = ik_hash_bytes(text, strlen(text))};
+    uint64_t hash = ik_hash_bytes(text, strlen(text));
+    return (entry_t){.text = ik_strdup(recall, text), .hash = hash, .saved = saved};
 }
 
 static bool is_same(const entry_t *a, const entry_t *b)
@@ -86,9 +88,9 @@ static void push_entry(ik_recall_t *recall, entry_t entry)
     recall->entries[recall->count++] = entry;
 }
 
-static void remember(ik_recall_t *recall, const char *text)
+static void remember(ik_recall_t *recall, const char *text, bool saved)
 {
-    entry_t entry = make_entry(recall, text);
+    entry_t entry = make_entry(recall, text, saved);
     for (size_t i = recall->count; i > 0; i--) {
         if (is_same(&recall->entries[i - 1], &entry)) {
             remove_entry(recall, i - 1);
@@ -112,7 +114,7 @@ static void read_line(ik_recall_t *recall, const char *line, size_t len)
     size_t decoded;
     char *text = ik_json_decode(recall, value, &decoded);
     if (strlen(text) == decoded && is_worth_keeping(text)) {
-        push_entry(recall, make_entry(recall, text));
+        push_entry(recall, make_entry(recall, text, true));
     }
     talloc_free(text);
 }
@@ -201,33 +203,36 @@ static bool ends_in_line(int fd, off_t size)
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/* Whole lines. False: the file was replaced meanwhile, and they are in the old one. */
-static bool append_once(const char *file, const char *lines, size_t len, off_t *size)
+typedef enum { APPENDED, REFUSED, REPLACED } outcome_t;
+
+/* Whole lines. REPLACED: the file was, meanwhile, and they are in the old one. */
+static outcome_t append_once(const char *file, const char *lines, size_t len, size_t *size)
 {
     int fd;
     struct stat status;
     if (!open_for_append(file, &fd, &status)) {
-        return true;
+        return REFUSED;
     }
     ik_buffer_t out;
     ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED);
     ik_buffer_append(&out, "\n", ends_in_line(fd, status.st_size) ? 1 : 0);
     ik_buffer_append(&out, lines, len);
-    ssize_t written = write(fd, out.data, out.len);
+    bool written = write(fd, out.data, out.len) == (ssize_t)out.len;
     ik_buffer_reset(&out);
-    bool there = written < 0 || fstat(fd, &status) != 0 || status.st_nlink > 0;
-    *size = status.st_size;
+    bool replaced = fstat(fd, &status) == 0 && status.st_nlink == 0;
+    *size = (size_t)status.st_size;
     close(fd);
-    return there;
+    return !written ? REFUSED : replaced ? REPLACED : APPENDED;
 }
 
-/* Returns how long the file is then, as far as is known. */
-static off_t append(const char *file, const char *lines, size_t len)
+/* *size becomes the length of the file. */
+static bool append(const char *file, const char *lines, size_t len, size_t *size)
 {
-    off_t size = 0;
-    for (int i = 0; i < APPEND_TRIES && !append_once(file, lines, len, &size); i++) {
+    outcome_t outcome = REPLACED;
+    for (int i = 0; i < APPEND_TRIES && outcome == REPLACED; i++) {
+        outcome = append_once(file, lines, len, size);
     }
-    return size;
+    return outcome == APPENDED;
 }
 
 static void append_entry(ik_buffer_t *out, const char *text)
@@ -244,7 +249,7 @@ static void rescue_late_lines(const char *file, int old, off_t read_bytes)
     size_t room = ik_buffer_reserve(&late, 64 * 1024);
     ssize_t n = pread(old, late.data, room, read_bytes);
     if (n > 0) {
-        append(file, late.data, (size_t)n);
+        append(file, late.data, (size_t)n, &room);
     }
     ik_buffer_reset(&late);
 }
@@ -269,56 +274,74 @@ static void write_anew(ik_recall_t *recall, size_t read_bytes)
     }
 }
 
+static bool is_long(const ik_recall_t *recall, size_t size)
+{
+    return recall->lines >= 2 * IK_RECALL_MAX || size > recall->large;
+}
+
 /* --- loading ----------------------------------------------------------------------------- */
 
-/* What was added before is in the file, if that can be written; it is added again all the same. */
+static void push_own(ik_recall_t *recall, const entry_t *own, size_t count, bool saved)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (own[i].saved == saved) {
+            push_entry(recall, own[i]);
+        }
+    }
+}
+
+/* What was added before and is in the file has its place there; what could not be written is newer
+ * than all of it. */
 static void load(ik_recall_t *recall)
 {
     if (recall->loaded) {
         return;
     }
-    recall->loaded = true;
     entry_t *own = recall->entries;
     size_t own_count = recall->count;
     recall->entries = NULL;
-    recall->count = recall->capacity = 0;
+    recall->lines = recall->count = recall->capacity = 0;
+    recall->loaded = true;
+    push_own(recall, own, own_count, true);
     char *bytes = NULL;
     size_t len = 0;
     res_t read = ik_file_read(recall, recall->file, FILE_MAX, &bytes, &len);
     if (is_ok(&read)) {
         read_lines(recall, bytes, len);
     }
-    for (size_t i = 0; i < own_count; i++) {
-        push_entry(recall, own[i]);
-    }
+    push_own(recall, own, own_count, false);
     talloc_free(own);
     talloc_free(bytes);
     drop_doubled(recall);
-    if (recall->lines >= 2 * IK_RECALL_MAX || len > recall->large) {
+    if (is_long(recall, len)) {
         write_anew(recall, len);
     }
 }
 
 /* --- interface --------------------------------------------------------------------------- */
 
-void ik_recall_add(ik_recall_t *recall, const char *text)
+static bool save(ik_recall_t *recall, const char *text, size_t *file_size)
 {
-    if (!is_worth_keeping(text)) {
-        return;
-    }
-    remember(recall, text);
-    if (recall->file == NULL) {
-        return;
-    }
     ik_buffer_t line;
     ik_buffer_init(&line, NULL, IK_BUFFER_UNLIMITED);
     append_entry(&line, text);
-    off_t size = append(recall->file, line.data, line.len);
+    bool saved = append(recall->file, line.data, line.len, file_size);
     ik_buffer_reset(&line);
     recall->lines++;
-    if (recall->lines >= 2 * IK_RECALL_MAX || (size_t)size > recall->large) {
-        recall->loaded = false; /* others may have added: what is written anew is read anew */
-        recall->lines = 0;
+    return saved;
+}
+
+void ik_recall_add(ik_recall_t *recall, const char *text)
+{
+    size_t size = 0;
+    if (!is_worth_keeping(text)) {
+        return;
+    }
+    bool saved = recall->file != NULL && save(recall, text, &size);
+    remember(recall, text, saved);
+    /* Others may have added: what is written anew is read anew. */
+    if (saved && is_long(recall, size)) {
+        recall->loaded = false;
         load(recall);
     }
 }

@@ -132,6 +132,7 @@ void ik_screen_resize(ik_screen_t *screen, int columns, int rows)
     screen->columns = columns > 0 ? columns : DEFAULT_COLUMNS;
     screen->rows = rows > 0 ? rows : DEFAULT_ROWS;
     ik_live_narrow(&screen->wanted, screen->columns - 1);
+    ik_screen_place_cursor(screen, screen->wanted.cursor_row, screen->wanted.cursor_column);
     screen->stale = true;
 }
 

@@ -53,9 +53,9 @@ size_t ik_screen_waiting(const ik_screen_t *screen);
  * before it. */
 void ik_screen_send(ik_screen_t *screen, const char *bytes, size_t len);
 
-/* The window has another size: the live area is drawn anew with the next flush. Where the terminal
- * wraps lines anew (reflows) the area may have become taller; where that is not known, a stale row
- * is left rather than a row of the history erased. */
+/* The window has another size, or the same: the live area is drawn anew with the next flush. Where
+ * the terminal wraps lines anew (reflows) the area may have become taller; where that is not known,
+ * a stale row is left rather than a row of the history erased. */
 void ik_screen_resize(ik_screen_t *screen, int columns, int rows);
 void ik_screen_set_reflow(ik_screen_t *screen, bool reflows);
 /* Frames of several rows are bracketed by DEC 2026. */

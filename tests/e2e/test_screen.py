@@ -481,6 +481,17 @@ class TmuxTest(ScreenTest):
         row, column = story.cursor
         self.assertEqual(tmux.cursor()[1], column)
 
+    def test_what_is_erased_at_the_top_of_the_screen_is_gone(self):
+        tmux, s = self.show_in_tmux((40, 10))
+        s.live("status", "> draft", cursor=(1, 7))
+        s.flush()
+        s.resize(40, 10)
+        s.live("other", "> draft", cursor=(1, 7))
+        s.flush()
+        self.assertEqual(tmux.rows(), ["other", "> draft"])
+        s.do("pause")
+        self.assertEqual(tmux.rows(), [])
+
     def full_tmux(self):
         """Filled with rows: where there is room below, tmux moves what it wraps anew out of
         reach."""

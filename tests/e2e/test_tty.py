@@ -82,9 +82,9 @@ class TtyTest(TerminalTest):
         self.assertEqual(t.settings() == t.before, wanted == OFF)
 
     def assert_restored(self, t):
-        t.wait_drained()
+        """What was written last may still be on its way."""
         self.assertEqual(t.settings(), t.before)
-        self.assertEqual(switched_on(t.raw), OFF, t.raw[-300:])
+        t.wait_until(lambda: switched_on(t.raw) == OFF and t.raw.endswith(b"\x1b[0m"), "modes off")
 
     def all_on(self, t):
         """Every mode there is."""
@@ -198,13 +198,15 @@ class Device(TtyTest):
         self.log.wait("resize 59x20")
         t.resize(0, 0)
         self.log.wait("resize 80x24")
-        t.resize(80, 24)  # what is no change is not told
-        t.send("!")
+        t.resize(81, 24)  # what is no change in the end is not told
+        t.resize(80, 24)
         time.sleep(0.2)
+        t.send("!")
         self.log.wait("key 21")
         resizes = [line for line in self.log.lines() if line.startswith("resize")]
         self.assertLess(len(resizes), 8)
         self.assertEqual(resizes[-1], "resize 80x24")
+        self.assertFalse([line for line, next in zip(resizes, resizes[1:]) if line == next])
 
     def test_the_shells_descriptors_keep_their_flags(self):
         t = self.start()
@@ -261,6 +263,7 @@ class Slow(TtyTest):
         t.send("q")
         self.assertEqual(t.wait_exit(), 0)
         self.assert_restored(t)
+        self.assertEqual(self.log.lines().count("drained"), 1)
 
     def test_a_stopped_terminal(self):
         """As by Ctrl-S."""
@@ -405,6 +408,7 @@ class Jobs(TtyTest):
         t = self.start_job()
         t.send("\x1a")
         self.shell.wait_stopped()
+        self.assert_restored(t)
         seen = len(t.raw)
         for _ in range(3):
             self.shell.order("bg")
@@ -420,9 +424,10 @@ class Jobs(TtyTest):
     def test_ended_while_suspended(self):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
-                t = self.start_job()
+                t = self.start_job(env={"TTY_DRIVER_LINGER": "yes"})
                 t.send("\x1a")
                 self.shell.wait_stopped()
+                self.assert_restored(t)
                 seen = len(t.raw)
                 os.kill(t.job, number)
                 self.shell.order("bg")  # as `kill %1` does
@@ -523,10 +528,12 @@ class Foreground(TtyTest):
         self.assert_restored(t)
 
     def test_ending_ends_it(self):
-        t = self.start_program("trap 'echo bye; exit' HUP; echo ready; while :; do sleep 0.05; done")
+        t = self.start_program("trap 'echo bye; exit' HUP; echo ready; while :; do sleep 0.05; done",
+                               job=True)
         t.wait_until(lambda: b"ready" in t.raw, "program")
-        t.signal(signal.SIGTERM)
-        self.assertEqual(t.wait_exit(), 128 + signal.SIGTERM)
+        os.kill(t.job, signal.SIGTERM)
+        self.assertEqual(self.shell.wait_ended(), 128 + signal.SIGTERM)
+        t.wait_drained()
         self.assertIn(b"bye", t.raw)
 
     def test_both_are_stopped(self):

@@ -4,9 +4,11 @@
  *
  *   q leave and exit      r leave by freeing alone     z suspend       b write 2 MB of lines
  *   k kitty's keyboard    m modifyOtherKeys            a A the alternate screen on and off
- *   t tick 20 times       l a cut-off link             e the program in TTY_DRIVER_PROGRAM
+ *   t tick 20 times       l an open link, a cut title  e the program in TTY_DRIVER_PROGRAM
  *   p panic               s write to nowhere           o overflow the stack
  *   x exit at once, without putting anything back (which must be seen)
+ *
+ * With TTY_DRIVER_LINGER it takes some time to end after a signal.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -20,12 +22,13 @@
 #include "io/foreground.h"
 #include "io/tty.h"
 
-enum { LINES = 32768, LINE_LEN = 64, TICK_MS = 20, TICKS = 20, PATIENCE_MS = 500 };
+enum { LINES = 32768, LINE_LEN = 64, TICK_MS = 20, TICKS = 20, LINGER_MS = 100, PATIENCE_MS = 500 };
 
 typedef struct {
     ik_loop_t *loop;
     ik_tty_t *tty;
     ik_timer_t *tick;
+    ik_timer_t *linger;
     ik_foreground_t *program;
     int log;
     int ticks;
@@ -122,9 +125,9 @@ static void crash(driver_t *driver, char key)
     }
 }
 
-static void write_cut_link(driver_t *driver)
+static void write_cut_off(driver_t *driver)
 {
-    static const char cut[] = "\x1b]8;;https://example.org/half";
+    static const char cut[] = "\x1b]8;;https://example.org\x1b\\link\x1b]2;half a tit";
     ik_tty_write(driver->tty, cut, sizeof(cut) - 1);
     say(driver, "cut\n");
 }
@@ -158,7 +161,7 @@ static void act(driver_t *driver, char key)
         ik_timer_start(driver->tick, TICK_MS);
         break;
     case 'l':
-        write_cut_link(driver);
+        write_cut_off(driver);
         break;
     case 'e':
         start_program(driver);
@@ -193,10 +196,21 @@ static void on_resize(void *data)
     say_size(data, "resize");
 }
 
+static void on_lingered(void *data)
+{
+    ((driver_t *)data)->done = true;
+}
+
 static void on_signal(void *data, int signal)
 {
-    say(data, "signal %d\n", signal);
-    finish(data, 128 + signal);
+    driver_t *driver = data;
+    say(driver, "signal %d\n", signal);
+    driver->status = 128 + signal;
+    if (getenv("TTY_DRIVER_LINGER") != NULL) {
+        ik_timer_start(driver->linger, LINGER_MS);
+    } else {
+        driver->done = true;
+    }
 }
 
 static void on_gone(void *data)
@@ -230,6 +244,7 @@ static int run(driver_t *driver)
     res_t ready = ik_loop_create(driver, &driver->loop);
     if (is_ok(&ready)) {
         driver->tick = ik_timer_create(driver, driver->loop, on_tick, driver);
+        driver->linger = ik_timer_create(driver, driver->loop, on_lingered, driver);
         ready = ik_tty_create(driver, driver->loop, &listener, &driver->tty);
     }
     if (is_err(&ready)) {
@@ -242,6 +257,7 @@ static int run(driver_t *driver)
     talloc_free(driver->program);
     talloc_free(driver->tty);
     talloc_free(driver->tick);
+    talloc_free(driver->linger);
     say(driver, "end\n");
     return driver->status;
 }

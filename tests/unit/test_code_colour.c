@@ -108,6 +108,43 @@ START_TEST(random_text_is_only_coloured)
 }
 END_TEST
 
+static void colour_lines(const ik_code_language_t *language, const char *text)
+{
+    ik_code_state_t state = {0};
+    seen.len = letters.len = 0;
+    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        ik_code_colour_line(language, &state, text, (size_t)(end - text), on_piece, NULL);
+        ik_buffer_append_byte(&letters, '\n');
+    }
+    ik_code_colour_line(language, &state, text, strlen(text), on_piece, NULL);
+}
+
+/* Without backslashes: one at the end of a line hides the line's end only where both are seen. */
+START_TEST(lines_have_the_colours_of_the_whole)
+{
+    static const char alphabet[] = "\"\"\"'`/*/*#-<!-->\n\n\nrb{}: =.e1x$a";
+    char text[64];
+    srandom(2);
+    for (int i = 0; i < 20000; i++) {
+        size_t len = (size_t)random() % (sizeof(text) - 1);
+        for (size_t at = 0; at < len; at++) {
+            text[at] = alphabet[(size_t)random() % (sizeof(alphabet) - 1)];
+        }
+        text[len] = '\0';
+        const ik_code_language_t *language =
+            &ik_code_languages[(size_t)random() % ik_code_language_count];
+        seen.len = letters.len = 0;
+        ik_code_colour_run(language, text, len, on_piece, NULL);
+        char *whole = ik_strndup(ctx, letters.data, letters.len);
+        colour_lines(language, text);
+        ck_assert_msg(letters.len == len && memcmp(letters.data, whole, len) == 0,
+                      "%s\n%s\n%s\nis not\n%.*s", language->names, text, whole, (int)letters.len,
+                      letters.data);
+        talloc_free(whole);
+    }
+}
+END_TEST
+
 START_TEST(languages_have_many_names)
 {
     const ik_code_language_t *c = ik_code_colour_find("c", 1);
@@ -213,6 +250,7 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, pieces_have_their_class, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_test(tests, random_text_is_only_coloured);
+    tcase_add_test(tests, lines_have_the_colours_of_the_whole);
     tcase_add_test(tests, languages_have_many_names);
     tcase_add_test(tests, lines_that_went_and_came);
     tcase_add_test(tests, random_changes_lead_from_one_text_to_the_other);

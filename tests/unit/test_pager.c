@@ -398,7 +398,7 @@ static text_t fruit(void)
     text.parts[20] = "line 20 Apple";
     text.parts[40] = "line 40 an apple and an Apple";
     text.parts[60] = "line 60 Größe";
-    text.parts[70] = "line 70 GRÖSSE, größe";
+    text.parts[70] = "line 70 GRÖSSE";
     return text;
 }
 
@@ -431,6 +431,7 @@ START_TEST(what_is_on_the_screen_counts)
     ck_assert_int_eq(top(pager), 90);
     search(pager, "?line 95");
     ck_assert_int_eq(top(pager), 90);
+    check_status(pager, "END"); /* and nothing of going round */
     type(pager, "g");
     search(pager, "/line 0");
     ck_assert_int_eq(top(pager), 0);
@@ -498,6 +499,20 @@ START_TEST(a_search_goes_round_once)
     check_status(pager, "Not found: nowhere");
     ck_assert_int_eq(top(pager), 40);
     ck_assert_uint_le(text.renders, text.count + PAGE);
+}
+END_TEST
+
+START_TEST(the_part_it_began_in_is_searched_to_its_other_end)
+{
+    text_t text = {.parts = (const char *[]){"x", "pear\n1\n2\n3\n4\n5\n6\n7\n8\napple"},
+                   .count = 2};
+    ik_pager_t *pager = open_text(&text, COLUMNS, 4);
+    search(pager, "/pear");
+    ck_assert_str_eq(draw(pager).plain[0], "pear");
+    check_status(pager, "From the beginning again");
+    search(pager, "?apple");
+    ck_assert_str_eq(draw(pager).plain[2], "apple");
+    check_status(pager, "From the end again");
 }
 END_TEST
 
@@ -620,9 +635,10 @@ START_TEST(of_a_long_pattern_the_end_is_seen)
     ik_pager_t *pager = open_text(&text, 12, ROWS);
     type(pager, "/0123456789abcdef");
     ck_assert_str_eq(status(pager), "/…789abcdef");
-    for (int i = 0; i < 100; i++) {
-        type(pager, "0123456789abcdef"); /* more than there is room for is not taken */
+    for (int i = 0; i < 1000; i++) {
+        type(pager, "ö"); /* more than there is room for is not taken, not even in part */
     }
+    ck_assert_str_eq(status(pager), "/…ööööööööö");
     press(pager, IK_KEY_ENTER);
     check_status(pager, "Not found");
 }
@@ -718,6 +734,9 @@ START_TEST(what_is_kept_is_not_rendered_again)
     for (int i = 0; i < 40; i++) {
         type(pager, " ");
     }
+    size_t kept = text.renders;
+    type(pager, "bbbbb"); /* what was used last is kept */
+    ck_assert_uint_eq(text.renders, kept);
     type(pager, "G"); /* the end was forgotten meanwhile */
     ck_assert_uint_ge(text.renders, before + 5 + 40 * PAGE + PAGE);
 }
@@ -760,6 +779,7 @@ int main(void)
     tcase_add_test(tests, matches_on_one_page_are_found_one_after_the_other);
     tcase_add_test(tests, a_capital_counts);
     tcase_add_test(tests, a_search_goes_round_once);
+    tcase_add_test(tests, the_part_it_began_in_is_searched_to_its_other_end);
     tcase_add_test(tests, matches_are_marked);
     tcase_add_test(tests, a_match_across_lines_is_marked_in_both);
     tcase_add_test(tests, no_match_goes_from_one_row_to_the_next);

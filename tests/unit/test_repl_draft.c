@@ -157,10 +157,13 @@ static void wait_a_second(void)
     talloc_free(timer);
 }
 
+/* There is no timer left: waiting ends before one that saves could have. */
 static void check_idle(void)
 {
     bool never = false;
+    int64_t began = ik_loop_now_ms();
     ck_assert(!ik_loop_run_until(loop, &never));
+    ck_assert_int_lt(ik_loop_now_ms() - began, 400);
 }
 
 /* --- saving ------------------------------------------------------------------------------ */
@@ -176,6 +179,28 @@ START_TEST(it_is_saved_within_a_second)
     ck_assert_str_eq(text_of(ONE), "hello\nworld");
     ck_assert_int_eq(prompt.asked, 1);
     check_idle();
+}
+END_TEST
+
+typedef struct {
+    ik_repl_draft_t *draft;
+    ik_timer_t *timer;
+} typist_t;
+
+static void on_key(void *data)
+{
+    typist_t *typist = data;
+    type(typist->draft, "on and on");
+    ik_timer_start(typist->timer, 50);
+}
+
+START_TEST(who_never_pauses_is_saved_too)
+{
+    typist_t typist = {.draft = open_draft(ONE)};
+    typist.timer = ik_timer_create(ctx, loop, on_key, &typist);
+    on_key(&typist);
+    wait_a_second();
+    ck_assert_str_eq(text_of(ONE), "on and on");
 }
 END_TEST
 
@@ -401,6 +426,7 @@ int main(void)
     tcase_set_timeout(tests, 30);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, it_is_saved_within_a_second);
+    tcase_add_test(tests, who_never_pauses_is_saved_too);
     tcase_add_test(tests, nothing_runs_while_nothing_changes);
     tcase_add_test(tests, an_empty_one_leaves_no_file);
     tcase_add_test(tests, it_is_private);

@@ -1,0 +1,764 @@
+#include <check.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/width.h"
+#include "key_names.h"
+#include "suite.h"
+#include "terminal/prompt.h"
+
+static void *ctx;
+static ik_theme_t theme;
+static ik_recall_t *recall;
+static ik_prompt_t *prompt;
+
+/* --- where completions come from --------------------------------------------------------- */
+
+static ik_completion_t command_items[] = {
+    {"/clear", "begins anew"},
+    {"/copy", "the last answer"},
+    {"/model", "shows or changes it"},
+};
+static ik_completion_t model_items[] = {{"sonnet", NULL}, {"gpt", "another"}, {"gemini", NULL}};
+static ik_completion_t file_items[] = {
+    {"README.md", NULL}, {"src/", NULL}, {"src/main.c", NULL}, {"src/base/map.c", NULL}};
+static ik_completion_t many_items[20];
+
+static int questions;
+static bool pending;
+static char asked[64];
+
+static void on_commands(void *data, ik_completions_t *out)
+{
+    (void)data;
+    questions++;
+    *out = (ik_completions_t){.items = command_items, .count = 3};
+}
+
+static void on_arguments(void *data, const char *command, int word, ik_completions_t *out)
+{
+    (void)data;
+    questions++;
+    snprintf(asked, sizeof(asked), "%s %d", command, word);
+    if (strcmp(command, "model") == 0 && word == 1) {
+        *out = (ik_completions_t){.items = model_items, .count = 3};
+    } else if (strcmp(command, "many") == 0) {
+        *out = (ik_completions_t){.items = many_items, .count = 20};
+    }
+}
+
+/* While pending, only the first is known. */
+static void on_files(void *data, ik_completions_t *out)
+{
+    (void)data;
+    questions++;
+    *out = (ik_completions_t){.items = file_items, .count = pending ? 1 : 4, .pending = pending};
+}
+
+static void set_up(void)
+{
+    static const ik_completion_source_t source = {
+        .commands = on_commands, .arguments = on_arguments, .files = on_files};
+    ctx = talloc_new(NULL);
+    ik_theme_init(&theme, IK_BACKGROUND_UNKNOWN, false, false);
+    recall = ik_recall_create(ctx, NULL);
+    prompt = ik_prompt_create(ctx, &theme, recall, &source);
+    questions = 0;
+    pending = false;
+    for (int i = 0; i < 20; i++) {
+        many_items[i] = (ik_completion_t){.text = ik_sprintf(ctx, "item%02d", i)};
+    }
+}
+
+static void tear_down(void)
+{
+    talloc_free(ctx);
+}
+
+/* --- doing and looking ------------------------------------------------------------------- */
+
+static ik_prompt_action_t press(const char *names)
+{
+    ik_prompt_action_t action = IK_PROMPT_NONE;
+    while (*names != '\0') {
+        ck_assert_int_eq(action, IK_PROMPT_NONE);
+        ik_key_t key = key_names_next(&names);
+        action = ik_prompt_key(prompt, &key);
+    }
+    return action;
+}
+
+static void type(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        ik_key_t key = {.kind = IK_KEY_TEXT, .text = text, .len = 1};
+        ck_assert_int_eq(ik_prompt_key(prompt, &key), IK_PROMPT_NONE);
+    }
+}
+
+static const char *text(void)
+{
+    return ik_prompt_text(ctx, prompt);
+}
+
+typedef struct {
+    ik_buffer_t out;
+    int columns;
+    int rows;
+} screen_t;
+
+static void on_row(void *data, const char *bytes, size_t len)
+{
+    screen_t *screen = data;
+    ck_assert_uint_lt(ik_width(bytes, len), (size_t)screen->columns);
+    ik_buffer_append(&screen->out, bytes, len);
+    ik_buffer_append_byte(&screen->out, '\n');
+    screen->rows++;
+}
+
+static ik_prompt_drawing_t cursor;
+
+/* The rows, each with a newline. */
+static const char *draw(int columns, int max_rows)
+{
+    screen_t screen = {.columns = columns};
+    ik_buffer_init(&screen.out, ctx, IK_BUFFER_UNLIMITED);
+    cursor = ik_prompt_draw(prompt, columns, max_rows, on_row, &screen);
+    ck_assert_int_eq(cursor.rows, screen.rows);
+    ck_assert_int_le(screen.rows, max_rows);
+    ck_assert_int_lt(cursor.cursor_row, screen.rows);
+    ck_assert_int_lt(cursor.cursor_column, columns);
+    return ik_buffer_finish(&screen.out);
+}
+
+static bool shows(const char *part)
+{
+    return strstr(draw(60, 20), part) != NULL;
+}
+
+/* --- actions ----------------------------------------------------------------------------- */
+
+START_TEST(enter_sends_what_is_not_blank)
+{
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
+    type("  ");
+    ck_assert_int_eq(press("M-Enter Enter"), IK_PROMPT_NONE);
+    type("hello");
+    uint64_t version = ik_prompt_version(prompt);
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_uint_eq(ik_prompt_version(prompt), version);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "  \nhello");
+    ck_assert(ik_prompt_is_empty(prompt));
+    ck_assert_uint_ne(ik_prompt_version(prompt), version);
+    ck_assert_str_eq(ik_recall_entry(recall, 0), "  \nhello");
+    press("C-_");
+    ck_assert_str_eq(text(), "");
+}
+END_TEST
+
+START_TEST(newlines)
+{
+    type("a");
+    press("S-Enter");
+    type("b\\");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
+    type("c");
+    press("C-j");
+    ck_assert_str_eq(text(), "a\nb\nc\n");
+}
+END_TEST
+
+START_TEST(keys_for_the_program)
+{
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
+    ck_assert_int_eq(press("C-c"), IK_PROMPT_CANCEL);
+    ck_assert_int_eq(press("C-d"), IK_PROMPT_END);
+    ck_assert_int_eq(press("C-z"), IK_PROMPT_SUSPEND);
+    ck_assert_int_eq(press("C-g"), IK_PROMPT_EDITOR);
+    ck_assert_int_eq(press("C-x C-e"), IK_PROMPT_EDITOR);
+    ck_assert_int_eq(press("C-x Focus C-e"), IK_PROMPT_EDITOR);
+    ck_assert_int_eq(press("C-o"), IK_PROMPT_PAGER);
+    ck_assert_int_eq(press("PageUp"), IK_PROMPT_PAGER);
+    ck_assert_int_eq(press("C-l"), IK_PROMPT_REDRAW);
+    ck_assert_int_eq(press("C-e Focus F5 M-x Tab PageDown"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "");
+}
+END_TEST
+
+START_TEST(after_ctrl_x)
+{
+    type("one two");
+    press("C-x C-u");
+    ck_assert_str_eq(text(), "one ");
+    press("C-x C-a");
+    type("x");
+    ck_assert_str_eq(text(), "xone ");
+    press("C-x");
+    type("y"); /* not swallowed */
+    ck_assert_str_eq(text(), "xyone ");
+    ck_assert_int_eq(press("C-e"), IK_PROMPT_NONE);
+}
+END_TEST
+
+START_TEST(ctrl_d_deletes_in_a_draft)
+{
+    type("ab");
+    ck_assert_int_eq(press("C-a C-d"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "b");
+    press("End C-d");
+    ck_assert_str_eq(text(), "b");
+}
+END_TEST
+
+START_TEST(ctrl_c_loses_nothing)
+{
+    type("a long thought");
+    ck_assert_int_eq(press("C-c"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "");
+    ck_assert_str_eq(ik_recall_entry(recall, 0), "a long thought");
+    press("C-_");
+    ck_assert_str_eq(text(), "a long thought");
+    press("C-c");
+    ck_assert_int_eq(press("C-c"), IK_PROMPT_CANCEL);
+}
+END_TEST
+
+START_TEST(texts_from_outside)
+{
+    ik_prompt_prepend_text(prompt, "first");
+    ck_assert_str_eq(text(), "first");
+    ik_prompt_prepend_text(prompt, "before\nit");
+    ck_assert_str_eq(text(), "before\nit\nfirst");
+    type("!");
+    ck_assert_str_eq(text(), "before\nit\nfirst!");
+    ik_prompt_set_text(prompt, "other");
+    type("!");
+    ck_assert_str_eq(text(), "other!");
+    press("C-_ C-_");
+    ck_assert_str_eq(text(), "before\nit\nfirst!");
+}
+END_TEST
+
+START_TEST(a_paste_is_sent_in_full)
+{
+    ik_key_t key = key_names_text(IK_KEY_PASTE, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n");
+    type("see: ");
+    ik_prompt_key(prompt, &key);
+    ck_assert(shows("> see: [pasted 11 lines #1]\n"));
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "see: 1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n");
+}
+END_TEST
+
+/* --- earlier messages -------------------------------------------------------------------- */
+
+static void remember(void)
+{
+    ik_recall_add(recall, "git log");
+    ik_recall_add(recall, "two\nlines");
+    ik_recall_add(recall, "git diff");
+    ik_recall_add(recall, "ls");
+}
+
+START_TEST(up_and_down_through_messages)
+{
+    remember();
+    press("Up");
+    ck_assert_str_eq(text(), "ls");
+    press("Up Up");
+    ck_assert_str_eq(text(), "two\nlines");
+    press("Up"); /* the rows of what is looked at do not count */
+    ck_assert_str_eq(text(), "git log");
+    press("Up Down");
+    ck_assert_str_eq(text(), "two\nlines");
+    press("C-n C-n C-n");
+    ck_assert_str_eq(text(), "");
+    press("Down C-p");
+    ck_assert_str_eq(text(), "ls");
+}
+END_TEST
+
+START_TEST(the_draft_is_the_prefix_and_comes_back)
+{
+    remember();
+    type("git");
+    press("Left Up");
+    ck_assert_str_eq(text(), "git diff");
+    press("Up Up");
+    ck_assert_str_eq(text(), "git log");
+    press("Down Down");
+    ck_assert_str_eq(text(), "git");
+    type("x"); /* where the cursor was */
+    ck_assert_str_eq(text(), "gixt");
+    press("Up");
+    ck_assert_str_eq(text(), "gixt");
+}
+END_TEST
+
+START_TEST(moving_about_does_not_end_it)
+{
+    remember();
+    press("Up Up Up Left Up");
+    ck_assert_str_eq(text(), "two\nlines");
+    press("Up");
+    ck_assert_str_eq(text(), "git log");
+    press("Left Down");
+    ck_assert_str_eq(text(), "two\nlines");
+    press("Down Down Down");
+    ck_assert_str_eq(text(), "");
+}
+END_TEST
+
+START_TEST(what_was_found_can_be_changed)
+{
+    remember();
+    type("draft");
+    press("C-a C-k Up Up");
+    type("!");
+    ck_assert_str_eq(text(), "git diff!");
+    press("Down");
+    ck_assert_str_eq(text(), "git diff!");
+    press("C-_ C-_");
+    ck_assert_str_eq(text(), "");
+    press("C-_");
+    ck_assert_str_eq(text(), "draft");
+}
+END_TEST
+
+START_TEST(a_collapsed_paste_comes_back_from_browsing)
+{
+    ik_recall_add(recall, "x");
+    ik_key_t key = key_names_text(IK_KEY_PASTE, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11");
+    ik_prompt_key(prompt, &key);
+    press("Up");
+    ck_assert_str_eq(text(), "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11");
+    press("C-a C-k Up Down C-y");
+    ck_assert_str_eq(text(), "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11");
+}
+END_TEST
+
+/* --- searching --------------------------------------------------------------------------- */
+
+START_TEST(searching)
+{
+    remember();
+    type("draft");
+    press("C-r");
+    ck_assert_str_eq(draw(30, 10), "search: \n  ls\n  git diff\n  two lines\n  git log\n");
+    ck_assert_int_eq(cursor.cursor_row, 0);
+    ck_assert_int_eq(cursor.cursor_column, 8);
+    type("gt");
+    ck_assert_str_eq(draw(30, 10), "search: gt\n  git log\n  git diff\n");
+    type("d");
+    ck_assert_str_eq(draw(30, 10), "search: gtd\n  git diff\n");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "git diff");
+    ck_assert_str_eq(draw(30, 10), "> git diff\n");
+    press("C-_");
+    ck_assert_str_eq(text(), "draft");
+}
+END_TEST
+
+START_TEST(a_search_is_given_up)
+{
+    static const char *const ends[] = {"Esc", "C-g", "C-c"};
+    remember();
+    type("draft");
+    for (size_t i = 0; i < 3; i++) {
+        press("C-r");
+        type("ls");
+        ck_assert_int_eq(press(ends[i]), IK_PROMPT_NONE);
+        ck_assert_str_eq(text(), "draft");
+        ck_assert_str_eq(draw(30, 10), "> draft\n");
+    }
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
+}
+END_TEST
+
+START_TEST(choosing_in_a_search)
+{
+    remember();
+    press("C-r C-r Down Up Enter");
+    ck_assert_str_eq(text(), "git diff");
+    press("C-r C-s Tab"); /* from the newest to the oldest */
+    ck_assert_str_eq(text(), "git log");
+    press("C-r");
+    type("lsx");
+    ck_assert_str_eq(draw(30, 10), "search: lsx  nothing found\n");
+    press("Backspace");
+    ck_assert_str_eq(draw(30, 10), "search: ls\n  ls\n  two lines\n");
+    press("C-u");
+    ck_assert_str_eq(draw(30, 3), "search: \n  ls\n  … 3 more\n");
+    press("Left"); /* takes it, and goes left */
+    type("x");
+    ck_assert_str_eq(text(), "lxs");
+    press("C-r");
+    type("zzz");
+    press("Enter");
+    ck_assert_str_eq(text(), "lxs");
+    press("C-r");
+    ck_assert_int_eq(press("C-l"), IK_PROMPT_REDRAW);
+    ck_assert_str_eq(text(), "lxs");
+}
+END_TEST
+
+START_TEST(another_text_ends_a_search)
+{
+    remember();
+    press("C-r");
+    ik_prompt_set_text(prompt, "new");
+    ck_assert_str_eq(draw(30, 10), "> new\n");
+    press("C-r");
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "new");
+    ck_assert_str_eq(draw(30, 10), "> \n");
+}
+END_TEST
+
+/* --- completion -------------------------------------------------------------------------- */
+
+START_TEST(commands)
+{
+    type("/");
+    ck_assert_str_eq(draw(40, 10), "> /\n"
+                                   "  /clear  begins anew\n"
+                                   "  /copy   the last answer\n"
+                                   "  /model  shows or changes it\n");
+    type("c");
+    ck_assert(!shows("/model"));
+    type("p");
+    ck_assert_str_eq(draw(40, 10), "> /cp\n  /copy  the last answer\n");
+    ck_assert_int_eq(questions, 1);
+    press("Tab");
+    ck_assert_str_eq(text(), "/copy ");
+    ck_assert_str_eq(asked, "copy 1");
+    ck_assert_str_eq(draw(40, 10), "> /copy \n");
+    press("C-_");
+    ck_assert_str_eq(text(), "/cp");
+}
+END_TEST
+
+START_TEST(arguments)
+{
+    type("/model ");
+    ck_assert_str_eq(asked, "model 1");
+    ck_assert(shows("  sonnet"));
+    type("ge");
+    press("Tab");
+    ck_assert_str_eq(text(), "/model gemini ");
+    ck_assert_str_eq(asked, "model 2");
+    type("x y");
+    ck_assert_str_eq(asked, "model 3");
+    press("C-j");
+    type("z");
+    ck_assert_str_eq(asked, "model 3");
+}
+END_TEST
+
+START_TEST(files)
+{
+    type("look at @ma");
+    ck_assert(shows("  src/main.c"));
+    ck_assert(!shows("README.md\n  src/main.c\n"));
+    press("Tab");
+    ck_assert_str_eq(text(), "look at @src/main.c ");
+    type("and @s");
+    press("Down Up Tab");
+    ck_assert_str_eq(text(), "look at @src/main.c and @src/");
+    ck_assert(shows("  src/main.c"));
+    type("map");
+    press("Tab");
+    ck_assert_str_eq(text(), "look at @src/main.c and @src/base/map.c ");
+    type("me@s");
+    ck_assert(!shows("src/main.c\n"));
+    press("C-c");
+    type("/copy @rea");
+    press("Tab");
+    ck_assert_str_eq(text(), "/copy @README.md ");
+}
+END_TEST
+
+START_TEST(completing_before_other_words)
+{
+    type("@ and more");
+    press("C-a Right");
+    type("ma");
+    press("Tab");
+    ck_assert_str_eq(text(), "@src/main.c and more");
+    type("x"); /* behind the space */
+    ck_assert_str_eq(text(), "@src/main.c xand more");
+}
+END_TEST
+
+START_TEST(choosing)
+{
+    type("/");
+    press("Down Tab");
+    ck_assert_str_eq(text(), "/copy ");
+    press("C-c");
+    type("/");
+    press("Up Tab");
+    ck_assert_str_eq(text(), "/model ");
+    press("C-c");
+    type("/");
+    press("C-n C-n C-p Tab");
+    ck_assert_str_eq(text(), "/copy ");
+    press("C-c");
+    type("/");
+    press("S-Tab Tab");
+    ck_assert_str_eq(text(), "/model ");
+}
+END_TEST
+
+START_TEST(enter_sends_while_a_list_is_open)
+{
+    type("/mod");
+    press("Down");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "/mod");
+    ck_assert_str_eq(draw(40, 10), "> \n");
+}
+END_TEST
+
+START_TEST(esc_closes_a_list_for_its_place)
+{
+    type("/c");
+    ck_assert(shows("/copy"));
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_NONE);
+    ck_assert(!shows("/copy"));
+    type("o");
+    ck_assert(!shows("/copy"));
+    ck_assert_int_eq(press("Tab"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "/co");
+    ck_assert(shows("/copy"));
+    press("Esc");
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
+    type(" @");
+    ck_assert(shows("src/main.c"));
+}
+END_TEST
+
+START_TEST(lists_open_by_typing_alone)
+{
+    ik_recall_add(recall, "/clear");
+    press("Up");
+    ck_assert_str_eq(text(), "/clear");
+    ck_assert(!shows("/clear\n  /clear"));
+    press("Up Down");
+    ck_assert_str_eq(text(), "");
+    ik_prompt_set_text(prompt, "/cl");
+    ck_assert_str_eq(draw(40, 10), "> /cl\n");
+    ik_key_t key = key_names_text(IK_KEY_PASTE, "/copy");
+    press("C-c");
+    ik_prompt_key(prompt, &key);
+    ck_assert_str_eq(draw(40, 10), "> /copy\n");
+    press("Backspace");
+    ck_assert(shows("the last answer"));
+    press("Home");
+    ck_assert(!shows("the last answer"));
+    ck_assert_int_eq(questions, 1);
+}
+END_TEST
+
+START_TEST(nothing_to_complete)
+{
+    type("plain");
+    press("Tab");
+    ck_assert_str_eq(text(), "plain");
+    press("C-c");
+    type("/zzz");
+    ck_assert_str_eq(draw(40, 10), "> /zzz\n");
+    press("Tab");
+    ck_assert_str_eq(text(), "/zzz");
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
+    press("C-c");
+    type("/usr/bin");
+    ck_assert_int_eq(press("Up"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "/usr/bin");
+}
+END_TEST
+
+START_TEST(no_source)
+{
+    prompt = ik_prompt_create(ctx, &theme, recall, NULL);
+    type("/model @x");
+    press("Tab");
+    ck_assert_str_eq(draw(40, 10), "> /model @x\n");
+}
+END_TEST
+
+START_TEST(long_lists)
+{
+    type("/many ");
+    ck_assert_str_eq(draw(40, 20), "> /many \n  item00\n  item01\n  item02\n  item03\n  item04\n"
+                                   "  item05\n  item06\n  item07\n  … 12 more\n");
+    press("Up");
+    ck_assert(shows("  item12\n"));
+    ck_assert(shows("  item19\n"));
+    ck_assert(!shows("  item11\n"));
+    press("Tab");
+    ck_assert_str_eq(text(), "/many item19 ");
+    ck_assert_str_eq(draw(40, 4), "> /many item19 \n  item00\n  item01\n  … 18 more\n");
+    ck_assert_str_eq(draw(40, 2), "> /many item19 \n  item00\n");
+    ck_assert_str_eq(draw(40, 1), "> /many item19 \n");
+}
+END_TEST
+
+START_TEST(what_is_still_looked_for)
+{
+    pending = true;
+    type("@");
+    ck_assert_str_eq(draw(40, 20), "> @\n  README.md\n  … looking\n");
+    type("m");
+    ck_assert_int_eq(questions, 1);
+    pending = false;
+    ik_prompt_refresh(prompt);
+    ck_assert_int_eq(questions, 2);
+    ck_assert_str_eq(draw(40, 20), "> @m\n  src/main.c\n  src/base/map.c\n  README.md\n");
+    press("Tab"); /* what was chosen is chosen still */
+    ck_assert_str_eq(text(), "@README.md ");
+    ik_prompt_refresh(prompt);
+    ck_assert_int_eq(questions, 2);
+}
+END_TEST
+
+START_TEST(pending_with_nothing_yet)
+{
+    pending = true;
+    type("@zz");
+    ck_assert_str_eq(draw(40, 20), "> @zz\n  … looking\n");
+    press("Tab Up Down");
+    ck_assert_str_eq(text(), "@zz");
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_NONE);
+    ck_assert_str_eq(draw(40, 20), "> @zz\n");
+}
+END_TEST
+
+/* --- drawing ----------------------------------------------------------------------------- */
+
+START_TEST(an_empty_draft)
+{
+    ck_assert_str_eq(draw(40, 5), "> \n");
+    ck_assert_int_eq(cursor.cursor_column, 2);
+    ik_prompt_set_hint(prompt, "Ask anything");
+    ck_assert_str_eq(draw(40, 5), "> Ask anything\n");
+    ck_assert_int_eq(cursor.cursor_column, 2);
+    ck_assert_str_eq(draw(10, 5), "> Ask an…\n");
+    type("x");
+    ck_assert_str_eq(draw(40, 5), "> x\n");
+    press("Backspace");
+    ik_prompt_set_hint(prompt, NULL);
+    ck_assert_str_eq(draw(40, 5), "> \n");
+}
+END_TEST
+
+START_TEST(rows_are_indented_like_the_first)
+{
+    ik_prompt_set_text(prompt, "one\ntwo three four");
+    ck_assert_str_eq(draw(13, 5), "> one\n  two three \n  four\n");
+    ck_assert_int_eq(cursor.cursor_row, 2);
+    ck_assert_int_eq(cursor.cursor_column, 6);
+    ik_prompt_set_mark(prompt, "ask? ");
+    ck_assert_str_eq(draw(40, 5), "ask? one\n     two three four\n");
+    ck_assert_int_eq(cursor.cursor_column, 19);
+}
+END_TEST
+
+START_TEST(a_draft_taller_than_the_area)
+{
+    ik_prompt_set_text(prompt, "1\n2\n3\n4\n5");
+    ck_assert_str_eq(draw(40, 3), "↑ 3\n  4\n  5\n");
+    press("Up Up Up");
+    ck_assert_str_eq(draw(40, 3), "↑ 2\n  3\n↓ 4\n");
+    press("Up");
+    ck_assert_str_eq(draw(40, 3), "> 1\n  2\n↓ 3\n");
+    ck_assert_str_eq(draw(40, 1), "> 1\n");
+}
+END_TEST
+
+/* The last column stays free, but for the cursor; very narrow windows lose the mark. */
+START_TEST(narrow_windows)
+{
+    ik_prompt_set_text(prompt, "abcdefgh 中中");
+    for (int columns = 2; columns < 20; columns++) {
+        for (int max_rows = 1; max_rows < 8; max_rows++) {
+            draw(columns, max_rows);
+        }
+    }
+    ck_assert_str_eq(draw(4, 9), "abc\ndef\ngh \n中\n中\n");
+    type(" /");
+    press("C-c");
+    type("/");
+    for (int columns = 2; columns < 20; columns++) {
+        draw(columns, 8);
+    }
+}
+END_TEST
+
+/* Rows end in the terminal's own style, whatever is in them. */
+START_TEST(the_chosen_line_stands_out)
+{
+    ik_theme_init(&theme, IK_BACKGROUND_DARK, true, true);
+    ik_prompt_t *coloured =
+        ik_prompt_create(ctx, &theme, recall, &(ik_completion_source_t){.commands = on_commands});
+    prompt = coloured;
+    type("/");
+    screen_t screen = {.columns = 1000};
+    ik_buffer_init(&screen.out, ctx, IK_BUFFER_UNLIMITED);
+    ik_prompt_draw(prompt, 40, 10, on_row, &screen);
+    ik_row_t chosen;
+    ik_row_init(&chosen, ctx, &theme);
+    ik_row_add_role(&chosen, IK_ROLE_CHOSEN, "  /clear  begins anew");
+    ik_row_end(&chosen);
+    ck_assert_ptr_nonnull(strstr(screen.out.data, chosen.bytes.data));
+    ik_row_t other;
+    ik_row_init(&other, ctx, &theme);
+    ik_row_add_role(&other, IK_ROLE_TEXT, "  /copy");
+    ik_row_add_role(&other, IK_ROLE_DIM, "   the last answer");
+    ik_row_end(&other);
+    ck_assert_ptr_nonnull(strstr(screen.out.data, other.bytes.data));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("prompt");
+    TCase *tests = tcase_create("prompt");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, enter_sends_what_is_not_blank);
+    tcase_add_test(tests, newlines);
+    tcase_add_test(tests, keys_for_the_program);
+    tcase_add_test(tests, after_ctrl_x);
+    tcase_add_test(tests, ctrl_d_deletes_in_a_draft);
+    tcase_add_test(tests, ctrl_c_loses_nothing);
+    tcase_add_test(tests, texts_from_outside);
+    tcase_add_test(tests, a_paste_is_sent_in_full);
+    tcase_add_test(tests, up_and_down_through_messages);
+    tcase_add_test(tests, the_draft_is_the_prefix_and_comes_back);
+    tcase_add_test(tests, moving_about_does_not_end_it);
+    tcase_add_test(tests, what_was_found_can_be_changed);
+    tcase_add_test(tests, a_collapsed_paste_comes_back_from_browsing);
+    tcase_add_test(tests, searching);
+    tcase_add_test(tests, a_search_is_given_up);
+    tcase_add_test(tests, choosing_in_a_search);
+    tcase_add_test(tests, another_text_ends_a_search);
+    tcase_add_test(tests, commands);
+    tcase_add_test(tests, arguments);
+    tcase_add_test(tests, files);
+    tcase_add_test(tests, completing_before_other_words);
+    tcase_add_test(tests, choosing);
+    tcase_add_test(tests, enter_sends_while_a_list_is_open);
+    tcase_add_test(tests, esc_closes_a_list_for_its_place);
+    tcase_add_test(tests, lists_open_by_typing_alone);
+    tcase_add_test(tests, nothing_to_complete);
+    tcase_add_test(tests, no_source);
+    tcase_add_test(tests, long_lists);
+    tcase_add_test(tests, what_is_still_looked_for);
+    tcase_add_test(tests, pending_with_nothing_yet);
+    tcase_add_test(tests, an_empty_draft);
+    tcase_add_test(tests, rows_are_indented_like_the_first);
+    tcase_add_test(tests, a_draft_taller_than_the_area);
+    tcase_add_test(tests, narrow_windows);
+    tcase_add_test(tests, the_chosen_line_stands_out);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
