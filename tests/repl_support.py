@@ -37,13 +37,13 @@ class ReplTest(TerminalTest):
             json.dump(config, f)
         os.chmod(path, 0o600)
 
-    def serve(self, script):
+    def serve(self, script, **config):
         """A scripted server of a compatible endpoint, configured as the model."""
         self.llm = FakeLLM(script, dialect="plain")
         self.llm.__enter__()
         self.addCleanup(self.llm.__exit__, None, None, None)
         self.configure(model=MODEL, providers={"local": {
-            "type": "openai", "base_url": self.llm.base_url("openai")}})
+            "type": "openai", "base_url": self.llm.base_url("openai")}}, **config)
 
     def start(self, script=None, *args, columns=80, rows=24, env=None, answers=MODERN, **options):
         if script is not None:

@@ -54,8 +54,10 @@ const char *ik_repl_waiting_for(const ik_repl_t *repl)
 static void run_command(ik_repl_t *repl, const char *line)
 {
     ik_repl_talk_t *talk = repl->current;
-    ik_repl_view_begin_block(repl->view);
-    ik_repl_say(repl, IK_ROLE_USER, line);
+    if (!ik_repl_view_echoes(repl->view)) {
+        ik_repl_view_begin_block(repl->view);
+        ik_repl_say(repl, IK_ROLE_USER, line);
+    }
     repl->host.columns = (size_t)ik_repl_view_rows(repl->view).columns;
     if (ik_command_run(&repl->host, line, ik_repl_talk_is_busy(talk)) == IK_COMMAND_MUST_WAIT) {
         ik_repl_talk_queue_first(talk, line);

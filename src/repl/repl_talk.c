@@ -262,7 +262,8 @@ static void show_message(ik_repl_talk_t *talk, const ik_msg_t *message)
         show_answer(talk, message);
     } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
         show_result(talk, message);
-    } else if (ik_msg_is(message, IK_MSG_USER) && !ik_repl_rows_is_command(message)) {
+    } else if (ik_msg_is(message, IK_MSG_USER) && !ik_repl_rows_is_command(message) &&
+               !ik_repl_view_echoes(talk->view)) {
         ik_repl_view_begin_block(talk->view);
         ik_repl_rows_user(&rows, message->content);
     } else if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {

@@ -69,10 +69,11 @@ static int draw_activity(ik_repl_view_t *view, rows_t *rows, int room)
         view->listener.draw_activity(view->listener.data, most, collect_row, rows);
     }
     int count = (int)rows->count > most ? most : (int)rows->count;
-    bool gap = !view->ends_empty && count + 1 < room;
     if (count <= 0) {
         return 0;
     }
+    bool apart = view->ends_empty || rows->ends[0] == 0;
+    bool gap = !apart && count + 1 < room;
     if (gap) {
         ik_screen_add_live(view->screen, "", 0);
     }
@@ -188,12 +189,27 @@ const char *ik_repl_view_spinner(const ik_repl_view_t *view)
 
 /* --- finished rows ----------------------------------------------------------------------- */
 
+/* The mark of the line that is wanted ends where something is said before it comes. */
+static void print_row(ik_repl_view_t *view, const char *bytes, size_t len)
+{
+    if (view->line_wanted) {
+        view->line_wanted = false;
+        ik_repl_plain_write(view->lines, "\n", 1);
+    }
+    ik_screen_commit(view->screen, bytes, len);
+    ik_screen_flush(view->screen);
+}
+
 static void commit_row(void *data, const char *bytes, size_t len)
 {
     ik_repl_view_t *view = data;
     view->ends_empty = len == 0;
-    ik_screen_commit(view->screen, bytes, len);
-    ik_repl_view_touch(view);
+    if (view->plain) {
+        print_row(view, bytes, len);
+    } else {
+        ik_screen_commit(view->screen, bytes, len);
+        ik_repl_view_touch(view);
+    }
 }
 
 ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view)
@@ -203,6 +219,11 @@ ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view)
                             .folder = view->paths->cwd,
                             .on_row = commit_row,
                             .data = view};
+}
+
+bool ik_repl_view_echoes(const ik_repl_view_t *view)
+{
+    return view->plain;
 }
 
 void ik_repl_view_begin_block(ik_repl_view_t *view)

@@ -50,6 +50,8 @@ void ik_repl_view_close(ik_repl_view_t *view);
 
 /* Where finished rows go, as the screen is now. */
 ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view);
+/* What was entered stands there already: the terminal itself echoes it in plain mode. */
+bool ik_repl_view_echoes(const ik_repl_view_t *view);
 /* What follows stands apart: one empty row, unless there is one. */
 void ik_repl_view_begin_block(ik_repl_view_t *view);
 /* Rows the open block of an answer may have. */

@@ -12,6 +12,7 @@ enum { LEAD_LEN = sizeof(IK_MARKDOWN_INLINE_LEAD) - 1, MOST_SPANS = 32 };
 
 /* Something that was entered. */
 typedef struct {
+    MD_SPANTYPE type;
     ik_style_t style;
     uint32_t link;
     size_t start; /* where its text begins */
@@ -265,6 +266,7 @@ static int on_enter(MD_SPANTYPE type, void *detail, void *data)
     reader->depth++;
     if (reader->depth < MOST_SPANS) {
         ik_style_t style = ik_theme_style(reader->flat->theme, role_of(type));
+        span.type = type;
         span.style = combine(span.style, style);
         span.start = reader->flat->text.len;
         /* An image in a link leads where the link does. */
@@ -276,15 +278,29 @@ static int on_enter(MD_SPANTYPE type, void *detail, void *data)
     return 0;
 }
 
+/* How deep the innermost span of a type is, 0: there is none. md4c leaves what it did not enter,
+ * and enters what it does not leave, where the marks are in an address that it recognised. */
+static size_t depth_of(const reader_t *reader, MD_SPANTYPE type)
+{
+    size_t depth = reader->depth;
+    while (depth > 0 && depth < MOST_SPANS && reader->spans[depth].type != type) {
+        depth--;
+    }
+    return depth;
+}
+
 static int on_leave(MD_SPANTYPE type, void *detail, void *data)
 {
     reader_t *reader = data;
-    bool is_known = reader->depth < MOST_SPANS;
-    if (is_known && address_in(type, detail) != NULL) {
-        const span_t *outer = &reader->spans[reader->depth - 1];
-        if (outer->link == 0 && current(reader)->link != 0) {
-            show_address(reader);
-        }
+    size_t depth = depth_of(reader, type);
+    (void)detail;
+    if (depth == 0) {
+        return 0;
+    }
+    reader->depth = depth;
+    bool is_link = depth < MOST_SPANS && (type == MD_SPAN_A || type == MD_SPAN_IMG);
+    if (is_link && reader->spans[depth - 1].link == 0 && current(reader)->link != 0) {
+        show_address(reader);
     }
     reader->depth--;
     return 0;

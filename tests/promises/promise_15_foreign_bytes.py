@@ -126,8 +126,10 @@ exit {status}
             t.paste(evil(self.rng, 40).replace("\x1b[201~", ""))
             t.wait_idle(0.05)
             t.send("\x03")
-        elif what == "resize":
-            t.resize(self.rng.randint(30, 120), self.rng.randint(8, 40))
+        elif what == "/model":
+            t.send("/model x/")
+            t.paste(evil(self.rng, 3).replace("\x1b[201~", ""))
+            t.send("\r")
         else:
             t.send(what + "\r")
         t.wait_idle(0.1)
@@ -136,9 +138,8 @@ exit {status}
         t.paste(evil(self.rng))
         t.send(" go\r")
         t.wait_for("END-OF-ANSWER")
-        todo = ["/tool", "/tool evil", "/show 1", "/show 2", "!cat out; ls", "/sessions", "/search go", "/usage",
-                "/model", "/model x/" + evil(self.rng, 2).replace("\r", "").replace("\n", ""), "pager", "search",
-                "files", "paste", "resize"]
+        todo = ["/tool", "/tool evil", "/show 1", "/show 2", "!cat out; ls", "/sessions",
+                "/search go", "/usage", "/model", "pager", "search", "files", "paste"]
         for what in self.rng.sample(todo, 6):
             self.do(t, what)
         t.send("\x03")

@@ -64,25 +64,31 @@ static void paste(const char *text)
     ck_assert_int_eq(ik_editor_key(editor, &key), IK_EDITOR_DONE);
 }
 
-/* A draft to begin with: the cursor stands where the bar is. */
-static void begin(const char *text)
+static size_t cursor_place(void)
 {
-    const char *bar = strchr(text, '|');
-    ik_editor_reset(editor);
-    ik_editor_set_text(editor, ik_strndup(ctx, text, (size_t)(bar - text)));
-    ik_editor_layout(editor, 80, 10);
     size_t len;
     size_t cursor;
     ik_editor_raw(editor, &len, &cursor);
-    ik_editor_set_text(editor, ik_sprintf(ctx, "%.*s%s", (int)(bar - text), text, bar + 1));
+    return cursor;
+}
+
+static void go_to(size_t place)
+{
     press("C-Home");
-    while (cursor > 0) {
+    while (cursor_place() < place) {
         press("Right");
-        size_t at;
-        ik_editor_raw(editor, &len, &at);
-        ck_assert_uint_le(at, (size_t)(bar - text));
-        cursor = at == (size_t)(bar - text) ? 0 : 1;
     }
+    ck_assert_uint_eq(cursor_place(), place);
+}
+
+/* A draft to begin with: the cursor stands where the bar is. */
+static void begin(const char *text)
+{
+    size_t before = strcspn(text, "|");
+    ik_editor_reset(editor);
+    ik_editor_set_text(editor, ik_sprintf(ctx, "%.*s%s", (int)before, text, text + before + 1));
+    ik_editor_layout(editor, 80, 10);
+    go_to(before);
 }
 
 /* --- looking ----------------------------------------------------------------------------- */
@@ -346,6 +352,10 @@ START_TEST(another_change_ends_what_could_be_redone)
     expect("one x|");
     press("C-_");
     expect("one |");
+    press("C-_");
+    expect("|");
+    press("M-_ M-_");
+    expect("one x|");
 }
 END_TEST
 
@@ -477,10 +487,7 @@ START_TEST(a_collapsed_paste_is_one_character)
     press("Left");
     paste(lines(20));
     press("Left Left Right");
-    size_t len;
-    size_t cursor;
-    ik_editor_raw(editor, &len, &cursor);
-    ck_assert_uint_eq(cursor, 1);
+    ck_assert_uint_eq(cursor_place(), 1);
     press("Delete");
     expect("a|b");
     press("C-_");
@@ -644,6 +651,57 @@ START_TEST(rows_follow_the_width)
 }
 END_TEST
 
+START_TEST(up_and_down_in_a_line_of_several_rows)
+{
+    type("abcdefgh");
+    ck_assert_str_eq(rows(4, 5), "[abcd][efgh] 1,4");
+    press("Up");
+    ck_assert_str_eq(rows(4, 5), "[abcd][efgh] 0,3");
+    press("Down");
+    ck_assert_str_eq(rows(4, 5), "[abcd][efgh] 1,4");
+    ck_assert_int_eq(press("Down"), IK_EDITOR_LAST);
+}
+END_TEST
+
+/* The same text in an editor that never saw another one. */
+static const char *fresh_rows(int columns, int max_rows)
+{
+    ik_editor_t *used = editor;
+    size_t place = cursor_place();
+    const char *text = whole_text();
+    editor = ik_editor_create(ctx);
+    ik_editor_set_text(editor, text);
+    go_to(place);
+    const char *found = rows(columns, max_rows);
+    talloc_free(editor);
+    editor = used;
+    return found;
+}
+
+/* Whatever is changed where, rows that were known before are right or forgotten. */
+START_TEST(rows_found_step_by_step)
+{
+    static const char *const texts[] = {"a", "b", " ", "cd", "中", "🇩", "e\xcc\x81", "\t"};
+    static const char *const keys[] = {"Backspace", "Delete", "Left", "Right", "C-Left",
+                                       "C-Right",   "C-j",    "M-d",  "C-_",   "Up"};
+    uint32_t random = 1;
+    for (int i = 0; i < 4000; i++) {
+        random = random * 1664525 + 1013904223;
+        uint32_t choice = random >> 16;
+        if (choice % 3 == 0) {
+            press(keys[choice / 3 % 10]);
+        } else {
+            ik_key_t key = key_names_text(IK_KEY_PASTE, texts[choice / 3 % 8]);
+            ik_editor_key(editor, &key);
+        }
+        if (i % 500 == 499) {
+            press("C-Home C-k C-k C-k");
+        }
+        ck_assert_str_eq(rows(7, 100), fresh_rows(7, 100));
+    }
+}
+END_TEST
+
 /* A joiner that lost its partner takes no column and is not written out. */
 START_TEST(a_lonely_joiner)
 {
@@ -688,6 +746,8 @@ int main(void)
     tcase_add_test(tests, a_label_wider_than_the_window);
     tcase_add_test(tests, the_window_moves_as_little_as_possible);
     tcase_add_test(tests, rows_follow_the_width);
+    tcase_add_test(tests, up_and_down_in_a_line_of_several_rows);
+    tcase_add_test(tests, rows_found_step_by_step);
     tcase_add_test(tests, a_lonely_joiner);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -64,8 +64,9 @@ static const char *const better[][3] = {
     {"model", "model", "models"},                    /* short */
     {"main", "src/main.c", "main/src/other_file.c"}, /* the file's name */
     {"main", "src/m/a/i/main.c", "src/m/a/i/n.c"},   /* the narrow match */
-    {"README", "README.md", "readme.md"},            /* as it was typed */
-    {"sc", "src/a/c", "src/aaaaaaaaaaaaaaaaaaac"},   /* near */
+    {"ab", "a_ab", "a_xb"},
+    {"README", "README.md", "readme.md"},          /* as it was typed */
+    {"sc", "src/a/c", "src/aaaaaaaaaaaaaaaaaaac"}, /* near */
 };
 
 START_TEST(ranking)

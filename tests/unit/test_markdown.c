@@ -109,6 +109,7 @@ static const struct {
     {"![alt](i.png) ![](j.png) [](k)", "alt (i.png) j.png k\n"},
     {"[![alt](i.png)](http://a)", "alt (http://a)\n"},
     {"[a&amp;b](http://a?b&amp;c)", "a&b (http://a?b&c)\n"},
+    {"http://b.c/~~d~~ e *f http://g.h/*i* j", "http://b.c/~~d e *f http://g.h/*i j\n"},
     {"[a][b] and [c]", "[a][b] and [c]\n"},
     {"[b]: http://a", "[b]: http://a\n"},
     /* headings */

@@ -1,0 +1,723 @@
+"""The commands of the interactive program, each in a terminal of its own: what they print, and what
+the model is sent afterwards. Agents and sessions have modules of their own.
+"""
+import base64
+import json
+import os
+import re
+import stat
+import unittest
+
+import hostile
+from agent_support import sent_results, sent_tools
+from fake_llm import Answer, Call, FakeLLM, Usage
+from repl_support import MODEL, ReplTest
+from support import TOOLS, tool_script
+
+SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
+COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "kill", "model",
+            "pager", "refresh", "resume", "search", "sessions", "show", "switch", "system", "tool",
+            "trust", "usage"]
+UP, ESCAPE = "\x1b[A", "\x1b"
+# Not the clipboard of whoever runs the tests.
+NO_CLIPBOARD = {"TMUX": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+WIDE = {"columns": 200}
+
+
+def words_of(request):
+    """Role and text of every message but the system prompt."""
+    return [(m["role"], m["content"]) for m in request.json["messages"] if m["role"] != "system"]
+
+
+class CommandTest(ReplTest):
+    def user_tool(self, name, text):
+        return hostile.write_program(os.path.join(self.home, "tools", name), text)
+
+    def project_tool(self, name, text):
+        return self.write(f".ikigai/tools/{name}", text, 0o755)
+
+    def wait_for_file(self, name):
+        path = os.path.join(self.project, name)
+        self.assertTrue(hostile.wait_until(lambda: os.path.exists(path), 20), name)
+
+    def slow_schema(self, name):
+        """A tool of the user that says nothing about itself before the file go-NAME is there."""
+        self.user_tool(name, tool_script(
+            name, first=f"touch {self.project}/asked-{name}\n"
+                        f"while [ ! -e {self.project}/go-{name} ]; do sleep 0.02; done"))
+
+    def release(self, name):
+        self.write(f"go-{name}", "")
+
+
+# ---- tools
+
+class ToolTest(CommandTest):
+    def test_the_list(self):
+        self.user_tool("weather", tool_script("weather", description="Tells the\nweather"))
+        t = self.ready(**WIDE)
+        rows = self.enter(t, "/tool", "weather ")
+        self.assertEqual(rows[0], "Available tools:")
+        self.assertEqual([row.split()[0] for row in rows[1:]], SHIPPED + ["weather"])
+        self.assertIn("  bash        Execute a shell command and return output", rows)
+        self.assertIn("  file_read   Read contents of a file", rows)
+        self.assertEqual(rows[-1], "  weather     Tells the weather (user)")
+
+    def test_one_tool(self):
+        path = self.user_tool("greet", tool_script("greet", description="Says hello", parameters={
+            "type": "object", "required": ["path"], "properties": {
+                "path": {"type": "string", "description": "its description"},
+                "mood": {"type": "string"}}},
+            returns={"type": "object", "properties": {"greeting": {"type": "string"}}}))
+        t = self.ready(**WIDE)
+        rows = self.enter(t, "/tool greet", "Source:")
+        self.assertEqual(rows[:8], ["greet - Says hello", "", "Parameters:",
+                                    "  path (string, required)", "    its description",
+                                    "  mood (string)", "", "Returns:"])
+        end = rows.index("", 8)
+        returns = json.loads("\n".join(rows[8:end]))
+        self.assertEqual(set(returns), {"tool_success", "result", "error", "error_code"})
+        self.assertIn("greeting", returns["result"]["properties"])
+        self.assertEqual(rows[end + 1:], [f"File: {path}", "Source: user"])
+
+    def test_a_shipped_tool_names_its_file(self):
+        t = self.ready(**WIDE)
+        rows = self.enter(t, "/tool file_read", "Source:")
+        self.assertEqual(rows[0], "file_read - Read contents of a file")
+        self.assertEqual(rows[-2:], [f"File: {TOOLS}/file-read", "Source: system"])
+
+    def test_an_unknown_tool(self):
+        t = self.ready()
+        rows = self.enter(t, "/tool nope", "not found")
+        self.assertEqual(rows, ["Tool 'nope' not found. Run /tool to see available tools."])
+
+    def test_a_tool_that_hides_another_says_so(self):
+        self.user_tool("mygrep", tool_script("grep", description="Better"))
+        t = self.ready(**WIDE)
+        rows = self.enter(t, "/tool grep", "Overrides")
+        self.assertEqual(rows[0], "grep - Better")
+        self.assertEqual(rows[-1], f"Overrides: {TOOLS}/grep")
+
+    def test_without_tools_the_model_gets_none(self):
+        t = self.ready([Answer("Fine.")], "--no-tools")
+        self.enter(t, "hi", "Fine.")
+        self.assertEqual(sent_tools(self.llm.requests[0]), [])
+        rows = self.enter(t, "/tool", "switched off")
+        self.assertEqual(rows, ["Tools are switched off."])
+
+
+class RefreshTest(CommandTest):
+    def test_a_tool_that_was_dropped_in_is_there(self):
+        t = self.ready([Answer("One."), Answer(calls=[Call("fresh")]), Answer("Two.")])
+        self.enter(t, "first", "One.")
+        self.user_tool("fresh", tool_script("fresh", "echo '{\"is\":\"new\"}'"))
+        rows = self.enter(t, "/refresh", "available")
+        self.assertEqual(rows, ["Refreshing tools...", "Tools refreshed. 7 tools available."])
+        self.enter(t, "second", "Two.")
+        first, second, third = self.llm.requests
+        self.assertEqual(sent_tools(first), SHIPPED)
+        self.assertEqual(sent_tools(second), sorted(SHIPPED + ["fresh"]))
+        self.assertEqual([r for _, r in sent_results(third)],
+                         [{"tool_success": True, "result": {"is": "new"}}])
+
+    def test_a_tool_that_was_removed_is_gone(self):
+        path = self.user_tool("fleeting", tool_script("fleeting"))
+        t = self.ready([Answer("One.")])
+        os.remove(path)
+        rows = self.enter(t, "/refresh", "available")
+        self.assertEqual(rows[-1], "Tools refreshed. 6 tools available.")
+        self.enter(t, "/tool fleeting", "Tool 'fleeting' not found.")
+        self.enter(t, "hi", "One.")
+        self.assertEqual(sent_tools(self.llm.requests[0]), SHIPPED)
+
+    def test_a_broken_tool_costs_a_line_and_nothing_else(self):
+        t = self.ready()
+        self.user_tool("foo", "#!/bin/sh\nexit 3\n")
+        rows = self.enter(t, "/refresh", "available")
+        self.assertEqual(len(rows), 3, rows)
+        self.assertRegex(rows[1], r"^Debug: tool 'foo' schema failed \(.*\)$")
+        self.assertEqual(rows[2], "Tools refreshed. 6 tools available.")
+
+    def test_a_changed_schema_is_read_again(self):
+        self.user_tool("weather", tool_script("weather", description="Old words"))
+        t = self.ready(**WIDE)
+        self.enter(t, "/tool weather", "weather - Old words")
+        self.user_tool("weather", tool_script("weather", description="New words"))
+        self.enter(t, "/refresh", "available")
+        self.enter(t, "/tool weather", "weather - New words")
+
+    def test_messages_wait_until_it_is_done(self):
+        t = self.configured([Answer("Here.")])
+        self.slow_schema("slow")
+        t.send("/refresh\r")
+        t.wait_for("Refreshing tools...")
+        self.wait_for_file("asked-slow")
+        self.assertIn("looking for tools", self.status(t))
+        t.send("hello\r")
+        t.wait_for("queued: hello")
+        self.assertEqual(self.llm.requests, [])
+        self.release("slow")
+        t.wait_for("Here.")
+        rows = self.below(t, "/refresh")
+        self.assertLess(rows.index("Tools refreshed. 7 tools available."), rows.index("> hello"))
+        self.assertIn("slow", sent_tools(self.llm.requests[0]))
+
+    def test_a_turn_goes_on_meanwhile(self):
+        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here",
+                        "touch started; while [ ! -e go-on ]; do sleep 0.02; done; echo '{}'")
+        t = self.ready([Answer(calls=[Call("wait_here")]), Answer(calls=[Call("wait_here")]),
+                        Answer("Through.")])
+        t.send("go\r")
+        self.wait_for_file("started")
+        rows = self.enter(t, "/refresh", "available")
+        self.assertIn("Tools refreshed. 7 tools available.", rows)
+        self.release("on")
+        t.wait_for("Through.")
+        self.assertTrue(all(r["tool_success"] for _, r in sent_results(self.llm.requests[2])))
+
+    def configured(self, script, *args, **config):
+        """Ready, with much time for a schema."""
+        self.serve(script, schema_timeout_ms=60000, **config)
+        return self.ready(None, *args)
+
+
+class DiscoveryTest(RefreshTest):
+    def start_slowly(self, script):
+        self.slow_schema("slow")
+        self.serve(script, schema_timeout_ms=60000)
+        t = self.start()
+        self.wait_for_file("asked-slow")
+        return t
+
+    def test_a_message_waits_for_the_tools(self):
+        t = self.start_slowly([Answer("At last.")])
+        t.wait_for("looking for tools")
+        t.send("hello\r")
+        t.wait_for("queued: hello")
+        self.assertRegex("\n".join(t.screen()), "[⠋⠙⠸⠴⠦⠇] looking for tools")
+        self.release("slow")
+        t.wait_for("At last.")
+        self.assertNotIn("looking for tools", "\n".join(t.screen()))
+        self.assertIn("slow", sent_tools(self.llm.requests[0]))
+
+    def test_a_command_that_needs_tools_waits_and_is_said_once(self):
+        t = self.start_slowly([])
+        t.send("/tool slow\r")
+        t.wait_for("queued: /tool slow")
+        self.release("slow")
+        t.wait_for("slow - A tool of a test")
+        self.assertEqual(t.all_rows().count("/tool slow"), 1)
+
+    def test_other_commands_do_not_wait(self):
+        t = self.start_slowly([])
+        self.enter(t, "/model", f"Current model: {MODEL}")
+        self.release("slow")
+
+    def test_esc_gives_a_waiting_message_back(self):
+        t = self.start_slowly([])
+        t.send("hello\r")
+        t.wait_for("queued: hello")
+        t.send(ESCAPE)
+        t.wait_for(re.compile(r"^> hello$", re.M))
+        t.wait_gone("queued")
+        self.release("slow")
+        t.wait_gone("looking for tools")
+        self.assertEqual(self.llm.requests, [])
+
+    def test_a_tool_that_never_answers_costs_a_line(self):
+        self.user_tool("foo", tool_script("foo", first="sleep 300"))
+        t = self.ready([Answer("Still here.")])
+        t.wait_for("Debug: tool 'foo' schema failed (timeout)")
+        self.enter(t, "hi", "Still here.")
+        self.assertEqual(sent_tools(self.llm.requests[0]), SHIPPED)
+
+
+class TrustTest(CommandTest):
+    NOTE = "1 project tool is not trusted and not used"
+
+    def start_untrusted(self, script=None, *args):
+        self.project_tool("grep", tool_script("grep", "echo '{\"is\":\"mine\"}'"))
+        return self.ready(script, *args, **WIDE)
+
+    def ask(self, t):
+        rows = self.enter(t, "/trust", "Trust them?")
+        t.wait_for("[y/N]")
+        return rows
+
+    def test_the_start_says_what_is_not_used(self):
+        t = self.start_untrusted()
+        t.wait_for(f"{self.NOTE}; would override grep. Review: /trust or ikigai trust")
+        rows = self.enter(t, "/tool grep", "Source:")
+        self.assertEqual(rows[-1], "Source: system")
+
+    def test_what_is_shown(self):
+        t = self.start_untrusted()
+        rows = self.ask(t)
+        path = os.path.join(self.project, ".ikigai", "tools", "grep")
+        size = os.path.getsize(path)
+        self.assertEqual(rows[0], f"About to trust {os.path.dirname(path)}:")
+        self.assertRegex(rows[1], rf"^  grep +{size} bytes  mode 0755  sha256 [0-9a-f]{{16}}$")
+        self.assertEqual(rows[2], f"Overrides grep ({TOOLS}/grep)")
+        self.assertTrue(rows[3].startswith(f"1 tool, 1 file, {size} bytes."), rows[3])
+
+    def test_yes(self):
+        t = self.start_untrusted([Answer(calls=[Call("grep", {"pattern": "x"})]), Answer("Found.")])
+        self.ask(t)
+        t.send("y\r")
+        t.wait_for("Tools refreshed. 6 tools available.")
+        rows = self.enter(t, "/tool grep", "Overrides:")
+        facts = dict(row.split(": ", 1) for row in rows[-4:])
+        self.assertEqual(facts["Source"], "project")
+        self.assertTrue(facts["Runs from"].startswith(os.path.join(self.home, "trusted")), facts)
+        self.enter(t, "look", "Found.")
+        t.wait_for("● grep [project]")
+        self.assertEqual(sent_results(self.llm.requests[1])[0][1]["result"], {"is": "mine"})
+        self.enter(t, "/trust", "Already trusted.")
+
+    def test_a_change_afterwards_takes_it_back(self):
+        t = self.start_untrusted()
+        self.ask(t)
+        t.send("y\r")
+        t.wait_for("Tools refreshed.")
+        self.project_tool("grep", tool_script("grep", "echo '{\"is\":\"evil\"}'"))
+        rows = self.enter(t, "/refresh", "Tools refreshed.")
+        self.assertTrue(rows[1].startswith("1 project tool is no longer trusted and not used: "
+                                           "grep changed"), rows)
+        rows = self.ask(t)
+        self.assertEqual(rows[1], "(trusted before; grep changed)")
+
+    def test_everything_else_is_no(self):
+        t = self.start_untrusted([Answer("One.")])
+        for answer in ("\r", "n\r", "yesterday\r", ESCAPE, "\x03"):
+            with self.subTest(answer):
+                self.ask(t)
+                t.send(answer)
+                self.enter(t, "/tool nope", "not found")  # it is a prompt again
+                self.assertIn("Not trusted.", t.all_rows()[-6:])
+        self.assertEqual(t.all_rows().count("Not trusted."), 5)
+        self.enter(t, "hi", "One.")
+        self.assertEqual(len(self.llm.requests), 1)
+        self.assertFalse(os.path.exists(os.path.join(self.home, "trusted")))
+
+    def test_an_answer_is_no_message(self):
+        t = self.start_untrusted([])
+        self.ask(t)
+        t.send("y\r")
+        t.wait_for("Tools refreshed.")
+        t.send(UP)
+        t.wait_for("> /trust")
+        self.assertEqual(self.llm.requests, [])
+
+    def test_a_draft_outlives_the_question(self):
+        """What was typed while tools were looked for is not taken for the answer."""
+        self.slow_schema("slow")
+        self.serve([], schema_timeout_ms=60000)
+        self.project_tool("grep", tool_script("grep"))
+        t = self.start()
+        self.wait_for_file("asked-slow")
+        t.send("/trust\r")
+        t.wait_for("queued: /trust")
+        t.send("half a message")
+        t.wait_for("> half a message")
+        self.release("slow")
+        t.wait_for("Trust them?")
+        t.send("\x03" if "[y/N] half" in "\n".join(t.screen()) else "n\r")
+        t.wait_for("Not trusted.")
+
+    def test_nothing_to_trust(self):
+        t = self.ready(**WIDE)
+        rows = self.enter(t, "/trust", "no tools")
+        self.assertEqual(rows, [f"There are no tools in {self.project}/.ikigai/tools."])
+
+    def test_for_one_run(self):
+        t = self.start_untrusted([Answer(calls=[Call("grep", {"pattern": "x"})]), Answer("Found.")],
+                                 "--trust")
+        self.enter(t, "look", "Found.")
+        self.assertEqual(sent_results(self.llm.requests[1])[0][1]["result"], {"is": "mine"})
+        self.assertNotIn(self.NOTE, "\n".join(t.all_rows()))
+        self.assertEqual(self.leave(t), 0)
+        t = self.start_untrusted()
+        t.wait_for(self.NOTE)
+
+
+# ---- the model
+
+class ModelTest(CommandTest):
+    def start_with_two(self, first, second):
+        """Two servers; the second one is called other."""
+        self.other = FakeLLM(second, dialect="plain").start()
+        self.addCleanup(self.other.stop)
+        self.serve(first)
+        self.configure(model=MODEL, providers={
+            "local": {"type": "openai", "base_url": self.llm.base_url("openai")},
+            "other": {"type": "openai", "base_url": self.other.base_url("openai")}})
+        return self.ready(**WIDE)
+
+    def test_what_is_configured(self):
+        t = self.start_with_two([], [])
+        rows = self.enter(t, "/model", "Configured models:")
+        self.assertEqual(rows[:2], [f"Current model: {MODEL}", "Configured models:"])
+        listed = [row.split()[0] for row in rows[2:-1]]
+        self.assertEqual(sorted(listed), ["local/", "offline/offline", "other/"])
+        self.assertIn("openai (set OPENAI_API_KEY)", rows[-1])
+
+    def test_another_one_in_the_middle_of_a_conversation(self):
+        t = self.start_with_two([Answer("One."), Answer("Three.")], [Answer("Two.")])
+        self.enter(t, "first", "One.")
+        self.assertEqual(self.enter(t, "/model other/big", "Model:"), ["Model: other/big"])
+        t.wait_until(lambda: self.status(t).startswith("other/big"), "new status")
+        self.enter(t, "second", "Two.")
+        (request,) = self.other.requests
+        self.assertEqual(request.model, "big")
+        self.assertEqual(words_of(request), [("user", "first"), ("assistant", "One."),
+                                             ("user", "second")])
+        self.enter(t, f"/model {MODEL}", "Model:")
+        self.enter(t, "third", "Three.")
+        self.assertEqual([m for m, _ in words_of(self.llm.requests[1])],
+                         ["user", "assistant", "user", "assistant", "user"])
+        self.assertEqual(self.llm.problems + self.other.problems, [])
+
+    def test_what_is_not_there_changes_nothing(self):
+        t = self.start_with_two([Answer("One.")], [])
+        self.enter(t, "/model nobody/x", "there is no provider 'nobody'")
+        self.enter(t, "/model openai/gpt-5", "OPENAI_API_KEY")
+        self.enter(t, "/model", f"Current model: {MODEL}")
+        self.enter(t, "hi", "One.")
+        self.assertEqual(self.llm.requests[0].model, "qwen3")
+
+    def test_not_while_it_answers(self):
+        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here",
+                        "touch started; while [ ! -e go-on ]; do sleep 0.02; done; echo '{}'")
+        t = self.start_with_two([Answer(calls=[Call("wait_here")]), Answer("Done.")], [])
+        t.send("go\r")
+        self.wait_for_file("started")
+        self.enter(t, "/model other/x", "has to wait until the turn has ended")
+        self.release("on")
+        t.wait_for("Done.")
+        self.enter(t, "/model", f"Current model: {MODEL}")
+
+
+# ---- the conversation
+
+class ClearTest(CommandTest):
+    def test_a_new_conversation_begins(self):
+        t = self.ready([Answer("Old answer."), Answer("New answer.")])
+        self.enter(t, "old words", "Old answer.")
+        before = t.all_rows()[:t.all_rows().index("Old answer.") + 1]
+        self.enter(t, "/clear", "A new conversation begins.")
+        self.enter(t, "new words", "New answer.")
+        self.assertEqual(t.all_rows()[:len(before)], before)
+        self.assertEqual(words_of(self.llm.requests[1]), [("user", "new words")])
+        rows = self.enter(t, "/sessions", "/resume ID")
+        self.assertRegex(rows[1], "new words$")
+        self.assertRegex(rows[2], "old words$")
+        self.assertNotEqual(rows[1].split()[0], rows[2].split()[0])
+
+    def test_a_waiting_message_is_not_lost(self):
+        self.slow_schema("slow")
+        self.serve([Answer("Here.")], schema_timeout_ms=60000)
+        t = self.start()
+        self.wait_for_file("asked-slow")
+        t.send("hello\r")
+        t.wait_for("queued: hello")
+        t.send("/clear\r")
+        t.wait_for("A new conversation begins.")
+        self.release("slow")
+        t.wait_for("Here.")
+        self.assertEqual(words_of(self.llm.requests[0]), [("user", "hello")])
+
+
+class CompactTest(CommandTest):
+    def test_old_results_are_left_out(self):
+        self.write("big.txt", "many words\n" * 50)
+        read = Call("file_read", {"file_path": "big.txt"})
+        t = self.ready([Answer(calls=[read]), Answer("One."), Answer(calls=[read]), Answer("Two."),
+                        Answer("Three.")])
+        self.enter(t, "first", "One.")
+        self.enter(t, "second", "Two.")
+        rows = self.enter(t, "/compact", "marker")
+        self.assertEqual(rows[0], "1 tool result is sent as a short marker from now on.")
+        self.enter(t, "third", "Three.")
+        old, new = [json.dumps(r) for _, r in sent_results(self.llm.requests[4])]
+        self.assertNotIn("many words", old)
+        self.assertIn("many words", new)
+        self.enter(t, "/compact", "There is nothing to trim.")
+
+
+class ShowTest(CommandTest):
+    def test_a_long_result_in_full(self):
+        t = self.ready([Answer(calls=[Call("bash", {"command": "echo one"})]),
+                        Answer(calls=[Call("bash", {"command": "seq -f line-%g 1000"})]),
+                        Answer("Done.")])
+        self.enter(t, "count", "Done.")
+        t.wait_for("… 600 more lines, /show 2")
+        self.assertNotIn("line-401", t.all_rows())
+        rows = self.enter(t, "/show 2", "line-1000")
+        shown = [row for row in rows if row.startswith("line-")]
+        self.assertEqual(shown, [f"line-{n}" for n in range(1, 1001)])
+        rows = self.enter(t, "/show 1", "one")
+        self.assertIn("● bash  command: echo one", rows)
+        self.assertRegex("\n".join(rows), r"└ #1 ok ")
+
+    def test_wrong_numbers(self):
+        t = self.ready([Answer(calls=[Call("bash", {"command": "true"})]), Answer("Done.")])
+        self.enter(t, "/show 1", "There is no tool result 1; there are 0 so far")
+        self.enter(t, "go", "Done.")
+        self.enter(t, "/show 2", "There is no tool result 2; there are 1 so far")
+        for wrong in ("0", "-1", "x", "1.5", "99999999999999999999"):
+            rows = self.enter(t, f"/show {wrong}", "Usage: /show N")
+            self.assertEqual(rows, [f"'{wrong}' is no number from 1 on. Usage: /show N"])
+        self.enter(t, "/show", "Usage: /show N")
+
+
+class CopyTest(CommandTest):
+    CODE = "def f():\n    return 'ä'\n"
+    TEXT = f"Words first:\n\n```python\n{CODE}```\n\nand\n\n```\nlast\n```\n"
+
+    def start_answered(self):
+        t = self.ready([Answer(self.TEXT)], env=NO_CLIPBOARD)
+        self.enter(t, "go", "last")
+        t.wait_until(lambda: "waiting" not in "\n".join(t.screen()), "end")
+        return t
+
+    def copied(self, t, line):
+        """The bytes that the terminal was asked to keep."""
+        start = len(t.raw)
+        self.enter(t, line, "Copied")
+        (text,) = re.findall(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)", t.raw[start:])
+        return base64.b64decode(text, validate=True).decode()
+
+    def test_the_answer_and_its_code(self):
+        t = self.start_answered()
+        self.assertEqual(self.copied(t, "/copy"), self.TEXT)
+        self.assertEqual(self.copied(t, "/copy code"), "last\n")
+        self.assertEqual(self.copied(t, "/copy 1"), self.CODE)
+        self.enter(t, "/copy 3", "The last answer has 2 code blocks.")
+        self.enter(t, "/copy x", "Usage: /copy [N|code]")
+
+    def test_nothing_there(self):
+        t = self.ready([Answer("No code.")], env=NO_CLIPBOARD)
+        self.enter(t, "/copy", "There is no answer yet.")
+        self.enter(t, "hi", "No code.")
+        self.enter(t, "/copy code", "The last answer has no code block.")
+        self.assertNotIn(b"\x1b]52", t.raw)
+
+
+class UsageTest(CommandTest):
+    def test_sums(self):
+        t = self.ready([Answer("One.", usage=Usage(input=1000, output=20)),
+                        Answer("Two.", usage=Usage(input=1500, output=30))], **WIDE)
+        rows = self.enter(t, "/usage", "Context")
+        self.assertEqual(rows[:4], ["Turns    0", "Tokens   -", "Cost     -", "Context  -"])
+        self.enter(t, "first", "One.")
+        self.enter(t, "second", "Two.")
+        rows = self.enter(t, "/usage", "This conversation")
+        self.assertEqual(rows[:3], ["Turns    2", "Tokens   2,500 in, 50 out", "Cost     -"])
+        self.assertIn("1,530", rows[3])
+        self.assertRegex("\n".join(rows), r"local/qwen3 +2 +2,500 +\S+ +50 ")
+        self.assertIn("2,550 tokens", self.status(t))
+
+
+class SystemTest(CommandTest):
+    def test_what_the_model_is_told(self):
+        self.write("AGENTS.md", "Speak like a sailor.\n")
+        t = self.ready([Answer("Aye.")], rows=100, **WIDE)
+        rows = self.enter(t, "/system", "sailor")
+        self.enter(t, "hi", "Aye.")
+        sent = self.llm.requests[0].json["messages"][0]
+        self.assertEqual(sent["role"], "system")
+        self.assertIn(rows[0], sent["content"])
+        self.assertIn("Speak like a sailor.", sent["content"])
+
+
+class ExportTest(CommandTest):
+    def start_answered(self):
+        t = self.ready([Answer("Some *words*.")], **WIDE)
+        self.enter(t, "say something", "Some words.")
+        return t
+
+    def exported(self, t, line):
+        path = self.enter(t, line, "Exported to")[0].removeprefix("Exported to ")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        with open(path, encoding="utf-8") as f:
+            return path, f.read()
+
+    def test_formats(self):
+        t = self.start_answered()
+        path, text = self.exported(t, "/export")
+        self.assertRegex(path, rf"^{self.project}/ikigai-[0-9a-f]{{16}}\.md$")
+        self.assertIn("Some *words*.", text)
+        path, text = self.exported(t, "/export talk.jsonl")
+        self.assertEqual(path, os.path.join(self.project, "talk.jsonl"))
+        lines = [json.loads(line) for line in text.splitlines()]
+        self.assertIn("Some *words*.", [line.get("content") for line in lines])
+        _, text = self.exported(t, "/export page --format html")
+        self.assertRegex(text, "(?i)^<!doctype html>")
+
+    def test_what_is_there_stays(self):
+        t = self.start_answered()
+        self.write("mine.md", "precious")
+        self.enter(t, "/export mine.md", "exists already")
+        with open(os.path.join(self.project, "mine.md"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "precious")
+
+    def test_what_cannot_be(self):
+        t = self.start_answered()
+        self.enter(t, "/export no/such/folder.md", "Cannot write")
+        self.enter(t, "/export x --format pdf", "There is no format 'pdf'. Usage: /export")
+        self.enter(t, "/export a b", "Usage: /export")
+        self.assertEqual(os.listdir(self.project), [])
+
+    def test_nothing_was_said(self):
+        t = self.ready()
+        self.enter(t, "/export", "Nothing was said in this session yet.")
+        self.assertEqual(os.listdir(self.project), [])
+
+
+# ---- the user's own commands
+
+class ShellTest(CommandTest):
+    def test_its_output_joins_the_conversation(self):
+        t = self.ready([Answer("I see.")])
+        rows = self.enter(t, "!echo from the shell; exit 3", "from the shell",
+                          below="! echo from the shell; exit 3")
+        self.assertIn("exit_code: 3", rows[0])
+        self.assertEqual(self.llm.requests, [])
+        self.enter(t, "what was that?", "I see.")
+        (note_role, note), question = words_of(self.llm.requests[0])
+        self.assertEqual(note_role, "user")
+        self.assertIn("$ echo from the shell; exit 3\nfrom the shell\n", note)
+        self.assertIn("exit_code: 3", note)
+        self.assertEqual(question, ("user", "what was that?"))
+        self.assertEqual(self.llm.problems, [])
+
+    def test_esc_ends_it(self):
+        t = self.ready()
+        t.send(f"!touch started; sleep 300 # {self.dir}\r")
+        self.wait_for_file("started")
+        t.send(ESCAPE)
+        t.wait_for(re.compile("^└ failed", re.M))
+        self.assertTrue(hostile.wait_until(lambda: not hostile.processes_with(self.dir)))
+        self.enter(t, "!echo again", "again", below="! echo again")
+
+    def test_it_waits_for_the_turn(self):
+        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here",
+                        "touch started; while [ ! -e go-on ]; do sleep 0.02; done; echo '{}'")
+        t = self.ready([Answer(calls=[Call("wait_here")]), Answer("Done.")])
+        t.send("go\r")
+        self.wait_for_file("started")
+        t.send("!touch later\r")
+        t.wait_for("queued: !touch later")
+        self.assertFalse(os.path.exists(os.path.join(self.project, "later")))
+        self.release("on")
+        self.wait_for_file("later")
+        rows = t.wait_for(re.compile("Done.*! touch later", re.S))
+        self.assertTrue(rows)
+
+    def test_messages_wait_for_it(self):
+        t = self.ready([Answer("After.")])
+        t.send("!touch started; while [ ! -e go-on ]; do sleep 0.02; done; echo through\r")
+        self.wait_for_file("started")
+        t.send("hello\r")
+        t.wait_for("queued: hello")
+        self.release("on")
+        t.wait_for("After.")
+        self.assertIn("through", words_of(self.llm.requests[0])[0][1])
+
+    def test_nothing_to_run(self):
+        t = self.ready([Answer("One.")])
+        t.send("! \r")
+        t.wait_for("Usage: !CMD")
+        self.enter(t, "hi", "One.")
+        self.assertEqual(words_of(self.llm.requests[0]), [("user", "hi")])
+
+
+# ---- help, mistakes, completion, the end
+
+class HelpTest(CommandTest):
+    def test_every_command_is_listed(self):
+        t = self.ready(rows=60, **WIDE)
+        rows = self.enter(t, "/help", "!CMD")
+        listed = [m[1] for m in (re.match("  /([a-z]+)", row) for row in rows) if m]
+        self.assertEqual(listed, COMMANDS)
+
+    def test_one_command(self):
+        t = self.ready()
+        self.assertEqual(self.enter(t, "/help show", "Usage"),
+                         ["Usage: /show N", "Shows the result of tool call N in full."])
+        self.enter(t, "/help shwo", "Did you mean /show?")
+
+    def test_wrong_use_prints_the_usage_line(self):
+        t = self.ready()
+        for line, usage in (("/switch", "/switch N"), ("/kill a", "/kill N"), ("/clear now", "/clear"),
+                            ("/model a b", "/model [NAME]"), ("/tool a b", "/tool [NAME]"),
+                            ("/search", "/search TEXT"), ("/resume a b", "/resume [ID]"),
+                            ("/sessions here", "/sessions [--all]")):
+            with self.subTest(line):
+                rows = self.enter(t, line, f"Usage: {usage}")
+                self.assertEqual(len(rows), 1, rows)
+                self.assertTrue(rows[0].endswith(f"Usage: {usage}"), rows)
+
+    def test_unknown_commands_suggest_the_nearest(self):
+        t = self.ready([])
+        for line, meant in (("/modle", "model"), ("/agent", "agents"), ("/exti", "exit"),
+                            ("/tools", "tool"), ("/ref", "refresh")):
+            with self.subTest(line):
+                self.assertEqual(self.enter(t, line, "There is no command"),
+                                 [f"There is no command {line}. Did you mean /{meant}?"])
+        self.assertEqual(self.enter(t, "/quux", "There is no command"),
+                         ["There is no command /quux. /help lists all."])
+        self.assertEqual(self.llm.requests, [])
+
+
+class CompletionTest(CommandTest):
+    def test_commands(self):
+        t = self.ready()
+        t.send("/re")
+        t.wait_for(re.compile("/refresh .*/resume ", re.S))
+        t.send("f\t")
+        t.wait_for(re.compile(r"^> /refresh", re.M))
+        t.send("\r")
+        t.wait_for("Tools refreshed. 6 tools available.")
+
+    def test_enter_submits_what_was_typed(self):
+        t = self.ready()
+        t.send("/usag")
+        t.wait_for("Shows tokens, cost")
+        t.send("\r")
+        t.wait_for("There is no command /usag. Did you mean /usage?")
+
+    def test_tools_and_models(self):
+        t = self.ready(env={"ANTHROPIC_API_KEY": "sk-x"})
+        t.send("/tool file_w")
+        t.wait_for("Write content to a file")
+        t.send("\t\r")
+        t.wait_for("file_write - Write content to a file")
+        t.send("/model opus")
+        choice = t.wait_for(re.compile(r"anthropic/\S*opus\S*"))[0]
+        t.send("\t\r")
+        t.wait_for(f"Model: {choice}")
+
+
+class ExitTest(CommandTest):
+    def test_it_leaves_and_says_how_to_go_on(self):
+        t = self.ready([Answer("Hello.")])
+        self.enter(t, "hi", "Hello.")
+        t.send("/exit\r")
+        self.assertEqual(t.wait_exit(), 0)
+        found = re.search("ikigai -r ([0-9a-f]+) goes on with this session", "\n".join(t.all_rows()))
+        t = self.ready(None, "-r", found[1])
+        t.wait_for("Hello.")
+
+    def test_it_ends_a_turn(self):
+        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here", f"touch started; sleep 300")
+        t = self.ready([Answer(calls=[Call("wait_here")])])
+        t.send("go\r")
+        self.wait_for_file("started")
+        t.send("/exit\r")
+        self.assertEqual(t.wait_exit(), 0)
+        self.assertEqual(hostile.processes_with(self.dir), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
