@@ -1,5 +1,5 @@
-"""What the interactive program costs on a terminal: the first frame, a key, a streamed answer, doing
-nothing, memory.
+"""What the interactive program costs on a terminal: the first frame, a key, a streamed answer,
+doing nothing, memory.
 
 pty_cost.c holds the terminal and the clock. Yardsticks from the same run are an empty program that
 is started the same way, cat on a raw terminal, ikigai -p; peers are other agents, by what their own
@@ -25,7 +25,7 @@ PTY_COST = os.path.join(BUILD, "bench/pty_cost")
 EMPTY = os.path.join(BUILD, "bench/empty")
 ECHO = ["/bin/sh", "-c", "stty raw -echo; echo go; exec cat"]
 ROUNDS = 40
-KEYS = 2000
+SERIES, KEYS = 5, 400  # the best series counts: others may be busy for a moment
 DRAFT = 100_000
 TOKEN = 4  # bytes
 PACE = 0.01  # seconds from one token to the next
@@ -115,9 +115,10 @@ class Terminal:
     def quiet(self, seconds):
         self.ask(f"quiet {int(seconds * 1000)}")
 
-    def keys(self, erase):
+    def keys(self, erase=False):
         """ms to the echo: median, p99, slowest."""
-        return [us / 1000 for us in self.ask(f"keys {KEYS} {int(erase)} 1")]
+        series = [self.ask(f"keys {KEYS} {int(erase)} 1") for _ in range(SERIES)]
+        return [us / 1000 for us in min(series, key=lambda us: us[1])]
 
     def bytes(self):
         return int(self.ask("bytes")[0])
@@ -138,9 +139,9 @@ class Terminal:
 
 # ---- what a model says: no upper case letter, which a key could be taken for
 
-WORDS = ("the of and a to in is that it for as with on be by this are or from at which but not have "
-         "an they you were all one we when there can more if no out do so up about into than them "
-         "only other new some could time these two may then first any like now over such our made "
+WORDS = ("the of and a to in is that it for as with on be by this are or from at which but not "
+         "have an they you were all one we when there can more if no out do so up about into than "
+         "them only other new some could time these two may then first any like now over such our "
          "buffer pointer function returns value length memory parser stream reader socket").split()
 CODE = ["static int find(const table_t *table, const char *name)", "{",
         "    for (size_t i = 0; i < table->count; i++) {",
@@ -234,18 +235,19 @@ def bench_start(bench):
 
 # ---- a key
 
-def yardstick_keys(bench):
+def bench_typing(bench, what, terminal, erase=False):
+    before = terminal.cpu_ms()
+    times = terminal.keys(erase)
+    cpu = terminal.cpu_ms() - before
     with Terminal(ECHO, bench.env(), bench.project) as cat:
         cat.wait("go")
-        return cat.keys(erase=False)
-
-
-def report_keys(what, times, cat):
-    p50, p99, slowest = times
-    report(f"key to echo, {what}: p50", p50, "ms", "cat", cat[0], 0.3, absolute=True,
+        least = cat.keys()
+    report(f"key to echo, {what}: p50", times[0], "ms", "cat", least[0], 0.3, absolute=True,
            peers="5-500 ms")
-    report(f"key to echo, {what}: p99", p99, "ms", "cat", cat[1], 2, absolute=True)
-    tell(f"key to echo, {what}: slowest", slowest, "ms", "cat", cat[2])
+    report(f"key to echo, {what}: p99", times[1], "ms", "cat", least[1], 2, absolute=True)
+    tell(f"key to echo, {what}: slowest of {KEYS}", times[2], "ms", "cat", least[2])
+    if not erase:
+        tell(f"CPU of a key, {what}", cpu / (SERIES * KEYS), "ms")
 
 
 def saved_draft(home):
@@ -253,8 +255,8 @@ def saved_draft(home):
     return max((os.path.getsize(path) for path in paths), default=0)
 
 
-def type_draft(bench, terminal, home, *parts):
-    """Each part is typed at the draft's beginning. Nothing may be lost: it is saved in a second."""
+def type_draft(terminal, home, *parts):
+    """Each part is typed at the draft's beginning. None of it is lost: it is saved in a second."""
     for part in parts:
         terminal.send(START + part)
     terminal.quiet(1.5)
@@ -262,33 +264,32 @@ def type_draft(bench, terminal, home, *parts):
         sys.exit(f"a draft of {sum(map(len, parts))} bytes was saved with {saved_draft(home)}")
 
 
-def bench_draft(bench, what, draft, cat):
+def bench_draft(bench, what, draft):
+    half = len(draft) // 2
     for place in ("beginning", "middle", "end"):
         home = bench.fresh_home()
-        half = len(draft) // 2
         with bench.ikigai(home=home) as terminal:
             if place == "middle":
-                type_draft(bench, terminal, home, draft[half:], draft[:half])
+                type_draft(terminal, home, draft[half:], draft[:half])
             else:
-                type_draft(bench, terminal, home, draft)
+                type_draft(terminal, home, draft)
                 terminal.send(START if place == "beginning" else END)
                 terminal.quiet(0.3)
-            report_keys(f"{place} of {what}", terminal.keys(erase=False), cat)
+            bench_typing(bench, f"{place} of {what}", terminal)
 
 
 def bench_keys(bench):
-    cat = yardstick_keys(bench)
     with bench.ikigai() as terminal:
-        report_keys("a new draft", terminal.keys(erase=False), cat)
-    words = Text().words(DRAFT // 5)[:DRAFT]
-    lines = "".join(words[i:i + 60] + "\n" for i in range(0, DRAFT, 60))
-    bench_draft(bench, "100 KB in one line", words, cat)
-    bench_draft(bench, "100 KB in many lines", lines, cat)
+        bench_typing(bench, "a new draft", terminal)
+    words = Text().words(DRAFT // 4)[:DRAFT]
+    bench_draft(bench, "100 KB in one line", words)
+    bench_draft(bench, "100 KB in many lines",
+                "".join(words[i:i + 60] + "\n" for i in range(0, DRAFT, 60)))
     with bench.server(answer(mixed(60 * 100 * TOKEN), PACE)) as server, \
             bench.ikigai(url=server.url) as terminal:
         terminal.send("go\r")
         terminal.wait(".")
-        report_keys("while an answer streams", terminal.keys(erase=True), cat)
+        bench_typing(bench, "while an answer streams", terminal, erase=True)
 
 
 # ---- a streamed answer
@@ -387,6 +388,8 @@ def bench_idle(bench):
         for _, terminal, _ in prepared:
             terminal.__exit__()
     for (what, _, trace), first, last in zip(prepared, before, printed):
+        if not returned_calls(trace, 0, begin):
+            sys.exit("strace saw nothing")
         calls = returned_calls(trace, begin, end)
         if calls:
             print(f"{what}: {' '.join(calls[:40])}", file=sys.stderr)
@@ -410,19 +413,25 @@ def bench_resident(bench):
         report("resident with a line typed", terminal.resident_mb(), "MB", "cat", least, 12,
                absolute=True)
         terminal.turn()
-        tell("resident after a turn (libcurl is loaded)", terminal.resident_mb(), "MB", "cat", least)
+        tell("resident after a turn, libcurl loaded", terminal.resident_mb(), "MB", "cat", least)
 
 
 def bench_resumed(bench):
     path = bench.path("long.db")
     text, _ = store_cost("fill", path, 24_000, 1, *TEXTS)[0]
-    with bench.ikigai() as terminal:
-        empty = terminal.resident_mb()
-    with bench.ikigai("-r", "0" * 16, IKIGAI_DB=path) as terminal:
-        terminal.quiet(2)
-        full = terminal.resident_mb()
+    resident = []
+    with bench.server(SHORT) as server:
+        for resume, database in (((), {}), (("-r", "0" * 16), {"IKIGAI_DB": path})):
+            with bench.ikigai(*resume, url=server.url, **database) as terminal:
+                terminal.quiet(2)
+                resident.append(terminal.resident_mb())
+                terminal.turn()
+                resident.append(terminal.resident_mb())
     os.remove(path)
-    report("memory of a resumed session of 24,000 messages", full - empty, "MB", "its text", text / 2**20, 1.3)
+    empty, empty_later, full, full_later = resident
+    report("memory of a resumed session of 24,000 messages", full - empty, "MB", "its text",
+           text / 2**20, 1.3)
+    report("the same after a turn", full_later - empty_later, "MB", "its text", text / 2**20, 1.3)
 
 
 def bench_grown(bench):

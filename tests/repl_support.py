@@ -64,25 +64,24 @@ class ReplTest(TerminalTest):
         t.send(text + "\r")
         return t.wait_for(until)
 
-    def below(self, t, line):
-        """The rows under the last one that is this line, without the live area; None: there is no
-        such row."""
+    def below(self, t, line, count=1):
+        """The rows under the last one that is this line, without the live area; None while there
+        are fewer than count such rows."""
         rows = t.all_rows()
-        at = len(rows) - 1
-        while at >= 0 and rows[at] != line:
-            at -= 1
         end = max((i for i, row in enumerate(rows) if INPUT.match(row)), default=len(rows))
-        return None if at < 0 or at == end else rows[at + 1:max(at + 1, end)]
+        found = [i for i, row in enumerate(rows[:end]) if row == line]
+        return None if len(found) < count else without_empty_end(rows[found[-1] + 1:end])
 
     def enter(self, t, line, until, below=None):
         """Types a line and Enter and waits for the text under the row in which that line is
         repeated, which is the line itself for a command. Returns the rows that were printed."""
         pattern = pattern_of(until)
         echo = below or (line if line.startswith("/") else f"> {line}")
+        count = t.all_rows().count(echo) + 1
         t.send(line + "\r")
-        t.wait_until(lambda: pattern.search("\n".join(self.below(t, echo) or [])),
+        t.wait_until(lambda: pattern.search("\n".join(self.below(t, echo, count) or [])),
                      f"{pattern.pattern!r} below {echo!r}")
-        return without_empty_end(self.below(t, echo))
+        return self.below(t, echo, count)
 
     def status(self, t):
         """The status line."""

@@ -1,10 +1,11 @@
 #include "io/foreground.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,34 +111,82 @@ static char **make_environment(const void *ctx, const char *const *without)
     return env;
 }
 
-/* Defaults for what we handle or ignore; what was ignored before us stays so. */
-static void set_signals(posix_spawnattr_t *attributes, const ik_foreground_t *foreground)
+/* What we handle would be reset by exec itself, but a signal may come before that and must not be
+ * taken for one of ours: the loop's handlers write into a pipe that both have. */
+static void reset_signals(const ik_foreground_t *foreground)
 {
-    sigset_t defaults;
+    struct sigaction action;
     sigset_t none;
-    sigemptyset(&defaults);
-    sigemptyset(&none);
-    for (size_t i = 0; i < 2; i++) {
-        sigaddset(&defaults, ours[i]);
-        if (foreground->before[i].sa_handler != SIG_IGN) {
-            sigaddset(&defaults, keys[i]);
+    for (int number = 1; number < _NSIG; number++) {
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
+            signal(number, SIG_DFL);
         }
     }
-    posix_spawnattr_setsigdefault(attributes, &defaults);
-    posix_spawnattr_setsigmask(attributes, &none);
-    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    for (size_t i = 0; i < 2; i++) {
+        signal(ours[i], SIG_DFL);
+        signal(keys[i], foreground->before[i].sa_handler == SIG_IGN ? SIG_IGN : SIG_DFL);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the child. It gets SIGHUP when we die, however that is, and can put the terminal back. */
+_Noreturn static void become(const ik_foreground_t *foreground, const char *const *argv, char **env,
+                             pid_t parent, int report)
+{
+    prctl(PR_SET_PDEATHSIG, SIGHUP);
+    reset_signals(foreground);
+    if (getppid() == parent) {
+        execvpe(argv[0], (char *const *)argv, env);
+    }
+    int error = errno;
+    while (write(report, &error, sizeof(error)) < 0 && errno == EINTR) {
+    }
+    _exit(127);
+}
+
+/* What the child could not do; 0: it has become the program. */
+static int read_report(int fd)
+{
+    int error = 0;
+    ssize_t got;
+    do {
+        got = read(fd, &error, sizeof(error));
+    } while (got < 0 && errno == EINTR);
+    return got == sizeof(error) ? error : 0;
+}
+
+static int fork_and_become(ik_foreground_t *foreground, const char *const *argv, char **env)
+{
+    int report[2];
+    sigset_t all;
+    sigset_t before;
+    pid_t parent = getpid();
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        return errno;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    foreground->pid = fork();
+    int error = foreground->pid < 0 ? errno : 0;
+    if (foreground->pid == 0) {
+        become(foreground, argv, env, parent, report[1]);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(report[1]);
+    error = error != 0 ? error : read_report(report[0]);
+    close(report[0]);
+    if (error != 0 && foreground->pid > 0) {
+        reap(foreground, 0);
+    }
+    return error;
 }
 
 static res_t spawn(ik_foreground_t *foreground, const char *const *argv,
                    const char *const *without_env)
 {
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    set_signals(&attributes, foreground);
     char **env = make_environment(foreground, without_env);
-    int error =
-        posix_spawnp(&foreground->pid, argv[0], NULL, &attributes, (char *const *)argv, env);
-    posix_spawnattr_destroy(&attributes);
+    int error = fork_and_become(foreground, argv, env);
     talloc_free(env);
     return error == 0 ? OK : ERR(SYSTEM, "Cannot start %s: %s", argv[0], strerror(error));
 }

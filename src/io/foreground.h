@@ -1,8 +1,8 @@
 /*
  * A program that gets the terminal for itself, as an editor does. It is a child of ours in our own
  * process group, so that Ctrl-Z stops both and the shell sees one job; keys that interrupt are its
- * own business while it runs. The loop goes on meanwhile. The caller leaves the terminal before
- * (io/tty.h) and enters it again afterwards.
+ * own business while it runs. Should we die, it gets SIGHUP. The loop goes on meanwhile. The caller
+ * leaves the terminal before (io/tty.h) and enters it again afterwards.
  */
 #pragma once
 

@@ -468,6 +468,9 @@ void ik_tty_suspend(ik_tty_t *tty)
         return;
     }
     leave(tty, FAREWELL_MS);
+    if (entered) {
+        ik_tty_restore_disarm(); /* the shell may change the settings for good */
+    }
     stop_group(tty);
     if (entered) {
         come_back(tty);
@@ -518,19 +521,12 @@ static void on_ending(void *data, int number)
 
 /* --- the whole ----------------------------------------------------------------------------- */
 
-/* A program that had the terminal for itself may have died without putting it back. */
-static void settle(const ik_tty_t *tty)
-{
-    if (tty->has_settings && !tty->broken && is_foreground(tty)) {
-        tcsetattr(tty->found.in, TCSANOW, &tty->found.settings);
-    }
-}
-
 static int close_tty(ik_tty_t *tty)
 {
     ik_tty_leave(tty, FAREWELL_MS);
-    settle(tty);
+    ik_tty_restore_run();
     ik_tty_restore_uninstall();
+    ik_tty_restore_disarm();
     if (tty->found.in_flags == -1) {
         close(tty->found.in);
     }

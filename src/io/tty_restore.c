@@ -26,8 +26,12 @@ static const int deadly[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,   SIGABRT,   SIG
                              SIGXCPU, SIGIO,   SIGPWR,  SIGSTKFLT};
 enum { DEADLY_COUNT = sizeof(deadly) / sizeof(deadly[0]) };
 
+/* What there is to put back: while another program has the terminal, its settings only, should that
+ * program leave them as they are. */
+typedef enum { NOTHING, SETTINGS, EVERYTHING } extent_t;
+
 static struct {
-    volatile sig_atomic_t armed;
+    volatile sig_atomic_t extent;
     volatile sig_atomic_t kitty;
     volatile sig_atomic_t alternate;
     ik_tty_found_t found;
@@ -98,26 +102,29 @@ void ik_tty_restore_run(void)
     char text[TEXT_MAX];
     sigset_t before;
     int error = errno;
-    if (!state.armed) {
+    if (state.extent == NOTHING) {
         return;
     }
     block_stopping(&before);
-    if (is_ours()) {
+    bool ours = is_ours();
+    if (ours && state.extent == EVERYTHING) {
         write_all(text, compose(text));
+    }
+    if (ours) {
         tcsetattr(found->in, TCSANOW, &found->settings);
     }
     put_flags_back(found->in, found->in_flags);
     put_flags_back(found->out, found->out_flags);
-    state.armed = 0;
+    state.extent = SETTINGS;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
 }
 
 void ik_tty_restore_arm(const ik_tty_found_t *found)
 {
-    state.armed = 0;
+    state.extent = NOTHING;
     state.found = *found;
-    state.armed = 1;
+    state.extent = EVERYTHING;
 }
 
 void ik_tty_restore_set_modes(bool kitty, bool alternate)
@@ -128,7 +135,7 @@ void ik_tty_restore_set_modes(bool kitty, bool alternate)
 
 void ik_tty_restore_disarm(void)
 {
-    state.armed = 0;
+    state.extent = NOTHING;
 }
 
 /* --- deadly signals ------------------------------------------------------------------------ */

@@ -29,6 +29,7 @@ void ik_tty_restore_set_modes(bool kitty, bool alternate);
 /* It is no longer ours to put back. */
 void ik_tty_restore_disarm(void);
 
-/* Puts everything back, if there is something to put back and the terminal is ours: a program in
- * the background leaves it alone. */
+/* Puts everything back, if the terminal is ours: a program in the background leaves it alone. The
+ * settings are put back once more when the program ends later, in case another one, to which the
+ * terminal was lent, left it in disorder. */
 void ik_tty_restore_run(void);

@@ -27,7 +27,7 @@ static void say(ik_repl_view_t *view, const char *text)
     ik_repl_rows_say(&rows, IK_ROLE_ERROR, text);
 }
 
-/* Editors end a file with a newline that nobody typed. */
+/* The newline at the end was typed by nobody. */
 static void take_text(editing_t *editing)
 {
     char *text;
@@ -81,9 +81,11 @@ static const char *choose_editor(void)
     return "vi";
 }
 
+/* With a newline at its end, as editors expect it. */
 static res_t write_draft(editing_t *editing)
 {
-    char *text = ik_prompt_text(editing, editing->view->prompt);
+    char *draft = ik_prompt_text(editing, editing->view->prompt);
+    char *text = ik_sprintf(draft, "%s\n", draft);
     return ik_file_write_private(editing->file, text, strlen(text));
 }
 

@@ -2,7 +2,7 @@
  * The first match is found from the left; from where it ends the way back gives the narrowest one
  * that ends there, and that one is rated. It is not always the best of all matches, but it costs
  * two passes over the text and no memory. What people mean by a path is mostly the file's name, so
- * a match in it alone is rated, too.
+ * a match in it alone counts, and only where there is none the folders are looked at.
  */
 #include "terminal/fuzzy.h"
 
@@ -102,14 +102,17 @@ int ik_fuzzy_score(const char *pattern, size_t pattern_len, const char *text, si
     if (pattern_len == 0) {
         return 0;
     }
-    int score = score_part(pattern, pattern_len, text, text_len);
+    const char *slash = memrchr(text, '/', text_len);
+    const char *name = slash == NULL ? text : slash + 1;
+    int score = score_part(pattern, pattern_len, name, text_len - (size_t)(name - text));
+    bool in_name = score >= 0;
+    if (!in_name && slash != NULL) {
+        score = score_part(pattern, pattern_len, text, text_len);
+    }
     if (score < 0) {
         return -1;
     }
-    const char *slash = memrchr(text, '/', text_len);
-    const char *name = slash == NULL ? text : slash + 1;
-    int of_name = score_part(pattern, pattern_len, name, text_len - (size_t)(name - text));
-    score = of_name >= 0 && of_name + FILE_NAME > score ? of_name + FILE_NAME : score;
+    score += in_name ? FILE_NAME : 0;
     size_t counted = text_len < LENGTH_MAX ? text_len : LENGTH_MAX;
     return SCALE * (BASE + score) - (int)counted;
 }

@@ -33,5 +33,6 @@ void ik_markdown_end(ik_markdown_t *markdown);
 void ik_markdown_resize(ik_markdown_t *markdown, int columns, int max_open);
 
 /* The rows of the open block as they would be if nothing more came: at most max_open, each at most
- * columns - 1 wide, the last ones when there are more. */
+ * columns - 1 wide, the last ones when there are more. A line that so far is nothing but marks,
+ * which could become anything, is left out. */
 void ik_markdown_draw_open(ik_markdown_t *markdown, ik_markdown_row_fn on_row, void *data);

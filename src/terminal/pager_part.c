@@ -60,7 +60,6 @@ static void end_line(wrap_t *wrap, size_t end, size_t next)
 static size_t end_row(wrap_t *wrap, size_t at)
 {
     wrap->plain++;
-    wrap->pen = nothing;
     end_line(wrap, at, at + 1);
     return at + 1;
 }

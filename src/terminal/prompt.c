@@ -13,7 +13,9 @@ ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recal
     ik_prompt_t *prompt = ik_new(ctx, ik_prompt_t);
     prompt->theme = theme;
     prompt->recall = recall;
-    prompt->source = source == NULL ? (ik_completion_source_t){0} : *source;
+    if (source != NULL) {
+        prompt->source = *source;
+    }
     prompt->editor = ik_editor_create(prompt);
     prompt->mark = ik_strdup(prompt, "> ");
     prompt->list.choice = ik_choice_create(prompt);

@@ -41,14 +41,15 @@ typedef struct {
 typedef struct {
     /* Names of commands with their '/', for a draft that begins with '/'. */
     void (*commands)(void *data, ik_completions_t *out);
-    /* What may stand as the argument of a command: word 1 is the first behind its name. */
+    /* What may stand as the argument of a command, which comes without its '/': word 1 is the first
+     * behind its name. */
     void (*arguments)(void *data, const char *command, int word, ik_completions_t *out);
     /* Paths below the project, for a word that begins with '@' (the '@' is not part of them). */
     void (*files)(void *data, ik_completions_t *out);
     void *data;
 } ik_completion_source_t;
 
-/* recall is borrowed. */
+/* recall is borrowed, source copied; it and each of its functions may be NULL. */
 ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recall_t *recall,
                               const ik_completion_source_t *source);
 ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key);

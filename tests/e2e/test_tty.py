@@ -86,6 +86,9 @@ class TtyTest(TerminalTest):
         self.assertEqual(t.settings(), t.before)
         t.wait_until(lambda: switched_on(t.raw) == OFF, "modes off")
 
+    def wait_raw(self, t, text):
+        t.wait_until(lambda: text in t.raw, text)
+
     def end_of_modes(self, t):
         """How much was printed when it had put everything back."""
         self.assert_restored(t)
@@ -156,7 +159,7 @@ class Leaving(TtyTest):
                 self.assertEqual(t.wait_exit(), -number)
                 self.assert_restored(t)
                 if key == "p":
-                    self.assertIn(b"as the test wants it", t.raw)
+                    self.wait_raw(t, b"as the test wants it")
 
     def test_a_cut_off_string_is_ended(self):
         t = self.start()
@@ -477,7 +480,7 @@ class Foreground(TtyTest):
         self.log.wait("program ended 3")
         self.log.wait("back")
         self.wait_modes(t, ENTERED | {"kitty", "1049"})
-        self.assertIn(b"got a line", t.raw)
+        self.wait_raw(t, b"got a line")
         self.assertIn(b" icanon", self.read("stty"))
         t.send("q")
         self.assertEqual(t.wait_exit(), 0)
@@ -495,7 +498,7 @@ class Foreground(TtyTest):
 
     def test_keys_that_interrupt_are_its_own(self):
         t = self.start_program("trap 'echo caught' INT QUIT; echo ready; sleep 0.3; read line")
-        t.wait_until(lambda: b"ready" in t.raw, "program")
+        self.wait_raw(t, b"ready")
         t.send("\x03")
         t.wait_until(lambda: t.raw.count(b"caught") == 1, "SIGINT")
         t.send("\x1c")
@@ -518,15 +521,17 @@ class Foreground(TtyTest):
             "signal.pthread_sigmask(signal.SIG_BLOCK, []), os.listdir('/proc/self/fd'))"
         t = self.start_program(f"exec {sys.executable} -c \"{code}\"")
         self.log.wait("program ended 0")
-        self.assertIn(b"[] set() ['0', '1', '2', '3']", t.raw)
+        self.wait_raw(t, b"[] set() ['0', '1', '2', '3']")
 
     def test_a_raw_terminal_left_behind(self):
         """It died without putting the terminal back; then we are ended."""
-        t = self.start_program("stty raw -echo; exec sleep 30")
-        t.wait_until(lambda: t.settings() != t.before, "raw mode")
-        t.signal(signal.SIGTERM)
-        self.assertEqual(t.wait_exit(), 128 + signal.SIGTERM)
-        self.assert_restored(t)
+        for number, status in ((signal.SIGTERM, 128 + signal.SIGTERM),
+                               (signal.SIGUSR1, -signal.SIGUSR1)):
+            t = self.start_program("stty raw -echo; exec sleep 30")
+            t.wait_until(lambda: t.settings() != t.before, "raw mode")
+            t.signal(number)
+            self.assertEqual(t.wait_exit(), status)
+            self.assert_restored(t)
 
     def test_a_raw_terminal_and_then_an_ordinary_end(self):
         t = self.start_program("stty raw -echo; kill -KILL $$")
@@ -538,15 +543,31 @@ class Foreground(TtyTest):
     def test_ending_ends_it(self):
         t = self.start_program("trap 'echo bye; exit' HUP; echo ready; while :; do sleep 0.05; done",
                                job=True)
-        t.wait_until(lambda: b"ready" in t.raw, "program")
+        self.wait_raw(t, b"ready")
         os.kill(t.job, signal.SIGTERM)
         self.assertEqual(self.shell.wait_ended(), 128 + signal.SIGTERM)
-        t.wait_drained()
-        self.assertIn(b"bye", t.raw)
+        self.wait_raw(t, b"bye")
+
+    def test_our_death_ends_it(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV):
+            t = self.start_program("trap 'echo bye; exit' HUP; echo ready; "
+                                   "while :; do sleep 0.05; done", job=True)
+            self.wait_raw(t, b"ready")
+            os.kill(t.job, number)
+            self.assertEqual(self.shell.wait_ended(), -number)
+            self.wait_raw(t, b"bye")
+
+    def test_there_is_no_such_program(self):
+        t = self.start()
+        t.send("e")
+        self.log.wait("program Cannot start no-such-program: No such file or directory")
+        self.wait_modes(t, ENTERED)
+        t.signal(signal.SIGINT)
+        self.assertEqual(t.wait_exit(), 128 + signal.SIGINT)
 
     def test_both_are_stopped(self):
         t = self.start_program("echo ready; read line; echo \"got $line\"", job=True)
-        t.wait_until(lambda: b"ready" in t.raw, "program")
+        self.wait_raw(t, b"ready")
         t.send("\x1a")
         self.assertEqual(self.shell.wait_stopped(), signal.SIGTSTP)
         self.assertEqual(t.settings(), t.before)
@@ -555,7 +576,7 @@ class Foreground(TtyTest):
         t.send("more\r")
         self.log.wait("program ended 0")
         self.wait_modes(t, ENTERED | {"kitty", "1049"})
-        self.assertIn(b"got more", t.raw)
+        self.wait_raw(t, b"got more")
         self.assertNotIn("continued", " ".join(self.log.lines()))
 
 

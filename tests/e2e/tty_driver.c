@@ -96,11 +96,15 @@ static void on_program_end(void *data, int status)
 static void start_program(driver_t *driver)
 {
     static const char *const without[] = {"TTY_DRIVER_SECRET", NULL};
-    const char *argv[] = {"sh", "-c", getenv("TTY_DRIVER_PROGRAM"), NULL};
+    const char *command = getenv("TTY_DRIVER_PROGRAM");
+    const char *argv[] = {command == NULL ? "no-such-program" : "sh", "-c", command, NULL};
     ik_tty_leave(driver->tty, PATIENCE_MS);
     res_t started = ik_foreground_start(driver, driver->loop, argv, without, on_program_end, driver,
                                         &driver->program);
     say(driver, "program %s\n", is_ok(&started) ? "started" : started.message);
+    if (is_err(&started)) {
+        ik_tty_enter(driver->tty);
+    }
 }
 
 __attribute__((noinline)) static int overflow_stack(int depth)
@@ -112,7 +116,7 @@ __attribute__((noinline)) static int overflow_stack(int depth)
 
 static void crash(driver_t *driver, char key)
 {
-    volatile int *nowhere = (int *)16;
+    volatile int *volatile nowhere = NULL;
     say(driver, "crashing\n");
     if (key == 'p') {
         PANIC("as the test wants it");

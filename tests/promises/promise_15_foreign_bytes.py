@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Promise 15: no foreign byte drives the terminal.
 
-Millions of hostile inputs go through every way that leads to a terminal (foreign_driver): what comes
-out is read by a strict reader that knows our own sequences and nothing else. And whole sessions in a
-pseudo terminal, in which everything is hostile: what the model says and thinks, its arguments, the
-tools' schemas, output, progress and errors, names of files, what the user pastes; all that is printed
-goes through terminal_checker, and nothing in it may have been said by anyone but us.
+Millions of hostile inputs go through every way that leads to a terminal (foreign_driver): what
+comes out is read by a strict reader that knows our own sequences and nothing else. And whole
+sessions in a pseudo terminal, in which everything is hostile: what the model says and thinks, its
+arguments, the tools' schemas, output, progress and errors, names of files, what the user pastes;
+all that is printed goes through terminal_checker, and no sequence in it may have been said by
+anyone but us.
 
 SEED=N chooses other inputs, INPUTS=N and SESSIONS=N how many.
 """
@@ -31,28 +32,35 @@ DRIVER = os.path.join(BUILT, "tests", "promises", "foreign_driver")
 WORKERS = 2
 SHOWN = 3  # problems
 
-# What we never print; MARKS are in the strings among them.
+# What we never print; the strings among them have MARKS.
 SEQUENCES = [
-    "\x1b]0;EVIL\x07", "\x1b]2;EVIL\x1b\\", "\x1b]52;c;RVZJTA==\x07", "\x1b]8;;http://evil.invalid/\x1b\\",
-    "\x1b]9;EVIL\x07", "\x1b]0;EVIL", "\u009d0;EVIL\u009c", "\x1bPEVIL\x1b\\", "\x1b_EVIL\x1b\\", "\x1b^EVIL\x1b\\",
-    "\x1bXEVIL\x1b\\", "\x1b[2J", "\x1b[3J", "\x1b[H", "\x1b[5;5H", "\x1b[9A", "\x1b[1;5r", "\x1b[3S", "\x1b[2T",
-    "\x1b[?1049h", "\x1b[?1000h", "\x1b[?7l", "\x1b[6n", "\x1b[c", "\x1b[21t", "\x1b[!p", "\x1b[>4;2m",
-    "\x1bc", "\x1b(0", "\x1b#8", "\x1b7", "\x1b8", "\x1bM", "\x1b[", "\x1b]", "\x1bP", "\x1b", "\u009b2J",
-    "\u009b5A", "\u0090", "\u0085", "\x07", "\x08", "\x0b", "\x0c", "\x0e", "\x0f", "\x05", "\x18", "\x1a",
-    "\x7f", "\r", "\r\n"]
+    "\x1b]0;EVIL\x07", "\x1b]2;EVIL\x1b\\", "\x1b]52;c;RVZJTA==\x07",
+    "\x1b]8;;http://evil.invalid/\x1b\\", "\x1b]9;EVIL\x07", "\x1b]0;EVIL", "\u009d0;EVIL\u009c",
+    "\x1bPEVIL\x1b\\", "\x1b_EVIL\x1b\\", "\x1b^EVIL\x1b\\", "\x1bXEVIL\x1b\\", "\x1b[2J",
+    "\x1b[3J", "\x1b[H", "\x1b[5;5H", "\x1b[9A", "\x1b[1;5r", "\x1b[3S", "\x1b[2T", "\x1b[?1049h",
+    "\x1b[?1000h", "\x1b[?7l", "\x1b[6n", "\x1b[c", "\x1b[21t", "\x1b[!p", "\x1b[>4;2m", "\x1bc",
+    "\x1b(0", "\x1b#8", "\x1b7", "\x1b8", "\x1bM", "\x1b[", "\x1b]", "\x1bP", "\x1b", "\u009b2J",
+    "\u009b5A", "\u0090", "\u0085", "\x07", "\x08", "\x0b", "\x0c", "\x0e", "\x0f", "\x05",
+    "\x18", "\x1a", "\x7f", "\r", "\r\n"]
 UNSEEN = ["\u202e", "\u2066", "\u200f", "\u061c", "\u200b", "\u2060", "\ufeff", "\u00ad", "\u2028",
           "\U000e0041", "\u3164", "\U0010ff00", "\ufe0f", "\u200d"]
-TEXT = ["word ", "a", "\n", "\n\n", " ", "\t", "é", "日本", "👩", "\u0645", "\x1b[31m", "\x1b[0m",
-        "\x1b[38;2;1;2;3m", "# ", "- ", "```\n", "`", "**", "[x](http://ok.invalid/", ")", "| a | b |\n|---|---|\n",
-        "> ", "<b>", "&#27;[2J", "\\", "\"", "'", "$(", "x" * 90]
-MARKS = re.compile(rb"\x1b[\]P_^X][^\x07\x1b]*(EVIL|RVZJ|evil\.invalid)")
-ALTERNATE = b"\x1b[?1049h"
+TEXT = [
+    "word ", "a", "\n", "\n\n", " ", "\t", "é", "日本", "👩", "\u0645", "\x1b[31m", "\x1b[0m",
+    "\x1b[38;2;1;2;3m", "# ", "- ", "```\n", "`", "**", "[x](http://ok.invalid/", ")",
+    "| a | b |\n|---|---|\n", "> ", "<b>", "&#27;[2J", "\\", "\"", "'", "$(", "x" * 90]
+# A link that the model wrote is ours, wherever it leads.
+MARKS = re.compile(rb"\x1b(?!\]8;;http://ok\.)[\]P_^X][^\x07\x1b]*(EVIL|RVZJ|evil\.invalid)")
+ALTERNATE, MAIN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
 def evil(rng, longest=25):
     parts = [rng.choice(rng.choice((SEQUENCES, SEQUENCES, UNSEEN, TEXT)))
              for _ in range(rng.randint(1, longest))]
     return "".join(parts)
+
+
+def pasted(rng, longest):
+    return "x" + evil(rng, longest).replace("\x1b[201~", "")
 
 
 def evil_name(rng):
@@ -108,42 +116,56 @@ exit {status}
 
     # ---- what the user does
 
-    def do(self, t, what):
-        if what == "pager":
-            t.send("\x0f")
-            t.wait_idle(0.1)
-            t.send("q")
-            self.pages += 1
-        elif what == "search":
-            t.send("\x12w")
-            t.wait_idle(0.05)
-            t.send("\x1b")
-        elif what == "files":
-            t.send("@")
-            t.wait_idle(0.1)
-            t.send("\x7f")
-        elif what == "paste":
-            t.paste(evil(self.rng, 40).replace("\x1b[201~", ""))
-            t.wait_idle(0.05)
-            t.send("\x03")
-        elif what == "/model":
-            t.send("/model x/")
-            t.paste(evil(self.rng, 3).replace("\x1b[201~", ""))
-            t.send("\r")
-        else:
-            t.send(what + "\r")
-        t.wait_idle(0.1)
+    def settle(self, t):
+        begin = time.monotonic()
+        t.wait_until(lambda: time.monotonic() - max(begin, t.last_output) > 0.15, "silence")
+
+    def read_pages(self, t):
+        self.pages += 1
+        t.send("\x0f")
+        t.wait_until(lambda: t.raw.count(ALTERNATE) == self.pages, "pager")
+        self.settle(t)
+        t.send("q")
+        t.wait_until(lambda: t.raw.count(MAIN) == self.pages, "end of the pager")
+
+    def search(self, t):
+        """Earlier messages; Escape by itself is known after a while only."""
+        t.send("\x12w")
+        t.wait_for("search:")
+        t.send("\x1b")
+        t.wait_gone("search:")
+
+    def complete(self, t):
+        t.send("@")
+        self.settle(t)
+        t.send("\x7f")
+
+    def paste(self, t):
+        t.paste(pasted(self.rng, 40))
+        self.settle(t)
+        t.send("\x03")
+
+    def choose(self, t):
+        t.send("/model x/")
+        t.paste(pasted(self.rng, 3))
+        t.send("\r")
 
     def use(self, t):
-        t.paste(evil(self.rng))
+        t.paste(pasted(self.rng, 25))
         t.send(" go\r")
         t.wait_for("END-OF-ANSWER")
+        self.settle(t)
         todo = ["/tool", "/tool evil", "/show 1", "/show 2", "!cat out; ls", "/sessions",
-                "/search go", "/usage", "/model", "pager", "search", "files", "paste"]
+                "/search go", "/usage", self.read_pages, self.search, self.complete, self.paste,
+                self.choose]
         for what in self.rng.sample(todo, 6):
-            self.do(t, what)
+            if callable(what):
+                what(t)
+            else:
+                t.send(what + "\r")
+            self.settle(t)
         t.send("\x03")
-        t.wait_idle(0.05)
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
 
     # ---- what came of it
@@ -218,8 +240,8 @@ def main():
     alive = driven["inputs"] == inputs and driven["styled"] > inputs // 4
     hostile.conclude(15, alive and driven["bad"] == 0 and not wrong, (
         f"{driven['inputs']:,} inputs, {driven['read']:,} rows, lines and frames of them: "
-        f"{driven['bad']} with anything but text and our own sequences; {sessions} sessions in which "
-        f"everyone is hostile: {len(wrong)} (seed {seed})"))
+        f"{driven['bad']} with anything but text and our own sequences; {sessions} sessions in "
+        f"which everyone is hostile: {len(wrong)} (seed {seed})"))
 
 
 if __name__ == "__main__":

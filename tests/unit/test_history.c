@@ -406,6 +406,21 @@ START_TEST(a_claim_holds_on_the_server_until_it_is_released)
 }
 END_TEST
 
+START_TEST(what_was_released_is_asked_for_again)
+{
+    ik_holder_t holder = somebody_elsewhere();
+    ik_holder_t other;
+    ik_session_t *session;
+    ik_store_t *server = backend_open(ctx, BACKEND_POSTGRES);
+    log_say(server, LOG_ID, "hello");
+    log_assert_ok(hear_claim(LOG_ID).result);
+    check_open(LOG_ID);
+    await_worker();
+    log_assert_ok(ik_store_claim(server, LOG_ID, &holder, &other));
+    log_assert_code(ik_session_open(history, history, LOG_ID, &session), IK_ERR_CONFLICT);
+}
+END_TEST
+
 START_TEST(who_holds_it_on_the_server_is_told)
 {
     ik_holder_t holder = somebody_elsewhere();
@@ -594,6 +609,7 @@ static void add_shared(Suite *suite)
     tcase_add_test(tests, a_waiting_question_answers_no_other);
     tcase_add_test(tests, a_claimed_session_is_opened_without_the_server);
     tcase_add_test(tests, a_claim_holds_on_the_server_until_it_is_released);
+    tcase_add_test(tests, what_was_released_is_asked_for_again);
     tcase_add_test(tests, who_holds_it_on_the_server_is_told);
     tcase_add_test(tests, what_cannot_be_claimed_here_is_not_kept_there);
     tcase_add_loop_test(tests, a_freed_claim_leaves_none, 0, 2);

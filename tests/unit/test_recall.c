@@ -1,7 +1,9 @@
 #include <check.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/alloc.h"
@@ -157,13 +159,12 @@ START_TEST(missing_folders_are_made)
 }
 END_TEST
 
-/* A folder, a FIFO and a full disk in the place of the file: it works without. */
+/* A folder or a FIFO in the place of the file, or no place at all: it works without. */
 START_TEST(what_is_no_file)
 {
     scratch_make_folder("history");
     ck_assert_int_eq(mkfifo(scratch_path("fifo"), 0644), 0);
-    const char *files[] = {scratch_path("history"), scratch_path("fifo"), "/dev/full",
-                           "/proc/nothing/here"};
+    const char *files[] = {scratch_path("history"), scratch_path("fifo"), "/proc/nothing/here"};
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         ik_recall_t *recall = ik_recall_create(ctx, files[i]);
         ik_recall_add(recall, "one");
@@ -172,6 +173,23 @@ START_TEST(what_is_no_file)
         ck_assert_str_eq(entries(recall), "two,one");
     }
     ck_assert_uint_eq(scratch_mode("fifo"), 0644);
+}
+END_TEST
+
+/* A device like /dev/full is no regular file; a limit on files is as good as a full disk. */
+START_TEST(what_cannot_be_written_is_kept_in_memory)
+{
+    struct rlimit before;
+    scratch_write("history", "\"old\"\n");
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, before.rlim_max}), 0);
+    ik_recall_t *recall = open_file();
+    ik_recall_add(recall, "one");
+    ik_recall_add(recall, "two");
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    ck_assert_str_eq(entries(recall), "two,one,old");
+    ck_assert_str_eq(file_text(), "\"old\"\n");
 }
 END_TEST
 
@@ -316,6 +334,7 @@ int main(void)
     tcase_add_test(tests, the_file_is_private);
     tcase_add_test(tests, missing_folders_are_made);
     tcase_add_test(tests, what_is_no_file);
+    tcase_add_test(tests, what_cannot_be_written_is_kept_in_memory);
     tcase_add_test(tests, prefixes);
     tcase_add_test(tests, the_newest_are_kept);
     tcase_add_test(tests, a_long_file_is_written_anew);
