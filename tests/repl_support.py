@@ -49,8 +49,8 @@ class ReplTest(TerminalTest):
         if script is not None:
             self.serve(script)
         t = self.terminal([IKIGAI, *args], columns=columns, rows=rows, cwd=self.project,
-                          env=clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color",
-                                        **(env or {})), answers=answers, **options)
+                          env=clean_env(**{"IKIGAI_HOME": self.home, "TERM": "xterm-256color",
+                                           **(env or {})}), answers=answers, **options)
         t.wait_for(PROMPT)
         return t
 

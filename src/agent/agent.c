@@ -130,12 +130,17 @@ static ik_agent_t *create(const void *ctx, const ik_agent_options_t *options, in
     return agent;
 }
 
+static void set_system(ik_agent_t *agent, const char *prompt)
+{
+    if (prompt != NULL) {
+        agent->system = ik_msg_create(agent, IK_MSG_SYSTEM, prompt, NULL);
+    }
+}
+
 ik_agent_t *ik_agent_create(const void *ctx, const ik_agent_options_t *options)
 {
     ik_agent_t *agent = create(ctx, options, IK_STORE_ROOT_AGENT);
-    if (options->system_prompt != NULL) {
-        agent->system = ik_msg_create(agent, IK_MSG_SYSTEM, options->system_prompt, NULL);
-    }
+    set_system(agent, options->system_prompt);
     return agent;
 }
 
@@ -147,6 +152,9 @@ res_t ik_agent_resume(const void *ctx, const ik_agent_options_t *options, int64_
     ik_agent_t *agent = create(ctx, options, number);
     talloc_free(agent->conversation);
     agent->conversation = ik_conversation_take_repaired(agent, stored);
+    if (agent->conversation->count == 0) {
+        set_system(agent, options->system_prompt);
+    }
     for (size_t i = 0; i < agent->conversation->count; i++) {
         remember_id(agent, agent->conversation->messages[i]);
     }
@@ -165,9 +173,7 @@ ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener
                                   .on_event = on_event,
                                   .data = data};
     ik_agent_t *agent = create(ctx, &options, ik_session_fork(parent->session, parent->number));
-    if (parent->system != NULL) {
-        agent->system = ik_msg_create(agent, IK_MSG_SYSTEM, parent->system->content, NULL);
-    }
+    set_system(agent, parent->system == NULL ? NULL : parent->system->content);
     for (size_t i = 0; i < parent->conversation->count; i++) {
         remember(agent, ik_msg_copy(NULL, parent->conversation->messages[i]));
     }

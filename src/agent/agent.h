@@ -71,7 +71,7 @@ typedef struct {
 /* Strings are copied. The system prompt is the first message, said with the first turn. */
 ik_agent_t *ik_agent_create(const void *ctx, const ik_agent_options_t *options);
 /* The same, going on with what was stored of an agent; the log is repaired first, and the system
- * prompt is the stored one. */
+ * prompt is the stored one, unless nothing was ever said. */
 res_t ik_agent_resume(const void *ctx, const ik_agent_options_t *options, int64_t number,
                       ik_agent_t **out);
 /* Another agent of the same session that knows what this one knows. Between turns of parent. */

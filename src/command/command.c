@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,32 +207,60 @@ static void fail_busy(ik_command_host_t *host, const ik_command_t *command)
     talloc_free(text);
 }
 
-static ik_command_outcome_t run(ik_command_host_t *host, const ik_command_t *command,
-                                const ik_command_args_t *args, bool busy)
+/* Says that an agent works, if one does. */
+static bool fail_working(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    bool searching = host->shared->tool_scan_state == TOOL_SCAN_IN_PROGRESS;
+    size_t count;
+    const ik_command_agent_t *agents = host->actions->agents(host, args, &count);
+    size_t i = 0;
+    while (i < count && !agents[i].busy) {
+        i++;
+    }
+    if (i == count) {
+        return false;
+    }
+    host->actions->fail(host, ik_sprintf(args,
+                                         "Agent %" PRId64
+                                         " is still working: wait for it, or /kill %" PRId64 ".",
+                                         agents[i].number, agents[i].number));
+    return true;
+}
+
+static void run(ik_command_host_t *host, const ik_command_t *command, const ik_command_args_t *args,
+                bool busy)
+{
     if (!fits_usage(command, args)) {
         ik_command_misuse(host, command, NULL);
     } else if (busy && (command->flags & IK_COMMAND_NEEDS_IDLE)) {
         fail_busy(host, command);
-    } else if (searching && (command->flags & IK_COMMAND_NEEDS_TOOLS)) {
-        return IK_COMMAND_MUST_WAIT;
-    } else {
+    } else if (!(command->flags & IK_COMMAND_NEEDS_ALL_IDLE) || !fail_working(host, args)) {
         command->run(host, args);
     }
-    return IK_COMMAND_RAN;
 }
 
-ik_command_outcome_t ik_command_run(ik_command_host_t *host, const char *line, bool busy)
+bool ik_command_must_wait(const ik_command_host_t *host, const char *line)
+{
+    size_t len = strcspn(line, blanks);
+    const ik_command_t *command = ik_command_find(line, len);
+    if (command == NULL || !(command->flags & IK_COMMAND_NEEDS_TOOLS) ||
+        host->shared->tool_scan_state != TOOL_SCAN_IN_PROGRESS) {
+        return false;
+    }
+    ik_command_args_t *args = parse_args(NULL, line + len);
+    bool right = fits_usage(command, args); /* wrong use is said at once */
+    talloc_free(args);
+    return right;
+}
+
+void ik_command_run(ik_command_host_t *host, const char *line, bool busy)
 {
     size_t len = strcspn(line, blanks);
     const ik_command_t *command = ik_command_find(line, len);
     if (command == NULL) {
         ik_command_fail_unknown(host, line, len);
-        return IK_COMMAND_RAN;
+        return;
     }
     ik_command_args_t *args = parse_args(NULL, line + len);
-    ik_command_outcome_t outcome = run(host, command, args, busy);
+    run(host, command, args, busy);
     talloc_free(args);
-    return outcome;
 }

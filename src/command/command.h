@@ -111,6 +111,7 @@ typedef enum {
     IK_COMMAND_NEEDS_TOOLS = 1 << 1, /* waits while tools are being discovered */
     IK_COMMAND_TAKES_REST =
         1 << 2, /* its one argument is the rest of the line; max_args does not count words */
+    IK_COMMAND_NEEDS_ALL_IDLE = 1 << 3, /* not while any other agent works: it would be lost */
 } ik_command_flag_t;
 
 typedef struct {
@@ -130,15 +131,11 @@ const ik_command_t *const *ik_command_table(size_t *count);
 /* By exact name, with or without the slash; NULL: there is none. */
 const ik_command_t *ik_command_find(const char *name, size_t len);
 
-/* What a line that begins with '/' asks for. */
-typedef enum {
-    IK_COMMAND_RAN,       /* or it was refused, which was printed */
-    IK_COMMAND_MUST_WAIT, /* it needs tools that are not discovered yet: run it again when they are
-                           */
-} ik_command_outcome_t;
+/* Whether "/name args" needs tools that are not discovered yet: run it when they are. */
+bool ik_command_must_wait(const ik_command_host_t *host, const char *line);
 /* Runs "/name args". Wrong use prints the usage line, an unknown name suggests the nearest. busy:
- * the current agent works. */
-ik_command_outcome_t ik_command_run(ik_command_host_t *host, const char *line, bool busy);
+ * the current agent works, or something waits for it. */
+void ik_command_run(ik_command_host_t *host, const char *line, bool busy);
 
 /* --- for commands: */
 

@@ -11,6 +11,6 @@ const ik_command_t ik_command_clear = {
     .name = "clear",
     .usage = "",
     .help = "Begins a new conversation.",
-    .flags = IK_COMMAND_NEEDS_IDLE,
+    .flags = IK_COMMAND_NEEDS_IDLE | IK_COMMAND_NEEDS_ALL_IDLE,
     .run = run,
 };

@@ -51,17 +51,37 @@ const char *ik_repl_waiting_for(const ik_repl_t *repl)
     return NULL;
 }
 
-static void run_command(ik_repl_t *repl, const char *line)
+/* Esc has something to do. */
+static bool is_occupied(const ik_repl_t *repl)
 {
-    ik_repl_talk_t *talk = repl->current;
+    return repl->shell != NULL || ik_repl_talk_is_busy(repl->current) ||
+           ik_repl_talk_next(repl->current) != NULL;
+}
+
+static void run_command(ik_repl_t *repl, const char *line, bool busy)
+{
     if (!ik_repl_view_echoes(repl->view)) {
         ik_repl_view_begin_block(repl->view);
         ik_repl_say(repl, IK_ROLE_USER, line);
     }
     repl->host.columns = (size_t)ik_repl_view_rows(repl->view).columns;
-    if (ik_command_run(&repl->host, line, ik_repl_talk_is_busy(talk)) == IK_COMMAND_MUST_WAIT) {
-        ik_repl_talk_queue_first(talk, line);
+    ik_command_run(&repl->host, line, busy);
+}
+
+/* A command that needs tools waits as a message does. */
+static void take_command(ik_repl_t *repl, const char *line)
+{
+    if (ik_command_must_wait(&repl->host, line)) {
+        ik_repl_talk_queue(repl->current, line);
+    } else {
+        run_command(repl, line, is_occupied(repl));
     }
+}
+
+/* Commands are about what is on the screen. */
+static bool is_for_screen(const char *text)
+{
+    return text[0] == '/' || text[0] == '!';
 }
 
 /* One thing of the queue; false when nothing can be done now. */
@@ -69,13 +89,13 @@ static bool take_next(ik_repl_t *repl, ik_repl_talk_t *talk)
 {
     const char *next = ik_repl_talk_next(talk);
     if (next == NULL || repl->done || ik_repl_talk_is_busy(talk) || repl->shell != NULL ||
-        ik_repl_waiting_for(repl) != NULL) {
+        ik_repl_waiting_for(repl) != NULL || (is_for_screen(next) && talk != repl->current)) {
         return false;
     }
     char *text = ik_strdup(repl, next);
     ik_repl_talk_drop_next(talk);
     if (text[0] == '/') {
-        run_command(repl, text);
+        run_command(repl, text, false);
     } else if (text[0] == '!') {
         ik_repl_shell_start(repl, text + 1 + strspn(text + 1, " \t"));
     } else {
@@ -126,7 +146,7 @@ static void on_submit(void *data, const char *text)
     if (repl->on_answer != NULL) {
         ik_repl_host_answer(repl, text);
     } else if (text[0] == '/' && repl->target != NULL && repl->opening == NULL) {
-        run_command(repl, text);
+        take_command(repl, text);
     } else if (text[strspn(text, " \t\n")] != '\0') {
         ik_repl_talk_queue(repl->current, text);
     }
@@ -180,18 +200,12 @@ static void interrupt(ik_repl_t *repl)
     update_busy(repl);
 }
 
-static bool has_something_to_interrupt(const ik_repl_t *repl)
-{
-    return repl->shell != NULL || ik_repl_talk_is_busy(repl->current) ||
-           ik_repl_talk_next(repl->current) != NULL;
-}
-
 static void cancel(ik_repl_t *repl)
 {
     int64_t now = ik_loop_now_ms();
     if (repl->on_answer != NULL) {
         ik_repl_host_answer(repl, "");
-    } else if (has_something_to_interrupt(repl)) {
+    } else if (is_occupied(repl)) {
         interrupt(repl);
     } else if (repl->cancelled_ms != 0 && now - repl->cancelled_ms < CANCEL_AGAIN_MS) {
         ik_repl_leave(repl, STATUS_DONE);
@@ -261,7 +275,7 @@ static void on_leave(void *data, int signal)
 {
     ik_repl_t *repl = data;
     bool plain = ik_repl_view_prompt(repl->view) == NULL;
-    if (plain && signal == SIGINT && has_something_to_interrupt(repl)) {
+    if (plain && signal == SIGINT && is_occupied(repl)) {
         interrupt(repl);
     } else {
         ik_repl_leave(repl, 128 + signal);

@@ -123,6 +123,7 @@ static int64_t parent_of(const ik_repl_t *repl, int64_t number)
 static ik_command_agent_t *agents(ik_command_host_t *host, const void *ctx, size_t *count)
 {
     ik_repl_t *repl = repl_of(host);
+    ik_repl_session_load_agents(repl);
     ik_command_agent_t *list = ik_new_array(ctx, ik_command_agent_t, repl->talk_count);
     for (size_t i = 0; i < repl->talk_count; i++) {
         const ik_repl_talk_t *talk = repl->talks[i];
@@ -132,7 +133,7 @@ static ik_command_agent_t *agents(ik_command_host_t *host, const void *ctx, size
             .parent = parent_of(repl, ik_repl_talk_number(talk)),
             .current = talk == repl->current,
             .busy = ik_repl_talk_is_busy(talk),
-            .unseen = ik_repl_talk_has_unseen(talk),
+            .unseen = ik_repl_talk_has_news(talk),
             .messages = one == NULL ? 0 : ik_agent_conversation(one)->count,
             .model = one == NULL ? ik_repl_target(repl)->name : ik_agent_target(one)->name,
             .title = ik_strdup(list, ik_repl_talk_title(talk)),

@@ -31,11 +31,13 @@ ik_repl_running_t *ik_repl_running_create(const void *ctx)
     return ik_new(ctx, ik_repl_running_t);
 }
 
-/* What the file holds that is about to be written, as long as it is still there. */
+/* What the file holds that is about to be changed, as long as it is still there. */
 static void remember_file(run_t *run, const char *folder)
 {
     ik_tool_fields_t arguments;
-    if (run->call.name == NULL || strcmp(run->call.name, "file_write") != 0 ||
+    const char *name = run->call.name == NULL ? "" : run->call.name;
+    bool changes = strcmp(name, "file_write") == 0 || strcmp(name, "file_edit") == 0;
+    if (!changes || run->call.arguments == NULL ||
         !ik_tool_fields_of_arguments(run->call.arguments, run->call.arguments_len, &arguments)) {
         return;
     }

@@ -23,16 +23,29 @@ static void on_usage(void *data, ik_repl_talk_t *talk, const ik_agent_event_t *e
     }
 }
 
-static ik_repl_talk_t *add_talk(ik_repl_t *repl, int64_t number)
+static ik_repl_talk_t *create_talk(ik_repl_t *repl, int64_t number)
 {
     ik_repl_talk_options_t options = {.view = repl->view,
                                       .shared = &repl->shared,
                                       .on_turn_end = on_turn_end,
                                       .on_usage = on_usage,
                                       .data = repl};
+    return ik_repl_talk_create(repl, &options, number);
+}
+
+static ik_repl_talk_t *add_talk(ik_repl_t *repl, int64_t number)
+{
     repl->talks = ik_resize_array(repl, repl->talks, ik_repl_talk_t *, repl->talk_count + 1);
-    repl->talks[repl->talk_count] = ik_repl_talk_create(repl, &options, number);
+    repl->talks[repl->talk_count] = create_talk(repl, number);
     return repl->talks[repl->talk_count++];
+}
+
+static void move_queue(ik_repl_talk_t *to, ik_repl_talk_t *from)
+{
+    while (ik_repl_talk_next(from) != NULL) {
+        ik_repl_talk_queue(to, ik_repl_talk_next(from));
+        ik_repl_talk_drop_next(from);
+    }
 }
 
 static void remove_talk(ik_repl_t *repl, size_t index)
@@ -86,24 +99,54 @@ static bool has_tools(const ik_repl_t *repl)
     return !repl->options->without_tools && (registry == NULL || registry->count > 0);
 }
 
+static char *gather_prompt(ik_repl_t *repl, const void *ctx)
+{
+    return ik_agent_prompt_gather(ctx, repl->options->paths->cwd,
+                                  repl->options->config->system_prompt, has_tools(repl),
+                                  on_prompt_line, repl);
+}
+
 static void begin_agent(ik_repl_t *repl, ik_repl_talk_t *talk)
 {
     void *scratch = talloc_new(repl);
     ik_agent_options_t options = agent_options(repl, talk);
-    options.system_prompt = ik_agent_prompt_gather(scratch, repl->options->paths->cwd,
-                                                   repl->options->config->system_prompt,
-                                                   has_tools(repl), on_prompt_line, repl);
+    options.system_prompt = gather_prompt(repl, scratch);
     ik_repl_talk_adopt_agent(talk, ik_agent_create(talk, &options), true);
     talloc_free(scratch);
+}
+
+/* It was left for a child before anything was said to it, the system prompt included. */
+static bool has_empty_log(const ik_repl_t *repl, const ik_repl_talk_t *talk)
+{
+    const ik_store_agents_t *agents = ik_session_agents(repl->session);
+    size_t i = 0;
+    while (i < agents->count && agents->agents[i].number != ik_repl_talk_number(talk)) {
+        i++;
+    }
+    return i < agents->count && agents->agents[i].last_seq == 0;
 }
 
 static res_t load_agent(ik_repl_t *repl, ik_repl_talk_t *talk)
 {
     ik_agent_t *agent;
+    void *scratch = talloc_new(repl);
     ik_agent_options_t options = agent_options(repl, talk);
-    TRY(ik_agent_resume(talk, &options, ik_repl_talk_number(talk), &agent));
-    ik_repl_talk_adopt_agent(talk, agent, false);
-    return OK;
+    options.system_prompt = has_empty_log(repl, talk) ? gather_prompt(repl, scratch) : NULL;
+    res_t loaded = ik_agent_resume(talk, &options, ik_repl_talk_number(talk), &agent);
+    if (is_ok(&loaded)) {
+        ik_repl_talk_adopt_agent(talk, agent, false);
+    }
+    talloc_free(scratch);
+    return loaded;
+}
+
+void ik_repl_session_load_agents(ik_repl_t *repl)
+{
+    for (size_t i = 0; repl->session != NULL && i < repl->talk_count; i++) {
+        if (ik_repl_talk_agent(repl->talks[i]) == NULL && repl->talks[i] != repl->current) {
+            load_agent(repl, repl->talks[i]); /* what cannot be read is said when it is wanted */
+        }
+    }
 }
 
 /* It is in the store from the first message on; its id is known at once, for the draft. */
@@ -126,7 +169,7 @@ void ik_repl_session_require_agent(ik_repl_t *repl)
 /* Each before what it uses. */
 void ik_repl_session_drop(ik_repl_t *repl)
 {
-    ik_repl_shell_drop(repl);
+    ik_repl_shell_drop(repl, NULL);
     while (repl->talk_count > 0) {
         remove_talk(repl, repl->talk_count - 1);
     }
@@ -166,8 +209,8 @@ static void restore_draft(ik_repl_t *repl)
 {
     ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
     const char *id = repl->session == NULL ? NULL : ik_session_id(repl->session);
-    char *text = ik_repl_draft_find(repl, repl->draft, id);
-    if (text != NULL && prompt != NULL) {
+    char *text = prompt == NULL ? NULL : ik_repl_draft_find(repl, repl->draft, id);
+    if (text != NULL) {
         ik_prompt_prepend_text(prompt, text);
         ik_repl_view_touch(repl->view);
     }
@@ -212,6 +255,8 @@ static void choose_kept_target(ik_repl_t *repl, const char *model)
 static res_t take_session(opening_t *opening, ik_session_t *session)
 {
     ik_repl_t *repl = opening->repl;
+    ik_repl_talk_t *entered = create_talk(repl, 0);
+    move_queue(entered, repl->current); /* while it was being opened */
     ik_repl_session_drop(repl);
     repl->session = session;
     repl->usage.usage = opening->found.usage;
@@ -221,6 +266,8 @@ static res_t take_session(opening_t *opening, ik_session_t *session)
     add_talks(repl);
     size_t last = find_talk(repl, ik_session_last_agent(session));
     repl->current = repl->talks[last < repl->talk_count ? last : 0];
+    move_queue(repl->current, entered);
+    talloc_free(entered);
     TRY(load_agent(repl, repl->current));
     ik_repl_talk_show(repl->current);
     restore_draft(repl);
@@ -411,8 +458,8 @@ res_t ik_repl_session_kill(ik_repl_t *repl, int64_t number)
     if (talk == repl->current) {
         TRY(ik_repl_session_switch(repl, ik_repl_talk_number(repl->talks[index == 0 ? 1 : 0])));
     }
+    ik_repl_shell_drop(repl, talk);
     end_agent(repl, talk);
-    ik_repl_shell_drop(repl);
     remove_talk(repl, find_talk(repl, number));
     return OK;
 }

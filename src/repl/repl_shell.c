@@ -70,6 +70,17 @@ static char *format_data(const ik_repl_shell_t *shell)
     return ik_buffer_finish(&data);
 }
 
+/* Somebody else is on the screen: it is shown when its talk is. */
+static void announce(ik_repl_shell_t *shell)
+{
+    long long number = (long long)ik_repl_talk_number(shell->talk);
+    ik_repl_say(shell->repl, IK_ROLE_GOOD,
+                ik_sprintf(shell,
+                           "Agent %lld: the command has ended. /switch %lld shows what it "
+                           "printed.",
+                           number, number));
+}
+
 static void show(ik_repl_shell_t *shell, const ik_tool_result_t *result)
 {
     ik_repl_rows_t rows = ik_repl_view_rows(shell->repl->view);
@@ -82,7 +93,11 @@ static void on_end(void *data, const ik_tool_result_t *result)
 {
     ik_repl_shell_t *shell = data;
     ik_repl_t *repl = shell->repl;
-    show(shell, result);
+    if (shell->talk == repl->current) {
+        show(shell, result);
+    } else {
+        announce(shell);
+    }
     repl->shell = NULL;
     ik_repl_talk_add_note(shell->talk, format_note(shell, result->envelope), format_data(shell));
     talloc_free(shell); /* the call is no child of it and goes by itself */
@@ -100,6 +115,10 @@ static void fill(ik_repl_shell_t *shell, const char *arguments)
 
 void ik_repl_shell_start(ik_repl_t *repl, const char *command)
 {
+    if (*command == '\0') {
+        ik_repl_say(repl, IK_ROLE_ERROR, "Usage: !CMD");
+        return;
+    }
     if (repl->shared.tool_registry == NULL ||
         ik_tool_registry_lookup(repl->shared.tool_registry, "bash") == NULL) {
         ik_repl_say(repl, IK_ROLE_ERROR,
@@ -133,9 +152,9 @@ void ik_repl_shell_cancel(ik_repl_t *repl)
     }
 }
 
-void ik_repl_shell_drop(ik_repl_t *repl)
+void ik_repl_shell_drop(ik_repl_t *repl, const ik_repl_talk_t *talk)
 {
-    if (repl->shell != NULL) {
+    if (repl->shell != NULL && (talk == NULL || talk == repl->shell->talk)) {
         talloc_free(repl->shell->run);
         TALLOC_FREE(repl->shell);
     }

@@ -74,6 +74,8 @@ void ik_repl_session_resume(ik_repl_t *repl, const char *id);
 /* The current talk has an agent afterwards. */
 void ik_repl_session_require_agent(ik_repl_t *repl);
 void ik_repl_session_fork(ik_repl_t *repl, const char *prompt);
+/* Every talk of a session that goes on knows what was said in it, not only the current one. */
+void ik_repl_session_load_agents(ik_repl_t *repl);
 res_t ik_repl_session_switch(ik_repl_t *repl, int64_t number);
 res_t ik_repl_session_kill(ik_repl_t *repl, int64_t number);
 bool ik_repl_session_is_busy(const ik_repl_t *repl); /* any agent works */
@@ -96,8 +98,8 @@ ik_completion_source_t ik_repl_host_completion(ik_repl_t *repl);
 /* "!CMD": runs it; its output is shown and joins the conversation. */
 void ik_repl_shell_start(ik_repl_t *repl, const char *command);
 void ik_repl_shell_cancel(ik_repl_t *repl);
-/* Ends it at once and silently. */
-void ik_repl_shell_drop(ik_repl_t *repl);
+/* Ends it at once and silently when it was run in that talk; NULL: in whichever. */
+void ik_repl_shell_drop(ik_repl_t *repl, const ik_repl_talk_t *talk);
 void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_repl_row_fn on_row, void *data);
 
 /* --- repl_status.c: */

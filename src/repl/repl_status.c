@@ -21,7 +21,7 @@ static void add_part(ik_row_t *row, const char *text)
 static void add_context(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 {
     int64_t used = ik_repl_talk_context(repl->current);
-    int64_t size = repl->target == NULL ? 0 : repl->target->facts->context;
+    int64_t size = repl->target == NULL ? 0 : ik_repl_target(repl)->facts->context;
     if (used > 0 && size > 0) {
         add_part(row, ik_sprintf(ctx, "%lld%% of %lldk", (long long)(100 * used / size),
                                  (long long)(size / 1000)));
@@ -71,9 +71,10 @@ static void add_agents(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 {
     size_t busy = count_busy(repl);
     long long number = (long long)ik_repl_talk_number(repl->current);
-    add_part(row, repl->talk_count > 1
-                      ? ik_sprintf(ctx, "agent %lld of %zu", number, repl->talk_count)
-                      : ik_sprintf(ctx, "agent %lld", number));
+    add_part(row, ik_sprintf(ctx, "agent %lld", number));
+    if (repl->talk_count > 1) {
+        add_part(row, ik_sprintf(ctx, "%zu agents", repl->talk_count));
+    }
     if (busy > 0) {
         add_part(row, ik_sprintf(ctx, "%zu busy in the background", busy));
     }
@@ -82,7 +83,7 @@ static void add_agents(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
 {
     void *scratch = talloc_new(repl);
-    add_part(row, repl->target == NULL ? "ikigai" : repl->target->name);
+    add_part(row, repl->target == NULL ? "ikigai" : ik_repl_target(repl)->name);
     add_agents(repl, row, scratch);
     add_context(repl, row, scratch);
     add_usage(repl, row, scratch);

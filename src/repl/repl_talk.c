@@ -22,6 +22,7 @@ struct ik_repl_talk {
     int64_t number;
     ik_agent_t *agent; /* NULL: none yet */
     bool current;      /* on the screen */
+    bool news;         /* something came while it was not */
     size_t shown;      /* so many messages of the conversation are in the history of the screen */
     size_t results;    /* tool results among the messages that came or were shown */
 
@@ -282,6 +283,7 @@ static void on_message(ik_repl_talk_t *talk, const ik_msg_t *message)
         show_message(talk, message);
         talk->shown = ik_agent_conversation(talk->agent)->count;
     }
+    talk->news = !talk->current;
     if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
         ik_repl_running_end(talk->running, message);
     } else if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
@@ -433,6 +435,7 @@ static void print_missing(ik_repl_talk_t *talk)
 void ik_repl_talk_show(ik_repl_talk_t *talk)
 {
     talk->current = true;
+    talk->news = false;
     if (talk->agent != NULL) {
         print_missing(talk);
     }
@@ -448,31 +451,17 @@ void ik_repl_talk_hide(ik_repl_talk_t *talk)
     talk->current = false;
 }
 
-bool ik_repl_talk_has_unseen(const ik_repl_talk_t *talk)
+bool ik_repl_talk_has_news(const ik_repl_talk_t *talk)
 {
-    return talk->agent != NULL && talk->shown < ik_agent_conversation(talk->agent)->count;
+    return talk->news;
 }
 
 /* --- the queue --------------------------------------------------------------------------- */
 
-static void make_room(ik_repl_talk_t *talk)
-{
-    talk->queue = ik_resize_array(talk, talk->queue, char *, talk->queue_count + 1);
-}
-
 void ik_repl_talk_queue(ik_repl_talk_t *talk, const char *text)
 {
-    make_room(talk);
+    talk->queue = ik_resize_array(talk, talk->queue, char *, talk->queue_count + 1);
     talk->queue[talk->queue_count++] = ik_strdup(talk, text);
-    ik_repl_view_touch(talk->view);
-}
-
-void ik_repl_talk_queue_first(ik_repl_talk_t *talk, const char *text)
-{
-    make_room(talk);
-    memmove(talk->queue + 1, talk->queue, talk->queue_count * sizeof(*talk->queue));
-    talk->queue[0] = ik_strdup(talk, text);
-    talk->queue_count++;
     ik_repl_view_touch(talk->view);
 }
 

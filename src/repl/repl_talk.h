@@ -35,14 +35,14 @@ bool ik_repl_talk_is_busy(const ik_repl_talk_t *talk);
 void ik_repl_talk_show(ik_repl_talk_t *talk);
 /* Another one comes: what is half said is printed as far as it is. */
 void ik_repl_talk_hide(ik_repl_talk_t *talk);
-bool ik_repl_talk_has_unseen(const ik_repl_talk_t *talk);
+/* It said something since it was on the screen. */
+bool ik_repl_talk_has_news(const ik_repl_talk_t *talk);
 
 /* The agent is told; only when it is not busy. */
 void ik_repl_talk_start_turn(ik_repl_talk_t *talk, const char *text);
 
 /* What the user entered and nobody took yet, in order. */
 void ik_repl_talk_queue(ik_repl_talk_t *talk, const char *text);
-void ik_repl_talk_queue_first(ik_repl_talk_t *talk, const char *text);
 const char *ik_repl_talk_next(const ik_repl_talk_t *talk); /* NULL: nothing */
 void ik_repl_talk_drop_next(ik_repl_talk_t *talk);
 /* All of it joined by newlines, on ctx, and gone from the queue; NULL: nothing. */

@@ -147,17 +147,60 @@ static void add_long_field(const ik_repl_rows_t *rows, const ik_tool_fields_t *a
     talloc_free(scratch);
 }
 
-/* Old and new text of an edit as a diff. */
-static void add_edit(const ik_repl_rows_t *rows, const ik_tool_fields_t *arguments)
+typedef struct {
+    const char *bytes;
+    size_t len;
+} text_t;
+
+static text_t text_of(const void *ctx, const ik_tool_fields_t *arguments, const char *name)
+{
+    text_t text;
+    const ik_tool_field_t *field = ik_tool_fields_find(arguments, name);
+    text.bytes = ik_tool_fields_format_value(ctx, field, &text.len);
+    return text;
+}
+
+/* The file with every old text replaced by the new one. An edit that would have to choose fails, so
+ * that what is shown then was not done anyway. */
+static text_t apply_edit(const void *ctx, const ik_repl_call_t *call, text_t old, text_t new)
+{
+    const char *at = call->before;
+    const char *end = at + call->before_len;
+    ik_buffer_t file;
+    ik_buffer_init(&file, ctx, IK_BUFFER_UNLIMITED);
+    const char *found = NULL;
+    while (old.len > 0 && (found = memmem(at, (size_t)(end - at), old.bytes, old.len)) != NULL) {
+        ik_buffer_append(&file, at, (size_t)(found - at));
+        ik_buffer_append(&file, new.bytes, new.len);
+        at = found + old.len;
+    }
+    ik_buffer_append(&file, at, (size_t)(end - at));
+    return (text_t){.bytes = file.data == NULL ? "" : file.data, .len = file.len};
+}
+
+/* As a line: what is replaced need not be a whole one. */
+static text_t as_line(const void *ctx, text_t text)
+{
+    bool ended = text.len > 0 && text.bytes[text.len - 1] == '\n';
+    return ended ? text : (text_t){ik_sprintf(ctx, "%s\n", text.bytes), text.len + 1};
+}
+
+/* What an edit does to the file where that is known, else what becomes of the text, as a diff. */
+static void add_edit(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
+                     const ik_tool_fields_t *arguments)
 {
     void *scratch = talloc_new(NULL);
-    size_t old_len;
-    size_t new_len;
-    const ik_tool_field_t *before = ik_tool_fields_find(arguments, "old_string");
-    const ik_tool_field_t *after = ik_tool_fields_find(arguments, "new_string");
-    char *old = ik_tool_fields_format_value(scratch, before, &old_len);
-    char *new = ik_tool_fields_format_value(scratch, after, &new_len);
-    ik_code_rows_change(rows->theme, old, old_len, new, new_len, rows->on_row, rows->data);
+    text_t old = text_of(scratch, arguments, "old_string");
+    text_t new = text_of(scratch, arguments, "new_string");
+    if (call->before != NULL && call->before_len > 0) {
+        new = apply_edit(scratch, call, old, new);
+        old = (text_t){call->before, call->before_len};
+    } else {
+        old = as_line(scratch, old);
+        new = as_line(scratch, new);
+    }
+    ik_code_rows_change(rows->theme, old.bytes, old.len, new.bytes, new.len, rows->on_row,
+                        rows->data);
     talloc_free(scratch);
 }
 
@@ -192,7 +235,7 @@ static void add_long_arguments(const ik_repl_rows_t *rows, const ik_repl_call_t 
         }
     }
     if (change) {
-        add_edit(rows, arguments);
+        add_edit(rows, call, arguments);
     }
 }
 

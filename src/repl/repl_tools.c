@@ -69,6 +69,13 @@ void ik_repl_tools_start(ik_repl_t *repl, bool refresh)
         repl->refreshing = repl->refreshing || refresh; /* it is being done */
         return;
     }
+    if (options->without_tools) {
+        repl->shared.tool_scan_state = TOOL_SCAN_COMPLETE;
+        if (refresh) {
+            ik_repl_say(repl, IK_ROLE_TEXT, "Tools are switched off.");
+        }
+        return;
+    }
     repl->refreshing = refresh;
     repl->shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
     ik_tool_discovery_options_t discovery = {.paths = options->paths,

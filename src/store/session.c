@@ -242,6 +242,12 @@ res_t ik_session_flush(ik_session_t *session)
     return OK;
 }
 
+/* A session begins with the words of the user. */
+static bool waits_for_words(const char *kind)
+{
+    return strcmp(kind, IK_MSG_SYSTEM) == 0 || strcmp(kind, IK_MSG_END) == 0;
+}
+
 res_t ik_session_append(ik_session_t *session, int64_t agent, const ik_msg_t *message,
                         ik_store_safety_t safety)
 {
@@ -259,8 +265,7 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, const ik_msg_t *me
     if (session->history == NULL) {
         return OK;
     }
-    /* It begins with the words of the user: the system prompt waits for them. */
-    session->begun = session->begun || strcmp(event.kind, IK_MSG_SYSTEM) != 0;
+    session->begun = session->begun || !waits_for_words(event.kind);
     if (session->waiting_count > 0 || !session->begun) {
         keep(session, &event, safety);
         return ik_session_flush(session);
@@ -297,17 +302,6 @@ res_t ik_session_load(const void *ctx, ik_session_t *session, int64_t agent,
     return ik_store_read_all(local, session->id, agent, on_event, *out);
 }
 
-int64_t ik_session_last_agent(const ik_session_t *session)
-{
-    const ik_store_agent_t *last = &session->agents.agents[0];
-    for (size_t i = 1; i < session->agents.count; i++) {
-        if (session->agents.agents[i].updated_us > last->updated_us) {
-            last = &session->agents.agents[i];
-        }
-    }
-    return last->number;
-}
-
 const ik_store_agents_t *ik_session_agents(const ik_session_t *session)
 {
     return &session->agents;
@@ -327,11 +321,35 @@ int64_t ik_session_fork(ik_session_t *session, int64_t parent)
     return number;
 }
 
+static bool has_children(const ik_session_t *session, int64_t agent)
+{
+    for (size_t i = 0; i < session->agents.count; i++) {
+        if (session->agents.agents[i].parent == agent) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One that said nothing of its own goes without a trace, unless the store has it already, which
+ * came with what another one said, or a child refers to it. */
+static bool forget_agent(ik_session_t *session, int64_t agent)
+{
+    ik_store_agent_t *log = find_agent(session, agent);
+    size_t index = (size_t)(log - session->agents.agents);
+    if (index < session->agents_stored || log->last_seq != log->forked_at ||
+        has_children(session, agent)) {
+        return false;
+    }
+    session->agents.count--;
+    memmove(log, log + 1, (session->agents.count - index) * sizeof(*log));
+    return true;
+}
+
 void ik_session_end_agent(ik_session_t *session, int64_t agent)
 {
-    const ik_store_agent_t *log = find_agent(session, agent);
-    if (log->last_seq == log->forked_at) {
-        return; /* it never said anything of its own and is not stored */
+    if (forget_agent(session, agent)) {
+        return;
     }
     ik_msg_t *message = ik_msg_create(NULL, IK_MSG_END, "The agent was ended.", NULL);
     ik_session_append(session, agent, message, IK_STORE_NORMAL);
@@ -356,4 +374,18 @@ bool ik_session_has_ended(ik_session_t *session, int64_t agent)
         ik_store_read(local, log, log->last_seq - 1, note_end, &ended);
     }
     return ended;
+}
+
+int64_t ik_session_last_agent(ik_session_t *session)
+{
+    const ik_store_agents_t *agents = &session->agents;
+    const ik_store_agent_t *last = NULL;
+    for (size_t i = 0; i < agents->count; i++) {
+        const ik_store_agent_t *agent = &agents->agents[i];
+        bool later = last == NULL || agent->updated_us > last->updated_us;
+        if (later && !ik_session_has_ended(session, agent->number)) {
+            last = agent;
+        }
+    }
+    return last == NULL ? IK_STORE_ROOT_AGENT : last->number;
 }

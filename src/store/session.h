@@ -39,8 +39,8 @@ res_t ik_session_flush(ik_session_t *session);
 /* What agent knows, as it was written; whoever wants to send it to a model repairs it first. */
 res_t ik_session_load(const void *ctx, ik_session_t *session, int64_t agent,
                       ik_conversation_t **out);
-/* The agent that spoke last. */
-int64_t ik_session_last_agent(const ik_session_t *session);
+/* The agent that spoke last, of those that have not ended. */
+int64_t ik_session_last_agent(ik_session_t *session);
 /* All agents, by number. */
 const ik_store_agents_t *ik_session_agents(const ik_session_t *session);
 /* The agent is done for good: the end of its log says so. */

@@ -129,46 +129,53 @@ static void read_lines(ik_recall_t *recall, const char *bytes, size_t len)
     }
 }
 
-/* Whether a newer entry is the same; kept has those, a free slot is NULL. */
-static bool is_known(const entry_t **kept, size_t capacity, const entry_t *entry)
+/* Puts an entry among those that are kept, in slots of which a free one is NULL. False: an equal
+ * one is there. */
+static bool keep(const entry_t **kept, size_t capacity, const entry_t *entry)
 {
     size_t slot = entry->hash & (capacity - 1);
     while (kept[slot] != NULL && !is_same(kept[slot], entry)) {
         slot = (slot + 1) & (capacity - 1);
     }
-    bool known = kept[slot] != NULL;
-    kept[slot] = entry;
-    return known;
+    bool added = kept[slot] == NULL;
+    kept[slot] = added ? entry : kept[slot];
+    return added;
 }
 
-/* Of equal entries the newest stays, and of all the newest ones. */
-static void drop_doubled(ik_recall_t *recall)
+/* Of equal entries the newest stays, and of all the newest ones; the others lose their text. */
+static void drop_texts(ik_recall_t *recall)
 {
     size_t capacity = 64;
     while (capacity < 2 * recall->count) {
         capacity *= 2;
     }
     const entry_t **kept = ik_new_array(NULL, const entry_t *, capacity);
-    bool *dropped = ik_new_array(kept, bool, recall->count + 1);
-    size_t alive = 0;
+    size_t count = 0;
     size_t bytes = 0;
     for (size_t i = recall->count; i > 0; i--) {
-        const entry_t *entry = &recall->entries[i - 1];
-        bool full = alive == IK_RECALL_MAX || bytes + strlen(entry->text) > KEPT_BYTES;
-        dropped[i - 1] = full || is_known(kept, capacity, entry);
-        alive += !dropped[i - 1];
-        bytes += dropped[i - 1] ? 0 : strlen(entry->text);
-    }
-    size_t to = 0;
-    for (size_t i = 0; i < recall->count; i++) {
-        if (dropped[i]) {
-            talloc_free(recall->entries[i].text);
+        entry_t *entry = &recall->entries[i - 1];
+        size_t len = strlen(entry->text);
+        bool fits = count < IK_RECALL_MAX && bytes + len <= KEPT_BYTES;
+        if (fits && keep(kept, capacity, entry)) {
+            count++;
+            bytes += len;
         } else {
+            TALLOC_FREE(entry->text);
+        }
+    }
+    talloc_free(kept);
+}
+
+static void drop_doubled(ik_recall_t *recall)
+{
+    size_t to = 0;
+    drop_texts(recall);
+    for (size_t i = 0; i < recall->count; i++) {
+        if (recall->entries[i].text != NULL) {
             recall->entries[to++] = recall->entries[i];
         }
     }
     recall->count = to;
-    talloc_free(kept);
 }
 
 /* --- writing ----------------------------------------------------------------------------- */

@@ -329,8 +329,7 @@ static void draw(ik_screen_t *screen, size_t room)
 
 /* ---- frames */
 
-/* Sequences that were sent, and the frame, bracketed when it changes several rows; nothing when
- * there is nothing. */
+/* What was drawn, bracketed when it is more than one row, so that nobody sees it half done. */
 static void append_frame(ik_screen_t *screen, ik_buffer_t *out, bool shows_cursor)
 {
     const ik_buffer_t *bytes = &screen->frame.bytes;
@@ -371,7 +370,7 @@ static void erase_live(ik_screen_t *screen)
 static bool has_work(const ik_screen_t *screen)
 {
     if (screen->options.plain) {
-        return ik_screen_waiting(screen) > 0;
+        return !screen->paused && ik_screen_waiting(screen) > 0;
     }
     if (screen->paused) {
         return !screen->given_away;

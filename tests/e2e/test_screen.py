@@ -145,6 +145,15 @@ class GoldenTest(ScreenTest):
                 rows = split("w" * width, 40)
                 self.shown("a", *rows, "b", "status", ">", cursor=(len(rows) + 3, 2))
 
+    def test_a_row_as_wide_as_the_screen_above_rows_that_stay(self):
+        s = self.open()
+        s.live("x", "status", "> ", cursor=(2, 2))
+        s.flush()
+        s.commit("w" * 40)
+        s.live("status", "> ", cursor=(1, 2))
+        s.flush()
+        self.shown("w" * 40, "status", ">", cursor=(2, 2))
+
     def test_tabs_stay_in_the_history_and_are_spaces_in_the_live_area(self):
         s = self.open()
         s.live("a\tb", "> ", cursor=(1, 2))
@@ -216,6 +225,14 @@ class GoldenTest(ScreenTest):
         self.assertEqual(row.split()[-1], "ac")
         self.assertEqual(self.vterm.dump()["cursor"][1], self.column_of("c"))
 
+    def test_the_cursor_finds_its_column_from_behind_joined_emoji(self):
+        family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+        s = self.open()
+        for status in ("one", "one and two"):
+            s.live("> draft", f"{family} {status}", cursor=(0, 7))
+            s.flush()
+            self.assertEqual(self.vterm.dump()["cursor"], [0, 7])
+
     def column_of(self, letter):
         return next(c for c in range(40) if self.vterm.cell(0, c)["text"] == letter)
 
@@ -229,7 +246,7 @@ class GoldenTest(ScreenTest):
         s.commit("meanwhile")
         s.flush()
         self.shown("history", cursor=(1, 0))
-        self.vterm.feed(b"somebody else\r\n")
+        self.vterm.feed(b"somebody else\r\n\r\nand what was left\x1b[A\r")
         s.do("resume")
         s.flush()
         self.shown("history", "somebody else", "meanwhile", "status", "> draft", cursor=(4, 7))
@@ -403,6 +420,8 @@ class Story:
         self.live += [re.sub("\x1b[^m]*m", "", row) for row in status] + [draft]
         self.live = [row.rstrip(" ") for row in self.live]
         self.cursor = (len(self.live) - 1, self.random.randrange(len(draft) + 1))
+        if self.random.random() < 0.3:
+            self.cursor = (self.random.randrange(len(self.live)), 0)
         self.screen.live(*rows, cursor=self.cursor)
 
 

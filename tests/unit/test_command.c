@@ -324,7 +324,7 @@ static void tear_down(void)
 static const char *run(const char *line)
 {
     said.len = 0;
-    ck_assert_int_eq(ik_command_run(&host, line, false), IK_COMMAND_RAN);
+    ik_command_run(&host, line, false);
     ik_buffer_append_byte(&said, '\0');
     return said.data;
 }
@@ -521,8 +521,7 @@ START_TEST(some_wait_for_the_end_of_the_turn)
         }
         said.len = 0;
         ik_buffer_append_format(&idle, "%s ", table[i]->name);
-        ck_assert_int_eq(ik_command_run(&host, ik_sprintf(ctx, "/%s", table[i]->name), true),
-                         IK_COMMAND_RAN);
+        ik_command_run(&host, ik_sprintf(ctx, "/%s", table[i]->name), true);
         assert_has(said.data, "has to wait until the turn has ended");
     }
     ck_assert_str_eq(idle.data, "clear compact fork model resume ");
@@ -535,13 +534,29 @@ END_TEST
 START_TEST(some_wait_for_tools)
 {
     static const char *const waiting[] = {"/tool", "/tool bash", "/trust", "/refresh"};
-    shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
+    static const char *const others[] = {"/tool a b", "/exit", "/nonsense"};
     for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
-        ck_assert_int_eq(ik_command_run(&host, waiting[i], false), IK_COMMAND_MUST_WAIT);
-        ck_assert_uint_eq(said.len, 0);
+        shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
+        ck_assert(ik_command_must_wait(&host, waiting[i]));
+        shared.tool_scan_state = TOOL_SCAN_COMPLETE;
+        ck_assert(!ik_command_must_wait(&host, waiting[i]));
     }
-    ck_assert_str_eq(run("/tool a b"), "FAILED: Usage: /tool [NAME]\n");
-    ck_assert_str_eq(run("/exit"), "[leave]\n");
+    shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        ck_assert(!ik_command_must_wait(&host, others[i]));
+    }
+}
+END_TEST
+
+START_TEST(a_session_is_not_left_while_an_agent_works)
+{
+    agents[0] = (ik_command_agent_t){.number = 1, .current = true, .model = "a/b", .title = ""};
+    agents[1] = (ik_command_agent_t){.number = 3, .busy = true, .model = "a/b", .title = ""};
+    agent_count = 2;
+    assert_has(run("/clear"), "FAILED: Agent 3 is still working: wait for it, or /kill 3.\n");
+    assert_has(run("/resume abc"), "FAILED: Agent 3 is still working");
+    agents[1].busy = false;
+    ck_assert_str_eq(run("/clear"), "[begin]\n");
 }
 END_TEST
 
@@ -1127,6 +1142,7 @@ int main(void)
     tcase_add_test(tests, the_rest_of_the_line_stays_as_it_is);
     tcase_add_test(tests, some_wait_for_the_end_of_the_turn);
     tcase_add_test(tests, some_wait_for_tools);
+    tcase_add_test(tests, a_session_is_not_left_while_an_agent_works);
     tcase_add_test(tests, numbers_are_checked);
     tcase_add_test(tests, help_names_all_commands_with_aligned_texts);
     tcase_add_test(tests, help_names_the_keys_and_fits_eighty_columns);

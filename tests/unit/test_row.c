@@ -356,6 +356,7 @@ START_TEST(graphemes_are_written_whole)
     differs("cafe", "cafe\u0301", 3, 4);
     differs("cafe\u0301", "cafes", 3, 5);
     differs("ab", "ab\033[1m\u0301\033[m", 1, 3);
+    differs("a\033[1m\u0301\033[mc", "b\033[1m\u0301\033[mc", 0, 2);
 }
 END_TEST
 

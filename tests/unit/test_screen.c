@@ -243,6 +243,11 @@ START_TEST(plain_output_is_rows_and_nothing_else)
     commit("\033[1mone\033[m");
     commit("two");
     expect_frame("\033[1mone\033[m\ntwo\n");
+    ik_screen_pause(screen);
+    commit("three");
+    expect_frame("");
+    ik_screen_resume(screen);
+    expect_frame("three\n");
 }
 END_TEST
 

@@ -1,0 +1,344 @@
+"""What the interactive program shows, on terminals of all kinds: answers, tools, sizes, slow and poor terminals,
+and output that would like to drive the terminal."""
+import os
+import re
+import signal
+import time
+import unittest
+
+import hostile
+from fake_llm import Answer, Call, Text, Thinking, Usage, Wire
+from repl_support import ReplTest
+from support import IKIGAI, clean_env
+from terminal_support import LIGHT, DA1, SILENT, version
+
+MARKDOWN = """# Title
+
+A **bold** and *slanted* word, `code` and a [link](https://example.org/page).
+
+- one
+- two
+
+> said
+
+| a | b |
+|---|---|
+| 1 | 22 |
+
+```python
+def f(x):
+    return "text"  # note
+```
+
+End.
+"""
+
+
+def calls(*calls, then="Done."):
+    return [Answer("", calls=list(calls)), Answer(then)]
+
+
+class AnswerTest(ReplTest):
+    GOLDEN = """\
+> show
+
+# Title
+
+A bold and slanted word, code and a link (https://example.org/page).
+
+• one
+• two
+
+│ said
+
+a  b
+─  ──
+1  22
+
+python
+def f(x):
+    return "text"  # note
+
+End.
+"""
+
+    def rows_after(self, t, first):
+        rows = t.all_rows()
+        begin = rows.index(first)
+        return "\n".join(rows[begin:])
+
+    def test_markdown_whatever_the_chunks(self):
+        for fragments in (1, 7, len(MARKDOWN)):
+            with self.subTest(fragments=fragments):
+                t = self.ready([Answer(MARKDOWN, fragments=fragments)], rows=50)
+                self.say(t, "show", re.compile("^End.$", re.M))
+                t.wait_until(lambda: self.rows_after(t, "> show").startswith(self.GOLDEN),
+                             "golden screen")
+                t.close()
+
+    def test_the_same_bytes_in_tmux(self):
+        t = self.ready([Answer(MARKDOWN, fragments=50)], rows=24)
+        self.say(t, "show", re.compile("^End.$", re.M))
+        t.wait_idle()
+        tmux = self.tmux(columns=80, rows=24)
+        tmux.feed(t.raw)
+        tmux.wait_for("End.")
+        self.assertIn(self.GOLDEN.rstrip(), "\n".join(tmux.rows()))
+
+    def test_tokens_and_cost_in_the_status_line(self):
+        t = self.ready([Answer("Hi.", usage=Usage(input=1200, output=34))])
+        self.say(t, "hello", "1,234 tokens")
+
+    def test_a_first_message_on_the_command_line(self):
+        t = self.start([Answer("Yes.")], "is this a prompt")
+        t.wait_for("> is this a prompt")
+        t.wait_for("Yes.")
+
+    def test_many_rows_each_once_and_in_order(self):
+        lines = [f"row {i} of the answer" for i in range(1, 301)]
+        t = self.ready([Answer("```\n" + "\n".join(lines) + "\n```\n", fragments=900)])
+        self.say(t, "go", "row 300 of the answer")
+        t.wait_idle()
+        shown = [row for row in t.all_rows() if row.startswith("row ")]
+        self.assertEqual(shown, lines)
+
+    def test_code_is_never_wrapped(self):
+        line = "x" * 300
+        t = self.ready([Answer(f"```\n{line}\n```\nAfter.")])
+        self.say(t, "go", "After.")
+        self.assertIn(line.encode(), t.raw)
+
+
+class ToolTest(ReplTest):
+    def test_every_argument_and_the_whole_result(self):
+        self.write("a.txt", "alpha\nbeta\n")
+        t = self.ready(calls(Call("grep", {"pattern": "beta", "path": ".", "ignore_case": True})))
+        self.say(t, "go", "Done.")
+        t.wait_for(re.compile(r"● grep  pattern: beta  path: \.  ignore_case: true"))
+        t.wait_for(re.compile(r"└ #1 ok.*count: 1"))
+        t.wait_for("a.txt:2: beta")
+
+    def test_error_codes_are_visible(self):
+        t = self.ready(calls(Call("file_read", {"file_path": "missing"}), Call("nothing", {}),
+                             Call("bash", {"command": "exit 3"})))
+        self.say(t, "go", "Done.")
+        t.wait_for(re.compile(r"#1 failed.*FILE_NOT_FOUND"))
+        t.wait_for(re.compile(r"#2 failed.*TOOL_NOT_FOUND"))
+        t.wait_for(re.compile(r"#3 .*exit_code: 3"))
+
+    def test_a_tool_of_the_users_says_so(self):
+        hostile.sh_tool(os.path.join(self.home, "tools"), "mine", "echo '{\"output\": \"own\"}'")
+        t = self.ready(calls(Call("mine", {})))
+        self.say(t, "go", "Done.")
+        t.wait_for("mine [user]")
+
+    def test_live_tail_and_time_while_it_runs(self):
+        gate = os.path.join(self.dir, "gate")
+        command = f"echo working; until [ -e {gate} ]; do sleep 0.1; done; echo over"
+        t = self.ready(calls(Call("bash", {"command": command})))
+        self.say(t, "go", re.compile(r"[12]s ● bash"))
+        t.wait_for(re.compile("^working$", re.M))
+        t.wait_for("1 tool running")
+        open(gate, "w").close()
+        t.wait_for("Done.")
+        t.wait_gone("tool running")
+
+    def test_several_at_once_each_with_its_own_line(self):
+        gate = os.path.join(self.dir, "gate")
+        for name in ("left", "right"):
+            hostile.sh_tool(os.path.join(self.home, "tools"), name,
+                            f"until [ -e {gate} ]; do sleep 0.05; done; echo '{{\"output\": \"{name} done\"}}'",
+                            parallel=True)
+        t = self.ready(calls(Call("left", {}), Call("right", {})))
+        self.say(t, "go", "2 tools running")
+        t.wait_for(re.compile(r"s ● left \[user\]\n.*s ● right \[user\]"))
+        open(gate, "w").close()
+        t.wait_for("Done.")
+
+    def test_edits_are_diffs(self):
+        self.write("f.c", "int a;\nint b;\n")
+        t = self.ready([
+            Answer("", calls=[Call("file_edit", {"file_path": "f.c", "old_string": "int b;",
+                                                 "new_string": "long c;"})]),
+            Answer("", calls=[Call("file_write", {"file_path": "f.c",
+                                                  "content": "int a;\nlong c;\nchar d;\n"})]),
+            Answer("Done.")])
+        self.say(t, "go", "Done.")
+        t.wait_for(re.compile(r"^@@ -1,2 \+1,2 @@\n int a;\n-int b;\n\+long c;$", re.M))
+        t.wait_for(re.compile(r"^ long c;\n\+char d;$", re.M))
+        self.assertIn(b"\x1b]8;;file://", t.raw)
+
+    def test_a_long_result_is_cut_and_shown_on_demand(self):
+        t = self.ready(calls(Call("bash", {"command": "seq 1 1000"})))
+        self.say(t, "go", "… 600 more lines, /show 1")
+        self.assertNotIn("401", t.all_rows())
+        self.say(t, "/show 1", re.compile("^1000$", re.M))
+
+    def test_ten_megabytes_freeze_nothing(self):
+        self.serve([Answer("", calls=[Call("bash", {"command": "yes 0123456789 | head -c 10000000"})]),
+                    Answer("Done.")])
+        self.configure(model="local/qwen3", max_output_size=10485760, providers={"local": {
+            "type": "openai", "base_url": self.llm.base_url("openai")}})
+        t = self.ready()
+        self.say(t, "go", "more lines, /show 1")
+        t.send("still here")
+        t.wait_for("> still here")
+        self.assertLess(len(t.raw), 300_000)
+
+
+class SizeTest(ReplTest):
+    def test_resizing_loses_and_doubles_nothing(self):
+        lines = [f"row {i} of the answer" for i in range(1, 121)]
+        t = self.ready([Answer("```\n" + "\n".join(lines) + "\n```\n", fragments=240,
+                               wire=Wire(delay_event=0.005))])
+        t.send("go\r")
+        t.wait_for("row 3 of")
+        for columns, rows in ((60, 20), (100, 30), (40, 12), (80, 24)):
+            t.resize(columns, rows)
+            t.wait_idle(0.1)
+        t.wait_for("row 120 of the answer")
+        t.wait_idle()
+        shown = [row for row in t.all_rows() if row.startswith("row ")]
+        self.assertEqual(shown, lines)
+
+    def test_a_storm_of_resizes(self):
+        t = self.ready()
+        t.send("a draft that is here to stay")
+        for i in range(60):
+            t.resize(50 + i % 40, 15 + i % 20)
+        t.resize(80, 24)
+        t.wait_until(lambda: t.screen().count("> a draft that is here to stay") == 1, "one draft")
+
+    def test_a_tiny_terminal(self):
+        t = self.start([Answer("A few words of an answer.")], columns=20, rows=5)
+        self.say(t, "hi", re.compile("few"))
+        self.assertEqual(self.leave(t), 0)
+
+    def test_reflow_in_tmux(self):
+        """A terminal that wraps rows anew: nothing is lost when it becomes narrower and wider."""
+        self.serve([Answer("\n\n".join(f"Paragraph {i} with some words in it." for i in range(1, 9)))])
+        tmux = self.tmux([IKIGAI], columns=80, rows=24, cwd=self.project,
+                         env=clean_env(IKIGAI_HOME=self.home))
+        tmux.wait_for("/help")
+        tmux.send_text("hello")
+        tmux.send_keys("Enter")
+        tmux.wait_for("Paragraph 8")
+        tmux.send_text("a draft that is a little longer than forty columns are wide")
+        for columns in (40, 70, 30, 80):
+            tmux.resize(columns, 24)
+            time.sleep(0.15)  # the debouncing of the program
+        tmux.wait_for("> a draft that is a little longer than forty columns are wide")
+        text = "\n".join(tmux.rows())
+        for i in range(1, 9):
+            self.assertEqual(text.count(f"Paragraph {i} with"), 1, text)
+
+
+class PoorTerminalTest(ReplTest):
+    def test_no_color(self):
+        t = self.ready([Answer(MARKDOWN)], env={"NO_COLOR": "1"})
+        self.say(t, "show", re.compile("^End.$", re.M))
+        self.assertIsNone(re.search(rb"\x1b\[[0-9;]*(3[0-8]|4[0-8]|9[0-7])[;m]", t.raw))
+        self.assertIn(b"\x1b[1m", t.raw)
+
+    def test_dumb(self):
+        t = self.start([Answer(MARKDOWN), Answer("Second.")], env={"TERM": "dumb"}, dumb=True)
+        self.say(t, "show", re.compile("^End.$", re.M))
+        self.say(t, "more", "Second.")
+        self.assertNotIn(b"\x1b", t.raw)
+        self.assertEqual(self.leave(t), 0)
+
+    def test_plain(self):
+        t = self.start([Answer(MARKDOWN)], "--plain", plain=True)
+        self.say(t, "show", re.compile("^End.$", re.M))
+        t.wait_for(re.compile(r"End\.\n> ?$"))
+        self.assertIsNone(re.search(rb"\x1b\[[0-9;?]*[A-HJKSThl]", t.raw))
+        t.send("/tool\r")
+        t.wait_for("Available tools:")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_plain_interrupt_and_end(self):
+        t = self.start([Answer("word " * 400, fragments=400, wire=Wire(delay_event=0.05))], "--plain",
+                       plain=True)
+        t.send("go\r")
+        self.llm.wait_for_requests(1)
+        t.send("\x03")
+        t.wait_for("interrupted")
+        t.send("\x03")
+        self.assertEqual(t.wait_exit(), 130)
+
+    def test_a_terminal_that_answers_nothing(self):
+        t = self.ready([Answer("Fine.")], answers=SILENT)
+        self.say(t, "hi", "Fine.")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_light_background(self):
+        t = self.ready([Answer("`x`")], answers=[LIGHT, version("test"), DA1])
+        self.say(t, "hi", re.compile("^x$", re.M))
+
+    def test_without_a_terminal_stdin_is_one_prompt(self):
+        import subprocess
+        self.serve([Answer("Piped.")])
+        done = subprocess.run([IKIGAI], input=b"a question", cwd=self.project, timeout=30,
+                              env=clean_env(IKIGAI_HOME=self.home), capture_output=True)
+        self.assertEqual((done.returncode, done.stdout), (0, b"Piped.\n"))
+
+
+class SlowTerminalTest(ReplTest):
+    def test_a_stopped_terminal_blocks_no_tool_and_loses_no_row(self):
+        mark = os.path.join(self.dir, "mark")
+        lines = [f"row {i} of a long answer that fills the buffers of the terminal" for i in range(4000)]
+        t = self.ready([Answer("```\n" + "\n".join(lines) + "\n```\n", calls=[
+            Call("bash", {"command": f"touch {mark}"})]), Answer("Finished.")])
+        t.pause_reading()
+        t.send("go\r")
+        deadline = time.monotonic() + 20
+        while not os.path.exists(mark) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertTrue(os.path.exists(mark), "the tool did not run")
+        t.resume_reading()
+        t.wait_for("Finished.", timeout=30)
+        shown = [row for row in t.all_rows() if row.startswith("row ")]
+        self.assertEqual(shown, lines)
+
+    def test_leaving_a_stopped_terminal(self):
+        t = self.ready([Answer("x\n" * 200_000)])
+        t.pause_reading()
+        t.send("go\r")
+        self.llm.wait_for_outcome(1)
+        t.check = False
+        t.signal(signal.SIGTERM)
+        self.assertEqual(t.child.wait(10), 143)
+
+
+class HostileOutputTest(ReplTest):
+    EVIL = "\x1b[2Jbad\x1b]0;title\x07\x1b]52;c;eA==\x07\x9b31m\u009b1m\x1bc\x1bP1$r\x1b\\\u202etxt"
+
+    def check_clean(self, t):
+        for evil in (b"\x1b[2J", b"]0;title", b"]52;c;eA", b"\x1bc", b"\x1bP", b"\xc2\x9b"):
+            self.assertNotIn(evil, t.raw)
+        self.assertNotIn("\u202e".encode(), t.raw)
+
+    def test_model_text(self):
+        t = self.ready([Answer(self.EVIL + " end"), ])
+        self.say(t, "go", "<U+202E>txt end")
+        self.check_clean(t)
+
+    def test_tool_output_and_arguments(self):
+        self.write("evil.txt", self.EVIL + "\n\x1b[31mred\x1b[m\n")
+        self.write("na\x1b[2Jme\x07.txt", "")
+        t = self.ready(calls(Call("bash", {"command": "cat evil.txt; ls"}),
+                             Call("file_read", {"file_path": self.EVIL})))
+        self.say(t, "go", "Done.")
+        t.wait_for(re.compile("^red$", re.M))
+        self.check_clean(t)
+
+    def test_the_model_gets_no_escapes(self):
+        self.write("evil.txt", "\x1b[31mred\x1b[m plain\n")
+        t = self.ready(calls(Call("file_read", {"file_path": "evil.txt"})))
+        self.say(t, "go", "Done.")
+        self.assertIn("red plain", str(self.llm.requests[1].json))
+        self.assertNotIn("\\u001b", self.llm.requests[1].body.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
