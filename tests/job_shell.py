@@ -21,13 +21,17 @@ class Job:
         self.orders = os.open(os.path.join(folder, "orders"), os.O_RDWR)
         self.events = os.open(os.path.join(folder, "events"), os.O_WRONLY | os.O_APPEND)
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.ended = False
+        begun, begin = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             os.setpgid(0, 0)
             os.tcsetpgrp(0, os.getpid())
             signal.signal(signal.SIGTTOU, signal.SIG_DFL)
             os.execvp(argv[0], argv)
+        os.close(begin)
+        os.read(begun, 1)  # its end: the job is the program now
         self.tell(f"started {self.pid}")
 
     def tell(self, line):

@@ -158,7 +158,7 @@ static void on_submit(void *data, const char *text)
 
 /* What was queued goes back to the draft: whoever interrupts wants to think again, and after a
  * failure the rest would fail as well. */
-static void give_back_queue(ik_repl_t *repl, ik_repl_talk_t *talk)
+void ik_repl_give_back_queue(ik_repl_t *repl, ik_repl_talk_t *talk)
 {
     ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
     char *text = prompt == NULL ? NULL : ik_repl_talk_take_queue(repl, talk);
@@ -172,7 +172,7 @@ static void give_back_queue(ik_repl_t *repl, ik_repl_talk_t *talk)
 void ik_repl_on_turn_end(ik_repl_t *repl, ik_repl_talk_t *talk, ik_turn_reason_t reason)
 {
     if (reason == IK_TURN_INTERRUPTED || reason == IK_TURN_ERROR) {
-        give_back_queue(repl, talk);
+        ik_repl_give_back_queue(repl, talk);
     }
     if (ik_repl_talk_busy_ms(talk) > LONG_TURN_MS) {
         ik_repl_view_notify(repl->view, "ikigai: the turn is over");
@@ -195,7 +195,7 @@ static void interrupt(ik_repl_t *repl)
     } else if (agent != NULL && ik_agent_is_busy(agent)) {
         ik_agent_interrupt(agent);
     } else {
-        give_back_queue(repl, repl->current);
+        ik_repl_give_back_queue(repl, repl->current);
     }
     update_busy(repl);
 }

@@ -236,6 +236,7 @@ static void fail_opening(opening_t *opening, const char *message)
         ik_repl_leave(repl, 1);
     }
     talloc_free(opening);
+    ik_repl_pump(repl);
 }
 
 static void choose_kept_target(ik_repl_t *repl, const char *model)
@@ -314,6 +315,10 @@ static void on_claimed(void *data, const res_t *result, const ik_holder_t *other
 static void open_found(opening_t *opening, const ik_store_session_t *session)
 {
     ik_repl_t *repl = opening->repl;
+    if (repl->session != NULL && strcmp(session->id, ik_session_id(repl->session)) == 0) {
+        fail_opening(opening, "This is the session you are in.");
+        return;
+    }
     opening->found = *session;
     opening->found.id = ik_strdup(opening, session->id);
     opening->found.model = ik_strdup(opening, session->model);
@@ -459,6 +464,7 @@ res_t ik_repl_session_kill(ik_repl_t *repl, int64_t number)
         TRY(ik_repl_session_switch(repl, ik_repl_talk_number(repl->talks[index == 0 ? 1 : 0])));
     }
     ik_repl_shell_drop(repl, talk);
+    ik_repl_give_back_queue(repl, talk);
     end_agent(repl, talk);
     remove_talk(repl, find_talk(repl, number));
     return OK;

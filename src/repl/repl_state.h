@@ -54,6 +54,8 @@ void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text);
 void ik_repl_pump(ik_repl_t *repl);
 /* The model the current agent talks to. */
 const ik_target_t *ik_repl_target(const ik_repl_t *repl);
+/* What waits in that talk returns to the draft. */
+void ik_repl_give_back_queue(ik_repl_t *repl, ik_repl_talk_t *talk);
 void ik_repl_on_turn_end(ik_repl_t *repl, ik_repl_talk_t *talk, ik_turn_reason_t reason);
 void ik_repl_open_pager(ik_repl_t *repl);
 /* Ends the program with that status as soon as the loop is back. */

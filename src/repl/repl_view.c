@@ -611,7 +611,7 @@ void ik_repl_view_ask(ik_repl_view_t *view, const char *question)
         view->line_wanted = question != NULL;
         ik_repl_plain_prompt(view->lines, question == NULL ? "" : question);
     } else {
-        ik_prompt_set_mark(view->prompt, question == NULL ? "> " : question);
+        ik_prompt_ask(view->prompt, question);
         ik_repl_view_touch(view);
     }
 }

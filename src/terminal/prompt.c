@@ -44,7 +44,8 @@ void ik_prompt_set_hint(ik_prompt_t *prompt, const char *hint)
 
 char *ik_prompt_text(const void *ctx, const ik_prompt_t *prompt)
 {
-    return ik_editor_text(ctx, prompt->editor);
+    return prompt->aside == NULL ? ik_editor_text(ctx, prompt->editor)
+                                 : ik_strdup(ctx, prompt->aside);
 }
 
 uint64_t ik_prompt_version(const ik_prompt_t *prompt)
@@ -71,19 +72,37 @@ char *ik_prompt_take(const void *ctx, ik_prompt_t *prompt)
     close_all(prompt);
     ik_editor_reset(prompt->editor);
     ik_prompt_list_update(prompt, false);
-    ik_recall_add(prompt->recall, text);
+    if (prompt->aside == NULL) {
+        ik_recall_add(prompt->recall, text);
+    }
     return text;
 }
 
 void ik_prompt_set_text(ik_prompt_t *prompt, const char *text)
 {
+    if (prompt->aside != NULL) {
+        set_string(prompt, &prompt->aside, text);
+        return;
+    }
     close_all(prompt);
     ik_editor_set_text(prompt->editor, text);
     ik_prompt_list_update(prompt, false);
 }
 
+static void prepend_aside(ik_prompt_t *prompt, const char *text)
+{
+    char *joined =
+        ik_sprintf(prompt, "%s%s%s", text, *prompt->aside == '\0' ? "" : "\n", prompt->aside);
+    talloc_free(prompt->aside);
+    prompt->aside = joined;
+}
+
 void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text)
 {
+    if (prompt->aside != NULL) {
+        prepend_aside(prompt, text);
+        return;
+    }
     if (ik_prompt_is_empty(prompt)) {
         ik_prompt_set_text(prompt, text);
         return;
@@ -94,6 +113,21 @@ void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text)
     ik_editor_key(prompt->editor, &(ik_key_t){.kind = IK_KEY_END, .modifiers = IK_KEY_CTRL});
     talloc_free(lines);
     ik_prompt_list_update(prompt, false);
+}
+
+void ik_prompt_ask(ik_prompt_t *prompt, const char *question)
+{
+    char *draft = prompt->aside;
+    if (question != NULL && draft == NULL) {
+        prompt->aside = ik_editor_text(prompt, prompt->editor);
+        close_all(prompt);
+        ik_editor_reset(prompt->editor);
+    } else if (question == NULL && draft != NULL) {
+        prompt->aside = NULL;
+        ik_prompt_set_text(prompt, draft);
+        talloc_free(draft);
+    }
+    ik_prompt_set_mark(prompt, question == NULL ? "> " : question);
 }
 
 /* --- keys -------------------------------------------------------------------------------- */
@@ -142,7 +176,7 @@ static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
         ik_prompt_list_update(prompt, false);
         return IK_PROMPT_NONE;
     }
-    return is_blank(prompt) ? IK_PROMPT_NONE : IK_PROMPT_SUBMIT;
+    return prompt->aside == NULL && is_blank(prompt) ? IK_PROMPT_NONE : IK_PROMPT_SUBMIT;
 }
 
 /* It comes back by undo, and among the earlier messages. */

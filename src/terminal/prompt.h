@@ -67,6 +67,10 @@ void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text);
 /* Completions that were pending are there now. */
 void ik_prompt_refresh(ik_prompt_t *prompt);
 
+/* A question instead of a message: the draft is put aside, and what is typed is the answer, which
+ * may be empty and is not remembered. NULL: the draft again. */
+void ik_prompt_ask(ik_prompt_t *prompt, const char *question);
+
 /* How the draft is introduced: "> " by default; shown in IK_ROLE_MARK. Copied. */
 void ik_prompt_set_mark(ik_prompt_t *prompt, const char *mark);
 /* Shown dimmed while the draft is empty; NULL: nothing. Copied. */

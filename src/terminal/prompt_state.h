@@ -54,6 +54,7 @@ struct ik_prompt {
     ik_recall_t *recall;
     ik_completion_source_t source;
     ik_editor_t *editor;
+    char *aside; /* the draft while a question is asked; NULL: none is */
     char *mark;
     char *hint;
     bool after_ctrl_x;

@@ -192,11 +192,9 @@ class TextOutput(AgentTest):
         self.assertNotRegex(done.err, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
         self.assertEqual(len(done.err.splitlines()), 2)
 
-    def test_the_answer_on_a_terminal_cannot_drive_it(self):
-        """In a pipe it is what the model said, byte for byte."""
-        text = "red \x1b[31m, bell \x07, tab\t."
-        self.assertEqual(self.ask_text([Answer(text)]).out, text + "\n")
-        llm = self.serve([Answer(text)])
+    def on_terminal(self, answer):
+        """What stands there when standard output is one."""
+        llm = self.serve([answer])
         leader, follower = pty.openpty()
         self.ikigai(*self.command("Go"), env=self.connect(llm), stdout=follower)
         os.close(follower)
@@ -207,7 +205,22 @@ class TextOutput(AgentTest):
         except OSError:
             pass  # the end of a terminal
         os.close(leader)
-        self.assertEqual(seen.decode(), "red , bell , tab\t.\r\n")
+        return seen.decode()
+
+    def test_the_answer_on_a_terminal_cannot_drive_it(self):
+        """In a pipe it is what the model said, byte for byte."""
+        text = "red \x1b[31m, bell \x07, tab\t, \u202eback."
+        self.assertEqual(self.ask_text([Answer(text)]).out, text + "\n")
+        for fragments in (1, 12, len(text)):
+            self.assertEqual(self.on_terminal(Answer(text, fragments=fragments)),
+                             "red , bell , tab\t, <U+202E>back.\r\n")
+
+    def test_characters_that_come_in_pieces(self):
+        """Neither does an emoji lose its joiners, nor does an answer lose the end it has not."""
+        text = "a \U0001f469\u200d\U0001f4bb and 1\ufe0f\u20e3"
+        self.assertEqual(self.on_terminal(Answer(text, fragments=len(text))), text + "\r\n")
+        self.assertEqual(self.on_terminal(Answer("x\U0001f469\u200d", fragments=3)),
+                         "x\U0001f469<U+200D>\r\n")
 
     def test_text_is_there_as_it_comes(self):
         llm = self.serve([Answer("First. Second.", fragments=2, wire=Wire(stall_after=2))])

@@ -77,18 +77,22 @@ class AgentsTest(ReplTest):
     def said(self, words):
         self.llm.wait(lambda: words in [said for said, _ in self.model.asked])
 
+    def wait_current(self, t, number):
+        t.wait_until(lambda: f" · agent {number} · " in self.status(t), f"agent {number}")
+
     def switch(self, t, number):
         t.send(f"/switch {number}\r")
-        t.wait_until(lambda: f"agent {number} of " in self.status(t), f"agent {number}")
+        self.wait_current(t, number)
 
     def fork(self, t, number, prompt=""):
         t.send(f"/fork {prompt}".rstrip() + "\r")
-        t.wait_until(lambda: f"agent {number} of " in self.status(t), f"agent {number}")
+        self.wait_current(t, number)
 
     def agents(self, t):
         """What /agents says: {number: (marked, state, the rest)}"""
         form = re.compile(r"(\d+) ([* ]) (?:from \d+)? *(working|has news|idle) +(\d+) messages?  (.*)")
-        rows = [form.fullmatch(row) for row in self.enter(t, "/agents", re.compile(r"^\d", re.M))]
+        rows = [*self.enter(t, "/agents", re.compile(r"^\d", re.M)), ""]
+        rows = [form.fullmatch(row) for row in rows[:rows.index("")]]
         self.assertNotIn(None, rows)
         return {int(row[1]): (row[2] == "*", row[3], row[5]) for row in rows}
 
@@ -206,7 +210,7 @@ class BackgroundTest(AgentsTest):
         t.send("quick\r")
         self.said("quick")
         self.assertEqual([self.model.request(w).outcome for w in ("slow", "quick")], ["open", "open"])
-        self.assertIn("1 busy in the background", self.status(t))
+        self.assertIn(" · agent 1 · 2 agents · 1 busy in the background", self.status(t))
         self.assertEqual([a[:2] for a in self.agents(t).values()],
                          [(True, "working"), (False, "working")])
         self.model.let_go("slow")

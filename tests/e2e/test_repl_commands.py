@@ -18,6 +18,7 @@ SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "kill", "model",
             "pager", "refresh", "resume", "search", "sessions", "show", "switch", "system", "tool",
             "trust", "usage"]
+MUCH = 60000  # ms for a schema
 UP, ESCAPE = "\x1b[A", "\x1b"
 # Not the clipboard of whoever runs the tests.
 NO_CLIPBOARD = {"TMUX": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
@@ -45,6 +46,11 @@ class CommandTest(ReplTest):
         self.user_tool(name, tool_script(
             name, first=f"touch {self.project}/asked-{name}\n"
                         f"while [ ! -e {self.project}/go-{name} ]; do sleep 0.02; done"))
+
+    def gated_tool(self):
+        """A tool of the user that ends when the file go-on is there."""
+        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here",
+                        "touch started; while [ ! -e go-on ]; do sleep 0.02; done; echo '{}'")
 
     def release(self, name):
         self.write(f"go-{name}", "")
@@ -147,7 +153,8 @@ class RefreshTest(CommandTest):
         self.enter(t, "/tool weather", "weather - New words")
 
     def test_messages_wait_until_it_is_done(self):
-        t = self.configured([Answer("Here.")])
+        self.serve([Answer("Here.")], schema_timeout_ms=MUCH)
+        t = self.ready()
         self.slow_schema("slow")
         t.send("/refresh\r")
         t.wait_for("Refreshing tools...")
@@ -163,8 +170,7 @@ class RefreshTest(CommandTest):
         self.assertIn("slow", sent_tools(self.llm.requests[0]))
 
     def test_a_turn_goes_on_meanwhile(self):
-        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here",
-                        "touch started; while [ ! -e go-on ]; do sleep 0.02; done; echo '{}'")
+        self.gated_tool()
         t = self.ready([Answer(calls=[Call("wait_here")]), Answer(calls=[Call("wait_here")]),
                         Answer("Through.")])
         t.send("go\r")
@@ -175,16 +181,11 @@ class RefreshTest(CommandTest):
         t.wait_for("Through.")
         self.assertTrue(all(r["tool_success"] for _, r in sent_results(self.llm.requests[2])))
 
-    def configured(self, script, *args, **config):
-        """Ready, with much time for a schema."""
-        self.serve(script, schema_timeout_ms=60000, **config)
-        return self.ready(None, *args)
 
-
-class DiscoveryTest(RefreshTest):
+class DiscoveryTest(CommandTest):
     def start_slowly(self, script):
         self.slow_schema("slow")
-        self.serve(script, schema_timeout_ms=60000)
+        self.serve(script, schema_timeout_ms=MUCH)
         t = self.start()
         self.wait_for_file("asked-slow")
         return t
@@ -310,7 +311,7 @@ class TrustTest(CommandTest):
 
     def test_a_draft_outlives_the_question(self):
         self.slow_schema("slow")
-        self.serve([], schema_timeout_ms=60000)
+        self.serve([], schema_timeout_ms=MUCH)
         self.project_tool("grep", tool_script("grep"))
         t = self.start()
         self.wait_for_file("asked-slow")
@@ -386,8 +387,7 @@ class ModelTest(CommandTest):
         self.assertEqual(self.llm.requests[0].model, "qwen3")
 
     def test_not_while_it_answers(self):
-        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here",
-                        "touch started; while [ ! -e go-on ]; do sleep 0.02; done; echo '{}'")
+        self.gated_tool()
         t = self.start_with_two([Answer(calls=[Call("wait_here")]), Answer("Done.")], [])
         t.send("go\r")
         self.wait_for_file("started")
@@ -601,8 +601,7 @@ class ShellTest(CommandTest):
         self.enter(t, "!echo again", "again", below="! echo again")
 
     def test_it_waits_for_the_turn(self):
-        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here",
-                        "touch started; while [ ! -e go-on ]; do sleep 0.02; done; echo '{}'")
+        self.gated_tool()
         t = self.ready([Answer(calls=[Call("wait_here")]), Answer("Done.")])
         t.send("go\r")
         self.wait_for_file("started")
@@ -611,8 +610,7 @@ class ShellTest(CommandTest):
         self.assertFalse(os.path.exists(os.path.join(self.project, "later")))
         self.release("on")
         self.wait_for_file("later")
-        rows = t.wait_for(re.compile("Done.*! touch later", re.S))
-        self.assertTrue(rows)
+        t.wait_for(re.compile("Done.*! touch later", re.S))
 
     def test_messages_wait_for_it(self):
         t = self.ready([Answer("After.")])
@@ -674,7 +672,8 @@ class CompletionTest(CommandTest):
     def test_commands(self):
         t = self.ready()
         t.send("/re")
-        t.wait_for(re.compile("/refresh .*/resume ", re.S))
+        t.wait_for("/refresh  Looks for tools again")
+        t.wait_for("/resume   Goes on with an earlier session.")
         t.send("f\t")
         t.wait_for(re.compile(r"^> /refresh", re.M))
         t.send("\r")
@@ -710,7 +709,7 @@ class ExitTest(CommandTest):
         t.wait_for("Hello.")
 
     def test_it_ends_a_turn(self):
-        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here", f"touch started; sleep 300")
+        hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here", "touch started; sleep 300")
         t = self.ready([Answer(calls=[Call("wait_here")])])
         t.send("go\r")
         self.wait_for_file("started")

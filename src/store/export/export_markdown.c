@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/line_diff.h"
 #include "base/utf8.h"
 #include "conversation/message.h"
 #include "store/export/export.h"
 #include "store/export/export_facts.h"
 #include "store/export/html_code.h"
-#include "base/line_diff.h"
 #include "store/export/markdown_message.h"
 #include "store/export/markdown_text.h"
 #include "store/export/tool_fields.h"

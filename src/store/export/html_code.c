@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "store/export/html_escape.h"
 #include "base/line_diff.h"
+#include "store/export/html_escape.h"
 
 /* --- code -------------------------------------------------------------------------------- */
 

@@ -1,0 +1,330 @@
+"""The interactive program and its sessions: going on with one, from the command line and by commands,
+those in use elsewhere, and a shared history that does not answer. Also the options of the command
+line that the interactive program knows.
+"""
+import os
+import re
+import socket
+import threading
+import unittest
+
+from agent_support import sent_results, sent_tools
+from fake_llm import Answer, Call
+from repl_support import ReplTest
+from support import IKIGAI, clean_env, tool_script
+
+HOST = socket.gethostname()
+WIDE = {"columns": 160}
+
+
+def words_of(request):
+    """The texts of users and models, in order."""
+    return [m["content"] for m in request.json["messages"]
+            if m["role"] in ("user", "assistant") and m["content"]]
+
+
+class SessionsTest(ReplTest):
+    def held(self, script, words="first", until="One."):
+        """A program in which something was said, and the id of its session."""
+        t = self.ready(script, **WIDE)
+        self.enter(t, words, until)
+        return t, self.newest(t)
+
+    def newest(self, t):
+        rows = self.enter(t, "/sessions", "/resume ID")
+        return rows[1].split()[0]
+
+    def finished(self, script, words="first", until="One."):
+        """The id of a session that nobody holds."""
+        t, session = self.held(script, words, until)
+        self.assertEqual(self.leave(t), 0)
+        return session
+
+    def refused(self, *args, env=None):
+        """Starts a program that ends by itself: its status, and all that it printed."""
+        t = self.terminal([IKIGAI, *args], cwd=self.project, env=clean_env(
+            IKIGAI_HOME=self.home, TERM="xterm-256color", **(env or {})), **WIDE)
+        return t.wait_exit(), "\n".join(t.all_rows())
+
+
+# ---- the command line
+
+class ContinueTest(SessionsTest):
+    def test_the_last_one_of_this_folder(self):
+        first = self.finished([Answer("One."), Answer("Two.")])
+        t = self.ready(None, "-c", **WIDE)
+        t.wait_for("One.")
+        said = [row for row in t.all_rows() if row in ("> first", "One.")]
+        self.assertEqual(said, ["> first", "One."])
+        self.enter(t, "second", "Two.")
+        self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
+        self.assertEqual(self.newest(t), first)
+        self.assertEqual(len([row for row in self.below(t, "/sessions") if "first" in row]), 1)
+
+    def test_none_here(self):
+        self.finished([Answer("One."), Answer("Two.")])
+        self.project = os.path.join(self.dir, "elsewhere")
+        os.mkdir(self.project)
+        t = self.ready(None, "-c", **WIDE)
+        t.wait_for("There is no session in this folder yet: a new one begins.")
+        self.enter(t, "second", "Two.")
+        self.assertEqual(words_of(self.llm.requests[1]), ["second"])
+
+    def test_with_a_prompt(self):
+        self.finished([Answer("One."), Answer("Two.")])
+        t = self.ready(None, "-c", "second", **WIDE)
+        t.wait_for("Two.")
+        self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
+
+    def test_results_keep_their_numbers(self):
+        self.finished([Answer(calls=[Call("bash", {"command": "echo shown"})]), Answer("One."),
+                       Answer(calls=[Call("bash", {"command": "echo again"})]), Answer("Two.")])
+        t = self.ready(None, "-c", **WIDE)
+        t.wait_for(re.compile("● bash  command: echo shown\n└ #1 ok .*\nshown"))
+        self.enter(t, "second", "Two.")
+        t.wait_for(re.compile("└ #2 ok .*\nagain"))
+        self.enter(t, "/show 1", "shown")
+
+    def test_what_the_user_ran_himself(self):
+        t, _ = self.held([Answer("One.")])
+        self.enter(t, "!echo by hand; false", "by hand", below="! echo by hand; false")
+        self.assertEqual(self.leave(t), 0)
+        t = self.ready(None, "-c", **WIDE)
+        t.wait_for(re.compile("^! echo by hand; false\n(.*\n)?by hand$", re.M))
+
+    def test_the_model_is_the_one_it_was_held_with(self):
+        t, _ = self.held([Answer("One."), Answer("Two."), Answer("Three."), Answer("Four.")])
+        self.enter(t, "/model local/other", "Model: local/other")
+        self.enter(t, "second", "Two.")
+        self.assertEqual(self.leave(t), 0)
+        t = self.ready(None, "-c", **WIDE)
+        self.enter(t, "third", "Three.")
+        self.assertEqual(self.leave(t), 0)
+        t = self.ready(None, "-c", "-m", "local/wanted", **WIDE)
+        self.enter(t, "fourth", "Four.")
+        self.assertEqual([r.model for r in self.llm.requests], ["qwen3", "other", "other", "wanted"])
+
+
+class ResumeOptionTest(SessionsTest):
+    def test_the_beginning_of_an_id_is_enough(self):
+        session = self.finished([Answer("One."), Answer("Two.")])
+        t = self.ready(None, "-r", session[:8], "second", **WIDE)
+        t.wait_for("Two.")
+        self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
+
+    def test_an_unknown_id(self):
+        self.finished([Answer("One.")])
+        status, text = self.refused("-r", "zzzz")
+        self.assertEqual(status, 1)
+        self.assertIn("'zzzz' is no id of a session, nor the beginning of one", text)
+        status, text = self.refused("-r", "0" * 16)
+        self.assertEqual(status, 1)
+        self.assertIn("0" * 16, text)
+
+    def test_one_in_use(self):
+        t, session = self.held([Answer("One."), Answer("Two."), Answer("Three.")])
+        status, text = self.refused("-r", session)
+        self.assertEqual(status, 1)
+        self.assertIn(f"Session {session} is in use by pid {t.pid} on {HOST}.", text)
+        status, text = self.refused("-c")
+        self.assertEqual(status, 1)
+        self.assertIn(f"in use by pid {t.pid} on {HOST}", text)
+        copy = self.ready(None, "-r", session, "--fork", **WIDE)
+        copy.wait_for("One.")
+        self.enter(copy, "second", "Two.")
+        self.assertNotEqual(self.newest(copy), session)
+        self.enter(t, "third", "Three.")
+        self.assertEqual([words_of(r)[2:] for r in self.llm.requests[1:]], [["second"], ["third"]])
+
+    def test_a_copy_of_the_last(self):
+        session = self.finished([Answer("One."), Answer("Two.")])
+        t = self.ready(None, "-c", "--fork", "second", **WIDE)
+        t.wait_for("Two.")
+        self.assertNotEqual(self.newest(t), session)
+        self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
+
+
+class OptionTest(SessionsTest):
+    def test_a_prompt(self):
+        t = self.start([Answer("Hello.")], "say hello", **WIDE)
+        t.wait_for("Hello.")
+        self.assertEqual(words_of(self.llm.requests[0]), ["say hello"])
+        self.assertIn("bash", sent_tools(self.llm.requests[0]))
+        self.assertEqual(self.leave(t), 0)
+
+    def test_a_missing_key(self):
+        status, text = self.refused("-m", "openai/gpt-5")
+        self.assertEqual(status, 2)
+        self.assertIn("OPENAI_API_KEY", text)
+
+    def test_an_unknown_provider(self):
+        status, text = self.refused("-m", "nobody/x")
+        self.assertEqual(status, 2)
+        self.assertIn("there is no provider 'nobody'", text)
+
+    def test_the_limit_of_tool_turns(self):
+        call = Call("bash", {"command": "echo once"})
+        t = self.ready([Answer(calls=[call]), Answer("Enough."), Answer(calls=[call]),
+                        Answer("Again.")], "--max-turns", "1", **WIDE)
+        self.enter(t, "go", "Enough.")
+        (_, envelope), = sent_results(self.llm.requests[1])
+        self.assertTrue(envelope["result"]["limit_reached"])
+        self.enter(t, "more", "Again.")
+        self.assertEqual(self.llm.problems, [])
+
+    def test_tools_of_the_project_are_not_run(self):
+        self.write(".ikigai/tools/mine", tool_script("mine", first="touch ran"), 0o755)
+        t = self.ready([Answer("One.")], **WIDE)
+        t.wait_for("1 project tool is not trusted and not used. Review: /trust or ikigai trust")
+        self.enter(t, "hi", "One.")
+        self.assertNotIn("mine", sent_tools(self.llm.requests[0]))
+        self.assertFalse(os.path.exists(os.path.join(self.project, "ran")))
+
+
+# ---- commands
+
+class ListTest(SessionsTest):
+    def test_those_of_this_folder(self):
+        old = self.finished([Answer("One."), Answer("Two."), Answer("Three.")])
+        elsewhere = os.path.join(self.dir, "elsewhere")
+        os.mkdir(elsewhere)
+        here, self.project = self.project, elsewhere
+        t = self.ready(None, **WIDE)
+        self.enter(t, "/sessions", "There are no sessions in this folder yet.")
+        self.enter(t, "far away", "Two.")
+        self.assertEqual(self.leave(t), 0)
+        self.project = here
+        t = self.ready(None, **WIDE)
+        rows = self.enter(t, "/sessions", "/resume ID")
+        self.assertEqual(rows[0].split(), ["ID", "AGE", "TURNS", "MODEL", "TOKENS", "COST", "TITLE"])
+        self.assertRegex(rows[1], rf"^{old} +\d+s +1  local/qwen3 +120 +-  first$")
+        self.assertEqual(rows[2:], ["Go on with one: /resume ID"])
+        rows = self.enter(t, "/sessions --all", "/resume ID")
+        self.assertRegex(rows[1], r"/elsewhere +1  .*  far away$")
+        self.assertRegex(rows[2], rf"^{old} .*/project +1  .*  first$")
+        self.enter(t, "/resume", "Choose one: /resume ID; the beginning of the id is enough.")
+
+    def test_none(self):
+        t = self.ready(**WIDE)
+        self.enter(t, "/sessions --all", "There are no sessions yet.")
+
+    def test_search(self):
+        session = self.finished([Answer("The albatross flies."), Answer("Two.")],
+                                "tell me of birds", "albatross")
+        t = self.ready(None, **WIDE)
+        rows = self.enter(t, "/search albatross", session)
+        self.assertTrue(rows[0].endswith("  assistant  tell me of birds"), rows)
+        self.assertIn("The albatross flies.", rows[1])
+        self.assertEqual(self.enter(t, "/search penguin", "No match"), ["No match."])
+        self.enter(t, "just said pelican", "Two.")
+        self.enter(t, "/search pelican", "just said pelican")
+
+
+class ResumeTest(SessionsTest):
+    def test_it_prints_the_conversation_and_goes_on(self):
+        old = self.finished([Answer("One."), Answer("Two."), Answer("Three."), Answer("Four.")])
+        t, new = self.held(None, "second", "Two.")
+        self.enter(t, f"/resume {old[:6]}", "One.")
+        shown = [row for row in self.below(t, f"/resume {old[:6]}") if row]
+        self.assertEqual(shown, ["> first", "One."])
+        self.enter(t, "third", "Three.")
+        self.assertEqual(words_of(self.llm.requests[2]), ["first", "One.", "third"])
+        self.assertEqual(self.newest(t), old)
+        other = self.ready(None, "-r", new, **WIDE)  # nobody holds it any more
+        other.wait_for("Two.")
+        self.enter(t, f"/resume {new}", f"in use by pid {other.pid} on {HOST}")
+        self.enter(t, "fourth", "Four.")
+        self.assertEqual(words_of(self.llm.requests[3]), ["first", "One.", "third", "Three.",
+                                                          "fourth"])
+
+    def test_an_unknown_id_changes_nothing(self):
+        t, session = self.held([Answer("One."), Answer("Two.")])
+        self.enter(t, "/resume zzzz", "'zzzz' is no id of a session")
+        self.enter(t, "second", "Two.")
+        self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
+        self.assertEqual(self.newest(t), session)
+
+    def test_the_session_one_is_in(self):
+        t, session = self.held([Answer("One."), Answer("Two.")])
+        self.enter(t, f"/resume {session}", "This is the session you are in.")
+        status, _ = self.refused("-r", session)
+        self.assertEqual(status, 1)  # it is still held
+        self.enter(t, "second", "Two.")
+        self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
+
+    def test_ids_are_completed(self):
+        old = self.finished([Answer("One.")])
+        t = self.ready(None, **WIDE)
+        self.enter(t, "/sessions", "/resume ID")
+        t.send(f"/resume {old[:3]}\t")
+        t.wait_for(re.compile(rf"^> /resume {old}", re.M))
+        t.send("\r")
+        t.wait_for("One.")
+
+
+# ---- a shared history
+
+class SilentServer:
+    """A server that takes connections and never says a word."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.connections = []
+        self.asked = threading.Event()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                self.connections.append(self.listener.accept()[0])
+            except OSError:
+                return
+            self.asked.set()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for connection in self.connections:
+            connection.close()
+
+
+class SilentHistoryTest(SessionsTest):
+    """The shared history is asked and does not answer: the local one is used after a while, and until
+    then everything else goes on."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = SilentServer()
+        self.addCleanup(self.server.close)
+        self.shared = {"IKIGAI_DB": f"postgresql://x@127.0.0.1:{self.server.port}/x?sslmode=disable"}
+
+    def test_keys_echo_while_it_is_asked(self):
+        session = self.finished([Answer("One."), Answer("Two.")])
+        t = self.ready(None, env=self.shared, **WIDE)
+        t.send("/sessions\r")
+        t.wait_for(re.compile("^/sessions$", re.M))
+        t.send("second")
+        t.wait_for(re.compile("^> second$", re.M))
+        self.assertNotIn(session, "\n".join(t.all_rows()))  # it still waits
+        t.send("\r")
+        t.wait_for("Two.")
+        t.wait_for(session)
+        self.assertTrue(self.server.asked.is_set())
+
+    def test_what_is_entered_while_a_session_opens_waits(self):
+        self.finished([Answer("One."), Answer("Two."), Answer("Three.")])
+        t = self.start(None, "-c", env=self.shared, **WIDE)
+        t.send("second\r")
+        t.wait_for("queued: second")
+        t.wait_for("opening the session")
+        t.send("third\r")
+        t.wait_for("queued: third")
+        t.wait_for("Three.")
+        self.assertEqual([words_of(r) for r in self.llm.requests[1:]],
+                         [["first", "One.", "second"],
+                          ["first", "One.", "second", "Two.", "third"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
