@@ -47,7 +47,7 @@ static void add(char *text, size_t *len, const char *part)
     *len += part_len;
 }
 
-static size_t compose(char *text)
+static size_t compose(char *text, const char *farewell)
 {
     size_t len = 0;
     add(text, &len, BEGIN);
@@ -58,6 +58,7 @@ static size_t compose(char *text)
         add(text, &len, END_KITTY);
     }
     add(text, &len, END_MODES);
+    add(text, &len, farewell);
     return len;
 }
 
@@ -96,7 +97,7 @@ static void put_flags_back(int fd, int flags)
     }
 }
 
-void ik_tty_restore_run(void)
+static void put_back(const char *farewell)
 {
     const ik_tty_found_t *found = &state.found;
     char text[TEXT_MAX];
@@ -108,7 +109,7 @@ void ik_tty_restore_run(void)
     block_stopping(&before);
     bool ours = is_ours();
     if (ours && state.extent == EVERYTHING) {
-        write_all(text, compose(text));
+        write_all(text, compose(text, farewell));
     }
     if (ours) {
         tcsetattr(found->in, TCSANOW, &found->settings);
@@ -118,6 +119,11 @@ void ik_tty_restore_run(void)
     state.extent = SETTINGS;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
+}
+
+void ik_tty_restore_run(void)
+{
+    put_back("");
 }
 
 void ik_tty_restore_arm(const ik_tty_found_t *found)
@@ -150,7 +156,7 @@ static bool is_fault(int number, const siginfo_t *info)
 static void on_deadly(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    ik_tty_restore_run();
+    put_back("\r\n"); /* nobody has moved the cursor below what was drawn */
     sigaction(number, &state.before[number], NULL);
     if (!is_fault(number, info)) {
         raise(number);

@@ -28,7 +28,7 @@ from support import IKIGAI, clean_env
 from terminal_modes import OFF, switched_on
 from terminal_support import MODERN, SIMPLE
 
-WORKERS = 2
+WORKERS = 4
 SHOWN = 5  # problems
 CALM = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
 STOPS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGSTOP}
