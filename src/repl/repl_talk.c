@@ -29,6 +29,7 @@ struct ik_repl_talk {
     /* the answer that is being said */
     ik_markdown_t *markdown; /* NULL: nothing of it is on the screen */
     unsigned resizes;        /* that markdown knows of */
+    size_t fed;              /* bytes of the answer that it has */
     ik_buffer_t answer;      /* its text, for whoever looks later */
     ik_buffer_t reasoning;
     int64_t reasoning_ms; /* when it began */
@@ -185,11 +186,13 @@ static void begin_answer(ik_repl_talk_t *talk)
                                      .data = rows.data};
     talk->markdown = ik_markdown_create(talk, &options);
     talk->resizes = ik_repl_view_resizes(talk->view);
+    talk->fed = 0;
 }
 
+/* In the background nothing is printed: half an answer goes on when its talk is shown again. */
 static void end_answer(ik_repl_talk_t *talk)
 {
-    if (talk->markdown != NULL) {
+    if (talk->markdown != NULL && talk->current) {
         fit_markdown(talk);
         ik_markdown_end(talk->markdown);
         TALLOC_FREE(talk->markdown);
@@ -203,6 +206,7 @@ static void feed_answer(ik_repl_talk_t *talk, const char *text, size_t len)
     }
     fit_markdown(talk);
     ik_markdown_feed(talk->markdown, text, len);
+    talk->fed += len;
 }
 
 static void on_text(ik_repl_talk_t *talk, const ik_agent_event_t *event)
@@ -228,11 +232,18 @@ static void on_reasoning(ik_repl_talk_t *talk, const ik_agent_event_t *event)
 
 /* --- messages ---------------------------------------------------------------------------- */
 
+static void note_incomplete(ik_repl_talk_t *talk, const ik_msg_t *message)
+{
+    ik_json_span_t incomplete;
+    if (ik_msg_field(message, "incomplete", &incomplete)) {
+        say(talk, IK_ROLE_WARNING, "(the answer broke off here)");
+    }
+}
+
 /* An answer was shown while it came, unless it came as a whole or somebody else was on the screen.
  */
 static void show_answer(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
-    ik_json_span_t incomplete;
     ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
     fold_reasoning(talk);
     if (talk->markdown != NULL) {
@@ -241,9 +252,7 @@ static void show_answer(ik_repl_talk_t *talk, const ik_msg_t *message)
         ik_repl_view_begin_block(talk->view);
         ik_repl_rows_answer(&rows, message->content);
     }
-    if (ik_msg_field(message, "incomplete", &incomplete)) {
-        ik_repl_rows_say(&rows, IK_ROLE_WARNING, "(the answer broke off here)");
-    }
+    note_incomplete(talk, message);
 }
 
 static void show_result(ik_repl_talk_t *talk, const ik_msg_t *message)
@@ -432,22 +441,45 @@ static void print_missing(ik_repl_talk_t *talk)
     talk->shown = conversation->count;
 }
 
+/* What came of the answer since it was last on the screen. */
+static void feed_rest(ik_repl_talk_t *talk, const char *answer, size_t len)
+{
+    size_t had = talk->markdown == NULL ? 0 : talk->fed;
+    if (len > had) {
+        ik_repl_view_begin_block(talk->view);
+        feed_answer(talk, answer + had, len - had);
+    }
+}
+
+/* The answer that was half on the screen when another talk came has ended meanwhile. */
+static void finish_answer(ik_repl_talk_t *talk)
+{
+    const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
+    if (talk->markdown != NULL && talk->shown < conversation->count) {
+        const ik_msg_t *message = conversation->messages[talk->shown];
+        if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
+            feed_rest(talk, message->content, strlen(message->content));
+            talk->shown++;
+        }
+        end_answer(talk);
+        note_incomplete(talk, message);
+    }
+}
+
 void ik_repl_talk_show(ik_repl_talk_t *talk)
 {
     talk->current = true;
     talk->news = false;
     if (talk->agent != NULL) {
+        finish_answer(talk);
         print_missing(talk);
     }
-    if (talk->answer.len > 0) {
-        feed_answer(talk, talk->answer.data, talk->answer.len);
-    }
+    feed_rest(talk, talk->answer.data, talk->answer.len);
     ik_repl_view_touch(talk->view);
 }
 
 void ik_repl_talk_hide(ik_repl_talk_t *talk)
 {
-    end_answer(talk);
     talk->current = false;
 }
 

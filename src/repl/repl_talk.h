@@ -33,7 +33,7 @@ bool ik_repl_talk_is_busy(const ik_repl_talk_t *talk);
 
 /* Becomes the one on the screen: what was not shown yet is printed. */
 void ik_repl_talk_show(ik_repl_talk_t *talk);
-/* Another one comes: what is half said is printed as far as it is. */
+/* Another one comes: what is half said goes on when this one is shown again. */
 void ik_repl_talk_hide(ik_repl_talk_t *talk);
 /* It said something since it was on the screen. */
 bool ik_repl_talk_has_news(const ik_repl_talk_t *talk);

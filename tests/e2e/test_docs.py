@@ -1,4 +1,5 @@
 """What the documents show is true: the examples of docs/tool-protocol.md run as they stand."""
+import glob
 import json
 import os
 import re
@@ -58,6 +59,20 @@ class Manuals(unittest.TestCase):
         for option in known:
             self.assertIn(f"  {option}", subprocess.run([IKIGAI, "--help"], text=True,
                                                         stdout=subprocess.PIPE).stdout)
+
+    def test_every_slash_command(self):
+        entries = []
+        for path in glob.glob(os.path.join(ROOT, "src", "command", "command_*.c")):
+            for entry in re.findall(r"const ik_command_t ik_command_\w+ = \{(.*?)\n\};", read(path),
+                                    re.S):
+                name, usage = (re.search(rf'\.{key} = "(.*?)"', entry)[1] for key in
+                               ("name", "usage"))
+                text = re.search(r"\.help = (.*?),\n", entry, re.S)[1]
+                usage = f" {usage}".replace("|", "\\|").rstrip()
+                text = "".join(re.findall('"(.*?)"', text))
+                entries.append(f"| `/{name}{usage}` | {text} |")
+        section = read("docs", "interactive.md").split("| command | |\n|---|---|\n")[1]
+        self.assertEqual(section.split("\n\n")[0].splitlines(), sorted(entries))
 
     def test_readme_shows_what_the_offline_model_does(self):
         shown = read("README.md").split("ikigai -p \"find src/tools/*/main.c\"\n")[1]

@@ -8,7 +8,7 @@ import unittest
 
 import hostile
 from agent_support import sent_tools
-from fake_llm import Answer, Call, Failure
+from fake_llm import Answer, Call, Failure, Wire
 from repl_support import MODEL, ReplTest
 
 ESCAPE = "\x1b"
@@ -228,6 +228,23 @@ class BackgroundTest(AgentsTest):
         self.assertEqual(self.count(t, "Quick words."), 1)
         self.assertEqual(self.count(t, "> slow"), 1)
         self.assertEqual(self.llm.problems, [])
+
+    def test_half_an_answer_goes_on_where_it_stopped(self):
+        parts = [f"Part {n} of it." for n in range(1, 7)]
+        t = self.begin({"first": Answer("One."), "long": Answer("\n\n".join(parts), fragments=6,
+                                                                wire=Wire(delay_event=0.2))})
+        self.enter(t, "first", "One.")
+        self.fork(t, 2)
+        t.send("long\r")
+        t.wait_for(parts[1])
+        self.switch(t, 1)
+        self.switch(t, 2)
+        t.wait_for(parts[3])
+        self.switch(t, 1)
+        t.wait_for("Agent 2: done.")
+        self.switch(t, 2)
+        t.wait_for(parts[5])
+        self.assertEqual([row for row in t.all_rows() if row.startswith("Part")], parts)
 
     def test_tools_in_the_background_are_shown_later(self):
         t = self.begin({"first": Answer("One."),
