@@ -40,6 +40,25 @@ static void on_renamed(void *data, const char *from, const char *to)
     (void)to;
 }
 
+static res_t answer_nothing(void *question, ik_store_t *local, ik_store_t *shared)
+{
+    (void)question;
+    (void)local;
+    (void)shared;
+    return OK;
+}
+
+/* A busy machine may need more than one try. */
+static void await_connection(void)
+{
+    res_t reached;
+    do {
+        void *question = talloc_new(NULL);
+        reached = ik_delivery_ask(delivery, answer_nothing, &question, LONG_MS);
+        talloc_free(question);
+    } while (reached.code == IK_ERR_GONE && usleep(100000) == 0);
+}
+
 static void set_up(void)
 {
     backend_empty();
@@ -51,6 +70,7 @@ static void set_up(void)
                                                                 .loop = loop,
                                                                 .on_notice = on_notice,
                                                                 .on_renamed = on_renamed});
+    await_connection();
 }
 
 static void tear_down(void)

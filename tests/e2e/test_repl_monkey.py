@@ -1,0 +1,346 @@
+"""Random walks through the interactive program: keys, commands, pastes, window sizes, a terminal that stops
+reading, interrupts and signals, while a model of many moods answers. Whatever comes, the program goes
+on, keeps to what may be printed, leaves with status 0 and the terminal as it was, and all that the
+model was told is in the store.
+
+A walk is made from its seed. IKIGAI_MONKEY_SEEDS=100-200 walks others than the usual ones, and
+IKIGAI_MONKEY_STEPS sets how far.
+"""
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from fake_llm import Answer, Call, Failure, Thinking, Wire
+from repl_support import ReplTest
+from support import IKIGAI, clean_env, tool_script
+from terminal_modes import OFF, switched_on
+from terminal_support import PATIENCE
+
+SEEDS = [1, 2, 3]
+STEPS = 120
+LONG = 6 * PATIENCE  # for a program that may be slowed down by a sanitizer on a busy machine
+HISTORY = 30  # steps that a failure shows
+LEAVE = 60  # tries
+
+UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
+ESCAPE, CTRL_C, CTRL_D = "\x1b", "\x03", "\x04"
+WORDS = ["hello", "read the file", "naïve café", "日本語", "👩‍👩‍👧", "e\u0301", "a" * 200, "@src/", "@mai",
+         "tab\there", "**bold** `code`", "\\", "/", "!", "x"]
+KEYS = [UP, DOWN, LEFT, RIGHT, "\t", "\x1b[Z", "\x7f", "\x01", "\x05", "\x0b", "\x15", "\x19", "\x17", "\x1f",
+        "\x12", "\x14", "\x0c", "\x0e", "\x10", "\x1bb", "\x1bf", "\x1bd", "\x1by", "\x1b\x7f", "\x1b\r", "\n",
+        "\x1b[3~", "\x1b[H", "\x1b[F", "\x1b[1;5D", "\x1b[13;2u", "\x18\x15", ESCAPE, CTRL_C, "\r"]
+PAGER_KEYS = ["j", "k", " ", "b", "g", "G", "/o\r", "?e\r", "n", "N", "h", "q", UP, DOWN, "\x1b[5~", "\x1b[6~"]
+RUBBISH = ["\x1b[I", "\x1b[O", "\x1b[<0;3;4M", "\x1b[?62;22c", "\x1b]11;rgb:ff/ff/ff\x07", "\x1bP>|xterm(1)\x1b\\",
+           "\x1b[200~no end", "\x1b[201~", b"\xff\xfe\xc3", b"\xe2\x82", b"\x00\x1c\x1e", "\x1b[", "\x1b]0;x",
+           "\x1b[99999999;1u", "\x1bOP", "\u202e\u200b"]
+COMMANDS = ["/help", "/help model", "/tool", "/tool bash", "/tool nonsense", "/refresh", "/model", "/model local/other",
+            "/model nobody/knows", "/model offline/offline", "/clear", "/compact", "/fork", "/fork go on", "/agents",
+            "/switch 1", "/switch 2", "/switch 3", "/kill 1", "/kill 2", "/kill 3", "/kill x", "/sessions",
+            "/sessions --all", "/resume", "/resume 0", "/search hello", "/search \"", "/show 1", "/show 2", "/show 99",
+            "/copy", "/copy code", "/usage", "/system", "/export", "/export --format html", "/trust", "/pager",
+            "/nonsense", "/", "/swich 1", "/clear now"]
+SHELL = ["!echo by hand", "!sleep 0.3; echo slept", "!sleep 30", "!seq 1 500", "!exit 3", "!", "!cat", "!kill -9 $$"]
+MARKDOWN = ("# Heading\n\nSome *prose* with `code` and a [link](https://example.org/x).\n\n- one\n- two\n  - three\n\n"
+            "> quoted\n\n| a | b |\n|---|---|\n| 1 | 日本 |\n\n```c\nint main(void) { return 0; }\n```\n\nDone.")
+HOSTILE = "red \x1b[31mtext\x1b[0m and \x1b]0;evil\x07 title \u202e"
+CALLS = [("bash", {"command": "echo out; echo err >&2"}), ("bash", {"command": "sleep 0.4; seq 1 30"}),
+         ("bash", {"command": "sleep 20"}), ("bash", {"command": "seq 1 3000"}), ("bash", {"command": "exit 7"}),
+         ("file_write", {"file_path": "made.c", "content": "int a;\nint b;\n"}),
+         ("file_edit", {"file_path": "made.c", "old_string": "int b", "new_string": "int c"}),
+         ("file_read", {"file_path": "main.c"}), ("file_read", {"file_path": "none"}),
+         ("glob", {"pattern": "**"}), ("grep", {"pattern": "int"}), ("nobody", {"knows": [1, {"a": None}]}),
+         ("hello", {})]
+ESCAPES = re.compile("\x1b\\[[0-9;]*m|\x1b\\][^\x07]*\x07")
+EDITOR = """#!/bin/sh
+case $(( $(date +%N | sed 's/^0*//') % 4 )) in
+0) echo 'from the editor' >> "$1" ;;
+1) sleep 0.3; echo 'edited' > "$1" ;;
+2) exit 1 ;;
+esac
+"""
+
+
+class Moods:
+    """What the model answers: anything."""
+
+    def __init__(self, seed):
+        self.random = random.Random(f"model {seed}")
+
+    def __call__(self, request):
+        mood = self.random.choice([self.talk, self.talk, self.call, self.call, self.talk_slowly, self.think,
+                                   self.fail, self.break_off, self.refuse])
+        return mood()
+
+    def talk(self):
+        return Answer(self.random.choice(["Yes.", MARKDOWN, HOSTILE, "word " * 300, "```\nopen fence\n" * 30]),
+                      fragments=self.random.choice([1, 7, 50]))
+
+    def talk_slowly(self):
+        return Answer(self.random.choice([MARKDOWN, "word " * 200]), fragments=60,
+                      wire=Wire(delay_event=0.02, delay_head=self.random.choice([0, 0.3])))
+
+    def think(self):
+        return Answer(self.random.choice(["So it is.", ""]), thinking=Thinking("Hm.\nWell.\n" * 20), fragments=20,
+                      calls=self.calls(), quirks={"reasoning_content"}, wire=Wire(delay_event=0.01))
+
+    def calls(self):
+        return [Call(*self.random.choice(CALLS)) for _ in range(self.random.choice([1, 1, 2, 5]))]
+
+    def call(self):
+        return Answer(self.random.choice(["", "Let me look."]), calls=self.calls())
+
+    def fail(self):
+        return Failure(self.random.choice(["bad_request", "server", "rate_limit", "auth", "overloaded"]),
+                       headers={"retry-after-ms": "30"})
+
+    def break_off(self):
+        return Answer("half of an answer " * 20, fragments=20,
+                      wire=Wire(cut_after=self.random.randrange(50, 3000), reset=self.random.random() < 0.5))
+
+    def refuse(self):
+        return self.random.choice([Answer("I cannot.", stop="refusal"), Answer("cut", stop="max_tokens"),
+                                   Answer("", stop="filtered"), Answer("half", stop="incomplete")])
+
+
+class Walk:
+    """One life after the other of the program, until all steps are done."""
+
+    def __init__(self, test, seed, steps):
+        self.test, self.steps = test, steps
+        self.random = random.Random(seed)
+        self.done = []
+        self.t = None
+        self.settings = None
+        self.begin()
+
+    def begin(self):
+        args = self.random.choice([[], [], ["-c"], ["first words"], ["-c", "and more"]])
+        columns, rows = self.size()
+        self.note(f"begin {args} {columns}x{rows}")
+        self.t = self.test.start_walk(args, columns, rows)
+        self.settings = self.t.settings()
+
+    def note(self, what):
+        self.done.append(what)
+
+    def describe(self):
+        return "\n".join(self.done[-HISTORY:])
+
+    # ---- steps
+
+    def send(self, data):
+        self.note(f"send {data!r}")
+        self.t.send(data)
+
+    def type(self):
+        self.send(self.random.choice(WORDS))
+
+    def say(self):
+        self.send(f"message {self.random.randrange(1000)} {self.random.choice(WORDS[:7])}\r")
+
+    def press(self):
+        self.send("".join(self.random.choice(KEYS) for _ in range(self.random.choice([1, 1, 2, 5]))))
+
+    def command(self):
+        self.send("\x15" + self.random.choice(COMMANDS) + "\r")
+
+    def resume(self):
+        """A session that a list on the screen names."""
+        ids = re.findall(r"^([0-9a-f]{8})[0-9a-f-]* ", "\n".join(self.t.all_rows()), re.M)
+        self.send(f"\x15/resume {self.random.choice(ids)}\r" if ids else "\x15/sessions\r")
+
+    def shell(self):
+        self.send("\x15" + self.random.choice(SHELL) + "\r")
+
+    def pager(self):
+        self.send("\x0f" + "".join(self.random.choice(PAGER_KEYS) for _ in range(3)))
+
+    def close_pager(self):
+        self.send("q")
+
+    def editor(self):
+        self.send(self.random.choice(["\x07", "\x18\x05"]))
+
+    def answer(self):
+        self.send(self.random.choice(["y\r", "n\r", "\r"]))
+
+    def paste(self):
+        text = self.random.choice(["short", "two\nlines", "line\n" * 200, "x" * 1500, "\x1b[31mred\x1b[0m\r\n"])
+        self.note(f"paste {text[:20]!r}… of {len(text)}")
+        self.t.paste(text)
+
+    def rubbish(self):
+        self.send(self.random.choice(RUBBISH))
+
+    def interrupt(self):
+        self.send(self.random.choice([ESCAPE, CTRL_C]))
+
+    def leave_or_not(self):
+        self.send(self.random.choice([CTRL_D, CTRL_C + CTRL_C, "\x15/exit\r"]))
+
+    def size(self):
+        return self.random.choice([(80, 24), (40, 12), (120, 40), (20, 6), (200, 60), (7, 3), (1, 1)])
+
+    def resize(self):
+        columns, rows = self.size()
+        self.note(f"resize {columns}x{rows}")
+        self.t.resize(columns, rows)
+
+    def stop_reading(self):
+        self.note("stop reading")
+        self.t.pause_reading()
+
+    def read_again(self):
+        self.note("read again")
+        self.t.resume_reading()
+
+    def signal(self):
+        number = self.random.choice([signal.SIGWINCH, signal.SIGCONT, signal.SIGTSTP, signal.SIGCHLD, signal.SIGPIPE])
+        self.note(f"signal {number}")
+        self.t.signal(number)
+
+    def wait(self):
+        time.sleep(self.random.choice([0, 0.01, 0.05, 0.3]))
+
+    CHOICES = [(type, 8), (say, 14), (press, 20), (command, 20), (resume, 3), (shell, 4), (pager, 3), (close_pager, 2),
+               (editor, 2), (answer, 3), (paste, 4), (rubbish, 3), (interrupt, 6), (leave_or_not, 1), (resize, 4),
+               (stop_reading, 2), (read_again, 3), (signal, 2), (wait, 12)]
+
+    # ---- the walk
+
+    def has_ended(self):
+        return self.t.child.poll() is not None
+
+    def check_alive(self):
+        """A key is answered."""
+        self.read_again()
+        before = len(self.t.raw)
+        self.send("z")
+        self.t.wait_until(lambda: len(self.t.raw) > before or self.has_ended(), "answer to a key", LONG)
+        self.send("\x7f")
+
+    def step(self, number):
+        self.random.choices(*zip(*self.CHOICES))[0](self)
+        if number % 10 == 9 and not self.has_ended():
+            self.check_alive()
+        if self.has_ended():
+            self.end()
+            self.begin()
+
+    def walk(self):
+        for number in range(self.steps):
+            self.step(number)
+        self.leave()
+        self.end()
+
+    def leave(self):
+        """Whatever is open or going on: in the end it leaves."""
+        self.read_again()
+        for _ in range(LEAVE):
+            if self.has_ended():
+                return
+            alternate = self.t.show().dump()["alternate"]
+            self.send("q" if alternate else CTRL_C)
+            try:
+                self.t.child.wait(0.2)
+            except subprocess.TimeoutExpired:
+                pass
+
+    def end(self):
+        self.note("end")
+        if self.t.wait_exit(LONG) != 0:
+            raise AssertionError(f"exit status {self.t.child.returncode}\n{self.t.describe()}")
+        if self.t.settings() != self.settings:
+            raise AssertionError("the terminal is not as it was")
+        if switched_on(self.t.raw) != OFF:
+            raise AssertionError(f"still switched on: {set(switched_on(self.t.raw))}")
+        self.t.close()
+
+
+def plain(text):
+    return re.sub(r"\s+", " ", ESCAPES.sub("", text or "")).strip()
+
+
+class MonkeyTest(ReplTest):
+    def start_walk(self, args, columns, rows):
+        return self.terminal([IKIGAI, *args], columns=columns, rows=rows, cwd=self.project, env=self.environment)
+
+    def prepare(self, seed):
+        self.project = os.path.join(self.dir, f"project {seed}")
+        self.home = os.path.join(self.dir, f"home {seed}")
+        os.mkdir(self.project)
+        for name in ("main.c", "src/other.c", "AGENTS.md"):
+            self.write(name, "int main(void);\n")
+        self.write(".ikigai/tools/hello", tool_script("hello", "echo '{\"output\":\"hello\"}'"), 0o755)
+        editor = self.write("editor", EDITOR, 0o755)
+        self.serve(Moods(seed), max_tool_turns=4)
+        self.environment = clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color", EDITOR=editor)
+        for variable in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY", "VISUAL"):
+            self.environment.pop(variable, None)
+
+    def ikigai(self, *args):
+        done = subprocess.run([IKIGAI, *args], cwd=self.project, env=self.environment, timeout=LONG,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, f"{args}: {done.stderr.decode(errors='replace')}")
+        return done.stdout.decode()
+
+    def stored(self):
+        """All texts of all sessions."""
+        texts = []
+        for session in json.loads(self.ikigai("session", "list", "--json")):
+            for line in self.ikigai("session", "export", session["id"]).splitlines():
+                event = json.loads(line)
+                texts += [plain(event.get("content")), plain((event.get("data") or {}).get("output"))]
+        return set(texts)
+
+    def told(self):
+        """All that the model was told, and what it was told again of its own words."""
+        for request in self.llm.requests:
+            for message in request.json["messages"]:
+                if message["role"] != "system" and isinstance(message["content"], str):
+                    yield plain(message["content"])
+
+    def check_store(self):
+        stored = self.stored()
+        trimmed = "[This tool result"  # sent instead of what is in the store
+        lost = [text for text in self.told() if text not in stored and not text.startswith(trimmed)]
+        self.assertEqual(lost, [])
+
+    def check_going_on(self):
+        """The last session opens."""
+        t = self.start_walk(["-c"], 80, 24)
+        t.wait_for(re.compile(r"^>( |$)", re.M), LONG)
+        t.wait_gone("opening the session", LONG)
+        t.send(CTRL_C)  # a draft that was left
+        for _ in range(LEAVE):
+            t.send(CTRL_D)
+            try:
+                self.assertEqual(t.child.wait(0.2), 0)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+        self.fail("it does not leave")
+
+    def walk(self, seed, steps):
+        self.prepare(seed)
+        walk = Walk(self, seed, steps)
+        try:
+            walk.walk()
+            self.assertEqual([p for p in self.llm.problems if "script" not in p], [])
+            self.check_store()
+            self.check_going_on()
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed} after {len(walk.done)} steps, the last of which:\n{walk.describe()}\n"
+                                 f"{error}") from None
+
+    def test_random_walks(self):
+        wanted = os.environ.get("IKIGAI_MONKEY_SEEDS")
+        first, _, last = (wanted or "").partition("-")
+        seeds = range(int(first), int(last or first) + 1) if wanted else SEEDS
+        for seed in seeds:
+            with self.subTest(seed=seed):
+                self.walk(seed, int(os.environ.get("IKIGAI_MONKEY_STEPS", STEPS)))
