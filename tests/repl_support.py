@@ -19,6 +19,7 @@ from terminal_support import MODERN, TerminalTest, pattern_of, without_empty_end
 
 MODEL = "local/qwen3"
 PROMPT = re.compile(r"^>( |$)", re.M)
+TOO_EARLY = "has to wait until the turn has ended"
 INPUT = re.compile(r"(>|\[y/N\])( |$)")  # where something can be typed
 
 
@@ -77,11 +78,19 @@ class ReplTest(TerminalTest):
         repeated, which is the line itself for a command. Returns the rows that were printed."""
         pattern = pattern_of(until)
         echo = below or (line if line.startswith("/") else f"> {line}")
-        count = t.all_rows().count(echo) + 1
-        t.send(line + "\r")
-        t.wait_until(lambda: pattern.search("\n".join(self.below(t, echo, count) or [])),
-                     f"{pattern.pattern!r} below {echo!r}")
-        return self.below(t, echo, count)
+        while True:
+            count = t.all_rows().count(echo) + 1
+            t.send(line + "\r")
+            found = t.wait_until(lambda: re.search(f"({pattern.pattern})|{TOO_EARLY}", "\n".join(
+                self.below(t, echo, count) or []), pattern.flags), f"{pattern.pattern!r} below {echo!r}")
+            if found[1] is not None:
+                return self.below(t, echo, count)
+
+    def settle(self, t):
+        """Until the turn of the agent on the screen is over, which is a moment after its last words
+        are seen."""
+        while not re.search(r"^\d+ \* .* idle ", "\n".join(self.enter(t, "/agents", " * ")), re.M):
+            pass
 
     def status(self, t):
         """The status line."""

@@ -1,8 +1,8 @@
-"""A strict reader of what the program printed on a terminal. It knows exactly what may be printed, and
-calls everything else a violation:
+"""A strict reader of what the program printed on a terminal. It knows exactly what may be printed,
+and calls everything else a violation:
 
-- in the main view the screen is never cleared, scrolled or addressed absolutely, and no mode, colour
-  or string is set that is not on the list below;
+- in the main view the screen is never cleared, scrolled or addressed absolutely, and no mode,
+  colour or string is set that is not on the list below;
 - the cursor never goes further up than the live area can reach, so that a row of the history is
   never rewritten; and rows that are drawn over others keep clear of the last column.
 
@@ -182,10 +182,13 @@ def check(raw, columns=80, rows=24, resizes=(), plain=False, dumb=False):
     return checker.problems
 
 
+UNFINISHED = re.compile(rb"(\x1b[^@-~]*|\x1b\[[^@-~]*|\x1b\][^\x07\x1b]*\x1b?"
+                        rb"|[\xc0-\xff][\x80-\xbf]*)\Z")
+
+
 def whole(piece, last):
     """What a window change cuts in two is read behind it: the part before, and the rest."""
     if last:
         return piece, b""
-    cut = re.search(rb"(\x1b[^@-~]*|\x1b\[[^@-~]*|\x1b\][^\x07\x1b]*\x1b?|[\xc0-\xff][\x80-\xbf]*)\Z",
-                    piece)
+    cut = UNFINISHED.search(piece)
     return (piece[:cut.start()], piece[cut.start():]) if cut else (piece, b"")

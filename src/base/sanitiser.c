@@ -272,7 +272,7 @@ static void feed_control(const feed_t *feed, char byte)
         begin_sequence(feed->machine);
     } else if (byte == '\r') {
         feed_return(feed);
-    } else if (feed->machine->for_reader && (byte == '\f' || byte == '\v')) {
+    } else if (feed->machine->for_reader) {
         show(feed, &byte, 1, byte);
     }
 }

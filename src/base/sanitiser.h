@@ -56,8 +56,8 @@ char *ik_sanitise_line(const void *ctx, const char *text);
  * clean text is clean: what a joiner at its beginning or end belongs to may be in another one. */
 bool ik_sanitise_is_clean(const char *bytes, size_t len);
 
-/* The same for a reader who sees characters and no screen, as a model does: only sequences and
- * control characters are dropped. White space of every kind ("\r", too: files have it) and
- * characters that are not seen stay as they are. */
+/* The same for a reader who sees characters and no screen, as a model does: only sequences
+ * are dropped, and U+0080 to U+009F, which begin some. Everything else stays as it is: files have
+ * "\r", and a NUL in a result is a fact. */
 void ik_sanitise_append_for_reader(ik_buffer_t *out, const char *bytes, size_t len);
 bool ik_sanitise_is_clean_for_reader(const char *bytes, size_t len);

@@ -27,7 +27,7 @@ static int open_name(const char *name, int fd)
 
 int ik_tty_device_open(int fd)
 {
-    char name[PATH_MAX];
+    char name[PATH_MAX] = "";
     int opened = ttyname_r(fd, name, sizeof(name)) == 0 ? open_name(name, fd) : -1;
     return opened >= 0 ? opened : open_name("/dev/tty", fd);
 }

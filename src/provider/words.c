@@ -38,21 +38,19 @@ static int hex_value(char digit)
     return digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
 }
 
-/* The four digits of a \\u escape that is no white space and no printable character. */
+/* The four digits of a \\u escape of a character that begins a sequence: ESC, or a C1. */
 static bool is_control(const char *digits)
 {
     if (digits[0] != '0' || digits[1] != '0') {
         return false;
     }
     int code = hex_value(digits[2]) * 16 + hex_value(digits[3]);
-    bool white = code >= '\t' && code <= '\r';
-    return (code < ' ' && !white) || (code >= 0x7f && code < 0xa0);
+    return code == 0x1b || (code >= 0x80 && code < 0xa0);
 }
 
 static bool is_control_escape(const char *letter, const char *end)
 {
-    return letter < end &&
-           (*letter == 'b' || (*letter == 'u' && end - letter > 4 && is_control(letter + 1)));
+    return letter < end && *letter == 'u' && end - letter > 4 && is_control(letter + 1);
 }
 
 /* In a literal that holds JSON a backslash is two, and one that is itself written as an escape
@@ -73,7 +71,7 @@ static bool has_escaped_control(const char *json, const char *end)
     return false;
 }
 
-/* DEL and U+0080 to U+009F need no escapes in JSON. */
+/* U+0080 to U+009F need no escapes in JSON. */
 static bool has_bare_control(const char *json, const char *end)
 {
     const char *at = json;
@@ -82,7 +80,7 @@ static bool has_bare_control(const char *json, const char *end)
             return true;
         }
     }
-    return memchr(json, 0x7f, (size_t)(end - json)) != NULL;
+    return false;
 }
 
 bool ik_words_may_be_unclean(const char *json, size_t len)

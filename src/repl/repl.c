@@ -65,7 +65,9 @@ static void run_command(ik_repl_t *repl, const char *line, bool busy)
         ik_repl_say(repl, IK_ROLE_USER, line);
     }
     repl->host.columns = (size_t)ik_repl_view_rows(repl->view).columns;
+    repl->in_command = true;
     ik_command_run(&repl->host, line, busy);
+    repl->in_command = false;
 }
 
 /* A command that needs tools waits as a message does. */
@@ -89,11 +91,13 @@ static bool take_next(ik_repl_t *repl, ik_repl_talk_t *talk)
 {
     const char *next = ik_repl_talk_next(talk);
     if (next == NULL || repl->done || ik_repl_talk_is_busy(talk) || repl->shell != NULL ||
-        ik_repl_waiting_for(repl) != NULL || (is_for_screen(next) && talk != repl->current)) {
+        repl->on_answer != NULL || ik_repl_waiting_for(repl) != NULL ||
+        (is_for_screen(next) && talk != repl->current)) {
         return false;
     }
     char *text = ik_strdup(repl, next);
     ik_repl_talk_drop_next(talk);
+    ik_repl_draft_changed(repl->draft);
     if (text[0] == '/') {
         run_command(repl, text, false);
     } else if (text[0] == '!') {
@@ -121,10 +125,17 @@ static bool is_idle(const ik_repl_t *repl)
            ik_repl_talk_next(repl->current) == NULL && ik_repl_waiting_for(repl) == NULL;
 }
 
-/* Talks may come and go while commands run, so that the list is looked at anew each time. */
+/* Nobody works, in the background neither. */
+static bool is_all_done(const ik_repl_t *repl)
+{
+    return is_idle(repl) && !ik_repl_session_is_busy(repl);
+}
+
+/* Talks may come and go while commands run, so that the list is looked at anew each time. Whoever
+ * runs a command comes here afterwards. */
 void ik_repl_pump(ik_repl_t *repl)
 {
-    bool taken = true;
+    bool taken = !repl->in_command;
     while (taken && !repl->done) {
         taken = take_next(repl, repl->current);
         for (size_t i = 0; !taken && i < repl->talk_count; i++) {
@@ -132,7 +143,7 @@ void ik_repl_pump(ik_repl_t *repl)
         }
     }
     update_busy(repl);
-    if (is_idle(repl) && repl->ending) {
+    if (is_all_done(repl) && repl->ending) {
         ik_repl_leave(repl, STATUS_DONE);
     } else if (is_idle(repl) && repl->on_answer == NULL) {
         ik_repl_view_want_line(repl->view);
@@ -161,17 +172,25 @@ static void on_submit(void *data, const char *text)
 void ik_repl_give_back_queue(ik_repl_t *repl, ik_repl_talk_t *talk)
 {
     ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
-    char *text = prompt == NULL ? NULL : ik_repl_talk_take_queue(repl, talk);
-    if (text != NULL) {
-        ik_prompt_prepend_text(prompt, text);
-        ik_repl_draft_changed(repl->draft);
+    char *text = ik_repl_talk_take_queue(repl, talk);
+    if (text == NULL) {
+        return;
     }
+    if (prompt != NULL) {
+        ik_prompt_prepend_text(prompt, text);
+    } else {
+        ik_repl_rows_t rows = ik_repl_view_rows(repl->view);
+        ik_repl_say(repl, IK_ROLE_WARNING, "This was not sent:");
+        ik_repl_rows_lines(&rows, IK_ROLE_TEXT, text);
+    }
+    ik_repl_draft_changed(repl->draft);
     talloc_free(text);
 }
 
 void ik_repl_on_turn_end(ik_repl_t *repl, ik_repl_talk_t *talk, ik_turn_reason_t reason)
 {
-    if (reason == IK_TURN_INTERRUPTED || reason == IK_TURN_ERROR) {
+    bool failed = reason == IK_TURN_INTERRUPTED || reason == IK_TURN_ERROR;
+    if (failed && ik_repl_view_prompt(repl->view) != NULL) {
         ik_repl_give_back_queue(repl, talk);
     }
     if (ik_repl_talk_busy_ms(talk) > LONG_TURN_MS) {
@@ -200,11 +219,18 @@ static void interrupt(ik_repl_t *repl)
     update_busy(repl);
 }
 
+/* What waited for the answer goes on. */
+static void refuse(ik_repl_t *repl)
+{
+    ik_repl_host_answer(repl, "");
+    ik_repl_pump(repl);
+}
+
 static void cancel(ik_repl_t *repl)
 {
     int64_t now = ik_loop_now_ms();
     if (repl->on_answer != NULL) {
-        ik_repl_host_answer(repl, "");
+        refuse(repl);
     } else if (is_occupied(repl)) {
         interrupt(repl);
     } else if (repl->cancelled_ms != 0 && now - repl->cancelled_ms < CANCEL_AGAIN_MS) {
@@ -225,12 +251,14 @@ void ik_repl_open_pager(ik_repl_t *repl)
     }
 }
 
-/* The end of input: what was entered before is still done. */
+/* The end of input: what was entered before is still done. Nobody answers any more. */
 static void end_input(ik_repl_t *repl)
 {
     repl->ending = true;
     if (ik_repl_view_prompt(repl->view) != NULL) {
         ik_repl_leave(repl, STATUS_DONE);
+    } else if (repl->on_answer != NULL) {
+        ik_repl_host_answer(repl, "");
     }
     ik_repl_pump(repl);
 }
@@ -241,7 +269,7 @@ static void on_action(void *data, ik_prompt_action_t action)
     switch (action) {
     case IK_PROMPT_ESCAPE:
         if (repl->on_answer != NULL) {
-            ik_repl_host_answer(repl, "");
+            refuse(repl);
         } else {
             interrupt(repl);
         }
@@ -275,7 +303,9 @@ static void on_leave(void *data, int signal)
 {
     ik_repl_t *repl = data;
     bool plain = ik_repl_view_prompt(repl->view) == NULL;
-    if (plain && signal == SIGINT && is_occupied(repl)) {
+    if (plain && signal == SIGINT && repl->on_answer != NULL) {
+        refuse(repl);
+    } else if (plain && signal == SIGINT && is_occupied(repl)) {
         interrupt(repl);
     } else {
         ik_repl_leave(repl, 128 + signal);
@@ -354,11 +384,28 @@ static void on_start(void *data)
     ik_repl_pump(repl);
 }
 
+static void append_lines(ik_buffer_t *out, const char *text)
+{
+    if (text != NULL && *text != '\0') {
+        ik_buffer_append_text(out, out->len == 0 ? "" : "\n");
+        ik_buffer_append_text(out, text);
+    }
+}
+
+/* All that was typed and not sent: what waits for an agent, and the draft. */
 static char *draft_text(void *data, const void *ctx)
 {
     ik_repl_t *repl = data;
     ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
-    return prompt == NULL ? ik_strdup(ctx, "") : ik_prompt_text(ctx, prompt);
+    void *scratch = talloc_new(NULL);
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    for (size_t i = 0; i < repl->talk_count; i++) {
+        append_lines(&text, ik_repl_talk_queued(scratch, repl->talks[i]));
+    }
+    append_lines(&text, prompt == NULL ? NULL : ik_prompt_text(scratch, prompt));
+    talloc_free(scratch);
+    return ik_buffer_finish(&text);
 }
 
 static void on_files(void *data)
@@ -426,6 +473,17 @@ static void interrupt_all(ik_repl_t *repl)
     }
 }
 
+/* Also of a session that was never opened. */
+static void save_draft(ik_repl_t *repl)
+{
+    if (repl->session == NULL) {
+        char *id = ik_store_new_id(repl);
+        ik_repl_draft_set_session(repl->draft, id);
+        talloc_free(id);
+    }
+    ik_repl_draft_save_now(repl->draft);
+}
+
 static void say_farewell(ik_repl_t *repl)
 {
     if (repl->session != NULL && repl->usage.turns > 0 && !is_signalled(repl)) {
@@ -442,7 +500,7 @@ static void end(ik_repl_t *repl)
 {
     repl->done = true;
     interrupt_all(repl);
-    ik_repl_draft_save_now(repl->draft);
+    save_draft(repl);
     say_farewell(repl);
     ik_repl_view_close(repl->view);
     ik_repl_session_drop(repl);

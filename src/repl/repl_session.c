@@ -33,11 +33,11 @@ static ik_repl_talk_t *create_talk(ik_repl_t *repl, int64_t number)
     return ik_repl_talk_create(repl, &options, number);
 }
 
-static ik_repl_talk_t *add_talk(ik_repl_t *repl, int64_t number)
+static ik_repl_talk_t *add_talk(ik_repl_t *repl, ik_repl_talk_t *talk)
 {
     repl->talks = ik_resize_array(repl, repl->talks, ik_repl_talk_t *, repl->talk_count + 1);
-    repl->talks[repl->talk_count] = create_talk(repl, number);
-    return repl->talks[repl->talk_count++];
+    repl->talks[repl->talk_count++] = talk;
+    return talk;
 }
 
 static void move_queue(ik_repl_talk_t *to, ik_repl_talk_t *from)
@@ -48,8 +48,20 @@ static void move_queue(ik_repl_talk_t *to, ik_repl_talk_t *from)
     }
 }
 
+/* What waits for agents that go is for nobody else. */
+static void give_back_others(ik_repl_t *repl)
+{
+    for (size_t i = 0; i < repl->talk_count; i++) {
+        if (repl->talks[i] != repl->current) {
+            ik_repl_give_back_queue(repl, repl->talks[i]);
+        }
+    }
+}
+
+/* The pager may be showing it. */
 static void remove_talk(ik_repl_t *repl, size_t index)
 {
+    ik_repl_view_close_pager(repl->view);
     talloc_free(repl->talks[index]);
     repl->talk_count--;
     memmove(repl->talks + index, repl->talks + index + 1,
@@ -77,11 +89,12 @@ bool ik_repl_session_is_busy(const ik_repl_t *repl)
 
 /* --- agents ------------------------------------------------------------------------------ */
 
-static ik_agent_options_t agent_options(ik_repl_t *repl, ik_repl_talk_t *talk)
+static ik_agent_options_t agent_options(ik_repl_t *repl, ik_session_t *session,
+                                        ik_repl_talk_t *talk)
 {
     return (ik_agent_options_t){.shared = &repl->shared,
                                 .target = repl->target,
-                                .session = repl->session,
+                                .session = session,
                                 .without_tools = repl->options->without_tools,
                                 .on_event = ik_repl_talk_on_event,
                                 .data = talk};
@@ -109,30 +122,31 @@ static char *gather_prompt(ik_repl_t *repl, const void *ctx)
 static void begin_agent(ik_repl_t *repl, ik_repl_talk_t *talk)
 {
     void *scratch = talloc_new(repl);
-    ik_agent_options_t options = agent_options(repl, talk);
+    ik_agent_options_t options = agent_options(repl, repl->session, talk);
     options.system_prompt = gather_prompt(repl, scratch);
     ik_repl_talk_adopt_agent(talk, ik_agent_create(talk, &options), true);
     talloc_free(scratch);
 }
 
 /* It was left for a child before anything was said to it, the system prompt included. */
-static bool has_empty_log(const ik_repl_t *repl, const ik_repl_talk_t *talk)
+static bool has_empty_log(const ik_session_t *session, int64_t number)
 {
-    const ik_store_agents_t *agents = ik_session_agents(repl->session);
+    const ik_store_agents_t *agents = ik_session_agents(session);
     size_t i = 0;
-    while (i < agents->count && agents->agents[i].number != ik_repl_talk_number(talk)) {
+    while (i < agents->count && agents->agents[i].number != number) {
         i++;
     }
     return i < agents->count && agents->agents[i].last_seq == 0;
 }
 
-static res_t load_agent(ik_repl_t *repl, ik_repl_talk_t *talk)
+static res_t load_agent(ik_repl_t *repl, ik_session_t *session, ik_repl_talk_t *talk)
 {
     ik_agent_t *agent;
+    int64_t number = ik_repl_talk_number(talk);
     void *scratch = talloc_new(repl);
-    ik_agent_options_t options = agent_options(repl, talk);
-    options.system_prompt = has_empty_log(repl, talk) ? gather_prompt(repl, scratch) : NULL;
-    res_t loaded = ik_agent_resume(talk, &options, ik_repl_talk_number(talk), &agent);
+    ik_agent_options_t options = agent_options(repl, session, talk);
+    options.system_prompt = has_empty_log(session, number) ? gather_prompt(repl, scratch) : NULL;
+    res_t loaded = ik_agent_resume(talk, &options, number, &agent);
     if (is_ok(&loaded)) {
         ik_repl_talk_adopt_agent(talk, agent, false);
     }
@@ -144,7 +158,8 @@ void ik_repl_session_load_agents(ik_repl_t *repl)
 {
     for (size_t i = 0; repl->session != NULL && i < repl->talk_count; i++) {
         if (ik_repl_talk_agent(repl->talks[i]) == NULL && repl->talks[i] != repl->current) {
-            load_agent(repl, repl->talks[i]); /* what cannot be read is said when it is wanted */
+            /* what cannot be read is said when it is wanted */
+            load_agent(repl, repl->session, repl->talks[i]);
         }
     }
 }
@@ -179,29 +194,36 @@ void ik_repl_session_drop(ik_repl_t *repl)
 void ik_repl_session_init(ik_repl_t *repl)
 {
     repl->usage = (ik_command_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
-    repl->current = add_talk(repl, IK_STORE_ROOT_AGENT);
+    repl->current = add_talk(repl, create_talk(repl, IK_STORE_ROOT_AGENT));
     ik_repl_talk_show(repl->current);
 }
 
 void ik_repl_session_clear(ik_repl_t *repl)
 {
+    ik_repl_talk_t *entered = create_talk(repl, 0);
+    move_queue(entered, repl->current); /* behind the command that came here */
+    give_back_others(repl);
     ik_repl_session_drop(repl);
     ik_repl_session_init(repl);
+    move_queue(repl->current, entered);
+    talloc_free(entered);
     begin_session(repl);
     ik_repl_view_begin_block(repl->view);
     ik_repl_say(repl, IK_ROLE_DIM, "A new conversation begins.");
 }
 
-static void add_talks(ik_repl_t *repl)
+/* A talk for every agent that goes on; there is one for the last already, which goes on even if all
+ * have ended. */
+static void add_talks(ik_repl_t *repl, ik_repl_talk_t *last)
 {
     const ik_store_agents_t *agents = ik_session_agents(repl->session);
     for (size_t i = 0; i < agents->count; i++) {
-        if (!ik_session_has_ended(repl->session, agents->agents[i].number)) {
-            add_talk(repl, agents->agents[i].number);
+        int64_t number = agents->agents[i].number;
+        if (number == ik_repl_talk_number(last)) {
+            add_talk(repl, last);
+        } else if (!ik_session_has_ended(repl->session, number)) {
+            add_talk(repl, create_talk(repl, number));
         }
-    }
-    if (repl->talk_count == 0) { /* all ended: the first one it is */
-        add_talk(repl, IK_STORE_ROOT_AGENT);
     }
 }
 
@@ -253,27 +275,38 @@ static void choose_kept_target(ik_repl_t *repl, const char *model)
     }
 }
 
-static res_t take_session(opening_t *opening, ik_session_t *session)
+/* talk is the one with its last agent. */
+static void take_session(opening_t *opening, ik_session_t *session, ik_repl_talk_t *talk)
 {
     ik_repl_t *repl = opening->repl;
-    ik_repl_talk_t *entered = create_talk(repl, 0);
-    move_queue(entered, repl->current); /* while it was being opened */
+    move_queue(talk, repl->current); /* what was entered while it was being opened */
+    give_back_others(repl);
     ik_repl_session_drop(repl);
     repl->session = session;
     repl->usage.usage = opening->found.usage;
     repl->usage.cost = opening->found.cost;
     repl->usage.turns = opening->found.turns;
     choose_kept_target(repl, opening->found.model);
-    add_talks(repl);
-    size_t last = find_talk(repl, ik_session_last_agent(session));
-    repl->current = repl->talks[last < repl->talk_count ? last : 0];
-    move_queue(repl->current, entered);
-    talloc_free(entered);
-    TRY(load_agent(repl, repl->current));
-    ik_repl_talk_show(repl->current);
+    ik_agent_set_target(ik_repl_talk_agent(talk), repl->target);
+    add_talks(repl, talk);
+    repl->current = talk;
+    ik_repl_talk_show(talk);
     restore_draft(repl);
     ik_repl_draft_set_session(repl->draft, ik_session_id(session));
-    return OK;
+}
+
+/* What can fail comes before the old session goes. */
+static res_t load_session(opening_t *opening, ik_session_t *session)
+{
+    ik_repl_talk_t *talk = create_talk(opening->repl, ik_session_last_agent(session));
+    res_t loaded = load_agent(opening->repl, session, talk);
+    if (is_ok(&loaded)) {
+        take_session(opening, session, talk);
+    } else {
+        talloc_free(talk);
+        talloc_free(session);
+    }
+    return loaded;
 }
 
 static void open_session(opening_t *opening)
@@ -285,7 +318,9 @@ static void open_session(opening_t *opening)
             ? ik_session_open_copy(repl, repl->shared.history, opening->found.id, &session)
             : ik_session_open(repl, repl->shared.history, opening->found.id, &session);
     if (is_ok(&opened)) {
-        opened = take_session(opening, session);
+        opened = load_session(opening, session);
+    } else if (!opening->fork) {
+        ik_history_release(repl->shared.history, opening->found.id); /* it was claimed */
     }
     if (is_err(&opened)) {
         fail_opening(opening, opened.message);
@@ -411,13 +446,12 @@ void ik_repl_session_fork(ik_repl_t *repl, const char *prompt)
 {
     ik_repl_session_require_agent(repl);
     ik_agent_t *parent = ik_repl_talk_agent(repl->current);
-    ik_repl_talk_t *talk = add_talk(repl, 0);
+    ik_repl_talk_t *talk = add_talk(repl, create_talk(repl, 0));
     ik_agent_t *agent = ik_agent_fork(talk, parent, ik_repl_talk_on_event, talk);
     ik_repl_talk_adopt_agent(talk, agent, true);
     make_current(repl, talk);
     if (prompt != NULL) {
         ik_repl_talk_queue(talk, prompt);
-        ik_repl_pump(repl);
     }
 }
 
@@ -432,7 +466,7 @@ res_t ik_repl_session_switch(ik_repl_t *repl, int64_t number)
         return ERR(INVALID, "Agent %lld is the one you talk to.", (long long)number);
     }
     if (ik_repl_talk_agent(talk) == NULL) {
-        TRY(load_agent(repl, talk));
+        TRY(load_agent(repl, repl->session, talk));
     }
     make_current(repl, talk);
     return OK;

@@ -40,6 +40,7 @@ typedef struct {
     ik_completion_t *completions;   /* the last ones that were asked for */
     ik_command_answer_fn on_answer; /* to a question; NULL: none was asked */
     void *answer_data;
+    bool in_command;      /* one is being run: what it makes possible waits until it is done */
     ik_timer_t *start;    /* what comes after the first frame, step by step */
     int64_t cancelled_ms; /* the last Ctrl-C that found nothing to do */
     bool ending;          /* no more input comes: leave when all is done */
@@ -54,7 +55,8 @@ void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text);
 void ik_repl_pump(ik_repl_t *repl);
 /* The model the current agent talks to. */
 const ik_target_t *ik_repl_target(const ik_repl_t *repl);
-/* What waits in that talk returns to the draft. */
+/* What waits in that talk returns to the draft; where there is none, it is said that it was not
+ * sent. */
 void ik_repl_give_back_queue(ik_repl_t *repl, ik_repl_talk_t *talk);
 void ik_repl_on_turn_end(ik_repl_t *repl, ik_repl_talk_t *talk, ik_turn_reason_t reason);
 void ik_repl_open_pager(ik_repl_t *repl);

@@ -23,8 +23,9 @@ struct ik_repl_talk {
     ik_agent_t *agent; /* NULL: none yet */
     bool current;      /* on the screen */
     bool news;         /* something came while it was not */
-    size_t shown;      /* so many messages of the conversation are in the history of the screen */
-    size_t results;    /* tool results among the messages that came or were shown */
+    size_t known;      /* so many messages the conversation had with the last one that came */
+    size_t shown;      /* so many of them are in the history of the screen */
+    size_t results;    /* so many of them are tool results */
 
     /* the answer that is being said */
     ik_markdown_t *markdown; /* NULL: nothing of it is on the screen */
@@ -45,6 +46,9 @@ struct ik_repl_talk {
     size_t queue_count;
     char **notes; /* pairs: text and data, which may be NULL */
     size_t note_count;
+
+    size_t page; /* up to this page of the pager there are … */
+    size_t page_results;
 };
 
 ik_repl_talk_t *ik_repl_talk_create(const void *ctx, const ik_repl_talk_options_t *options,
@@ -100,11 +104,20 @@ static void look_for_usage(ik_repl_talk_t *talk, const ik_conversation_t *conver
         if (facts.answer) {
             set_context(talk, &facts.usage);
         }
-        if (ik_msg_is(message, IK_MSG_USER)) {
+        if (ik_msg_is(message, IK_MSG_USER) && !ik_repl_rows_is_command(message)) {
             break;
         }
     }
     talloc_free(scratch);
+}
+
+static size_t count_results(const ik_conversation_t *conversation, size_t from, size_t until)
+{
+    size_t count = 0;
+    for (size_t i = from; i < until; i++) {
+        count += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
+    }
+    return count;
 }
 
 /* What the last words of the user were, and how many results there are. */
@@ -112,6 +125,7 @@ static void look_back(ik_repl_talk_t *talk)
 {
     const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
     look_for_usage(talk, conversation);
+    talk->known = conversation->count;
     for (size_t i = 0; i < conversation->count; i++) {
         const ik_msg_t *message = conversation->messages[i];
         talk->results += ik_msg_is(message, IK_MSG_TOOL_RESULT);
@@ -282,9 +296,25 @@ static void show_message(ik_repl_talk_t *talk, const ik_msg_t *message)
     }
 }
 
+/* A conversation that has not grown has lost a turn that was refused: what was shown of it and
+ * counted is gone, and what came now was shown by nobody. */
+static void count_message(ik_repl_talk_t *talk, const ik_msg_t *message)
+{
+    const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
+    if (conversation->count > talk->known) {
+        talk->results += ik_msg_is(message, IK_MSG_TOOL_RESULT);
+    } else {
+        talk->results = count_results(conversation, 0, conversation->count);
+        talk->shown = talk->shown < conversation->count ? talk->shown : conversation->count - 1;
+        talk->page = 0;
+        talk->page_results = 0;
+    }
+    talk->known = conversation->count;
+}
+
 static void on_message(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
-    talk->results += ik_msg_is(message, IK_MSG_TOOL_RESULT);
+    count_message(talk, message);
     if (ik_msg_is(message, IK_MSG_USER) && !ik_repl_rows_is_command(message)) {
         set_title(talk, message->content);
     }
@@ -396,15 +426,6 @@ void ik_repl_talk_on_event(void *data, const ik_agent_event_t *event)
 
 /* --- on and off the screen --------------------------------------------------------------- */
 
-static size_t count_results(const ik_conversation_t *conversation, size_t until)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < until; i++) {
-        count += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
-    }
-    return count;
-}
-
 /* A very long past is in the pager. */
 static size_t skip_earlier(ik_repl_talk_t *talk, const ik_conversation_t *conversation)
 {
@@ -430,7 +451,7 @@ static void print_missing(ik_repl_talk_t *talk)
     const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
     ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
     size_t from = skip_earlier(talk, conversation);
-    size_t results = count_results(conversation, from);
+    size_t results = count_results(conversation, 0, from);
     for (size_t i = from; i < conversation->count; i++) {
         results += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
         if (is_shown_alone(conversation->messages[i])) {
@@ -509,22 +530,28 @@ void ik_repl_talk_drop_next(ik_repl_talk_t *talk)
     memmove(talk->queue, talk->queue + 1, talk->queue_count * sizeof(*talk->queue));
 }
 
-char *ik_repl_talk_take_queue(const void *ctx, ik_repl_talk_t *talk)
+char *ik_repl_talk_queued(const void *ctx, const ik_repl_talk_t *talk)
 {
     if (talk->queue_count == 0) {
         return NULL;
     }
     ik_buffer_t joined;
     ik_buffer_init(&joined, ctx, IK_BUFFER_UNLIMITED);
+    for (size_t i = 0; i < talk->queue_count; i++) {
+        ik_buffer_append_text(&joined, i == 0 ? "" : "\n");
+        ik_buffer_append_text(&joined, talk->queue[i]);
+    }
+    return ik_buffer_finish(&joined);
+}
+
+char *ik_repl_talk_take_queue(const void *ctx, ik_repl_talk_t *talk)
+{
+    char *joined = ik_repl_talk_queued(ctx, talk);
     while (talk->queue_count > 0) {
-        ik_buffer_append_text(&joined, talk->queue[0]);
-        if (talk->queue_count > 1) {
-            ik_buffer_append_byte(&joined, '\n');
-        }
         ik_repl_talk_drop_next(talk);
     }
     ik_repl_view_touch(talk->view);
-    return ik_buffer_finish(&joined);
+    return joined;
 }
 
 void ik_repl_talk_add_note(ik_repl_talk_t *talk, const char *text, const char *data_json)
@@ -688,6 +715,19 @@ res_t ik_repl_talk_show_result(ik_repl_talk_t *talk, size_t number)
     return ERR(NOT_FOUND, "There is no tool result %zu; there are %zu so far", number, results);
 }
 
+/* How many results there are up to this page. A search asks for one page after the other, forwards
+ * or backwards, and counts no result twice. */
+static size_t number_page(ik_repl_talk_t *talk, const ik_conversation_t *conversation, size_t part)
+{
+    if (part < talk->page) {
+        talk->page_results -= count_results(conversation, part + 1, talk->page);
+    } else {
+        talk->page_results += count_results(conversation, talk->page, part + 1);
+    }
+    talk->page = part + 1;
+    return talk->page_results;
+}
+
 static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on_row,
                         void *row_data)
 {
@@ -699,7 +739,7 @@ static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on
                            .on_row = on_row,
                            .data = row_data};
     if (part < conversation->count && !ik_msg_is(conversation->messages[part], IK_MSG_TOOL_CALL)) {
-        ik_repl_rows_message(&rows, conversation, part, count_results(conversation, part + 1));
+        ik_repl_rows_message(&rows, conversation, part, number_page(talk, conversation, part));
         ik_repl_rows_gap(&rows);
     }
 }

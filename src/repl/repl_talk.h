@@ -45,7 +45,8 @@ void ik_repl_talk_start_turn(ik_repl_talk_t *talk, const char *text);
 void ik_repl_talk_queue(ik_repl_talk_t *talk, const char *text);
 const char *ik_repl_talk_next(const ik_repl_talk_t *talk); /* NULL: nothing */
 void ik_repl_talk_drop_next(ik_repl_talk_t *talk);
-/* All of it joined by newlines, on ctx, and gone from the queue; NULL: nothing. */
+/* All of it joined by newlines, on ctx; NULL: nothing. take: it is gone from the queue then. */
+char *ik_repl_talk_queued(const void *ctx, const ik_repl_talk_t *talk);
 char *ik_repl_talk_take_queue(const void *ctx, ik_repl_talk_t *talk);
 
 /* The rows of the live area. waiting_for: why nothing happens yet ("Looking for tools"); NULL:

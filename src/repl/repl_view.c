@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/sanitiser.h"
+#include "io/signal_watch.h"
 #include "io/tty.h"
 #include "repl/repl_editor.h"
 #include "repl/repl_plain.h"
@@ -253,9 +254,25 @@ unsigned ik_repl_view_resizes(const ik_repl_view_t *view)
 
 static void suspend(ik_repl_view_t *view)
 {
+    if (ik_signal_watch_is_ignored(SIGTSTP)) {
+        return; /* nobody could make us go on */
+    }
     ik_screen_pause(view->screen);
     ik_screen_flush(view->screen);
     ik_tty_suspend(view->tty); /* on_continued draws again */
+}
+
+/* Somebody else gets the terminal when it has taken the last frame, of which it would else get a
+ * part only: on_drained goes on then. */
+static void leave_terminal(ik_repl_view_t *view, ik_prompt_action_t action)
+{
+    if (!view->away && !ik_tty_is_drained(view->tty)) {
+        view->leave_due = action;
+    } else if (action == IK_PROMPT_SUSPEND) {
+        suspend(view);
+    } else {
+        ik_repl_editor_open(view);
+    }
 }
 
 static void submit(ik_repl_view_t *view)
@@ -281,10 +298,8 @@ static void act(ik_repl_view_t *view, ik_prompt_action_t action)
         submit(view);
         break;
     case IK_PROMPT_SUSPEND:
-        suspend(view);
-        break;
     case IK_PROMPT_EDITOR:
-        ik_repl_editor_open(view);
+        leave_terminal(view, action);
         break;
     case IK_PROMPT_REDRAW:
         redraw(view);
@@ -409,7 +424,11 @@ static void on_input(void *data, const char *bytes, size_t len)
 static void on_drained(void *data)
 {
     ik_repl_view_t *view = data;
-    if (view->draw_due) {
+    ik_prompt_action_t leave = view->leave_due;
+    view->leave_due = IK_PROMPT_NONE;
+    if (leave != IK_PROMPT_NONE) {
+        leave_terminal(view, leave);
+    } else if (view->draw_due) {
         draw(view);
     }
 }
@@ -459,7 +478,7 @@ static void on_continued(void *data)
 
 static void on_stop(void *data)
 {
-    suspend(data);
+    leave_terminal(data, IK_PROMPT_SUSPEND);
 }
 
 static void write_frame(void *data, const char *bytes, size_t len)
@@ -627,7 +646,7 @@ void ik_repl_view_want_line(ik_repl_view_t *view)
 void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *source,
                              const char *title)
 {
-    if (view->plain || view->pager != NULL) {
+    if (view->plain || view->away || view->pager != NULL) {
         return;
     }
     ik_screen_pause(view->screen);
@@ -636,6 +655,14 @@ void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *sour
     view->pager = ik_pager_create(view, &view->theme, source, title,
                                   ik_screen_columns(view->screen), ik_screen_rows(view->screen));
     draw(view);
+}
+
+void ik_repl_view_close_pager(ik_repl_view_t *view)
+{
+    if (view->pager != NULL) {
+        close_pager(view);
+        ik_repl_view_touch(view);
+    }
 }
 
 /* OSC with text of others in it: one line without anything that could end it early. */

@@ -74,8 +74,11 @@ void ik_repl_view_ask(ik_repl_view_t *view, const char *question);
 /* Nothing more is going on: in plain mode the next line is asked for, once. */
 void ik_repl_view_want_line(ik_repl_view_t *view);
 
+/* Nothing in plain mode, and while somebody else has the terminal. */
 void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *source,
                              const char *title);
+/* What it shows is about to go; nothing when there is none. */
+void ik_repl_view_close_pager(ik_repl_view_t *view);
 /* Attention: a turn that took long is over. Nothing while the window has the focus. */
 void ik_repl_view_notify(ik_repl_view_t *view, const char *text);
 void ik_repl_view_set_title(ik_repl_view_t *view, const char *title);

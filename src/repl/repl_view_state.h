@@ -42,7 +42,8 @@ struct ik_repl_view {
     ik_timer_t *spinner;
     ik_timer_t *escape;
     bool frame_armed;
-    bool draw_due; /* as soon as the terminal has taken the last frame */
+    bool draw_due;                /* as soon as the terminal has taken the last frame */
+    ik_prompt_action_t leave_due; /* likewise: SUSPEND or EDITOR */
     int64_t drawn_ms;
     bool busy;
     unsigned spinner_step;

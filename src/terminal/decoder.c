@@ -268,7 +268,7 @@ static void emit_found(ik_decoder_t *decoder, ik_key_t *key)
 
 static void finish_sequence(ik_decoder_t *decoder, char final)
 {
-    ik_key_sequence_t found;
+    ik_key_sequence_t found = {0};
     bool csi = decoder->state == CSI;
     if (csi && final == '~' && body_is(decoder, "200")) {
         emit_held_escape(decoder);
@@ -345,7 +345,7 @@ static size_t feed_mouse(ik_decoder_t *decoder)
 
 static void finish_string(ik_decoder_t *decoder)
 {
-    ik_key_sequence_t found;
+    ik_key_sequence_t found = {0};
     if (!decoder->overflowing &&
         ik_key_sequence_parse_string(decoder->introducer, decoder->body, decoder->len, &found)) {
         emit_found(decoder, &found.key);

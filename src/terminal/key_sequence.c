@@ -224,7 +224,7 @@ static const code_row_t *find_code(const code_row_t *rows, size_t count, uint32_
     }
     return NULL;
 }
-#define FIND_CODE(rows, code) find_code(rows, sizeof(rows) / sizeof(rows[0]), code)
+#define FIND_CODE(rows, code) find_code(rows, sizeof(rows) / sizeof((rows)[0]), code)
 
 /* A key told by its code, as the kitty protocol and modifyOtherKeys do. */
 static bool make_coded(const params_t *params, cap_t cap, ik_key_sequence_t *out)

@@ -378,13 +378,24 @@ size_t ik_markdown_inline_run_at(const ik_markdown_inline_t *flat, size_t run, s
     return run;
 }
 
+/* Where what looks like a run ends: neighbours may differ in nothing but their source. */
+static size_t end_of_look(const ik_markdown_inline_t *flat, size_t run, size_t to)
+{
+    const ik_markdown_run_t *first = &flat->runs[run];
+    while (end_of(flat, run) < to && flat->runs[run + 1].link == first->link &&
+           ik_style_equal(flat->runs[run + 1].style, first->style)) {
+        run++;
+    }
+    return end_of(flat, run) < to ? end_of(flat, run) : to;
+}
+
 void ik_markdown_inline_draw(const ik_markdown_inline_t *flat, size_t run, size_t from, size_t to,
                              ik_row_t *row)
 {
     while (from < to) {
         run = ik_markdown_inline_run_at(flat, run, from);
         const ik_markdown_run_t *part = &flat->runs[run];
-        size_t end = end_of(flat, run) < to ? end_of(flat, run) : to;
+        size_t end = end_of_look(flat, run, to);
         if (part->link != 0) {
             ik_row_add_link(row, part->style, flat->text.data + from, end - from,
                             address_of(flat, part->link));

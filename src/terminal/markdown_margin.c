@@ -3,11 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool ik_markdown_margin_has_room(const ik_markdown_margin_t *margin)
-{
-    return margin->depth < IK_MARKDOWN_MARGIN_DEPTH;
-}
-
 void ik_markdown_margin_push_quote(ik_markdown_margin_t *margin)
 {
     margin->containers[margin->depth++] =

@@ -33,7 +33,7 @@ typedef struct {
     bool is_begun;  /* the block gave a row */
 } ik_markdown_margin_t;
 
-bool ik_markdown_margin_has_room(const ik_markdown_margin_t *margin);
+/* There must be room for another. */
 void ik_markdown_margin_push_quote(ik_markdown_margin_t *margin);
 /* sibling is the last item of the list, or NULL: a new list. */
 ik_markdown_container_t *ik_markdown_margin_push_item(ik_markdown_margin_t *margin,

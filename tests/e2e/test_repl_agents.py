@@ -85,7 +85,7 @@ class AgentsTest(ReplTest):
         self.wait_current(t, number)
 
     def fork(self, t, number, prompt=""):
-        t.send(f"/fork {prompt}".rstrip() + "\r")
+        self.enter(t, f"/fork {prompt}".rstrip(), f"── agent {number} ──")
         self.wait_current(t, number)
 
     def agents(self, t):
@@ -322,10 +322,9 @@ class BackgroundTest(AgentsTest):
         self.enter(t, "first", "One.")
         t.send("!touch started; while [ ! -e go ]; do sleep 0.02; done; echo through it\r")
         self.wait_started()
-        t.send("/fork\r")
-        t.wait_for("/fork has to wait")
+        self.enter(t, "/fork", "/fork has to wait")
         self.write("go", "")
-        t.wait_for(re.compile("^through it$", re.M))
+        t.wait_for(re.compile("^└ ok .*\nthrough it$", re.M))
         self.fork(t, 2)
         os.remove(os.path.join(self.project, "go"))
         os.remove(os.path.join(self.project, "started"))
@@ -368,6 +367,7 @@ class KillTest(AgentsTest):
         self.assert_all_ended()
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.model.request("second")), ["first", "One.", "second"])
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         self.assertEqual(list(self.agents(t)), [1])
@@ -392,6 +392,7 @@ class KillTest(AgentsTest):
         t.wait_for("Two.")
         self.enter(t, "/kill 1", "Agent 1 is gone.")
         self.enter(t, "third", "Three.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         self.assertEqual(list(self.agents(t)), [2])
@@ -406,7 +407,7 @@ class KillTest(AgentsTest):
         self.wait_started()
         self.enter(t, "/kill 2", "Agent 2 is gone.")
         self.write("go", "")
-        t.wait_for(re.compile("^still there$", re.M))
+        t.wait_for(re.compile("^└ ok .*\nstill there$", re.M))
 
 
 class RestoreTest(AgentsTest):
@@ -428,6 +429,7 @@ class RestoreTest(AgentsTest):
         self.switch(t, 2)
         self.enter(t, "fourth", "Four.")
         before = self.agents(t)
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         t.wait_for("Four.")  # agent 2 spoke last
@@ -443,6 +445,7 @@ class RestoreTest(AgentsTest):
 
     def test_the_parent_when_it_spoke_last(self):
         t = self.begin_two()
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         t.wait_for("Three.")
@@ -454,11 +457,13 @@ class RestoreTest(AgentsTest):
     def test_a_new_one_gets_a_new_number(self):
         t = self.begin_two()
         self.enter(t, "/kill 2", "Agent 2 is gone.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         t.wait_for("Three.")
         self.fork(t, 3, "fourth")
         t.wait_for("Four.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         t.wait_for("Four.")
@@ -469,6 +474,7 @@ class RestoreTest(AgentsTest):
         self.fork(t, 3, "fourth")
         t.wait_for("Four.")
         self.enter(t, "/kill 2", "Agent 2 is gone.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         t.wait_for("Four.")
@@ -483,6 +489,7 @@ class RestoreTest(AgentsTest):
         self.switch(t, 1)
         self.enter(t, "second", "Two.")
         self.enter(t, "/kill 2", "Agent 2 is gone.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         t.wait_for("Two.")
@@ -496,6 +503,7 @@ class RestoreTest(AgentsTest):
         t = self.begin(self.ANSWERS)
         self.fork(t, 2, "first")
         t.wait_for("One.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.go_on("-c")
         t.wait_for("One.")

@@ -475,7 +475,7 @@ class CopyTest(CommandTest):
     def start_answered(self):
         t = self.ready([Answer(self.TEXT)], env=NO_CLIPBOARD)
         self.enter(t, "go", "last")
-        t.wait_until(lambda: "waiting" not in "\n".join(t.screen()), "end")
+        self.settle(t)
         return t
 
     def copied(self, t, line):
@@ -497,6 +497,7 @@ class CopyTest(CommandTest):
         t = self.ready([Answer("No code.")], env=NO_CLIPBOARD)
         self.enter(t, "/copy", "There is no answer yet.")
         self.enter(t, "hi", "No code.")
+        self.settle(t)
         self.enter(t, "/copy code", "The last answer has no code block.")
         self.assertNotIn(b"\x1b]52", t.raw)
 
@@ -509,6 +510,7 @@ class UsageTest(CommandTest):
         self.assertEqual(rows[:4], ["Turns    0", "Tokens   -", "Cost     -", "Context  -"])
         self.enter(t, "first", "One.")
         self.enter(t, "second", "Two.")
+        self.settle(t)
         rows = self.enter(t, "/usage", "This conversation")
         self.assertEqual(rows[:3], ["Turns    2", "Tokens   2,500 in, 50 out", "Cost     -"])
         self.assertIn("1,530", rows[3])
@@ -534,6 +536,7 @@ class ExportTest(CommandTest):
     def start_answered(self):
         t = self.ready([Answer("Some *words*.")], **WIDE)
         self.enter(t, "say something", "Some words.")
+        self.settle(t)
         return t
 
     def exported(self, t, line):
@@ -702,6 +705,7 @@ class ExitTest(CommandTest):
     def test_it_leaves_and_says_how_to_go_on(self):
         t = self.ready([Answer("Hello.")])
         self.enter(t, "hi", "Hello.")
+        self.settle(t)
         t.send("/exit\r")
         self.assertEqual(t.wait_exit(), 0)
         found = re.search("ikigai -r ([0-9a-f]+) goes on with this session", "\n".join(t.all_rows()))

@@ -28,6 +28,7 @@ class SessionsTest(ReplTest):
         """A program in which something was said, and the id of its session."""
         t = self.ready(script, **WIDE)
         self.enter(t, words, until)
+        self.settle(t)
         return t, self.newest(t)
 
     def newest(self, t):
@@ -96,9 +97,11 @@ class ContinueTest(SessionsTest):
         t, _ = self.held([Answer("One."), Answer("Two."), Answer("Three."), Answer("Four.")])
         self.enter(t, "/model local/other", "Model: local/other")
         self.enter(t, "second", "Two.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.ready(None, "-c", **WIDE)
         self.enter(t, "third", "Three.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.ready(None, "-c", "-m", "local/wanted", **WIDE)
         self.enter(t, "fourth", "Four.")
@@ -192,6 +195,7 @@ class ListTest(SessionsTest):
         t = self.ready(None, **WIDE)
         self.enter(t, "/sessions", "There are no sessions in this folder yet.")
         self.enter(t, "far away", "Two.")
+        self.settle(t)
         self.assertEqual(self.leave(t), 0)
         self.project = here
         t = self.ready(None, **WIDE)

@@ -1,6 +1,6 @@
-"""What terminal/screen draws, as terminals show it: frames recorded from screen_driver are replayed in
-libvterm and in tmux. The harness and the checker that all tests of the terminal rely on are tested
-here, too."""
+"""What terminal/screen draws, as terminals show it: frames recorded from screen_driver are replayed
+in libvterm and in tmux. The harness and the checker that all tests of the terminal rely on are
+tested here, too."""
 import json
 import os
 import random
@@ -133,6 +133,19 @@ class GoldenTest(ScreenTest):
         s.live("its last row", "> x", cursor=(1, 3))
         s.flush()
         self.shown("a long row of an answer", "its last row", "> x", cursor=(2, 3))
+
+    def test_a_row_comes_into_being_far_below_the_cursor(self):
+        s = self.open(rows=14)
+        history = [f"row {i}" for i in range(20)]
+        s.commit(*history)
+        s.live(*"abcdef", cursor=(5, 0))
+        s.flush()
+        s.commit("a")
+        s.live(*"bcdef", cursor=(0, 0))
+        s.flush()
+        s.live(*"bcdefg", cursor=(0, 0))
+        s.flush()
+        self.shown(*history, *"abcdefg", cursor=(21, 0))
 
     def test_wide_rows_are_wrapped_by_the_terminal(self):
         for width in (39, 40, 41, 80, 81, 200):
@@ -577,7 +590,8 @@ class CheckerTest(unittest.TestCase):
                      "日本 é \U0001f600", "a\r\nb\r\n\x1b[2A\x1b[J\x1b[K\x1b[3C\x1b[2D\x1b[B",
                      "\x1b[?2004h\x1b[?1004h\x1b[?25l\x1b[?25h\x1b[?2026h\x1b[?2026l",
                      "\x1b[>1u\x1b[<u\x1b[>4;1m\x1b[>4m", "\x1b[?u\x1b[?2026$p\x1b[>q\x1b[c",
-                     "\x1b]2;title\x1b\\\x1b]0;title\a", "\x1b]8;;https://x.org/\x1b\\x\x1b]8;;\x1b\\",
+                     "\x1b]2;title\x1b\\\x1b]0;title\a",
+                     "\x1b]8;;https://x.org/\x1b\\x\x1b]8;;\x1b\\",
                      "\x1b]9;done\x1b\\\x1b]52;c;aGk=\x1b\\\x1b]11;?\x1b\\\a",
                      "\x1b[?1049h\x1b[2J\x1b[H\x1b[5;7Hx\x1b[?1049l"):
             with self.subTest(text):
@@ -589,8 +603,8 @@ class CheckerTest(unittest.TestCase):
                      "\x1b[s", "\x1b[u", "\x1b7", "\x1bM", "\x1bc", "\x1b[6n", "\x1b[?1000h",
                      "\x1b[?7l", "\x1b[4h", "\x1b[!p", "\x1bP1$t\x1b\\", "\x1b_x\x1b\\",
                      "\x1b]4;1;red\x1b\\", "\x1b]1337;x\x1b\\", "\x1b]8;;a b\x1b\\", "\x1b[1;31;M",
-                     "\x1b[2", "\x1b]2;title", "a\bb", "\x7f", "\x0e", "a\u202eb", "\u200b", "\x9b2J",
-                     b"\xff", "\x1b[?1049h\x1b[?1049l\x1b[2J"):
+                     "\x1b[2", "\x1b]2;title", "a\bb", "\x7f", "\x0e", "a\u202eb", "\u200b",
+                     "\x9b2J", b"\xff", "\x1b[?1049h\x1b[?1049l\x1b[2J"):
             with self.subTest(text):
                 self.assertNotEqual(self.problems(text), [])
 
@@ -653,8 +667,8 @@ class HarnessTest(TerminalTest):
         t.wait_for("12 50")
 
     def test_questions_are_answered(self):
-        ask = ("stty raw -echo; printf '\\033[?u\\033[c'; dd bs=1 count=%d 2> /dev/null | od -An -c;"
-               "stty sane")
+        ask = ("stty raw -echo; printf '\\033[?u\\033[c'; dd bs=1 count=%d 2> /dev/null | "
+               "od -An -c; stty sane")
         t = self.script(ask % len(b"\x1b[?0u\x1b[?62;22c"), answers=MODERN)
         self.assertIn("2   c", t.wait_for(re.compile("0   u.*\n?.*c", re.S))[0])
         silent = self.script("printf '\\033[c'; sleep 100", answers=SILENT)
@@ -662,7 +676,7 @@ class HarnessTest(TerminalTest):
         self.assertEqual(silent.raw, b"\x1b[c")
 
     def test_a_terminal_that_takes_nothing(self):
-        t = self.script("echo begun; seq 1 100000 > /dev/tty; echo finished", rows=50)
+        t = self.script("echo begun; seq 1 20000 > /dev/tty; echo finished", rows=50)
         t.wait_for("begun")
         t.pause_reading()
         held = len(t.raw)

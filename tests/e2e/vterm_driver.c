@@ -5,8 +5,10 @@
  *
  *   feed HEX             bytes a program printed
  *   resize COLUMNS ROWS  what is wider is cut: this terminal does not reflow
- *   dump                 {"scrollback": [row…], "screen": [row…], "cursor": [row, column],
- *                         "visible": bool, "alternate": bool, "title": "…", "bells": N}
+ *   dump KNOWN           {"known": N, "scrollback": [row…], "screen": [row…],
+ *                         "cursor": [row, column], "visible": bool, "alternate": bool,
+ *                         "title": "…", "bells": N}; the scrollback without its first N rows,
+ *                        which are as they were in an earlier dump; at most KNOWN
  *   cell ROW COLUMN      {"text": "…", "bold": bool, …, "fg": colour, "bg": colour}; a negative row
  *                        is one of the scrollback, -1 the last. A colour is null (the terminal's
  *                        own), a number (of the palette) or [red, green, blue]
@@ -34,6 +36,7 @@ typedef struct {
     line_t *scrollback;
     size_t count;
     size_t capacity;
+    size_t unchanged; /* rows of the scrollback since the last dump */
     int rows;
     int columns;
     VTermPos cursor;
@@ -71,6 +74,9 @@ static int on_pop(int columns, VTermScreenCell *cells, void *user)
         cells[i] = i < line->columns ? line->cells[i] : (VTermScreenCell){.width = 1};
     }
     talloc_free(line->cells);
+    if (terminal->unchanged > terminal->count) {
+        terminal->unchanged = terminal->count;
+    }
     return 1;
 }
 
@@ -169,10 +175,12 @@ static json_t *rows_between(const terminal_t *terminal, int first, int end)
     return rows;
 }
 
-static json_t *dump(terminal_t *terminal)
+static json_t *dump(terminal_t *terminal, size_t known)
 {
-    return json_pack("{so so s[ii] sb sb ss si}", "scrollback",
-                     rows_between(terminal, -(int)terminal->count, 0), "screen",
+    size_t from = known < terminal->unchanged ? known : terminal->unchanged;
+    terminal->unchanged = terminal->count;
+    return json_pack("{si so so s[ii] sb sb ss si}", "known", (int)from, "scrollback",
+                     rows_between(terminal, (int)from - (int)terminal->count, 0), "screen",
                      rows_between(terminal, 0, terminal->rows), "cursor", terminal->cursor.row,
                      terminal->cursor.col, "visible", terminal->visible, "alternate",
                      terminal->alternate, "title", terminal->title, "bells", terminal->bells);
@@ -242,8 +250,8 @@ static json_t *obey(terminal_t *terminal, char *line)
         resize(terminal, first, second);
     } else if (sscanf(line, "cell %d %d", &first, &second) == 2) {
         return describe_cell(terminal, first, second);
-    } else if (strcmp(line, "dump") == 0) {
-        return dump(terminal);
+    } else if (sscanf(line, "dump %d", &first) == 1) {
+        return dump(terminal, (size_t)first);
     } else {
         return json_pack("{ss}", "error", "no such command");
     }

@@ -7,8 +7,8 @@ import unittest
 from support_provider import ProviderTest, assistant, call, request, result, user
 
 WIRES = ("chat", "responses", "anthropic", "google")
-RED = "\x1b[31mred\x1b[0m \x1b]0;title\x07\u009b\x08text\r\n\tend \u202e\u200b"
-CLEAN = "red text\r\n\tend \u202e\u200b"
+RED = "\x1b[31mred\x1b[0m \x1b]0;title\x07\u009btext\r\n\tend \b\x01\u202e\u200b"
+CLEAN = "red text\r\n\tend \b\x01\u202e\u200b"
 ARGUMENTS = json.dumps({"text": "\x1b[31mred\u009b"})
 ENVELOPE = json.dumps({"tool_success": True, "result": {"output": RED, "exit_code": 0}})
 
@@ -29,7 +29,7 @@ def strings(value):
 
 
 def controls(text):
-    return [c for c in text if (c < " " and c not in "\t\n\v\f\r") or "\x7f" <= c <= "\x9f"]
+    return [c for c in text if c == "\x1b" or "\x80" <= c <= "\x9f"]
 
 
 class Escapes(ProviderTest):
@@ -59,7 +59,7 @@ class Escapes(ProviderTest):
     def test_words_of_which_nothing_is_left(self):
         for wire in WIRES:
             with self.subTest(wire):
-                said = [user("\x1b[2J"), assistant(" \x1b[2J\n"), user("\x01")]
+                said = [user("\x1b[2J"), assistant(" \x1b[2J\n"), user("\u009b")]
                 found = list(strings(self.body(wire, said)))
                 self.assertEqual(found.count("\ufffd"), 3, found)
 

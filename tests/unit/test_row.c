@@ -59,6 +59,7 @@ START_TEST(nothing_but_text_and_tabs_comes_through)
         {"a\033[2Jb", "ab"},
         {"a\033]0;title\033\\b\a", "ab"},
         {"\033[31mred", "red"},
+        {"two\nlines", "two lines"},
         {"two\nlines\r\nand three", "two lines and three"},
         {"nul\x01 del\x7f", "nul del"},
         {"c1 \xc2\x9b"

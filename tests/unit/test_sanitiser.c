@@ -483,7 +483,7 @@ static const struct {
     const char *bytes;
     const char *text;
 } readings[] = {
-    {"a\033[31mb\033]0;t\007c\x01\x7f\302\205\b", "abc"},
+    {"a\033[31mb\033]0;t\007c\x01\x7f\302\205\b", "abc\x01\x7f\b"},
     {"a\r\nb\rc\td\fe\v", "a\r\nb\rc\td\fe\v"},
     {"a\u202eb\u200b\u200d\U000e0041\U0010ff00\ufeff\uffff",
      "a\u202eb\u200b\u200d\U000e0041\U0010ff00\ufeff\uffff"},

@@ -106,6 +106,19 @@ START_TEST(only_the_cells_of_a_spinner_are_written)
 }
 END_TEST
 
+START_TEST(the_cursor_alone_moves)
+{
+    LIVE("> one", "two");
+    ik_screen_flush(screen);
+    ik_screen_place_cursor(screen, 0, 3);
+    expect_frame("\033[A");
+    ik_screen_place_cursor(screen, 0, 5);
+    expect_frame("\033[2C");
+    ik_screen_place_cursor(screen, 1, 0);
+    expect_frame("\r\n");
+}
+END_TEST
+
 START_TEST(nothing_changed_nothing_written)
 {
     ck_assert(ik_screen_flush(screen));
@@ -177,9 +190,9 @@ END_TEST
 
 START_TEST(a_narrow_window_cuts_what_was_wanted_before)
 {
-    LIVE("a row of forty characters, more or less:", "> ");
+    LIVE("a row of forty characters, more or less:", "> a long draft");
     ik_screen_resize(screen, 10, 10);
-    expect_frame("\033[?25l\r\033[K\033[C\033[J\ra row of…\r\n> \033[?25h");
+    expect_frame("\033[?25l\r\033[K\033[C\033[J\ra row of…\r\n> a long…\r\033[9C\033[?25h");
 }
 END_TEST
 
@@ -340,6 +353,7 @@ int main(void)
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, an_append_is_little_more_than_its_bytes);
     tcase_add_test(all, only_the_cells_of_a_spinner_are_written);
+    tcase_add_test(all, the_cursor_alone_moves);
     tcase_add_test(all, nothing_changed_nothing_written);
     tcase_add_test(all, one_frame_is_one_write);
     tcase_add_test(all, the_cursor_is_hidden_and_shown_once);

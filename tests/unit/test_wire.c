@@ -746,7 +746,7 @@ START_TEST(outputs_as_text_and_as_objects)
          "{\"tool_success\":true,\"result\":\"x\"}", "{\"tool_success\":true,\"result\":\"x\"}"},
         {"{\"other\":\"\\u009b\"}", "{\"other\":\"\xef\xbf\xbd\"}", "{\"other\":\"\xef\xbf\xbd\"}"},
         {"\033[1mplain", "{\"output\":\"plain\"}", "plain"},
-        {"{\"a\":1,\"a\\u0001\":2}", "{\"a\":2}", "{\"a\":1,\"a\":2}"},
+        {"{\"a\":1,\"a\\u009b\":2}", "{\"a\":2}", "{\"a\":1,\"a\":2}"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         ck_assert_str_eq(output_of(cases[i][0]), cases[i][1]);

@@ -31,7 +31,7 @@ static const struct {
     {"a\nb\tc\r\n\"d\" \\", "a\\nb\\tc\\r\\n\\\"d\\\" \\\\"},
     {"gr\u00fc\u00df\u202e\u200b", "gr\u00fc\u00df\u202e\u200b"},
     {"\033[31mred\033[0m", "red"},
-    {"\033]0;title\007x\001\177\302\233", "x"},
+    {"\033]0;title\007x\001\302\233", "x\\u0001"},
     {"\\u001b[31m", "\\\\u001b[31m"},
     {"\033[2J", FFFD},
     {" \033[2J\n", FFFD},
@@ -56,8 +56,8 @@ static const struct {
     {"\"\"", NULL},
     {"\"plain \\u00e9\\/\"", NULL},
     {"\"\\u001b[31mred\\u001b[0m\"", "\"red\""},
-    {"\"a\\bb\\u0000c\\u007f\\u0085\"", "\"abc\""},
-    {"\"a\x7f\xc2\x9b"
+    {"\"a\\u0000c\\u0085\"", "\"a\\u0000c\""},
+    {"\"a\xc2\x9b"
      "b\"",
      "\"ab\""},
     {"\"\\u001b[2J\"", "\"" FFFD "\""},
@@ -65,20 +65,20 @@ static const struct {
     /* a backslash that is one */
     {"\"\\\\u001b \\\\b\"", NULL},
     {"\"\\\\\\u001b[mx\"", "\"\\\\x\""},
-    /* white space and characters that are not seen */
-    {"\"\\n\\t\\r\\f\\u000b\\u000a\xe2\x80\xae\\u202e\"", NULL},
+    /* white space, control characters that begin nothing, characters that are not seen */
+    {"\"\\n\\t\\r\\f\\b\\u000b\\u000a\\u0000\\u007f\xe2\x80\xae\\u202e\"", NULL},
     /* JSON in it: {"output":"…"} */
     {"\"{\\\"output\\\":\\\"\\\\u001b[31mred\\\\u001b[0m\\\"}\"",
      "\"{\\\"output\\\":\\\"red\\\"}\""},
-    {"\"{\\\"output\\\":\\\"a\\\\bb\\\"}\"", "\"{\\\"output\\\":\\\"ab\\\"}\""},
+    {"\"{\\\"output\\\":\\\"a\\\\bb\\\\u0000\\\"}\"", NULL},
     {"\"{\\\"output\\\":\\\"a\xc2\x9b"
      "b\\\"}\"",
      "\"{\\\"output\\\":\\\"ab\\\"}\""},
     {"\"{\\\"output\\\":\\\"a\\u009bb\\\"}\"", "\"{\\\"output\\\":\\\"ab\\\"}\""},
     {"\"{\\\"output\\\":\\\"\\\\\\\\u001b[31m \\\\\\\\b\\\"}\"", NULL},
-    {"\"{\\\"output\\\":\\\"C:\\\\\\\\u001f\\\\u001f\\\"}\"",
-     "\"{\\\"output\\\":\\\"C:\\\\\\\\u001f\\\"}\""},
-    {"\"{\\\"a\\\": [1.50, \\\"\\\\u0007\\\"],\\\"b\\\\u0001\\\":null }\"",
+    {"\"{\\\"output\\\":\\\"C:\\\\\\\\u001b\\\\u009b\\\"}\"",
+     "\"{\\\"output\\\":\\\"C:\\\\\\\\u001b\\\"}\""},
+    {"\"{\\\"a\\\": [1.50, \\\"\\\\u009b\\\"],\\\"b\\\\u009b\\\":null }\"",
      "\"{\\\"a\\\": [1.50, \\\"" FFFD "\\\"],\\\"b\\\":null }\""},
     /* a quote that is written as an escape is no end */
     {"\"{\\\"a\\\":\\\"\\\\u0022\\\\u001b[1m\\\"}\"", "\"{\\\"a\\\":\\\"\\\\\\\"\\\"}\""},
@@ -102,15 +102,22 @@ START_TEST(literals_of_results)
 }
 END_TEST
 
+static bool may_be_unclean(const char *literal)
+{
+    return ik_words_may_be_unclean(literal, strlen(literal));
+}
+
 /* The look is cheap and mistaken only on one side. */
 START_TEST(the_look_finds_what_is_there)
 {
-    const char *literal = literals[_i].literal;
-    if (literals[_i].clean != NULL) {
-        ck_assert(ik_words_may_be_unclean(literal, strlen(literal)));
-    }
-    ck_assert(!ik_words_may_be_unclean("\"plain \\n\\t\\r \xc3\xa9 \xc2\xa0\\u00e9 u001b\"", 35));
-    ck_assert(!ik_words_may_be_unclean("\"\\\\\\\\u001b\\\\\\\\b\"", 17));
+    ck_assert(literals[_i].clean == NULL || may_be_unclean(literals[_i].literal));
+}
+END_TEST
+
+START_TEST(the_look_knows_plain_text)
+{
+    ck_assert(!may_be_unclean("\"plain \\n\\t\\r \xc3\xa9 \xc2\xa0 \\u00e9 u001b\""));
+    ck_assert(!may_be_unclean("\"\\\\\\\\u001b \\\\\\\\b\""));
 }
 END_TEST
 
@@ -132,6 +139,7 @@ int main(void)
     tcase_add_loop_test(tests, words_of_messages, 0, (int)LENGTH(words));
     tcase_add_loop_test(tests, literals_of_results, 0, (int)LENGTH(literals));
     tcase_add_loop_test(tests, the_look_finds_what_is_there, 0, (int)LENGTH(literals));
+    tcase_add_test(tests, the_look_knows_plain_text);
     tcase_add_test(tests, json_keeps_its_form);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
