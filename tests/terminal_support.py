@@ -377,13 +377,17 @@ class Tmux:
         fifo = os.path.join(self.dir, "feed")
         os.mkfifo(fifo)
         show = f"stty raw -echo; printf '\\033]2;ready\\033\\\\'; exec cat {fifo}"
-        # The history's length is that of the moment a window is made.
-        self.run("start-server", ";", "set-option", "-g", "history-limit", "100000", ";",
-                 "new-session", "-d", "-x", str(columns), "-y", str(rows),
-                 *(["-c", cwd] if cwd else []), *(argv or ["sh", "-c", show]))
-        if argv is None:
-            self.wait_title("ready")
-            self.pipe = os.open(fifo, os.O_WRONLY)
+        try:
+            # The history's length is that of the moment a window is made.
+            self.run("start-server", ";", "set-option", "-g", "history-limit", "100000", ";",
+                     "new-session", "-d", "-x", str(columns), "-y", str(rows),
+                     *(["-c", cwd] if cwd else []), *(argv or ["sh", "-c", show]))
+            if argv is None:
+                self.wait_title("ready")
+                self.pipe = os.open(fifo, os.O_WRONLY)
+        except BaseException:
+            self.close()
+            raise
 
     def run(self, *args):
         done = subprocess.run(["tmux", "-L", self.name, "-f", "/dev/null", *args], env=self.env,

@@ -135,8 +135,8 @@ static const char *value_of(const option_t *option, const char *next)
 
 static res_t check(const ik_cli_options_t *options)
 {
-    if (options->json && !options->headless) {
-        return ERR(INVALID, "--json goes with -p");
+    if (options->json && !options->headless && isatty(STDIN_FILENO)) {
+        return ERR(INVALID, "--json goes with -p, or with a prompt that is piped in");
     }
     if (options->plain && options->headless) {
         return ERR(INVALID, "--plain is for the interactive program, not for -p");

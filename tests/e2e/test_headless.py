@@ -107,8 +107,13 @@ class Mistakes(AgentTest):
         self.refused("-p", "x", "y", words="'y'")
         self.refused("-p", "x", "-m", words="-m needs a value")
         self.refused("-p", "x", "--max-turns", words="--max-turns needs a value")
-        self.refused("--json", words="-p is missing")
-        self.assertIn("Usage: ikigai -p", self.refused("-m", "a/b", words="-p is missing").err)
+        self.refused("-p", "x", "--plain", words="--plain is for the interactive program")
+        self.refused("one prompt", "another prompt", words="between quotes")
+        self.assertIn("Usage: ikigai [PROMPT]", self.refused("-m", words="-m needs a value").err)
+
+    def test_without_a_terminal_there_is_one_turn(self):
+        self.refused("--json", words="prompt")
+        self.refused(words="prompt")
 
     def test_max_turns(self):
         for value in ("0", "-1", "x", "3x", "", "99999999999999999999"):
