@@ -284,9 +284,7 @@ static void submit(ik_repl_view_t *view)
 
 static void redraw(ik_repl_view_t *view)
 {
-    ik_screen_pause(view->screen);
-    ik_screen_flush(view->screen);
-    ik_screen_resume(view->screen);
+    ik_screen_resize(view->screen, ik_screen_columns(view->screen), ik_screen_rows(view->screen));
 }
 
 static void act(ik_repl_view_t *view, ik_prompt_action_t action)
@@ -332,8 +330,7 @@ static ik_background_t judge_background(uint32_t rgb)
 /* Terminals that are known to break long rows anew when they become narrower. xterm does not. */
 static bool is_known_to_reflow(const char *name, size_t len)
 {
-    static const char *const known[] = {"tmux", "kitty",   "foot",    "WezTerm", "iTerm2",
-                                        "VTE",  "ghostty", "Konsole", "contour", "xterm.js"};
+    static const char *const known[] = {"tmux", "kitty", "foot", "VTE", "WezTerm"};
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         size_t own = strlen(known[i]);
         if (len >= own && strncasecmp(name, known[i], own) == 0) {
