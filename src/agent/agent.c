@@ -148,7 +148,11 @@ res_t ik_agent_resume(const void *ctx, const ik_agent_options_t *options, int64_
                       ik_agent_t **out)
 {
     ik_conversation_t *stored;
-    TRY(ik_session_load(NULL, options->session, number, &stored));
+    res_t loaded = ik_session_load(NULL, options->session, number, &stored);
+    if (is_err(&loaded)) {
+        talloc_free(stored);
+        return loaded;
+    }
     ik_agent_t *agent = create(ctx, options, number);
     talloc_free(agent->conversation);
     agent->conversation = ik_conversation_take_repaired(agent, stored);

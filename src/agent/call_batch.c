@@ -116,9 +116,9 @@ static void start_call(ik_call_batch_t *batch, call_t *call)
     };
     batch->started++;
     batch->running++;
+    options->on_started(options->data, call->message); /* who wants to see what was before it can */
     call->run =
         ik_tool_external_exec(batch, &options->shared->external, options->registry, &request);
-    options->on_started(options->data, call->message);
 }
 
 /* Whether the next call may start beside those that run. */

@@ -10,6 +10,7 @@
 
 typedef struct {
     ik_repl_view_t *view;
+    char *draft; /* as it was */
     char *file;
     ik_foreground_t *program;
 } editing_t;
@@ -27,6 +28,20 @@ static void say(ik_repl_view_t *view, const char *text)
     ik_repl_rows_say(&rows, IK_ROLE_ERROR, text);
 }
 
+/* The draft becomes the text, behind what returned to it meanwhile: messages that were queued. */
+static void set_text(editing_t *editing, const char *text)
+{
+    ik_prompt_t *prompt = editing->view->prompt;
+    char *now = ik_prompt_text(editing, prompt);
+    size_t own = strlen(editing->draft);
+    size_t more = strlen(now) - own;
+    ik_prompt_set_text(prompt, text);
+    if (more > 0) {
+        now[own == 0 ? more : more - 1] = '\0'; /* the newline between them goes, too */
+        ik_prompt_prepend_text(prompt, now);
+    }
+}
+
 /* The newline at the end was typed by nobody. */
 static void take_text(editing_t *editing)
 {
@@ -40,7 +55,7 @@ static void take_text(editing_t *editing)
     if (len > 0 && text[len - 1] == '\n') {
         text[len - 1] = '\0';
     }
-    ik_prompt_set_text(editing->view->prompt, text);
+    set_text(editing, text);
     editing->view->listener.on_draft(editing->view->listener.data);
 }
 
@@ -84,9 +99,12 @@ static const char *choose_editor(void)
 /* With a newline at its end, as editors expect it. */
 static res_t write_draft(editing_t *editing)
 {
-    char *draft = ik_prompt_text(editing, editing->view->prompt);
-    char *text = ik_sprintf(draft, "%s\n", draft);
-    return ik_file_write_private(editing->file, text, strlen(text));
+    editing->draft = ik_prompt_text(editing, editing->view->prompt);
+    TRY(ik_file_make_private_folder(editing->view->paths->home)); /* nothing may be there yet */
+    char *text = ik_sprintf(editing, "%s\n", editing->draft);
+    res_t written = ik_file_write_private(editing->file, text, strlen(text));
+    talloc_free(text);
+    return written;
 }
 
 /* The variable may hold arguments: the shell takes it apart. */

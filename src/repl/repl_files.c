@@ -17,6 +17,7 @@ struct ik_repl_files {
     const ik_paths_t *paths;
     void (*on_ready)(void *data);
     void *data;
+    char *glob;            /* the tool */
     ik_process_t *process; /* NULL: nobody is asked */
     bool by_glob;          /* the glob tool is asked: there is no repository */
     int64_t asked_ms;
@@ -31,6 +32,7 @@ ik_repl_files_t *ik_repl_files_create(const void *ctx, ik_process_host_t *host,
     ik_repl_files_t *files = ik_new(ctx, ik_repl_files_t);
     files->host = host;
     files->paths = paths;
+    files->glob = ik_sprintf(files, "%s/glob", paths->system_tools);
     files->on_ready = on_ready;
     files->data = data;
     files->asked_ms = -FRESH_MS;
@@ -106,7 +108,7 @@ static void on_end(void *data, ik_process_result_t *result)
 static void start(ik_repl_files_t *files)
 {
     static const char pattern[] = "{\"pattern\":\"**\"}";
-    const char *glob[] = {ik_sprintf(files, "%s/glob", files->paths->system_tools), NULL};
+    const char *glob[] = {files->glob, NULL};
     const char *git[] = {"/usr/bin/env",       "git",           "ls-files", "-co",
                          "--exclude-standard", "--deduplicate", "-z",       NULL};
     ik_process_options_t options = {

@@ -26,7 +26,7 @@ static void replace_registry(ik_repl_t *repl, ik_tool_registry_t *registry)
 
 void ik_repl_tools_tidy(ik_repl_t *repl)
 {
-    if (ik_repl_session_is_busy(repl)) {
+    if (ik_repl_session_is_busy(repl) || repl->shell != NULL) {
         return;
     }
     for (size_t i = 0; i < repl->talk_count; i++) {

@@ -186,6 +186,10 @@ static ik_prompt_action_t cancel(ik_prompt_t *prompt, const ik_key_t *key)
     if (ik_prompt_is_empty(prompt)) {
         return IK_PROMPT_CANCEL;
     }
+    if (prompt->aside != NULL) {
+        ik_editor_set_text(prompt->editor, ""); /* the answer alone */
+        return IK_PROMPT_NONE;
+    }
     char *text = ik_prompt_text(NULL, prompt);
     ik_recall_add(prompt->recall, text);
     talloc_free(text);

@@ -120,6 +120,7 @@ class ForkTest(AgentsTest):
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.model.request("second")), ["first", "One.", "second"])
         self.switch(t, 1)
+        self.assertEqual(self.count(t, "One."), 1)
         self.enter(t, "third", "Three.")
         self.assertEqual(words_of(self.model.request("third")), ["first", "One.", "third"])
         first, second, _ = self.llm.requests
@@ -385,6 +386,29 @@ class KillTest(AgentsTest):
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.model.request("second")), ["first", "One.", "second"])
 
+    def test_what_waited_for_it_returns_to_the_draft(self):
+        t = self.begin({"first": Answer("One."), "slow": Answer("Never.")}, hold=["slow"])
+        self.enter(t, "first", "One.")
+        self.fork(t, 2, "slow")
+        self.said("slow")
+        t.send("precious words\r")
+        t.wait_for("queued: precious words")
+        self.enter(t, "/kill 2", "Agent 2 is gone.")
+        t.wait_for(re.compile("^> precious words$", re.M))
+
+    def test_what_waited_for_it_in_the_background_too(self):
+        t = self.begin({"first": Answer("One."), "slow": Answer("Late.")}, hold=["slow"])
+        self.enter(t, "first", "One.")
+        self.fork(t, 2, "slow")
+        self.said("slow")
+        t.send("!echo later\r")
+        t.wait_for("queued: !echo later")
+        self.switch(t, 1)
+        self.model.let_go("slow")
+        t.wait_for("Agent 2: done.")
+        self.enter(t, "/kill 2", "Agent 2 is gone.")
+        t.wait_for(re.compile("^> !echo later$", re.M))
+
     def test_the_first_one(self):
         t = self.begin({"first": Answer("One."), "second": Answer("Two."), "third": Answer("Three.")})
         self.enter(t, "first", "One.")
@@ -497,6 +521,19 @@ class RestoreTest(AgentsTest):
         self.enter(t, "third", "Three.")
         self.assertEqual(words_of(self.model.request("third")),
                          ["first", "One.", "second", "Two.", "third"])
+
+    def test_agents_alone_are_no_session(self):
+        t = self.begin(self.ANSWERS)
+        self.fork(t, 2)
+        self.fork(t, 3)
+        self.enter(t, "/kill 2", "Agent 2 is gone.")
+        self.enter(t, "/sessions", "There are no sessions in this folder yet.")
+        self.enter(t, "first", "One.")
+        self.settle(t)
+        self.assertEqual(self.leave(t), 0)
+        t = self.go_on("-c")
+        t.wait_for("One.")
+        self.assertEqual(list(self.agents(t)), [1, 3])
 
     def test_one_that_never_said_anything_knows_who_it_is(self):
         """Agent 1 was left for a child before it said a word."""

@@ -502,6 +502,22 @@ class CopyTest(CommandTest):
         self.assertNotIn(b"\x1b]52", t.raw)
 
 
+class PagerTest(CommandTest):
+    def test_nothing_to_show(self):
+        t = self.ready()
+        self.assertEqual(self.enter(t, "/pager", "yet"), ["Nothing was said yet."])
+
+    def test_the_conversation(self):
+        t = self.ready([Answer("Words of wisdom.")])
+        self.enter(t, "hi", "Words of wisdom.")
+        t.send("/pager\r")
+        t.wait_until(lambda: b"\x1b[?1049h" in t.raw, "alternate screen")
+        t.wait_for("transcript")
+        t.send("q")
+        t.wait_until(lambda: b"\x1b[?1049l" in t.raw, "main screen")
+        self.enter(t, "/usage", "Turns    1")
+
+
 class UsageTest(CommandTest):
     def test_sums(self):
         t = self.ready([Answer("One.", usage=Usage(input=1000, output=20)),

@@ -123,7 +123,7 @@ class Walk:
     def begin(self):
         args = self.random.choice([[], [], ["-c"], ["first words"], ["-c", "and more"]])
         self.first_size = self.size()
-        self.resized = False
+        self.resized, self.visible = False, True
         self.note(f"begin {args} {self.first_size}")
         self.t = self.test.start_walk(args, *self.first_size)
 
@@ -186,13 +186,15 @@ class Walk:
         self.send(self.random.choice([CTRL_D, CTRL_C + CTRL_C, "\x15/exit\r"]))
 
     def size(self):
-        return self.random.choice([(80, 24), (40, 12), (120, 40), (20, 6), (200, 60), (7, 3), (1, 1)])
+        return self.random.choice([(80, 24), (40, 12), (120, 40), (20, 6), (200, 60), (7, 3)])
 
-    def resize(self):
-        columns, rows = self.size()
+    def set_size(self, columns, rows):
         self.note(f"resize {columns}x{rows}")
         self.t.set_size(columns, rows)
-        self.resized = True
+        self.resized, self.visible = True, columns > 1
+
+    def resize(self):
+        self.set_size(*self.random.choice([self.size(), self.size(), (1, 1)]))
 
     def stop_reading(self):
         self.note("stop reading")
@@ -220,8 +222,11 @@ class Walk:
         return self.t.child.poll() is not None
 
     def check_alive(self):
-        """A key is answered."""
+        """A key is answered, where it can be seen and is not part of something unfinished."""
         self.read_again()
+        if not self.visible:
+            self.set_size(*self.size())
+        self.send("\x1b\\\x1b[201~")
         before = len(self.t.raw)
         self.send("z")
         self.t.wait_until(lambda: len(self.t.raw) > before or self.has_ended(), "answer to a key", LONG)
@@ -250,7 +255,7 @@ class Walk:
         for _ in range(LEAVE):
             if self.has_ended():
                 return
-            self.send("q" if self.is_in_pager() else CTRL_C)
+            self.send(ESCAPE if self.is_in_pager() else CTRL_C)
             try:
                 self.t.child.wait(0.2)
             except subprocess.TimeoutExpired:
