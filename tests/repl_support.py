@@ -23,6 +23,12 @@ TOO_EARLY = "has to wait until the turn has ended"
 INPUT = re.compile(r"(>|\[y/N\])( |$)")  # where something can be typed
 
 
+def words_of(request):
+    """What users and models said in a request to a chat server, in order."""
+    return [m["content"] for m in request.json["messages"]
+            if m["role"] in ("user", "assistant") and m["content"]]
+
+
 class ReplTest(TerminalTest):
     def setUp(self):
         super().setUp()
@@ -75,14 +81,16 @@ class ReplTest(TerminalTest):
 
     def enter(self, t, line, until, below=None):
         """Types a line and Enter and waits for the text under the row in which that line is
-        repeated, which is the line itself for a command. Returns the rows that were printed."""
+        repeated, which is the line itself for a command. A command that came too early is entered
+        again. Returns the rows that were printed."""
         pattern = pattern_of(until)
+        wanted = re.compile(f"({pattern.pattern})|{TOO_EARLY}", pattern.flags)
         echo = below or (line if line.startswith("/") else f"> {line}")
         while True:
             count = t.all_rows().count(echo) + 1
             t.send(line + "\r")
-            found = t.wait_until(lambda: re.search(f"({pattern.pattern})|{TOO_EARLY}", "\n".join(
-                self.below(t, echo, count) or []), pattern.flags), f"{pattern.pattern!r} below {echo!r}")
+            found = t.wait_until(lambda: wanted.search("\n".join(self.below(t, echo, count) or [])),
+                                 f"{pattern.pattern!r} below {echo!r}")
             if found[1] is not None:
                 return self.below(t, echo, count)
 

@@ -116,7 +116,8 @@ static void start_call(ik_call_batch_t *batch, call_t *call)
     };
     batch->started++;
     batch->running++;
-    options->on_started(options->data, call->message); /* who wants to see what was before it can */
+    /* before it runs: a listener may want to see a file as it still is */
+    options->on_started(options->data, call->message);
     call->run =
         ik_tool_external_exec(batch, &options->shared->external, options->registry, &request);
 }

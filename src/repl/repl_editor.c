@@ -63,6 +63,7 @@ static void return_to_view(ik_repl_view_t *view)
 {
     view->away = false;
     ik_tty_enter(view->tty);
+    ik_repl_view_fit(view);
     ik_screen_resume(view->screen);
     ik_repl_view_touch(view);
 }
@@ -107,11 +108,12 @@ static res_t write_draft(editing_t *editing)
     return written;
 }
 
-/* The variable may hold arguments: the shell takes it apart. */
+/* The variable may hold arguments: the shell takes it apart, and then is the editor itself, so that
+ * no one stands between us and it when it has to go. */
 static res_t start(editing_t *editing)
 {
     ik_repl_view_t *view = editing->view;
-    char *command = ik_sprintf(editing, "%s \"$1\"", choose_editor());
+    char *command = ik_sprintf(editing, "exec %s \"$1\"", choose_editor());
     const char *argv[] = {"/bin/sh", "-c", command, "sh", editing->file, NULL};
     return ik_foreground_start(editing, view->loop, argv, NULL, on_end, editing, &editing->program);
 }

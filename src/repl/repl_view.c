@@ -19,8 +19,9 @@
 enum {
     FRAME_MS = 16,
     SPINNER_MS = 250,
-    ESCAPE_MS = 40, /* how long an ESC may be the beginning of something */
-    LEAVE_MS = 300, /* for a slow terminal to take the last rows */
+    ESCAPE_MS = 40,  /* how long an ESC may be the beginning of something */
+    ANSWER_MS = 200, /* for a terminal to answer our questions */
+    LEAVE_MS = 300,  /* for a slow terminal to take the last rows */
 };
 
 /* Asks what the terminal can do. The last question, DA1, is one that every terminal answers. */
@@ -349,6 +350,7 @@ static bool learn(ik_repl_view_t *view, const ik_key_t *key)
         ik_tty_use_keyboard(view->tty, true);
         return true;
     case IK_KEY_ATTRIBUTES:
+        view->answered = true;
         if (!view->kitty) {
             ik_tty_use_keyboard(view->tty, false);
         }
@@ -376,7 +378,7 @@ static bool learn(ik_repl_view_t *view, const ik_key_t *key)
 static void on_key(void *data, const ik_key_t *key)
 {
     ik_repl_view_t *view = data;
-    if (view->closed || learn(view, key)) {
+    if (learn(view, key) || view->closed) {
         return;
     }
     view->key_seen = true;
@@ -430,9 +432,8 @@ static void on_drained(void *data)
     }
 }
 
-static void on_resize(void *data)
+void ik_repl_view_fit(ik_repl_view_t *view)
 {
-    ik_repl_view_t *view = data;
     int columns;
     int rows;
     ik_tty_size(view->tty, &columns, &rows);
@@ -441,6 +442,12 @@ static void on_resize(void *data)
     if (view->pager != NULL) {
         ik_pager_resize(view->pager, columns, rows);
     }
+}
+
+static void on_resize(void *data)
+{
+    ik_repl_view_t *view = data;
+    ik_repl_view_fit(view);
     draw(view);
 }
 
@@ -460,7 +467,7 @@ static void on_gone(void *data)
 static void on_continued(void *data)
 {
     ik_repl_view_t *view = data;
-    on_resize(view); /* it may have another size by now */
+    on_resize(view);
     if (view->away) {
         return;
     }
@@ -552,6 +559,7 @@ void ik_repl_view_open(ik_repl_view_t *view)
         ik_tty_enter(view->tty);
         draw(view);
         ik_tty_write(view->tty, questions, sizeof(questions) - 1);
+        view->asked_ms = ik_loop_now_ms();
     }
 }
 
@@ -587,6 +595,24 @@ res_t ik_repl_view_create(const void *ctx, const ik_repl_view_options_t *options
     return OK;
 }
 
+static void on_patience_over(void *data)
+{
+    ((ik_repl_view_t *)data)->answered = true;
+}
+
+/* Whoever leaves at once would leave the answers to our questions to the shell. */
+static void await_answers(ik_repl_view_t *view)
+{
+    int64_t left = view->asked_ms + ANSWER_MS - ik_loop_now_ms();
+    if (view->answered || view->gone || view->away || left <= 0) {
+        return;
+    }
+    ik_timer_t *patience = ik_timer_create(view, view->loop, on_patience_over, view);
+    ik_timer_start(patience, left);
+    ik_loop_run_until(view->loop, &view->answered);
+    talloc_free(patience);
+}
+
 void ik_repl_view_close(ik_repl_view_t *view)
 {
     if (view->closed) {
@@ -603,6 +629,7 @@ void ik_repl_view_close(ik_repl_view_t *view)
     ik_timer_stop(view->frame);
     ik_timer_stop(view->escape);
     TALLOC_FREE(view->editing);
+    await_answers(view);
     if (view->pager != NULL) {
         close_pager(view);
     }

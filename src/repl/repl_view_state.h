@@ -34,6 +34,8 @@ struct ik_repl_view {
     bool away;         /* nothing may be drawn: somebody else has the terminal */
     bool gone;
     bool kitty;
+    int64_t asked_ms; /* our questions */
+    bool answered;    /* the last of them */
     bool unfocused;
     bool key_seen; /* among the last bytes of input */
 
@@ -48,3 +50,6 @@ struct ik_repl_view {
     bool busy;
     unsigned spinner_step;
 };
+
+/* The window may have another size. */
+void ik_repl_view_fit(ik_repl_view_t *view);

@@ -1,5 +1,5 @@
-"""Several agents in the interactive program: forked, switched between, working at the same time, killed,
-and there again when the session goes on.
+"""Several agents in the interactive program: forked, switched between, working at the same time,
+killed, and there again when the session goes on.
 """
 import os
 import re
@@ -9,16 +9,12 @@ import unittest
 import hostile
 from agent_support import sent_tools
 from fake_llm import Answer, Call, Failure, Wire
-from repl_support import MODEL, ReplTest
+from repl_support import MODEL, ReplTest, words_of
 
+SIMPLE = {"first": Answer("One."), "second": Answer("Two."), "third": Answer("Three."),
+          "fourth": Answer("Four."), "fifth": Answer("Five.")}
 ESCAPE = "\x1b"
 WIDE = {"columns": 160}
-
-
-def words_of(request):
-    """The texts of users and models, in order."""
-    return [m["content"] for m in request.json["messages"]
-            if m["role"] in ("user", "assistant") and m["content"]]
 
 
 class Model:
@@ -90,11 +86,12 @@ class AgentsTest(ReplTest):
 
     def agents(self, t):
         """What /agents says: {number: (marked, state, the rest)}"""
-        form = re.compile(r"(\d+) ([* ]) (?:from \d+)? *(working|has news|idle) +(\d+) messages?  (.*)")
+        form = re.compile(r"(\d+) ([* ]) (?:from \d+)? *(working|has news|idle) +\d+ messages?  "
+                          r"(.*)")
         rows = [*self.enter(t, "/agents", re.compile(r"^\d", re.M)), ""]
         rows = [form.fullmatch(row) for row in rows[:rows.index("")]]
         self.assertNotIn(None, rows)
-        return {int(row[1]): (row[2] == "*", row[3], row[5]) for row in rows}
+        return {int(row[1]): (row[2] == "*", row[3], row[4]) for row in rows}
 
     def count(self, t, row):
         return t.all_rows().count(row)
@@ -108,13 +105,14 @@ class AgentsTest(ReplTest):
         self.assertTrue(hostile.wait_until(lambda: os.path.exists(path), 20))
 
     def assert_all_ended(self):
-        self.assertTrue(hostile.wait_until(lambda: not hostile.processes_with(self.dir + "/home/tools")),
-                        hostile.processes_with(self.dir))
+        tools = os.path.join(self.home, "tools")
+        self.assertTrue(hostile.wait_until(lambda: not hostile.processes_with(tools)),
+                        hostile.processes_with(tools))
 
 
 class ForkTest(AgentsTest):
     def test_a_child_knows_the_conversation_and_the_parent_keeps_its_own(self):
-        t = self.begin({"first": Answer("One."), "second": Answer("Two."), "third": Answer("Three.")})
+        t = self.begin(SIMPLE)
         self.enter(t, "first", "One.")
         self.fork(t, 2)
         self.enter(t, "second", "Two.")
@@ -133,10 +131,11 @@ class ForkTest(AgentsTest):
         self.enter(t, "first", "One.")
         self.fork(t, 2, "do it well")
         t.wait_for("Done.")
-        self.assertEqual(words_of(self.model.request("do it well")), ["first", "One.", "do it well"])
+        self.assertEqual(words_of(self.model.request("do it well")),
+                         ["first", "One.", "do it well"])
 
     def test_a_child_of_a_child(self):
-        t = self.begin({"first": Answer("One."), "second": Answer("Two."), "third": Answer("Three.")})
+        t = self.begin(SIMPLE)
         self.enter(t, "first", "One.")
         self.fork(t, 2)
         self.enter(t, "second", "Two.")
@@ -165,7 +164,7 @@ class ForkTest(AgentsTest):
         t.wait_for("One.")
 
     def test_each_has_its_model(self):
-        t = self.begin({"first": Answer("One."), "second": Answer("Two."), "third": Answer("Three.")})
+        t = self.begin(SIMPLE)
         self.enter(t, "first", "One.")
         self.fork(t, 2)
         self.enter(t, "/model local/other", "Model: local/other")
@@ -182,7 +181,8 @@ class ListTest(AgentsTest):
     def test_one_line_each(self):
         t = self.begin({"first": Answer("One."), "second": Answer("Two.")})
         rows = self.enter(t, "/agents", "idle")
-        self.assertEqual([row.split() for row in rows], [["1", "*", "idle", "0", "messages", MODEL]])
+        self.assertEqual(rows[0].split(), ["1", "*", "idle", "0", "messages", MODEL])
+        self.assertEqual(len(rows), 1)
         self.enter(t, "first", "One.")
         self.fork(t, 2)
         self.enter(t, "second", "Two.")
@@ -210,7 +210,8 @@ class BackgroundTest(AgentsTest):
         self.switch(t, 1)
         t.send("quick\r")
         self.said("quick")
-        self.assertEqual([self.model.request(w).outcome for w in ("slow", "quick")], ["open", "open"])
+        for words in ("slow", "quick"):
+            self.assertEqual(self.model.request(words).outcome, "open")
         self.assertIn(" · agent 1 · 2 agents · 1 busy in the background", self.status(t))
         self.assertEqual([a[:2] for a in self.agents(t).values()],
                          [(True, "working"), (False, "working")])
@@ -346,7 +347,7 @@ class BackgroundTest(AgentsTest):
 
 class KillTest(AgentsTest):
     def test_an_idle_one(self):
-        t = self.begin({"first": Answer("One."), "second": Answer("Two."), "third": Answer("Three.")})
+        t = self.begin(SIMPLE)
         self.enter(t, "first", "One.")
         self.fork(t, 2, "second")
         t.wait_for("Two.")
@@ -410,7 +411,7 @@ class KillTest(AgentsTest):
         t.wait_for(re.compile("^> !echo later$", re.M))
 
     def test_the_first_one(self):
-        t = self.begin({"first": Answer("One."), "second": Answer("Two."), "third": Answer("Three.")})
+        t = self.begin(SIMPLE)
         self.enter(t, "first", "One.")
         self.fork(t, 2, "second")
         t.wait_for("Two.")
@@ -435,12 +436,9 @@ class KillTest(AgentsTest):
 
 
 class RestoreTest(AgentsTest):
-    ANSWERS = {"first": Answer("One."), "second": Answer("Two."), "third": Answer("Three."),
-               "fourth": Answer("Four."), "fifth": Answer("Five.")}
-
     def begin_two(self):
         """Agent 1 heard first and third, agent 2 first and second."""
-        t = self.begin(self.ANSWERS)
+        t = self.begin(SIMPLE)
         self.enter(t, "first", "One.")
         self.fork(t, 2, "second")
         t.wait_for("Two.")
@@ -505,7 +503,7 @@ class RestoreTest(AgentsTest):
         self.assertEqual({n: a[0] for n, a in self.agents(t).items()}, {1: False, 3: True})
 
     def test_one_that_never_said_anything_stays_away_when_killed(self):
-        t = self.begin(self.ANSWERS)
+        t = self.begin(SIMPLE)
         self.enter(t, "first", "One.")
         self.fork(t, 2)
         self.enter(t, "/kill 2", "Agent 2 is gone.")
@@ -523,7 +521,7 @@ class RestoreTest(AgentsTest):
                          ["first", "One.", "second", "Two.", "third"])
 
     def test_agents_alone_are_no_session(self):
-        t = self.begin(self.ANSWERS)
+        t = self.begin(SIMPLE)
         self.fork(t, 2)
         self.fork(t, 3)
         self.enter(t, "/kill 2", "Agent 2 is gone.")
@@ -537,7 +535,7 @@ class RestoreTest(AgentsTest):
 
     def test_one_that_never_said_anything_knows_who_it_is(self):
         """Agent 1 was left for a child before it said a word."""
-        t = self.begin(self.ANSWERS)
+        t = self.begin(SIMPLE)
         self.fork(t, 2, "first")
         t.wait_for("One.")
         self.settle(t)

@@ -11,7 +11,7 @@ import unittest
 import hostile
 from agent_support import sent_results, sent_tools
 from fake_llm import Answer, Call, FakeLLM, Usage
-from repl_support import MODEL, ReplTest
+from repl_support import MODEL, ReplTest, words_of
 from support import TOOLS, tool_script
 
 SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
@@ -23,11 +23,6 @@ UP, ESCAPE = "\x1b[A", "\x1b"
 # Not the clipboard of whoever runs the tests.
 NO_CLIPBOARD = {"TMUX": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
 WIDE = {"columns": 200}
-
-
-def words_of(request):
-    """Role and text of every message but the system prompt."""
-    return [(m["role"], m["content"]) for m in request.json["messages"] if m["role"] != "system"]
 
 
 class CommandTest(ReplTest):
@@ -370,12 +365,11 @@ class ModelTest(CommandTest):
         self.enter(t, "second", "Two.")
         (request,) = self.other.requests
         self.assertEqual(request.model, "big")
-        self.assertEqual(words_of(request), [("user", "first"), ("assistant", "One."),
-                                             ("user", "second")])
+        self.assertEqual(words_of(request), ["first", "One.", "second"])
         self.enter(t, f"/model {MODEL}", "Model:")
         self.enter(t, "third", "Three.")
-        self.assertEqual([m for m, _ in words_of(self.llm.requests[1])],
-                         ["user", "assistant", "user", "assistant", "user"])
+        self.assertEqual(words_of(self.llm.requests[1]),
+                         ["first", "One.", "second", "Two.", "third"])
         self.assertEqual(self.llm.problems + self.other.problems, [])
 
     def test_what_is_not_there_changes_nothing(self):
@@ -407,7 +401,7 @@ class ClearTest(CommandTest):
         self.enter(t, "/clear", "A new conversation begins.")
         self.enter(t, "new words", "New answer.")
         self.assertEqual(t.all_rows()[:len(before)], before)
-        self.assertEqual(words_of(self.llm.requests[1]), [("user", "new words")])
+        self.assertEqual(words_of(self.llm.requests[1]), ["new words"])
         rows = self.enter(t, "/sessions", "/resume ID")
         self.assertRegex(rows[1], "new words$")
         self.assertRegex(rows[2], "old words$")
@@ -423,7 +417,7 @@ class ClearTest(CommandTest):
         self.enter(t, "/clear", "/clear has to wait")
         self.release("on")
         t.wait_for("Here.")
-        self.assertIn("through", words_of(self.llm.requests[0])[0][1])
+        self.assertIn("through", words_of(self.llm.requests[0])[0])
 
 
 class CompactTest(CommandTest):
@@ -603,11 +597,10 @@ class ShellTest(CommandTest):
         self.assertIn("exit_code: 3", rows[0])
         self.assertEqual(self.llm.requests, [])
         self.enter(t, "what was that?", "I see.")
-        (note_role, note), question = words_of(self.llm.requests[0])
-        self.assertEqual(note_role, "user")
+        note, question = words_of(self.llm.requests[0])
         self.assertIn("$ echo from the shell; exit 3\nfrom the shell\n", note)
         self.assertIn("exit_code: 3", note)
-        self.assertEqual(question, ("user", "what was that?"))
+        self.assertEqual(question, "what was that?")
         self.assertEqual(self.llm.problems, [])
 
     def test_esc_ends_it(self):
@@ -639,14 +632,14 @@ class ShellTest(CommandTest):
         t.wait_for("queued: hello")
         self.release("on")
         t.wait_for("After.")
-        self.assertIn("through", words_of(self.llm.requests[0])[0][1])
+        self.assertIn("through", words_of(self.llm.requests[0])[0])
 
     def test_nothing_to_run(self):
         t = self.ready([Answer("One.")])
         t.send("! \r")
         t.wait_for("Usage: !CMD")
         self.enter(t, "hi", "One.")
-        self.assertEqual(words_of(self.llm.requests[0]), [("user", "hi")])
+        self.assertEqual(words_of(self.llm.requests[0]), ["hi"])
 
 
 # ---- help, mistakes, completion, the end
@@ -666,9 +659,10 @@ class HelpTest(CommandTest):
 
     def test_wrong_use_prints_the_usage_line(self):
         t = self.ready()
-        for line, usage in (("/switch", "/switch N"), ("/kill a", "/kill N"), ("/clear now", "/clear"),
-                            ("/model a b", "/model [NAME]"), ("/tool a b", "/tool [NAME]"),
-                            ("/search", "/search TEXT"), ("/resume a b", "/resume [ID]"),
+        for line, usage in (("/switch", "/switch N"), ("/kill a", "/kill N"),
+                            ("/clear now", "/clear"), ("/model a b", "/model [NAME]"),
+                            ("/tool a b", "/tool [NAME]"), ("/search", "/search TEXT"),
+                            ("/resume a b", "/resume [ID]"),
                             ("/sessions here", "/sessions [--all]")):
             with self.subTest(line):
                 rows = self.enter(t, line, f"Usage: {usage}")
@@ -724,7 +718,7 @@ class ExitTest(CommandTest):
         self.settle(t)
         t.send("/exit\r")
         self.assertEqual(t.wait_exit(), 0)
-        found = re.search("ikigai -r ([0-9a-f]+) goes on with this session", "\n".join(t.all_rows()))
+        found = t.wait_for(re.compile("ikigai -r ([0-9a-f]+) goes on with this session"))
         t = self.ready(None, "-r", found[1])
         t.wait_for("Hello.")
 

@@ -314,7 +314,7 @@ class MonkeyTest(ReplTest):
         self.write(".ikigai/tools/hello", tool_script("hello", "echo '{\"output\":\"hello\"}'"), 0o755)
         editor = self.write("editor", EDITOR, 0o755)
         self.serve(Moods(seed), max_tool_turns=4)
-        self.environment = clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color", EDITOR=editor)
+        self.environment = clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color", EDITOR=f"'{editor}'")
         for variable in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY", "VISUAL"):
             self.environment.pop(variable, None)
 

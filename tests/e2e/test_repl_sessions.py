@@ -1,6 +1,6 @@
-"""The interactive program and its sessions: going on with one, from the command line and by commands,
-those in use elsewhere, and a shared history that does not answer. Also the options of the command
-line that the interactive program knows.
+"""The interactive program and its sessions: going on with one, from the command line and by
+commands, those in use elsewhere, and a shared history that does not answer. Also the options of
+the command line that the interactive program knows.
 """
 import os
 import re
@@ -10,17 +10,11 @@ import unittest
 
 from agent_support import sent_results, sent_tools
 from fake_llm import Answer, Call
-from repl_support import ReplTest
+from repl_support import ReplTest, words_of
 from support import IKIGAI, clean_env, tool_script
 
 HOST = socket.gethostname()
 WIDE = {"columns": 160}
-
-
-def words_of(request):
-    """The texts of users and models, in order."""
-    return [m["content"] for m in request.json["messages"]
-            if m["role"] in ("user", "assistant") and m["content"]]
 
 
 class SessionsTest(ReplTest):
@@ -41,11 +35,12 @@ class SessionsTest(ReplTest):
         self.assertEqual(self.leave(t), 0)
         return session
 
-    def refused(self, *args, env=None):
-        """Starts a program that ends by itself: its status, and all that it printed."""
+    def assert_refused(self, status, reason, *args):
+        """A program that ends by itself and says why."""
         t = self.terminal([IKIGAI, *args], cwd=self.project, env=clean_env(
-            IKIGAI_HOME=self.home, TERM="xterm-256color", **(env or {})), **WIDE)
-        return t.wait_exit(), "\n".join(t.all_rows())
+            IKIGAI_HOME=self.home, TERM="xterm-256color"), **WIDE)
+        self.assertEqual(t.wait_exit(), status)
+        t.wait_for(reason)
 
 
 # ---- the command line
@@ -105,7 +100,8 @@ class ContinueTest(SessionsTest):
         self.assertEqual(self.leave(t), 0)
         t = self.ready(None, "-c", "-m", "local/wanted", **WIDE)
         self.enter(t, "fourth", "Four.")
-        self.assertEqual([r.model for r in self.llm.requests], ["qwen3", "other", "other", "wanted"])
+        self.assertEqual([r.model for r in self.llm.requests],
+                         ["qwen3", "other", "other", "wanted"])
 
 
 class ResumeOptionTest(SessionsTest):
@@ -117,21 +113,15 @@ class ResumeOptionTest(SessionsTest):
 
     def test_an_unknown_id(self):
         self.finished([Answer("One.")])
-        status, text = self.refused("-r", "zzzz")
-        self.assertEqual(status, 1)
-        self.assertIn("'zzzz' is no id of a session, nor the beginning of one", text)
-        status, text = self.refused("-r", "0" * 16)
-        self.assertEqual(status, 1)
-        self.assertIn("0" * 16, text)
+        self.assert_refused(1, "'zzzz' is no id of a session, nor the beginning of one",
+                            "-r", "zzzz")
+        self.assert_refused(1, "0" * 16, "-r", "0" * 16)
 
     def test_one_in_use(self):
         t, session = self.held([Answer("One."), Answer("Two."), Answer("Three.")])
-        status, text = self.refused("-r", session)
-        self.assertEqual(status, 1)
-        self.assertIn(f"Session {session} is in use by pid {t.pid} on {HOST}.", text)
-        status, text = self.refused("-c")
-        self.assertEqual(status, 1)
-        self.assertIn(f"in use by pid {t.pid} on {HOST}", text)
+        reason = f"Session {session} is in use by pid {t.pid} on {HOST}."
+        self.assert_refused(1, reason, "-r", session)
+        self.assert_refused(1, reason, "-c")
         copy = self.ready(None, "-r", session, "--fork", **WIDE)
         copy.wait_for("One.")
         self.enter(copy, "second", "Two.")
@@ -156,14 +146,10 @@ class OptionTest(SessionsTest):
         self.assertEqual(self.leave(t), 0)
 
     def test_a_missing_key(self):
-        status, text = self.refused("-m", "openai/gpt-5")
-        self.assertEqual(status, 2)
-        self.assertIn("OPENAI_API_KEY", text)
+        self.assert_refused(2, "OPENAI_API_KEY", "-m", "openai/gpt-5")
 
     def test_an_unknown_provider(self):
-        status, text = self.refused("-m", "nobody/x")
-        self.assertEqual(status, 2)
-        self.assertIn("there is no provider 'nobody'", text)
+        self.assert_refused(2, "there is no provider 'nobody'", "-m", "nobody/x")
 
     def test_the_limit_of_tool_turns(self):
         call = Call("bash", {"command": "echo once"})
@@ -200,7 +186,8 @@ class ListTest(SessionsTest):
         self.project = here
         t = self.ready(None, **WIDE)
         rows = self.enter(t, "/sessions", "/resume ID")
-        self.assertEqual(rows[0].split(), ["ID", "AGE", "TURNS", "MODEL", "TOKENS", "COST", "TITLE"])
+        self.assertEqual(rows[0].split(),
+                         ["ID", "AGE", "TURNS", "MODEL", "TOKENS", "COST", "TITLE"])
         self.assertRegex(rows[1], rf"^{old} +\d+s +1  local/qwen3 +120 +-  first$")
         self.assertEqual(rows[2:], ["Go on with one: /resume ID"])
         rows = self.enter(t, "/sessions --all", "/resume ID")
@@ -251,8 +238,7 @@ class ResumeTest(SessionsTest):
     def test_the_session_one_is_in(self):
         t, session = self.held([Answer("One."), Answer("Two.")])
         self.enter(t, f"/resume {session}", "This is the session you are in.")
-        status, _ = self.refused("-r", session)
-        self.assertEqual(status, 1)  # it is still held
+        self.assert_refused(1, f"in use by pid {t.pid}", "-r", session)  # it is still held
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
 
@@ -294,14 +280,15 @@ class SilentServer:
 
 
 class SilentHistoryTest(SessionsTest):
-    """The shared history is asked and does not answer: the local one is used after a while, and until
-    then everything else goes on."""
+    """The shared history is asked and does not answer: the local one is used after a while, and
+    until then everything else goes on."""
 
     def setUp(self):
         super().setUp()
         self.server = SilentServer()
         self.addCleanup(self.server.close)
-        self.shared = {"IKIGAI_DB": f"postgresql://x@127.0.0.1:{self.server.port}/x?sslmode=disable"}
+        address = f"x@127.0.0.1:{self.server.port}/x"
+        self.shared = {"IKIGAI_DB": f"postgresql://{address}?sslmode=disable"}
 
     def test_keys_echo_while_it_is_asked(self):
         session = self.finished([Answer("One."), Answer("Two.")])

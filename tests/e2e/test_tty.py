@@ -202,18 +202,18 @@ class Device(TtyTest):
     def test_size(self):
         t = self.start(columns=100, rows=30)
         self.assertEqual(self.log.lines()[0], "entered 100x30")
-        for columns in range(50, 60):  # a storm
-            t.resize(columns, 20)
-        self.log.wait("resize 59x20")
-        t.resize(0, 0)
+        for columns in range(50, 150):  # a storm
+            t.set_size(columns, 20)
+        self.log.wait("resize 149x20")
+        t.set_size(0, 0)
         self.log.wait("resize 80x24")
-        t.resize(81, 24)  # what is no change in the end is not told
-        t.resize(80, 24)
+        t.set_size(81, 24)  # what is no change in the end is not told
+        t.set_size(80, 24)
         time.sleep(0.2)
         t.send("!")
         self.log.wait("key 21")
         resizes = [line for line in self.log.lines() if line.startswith("resize")]
-        self.assertLess(len(resizes), 8)
+        self.assertLess(len(resizes), 50)
         self.assertEqual(resizes[-1], "resize 80x24")
         self.assertFalse([line for line, next in zip(resizes, resizes[1:]) if line == next])
 

@@ -663,6 +663,27 @@ START_TEST(rows_are_indented_like_the_first)
 }
 END_TEST
 
+START_TEST(a_question_puts_the_draft_aside)
+{
+    type("half a message");
+    ik_prompt_ask(prompt, "[y/N] ");
+    ck_assert_str_eq(draw(40, 5), "[y/N] \n");
+    ck_assert_str_eq(text(), "half a message"); /* as it is saved */
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "");
+    type("y");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "y");
+    ik_prompt_prepend_text(prompt, "given back");
+    ck_assert_str_eq(draw(40, 5), "[y/N] \n");
+    ik_prompt_ask(prompt, NULL);
+    ck_assert_str_eq(draw(40, 5), "> given back\n  half a message\n");
+    ik_prompt_set_text(prompt, "");
+    press("Up");
+    ck_assert_str_eq(text(), ""); /* an answer is no message */
+}
+END_TEST
+
 START_TEST(a_draft_taller_than_the_area)
 {
     ik_prompt_set_text(prompt, "1\n2\n3\n4\n5");
@@ -756,6 +777,7 @@ int main(void)
     tcase_add_test(tests, pending_with_nothing_yet);
     tcase_add_test(tests, an_empty_draft);
     tcase_add_test(tests, rows_are_indented_like_the_first);
+    tcase_add_test(tests, a_question_puts_the_draft_aside);
     tcase_add_test(tests, a_draft_taller_than_the_area);
     tcase_add_test(tests, narrow_windows);
     tcase_add_test(tests, the_chosen_line_stands_out);
