@@ -84,33 +84,6 @@ static void on_ended(void *data)
     talloc_free(foreground);
 }
 
-static bool is_named(const char *entry, const char *const *names)
-{
-    size_t len = strcspn(entry, "=");
-    for (; names != NULL && *names != NULL; names++) {
-        if (strlen(*names) == len && memcmp(*names, entry, len) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static char **make_environment(const void *ctx, const char *const *without)
-{
-    size_t count = 0;
-    while (environ[count] != NULL) {
-        count++;
-    }
-    char **env = ik_new_array(ctx, char *, count + 1);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_named(environ[i], without)) {
-            env[kept++] = environ[i];
-        }
-    }
-    return env;
-}
-
 /* What we handle would be reset by exec itself, but a signal may come before that and must not be
  * taken for one of ours: the loop's handlers write into a pipe that both have. */
 static void reset_signals(const ik_foreground_t *foreground)
@@ -131,13 +104,13 @@ static void reset_signals(const ik_foreground_t *foreground)
 }
 
 /* In the child. It gets SIGHUP when we die, however that is, and can put the terminal back. */
-_Noreturn static void become(const ik_foreground_t *foreground, const char *const *argv, char **env,
+_Noreturn static void become(const ik_foreground_t *foreground, const char *const *argv,
                              pid_t parent, int report)
 {
     prctl(PR_SET_PDEATHSIG, SIGHUP);
     reset_signals(foreground);
     if (getppid() == parent) {
-        execvpe(argv[0], (char *const *)argv, env);
+        execvp(argv[0], (char *const *)argv);
     }
     int error = errno;
     while (write(report, &error, sizeof(error)) < 0 && errno == EINTR) {
@@ -156,7 +129,7 @@ static int read_report(int fd)
     return got == sizeof(error) ? error : 0;
 }
 
-static int fork_and_become(ik_foreground_t *foreground, const char *const *argv, char **env)
+static int fork_and_become(ik_foreground_t *foreground, const char *const *argv)
 {
     int report[2];
     sigset_t all;
@@ -170,7 +143,7 @@ static int fork_and_become(ik_foreground_t *foreground, const char *const *argv,
     foreground->pid = fork();
     int error = foreground->pid < 0 ? errno : 0;
     if (foreground->pid == 0) {
-        become(foreground, argv, env, parent, report[1]);
+        become(foreground, argv, parent, report[1]);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(report[1]);
@@ -182,12 +155,9 @@ static int fork_and_become(ik_foreground_t *foreground, const char *const *argv,
     return error;
 }
 
-static res_t spawn(ik_foreground_t *foreground, const char *const *argv,
-                   const char *const *without_env)
+static res_t spawn(ik_foreground_t *foreground, const char *const *argv)
 {
-    char **env = make_environment(foreground, without_env);
-    int error = fork_and_become(foreground, argv, env);
-    talloc_free(env);
+    int error = fork_and_become(foreground, argv);
     return error == 0 ? OK : ERR(SYSTEM, "Cannot start %s: %s", argv[0], strerror(error));
 }
 
@@ -206,14 +176,13 @@ static res_t watch(ik_foreground_t *foreground, ik_loop_t *loop)
 }
 
 res_t ik_foreground_start(const void *ctx, ik_loop_t *loop, const char *const *argv,
-                          const char *const *without_env, ik_foreground_fn on_end, void *data,
-                          ik_foreground_t **out)
+                          ik_foreground_fn on_end, void *data, ik_foreground_t **out)
 {
     ik_foreground_t *foreground = ik_new(ctx, ik_foreground_t);
     foreground->on_end = on_end;
     foreground->data = data;
     ignore_keys(foreground);
-    res_t started = spawn(foreground, argv, without_env);
+    res_t started = spawn(foreground, argv);
     if (is_ok(&started)) {
         started = watch(foreground, loop);
     }

@@ -14,9 +14,7 @@ typedef struct ik_foreground ik_foreground_t;
 /* status: of exit, or 128 + signal. */
 typedef void (*ik_foreground_fn)(void *data, int status);
 
-/* argv[0] is searched in PATH. without_env, NULL-terminated or NULL, names variables that it must
- * not get. Frees itself after on_end, which comes from the loop. Freeing it earlier sends SIGHUP
- * and waits a moment for its end, in which it can put the terminal back. */
+/* argv[0] is searched in PATH. Frees itself after on_end, which comes from the loop. Freeing it
+ * earlier sends SIGHUP and waits a moment for its end, in which it can put the terminal back. */
 res_t ik_foreground_start(const void *ctx, ik_loop_t *loop, const char *const *argv,
-                          const char *const *without_env, ik_foreground_fn on_end, void *data,
-                          ik_foreground_t **out);
+                          ik_foreground_fn on_end, void *data, ik_foreground_t **out);

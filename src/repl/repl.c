@@ -504,6 +504,7 @@ static void end(ik_repl_t *repl)
     say_farewell(repl);
     ik_repl_view_close(repl->view);
     ik_repl_session_drop(repl);
+    TALLOC_FREE(repl->clipboard);
     TALLOC_FREE(repl->discovery);
     if (!is_signalled(repl)) {
         ik_history_tidy(repl->shared.history);

@@ -1,6 +1,8 @@
 /*
  * The clipboard. A program for it is used where there is one and it is this machine's clipboard;
- * over ssh, and where there is none, the terminal is asked (OSC 52).
+ * over ssh, and where there is none, the terminal is asked (OSC 52). Most such programs are the
+ * clipboard: whoever pastes asks them for the text. They run until the next text, or the end of
+ * ikigai.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,86 +13,124 @@
 
 typedef struct {
     const char *variable; /* that must be set */
-    const char *argv[4];  /* reads the text from standard input */
+    bool remote;          /* it works over ssh, too */
+    const char *argv[5];  /* reads the text from standard input */
 } clipboard_t;
 
 static const clipboard_t clipboards[] = {
-    {"TMUX", {"tmux", "load-buffer", "-w", "-"}},
-    {"WAYLAND_DISPLAY", {"wl-copy"}},
-    {"DISPLAY", {"xclip", "-selection", "clipboard"}},
+    {"TMUX", true, {"tmux", "load-buffer", "-w", "-"}},
+    {"WAYLAND_DISPLAY", false, {"wl-copy", "--foreground"}},
+    {"DISPLAY", false, {"xclip", "-quiet", "-selection", "clipboard"}},
 };
 
-enum { PATIENCE_MS = 3000 };
+enum {
+    FAILURE_MS = 150, /* a program that runs for so long has taken the text */
+    FOR_EVER_MS = 1000 * 60 * 60 * 24 * 7,
+};
 
 typedef struct {
     ik_repl_t *repl;
     char *text;
     size_t len;
+    ik_process_t *process;
+    ik_timer_t *settled;
+    bool said;
 } copying_t;
 
-static void say_done(ik_repl_t *repl, size_t len, const char *how)
+static void say_done(copying_t *copying, const char *how)
 {
-    char *size = ik_export_facts_size(repl, len);
-    char *line = ik_sprintf(size, "Copied %s%s.", size, how);
-    ik_repl_say(repl, IK_ROLE_DIM, line);
+    ik_repl_t *repl = copying->repl;
+    char *size = ik_export_facts_size(repl, copying->len);
+    ik_repl_say(repl, IK_ROLE_DIM, ik_sprintf(size, "Copied %s%s.", size, how));
+    copying->said = true;
     talloc_free(size);
+}
+
+static void on_settled(void *data)
+{
+    say_done(data, "");
 }
 
 static void ask_terminal(copying_t *copying)
 {
     ik_repl_view_copy(copying->repl->view, copying->text, copying->len);
-    say_done(copying->repl, copying->len, " by way of the terminal");
+    say_done(copying, " by way of the terminal");
 }
 
 static void on_end(void *data, ik_process_result_t *result)
 {
     copying_t *copying = data;
-    if (result->end == IK_PROCESS_EXITED && result->exit_code == 0) {
-        say_done(copying->repl, copying->len, "");
-    } else {
+    bool worked = result->end == IK_PROCESS_EXITED && result->exit_code == 0;
+    if (!copying->said && worked) {
+        say_done(copying, "");
+    } else if (!copying->said) {
         ask_terminal(copying);
     }
+    copying->repl->clipboard = NULL;
     talloc_free(copying);
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && *value != '\0';
 }
 
 static const clipboard_t *choose(void)
 {
+    bool remote = is_set("SSH_CONNECTION");
     for (size_t i = 0; i < sizeof(clipboards) / sizeof(*clipboards); i++) {
-        const char *value = getenv(clipboards[i].variable);
-        bool remote = getenv("SSH_CONNECTION") != NULL && i > 0;
-        if (value != NULL && *value != '\0' && !remote) {
+        if (is_set(clipboards[i].variable) && (clipboards[i].remote || !remote)) {
             return &clipboards[i];
         }
     }
     return NULL;
 }
 
-void ik_repl_copy(ik_repl_t *repl, const char *text, size_t len)
+static res_t start(copying_t *copying, const clipboard_t *clipboard)
 {
-    const clipboard_t *clipboard = choose();
-    copying_t *copying = ik_new(repl, copying_t);
-    copying->repl = repl;
-    copying->text = ik_strndup(copying, text, len);
-    copying->len = len;
-    const char *argv[6] = {"/usr/bin/env"};
-    for (size_t i = 0; clipboard != NULL && i < 4 && clipboard->argv[i] != NULL; i++) {
+    ik_repl_t *repl = copying->repl;
+    const char *argv[sizeof(clipboard->argv) / sizeof(*clipboard->argv) + 2] = {"/usr/bin/env"};
+    for (size_t i = 0; clipboard->argv[i] != NULL; i++) {
         argv[i + 1] = clipboard->argv[i];
     }
     ik_process_options_t options = {.argv = argv,
                                     .folder = repl->options->paths->cwd,
                                     .input = copying->text,
-                                    .input_len = len,
+                                    .input_len = copying->len,
                                     .max_out = 1024,
-                                    .idle_ms = PATIENCE_MS,
-                                    .max_ms = PATIENCE_MS,
+                                    .idle_ms = FOR_EVER_MS,
+                                    .max_ms = FOR_EVER_MS,
                                     .on_end = on_end,
                                     .data = copying};
-    ik_process_t *process;
-    res_t started = clipboard == NULL
-                        ? ERR(NOT_FOUND, "no clipboard")
-                        : ik_process_start(copying, repl->options->host, &options, &process);
+    return ik_process_start(repl, repl->options->host, &options, &copying->process);
+}
+
+/* The process is no child of it, since that frees itself after on_end. */
+static int end_process(copying_t *copying)
+{
+    if (copying->repl->clipboard == copying) {
+        talloc_free(copying->process);
+    }
+    return 0;
+}
+
+void ik_repl_copy(ik_repl_t *repl, const char *text, size_t len)
+{
+    const clipboard_t *clipboard = choose();
+    copying_t *copying = ik_new(repl, copying_t);
+    TALLOC_FREE(repl->clipboard); /* the text before is no longer offered */
+    copying->repl = repl;
+    copying->text = ik_strndup(copying, text, len);
+    copying->len = len;
+    copying->settled = ik_timer_create(copying, repl->options->loop, on_settled, copying);
+    talloc_set_destructor(copying, end_process);
+    res_t started = clipboard == NULL ? ERR(NOT_FOUND, "no clipboard") : start(copying, clipboard);
     if (is_err(&started)) {
         ask_terminal(copying);
         talloc_free(copying);
+        return;
     }
+    repl->clipboard = copying;
+    ik_timer_start(copying->settled, FAILURE_MS);
 }

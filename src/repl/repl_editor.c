@@ -115,7 +115,7 @@ static res_t start(editing_t *editing)
     ik_repl_view_t *view = editing->view;
     char *command = ik_sprintf(editing, "exec %s \"$1\"", choose_editor());
     const char *argv[] = {"/bin/sh", "-c", command, "sh", editing->file, NULL};
-    return ik_foreground_start(editing, view->loop, argv, NULL, on_end, editing, &editing->program);
+    return ik_foreground_start(editing, view->loop, argv, on_end, editing, &editing->program);
 }
 
 void ik_repl_editor_open(ik_repl_view_t *view)

@@ -263,15 +263,18 @@ static void suspend(ik_repl_view_t *view)
     ik_tty_suspend(view->tty); /* on_continued draws again */
 }
 
-/* Somebody else gets the terminal when it has taken the last frame, of which it would else get a
- * part only: on_drained goes on then. */
-static void leave_terminal(ik_repl_view_t *view, ik_prompt_action_t action)
+/* Somebody else gets the terminal when the keys that came together with this one had their turn,
+ * and when it has taken the last frame, of which it would else get a part only. */
+static void leave_when_ready(ik_repl_view_t *view)
 {
+    ik_prompt_action_t action = view->leave_due;
     if (!view->away && !ik_tty_is_drained(view->tty)) {
-        view->leave_due = action;
-    } else if (action == IK_PROMPT_SUSPEND) {
+        return; /* on_drained comes back */
+    }
+    view->leave_due = IK_PROMPT_NONE;
+    if (action == IK_PROMPT_SUSPEND) {
         suspend(view);
-    } else {
+    } else if (action == IK_PROMPT_EDITOR) {
         ik_repl_editor_open(view);
     }
 }
@@ -298,7 +301,7 @@ static void act(ik_repl_view_t *view, ik_prompt_action_t action)
         break;
     case IK_PROMPT_SUSPEND:
     case IK_PROMPT_EDITOR:
-        leave_terminal(view, action);
+        view->leave_due = action;
         break;
     case IK_PROMPT_REDRAW:
         redraw(view);
@@ -411,6 +414,7 @@ static void on_input(void *data, const char *bytes, size_t len)
     if (ik_decoder_is_waiting(view->decoder)) {
         ik_timer_start(view->escape, ESCAPE_MS);
     }
+    leave_when_ready(view);
     if (view->key_seen) {
         draw(view);
     } else {
@@ -423,11 +427,8 @@ static void on_input(void *data, const char *bytes, size_t len)
 static void on_drained(void *data)
 {
     ik_repl_view_t *view = data;
-    ik_prompt_action_t leave = view->leave_due;
-    view->leave_due = IK_PROMPT_NONE;
-    if (leave != IK_PROMPT_NONE) {
-        leave_terminal(view, leave);
-    } else if (view->draw_due) {
+    leave_when_ready(view);
+    if (view->draw_due) {
         draw(view);
     }
 }
@@ -482,7 +483,9 @@ static void on_continued(void *data)
 
 static void on_stop(void *data)
 {
-    leave_terminal(data, IK_PROMPT_SUSPEND);
+    ik_repl_view_t *view = data;
+    view->leave_due = IK_PROMPT_SUSPEND;
+    leave_when_ready(view);
 }
 
 static void write_frame(void *data, const char *bytes, size_t len)

@@ -487,6 +487,36 @@ class CopyTest(CommandTest):
         self.enter(t, "/copy 3", "The last answer has 2 code blocks.")
         self.enter(t, "/copy x", "Usage: /copy [N|code]")
 
+    def start_with_xclip(self, body):
+        """An answer was given, and there is a program for the clipboard."""
+        folder = os.path.join(self.dir, "bin")
+        hostile.write_program(os.path.join(folder, "xclip"), f"#!/bin/sh\n{body}\n")
+        env = {**NO_CLIPBOARD, "DISPLAY": ":9", "PATH": f"{folder}:{os.environ['PATH']}"}
+        t = self.ready([Answer("Some words.")], env=env)
+        self.enter(t, "go", "Some words.")
+        self.settle(t)
+        return t
+
+    def test_a_program_that_is_the_clipboard(self):
+        """It holds the text while ikigai runs, and the next one takes its place."""
+        held = os.path.join(self.dir, "held")
+        t = self.start_with_xclip(f"cat > {held}; echo $$ >> {held}.pids; exec sleep 600")
+        self.enter(t, "/copy", "Copied 11 bytes.")
+        with open(held, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "Some words.")
+        self.enter(t, "/copy", "Copied 11 bytes.")
+        with open(f"{held}.pids", encoding="utf-8") as f:
+            first, second = f.read().split()
+        t.wait_until(lambda: not os.path.exists(f"/proc/{first}"), "end of the first")
+        self.assertTrue(os.path.exists(f"/proc/{second}"))
+        self.assertNotIn(b"\x1b]52", t.raw)
+        self.assertEqual(self.leave(t), 0)
+        t.wait_until(lambda: not os.path.exists(f"/proc/{second}"), "end of the second")
+
+    def test_a_program_that_fails_leaves_it_to_the_terminal(self):
+        t = self.start_with_xclip("exit 1")
+        self.assertEqual(self.copied(t, "/copy"), "Some words.")
+
     def test_nothing_there(self):
         t = self.ready([Answer("No code.")], env=NO_CLIPBOARD)
         self.enter(t, "/copy", "There is no answer yet.")

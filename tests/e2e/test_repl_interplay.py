@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import sqlite3
+import time
 import unittest
 
 from fake_llm import Answer, Call, Failure, FakeLLM, Wire
@@ -160,9 +161,16 @@ class TypedTest(InterplayTest):
         t.wait_for("The request is not valid.")
         self.check_draft(t, "queued\ndraft\nedited")
 
+    def test_together_with_the_key_of_the_editor(self):
+        editor = self.write("editor", "#!/bin/sh\necho edited >> \"$1\"\n", 0o755)
+        t = self.ready(env={"EDITOR": editor})
+        t.send("before" + CTRL_G + " and behind")
+        self.check_draft(t, "before and behind\nedited")
+
     def test_can_be_edited_before_there_is_a_home(self):
         editor = self.write("editor", "#!/bin/sh\necho edited > \"$1\"\n", 0o755)
-        t = self.ready(env={"EDITOR": editor})
+        t = self.start(None, "--no-tools", env={"EDITOR": editor})
+        self.assertFalse(os.path.exists(self.home))
         t.send(CTRL_G)
         self.check_draft(t, "edited")
 
@@ -303,16 +311,19 @@ class TerminalTest(InterplayTest):
     def test_the_editor_waits_for_a_slow_terminal(self):
         """No row is lost to it."""
         editor = self.write("editor", "#!/bin/sh\necho edited > \"$1\"\n", 0o755)
-        t = self.ready(env={"EDITOR": editor})
+        t = self.ready(env={"EDITOR": editor}, columns=200)
         t.pause_reading()
-        t.send("!seq -f 'row %g of many that fill the terminal' 1 400; sleep 0.5\r")
-        t.send("!echo end\r" + CTRL_G)
-        t.wait_until(lambda: glob.glob(os.path.join(self.home, "ikigai.db")), "stored command")
+        for name in ("one", "two", "three"):
+            t.send(f"!touch {name}; seq -f '{name} %g {'.' * 140}' 1 400\r")
+        t.wait_until(lambda: os.path.exists(os.path.join(self.project, "three")), "last command")
+        t.send(CTRL_G)
+        time.sleep(1)  # it has its chance
         t.resume_reading()
         t.wait_for("> edited")
-        rows = t.all_rows()
-        wanted = [f"row {i} of many that fill the terminal" for i in range(1, 401)]
-        self.assertEqual([row for row in rows if row.startswith("row ")], wanted)
+        for name in ("one", "two", "three"):
+            t.wait_for(f"{name} 400 ")
+            shown = [row.split()[1] for row in t.all_rows() if row.startswith(f"{name} ")]
+            self.assertEqual(shown, [str(i) for i in range(1, 401)])
 
 
 class PlainTest(InterplayTest):

@@ -126,18 +126,40 @@ class DraftTest(ReplTest):
         t.wait_for("There is no command /he")
 
     def test_an_external_editor(self):
-        editor = self.write("editor", "#!/bin/sh\necho 'from the editor' >> \"$1\"\n", 0o755)
-        t = self.ready([Answer("Read it.")], env={"EDITOR": editor})
+        seen = os.path.join(self.dir, "environment")
+        editor = self.write("editor", f"#!/bin/sh\nenv > {seen}\necho 'from the editor' >> \"$1\"\n",
+                            0o755)
+        t = self.ready([Answer("Read it.")],
+                       env={"EDITOR": editor, "ANTHROPIC_API_KEY": "canary-key"})
         t.send("typed before\x07")
         t.wait_for("  from the editor")
         self.say(t, "", "Read it.")
         self.assertEqual(sent_user(self.llm.requests[0]), ["typed before\nfrom the editor"])
+        with open(seen, encoding="utf-8") as f:
+            self.assertNotIn("canary-key", f.read())
 
     def test_an_editor_that_fails_leaves_the_draft(self):
         t = self.ready(env={"EDITOR": "false"})
         t.send("precious\x18\x05")
         t.wait_for("The editor failed")
         self.check_draft(t, "precious")
+
+    def test_the_editor_goes_with_the_program(self):
+        mark = os.path.join(self.dir, "pid")
+        editor = self.write("editor", f"#!/bin/sh\necho $$ > {mark}.new; mv {mark}.new {mark}\n"
+                            "while :; do sleep 0.05; done\n", 0o755)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(signal=number):
+                t = self.ready(env={"EDITOR": f"sh -c 'exec {editor}'"})
+                t.send("\x07")
+                t.wait_until(lambda: os.path.exists(mark), "editor")
+                with open(mark, encoding="utf-8") as f:
+                    pid = int(f.read())
+                t.check = False
+                t.signal(number)
+                t.wait_exit()
+                t.wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "end of the editor")
+                os.unlink(mark)
 
     def test_the_agent_works_while_the_editor_has_the_terminal(self):
         gate = os.path.join(self.dir, "gate")

@@ -486,16 +486,6 @@ class Foreground(TtyTest):
         self.assertEqual(t.wait_exit(), 0)
         self.assert_restored(t)
 
-    def test_its_environment_lacks_what_it_must_not_get(self):
-        t = self.start_program("env > \"$OUT\"", {"OUT": self.path("env"), "TTY_DRIVER_SECRET": "s",
-                                                  "TTY_DRIVER_SECRETS": "kept"})
-        self.log.wait("program ended 0")
-        env = self.read("env").split(b"\n")
-        self.assertIn(b"TTY_DRIVER_SECRETS=kept", env)
-        self.assertFalse([line for line in env if line.startswith(b"TTY_DRIVER_SECRET=")])
-        t.send("q")
-        self.assertEqual(t.wait_exit(), 0)
-
     def test_keys_that_interrupt_are_its_own(self):
         t = self.start_program("trap 'echo caught' INT QUIT; echo ready; sleep 0.3; read line")
         self.wait_raw(t, b"ready")

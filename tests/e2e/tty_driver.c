@@ -95,11 +95,10 @@ static void on_program_end(void *data, int status)
 
 static void start_program(driver_t *driver)
 {
-    static const char *const without[] = {"TTY_DRIVER_SECRET", NULL};
     const char *command = getenv("TTY_DRIVER_PROGRAM");
     const char *argv[] = {command == NULL ? "no-such-program" : "sh", "-c", command, NULL};
     ik_tty_leave(driver->tty, PATIENCE_MS);
-    res_t started = ik_foreground_start(driver, driver->loop, argv, without, on_program_end, driver,
+    res_t started = ik_foreground_start(driver, driver->loop, argv, on_program_end, driver,
                                         &driver->program);
     say(driver, "program %s\n", is_ok(&started) ? "started" : started.message);
     if (is_err(&started)) {
