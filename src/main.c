@@ -1,5 +1,6 @@
 /* Options and wiring, nothing else. */
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,15 @@ static void make_standard_descriptors_block(void)
             fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
         }
     }
+}
+
+/* Large buffers (answers, results, requests) come and go. The C library would learn from the first
+ * of them to keep such memory for itself. */
+static void keep_memory_returnable(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+#endif
 }
 
 static void print_warnings(const ik_config_t *config)
@@ -141,6 +151,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
     ik_json_seed();
+    keep_memory_returnable();
     int status = IK_CLI_DONE;
     const char *first = argc < 2 ? "" : argv[1];
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {

@@ -85,6 +85,9 @@ static void leave(ik_turn_t *turn)
     ik_agent_event_t event = {.kind = IK_AGENT_TURN_ENDED, .reason = turn->reason};
     agent->turn = NULL;
     talloc_free(turn);
+    if (agent->wire != NULL) {
+        ik_wire_rest(agent->wire);
+    }
     ik_agent_emit(agent, &event);
 }
 

@@ -10,6 +10,8 @@
 
 /* --- sides ------------------------------------------------------------------------------- */
 
+enum { REST_MIN = 256 * 1024 }; /* less is not worth writing again */
+
 typedef enum { NEITHER, USER_SIDE, MODEL_SIDE } side_t;
 
 static side_t side_of(const ik_msg_t *message)
@@ -433,10 +435,10 @@ static bool is_silent(const ik_wire_t *wire, const ik_request_t *request, size_t
             !find_private(message, request, &value));
 }
 
-static void append_new(ik_wire_t *wire, const ik_request_t *request)
+static void append_until(ik_wire_t *wire, const ik_request_t *request, size_t limit)
 {
     bool open = false; /* the group holds something that is not written yet */
-    for (; wire->done < request->conversation->count; wire->done++) {
+    for (; wire->done < limit; wire->done++) {
         side_t side = side_of(request->conversation->messages[wire->done]);
         if (side == NEITHER || is_silent(wire, request, wire->done)) {
             continue;
@@ -478,6 +480,30 @@ static bool is_outdated(const ik_wire_t *wire, const ik_request_t *request)
            wire->done > request->conversation->count || news_void_reasoning(wire, request);
 }
 
+static void begin_messages(ik_wire_t *wire)
+{
+    wire->rests = false;
+    wire->done = wire->results = 0;
+    wire->messages.len = 0;
+    wire->mark = wire->previous_mark = SIZE_MAX;
+    begin_group(wire);
+}
+
+void ik_wire_rest(ik_wire_t *wire)
+{
+    if (wire->messages.len >= REST_MIN) {
+        ik_buffer_reset(&wire->messages);
+        wire->rests = true;
+    }
+}
+
+static void take_up(ik_wire_t *wire, const ik_request_t *request)
+{
+    size_t written = wire->done;
+    begin_messages(wire);
+    append_until(wire, request, written);
+}
+
 static void start_over(ik_wire_t *wire, const ik_request_t *request)
 {
     wire->conversation = request->conversation;
@@ -485,11 +511,9 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
     wire->drop_reasoning = request->drop_reasoning;
     wire->refused = request->refused;
     wire->begun = true;
-    wire->done = wire->results = 0;
-    wire->tools.len = wire->messages.len = 0;
-    wire->mark = wire->previous_mark = SIZE_MAX;
+    wire->tools.len = 0;
     wire->reasoning_from = find_reasoning_from(request);
-    begin_group(wire);
+    begin_messages(wire);
     if (request->tool_count > 0) {
         request->target->provider->format_tools(&wire->tools, request);
     }
@@ -537,10 +561,13 @@ void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t
     if (is_outdated(wire, request)) {
         start_over(wire, request);
     }
+    if (wire->rests) {
+        take_up(wire, request);
+    }
     if (wire->done < request->conversation->count) {
         wire->previous_mark = wire->mark;
     }
-    append_new(wire, request);
+    append_until(wire, request, request->conversation->count);
     wire->head.len = 0;
     provider->format_head(&wire->head, request,
                           (ik_json_span_t){wire->tools.data, wire->tools.len});

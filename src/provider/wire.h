@@ -32,6 +32,7 @@ struct ik_wire {
     bool begun;
 
     size_t done;           /* messages of the conversation that are in */
+    bool rests;            /* they were, and are to be written again */
     size_t results;        /* tool results among them */
     size_t reasoning_from; /* steps before this message are sent without their private data */
     /* The last group: it is written anew when it has grown. */
@@ -53,6 +54,10 @@ ik_wire_t *ik_wire_create(const void *ctx);
 
 /* The body of the request, valid until the next call or until the conversation grows. */
 void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t *body);
+
+/* No request follows for a while. A long text is let go, since the conversation is there as well;
+ * the next request writes it again, to the byte and the mark as it was. */
+void ik_wire_rest(ik_wire_t *wire);
 
 /* --- for format_group ---------------------------------------------------------------------- */
 

@@ -23,6 +23,7 @@ struct ik_repl_files {
     int64_t asked_ms;
     ik_completion_t *items;
     size_t count;
+    ik_completion_t *before; /* the items of the last answer, which last until the next question */
 };
 
 ik_repl_files_t *ik_repl_files_create(const void *ctx, ik_process_host_t *host,
@@ -52,7 +53,7 @@ static size_t count_pieces(const char *text, size_t len, char separator)
 static void take_paths(ik_repl_files_t *files, char *text, size_t len, char separator)
 {
     size_t most = count_pieces(text, len, separator) + 1;
-    talloc_free(files->items);
+    files->before = files->items;
     most = most > FILES_MAX ? FILES_MAX : most;
     files->items = ik_new_array(files, ik_completion_t, most);
     files->count = 0;
@@ -131,6 +132,7 @@ static void start(ik_repl_files_t *files)
 void ik_repl_files_list(ik_repl_files_t *files, ik_completions_t *out)
 {
     int64_t now = ik_loop_now_ms();
+    TALLOC_FREE(files->before);
     if (files->process == NULL && now - files->asked_ms >= FRESH_MS) {
         files->asked_ms = now;
         files->by_glob = false;

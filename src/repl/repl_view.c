@@ -112,9 +112,14 @@ static void compose(ik_repl_view_t *view)
     talloc_free(scratch);
 }
 
+/* What goes on in the main view changes nothing in it. */
 static void draw_pager(ik_repl_view_t *view)
 {
     ik_buffer_t frame;
+    if (!view->pager_due) {
+        return;
+    }
+    view->pager_due = false;
     ik_buffer_init(&frame, view, IK_BUFFER_UNLIMITED);
     ik_pager_draw(view->pager, &frame);
     ik_tty_write(view->tty, frame.data, frame.len);
@@ -149,6 +154,7 @@ static void on_frame(void *data)
     view->frame_armed = false;
     if (view->pager != NULL && ik_pager_is_searching(view->pager)) {
         ik_pager_continue(view->pager);
+        view->pager_due = true;
     }
     draw(view);
 }
@@ -386,6 +392,7 @@ static void on_key(void *data, const ik_key_t *key)
     }
     view->key_seen = true;
     if (view->pager != NULL) {
+        view->pager_due = true;
         if (!ik_pager_key(view->pager, key)) {
             close_pager(view);
         }
@@ -442,6 +449,7 @@ void ik_repl_view_fit(ik_repl_view_t *view)
     ik_screen_resize(view->screen, columns, rows);
     if (view->pager != NULL) {
         ik_pager_resize(view->pager, columns, rows);
+        view->pager_due = true;
     }
 }
 
@@ -681,6 +689,7 @@ void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *sour
     ik_tty_use_alternate(view->tty, true);
     view->pager = ik_pager_create(view, &view->theme, source, title,
                                   ik_screen_columns(view->screen), ik_screen_rows(view->screen));
+    view->pager_due = true;
     draw(view);
 }
 

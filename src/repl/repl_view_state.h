@@ -30,6 +30,7 @@ struct ik_repl_view {
     ik_recall_t *recall;
     ik_prompt_t *prompt;
     ik_pager_t *pager; /* NULL: the main view */
+    bool pager_due;    /* it is to be drawn */
     void *editing;     /* the external editor, while it has the terminal */
     bool away;         /* nothing may be drawn: somebody else has the terminal */
     bool gone;

@@ -285,7 +285,33 @@ class RefusedTest(InterplayTest):
         self.enter(t, "/show 1", "c")
 
 
+class CompletionTest(InterplayTest):
+    def test_files_are_looked_for_again(self):
+        """What is chosen stays chosen when more is found."""
+        self.write("main.c", "")
+        t = self.ready()
+        t.send("@ma")
+        t.wait_for(re.compile("^ *main.c", re.M))
+        t.send("\x15")
+        self.write("more/main.h", "")
+        time.sleep(5.2)  # for so long they are taken for all
+        t.send("@ma")
+        t.wait_for(re.compile("^ *more/main.h", re.M))
+        t.send("\t")
+        self.check_draft(t, "@main.c")
+
+
 class TerminalTest(InterplayTest):
+    def test_nothing_is_drawn_behind_the_pager(self):
+        t = self.ready([slow()])
+        self.say(t, "first", "word")
+        t.send(CTRL_O)
+        t.wait_until(lambda: t.show().dump()["alternate"], "pager")
+        t.wait_idle(0.6)
+        self.assertEqual(self.llm.requests[0].outcome, "open")
+        t.send("q")
+        t.wait_for("word word word")
+
     def test_stopping_is_ignored_where_the_shell_wants_that(self):
         t = self.terminal(["/bin/sh", "-c", 'trap "" TSTP; exec "$0"', IKIGAI], cwd=self.project,
                           env=clean_env(IKIGAI_HOME=self.home, TERM="xterm"))

@@ -155,10 +155,9 @@ static res_t hand_out(ik_sqlite_t *sqlite, sqlite3_stmt *row, ik_store_event_t *
     return on_event(data, event);
 }
 
-static res_t read_events(ik_store_t *store, const ik_store_agent_t *agent, int64_t after,
-                         ik_store_event_fn on_event, void *data)
+static res_t hand_out_events(ik_sqlite_t *sqlite, const ik_store_agent_t *agent, int64_t after,
+                             ik_store_event_fn on_event, void *data)
 {
-    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
     ik_store_event_t event = {.session_id = agent->session_id, .agent = agent->number};
     int64_t key;
     sqlite3_stmt *select;
@@ -182,6 +181,18 @@ static res_t read_events(ik_store_t *store, const ik_store_agent_t *agent, int64
     return stepped;
 }
 
+/* Each page is read once. A large cache would lie between the messages in memory, and keep what is
+ * between them when it goes. */
+static res_t read_events(ik_store_t *store, const ik_store_agent_t *agent, int64_t after,
+                         ik_store_event_fn on_event, void *data)
+{
+    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    TRY(ik_sqlite_run(sqlite->db, "PRAGMA cache_size=-128"));
+    res_t read = hand_out_events(sqlite, agent, after, on_event, data);
+    res_t restored = ik_sqlite_run(sqlite->db, "PRAGMA cache_size=-2000");
+    return is_err(&read) ? read : restored;
+}
+
 /* --- searching --------------------------------------------------------------------------- */
 
 static res_t search(const void *ctx, ik_store_t *store, const ik_store_search_t *wanted,
@@ -195,7 +206,10 @@ res_t ik_store_sqlite_index(ik_store_t *store, size_t most, bool *left)
 {
     ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
     bool more;
-    return ik_sqlite_search_index(sqlite->db, sqlite->packer, most, left == NULL ? &more : left);
+    res_t indexed =
+        ik_sqlite_search_index(sqlite->db, sqlite->packer, most, left == NULL ? &more : left);
+    sqlite3_db_release_memory(sqlite->db); /* of what was just used little is used again */
+    return indexed;
 }
 
 /* --- removing ---------------------------------------------------------------------------- */
