@@ -17,10 +17,29 @@ static void clean_words(ik_buffer_t *clean, const char *text, size_t len)
     }
 }
 
+/* U+0080 to U+009F need no escapes in JSON. */
+static bool has_bare_control(const char *json, const char *end)
+{
+    const char *at = json;
+    while ((at = memchr(at, 0xc2, (size_t)(end - at))) != NULL && at + 1 < end) {
+        if ((unsigned char)*++at < 0xa0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A sequence begins with ESC or one of those. What is no character is mended where JSON is written.
+ */
+static bool holds_sequence(const char *text, size_t len)
+{
+    return memchr(text, 0x1b, len) != NULL || has_bare_control(text, text + len);
+}
+
 void ik_words_append(ik_buffer_t *out, const char *text)
 {
     size_t len = strlen(text);
-    if (ik_sanitise_is_clean_for_reader(text, len)) {
+    if (!holds_sequence(text, len)) {
         ik_json_append_escaped(out, text, len);
         return;
     }
@@ -53,6 +72,30 @@ static bool is_control_escape(const char *letter, const char *end)
     return letter < end && *letter == 'u' && end - letter > 4 && is_control(letter + 1);
 }
 
+/* Whether a backslash stands before a u anywhere: in most results nowhere. In blocks of a fixed
+ * length, of which a compiler makes a few wide instructions: looking for each backslash took 0.2 ms
+ * more per MB. */
+static bool has_unicode_escape(const char *json, const char *end)
+{
+    enum { BLOCK = 64 };
+    const char *at = json;
+    for (; end - at > BLOCK; at += BLOCK) {
+        unsigned char found = 0;
+        for (size_t i = 0; i < BLOCK; i++) {
+            found |= (unsigned char)((at[i] == '\\') & (at[i + 1] == 'u'));
+        }
+        if (found) {
+            return true;
+        }
+    }
+    for (; end - at > 1; at++) {
+        if (at[0] == '\\' && at[1] == 'u') {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* In a literal that holds JSON a backslash is two, and one that is itself written as an escape
  * four: then the letter behind it is a letter. */
 static bool has_escaped_control(const char *json, const char *end)
@@ -71,21 +114,11 @@ static bool has_escaped_control(const char *json, const char *end)
     return false;
 }
 
-/* U+0080 to U+009F need no escapes in JSON. */
-static bool has_bare_control(const char *json, const char *end)
-{
-    const char *at = json;
-    while ((at = memchr(at, 0xc2, (size_t)(end - at))) != NULL && at + 1 < end) {
-        if ((unsigned char)*++at < 0xa0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool ik_words_may_be_unclean(const char *json, size_t len)
 {
-    return has_escaped_control(json, json + len) || has_bare_control(json, json + len);
+    const char *end = json + len;
+    return has_bare_control(json, end) ||
+           (has_unicode_escape(json, end) && has_escaped_control(json, end));
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */

@@ -135,7 +135,10 @@ static bool is_all_done(const ik_repl_t *repl)
  * runs a command comes here afterwards. */
 void ik_repl_pump(ik_repl_t *repl)
 {
-    bool taken = !repl->in_command;
+    bool taken = true;
+    if (repl->in_command) {
+        return;
+    }
     while (taken && !repl->done) {
         taken = take_next(repl, repl->current);
         for (size_t i = 0; !taken && i < repl->talk_count; i++) {
@@ -143,9 +146,9 @@ void ik_repl_pump(ik_repl_t *repl)
         }
     }
     update_busy(repl);
-    if (is_all_done(repl) && repl->ending) {
+    if (repl->ending && is_all_done(repl)) {
         ik_repl_leave(repl, STATUS_DONE);
-    } else if (is_idle(repl) && repl->on_answer == NULL) {
+    } else if (!repl->ending && is_idle(repl) && repl->on_answer == NULL) {
         ik_repl_view_want_line(repl->view);
     }
     ik_repl_view_touch(repl->view);

@@ -198,12 +198,17 @@ const char *ik_repl_view_spinner(const ik_repl_view_t *view)
 /* --- finished rows ----------------------------------------------------------------------- */
 
 /* The mark of the line that is wanted ends where something is said before it comes. */
-static void print_row(ik_repl_view_t *view, const char *bytes, size_t len)
+static void end_mark(ik_repl_view_t *view)
 {
     if (view->line_wanted) {
         view->line_wanted = false;
         ik_repl_plain_write(view->lines, "\n", 1);
     }
+}
+
+static void print_row(ik_repl_view_t *view, const char *bytes, size_t len)
+{
+    end_mark(view);
     ik_screen_commit(view->screen, bytes, len);
     ik_screen_flush(view->screen);
 }
@@ -517,10 +522,10 @@ static bool is_drained(void *data)
 static void on_line(void *data, const char *line)
 {
     ik_repl_view_t *view = data;
-    view->line_wanted = false;
     if (line == NULL) {
         view->listener.on_action(view->listener.data, IK_PROMPT_END);
     } else {
+        view->line_wanted = false;
         view->listener.on_submit(view->listener.data, line);
     }
 }
@@ -632,6 +637,7 @@ void ik_repl_view_close(ik_repl_view_t *view)
     view->closed = true;
     if (view->plain) {
         ik_screen_flush(view->screen);
+        end_mark(view);
         return;
     }
     ik_buffer_t end;
@@ -661,9 +667,11 @@ ik_prompt_t *ik_repl_view_prompt(ik_repl_view_t *view)
 
 void ik_repl_view_ask(ik_repl_view_t *view, const char *question)
 {
-    if (view->plain) {
-        view->line_wanted = question != NULL;
-        ik_repl_plain_prompt(view->lines, question == NULL ? "" : question);
+    if (view->plain && question == NULL) {
+        end_mark(view);
+    } else if (view->plain) {
+        view->line_wanted = true;
+        ik_repl_plain_prompt(view->lines, question);
     } else {
         ik_prompt_ask(view->prompt, question);
         ik_repl_view_touch(view);

@@ -214,7 +214,7 @@ class QuestionTest(InterplayTest):
         t.wait_for("Trust them?")
         t.send(CTRL_D)
         self.assertEqual(t.wait_exit(), 0)
-        self.assertIn("Not trusted.", "\n".join(t.all_rows()))
+        self.assertIn("Not trusted.", t.all_rows())
 
 
 class SessionTest(InterplayTest):
@@ -359,6 +359,13 @@ class PlainTest(InterplayTest):
         self.assertEqual(t.wait_exit(), 0)
         self.assertIn("Agent 2: done. /switch 2 shows what it said.", t.all_rows())
         self.assertEqual(self.llm.requests[0].outcome, "sent")
+
+
+    def test_the_mark_of_a_line_that_does_not_come_ends(self):
+        t = self.start(None, "--plain", plain=True)
+        t.send(CTRL_D)
+        self.assertEqual(t.wait_exit(), 0)
+        self.assertTrue(t.raw.endswith(b"> \r\n"), t.raw[-20:])
 
 
 if __name__ == "__main__":
