@@ -16,8 +16,8 @@ import termios
 import time
 
 import terminal_checker
-from fake_llm import Answer, Call, Failure, Thinking, Wire
-from repl_support import ReplTest
+from fake_llm import Answer, Call, Failure, FakeLLM, Thinking, Wire
+from repl_support import MODEL, ReplTest
 from support import IKIGAI, clean_env, tool_script
 from terminal_modes import OFF, switched_on
 from terminal_support import PATIENCE
@@ -39,7 +39,7 @@ PAGER_KEYS = ["j", "k", " ", "b", "g", "G", "/o\r", "?e\r", "n", "N", "h", "q", 
 RUBBISH = ["\x1b[I", "\x1b[O", "\x1b[<0;3;4M", "\x1b[?62;22c", "\x1b]11;rgb:ff/ff/ff\x07", "\x1bP>|xterm(1)\x1b\\",
            "\x1b[200~no end", "\x1b[201~", b"\xff\xfe\xc3", b"\xe2\x82", b"\x00\x1c\x1e", "\x1b[", "\x1b]0;x",
            "\x1b[99999999;1u", "\x1bOP", "\u202e\u200b"]
-COMMANDS = ["/help", "/help model", "/tool", "/tool bash", "/tool nonsense", "/refresh", "/model", "/model local/other",
+COMMANDS = ["/help", "/help model", "/tool", "/tool bash", "/tool nonsense", "/refresh", "/model", f"/model {MODEL}", "/model local/other",
             "/model nobody/knows", "/model offline/offline", "/clear", "/compact", "/fork", "/fork go on", "/agents",
             "/switch 1", "/switch 2", "/switch 3", "/kill 1", "/kill 2", "/kill 3", "/kill x", "/sessions",
             "/sessions --all", "/resume", "/resume 0", "/search hello", "/search \"", "/show 1", "/show 2", "/show 99",
@@ -114,6 +114,8 @@ class Moods:
 
 class Walk:
     """One life after the other of the program, until all steps are done."""
+    settings = QUIET
+    endings = [0]
 
     def __init__(self, test, seed, steps):
         self.test, self.steps = test, steps
@@ -278,9 +280,9 @@ class Walk:
         self.note("end")
         stopped = not self.t.reading  # a terminal that takes nothing is not told anything
         self.t.resume_reading()
-        if self.t.wait_exit(LONG) != 0:
+        if self.t.wait_exit(LONG) not in self.endings:
             raise AssertionError(f"exit status {self.t.child.returncode}\n{self.t.describe()}")
-        if self.t.settings() != self.test.settings:
+        if self.t.settings() != self.test.settings_after(self.settings):
             raise AssertionError("the terminal is not as it was")
         if not stopped and switched_on(self.t.raw) != OFF:
             raise AssertionError(f"still switched on: {set(switched_on(self.t.raw))}")
@@ -295,8 +297,71 @@ class Walk:
             raise AssertionError("what was printed is not allowed:\n" + "\n".join(problems[:20]))
 
 
+class LineWalk(Walk):
+    """The same with lines instead of keys."""
+    settings = "stty -echo"
+    endings = [0, 128 + signal.SIGINT]
+
+    def begin(self):
+        args = self.random.choice([["--plain"], ["--plain", "-c"]])
+        self.note(f"begin {args}")
+        self.t = self.test.start_lines(args)
+
+    def enter(self, line):
+        self.send(line + "\n")
+
+    def say(self):
+        self.enter(f"message {self.random.randrange(1000)} {self.random.choice(WORDS[:7])}")
+
+    def command(self):
+        self.enter(self.random.choice(COMMANDS))
+
+    def shell(self):
+        self.enter(self.random.choice(SHELL))
+
+    def answer(self):
+        self.enter(self.random.choice(["y", "n", "", "one \\\ntwo"]))
+
+    def interrupt(self):
+        self.note("interrupt")
+        self.t.signal(signal.SIGINT)
+
+    CHOICES = [(say, 10), (command, 20), (shell, 4), (answer, 4), (interrupt, 6), (Walk.stop_reading, 1),
+               (Walk.read_again, 2), (Walk.wait, 12)]
+
+    def check_alive(self):
+        """A wrong command is answered whatever goes on."""
+        self.read_again()
+        before = len(self.t.raw)
+        self.enter("/alive")
+        self.t.wait_until(lambda: len(self.t.raw) > before or self.has_ended(), "answer to a line", LONG)
+
+    def leave(self):
+        """At the end of input it does what is left to do, unless it is interrupted."""
+        self.read_again()
+        self.send(CTRL_D)
+        for _ in range(LEAVE):
+            try:
+                return self.t.child.wait(0.2)
+            except subprocess.TimeoutExpired:
+                self.interrupt()
+
+    def check_output(self):
+        problems = terminal_checker.check(self.t.raw, plain=True)
+        if problems:
+            raise AssertionError("what was printed is not allowed:\n" + "\n".join(problems[:20]))
+
+
 def plain(text):
     return re.sub(r"\s+", " ", ESCAPES.sub("", text or "")).strip()
+
+
+def texts_of(content):
+    """The texts of a message: it is one, or a list of blocks."""
+    if isinstance(content, str):
+        yield plain(content)
+    for block in content if isinstance(content, list) else []:
+        yield from texts_of(block.get("text") or block.get("content"))
 
 
 class MonkeyTest(ReplTest):
@@ -312,18 +377,33 @@ class MonkeyTest(ReplTest):
         t.wait_until(lambda: b"\x1b[c" in t.raw, "first frame", LONG)
         return t
 
-    def quiet_settings(self):
+    def start_lines(self, args):
+        t = self.terminal(["/bin/sh", "-c", 'stty -echo; exec "$@"', "sh", *self.wrap, IKIGAI, *args], cwd=self.project,
+                          env=self.environment)
+        t.check = False
+        t.wait_until(lambda: b"> " in t.raw, "first line", LONG)
+        return t
+
+    def settings_after(self, command):
         """How a terminal is set before the program comes."""
         master, slave = os.openpty()
         try:
-            subprocess.run(["/bin/sh", "-c", QUIET], stdin=slave, check=True)
+            subprocess.run(["/bin/sh", "-c", command], stdin=slave, check=True)
             return termios.tcgetattr(slave)
         finally:
             os.close(master)
             os.close(slave)
 
+    def serve_walk(self, seed):
+        """Every other seed talks to a server that wants refused turns left out and reasoning back."""
+        kind = "anthropic" if seed % 2 == 0 else "openai"
+        self.llm = FakeLLM(Moods(seed), dialect="plain")
+        self.llm.__enter__()
+        self.addCleanup(self.llm.__exit__, None, None, None)
+        provider = {"type": kind, "base_url": self.llm.base_url(kind), "api_key_env": "KEY_OF_THE_TEST"}
+        self.configure(model=MODEL, providers={"local": provider}, max_tool_turns=4)
+
     def prepare(self, seed):
-        self.settings = self.quiet_settings()
         self.project = os.path.join(self.dir, f"project {seed}")
         self.home = os.path.join(self.dir, f"home {seed}")
         os.mkdir(self.project)
@@ -331,8 +411,8 @@ class MonkeyTest(ReplTest):
             self.write(name, "int main(void);\n")
         self.write(".ikigai/tools/hello", tool_script("hello", "echo '{\"output\":\"hello\"}'"), 0o755)
         editor = self.write("editor", EDITOR, 0o755)
-        self.serve(Moods(seed), max_tool_turns=4)
-        self.environment = clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color", EDITOR=f"'{editor}'")
+        self.serve_walk(seed)
+        self.environment = clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color", EDITOR=f"'{editor}'", KEY_OF_THE_TEST="k")
         for variable in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY", "VISUAL"):
             self.environment.pop(variable, None)
 
@@ -355,8 +435,8 @@ class MonkeyTest(ReplTest):
         """All that the model was told, and what it was told again of its own words."""
         for request in self.llm.requests:
             for message in request.json["messages"]:
-                if message["role"] != "system" and isinstance(message["content"], str):
-                    yield plain(message["content"])
+                if message["role"] != "system":
+                    yield from texts_of(message["content"])
 
     def check_store(self):
         stored = self.stored()
@@ -378,22 +458,28 @@ class MonkeyTest(ReplTest):
                 pass
         self.fail("it does not leave")
 
-    def walk(self, seed, steps):
+    def walk(self, kind, seed, steps):
         self.prepare(seed)
-        walk = Walk(self, seed, steps)
+        walk = kind(self, seed, steps)
         try:
             walk.walk()
-            self.assertEqual([p for p in self.llm.problems if "script" not in p], [])
+            self.assertEqual([p for p in self.llm.problems if p.startswith("request")], [])
             self.check_store()
             self.check_going_on()
         except AssertionError as error:
             raise AssertionError(f"seed {seed} after {len(walk.done)} steps, the last of which:\n{walk.describe()}\n"
                                  f"{error}") from None
 
-    def test_random_walks(self):
+    def walk_all(self, kind):
         wanted = os.environ.get("IKIGAI_MONKEY_SEEDS")
         first, _, last = (wanted or "").partition("-")
         seeds = range(int(first), int(last or first) + 1) if wanted else self.seeds
         for seed in seeds:
             with self.subTest(seed=seed):
-                self.walk(seed, int(os.environ.get("IKIGAI_MONKEY_STEPS", self.steps)))
+                self.walk(kind, seed, int(os.environ.get("IKIGAI_MONKEY_STEPS", self.steps)))
+
+    def test_random_keys(self):
+        self.walk_all(Walk)
+
+    def test_random_lines(self):
+        self.walk_all(LineWalk)

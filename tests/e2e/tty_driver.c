@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -98,8 +99,8 @@ static void start_program(driver_t *driver)
     const char *command = getenv("TTY_DRIVER_PROGRAM");
     const char *argv[] = {command == NULL ? "no-such-program" : "sh", "-c", command, NULL};
     ik_tty_leave(driver->tty, PATIENCE_MS);
-    res_t started = ik_foreground_start(driver, driver->loop, argv, on_program_end, driver,
-                                        &driver->program);
+    res_t started =
+        ik_foreground_start(driver, driver->loop, argv, on_program_end, driver, &driver->program);
     say(driver, "program %s\n", is_ok(&started) ? "started" : started.message);
     if (is_err(&started)) {
         ik_tty_enter(driver->tty);
@@ -115,7 +116,8 @@ __attribute__((noinline)) static int overflow_stack(int depth)
 
 static void crash(driver_t *driver, char key)
 {
-    volatile int *volatile nowhere = NULL;
+    /* A page nobody may write to: a pointer to nowhere is what a sanitizer looks for. */
+    volatile char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     say(driver, "crashing\n");
     if (key == 'p') {
         PANIC("as the test wants it");
@@ -124,7 +126,7 @@ static void crash(driver_t *driver, char key)
     } else if (key == 'x') {
         _exit(7);
     } else {
-        *nowhere = 1;
+        *page = 1;
     }
 }
 
