@@ -1,5 +1,6 @@
 #include "repl/repl_rows.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -125,11 +126,12 @@ bool ik_repl_rows_is_command(const ik_msg_t *message)
 }
 
 /* As it was shown when it ran: the command, then what it printed. */
-static void add_command(const ik_repl_rows_t *rows, const ik_msg_t *message)
+static void add_command(const ik_repl_rows_t *rows, const ik_msg_t *message, const char *content)
 {
     char *command = ik_msg_field_text(NULL, message, "command");
+    assert(command != NULL); /* ik_repl_rows_is_command said so */
     char *line = ik_sprintf(command, "! %s", command);
-    const char *output = strchr(message->content, '$');
+    const char *output = strchr(content, '$');
     output = output == NULL ? NULL : strstr(output, command);
     ik_repl_rows_say(rows, IK_ROLE_USER, line);
     if (output != NULL) {
@@ -151,7 +153,7 @@ static void add_answer(const ik_repl_rows_t *rows, const ik_msg_t *message)
         ik_repl_rows_reasoning(rows, reasoning, -1);
     }
     talloc_free(reasoning);
-    if (!ik_msg_text_is_blank(message->content)) {
+    if (message->content != NULL && !ik_msg_text_is_blank(message->content)) {
         ik_repl_rows_answer(rows, message->content);
     }
     if (ik_msg_field(message, "incomplete", &incomplete)) {
@@ -210,7 +212,7 @@ void ik_repl_rows_message(const ik_repl_rows_t *rows, const ik_conversation_t *c
     const ik_msg_t *message = conversation->messages[index];
     const char *content = message->content == NULL ? "" : message->content;
     if (ik_msg_is(message, IK_MSG_USER) && ik_repl_rows_is_command(message)) {
-        add_command(rows, message);
+        add_command(rows, message, content);
     } else if (ik_msg_is(message, IK_MSG_USER)) {
         ik_repl_rows_user(rows, content);
     } else if (ik_msg_is(message, IK_MSG_ASSISTANT)) {

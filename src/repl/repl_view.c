@@ -331,8 +331,9 @@ static void close_pager(ik_repl_view_t *view)
 
 static void choose_theme(ik_repl_view_t *view, ik_background_t background)
 {
-    ik_theme_init(&view->theme, background,
-                  getenv("NO_COLOR") == NULL || *getenv("NO_COLOR") == '\0', !view->dumb);
+    const char *no_colour = getenv("NO_COLOR");
+    bool colours = no_colour == NULL || *no_colour == '\0';
+    ik_theme_init(&view->theme, background, colours, !view->dumb);
 }
 
 /* Brightness as the eye has it. */

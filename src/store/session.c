@@ -366,11 +366,11 @@ static res_t note_end(void *data, const ik_store_event_t *event)
 bool ik_session_has_ended(ik_session_t *session, int64_t agent)
 {
     bool ended = false;
-    ik_store_t *local;
+    ik_store_t *local = NULL;
     const ik_store_agent_t *log = find_agent(session, agent);
     res_t found = session->stored ? ik_history_local(session->history, &local)
                                   : ERR(NOT_FOUND, "nothing is stored");
-    if (is_ok(&found)) {
+    if (is_ok(&found) && local != NULL) {
         ik_store_read(local, log, log->last_seq - 1, note_end, &ended);
     }
     return ended;

@@ -1,7 +1,7 @@
-"""Random walks through the interactive program: keys, commands, pastes, window sizes, a terminal that stops
-reading, interrupts and signals, while a model of many moods answers. Whatever comes, the program goes
-on, keeps to what may be printed, leaves with status 0 and the terminal as it was, and all that the
-model was told is in the store.
+"""Random walks through the interactive program: keys, commands, pastes, window sizes, a terminal
+that stops reading, interrupts and signals, while a model of many moods answers. Whatever comes, the
+program goes on, keeps to what may be printed, leaves with status 0 and the terminal as it was, and
+all that the model was told is in the store.
 
 A walk is made from its seed. IKIGAI_MONKEY_SEEDS=100-200 walks others than the usual ones, and
 IKIGAI_MONKEY_STEPS sets how far.
@@ -22,43 +22,50 @@ from support import IKIGAI, clean_env, tool_script
 from terminal_modes import OFF, switched_on
 from terminal_support import PATIENCE
 
-SEEDS = [1, 2, 3]
-STEPS = 250
+SEEDS = [1, 2]
+STEPS = 200
 LONG = 6 * PATIENCE  # for a program that may be slowed down by a sanitizer on a busy machine
 HISTORY = 30  # steps that a failure shows
 LEAVE = 60  # tries
 
 UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
 ESCAPE, CTRL_C, CTRL_D = "\x1b", "\x03", "\x04"
-WORDS = ["hello", "read the file", "naïve café", "日本語", "👩‍👩‍👧", "e\u0301", "a" * 200, "@src/", "@mai",
-         "tab\there", "**bold** `code`", "\\", "/", "!", "x"]
-KEYS = [UP, DOWN, LEFT, RIGHT, "\t", "\x1b[Z", "\x7f", "\x01", "\x05", "\x0b", "\x15", "\x19", "\x17", "\x1f",
-        "\x12", "\x14", "\x0c", "\x0e", "\x10", "\x1bb", "\x1bf", "\x1bd", "\x1by", "\x1b\x7f", "\x1b\r", "\n",
-        "\x1b[3~", "\x1b[H", "\x1b[F", "\x1b[1;5D", "\x1b[13;2u", "\x18\x15", ESCAPE, CTRL_C, "\r"]
-PAGER_KEYS = ["j", "k", " ", "b", "g", "G", "/o\r", "?e\r", "n", "N", "h", "q", UP, DOWN, "\x1b[5~", "\x1b[6~"]
-RUBBISH = ["\x1b[I", "\x1b[O", "\x1b[<0;3;4M", "\x1b[?62;22c", "\x1b]11;rgb:ff/ff/ff\x07", "\x1bP>|xterm(1)\x1b\\",
-           "\x1b[200~no end", "\x1b[201~", b"\xff\xfe\xc3", b"\xe2\x82", b"\x00\x1c\x1e", "\x1b[", "\x1b]0;x",
-           "\x1b[99999999;1u", "\x1bOP", "\u202e\u200b"]
-COMMANDS = ["/help", "/help model", "/tool", "/tool bash", "/tool nonsense", "/refresh", "/model", f"/model {MODEL}", "/model local/other",
-            "/model nobody/knows", "/model offline/offline", "/clear", "/compact", "/fork", "/fork go on", "/agents",
-            "/switch 1", "/switch 2", "/switch 3", "/kill 1", "/kill 2", "/kill 3", "/kill x", "/sessions",
-            "/sessions --all", "/resume", "/resume 0", "/search hello", "/search \"", "/show 1", "/show 2", "/show 99",
-            "/copy", "/copy code", "/usage", "/system", "/export", "/export --format html", "/trust", "/pager",
-            "/nonsense", "/", "/swich 1", "/clear now"]
-SHELL = ["!echo by hand", "!sleep 0.3; echo slept", "!sleep 30", "!seq 1 500", "!exit 3", "!", "!cat", "!kill -9 $$"]
-MARKDOWN = ("# Heading\n\nSome *prose* with `code` and a [link](https://example.org/x).\n\n- one\n- two\n  - three\n\n"
-            "> quoted\n\n| a | b |\n|---|---|\n| 1 | 日本 |\n\n```c\nint main(void) { return 0; }\n```\n\nDone.")
+WORDS = ["hello", "read the file", "naïve café", "日本語", "👩‍👩‍👧", "e\u0301", "a" * 200, "@src/",
+         "@mai", "tab\there", "**bold** `code`", "\\", "/", "!", "x"]
+KEYS = [UP, DOWN, LEFT, RIGHT, "\t", "\x1b[Z", "\x7f", "\x01", "\x05", "\x0b", "\x15", "\x19",
+        "\x17", "\x1f", "\x12", "\x14", "\x0c", "\x0e", "\x10", "\x1bb", "\x1bf", "\x1bd", "\x1by",
+        "\x1b\x7f", "\x1b\r", "\n", "\x1b[3~", "\x1b[H", "\x1b[F", "\x1b[1;5D", "\x1b[13;2u",
+        "\x18\x15", ESCAPE, CTRL_C, "\r"]
+PAGER_KEYS = ["j", "k", " ", "b", "g", "G", "/o\r", "?e\r", "n", "N", "h", "q", UP, DOWN, "\x1b[5~",
+              "\x1b[6~"]
+RUBBISH = ["\x1b[I", "\x1b[O", "\x1b[<0;3;4M", "\x1b[?62;22c", "\x1b]11;rgb:ff/ff/ff\x07",
+           "\x1bP>|xterm(1)\x1b\\", "\x1b[200~no end", "\x1b[201~", b"\xff\xfe\xc3", b"\xe2\x82",
+           b"\x00\x1c\x1e", "\x1b[", "\x1b]0;x", "\x1b[99999999;1u", "\x1bOP", "\u202e\u200b"]
+COMMANDS = ["/help", "/help model", "/tool", "/tool bash", "/tool nonsense", "/refresh", "/model",
+            f"/model {MODEL}", "/model local/other", "/model nobody/knows",
+            "/model offline/offline", "/clear", "/compact", "/fork", "/fork go on", "/agents",
+            "/switch 1", "/switch 2", "/switch 3", "/kill 1", "/kill 2", "/kill 3", "/kill x",
+            "/sessions", "/sessions --all", "/resume", "/resume 0", "/search hello", "/search \"",
+            "/show 1", "/show 2", "/show 99", "/copy", "/copy code", "/usage", "/system", "/export",
+            "/export --format html", "/trust", "/pager", "/nonsense", "/", "/swich 1", "/clear now"]
+SHELL = ["!echo by hand", "!sleep 0.3; echo slept", "!sleep 30", "!seq 1 500", "!exit 3", "!",
+         "!cat", "!kill -9 $$"]
+MARKDOWN = ("# Heading\n\nSome *prose* with `code` and a [link](https://example.org/x).\n\n"
+            "- one\n- two\n  - three\n\n> quoted\n\n| a | b |\n|---|---|\n| 1 | 日本 |\n\n"
+            "```c\nint main(void) { return 0; }\n```\n\nDone.")
 HOSTILE = "red \x1b[31mtext\x1b[0m and \x1b]0;evil\x07 title \u202e"
-CALLS = [("bash", {"command": "echo out; echo err >&2"}), ("bash", {"command": "sleep 0.4; seq 1 30"}),
-         ("bash", {"command": "sleep 20"}), ("bash", {"command": "seq 1 3000"}), ("bash", {"command": "exit 7"}),
+CALLS = [("bash", {"command": "echo out; echo err >&2"}), ("bash", {"command": "seq 1 3000"}),
+         ("bash", {"command": "sleep 0.4; seq 1 30"}), ("bash", {"command": "sleep 20"}),
+         ("bash", {"command": "exit 7"}),
          ("file_write", {"file_path": "made.c", "content": "int a;\nint b;\n"}),
          ("file_edit", {"file_path": "made.c", "old_string": "int b", "new_string": "int c"}),
          ("file_read", {"file_path": "main.c"}), ("file_read", {"file_path": "none"}),
-         ("glob", {"pattern": "**"}), ("grep", {"pattern": "int"}), ("nobody", {"knows": [1, {"a": None}]}),
-         ("hello", {})]
+         ("glob", {"pattern": "**"}), ("grep", {"pattern": "int"}),
+         ("nobody", {"knows": [1, {"a": None}]}), ("hello", {})]
 ESCAPES = re.compile("\x1b\\[[0-9;]*m|\x1b\\][^\x07]*\x07")
 # Sent instead of what is in the store, or is not.
-MADE = re.compile("This result was removed to fit the context|The call was interrupted before it had a result")
+MADE = re.compile("This result was removed to fit the context"
+                  "|The call was interrupted before it had a result")
 # While the editor has the terminal, what is typed is neither shown nor a signal.
 QUIET = "stty -echo intr undef quit undef susp undef eof undef"
 EDITOR = """#!/bin/sh
@@ -77,44 +84,48 @@ class Moods:
         self.random = random.Random(f"model {seed}")
 
     def __call__(self, request):
-        mood = self.random.choice([self.talk, self.talk, self.call, self.call, self.talk_slowly, self.think,
-                                   self.fail, self.break_off, self.refuse])
-        return mood()
+        return self.random.choice([self.talk, self.talk, self.call, self.call, self.talk_slowly,
+                                   self.think, self.fail, self.break_off, self.refuse])()
 
     def talk(self):
-        return Answer(self.random.choice(["Yes.", MARKDOWN, HOSTILE, "word " * 300, "```\nopen fence\n" * 30]),
-                      fragments=self.random.choice([1, 7, 50]))
+        text = self.random.choice(["Yes.", MARKDOWN, HOSTILE, "word " * 300,
+                                   "```\nopen fence\n" * 30])
+        return Answer(text, fragments=self.random.choice([1, 7, 50]))
 
     def talk_slowly(self):
         return Answer(self.random.choice([MARKDOWN, "word " * 200]), fragments=60,
                       wire=Wire(delay_event=0.02, delay_head=self.random.choice([0, 0.3])))
 
     def think(self):
-        return Answer(self.random.choice(["So it is.", ""]), thinking=Thinking("Hm.\nWell.\n" * 20), fragments=20,
-                      calls=self.calls(), quirks={"reasoning_content"}, wire=Wire(delay_event=0.01))
+        return Answer(self.random.choice(["So it is.", ""]), calls=self.calls(), fragments=20,
+                      thinking=Thinking("Hm.\nWell.\n" * 20), quirks={"reasoning_content"},
+                      wire=Wire(delay_event=0.01))
 
     def calls(self):
-        return [Call(*self.random.choice(CALLS)) for _ in range(self.random.choice([1, 1, 2, 5]))]
+        count = self.random.choice([1, 1, 2, 5])
+        return [Call(*self.random.choice(CALLS)) for _ in range(count)]
 
     def call(self):
         return Answer(self.random.choice(["", "Let me look."]), calls=self.calls())
 
     def fail(self):
-        return Failure(self.random.choice(["bad_request", "server", "rate_limit", "auth", "overloaded"]),
-                       headers={"retry-after-ms": "30"})
+        kind = self.random.choice(["bad_request", "server", "rate_limit", "auth", "overloaded"])
+        return Failure(kind, headers={"retry-after-ms": "30"})
 
     def break_off(self):
         return Answer("half of an answer " * 20, fragments=20,
-                      wire=Wire(cut_after=self.random.randrange(50, 3000), reset=self.random.random() < 0.5))
+                      wire=Wire(cut_after=self.random.randrange(50, 3000),
+                                reset=self.random.random() < 0.5))
 
     def refuse(self):
-        return self.random.choice([Answer("I cannot.", stop="refusal"), Answer("cut", stop="max_tokens"),
-                                   Answer("", stop="filtered"), Answer("half", stop="incomplete")])
+        text, stop = self.random.choice([("I cannot.", "refusal"), ("cut", "max_tokens"),
+                                         ("", "filtered"), ("half", "incomplete")])
+        return Answer(text, stop=stop)
 
 
 class Walk:
     """One life after the other of the program, until all steps are done."""
-    settings = QUIET
+    settings = QUIET  # of the terminal
     endings = [0]
 
     def __init__(self, test, seed, steps):
@@ -129,7 +140,9 @@ class Walk:
         self.first_size = self.size()
         self.resized, self.visible = False, True
         self.note(f"begin {args} {self.first_size}")
-        self.t = self.test.start_walk(args, *self.first_size)
+        columns, rows = self.first_size
+        self.t = self.test.start_walk(f"{self.settings} columns {columns} rows {rows}", args)
+        self.t.wait_until(lambda: b"\x1b[c" in self.t.raw, "first frame", LONG)
 
     def note(self, what):
         self.done.append(what)
@@ -161,7 +174,8 @@ class Walk:
         self.send(f"message {self.random.randrange(1000)} {self.random.choice(WORDS[:7])}\r")
 
     def press(self):
-        self.send("".join(self.random.choice(KEYS) for _ in range(self.random.choice([1, 1, 2, 5]))))
+        count = self.random.choice([1, 1, 2, 5])
+        self.send("".join(self.random.choice(KEYS) for _ in range(count)))
 
     def command(self):
         self.send("\x15" + self.random.choice(COMMANDS) + "\r")
@@ -187,7 +201,8 @@ class Walk:
         self.send(self.random.choice(["y\r", "n\r", "\r"]))
 
     def paste(self):
-        text = self.random.choice(["short", "two\nlines", "line\n" * 200, "x" * 1500, "\x1b[31mred\x1b[0m\r\n"])
+        text = self.random.choice(["short", "two\nlines", "line\n" * 200, "x" * 1500,
+                                   "\x1b[31mred\x1b[0m\r\n"])
         self.note(f"paste {text[:20]!r}… of {len(text)}")
         self.put(f"\x1b[200~{text}\x1b[201~")
 
@@ -220,21 +235,29 @@ class Walk:
         self.t.resume_reading()
 
     def signal(self):
-        number = self.random.choice([signal.SIGWINCH, signal.SIGCONT, signal.SIGTSTP, signal.SIGCHLD, signal.SIGPIPE])
+        number = self.random.choice([signal.SIGWINCH, signal.SIGCONT, signal.SIGTSTP,
+                                     signal.SIGCHLD, signal.SIGPIPE])
         self.note(f"signal {number}")
         self.t.signal(number)
 
     def wait(self):
         time.sleep(self.random.choice([0, 0.01, 0.05, 0.3]))
 
-    CHOICES = [(type, 8), (say, 14), (press, 20), (command, 20), (resume, 3), (shell, 4), (pager, 3), (close_pager, 2),
-               (editor, 2), (answer, 3), (paste, 4), (rubbish, 3), (interrupt, 6), (leave_or_not, 1), (resize, 4),
-               (stop_reading, 2), (read_again, 3), (signal, 2), (wait, 12)]
+    CHOICES = [(type, 8), (say, 14), (press, 20), (command, 20), (resume, 3), (shell, 4),
+               (pager, 3), (close_pager, 2), (editor, 2), (answer, 3), (paste, 4), (rubbish, 3),
+               (interrupt, 6), (leave_or_not, 1), (resize, 4), (stop_reading, 2), (read_again, 3),
+               (signal, 2), (wait, 12)]
 
     # ---- the walk
 
     def has_ended(self):
         return self.t.child.poll() is not None
+
+    def check_answered(self, data):
+        before = len(self.t.raw)
+        self.send(data)
+        self.t.wait_until(lambda: len(self.t.raw) > before or self.has_ended(),
+                          f"answer to {data!r}", LONG)
 
     def check_alive(self):
         """A key is answered, where it can be seen and is not part of something unfinished."""
@@ -242,9 +265,7 @@ class Walk:
         if not self.visible:
             self.set_size(*self.size())
         self.send("\x1b\\\x1b[201~")
-        before = len(self.t.raw)
-        self.send("z")
-        self.t.wait_until(lambda: len(self.t.raw) > before or self.has_ended(), "answer to a key", LONG)
+        self.check_answered("z")
         self.send("\x7f")
 
     def step(self, number):
@@ -287,25 +308,27 @@ class Walk:
         if not stopped and switched_on(self.t.raw) != OFF:
             raise AssertionError(f"still switched on: {set(switched_on(self.t.raw))}")
         self.t.close()
-        self.check_output()
-
-    def check_output(self):
-        """With a window that changes while the program draws, it is not known which size a frame was made for."""
-        size = (10000, 10000) if self.resized else self.first_size
-        problems = terminal_checker.check(self.t.raw, *size)
+        problems = self.check_output()
         if problems:
             raise AssertionError("what was printed is not allowed:\n" + "\n".join(problems[:20]))
+
+    def check_output(self):
+        """Where the window changes while the program draws, nobody knows which size a frame was
+        made for."""
+        size = (10000, 10000) if self.resized else self.first_size
+        return terminal_checker.check(self.t.raw, *size)
 
 
 class LineWalk(Walk):
     """The same with lines instead of keys."""
     settings = "stty -echo"
-    endings = [0, 128 + signal.SIGINT]
+    endings = [0, 128 + signal.SIGINT, -signal.SIGINT]  # the last: once more while it leaves
 
     def begin(self):
         args = self.random.choice([["--plain"], ["--plain", "-c"]])
         self.note(f"begin {args}")
-        self.t = self.test.start_lines(args)
+        self.t = self.test.start_walk(self.settings, args)
+        self.t.wait_until(lambda: b"> " in self.t.raw, "first line", LONG)
 
     def enter(self, line):
         self.send(line + "\n")
@@ -326,15 +349,13 @@ class LineWalk(Walk):
         self.note("interrupt")
         self.t.signal(signal.SIGINT)
 
-    CHOICES = [(say, 10), (command, 20), (shell, 4), (answer, 4), (interrupt, 6), (Walk.stop_reading, 1),
-               (Walk.read_again, 2), (Walk.wait, 12)]
+    CHOICES = [(say, 10), (command, 20), (shell, 4), (answer, 4), (interrupt, 6),
+               (Walk.stop_reading, 1), (Walk.read_again, 2), (Walk.wait, 12)]
 
     def check_alive(self):
         """A wrong command is answered whatever goes on."""
         self.read_again()
-        before = len(self.t.raw)
-        self.enter("/alive")
-        self.t.wait_until(lambda: len(self.t.raw) > before or self.has_ended(), "answer to a line", LONG)
+        self.check_answered("/alive\n")
 
     def leave(self):
         """At the end of input it does what is left to do, unless it is interrupted."""
@@ -347,9 +368,7 @@ class LineWalk(Walk):
                 self.interrupt()
 
     def check_output(self):
-        problems = terminal_checker.check(self.t.raw, plain=True)
-        if problems:
-            raise AssertionError("what was printed is not allowed:\n" + "\n".join(problems[:20]))
+        return terminal_checker.check(self.t.raw, plain=True)
 
 
 def plain(text):
@@ -368,20 +387,11 @@ class MonkeyTest(ReplTest):
     wrap = []  # a program that runs it
     seeds, steps = SEEDS, STEPS
 
-    def start_walk(self, args, columns, rows):
+    def start_walk(self, settings, args):
         """The emulator does not follow: libvterm does not survive every size."""
-        prepare = f'{QUIET} columns {columns} rows {rows}; exec "$@"'
-        t = self.terminal(["/bin/sh", "-c", prepare, "sh", *self.wrap, IKIGAI, *args], columns=200, rows=60,
-                          cwd=self.project, env=self.environment)
+        t = self.terminal(["/bin/sh", "-c", f'{settings}; exec "$@"', "sh", *self.wrap, IKIGAI,
+                           *args], columns=200, rows=60, cwd=self.project, env=self.environment)
         t.check = False
-        t.wait_until(lambda: b"\x1b[c" in t.raw, "first frame", LONG)
-        return t
-
-    def start_lines(self, args):
-        t = self.terminal(["/bin/sh", "-c", 'stty -echo; exec "$@"', "sh", *self.wrap, IKIGAI, *args], cwd=self.project,
-                          env=self.environment)
-        t.check = False
-        t.wait_until(lambda: b"> " in t.raw, "first line", LONG)
         return t
 
     def settings_after(self, command):
@@ -395,13 +405,14 @@ class MonkeyTest(ReplTest):
             os.close(slave)
 
     def serve_walk(self, seed):
-        """Every other seed talks to a server that wants refused turns left out and reasoning back."""
+        """Every other seed talks to a server that wants refused turns left out and reasoning
+        back."""
         kind = "anthropic" if seed % 2 == 0 else "openai"
         self.llm = FakeLLM(Moods(seed), dialect="plain")
         self.llm.__enter__()
         self.addCleanup(self.llm.__exit__, None, None, None)
-        provider = {"type": kind, "base_url": self.llm.base_url(kind), "api_key_env": "KEY_OF_THE_TEST"}
-        self.configure(model=MODEL, providers={"local": provider}, max_tool_turns=4)
+        self.configure(model=MODEL, max_tool_turns=4, providers={"local": {
+            "type": kind, "base_url": self.llm.base_url(kind), "api_key_env": "KEY_OF_THE_TEST"}})
 
     def prepare(self, seed):
         self.project = os.path.join(self.dir, f"project {seed}")
@@ -409,27 +420,30 @@ class MonkeyTest(ReplTest):
         os.mkdir(self.project)
         for name in ("main.c", "src/other.c", "AGENTS.md"):
             self.write(name, "int main(void);\n")
-        self.write(".ikigai/tools/hello", tool_script("hello", "echo '{\"output\":\"hello\"}'"), 0o755)
+        self.write(".ikigai/tools/hello", tool_script("hello"), 0o755)
         editor = self.write("editor", EDITOR, 0o755)
         self.serve_walk(seed)
-        self.environment = clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color", EDITOR=f"'{editor}'", KEY_OF_THE_TEST="k")
+        self.environment = clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color",
+                                     EDITOR=f"'{editor}'", KEY_OF_THE_TEST="k")
         for variable in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY", "VISUAL"):
             self.environment.pop(variable, None)
 
     def ikigai(self, *args):
-        done = subprocess.run([IKIGAI, *args], cwd=self.project, env=self.environment, timeout=LONG,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        done = subprocess.run([IKIGAI, *args], cwd=self.project, env=self.environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=LONG)
         self.assertEqual(done.returncode, 0, f"{args}: {done.stderr.decode(errors='replace')}")
         return done.stdout.decode()
 
     def stored(self):
         """All texts of all sessions."""
-        texts = []
+        texts = set()
         for session in json.loads(self.ikigai("session", "list", "--json")):
             for line in self.ikigai("session", "export", session["id"]).splitlines():
                 event = json.loads(line)
-                texts += [plain(event.get("content")), plain((event.get("data") or {}).get("output"))]
-        return set(texts)
+                output = (event.get("data") or {}).get("output")
+                texts |= {plain(event.get("content")), plain(output)}
+        return texts
 
     def told(self):
         """All that the model was told, and what it was told again of its own words."""
@@ -445,7 +459,7 @@ class MonkeyTest(ReplTest):
 
     def check_going_on(self):
         """The last session opens."""
-        t = self.start_walk(["-c"], 80, 24)
+        t = self.start_walk(QUIET, ["-c"])
         t.wait_for(re.compile(r"^>( |$)", re.M), LONG)
         t.wait_gone("opening the session", LONG)
         t.send(CTRL_C)  # a draft that was left
@@ -467,8 +481,8 @@ class MonkeyTest(ReplTest):
             self.check_store()
             self.check_going_on()
         except AssertionError as error:
-            raise AssertionError(f"seed {seed} after {len(walk.done)} steps, the last of which:\n{walk.describe()}\n"
-                                 f"{error}") from None
+            raise AssertionError(f"seed {seed} after {len(walk.done)} steps, the last of which:\n"
+                                 f"{walk.describe()}\n{error}") from None
 
     def walk_all(self, kind):
         wanted = os.environ.get("IKIGAI_MONKEY_SEEDS")
