@@ -7,7 +7,7 @@
 #include "terminal/code_rows.h"
 #include "terminal/markdown.h"
 
-static void finish(const ik_repl_rows_t *rows, ik_row_t *row)
+void ik_repl_rows_put(const ik_repl_rows_t *rows, ik_row_t *row)
 {
     ik_row_end(row);
     rows->on_row(rows->data, row->bytes.data == NULL ? "" : row->bytes.data, row->bytes.len);
@@ -25,7 +25,7 @@ void ik_repl_rows_say(const ik_repl_rows_t *rows, ik_role_t role, const char *te
     ik_row_t row;
     ik_row_init(&row, scratch, rows->theme);
     ik_row_add_role(&row, role, text);
-    finish(rows, &row);
+    ik_repl_rows_put(rows, &row);
     talloc_free(scratch);
 }
 
@@ -35,12 +35,13 @@ static size_t line_length(const char *text)
     return strcspn(text, "\n");
 }
 
-static size_t count_lines(const char *text)
+size_t ik_repl_rows_count_lines(const char *text, size_t len)
 {
     size_t count = 0;
-    while (*text != '\0') {
-        text += line_length(text);
-        text += *text == '\n';
+    const char *end = text + len;
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        text = newline == NULL ? end : newline + 1;
         count++;
     }
     return count;
@@ -54,7 +55,7 @@ void ik_repl_rows_lines(const ik_repl_rows_t *rows, ik_role_t role, const char *
     while (*text != '\0') {
         size_t len = line_length(text);
         ik_row_add(&row, ik_theme_style(rows->theme, role), text, len);
-        finish(rows, &row);
+        ik_repl_rows_put(rows, &row);
         text += len;
         text += *text == '\n';
     }
@@ -81,13 +82,13 @@ void ik_repl_rows_user(const ik_repl_rows_t *rows, const char *text)
         size_t len = line_length(text);
         ik_row_add_role(&row, IK_ROLE_MARK, shown == 0 ? "> " : "  ");
         ik_row_add(&row, style, text, len);
-        finish(rows, &row);
+        ik_repl_rows_put(rows, &row);
         text += len;
         text += *text == '\n';
         shown++;
     } while (*text != '\0' && (rows->full || shown < IK_REPL_USER_ROWS_MAX));
     if (*text != '\0') {
-        say_more(rows, count_lines(text));
+        say_more(rows, ik_repl_rows_count_lines(text, strlen(text)));
     }
     talloc_free(scratch);
 }
@@ -107,7 +108,7 @@ void ik_repl_rows_answer(const ik_repl_rows_t *rows, const char *text)
 
 void ik_repl_rows_reasoning(const ik_repl_rows_t *rows, const char *text, int64_t wall_ms)
 {
-    size_t lines = count_lines(text);
+    size_t lines = ik_repl_rows_count_lines(text, strlen(text));
     char *line = wall_ms < 0
                      ? ik_sprintf(NULL, "✻ thought, %zu line%s", lines, lines == 1 ? "" : "s")
                      : ik_sprintf(NULL, "✻ thought for %.1f s, %zu line%s", (double)wall_ms / 1000,

@@ -26,6 +26,11 @@ enum {
     IK_REPL_USER_ROWS_MAX = 40,
 };
 
+/* Ends the row and hands it out; it is empty afterwards. */
+void ik_repl_rows_put(const ik_repl_rows_t *rows, ik_row_t *row);
+/* The last one need not be ended. */
+size_t ik_repl_rows_count_lines(const char *text, size_t len);
+
 /* A row of our own words. */
 void ik_repl_rows_say(const ik_repl_rows_t *rows, ik_role_t role, const char *text);
 /* Lines of any origin in one role. */

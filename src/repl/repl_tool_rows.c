@@ -16,26 +16,7 @@ typedef struct {
     const char *rest;     /* how to see the rest */
 } block_t;
 
-static void finish(const ik_repl_rows_t *rows, ik_row_t *row)
-{
-    ik_row_end(row);
-    rows->on_row(rows->data, row->bytes.data == NULL ? "" : row->bytes.data, row->bytes.len);
-    ik_row_clear(row);
-}
-
 /* --- texts ------------------------------------------------------------------------------- */
-
-static size_t count_lines(const char *text, size_t len)
-{
-    size_t count = 0;
-    const char *end = text + len;
-    while (text < end) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        text = newline == NULL ? end : newline + 1;
-        count++;
-    }
-    return count;
-}
 
 /* Code of a known language; returns how many lines were left out. */
 static size_t add_code(const ik_repl_rows_t *rows, const block_t *block,
@@ -54,11 +35,11 @@ static size_t add_code(const ik_repl_rows_t *rows, const block_t *block,
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len = newline == NULL ? (size_t)(end - at) : (size_t)(newline - at);
         ik_code_rows_add(code, &row, at, len);
-        finish(rows, &row);
+        ik_repl_rows_put(rows, &row);
         at += newline == NULL ? len : len + 1;
     }
     talloc_free(scratch);
-    return count_lines(at, (size_t)(end - at));
+    return ik_repl_rows_count_lines(at, (size_t)(end - at));
 }
 
 static void add_block(const ik_repl_rows_t *rows, const block_t *block)
@@ -276,7 +257,7 @@ void ik_repl_rows_call(const ik_repl_rows_t *rows, const ik_repl_call_t *call)
     if (readable) {
         add_short_arguments(&row, rows->folder, &arguments, false);
     }
-    finish(rows, &row);
+    ik_repl_rows_put(rows, &row);
     if (readable) {
         add_long_arguments(rows, call, &arguments);
     } else if (call->arguments != NULL) {
@@ -316,7 +297,7 @@ static void add_result_head(const ik_repl_rows_t *rows, const ik_repl_result_t *
             add_field(&row, NULL, failed ? IK_ROLE_ERROR : IK_ROLE_TEXT, field);
         }
     }
-    finish(rows, &row);
+    ik_repl_rows_put(rows, &row);
     talloc_free(scratch);
 }
 
