@@ -304,6 +304,7 @@ START_TEST(instances_do_not_lose_each_others_entries)
         writers[w] = fork();
         if (writers[w] == 0) {
             write_entries(w, EACH);
+            talloc_free(ctx);
             _exit(0);
         }
     }
