@@ -1,5 +1,6 @@
 """What the interactive program shows, on terminals of all kinds: answers, tools, sizes, slow and poor terminals,
 and output that would like to drive the terminal."""
+import json
 import os
 import re
 import signal
@@ -10,7 +11,7 @@ import hostile
 from fake_llm import Answer, Call, Text, Thinking, Usage, Wire
 from repl_support import ReplTest
 from support import IKIGAI, clean_env
-from terminal_support import LIGHT, DA1, SILENT, version
+from terminal_support import DA1, DARK, LIGHT, SILENT, version
 
 MARKDOWN = """# Title
 
@@ -89,6 +90,17 @@ End.
         t = self.ready([Answer("Hi.", usage=Usage(input=1200, output=34))])
         self.say(t, "hello", "1,234 tokens")
 
+    def test_context_and_cost_in_the_status_line(self):
+        """What is known of a model decides what can be said; here it is known."""
+        self.serve([Answer("Hi.", usage=Usage(input=2000, output=500))])
+        with open(os.path.join(self.home, "models.json"), "w", encoding="utf-8") as f:
+            json.dump({"models": {"local/qwen3": {"limits": {"context": 10000}, "prices": [
+                {"input": 1000, "output": 2000}]}}}, f)
+        os.chmod(os.path.join(self.home, "models.json"), 0o600)
+        t = self.ready()
+        self.say(t, "hello", "Hi.")
+        t.wait_for(re.compile(r"^local/qwen3 · agent 1 · 25% of 10k · 2,500 tokens · \$3\.00$", re.M))
+
     def test_a_first_message_on_the_command_line(self):
         t = self.start([Answer("Yes.")], "is this a prompt")
         t.wait_for("> is this a prompt")
@@ -131,6 +143,14 @@ class ToolTest(ReplTest):
         t = self.ready(calls(Call("mine", {})))
         self.say(t, "go", "Done.")
         t.wait_for("mine [user]")
+
+    def test_a_spinner_writes_its_own_cells_and_not_often(self):
+        t = self.ready(calls(Call("bash", {"command": "sleep 3"})))
+        self.say(t, "go", "1 tool running")
+        t.wait_for(re.compile("1s ● bash"))
+        before = len(t.raw)
+        t.wait_for(re.compile("2s ● bash"))
+        self.assertLess(len(t.raw) - before, 400)  # some six frames, none of a whole row
 
     def test_live_tail_and_time_while_it_runs(self):
         gate = os.path.join(self.dir, "gate")
@@ -184,6 +204,24 @@ class ToolTest(ReplTest):
         t.send("still here")
         t.wait_for("> still here")
         self.assertLess(len(t.raw), 300_000)
+
+
+class AttentionTest(ReplTest):
+    """The end of a turn that took more than ten seconds, and who hears of it."""
+    LONG = Wire(delay_head=10.5)
+
+    def test_whoever_looks_elsewhere(self):
+        t = self.ready([Answer("At last.", wire=self.LONG)])
+        t.send("\x1b[Ogo\r")
+        t.wait_for("At last.", timeout=40)
+        t.wait_until(lambda: re.search(rb"\x1b\]9;[^\x07]+\x07\x07", t.raw), "notification")
+
+    def test_whoever_looks_on(self):
+        t = self.ready([Answer("At last.", wire=self.LONG)])
+        t.send("\x1b[O\x1b[Igo\r")
+        t.wait_for("At last.", timeout=40)
+        t.wait_idle()
+        self.assertNotIn(b"\x1b]9;", t.raw)
 
 
 class SizeTest(ReplTest):
@@ -271,9 +309,15 @@ class PoorTerminalTest(ReplTest):
         self.say(t, "hi", "Fine.")
         self.assertEqual(self.leave(t), 0)
 
-    def test_light_background(self):
-        t = self.ready([Answer("`x`")], answers=[LIGHT, version("test"), DA1])
-        self.say(t, "hi", re.compile("^x$", re.M))
+    def test_light_and_dark_backgrounds(self):
+        looks = []
+        for background in (LIGHT, DARK):
+            t = self.ready([Answer("say `x`")], answers=[background, version("test"), DA1])
+            self.say(t, "hi", re.compile("^say x$", re.M))
+            t.wait_idle()
+            looks.append(re.findall(rb"say (\x1b\[[0-9;]*m)x", t.raw)[-1])
+            t.close()
+        self.assertEqual(looks, [b"\x1b[35m", b"\x1b[36m"])
 
     def test_without_a_terminal_stdin_is_one_prompt(self):
         import subprocess

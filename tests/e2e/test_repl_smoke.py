@@ -16,6 +16,25 @@ class FirstScreenTest(ReplTest):
         self.assertIn("/help", rows[3])
         self.assertEqual(self.leave(t), 0)
 
+    def test_nothing_is_loaded_before_it_is_needed(self):
+        """The prompt waits neither for the network library nor for the database."""
+        if os.geteuid() != 0:
+            self.skipTest("only root sees the files of what is not dumpable")
+        t = self.ready([Answer("Hello.")])
+        self.assertNotIn("libcurl", self.maps(t))
+        self.assertFalse(os.path.exists(os.path.join(self.home, "ikigai.db")))
+        self.say(t, "hi", "Hello.")
+        self.assertIn("libcurl", self.maps(t))
+        self.assertTrue(os.path.exists(os.path.join(self.home, "ikigai.db")))
+
+    def maps(self, t):
+        with open(f"/proc/{t.pid}/maps", encoding="utf-8") as f:
+            return f.read()
+
+    def test_the_window_has_a_title(self):
+        t = self.ready()
+        t.wait_until(lambda: f"\x1b]2;ikigai: {self.project}\x07".encode() in t.raw, "title")
+
     def test_the_offline_model_runs_tools(self):
         self.write("hello.txt", "words in a file\n")
         t = self.ready()
