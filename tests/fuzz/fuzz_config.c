@@ -8,13 +8,7 @@
 #include "base/alloc.h"
 #include "base/config_file.h"
 #include "base/config_provider.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
+#include "pieces.h"
 
 static bool is_project_key(const ik_config_key_t *key)
 {

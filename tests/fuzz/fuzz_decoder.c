@@ -8,16 +8,9 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "base/error.h"
 #include "base/utf8.h"
+#include "pieces.h"
 #include "terminal/decoder.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 static void require_printable(const ik_key_t *key)
 {
@@ -59,26 +52,9 @@ static void on_key(void *data, const ik_key_t *key)
     }
 }
 
-/* A piece of its own for every call: the sanitizer sees a look beyond it. */
-static void feed(ik_decoder_t *decoder, const uint8_t *bytes, size_t len)
+static void take(void *decoder, const char *piece, size_t len)
 {
-    char *piece = malloc(len == 0 ? 1 : len);
-    REQUIRE(piece != NULL);
-    memcpy(piece, bytes, len);
     ik_decoder_feed(decoder, piece, len);
-    free(piece);
-}
-
-static void feed_in_pieces(ik_decoder_t *decoder, const uint8_t *bytes, size_t len, uint32_t seed)
-{
-    while (len > 0) {
-        seed = seed * 1664525 + 1013904223;
-        size_t piece = (seed >> 24) % 8;
-        piece = piece < len ? piece : len;
-        feed(decoder, bytes, piece);
-        bytes += piece;
-        len -= piece;
-    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -94,8 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     ik_buffer_init(&cut, ctx, IK_BUFFER_UNLIMITED);
     ik_decoder_t *in_one = ik_decoder_create(ctx, on_key, &whole);
     ik_decoder_t *in_pieces = ik_decoder_create(ctx, on_key, &cut);
-    feed(in_one, bytes + 2, len - 2);
-    feed_in_pieces(in_pieces, bytes + 2, len - 2, seed);
+    pieces_feed(take, in_one, bytes + 2, len - 2);
+    pieces_feed_cut(take, in_pieces, bytes + 2, len - 2, seed);
     REQUIRE(ik_decoder_is_waiting(in_one) == ik_decoder_is_waiting(in_pieces));
     ik_decoder_expire(in_one);
     ik_decoder_expire(in_pieces);

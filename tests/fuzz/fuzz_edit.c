@@ -7,16 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "pieces.h"
 #include "tools/file_edit/edit_hint.h"
 #include "tools/file_edit/edit_match.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 static ik_edit_text_t take(const char **data, size_t *size)
 {

@@ -8,18 +8,12 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "pieces.h"
 #include "tool/tool_wrapper.h"
 
 /* Six bytes for an escaped one in the text, three for one that is not UTF-8 in what stands around
  * it, and the envelope itself. */
 enum { TEXT_FACTOR = 6, REST_FACTOR = 3, AROUND = 256 };
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 static ik_json_span_t check_envelope(const char *envelope, size_t most)
 {

@@ -11,14 +11,8 @@
 #include "../promises/repaired.h"
 #include "../provider/driver.h"
 #include "base/utf8.h"
+#include "pieces.h"
 #include "provider/wire.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 /* --- reading ------------------------------------------------------------------------------ */
 

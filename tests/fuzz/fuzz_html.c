@@ -12,16 +12,10 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "pieces.h"
 #include "store/export/export.h"
 #include "store/export/html_markdown.h"
 #include "store/export/markdown_message.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 /* --- a store that holds the input -------------------------------------------------------- */
 

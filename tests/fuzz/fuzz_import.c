@@ -9,16 +9,10 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "pieces.h"
 #include "store/export/export.h"
 #include "store/export/import.h"
 #include "store/sqlite/store_sqlite.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 static ik_store_t *new_store(void *ctx)
 {

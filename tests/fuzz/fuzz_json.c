@@ -10,13 +10,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/utf8.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
+#include "pieces.h"
 
 static void walk(const void *ctx, ik_json_span_t value, const json_t *tree);
 

@@ -7,15 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "pieces.h"
 #include "terminal/markdown.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 typedef struct {
     ik_theme_t theme;

@@ -8,17 +8,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
 #include "base/width.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
+#include "pieces.h"
 
 enum { ALL_BITS = 63, LONGEST = 8192 };
 

@@ -7,15 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "pieces.h"
 #include "tool/tool_schema.h"
 #include "tool/tool_wrapper.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 static void check_parameters(const ik_tool_schema_t *schema)
 {

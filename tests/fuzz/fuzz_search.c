@@ -14,16 +14,10 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "conversation/message.h"
+#include "pieces.h"
 #include "store/event_facts.h"
 #include "store/search/search_snippet.h"
 #include "store/search/search_words.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 /* --- the index ---------------------------------------------------------------------------- */
 

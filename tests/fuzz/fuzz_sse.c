@@ -7,15 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "io/sse.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
+#include "pieces.h"
 
 /* Every event one after the other, with lengths, so that two logs are equal when the events are. */
 static bool on_event(void *user, const char *event, const char *data, size_t len)
@@ -27,26 +20,9 @@ static bool on_event(void *user, const char *event, const char *data, size_t len
     return true;
 }
 
-/* A piece of its own for every call: the sanitizer sees a look beyond it. */
-static void feed(ik_sse_t *sse, const uint8_t *bytes, size_t len)
+static void take(void *sse, const char *piece, size_t len)
 {
-    char *piece = malloc(len == 0 ? 1 : len);
-    REQUIRE(piece != NULL);
-    memcpy(piece, bytes, len);
     REQUIRE(ik_sse_feed(sse, piece, len));
-    free(piece);
-}
-
-static void feed_in_pieces(ik_sse_t *sse, const uint8_t *bytes, size_t len, uint32_t seed)
-{
-    while (len > 0) {
-        seed = seed * 1664525 + 1013904223;
-        size_t piece = (seed >> 24) % 8;
-        piece = piece < len ? piece : len;
-        feed(sse, bytes, piece);
-        bytes += piece;
-        len -= piece;
-    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -62,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     ik_buffer_init(&cut, ctx, IK_BUFFER_UNLIMITED);
     ik_sse_t *in_one = ik_sse_create(ctx, on_event, &whole);
     ik_sse_t *in_pieces = ik_sse_create(ctx, on_event, &cut);
-    feed(in_one, bytes + 2, len - 2);
-    feed_in_pieces(in_pieces, bytes + 2, len - 2, seed);
+    pieces_feed(take, in_one, bytes + 2, len - 2);
+    pieces_feed_cut(take, in_pieces, bytes + 2, len - 2, seed);
     REQUIRE(ik_sse_finish(in_one) && ik_sse_finish(in_pieces));
     REQUIRE(whole.len == cut.len);
     REQUIRE(whole.len == 0 || memcmp(whole.data, cut.data, whole.len) == 0);

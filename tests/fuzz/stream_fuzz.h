@@ -11,17 +11,10 @@
 
 #include "agent/answer.h"
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/utf8.h"
+#include "pieces.h"
 #include "provider/stream.h"
 #include "provider/wire.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 
 static inline void stream_fuzz_check_delta(void *data, const char *text, size_t len)
 {
