@@ -162,8 +162,9 @@ lint:
 	@$(RUN) lint
 format:
 	find src tests bench -name '*.[ch]' -exec clang-format -i {} +
+# ONLY= is an expression for file names: make promises ONLY='_(04|17)_'
 promises promises-quick: all drivers
-	@$(RUN) $@
+	@$(RUN) $(if $(ONLY),-k '$(ONLY)') $@
 bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick) $(BENCHES)
 	@$(PYTHON) bench/run --out $(OUT)
 

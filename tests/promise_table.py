@@ -1,0 +1,71 @@
+"""The table of docs/promises.md with the figures of a run: printed, and kept as a report.
+
+The full proofs take hours, so the report may be filled by several runs: each one replaces what it
+proved anew and leaves the rest. It says of every figure when, at which commit and in how many
+seconds it came about."""
+import os
+import re
+
+import report
+
+PROMISES = os.path.join(report.ROOT, "docs", "promises.md")
+KEPT, BROKEN, SKIPPED, UNPROVED = "kept", "BROKEN", "skipped", "NO TEST"
+TITLE = ["#", "promise", "figure wanted", "verdict", "figure", "seconds", "date"]
+
+
+def promised():
+    """number -> (promise, proof, figure wanted)"""
+    with open(PROMISES, encoding="utf-8") as f:
+        rows = re.findall(r"^\|\s*(\d+)\s*\|\s*(.*?)\s*\|\s*(.*?)\s*\|\s*(.*?)\s*\|$", f.read(), re.M)
+    return {int(number): words for number, *words in rows}
+
+
+class Table:
+    """complete: all promises are expected to be proved, not just those that are."""
+
+    def __init__(self, complete, quick):
+        self.complete, self.quick = complete, quick
+        self.promises, self.proofs = promised(), {}
+
+    def add(self, name, verdict, figure, seconds):
+        """name: of the file that proves it, promise_NN_words."""
+        number = int(re.search(r"promise_(\d+)", name)[1])
+        self.proofs[number] = {"number": number, "verdict": verdict, "figure": figure,
+                               "seconds": round(seconds, 1), "date": report.today(),
+                               "commit": report.commit()}
+        if not self.quick:
+            self.save()
+
+    def show(self):
+        """Returns the number of promises that nothing proves and of proofs of nothing promised."""
+        wanted = {n for n in self.promises if self.complete or n in self.proofs}
+        print()
+        for number in sorted(wanted | self.proofs.keys()):
+            print(f"{number:>3}  {self.promises.get(number, ['not in docs/promises.md'])[0]}")
+            proof = self.proofs.get(number, {"verdict": UNPROVED, "figure": ""})
+            print(f"     {proof['verdict']}: {proof['figure']}".removesuffix(": "))
+        return len(wanted ^ self.proofs.keys())
+
+    def save(self):
+        """What was proved before at another machine or version is not taken over."""
+        about = {"version": report.version(), "machine": report.machine()}
+        before = report.read_json("promises.json") or {}
+        same = all(before.get(key) == value for key, value in about.items())
+        proofs = {p["number"]: p for p in before["promises"]} if same else {}
+        proofs.update(self.proofs)
+        rows = []
+        for number, (promise, proof, wanted) in sorted(self.promises.items()):
+            figures = proofs.get(number, {"number": number, "verdict": UNPROVED, "figure": "",
+                                          "seconds": None, "date": None, "commit": None})
+            rows.append({**figures, "promise": promise, "proof": proof, "wanted": wanted})
+        report.write_json("promises.json", {**about, "promises": rows})
+        report.write("promises.md", self.format(about, rows))
+
+    @staticmethod
+    def format(about, rows):
+        figures = [[r["number"], r["promise"], r["wanted"], r["verdict"], r["figure"],
+                    "" if r["seconds"] is None else f"{r['seconds']:.0f}", r["date"] or ""]
+                   for r in rows]
+        return (f"# Promises of ikigai {about['version']}: the figures\n\n"
+                "Written by `make promises`. How each is proved stands in `docs/promises.md`.\n\n"
+                f"{report.describe(about['machine'])}\n\n{report.table(TITLE, figures)}")
