@@ -20,6 +20,12 @@ static const ik_cli_command_t *const commands[] = {
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(*commands) };
 
+const ik_cli_command_t *const *ik_cli_commands(size_t *count)
+{
+    *count = COMMAND_COUNT;
+    return commands;
+}
+
 /* --- printing ---------------------------------------------------------------------------- */
 
 void ik_cli_print_json(json_t *value)
@@ -36,10 +42,34 @@ int ik_cli_fail(const char *message)
     return IK_CLI_FAILED;
 }
 
+static void append_option(ik_buffer_t *out, const ik_cli_option_t *option)
+{
+    ik_buffer_append_format(out, option->required ? " %s" : " [%s", option->name);
+    if (option->value != NULL) {
+        ik_buffer_append_format(out, " %s", option->value);
+    }
+    ik_buffer_append_text(out, option->required ? "" : "]");
+}
+
+char *ik_cli_format_usage(const void *ctx, const ik_cli_command_t *command)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&out, command->name);
+    if (command->args != NULL) {
+        ik_buffer_append_format(&out, " %s", command->args);
+    }
+    for (const ik_cli_option_t *o = command->options; o != NULL && o->name != NULL; o++) {
+        append_option(&out, o);
+    }
+    return ik_buffer_finish(&out);
+}
+
 static void print_usage(FILE *stream, const ik_cli_command_t *command)
 {
-    fprintf(stream, "Usage: ikigai %s%s%s\n", command->name, *command->usage == '\0' ? "" : " ",
-            command->usage);
+    char *usage = ik_cli_format_usage(NULL, command);
+    fprintf(stream, "Usage: ikigai %s\n", usage);
+    talloc_free(usage);
 }
 
 int ik_cli_misuse(const ik_cli_command_t *command, const char *message)
@@ -76,8 +106,9 @@ void ik_cli_print_help(void)
     puts("\n"
          "Commands:");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        printf("  %s%s%s\n      %s\n", commands[i]->name, *commands[i]->usage == '\0' ? "" : " ",
-               commands[i]->usage, commands[i]->help);
+        char *usage = ik_cli_format_usage(NULL, commands[i]);
+        printf("  %s\n      %s\n", usage, commands[i]->help);
+        talloc_free(usage);
     }
     puts("  --help, --version\n"
          "\n"
@@ -89,30 +120,28 @@ void ik_cli_print_help(void)
 
 /* --- arguments --------------------------------------------------------------------------- */
 
-/* Whether option stands in list, which may be NULL, as a whole word. */
-static bool lists_option(const char *list, const char *option)
+static const ik_cli_option_t *find_option(const ik_cli_command_t *command, const char *name)
 {
-    size_t len = strlen(option);
-    for (const char *at = list; at != NULL && (at = strstr(at, option)) != NULL; at += len) {
-        bool starts = at == list || at[-1] == ' ';
-        if (starts && (at[len] == ' ' || at[len] == '\0')) {
-            return true;
+    for (const ik_cli_option_t *o = command->options; o != NULL && o->name != NULL; o++) {
+        if (strcmp(o->name, name) == 0) {
+            return o;
         }
     }
-    return false;
+    return NULL;
 }
 
 static res_t take_option(ik_cli_args_t *args, const char *name, const char *next, bool *used_next)
 {
-    *used_next = lists_option(args->command->value_options, name);
-    if (!*used_next && !lists_option(args->command->options, name)) {
+    const ik_cli_option_t *option = find_option(args->command, name);
+    if (option == NULL) {
         return ERR(INVALID, "unknown option '%s'", name);
     }
+    *used_next = option->value != NULL;
     if (*used_next && (next == NULL || *next == '\0')) {
         return ERR(INVALID, "%s needs a value", name);
     }
-    args->options[args->option_count++] =
-        (ik_cli_option_t){.name = name, .value = *used_next ? next : NULL};
+    args->given[args->given_count++] =
+        (ik_cli_given_t){.option = option, .value = *used_next ? next : NULL};
     return OK;
 }
 
@@ -138,26 +167,26 @@ static res_t parse_args(ik_cli_args_t *args, int argc, char **argv)
     return OK;
 }
 
-static const ik_cli_option_t *find_option(const ik_cli_args_t *args, const char *name)
+/* Of several the last one. */
+static const ik_cli_given_t *find_given(const ik_cli_args_t *args, const char *name)
 {
-    for (int i = args->option_count - 1; i >= 0; i--) {
-        if (strcmp(args->options[i].name, name) == 0) {
-            return &args->options[i];
+    for (int i = args->given_count - 1; i >= 0; i--) {
+        if (strcmp(args->given[i].option->name, name) == 0) {
+            return &args->given[i];
         }
     }
+    assert(find_option(args->command, name) != NULL);
     return NULL;
 }
 
 bool ik_cli_args_has(const ik_cli_args_t *args, const char *option)
 {
-    assert(lists_option(args->command->options, option));
-    return find_option(args, option) != NULL;
+    return find_given(args, option) != NULL;
 }
 
 const char *ik_cli_args_value(const ik_cli_args_t *args, const char *option)
 {
-    assert(lists_option(args->command->value_options, option));
-    const ik_cli_option_t *given = find_option(args, option);
+    const ik_cli_given_t *given = find_given(args, option);
     return given == NULL ? NULL : given->value;
 }
 
@@ -289,7 +318,7 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     }
     ik_cli_args_t args = {.command = command,
                           .args = ik_new_array(cli->ctx, const char *, (size_t)argc),
-                          .options = ik_new_array(cli->ctx, ik_cli_option_t, (size_t)argc)};
+                          .given = ik_new_array(cli->ctx, ik_cli_given_t, (size_t)argc)};
     res_t parsed = parse_args(&args, argc - words, argv + words);
     if (is_err(&parsed)) {
         return ik_cli_misuse(command, parsed.message);

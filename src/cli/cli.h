@@ -36,30 +36,63 @@ typedef struct ik_cli_args ik_cli_args_t;
 
 enum { IK_CLI_ANY_NUMBER = INT_MAX };
 
+/* An option as usage, help, manual and completion know it. */
 typedef struct {
-    const char *name;          /* "tool list": one or two words */
-    const char *usage;         /* the words behind the name */
-    const char *help;          /* one line */
-    const char *options;       /* those it takes, separated by spaces, e.g. "--json --trust" */
-    const char *value_options; /* those it takes that have a value, e.g. "--format --output" */
+    const char *name;  /* "--format" */
+    const char *value; /* what it takes: "FILE", or the choices, "jsonl|md|html"; NULL: nothing */
+    const char *help;  /* half a line */
+    bool required;
+} ik_cli_option_t;
+
+/* Options of several commands mean the same. */
+#define IK_CLI_DB_OPTION                                                                           \
+    {                                                                                              \
+        "--db", "URL", "where sessions are kept: a file, or postgresql://… for a shared history",  \
+            false                                                                                  \
+    }
+#define IK_CLI_JSON_OPTION                                                                         \
+    {                                                                                              \
+        "--json", NULL, "print JSON", false                                                        \
+    }
+#define IK_CLI_TRUST_OPTION                                                                        \
+    {                                                                                              \
+        "--trust", NULL, "trust the project's tools for this run", false                           \
+    }
+#define IK_CLI_LIMIT_OPTION                                                                        \
+    {                                                                                              \
+        "--limit", "N", "at most so many", false                                                   \
+    }
+#define IK_CLI_YES_OPTION                                                                          \
+    {                                                                                              \
+        "--yes", NULL, "do not ask", false                                                         \
+    }
+
+typedef struct {
+    const char *name; /* "tool list": one or two words */
+    /* The arguments behind it: "NAME [JSON]". Completion knows what ID, NAME, FILE, DIR, PATH
+     * and a|b stand for. */
+    const char *args;
+    const char *help;               /* one line */
+    const ik_cli_option_t *options; /* ends with a row without a name; NULL: it takes none */
     int min_args;
     int max_args;        /* may be IK_CLI_ANY_NUMBER */
+    bool new_name;       /* NAME is that of something to be made: nothing completes it */
     bool without_config; /* may run although the configuration is wrong */
     int (*run)(ik_cli_t *cli, const ik_cli_args_t *args);
 } ik_cli_command_t;
 
 typedef struct {
-    const char *name;
+    const ik_cli_option_t *option;
     const char *value; /* NULL for one that has none */
-} ik_cli_option_t;
+} ik_cli_given_t;
 
 /* What came behind the command's name, options sorted out. */
 struct ik_cli_args {
     const ik_cli_command_t *command;
     const char **args;
     int count;
-    ik_cli_option_t *options; /* as they came: see the functions below */
-    int option_count;
+    ik_cli_given_t *given; /* as they came: see the functions below */
+    int given_count;
 };
 
 extern const ik_cli_command_t ik_cli_tool_list;
@@ -78,6 +111,11 @@ extern const ik_cli_command_t ik_cli_session_prune;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;
 extern const ik_cli_command_t ik_cli_doctor;
+
+/* In the order of help; *count of them. */
+const ik_cli_command_t *const *ik_cli_commands(size_t *count);
+/* "tool run NAME [JSON] [--trust]", on ctx. */
+char *ik_cli_format_usage(const void *ctx, const ik_cli_command_t *command);
 
 /* Runs the command that argv (without the program's name) names and returns the exit status. Prints
  * usage errors itself. */

@@ -231,12 +231,10 @@ static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_doctor = {
     .name = "doctor",
-    .usage = "[--db URL]",
     .help =
         "Shows what ikigai found: configuration, keys, tools, sessions, and what is wrong. Saves "
         "what can be read of a damaged database.",
-    .options = "",
-    .value_options = "--db",
+    .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
     .without_config = true,
     .run = run_doctor,
 };

@@ -90,36 +90,48 @@ static res_t take_db(ik_cli_options_t *options, const char *value)
 typedef enum { NO_VALUE, NEEDS_VALUE, TAKES_VALUE } value_t;
 
 typedef struct {
-    const char *name;
+    ik_cli_option_t shown;
     value_t value;
-    const char *value_name; /* NULL: none */
     res_t (*take)(ik_cli_options_t *options, const char *value);
-    const char *help;
 } option_t;
 
 static const option_t known[] = {
-    {"-p", TAKES_VALUE, "PROMPT", take_prompt,
-     "one turn, no terminal needed; what is piped in is appended"},
-    {"--json", NO_VALUE, NULL, take_json, "print events as JSON lines instead of the answer"},
-    {"-m", NEEDS_VALUE, "PROVIDER/MODEL", take_model, "the model to talk to"},
-    {"-c", NO_VALUE, NULL, take_continue, "continue the last session of this folder"},
-    {"-r", NEEDS_VALUE, "ID", take_resume,
-     "resume a session; the beginning of its id is enough (see ikigai session list)"},
-    {"--fork", NO_VALUE, NULL, take_fork, "with -c or -r: go on in a copy of the session"},
-    {"--db", NEEDS_VALUE, "URL", take_db,
-     "where sessions are kept: a file, or postgresql://… for a shared history"},
-    {"--no-tools", NO_VALUE, NULL, take_no_tools, "let the model use no tools"},
-    {"--max-turns", NEEDS_VALUE, "N", take_max_turns, "at most so many tool turns"},
-    {"--trust", NO_VALUE, NULL, take_trust, "trust the project's tools for this run"},
-    {"--plain", NO_VALUE, NULL, take_plain,
-     "lines only, no cursor movement: for screen readers and slow terminals"},
+    {{"-p", "PROMPT", "one turn, no terminal needed; what is piped in is appended", false},
+     TAKES_VALUE,
+     take_prompt},
+    {{"--json", NULL, "print events as JSON lines instead of the answer", false},
+     NO_VALUE,
+     take_json},
+    {{"-m", "PROVIDER/MODEL", "the model to talk to", false}, NEEDS_VALUE, take_model},
+    {{"-c", NULL, "continue the last session of this folder", false}, NO_VALUE, take_continue},
+    {{"-r", "ID", "resume a session; the beginning of its id is enough (see ikigai session list)",
+      false},
+     NEEDS_VALUE,
+     take_resume},
+    {{"--fork", NULL, "with -c or -r: go on in a copy of the session", false}, NO_VALUE, take_fork},
+    {{"--db", "URL", "where sessions are kept: a file, or postgresql://… for a shared history",
+      false},
+     NEEDS_VALUE,
+     take_db},
+    {{"--no-tools", NULL, "let the model use no tools", false}, NO_VALUE, take_no_tools},
+    {{"--max-turns", "N", "at most so many tool turns", false}, NEEDS_VALUE, take_max_turns},
+    {{"--trust", NULL, "trust the project's tools for this run", false}, NO_VALUE, take_trust},
+    {{"--plain", NULL, "lines only, no cursor movement: for screen readers and slow terminals",
+      false},
+     NO_VALUE,
+     take_plain},
 };
 enum { OPTION_COUNT = sizeof(known) / sizeof(*known) };
+
+const ik_cli_option_t *ik_cli_options_at(size_t index)
+{
+    return index < OPTION_COUNT ? &known[index].shown : NULL;
+}
 
 static const option_t *find_option(const char *word)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (strcmp(known[i].name, word) == 0) {
+        if (strcmp(known[i].shown.name, word) == 0) {
             return &known[i];
         }
     }
@@ -212,8 +224,9 @@ bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv)
 
 static void print_option(FILE *stream, const option_t *option)
 {
-    fprintf(stream, "%s%s%s", option->name, option->value_name == NULL ? "" : " ",
-            option->value_name == NULL ? "" : option->value_name);
+    const char *value = option->shown.value;
+    fprintf(stream, "%s%s%s", option->shown.name, value == NULL ? "" : " ",
+            value == NULL ? "" : value);
 }
 
 void ik_cli_options_print_usage(FILE *stream)
@@ -232,6 +245,6 @@ void ik_cli_options_print_help(void)
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         fputs("  ", stdout);
         print_option(stdout, &known[i]);
-        printf("\n      %s\n", known[i].help);
+        printf("\n      %s\n", known[i].shown.help);
     }
 }

@@ -135,10 +135,13 @@ static int run_delete(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_delete = {
     .name = "session delete",
-    .usage = "ID... [--yes] [--json] [--db URL]",
+    .args = "ID...",
     .help = "Shows what would be deleted, asks, and deletes it.",
-    .options = "--yes --json",
-    .value_options = "--db",
+    .options = (const ik_cli_option_t[]){IK_CLI_YES_OPTION,
+                                         {"--json", NULL,
+                                          "print what became of each as JSON; needs --yes", false},
+                                         IK_CLI_DB_OPTION,
+                                         {0}},
     .min_args = 1,
     .max_args = IK_CLI_ANY_NUMBER,
     .run = run_delete,
@@ -280,9 +283,13 @@ static int run_prune(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_prune = {
     .name = "session prune",
-    .usage = "--older-than AGE [--dry-run] [--yes] [--db URL]",
     .help = "Deletes sessions not used for so long (30d, 8w, 1y) or since a day (2026-03-01).",
-    .options = "--dry-run --yes",
-    .value_options = "--older-than --db",
+    .options =
+        (const ik_cli_option_t[]){
+            {"--older-than", "AGE", "30d, 8w, 1y, or a day: 2026-03-01", true},
+            {"--dry-run", NULL, "only show what would be deleted", false},
+            IK_CLI_YES_OPTION,
+            IK_CLI_DB_OPTION,
+            {0}},
     .run = run_prune,
 };

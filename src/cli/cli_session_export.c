@@ -98,10 +98,16 @@ static int run_export(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_export = {
     .name = "session export",
-    .usage = "ID [--format jsonl|md|html] [--json] [--output FILE] [--force] [--db URL]",
+    .args = "ID",
     .help = "Writes a session for others: as JSON Lines, which import reads, Markdown or HTML.",
-    .options = "--force --json",
-    .value_options = "--format --output --db",
+    .options =
+        (const ik_cli_option_t[]){
+            {"--format", "jsonl|md|html", "of what is written; jsonl unless given", false},
+            {"--json", NULL, "the same as --format jsonl", false},
+            {"--output", "FILE", "write to a new file instead of standard output", false},
+            {"--force", NULL, "replace a file that exists", false},
+            IK_CLI_DB_OPTION,
+            {0}},
     .min_args = 1,
     .max_args = 1,
     .run = run_export,
@@ -156,10 +162,9 @@ static int run_import(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_import = {
     .name = "session import",
-    .usage = "FILE|- [--db URL]",
+    .args = "FILE|-",
     .help = "Reads what export wrote as JSON Lines; - is standard input.",
-    .options = "",
-    .value_options = "--db",
+    .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
     .min_args = 1,
     .max_args = 1,
     .run = run_import,

@@ -24,10 +24,9 @@ static int run_fork(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_fork = {
     .name = "session fork",
-    .usage = "ID [--db URL]",
+    .args = "ID",
     .help = "Makes a copy of a session, in use or not, and prints the copy's id.",
-    .options = "",
-    .value_options = "--db",
+    .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
     .min_args = 1,
     .max_args = 1,
     .run = run_fork,

@@ -64,9 +64,11 @@ static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_list = {
     .name = "session list",
-    .usage = "[--here] [--limit N] [--json] [--db URL]",
-    .help = "Lists the sessions, the last used first. --here: only those of this folder.",
-    .options = "--here --json",
-    .value_options = "--limit --db",
+    .help = "Lists the sessions, the last used first.",
+    .options = (const ik_cli_option_t[]){{"--here", NULL, "only those of this folder", false},
+                                         IK_CLI_LIMIT_OPTION,
+                                         IK_CLI_JSON_OPTION,
+                                         IK_CLI_DB_OPTION,
+                                         {0}},
     .run = run_list,
 };

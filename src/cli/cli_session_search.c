@@ -143,11 +143,14 @@ static int run_search(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_search = {
     .name = "session search",
-    .usage = "TEXT... [--session ID] [--limit N] [--json] [--db URL]",
+    .args = "TEXT...",
     .help =
         "Finds where all these words were said; \"words in quotes\" together, word* a beginning.",
-    .options = "--json",
-    .value_options = "--session --limit --db",
+    .options = (const ik_cli_option_t[]){{"--session", "ID", "only in this session", false},
+                                         IK_CLI_LIMIT_OPTION,
+                                         IK_CLI_JSON_OPTION,
+                                         IK_CLI_DB_OPTION,
+                                         {0}},
     .min_args = 1,
     .max_args = IK_CLI_ANY_NUMBER,
     .run = run_search,

@@ -343,10 +343,13 @@ static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_show = {
     .name = "session show",
-    .usage = "ID [--full] [--json] [--db URL]",
-    .help = "Shows what was said. --full: with all that tools were asked and answered.",
-    .options = "--full --json",
-    .value_options = "--db",
+    .args = "ID",
+    .help = "Shows what was said.",
+    .options = (const ik_cli_option_t[]){{"--full", NULL,
+                                          "with all that tools were asked and answered", false},
+                                         IK_CLI_JSON_OPTION,
+                                         IK_CLI_DB_OPTION,
+                                         {0}},
     .min_args = 1,
     .max_args = 1,
     .run = run_show,

@@ -152,17 +152,16 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_tool_list = {
     .name = "tool list",
-    .usage = "[--json] [--trust]",
-    .help = "Lists the tools of all three folders. --trust includes this project's for this run.",
-    .options = "--json --trust",
+    .help = "Lists the tools of all three folders.",
+    .options = (const ik_cli_option_t[]){IK_CLI_JSON_OPTION, IK_CLI_TRUST_OPTION, {0}},
     .run = run_list,
 };
 
 const ik_cli_command_t ik_cli_tool_show = {
     .name = "tool show",
-    .usage = "NAME [--json] [--trust]",
+    .args = "NAME",
     .help = "Shows a tool's parameters, what it returns and where it is.",
-    .options = "--json --trust",
+    .options = (const ik_cli_option_t[]){IK_CLI_JSON_OPTION, IK_CLI_TRUST_OPTION, {0}},
     .min_args = 1,
     .max_args = 1,
     .run = run_show,
@@ -170,9 +169,9 @@ const ik_cli_command_t ik_cli_tool_show = {
 
 const ik_cli_command_t ik_cli_tool_run = {
     .name = "tool run",
-    .usage = "NAME [JSON] [--trust]",
+    .args = "NAME [JSON]",
     .help = "Runs a tool and prints what a model would get. Without JSON, arguments come on stdin.",
-    .options = "--trust",
+    .options = (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION, {0}},
     .min_args = 1,
     .max_args = 2,
     .run = run_run,

@@ -398,9 +398,8 @@ static int run_check(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_tool_check = {
     .name = "tool check",
-    .usage = "PATH",
+    .args = "PATH",
     .help = "Runs your executable through the tool protocol and says what to fix.",
-    .options = "",
     .min_args = 1,
     .max_args = 1,
     .run = run_check,

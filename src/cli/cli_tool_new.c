@@ -174,11 +174,13 @@ static int run_new(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_tool_new = {
     .name = "tool new",
-    .usage = "NAME [--lang sh|python|c]",
+    .args = "NAME",
     .help = "Writes a small working tool to ~/.ikigai/tools for you to change.",
-    .options = "",
-    .value_options = "--lang",
+    .options = (const ik_cli_option_t[]){{"--lang", "sh|python|c",
+                                          "the language it is written in; sh unless given", false},
+                                         {0}},
     .min_args = 1,
     .max_args = 1,
+    .new_name = true,
     .run = run_new,
 };

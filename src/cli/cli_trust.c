@@ -105,18 +105,17 @@ static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_trust = {
     .name = "trust",
-    .usage = "[DIR] [--yes]",
+    .args = "[DIR]",
     .help = "Shows the tools of a project, asks, and lets them run from now on.",
-    .options = "--yes",
+    .options = (const ik_cli_option_t[]){IK_CLI_YES_OPTION, {0}},
     .max_args = 1,
     .run = run_trust,
 };
 
 const ik_cli_command_t ik_cli_untrust = {
     .name = "untrust",
-    .usage = "[DIR]",
+    .args = "[DIR]",
     .help = "Takes that back.",
-    .options = "",
     .max_args = 1,
     .run = run_untrust,
 };

@@ -53,7 +53,7 @@ class Manuals(unittest.TestCase):
             self.assertIn(f"`{kind}`", section)
 
     def test_every_option_of_a_headless_run(self):
-        known = re.findall(r'^    \{"(-[-\w]+)",', read("src", "cli", "cli_options.c"), re.M)
+        known = re.findall(r'^    \{\{"(-[-\w]+)",', read("src", "cli", "cli_options.c"), re.M)
         section = read("docs", "headless.md").split("| option |")[1].split("\n\n")[0]
         self.assertEqual(sorted(re.findall(r"^\| `(-[-\w]+)", section, re.M)), sorted(known))
         for option in known:
