@@ -63,13 +63,8 @@ static int run_headless(ik_cli_t *cli, const ik_cli_options_t *options)
         .config = cli->config,
         .loop = cli->loop,
         .host = cli->host,
-        .prompt = options->prompt,
+        .wish = &options->wish,
         .json = options->json,
-        .without_tools = options->without_tools,
-        .trust = options->trust,
-        .continue_last = options->continue_last,
-        .resume = options->resume,
-        .fork = options->fork,
     };
     return ik_headless_run(cli->ctx, &headless);
 }
@@ -81,13 +76,8 @@ static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
         .config = cli->config,
         .loop = cli->loop,
         .host = cli->host,
-        .prompt = options->prompt,
+        .wish = &options->wish,
         .plain = options->plain,
-        .without_tools = options->without_tools,
-        .trust = options->trust,
-        .continue_last = options->continue_last,
-        .resume = options->resume,
-        .fork = options->fork,
     };
     return ik_repl_run(cli->ctx, &repl);
 }

@@ -11,7 +11,7 @@
 static res_t take_prompt(ik_cli_options_t *options, const char *value)
 {
     options->headless = true;
-    options->prompt = value;
+    options->wish.prompt = value;
     return OK;
 }
 
@@ -50,34 +50,34 @@ static res_t take_json(ik_cli_options_t *options, const char *value)
 static res_t take_no_tools(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->without_tools = true;
+    options->wish.without_tools = true;
     return OK;
 }
 
 static res_t take_trust(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->trust = true;
+    options->wish.trust = true;
     return OK;
 }
 
 static res_t take_continue(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->continue_last = true;
+    options->wish.continue_last = true;
     return OK;
 }
 
 static res_t take_resume(ik_cli_options_t *options, const char *value)
 {
-    options->resume = value;
+    options->wish.resume = value;
     return OK;
 }
 
 static res_t take_fork(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->fork = true;
+    options->wish.fork = true;
     return OK;
 }
 
@@ -153,10 +153,10 @@ static res_t check(const ik_cli_options_t *options)
     if (options->plain && options->headless) {
         return ERR(INVALID, "--plain is for the interactive program, not for -p");
     }
-    if (options->continue_last && options->resume != NULL) {
+    if (options->wish.continue_last && options->wish.resume != NULL) {
         return ERR(INVALID, "-c and -r name different sessions: choose one");
     }
-    if (options->fork && !options->continue_last && options->resume == NULL) {
+    if (options->wish.fork && !options->wish.continue_last && options->wish.resume == NULL) {
         return ERR(INVALID, "--fork copies a session: name it with -r, or with -c");
     }
     return OK;
@@ -168,10 +168,10 @@ static res_t take_bare_prompt(ik_cli_options_t *options, const char *word, bool 
     if ((word[0] == '-' && !anything) || options->headless) {
         return ERR(INVALID, "unknown option or argument '%s'", word);
     }
-    if (options->prompt != NULL) {
+    if (options->wish.prompt != NULL) {
         return ERR(INVALID, "a prompt is one argument: put it between quotes");
     }
-    options->prompt = word;
+    options->wish.prompt = word;
     return OK;
 }
 

@@ -7,19 +7,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "agent/wish.h"
 #include "base/config.h"
 #include "cli/cli.h"
 
 typedef struct {
-    bool headless;      /* -p */
-    const char *prompt; /* NULL: it comes from standard input, or is typed */
+    bool headless; /* -p */
     bool plain;
     bool json;
-    bool without_tools;
-    bool trust;
-    bool continue_last; /* -c */
-    const char *resume; /* -r: an id or the beginning of one; NULL: none */
-    bool fork;          /* go on in a copy of that session */
+    ik_wish_t wish;
     ik_config_flags_t flags;
 } ik_cli_options_t;
 

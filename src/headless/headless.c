@@ -136,7 +136,7 @@ static void discover_tools(headless_t *headless, const void *ctx)
 {
     const ik_headless_options_t *options = headless->options;
     const ik_tool_discovery_result_t *found;
-    if (options->without_tools) {
+    if (options->wish->without_tools) {
         return;
     }
     headless->shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
@@ -145,7 +145,7 @@ static void discover_tools(headless_t *headless, const void *ctx)
                               &(ik_tool_discovery_options_t){.paths = options->paths,
                                                              .config = options->config,
                                                              .host = options->host,
-                                                             .trust_project = options->trust},
+                                                             .trust_project = options->wish->trust},
                               &found);
     if (is_err(&scanned)) {
         headless->shared.tool_scan_state = TOOL_SCAN_FAILED;
@@ -222,7 +222,7 @@ static res_t create_agent(headless_t *headless, const void *ctx)
         .target = headless->target,
         .system_prompt = resumed ? NULL : make_prompt(headless, ctx),
         .session = headless->session,
-        .without_tools = headless->options->without_tools,
+        .without_tools = headless->options->wish->without_tools,
         .on_event = on_event,
         .data = headless,
     };
@@ -274,7 +274,7 @@ static int run(headless_t *headless, const void *ctx)
     if (headless->target->config->type != IK_CONFIG_TYPE_OFFLINE) {
         ik_http_prepare(headless->shared.http);
     }
-    ready = ik_headless_input_read(ctx, headless->options->prompt, &headless->prompt);
+    ready = ik_headless_input_read(ctx, headless->options->wish->prompt, &headless->prompt);
     if (is_err(&ready)) {
         return fail(STATUS_USAGE, ready.message);
     }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "agent/wish.h"
 #include "base/config.h"
 #include "base/paths.h"
 #include "io/process.h"
@@ -15,13 +16,8 @@ typedef struct {
     const ik_config_t *config;
     ik_loop_t *loop;
     ik_process_host_t *host;
-    const char *prompt; /* NULL: all of it comes from standard input */
+    const ik_wish_t *wish;
     bool json;
-    bool without_tools;
-    bool trust; /* the project's tools, for this run */
-    bool continue_last;
-    const char *resume; /* an id or the beginning of one; NULL: none */
-    bool fork;          /* go on in a copy */
 } ik_headless_options_t;
 
 /* Blocks; returns the exit status: 0 done, 1 failed, 2 usage or configuration, 128 + N when

@@ -22,10 +22,10 @@ res_t ik_headless_session_find(const void *ctx, ik_history_t *history,
                                const ik_headless_options_t *options, ik_store_session_t *out)
 {
     *out = (ik_store_session_t){.id = NULL};
-    if (options->resume != NULL) {
-        return ik_history_find(ctx, history, options->resume, out);
+    if (options->wish->resume != NULL) {
+        return ik_history_find(ctx, history, options->wish->resume, out);
     }
-    return options->continue_last ? find_last_here(ctx, history, options, out) : OK;
+    return options->wish->continue_last ? find_last_here(ctx, history, options, out) : OK;
 }
 
 res_t ik_headless_session_open(const void *ctx, ik_history_t *history,
@@ -38,6 +38,6 @@ res_t ik_headless_session_open(const void *ctx, ik_history_t *history,
         *out = ik_session_create(ctx, history, &facts);
         return OK;
     }
-    return options->fork ? ik_session_open_copy(ctx, history, found->id, out)
-                         : ik_session_open(ctx, history, found->id, out);
+    return options->wish->fork ? ik_session_open_copy(ctx, history, found->id, out)
+                               : ik_session_open(ctx, history, found->id, out);
 }

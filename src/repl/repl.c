@@ -380,8 +380,8 @@ static void on_start(void *data)
     ik_repl_status_welcome(repl);
     ik_repl_tools_start(repl, false);
     ik_repl_session_begin(repl);
-    if (repl->options->prompt != NULL) {
-        ik_repl_talk_queue(repl->current, repl->options->prompt);
+    if (repl->options->wish->prompt != NULL) {
+        ik_repl_talk_queue(repl->current, repl->options->wish->prompt);
     }
     ik_repl_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));
     ik_repl_pump(repl);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "agent/wish.h"
 #include "base/config.h"
 #include "base/paths.h"
 #include "io/process.h"
@@ -15,13 +16,8 @@ typedef struct {
     const ik_config_t *config;
     ik_loop_t *loop;
     ik_process_host_t *host;
-    const char *prompt; /* the first message; NULL: none */
-    bool plain;         /* lines only */
-    bool without_tools;
-    bool trust; /* the project's tools, for this run */
-    bool continue_last;
-    const char *resume; /* an id or the beginning of one; NULL: none */
-    bool fork;          /* go on in a copy */
+    const ik_wish_t *wish;
+    bool plain; /* lines only */
 } ik_repl_options_t;
 
 /* Blocks; returns the exit status: 0 when the user left, 1 when it could not begin, 2 for a wrong

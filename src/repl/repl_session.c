@@ -95,7 +95,7 @@ static ik_agent_options_t agent_options(ik_repl_t *repl, ik_session_t *session,
     return (ik_agent_options_t){.shared = &repl->shared,
                                 .target = repl->target,
                                 .session = session,
-                                .without_tools = repl->options->without_tools,
+                                .without_tools = repl->options->wish->without_tools,
                                 .on_event = ik_repl_talk_on_event,
                                 .data = talk};
 }
@@ -109,7 +109,7 @@ static void on_prompt_line(void *data, const char *line)
 static bool has_tools(const ik_repl_t *repl)
 {
     const ik_tool_registry_t *registry = repl->shared.tool_registry;
-    return !repl->options->without_tools && (registry == NULL || registry->count > 0);
+    return !repl->options->wish->without_tools && (registry == NULL || registry->count > 0);
 }
 
 static char *gather_prompt(ik_repl_t *repl, const void *ctx)
@@ -398,7 +398,7 @@ static opening_t *create_opening(ik_repl_t *repl, bool at_start)
     opening_t *opening = ik_new(repl, opening_t);
     opening->repl = repl;
     opening->at_start = at_start;
-    opening->fork = at_start && repl->options->fork;
+    opening->fork = at_start && repl->options->wish->fork;
     return opening;
 }
 
@@ -413,11 +413,11 @@ void ik_repl_session_resume(ik_repl_t *repl, const char *id)
 void ik_repl_session_begin(ik_repl_t *repl)
 {
     const ik_repl_options_t *options = repl->options;
-    if (options->resume != NULL) {
+    if (options->wish->resume != NULL) {
         opening_t *opening = create_opening(repl, true);
-        repl->opening = ik_history_find_start(opening, repl->shared.history, options->resume,
+        repl->opening = ik_history_find_start(opening, repl->shared.history, options->wish->resume,
                                               on_found, opening);
-    } else if (options->continue_last) {
+    } else if (options->wish->continue_last) {
         opening_t *opening = create_opening(repl, true);
         ik_store_filter_t filter = {.cwd = options->paths->cwd, .limit = 1, .uncounted = true};
         repl->opening =

@@ -69,7 +69,7 @@ void ik_repl_tools_start(ik_repl_t *repl, bool refresh)
         repl->refreshing = repl->refreshing || refresh; /* it is being done */
         return;
     }
-    if (options->without_tools) {
+    if (options->wish->without_tools) {
         repl->shared.tool_scan_state = TOOL_SCAN_COMPLETE;
         if (refresh) {
             ik_repl_say(repl, IK_ROLE_TEXT, "Tools are switched off.");
@@ -82,7 +82,7 @@ void ik_repl_tools_start(ik_repl_t *repl, bool refresh)
                                              .config = options->config,
                                              .host = options->host,
                                              .refresh = refresh,
-                                             .trust_project = options->trust};
+                                             .trust_project = options->wish->trust};
     repl->discovery = ik_tool_discovery_start(repl, &discovery, on_done, repl);
     ik_repl_view_touch(repl->view);
 }
