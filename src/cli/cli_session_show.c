@@ -196,7 +196,7 @@ static void tell_system(telling_t *telling, const ik_transcript_entry_t *entry)
     telling->answering = false;
 }
 
-/* The user; and a compaction, or what a later program may write. */
+/* The user; notes, and what a later program may write. */
 static void tell_other(telling_t *telling, const ik_transcript_entry_t *entry)
 {
     print_heading(entry->event.kind, entry->event.created_us);
@@ -207,13 +207,17 @@ static void tell_other(telling_t *telling, const ik_transcript_entry_t *entry)
 static void on_entry(void *data, const ik_transcript_entry_t *entry)
 {
     telling_t *telling = data;
-    if (entry->is_tool) {
+    switch (entry->kind) {
+    case IK_TRANSCRIPT_TOOL:
         tell_tool(telling, entry);
-    } else if (strcmp(entry->event.kind, IK_MSG_ASSISTANT) == 0) {
+        break;
+    case IK_TRANSCRIPT_ANSWER:
         tell_answer(telling, entry);
-    } else if (strcmp(entry->event.kind, IK_MSG_SYSTEM) == 0) {
+        break;
+    case IK_TRANSCRIPT_SYSTEM:
         tell_system(telling, entry);
-    } else {
+        break;
+    default:
         tell_other(telling, entry);
     }
     talloc_free_children(telling->scratch);

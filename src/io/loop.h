@@ -26,7 +26,7 @@ res_t ik_loop_create(const void *ctx, ik_loop_t **out);
 /* Handles events until *done becomes true, or nothing is left that could make it so (false). */
 bool ik_loop_run_until(ik_loop_t *loop, const bool *done);
 
-/* Monotonic time of day-independent clock, taken now. */
+/* Of a clock that never jumps, read now. */
 int64_t ik_loop_now_ms(void);
 
 /* Not running until started. start restarts a running one; it fires once. */

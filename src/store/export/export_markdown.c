@@ -302,24 +302,16 @@ static void add_unknown(document_t *document, const ik_transcript_entry_t *entry
     }
 }
 
-static const struct {
-    const char *kind;
-    void (*add)(document_t *document, const ik_transcript_entry_t *entry);
-} kinds[] = {
-    {IK_MSG_USER, add_user},        {IK_MSG_ASSISTANT, add_answer}, {IK_MSG_TOOL_CALL, add_tool},
-    {IK_MSG_TOOL_RESULT, add_tool}, {IK_MSG_SYSTEM, add_system},    {IK_MSG_COMPACTION, add_note},
-};
-
 static void on_entry(void *data, const ik_transcript_entry_t *entry)
 {
+    static void (*const add_kind[IK_TRANSCRIPT_KIND_COUNT])(document_t *,
+                                                            const ik_transcript_entry_t *) = {
+        [IK_TRANSCRIPT_OTHER] = add_unknown, [IK_TRANSCRIPT_USER] = add_user,
+        [IK_TRANSCRIPT_ANSWER] = add_answer, [IK_TRANSCRIPT_TOOL] = add_tool,
+        [IK_TRANSCRIPT_SYSTEM] = add_system, [IK_TRANSCRIPT_NOTE] = add_note,
+    };
     document_t *document = data;
-    void (*add_entry)(document_t *, const ik_transcript_entry_t *) = add_unknown;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i].kind, entry->event.kind) == 0) {
-            add_entry = kinds[i].add;
-        }
-    }
-    add_entry(document, entry);
+    add_kind[entry->kind](document, entry);
     flush(document);
 }
 

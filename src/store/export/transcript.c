@@ -82,7 +82,6 @@ static void read_call(waiting_t *waiting)
     ik_json_find_members(outer[1], names, COUNT, values);
     waiting->id =
         ik_json_is(outer[0], IK_JSON_STRING) ? ik_json_decode(waiting, outer[0], NULL) : NULL;
-    entry->is_tool = true;
     entry->wall_ms = -1;
     entry->name = decode(waiting, values[NAME]);
     entry->arguments = decode(waiting, values[ARGUMENTS]);
@@ -99,7 +98,6 @@ static void read_result(waiting_t *waiting, const ik_store_event_t *event)
     ik_json_span_t values[COUNT];
     ik_transcript_entry_t *entry = &waiting->entry;
     ik_json_find_members(scan(event->data_json), names, COUNT, values);
-    entry->is_tool = true;
     entry->answered = true;
     entry->result_seq = event->seq;
     entry->result_summary = event->content;
@@ -120,6 +118,25 @@ static void read_result(waiting_t *waiting, const ik_store_event_t *event)
 static bool is_kind(const ik_store_event_t *event, const char *kind)
 {
     return strcmp(event->kind, kind) == 0;
+}
+
+static ik_transcript_kind_t kind_of(const ik_store_event_t *event)
+{
+    static const struct {
+        const char *name;
+        ik_transcript_kind_t kind;
+    } rows[] = {
+        {IK_MSG_USER, IK_TRANSCRIPT_USER},      {IK_MSG_ASSISTANT, IK_TRANSCRIPT_ANSWER},
+        {IK_MSG_TOOL_CALL, IK_TRANSCRIPT_TOOL}, {IK_MSG_TOOL_RESULT, IK_TRANSCRIPT_TOOL},
+        {IK_MSG_SYSTEM, IK_TRANSCRIPT_SYSTEM},  {IK_MSG_COMPACTION, IK_TRANSCRIPT_NOTE},
+        {IK_MSG_END, IK_TRANSCRIPT_NOTE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (is_kind(event, rows[i].name)) {
+            return rows[i].kind;
+        }
+    }
+    return IK_TRANSCRIPT_OTHER;
 }
 
 static const char *copy(waiting_t *waiting, const char *text)
@@ -143,6 +160,7 @@ static waiting_t *create_waiting(const queue_t *queue, const ik_store_event_t *e
     waiting_t *waiting = ik_new(queue->scratch, waiting_t);
     waiting->entry.event = copy_event(waiting, event);
     event = &waiting->entry.event;
+    waiting->entry.kind = kind_of(event);
     waiting->entry.facts = ik_event_facts(waiting, event);
     if (is_kind(event, IK_MSG_TOOL_RESULT)) {
         read_result(waiting, event);
@@ -172,7 +190,7 @@ static waiting_t *find_call(const queue_t *queue, const ik_store_event_t *result
 
 static bool has_all(const waiting_t *waiting)
 {
-    return !waiting->entry.is_tool || waiting->entry.answered;
+    return waiting->entry.kind != IK_TRANSCRIPT_TOOL || waiting->entry.answered;
 }
 
 static void hand_out_first(queue_t *queue)

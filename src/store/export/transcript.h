@@ -14,14 +14,25 @@ typedef struct {
     size_t len;
 } ik_transcript_text_t;
 
+/* What an entry is to a reader. */
+typedef enum {
+    IK_TRANSCRIPT_OTHER, /* of a kind that a later program may write: show all of it */
+    IK_TRANSCRIPT_USER,
+    IK_TRANSCRIPT_ANSWER,
+    IK_TRANSCRIPT_TOOL, /* a call, a result, or both */
+    IK_TRANSCRIPT_SYSTEM,
+    IK_TRANSCRIPT_NOTE, /* what became of the conversation: content says it all */
+    IK_TRANSCRIPT_KIND_COUNT,
+} ik_transcript_kind_t;
+
 typedef struct {
+    ik_transcript_kind_t kind;
     ik_store_event_t event; /* of a result whose call is missing, the result */
     ik_event_facts_t facts;
     ik_transcript_text_t reasoning; /* of an answer, with its first message */
     bool incomplete;                /* the answer broke off */
 
-    bool is_tool; /* a call, a result, or both */
-    ik_transcript_text_t name;
+    ik_transcript_text_t name;      /* of the tool */
     ik_transcript_text_t arguments; /* as the model wrote them, usually JSON */
     bool answered;                  /* there is a result */
     int64_t result_seq;
