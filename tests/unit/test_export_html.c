@@ -483,6 +483,7 @@ START_TEST(an_answer_with_its_small_print)
         "<m>\",\"usage\":{\"in\":1234567,\"cached\":5,\"out\":8},\"cost_usd\":0.0012,"
         "\"reasoning\":\"because\",\"incomplete\":true}");
     say("compaction", "<removed>", NULL);
+    say("end", "The agent was ended.", NULL);
     say("new <kind>", "of message", "{\"a\":1}");
     ck_assert_str_eq(
         page(),
@@ -495,7 +496,8 @@ START_TEST(an_answer_with_its_small_print)
         "out<span class=\"sep\">·</span>$0.0012<span class=\"sep\">·</span>"
         "<time datetime=\"2023-11-14T22:13:20Z\">2023-11-14 22:13 UTC</time></p>\n</div>\n"
         "<div class=\"note\" id=\"a1-2\">&lt;removed&gt;</div>\n"
-        "<details class=\"aside\" id=\"a1-3\"><summary>new &lt;kind&gt;</summary>\n"
+        "<div class=\"note\" id=\"a1-3\">The agent was ended.</div>\n"
+        "<details class=\"aside\" id=\"a1-4\"><summary>new &lt;kind&gt;</summary>\n"
         "<div class=\"body\">\n<div class=\"as-is\">of message</div>\n"
         "<div class=\"as-is mono\">{&quot;a&quot;:1}</div>\n</div>\n</details>\n");
 }

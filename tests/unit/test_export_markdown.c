@@ -310,6 +310,7 @@ START_TEST(forks_say_where_they_began)
     say("user", "a", NULL);
     say("system", "be <brief>", NULL);
     say("compaction", "1 removed", NULL);
+    say("end", "The agent was ended.", NULL);
     say("odd*", "thing", "{}");
     log_assert_ok(ik_store_write(store, &(ik_store_batch_t){.agents = &fork, .agent_count = 1}));
     ik_store_event_t event = log_event(LOG_ID, 2, "user", "b\n\n# c", NULL);
@@ -318,7 +319,8 @@ START_TEST(forks_say_where_they_began)
     ck_assert_str_eq(body(),
                      "## Agent 1\n\n### 1. You\n\n*2023-11-14 22:13 UTC*\n\n> a\n\n"
                      "<details><summary>System prompt</summary>\n\nbe \\<brief>\n\n</details>\n\n"
-                     "*1 removed*\n\n**odd\\***\n\n```\nthing\n```\n\n```json\n{}\n```\n\n"
+                     "*1 removed*\n\n*The agent was "
+                     "ended.*\n\n**odd\\***\n\n```\nthing\n```\n\n```json\n{}\n```\n\n"
                      "## Agent 2\n\n*A fork of agent 1, from message 1 of agent 1 on.*\n\n"
                      "### 2. You\n\n*2023-11-14 22:13 UTC*\n\n> b\n>\n> #### c\n\n");
 }
