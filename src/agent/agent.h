@@ -91,8 +91,8 @@ void ik_agent_interrupt(ik_agent_t *agent);
 /* Between turns: go on with another model. What the old provider wanted back stays unsent. */
 void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target);
 
-/* Between turns: words of the user that begin no turn, such as what a command of theirs printed; sent
- * with the next one. data_json may be NULL. */
+/* Between turns: words of the user that begin no turn, such as what a command of theirs printed;
+ * sent with the next one. data_json may be NULL. */
 void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_json);
 /* Between turns: the oldest tool results are sent as a marker from now on, those of the last step
  * excepted. Returns how many were trimmed by this. */

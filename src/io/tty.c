@@ -37,6 +37,7 @@ enum {
 #define KITTY_OFF "\x1b[<u"
 #define KITTY_AGAIN "\x1b[=5;1u" /* without growing the terminal's stack of flags */
 #define OTHER_KEYS_ON "\x1b[>4;1m"
+#define SAVE_TITLE "\x1b[22;2t"
 #define ALTERNATE_ON "\x1b[?1049h"
 #define ALTERNATE_OFF "\x1b[?1049l"
 
@@ -55,6 +56,7 @@ struct ik_tty {
     bool ending; /* a signal asked for the end: no more stopping */
     keyboard_t keyboard;
     bool alternate;
+    char *title; /* NULL: the window keeps its own */
     int columns;
     int rows;
     ik_buffer_t queue;
@@ -342,6 +344,27 @@ static void make_non_blocking(const ik_tty_t *tty)
     }
 }
 
+/* Saved once per visit: a program that was stopped from outside finds its own title there. */
+static void show_title(ik_tty_t *tty)
+{
+    if (tty->title == NULL) {
+        return;
+    }
+    if (ik_tty_restore_owe_title()) {
+        write_text(tty, SAVE_TITLE);
+    }
+    write_text(tty, "\x1b]2;");
+    write_text(tty, tty->title);
+    write_text(tty, "\x07");
+}
+
+void ik_tty_set_title(ik_tty_t *tty, const char *title)
+{
+    talloc_free(tty->title);
+    tty->title = ik_strdup(tty, title);
+    show_title(tty);
+}
+
 static void prepare(ik_tty_t *tty)
 {
     ik_tty_restore_arm(&tty->found);
@@ -349,6 +372,7 @@ static void prepare(ik_tty_t *tty)
     make_non_blocking(tty);
     set_raw(tty);
     write_text(tty, MODES);
+    show_title(tty);
 }
 
 static void enter(ik_tty_t *tty)

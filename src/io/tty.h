@@ -61,6 +61,10 @@ void ik_tty_use_keyboard(ik_tty_t *tty, bool kitty);
 /* The alternate screen; leaving it brings the main one back as it was, with the cursor. */
 void ik_tty_use_alternate(ik_tty_t *tty, bool alternate);
 
+/* The window's title while the terminal is ours; the one it had comes back. No control characters.
+ */
+void ik_tty_set_title(ik_tty_t *tty, const char *title);
+
 /* Leaves, stops the program as Ctrl-Z does (its whole process group), and enters again when it goes
  * on. */
 void ik_tty_suspend(ik_tty_t *tty);

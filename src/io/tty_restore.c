@@ -17,6 +17,7 @@ enum {
 #define BEGIN "\x1b]8;;\x1b\\"
 /* Every screen has its own stack of kitty's keyboard flags. */
 #define END_KITTY "\x1b[<u"
+#define END_TITLE "\x1b[23;2t"
 #define END_ALTERNATE "\x1b[?1049l"
 #define END_MODES "\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[>4;0m\x1b[?25h\x1b[0m"
 
@@ -34,6 +35,7 @@ static struct {
     volatile sig_atomic_t extent;
     volatile sig_atomic_t kitty;
     volatile sig_atomic_t alternate;
+    volatile sig_atomic_t title;
     ik_tty_found_t found;
     struct sigaction before[_NSIG]; /* what a deadly signal did */
 } state;
@@ -56,6 +58,9 @@ static size_t compose(char *text, const char *farewell)
     }
     if (state.kitty) {
         add(text, &len, END_KITTY);
+    }
+    if (state.title) {
+        add(text, &len, END_TITLE);
     }
     add(text, &len, END_MODES);
     add(text, &len, farewell);
@@ -110,6 +115,7 @@ static void put_back(const char *farewell)
     bool ours = is_ours();
     if (ours && state.extent == EVERYTHING) {
         write_all(text, compose(text, farewell));
+        state.title = false;
     }
     if (ours) {
         tcsetattr(found->in, TCSANOW, &found->settings);
@@ -137,6 +143,13 @@ void ik_tty_restore_set_modes(bool kitty, bool alternate)
 {
     state.kitty = kitty;
     state.alternate = alternate;
+}
+
+bool ik_tty_restore_owe_title(void)
+{
+    bool owed = state.title;
+    state.title = true;
+    return !owed;
 }
 
 void ik_tty_restore_disarm(void)

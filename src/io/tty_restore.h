@@ -26,6 +26,9 @@ typedef struct {
 void ik_tty_restore_arm(const ik_tty_found_t *found);
 /* Which modes beyond the usual ones are on; before they are, and after they are not any more. */
 void ik_tty_restore_set_modes(bool kitty, bool alternate);
+/* From now on the window's title is put back as well; to be called before it is saved. False when
+ * it is saved already. */
+bool ik_tty_restore_owe_title(void);
 /* It is no longer ours to put back. */
 void ik_tty_restore_disarm(void);
 

@@ -72,7 +72,7 @@ void ik_repl_rows_result(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
 /* What a command of the user's own brought, without a number. */
 void ik_repl_rows_command(const ik_repl_rows_t *rows, const char *envelope);
 
-/* Whether a message of the user is about a command he ran himself, which was shown when it ran. */
+/* Whether a message of the user is about a command of their own, which was shown when it ran. */
 bool ik_repl_rows_is_command(const ik_msg_t *message);
 
 /* One message of a conversation; with a result goes its call, which stands before it. number is the

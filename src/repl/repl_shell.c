@@ -1,4 +1,4 @@
-/* "!CMD": the user runs a command himself, through the bash tool as the model would, and what it
+/* "!CMD": the user runs a command, through the bash tool as the model would, and what it
  * printed joins the conversation. */
 #include <string.h>
 

@@ -62,7 +62,7 @@ int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk); /* since the turn bega
 /* The last words of the user to it, as one line; "". */
 const char *ik_repl_talk_title(const ik_repl_talk_t *talk);
 
-/* What the user ran himself joins the conversation, now or when the turn is over. */
+/* What the user ran joins the conversation, now or when the turn is over. */
 void ik_repl_talk_add_note(ik_repl_talk_t *talk, const char *text, const char *data_json);
 
 /* Tool result number, from 1, in full. IK_ERR_NOT_FOUND. */

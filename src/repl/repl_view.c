@@ -733,7 +733,11 @@ void ik_repl_view_notify(ik_repl_view_t *view, const char *text)
 
 void ik_repl_view_set_title(ik_repl_view_t *view, const char *title)
 {
-    send_osc(view, "2", title);
+    if (!view->plain) {
+        char *line = ik_sanitise_line(view, title);
+        ik_tty_set_title(view->tty, line);
+        talloc_free(line);
+    }
 }
 
 void ik_repl_view_copy(ik_repl_view_t *view, const char *text, size_t len)

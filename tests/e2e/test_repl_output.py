@@ -270,6 +270,19 @@ class SizeTest(ReplTest):
         for i in range(1, 9):
             self.assertEqual(text.count(f"Paragraph {i} with"), 1, text)
 
+    def test_the_window_gets_its_title_back(self):
+        """While ikigai is stopped, and when it has ended; saved once, however often that is."""
+        tmux = self.tmux(["sh", "-i"], cwd=self.project,
+                         env=clean_env(IKIGAI_HOME=self.home, PS1="$ "))
+        tmux.run("select-pane", "-T", "mine")
+        tmux.send_keys(IKIGAI, "Enter")
+        for keys in (["C-z"], ["fg", "Enter"], ["C-z"], ["fg", "Enter"], ["C-d"]):
+            tmux.wait_title("mine" if keys[0] == "fg" else f"ikigai: {self.project}")
+            if keys[0] != "fg":
+                tmux.wait_for(re.compile("^>$", re.M))
+            tmux.send_keys(*keys)
+        tmux.wait_title("mine")
+
 
 class PoorTerminalTest(ReplTest):
     def test_no_color(self):
