@@ -5,11 +5,15 @@
 #   make promises       proves what docs/promises.md promises; promises-quick in minutes
 #   make bench          measures, each figure against its yardstick
 #   make install        PREFIX=/usr/local DESTDIR=; uninstall takes the same two
+#   make dist           build/ikigai-VERSION.tar.gz; make deb builds a Debian package of it
 #   make format         clang-format over everything
+#   make docs           writes the tables in docs/ anew from those in the program
 #   make OUT=dir        build somewhere else than in the tree itself
 #   make SANITIZE=address,undefined OUT=build/asan
 
 VERSION := 0.1.0
+# The day of this version: it stands on the manual pages.
+RELEASED := 2026-11-15
 PREFIX ?= /usr/local
 CC ?= cc
 OUT ?= .
@@ -18,13 +22,18 @@ PYTHON ?= /usr/bin/python3
 INSTALL ?= install
 FUZZ_SECONDS ?= 60
 
+ifneq ($(words $(PREFIX)),1)
+$(error PREFIX must be one path without spaces, not '$(PREFIX)')
+endif
 override PREFIX := $(abspath $(PREFIX))
 sysconfdir := $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(WERROR)
+# Who only builds a release is not stopped by what a newer compiler warns of: make WERROR=
+WERROR ?= -Werror
 OPTIMIZE ?= -O2
 CFLAGS ?= -g $(OPTIMIZE) -fstack-protector-strong
-ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
+ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
     -fno-omit-frame-pointer -fno-sanitize-recover=undefined) -MMD -MP -Isrc -D_GNU_SOURCE -DIKIGAI_VERSION='"$(VERSION)"'
 ALL_LDFLAGS = $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 

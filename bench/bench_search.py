@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How fast grep and glob are beside ripgrep and fd, on a large tree of sources.
 
-Prints one JSON object per line. Both sides run in turn, with the same number of threads, the same
-files and output to a file; the fastest of several runs counts. The tree is IKIGAI_BENCH_TREE, else an
-unpacked kernel source, else whatever large tree there is.
+Both sides run in turn, with the same number of threads, the same files and output to a file; the
+fastest of several runs counts. The tree is IKIGAI_BENCH_TREE, else an unpacked kernel source, else
+whatever large tree there is.
 """
 import glob
 import json
@@ -14,8 +14,9 @@ import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-OUT = os.path.abspath(os.environ.get("IKIGAI_OUT", ROOT))
+from bench_tools import TOOLS, report, skip
+
+FD = shutil.which("fdfind") or shutil.which("fd")
 RUNS = int(os.environ.get("IKIGAI_BENCH_RUNS", "9"))
 
 PATTERNS = [
@@ -85,19 +86,30 @@ def compare(name, ours, theirs, yardstick, tree, budget=1.0, memory_budget=None)
             report(name + " memory", peaks[0], "MB", yardstick, peaks[1], memory_budget)
 
 
-def report(name, value, unit, yardstick, yardstick_value, budget):
-    ratio = value / yardstick_value
-    print(json.dumps({"name": name, "value": round(value, 4), "unit": unit, "yardstick": yardstick,
-                      "yardstick_value": round(yardstick_value, 4), "ratio": round(ratio, 3),
-                      "budget": budget, "met": ratio <= budget}), flush=True)
+def version_of(program):
+    """The first line of what it says; None when it is not there."""
+    if program is None:
+        return None
+    done = subprocess.run([program, "--version"], check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.partition("\n")[0].strip()
 
 
-def skip(name, reason):
-    print(json.dumps({"name": name, "skipped": reason}), flush=True)
+def describe_tree(tree):
+    sizes = [os.lstat(os.path.join(folder, name)).st_size
+             for folder, _, names in os.walk(tree) for name in names]
+    return (f"{os.path.basename(tree.rstrip('/'))} ({len(sizes):,} files, "
+            f"{sum(sizes) / 1e9:.1f} GB)")
+
+
+def tell_compared(tree):
+    """The versions behind the yardsticks."""
+    found = {"rg": version_of(shutil.which("rg")), "fd": version_of(FD),
+             "tree": describe_tree(tree)}
+    print(json.dumps({"compared": {k: v for k, v in found.items() if v}}), flush=True)
 
 
 def bench_grep(tree, threads):
-    grep = os.path.join(OUT, "libexec", "ikigai", "grep")
+    grep = os.path.join(TOOLS, "grep")
     for name, pattern in PATTERNS:
         name = "grep " + name
         if shutil.which("rg") is None:
@@ -110,12 +122,11 @@ def bench_grep(tree, threads):
 
 
 def bench_glob(tree, threads):
-    program = os.path.join(OUT, "libexec", "ikigai", "glob")
-    fd = shutil.which("fdfind") or shutil.which("fd")
-    if fd is None:
+    program = os.path.join(TOOLS, "glob")
+    if FD is None:
         skip("glob **/*.c", "fd is not installed")
         return
-    sorted_fd = ["sh", "-c", f"{fd} -j{threads} -I -e c | LC_ALL=C sort"]
+    sorted_fd = ["sh", "-c", f"{FD} -j{threads} -I -e c | LC_ALL=C sort"]
     compare("glob **/*.c", ([program], b'{"pattern":"**/*.c"}'), (sorted_fd, b""), "fd | sort", tree)
 
 
@@ -123,6 +134,7 @@ def main():
     threads = len(os.sched_getaffinity(0))
     tree = find_tree()
     os.environ.pop("IKIGAI_MAX_OUTPUT", None)  # it would cut the answers
+    tell_compared(tree)
     bench_grep(tree, threads)
     bench_glob(tree, threads)
 

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from bench_store import TEXTS, store_cost
-from bench_tools import BUILD, IKIGAI, report
+from bench_tools import BUILD, IKIGAI, report, skip
 from bench_turns import PROMPT, Run, Server
 
 PTY_COST = os.path.join(BUILD, "bench/pty_cost")
@@ -374,8 +374,7 @@ def idle_terminals(bench, server):
 
 def bench_idle(bench):
     if shutil.which("strace") is None:
-        print(json.dumps({"name": f"system calls in {IDLE} s of nothing",
-                          "skipped": "strace is not installed"}), flush=True)
+        skip(f"system calls in {IDLE} s of nothing", "strace is not installed")
         return
     with bench.server(SHORT) as server:
         prepared = idle_terminals(bench, server)

@@ -25,7 +25,12 @@ def report(name, value, unit, yardstick, yardstick_value, budget, absolute=False
     print(json.dumps({"name": name, "value": round(value, 6), "unit": unit, "yardstick": yardstick,
                       "yardstick_value": yardstick_value and round(yardstick_value, 6),
                       "ratio": ratio and round(ratio, 3), "budget": budget,
-                      "met": measured <= budget, "peers": peers}), flush=True)
+                      "budget_of": "value" if absolute else "ratio", "met": measured <= budget,
+                      "peers": peers}), flush=True)
+
+
+def skip(name, reason):
+    print(json.dumps({"name": name, "skipped": reason}), flush=True)
 
 
 def seconds(command, **options):
@@ -109,8 +114,7 @@ def bench_discovery(scratch):
 def bench_warm(home, env):
     """A warm start: nothing but ikigai itself is executed."""
     if shutil.which("strace") is None:
-        print(json.dumps({"name": "programs started by a warm start",
-                          "skipped": "strace is not installed"}), flush=True)
+        skip("programs started by a warm start", "strace is not installed")
         return
     listed(home)
     trace = os.path.join(home, "trace")

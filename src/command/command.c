@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/nearest.h"
 #include "command/command_table.h"
 
 static const ik_command_t *const table[] = {
@@ -48,62 +49,25 @@ const ik_command_t *ik_command_find(const char *name, size_t len)
     return NULL;
 }
 
-enum { NAME_MAX_LEN = 16 }; /* of a name that may still be a slip of the fingers */
-
-static int least(int a, int b)
+/* What the user may have meant; NULL: who knows. */
+static const char *find_nearest(const char *name, size_t len)
 {
-    return a < b ? a : b;
-}
-
-/* How many letters must be put in, left out, exchanged or swapped with their neighbour to make one
- * of the other. */
-static int edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-    int rows[NAME_MAX_LEN + 1][NAME_MAX_LEN + 1];
-    for (size_t i = 0; i <= a_len; i++) {
-        for (size_t k = 0; k <= b_len; k++) {
-            if (i == 0 || k == 0) {
-                rows[i][k] = (int)(i + k);
-                continue;
-            }
-            rows[i][k] = least(rows[i - 1][k - 1] + (a[i - 1] != b[k - 1]),
-                               least(rows[i - 1][k], rows[i][k - 1]) + 1);
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1]) {
-                rows[i][k] = least(rows[i][k], rows[i - 2][k - 2] + 1);
-            }
-        }
-    }
-    return rows[a_len][b_len];
-}
-
-/* What the user may have meant: a command that begins so, or one that is few slips away. */
-static const ik_command_t *find_nearest(const char *name, size_t len)
-{
-    if (len == 0 || len > NAME_MAX_LEN) {
-        return NULL;
-    }
-    const ik_command_t *nearest = NULL;
-    int bound = len < 4 ? 2 : 3;
+    ik_nearest_t nearest;
+    ik_nearest_init(&nearest, name, len);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        bool begins = strncmp(table[i]->name, name, len) == 0;
-        int distance =
-            begins ? 0 : edit_distance(name, len, table[i]->name, strlen(table[i]->name));
-        if (distance < bound) {
-            nearest = table[i];
-            bound = distance;
-        }
+        ik_nearest_offer(&nearest, table[i]->name);
     }
-    return nearest;
+    return nearest.found;
 }
 
 void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t len)
 {
     skip_slash(&name, &len);
-    const ik_command_t *nearest = find_nearest(name, len);
+    const char *nearest = find_nearest(name, len);
     char *text = nearest == NULL ? ik_sprintf(NULL, "There is no command /%.*s. /help lists all.",
                                               (int)len, name)
                                  : ik_sprintf(NULL, "There is no command /%.*s. Did you mean /%s?",
-                                              (int)len, name, nearest->name);
+                                              (int)len, name, nearest);
     host->actions->fail(host, text);
     talloc_free(text);
 }
