@@ -29,7 +29,8 @@ PATTERNS = [
 
 
 def find_tree():
-    trees = [os.environ.get("IKIGAI_BENCH_TREE"), *sorted(glob.glob("/var/tmp/kernel/linux-source-*"))]
+    trees = [os.environ.get("IKIGAI_BENCH_TREE"),
+             *sorted(glob.glob("/var/tmp/kernel/linux-source-*"))]
     for tree in trees:
         if tree and os.path.isdir(tree):
             return tree
@@ -127,7 +128,8 @@ def bench_glob(tree, threads):
         skip("glob **/*.c", "fd is not installed")
         return
     sorted_fd = ["sh", "-c", f"{FD} -j{threads} -I -e c | LC_ALL=C sort"]
-    compare("glob **/*.c", ([program], b'{"pattern":"**/*.c"}'), (sorted_fd, b""), "fd | sort", tree)
+    compare("glob **/*.c", ([program], b'{"pattern":"**/*.c"}'), (sorted_fd, b""), "fd | sort",
+            tree)
 
 
 def main():

@@ -24,11 +24,10 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
 from fake_llm import Answer, Call
 from repl_support import ReplTest
-from support import IKIGAI, OUT, ROOT, clean_env
+from support import IKIGAI, OBJECTS, clean_env
 from terminal_support import SILENT
 
-BUILT = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
-DRIVER = os.path.join(BUILT, "tests", "promises", "foreign_driver")
+DRIVER = os.path.join(OBJECTS, "tests", "promises", "foreign_driver")
 WORKERS = 2
 SHOWN = 3  # problems
 
@@ -48,8 +47,10 @@ TEXT = [
     "word ", "a", "\n", "\n\n", " ", "\t", "é", "日本", "👩", "\u0645", "\x1b[31m", "\x1b[0m",
     "\x1b[38;2;1;2;3m", "# ", "- ", "```\n", "`", "**", "[x](http://ok.invalid/", ")",
     "| a | b |\n|---|---|\n", "> ", "<b>", "&#27;[2J", "\\", "\"", "'", "$(", "x" * 90]
-# A link that the model wrote is ours, wherever it leads.
-MARKS = re.compile(rb"\x1b(?!\]8;;http://ok\.)[\]P_^X][^\x07\x1b]*(EVIL|RVZJ|evil\.invalid)")
+# A link that the model wrote is ours, wherever it leads, and so is one to a file it names, whose
+# name is spelt in percent signs; that there is nothing else in a link is what the reader checks.
+MARKS = re.compile(rb"\x1b(?!\]8;;(?:http://ok\.|file:///))[\]P_^X]"
+                   rb"[^\x07\x1b]*(EVIL|RVZJ|evil\.invalid)")
 ALTERNATE, MAIN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 

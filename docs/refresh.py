@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+"""Writes the reference tables into the documents, as the built program prints them.
+
+    docs/refresh.py [PROGRAM]       PROGRAM is bin/ikigai of this tree unless given
+
+A place is what stands between the lines `<!-- topic: NAME -->` and `<!-- end of topic -->`. It holds
+`ikigai help --markdown NAME` without its heading; headings inside are as deep as the place wants.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+DOCS = os.path.dirname(os.path.abspath(__file__))
+PLACE = re.compile(r"^<!-- topic: ([^\n]+) -->\n.*?^<!-- end of topic -->\n", re.M | re.S)
+
+
+def topic(program, name):
+    return subprocess.run([program, "help", "--markdown", "--", *name.split()], check=True,
+                          stdout=subprocess.PIPE).stdout.decode()
+
+
+def depth_before(text):
+    headings = re.findall(r"^(#+) ", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    return len(headings[-1]) if headings else 1
+
+
+def body(markdown, depth):
+    _, _, rest = markdown.partition("\n\n")
+    return re.sub(r"^#", "#" * depth, rest, flags=re.M)
+
+
+def refreshed(text, program):
+    """The same document with every place as the program has it."""
+    def fill(place):
+        inside = body(topic(program, place[1]), depth_before(text[:place.start()]))
+        return f"<!-- topic: {place[1]} -->\n\n{inside}\n<!-- end of topic -->\n"
+    return PLACE.sub(fill, text)
+
+
+def main():
+    program = sys.argv[1] if len(sys.argv) > 1 else os.path.join(DOCS, "..", "bin", "ikigai")
+    for path in sorted(glob.glob(os.path.join(DOCS, "*.md"))):
+        with open(path, encoding="utf-8") as f:
+            old = f.read()
+        new = refreshed(old, program)
+        if new != old:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(new)
+            print(os.path.relpath(path))
+
+
+if __name__ == "__main__":
+    main()
