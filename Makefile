@@ -20,7 +20,6 @@ OUT ?= .
 BUILD ?= $(if $(filter .,$(OUT)),build/obj,$(OUT)/obj)
 PYTHON ?= /usr/bin/python3
 INSTALL ?= install
-FUZZ_SECONDS ?= 60
 
 ifneq ($(words $(PREFIX)),1)
 $(error PREFIX must be one path without spaces, not '$(PREFIX)')
@@ -28,9 +27,9 @@ endif
 override PREFIX := $(abspath $(PREFIX))
 sysconfdir := $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-WARNINGS = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(WERROR)
-# Who only builds a release is not stopped by what a newer compiler warns of: make WERROR=
+# Who only builds a release need not stop at what a newer compiler warns of: make WERROR=
 WERROR ?= -Werror
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(WERROR)
 OPTIMIZE ?= -O2
 CFLAGS ?= -g $(OPTIMIZE) -fstack-protector-strong
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
@@ -62,6 +61,15 @@ MODELS := share/ikigai/models.json
 # What a build elsewhere than in the tree needs beside its programs.
 DATA := etc/ikigai/config.json $(TEMPLATES) $(MODELS)
 IKIGAI := $(OUT)/bin/ikigai
+# The chapters that `ikigai help` shows.
+CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless sessions export tool-protocol \
+    configuration providers))
+MANUAL := $(CHAPTERS:docs/%=$(OUT)/share/ikigai/manual/%)
+# docs/man/ikigai.1.md -> share/man/man1/ikigai.1
+MAN_PAGES := $(foreach page,$(patsubst docs/man/%.md,%,$(wildcard docs/man/*.md)),\
+    $(OUT)/share/man/man$(subst .,,$(suffix $(page)))/$(page))
+COMPLETIONS := $(addprefix $(OUT)/share/,bash-completion/completions/ikigai \
+    zsh/site-functions/_ikigai fish/vendor_completions.d/ikigai.fish)
 
 objects = $(patsubst src/%.c,$(BUILD)/%.o,$(1))
 BASE_OBJECTS := $(call objects,$(wildcard src/base/*.c))
@@ -78,7 +86,8 @@ PARTS_OBJECTS := $(call objects,$(filter-out %/main.c src/tools/common/%,\
     $(wildcard src/tools/*/*.c src/keeper/*.c)))
 
 .PHONY: all tools clean install uninstall FORCE
-all: $(IKIGAI) $(TOOLS) $(KEEPER) $(if $(filter-out .,$(OUT)),$(DATA:%=$(OUT)/%))
+all: $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES) $(COMPLETIONS) \
+    $(if $(filter-out .,$(OUT)),$(DATA:%=$(OUT)/%))
 tools: $(TOOLS)
 $(patsubst %,tool-%,$(subst _,-,$(TOOL_DIRS))): tool-%: $(OUT)/libexec/ikigai/%
 .PHONY: $(patsubst %,tool-%,$(subst _,-,$(TOOL_DIRS)))
@@ -98,8 +107,10 @@ $(BUILD)/bench/%.o: bench/%.c $(BUILD)/flags.stamp
 # other flags or another prefix than last time gets what these touch built again.
 STAMP_flags = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
 STAMP_prefix = $(PREFIX)
+STAMP_date = $(DATE)
 $(BUILD)/base/paths.o: $(BUILD)/prefix.stamp
-$(BUILD)/flags.stamp $(BUILD)/prefix.stamp: $(BUILD)/%.stamp: FORCE
+$(MAN_PAGES): $(BUILD)/date.stamp
+$(patsubst %,$(BUILD)/%.stamp,flags prefix date): $(BUILD)/%.stamp: FORCE
 	@mkdir -p $(@D)
 	@words='$(subst ','\'',$(STAMP_$*))'; \
 	echo "$$words" | cmp -s - $@ || echo "$$words" > $@
@@ -127,11 +138,34 @@ $(TOOLS): $(OUT)/libexec/ikigai/%: \
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^ $($(subst -,_,$*)_LIBS) $(TOOL_LIBS)
 
+define COPY
+@mkdir -p $(@D)
+cp $< $@
+endef
+$(MANUAL): $(OUT)/share/ikigai/manual/%: docs/%
+	$(COPY)
 ifneq ($(OUT),.)
 $(DATA:%=$(OUT)/%): $(OUT)/%: %
-	@mkdir -p $(@D)
-	cp $< $@
+	$(COPY)
 endif
+
+# Manual pages and completions are made of the program's own tables, by the program. It is asked
+# without the settings of whoever builds. (To build for another machine, whose program cannot run
+# here: make MAN_PAGES= COMPLETIONS=)
+define ASK
+@mkdir -p $(@D)
+IKIGAI_HOME=/nonexistent $(IKIGAI) $(QUESTION) > $@
+endef
+DATE := $(if $(SOURCE_DATE_EPOCH),$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%F || \
+    date -u -r $(SOURCE_DATE_EPOCH) +%F),$(RELEASED))
+$(MAN_PAGES): QUESTION = help --roff $< --date $(DATE)
+$(MAN_PAGES): $(OUT)/share/man/%: docs/man/$$(notdir $$*).md $(IKIGAI) $(MANUAL)
+	$(ASK)
+$(COMPLETIONS): QUESTION = completion $(firstword $(subst -, ,$(subst /, ,$*)))
+$(COMPLETIONS): $(OUT)/share/%: $(IKIGAI)
+	$(ASK)
+# What a program began to write before it failed is no result.
+.DELETE_ON_ERROR:
 
 # ---- tests
 
@@ -160,15 +194,20 @@ BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost store_cost pty_c
 $(BENCHES): %: %.o $(LIB_APP) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS)
 
-.PHONY: unit-tests drivers lint format check promises promises-quick bench
+.PHONY: unit-tests drivers lint format docs check check-unit promises promises-quick bench
 unit-tests: $(UNIT_TESTS) drivers
 drivers: $(DRIVERS)
 $(UNIT_TESTS:%=%.o): | need-check
 RUN := $(PYTHON) tests/run --out $(OUT) --build $(BUILD)
 check: all unit-tests
 	@$(RUN) check
+# The unit tests that need no server: what a package runs when it is built.
+check-unit: $(filter-out $(call programs,$(shell grep -ls store_backend.h tests/unit/*.c)),$(UNIT_TESTS))
+	@$(RUN) $^
 lint:
 	@$(RUN) lint
+docs: all
+	@$(PYTHON) docs/refresh.py $(IKIGAI)
 format:
 	find src tests bench -name '*.[ch]' -exec clang-format -i {} +
 # ONLY= is an expression for file names: make promises ONLY='_(04|17)_'
@@ -194,22 +233,15 @@ check-asan:
 check-valgrind: need-valgrind
 	$(call build_in,valgrind) STATIC= all unit-tests
 	@$(PYTHON) tests/run --out $(DEEP)/valgrind --valgrind --slow 20 unit deep
-check-fuzz: need-clang
-	$(call build_in,fuzz) CC=clang SANITIZE=address,undefined,fuzzer-no-link fuzz
+check-fuzz: # promise 18 in full; FUZZ_SECONDS=N for each target
+	@$(RUN) -k _18_ promises
 
-# tests/fuzz/corpus holds what is worth keeping; what a run finds stays in the build folder
-# (fuzz_x -merge=1 KEPT FOUND takes it over). A crash leaves its input beside the found ones.
-FUZZ_RUNS := $(patsubst tests/fuzz/fuzz_%.c,fuzz-%,$(wildcard tests/fuzz/fuzz_*.c))
-.PHONY: fuzz $(FUZZ_RUNS)
-fuzz: $(FUZZ_RUNS)
-$(FUZZ_RUNS): fuzz-%: $(BUILD)/tests/fuzz/fuzz_%
-	@mkdir -p $(BUILD)/corpus/$*
-	@echo "$@: $(FUZZ_SECONDS) s"
-	@$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	    -artifact_prefix=$(BUILD)/corpus/$*- $(patsubst %,-dict=%,$(wildcard tests/fuzz/$*.dict)) \
-	    $(BUILD)/corpus/$* $(wildcard tests/fuzz/corpus/$*) > $(BUILD)/corpus/$*.log 2>&1 || \
-	    { tail -n 60 $(BUILD)/corpus/$*.log; exit 1; }
-	@grep -E 'executed_units|new_units' $(BUILD)/corpus/$*.log
+# What promise 18 runs: a tree with nothing but the fuzz targets, quickly built (tests/fuzz/README.md).
+.PHONY: fuzz-tree fuzzers
+fuzz-tree: need-clang
+	$(call build_in,fuzz) CC=clang SANITIZE=address,undefined,fuzzer-no-link \
+	    CFLAGS='-O1 -gline-tables-only' fuzzers
+fuzzers: $(FUZZERS)
 
 ANALYSE := -Isrc -D_GNU_SOURCE -DIKIGAI_VERSION='""' -DIKIGAI_PREFIX='""'
 check-analysis: need-cppcheck need-clang-tidy
@@ -220,55 +252,79 @@ check-analysis: need-cppcheck need-clang-tidy
 check-fresh: # a new system in a folder, from nothing to a passed script/test
 	tests/fresh/run
 .PHONY: check-fake
-check-fake: all # the vendors' own clients against tests/fake_llm, and ikigai over HTTP/2
-	@command -v node > /dev/null && command -v npm > /dev/null || \
-	    { echo "node or npm is missing: script/bootstrap --fake installs them" >&2; exit 1; }
+check-fake: need-node need-npm all # the vendors' own clients against tests/fake_llm, and ikigai over HTTP/2
 	@$(PYTHON) tests/fake_llm/check_clients.py $(DEEP)/fake_clients $(IKIGAI)
 EXPORT_DRIVER := $(BUILD)/tests/browser/export_driver
-.PHONY: check-browser need-chromium
+.PHONY: check-browser
 check-browser: need-chromium $(EXPORT_DRIVER) # what a reader sees of exported pages, in a browser
 	@$(PYTHON) tests/browser/check_browser.py $(EXPORT_DRIVER)
-need-chromium:
-	@command -v chromium > /dev/null || \
-	    { echo "chromium is missing: script/bootstrap --browser installs it" >&2; exit 1; }
 
-NEEDED = { echo "$* is missing: script/bootstrap --test installs it" >&2; exit 1; }
-.PHONY: need-check need-clang need-valgrind need-cppcheck need-clang-tidy
+# need-X: X is there, or it is said what installs it.
+NEEDED = { echo "$* is missing: script/bootstrap --$(GROUP) installs it" >&2; exit 1; }
+GROUP := test
+need-node need-npm: GROUP := fake
+need-chromium: GROUP := browser
+need-dpkg-buildpackage need-dh need-lintian: GROUP := package
+NEEDED_COMMANDS := $(patsubst %,need-%,clang valgrind cppcheck clang-tidy node npm chromium \
+    dpkg-buildpackage dh lintian)
+.PHONY: need-check $(NEEDED_COMMANDS)
 need-check: need-%:
 	@pkg-config --exists $* || $(NEEDED)
-need-clang need-valgrind need-cppcheck need-clang-tidy: need-%:
+$(NEEDED_COMMANDS): need-%:
 	@command -v $* > /dev/null || $(NEEDED)
 
 # ---- installing
 
-DOCUMENTS := $(wildcard README.md CHANGELOG.md LICENSE docs/*.md)
-into = $(DESTDIR)$(PREFIX)/$(1)
-CONFIG := $(DESTDIR)$(sysconfdir)/ikigai/config.json
-# folder below PREFIX = what goes into it
-INSTALL_bin := $(IKIGAI)
-INSTALL_libexec/ikigai := $(TOOLS)
-INSTALL_lib/ikigai := $(KEEPER)
-INSTALL_share/doc/ikigai := $(DOCUMENTS)
-INSTALL_share/ikigai/templates := $(TEMPLATES)
-INSTALL_share/ikigai := $(MODELS)
-INSTALL_DIRS := bin libexec/ikigai lib/ikigai share/doc/ikigai share/ikigai/templates share/ikigai
-# Folders that are ours alone and go when they are empty, inner ones first.
-OWN_DIRS := $(filter-out bin,$(INSTALL_DIRS)) \
-    $(filter %/ikigai,$(patsubst %/,%,$(dir $(INSTALL_DIRS))))
+# The chapters are not among the documents: they are in the manual.
+DOCUMENTS := $(wildcard README.md CHANGELOG.md LICENSE)
+# Not what somebody compiled there.
+EXAMPLES := $(filter-out %/__pycache__ $(patsubst %.c,%,$(wildcard examples/*.c)),$(wildcard examples/*))
+# FILE:PLACE below PREFIX. What is executable stays so.
+BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES) $(COMPLETIONS)
+INSTALLED := $(foreach file,$(BUILT),$(file):$(file:$(OUT)/%=%)) \
+    $(foreach file,$(TEMPLATES) $(MODELS),$(file):$(file)) \
+    $(foreach file,$(DOCUMENTS) $(EXAMPLES),$(file):share/doc/ikigai/$(file))
+# Folders that are ours alone and go with the last file; the others may be somebody else's.
+OWN_DIRS := $(sysconfdir)/ikigai \
+    $(patsubst %,$(PREFIX)/%/ikigai,libexec lib share share/doc)
+CONFIG := $(sysconfdir)/ikigai/config.json
 
-# The administrator's config stays, changed or not.
+# DESTDIR reaches the shell as it is, whatever characters are in it.
+export DESTDIR
+# Folders that exist keep their mode. The administrator's config stays, changed or not.
 install: all
-	$(INSTALL) -d $(dir $(CONFIG)) $(foreach d,$(INSTALL_DIRS),$(call into,$(d)))
-	$(foreach d,$(INSTALL_DIRS),$(if $(INSTALL_$(d)),$(INSTALL) -m $(if \
-	    $(filter share/%,$(d)),644,755) $(INSTALL_$(d)) $(call into,$(d)) &&)) true
-	test -e $(CONFIG) || $(INSTALL) -m 644 etc/ikigai/config.json $(CONFIG)
+	@set -eu; umask 022; \
+	put() { [ -d "$${2%/*}" ] || mkdir -p "$${2%/*}"; \
+	    if [ -x "$$1" ]; then mode=755; else mode=644; fi; $(INSTALL) -m $$mode "$$1" "$$2"; }; \
+	for pair in $(INSTALLED); do put "$${pair%%:*}" "$$DESTDIR$(PREFIX)/$${pair#*:}"; done; \
+	[ -e "$$DESTDIR$(CONFIG)" ] || put etc/ikigai/config.json "$$DESTDIR$(CONFIG)"; \
+	echo "installed in $$DESTDIR$(PREFIX)"
 uninstall:
-	rm -f $(foreach d,$(INSTALL_DIRS),$(patsubst %,$(call into,$(d))/%,$(notdir $(INSTALL_$(d)))))
-	if cmp -s etc/ikigai/config.json $(CONFIG); then rm -f $(CONFIG); fi
-	rmdir $(dir $(CONFIG)) $(OWN_DIRS:%=$(DESTDIR)$(PREFIX)/%) 2> /dev/null || true
+	@for pair in $(INSTALLED); do rm -f "$$DESTDIR$(PREFIX)/$${pair#*:}"; done
+	@! cmp -s etc/ikigai/config.json "$$DESTDIR$(CONFIG)" || rm -f "$$DESTDIR$(CONFIG)"
+	@for folder in $(OWN_DIRS); do \
+	    find "$$DESTDIR$$folder" -depth -type d -empty -delete 2> /dev/null || true; done
+
+# ---- packing
+
+# A package is made of the tarball and not of this tree, and knows nothing of how make was called.
+.PHONY: dist deb check-package
+DIST := ikigai-$(VERSION)
+dist:
+	@script/dist $(DIST) $(DEEP)
+deb: need-dpkg-buildpackage need-dh need-lintian dist
+	rm -rf $(DEEP)/deb
+	mkdir -p $(DEEP)/deb
+	tar xzf $(DEEP)/$(DIST).tar.gz -C $(DEEP)/deb
+	cd $(DEEP)/deb/$(DIST) && env -i PATH="$$PATH" DEB_BUILD_OPTIONS="$$DEB_BUILD_OPTIONS" \
+	    dpkg-buildpackage -us -uc
+	lintian --fail-on error $(DEEP)/deb/*.changes
+	cp $(DEEP)/deb/ikigai_*.deb $(DEEP)
+check-package: deb # a new system in a folder: install, try, upgrade, remove without a trace
+	tests/fresh/package $(DEEP)/deb/ikigai_*.deb
 
 clean:
-	rm -rf $(BUILD) $(if $(filter .,$(OUT)),build,$(OUT)/etc $(OUT)/share) \
-	    $(patsubst %,$(OUT)/%,bin lib libexec)
+	rm -rf $(BUILD) $(patsubst %,$(OUT)/%,bin lib libexec $(if $(filter .,$(OUT)),build \
+	    $(patsubst %,share/%,ikigai/manual man bash-completion zsh fish),etc share))
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -3,13 +3,11 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "base/print.h"
 #include "cli/cli.h"
 #include "cli/cli_options.h"
 #include "headless/headless.h"
@@ -48,14 +46,6 @@ static void keep_memory_returnable(void)
 #endif
 }
 
-static void print_warnings(const ik_config_t *config)
-{
-    for (size_t i = 0; i < config->warning_count; i++) {
-        fputs("ikigai: warning: ", stderr);
-        ik_print_line(stderr, config->warnings[i]);
-    }
-}
-
 static int run_headless(ik_cli_t *cli, const ik_cli_options_t *options)
 {
     ik_headless_options_t headless = {
@@ -85,8 +75,7 @@ static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
 /* Without a terminal to type at there is one turn. */
 static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
 {
-    if (is_err(&cli->config_error)) {
-        ik_cli_fail(cli->config_error.message);
+    if (!ik_cli_accept_config(cli)) {
         return IK_CLI_USAGE;
     }
     bool interactive = !options->headless && isatty(STDIN_FILENO);
@@ -106,7 +95,6 @@ static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv
             ik_config_load(ctx, paths, options == NULL ? NULL : &options->flags, &config);
         cli.config = config;
         ik_config_scrub_environment(config);
-        print_warnings(config);
         ready = ik_loop_create(ctx, &cli.loop);
     }
     if (is_err(&ready)) {
@@ -126,6 +114,14 @@ static int start(int argc, char **argv)
     if (!command && !ik_cli_options_parse(&options, argc, argv)) {
         return IK_CLI_USAGE;
     }
+    if (options.asked == IK_CLI_ASKED_HELP) {
+        ik_cli_print_help();
+        return IK_CLI_DONE;
+    }
+    if (options.asked == IK_CLI_ASKED_VERSION) {
+        printf("ikigai %s\n", IKIGAI_VERSION);
+        return IK_CLI_DONE;
+    }
     void *ctx = talloc_new(NULL);
     int status = run(ctx, command ? NULL : &options, argc, argv);
     talloc_free(ctx);
@@ -142,15 +138,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
     ik_json_seed();
     keep_memory_returnable();
-    int status = IK_CLI_DONE;
-    const char *first = argc < 2 ? "" : argv[1];
-    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) {
-        ik_cli_print_help();
-    } else if (strcmp(first, "--version") == 0) {
-        printf("ikigai %s\n", IKIGAI_VERSION);
-    } else {
-        status = start(argc - (argc > 0), argv + (argc > 0));
-    }
+    int status = start(argc - (argc > 0), argv + (argc > 0));
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("ikigai: cannot write to standard output\n", stderr);
         status = status == IK_CLI_DONE ? IK_CLI_FAILED : status;

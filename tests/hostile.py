@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from support import IKIGAI, OUT, ROOT, clean_env
+from support import IKIGAI, OBJECTS, ROOT, clean_env
 
 # No site packages, no user's environment: half the start-up time.
 PYTHON = "#!/usr/bin/python3 -IS"
@@ -157,14 +157,13 @@ TREE_SIZE = 8
 
 def build_driver(folder):
     """Compiles tests/promises/call_driver.c against the objects of the tree under test."""
-    objects = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
-    with open(os.path.join(objects, "flags.stamp"), encoding="utf-8") as f:
+    with open(os.path.join(OBJECTS, "flags.stamp"), encoding="utf-8") as f:
         words = f.read().split()
     flags = sorted({w for w in words if w.startswith("-fsanitize=")})
     program = os.path.join(folder, "call_driver")
     command = (words[:1] + ["-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", "-I" + os.path.join(ROOT, "src")]
                + flags + ["-o", program, os.path.join(ROOT, "tests", "promises", "call_driver.c")]
-               + [os.path.join(objects, name) for name in ("libapp.a", "libbase.a")]
+               + [os.path.join(OBJECTS, name) for name in ("libapp.a", "libbase.a")]
                + ["-luv", "-ljansson", "-ltalloc", "-lmd"])
     subprocess.run(command, check=True)
     return program

@@ -37,7 +37,7 @@ def machine():
         "cpu": first_match("/proc/cpuinfo", r"^model name\s*:(.*)$") or platform.machine(),
         "cores": os.cpu_count(),
         "memory_mb": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20,
-        "kernel": f"{platform.system()} {platform.release()}",
+        "kernel": f"{platform.system()} {platform.release().partition('-')[0]}",
         "system": first_match("/etc/os-release", r'^PRETTY_NAME="?([^"\n]*)'),
         "user": "root" if os.geteuid() == 0 else "an ordinary user",
     }

@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OUT = os.path.abspath(os.environ.get("IKIGAI_OUT", ROOT))
 IKIGAI = os.path.join(OUT, "bin", "ikigai")
 TOOLS = os.path.join(OUT, "libexec", "ikigai")
+OBJECTS = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
 NOBODY = 65534
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--errors-for-leak-kinds=definite", "--num-callers=25",

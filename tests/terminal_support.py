@@ -27,9 +27,8 @@ import threading
 import time
 
 import terminal_checker
-from support import OUT, ROOT, ScratchTest
+from support import OBJECTS, ScratchTest
 
-OBJECTS = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
 VTERM_DRIVER = os.path.join(OBJECTS, "tests", "e2e", "vterm_driver")
 PATIENCE = 10  # seconds for what happens at once on an idle machine
 
@@ -208,9 +207,6 @@ class Terminal:
     def screen(self):
         return self.show().dump()["screen"]
 
-    def scrollback(self):
-        return self.show().dump()["scrollback"]
-
     def all_rows(self):
         return self.show().rows()
 
@@ -314,10 +310,6 @@ class Terminal:
 
     def signal(self, number):
         os.kill(self.pid, number)
-
-    def is_stopped(self):
-        with open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as f:
-            return f.read().rpartition(")")[2].split()[0] == "T"
 
     # ---- the end
 

@@ -33,15 +33,6 @@ const ik_code_language_t *ik_code_colour_find(const char *name, size_t len)
     return NULL;
 }
 
-const ik_code_language_t *ik_code_colour_find_path(const char *path, size_t len)
-{
-    const char *slash = memrchr(path, '/', len);
-    const char *name = slash == NULL ? path : slash + 1;
-    const char *end = path + len;
-    const char *dot = memrchr(name, '.', (size_t)(end - name));
-    return dot == NULL ? NULL : ik_code_colour_find(dot + 1, (size_t)(end - dot - 1));
-}
-
 /* --- the lexer --------------------------------------------------------------------------- */
 
 typedef struct {

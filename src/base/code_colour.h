@@ -22,8 +22,6 @@ typedef struct ik_code_language ik_code_language_t;
 /* By what stands behind a fence ("c", "Rust", "python3") or by the suffix of a file; NULL when it
  * is not known. */
 const ik_code_language_t *ik_code_colour_find(const char *name, size_t len);
-/* By the name of a file. */
-const ik_code_language_t *ik_code_colour_find_path(const char *path, size_t len);
 
 typedef void (*ik_code_colour_fn)(void *data, ik_code_class_t kind, const char *text, size_t len);
 

@@ -81,7 +81,7 @@ static void settle_model(ik_config_loader_t *loader)
 
 /* --- the layers -------------------------------------------------------------------------- */
 
-static ik_config_t *create_built_in(const void *ctx, const ik_paths_t *paths)
+ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
 {
     ik_config_t *config = ik_new(ctx, ik_config_t);
     config->max_tool_turns = 50;
@@ -151,7 +151,7 @@ res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_f
                      ik_config_t **out)
 {
     ik_config_loader_t loader = {
-        .config = create_built_in(ctx, paths),
+        .config = ik_config_create_built_in(ctx, paths),
         .scratch = talloc_new(NULL),
         .error = OK,
     };

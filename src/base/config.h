@@ -68,7 +68,7 @@ typedef struct {
     ik_config_project_t project;
     long min, max;              /* of an integer, or of a text's length */
     const char *const *choices; /* NULL-terminated, for IK_CONFIG_CHOICE */
-    const char *help;           /* one line for doctor and the manual */
+    const char *help;           /* Markdown, one line for the manual */
 } ik_config_key_t;
 
 extern const ik_config_key_t ik_config_keys[IK_CONFIG_KEY_COUNT];
@@ -146,6 +146,8 @@ typedef struct {
     long max_tool_turns;
 } ik_config_flags_t;
 
+/* The built-in values alone. */
+ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths);
 /* Always makes a whole configuration in *out, also when it returns an error: then it is the first
  * one, the value concerned keeps what the lower layers said, and later errors are among the
  * warnings. flags may be NULL. */

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -11,7 +12,7 @@
 
 enum { MAX_LINKS = 40 }; /* what the kernel follows */
 
-res_t ik_ownership_check_stat(const char *path, const struct stat *status)
+static res_t check_status(const char *path, const struct stat *status)
 {
     uid_t me = geteuid();
     if (status->st_uid != me && status->st_uid != 0) {
@@ -50,7 +51,7 @@ static res_t check_target(const char *path)
     if (stat(path, &status) != 0) {
         return stat_error(path);
     }
-    return ik_ownership_check_stat(path, &status);
+    return check_status(path, &status);
 }
 
 res_t ik_ownership_check_folder(const char *path)

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <sys/stat.h>
-
 #include "base/error.h"
 
 /* Checks the file, its folder and, where path is a symlink, the folder of every link on the way to
@@ -15,5 +13,3 @@
 res_t ik_ownership_check_file(const char *path);
 /* Checks only this folder. */
 res_t ik_ownership_check_folder(const char *path);
-/* The rule itself, for something already stat-ed. */
-res_t ik_ownership_check_stat(const char *path, const struct stat *status);

@@ -21,7 +21,7 @@
 static char *join(const void *ctx, const char *folder, const char *name)
 {
     size_t len = strlen(folder);
-    const char *slash = len > 0 && folder[len - 1] == '/' ? "" : "/";
+    const char *slash = len == 0 || folder[len - 1] == '/' ? "" : "/";
     return ik_sprintf(ctx, "%s%s%s", folder, slash, name);
 }
 
@@ -91,30 +91,82 @@ static const char *find_prefix(const void *ctx, const ik_paths_origin_t *origin)
     return found;
 }
 
-static void fill_installation(ik_paths_t *paths)
+/* --- what is where ----------------------------------------------------------------------- */
+
+#define AT(field_) offsetof(ik_paths_t, field_)
+
+/* To add a path: a field in paths.h and a row here; the manual follows. */
+static const ik_paths_entry_t entries[] = {
+    {AT(user_config), IK_PATHS_HOME, "config.json", "your configuration"},
+    {AT(user_models), IK_PATHS_HOME, "models.json", "your model data, if you keep any"},
+    {AT(user_tools), IK_PATHS_HOME, "tools", "your tools"},
+    {AT(trust_file), IK_PATHS_HOME, "trust.json", "your decisions about projects' tools"},
+    {AT(trusted), IK_PATHS_HOME, "trusted", "the copies of projects' tools that run"},
+    {AT(cache), IK_PATHS_HOME, "cache",
+     "what tools said about themselves; can be removed at any time"},
+    {AT(database), IK_PATHS_HOME, "ikigai.db", "your sessions"},
+    {AT(history), IK_PATHS_HOME, "history", "what you sent, for Up and Ctrl-R"},
+    {AT(drafts), IK_PATHS_HOME, "drafts", "what you typed and did not send yet"},
+    {AT(project_config), IK_PATHS_PROJECT, ".ikigai/config.json",
+     "the project's configuration, of which four keys count"},
+    {AT(project_tools), IK_PATHS_PROJECT, ".ikigai/tools",
+     "the project's tools, used once you trusted them"},
+    {AT(system_config), IK_PATHS_PREFIX, "etc/ikigai/config.json",
+     "the system's configuration; `/etc/ikigai/config.json` for an installation in `/usr`"},
+    {AT(system_tools), IK_PATHS_PREFIX, "libexec/ikigai", "the tools that come with ikigai"},
+    {AT(keeper), IK_PATHS_PREFIX, "lib/ikigai/keeper", "the parent of all tool processes"},
+    {AT(models), IK_PATHS_PREFIX, "share/ikigai/models.json", "what is known about models"},
+    {AT(templates), IK_PATHS_PREFIX, "share/ikigai/templates",
+     "what `ikigai tool new` begins with"},
+    {AT(manual), IK_PATHS_PREFIX, "share/ikigai/manual", "the chapters of `ikigai help`"},
+};
+enum { ENTRY_COUNT = sizeof(entries) / sizeof(*entries) };
+
+_Static_assert(ENTRY_COUNT + 3 == sizeof(ik_paths_t) / sizeof(const char *),
+               "every path but prefix, home and cwd is in the table");
+
+const ik_paths_entry_t *ik_paths_entries(size_t *count)
 {
-    paths->system_tools = join(paths, paths->prefix, "libexec/ikigai");
-    paths->keeper = join(paths, paths->prefix, "lib/ikigai/keeper");
-    const char *sysconf_root = strcmp(paths->prefix, "/usr") == 0 ? "/" : paths->prefix;
-    paths->system_config = join(paths, sysconf_root, "etc/ikigai/config.json");
+    *count = ENTRY_COUNT;
+    return entries;
 }
 
-static void fill_user(ik_paths_t *paths)
+static const char *root_of(const ik_paths_t *paths, const ik_paths_entry_t *entry)
 {
-    paths->user_tools = join(paths, paths->home, "tools");
-    paths->user_config = join(paths, paths->home, "config.json");
-    paths->cache = join(paths, paths->home, "cache");
-    paths->trusted = join(paths, paths->home, "trusted");
-    paths->trust_file = join(paths, paths->home, "trust.json");
-    paths->database = join(paths, paths->home, "ikigai.db");
+    if (entry->offset == AT(system_config) && strcmp(paths->prefix, "/usr") == 0) {
+        return "/";
+    }
+    return entry->root == IK_PATHS_PREFIX ? paths->prefix
+           : entry->root == IK_PATHS_HOME ? paths->home
+                                          : paths->cwd;
 }
 
-static void fill_project(ik_paths_t *paths)
+static void fill(ik_paths_t *paths)
 {
-    const char *tools = join(paths, paths->cwd, ".ikigai/tools");
-    const char *config = join(paths, paths->cwd, ".ikigai/config.json");
-    paths->project_tools = is_same(tools, paths->user_tools) ? NULL : tools;
-    paths->project_config = is_same(config, paths->user_config) ? NULL : config;
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        const char **field = (const char **)((char *)paths + entries[i].offset);
+        *field = join(paths, root_of(paths, &entries[i]), entries[i].below);
+    }
+}
+
+ik_paths_t *ik_paths_create_shown(const void *ctx)
+{
+    ik_paths_t *paths = ik_new(ctx, ik_paths_t);
+    paths->prefix = "PREFIX";
+    paths->home = "~/.ikigai";
+    paths->cwd = "";
+    fill(paths);
+    return paths;
+}
+
+static void drop_project_of_user(ik_paths_t *paths)
+{
+    if (is_same(paths->project_tools, paths->user_tools)) {
+        paths->project_tools = NULL;
+    }
+    if (is_same(paths->project_config, paths->user_config)) {
+        paths->project_config = NULL;
+    }
 }
 
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out)
@@ -129,9 +181,8 @@ res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_
     const char *home = is_given(origin->ikigai_home) ? origin->ikigai_home
                                                      : join(scratch, origin->user_home, ".ikigai");
     paths->home = absolute(paths, paths->cwd, home);
-    fill_installation(paths);
-    fill_user(paths);
-    fill_project(paths);
+    fill(paths);
+    drop_project_of_user(paths);
     talloc_free(scratch);
     *out = paths;
     return OK;

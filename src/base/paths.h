@@ -5,24 +5,52 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #include "base/error.h"
 
 typedef struct {
     const char *prefix;         /* the installation in use */
     const char *system_tools;   /* PREFIX/libexec/ikigai */
     const char *keeper;         /* PREFIX/lib/ikigai/keeper */
+    const char *templates;      /* PREFIX/share/ikigai/templates */
+    const char *manual;         /* PREFIX/share/ikigai/manual */
+    const char *models;         /* PREFIX/share/ikigai/models.json */
     const char *system_config;  /* /etc/ikigai/config.json for /usr, else below PREFIX */
     const char *home;           /* IKIGAI_HOME or ~/.ikigai */
     const char *user_tools;     /* home/tools */
     const char *user_config;    /* home/config.json */
+    const char *user_models;    /* home/models.json */
     const char *cache;          /* home/cache */
     const char *trusted;        /* home/trusted */
     const char *trust_file;     /* home/trust.json */
     const char *database;       /* home/ikigai.db */
+    const char *history;        /* home/history */
+    const char *drafts;         /* home/drafts */
     const char *cwd;            /* the project */
     const char *project_tools;  /* cwd/.ikigai/tools or NULL */
     const char *project_config; /* cwd/.ikigai/config.json or NULL */
 } ik_paths_t;
+
+/* What a path is below. */
+typedef enum { IK_PATHS_PREFIX, IK_PATHS_HOME, IK_PATHS_PROJECT } ik_paths_root_t;
+
+/* How a path is made, and what the manual says of it. */
+typedef struct {
+    size_t offset; /* in ik_paths_t */
+    ik_paths_root_t root;
+    const char *below; /* "libexec/ikigai" */
+    const char *help;  /* Markdown */
+} ik_paths_entry_t;
+
+/* All of them but prefix, home and cwd, in the order of the manual; *count of them. */
+const ik_paths_entry_t *ik_paths_entries(size_t *count);
+/* The paths as people write them: "PREFIX/libexec/ikigai", "~/.ikigai/tools", ".ikigai/tools". */
+ik_paths_t *ik_paths_create_shown(const void *ctx);
+static inline const char *ik_paths_at(const ik_paths_t *paths, const ik_paths_entry_t *entry)
+{
+    return *(const char *const *)((const char *)paths + entry->offset);
+}
 
 /* What the paths follow from. */
 typedef struct {

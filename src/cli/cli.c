@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/print.h"
 #include "cli/cli_options.h"
 
@@ -16,6 +17,7 @@ static const ik_cli_command_t *const commands[] = {
     &ik_cli_tool_new,       &ik_cli_session_list,   &ik_cli_session_show, &ik_cli_session_search,
     &ik_cli_session_export, &ik_cli_session_import, &ik_cli_session_fork, &ik_cli_session_delete,
     &ik_cli_session_prune,  &ik_cli_trust,          &ik_cli_untrust,      &ik_cli_doctor,
+    &ik_cli_completion,     &ik_cli_help,
 };
 
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(*commands) };
@@ -24,6 +26,27 @@ const ik_cli_command_t *const *ik_cli_commands(size_t *count)
 {
     *count = COMMAND_COUNT;
     return commands;
+}
+
+static const ik_cli_exit_t exits[] = {
+    {IK_CLI_DONE, "done",
+     "also when the limit of tool turns was reached, since the model had its last word"},
+    {IK_CLI_FAILED, "failed",
+     "it may be the provider, the network, an answer that broke off, standard output that cannot "
+     "be written, "
+     "a session that does not exist or is in use (pid and host are named), a tool whose envelope "
+     "says so"},
+    {IK_CLI_USAGE, "wrong usage or configuration", "a missing key, too"},
+    {IK_CLI_INTERRUPTED, "interrupted",
+     "by SIGINT, and 128 + N for any signal N: the turn ends, tools are killed, what came of the "
+     "answer was printed"},
+};
+enum { EXIT_COUNT = sizeof(exits) / sizeof(*exits) };
+
+const ik_cli_exit_t *ik_cli_exits(size_t *count)
+{
+    *count = EXIT_COUNT;
+    return exits;
 }
 
 /* --- printing ---------------------------------------------------------------------------- */
@@ -92,6 +115,15 @@ bool ik_cli_confirm(const char *question)
     return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
 }
 
+static void print_exits(void)
+{
+    fputs("Exit status:", stdout);
+    for (size_t i = 0; i < EXIT_COUNT; i++) {
+        printf("%s %d %s", i == 0 ? "" : ",", exits[i].status, exits[i].help);
+    }
+    puts(".");
+}
+
 void ik_cli_print_help(void)
 {
     puts("ikigai - a terminal coding agent whose every tool is an ordinary executable\n"
@@ -110,12 +142,13 @@ void ik_cli_print_help(void)
         printf("  %s\n      %s\n", usage, commands[i]->help);
         talloc_free(usage);
     }
-    puts("  --help, --version\n"
-         "\n"
+    puts("\n"
          "Tools are found in PREFIX/libexec/ikigai (shipped), ~/.ikigai/tools (yours) and\n"
          ".ikigai/tools of the current folder (the project's; used once you trusted them).\n"
-         "Without a key for a model the offline model answers. Exit status: 0 done, 1 failed,\n"
-         "2 wrong usage or configuration (a missing key, too), 130 interrupted.");
+         "Without a key for a model the offline model answers.");
+    print_exits();
+    puts("\n"
+         "The manual: ikigai help lists its topics, ikigai help TOPIC shows one; man ikigai.");
 }
 
 /* --- arguments --------------------------------------------------------------------------- */
@@ -145,13 +178,19 @@ static res_t take_option(ik_cli_args_t *args, const char *name, const char *next
     return OK;
 }
 
+static bool is_option(const ik_cli_command_t *command, const char *word)
+{
+    bool dashed = word[0] == '-' && word[1] != '\0';
+    return dashed && (!command->takes_dashes || find_option(command, word) != NULL);
+}
+
 static res_t parse_args(ik_cli_args_t *args, int argc, char **argv)
 {
     bool only_args = false;
     for (int i = 0; i < argc; i++) {
         if (!only_args && strcmp(argv[i], "--") == 0) {
             only_args = true;
-        } else if (!only_args && argv[i][0] == '-' && argv[i][1] != '\0') {
+        } else if (!only_args && is_option(args->command, argv[i])) {
             bool used_next;
             TRY(take_option(args, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
             i += used_next;
@@ -238,32 +277,15 @@ bool ik_cli_begins_command(const char *word)
     return false;
 }
 
-/* One letter too many, too few or wrong, or two letters in each other's place. */
-static bool is_slip(const char *word, const char *name, size_t name_len)
-{
-    size_t len = strlen(word);
-    size_t same = 0;
-    while (same < len && same < name_len && word[same] == name[same]) {
-        same++;
-    }
-    size_t end = 0;
-    while (end < len - same && end < name_len - same &&
-           word[len - 1 - end] == name[name_len - 1 - end]) {
-        end++;
-    }
-    size_t differ =
-        len - same - end > name_len - same - end ? len - same - end : name_len - same - end;
-    return differ <= 1 || (differ == 2 && len == name_len);
-}
-
 bool ik_cli_resembles_command(const char *word)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (is_slip(word, commands[i]->name, strcspn(commands[i]->name, " "))) {
+        const char *name = commands[i]->name;
+        if (ik_nearest_slips(word, strlen(word), name, strcspn(name, " ")) <= 1) {
             return true;
         }
     }
-    return strcmp(word, "help") == 0 || strcmp(word, "version") == 0;
+    return strcmp(word, "version") == 0;
 }
 
 static bool asks_for_help(int argc, char **argv)
@@ -304,6 +326,18 @@ static int run_no_command(int argc, char **argv)
     return IK_CLI_USAGE;
 }
 
+bool ik_cli_accept_config(const ik_cli_t *cli)
+{
+    for (size_t i = 0; i < cli->config->warning_count; i++) {
+        fputs("ikigai: warning: ", stderr);
+        ik_print_line(stderr, cli->config->warnings[i]);
+    }
+    if (is_err(&cli->config_error)) {
+        ik_cli_fail(cli->config_error.message);
+    }
+    return is_ok(&cli->config_error);
+}
+
 int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
 {
     int words = 0;
@@ -323,8 +357,7 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     if (is_err(&parsed)) {
         return ik_cli_misuse(command, parsed.message);
     }
-    if (is_err(&cli->config_error) && !command->without_config) {
-        ik_cli_fail(cli->config_error.message);
+    if (!command->without_config && !ik_cli_accept_config(cli)) {
         return IK_CLI_USAGE;
     }
     return command->run(cli, &args);

@@ -1,6 +1,6 @@
 /*
  * The command line apart from talking to a model: `ikigai tool …`, `ikigai session …`, `ikigai
- * trust`, `ikigai doctor`.
+ * trust`, `ikigai doctor`, `ikigai help`.
  *
  * A command is one const entry in the table of cli.c; help is printed from that table. To add one:
  *   1. write cli_NAME.c with `const ik_cli_command_t ik_cli_NAME`,
@@ -20,7 +20,15 @@
 #include "tool/tool_discovery.h"
 
 /* Exit statuses of the program. */
-enum { IK_CLI_DONE = 0, IK_CLI_FAILED = 1, IK_CLI_USAGE = 2 };
+enum { IK_CLI_DONE = 0, IK_CLI_FAILED = 1, IK_CLI_USAGE = 2, IK_CLI_INTERRUPTED = 130 };
+
+/* The same for help and manual. */
+typedef struct {
+    int status;
+    const char *help; /* a few words */
+    const char *more; /* what the manual adds, in Markdown */
+} ik_cli_exit_t;
+const ik_cli_exit_t *ik_cli_exits(size_t *count);
 
 /* What main prepared; everything lives as long as the command runs. */
 typedef struct {
@@ -38,46 +46,47 @@ enum { IK_CLI_ANY_NUMBER = INT_MAX };
 
 /* An option as usage, help, manual and completion know it. */
 typedef struct {
-    const char *name;  /* "--format" */
-    const char *value; /* what it takes: "FILE", or the choices, "jsonl|md|html"; NULL: nothing */
-    const char *help;  /* half a line */
+    const char *name; /* "--format" */
+    /* What it takes: "FILE", or the choices, "jsonl|md|html"; in brackets when it may be left out.
+     * NULL: nothing. */
+    const char *value;
+    const char *help; /* half a line */
+    const char *more; /* what the manual adds to it, in Markdown; NULL: nothing */
     bool required;
 } ik_cli_option_t;
 
 /* Options of several commands mean the same. */
 #define IK_CLI_DB_OPTION                                                                           \
     {                                                                                              \
-        "--db", "URL", "where sessions are kept: a file, or postgresql://… for a shared history",  \
-            false                                                                                  \
+        .name = "--db", .value = "URL",                                                            \
+        .help = "where sessions are kept: a file, or postgresql://… for a shared history"        \
     }
 #define IK_CLI_JSON_OPTION                                                                         \
     {                                                                                              \
-        "--json", NULL, "print JSON", false                                                        \
+        .name = "--json", .help = "print JSON"                                                     \
     }
 #define IK_CLI_TRUST_OPTION                                                                        \
     {                                                                                              \
-        "--trust", NULL, "trust the project's tools for this run", false                           \
-    }
-#define IK_CLI_LIMIT_OPTION                                                                        \
-    {                                                                                              \
-        "--limit", "N", "at most so many", false                                                   \
+        .name = "--trust", .help = "trust the project's tools for this run"                        \
     }
 #define IK_CLI_YES_OPTION                                                                          \
     {                                                                                              \
-        "--yes", NULL, "do not ask", false                                                         \
+        .name = "--yes", .help = "do not ask"                                                      \
     }
 
 typedef struct {
     const char *name; /* "tool list": one or two words */
-    /* The arguments behind it: "NAME [JSON]". Completion knows what ID, NAME, FILE, DIR, PATH
-     * and a|b stand for. */
+    /* The arguments behind it: "NAME [JSON]", "ID...". Completion knows what ID, NAME, FILE, DIR,
+     * PATH, TOPIC and a|b stand for (cli_completion_model.c). */
     const char *args;
     const char *help;               /* one line */
+    const char *more;               /* what the manual adds, in Markdown; NULL: nothing */
     const ik_cli_option_t *options; /* ends with a row without a name; NULL: it takes none */
     int min_args;
     int max_args;        /* may be IK_CLI_ANY_NUMBER */
     bool new_name;       /* NAME is that of something to be made: nothing completes it */
-    bool without_config; /* may run although the configuration is wrong */
+    bool takes_dashes;   /* what begins with a dash and is no option of its own is an argument */
+    bool without_config; /* runs although the configuration is wrong, and nothing is said of it */
     int (*run)(ik_cli_t *cli, const ik_cli_args_t *args);
 } ik_cli_command_t;
 
@@ -111,6 +120,8 @@ extern const ik_cli_command_t ik_cli_session_prune;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;
 extern const ik_cli_command_t ik_cli_doctor;
+extern const ik_cli_command_t ik_cli_completion;
+extern const ik_cli_command_t ik_cli_help;
 
 /* In the order of help; *count of them. */
 const ik_cli_command_t *const *ik_cli_commands(size_t *count);
@@ -120,6 +131,8 @@ char *ik_cli_format_usage(const void *ctx, const ik_cli_command_t *command);
 /* Runs the command that argv (without the program's name) names and returns the exit status. Prints
  * usage errors itself. */
 int ik_cli_run(ik_cli_t *cli, int argc, char **argv);
+/* Says on stderr what is wrong with the configuration; false when nothing can be done with it. */
+bool ik_cli_accept_config(const ik_cli_t *cli);
 /* Whether a command's name begins with this word, or looks as if it was meant to. */
 bool ik_cli_begins_command(const char *word);
 bool ik_cli_resembles_command(const char *word);

@@ -231,9 +231,10 @@ static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_doctor = {
     .name = "doctor",
-    .help =
-        "Shows what ikigai found: configuration, keys, tools, sessions, and what is wrong. Saves "
-        "what can be read of a damaged database.",
+    .help = "Shows what was found and what is wrong; saves what a damaged database still holds.",
+    .more = "Configuration with where each value came from, providers and whether their keys are "
+            "set (never the keys), the model in use, tools, sessions. Exit status 1 when there is "
+            "a problem.",
     .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
     .without_config = true,
     .run = run_doctor,

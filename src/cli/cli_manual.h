@@ -20,6 +20,7 @@ ik_cli_topic_t *ik_cli_manual_topics(const void *ctx, const ik_paths_t *paths, s
  * environment variable. IK_ERR_NOT_FOUND names what is near. */
 res_t ik_cli_manual_format(const void *ctx, const ik_paths_t *paths, const char *words, char **out);
 /* Markdown with every line `<!-- topic: NAME -->` replaced by that topic, without its heading and
- * with its own headings as deep as the place where it stands wants. */
+ * with its own headings as deep as the place where it stands wants. What stands between it and a
+ * line `<!-- end of topic -->` was the topic earlier and goes; so do other lines of comment. */
 res_t ik_cli_manual_expand(const void *ctx, const ik_paths_t *paths, const char *markdown,
                            char **out);

@@ -87,6 +87,20 @@ static res_t take_db(ik_cli_options_t *options, const char *value)
     return OK;
 }
 
+static res_t take_help(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->asked = IK_CLI_ASKED_HELP;
+    return OK;
+}
+
+static res_t take_version(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->asked = IK_CLI_ASKED_VERSION;
+    return OK;
+}
+
 typedef enum { NO_VALUE, NEEDS_VALUE, TAKES_VALUE } value_t;
 
 typedef struct {
@@ -96,30 +110,60 @@ typedef struct {
 } option_t;
 
 static const option_t known[] = {
-    {{"-p", "PROMPT", "one turn, no terminal needed; what is piped in is appended", false},
+    {{.name = "-p",
+      .value = "[PROMPT]",
+      .help = "one turn, no terminal needed; what is piped in is appended",
+      .more = "a blank line stands between; without PROMPT all of it comes from standard input (at "
+              "most 16 MB)"},
      TAKES_VALUE,
      take_prompt},
-    {{"--json", NULL, "print events as JSON lines instead of the answer", false},
+    {{.name = "--json", .help = "print events as JSON lines instead of the answer"},
      NO_VALUE,
      take_json},
-    {{"-m", "PROVIDER/MODEL", "the model to talk to", false}, NEEDS_VALUE, take_model},
-    {{"-c", NULL, "continue the last session of this folder", false}, NO_VALUE, take_continue},
-    {{"-r", "ID", "resume a session; the beginning of its id is enough (see ikigai session list)",
-      false},
+    {{.name = "-m",
+      .value = "PROVIDER/MODEL",
+      .help = "the model to talk to",
+      .more = "else `IKIGAI_MODEL`, the `model` of the configuration, the default model of the "
+              "first provider that has a key (openai, anthropic, google), or the offline model"},
+     NEEDS_VALUE,
+     take_model},
+    {{.name = "-c",
+      .help = "continue the last session of this folder",
+      .more = "without one a new session begins, and a line says so"},
+     NO_VALUE,
+     take_continue},
+    {{.name = "-r",
+      .value = "ID",
+      .help = "resume a session; the beginning of its id is enough",
+      .more = "`ikigai session list` shows what there is"},
      NEEDS_VALUE,
      take_resume},
-    {{"--fork", NULL, "with -c or -r: go on in a copy of the session", false}, NO_VALUE, take_fork},
-    {{"--db", "URL", "where sessions are kept: a file, or postgresql://… for a shared history",
-      false},
+    {{.name = "--fork",
+      .help = "with -c or -r: go on in a copy of the session",
+      .more = "the session itself stays as it is, and may be in use"},
+     NO_VALUE,
+     take_fork},
+    {IK_CLI_DB_OPTION, NEEDS_VALUE, take_db},
+    {{.name = "--no-tools", .help = "let the model use no tools"}, NO_VALUE, take_no_tools},
+    {{.name = "--max-turns",
+      .value = "N",
+      .help = "at most so many tool turns",
+      .more = "beats `max_tool_turns` of the configuration"},
      NEEDS_VALUE,
-     take_db},
-    {{"--no-tools", NULL, "let the model use no tools", false}, NO_VALUE, take_no_tools},
-    {{"--max-turns", "N", "at most so many tool turns", false}, NEEDS_VALUE, take_max_turns},
-    {{"--trust", NULL, "trust the project's tools for this run", false}, NO_VALUE, take_trust},
-    {{"--plain", NULL, "lines only, no cursor movement: for screen readers and slow terminals",
-      false},
+     take_max_turns},
+    {{.name = "--trust",
+      .help = "trust the project's tools for this run",
+      .more = "without it untrusted ones are absent and a line on standard error says so"},
+     NO_VALUE,
+     take_trust},
+    {{.name = "--plain",
+      .help = "lines only, no cursor movement: for screen readers and slow terminals",
+      .more = "for the interactive program, not for `-p`"},
      NO_VALUE,
      take_plain},
+    {{.name = "--help", .help = "show options and commands"}, NO_VALUE, take_help},
+    {{.name = "-h", .help = "the same"}, NO_VALUE, take_help},
+    {{.name = "--version", .help = "show the version"}, NO_VALUE, take_version},
 };
 enum { OPTION_COUNT = sizeof(known) / sizeof(*known) };
 
@@ -193,6 +237,9 @@ static res_t parse(ik_cli_options_t *options, int argc, char **argv)
             return ERR(INVALID, "%s needs a value", argv[i]);
         }
         TRY(option->take(options, value));
+        if (options->asked != IK_CLI_ASKED_NOTHING) {
+            return OK; /* whatever else is there */
+        }
         i += value != NULL;
     }
     return check(options);

@@ -11,8 +11,11 @@
 #include "base/config.h"
 #include "cli/cli.h"
 
+typedef enum { IK_CLI_ASKED_NOTHING, IK_CLI_ASKED_HELP, IK_CLI_ASKED_VERSION } ik_cli_asked_t;
+
 typedef struct {
-    bool headless; /* -p */
+    ik_cli_asked_t asked; /* to be shown instead of anything else */
+    bool headless;        /* -p */
     bool plain;
     bool json;
     ik_wish_t wish;

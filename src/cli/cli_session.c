@@ -2,8 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
@@ -13,12 +11,6 @@
 #include "store/session_lines.h"
 
 /* --- for people -------------------------------------------------------------------------- */
-
-size_t ik_cli_session_columns(void)
-{
-    struct winsize size;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
 
 void ik_cli_session_print_line(const ik_store_session_t *session)
 {

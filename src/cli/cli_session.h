@@ -4,9 +4,6 @@
 #include "base/buffer.h"
 #include "store/store.h"
 
-/* Columns of the terminal that standard output is; 0 when it is none. */
-size_t ik_cli_session_columns(void);
-
 /* For a review: id, age, number of messages, folder and title. */
 void ik_cli_session_print_line(const ik_store_session_t *session);
 

@@ -102,10 +102,17 @@ const ik_cli_command_t ik_cli_session_export = {
     .help = "Writes a session for others: as JSON Lines, which import reads, Markdown or HTML.",
     .options =
         (const ik_cli_option_t[]){
-            {"--format", "jsonl|md|html", "of what is written; jsonl unless given", false},
-            {"--json", NULL, "the same as --format jsonl", false},
-            {"--output", "FILE", "write to a new file instead of standard output", false},
-            {"--force", NULL, "replace a file that exists", false},
+            {.name = "--format",
+             .value = "jsonl|md|html",
+             .help = "of what is written; jsonl unless given",
+             .more = "JSON Lines hold everything and can be imported, Markdown and HTML (one page "
+                     "that needs nothing else) are for people"},
+            {.name = "--json", .help = "the same as --format jsonl"},
+            {.name = "--output",
+             .value = "FILE",
+             .help = "write to a new file instead of standard output",
+             .more = "only you can read it, and it is there when all of it is"},
+            {.name = "--force", .help = "replace a file that exists"},
             IK_CLI_DB_OPTION,
             {0}},
     .min_args = 1,

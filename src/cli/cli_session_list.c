@@ -5,6 +5,7 @@
 #include "base/print.h"
 #include "cli/cli_history.h"
 #include "cli/cli_session.h"
+#include "cli/cli_terminal.h"
 #include "store/session_lines.h"
 
 typedef struct {
@@ -44,7 +45,7 @@ static res_t list_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
         print_json(cli->ctx, list);
     } else if (list->count > 0) {
         ik_print_text(stdout,
-                      ik_session_lines_table(cli->ctx, list, ik_cli_session_columns(), true));
+                      ik_session_lines_table(cli->ctx, list, ik_cli_terminal_columns(), true));
     } else {
         fprintf(stderr, "No sessions%s yet.\n", wish->here ? " in this folder" : "");
     }
@@ -65,10 +66,11 @@ static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_session_list = {
     .name = "session list",
     .help = "Lists the sessions, the last used first.",
-    .options = (const ik_cli_option_t[]){{"--here", NULL, "only those of this folder", false},
-                                         IK_CLI_LIMIT_OPTION,
-                                         IK_CLI_JSON_OPTION,
-                                         IK_CLI_DB_OPTION,
-                                         {0}},
+    .options =
+        (const ik_cli_option_t[]){{.name = "--here", .help = "only those of this folder"},
+                                  {.name = "--limit", .value = "N", .help = "at most so many"},
+                                  IK_CLI_JSON_OPTION,
+                                  IK_CLI_DB_OPTION,
+                                  {0}},
     .run = run_list,
 };

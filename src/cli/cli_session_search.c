@@ -1,13 +1,12 @@
 /* `ikigai session search`: where something was said, the best places first. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/cli_history.h"
 #include "cli/cli_session.h"
+#include "cli/cli_terminal.h"
 #include "store/session_lines.h"
 
 enum { LIMIT = 20 };
@@ -20,12 +19,6 @@ typedef struct {
 } wish_t;
 
 /* --- for people -------------------------------------------------------------------------- */
-
-static bool can_highlight(void)
-{
-    const char *no_color = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && (no_color == NULL || *no_color == '\0');
-}
 
 static void print_snippet(const ik_search_snippet_t *snippet, bool highlight)
 {
@@ -44,7 +37,7 @@ static void print_snippet(const ik_search_snippet_t *snippet, bool highlight)
 
 static void print_hit(const ik_store_hit_t *hit, bool highlight)
 {
-    char *line = ik_session_lines_hit(NULL, hit, ik_cli_session_columns());
+    char *line = ik_session_lines_hit(NULL, hit, ik_cli_terminal_columns());
     ik_print_line(stdout, line);
     talloc_free(line);
     print_snippet(&hit->snippet, highlight);
@@ -52,7 +45,7 @@ static void print_hit(const ik_store_hit_t *hit, bool highlight)
 
 static void print_hits(const ik_store_hits_t *hits)
 {
-    bool highlight = can_highlight();
+    bool highlight = ik_cli_terminal_has_styles();
     for (size_t i = 0; i < hits->count; i++) {
         print_hit(&hits->hits[i], highlight);
     }
@@ -146,11 +139,13 @@ const ik_cli_command_t ik_cli_session_search = {
     .args = "TEXT...",
     .help =
         "Finds where all these words were said; \"words in quotes\" together, word* a beginning.",
-    .options = (const ik_cli_option_t[]){{"--session", "ID", "only in this session", false},
-                                         IK_CLI_LIMIT_OPTION,
-                                         IK_CLI_JSON_OPTION,
-                                         IK_CLI_DB_OPTION,
-                                         {0}},
+    .options =
+        (const ik_cli_option_t[]){
+            {.name = "--session", .value = "ID", .help = "only in this session"},
+            {.name = "--limit", .value = "N", .help = "at most so many places; 20 unless given"},
+            IK_CLI_JSON_OPTION,
+            IK_CLI_DB_OPTION,
+            {0}},
     .min_args = 1,
     .max_args = IK_CLI_ANY_NUMBER,
     .run = run_search,

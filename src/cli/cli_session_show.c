@@ -349,8 +349,9 @@ const ik_cli_command_t ik_cli_session_show = {
     .name = "session show",
     .args = "ID",
     .help = "Shows what was said.",
-    .options = (const ik_cli_option_t[]){{"--full", NULL,
-                                          "with all that tools were asked and answered", false},
+    .options = (const ik_cli_option_t[]){{.name = "--full",
+                                          .help = "with the system prompt, the reasoning, and all "
+                                                  "that tools were given and answered"},
                                          IK_CLI_JSON_OPTION,
                                          IK_CLI_DB_OPTION,
                                          {0}},

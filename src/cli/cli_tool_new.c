@@ -131,10 +131,9 @@ static int write_tool(ik_cli_t *cli, const language_t *language, const char *fil
     }
     char *template;
     size_t len;
-    res_t written = ik_file_read(cli->ctx,
-                                 ik_sprintf(cli->ctx, "%s/share/ikigai/templates/%s",
-                                            cli->paths->prefix, language->template),
-                                 TEMPLATE_MAX, &template, &len);
+    res_t written = ik_file_read(
+        cli->ctx, ik_sprintf(cli->ctx, "%s/%s", cli->paths->templates, language->template),
+        TEMPLATE_MAX, &template, &len);
     if (is_ok(&written)) {
         written = ik_file_make_private_folder(cli->paths->user_tools);
     }
@@ -176,8 +175,9 @@ const ik_cli_command_t ik_cli_tool_new = {
     .name = "tool new",
     .args = "NAME",
     .help = "Writes a small working tool to ~/.ikigai/tools for you to change.",
-    .options = (const ik_cli_option_t[]){{"--lang", "sh|python|c",
-                                          "the language it is written in; sh unless given", false},
+    .options = (const ik_cli_option_t[]){{.name = "--lang",
+                                          .value = "sh|python|c",
+                                          .help = "the language it is written in; sh unless given"},
                                          {0}},
     .min_args = 1,
     .max_args = 1,

@@ -1,57 +1,100 @@
-/* /help: made from the table, and the keys. */
+/* /help: made of the table of commands and the tables of keys. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "command/command_table.h"
+#include "terminal/key_table.h"
+#include "terminal/sheet.h"
 
-enum { USAGE_WIDTH = 18 }; /* whoever needs more has a line of its own */
+enum {
+    COLUMNS = 80, /* where nobody says how many there are */
+    MARGIN = 2,
+    USAGE_WIDTH = 18, /* whichever needs more has a line of its own */
+    KEYS_WIDTH = 23,
+    TEXT_MIN = 16,
+};
 
-static const char keys[] =
-    "\nKeys:\n"
-    "  Enter              sends; what is sent while the agent works waits\n"
-    "  Alt-Enter, Ctrl-J  begins a new line; so does Enter behind a backslash\n"
-    "  Tab                accepts what is offered for a command or a file\n"
-    "  Up, Down, Ctrl-R   earlier messages; Ctrl-R searches them\n"
-    "  Esc                interrupts the turn and gives waiting messages back\n"
-    "  Ctrl-C             clears the draft, then interrupts; twice leaves\n"
-    "  Ctrl-D             leaves when the draft is empty\n"
-    "  Ctrl-G             writes the draft in $EDITOR\n"
-    "  Ctrl-O             shows the whole conversation in a pager\n"
-    "  Ctrl-Z             suspends ikigai\n"
-    "  @FILE              names a file of the project\n"
-    "  !CMD               runs a shell command; the agent sees what it prints\n";
+/* Rows of two cells; widths in columns. */
+typedef struct {
+    ik_buffer_t out;
+    size_t left;
+    size_t gap;
+    size_t right;
+} page_t;
 
-static void append_command(ik_buffer_t *out, const ik_command_t *command)
+static void init_page(page_t *page, const void *ctx, size_t columns, size_t left, size_t gap)
 {
-    char *usage = ik_command_format_usage(out->ctx, command);
-    ik_buffer_append_format(out, "  %-*s", USAGE_WIDTH, usage);
-    if (strlen(usage) > USAGE_WIDTH) {
-        ik_buffer_append_format(out, "\n  %*s", USAGE_WIDTH, "");
-    }
-    ik_buffer_append_format(out, " %s\n", command->help);
-    talloc_free(usage);
+    size_t taken = MARGIN + left + gap + 1; /* the last column stays free */
+    ik_buffer_init(&page->out, ctx, IK_BUFFER_UNLIMITED);
+    page->left = left;
+    page->gap = gap;
+    page->right = columns > taken + TEXT_MIN ? columns - taken : TEXT_MIN;
 }
 
-static void print_all(ik_command_host_t *host, const ik_command_args_t *args)
+static void append_row(page_t *page, const char *left, const char *right)
+{
+    ik_sheet_t sheet = {.left = left, .right = right};
+    ik_sheet_line_t line;
+    while (ik_sheet_next(&sheet, page->left, page->right, &line)) {
+        size_t padded = line.right_len == 0 ? 0 : page->left + page->gap;
+        ik_buffer_append_format(&page->out, "%*s%-*.*s%.*s\n", MARGIN, "", (int)padded,
+                                line.left_len, line.left, line.right_len, line.right);
+    }
+}
+
+static void append_commands(page_t *page)
 {
     size_t count;
     const ik_command_t *const *table = ik_command_table(&count);
-    ik_buffer_t out;
-    ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_text(&out, "Commands:\n");
+    ik_buffer_append_text(&page->out, "Commands:\n");
     for (size_t i = 0; i < count; i++) {
-        append_command(&out, table[i]);
+        char *usage = ik_command_format_usage(page->out.ctx, table[i]);
+        append_row(page, usage, table[i]->help);
+        talloc_free(usage);
     }
-    ik_buffer_append_text(&out, keys);
-    host->actions->print(host, out.data);
 }
 
-static void run(ik_command_host_t *host, const ik_command_args_t *args)
+static void append_keys(page_t *page, const ik_key_table_t *table, const char *title)
 {
-    if (args->count == 0) {
-        print_all(host, args);
-        return;
+    ik_buffer_append_format(&page->out, "%s%s:\n", page->out.len == 0 ? "" : "\n", title);
+    for (size_t i = 0; i < table->count; i++) {
+        append_row(page, table->rows[i].keys, table->rows[i].does);
     }
+}
+
+static size_t columns_of(const ik_command_host_t *host)
+{
+    return host->columns == 0 ? COLUMNS : host->columns;
+}
+
+/* What fits a screen: the keys that one must know. */
+static void print_overview(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    size_t count;
+    const ik_key_table_t *tables = ik_key_table_create(args, &count);
+    page_t page;
+    init_page(&page, args, columns_of(host), USAGE_WIDTH, 1);
+    append_commands(&page);
+    append_keys(&page, &tables[IK_BINDING_PROMPT], "Keys");
+    ik_buffer_append_text(&page.out, "\n/help keys lists all keys.\n");
+    host->actions->print(host, page.out.data);
+}
+
+static void print_keys(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    size_t count;
+    const ik_key_table_t *tables = ik_key_table_create(args, &count);
+    size_t columns = columns_of(host);
+    page_t page;
+    init_page(&page, args, columns, columns < COLUMNS ? USAGE_WIDTH : KEYS_WIDTH, 2);
+    for (size_t i = 0; i < count; i++) {
+        append_keys(&page, &tables[i], tables[i].title);
+    }
+    host->actions->print(host, page.out.data);
+}
+
+static void print_command(ik_command_host_t *host, const ik_command_args_t *args)
+{
     size_t len = strlen(args->words[0]);
     const ik_command_t *command = ik_command_find(args->words[0], len);
     if (command == NULL) {
@@ -62,19 +105,34 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
                                           ik_command_format_usage(args, command), command->help));
 }
 
+static void run(ik_command_host_t *host, const ik_command_args_t *args)
+{
+    if (args->count == 0) {
+        print_overview(host, args);
+    } else if (strcmp(args->words[0], "keys") == 0) {
+        print_keys(host, args);
+    } else {
+        print_command(host, args);
+    }
+}
+
 static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 {
     (void)host;
     size_t count;
     const ik_command_t *const *table = ik_command_table(&count);
-    for (size_t i = 0; word == 1 && i < count; i++) {
+    if (word != 1) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
         ik_command_words_add(out, table[i]->name, table[i]->help);
     }
+    ik_command_words_add(out, "keys", "Lists all keys.");
 }
 
 const ik_command_t ik_command_help = {
     .name = "help",
-    .usage = "[NAME]",
+    .usage = "[NAME|keys]",
     .help = "Lists the commands and keys, or explains one command.",
     .max_args = 1,
     .run = run,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "command/command_model.h"
 #include "command/command_table.h"
 #include "store/export/export_facts.h"
 
@@ -58,15 +59,14 @@ static void add_provider(ik_command_words_t *out, const ik_config_provider_t *pr
     talloc_free(any);
 }
 
-/* What the providers that could be talked to have. */
-static void collect(const ik_command_host_t *host, ik_command_words_t *out)
+void ik_command_model_collect(ik_command_words_t *out, const ik_config_t *config,
+                              const ik_models_t *models)
 {
-    const ik_config_t *config = host->shared->config;
     for (size_t i = 0; i < config->provider_count; i++) {
         const ik_config_provider_t *provider = config->providers[i];
         size_t before = out->count;
         if (provider->configured) {
-            add_known_models(out, host->shared->models, provider);
+            add_known_models(out, models, provider);
         }
         if (provider->configured && out->count == before) {
             add_provider(out, provider);
@@ -77,7 +77,7 @@ static void collect(const ik_command_host_t *host, ik_command_words_t *out)
 static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 {
     if (word == 1) {
-        collect(host, out);
+        ik_command_model_collect(out, host->shared->config, host->shared->models);
     }
 }
 
@@ -87,7 +87,7 @@ static void append_configured(ik_buffer_t *out, const ik_command_host_t *host, c
 {
     ik_command_words_t words = {.ctx = out->ctx};
     size_t width = 0;
-    collect(host, &words);
+    ik_command_model_collect(&words, host->shared->config, host->shared->models);
     for (size_t i = 0; i < words.count; i++) {
         size_t len = strlen(words.texts[i]);
         width = len > width ? len : width;

@@ -8,7 +8,33 @@
 
 static const char ellipsis[] = "…";
 
+/* JSON may be written in many lines: the end of one and the white space behind it become a space.
+ */
+static char *fold(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        size_t space = strspn(from, " \t\r\n");
+        if (space > 0 && strcspn(from, "\r\n") < space) {
+            *to++ = ' ';
+            from += space;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = '\0';
+    return text;
+}
+
 /* --- calls ------------------------------------------------------------------------------- */
+
+static void append_key(ik_buffer_t *out, ik_json_span_t key)
+{
+    size_t len = key.len - 2; /* without the quotes */
+    size_t shown = ik_utf8_cut(key.text + 1, len, IK_SUMMARY_VALUE_MAX);
+    ik_buffer_append(out, key.text + 1, shown);
+    ik_buffer_append_text(out, shown < len ? ellipsis : "");
+}
 
 /* A value as it stands in the arguments, cut where it is long. */
 static void append_value(ik_buffer_t *out, ik_json_span_t value)
@@ -43,7 +69,7 @@ static void append_arguments(ik_buffer_t *out, ik_json_span_t arguments)
             ik_buffer_append_text(out, ellipsis);
             return;
         }
-        ik_buffer_append(out, key.text + 1, key.len - 2);
+        append_key(out, key);
         ik_buffer_append_byte(out, '=');
         append_value(out, value);
     }
@@ -63,7 +89,7 @@ char *ik_summary_of_call(const void *ctx, const char *name, const char *argument
         ik_buffer_append_text(&out, shown < len ? ellipsis : "");
     }
     ik_buffer_append_byte(&out, ')');
-    return ik_buffer_finish(&out);
+    return fold(ik_buffer_finish(&out));
 }
 
 /* --- results ----------------------------------------------------------------------------- */
@@ -157,7 +183,7 @@ static char *summary_of_object(const void *ctx, const char *name, ik_json_span_t
     return ik_strndup(ctx, result.text, ik_utf8_cut(result.text, result.len, IK_SUMMARY_VALUE_MAX));
 }
 
-char *ik_summary_of_result(const void *ctx, const char *name, const char *envelope)
+static char *summarise(const void *ctx, const char *name, const char *envelope)
 {
     ik_json_span_t root;
     ik_json_span_t value;
@@ -181,4 +207,9 @@ char *ik_summary_of_result(const void *ctx, const char *name, const char *envelo
         return ik_strndup(ctx, value.text,
                           ik_utf8_cut(value.text, value.len, IK_SUMMARY_VALUE_MAX));
     }
+}
+
+char *ik_summary_of_result(const void *ctx, const char *name, const char *envelope)
+{
+    return fold(summarise(ctx, name, envelope));
 }

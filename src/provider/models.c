@@ -413,13 +413,9 @@ static res_t load_file(ik_models_t *models, const char *path)
 res_t ik_models_load(const void *ctx, const ik_paths_t *paths, ik_models_t **out)
 {
     ik_models_t *models = ik_models_create(ctx);
-    char *shipped = ik_sprintf(models, "%s/share/ikigai/models.json", paths->prefix);
-    char *own = ik_sprintf(models, "%s/models.json", paths->home);
     *out = models;
-    res_t first = load_file(models, shipped);
-    res_t second = load_file(models, own);
-    talloc_free(shipped);
-    talloc_free(own);
+    res_t first = load_file(models, paths->models);
+    res_t second = load_file(models, paths->user_models);
     return is_err(&first) ? first : second;
 }
 

@@ -99,8 +99,6 @@ extern const ik_provider_t ik_provider_anthropic;
 extern const ik_provider_t ik_provider_google;
 extern const ik_provider_t ik_provider_offline;
 
-const ik_provider_t *ik_provider_for(const ik_config_provider_t *config);
-
 /* Resolves provider/model. IK_ERR_DENIED when the provider has no key: the message says which
  * variable to set. models may be NULL. */
 res_t ik_target_create(const void *ctx, const ik_config_t *config, const ik_models_t *models,

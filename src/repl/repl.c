@@ -83,7 +83,7 @@ static void take_command(ik_repl_t *repl, const char *line)
 /* Commands are about what is on the screen. */
 static bool is_for_screen(const char *text)
 {
-    return text[0] == '/' || text[0] == '!';
+    return text[0] == IK_PROMPT_SIGN_COMMAND || text[0] == IK_PROMPT_SIGN_SHELL;
 }
 
 /* One thing of the queue; false when nothing can be done now. */
@@ -98,9 +98,9 @@ static bool take_next(ik_repl_t *repl, ik_repl_talk_t *talk)
     char *text = ik_strdup(repl, next);
     ik_repl_talk_drop_next(talk);
     ik_repl_draft_changed(repl->draft);
-    if (text[0] == '/') {
+    if (text[0] == IK_PROMPT_SIGN_COMMAND) {
         run_command(repl, text, false);
-    } else if (text[0] == '!') {
+    } else if (text[0] == IK_PROMPT_SIGN_SHELL) {
         ik_repl_shell_start(repl, text + 1 + strspn(text + 1, " \t"));
     } else {
         ik_repl_session_require_agent(repl);
@@ -159,7 +159,7 @@ static void on_submit(void *data, const char *text)
     ik_repl_t *repl = data;
     if (repl->on_answer != NULL) {
         ik_repl_host_answer(repl, text);
-    } else if (text[0] == '/' && repl->target != NULL && repl->opening == NULL) {
+    } else if (text[0] == IK_PROMPT_SIGN_COMMAND && repl->target != NULL && repl->opening == NULL) {
         take_command(repl, text);
     } else if (text[strspn(text, " \t\n")] != '\0') {
         ik_repl_talk_queue(repl->current, text);

@@ -245,7 +245,7 @@ ik_repl_draft_t *ik_repl_draft_create(const void *ctx, ik_loop_t *loop, const ik
     draft->timer = ik_timer_create(draft, loop, on_timer, draft);
     draft->text = text;
     draft->data = data;
-    draft->folder = ik_sprintf(draft, "%s/drafts", paths->home);
+    draft->folder = ik_strdup(draft, paths->drafts);
     draft->lock_fd = -1;
     hash_folder(paths->cwd, draft->hash);
     talloc_set_destructor(draft, close_draft);

@@ -32,6 +32,11 @@ static bool is_url(const char *db)
     return strncmp(db, "postgresql://", 13) == 0 || strncmp(db, "postgres://", 11) == 0;
 }
 
+const char *ik_history_local_file(const char *db, const char *file)
+{
+    return is_url(db) ? file : db;
+}
+
 static int close_history(ik_history_t *history)
 {
     ik_history_drop_questions(history);
@@ -41,14 +46,13 @@ static int close_history(ik_history_t *history)
 ik_history_t *ik_history_create(const void *ctx, const ik_history_options_t *options)
 {
     ik_history_t *history = ik_new(ctx, ik_history_t);
-    bool shared = is_url(options->db);
-    history->file = ik_strdup(history, shared ? options->file : options->db);
+    history->file = ik_strdup(history, ik_history_local_file(options->db, options->file));
     history->loop = options->loop;
     history->local = options->local;
     history->self = ik_holder_self();
     history->on_notice = options->on_notice;
     history->data = options->data;
-    if (shared) {
+    if (is_url(options->db)) {
         ik_delivery_options_t delivery = {.url = options->db,
                                           .file = history->file,
                                           .loop = options->loop,

@@ -25,6 +25,8 @@ typedef struct {
 /* A session of this machine was continued elsewhere as well and has a new id now. */
 typedef void (*ik_history_renamed_fn)(void *data, const char *from, const char *to);
 
+/* The local file: db, unless that is a URL. Nothing is opened. */
+const char *ik_history_local_file(const char *db, const char *file);
 /* Opens nothing yet: whatever needs the file says when it cannot be opened, and the next one tries
  * again. Strings are copied. Freeing it does not wait for delivery; the next program goes on with
  * it. */

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "terminal/key.h"
+#include "terminal/binding.h"
 #include "terminal/row.h"
 
 typedef struct ik_editor ik_editor_t;
@@ -29,10 +29,12 @@ typedef enum {
     IK_EDITOR_LAST,    /* Down on the last row */
 } ik_editor_effect_t;
 
-/* Text, motions, deletions, kills, yanks, undo and redo, newlines (Alt-Enter, Shift-Enter, Ctrl-J);
- * Enter alone only when a backslash stands before the cursor, which becomes the newline. The
- * draft's rows are those of the last layout. */
+/* Text, motions, deletions, kills, yanks, undo and redo, newlines; Enter alone only when a
+ * backslash stands before the cursor, which becomes the newline. The draft's rows are those of the
+ * last layout. */
 ik_editor_effect_t ik_editor_key(ik_editor_t *editor, const ik_key_t *key);
+/* What they are; see ik_binding_rows_fn. */
+bool ik_editor_bindings_at(size_t index, ik_binding_row_t *out);
 
 bool ik_editor_is_empty(const ik_editor_t *editor);
 /* Changes with every change of the text. */

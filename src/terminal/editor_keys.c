@@ -1,4 +1,4 @@
-/* What each key does to the draft: small commands, and below them the table of keys. */
+/* What each key does to the draft: small commands, and below them the table of their keys. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -102,13 +102,9 @@ static void type_newline(ik_editor_t *editor)
 }
 
 /* A backslash before Enter says: not yet. */
-static bool continue_line(ik_editor_t *editor)
+static void continue_line(ik_editor_t *editor)
 {
-    size_t at = editor->cursor;
-    if (at == 0 || editor->text.data[at - 1] != '\\') {
-        return false;
-    }
-    return ik_editor_change(editor, at - 1, at, "\n", 1);
+    ik_editor_change(editor, editor->cursor - 1, editor->cursor, "\n", 1);
 }
 
 static void erase_back(ik_editor_t *editor)
@@ -302,98 +298,134 @@ static void capitalise_word(ik_editor_t *editor)
 
 /* --- the table --------------------------------------------------------------------------- */
 
+enum { KEYS_MAX = 4 };
+
 typedef struct {
-    ik_key_kind_t kind;
-    unsigned modifiers;
-    uint32_t code;
     command_fn run;
-} binding_t;
+    const char *does;
+    ik_binding_t keys[KEYS_MAX];
+    bool at_prompt; /* who writes a message must know it: it is told with the keys of the prompt */
+} command_t;
 
 /* Where a terminal tells keys by what is printed on them, '_' is Shift with '-'. */
-static const binding_t bindings[] = {
-    {IK_KEY_LEFT, 0, 0, go_back},
-    {IK_KEY_RIGHT, 0, 0, go_forward},
-    {IK_KEY_UP, 0, 0, go_up},
-    {IK_KEY_DOWN, 0, 0, go_down},
-    {IK_KEY_HOME, 0, 0, go_line_start},
-    {IK_KEY_END, 0, 0, go_line_end},
-    {IK_KEY_LEFT, IK_KEY_CTRL, 0, go_word_back},
-    {IK_KEY_RIGHT, IK_KEY_CTRL, 0, go_word_forward},
-    {IK_KEY_LEFT, IK_KEY_ALT, 0, go_word_back},
-    {IK_KEY_RIGHT, IK_KEY_ALT, 0, go_word_forward},
-    {IK_KEY_HOME, IK_KEY_CTRL, 0, go_start},
-    {IK_KEY_END, IK_KEY_CTRL, 0, go_end},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'b', go_back},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'f', go_forward},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'p', go_up},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'n', go_down},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'a', go_line_start},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'e', go_line_end},
-    {IK_KEY_CHAR, IK_KEY_ALT, 'b', go_word_back},
-    {IK_KEY_CHAR, IK_KEY_ALT, 'f', go_word_forward},
-    {IK_KEY_CHAR, IK_KEY_ALT, '<', go_start},
-    {IK_KEY_CHAR, IK_KEY_ALT, '>', go_end},
-    {IK_KEY_CHAR, IK_KEY_ALT | IK_KEY_SHIFT, ',', go_start},
-    {IK_KEY_CHAR, IK_KEY_ALT | IK_KEY_SHIFT, '.', go_end},
+#define BY_CAP(held, character)                                                                    \
+    {                                                                                              \
+        .kind = IK_KEY_CHAR, .modifiers = IK_KEY_##held | IK_KEY_SHIFT, .code = (character),       \
+        .untold = true                                                                             \
+    }
 
-    {IK_KEY_ENTER, IK_KEY_ALT, 0, type_newline},
-    {IK_KEY_ENTER, IK_KEY_SHIFT, 0, type_newline},
-    {IK_KEY_ENTER, IK_KEY_CTRL, 0, type_newline},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'j', type_newline},
-    {IK_KEY_BACKSPACE, 0, 0, erase_back},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'h', erase_back},
-    {IK_KEY_DELETE, 0, 0, erase_forward},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'd', erase_forward},
+static const command_t commands[] = {
+    {go_back, "a character back", .keys = {IK_BINDING(LEFT), IK_BINDING_CTRL('b')}},
+    {go_forward, "a character on", .keys = {IK_BINDING(RIGHT), IK_BINDING_CTRL('f')}},
+    {go_word_back, "a word back",
+     .keys = {IK_BINDING_ALT('b'), IK_BINDING_WITH(CTRL, LEFT), IK_BINDING_WITH(ALT, LEFT)}},
+    {go_word_forward, "a word on",
+     .keys = {IK_BINDING_ALT('f'), IK_BINDING_WITH(CTRL, RIGHT), IK_BINDING_WITH(ALT, RIGHT)}},
+    {go_line_start, "to the start of the line", .keys = {IK_BINDING(HOME), IK_BINDING_CTRL('a')}},
+    {go_line_end, "to the end of the line", .keys = {IK_BINDING(END), IK_BINDING_CTRL('e')}},
+    {go_up, "a row up", .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p')}},
+    {go_down, "a row down", .keys = {IK_BINDING(DOWN), IK_BINDING_CTRL('n')}},
+    {go_start, "to the start of the draft",
+     .keys = {IK_BINDING_WITH(CTRL, HOME), IK_BINDING_ALT('<'), BY_CAP(ALT, ',')}},
+    {go_end, "to the end of the draft",
+     .keys = {IK_BINDING_WITH(CTRL, END), IK_BINDING_ALT('>'), BY_CAP(ALT, '.')}},
 
-    {IK_KEY_BACKSPACE, IK_KEY_ALT, 0, kill_word_back},
-    {IK_KEY_BACKSPACE, IK_KEY_CTRL, 0, kill_word_back},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'w', kill_chunk_back},
-    {IK_KEY_CHAR, IK_KEY_ALT, 'd', kill_word_forward},
-    {IK_KEY_DELETE, IK_KEY_ALT, 0, kill_word_forward},
-    {IK_KEY_DELETE, IK_KEY_CTRL, 0, kill_word_forward},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'k', kill_line_end},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'u', kill_line_start},
-    {IK_KEY_CHAR, IK_KEY_CTRL, 'y', yank},
-    {IK_KEY_CHAR, IK_KEY_ALT, 'y', yank_older},
+    {type_newline, "begins a new line",
+     .keys = {IK_BINDING_WITH(ALT, ENTER), IK_BINDING_WITH(SHIFT, ENTER),
+              IK_BINDING_WITH(CTRL, ENTER), IK_BINDING_CTRL('j')},
+     .at_prompt = true},
+    {continue_line, "begins a new line in the place of the backslash",
+     .keys = {{.kind = IK_KEY_ENTER, .after = '\\'}}, .at_prompt = true},
+    {erase_back, "deletes the character before the cursor",
+     .keys = {IK_BINDING(BACKSPACE), IK_BINDING_CTRL('h')}},
+    {erase_forward, "deletes the character at the cursor",
+     .keys = {IK_BINDING(DELETE), IK_BINDING_CTRL('d')}},
 
-    {IK_KEY_CHAR, IK_KEY_CTRL, 't', transpose},
-    {IK_KEY_CHAR, IK_KEY_ALT, 'u', raise_word},
-    {IK_KEY_CHAR, IK_KEY_ALT, 'l', lower_word},
-    {IK_KEY_CHAR, IK_KEY_ALT, 'c', capitalise_word},
+    {kill_word_back, "cuts the word before the cursor",
+     .keys = {IK_BINDING_WITH(ALT, BACKSPACE), IK_BINDING_WITH(CTRL, BACKSPACE)}},
+    {kill_chunk_back, "cuts what stands before, up to white space", .keys = {IK_BINDING_CTRL('w')}},
+    {kill_word_forward, "cuts to the end of the word",
+     .keys = {IK_BINDING_ALT('d'), IK_BINDING_WITH(ALT, DELETE), IK_BINDING_WITH(CTRL, DELETE)}},
+    {kill_line_end, "cuts to the end of the line; there, the newline",
+     .keys = {IK_BINDING_CTRL('k')}},
+    {kill_line_start, "cuts to the start of the line; there, the newline",
+     .keys = {IK_BINDING_CTRL('u')}},
+    {yank, "inserts what was cut last", .keys = {IK_BINDING_CTRL('y')}},
+    {yank_older, "right after that: what was cut before, instead", .keys = {IK_BINDING_ALT('y')}},
 
-    {IK_KEY_CHAR, IK_KEY_CTRL, '_', ik_editor_change_undo},
-    {IK_KEY_CHAR, IK_KEY_CTRL, '/', ik_editor_change_undo},
-    {IK_KEY_CHAR, IK_KEY_CTRL | IK_KEY_SHIFT, '-', ik_editor_change_undo},
-    {IK_KEY_CHAR, IK_KEY_ALT, '_', ik_editor_change_redo},
-    {IK_KEY_CHAR, IK_KEY_ALT | IK_KEY_SHIFT, '-', ik_editor_change_redo},
-    {IK_KEY_CHAR, IK_KEY_CTRL | IK_KEY_SHIFT, 'z', ik_editor_change_redo},
+    {transpose, "swaps the characters around the cursor", .keys = {IK_BINDING_CTRL('t')}},
+    {raise_word, "the rest of the word in capitals", .keys = {IK_BINDING_ALT('u')}},
+    {lower_word, "the rest of the word in small letters", .keys = {IK_BINDING_ALT('l')}},
+    {capitalise_word, "the rest of the word with one capital", .keys = {IK_BINDING_ALT('c')}},
+
+    {ik_editor_change_undo, "undoes the last change",
+     .keys = {IK_BINDING_CTRL('_'), IK_BINDING_CTRL('/'), BY_CAP(CTRL, '-')}},
+    {ik_editor_change_redo, "does again what was undone",
+     .keys = {IK_BINDING_ALT('_'),
+              BY_CAP(ALT, '-'),
+              {.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL | IK_KEY_SHIFT, .code = 'z'}}},
 };
 
-static command_fn find_command(ik_key_kind_t kind, unsigned modifiers, uint32_t code)
+bool ik_editor_bindings_at(size_t index, ik_binding_row_t *out)
 {
-    for (size_t i = 0; i < LENGTH(bindings); i++) {
-        const binding_t *binding = &bindings[i];
-        if (binding->kind == kind && binding->modifiers == modifiers &&
-            (kind != IK_KEY_CHAR || binding->code == code)) {
-            return binding->run;
+    if (index >= LENGTH(commands)) {
+        return false;
+    }
+    const command_t *command = &commands[index];
+    *out = (ik_binding_row_t){
+        .group = command->at_prompt ? IK_BINDING_PROMPT : IK_BINDING_EDITING,
+        .keys = command->keys,
+        .max = KEYS_MAX,
+        .does = command->does,
+    };
+    return true;
+}
+
+static char character_before(const ik_editor_t *editor)
+{
+    return editor->cursor == 0 ? '\0' : editor->text.data[editor->cursor - 1];
+}
+
+/* Exactly this key: what is held down beside a known key makes it another one. */
+static bool is_bound(const ik_editor_t *editor, const command_t *command, const ik_key_t *key)
+{
+    for (size_t i = 0; i < KEYS_MAX; i++) {
+        const ik_binding_t *binding = &command->keys[i];
+        if (binding->kind == key->kind && binding->modifiers == key->modifiers &&
+            (key->kind != IK_KEY_CHAR || (uint32_t)binding->code == key->code) &&
+            (binding->after == '\0' || binding->after == character_before(editor))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static command_fn find_command(const ik_editor_t *editor, const ik_key_t *key)
+{
+    for (size_t i = 0; i < LENGTH(commands); i++) {
+        if (is_bound(editor, &commands[i], key)) {
+            return commands[i].run;
         }
     }
     return NULL;
 }
 
 /* Shift means something where the table says so; elsewhere it does not matter. */
-static command_fn command_of(const ik_key_t *key)
+static command_fn command_of(const ik_editor_t *editor, const ik_key_t *pressed)
 {
-    bool upper = key->code >= 'A' && key->code <= 'Z';
-    uint32_t code = upper ? key->code + 32 : key->code;
-    unsigned modifiers = upper ? key->modifiers | IK_KEY_SHIFT : key->modifiers;
-    command_fn run = find_command(key->kind, modifiers, code);
-    return run != NULL ? run : find_command(key->kind, modifiers & ~(unsigned)IK_KEY_SHIFT, code);
+    ik_key_t key = *pressed;
+    if (key.code >= 'A' && key.code <= 'Z') {
+        key.code += 'a' - 'A';
+        key.modifiers |= IK_KEY_SHIFT;
+    }
+    command_fn run = find_command(editor, &key);
+    key.modifiers &= ~(unsigned)IK_KEY_SHIFT;
+    return run != NULL ? run : find_command(editor, &key);
 }
 
 static ik_editor_effect_t run_bound(ik_editor_t *editor, const ik_key_t *key)
 {
-    command_fn run = command_of(key);
+    command_fn run = command_of(editor, key);
     if (run != NULL) {
         editor->effect = IK_EDITOR_DONE;
         run(editor);
@@ -415,11 +447,6 @@ static ik_editor_effect_t run_key(ik_editor_t *editor, const ik_key_t *key)
     case IK_KEY_PASTE:
         paste(editor, key->text, key->len);
         return IK_EDITOR_DONE;
-    case IK_KEY_ENTER:
-        if (key->modifiers == 0) {
-            return continue_line(editor) ? IK_EDITOR_DONE : IK_EDITOR_UNKNOWN;
-        }
-        return run_bound(editor, key);
     default:
         return run_bound(editor, key);
     }

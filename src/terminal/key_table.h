@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "terminal/key.h"
+#include "terminal/binding.h"
 
 typedef struct {
     const char *keys; /* "Ctrl-A, Home": all that do it */
@@ -20,7 +20,7 @@ typedef struct {
     size_t count;
 } ik_key_table_t;
 
-/* All groups, on ctx; *count of them. */
+/* All groups in the order of ik_binding_group_t, on ctx; *count of them. */
 ik_key_table_t *ik_key_table_create(const void *ctx, size_t *count);
-/* "Ctrl-A", "Alt-Enter", "PageUp", on ctx. */
+/* "Ctrl-A", "Alt-Enter", "PageUp", on ctx; the terminal's own answers are no keys. */
 char *ik_key_format(const void *ctx, const ik_key_t *key);

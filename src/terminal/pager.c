@@ -5,9 +5,14 @@
 #include "base/alloc.h"
 #include "base/sanitiser.h"
 #include "base/width.h"
+#include "terminal/key_table.h"
 #include "terminal/pager_search.h"
+#include "terminal/sheet.h"
 
-enum { PATTERN_MAX = 512 };
+enum {
+    PATTERN_MAX = 512,
+    HELP_SPACES = 4, /* around the keys */
+};
 
 typedef enum { READING, TYPING, HELPING } page_mode_t;
 
@@ -293,54 +298,61 @@ static void close_pager(ik_pager_t *pager)
     pager->closed = true;
 }
 
+enum { KEYS_MAX = 5 };
+
 typedef struct {
-    const char *letters;    /* as they are typed */
-    const char *controls;   /* with Ctrl */
-    ik_key_kind_t kinds[2]; /* IK_KEY_TEXT: none */
     void (*act)(ik_pager_t *pager);
-    const char *keys; /* for the help */
-    const char *help;
-} binding_t;
+    const char *does;
+    ik_binding_t keys[KEYS_MAX];
+} command_t;
 
-static const binding_t bindings[] = {
-    {"j", "ne", {IK_KEY_DOWN, IK_KEY_ENTER}, go_line_on, "j  Down  Enter", "a line on"},
-    {"k", "py", {IK_KEY_UP}, go_line_back, "k  Up", "a line back"},
-    {" f", "fv", {IK_KEY_PAGE_DOWN}, go_page_on, "Space  f  PageDown", "a page on"},
-    {"b", "b", {IK_KEY_PAGE_UP}, go_page_back, "b  PageUp", "a page back"},
-    {"d", "d", {0}, go_half_on, "d", "half a page on"},
-    {"u", "u", {0}, go_half_back, "u", "half a page back"},
-    {"g<", "", {IK_KEY_HOME}, go_to_begin, "g  Home", "the beginning"},
-    {"G>", "", {IK_KEY_END}, go_to_end, "G  End", "the end"},
-    {"/", "", {0}, type_on, "/", "search on; a capital in the pattern counts"},
-    {"?", "", {0}, type_back, "?", "search back"},
-    {"n", "", {0}, search_next, "n", "the next match"},
-    {"N", "", {0}, search_previous, "N", "the next match the other way"},
-    {"h", "", {0}, start_help, "h", "this help"},
-    {"qQ", "co", {IK_KEY_ESCAPE}, close_pager, "q  Esc", "close"},
+static const command_t commands[] = {
+    {go_line_on, "a line on",
+     .keys = {IK_BINDING_TYPED('j'), IK_BINDING(DOWN), IK_BINDING(ENTER), IK_BINDING_CTRL('n'),
+              IK_BINDING_CTRL('e')}},
+    {go_line_back, "a line back",
+     .keys = {IK_BINDING_TYPED('k'), IK_BINDING(UP), IK_BINDING_CTRL('p'), IK_BINDING_CTRL('y')}},
+    {go_page_on, "a page on",
+     .keys = {IK_BINDING_TYPED(' '), IK_BINDING_TYPED('f'), IK_BINDING(PAGE_DOWN),
+              IK_BINDING_CTRL('f'), IK_BINDING_CTRL('v')}},
+    {go_page_back, "a page back",
+     .keys = {IK_BINDING_TYPED('b'), IK_BINDING(PAGE_UP), IK_BINDING_CTRL('b')}},
+    {go_half_on, "half a page on", .keys = {IK_BINDING_TYPED('d'), IK_BINDING_CTRL('d')}},
+    {go_half_back, "half a page back", .keys = {IK_BINDING_TYPED('u'), IK_BINDING_CTRL('u')}},
+    {go_to_begin, "to the beginning",
+     .keys = {IK_BINDING_TYPED('g'), IK_BINDING_TYPED('<'), IK_BINDING(HOME)}},
+    {go_to_end, "to the end",
+     .keys = {IK_BINDING_TYPED('G'), IK_BINDING_TYPED('>'), IK_BINDING(END)}},
+    {type_on, "searches on; a capital letter counts", .keys = {IK_BINDING_TYPED('/')}},
+    {type_back, "searches back", .keys = {IK_BINDING_TYPED('?')}},
+    {search_next, "the next match", .keys = {IK_BINDING_TYPED('n')}},
+    {search_previous, "the next match the other way", .keys = {IK_BINDING_TYPED('N')}},
+    {start_help, "shows these keys", .keys = {IK_BINDING_TYPED('h')}},
+    {close_pager, "closes the pager",
+     .keys = {IK_BINDING_TYPED('q'), IK_BINDING_TYPED('Q'), IK_BINDING(ESCAPE),
+              IK_BINDING_CTRL('c'), IK_BINDING_CTRL('o')}},
 };
-enum { BINDINGS = sizeof(bindings) / sizeof(bindings[0]) };
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-static bool has_letter(const char *letters, uint32_t code)
+bool ik_pager_bindings_at(size_t index, ik_binding_row_t *out)
 {
-    return code > 0 && code < 0x80 && strchr(letters, (int)code) != NULL;
-}
-
-static bool is_bound(const binding_t *binding, const ik_key_t *key)
-{
-    if (key->kind == IK_KEY_TEXT) {
-        return has_letter(binding->letters, (unsigned char)key->text[0]);
+    if (index >= COMMANDS) {
+        return false;
     }
-    if (key->kind == IK_KEY_CHAR) {
-        return key->modifiers == IK_KEY_CTRL && has_letter(binding->controls, key->code);
-    }
-    return key->kind == binding->kinds[0] || key->kind == binding->kinds[1];
+    *out = (ik_binding_row_t){
+        .group = IK_BINDING_PAGER,
+        .keys = commands[index].keys,
+        .max = KEYS_MAX,
+        .does = commands[index].does,
+    };
+    return true;
 }
 
 static void read_key(ik_pager_t *pager, const ik_key_t *key)
 {
-    for (size_t i = 0; i < BINDINGS; i++) {
-        if (is_bound(&bindings[i], key)) {
-            bindings[i].act(pager);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
+            commands[i].act(pager);
             return;
         }
     }
@@ -476,16 +488,47 @@ static void append_row(ik_pager_t *pager, ik_row_t *row, ik_buffer_t *frame)
     ik_row_clear(row);
 }
 
-static ptrdiff_t draw_help(ik_pager_t *pager, ik_row_t *text, ik_buffer_t *frame)
+static size_t widest(const ik_key_table_t *table)
 {
+    size_t width = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t len = strlen(table->rows[i].keys);
+        width = len > width ? len : width;
+    }
+    return width;
+}
+
+/* All keys in one line where there is room; otherwise they have half of it. */
+static ptrdiff_t draw_help_rows(ik_pager_t *pager, const ik_key_table_t *table, ik_row_t *text,
+                                ik_buffer_t *frame)
+{
+    size_t columns = (size_t)text_columns(pager);
+    size_t width = widest(table);
+    size_t left = columns / 2 > width ? width : columns / 2;
+    size_t right = columns - left;
+    right = right > HELP_SPACES ? right - HELP_SPACES : 1;
     ptrdiff_t row = 0;
-    for (size_t i = 0; i < BINDINGS && row < page(pager); i++) {
-        ik_row_add_format(text, IK_ROLE_NAME, "  %-22s", bindings[i].keys);
-        ik_row_add_role(text, IK_ROLE_TEXT, bindings[i].help);
-        begin_row(frame, row++);
-        append_row(pager, text, frame);
+    for (size_t i = 0; i < table->count; i++) {
+        ik_sheet_t sheet = {.left = table->rows[i].keys, .right = table->rows[i].does};
+        ik_sheet_line_t line;
+        while (row < page(pager) && ik_sheet_next(&sheet, left, right, &line)) {
+            ik_row_add_format(text, IK_ROLE_NAME, "  %-*.*s  ", (int)left, line.left_len,
+                              line.left);
+            ik_row_add_format(text, IK_ROLE_TEXT, "%.*s", line.right_len, line.right);
+            begin_row(frame, row++);
+            append_row(pager, text, frame);
+        }
     }
     return row;
+}
+
+static ptrdiff_t draw_help(ik_pager_t *pager, ik_row_t *text, ik_buffer_t *frame)
+{
+    size_t count;
+    ik_key_table_t *tables = ik_key_table_create(pager, &count);
+    ptrdiff_t rows = draw_help_rows(pager, &tables[IK_BINDING_PAGER], text, frame);
+    talloc_free(tables);
+    return rows;
 }
 
 static int percent(ik_pager_t *pager)

@@ -1,12 +1,11 @@
 /*
- * Reading a long text on the alternate screen with the keys of less: j k, arrows, space b, d u,
- * PageUp PageDown, g G, Home End, / ? n N with matches marked, q or Esc, h for help. The text is a
- * list of parts that are rendered when they are needed and forgotten when there are many, so that a
- * long transcript opens at once, at its end.
+ * Reading a long text on the alternate screen with the keys of less; matches of a search are
+ * marked. The text is a list of parts that are rendered when they are needed and forgotten when
+ * there are many, so that a long transcript opens at once, at its end.
  */
 #pragma once
 
-#include "terminal/key.h"
+#include "terminal/binding.h"
 #include "terminal/row.h"
 
 typedef struct ik_pager ik_pager_t;
@@ -27,6 +26,8 @@ typedef struct {
 ik_pager_t *ik_pager_create(const void *ctx, const ik_theme_t *theme,
                             const ik_pager_source_t *source, const char *title, int columns,
                             int rows);
+/* Its keys; see ik_binding_rows_fn. */
+bool ik_pager_bindings_at(size_t index, ik_binding_row_t *out);
 /* False: it is to be closed. Otherwise there is something to draw. */
 bool ik_pager_key(ik_pager_t *pager, const ik_key_t *key);
 void ik_pager_resize(ik_pager_t *pager, int columns, int rows);

@@ -132,11 +132,6 @@ void ik_prompt_ask(ik_prompt_t *prompt, const char *question)
 
 /* --- keys -------------------------------------------------------------------------------- */
 
-bool ik_prompt_is_ctrl(const ik_key_t *key, char code)
-{
-    return key->kind == IK_KEY_CHAR && key->modifiers == IK_KEY_CTRL && key->code == (uint32_t)code;
-}
-
 static ik_prompt_action_t edit(ik_prompt_t *prompt, const ik_key_t *key)
 {
     ik_editor_effect_t effect = ik_editor_key(prompt->editor, key);
@@ -166,12 +161,9 @@ static bool is_blank(const ik_prompt_t *prompt)
     return strspn(text, " \t\n") == len;
 }
 
-/* With a modifier it is a newline, and behind a backslash. */
+/* Behind a backslash it is a newline; with something held down it is the editor's altogether. */
 static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    if (key->modifiers != 0) {
-        return edit(prompt, key);
-    }
     if (ik_editor_key(prompt->editor, key) == IK_EDITOR_DONE) {
         ik_prompt_list_update(prompt, false);
         return IK_PROMPT_NONE;
@@ -217,12 +209,18 @@ static bool chooses(const ik_prompt_t *prompt)
     return ik_prompt_list_is_open(prompt) && ik_choice_count(prompt->list.choice) > 0;
 }
 
-static ik_prompt_action_t tab(ik_prompt_t *prompt, const ik_key_t *key)
+static ik_prompt_action_t complete(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    if ((key->modifiers & IK_KEY_SHIFT) != 0 && chooses(prompt)) {
+    (void)key;
+    ik_prompt_list_complete(prompt);
+    return IK_PROMPT_NONE;
+}
+
+static ik_prompt_action_t choose_previous(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    (void)key;
+    if (chooses(prompt)) {
         ik_choice_move(prompt->list.choice, -1);
-    } else if (key->modifiers == 0) {
-        ik_prompt_list_complete(prompt);
     }
     return IK_PROMPT_NONE;
 }
@@ -269,46 +267,98 @@ static ik_prompt_action_t begin_ctrl_x(ik_prompt_t *prompt, const ik_key_t *key)
 
 /* --- the table --------------------------------------------------------------------------- */
 
+enum { KEYS_MAX = 2 };
+
 typedef struct {
-    char ctrl;          /* Ctrl with this, or 0 */
-    ik_key_kind_t kind; /* else this key */
-    bool after_ctrl_x;
+    const char *does;
+    ik_binding_t keys[KEYS_MAX];
     ik_prompt_action_t action; /* when run is NULL */
     ik_prompt_action_t (*run)(ik_prompt_t *prompt, const ik_key_t *key);
-} binding_t;
+} command_t;
 
-static const binding_t bindings[] = {
-    {.ctrl = 'e', .after_ctrl_x = true, .action = IK_PROMPT_EDITOR},
-    {.ctrl = 'u', .after_ctrl_x = true, .run = undo},
-    {.ctrl = 'x', .run = begin_ctrl_x},
-    {.ctrl = 'g', .action = IK_PROMPT_EDITOR},
-    {.ctrl = 'o', .action = IK_PROMPT_PAGER},
-    {.kind = IK_KEY_PAGE_UP, .action = IK_PROMPT_PAGER},
-    {.ctrl = 'l', .action = IK_PROMPT_REDRAW},
-    {.ctrl = 'z', .action = IK_PROMPT_SUSPEND},
-    {.ctrl = 'c', .run = cancel},
-    {.ctrl = 'd', .run = delete_or_end},
-    {.ctrl = 'r', .run = search},
-    {.ctrl = 'p', .run = up},
-    {.ctrl = 'n', .run = down},
-    {.kind = IK_KEY_UP, .run = up},
-    {.kind = IK_KEY_DOWN, .run = down},
-    {.kind = IK_KEY_TAB, .run = tab},
-    {.kind = IK_KEY_ENTER, .run = enter},
-    {.kind = IK_KEY_ESCAPE, .run = escape},
+#define AFTER_CTRL_X(character)                                                                    \
+    {                                                                                              \
+        .kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = (character),                        \
+        .after = IK_BINDING_CTRL_X                                                                 \
+    }
+
+/* What an action is to the program is told here too: the key is ours. */
+static const command_t commands[] = {
+    {"sends the draft; while the agent works, it is queued", .keys = {IK_BINDING_ALONE(ENTER)},
+     .run = enter},
+    {"completes /commands, their arguments and @files", .keys = {IK_BINDING_ALONE(TAB)},
+     .run = complete},
+    {"up in the list of completions", .keys = {IK_BINDING_WITH(SHIFT, TAB)},
+     .run = choose_previous},
+    {"up, then earlier messages that begin like the draft",
+     .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p')}, .run = up},
+    {"down, then newer messages, back to the draft",
+     .keys = {IK_BINDING(DOWN), IK_BINDING_CTRL('n')}, .run = down},
+    {"searches earlier messages", .keys = {IK_BINDING_CTRL('r')}, .run = search},
+    {"interrupts the turn; the queue returns to the draft", .keys = {IK_BINDING(ESCAPE)},
+     .run = escape},
+    {"clears the draft, or interrupts; twice in 2 s leaves", .keys = {IK_BINDING_CTRL('c')},
+     .run = cancel},
+    {"leaves, on an empty draft; else deletes a character", .keys = {IK_BINDING_CTRL('d')},
+     .run = delete_or_end},
+    {"suspends ikigai; fg goes on", .keys = {IK_BINDING_CTRL('z')}, .action = IK_PROMPT_SUSPEND},
+    {"opens the draft in $VISUAL, $EDITOR or vi", .keys = {IK_BINDING_CTRL('g'), AFTER_CTRL_X('e')},
+     .action = IK_PROMPT_EDITOR},
+    {"the whole transcript in a pager with keys as in less",
+     .keys = {IK_BINDING_CTRL('o'), IK_BINDING(PAGE_UP)}, .action = IK_PROMPT_PAGER},
+    {"draws the screen anew", .keys = {IK_BINDING_CTRL('l')}, .action = IK_PROMPT_REDRAW},
+    {"undoes the last change", .keys = {AFTER_CTRL_X('u')}, .run = undo},
+    {"begins a sequence of two keys",
+     .keys = {{.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = 'x', .untold = true}},
+     .run = begin_ctrl_x},
 };
 
-static bool is_bound(const binding_t *binding, const ik_key_t *key)
+bool ik_prompt_bindings_at(size_t index, ik_binding_row_t *out)
 {
-    return binding->ctrl != 0 ? ik_prompt_is_ctrl(key, binding->ctrl) : binding->kind == key->kind;
+    if (index >= LENGTH(commands)) {
+        return false;
+    }
+    *out = (ik_binding_row_t){
+        .group = IK_BINDING_PROMPT,
+        .keys = commands[index].keys,
+        .max = KEYS_MAX,
+        .does = commands[index].does,
+    };
+    return true;
 }
 
-static ik_prompt_action_t run_key(ik_prompt_t *prompt, const ik_key_t *key, bool after_ctrl_x)
+static const struct {
+    ik_binding_t sign;
+    const char *word;
+    const char *does;
+} signs[] = {
+    {IK_BINDING_TYPED(IK_PROMPT_SIGN_COMMAND), "COMMAND", "runs a command of ikigai"},
+    {IK_BINDING_TYPED(IK_PROMPT_SIGN_FILE), "FILE", "names a file of the project"},
+    {IK_BINDING_TYPED(IK_PROMPT_SIGN_SHELL), "CMD",
+     "runs a shell command; the agent sees its output"},
+};
+
+bool ik_prompt_signs_at(size_t index, ik_binding_row_t *out)
 {
-    for (size_t i = 0; i < LENGTH(bindings); i++) {
-        const binding_t *binding = &bindings[i];
-        if ((after_ctrl_x || !binding->after_ctrl_x) && is_bound(binding, key)) {
-            return binding->run == NULL ? binding->action : binding->run(prompt, key);
+    if (index >= LENGTH(signs)) {
+        return false;
+    }
+    *out = (ik_binding_row_t){
+        .group = IK_BINDING_PROMPT,
+        .keys = &signs[index].sign,
+        .max = 1,
+        .word = signs[index].word,
+        .does = signs[index].does,
+    };
+    return true;
+}
+
+static ik_prompt_action_t run_key(ik_prompt_t *prompt, const ik_key_t *key, char before)
+{
+    for (size_t i = 0; i < LENGTH(commands); i++) {
+        const command_t *command = &commands[i];
+        if (ik_binding_matches(command->keys, KEYS_MAX, key, before)) {
+            return command->run == NULL ? command->action : command->run(prompt, key);
         }
     }
     return edit(prompt, key);
@@ -319,10 +369,10 @@ ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
     if (key->kind >= IK_KEY_FOCUS_IN) {
         return IK_PROMPT_NONE; /* the terminal's own: it comes between any two keys */
     }
-    bool after_ctrl_x = prompt->after_ctrl_x;
+    char before = prompt->after_ctrl_x ? IK_BINDING_CTRL_X : '\0';
     prompt->after_ctrl_x = false;
     if (prompt->search.open && ik_prompt_search_key(prompt, key)) {
         return IK_PROMPT_NONE;
     }
-    return run_key(prompt, key, after_ctrl_x);
+    return run_key(prompt, key, before);
 }

@@ -11,16 +11,16 @@
 typedef struct ik_prompt ik_prompt_t;
 
 typedef enum {
-    IK_PROMPT_NONE,    /* only the draft or the lists changed */
-    IK_PROMPT_SUBMIT,  /* Enter: take the text with ik_prompt_take */
-    IK_PROMPT_ESCAPE,  /* Esc with nothing of ours open */
-    IK_PROMPT_CANCEL,  /* Ctrl-C with an empty draft (with a draft it is cleared, which undo brings
-                          back) */
-    IK_PROMPT_END,     /* Ctrl-D on an empty draft */
-    IK_PROMPT_SUSPEND, /* Ctrl-Z */
-    IK_PROMPT_EDITOR,  /* Ctrl-G, Ctrl-X Ctrl-E */
-    IK_PROMPT_PAGER,   /* Ctrl-O, Page Up */
-    IK_PROMPT_REDRAW,  /* Ctrl-L */
+    IK_PROMPT_NONE,   /* only the draft or the lists changed */
+    IK_PROMPT_SUBMIT, /* Enter: take the text with ik_prompt_take */
+    IK_PROMPT_ESCAPE, /* Esc with nothing of ours open */
+    IK_PROMPT_CANCEL, /* Ctrl-C with an empty draft (with a draft it is cleared, which undo brings
+                         back) */
+    IK_PROMPT_END,    /* Ctrl-D on an empty draft */
+    IK_PROMPT_SUSPEND,
+    IK_PROMPT_EDITOR, /* the draft in an editor of its own */
+    IK_PROMPT_PAGER,  /* the transcript */
+    IK_PROMPT_REDRAW,
 } ik_prompt_action_t;
 
 /* One thing that could stand there. */
@@ -39,7 +39,7 @@ typedef struct {
 /* Where completions come from. Asked when the list opens and when the word's place changes; the
  * answer is ranked here as the user types. Strings stay valid until the next question. */
 typedef struct {
-    /* Names of commands with their '/', for a draft that begins with '/'. */
+    /* Names of commands with their '/', for a draft that begins with it. */
     void (*commands)(void *data, ik_completions_t *out);
     /* What may stand as the argument of a command, which comes without its '/': word 1 is the first
      * behind its name. */
@@ -53,6 +53,19 @@ typedef struct {
 ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recall_t *recall,
                               const ik_completion_source_t *source);
 ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key);
+
+/* What a draft, of a file a word, begins with that is more than text. */
+enum {
+    IK_PROMPT_SIGN_COMMAND = '/',
+    IK_PROMPT_SIGN_FILE = '@',
+    IK_PROMPT_SIGN_SHELL = '!',
+};
+
+/* The keys of the prompt, those of the search, and the signs; see ik_binding_rows_fn. The draft has
+ * its own in editor.h. */
+bool ik_prompt_bindings_at(size_t index, ik_binding_row_t *out);
+bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out);
+bool ik_prompt_signs_at(size_t index, ik_binding_row_t *out);
 
 /* The text as it is to be sent, on ctx; the draft is empty afterwards and the text is remembered.
  */

@@ -41,7 +41,8 @@ static int count_words(const char *text, size_t len)
 
 static bool is_in_command(const char *text, size_t cursor)
 {
-    return cursor > 0 && cursor <= REACH && text[0] == '/' && memchr(text, '\n', cursor) == NULL;
+    return cursor > 0 && cursor <= REACH && text[0] == IK_PROMPT_SIGN_COMMAND &&
+           memchr(text, '\n', cursor) == NULL;
 }
 
 static ik_prompt_place_t find_place(const ik_prompt_t *prompt)
@@ -50,7 +51,7 @@ static ik_prompt_place_t find_place(const ik_prompt_t *prompt)
     size_t cursor;
     const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
     size_t word = find_word(text, cursor);
-    if (word != SIZE_MAX && word < cursor && text[word] == '@') {
+    if (word != SIZE_MAX && word < cursor && text[word] == IK_PROMPT_SIGN_FILE) {
         return (ik_prompt_place_t){.kind = IK_PROMPT_PLACE_FILE, .from = word + 1};
     }
     if (word == SIZE_MAX || !is_in_command(text, cursor)) {
@@ -96,7 +97,8 @@ static void ask_source(ik_prompt_t *prompt, ik_completions_t *found)
 /* The slash of a command says nothing about which one is meant. */
 static const char *matched_part(ik_prompt_place_kind_t kind, const char *text)
 {
-    return kind == IK_PROMPT_PLACE_COMMAND && text[0] == '/' ? text + 1 : text;
+    bool is_command = kind == IK_PROMPT_PLACE_COMMAND && text[0] == IK_PROMPT_SIGN_COMMAND;
+    return is_command ? text + 1 : text;
 }
 
 static void ask(ik_prompt_t *prompt)

@@ -5,6 +5,8 @@
 #include "base/width.h"
 #include "terminal/prompt_state.h"
 
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
 enum { PATTERN_MAX = 1024 };
 
 void ik_prompt_search_open(ik_prompt_t *prompt)
@@ -53,11 +55,29 @@ static void cut(ik_prompt_search_t *search, size_t len)
     narrow(search);
 }
 
-static void erase(ik_prompt_search_t *search)
+/* --- keys -------------------------------------------------------------------------------- */
+
+static void go_down(ik_prompt_t *prompt)
 {
+    ik_choice_move(prompt->search.choice, 1);
+}
+
+static void go_up(ik_prompt_t *prompt)
+{
+    ik_choice_move(prompt->search.choice, -1);
+}
+
+static void erase(ik_prompt_t *prompt)
+{
+    ik_prompt_search_t *search = &prompt->search;
     if (search->pattern.len > 0) {
         cut(search, ik_width_step_back(search->pattern.data, search->pattern.len));
     }
+}
+
+static void erase_all(ik_prompt_t *prompt)
+{
+    cut(&prompt->search, 0);
 }
 
 /* What is chosen becomes the draft; undo brings back what was there. */
@@ -71,55 +91,67 @@ static void take(ik_prompt_t *prompt)
     ik_prompt_list_update(prompt, false);
 }
 
-static bool is_step(const ik_key_t *key, int *direction)
+enum { KEYS_MAX = 10 };
+
+typedef struct {
+    void (*run)(ik_prompt_t *prompt);
+    const char *does;
+    ik_binding_t keys[KEYS_MAX];
+    bool passes; /* the key is still to be obeyed */
+} command_t;
+
+static const command_t commands[] = {
+    {go_down, "down in the list",
+     .keys = {IK_BINDING(DOWN), IK_BINDING_CTRL('n'), IK_BINDING_CTRL('r')}},
+    {go_up, "up in the list", .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p'), IK_BINDING_CTRL('s')}},
+    {take, "takes the message into the draft", .keys = {IK_BINDING(ENTER), IK_BINDING(TAB)}},
+    /* Who moves about wants to edit what is chosen. */
+    {take, "takes it into the draft and moves in it",
+     .keys = {IK_BINDING(LEFT), IK_BINDING(RIGHT), IK_BINDING(HOME), IK_BINDING(END),
+              IK_BINDING_CTRL('a'), IK_BINDING_CTRL('e'), IK_BINDING_CTRL('b'),
+              IK_BINDING_CTRL('f'), IK_BINDING_ALT('b'), IK_BINDING_ALT('f')},
+     .passes = true},
+    {erase_all, "erases the whole pattern",
+     .keys = {IK_BINDING_CTRL('u'), IK_BINDING_CTRL('w'), IK_BINDING_WITH(ALT, BACKSPACE),
+              IK_BINDING_WITH(CTRL, BACKSPACE)}},
+    {erase, "erases a character of the pattern",
+     .keys = {IK_BINDING(BACKSPACE), IK_BINDING_CTRL('h')}},
+    {ik_prompt_search_close, "ends the search; the draft is as it was",
+     .keys = {IK_BINDING(ESCAPE), IK_BINDING_CTRL('g'), IK_BINDING_CTRL('c'),
+              IK_BINDING_CTRL('d')}},
+};
+
+bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out)
 {
-    bool older =
-        key->kind == IK_KEY_DOWN || ik_prompt_is_ctrl(key, 'n') || ik_prompt_is_ctrl(key, 'r');
-    bool newer =
-        key->kind == IK_KEY_UP || ik_prompt_is_ctrl(key, 'p') || ik_prompt_is_ctrl(key, 's');
-    *direction = older ? 1 : -1;
-    return older || newer;
+    if (index >= LENGTH(commands)) {
+        return false;
+    }
+    *out = (ik_binding_row_t){
+        .group = IK_BINDING_SEARCH,
+        .keys = commands[index].keys,
+        .max = KEYS_MAX,
+        .does = commands[index].does,
+    };
+    return true;
 }
 
-static bool is_end(const ik_key_t *key)
+static bool run_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    return key->kind == IK_KEY_ESCAPE || ik_prompt_is_ctrl(key, 'g') ||
-           ik_prompt_is_ctrl(key, 'c') || ik_prompt_is_ctrl(key, 'd');
-}
-
-static bool is_erasing_all(const ik_key_t *key)
-{
-    return ik_prompt_is_ctrl(key, 'u') || ik_prompt_is_ctrl(key, 'w') ||
-           (key->kind == IK_KEY_BACKSPACE && key->modifiers != 0);
-}
-
-/* Who moves about wants to edit what is chosen. */
-static bool is_motion(const ik_key_t *key)
-{
-    bool letter = key->kind == IK_KEY_CHAR && key->code < 0x80;
-    return (key->kind >= IK_KEY_LEFT && key->kind <= IK_KEY_END) ||
-           (letter && strchr("abef", (int)key->code) != NULL);
+    for (size_t i = 0; i < LENGTH(commands); i++) {
+        if (ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
+            commands[i].run(prompt);
+            return !commands[i].passes;
+        }
+    }
+    ik_prompt_search_close(prompt);
+    return false;
 }
 
 bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    ik_prompt_search_t *search = &prompt->search;
-    int direction;
-    if (is_step(key, &direction)) {
-        ik_choice_move(search->choice, direction);
-    } else if (is_end(key)) {
-        ik_prompt_search_close(prompt);
-    } else if (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_PASTE) {
-        type(search, key->text, key->len);
-    } else if (is_erasing_all(key)) {
-        cut(search, 0);
-    } else if (key->kind == IK_KEY_BACKSPACE || ik_prompt_is_ctrl(key, 'h')) {
-        erase(search);
-    } else if (key->kind == IK_KEY_ENTER || key->kind == IK_KEY_TAB) {
-        take(prompt);
-    } else {
-        (is_motion(key) ? take : ik_prompt_search_close)(prompt);
-        return false;
+    if (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_PASTE) {
+        type(&prompt->search, key->text, key->len);
+        return true;
     }
-    return true;
+    return run_key(prompt, key);
 }

@@ -64,9 +64,6 @@ struct ik_prompt {
     ik_row_t row; /* being drawn */
 };
 
-/* Ctrl and this character, and nothing else. */
-bool ik_prompt_is_ctrl(const ik_key_t *key, char code);
-
 /* --- prompt_browse.c ----------------------------------------------------------------------- */
 
 /* To the next older or newer message that begins as the draft did; behind the newest stands the

@@ -144,11 +144,6 @@ void ik_row_end(ik_row_t *row)
     set_style(row, (ik_style_t){0});
 }
 
-void ik_row_append_style(ik_buffer_t *out, const ik_theme_t *theme, ik_style_t from, ik_style_t to)
-{
-    ik_pen_append_style(out, allowed(theme, from), allowed(theme, to));
-}
-
 /* ---- links */
 
 static bool has_scheme(const char *url)

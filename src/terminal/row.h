@@ -45,6 +45,3 @@ typedef struct {
     bool is_sequence;
 } ik_row_part_t;
 ik_row_part_t ik_row_next(const char *bytes, size_t len, int at);
-
-/* SGR that leads from one style to another; nothing when they are equal. */
-void ik_row_append_style(ik_buffer_t *out, const ik_theme_t *theme, ik_style_t from, ik_style_t to);

@@ -49,8 +49,8 @@ bool ik_screen_flush(ik_screen_t *screen);
 /* Bytes of rows that wait because the terminal does not take them. */
 size_t ik_screen_waiting(const ik_screen_t *screen);
 
-/* Sequences that are no part of a row (a bell, a text for the clipboard): written with the next frame,
- * before it. */
+/* Sequences that are no part of a row (a bell, a text for the clipboard): written with the next
+ * frame, before it. */
 void ik_screen_send(ik_screen_t *screen, const char *bytes, size_t len);
 
 /* The window has another size, or the same: the live area is drawn anew with the next flush. Where

@@ -303,9 +303,25 @@ static bool remember(candidate_t *candidate)
     return candidate->cached;
 }
 
+/* As much of a schema as a file's name tells; a name that no tool may have tells nothing. */
+static void guess(candidate_t *candidate)
+{
+    char *name = ik_tool_schema_name_of_file(candidate, candidate->file);
+    if (ik_tool_schema_valid_name(name)) {
+        char *text = ik_sprintf(candidate, "{\"name\":\"%s\",\"description\":\"\"}", name);
+        ik_tool_schema_parse(candidate, text, strlen(text), &candidate->schema);
+    }
+}
+
 static void look_up(candidate_t *candidate)
 {
-    if (candidate->discovery->options.refresh || !remember(candidate)) {
+    const ik_tool_discovery_options_t *options = &candidate->discovery->options;
+    if (!options->refresh && remember(candidate)) {
+        return;
+    }
+    if (options->ask_nobody) {
+        guess(candidate);
+    } else {
         ask(candidate);
     }
 }

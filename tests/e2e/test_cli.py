@@ -21,6 +21,9 @@ USAGE = {
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",
     "doctor": "Usage: ikigai doctor [--db URL]",
+    "completion":
+        "Usage: ikigai completion bash|zsh|fish [--list models|sessions|tools|topics]",
+    "help": "Usage: ikigai help [TOPIC...] [--markdown] [--roff FILE] [--date DATE]",
     **test_session_cli.USAGE,
 }
 # What a terminal takes as a command: C0 but tab and newline, DEL, C1.
@@ -37,12 +40,12 @@ class Help(IkigaiTest):
             text = self.ikigai(option).out
             for usage in USAGE.values():
                 self.assertIn("  " + usage.removeprefix("Usage: ikigai "), text)
-            self.assertIn("Exit status: 0 done, 1 failed,\n2 wrong usage or configuration (a missing "
-                          "key, too), 130 interrupted.", text)
+            self.assertIn("\nExit status: 0 done, 1 failed, 2 wrong usage or configuration, "
+                          "130 interrupted.\n", text)
 
     def test_every_command_of_the_help_exists(self):
         """What the help shows is what the program takes."""
-        shown = re.findall(r"^  ([a-z][a-z ]*[a-z])", self.ikigai("--help").out, re.M)
+        shown = re.findall(r"^  ([a-z]+(?: [a-z]+(?![a-z|]))?)", self.ikigai("--help").out, re.M)
         self.assertEqual(sorted(shown), sorted(USAGE))
 
     def test_help_of_a_command(self):
@@ -535,7 +538,6 @@ class New(IkigaiTest):
 class Check(IkigaiTest):
     """What an author is told, one bad tool each."""
     PYTHON = "#!/usr/bin/python3\nimport sys, os, time, json, random\n"
-    GOOD = "print(json.dumps({'name': 'bad', 'description': 'Bad', 'returns': {}}))"
     TOOLS = {
         # name: (text, words that must be said)
         "slow schema": ("#!/bin/sh\nsleep 10\n", "FIX   --schema: it did not end in time"),

@@ -1,5 +1,5 @@
-"""What the documents show is true: the examples of docs/tool-protocol.md run as they stand."""
-import glob
+"""What the documents show is true: tables are those of the program, examples run as they stand."""
+import importlib.util
 import json
 import os
 import re
@@ -9,7 +9,19 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from support import IKIGAI, ROOT, ScratchTest, clean_env
+from support import IKIGAI, ROOT, IkigaiTest, ScratchTest, clean_env
+
+
+def load_refresh():
+    """docs/refresh.py, which is a program and no module of the tests."""
+    spec = importlib.util.spec_from_file_location("refresh", os.path.join(ROOT, "docs",
+                                                                          "refresh.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+refresh = load_refresh()
 
 
 def examples():
@@ -23,24 +35,133 @@ def read(*path):
         return f.read()
 
 
+def literals(source):
+    """The string literals of a C source, those that stand side by side as one, formats as …"""
+    parts = re.findall(r'"((?:[^"\\\n]|\\.)*)"(\s*(?=")|)', source)
+    text = "".join(part + ("" if joined else "\n") for part, joined in parts)
+    return re.sub(r"%[-.\d*]*l*[a-z]", "…", text)
+
+
+def sources():
+    for folder, _, names in os.walk(os.path.join(ROOT, "src")):
+        for name in names:
+            path = os.path.join(folder, name)
+            yield os.path.relpath(path, ROOT), read(path)
+
+
+class References(unittest.TestCase):
+    """The tables in the documents are those of the program."""
+    PLACES = {
+        "configuration.md": ["config", "environment", "files"],
+        "headless.md": ["options", "exit"],
+        "interactive.md": ["keys", "slash"],
+        "sessions.md": [f"session {name}" for name in (
+            "list", "show", "search", "export", "import", "fork", "delete", "prune")],
+        "tool-protocol.md": ["environment tools"],
+    }
+
+    def test_they_are_where_they_should_be(self):
+        for document, places in self.PLACES.items():
+            found = re.findall(r"^<!-- topic: (.+) -->$", read("docs", document), re.M)
+            self.assertEqual(found, places)
+
+    def test_they_are_what_the_program_prints(self):
+        for document in self.PLACES:
+            text = read("docs", document)
+            self.assertEqual(text, refresh.refreshed(text, IKIGAI),
+                             "run docs/refresh.py with the built program")
+
+    def test_refreshing_sees_a_change(self):
+        text = read("docs", "headless.md")
+        for old, new in (("| `--json` |", "| `--jsn` |"), ("| `130` |", "| `131` |")):
+            self.assertIn(old, text)
+            changed = text.replace(old, new)
+            self.assertEqual(refresh.refreshed(changed, IKIGAI), text)
+        self.assertEqual(refresh.refreshed("## X\n<!-- topic: keys -->\n<!-- end of topic -->\n",
+                                           IKIGAI).count("\n### "), 4)
+
+
+class Environment(unittest.TestCase):
+    """The table of environment variables and the places that read them say the same."""
+    # Where a name is not written in the call: it is among the capitals in these files.
+    BY_NAME = {"src/repl/repl_editor.c": None, "src/repl/repl_copy.c": None,
+               "src/io/http_trust.c": None, "src/base/config.c": None,
+               "src/base/config_secret.c": "src/base/config_provider.c"}
+    # Read by libcurl and libpq.
+    OF_LIBRARIES = {"https_proxy", "http_proxy", "all_proxy", "no_proxy", "PGPASSFILE"}
+
+    def documented(self):
+        text = subprocess.run([IKIGAI, "help", "--markdown", "environment"], text=True, check=True,
+                              stdout=subprocess.PIPE).stdout
+        before, _, tools = text.partition("## What tools are given")
+        self.assertTrue(tools)
+        names = re.compile(r"^\| `(\w+)` \|", re.M)
+        return sorted(names.findall(before)), sorted(names.findall(tools))
+
+    def read_by_program(self):
+        found = set()
+        for path, source in sources():
+            if path.startswith(("src/tools/", "src/keeper/")):
+                continue
+            found.update(re.findall(r'getenv\("(\w+)"\)', source))
+            if re.search(r'\bgetenv\([^"]', source):
+                self.assertIn(path, self.BY_NAME, "it reads variables that no test knows")
+                found.update(re.findall(r'"([A-Z][A-Z0-9_]+)"', read(self.BY_NAME[path] or path)))
+        return found
+
+    def test_every_variable_that_is_read_and_no_other(self):
+        self.assertEqual(self.documented()[0], sorted(self.read_by_program() | self.OF_LIBRARIES))
+
+    def test_every_variable_that_tools_are_given_and_no_other(self):
+        given = re.findall(r'"(\w+)=%', read("src", "tool", "tool_external.c"))
+        tag = re.search(r'#define IK_KEEPER_TAG "(\w+)"', read("src", "base", "keeper_protocol.h"))
+        self.assertEqual(self.documented()[1], sorted(given + [tag[1]]))
+
+    def test_what_shipped_tools_read_is_given_to_them(self):
+        for path, source in sources():
+            if path.startswith("src/tools/"):
+                for name in re.findall(r'getenv\("(\w+)"\)', source):
+                    self.assertIn(name, self.documented()[1], path)
+
+
+class Providers(IkigaiTest):
+    """docs/providers.md: what it tells to write is taken, and what it quotes is said."""
+
+    def test_every_configuration_in_it(self):
+        blocks = re.findall(r"^```json\n(.*?)^```$", read("docs", "providers.md"), re.M | re.S)
+        self.assertGreater(len(blocks), 8)
+        for block in blocks:
+            with self.subTest(block=block):
+                self.config(block)
+                done = self.ikigai("doctor")
+                self.assertIn("No problems found.\n", done.out)
+                self.assertEqual(done.err, "")
+                wanted = json.loads(block)
+                self.assertIn(f"  in use   {wanted['model']}\n", done.out)
+                for name, provider in wanted.get("providers", {}).items():
+                    self.assertRegex(done.out, rf"(?m)^  {name} .* {provider['base_url']}  ")
+
+    def test_every_model_and_variable_it_names(self):
+        text = read("docs", "providers.md")
+        known = json.loads(read("share", "ikigai", "models.json"))["models"]
+        named = re.findall(r'(?:-p hi -m |"model": ")((?:openai|anthropic|google)/[\w.-]+)', text)
+        self.assertEqual(len(set(named)), 3)
+        for model in named:
+            self.assertIn(model, known)
+        for name in re.findall(r"\b((?:OPENAI|ANTHROPIC|GEMINI|GOOGLE|IKIGAI)_\w+)", text):
+            self.assertIn(f"`{name}`", read("docs", "configuration.md"))
+
+    def test_every_message_it_explains(self):
+        said = "\n".join(literals(source) for _, source in sources())
+        table = read("docs", "providers.md").split("## What errors mean")[1]
+        messages = re.findall(r"^\| `(.+?)` \|", table, re.M)
+        self.assertGreater(len(messages), 10)
+        for message in messages:
+            self.assertIn(message.strip("… "), said)
+
+
 class Manuals(unittest.TestCase):
-    """The tables in the documents name what the tables in the code name."""
-
-    def test_every_configuration_key_and_no_other(self):
-        prefix = {"TOP": "", "PROVIDER": "providers.NAME.", "TOOL": "tools.NAME."}
-        rows = re.findall(r"\{(TOP|PROVIDER|TOOL)\((\w+)\)", read("src", "base", "config_keys.c"))
-        section = read("docs", "configuration.md").split("## Keys")[1].split("## Environment")[0]
-        documented = re.findall(r"^\| `([\w.]+)` \|", section, re.M)
-        self.assertEqual(sorted(documented), sorted(prefix[kind] + name for kind, name in rows))
-
-    def test_every_environment_variable_of_the_program(self):
-        text = read("docs", "configuration.md") + read("docs", "tool-protocol.md")
-        for folder, _, names in os.walk(os.path.join(ROOT, "src")):
-            for name in names:
-                source = read(folder, name)
-                for variable in re.findall(r'getenv\("([A-Z_]+)"\)', source):
-                    if variable not in ("HOME", "PATH"):
-                        self.assertIn(variable, text, f"{name} reads it")
+    """Tables in the documents name what the code names."""
 
     def test_every_line_of_a_headless_run(self):
         source = read("src", "headless", "headless_json.c")
@@ -51,28 +172,6 @@ class Manuals(unittest.TestCase):
                            read("src", "conversation", "message.h"))
         for kind in kinds:
             self.assertIn(f"`{kind}`", section)
-
-    def test_every_option_of_a_headless_run(self):
-        known = re.findall(r'^    \{\{"(-[-\w]+)",', read("src", "cli", "cli_options.c"), re.M)
-        section = read("docs", "headless.md").split("| option |")[1].split("\n\n")[0]
-        self.assertEqual(sorted(re.findall(r"^\| `(-[-\w]+)", section, re.M)), sorted(known))
-        for option in known:
-            self.assertIn(f"  {option}", subprocess.run([IKIGAI, "--help"], text=True,
-                                                        stdout=subprocess.PIPE).stdout)
-
-    def test_every_slash_command(self):
-        entries = []
-        for path in glob.glob(os.path.join(ROOT, "src", "command", "command_*.c")):
-            for entry in re.findall(r"const ik_command_t ik_command_\w+ = \{(.*?)\n\};", read(path),
-                                    re.S):
-                name, usage = (re.search(rf'\.{key} = "(.*?)"', entry)[1] for key in
-                               ("name", "usage"))
-                text = re.search(r"\.help = (.*?),\n", entry, re.S)[1]
-                usage = f" {usage}".replace("|", "\\|").rstrip()
-                text = "".join(re.findall('"(.*?)"', text))
-                entries.append(f"| `/{name}{usage}` | {text} |")
-        section = read("docs", "interactive.md").split("| command | |\n|---|---|\n")[1]
-        self.assertEqual(section.split("\n\n")[0].splitlines(), sorted(entries))
 
     def test_readme_shows_what_the_offline_model_does(self):
         shown = read("README.md").split("ikigai -p \"find src/tools/*/main.c\"\n")[1]

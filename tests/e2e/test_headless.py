@@ -281,7 +281,7 @@ class JsonOutput(AgentTest):
     def test_every_line_is_json_whatever_is_said(self):
         odd = "\x1b[31m\u2028\x7f\x85 \"\\ \n\r\t\0 \ud83d\ude00".encode("utf-16", "surrogatepass") \
             .decode("utf-16")
-        turn = self.ask([Answer(odd, calls=[Call("bash", {"command": f"printf '\\377\\033\\n'"})]),
+        turn = self.ask([Answer(odd, calls=[Call("bash", {"command": "printf '\\377\\033\\n'"})]),
                          Answer("Done.")])
         self.assertEqual(turn.messages("assistant")[0]["content"], odd.replace("\0", " "))
         self.assertEqual(turn.reason, "end_turn")

@@ -13,9 +13,8 @@ import unittest
 import zlib
 
 from http_peer import CHUNKED, Server, answering, echo, hold, speak_http2
-from support import OUT, ROOT, ScratchTest, clean_env, need_mounts
+from support import OBJECTS, ScratchTest, clean_env, need_mounts
 
-OBJECTS = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
 DRIVER = os.path.join(OBJECTS, "tests", "e2e", "http_driver")
 KEY = "sk-canary-0123456789"
 SYSTEM_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"

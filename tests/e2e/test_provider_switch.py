@@ -8,9 +8,8 @@ import subprocess
 from agent_support import (FORMATS, VARIABLES, AgentTest, Turn, per_format, sent_messages,
                            sent_results)
 from fake_llm import Answer, Call, Failure, Memory
-from support import OUT, ROOT
+from support import OBJECTS, OUT
 
-OBJECTS = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
 DRIVER = os.path.join(OBJECTS, "tests", "e2e", "agent_driver")
 # Chat Completions and Responses are the same provider; one of them at a time.
 WITH_RESPONSES = ["responses", "anthropic", "google", "local"]

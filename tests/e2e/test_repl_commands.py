@@ -677,9 +677,42 @@ class ShellTest(CommandTest):
 class HelpTest(CommandTest):
     def test_every_command_is_listed(self):
         t = self.ready(rows=60, **WIDE)
-        rows = self.enter(t, "/help", "!CMD")
+        rows = self.enter(t, "/help", "lists all keys")
         listed = [m[1] for m in (re.match("  /([a-z]+)", row) for row in rows) if m]
         self.assertEqual(listed, COMMANDS)
+
+    def test_the_keys_one_must_know(self):
+        t = self.ready(rows=60)
+        rows = self.enter(t, "/help", "lists all keys")
+        keys = rows[rows.index("Keys:") + 1:rows.index("", rows.index("Keys:"))]
+        self.assertEqual(keys[0],
+                         "  Enter              sends the draft; while the agent works, it is queued")
+        for key in ("Esc", "Ctrl-C", "Ctrl-D", "Ctrl-O, PageUp", "Alt-Enter,", "@FILE", "!CMD"):
+            self.assertTrue([row for row in keys if row.startswith(f"  {key} ")], key)
+        self.assertEqual(rows[-1], "/help keys lists all keys.")
+
+    def test_all_keys(self):
+        titles = ["At the prompt:", "Editing the draft:", "Searching earlier messages:",
+                  "In the pager:"]
+        for columns in (50, 80, 120):
+            with self.subTest(columns=columns):
+                t = self.ready(rows=150, columns=columns)
+                rows = self.enter(t, "/help keys", "closes the pager")
+                self.assertEqual([row for row in rows if row and not row.startswith("  ")], titles)
+                words = " ".join(" ".join(rows).split())
+                for piece in ("Ctrl-K cuts to the end of the line; there, the newline",
+                              "Enter, Tab takes the message into the draft",
+                              "d, Ctrl-D half a page on"):
+                    self.assertIn(piece, words)
+                self.assertLess(max(map(len, rows)), columns)
+                t.close()
+
+    def test_the_word_keys_is_completed(self):
+        t = self.ready(rows=150)
+        t.send("/help ke")
+        t.wait_for(re.compile(r"^  keys +Lists all keys\.", re.M))
+        t.send("\t\r")
+        t.wait_for("In the pager:")
 
     def test_one_command(self):
         t = self.ready()

@@ -1,4 +1,6 @@
-"""Keys of the interactive program: editing, queueing, interrupting, leaving, and drafts that survive."""
+"""Keys of the interactive program: editing, queueing, interrupting, leaving, drafts that survive, and
+that every key does what the help says of it."""
+import contextlib
 import glob
 import os
 import re
@@ -314,6 +316,240 @@ class SavedDraftTest(ReplTest):
                 again.send("\x15")
                 again.wait_until(lambda: not self.drafts(), "no draft")
                 self.leave(again)
+
+
+# ---- what the help says
+
+def pressed(name):
+    """What a terminal sends for a key of the help, "Ctrl-X Ctrl-E" too."""
+    return "".join(press_one(key) for key in name.split(" "))
+
+
+def press_one(name):
+    held = 1
+    for modifier, value in (("Ctrl-", 4), ("Alt-", 2), ("Shift-", 1)):
+        if name.startswith(modifier):
+            name, held = name[len(modifier):], held + value
+    letters = {"Up": "A", "Down": "B", "Right": "C", "Left": "D", "End": "F", "Home": "H"}
+    numbers = {"Delete": 3, "PageUp": 5, "PageDown": 6}
+    codes = {"Enter": "\r", "Tab": "\t", "Backspace": "\x7f", "Esc": "\x1b", "Space": " "}
+    if name in letters:
+        return f"\x1b[{letters[name]}" if held == 1 else f"\x1b[1;{held}{letters[name]}"
+    if name in numbers:
+        return f"\x1b[{numbers[name]}~" if held == 1 else f"\x1b[{numbers[name]};{held}~"
+    code = codes.get(name, name.lower() if held > 1 else name)
+    if held == 5 and re.fullmatch("[a-z_]", code):
+        return chr(ord(code) & 0x1f)
+    if held in (1, 3):
+        return ("" if held == 1 else "\x1b") + code
+    return f"\x1b[{ord(code)};{held}u"
+
+
+@contextlib.contextmanager
+def naming(key, does):
+    """Unlike a subTest it ends with the first failure: the draft is no longer what the next needs."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{key}: {does}\n{error}") from None
+
+
+class HelpTest(ReplTest):
+    """Each key that /help keys names is pressed, and does what the text beside it says."""
+
+    def told(self, title):
+        """The rows under one title: text -> names of keys."""
+        t = self.ready(columns=120, rows=120)
+        rows = self.enter(t, "/help keys", "closes the pager")
+        t.close()
+        start = rows.index(f"{title}:") + 1
+        end = rows.index("", start) if "" in rows[start:] else len(rows)
+        table, unfinished = {}, False
+        for row in rows[start:end]:
+            keys, text = row[2:27].strip(), row[27:]
+            does = does if unfinished else text
+            table.setdefault(does, []).extend(filter(None, keys.split(", ")))
+            unfinished = keys.endswith(",")
+            table[does][-1] = table[does][-1].rstrip(",")
+        return table
+
+    def check_all(self, title, cases, try_key):
+        """A case for each text, tried with each of its keys."""
+        table = self.told(title)
+        self.assertEqual(sorted(table), sorted(cases))
+        for does, keys in table.items():
+            for key in keys:
+                with naming(key, does):
+                    try_key(pressed(key), *cases[does])
+
+    def wait_draft(self, t, text):
+        """The draft is this, with its lines."""
+        wanted = [f"> {line}" if i == 0 else f"  {line}"
+                  for i, line in enumerate(text.split("\n"))]
+
+        def shown():
+            rows = t.screen()
+            starts = [i for i, row in enumerate(rows) if row.startswith(">")]
+            return starts and [row.rstrip() for row in rows[starts[-1]:starts[-1] + len(wanted)]] \
+                == [row.rstrip() for row in wanted]
+        t.wait_until(shown, f"draft {text!r}")
+
+    def test_editing(self):
+        """What is typed before the key, and the draft behind it; a bar shows the cursor. Alt-_ with
+        more behind it would begin a string of the terminal: there each step is waited for."""
+        t = self.ready()
+
+        def try_key(key, before, expected, steps=()):
+            for keys, draft in steps:
+                t.send(keys)
+                self.wait_draft(t, draft)
+            t.send(before + key)
+            if steps:
+                self.wait_draft(t, expected.replace("|", ""))
+            t.send("|")
+            self.wait_draft(t, expected)
+            t.send("\x03")
+            self.wait_draft(t, "")
+        self.check_all("Editing the draft", {
+            "a character back": ("abc", "ab|c"),
+            "a character on": ("abc\x01", "a|bc"),
+            "a word back": ("one two", "one |two"),
+            "a word on": ("one two\x01", "one| two"),
+            "to the start of the line": ("abc", "|abc"),
+            "to the end of the line": ("abc\x01", "abc|"),
+            "a row up": ("ab\x1b\rcd", "ab|\ncd"),
+            "a row down": ("ab\x1b\rcd\x1b<", "ab\n|cd"),
+            "to the start of the draft": ("ab\x1b\rcd", "|ab\ncd"),
+            "to the end of the draft": ("ab\x1b\rcd\x1b<", "ab\ncd|"),
+            "deletes the character before the cursor": ("abc", "ab|"),
+            "deletes the character at the cursor": ("abc\x01", "|bc"),
+            "cuts the word before the cursor": ("one two-three", "one two-|"),
+            "cuts what stands before, up to white space": ("one two-three", "one |"),
+            "cuts to the end of the word": ("one two\x01", "| two"),
+            "cuts to the end of the line; there, the newline":
+                ("one\x1b\rtwo\x1b\rthree\x1b<\x0b", "|two\nthree"),
+            "cuts to the start of the line; there, the newline": ("one\x1b\rtwo\x15", "one|"),
+            "inserts what was cut last": ("one\x15", "one|"),
+            "right after that: what was cut before, instead": ("one\x15two\x15\x19", "one|"),
+            "swaps the characters around the cursor": ("ab", "ba|"),
+            "the rest of the word in capitals": ("one two\x01", "ONE| two"),
+            "the rest of the word in small letters": ("ONE TWO\x01", "one| TWO"),
+            "the rest of the word with one capital": ("oNE two\x01", "One| two"),
+            "undoes the last change": ("gone\x15", "gone|"),
+            "does again what was undone":
+                ("", "|", [("gone", "gone"), ("\x15", ""), ("\x1f", "gone")]),
+        }, try_key)
+
+    def test_searching(self):
+        """The draft, the pattern and moves before the key, what is typed behind it, and the draft
+        then."""
+        t = self.ready()
+        for text in ("alpha", "item 1", "item 2", "item 3"):
+            t.send(text)
+            self.wait_draft(t, text)
+            t.send("\x03")  # it is remembered
+            self.wait_draft(t, "")
+
+        def try_key(key, draft, pattern, moves, behind, expected):
+            t.send(f"{draft}\x12{pattern}")
+            t.wait_for(f"search: {pattern}")
+            t.send(moves + key)
+            if not behind:  # the key itself has closed the search
+                self.wait_draft(t, expected)
+                t.send("|")
+            t.send(behind)
+            t.wait_until(lambda: [row.replace("|", "") for row in t.screen()
+                                  if row.startswith(">")] == [f"> {expected}"], expected)
+            t.send("\x05\x15")
+            self.wait_draft(t, "")
+        self.check_all("Searching earlier messages", {
+            "down in the list": ("", "item", "", "\r", "item 2"),
+            "up in the list": ("", "item", DOWN + DOWN, "\r", "item 2"),
+            "takes the message into the draft": ("", "alph", "", "", "alpha"),
+            "takes it into the draft and moves in it": ("", "alph", "", "", "alpha"),
+            "erases the whole pattern": ("", "zzz", "", "alpha\r", "alpha"),
+            "erases a character of the pattern": ("", "alphaz", "", "\r", "alpha"),
+            "ends the search; the draft is as it was": ("kept", "alph", "", "", "kept"),
+        }, try_key)
+
+    def test_the_pager(self):
+        """What is sent before the key, and the row that is at the top then."""
+        lines = "\n".join(f"row {i}" for i in range(1, 201))
+        t = self.ready([Answer(f"```\n{lines}\n```")], rows=24)
+        self.say(t, "show", "row 200")
+        self.settle(t)
+
+        def wait_top(row):
+            t.wait_until(lambda: t.show().dump()["alternate"] and
+                         re.fullmatch(row, t.screen()[0].rstrip()), f"{row!r} at the top")
+
+        def try_key(key, before, behind, top):
+            t.send("\x0f" + before)
+            wait_top("row 100")
+            t.send(key + behind)
+            if top is None:
+                t.wait_until(lambda: not t.show().dump()["alternate"], "end of the pager")
+                return
+            wait_top(top)
+            t.send("xq")  # x for the help, which any key closes
+            t.wait_until(lambda: not t.show().dump()["alternate"], "end of the pager")
+        for key in self.told("At the prompt")[
+                "the whole transcript in a pager with keys as in less"]:
+            t.send(pressed(key))
+            t.wait_until(lambda: t.show().dump()["alternate"], f"pager after {key}")
+            t.send("q")
+            t.wait_until(lambda: not t.show().dump()["alternate"], "end of the pager")
+        middle = "g/row 100\r"
+        self.check_all("In the pager", {
+            "a line on": (middle, "", "row 101"),
+            "a line back": (middle, "", "row 99"),
+            "a page on": (middle, "", "row 123"),
+            "a page back": (middle, "", "row 77"),
+            "half a page on": (middle, "", "row 112"),
+            "half a page back": (middle, "", "row 88"),
+            "to the beginning": (middle, "", "You are ikigai, .*"),
+            "to the end": (middle, "", "row 179"),
+            "searches on; a capital letter counts": (middle, "row 15\r", "row 150"),
+            "searches back": (middle, "row 9\r", "row 99"),
+            "the next match": (middle + "/row 10\r", "", "row 101"),
+            "the next match the other way": (middle + "/row 10\r", "", "row 10"),
+            "shows these keys": (middle, "", "  j, Down, Enter, Ctrl-N, Ctrl-E      a line on"),
+            "closes the pager": (middle, "", None),
+        }, try_key)
+
+    def test_the_prompt(self):
+        """Those that change the draft; the others have tests of their own above."""
+        self.write("only.txt", "")
+        t = self.ready()
+        told = self.told("At the prompt")
+        for text in ("first", "second"):
+            t.send(text)
+            self.wait_draft(t, text)
+            t.send("\x03")
+            self.wait_draft(t, "")
+        for does, before, behind, expected in (
+                ("begins a new line", "ab", "|", "ab\n|"),
+                ("begins a new line in the place of the backslash", "ab", "|", "ab\n|"),
+                ("undoes the last change", "gone\x15", "|", "gone|"),
+                ("completes /commands, their arguments and @files", "/syst", "", "/system "),
+                ("completes /commands, their arguments and @files", "@onl", "", "@only.txt "),
+                ("up in the list of completions", "/re" + DOWN, "\t", "/resume "),
+                ("up, then earlier messages that begin like the draft", "", "|", "second|"),
+                ("up, then earlier messages that begin like the draft", "fi", "|", "first|"),
+                ("down, then newer messages, back to the draft", UP + UP, "|", "second|"),
+                ("leaves, on an empty draft; else deletes a character", "ab\x01", "|", "|b")):
+            for key in told[does]:
+                with naming(key, does):
+                    t.send(before)
+                    if does.startswith(("completes", "up in")):
+                        t.wait_for(re.compile(r"^  (/system|only\.txt|/refresh)", re.M))
+                    t.send(pressed(key) + behind)
+                    self.wait_draft(t, expected)
+                    t.send("\x05\x15\x15\x15")
+                    self.wait_draft(t, "")
+        self.assertEqual([told[does] for does in (
+            "runs a command of ikigai", "names a file of the project",
+            "runs a shell command; the agent sees its output")], [["/COMMAND"], ["@FILE"], ["!CMD"]])
 
 
 class ThinkingTest(ReplTest):

@@ -8,7 +8,7 @@ import time
 import unittest
 
 import hostile
-from fake_llm import Answer, Call, Text, Thinking, Usage, Wire
+from fake_llm import Answer, Call, Usage, Wire
 from repl_support import ReplTest
 from support import IKIGAI, clean_env
 from terminal_support import DA1, DARK, LIGHT, SILENT, version

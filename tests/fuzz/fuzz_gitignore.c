@@ -1,25 +1,19 @@
 /* .gitignore files: any text, any path. Input: the path, NUL, the text of the file. */
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "pieces.h"
 #include "tools/grep/ignore.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    const uint8_t *separator = size == 0 ? NULL : memchr(data, '\0', size);
-    if (separator == NULL) {
+    size_t path_len = pieces_find(bytes, len, '\0');
+    if (path_len == len) {
         return 0;
     }
-    size_t path_len = (size_t)(separator - data);
-    size_t text_len = size - path_len - 1;
-    char *path = malloc(path_len + 1);
-    memcpy(path, data, path_len);
-    char *text = malloc(text_len + 1);
-    memcpy(text, separator + 1, text_len);
+    size_t text_len = len - path_len - 1;
+    char *path = pieces_copy(bytes, path_len);
+    char *text = pieces_copy(bytes + path_len + 1, text_len);
     size_t name = path_len;
     while (name > 0 && path[name - 1] != '/') {
         name--;

@@ -49,11 +49,6 @@ static void show(const void *ctx, shown_t *shown, const char *bytes, size_t len,
     ik_sanitiser_end(&sanitiser, on_text, shown);
 }
 
-static bool is_same(const ik_buffer_t *a, const ik_buffer_t *b)
-{
-    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
-}
-
 static bool turns_others_around(int32_t code)
 {
     return code == 0x61c || code == 0x200e || code == 0x200f ||
@@ -81,7 +76,7 @@ static void check_again(const void *ctx, const ik_buffer_t *text)
     ik_buffer_t again;
     ik_buffer_init(&again, ctx, IK_BUFFER_UNLIMITED);
     ik_sanitise_append(&again, text->data, text->len);
-    REQUIRE(is_same(text, &again));
+    REQUIRE(pieces_same(text, &again));
     REQUIRE(ik_sanitise_is_clean(text->data, text->len));
 }
 
@@ -130,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t len)
     shown_t pieces;
     show(ctx, &whole, bytes, len, NULL, 0);
     show(ctx, &pieces, bytes, len, input + 1, cut_count);
-    REQUIRE(is_same(&whole.text, &pieces.text) && is_same(&whole.styles, &pieces.styles));
+    REQUIRE(pieces_same(&whole.text, &pieces.text) && pieces_same(&whole.styles, &pieces.styles));
     check_text(whole.text.data, whole.text.len);
     check_again(ctx, &whole.text);
     check_columns(whole.text.data, whole.text.len);

@@ -101,20 +101,11 @@ static bool is_inside_word(const char *text, size_t place)
 
 /* --- snippets ----------------------------------------------------------------------------- */
 
-static void check_line(const char *text)
-{
-    size_t len = strlen(text);
-    REQUIRE(ik_utf8_valid(text, len));
-    for (size_t i = 0; i < len; i++) {
-        REQUIRE((unsigned char)text[i] >= ' ' && text[i] != 0x7f);
-    }
-}
-
 static void check_snippet(const ik_search_snippet_t *snippet, size_t max)
 {
     size_t len = strlen(snippet->text);
     size_t at = 0;
-    check_line(snippet->text);
+    pieces_require_line(snippet->text);
     REQUIRE(len <= 3 * max + 6); /* a bad byte takes three */
     for (size_t i = 0; i < snippet->count; i++) {
         const ik_search_mark_t *mark = &snippet->marks[i];
@@ -154,7 +145,7 @@ static void check_event(const void *ctx, const ik_store_event_t *event)
     REQUIRE(facts.answer == (facts.model != NULL));
     REQUIRE(facts.model == NULL || ik_utf8_valid(facts.model, strlen(facts.model)));
     if (facts.title != NULL) {
-        check_line(facts.title);
+        pieces_require_line(facts.title);
         REQUIRE(facts.title[0] != '\0' && facts.title[0] != ' ');
         REQUIRE(facts.title[strlen(facts.title) - 1] != ' ');
     }
@@ -175,10 +166,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     char *newline = strchr(search, '\n');
     size_t search_len = newline == NULL ? strlen(search) : (size_t)(newline - search);
     search[search_len] = '\0';
-    /* A copy of the exact size, so that reading beyond its end is seen. */
     size_t len = size - 1 - search_len;
-    char *text = malloc(len == 0 ? 1 : len);
-    memcpy(text, bytes + 1 + search_len, len);
+    char *text = pieces_copy(bytes + 1 + search_len, len);
 
     const ik_search_query_t *query = ik_search_query_parse(ctx, search);
     ik_search_snippet_t snippet = ik_search_snippet_create(ctx, query, text, len, bytes[0]);

@@ -23,12 +23,9 @@ static inline void stream_fuzz_check_delta(void *data, const char *text, size_t 
     ik_buffer_append(log, text, len);
 }
 
-/* A piece of its own for every call: the sanitizer sees a look beyond it. */
 static inline bool stream_fuzz_feed(ik_stream_t *stream, const uint8_t *bytes, size_t len)
 {
-    char *piece = malloc(len == 0 ? 1 : len);
-    REQUIRE(piece != NULL);
-    memcpy(piece, bytes, len);
+    char *piece = pieces_copy(bytes, len);
     bool more = ik_stream_feed(stream, piece, len);
     free(piece);
     return more;
@@ -55,11 +52,6 @@ static inline ik_stream_t *stream_fuzz_run(const ik_target_t *target, ik_buffer_
     return stream;
 }
 
-static inline void stream_fuzz_same(const ik_buffer_t *a, const ik_buffer_t *b)
-{
-    REQUIRE(a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0));
-}
-
 static inline void stream_fuzz_compare(const ik_stream_t *a, const ik_stream_t *b)
 {
     REQUIRE(a->stop == b->stop && a->terminal == b->terminal && a->refused == b->refused);
@@ -69,17 +61,17 @@ static inline void stream_fuzz_compare(const ik_stream_t *a, const ik_stream_t *
     REQUIRE(strcmp(a->error.message, b->error.message) == 0);
     REQUIRE((a->continuation == NULL) == (b->continuation == NULL));
     REQUIRE(a->continuation == NULL || strcmp(a->continuation, b->continuation) == 0);
-    stream_fuzz_same(&a->reasoning, &b->reasoning);
-    stream_fuzz_same(&a->private_json, &b->private_json);
+    REQUIRE(pieces_same(&a->reasoning, &b->reasoning));
+    REQUIRE(pieces_same(&a->private_json, &b->private_json));
     for (size_t i = 0; i < a->item_count; i++) {
         const ik_stream_call_t *call = a->items[i]->call;
         const ik_stream_call_t *other = b->items[i]->call;
         REQUIRE((call == NULL) == (other == NULL));
-        stream_fuzz_same(&a->items[i]->text, &b->items[i]->text);
+        REQUIRE(pieces_same(&a->items[i]->text, &b->items[i]->text));
         if (call != NULL) {
-            stream_fuzz_same(&call->given_id, &other->given_id);
-            stream_fuzz_same(&call->name, &other->name);
-            stream_fuzz_same(&call->arguments, &other->arguments);
+            REQUIRE(pieces_same(&call->given_id, &other->given_id));
+            REQUIRE(pieces_same(&call->name, &other->name));
+            REQUIRE(pieces_same(&call->arguments, &other->arguments));
         }
     }
 }
@@ -102,15 +94,13 @@ static inline void stream_fuzz_send_back(const void *ctx, const ik_stream_t *str
     ik_request_t *request = ik_request_create(ctx, stream->target);
     ik_wire_body_t body;
     ik_buffer_t text;
-    ik_json_span_t value;
     request->conversation = stream_fuzz_converse(ctx, stream);
     ik_wire_format(ik_wire_create(ctx), request, &body);
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
     for (size_t i = 0; i < body.count; i++) {
         ik_buffer_append(&text, body.parts[i].bytes, body.parts[i].len);
     }
-    REQUIRE(ik_json_scan(text.data, text.len, &value, NULL));
-    REQUIRE(ik_utf8_valid(text.data, text.len));
+    pieces_require_json(text.data, text.len);
 }
 
 static inline int stream_fuzz(const ik_provider_t *provider, const uint8_t *bytes, size_t len)
@@ -129,7 +119,7 @@ static inline int stream_fuzz(const ik_provider_t *provider, const uint8_t *byte
     ik_buffer_init(&heard[1], target, IK_BUFFER_UNLIMITED);
     ik_stream_t *whole = stream_fuzz_run(target, &heard[0], bytes[0], bytes + HEAD, len - HEAD, 0);
     ik_stream_t *cut = stream_fuzz_run(target, &heard[1], bytes[0], bytes + HEAD, len - HEAD, seed);
-    stream_fuzz_same(&heard[0], &heard[1]);
+    REQUIRE(pieces_same(&heard[0], &heard[1]));
     stream_fuzz_compare(whole, cut);
     stream_fuzz_send_back(target, whole);
     talloc_free(target);

@@ -1,10 +1,12 @@
 """What the lints share: finding the sources of a tree and reading them without comments."""
 import os
 import re
+import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-Isrc"]
+SKIPPED = 77  # exit status of a lint that cannot judge
 
 # Comments, string and character literals, in one pattern so that neither hides in the other.
 # A file name after #include is a string too, so it is matched first and kept.
@@ -54,3 +56,22 @@ def finish(problems):
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)
+
+
+def ask(root, tool, *args):
+    """Runs a tool in the tree; without the tool the lint ends here."""
+    try:
+        return subprocess.run([tool, *args], cwd=root, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+    except FileNotFoundError:
+        finish([f"{tool} is missing: script/bootstrap --test installs it"])
+
+
+def finish_by(tool, decides, problems):
+    """Ends a lint that asked a tool. Versions disagree about details, so one decides; where another
+    one is installed, what it finds is reported but is no failure."""
+    found = re.search(r"version:? ([\d.]+)", ask(ROOT, tool, "--version").stdout)
+    if problems and found and not f"{found[1]}.".startswith(f"{decides}."):
+        print(f"{tool} {found[1]} would change something, {decides} decides")
+        sys.exit(SKIPPED)
+    finish(problems)

@@ -160,3 +160,50 @@ class Format(LintTest):
     def test_well_formed(self):
         self.write("src/base/x.c", "int f(void)\n{\n    return 1;\n}\n")
         self.assert_accepted("format")
+
+
+class Shell(LintTest):
+    def test_unquoted_variable(self):
+        for name in ("script/x", "debian/tests/x", "tests/fresh/x", "examples/x"):
+            with self.subTest(name=name):
+                path = self.write(name, "#!/bin/sh\nrm $1\n")
+                self.assert_refused("shell", f"{name}:2:", "SC2086")
+                os.remove(path)
+
+    def test_file_that_others_source(self):
+        self.write("tests/fresh/system.sh", "# shellcheck shell=sh\nrm $1\n")
+        self.assert_refused("shell", "tests/fresh/system.sh:2:")
+
+    def test_good_script_and_what_is_none(self):
+        self.write("script/good", '#!/bin/sh\nrm "$1"\n')
+        self.write("debian/rules", "#!/usr/bin/make -f\n%:\n\tdh $@\n")
+        self.write("examples/other", b"#!/usr/bin/env python3\n\xff\n")
+        self.assert_accepted("shell")
+
+
+class Release(LintTest):
+    def write_release(self, version="1.2.3", day="2026-11-15", noted="1.2.3 (2026-11-15)",
+                      packed="1.2.3", date="Sun, 15 Nov 2026 12:00:00 +0000"):
+        self.write("Makefile", f"VERSION := {version}\nRELEASED := {day}\n")
+        self.write("CHANGELOG.md", f"# Changelog\n\n## {noted}\n\n- Something.\n\n## 1.0 (old)\n")
+        self.write("debian/changelog", f"ikigai ({packed}) unstable; urgency=medium\n\n"
+                   f"  * Something.\n\n -- Us <us@example.org>  {date}\n\n"
+                   "ikigai (1.0) unstable; urgency=medium\n\n  * x\n\n"
+                   " -- Us <us@example.org>  Sat, 14 Nov 2026 12:00:00 +0000\n")
+
+    def test_all_agree(self):
+        for noted in ("1.2.3 (2026-11-15)", "1.2.3 (unreleased)"):
+            self.write_release(noted=noted)
+            self.assert_accepted("release")
+
+    def test_one_does_not(self):
+        for change, expected in (({"noted": "1.2.2 (2026-11-15)"}, "CHANGELOG.md"),
+                                 ({"noted": "1.2.3 (2026-11-14)"}, "CHANGELOG.md"),
+                                 ({"noted": "what is new"}, "CHANGELOG.md"),
+                                 ({"packed": "1.2.4"}, "debian/changelog"),
+                                 ({"date": "Mon, 16 Nov 2026 12:00:00 +0000"}, "debian/changelog"),
+                                 ({"version": "2.0"}, "the Makefile says 2.0"),
+                                 ({"day": "2027-01-01"}, "the Makefile says RELEASED := 2027-01-01")):
+            with self.subTest(change=change):
+                self.write_release(**change)
+                self.assert_refused("release", expected)

@@ -20,10 +20,9 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
 from fake_llm.validators import validate
 from histories import Pool, name_of, random_history
-from support import OUT, ROOT
+from support import OBJECTS
 
-BUILT = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
-DRIVER = os.path.join(BUILT, "tests", "promises", "history_driver")
+DRIVER = os.path.join(OBJECTS, "tests", "promises", "history_driver")
 POOL_SIZE = 120  # answers of each model
 WORKERS = 2
 SHOWN = 3  # failures of each worker

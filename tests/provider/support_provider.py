@@ -7,10 +7,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support import OUT, ROOT  # noqa: E402
+from support import OBJECTS  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUILT = os.path.join(ROOT, "build", "obj") if OUT == ROOT else os.path.join(OUT, "obj")
 FIELDS = ["stream_options", "parallel_tool_calls", "strict", "effort", "summary", "thinking",
           "tool_choice", "max_tokens", "cache_key", "include", "store", "cache_control",
           "reasoning_content", "json_schema"]
@@ -18,7 +17,7 @@ FIELDS = ["stream_options", "parallel_tool_calls", "strict", "effort", "summary"
 
 def run(program, *args, input=None):
     """What the driver printed; a driver that fails says why on stderr."""
-    done = subprocess.run([os.path.join(BUILT, "tests", "provider", program), *args],
+    done = subprocess.run([os.path.join(OBJECTS, "tests", "provider", program), *args],
                           input=input, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     if done.returncode != 0:
         raise AssertionError(f"{program} {' '.join(args)}\n{done.stderr.decode(errors='replace')}")

@@ -83,6 +83,14 @@ class Text(ResponsesTest):
             got = self.stream([done(0, message("Hi")), completed(output=output)])
             self.assertEqual((got["text"], len(got["replay"]["responses"])), ("Hi", 1))
 
+    def test_an_end_of_nothing(self):
+        for item in (None, "text", 7, []):
+            with self.subTest(item=item):
+                got = self.stream([done(0, message("Hi")), done(1, item), done(2, call("{}")),
+                                   completed()])
+                self.assertEqual((got["text"], self.calls(got)), ("Hi", [("call_1", "read", {})]))
+                self.assertEqual(got["replay"]["responses"], [message("Hi"), call("{}")])
+
     def test_items_without_an_index(self):
         got = self.stream([
             event("response.output_item.added", item=message()),

@@ -150,12 +150,6 @@ START_TEST(languages_have_many_names)
     const ik_code_language_t *c = ik_code_colour_find("c", 1);
     ck_assert_ptr_nonnull(c);
     ck_assert_ptr_eq(ik_code_colour_find("H", 1), c);
-    ck_assert_ptr_eq(ik_code_colour_find_path("src/a.b/x.c", 11), c);
-    ck_assert_ptr_eq(ik_code_colour_find_path("x.c", 3), c);
-    ck_assert_ptr_null(ik_code_colour_find_path("a.c/x", 5));
-    ck_assert_ptr_null(ik_code_colour_find_path("x", 1));
-    ck_assert_ptr_null(ik_code_colour_find_path("x.", 2));
-    ck_assert_ptr_null(ik_code_colour_find_path("", 0));
     ck_assert_ptr_null(ik_code_colour_find("", 0));
     ck_assert_ptr_null(ik_code_colour_find(" ", 1));
     ck_assert_ptr_null(ik_code_colour_find("c h", 3));

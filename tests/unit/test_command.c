@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "command/command.h"
 #include "scratch.h"
+#include "terminal/key_table.h"
 
 static void *ctx;
 static ik_paths_t *paths;
@@ -602,17 +603,51 @@ START_TEST(help_names_all_commands_with_aligned_texts)
 }
 END_TEST
 
-START_TEST(help_names_the_keys_and_fits_eighty_columns)
+/* Each row with its keys before its text; lines end before the last column, and with no space. */
+static void check_keys(const char *text, const ik_key_table_t *table, size_t columns)
 {
-    static const char *const keys[] = {"Enter",  "Alt-Enter", "Esc",    "Ctrl-C", "Ctrl-D",
-                                       "Ctrl-R", "Ctrl-G",    "Ctrl-O", "@FILE",  "!CMD"};
-    char *text = ik_strdup(ctx, run("/help"));
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        assert_has(strstr(text, "Keys:"), keys[i]);
+    for (size_t i = 0; i < table->count; i++) {
+        char *first = ik_strndup(ctx, table->rows[i].keys, strcspn(table->rows[i].keys, ","));
+        const char *keys = strstr(text, ik_sprintf(ctx, "\n  %s", first));
+        ck_assert_msg(keys != NULL, "%s", first);
+        const char *word = ik_strndup(ctx, table->rows[i].does, strcspn(table->rows[i].does, " "));
+        ck_assert_msg(strstr(keys, word) != NULL, "%s", word);
     }
-    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        ck_assert_msg(strlen(line) < 80, "%s", line);
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        size_t len = strcspn(line, "\n");
+        ck_assert_msg(len < columns && (len == 0 || line[len - 1] != ' '), "%.*s", (int)len, line);
     }
+}
+
+START_TEST(help_names_the_keys_of_the_prompt)
+{
+    size_t count;
+    const ik_key_table_t *tables = ik_key_table_create(ctx, &count);
+    const char *text = run("/help");
+    check_keys(text, &tables[IK_BINDING_PROMPT], 80);
+    ck_assert_ptr_null(strstr(text, tables[IK_BINDING_EDITING].rows[0].does));
+    assert_has(text, "\n  Ctrl-D             leaves, on an empty draft");
+    host.columns = 50;
+    check_keys(run("/help"), &tables[IK_BINDING_PROMPT], 50);
+}
+END_TEST
+
+START_TEST(help_tells_all_keys)
+{
+    static const size_t widths[] = {0, 50, 80, 200};
+    size_t count;
+    const ik_key_table_t *tables = ik_key_table_create(ctx, &count);
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        host.columns = widths[i];
+        const char *at = run("/help keys");
+        ck_assert_int_ne(*at, '\n');
+        for (size_t group = 0; group < count; group++) {
+            at = strstr(at, ik_sprintf(ctx, "%s:\n  ", tables[group].title));
+            ck_assert_msg(at != NULL, "%s", tables[group].title);
+            check_keys(at, &tables[group], widths[i] == 0 ? 80 : widths[i]);
+        }
+    }
+    assert_has(completed("help", 1), "keys(Lists all keys.)");
 }
 END_TEST
 
@@ -1145,7 +1180,8 @@ int main(void)
     tcase_add_test(tests, a_session_is_not_left_while_an_agent_works);
     tcase_add_test(tests, numbers_are_checked);
     tcase_add_test(tests, help_names_all_commands_with_aligned_texts);
-    tcase_add_test(tests, help_names_the_keys_and_fits_eighty_columns);
+    tcase_add_test(tests, help_names_the_keys_of_the_prompt);
+    tcase_add_test(tests, help_tells_all_keys);
     tcase_add_test(tests, help_explains_one_command);
     tcase_add_test(tests, tools_are_listed_and_described);
     tcase_add_test(tests, without_tools_that_is_said);

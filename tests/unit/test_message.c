@@ -398,7 +398,9 @@ static const struct {
     {"mine", "{\"tool_success\":true,\"result\":[1, 2]}", "[1, 2]"},
     {"mine", "{\"tool_success\":true,\"result\":null}", "null"},
     {"mine", "{\"tool_success\":true,\"result\":{\"a\":1}}", "{\"a\":1}"},
+    {"mine", "{\"tool_success\":true,\"result\":[\n  1,\r\n\t2\n]}", "[ 1, 2 ]"},
     {"mine", "no JSON", "no JSON"},
+    {"mine", "no\n\nJSON", "no JSON"},
     {"mine", "", ""},
 };
 
@@ -418,6 +420,7 @@ static const struct {
     {"{\"n\":1,\"deep\":{\"a\":[1,\"x\"]},\"none\":null,\"text\":\"a\\nb\"}",
      "t(n=1, deep={\"a\":[1,\"x\"]}, none=null, text=\"a\\nb\")"},
     {"[1,2]", "t([1,2])"},
+    {"{\n  \"deep\": {\n    \"a\":  1\n  }\n}", "t(deep={ \"a\":  1 })"},
     {"{broken", "t({broken)"},
     {"\xff", "t(\xef\xbf\xbd)"},
 };
@@ -432,6 +435,14 @@ END_TEST
 START_TEST(a_nul_does_not_cut_the_summary)
 {
     ck_assert_str_eq(ik_summary_of_call(ctx, "t", "a\0b", 3), "t(a\xe2\x80\xa6)");
+}
+END_TEST
+
+START_TEST(a_long_name_is_cut)
+{
+    char *arguments = ik_sprintf(ctx, "{\"%0*d\":1,\"b\":2}", 2 * IK_SUMMARY_VALUE_MAX, 0);
+    char *summary = ik_sprintf(ctx, "t(%0*d…=1, b=2)", IK_SUMMARY_VALUE_MAX, 0);
+    ck_assert_str_eq(ik_summary_of_call(ctx, "t", arguments, strlen(arguments)), summary);
 }
 END_TEST
 
@@ -515,6 +526,7 @@ int main(void)
     tcase_add_loop_test(tests, summary_of_a_call, 0,
                         (int)(sizeof(call_summaries) / sizeof(call_summaries[0])));
     tcase_add_test(tests, a_nul_does_not_cut_the_summary);
+    tcase_add_test(tests, a_long_name_is_cut);
     tcase_add_test(tests, long_values_are_cut_between_characters);
     tcase_add_test(tests, a_cut_value_says_so);
     tcase_add_test(tests, many_arguments_end_in_an_ellipsis);

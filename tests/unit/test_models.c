@@ -369,7 +369,8 @@ END_TEST
 
 static res_t load(ik_models_t **out)
 {
-    ik_paths_t paths = {.prefix = scratch_path("prefix"), .home = scratch_path("home")};
+    ik_paths_t paths = {.models = scratch_path("prefix/share/ikigai/models.json"),
+                        .user_models = scratch_path("home/models.json")};
     return ik_models_load(models, &paths, out);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "suite.h"
+#include "terminal/key_table.h"
 #include "terminal/pager.h"
 #include "terminal/pager_parts.h"
 #include "terminal/pager_search.h"
@@ -315,20 +316,54 @@ START_TEST(it_is_closed_by_keys)
 }
 END_TEST
 
+static bool shows(const frame_t *frame, const char *words)
+{
+    for (int i = 0; i < frame->count; i++) {
+        if (strstr(frame->plain[i], words) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 START_TEST(help_is_shown_until_the_next_key)
 {
     text_t text = numbered(50);
-    ik_pager_t *pager = open_text(&text, 60, 20);
+    ik_pager_t *pager = open_text(&text, 80, 20);
     int before = top(pager);
     type(pager, "h");
     frame_t help = draw(pager);
-    bool found = false;
-    for (int i = 0; i < help.count; i++) {
-        found = found || strstr(help.plain[i], "search back") != NULL;
+    size_t count;
+    const ik_key_table_t *table = &ik_key_table_create(ctx, &count)[IK_BINDING_PAGER];
+    for (size_t i = 0; i < table->count; i++) {
+        ck_assert_msg(strstr(help.plain[i], table->rows[i].keys) != NULL &&
+                          strstr(help.plain[i], table->rows[i].does) != NULL,
+                      "%s", help.plain[i]);
     }
-    ck_assert(found);
+    ck_assert(!shows(&help, "line 4"));
     ck_assert(type(pager, "q")); /* closes the help alone */
+    help = draw(pager);
+    ck_assert(shows(&help, "line 4"));
     ck_assert_int_eq(top(pager), before);
+}
+END_TEST
+
+/* Where there is little room, both sides are broken, and nothing is cut off. */
+START_TEST(help_is_wrapped)
+{
+    text_t text = numbered(50);
+    for (int columns = 44; columns < 80; columns++) {
+        ik_pager_t *pager = open_text(&text, columns, 40);
+        type(pager, "h");
+        frame_t help = draw(pager);
+        ck_assert(shows(&help, "  j, Down, "));
+        ck_assert(shows(&help, "Ctrl-O"));
+        ck_assert(shows(&help, "closes the"));
+        ck_assert_msg(!shows(&help, "…"), "%d columns", columns);
+    }
+    ik_pager_t *tiny = open_text(&text, 2, 3);
+    type(tiny, "h");
+    ck_assert_int_eq(draw(tiny).count, 3);
 }
 END_TEST
 
@@ -764,6 +799,7 @@ int main(void)
     tcase_add_test(tests, percentages_are_of_parts);
     tcase_add_test(tests, it_is_closed_by_keys);
     tcase_add_test(tests, help_is_shown_until_the_next_key);
+    tcase_add_test(tests, help_is_wrapped);
     tests = add_case(suite, "lines");
     tcase_add_test(tests, wide_rows_are_wrapped);
     tcase_add_test(tests, wide_characters_are_not_cut);

@@ -22,6 +22,9 @@ START_TEST(everything_follows_from_prefix_home_and_cwd)
     ck_assert_str_eq(paths->system_tools, "/opt/default/libexec/ikigai");
     ck_assert_str_eq(paths->keeper, "/opt/default/lib/ikigai/keeper");
     ck_assert_str_eq(paths->system_config, "/opt/default/etc/ikigai/config.json");
+    ck_assert_str_eq(paths->templates, "/opt/default/share/ikigai/templates");
+    ck_assert_str_eq(paths->manual, "/opt/default/share/ikigai/manual");
+    ck_assert_str_eq(paths->models, "/opt/default/share/ikigai/models.json");
     ck_assert_str_eq(paths->home, "/home/u/.ikigai");
     ck_assert_str_eq(paths->user_tools, "/home/u/.ikigai/tools");
     ck_assert_str_eq(paths->user_config, "/home/u/.ikigai/config.json");
@@ -29,10 +32,31 @@ START_TEST(everything_follows_from_prefix_home_and_cwd)
     ck_assert_str_eq(paths->trusted, "/home/u/.ikigai/trusted");
     ck_assert_str_eq(paths->trust_file, "/home/u/.ikigai/trust.json");
     ck_assert_str_eq(paths->database, "/home/u/.ikigai/ikigai.db");
+    ck_assert_str_eq(paths->user_models, "/home/u/.ikigai/models.json");
+    ck_assert_str_eq(paths->history, "/home/u/.ikigai/history");
+    ck_assert_str_eq(paths->drafts, "/home/u/.ikigai/drafts");
     ck_assert_str_eq(paths->cwd, "/srv/project");
     ck_assert_str_eq(paths->project_tools, "/srv/project/.ikigai/tools");
     ck_assert_str_eq(paths->project_config, "/srv/project/.ikigai/config.json");
     talloc_free(paths);
+}
+END_TEST
+
+START_TEST(paths_can_be_shown_to_people)
+{
+    size_t count;
+    const ik_paths_entry_t *entries = ik_paths_entries(&count);
+    ik_paths_t *shown = ik_paths_create_shown(NULL);
+    ck_assert_str_eq(shown->user_config, "~/.ikigai/config.json");
+    ck_assert_str_eq(shown->project_config, ".ikigai/config.json");
+    ck_assert_str_eq(shown->project_tools, ".ikigai/tools");
+    ck_assert_str_eq(shown->system_config, "PREFIX/etc/ikigai/config.json");
+    for (size_t i = 0; i < count; i++) { /* each names another one */
+        for (size_t k = 0; k < i; k++) {
+            ck_assert_ptr_ne(ik_paths_at(shown, &entries[i]), ik_paths_at(shown, &entries[k]));
+        }
+    }
+    talloc_free(shown);
 }
 END_TEST
 
@@ -192,6 +216,7 @@ int main(void)
     TCase *tests = tcase_create("paths");
     tcase_add_checked_fixture(tests, scratch_empty, NULL);
     tcase_add_test(tests, everything_follows_from_prefix_home_and_cwd);
+    tcase_add_test(tests, paths_can_be_shown_to_people);
     tcase_add_test(tests, usr_keeps_its_configuration_in_etc);
     tcase_add_test(tests, the_installation_the_binary_stands_in_wins);
     tcase_add_test(tests, ikigai_home_beats_home);

@@ -30,7 +30,8 @@ static void set_up(void)
     scratch_empty();
     ctx = talloc_new(NULL);
     ck_assert_int_eq(ik_loop_create(ctx, &loop).code, IK_ERR_NONE);
-    paths = (ik_paths_t){.home = ik_strdup(ctx, scratch_path("home")), .cwd = "/work/project"};
+    paths =
+        (ik_paths_t){.drafts = ik_strdup(ctx, scratch_path("home/drafts")), .cwd = "/work/project"};
     prompt = (prompt_t){.text = ""};
 }
 

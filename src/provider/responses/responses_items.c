@@ -304,7 +304,7 @@ void ik_responses_items_close(ik_responses_items_t *items, const ik_responses_pl
     ik_json_span_t values[MEMBERS];
     read_item(item, values);
     ik_responses_place_t at = {.output_index = place->output_index, .item_id = values[ID]};
-    slot_t *slot = find_or_open(items, &at);
+    slot_t *slot = ik_json_is(item, IK_JSON_OBJECT) ? find_or_open(items, &at) : NULL;
     if (slot == NULL || slot->closed || !keeps(items, item.len)) {
         return;
     }

@@ -33,6 +33,7 @@ bool ik_tool_fields_are_change(const ik_tool_fields_t *arguments);
 
 /* The text of a string, or JSON as it is. *len may count NUL bytes. */
 char *ik_tool_fields_format_value(const void *ctx, const ik_tool_field_t *field, size_t *len);
+/* Of a field that has one. */
 char *ik_tool_fields_format_name(const void *ctx, const ik_tool_field_t *field);
 /* What a value is written in, as a fence names it ("sh", "json", the suffix of a file); "" when
  * there is no telling. The field is one of the arguments or of the result they brought. */

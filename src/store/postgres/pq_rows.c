@@ -19,16 +19,10 @@ ik_pq_rows_t *ik_pq_rows_adopt(const void *ctx, const ik_pq_library_t *library,
     return rows;
 }
 
-bool ik_pq_rows_is_null(const ik_pq_rows_t *rows, int row, int column)
-{
-    return rows->library->getisnull(rows->result, row, column) != 0;
-}
-
 const char *ik_pq_rows_text(const ik_pq_rows_t *rows, int row, int column)
 {
-    return ik_pq_rows_is_null(rows, row, column)
-               ? NULL
-               : rows->library->getvalue(rows->result, row, column);
+    bool is_null = rows->library->getisnull(rows->result, row, column) != 0;
+    return is_null ? NULL : rows->library->getvalue(rows->result, row, column);
 }
 
 int64_t ik_pq_rows_number(const ik_pq_rows_t *rows, int row, int column, int64_t fallback)

@@ -16,7 +16,6 @@ typedef struct {
 ik_pq_rows_t *ik_pq_rows_adopt(const void *ctx, const ik_pq_library_t *library,
                                ik_pq_result_t *result);
 
-bool ik_pq_rows_is_null(const ik_pq_rows_t *rows, int row, int column);
 /* NULL for SQL's. */
 const char *ik_pq_rows_text(const ik_pq_rows_t *rows, int row, int column);
 /* fallback for NULL. */

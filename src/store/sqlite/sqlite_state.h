@@ -35,9 +35,6 @@ typedef struct {
     int64_t last_seq;
 } ik_sqlite_t;
 
-/* Prepared on first use; to be reset by whoever steps it. */
-res_t ik_sqlite_statement(ik_sqlite_t *sqlite, ik_sqlite_statement_t which, sqlite3_stmt **out);
-
 /* sessions.key of an id; IK_ERR_NOT_FOUND. */
 res_t ik_sqlite_find_key(ik_sqlite_t *sqlite, const char *session_id, int64_t *key);
 

@@ -51,7 +51,8 @@ static const char *const sql[IK_SQLITE_STATEMENTS] = {
                                  " WHERE session = ?1 AND agent = ?2 AND seq = ?3",
 };
 
-res_t ik_sqlite_statement(ik_sqlite_t *sqlite, ik_sqlite_statement_t which, sqlite3_stmt **out)
+/* Prepared on first use; to be reset by whoever steps it. */
+static res_t prepare(ik_sqlite_t *sqlite, ik_sqlite_statement_t which, sqlite3_stmt **out)
 {
     if (sqlite->statements[which] == NULL) {
         TRY(ik_sqlite_prepare(sqlite->db, sql[which], &sqlite->statements[which]));
@@ -64,7 +65,7 @@ res_t ik_sqlite_find_key(ik_sqlite_t *sqlite, const char *session_id, int64_t *k
 {
     sqlite3_stmt *select;
     bool row;
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_SELECT_KEY, &select));
+    TRY(prepare(sqlite, IK_SQLITE_SELECT_KEY, &select));
     sqlite3_bind_text(select, 1, session_id, -1, SQLITE_STATIC);
     TRY(ik_sqlite_step(select, &row));
     if (!row) {
@@ -83,7 +84,7 @@ static res_t write_session(ik_sqlite_t *sqlite, const ik_store_session_t *sessio
     if (strlen(session->id) != IK_STORE_ID_LEN) {
         return ERR(INVALID, "'%s' is no id of a session", session->id);
     }
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_INSERT_SESSION, &insert));
+    TRY(prepare(sqlite, IK_SQLITE_INSERT_SESSION, &insert));
     sqlite3_bind_text(insert, 1, session->id, -1, SQLITE_STATIC);
     sqlite3_bind_text(insert, 2, session->cwd, -1, SQLITE_STATIC);
     sqlite3_bind_text(insert, 3, session->host, -1, SQLITE_STATIC);
@@ -96,7 +97,7 @@ static res_t compare_agent(ik_sqlite_t *sqlite, int64_t session, const ik_store_
 {
     sqlite3_stmt *select;
     bool row;
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_SELECT_AGENT, &select));
+    TRY(prepare(sqlite, IK_SQLITE_SELECT_AGENT, &select));
     sqlite3_bind_int64(select, 1, session);
     sqlite3_bind_int64(select, 2, agent->number);
     TRY(ik_sqlite_step(select, &row));
@@ -113,7 +114,7 @@ static res_t write_agent(ik_sqlite_t *sqlite, const ik_store_agent_t *agent)
     sqlite3_stmt *insert;
     int64_t session = 0;
     TRY(ik_sqlite_find_key(sqlite, agent->session_id, &session));
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_INSERT_AGENT, &insert));
+    TRY(prepare(sqlite, IK_SQLITE_INSERT_AGENT, &insert));
     sqlite3_bind_int64(insert, 1, session);
     sqlite3_bind_int64(insert, 2, agent->number);
     sqlite3_bind_int64(insert, 3, agent->parent);
@@ -137,7 +138,7 @@ static res_t find_end_of_log(ik_sqlite_t *sqlite, const ik_store_event_t *event)
     bool row;
     sqlite->agent = 0; /* none, until it is found */
     TRY(ik_sqlite_find_key(sqlite, event->session_id, &sqlite->session));
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_SELECT_LAST, &select));
+    TRY(prepare(sqlite, IK_SQLITE_SELECT_LAST, &select));
     sqlite3_bind_int64(select, 1, sqlite->session);
     sqlite3_bind_int64(select, 2, event->agent);
     TRY(ik_sqlite_step(select, &row));
@@ -190,7 +191,7 @@ static res_t compare_event(ik_sqlite_t *sqlite, const ik_store_event_t *event)
 {
     sqlite3_stmt *select;
     bool row;
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_SELECT_MESSAGE, &select));
+    TRY(prepare(sqlite, IK_SQLITE_SELECT_MESSAGE, &select));
     sqlite3_bind_int64(select, 1, sqlite->session);
     sqlite3_bind_int64(select, 2, event->agent);
     sqlite3_bind_int64(select, 3, event->seq);
@@ -204,7 +205,7 @@ static res_t compare_event(ik_sqlite_t *sqlite, const ik_store_event_t *event)
 static res_t insert_message(ik_sqlite_t *sqlite, const ik_store_event_t *event, bool *inserted)
 {
     sqlite3_stmt *insert;
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_INSERT_MESSAGE, &insert));
+    TRY(prepare(sqlite, IK_SQLITE_INSERT_MESSAGE, &insert));
     sqlite3_bind_int64(insert, 1, sqlite->session);
     sqlite3_bind_int64(insert, 2, event->agent);
     sqlite3_bind_int64(insert, 3, event->seq);
@@ -248,7 +249,7 @@ static res_t add_turn(ik_sqlite_t *sqlite, const ik_store_event_t *event,
                       const ik_event_facts_t *facts)
 {
     sqlite3_stmt *update;
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_ADD_TURN, &update));
+    TRY(prepare(sqlite, IK_SQLITE_ADD_TURN, &update));
     sqlite3_bind_int64(update, 1, sqlite->session);
     sqlite3_bind_int64(update, 2, event->created_us);
     /* Of the first agent: agents may be copied in any order. */
@@ -262,8 +263,8 @@ static res_t add_answer(ik_sqlite_t *sqlite, const ik_store_event_t *event,
 {
     sqlite3_stmt *insert;
     sqlite3_stmt *update;
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_INSERT_USAGE, &insert));
-    TRY(ik_sqlite_statement(sqlite, IK_SQLITE_ADD_ANSWER, &update));
+    TRY(prepare(sqlite, IK_SQLITE_INSERT_USAGE, &insert));
+    TRY(prepare(sqlite, IK_SQLITE_ADD_ANSWER, &update));
     sqlite3_bind_int64(insert, 1, sqlite->session);
     sqlite3_bind_int64(insert, 2, event->agent);
     sqlite3_bind_int64(insert, 3, event->seq);
@@ -323,7 +324,7 @@ static res_t write_parts(ik_sqlite_t *sqlite, const ik_store_batch_t *batch)
 static res_t run_prepared(ik_sqlite_t *sqlite, ik_sqlite_statement_t which)
 {
     sqlite3_stmt *statement;
-    TRY(ik_sqlite_statement(sqlite, which, &statement));
+    TRY(prepare(sqlite, which, &statement));
     return ik_sqlite_execute(statement);
 }
 

@@ -12,6 +12,7 @@
 enum {
     BUFFER_SIZE = 256 * 1024,
     LONG_TEXT = 512 * 1024, /* of output, that must be taken away */
+    DIGITS_MAX = 20,        /* of any number */
 };
 
 struct ik_search {
@@ -54,16 +55,16 @@ static void make_prefix(ik_search_t *s)
     s->prefix_bytes += 1;
 }
 
-/* The digits of number, at the end of digits[24]. */
-static const char *format_number(char *digits, uint64_t number, size_t *len)
+/* The digits of number, at the end of digits. */
+static const char *format_number(char digits[DIGITS_MAX], uint64_t number, size_t *len)
 {
-    char *at = digits + 24;
+    size_t at = DIGITS_MAX;
     do {
-        *--at = (char)('0' + number % 10);
+        digits[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
-    *len = (size_t)(digits + 24 - at);
-    return at;
+    *len = DIGITS_MAX - at;
+    return digits + at;
 }
 
 static void put_line(ik_search_t *s, const char *start, const char *end)
@@ -73,7 +74,7 @@ static void put_line(ik_search_t *s, const char *start, const char *end)
     if (s->prefix.len == 0) {
         make_prefix(s);
     }
-    char digits[24];
+    char digits[DIGITS_MAX];
     size_t digits_len;
     const char *number = format_number(digits, s->line, &digits_len);
     part->lines++;

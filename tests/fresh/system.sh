@@ -1,0 +1,106 @@
+# shellcheck shell=sh
+# A fresh Debian system in a folder, for the scripts beside this one, which source it and call
+#
+#   begin_system SUITE              makes the system in $system; gone when the script ends, unless
+#                                   $keep is not empty
+#   inside [NAME=VALUE]... COMMAND  runs a command in it, as root, without a terminal
+#   inside_as USER COMMAND          the same, as a user with a home
+#   say TEXT                        what comes next
+#
+# Needs root and debootstrap. MIRROR and the proxy come from the settings of this machine's apt,
+# which are copied.
+me=tests/fresh/${0##*/}
+keep=''
+begin=$(date +%s)
+say() {
+    echo "== $(($(date +%s) - begin)) s: $*"
+}
+
+inside() {
+    chroot "$system" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@" < /dev/null
+}
+
+inside_as() {
+    user=$1
+    shift
+    inside setpriv --reuid "$user" --regid "$user" --init-groups env HOME="/home/$user" "$@"
+}
+
+leave() {
+    status=$?
+    trap - EXIT INT TERM
+    set +e
+    # An interrupted run leaves processes behind, and they hold the mounts.
+    for process in /proc/[0-9]*; do
+        if [ "$(readlink "$process/root")" = "$system" ]; then kill -KILL "${process#/proc/}"; fi
+    done
+    sleep 0.2
+    for mount in dev/pts dev/shm sys proc; do
+        if mountpoint -q "$system/$mount"; then umount "$system/$mount"; fi
+    done
+    if mountpoint -q "$system"; then umount "$system"; fi
+    # Never remove a folder in which something is still mounted.
+    if [ -n "$keep" ] || grep -q " ${system}[ /]" /proc/mounts; then
+        echo "$me: the system stays in $system" >&2
+    else
+        rm -rf "$system"
+    fi
+    exit $status
+}
+
+install_base() {
+    # The first Debian archive that apt uses here, in the one-line or the deb822 form.
+    mirror=${MIRROR:-$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2> /dev/null |
+        grep -Eo '(https?|file)://[^ ]*/debian/?( |$)' | head -n 1 | tr -d ' ')}
+    proxy=$(apt-config dump --format '%v' Acquire::http::Proxy 2> /dev/null || true)
+    # shellcheck disable=SC2086
+    env ${proxy:+http_proxy="$proxy"} debootstrap --variant=minbase "$1" "$system" \
+        ${mirror:+"$mirror"} > "$system.log" 2>&1 || {
+        tail -n 20 "$system.log" >&2
+        exit 1
+    }
+    rm -f "$system.log"
+}
+
+copy_settings() {
+    apt-config dump | grep -E '^Acquire::(http|https|ftp|Retries|Check-Valid)' \
+        > "$system/etc/apt/apt.conf.d/99fresh" || true
+    for file in /etc/resolv.conf /etc/hosts; do
+        if [ -e $file ]; then cp -L $file "$system$file"; fi
+    done
+    # Certificates of a proxy in between are part of the machine's settings, too.
+    if [ -d /usr/local/share/ca-certificates ]; then
+        mkdir -p "$system/usr/local/share/ca-certificates"
+        cp -rL /usr/local/share/ca-certificates/. "$system/usr/local/share/ca-certificates/"
+    fi
+}
+
+mount_kernel() {
+    mount -t proc proc "$system/proc"
+    mount -t sysfs -o ro sysfs "$system/sys"
+    mkdir -p "$system/dev/pts" "$system/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$system/dev/pts"
+    mount -t tmpfs -o mode=1777 tmpfs "$system/dev/shm"
+    if [ ! -L "$system/dev/ptmx" ]; then ln -sf pts/ptmx "$system/dev/ptmx"; fi
+}
+
+begin_system() {
+    if [ "$(id -u)" != 0 ] || ! command -v debootstrap > /dev/null; then
+        echo "$me: needs root and debootstrap" >&2
+        exit 2
+    fi
+    # Not /tmp: that is often small, or mounted without the right to run programs.
+    system=$(mktemp -d "${TMPDIR:-/var/tmp}/ikigai-fresh-XXXXXX")
+    chmod 755 "$system"
+    trap leave EXIT
+    trap 'exit 130' INT TERM
+    # A root folder that is a mount point, as on a real system: tests that mount need it.
+    mount --bind "$system" "$system"
+    mount --make-private "$system"
+
+    say "base system $1"
+    install_base "$1"
+    copy_settings
+    mount_kernel
+    inside apt-get -qq update
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+"""Promise 18: parsers survive anything.
+
+Every target of tests/fuzz is built with clang, ASan and UBSan, gets all inputs of its kept corpus
+and then new ones for a minute (--quick: a second), two targets at a time. What a full run finds, and
+every input that a target does not survive, stays in the build folder: tests/fuzz/README.md.
+
+    promise_18_parsers.py [--quick] [TARGET]...     FUZZ_SECONDS=N chooses how long each
+"""
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import hostile
+from support import OBJECTS, ROOT, clean_env
+
+WORKERS = 2
+SHOWN = 60  # lines of a finding
+FUZZ = os.path.join(ROOT, "tests", "fuzz")
+# Beside the objects of the tree under test, as make has it; they are a link when that is a copy.
+OUR_OBJECTS = os.path.realpath(OBJECTS) if os.path.isdir(OBJECTS) else os.path.join(ROOT, "build/obj")
+TREE = os.path.join(os.path.dirname(OUR_OBJECTS), "fuzz", "obj")
+FOUND = os.path.join(TREE, "corpus")
+
+
+def names():
+    """Of all targets."""
+    paths = sorted(glob.glob(os.path.join(FUZZ, "fuzz_*.c")))
+    return [os.path.basename(path)[len("fuzz_"):-len(".c")] for path in paths]
+
+
+def build():
+    """What was wrong with it; empty: nothing."""
+    # Called by another make, this one would look for the jobs of that.
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    done = subprocess.run(["make", "-s", f"-j{WORKERS}", "-C", ROOT, "BUILD=" + OUR_OBJECTS,
+                           "fuzz-tree"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
+    return done.stdout if done.returncode != 0 else ""
+
+
+class Run:
+    """One target: inputs is how many it survived, finding what it did not, as text for people."""
+
+    def __init__(self, name, seconds, quick, scratch):
+        self.name, self.seconds, self.quick = name, seconds, quick
+        self.scratch = scratch
+        self.kept = os.path.join(FUZZ, "corpus", name)
+        self.log = os.path.join(FOUND, name + ".log")
+        self.inputs, self.finding = 0, None
+
+    def command(self):
+        """A quick run is nearly the same every time; a full one goes on from all that were."""
+        found = tempfile.mkdtemp(dir=self.scratch) if self.quick else os.path.join(FOUND, self.name)
+        os.makedirs(found, exist_ok=True)
+        words = os.path.join(FUZZ, self.name + ".dict")
+        return [os.path.join(TREE, "tests", "fuzz", "fuzz_" + self.name),
+                f"-max_total_time={self.seconds}", "-timeout=10", "-rss_limit_mb=2048",
+                "-print_final_stats=1", f"-artifact_prefix={FOUND}/{self.name}-",
+                *(["-seed=1"] if self.quick else []),
+                *(["-dict=" + words] if os.path.exists(words) else []), found, self.kept]
+
+    def text(self):
+        with open(self.log, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def run(self):
+        kept = os.listdir(self.kept) if os.path.isdir(self.kept) else []
+        if not kept:
+            self.finding = f"it has no corpus: {self.kept}"
+            return self
+        with open(self.log, "wb") as log:
+            done = subprocess.run(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                  env=clean_env(TMPDIR=self.scratch))
+        counted = re.search(r"stat::number_of_executed_units: (\d+)", self.text())
+        self.inputs = int(counted[1]) if counted else 0
+        if done.returncode != 0:
+            self.finding = self.describe(done.returncode)
+        elif self.inputs < len(kept):
+            self.finding = f"it took {self.inputs} of {len(kept)} kept inputs"
+        return self
+
+    def describe(self, status):
+        """The whole of it is in the log."""
+        written = re.findall(r"Test unit written to (\S+)", self.text())
+        where = written[-1] if written else "none was written"
+        return "\n".join([f"exit status {status}, input: {where}, log: {self.log}",
+                          *self.text().splitlines()[-SHOWN:]])
+
+
+def main():
+    quick = "--quick" in sys.argv[1:]
+    seconds = int(os.environ.get("FUZZ_SECONDS", 1 if quick else 60))
+    chosen = [word for word in sys.argv[1:] if word != "--quick"] or names()
+    problem = build()
+    if problem:
+        print(problem)
+        hostile.conclude(18, False, "the fuzz targets cannot be built")
+    os.makedirs(FOUND, exist_ok=True)
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="ikigai-promise-", dir=memory) as scratch, \
+            concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        runs = list(pool.map(Run.run, [Run(name, seconds, quick, scratch) for name in chosen]))
+    findings = [run for run in runs if run.finding]
+    for run in findings:
+        print(f"--- {run.name}: {run.finding}")
+    hostile.conclude(18, not findings, (
+        f"{len(runs)} targets, {sum(run.inputs for run in runs):,} inputs, {seconds} s of new ones "
+        f"each: {len(findings)} findings"))
+
+
+if __name__ == "__main__":
+    main()
