@@ -33,6 +33,11 @@ PROMPT = re.compile(r"^>( |$)", re.M)
 SHELL_PROMPT = re.compile(r"^\$$", re.M)
 
 
+def read_example(name):
+    with open(os.path.join(os.path.dirname(DOCS), "examples", name), encoding="utf-8") as f:
+        return f.read()
+
+
 class Stage:
     """A shell in a terminal: its project, its home and its model are made for it."""
 
@@ -173,17 +178,7 @@ class CustomTool(Picture):
     the ikigai that is already running."""
     title = "a tool of your own"
     files = {
-        "unfinished": '''#!/bin/sh
-# Asked with --schema it says what it is; otherwise it is called.
-if [ "$1" = --schema ]; then
-    echo '{"name": "unfinished",
-           "description": "Counts what is left to do in the sources",
-           "parameters": {"type": "object", "properties": {}}}'
-else
-    count() { grep -ow "$1" *.py | wc -l; }
-    echo "{\\"todo\\": $(count TODO), \\"fixme\\": $(count FIXME)}"
-fi
-''',
+        "unfinished": read_example("unfinished"),
         "parser.py": "# TODO: nested lists\n# TODO: escapes\n# FIXME: slow for long lines\n",
         "writer.py": "# TODO: keep the order of keys\n",
     }
@@ -195,8 +190,8 @@ fi
 
     def play(self, stage):
         stage.enter("!cat unfinished", re.compile("^fi$", re.M))
-        stage.enter("!mkdir -p ~/.ikigai/tools && cp unfinished ~/.ikigai/tools/",
-                    re.compile(r"cp unfinished .*\n└ ok "))
+        stage.enter("!mkdir -p ~/.ikigai/tools && mv unfinished ~/.ikigai/tools/",
+                    re.compile(r"mv unfinished .*\n└ ok "))
         stage.enter("/refresh", "7 tools available")
         stage.enter("how much is left to do here?",
                     re.compile(r"^└ #1 ok .*todo: 3.*begin with", re.M | re.S))

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""Writes the reference tables into the documents, as the built program prints them.
+"""Writes into the documents what comes from elsewhere: the reference tables as the built program
+prints them, and into the README the figures of the release.
 
     docs/refresh.py [PROGRAM]       PROGRAM is bin/ikigai of this tree unless given
 
 A place is what stands between the lines `<!-- topic: NAME -->` and `<!-- end of topic -->`. It holds
 `ikigai help --markdown NAME` without its heading; headings inside are as deep as the place wants.
+Figures stand between `<!-- figures -->` and `<!-- end of figures -->` (figures.py).
 """
 import glob
 import os
@@ -13,7 +15,11 @@ import subprocess
 import sys
 
 DOCS = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, DOCS)
+import figures
+
 PLACE = re.compile(r"^<!-- topic: ([^\n]+) -->\n.*?^<!-- end of topic -->\n", re.M | re.S)
+FIGURES = re.compile(r"(?<=^<!-- figures -->\n).*?(?=^<!-- end of figures -->\n)", re.M | re.S)
 
 
 def topic(program, name):
@@ -36,12 +42,13 @@ def refreshed(text, program):
     def fill(place):
         inside = body(topic(program, place[1]), depth_before(text[:place.start()]))
         return f"<!-- topic: {place[1]} -->\n\n{inside}\n<!-- end of topic -->\n"
-    return PLACE.sub(fill, text)
+    return FIGURES.sub(lambda place: f"\n{figures.section()}\n", PLACE.sub(fill, text))
 
 
 def main():
     program = sys.argv[1] if len(sys.argv) > 1 else os.path.join(DOCS, "..", "bin", "ikigai")
-    for path in sorted(glob.glob(os.path.join(DOCS, "*.md"))):
+    readme = os.path.join(DOCS, "..", "README.md")
+    for path in [readme, *sorted(glob.glob(os.path.join(DOCS, "*.md")))]:
         with open(path, encoding="utf-8") as f:
             old = f.read()
         new = refreshed(old, program)

@@ -173,8 +173,8 @@ class Manuals(unittest.TestCase):
         for kind in kinds:
             self.assertIn(f"`{kind}`", section)
 
-    def test_readme_shows_what_the_offline_model_does(self):
-        shown = read("README.md").split("ikigai -p \"find src/tools/*/main.c\"\n")[1]
+    def test_what_the_offline_model_does(self):
+        shown = read("docs", "headless.md").split("ikigai -p \"find src/tools/*/main.c\"\n")[1]
         with tempfile.TemporaryDirectory(prefix="ikigai-test-") as folder:
             for name in ("bash", "file_edit", "file_read", "file_write", "glob", "grep"):
                 os.makedirs(os.path.join(folder, "src", "tools", name))
@@ -186,13 +186,7 @@ class Manuals(unittest.TestCase):
         lines = [line for line in done.stderr.splitlines() if not line.startswith("Something ")]
         self.assertEqual(shown.split("\n```")[0].splitlines(), lines)
 
-    def test_readme_lists_the_shipped_tools(self):
-        with tempfile.TemporaryDirectory(prefix="ikigai-test-") as home:
-            listed = subprocess.run([IKIGAI, "tool", "list"], env=clean_env(IKIGAI_HOME=home),
-                                    cwd="/", stdout=subprocess.PIPE, text=True).stdout
-        self.assertIn(listed, read("README.md"))
-
-    def test_readme_shows_what_trust_says(self):
+    def test_what_trust_says(self):
         with tempfile.TemporaryDirectory(prefix="ikigai-test-") as folder:
             tools = os.path.join(folder, ".ikigai", "tools")
             os.makedirs(tools)
@@ -206,7 +200,7 @@ class Manuals(unittest.TestCase):
                 said = done.stderr.splitlines() if words[0] == "tool" else [
                     line for line in done.stdout.splitlines() if "bytes." in line]
                 self.assertEqual(len(said), 1, done)
-                self.assertIn(said[0], read("README.md"))
+                self.assertIn(said[0], read("docs", "tool-protocol.md"))
 
     def test_links_between_documents_lead_somewhere(self):
         for document in ["README.md", "CONTRIBUTING.md"] + [
@@ -215,6 +209,48 @@ class Manuals(unittest.TestCase):
                 for target in re.findall(r"\]\(([^)#:]+)\)", read(document)):
                     path = os.path.join(ROOT, os.path.dirname(document), target)
                     self.assertTrue(os.path.exists(path), f"{document} -> {target}")
+
+
+class Readme(ScratchTest):
+    """What a stranger reads first."""
+
+    def setUp(self):
+        super().setUp()
+        self.text = read("README.md")
+        self.env = clean_env(IKIGAI_HOME=self.path("home"))
+
+    def blocks(self, language):
+        return re.findall(rf"^```{language}\n(.*?)^```$", self.text, re.M | re.S)
+
+    def test_the_tool_is_the_example(self):
+        self.assertIn(read("examples", "unfinished"), self.blocks("sh"))
+        self.assertLessEqual(len(read("examples", "unfinished").splitlines()), 10)
+
+    def test_the_configuration_can_be_used(self):
+        self.write("home/config.json", self.blocks("json")[0], 0o600)
+        done = subprocess.run([IKIGAI, "doctor"], env=self.env, cwd=self.dir,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertNotIn("warning", done.stderr)
+        self.assertRegex(done.stdout, r"ollama +http://127\.0\.0\.1:11434/v1")
+        self.assertIn("ollama/qwen3-coder", done.stdout)
+
+    def test_every_tool_is_in_the_box(self):
+        listed = subprocess.run([IKIGAI, "tool", "list", "--json"], env=self.env, cwd=self.dir,
+                                stdout=subprocess.PIPE).stdout
+        box = self.text.split("## What is in the box")[1].split("\n## ")[0]
+        for tool in json.loads(listed):
+            self.assertIn(f"`{tool['name']}`", box)
+
+    def test_the_figures_are_those_of_the_reports(self):
+        self.assertIn("<!-- figures -->", self.text)
+        self.assertEqual(self.text, refresh.refreshed(self.text, IKIGAI), "run make docs")
+
+    def test_the_tour_knows_every_folder(self):
+        tour = self.text.split("## A tour of the source")[1]
+        for path in re.findall(r"`(src/[\w/.]+)`", tour):
+            self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
+        for name in os.listdir(os.path.join(ROOT, "src")):
+            self.assertIn(f"src/{name}", tour)
 
 
 class ProtocolExamples(ScratchTest):

@@ -1,0 +1,48 @@
+"""The figures in the README: a few lines of the reports of the release, in docs/reports."""
+import json
+import os
+import sys
+
+DOCS = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(DOCS)
+sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "tests")]
+import figure_table
+import report
+
+# What the README says of it: the name of the figure in the report.
+MEASURED = {
+    "from starting it to a prompt you can type at": "exec to first typeable frame",
+    "from a key to its echo (median)": "key to echo, a new draft: p50",
+    "memory at the prompt": "resident at the prompt",
+    "memory after 50 tool turns": "50 tool turns, peak resident",
+    "overhead of a tool turn": "overhead of a tool turn, the tool's spawn taken off",
+    "wake-ups in 30 s of doing nothing": "wake-ups in 30 s of nothing, after a turn",
+    "a word in the sources of Linux": "grep literal",
+    "100,000 messages resumed": "100,000 messages resumed (106 MB of text)",
+}
+PROVED = (1, 7, 15, 17)
+
+
+def read(name):
+    with open(os.path.join(DOCS, "reports", name), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def measured(benchmarks):
+    figures = {figure["name"]: figure_table.row(figure) for figure in benchmarks["figures"]}
+    return [[words, figures[name][1], figures[name][2]] for words, name in MEASURED.items()]
+
+
+def proved(promises):
+    rows = {row["number"]: row for row in promises["promises"]}
+    kept = sum(row["verdict"] == "kept" for row in rows.values())
+    return (f"{kept} of {len(rows)} promises kept. Four of them:\n\n"
+            + report.table(["promise", "figure"],
+                           [[rows[n]["promise"], rows[n]["figure"]] for n in PROVED]))
+
+
+def section():
+    benchmarks, promises = read("benchmarks.json"), read("promises.json")
+    return (f"{report.describe(benchmarks['machine'])} {benchmarks['date']}.\n\n"
+            + report.table(["", "ikigai", "beside it"], measured(benchmarks))
+            + "\n" + proved(promises))
