@@ -223,7 +223,7 @@ START_TEST(empty_variables_count_as_unset)
 END_TEST
 
 /* A copy, because the tree may belong to somebody else. Tests run in the tree's root. */
-START_TEST(the_shipped_file_is_accepted)
+START_TEST(the_shipped_file_is_accepted_and_hides_no_default)
 {
     char *text;
     size_t len;
@@ -233,6 +233,9 @@ START_TEST(the_shipped_file_is_accepted)
     talloc_free(text);
     load_good();
     ck_assert_uint_eq(config->warning_count, 0);
+    for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
+        ck_assert_int_eq(config->sources[i], IK_CONFIG_BUILT_IN);
+    }
 }
 END_TEST
 
@@ -848,7 +851,7 @@ int main(void)
     tcase_add_test(tests, every_key_can_be_set_by_the_user);
     tcase_add_test(tests, later_layers_beat_earlier_ones);
     tcase_add_test(tests, empty_variables_count_as_unset);
-    tcase_add_test(tests, the_shipped_file_is_accepted);
+    tcase_add_test(tests, the_shipped_file_is_accepted_and_hides_no_default);
     tcase_add_test(tests, broken_json_has_file_and_line);
     tcase_add_test(tests, wrong_types_are_errors);
     tcase_add_test(tests, numbers_out_of_range_are_errors);
