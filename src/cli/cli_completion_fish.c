@@ -97,7 +97,7 @@ static const char reader[] =
     "    end\n"
     "end\n"
     "\n"
-    "complete -c ikigai -f -a '(__ikigai_offer)'\n";
+    "complete -c ikigai -f -k -a '(__ikigai_offer)'\n";
 
 /* Between single quotes fish knows two escapes. */
 static void append_quoted(ik_buffer_t *out, const char *text)

@@ -126,27 +126,50 @@ static res_t on_event_up_to(void *data, const ik_store_event_t *event)
 
 static res_t read_up_to(ik_store_t *store, const ik_store_agent_t *agent, reading_t *reading)
 {
+    if (agent->forked_at >= reading->last) {
+        return OK; /* all that is wanted of it is inherited */
+    }
     reading->over = false;
     res_t read = ik_store_read(store, agent, agent->forked_at, on_event_up_to, reading);
     return reading->over ? OK : read;
 }
 
-/* An agent forked from what its parent had inherited has nothing of the parent's own. */
-static res_t read_path(ik_store_t *store, const ik_store_agents_t *agents,
-                       const ik_store_agent_t *agent, reading_t *reading)
+/* Agents on the way from one to the root, each with the last of its events that counts. */
+typedef struct {
+    const ik_store_agent_t *agent;
+    int64_t last;
+} step_t;
+
+/* *count is how many they are. Numbers grow from parent to child, so that there are no circles. */
+static res_t find_way(const ik_store_agents_t *agents, const ik_store_agent_t *agent, step_t *way,
+                      size_t *count)
 {
-    int64_t last = reading->last;
-    if (agent->parent != 0) {
+    int64_t last = INT64_MAX;
+    way[(*count)++] = (step_t){agent, last};
+    while (agent->parent != 0) {
         const ik_store_agent_t *parent = find_agent(agents, agent->parent);
         if (parent == NULL || parent->number >= agent->number) {
             return ERR(DAMAGED, "agent %" PRId64 " of session %s has lost its parent",
                        agent->number, agent->session_id);
         }
-        reading->last = agent->forked_at < last ? agent->forked_at : last;
-        TRY(read_path(store, agents, parent, reading));
-        reading->last = last;
+        last = agent->forked_at < last ? agent->forked_at : last;
+        way[(*count)++] = (step_t){parent, last};
+        agent = parent;
     }
-    return read_up_to(store, agent, reading);
+    return OK;
+}
+
+static res_t read_way(const void *ctx, ik_store_t *store, const ik_store_agents_t *agents,
+                      const ik_store_agent_t *agent, reading_t *reading)
+{
+    step_t *way = ik_new_array(ctx, step_t, agents->count);
+    size_t count = 0;
+    TRY(find_way(agents, agent, way, &count));
+    while (count-- > 0) {
+        reading->last = way[count].last;
+        TRY(read_up_to(store, way[count].agent, reading));
+    }
+    return OK;
 }
 
 res_t ik_store_read_all(ik_store_t *store, const char *session_id, int64_t agent,
@@ -154,12 +177,12 @@ res_t ik_store_read_all(ik_store_t *store, const char *session_id, int64_t agent
 {
     void *scratch = talloc_new(NULL);
     ik_store_agents_t *agents;
-    reading_t reading = {.on_event = on_event, .data = data, .last = INT64_MAX};
+    reading_t reading = {.on_event = on_event, .data = data};
     res_t read = ik_store_agents(scratch, store, session_id, &agents);
     if (is_ok(&read)) {
         const ik_store_agent_t *found = find_agent(agents, agent);
         read = found == NULL ? ERR(NOT_FOUND, "Session %s has no agent %" PRId64, session_id, agent)
-                             : read_path(store, agents, found, &reading);
+                             : read_way(scratch, store, agents, found, &reading);
     }
     talloc_free(scratch);
     return read;

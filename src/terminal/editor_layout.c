@@ -285,16 +285,29 @@ static bool is_joiner(const char *text, size_t len)
     return len >= 3 && (memcmp(text, "\u200c", 3) == 0 || memcmp(text, "\u200d", 3) == 0);
 }
 
+/* A grapheme without joiners that join nothing in it. */
+static void append_grapheme(ik_buffer_t *out, const char *text, size_t len)
+{
+    while (len >= 3 && is_joiner(text + len - 3, 3)) {
+        len -= 3;
+    }
+    bool whole = ik_sanitise_is_clean(text, len);
+    for (size_t at = 0; at < len;) {
+        bool lost = !whole && is_joiner(text + at, len - at);
+        ik_buffer_append(out, text + at, lost ? 0 : 1);
+        at += lost ? 3 : 1;
+    }
+}
+
 /* Joiners that have lost what they joined, by deletion or at the end of a row, take no column; a
- * row would write them out. */
-static void draw_without_joiners(const char *text, size_t len, ik_row_t *row)
+ * row would write them out. The others stay: without them a grapheme would be several. */
+static void draw_without_lost_joiners(const char *text, size_t len, ik_row_t *row)
 {
     ik_buffer_t kept;
     ik_buffer_init(&kept, NULL, IK_BUFFER_UNLIMITED);
-    for (size_t at = 0; at < len;) {
-        bool joiner = is_joiner(text + at, len - at);
-        ik_buffer_append(&kept, text + at, joiner ? 0 : 1);
-        at += joiner ? 3 : 1;
+    for (size_t at = 0, step; at < len; at += step) {
+        step = ik_width_grapheme(text + at, len - at).len;
+        append_grapheme(&kept, text + at, step);
     }
     ik_row_add(row, ik_theme_style(row->theme, IK_ROLE_TEXT), kept.data, kept.len);
     ik_buffer_reset(&kept);
@@ -309,7 +322,7 @@ static void draw_text(const ik_editor_t *editor, size_t from, size_t to, ik_row_
     if (ik_sanitise_is_clean(text, to - from)) {
         ik_row_add(row, ik_theme_style(row->theme, IK_ROLE_TEXT), text, to - from);
     } else {
-        draw_without_joiners(text, to - from, row);
+        draw_without_lost_joiners(text, to - from, row);
     }
 }
 

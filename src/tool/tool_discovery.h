@@ -27,7 +27,7 @@ typedef struct {
     ik_process_host_t *host;
     bool refresh;       /* ask everyone again, whatever the cache says */
     bool trust_project; /* trust the project's tools for this run */
-    /* Nothing is executed: a tool that the cache does not know is called what its file is called. */
+    /* Nothing is executed: a tool that the cache does not know is called as its file is. */
     bool ask_nobody;
 } ik_tool_discovery_options_t;
 

@@ -26,7 +26,8 @@ TOOLS = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 A, B = 16 * "a", 16 * "b"  # ids of sessions
 # What a shell could obey, in the order in which it would hurt; each leaves a file behind.
 HOSTILE = ["$(touch pwned)", "`touch pwned`", "; touch pwned", "'; touch pwned; '",
-           '"; touch pwned; "', "a:b[c]d\\e{f}", "%F{red}%(?.x.y)", "~/* ? & | < > # !!", "-n", "(a)"]
+           '"; touch pwned; "', "a:b[c]d\\e{f}", "%F{red}%(?.x.y)", "~/* ? & | < > # !!", "-n",
+           "(a)"]
 
 
 def need(program):
@@ -255,7 +256,7 @@ class Samples:
 class Typing(TerminalTest, CompletionTest):
     """A shell in a terminal. Ctrl-X a inserts all that is offered; the line then runs a function
     that writes its arguments down."""
-    setup = ""  # before the script is loaded
+    setup = ""  # of the shell
 
     def setUp(self):
         super().setUp()
@@ -281,7 +282,7 @@ class Typing(TerminalTest, CompletionTest):
         args = self.wait_result()
         self.assertEqual(args[:len(before)], before, line)
         found = args[len(before):]
-        return [] if found == [typed] or not typed and not found else found
+        return [] if found == [typed] else found  # nothing was inserted
 
     def wait_result(self):
         deadline = time.monotonic() + PATIENCE
@@ -310,6 +311,7 @@ class TypedCases(Cases):
         t = self.start()
         t.send("ikigai -m loc\tx")
         t.wait_for("> ikigai -m local/x")
+
 
 # ---- bash
 
@@ -341,7 +343,7 @@ class BashTest(Bash, TypedCases):
         t.wait_for("> ikigai session show")
         # What the titles are is shown with the candidates, and only shown.
         t.send("\t\t")
-        t.wait_for(f"{A}  say $(touch pwned)")
+        t.wait_for(f"{A}  (say $(touch pwned))")
         t.send("a\t")
         t.wait_for(f"> ikigai session show {A}")
         self.assert_unharmed()
@@ -369,6 +371,8 @@ class BashTest(Bash, TypedCases):
         t.wait_for("--json >only-one X")
         t.send("\x15ikigai tool list > only-one --t\tX")
         t.wait_for("only-one --trust X")
+        t.send("\x15ikigai session import $RESUL\tX")
+        t.wait_for("import $RESULT X")
 
     def test_within_a_line_and_in_quotes(self):
         t = self.start()
@@ -493,14 +497,16 @@ class FishTest(TerminalTest, CompletionTest, Cases):
         return {word: note for word, _, note in lines}
 
     def complete(self, line):
-        """Without what fish makes up when nothing begins so: it then looks for the letters anywhere,
-        in notes, too."""
+        """Without what fish makes up when nothing begins so: it then looks for the letters
+        anywhere, in notes, too."""
         typed = re.search(r"\S*$", line)[0]
         return [word for word in self.candidates(line) if word.startswith(typed)]
 
     def test_notes(self):
         ids = self.talk("say $(touch pwned) 'a' \\b")
         self.assertEqual(self.candidates("ikigai -r "), {ids[0]: "say $(touch pwned) 'a' \\b"})
+        self.import_sessions({A: "older", B: "newer"})
+        self.assertEqual(list(self.candidates("ikigai -r ")), [ids[0], B, A])
         self.assertEqual(self.candidates("ikigai tool list --t"),
                          {"--trust": "trust the project's tools for this run"})
         self.assertIn("JSON", self.candidates("ikigai session ")["export"])

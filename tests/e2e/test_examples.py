@@ -57,7 +57,8 @@ class ExampleTest(AgentTest):
     def env(self, **more):
         env = super().env(**more)
         for name in list(env):
-            if name.startswith(("PG", "GIT_", "XDG_")) or name.lower().endswith("_proxy"):
+            foreign = name.startswith(("PG", "GIT_", "XDG_")) or name.lower().endswith("_proxy")
+            if foreign and name not in more:
                 del env[name]
         # The python3 of these tests and not a wrapper that takes a while; psql wherever it is.
         front = [os.path.dirname(sys.executable), postgres.find_programs()]
@@ -271,9 +272,9 @@ class SqlQueryTest(ExampleTest):
 
     def test_variables_do_not_lead_elsewhere(self):
         self.configure()
-        answer = self.run_tool("sql-query", {"query": "SELECT current_database()"},
+        answer = self.run_tool("sql-query", {"query": "SELECT count(*) FROM customer"},
                                PGDATABASE="template1", PGOPTIONS="-c search_path=none")
-        self.assertEqual(answer["results"], [[self.account()["dbname"]]])
+        self.assertEqual(answer.get("results"), [[2]], answer)
 
     # ---- reading
 
@@ -498,7 +499,7 @@ class WebFetchTest(ExampleTest):
     def test_character_sets(self):
         meta = '<meta charset="{}"><p>Grüße – 世界'
         for number, (kind, body, text) in enumerate((
-                ("text/html; charset=ISO-8859-1", "Grüße".encode("latin-1"), "Grüße"),
+                ("text/html; charset=ISO-8859-1", "„Grüße“".encode("cp1252"), "„Grüße“"),
                 ("text/html; charset=windows-1252", "„Grüße“".encode("cp1252"), "„Grüße“"),
                 ("text/html; charset=Shift_JIS", "世界".encode("shift_jis"), "世界"),
                 ("text/html", meta.format("gb18030").encode("gb18030"), "Grüße – 世界"),

@@ -68,11 +68,6 @@ copy_settings() {
     for file in /etc/resolv.conf /etc/hosts; do
         if [ -e $file ]; then cp -L $file "$system$file"; fi
     done
-    # Certificates of a proxy in between are part of the machine's settings, too.
-    if [ -d /usr/local/share/ca-certificates ]; then
-        mkdir -p "$system/usr/local/share/ca-certificates"
-        cp -rL /usr/local/share/ca-certificates/. "$system/usr/local/share/ca-certificates/"
-    fi
 }
 
 mount_kernel() {

@@ -7,16 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
-#include "base/utf8.h"
+#include "pieces.h"
 #include "terminal/editor_state.h"
 
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            PANIC("not so: %s", #condition);                                                       \
-        }                                                                                          \
-    } while (0)
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const texts[] = {

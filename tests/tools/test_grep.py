@@ -143,7 +143,8 @@ class Contract(GrepTest):
                 ("**/*.ts", ["a.ts", "src/d.ts", "src/x/e.ts"]), ("./a.ts", ["a.ts"]),
                 ("/*.ts", ["a.ts"]), ("{a,b}.{ts,tsx}", ["a.ts", "b.tsx"]),
                 ("{src/{d,x/e},c}.{ts,js}", ["c.js", "src/d.ts", "src/x/e.ts"]),
-                ("*.\\{a\\}", ["src/x/f.{a}"]), ("*.{ts", []), ("[ab].*", ["a.ts", "b.tsx"])]:
+                ("*.\\{a\\}", ["src/x/f.{a}"]), ("*.{ts", []), ("[ab].*", ["a.ts", "b.tsx"]),
+                ("{}" * 100 + "a.ts", ["a.ts"]), ("{}" * 50000 + "a.ts", [])]:
             expected = self.files("x") if expected is None else expected
             self.assertEqual(self.files("x", glob=glob), expected, glob)
 

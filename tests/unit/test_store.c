@@ -566,6 +566,26 @@ START_TEST(agents_are_listed_as_they_were_written)
 }
 END_TEST
 
+/* More than a stack has room for, if it were asked to remember them. */
+START_TEST(a_long_line_of_forks)
+{
+    enum { LONG = 20000 };
+    ik_store_agent_t *agents = ik_new_array(ctx, ik_store_agent_t, LONG);
+    log_say(store, LOG_ID, "words");
+    for (int64_t i = 0; i < LONG; i++) {
+        agents[i] = (ik_store_agent_t){.session_id = LOG_ID,
+                                       .number = i + 2,
+                                       .parent = i + 1,
+                                       .forked_at = 1,
+                                       .created_us = LOG_TIME};
+    }
+    log_assert_ok(
+        ik_store_write(store, &(ik_store_batch_t){.agents = agents, .agent_count = LONG}));
+    log_assert_same(log_dump_known(ctx, store, LOG_ID, LONG),
+                    log_dump_known(ctx, store, LOG_ID, IK_STORE_ROOT_AGENT));
+}
+END_TEST
+
 START_TEST(a_fork_goes_on_counting)
 {
     ik_store_event_t event = log_event(LOG_ID, 3, "note", "x", NULL);
@@ -1019,6 +1039,7 @@ static void add_reading(TCase *tests)
     tcase_add_test(tests, an_agent_knows_what_its_ancestors_knew);
     tcase_add_test(tests, agents_are_listed_as_they_were_written);
     tcase_add_test(tests, a_fork_goes_on_counting);
+    tcase_add_test(tests, a_long_line_of_forks);
     tcase_add_test(tests, the_parent_of_an_agent_must_be_there);
     tcase_add_test(tests, figures_are_sums_over_answers);
     tcase_add_test(tests, figures_of_all_agents_count);

@@ -44,11 +44,12 @@ static const char *skip_politeness(const char *text)
 {
     static const char *const phrases[] = {"please", "can you", "could you", "now",
                                           "then",   "just",    NULL};
-    for (size_t i = 0; phrases[i] != NULL; i++) {
+    size_t i = 0;
+    while (phrases[i] != NULL) {
         const char *rest = skip_words(text, phrases[i]);
-        if (rest != NULL && *rest != '\0') {
-            return skip_politeness(rest);
-        }
+        bool polite = rest != NULL && *rest != '\0';
+        text = polite ? rest : text;
+        i = polite ? 0 : i + 1;
     }
     return text;
 }

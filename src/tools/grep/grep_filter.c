@@ -7,6 +7,7 @@
 
 enum {
     ALTERNATIVES_MAX = 1000,
+    GROUPS_MAX = 100, /* with more it is taken as it stands */
     PATH_ROOM = 4096,
 };
 
@@ -63,11 +64,22 @@ static void expand(ik_grep_filter_t *filter, const char *text)
     }
 }
 
+static size_t count_groups(const char *glob)
+{
+    size_t count = 0;
+    for (; *glob != '\0'; glob++) {
+        count += *glob == '{';
+    }
+    return count;
+}
+
 ik_grep_filter_t *ik_grep_filter_create(const void *ctx, const char *glob, size_t len)
 {
     ik_grep_filter_t *filter = ik_new(ctx, ik_grep_filter_t);
-    if (len > 0) {
+    if (len > 0 && count_groups(glob) <= GROUPS_MAX) {
         expand(filter, glob);
+    } else if (len > 0) {
+        add_glob(filter, glob);
     }
     return filter;
 }
