@@ -162,7 +162,7 @@ static const option_t known[] = {
      NO_VALUE,
      take_plain},
     {{.name = "--help", .help = "show options and commands"}, NO_VALUE, take_help},
-    {{.name = "-h", .help = "the same"}, NO_VALUE, take_help},
+    {{.name = "-h", .help = "short for --help"}, NO_VALUE, take_help},
     {{.name = "--version", .help = "show the version"}, NO_VALUE, take_version},
 };
 enum { OPTION_COUNT = sizeof(known) / sizeof(*known) };
