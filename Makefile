@@ -220,7 +220,8 @@ bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick) $(BENCHES)
 .PHONY: check-deep check-clang check-asan check-valgrind check-fuzz check-analysis check-fresh
 check-deep: check-clang check-asan check-valgrind check-fuzz check-analysis
 DEEP := $(patsubst %/obj,%,$(BUILD))
-build_in = $(MAKE) --no-print-directory OUT=$(DEEP)/$(1) BUILD=$(DEEP)/$(1)/obj
+# The + hands the jobs on: make does not see a $(MAKE) behind a call.
+build_in = +$(MAKE) --no-print-directory OUT=$(DEEP)/$(1) BUILD=$(DEEP)/$(1)/obj
 
 check-clang: need-clang # both compilers, no warning from either
 	$(call build_in,clang) CC=clang all unit-tests
@@ -244,10 +245,11 @@ fuzz-tree: need-clang
 fuzzers: $(FUZZERS)
 
 ANALYSE := -Isrc -D_GNU_SOURCE -DIKIGAI_VERSION='""' -DIKIGAI_PREFIX='""'
+ANALYSED := src tests bench examples
 check-analysis: need-cppcheck need-clang-tidy
 	cppcheck -j2 -q --error-exitcode=1 --enable=warning,portability \
-	    --library=posix --suppressions-list=tests/lint/cppcheck.txt $(ANALYSE) src
-	find src -name '*.c' | sort | xargs -P2 -I{} \
+	    --library=posix --suppressions-list=tests/lint/cppcheck.txt $(ANALYSE) $(ANALYSED)
+	find $(ANALYSED) -name '*.c' | sort | xargs -P2 -I{} \
 	    clang-tidy --quiet --config-file=tests/lint/clang-tidy {} -- -std=gnu11 $(ANALYSE) 2> /dev/null
 check-fresh: # a new system in a folder, from nothing to a passed script/test
 	tests/fresh/run

@@ -28,8 +28,8 @@ def tool_path(name):
 
 def clean_env(**more):
     """The environment of a test: nothing of ikigai's own leaks in from outside."""
-    secret = ("IKIGAI_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(secret)}
+    ours = ("IKIGAI_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     # A folder that may not be entered (left from a su) would change what a shell says of a command
     # that does not exist.
     env["PATH"] = ":".join(d for d in os.get_exec_path() if os.access(d, os.X_OK))

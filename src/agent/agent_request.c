@@ -1,8 +1,6 @@
 #include "agent/agent_request.h"
 
 #include "agent/agent_state.h"
-#include "base/alloc.h"
-#include "tool/tool_wrapper.h"
 
 static void add_tools(ik_request_t *request, const ik_agent_t *agent,
                       const ik_tool_registry_t *registry)

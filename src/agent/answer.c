@@ -1,7 +1,5 @@
 #include "agent/answer.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 typedef struct {

@@ -5,9 +5,9 @@
 #include "provider/stream.h"
 
 typedef struct {
-    const char
-        *carried; /* the text of an answer in several pieces, as far as it came before; NULL */
-    bool without_calls; /* it was to be without */
+    /* The text of an answer in several pieces, as far as it came before; NULL: it came in one. */
+    const char *carried;
+    bool without_calls; /* it was to make none */
 } ik_answer_options_t;
 
 /* The messages of a finished stream, in a conversation of their own on ctx: none when there is

@@ -1,7 +1,5 @@
 #include "agent/call_batch.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "provider/openai/openai_schema.h"
 #include "tool/tool_wrapper.h"

@@ -1,6 +1,5 @@
 #include "agent/compaction.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* What trimming a result saves: nothing for one that is as short as the marker. */
@@ -34,8 +33,8 @@ static size_t trim(const ik_conversation_t *conversation, size_t trimmed, size_t
                    size_t bytes, size_t *saved)
 {
     size_t results = 0;
-    size_t useful =
-        trimmed; /* trimming what saves nothing at the end would be a loss for nothing */
+    /* Trimming what saves nothing at the end would be a loss for nothing. */
+    size_t useful = trimmed;
     for (size_t i = 0; i < conversation->count && *saved < bytes; i++) {
         const ik_msg_t *message = conversation->messages[i];
         if (!ik_msg_is(message, IK_MSG_TOOL_RESULT) || ++results <= trimmed) {

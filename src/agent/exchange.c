@@ -160,7 +160,7 @@ static void on_http_end(void *data, const ik_http_end_t *http_end)
     if ((whole || exchange->error_body.dropped > 0) && !is_answer(exchange)) {
         set_status_error(exchange);
     } else if (!whole && !failed && !exchange->stream->terminal &&
-               !ik_stream_visible(exchange->stream)) {
+               !ik_stream_is_visible(exchange->stream)) {
         const outcome_t *outcome = &outcomes[http_end->outcome];
         set_error(exchange, outcome->code, http_end->message, outcome->retryable);
     }
@@ -202,7 +202,7 @@ static void on_idle(void *data)
         return;
     }
     TALLOC_FREE(exchange->http);
-    if (!ik_stream_visible(exchange->stream)) {
+    if (!ik_stream_is_visible(exchange->stream)) {
         set_error(exchange, "idle", "the server sent nothing but signs of life for too long", true);
     }
     end(exchange, false);

@@ -17,7 +17,7 @@ typedef struct {
     ik_http_t *http;
     ik_history_t *history;       /* NULL: nothing is stored */
     ik_tool_external_t external; /* how tools are run */
-    const ik_tool_registry_t
-        *tool_registry; /* NULL until discovery is complete, or without tools */
+    /* NULL until discovery is complete, or without tools. */
+    const ik_tool_registry_t *tool_registry;
     tool_scan_state_t tool_scan_state;
 } ik_shared_ctx_t;

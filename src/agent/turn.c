@@ -10,7 +10,6 @@
  */
 #include "agent/turn.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent_request.h"
@@ -21,6 +20,7 @@
 #include "agent/exchange.h"
 #include "base/alloc.h"
 #include "base/random.h"
+#include "provider/openai/openai_endpoint.h"
 #include "tool/tool_wrapper.h"
 
 enum {
@@ -202,7 +202,7 @@ static void run_calls(ik_turn_t *turn, size_t count)
         .shared = agent->shared,
         .registry = turn->registry,
         .session_id = ik_session_id(agent->session),
-        .remove_nulls = strcmp(agent->target->config->name, "openai") == 0,
+        .remove_nulls = ik_openai_endpoint_is_openai(agent->target),
         .limit = turn->last_word ? max : 0,
         .calls = turn->calls,
         .count = count,
@@ -232,6 +232,7 @@ static bool compact(ik_turn_t *turn, size_t bytes)
     return true;
 }
 
+/* In tokens per byte; before any answer a guess that is rather too high. */
 static double density(const ik_agent_t *agent)
 {
     return agent->tokens_per_byte > 0 ? agent->tokens_per_byte : 1.0 / 3;
@@ -352,7 +353,7 @@ static void give_up(ik_turn_t *turn, const ik_provider_error_t *error)
 static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 {
     const ik_provider_error_t error = stream->error;
-    bool visible = ik_stream_visible(stream);
+    bool visible = ik_stream_is_visible(stream);
     if (visible) {
         stream->stop = IK_STOP_INCOMPLETE; /* what was shown is kept, and marked */
         append_step(turn, stream);
@@ -370,7 +371,7 @@ static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 
 static void on_incomplete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 {
-    if (!ik_stream_visible(stream)) {
+    if (!ik_stream_is_visible(stream)) {
         stream->error = (ik_provider_error_t){.fault = IK_FAULT_NETWORK,
                                               .code = "incomplete",
                                               .message = "the answer broke off before it began",
@@ -391,7 +392,7 @@ static void on_incomplete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 /* Asked once more, unless something was shown already, which would then be said twice. */
 static void on_bad_call(ik_turn_t *turn, const ik_stream_t *stream)
 {
-    if (!turn->asked_again && !ik_stream_visible(stream)) {
+    if (!turn->asked_again && !ik_stream_is_visible(stream)) {
         turn->asked_again = true;
         ask(turn);
         return;
@@ -599,7 +600,7 @@ static void keep_partial_answer(ik_turn_t *turn)
     ik_stream_t *stream = ik_exchange_stream(turn->exchange);
     stream->terminal = false;
     ik_stream_finish(stream, false);
-    if (ik_stream_visible(stream)) {
+    if (ik_stream_is_visible(stream)) {
         append_step(turn, stream);
     }
     TALLOC_FREE(turn->exchange);

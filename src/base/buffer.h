@@ -1,7 +1,8 @@
 /*
  * A growing byte buffer that states its maximum when it is created. What would exceed the maximum
- * is dropped and counted, so a caller that only forwards bytes needs no checks of its own. The data
- * is always NUL-terminated (the NUL is not part of len).
+ * is dropped and counted, so a caller that only forwards bytes needs no checks of its own. data is
+ * NULL before the first append, be it of nothing, and NUL-terminated from then on (the NUL is not
+ * part of len).
  */
 #pragma once
 
@@ -32,7 +33,7 @@ void ik_buffer_reset(ik_buffer_t *buffer);
 /* The bytes as an ordinary string on the buffer's context; the buffer is empty afterwards. */
 char *ik_buffer_finish(ik_buffer_t *buffer);
 /* The bytes without copying them: they live as long as ctx does and cannot be freed by themselves.
- * The buffer is empty afterwards. */
+ * NULL when nothing was ever appended. The buffer is empty afterwards. */
 char *ik_buffer_take(const void *ctx, ik_buffer_t *buffer);
 
 void ik_buffer_append(ik_buffer_t *buffer, const char *bytes, size_t len);
@@ -42,5 +43,5 @@ void ik_buffer_append_format(ik_buffer_t *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Room for at least want bytes at data + len (fewer near the maximum, 0 when full); the caller
- * writes there and adds to len itself. */
+ * writes there, adds to len and puts the NUL itself. */
 size_t ik_buffer_reserve(ik_buffer_t *buffer, size_t want);

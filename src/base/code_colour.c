@@ -1,7 +1,6 @@
 #include "base/code_colour.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/code_language.h"
 

@@ -512,7 +512,7 @@ size_t ik_json_step(const char *at, const char *end, size_t *decoded)
     }
     bool valid;
     size_t written = ik_utf8_step(at, (size_t)(end - at), &valid);
-    *decoded = valid ? written : 3;
+    *decoded = valid ? written : strlen(IK_UTF8_REPLACEMENT);
     return written;
 }
 
@@ -555,8 +555,7 @@ static size_t decode_into(char *out, ik_json_span_t string)
 
 char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len)
 {
-    char *decoded = ik_strndup(ctx, "", 0);
-    decoded = ik_resize_array(ctx, decoded, char, string.len);
+    char *decoded = ik_resize_array(ctx, NULL, char, string.len); /* ik_new_array would clear it */
     size_t n = decode_into(decoded, string);
     decoded[n] = '\0';
     if (len != NULL) {
@@ -580,10 +579,11 @@ void ik_json_append_decoded(ik_buffer_t *buffer, ik_json_span_t string)
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-static void append_control(ik_buffer_t *buffer, unsigned char c)
+/* A character that does not stand for itself: a quote, a backslash, a control character. */
+static void append_escape(ik_buffer_t *buffer, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
-    char escape[7] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15], '\0'};
+    char by_number[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
     switch (c) {
     case '"':
         ik_buffer_append(buffer, "\\\"", 2);
@@ -601,7 +601,7 @@ static void append_control(ik_buffer_t *buffer, unsigned char c)
         ik_buffer_append(buffer, "\\t", 2);
         break;
     default:
-        ik_buffer_append(buffer, escape, 6);
+        ik_buffer_append(buffer, by_number, sizeof(by_number));
         break;
     }
 }
@@ -621,9 +621,9 @@ void ik_json_append_escaped(ik_buffer_t *buffer, const char *bytes, size_t len)
         if (c < 0x80 || !valid) {
             ik_buffer_append(buffer, bytes + done, i - done);
             if (valid) {
-                append_control(buffer, c);
+                append_escape(buffer, c);
             } else {
-                ik_buffer_append(buffer, "\xef\xbf\xbd", 3);
+                ik_buffer_append_text(buffer, IK_UTF8_REPLACEMENT);
             }
             done = i + step;
         }

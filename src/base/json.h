@@ -39,8 +39,8 @@ typedef struct {
  * fault may be NULL. */
 bool ik_json_scan(const char *text, size_t len, ik_json_span_t *value, ik_json_fault_t *fault);
 
-/* The same. *plain: it is UTF-8, and no character is written as a \\u escape, so that there is none
- * that is no character. */
+/* The same. *plain: all of it is UTF-8 and no character is written by its number, so that every
+ * string is whole text as it stands: nothing in it can be half of a surrogate pair. */
 bool ik_json_scan_plain(const char *text, size_t len, ik_json_span_t *value, bool *plain);
 
 ik_json_kind_t ik_json_kind(ik_json_span_t value);
@@ -66,10 +66,22 @@ static inline bool ik_json_is(ik_json_span_t value, ik_json_kind_t kind)
 {
     return value.len > 0 && ik_json_kind(value) == kind;
 }
+/* A string literal of just this text. */
+static inline bool ik_json_is_text(ik_json_span_t value, const char *text)
+{
+    return ik_json_is(value, IK_JSON_STRING) && ik_json_key_is(value, text);
+}
 /* A string literal that is not empty. */
 static inline bool ik_json_has_text(ik_json_span_t value)
 {
     return value.len > 2 && ik_json_kind(value) == IK_JSON_STRING;
+}
+/* A member of that name and kind; false as well when object is none. */
+static inline bool ik_json_find_kind(ik_json_span_t object, const char *name, ik_json_kind_t kind,
+                                     ik_json_span_t *value)
+{
+    return ik_json_is(object, IK_JSON_OBJECT) && ik_json_find(object, name, value) &&
+           ik_json_kind(*value) == kind;
 }
 
 /* One character of a scanned string literal, at a position between its quotes: how many bytes it

@@ -83,7 +83,7 @@ void ik_print_json(FILE *stream, const char *text, size_t len)
             if (valid) {
                 print_character(stream, text + i, step);
             } else {
-                fputs("\xef\xbf\xbd", stream);
+                fputs(IK_UTF8_REPLACEMENT, stream);
             }
             i += step;
         }

@@ -8,12 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/invisible.h"
 #include "base/sgr.h"
 #include "base/utf8.h"
-
-#define REPLACEMENT "\xef\xbf\xbd"
 
 enum { BEL = 0x07, CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f, REPLACED = 0xfffd };
 enum { C1_LAST = 0x9f, OWN_FIRST = 0x10ff00 };
@@ -151,7 +148,7 @@ static void feed_character(const feed_t *feed, int32_t code)
 static void feed_invalid(const feed_t *feed)
 {
     settle_joiner(feed, 0);
-    show(feed, REPLACEMENT, sizeof(REPLACEMENT) - 1, REPLACED);
+    show(feed, IK_UTF8_REPLACEMENT, sizeof(IK_UTF8_REPLACEMENT) - 1, REPLACED);
 }
 
 /* A line that was begun stays, and what is written over it gets a line of its own. */

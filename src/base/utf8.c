@@ -5,8 +5,6 @@
 
 #include "base/error.h"
 
-#define REPLACEMENT "\xef\xbf\xbd"
-
 /* Length of the run of plain ASCII at bytes. */
 static size_t ascii_run(const char *bytes, size_t len)
 {
@@ -138,7 +136,7 @@ void ik_utf8_append_clean(ik_buffer_t *buffer, const char *bytes, size_t len)
         size_t step = ik_utf8_step(bytes + i, len - i, &valid);
         if (!valid) {
             ik_buffer_append(buffer, bytes + done, i - done);
-            ik_buffer_append_text(buffer, REPLACEMENT);
+            ik_buffer_append_text(buffer, IK_UTF8_REPLACEMENT);
             done = i + step;
         }
         i += step;
@@ -154,7 +152,7 @@ static size_t count_growth(const char *bytes, size_t len)
     while ((i += ascii_run(bytes + i, len - i)) < len) {
         bool valid;
         size_t step = ik_utf8_step(bytes + i, len - i, &valid);
-        growth += valid ? 0 : strlen(REPLACEMENT) - step;
+        growth += valid ? 0 : strlen(IK_UTF8_REPLACEMENT) - step;
         i += step;
     }
     return growth;
@@ -177,8 +175,8 @@ void ik_utf8_clean(ik_buffer_t *buffer)
     while (in < end) {
         bool valid;
         size_t step = ik_utf8_step(in, (size_t)(end - in), &valid);
-        memmove(out, valid ? in : REPLACEMENT, valid ? step : strlen(REPLACEMENT));
-        out += valid ? step : strlen(REPLACEMENT);
+        memmove(out, valid ? in : IK_UTF8_REPLACEMENT, valid ? step : strlen(IK_UTF8_REPLACEMENT));
+        out += valid ? step : strlen(IK_UTF8_REPLACEMENT);
         in += step;
     }
     buffer->len = (size_t)(out - buffer->data);

@@ -11,6 +11,8 @@
 
 #include "base/buffer.h"
 
+#define IK_UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
 /* Length of what stands at bytes (len >= 1): a whole character with *valid true, or the invalid
  * part to be replaced as one with *valid false. */
 size_t ik_utf8_step(const char *bytes, size_t len, bool *valid);

@@ -33,9 +33,8 @@ static const ik_cli_exit_t exits[] = {
      "also when the limit of tool turns was reached, since the model had its last word"},
     {IK_CLI_FAILED, "failed",
      "it may be the provider, the network, an answer that broke off, standard output that cannot "
-     "be written, "
-     "a session that does not exist or is in use (pid and host are named), a tool whose envelope "
-     "says so"},
+     "be written, a session that does not exist or is in use (pid and host are named), a tool "
+     "whose envelope says so"},
     {IK_CLI_USAGE, "wrong usage or configuration", "a missing key, too"},
     {IK_CLI_INTERRUPTED, "interrupted",
      "by SIGINT, and 128 + N for any signal N: the turn ends, tools are killed, what came of the "

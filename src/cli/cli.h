@@ -1,8 +1,9 @@
 /*
  * The command line apart from talking to a model: `ikigai tool …`, `ikigai session …`, `ikigai
- * trust`, `ikigai doctor`, `ikigai help`.
+ * trust`, `ikigai doctor`, `ikigai completion`, `ikigai help`.
  *
- * A command is one const entry in the table of cli.c; help is printed from that table. To add one:
+ * A command is one const entry in the table of cli.c, of which help, the manual and completion are
+ * made. To add one:
  *   1. write cli_NAME.c with `const ik_cli_command_t ik_cli_NAME`,
  *   2. declare it below,
  *   3. list it in the table in cli.c.

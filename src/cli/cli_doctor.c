@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
-#include "base/print.h"
 #include "cli/cli.h"
 #include "cli/cli_checkup.h"
 #include "cli/cli_doctor_sessions.h"
@@ -139,6 +137,16 @@ static const char *describe_trust(const ik_tool_trust_status_t *trust)
     return "";
 }
 
+static void list_tools(const ik_tool_registry_t *registry)
+{
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = registry->entries[i];
+        ik_cli_checkup_say("  %-12s %-8s %s%s%s", entry->name, ik_tool_source_name(entry->source),
+                           entry->origin, entry->overrides == NULL ? "" : "  overrides ",
+                           entry->overrides == NULL ? "" : entry->overrides);
+    }
+}
+
 /* Asks every tool anew, so that the cache hides nothing. */
 static void report_tools(ik_cli_checkup_t *checkup)
 {
@@ -158,12 +166,7 @@ static void report_tools(ik_cli_checkup_t *checkup)
         ik_cli_checkup_complain(checkup, "%s", discovered.message);
         return;
     }
-    for (size_t i = 0; i < found->registry->count; i++) {
-        const ik_tool_registry_entry_t *entry = found->registry->entries[i];
-        ik_cli_checkup_say("  %-12s %-8s %s%s%s", entry->name, ik_tool_source_name(entry->source),
-                           entry->origin, entry->overrides == NULL ? "" : "  overrides ",
-                           entry->overrides == NULL ? "" : entry->overrides);
-    }
+    list_tools(found->registry);
     ik_cli_checkup_say("  Project tools: %s", describe_trust(found->trust));
     char *line = ik_tool_discovery_trust_line(cli->ctx, found);
     if (line != NULL) {

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "cli/cli_roff_flow.h"
 #include "terminal/markdown_entity.h"
 
@@ -454,7 +455,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *dat
         add_words(page, " ", 1);
         break;
     case MD_TEXT_NULLCHAR:
-        add_words(page, "\xef\xbf\xbd", 3);
+        add_words(page, IK_UTF8_REPLACEMENT, 3);
         break;
     case MD_TEXT_ENTITY:
         add_entity(page, text, len);

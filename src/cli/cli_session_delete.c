@@ -1,5 +1,4 @@
 /* `ikigai session delete` and `prune`: the only ways in which something said is lost. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

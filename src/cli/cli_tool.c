@@ -1,10 +1,8 @@
 /* `ikigai tool list`, `show` and `run`. */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
 #include "base/print.h"
 #include "cli/cli.h"
 #include "tool/tool_describe.h"

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +13,11 @@
 #include "base/print.h"
 #include "cli/cli.h"
 
-enum { TEMPLATE_MAX = 65536 };
+enum {
+    TEMPLATE_MAX = 65536,
+    COMPILER_OUTPUT_MAX = 65536,
+    COMPILER_MS = 60000,
+};
 
 typedef struct {
     const char *name;
@@ -98,10 +101,10 @@ static int compile_source(ik_cli_t *cli, const char *source, const char *path)
     compile_t compile = {.ctx = cli->ctx, .exit_code = -1};
     ik_process_options_t options = {.argv = argv,
                                     .folder = cli->paths->cwd,
-                                    .max_out = 65536,
-                                    .max_err = 65536,
-                                    .idle_ms = 60000,
-                                    .max_ms = 60000,
+                                    .max_out = COMPILER_OUTPUT_MAX,
+                                    .max_err = COMPILER_OUTPUT_MAX,
+                                    .idle_ms = COMPILER_MS,
+                                    .max_ms = COMPILER_MS,
                                     .on_end = on_compiled,
                                     .data = &compile};
     ik_process_t *process;

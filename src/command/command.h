@@ -44,9 +44,8 @@ typedef struct {
     void (*print_line)(ik_command_host_t *host, const char *text);
     /* Something went wrong: one line that says what to do. */
     void (*fail)(ik_command_host_t *host, const char *text);
-    /* Asks a question that `y` and Enter answers with yes, everything else with no. data is a
-     * talloc pointer or NULL, and belongs to the host until the answer: it is freed after
-     * on_answer. */
+    /* Asks a question that `y` or `yes` answers with yes, everything else with no. data is a talloc
+     * pointer or NULL, and belongs to the host until the answer: it is freed after on_answer. */
     void (*ask)(ik_command_host_t *host, const char *question, ik_command_answer_fn on_answer,
                 void *data);
 
@@ -107,10 +106,9 @@ typedef struct {
 } ik_command_args_t;
 
 typedef enum {
-    IK_COMMAND_NEEDS_IDLE = 1 << 0,  /* not while the current agent works */
-    IK_COMMAND_NEEDS_TOOLS = 1 << 1, /* waits while tools are being discovered */
-    IK_COMMAND_TAKES_REST =
-        1 << 2, /* its one argument is the rest of the line; max_args does not count words */
+    IK_COMMAND_NEEDS_IDLE = 1 << 0,     /* not while the current agent works */
+    IK_COMMAND_NEEDS_TOOLS = 1 << 1,    /* waits while tools are being discovered */
+    IK_COMMAND_TAKES_REST = 1 << 2,     /* the rest of the line is one argument, not its words */
     IK_COMMAND_NEEDS_ALL_IDLE = 1 << 3, /* not while any other agent works: it would be lost */
 } ik_command_flag_t;
 

@@ -1,5 +1,4 @@
 /* /tool and /tool NAME: what the model can call. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "command/command_table.h"

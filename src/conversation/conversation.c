@@ -1,7 +1,5 @@
 #include "conversation/conversation.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 const char ik_conversation_trimmed_envelope[] =

@@ -193,11 +193,12 @@ static bool is_usable(const entry_t *entry, const ik_json_span_t facts[FACT_COUN
     }
 }
 
+/* A literal that ik_msg_create_call would write just so. */
 static bool is_usable_name(ik_json_span_t name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
     static const char others[] = "0123456789-";
-    bool usable = name.len <= 66 && strchr(letters, name.text[1]) != NULL;
+    bool usable = name.len - 2 <= IK_MSG_NAME_MAX && strchr(letters, name.text[1]) != NULL;
     for (size_t i = 1; usable && i < name.len - 1; i++) {
         usable = strchr(letters, name.text[i]) != NULL || strchr(others, name.text[i]) != NULL;
     }

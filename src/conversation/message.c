@@ -202,12 +202,10 @@ ik_msg_t *ik_msg_create_assistant(const void *ctx, const char *text, const ik_ms
     return take_data(ctx, IK_MSG_ASSISTANT, text, &data);
 }
 
-enum { NAME_MAX_LEN = 64 };
-
 /* Every provider refuses a history with a name it could not have called. */
 static void add_usable_name(ik_buffer_t *out, const char *name)
 {
-    char usable[NAME_MAX_LEN + 1];
+    char usable[IK_MSG_NAME_MAX + 1];
     snprintf(usable, sizeof(usable), "%s", *name == '\0' ? "unknown" : name);
     for (char *c = usable; *c != '\0'; c++) {
         bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';

@@ -34,6 +34,8 @@
 #define IK_MSG_COMPACTION "compaction"
 #define IK_MSG_END "end"
 
+enum { IK_MSG_NAME_MAX = 64 }; /* bytes of a tool's name that every provider takes */
+
 typedef struct {
     const char *kind;
     const char *content;   /* NULL when there is none */
@@ -98,8 +100,9 @@ bool ik_msg_is(const ik_msg_t *message, const char *kind);
 /* Nothing but white space, as Unicode knows it: no provider takes that for a message. NULL too. */
 bool ik_msg_text_is_blank(const char *text);
 
-/* The first member of that name in data_json; false when there is none, or no data. Data that is
- * not valid JSON must have gone through ik_conversation_take_repaired before. */
+/* The first member of that name in data_json (what follows, a long output for instance, is not
+ * looked at); false when there is none, or no data. Data that is not valid JSON must have gone
+ * through ik_conversation_take_repaired before. */
 bool ik_msg_field(const ik_msg_t *message, const char *name, ik_json_span_t *value);
 /* Several first members of a scanned object in one walk: values[i] is the one called names[i], of
  * length 0 when there is none. A name may be NULL. */

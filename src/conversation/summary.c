@@ -159,24 +159,18 @@ static char *summary_of_exit(const void *ctx, ik_json_span_t code, ik_json_span_
     return summary;
 }
 
-static bool find(ik_json_span_t object, const char *name, ik_json_kind_t kind,
-                 ik_json_span_t *value)
-{
-    return ik_json_find(object, name, value) && ik_json_kind(*value) == kind;
-}
-
 static char *summary_of_object(const void *ctx, const char *name, ik_json_span_t result)
 {
     ik_json_span_t value;
     ik_json_span_t output;
-    if (find(result, "error", IK_JSON_STRING, &value)) {
+    if (ik_json_find_kind(result, "error", IK_JSON_STRING, &value)) {
         return summary_of_text(ctx, value, "error: ");
     }
-    if (find(result, "count", IK_JSON_NUMBER, &value)) {
+    if (ik_json_find_kind(result, "count", IK_JSON_NUMBER, &value)) {
         return summary_of_count(ctx, name, value);
     }
-    if (find(result, "output", IK_JSON_STRING, &output)) {
-        return find(result, "exit_code", IK_JSON_NUMBER, &value)
+    if (ik_json_find_kind(result, "output", IK_JSON_STRING, &output)) {
+        return ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value)
                    ? summary_of_exit(ctx, value, output)
                    : summary_of_text(ctx, output, "");
     }
@@ -192,7 +186,7 @@ static char *summarise(const void *ctx, const char *name, const char *envelope)
         return ik_strndup(ctx, envelope,
                           ik_utf8_cut(envelope, strlen(envelope), IK_SUMMARY_VALUE_MAX));
     }
-    if (find(root, "error", IK_JSON_STRING, &value)) {
+    if (ik_json_find_kind(root, "error", IK_JSON_STRING, &value)) {
         return summary_of_text(ctx, value, "failed: ");
     }
     if (!ik_json_find(root, "result", &value)) {

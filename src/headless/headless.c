@@ -1,6 +1,5 @@
 #include "headless/headless.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "agent/agent_prompt.h"
 #include "agent/agent_target.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/print.h"
 #include "headless/headless_input.h"
 #include "headless/headless_output.h"
@@ -36,10 +36,15 @@ typedef struct {
     int signal; /* that interrupted; 0: none */
 } headless_t;
 
-static int fail(int status, const char *message)
+static void complain(const char *message)
 {
     fputs("ikigai: ", stderr);
     ik_print_line(stderr, message);
+}
+
+static int fail(int status, const char *message)
+{
+    complain(message);
     return status;
 }
 
@@ -62,7 +67,7 @@ static void on_flush(void *data)
 {
     headless_t *headless = data;
     headless->flush_due = false;
-    headless->flushed_ms = ik_loop_now_ms();
+    headless->flushed_ms = ik_clock_now_ms();
     if (fflush(stdout) != 0 || ferror(stdout)) {
         ik_agent_interrupt(headless->agent);
     }
@@ -77,7 +82,7 @@ static void on_event(void *data, const ik_agent_event_t *event)
         headless->done = true;
     } else if (!headless->flush_due) {
         headless->flush_due = true;
-        ik_timer_start(headless->flush, headless->flushed_ms + FLUSH_MS - ik_loop_now_ms());
+        ik_timer_start(headless->flush, headless->flushed_ms + FLUSH_MS - ik_clock_now_ms());
     }
 }
 
@@ -149,7 +154,7 @@ static void discover_tools(headless_t *headless, const void *ctx)
                               &found);
     if (is_err(&scanned)) {
         headless->shared.tool_scan_state = TOOL_SCAN_FAILED;
-        fail(0, scanned.message);
+        complain(scanned.message);
         return;
     }
     headless->shared.tool_scan_state = TOOL_SCAN_COMPLETE;

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "conversation/message.h"
@@ -50,7 +49,7 @@ static void append_clean(ik_buffer_t *out, const char *bytes, size_t len)
         size_t part = nul == NULL ? len : (size_t)(nul - bytes);
         ik_utf8_append_clean(out, bytes, part);
         if (nul != NULL) {
-            ik_buffer_append_text(out, "\xef\xbf\xbd");
+            ik_buffer_append_text(out, IK_UTF8_REPLACEMENT);
             part++;
         }
         bytes += part;

@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/print.h"
@@ -52,7 +51,7 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 }
 
 /* Every message is told of when it is stored; where that failed it says so. */
-static void print_message(ik_buffer_t *line, const ik_agent_event_t *event)
+static void add_message(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     const ik_msg_t *message = event->message;
     ik_json_add_text(line, "kind", message->kind);
@@ -65,7 +64,7 @@ static void print_message(ik_buffer_t *line, const ik_agent_event_t *event)
     }
 }
 
-static void print_progress(ik_buffer_t *line, const ik_agent_event_t *event)
+static void add_progress(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     ik_json_span_t id;
     if (ik_msg_field(event->message, "id", &id)) {
@@ -75,7 +74,7 @@ static void print_progress(ik_buffer_t *line, const ik_agent_event_t *event)
     add_bytes(line, "text", event->text, event->len);
 }
 
-static void print_usage(ik_buffer_t *line, const ik_agent_event_t *event)
+static void add_usage(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     ik_buffer_t figures;
     ik_buffer_init(&figures, NULL, IK_BUFFER_UNLIMITED);
@@ -89,7 +88,7 @@ static void print_usage(ik_buffer_t *line, const ik_agent_event_t *event)
     ik_buffer_reset(&figures);
 }
 
-static void print_retry(ik_buffer_t *line, const ik_agent_event_t *event)
+static void add_retry(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     ik_json_add_number(line, "attempt", event->attempt);
     ik_json_add_number(line, "delay_ms", event->delay_ms);
@@ -97,7 +96,7 @@ static void print_retry(ik_buffer_t *line, const ik_agent_event_t *event)
     ik_json_add_text(line, "message", event->text);
 }
 
-static void print_error(ik_buffer_t *line, const ik_agent_event_t *event)
+static void add_error(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     ik_json_add_text(line, "code", event->code);
     ik_json_add_text(line, "message", event->text);
@@ -118,23 +117,24 @@ static const char *const types[] = {
     [IK_AGENT_TURN_ENDED] = "done",
 };
 
+/* The members behind the type. */
 static void add_event(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     switch (event->kind) {
     case IK_AGENT_MESSAGE:
-        print_message(line, event);
+        add_message(line, event);
         break;
     case IK_AGENT_TOOL_PROGRESS:
-        print_progress(line, event);
+        add_progress(line, event);
         break;
     case IK_AGENT_USAGE:
-        print_usage(line, event);
+        add_usage(line, event);
         break;
     case IK_AGENT_RETRY:
-        print_retry(line, event);
+        add_retry(line, event);
         break;
     case IK_AGENT_ERROR:
-        print_error(line, event);
+        add_error(line, event);
         break;
     case IK_AGENT_TURN_ENDED:
         ik_json_add_text(line, "reason", ik_turn_reason_name(event->reason));

@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/alloc.h"
-
 static res_t find_last_here(const void *ctx, ik_history_t *history,
                             const ik_headless_options_t *options, ik_store_session_t *out)
 {

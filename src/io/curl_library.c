@@ -5,12 +5,8 @@
 #include <stdio.h>
 #include <uv.h>
 
-#ifdef __APPLE__
-static const char *const names[] = {"libcurl.4.dylib"};
-#else
 /* The second is Debian's name for the one with GnuTLS. */
 static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-#endif
 enum { NAME_COUNT = sizeof(names) / sizeof(names[0]) };
 
 static uv_once_t once = UV_ONCE_INIT;

@@ -16,13 +16,15 @@ enum { FAREWELL_MS = 500 };
 
 /* Ours to ignore while the program runs: they are sent to the whole process group. */
 static const int keys[] = {SIGINT, SIGQUIT};
+enum { KEY_COUNT = sizeof(keys) / sizeof(*keys) };
 /* What ikigai itself does not want to hear of and a program expects at its default. */
 static const int ours[] = {SIGPIPE, SIGXFSZ};
+enum { OURS_COUNT = sizeof(ours) / sizeof(*ours) };
 
 struct ik_foreground {
     pid_t pid;
-    ik_watch_t *watch;          /* of the pidfd */
-    struct sigaction before[2]; /* what the keys did; the loop's handlers among it */
+    ik_watch_t *watch;                  /* of the pidfd */
+    struct sigaction before[KEY_COUNT]; /* what the keys did; the loop's handlers among it */
     ik_foreground_fn on_end;
     void *data;
 };
@@ -30,14 +32,14 @@ struct ik_foreground {
 static void ignore_keys(ik_foreground_t *foreground)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < KEY_COUNT; i++) {
         sigaction(keys[i], &ignore, &foreground->before[i]);
     }
 }
 
 static void hear_keys(const ik_foreground_t *foreground)
 {
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < KEY_COUNT; i++) {
         sigaction(keys[i], &foreground->before[i], NULL);
     }
 }
@@ -95,8 +97,10 @@ static void reset_signals(const ik_foreground_t *foreground)
             signal(number, SIG_DFL);
         }
     }
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < OURS_COUNT; i++) {
         signal(ours[i], SIG_DFL);
+    }
+    for (size_t i = 0; i < KEY_COUNT; i++) {
         signal(keys[i], foreground->before[i].sa_handler == SIG_IGN ? SIG_IGN : SIG_DFL);
     }
     sigemptyset(&none);

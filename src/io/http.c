@@ -10,10 +10,10 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "io/curl_library.h"
 #include "io/http_failure.h"
 #include "io/http_head.h"
@@ -207,7 +207,7 @@ static void end_by_curl(transfer_t *transfer, CURLcode code)
 static void on_watchdog(void *data)
 {
     transfer_t *transfer = data;
-    int64_t now = ik_loop_now_ms();
+    int64_t now = ik_clock_now_ms();
     int64_t last_ms;
     if (!is_sent(transfer, &last_ms)) {
         last_ms = now;
@@ -398,7 +398,7 @@ static void admit(transfer_t *transfer)
         PANIC("out of memory");
     }
     set_options(transfer);
-    transfer->begun_ms = ik_loop_now_ms();
+    transfer->begun_ms = ik_clock_now_ms();
     ik_timer_start(transfer->watchdog, transfer->options.silence_ms);
     CURLMcode code = http->curl->multi_add_handle(http->multi, transfer->easy);
     if (code != CURLM_OK) {

@@ -1,7 +1,5 @@
 #include "io/loop.h"
 
-#include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -90,13 +88,6 @@ bool ik_loop_run_until(ik_loop_t *loop, const bool *done)
     }
     loop->done = outer;
     return *done;
-}
-
-int64_t ik_loop_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static int close_timer(ik_timer_t *timer)

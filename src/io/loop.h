@@ -26,9 +26,6 @@ res_t ik_loop_create(const void *ctx, ik_loop_t **out);
 /* Handles events until *done becomes true, or nothing is left that could make it so (false). */
 bool ik_loop_run_until(ik_loop_t *loop, const bool *done);
 
-/* Of a clock that never jumps, read now. */
-int64_t ik_loop_now_ms(void);
-
 /* Not running until started. start restarts a running one; it fires once. */
 ik_timer_t *ik_timer_create(const void *ctx, ik_loop_t *loop, ik_timer_fn on_timer, void *data);
 void ik_timer_start(ik_timer_t *timer, int64_t after_ms);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
 
@@ -129,7 +130,7 @@ static void take_progress_lines(ik_process_t *process)
     while (line < end && (newline = memchr(line, '\n', (size_t)(end - line))) != NULL) {
         size_t len = (size_t)(newline - line);
         if (len <= PROGRESS_LINE_MAX && process->on_progress(process->data, line, len)) {
-            process->progress_ms = ik_loop_now_ms();
+            process->progress_ms = ik_clock_now_ms();
         }
         line = newline + 1;
     }
@@ -153,10 +154,10 @@ static void on_progress_readable(void *data)
  * still be writing, so "empty" is as good as the end. */
 static void drain_rest(ik_process_t *process)
 {
-    int64_t until = ik_loop_now_ms() + DRAIN_MS;
+    int64_t until = ik_clock_now_ms() + DRAIN_MS;
     drain_t *drains[] = {&process->out, &process->err};
-    for (size_t i = 0; i < 2; i++) {
-        while (drains[i]->watch != NULL && read_some(drains[i]) && ik_loop_now_ms() <= until) {
+    for (size_t i = 0; i < sizeof(drains) / sizeof(*drains); i++) {
+        while (drains[i]->watch != NULL && read_some(drains[i]) && ik_clock_now_ms() <= until) {
         }
     }
     on_progress_readable(process);
@@ -221,7 +222,7 @@ static void take_from_owner(ik_process_t *process)
 
 static void finish(ik_process_t *process)
 {
-    process->result.wall_ms = ik_loop_now_ms() - process->started_ms;
+    process->result.wall_ms = ik_clock_now_ms() - process->started_ms;
     unlink_process(process);
     take_from_owner(process);
     ik_timer_stop(process->timer);
@@ -257,7 +258,7 @@ static int64_t next_deadline(const ik_process_t *process)
 static void on_deadline(void *data)
 {
     ik_process_t *process = data;
-    int64_t now = ik_loop_now_ms();
+    int64_t now = ik_clock_now_ms();
     if (process->ending) {
         finish(process); /* even SIGKILL did not help */
         return;
@@ -326,8 +327,8 @@ static ik_process_t *find_up_to(const ik_process_host_t *host, uint32_t last_id)
  * else is our child. */
 static void end_orphans(void)
 {
-    int64_t until = ik_loop_now_ms() + ORPHANS_MS;
-    while (ik_process_tree_signal_all(SIGKILL, 0) > 0 && ik_loop_now_ms() < until) {
+    int64_t until = ik_clock_now_ms() + ORPHANS_MS;
+    while (ik_process_tree_signal_all(SIGKILL, 0) > 0 && ik_clock_now_ms() < until) {
         poll(NULL, 0, 1);
         while (waitpid(-1, NULL, WNOHANG) > 0) {
         }
@@ -548,6 +549,24 @@ static void append_strings(ik_buffer_t *packet, const char *const *strings, uint
     }
 }
 
+/* A packet with the child's ends attached. */
+static void send_with_ends(ik_process_host_t *host, const ik_buffer_t *packet,
+                           const child_ends_t *ends)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_FDS)];
+        struct cmsghdr align;
+    } control = {0};
+    struct msghdr message = {.msg_control = control.bytes,
+                             .msg_controllen = CMSG_SPACE(sizeof(int) * ends->count)};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int) * ends->count);
+    memcpy(CMSG_DATA(header), ends->fds, sizeof(int) * ends->count);
+    send_request(host, packet->data, packet->len, &message);
+}
+
 static res_t send_start(ik_process_t *process, const ik_process_options_t *options,
                         const child_ends_t *ends)
 {
@@ -562,29 +581,15 @@ static res_t send_start(ik_process_t *process, const ik_process_options_t *optio
         ik_buffer_reset(&packet);
         return ERR(LIMIT, "The command line and environment of %s are too long", options->argv[0]);
     }
-    memcpy(packet.data, &request, sizeof(request));
-    union {
-        char bytes[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_FDS)];
-        struct cmsghdr align;
-    } control = {0};
-    struct msghdr message = {.msg_control = control.bytes,
-                             .msg_controllen = CMSG_SPACE(sizeof(int) * ends->count)};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int) * ends->count);
-    memcpy(CMSG_DATA(header), ends->fds, sizeof(int) * ends->count);
-    send_request(process->host, packet.data, packet.len, &message);
+    memcpy(packet.data, &request, sizeof(request)); /* the counts are known now */
+    send_with_ends(process->host, &packet, ends);
     ik_buffer_reset(&packet);
     return OK;
 }
 
-res_t ik_process_start(const void *ctx, ik_process_host_t *host,
-                       const ik_process_options_t *options, ik_process_t **out)
+static ik_process_t *create_process(const void *ctx, ik_process_host_t *host,
+                                    const ik_process_options_t *options)
 {
-    if (host->socket == NULL) {
-        TRY(start_keeper(host));
-    }
     ik_process_t *process = ik_new(ctx, ik_process_t);
     process->host = host;
     process->id = ++host->last_id;
@@ -596,6 +601,27 @@ res_t ik_process_start(const void *ctx, ik_process_host_t *host,
     process->on_end = options->on_end;
     process->data = options->data;
     process->result.exit_code = -1;
+    return process;
+}
+
+static void begin_watching(ik_process_t *process)
+{
+    ik_process_host_t *host = process->host;
+    process->started_ms = process->progress_ms = ik_clock_now_ms();
+    process->timer = ik_timer_create(process, host->loop, on_deadline, process);
+    ik_timer_start(process->timer, next_deadline(process) - process->started_ms);
+    process->next = host->processes;
+    host->processes = process;
+    talloc_set_destructor(process, abandon_process);
+}
+
+res_t ik_process_start(const void *ctx, ik_process_host_t *host,
+                       const ik_process_options_t *options, ik_process_t **out)
+{
+    if (host->socket == NULL) {
+        TRY(start_keeper(host));
+    }
+    ik_process_t *process = create_process(ctx, host, options);
     child_ends_t ends = {0};
     res_t opened = open_ends(process, options, &ends);
     if (is_ok(&opened)) {
@@ -606,12 +632,7 @@ res_t ik_process_start(const void *ctx, ik_process_host_t *host,
         talloc_free(process);
         return opened;
     }
-    process->started_ms = process->progress_ms = ik_loop_now_ms();
-    process->timer = ik_timer_create(process, host->loop, on_deadline, process);
-    ik_timer_start(process->timer, next_deadline(process) - process->started_ms);
-    process->next = host->processes;
-    host->processes = process;
-    talloc_set_destructor(process, abandon_process);
+    begin_watching(process);
     *out = process;
     return OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 
 static const char BOM[] = {'\xef', '\xbb', '\xbf'};
 

@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buffer.h"
-
 enum { IK_SSE_EVENT_MAX = 32 * 1024 * 1024 }; /* encrypted reasoning and images are large */
 
 typedef struct ik_sse ik_sse_t;

@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "io/signal_watch.h"
 #include "io/tty_device.h"
 #include "io/tty_restore.h"
@@ -197,10 +198,10 @@ static void write_text(ik_tty_t *tty, const char *text)
 static void drain(ik_tty_t *tty, int patience_ms)
 {
     struct pollfd room = {.fd = tty->found.out, .events = POLLOUT};
-    int64_t until = ik_loop_now_ms() + patience_ms;
+    int64_t until = ik_clock_now_ms() + patience_ms;
     bool ours = !tty->broken && is_foreground(tty);
     while (ours && write_some(tty) && !ik_tty_is_drained(tty)) {
-        int64_t left = until - ik_loop_now_ms();
+        int64_t left = until - ik_clock_now_ms();
         if (left <= 0 || (poll(&room, 1, (int)left) < 0 && errno != EINTR)) {
             break;
         }

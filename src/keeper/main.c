@@ -22,10 +22,10 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
 
@@ -58,13 +58,6 @@ static call_t *calls;
 static int64_t next_look_ms; /* not before this */
 static int64_t look_due_ms;  /* a look that had to wait is due then; 0: none */
 static sigset_t original_mask;
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* False when ikigai is not reading at the moment. Waiting for it here could be for ever: it may
  * itself be waiting for us to take its next request. */
@@ -209,7 +202,7 @@ static void start_call(const ik_keeper_request_t *request, char *bytes, size_t l
 static void ask_for_end(call_t *call)
 {
     if (call->kill_at_ms == 0) {
-        call->kill_at_ms = now_ms() + IK_KEEPER_GRACE_MS;
+        call->kill_at_ms = ik_clock_now_ms() + IK_KEEPER_GRACE_MS;
     }
 }
 
@@ -263,7 +256,7 @@ static void advance(call_t *call)
         call->phase = found == 0 && !tree->root_alive ? GONE : TERM;
         return;
     }
-    call->phase = now_ms() >= call->kill_at_ms ? KILL : TERM;
+    call->phase = ik_clock_now_ms() >= call->kill_at_ms ? KILL : TERM;
     size_t left = ik_process_tree_signal(tree, call->phase == KILL ? SIGKILL : 0, 0);
     if (left == 0 && !tree->root_alive) {
         call->phase = GONE;
@@ -314,14 +307,14 @@ static void advance_ending(bool have_children)
 {
     size_t ending;
     size_t count = mark_ending(&ending);
-    int64_t begin = now_ms();
+    int64_t begin = ik_clock_now_ms();
     look_due_ms = ending > 0 ? next_look_ms : 0;
     if (ending == 0 || (have_children && begin < next_look_ms)) {
         return;
     }
     if (have_children) {
         look_at_ending(count);
-        int64_t end = now_ms();
+        int64_t end = ik_clock_now_ms();
         next_look_ms = end + LOOK_PAUSE * (end - begin);
     } else {
         for (call_t *call = calls; call != NULL; call = call->next) {
@@ -347,7 +340,7 @@ static void report_gone(void)
 
 static void wake_at(int *timeout, int64_t when_ms)
 {
-    int64_t wait = when_ms - now_ms();
+    int64_t wait = when_ms - ik_clock_now_ms();
     int bounded = wait < 0 ? 0 : (int)wait;
     if (*timeout < 0 || bounded < *timeout) {
         *timeout = bounded;
@@ -365,7 +358,7 @@ static int next_timeout(void)
         if (call->phase == TERM) {
             wake_at(&timeout, call->kill_at_ms);
         } else if (call->phase != RUNNING) {
-            wake_at(&timeout, now_ms() + RETRY_MS);
+            wake_at(&timeout, ik_clock_now_ms() + RETRY_MS);
         }
     }
     return timeout;
@@ -374,11 +367,11 @@ static int next_timeout(void)
 static void end_everything(void)
 {
     ik_process_tree_signal_all(SIGTERM, SIGCONT);
-    int64_t kill_at = now_ms() + ORPHANED_GRACE_MS;
+    int64_t kill_at = ik_clock_now_ms() + ORPHANED_GRACE_MS;
     int64_t give_up_at = kill_at + GIVE_UP_MS;
     size_t left = 1;
-    while (reap() && left > 0 && now_ms() < give_up_at) {
-        left = ik_process_tree_signal_all(now_ms() >= kill_at ? SIGKILL : 0, 0);
+    while (reap() && left > 0 && ik_clock_now_ms() < give_up_at) {
+        left = ik_process_tree_signal_all(ik_clock_now_ms() >= kill_at ? SIGKILL : 0, 0);
         poll(NULL, 0, RETRY_MS);
     }
 }

@@ -65,17 +65,6 @@ static void rebuild_step(ik_blocks_t *blocks, const ik_wire_step_t *step)
     }
 }
 
-static const ik_msg_t *next_call(const ik_wire_step_t *step, size_t *position)
-{
-    while (*position < step->count) {
-        const ik_msg_t *message = step->messages[(*position)++];
-        if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
-            return message;
-        }
-    }
-    return NULL;
-}
-
 /* Whether there is a place for each call of the step and no other. */
 static bool can_replay(const ik_blocks_t *blocks, const ik_wire_step_t *step)
 {
@@ -87,11 +76,11 @@ static bool can_replay(const ik_blocks_t *blocks, const ik_wire_step_t *step)
     }
     while (ik_json_next_element(step->private_json, &position, &block)) {
         if (ik_json_kind(block) != IK_JSON_OBJECT ||
-            (blocks->format->is_call(block) && next_call(step, &call) == NULL)) {
+            (blocks->format->is_call(block) && ik_wire_next_call(step, &call) == NULL)) {
             return false;
         }
     }
-    return next_call(step, &call) == NULL;
+    return ik_wire_next_call(step, &call) == NULL;
 }
 
 static void replay_step(ik_blocks_t *blocks, const ik_wire_step_t *step)
@@ -102,7 +91,7 @@ static void replay_step(ik_blocks_t *blocks, const ik_wire_step_t *step)
     bool first = true;
     while (ik_json_next_element(step->private_json, &position, &block)) {
         if (blocks->format->is_call(block)) {
-            blocks->format->append_call(blocks, next_call(step, &call), block, first);
+            blocks->format->append_call(blocks, ik_wire_next_call(step, &call), block, first);
             first = false;
         } else if (blocks->format->is_words(block)) {
             ik_words_append_json(ik_blocks_begin(blocks), block);

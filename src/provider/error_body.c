@@ -13,18 +13,11 @@ typedef struct {
     ik_error_body_t *body;
 } reader_t;
 
-static bool find(ik_json_span_t object, const char *name, ik_json_kind_t kind,
-                 ik_json_span_t *value)
-{
-    return ik_json_kind(object) == IK_JSON_OBJECT && ik_json_find(object, name, value) &&
-           ik_json_kind(*value) == kind;
-}
-
 /* NULL when there is no such string, or an empty one. */
 static char *find_text(const void *ctx, ik_json_span_t object, const char *name)
 {
     ik_json_span_t value;
-    if (!find(object, name, IK_JSON_STRING, &value)) {
+    if (!ik_json_find_kind(object, name, IK_JSON_STRING, &value)) {
         return NULL;
     }
     char *text = ik_json_decode(ctx, value, NULL);
@@ -72,7 +65,7 @@ static void read_complaint(reader_t *reader, ik_json_span_t complaint)
         return;
     }
     add_name(reader, find_text(reader->ctx, complaint, "type"));
-    if (find(complaint, "loc", IK_JSON_ARRAY, &place)) {
+    if (ik_json_find_kind(complaint, "loc", IK_JSON_ARRAY, &place)) {
         body->param = join_place(reader->ctx, place);
     }
     if (body->param != NULL) {
@@ -108,7 +101,7 @@ static void add_raw(reader_t *reader, ik_json_span_t object)
 {
     ik_json_span_t metadata;
     const char *raw = NULL;
-    if (find(object, "metadata", IK_JSON_OBJECT, &metadata)) {
+    if (ik_json_find_kind(object, "metadata", IK_JSON_OBJECT, &metadata)) {
         raw = find_text(reader->ctx, metadata, "raw");
     }
     if (raw != NULL && reader->body->message != NULL) {
@@ -124,7 +117,7 @@ static void read_violations(reader_t *reader, ik_json_span_t detail)
     size_t position = 0;
     ik_json_span_t list;
     ik_json_span_t violation;
-    if (!find(detail, "violations", IK_JSON_ARRAY, &list)) {
+    if (!ik_json_find_kind(detail, "violations", IK_JSON_ARRAY, &list)) {
         return;
     }
     while (ik_json_next_element(list, &position, &violation)) {
@@ -152,7 +145,7 @@ static void read_details(reader_t *reader, ik_json_span_t object)
     size_t position = 0;
     ik_json_span_t details;
     ik_json_span_t detail;
-    if (find(object, "details", IK_JSON_ARRAY, &details)) {
+    if (ik_json_find_kind(object, "details", IK_JSON_ARRAY, &details)) {
         while (ik_json_next_element(details, &position, &detail)) {
             read_detail(reader, detail);
         }
@@ -172,7 +165,7 @@ static void read_number(reader_t *reader, ik_json_span_t object)
     static const char *const homes[] = {"code", "status", "status_code", NULL};
     ik_json_span_t value;
     for (size_t i = 0; homes[i] != NULL; i++) {
-        if (find(object, homes[i], IK_JSON_NUMBER, &value)) {
+        if (ik_json_find_kind(object, homes[i], IK_JSON_NUMBER, &value)) {
             long number = strtol(value.text, NULL, 10);
             reader->body->status = is_status(number) ? (int)number : reader->body->status;
             add_name(reader, ik_strndup(reader->ctx, value.text, value.len));
@@ -183,7 +176,7 @@ static void read_number(reader_t *reader, ik_json_span_t object)
 static void read_names(reader_t *reader, ik_json_span_t object)
 {
     ik_json_span_t details;
-    if (find(object, "details", IK_JSON_OBJECT, &details)) {
+    if (ik_json_find_kind(object, "details", IK_JSON_OBJECT, &details)) {
         add_name(reader, find_text(reader->ctx, details, "error_code"));
     }
     add_name(reader, find_text(reader->ctx, object, "code"));
@@ -202,7 +195,7 @@ static ik_json_span_t find_object(ik_json_span_t value)
     if (ik_json_kind(value) == IK_JSON_ARRAY && ik_json_next_element(value, &position, &inner)) {
         value = inner;
     }
-    return find(value, "error", IK_JSON_OBJECT, &inner) ? inner : value;
+    return ik_json_find_kind(value, "error", IK_JSON_OBJECT, &inner) ? inner : value;
 }
 
 void ik_error_body_read(const void *ctx, ik_json_span_t value, ik_error_body_t *body)
@@ -218,7 +211,7 @@ void ik_error_body_read(const void *ctx, ik_json_span_t value, ik_error_body_t *
     read_number(&reader, object);
     const char *param = find_text(ctx, object, "param");
     body->param = param != NULL ? param : body->param;
-    if (find(object, "headers", IK_JSON_OBJECT, &headers)) {
+    if (ik_json_find_kind(object, "headers", IK_JSON_OBJECT, &headers)) {
         body->headers = headers;
     }
 }

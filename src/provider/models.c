@@ -178,7 +178,7 @@ static void read_style(reader_t *reader, const char *name, ik_json_span_t value,
         [IK_MODEL_THINKING_EFFORT] = "effort",
     };
     for (int i = IK_MODEL_THINKING_NONE; i <= IK_MODEL_THINKING_EFFORT; i++) {
-        if (ik_json_kind(value) == IK_JSON_STRING && ik_json_key_is(value, styles[i])) {
+        if (ik_json_is_text(value, styles[i])) {
             *(ik_model_thinking_t *)into = (ik_model_thinking_t)i;
             return;
         }

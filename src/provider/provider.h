@@ -56,8 +56,8 @@ struct ik_provider {
     const char *name; /* "chat", "responses", "anthropic", "google", "offline" */
     /* Reasoning is void once anything before it has changed: it is dropped at a compaction. */
     bool reasoning_is_bound;
-    /* Reasoning goes back with every call after some point, or with none: an own call that left
-     * none lost it. */
+    /* Every step with calls has reasoning: one of this model that has none stored lost it, and
+     * what stands before is sent without. */
     bool reasons_for_every_call;
     /* Ids have no set form: its own go back as they came, whatever they look like. */
     bool takes_any_id;

@@ -1,7 +1,6 @@
 #include "provider/provider_error.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -418,11 +417,9 @@ static const char *find_body_header(void *data, const char *name)
 {
     const body_headers_t *headers = data;
     ik_json_span_t value;
-    if (headers->object.len == 0 || !ik_json_find(headers->object, name, &value) ||
-        ik_json_kind(value) != IK_JSON_STRING) {
-        return NULL;
-    }
-    return ik_json_decode(headers->ctx, value, NULL);
+    return ik_json_find_kind(headers->object, name, IK_JSON_STRING, &value)
+               ? ik_json_decode(headers->ctx, value, NULL)
+               : NULL;
 }
 
 void ik_provider_error_from_event(ik_provider_error_t *error, ik_json_span_t value)

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 static const double LONGEST_MS = 30.0 * 24 * 3600 * 1000; /* nobody means more */

@@ -8,6 +8,8 @@
 #include "base/random.h"
 #include "base/utf8.h"
 
+enum { NAME_BYTES_MAX = 1024 }; /* of a call: longer ones are cut, and known to nobody */
+
 static const char *const stop_names[] = {
     [IK_STOP_NONE] = "none",
     [IK_STOP_END] = "end",
@@ -258,8 +260,8 @@ ik_stream_call_t *ik_stream_add_call(ik_stream_t *stream)
     ik_stream_close_text(stream);
     ik_stream_item_t *item = add_item(stream);
     ik_stream_call_t *call = ik_new(item, ik_stream_call_t);
-    ik_buffer_init(&call->given_id, call, 1024);
-    ik_buffer_init(&call->name, call, 1024);
+    ik_buffer_init(&call->given_id, call, NAME_BYTES_MAX);
+    ik_buffer_init(&call->name, call, NAME_BYTES_MAX);
     ik_buffer_init(&call->arguments, call, IK_STREAM_MAX);
     item->call = call;
     return call;
@@ -275,8 +277,7 @@ void ik_stream_append_literal(ik_buffer_t *buffer, ik_json_span_t literal)
 void ik_stream_take_count(int64_t *figure, ik_json_span_t object, const char *name)
 {
     ik_json_span_t value;
-    if (ik_json_kind(object) != IK_JSON_OBJECT || !ik_json_find(object, name, &value) ||
-        ik_json_kind(value) != IK_JSON_NUMBER) {
+    if (!ik_json_find_kind(object, name, IK_JSON_NUMBER, &value)) {
         return;
     }
     double number = strtod(value.text, NULL);
@@ -437,7 +438,7 @@ void ik_stream_finish(ik_stream_t *stream, bool whole)
     }
 }
 
-bool ik_stream_visible(const ik_stream_t *stream)
+bool ik_stream_is_visible(const ik_stream_t *stream)
 {
     for (size_t i = 0; i < stream->item_count; i++) {
         if (stream->items[i]->call == NULL) {

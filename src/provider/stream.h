@@ -97,7 +97,7 @@ bool ik_stream_feed(ik_stream_t *stream, const char *bytes, size_t len);
 void ik_stream_finish(ik_stream_t *stream, bool whole);
 
 /* Whether anything of it was shown. */
-bool ik_stream_visible(const ik_stream_t *stream);
+bool ik_stream_is_visible(const ik_stream_t *stream);
 size_t ik_stream_call_count(const ik_stream_t *stream);
 
 /* --- for the wire formats ------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 #include "provider/wire.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,9 +7,9 @@
 #include "base/json_clean.h"
 #include "provider/words.h"
 
-/* --- sides ------------------------------------------------------------------------------- */
-
 enum { REST_MIN = 256 * 1024 }; /* less is not worth writing again */
+
+/* --- sides ------------------------------------------------------------------------------- */
 
 typedef enum { NEITHER, USER_SIDE, MODEL_SIDE } side_t;
 
@@ -27,11 +26,6 @@ static side_t side_of(const ik_msg_t *message)
 
 /* --- ids --------------------------------------------------------------------------------- */
 
-static bool is_literal(ik_json_span_t literal, const char *text)
-{
-    return ik_json_kind(literal) == IK_JSON_STRING && ik_json_key_is(literal, text);
-}
-
 static bool find_id(const ik_msg_t *message, ik_json_span_t *literal)
 {
     const char *name = ik_msg_is(message, IK_MSG_TOOL_CALL) ? "id" : "tool_call_id";
@@ -42,7 +36,7 @@ static bool is_from_provider(const ik_request_t *request, const ik_msg_t *messag
 {
     ik_json_span_t provider;
     return ik_msg_field(message, "provider", &provider) &&
-           is_literal(provider, request->target->config->name);
+           ik_json_is_text(provider, request->target->config->name);
 }
 
 /* Whether the provider gets the id back as it gave it. */
@@ -56,7 +50,7 @@ static bool keeps_id(const ik_request_t *request, const ik_msg_t *message)
            (request->target->provider->takes_any_id || strspn(id.text + 1, plain) == id.len - 2);
 }
 
-bool ik_wire_own_id(const ik_request_t *request, const ik_msg_t *message)
+bool ik_wire_is_own_id(const ik_request_t *request, const ik_msg_t *message)
 {
     static const char made_up[] = "\"ik_";
     ik_json_span_t id;
@@ -150,7 +144,7 @@ static bool begins_step(const ik_msg_t *message)
 static bool is_own_step(const ik_msg_t *first, const ik_request_t *request)
 {
     ik_json_span_t model;
-    return ik_msg_field(first, "model", &model) && is_literal(model, request->target->name);
+    return ik_msg_field(first, "model", &model) && ik_json_is_text(model, request->target->name);
 }
 
 /* Whether a call can be the one its provider knows: the id goes back as it came, and so do the
@@ -230,6 +224,17 @@ bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
     }
     *position += step->count;
     return true;
+}
+
+const ik_msg_t *ik_wire_next_call(const ik_wire_step_t *step, size_t *position)
+{
+    while (*position < step->count) {
+        const ik_msg_t *message = step->messages[(*position)++];
+        if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
+            return message;
+        }
+    }
+    return NULL;
 }
 
 /* --- pieces ------------------------------------------------------------------------------ */

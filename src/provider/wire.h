@@ -75,6 +75,8 @@ typedef struct {
 bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
                        ik_msg_t *const *messages, size_t count, size_t *position,
                        ik_wire_step_t *step);
+/* The next call of a step; start with position 0, NULL: there are no more. */
+const ik_msg_t *ik_wire_next_call(const ik_wire_step_t *step, size_t *position);
 
 /* The id of a call or result as this target gets it, as a JSON string literal: its own ids
  * unchanged, those of others as nine letters and digits, which everyone accepts. nine: even its
@@ -82,7 +84,7 @@ bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
 void ik_wire_append_id(ik_buffer_t *out, const ik_request_t *request, const ik_msg_t *message,
                        bool nine);
 /* Whether the id was given by this very provider (not by another, and not made up by us). */
-bool ik_wire_own_id(const ik_request_t *request, const ik_msg_t *message);
+bool ik_wire_is_own_id(const ik_request_t *request, const ik_msg_t *message);
 
 /* A call's arguments as a JSON object ({} when the model wrote none or rubbish). */
 void ik_wire_append_arguments(ik_buffer_t *out, const ik_msg_t *call);

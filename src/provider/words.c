@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/sanitiser.h"
+#include "base/utf8.h"
 #include "conversation/message.h"
 
 /* The words that stay, in clean, which is empty before; U+FFFD when none do: servers refuse empty
@@ -13,7 +14,7 @@ static void clean_words(ik_buffer_t *clean, const char *text, size_t len)
     ik_sanitise_append_for_reader(clean, text, len);
     if (ik_msg_text_is_blank(clean->data)) {
         clean->len = 0;
-        ik_buffer_append_text(clean, "\xef\xbf\xbd");
+        ik_buffer_append_text(clean, IK_UTF8_REPLACEMENT);
     }
 }
 

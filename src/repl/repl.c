@@ -5,6 +5,7 @@
 
 #include "agent/agent_target.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "repl/repl_state.h"
 
 enum {
@@ -231,7 +232,7 @@ static void refuse(ik_repl_t *repl)
 
 static void cancel(ik_repl_t *repl)
 {
-    int64_t now = ik_loop_now_ms();
+    int64_t now = ik_clock_now_ms();
     if (repl->on_answer != NULL) {
         refuse(repl);
     } else if (is_occupied(repl)) {

@@ -20,6 +20,6 @@ typedef struct {
     bool plain; /* lines only */
 } ik_repl_options_t;
 
-/* Blocks; returns the exit status: 0 when the user left, 1 when it could not begin, 2 for a wrong
- * configuration, 128 + N when signal N ended it. */
+/* Blocks; returns the exit status: 0 when the user left, 1 when the session that was asked for
+ * could not be opened, 2 without a terminal or a usable model, 128 + N when signal N ended it. */
 int ik_repl_run(const void *ctx, const ik_repl_options_t *options);

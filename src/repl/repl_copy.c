@@ -5,7 +5,6 @@
  * ikigai.
  */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "repl/repl_state.h"

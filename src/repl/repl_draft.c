@@ -1,7 +1,6 @@
 #include "repl/repl_draft.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sha2.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/json.h"
 
 enum {
@@ -78,8 +79,7 @@ static void take_glob(ik_repl_files_t *files, const ik_process_result_t *result)
     size_t len;
     if (ik_json_scan(result->out.data == NULL ? "" : result->out.data, result->out.len, &value,
                      NULL) &&
-        ik_json_is(value, IK_JSON_OBJECT) && ik_json_find(value, "output", &output) &&
-        ik_json_is(output, IK_JSON_STRING)) {
+        ik_json_find_kind(value, "output", IK_JSON_STRING, &output)) {
         char *text = ik_json_decode(files, output, &len);
         take_paths(files, text, len, '\n');
     }
@@ -131,7 +131,7 @@ static void start(ik_repl_files_t *files)
 
 void ik_repl_files_list(ik_repl_files_t *files, ik_completions_t *out)
 {
-    int64_t now = ik_loop_now_ms();
+    int64_t now = ik_clock_now_ms();
     TALLOC_FREE(files->before);
     if (files->process == NULL && now - files->asked_ms >= FRESH_MS) {
         files->asked_ms = now;

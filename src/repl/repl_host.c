@@ -110,14 +110,10 @@ static void resume_session(ik_command_host_t *host, const char *id)
 
 static int64_t parent_of(const ik_repl_t *repl, int64_t number)
 {
-    const ik_store_agents_t *agents =
-        repl->session == NULL ? NULL : ik_session_agents(repl->session);
-    for (size_t i = 0; agents != NULL && i < agents->count; i++) {
-        if (agents->agents[i].number == number) {
-            return agents->agents[i].parent;
-        }
-    }
-    return 0;
+    const ik_store_agent_t *stored =
+        repl->session == NULL ? NULL
+                              : ik_store_find_agent(ik_session_agents(repl->session), number);
+    return stored == NULL ? 0 : stored->parent;
 }
 
 static ik_command_agent_t *agents(ik_command_host_t *host, const void *ctx, size_t *count)

@@ -22,7 +22,7 @@ struct ik_repl_plain {
     void *data;
 };
 
-static void on_signal(void *data, int signal)
+static void on_interrupt(void *data, int signal)
 {
     ik_repl_plain_t *plain = data;
     plain->on_signal(plain->data, signal);
@@ -81,16 +81,16 @@ static void on_readable(void *data)
 
 ik_repl_plain_t *ik_repl_plain_create(const void *ctx, ik_loop_t *loop,
                                       ik_repl_plain_line_fn on_line,
-                                      ik_repl_plain_signal_fn on_signal_, void *data)
+                                      ik_repl_plain_signal_fn on_signal, void *data)
 {
     ik_repl_plain_t *plain = ik_new(ctx, ik_repl_plain_t);
     ik_buffer_init(&plain->line, plain, LINE_MAX_BYTES);
     plain->on_line = on_line;
-    plain->on_signal = on_signal_;
+    plain->on_signal = on_signal;
     plain->data = data;
     plain->input =
         ik_watch_create(plain, loop, fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), on_readable, plain);
-    plain->interrupt = ik_interrupt_create(plain, loop, on_signal, plain);
+    plain->interrupt = ik_interrupt_create(plain, loop, on_interrupt, plain);
     return plain;
 }
 

@@ -47,6 +47,19 @@ size_t ik_repl_rows_count_lines(const char *text, size_t len)
     return count;
 }
 
+size_t ik_repl_rows_find_tail(const char *text, size_t len, int lines)
+{
+    size_t begin = len;
+    while (begin > 0) {
+        bool is_line_end = text[begin - 1] == '\n' && begin < len;
+        if (is_line_end && --lines == 0) {
+            break;
+        }
+        begin--;
+    }
+    return begin;
+}
+
 void ik_repl_rows_lines(const ik_repl_rows_t *rows, ik_role_t role, const char *text)
 {
     void *scratch = talloc_new(NULL);

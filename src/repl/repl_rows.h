@@ -30,6 +30,8 @@ enum {
 void ik_repl_rows_put(const ik_repl_rows_t *rows, ik_row_t *row);
 /* The last one need not be ended. */
 size_t ik_repl_rows_count_lines(const char *text, size_t len);
+/* Where the last so many lines of a text begin. */
+size_t ik_repl_rows_find_tail(const char *text, size_t len, int lines);
 
 /* A row of our own words. */
 void ik_repl_rows_say(const ik_repl_rows_t *rows, ik_role_t role, const char *text);

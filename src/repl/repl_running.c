@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "store/export/tool_fields.h"
 #include "terminal/code_rows.h"
@@ -76,7 +77,7 @@ void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *sh
     run->id = ik_msg_field_text(run, call, "id");
     ik_repl_rows_fill_call(run, call, &run->call);
     run->call.source = source_of(shared, run->call.name);
-    run->started_ms = ik_loop_now_ms();
+    run->started_ms = ik_clock_now_ms();
     remember_file(run, shared->external.folder);
     running->runs = ik_resize_array(running, running->runs, run_t *, running->count + 1);
     running->runs[running->count++] = run;
@@ -160,26 +161,12 @@ size_t ik_repl_running_count(const ik_repl_running_t *running)
 
 /* --- the live area ----------------------------------------------------------------------- */
 
-/* Where the last rows of the tail begin. */
-static size_t tail_begin(const run_t *run, int rows)
-{
-    size_t begin = run->tail_len;
-    while (begin > 0) {
-        bool line_end = run->tail[begin - 1] == '\n' && begin < run->tail_len;
-        if (line_end && --rows == 0) {
-            break;
-        }
-        begin--;
-    }
-    return begin;
-}
-
 static void draw_run(const run_t *run, const ik_repl_view_t *view, int tail_rows,
                      ik_repl_row_fn on_row, void *data)
 {
     void *scratch = talloc_new(NULL);
     ik_row_t row;
-    int64_t seconds = (ik_loop_now_ms() - run->started_ms) / 1000;
+    int64_t seconds = (ik_clock_now_ms() - run->started_ms) / 1000;
     ik_row_init(&row, scratch, ik_repl_view_theme(view));
     ik_row_add_format(&row, IK_ROLE_DIM, "%s %llds ", ik_repl_view_spinner(view),
                       (long long)seconds);
@@ -187,7 +174,7 @@ static void draw_run(const run_t *run, const ik_repl_view_t *view, int tail_rows
     ik_row_end(&row);
     on_row(data, row.bytes.data, row.bytes.len);
     if (tail_rows > 0 && run->tail_len > 0) {
-        size_t begin = tail_begin(run, tail_rows);
+        size_t begin = ik_repl_rows_find_tail(run->tail, run->tail_len, tail_rows);
         ik_code_rows_output(row.theme, run->tail + begin, run->tail_len - begin, (size_t)tail_rows,
                             0, on_row, data);
     }

@@ -131,12 +131,8 @@ static void begin_agent(ik_repl_t *repl, ik_repl_talk_t *talk)
 /* It was left for a child before anything was said to it, the system prompt included. */
 static bool has_empty_log(const ik_session_t *session, int64_t number)
 {
-    const ik_store_agents_t *agents = ik_session_agents(session);
-    size_t i = 0;
-    while (i < agents->count && agents->agents[i].number != number) {
-        i++;
-    }
-    return i < agents->count && agents->agents[i].last_seq == 0;
+    const ik_store_agent_t *agent = ik_store_find_agent(ik_session_agents(session), number);
+    return agent != NULL && agent->last_seq == 0;
 }
 
 static res_t load_agent(ik_repl_t *repl, ik_session_t *session, ik_repl_talk_t *talk)

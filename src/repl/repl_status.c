@@ -1,5 +1,4 @@
 /* The status line, and the first words. */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "agent/agent_target.h"

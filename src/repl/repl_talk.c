@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
 #include "repl/repl_running.h"
@@ -174,7 +175,7 @@ static void fold_reasoning(ik_repl_talk_t *talk)
     if (talk->current) {
         ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
         ik_repl_view_begin_block(talk->view);
-        ik_repl_rows_reasoning(&rows, talk->reasoning.data, ik_loop_now_ms() - talk->reasoning_ms);
+        ik_repl_rows_reasoning(&rows, talk->reasoning.data, ik_clock_now_ms() - talk->reasoning_ms);
     }
     ik_buffer_reset(&talk->reasoning);
 }
@@ -239,7 +240,7 @@ static void on_text(ik_repl_talk_t *talk, const ik_agent_event_t *event)
 static void on_reasoning(ik_repl_talk_t *talk, const ik_agent_event_t *event)
 {
     if (talk->reasoning.len == 0) {
-        talk->reasoning_ms = ik_loop_now_ms();
+        talk->reasoning_ms = ik_clock_now_ms();
     }
     ik_buffer_append(&talk->reasoning, event->text, event->len);
 }
@@ -337,7 +338,7 @@ static void on_retry(ik_repl_talk_t *talk, const ik_agent_event_t *event)
 {
     talloc_free(talk->retry_reason);
     talk->retry_reason = ik_strdup(talk, event->text);
-    talk->retry_at_ms = ik_loop_now_ms() + event->delay_ms;
+    talk->retry_at_ms = ik_clock_now_ms() + event->delay_ms;
 }
 
 static void add_notes(ik_repl_talk_t *talk)
@@ -567,18 +568,13 @@ void ik_repl_talk_add_note(ik_repl_talk_t *talk, const char *text, const char *d
 /* --- the live area ----------------------------------------------------------------------- */
 
 typedef struct {
-    ik_repl_row_fn on_row;
-    void *data;
+    ik_repl_rows_t rows;
     ik_row_t row;
-    int columns;
 } canvas_t;
 
 static void put_row(canvas_t *canvas)
 {
-    ik_row_end(&canvas->row);
-    canvas->on_row(canvas->data, canvas->row.bytes.data == NULL ? "" : canvas->row.bytes.data,
-                   canvas->row.bytes.len);
-    ik_row_clear(&canvas->row);
+    ik_repl_rows_put(&canvas->rows, &canvas->row);
 }
 
 /* The last rows of what is being thought. */
@@ -586,13 +582,7 @@ static void draw_reasoning(const ik_repl_talk_t *talk, canvas_t *canvas)
 {
     const char *text = talk->reasoning.data;
     size_t len = talk->reasoning.len;
-    size_t begin = len;
-    for (int lines = 0; begin > 0 && lines < REASONING_ROWS; begin--) {
-        lines += text[begin - 1] == '\n' && begin < len;
-        if (lines == REASONING_ROWS) {
-            break;
-        }
-    }
+    size_t begin = ik_repl_rows_find_tail(text, len, REASONING_ROWS);
     ik_row_add_role(&canvas->row, IK_ROLE_DIM, ik_repl_view_spinner(talk->view));
     ik_row_add_role(&canvas->row, IK_ROLE_DIM, " thinking");
     put_row(canvas);
@@ -643,7 +633,7 @@ void ik_repl_talk_draw(ik_repl_talk_t *talk, const char *waiting_for, int max_ro
                        ik_repl_row_fn on_row, void *data)
 {
     void *scratch = talloc_new(talk);
-    canvas_t canvas = {.on_row = on_row, .data = data};
+    canvas_t canvas = {.rows = {.on_row = on_row, .data = data}};
     bool busy = ik_repl_talk_is_busy(talk);
     ik_row_init(&canvas.row, scratch, ik_repl_view_theme(talk->view));
     if (talk->markdown != NULL) {
@@ -670,7 +660,7 @@ size_t ik_repl_talk_running(const ik_repl_talk_t *talk)
 
 int64_t ik_repl_talk_retry_ms(const ik_repl_talk_t *talk)
 {
-    int64_t left = talk->retry_at_ms - ik_loop_now_ms();
+    int64_t left = talk->retry_at_ms - ik_clock_now_ms();
     return talk->retry_at_ms == 0 ? -1 : left < 0 ? 0 : left;
 }
 
@@ -681,7 +671,7 @@ int64_t ik_repl_talk_context(const ik_repl_talk_t *talk)
 
 int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk)
 {
-    return talk->turn_ms == 0 ? 0 : ik_loop_now_ms() - talk->turn_ms;
+    return talk->turn_ms == 0 ? 0 : ik_clock_now_ms() - talk->turn_ms;
 }
 
 const char *ik_repl_talk_title(const ik_repl_talk_t *talk)
@@ -691,7 +681,7 @@ const char *ik_repl_talk_title(const ik_repl_talk_t *talk)
 
 void ik_repl_talk_start_turn(ik_repl_talk_t *talk, const char *text)
 {
-    talk->turn_ms = ik_loop_now_ms();
+    talk->turn_ms = ik_clock_now_ms();
     ik_agent_start_turn(talk->agent, text);
 }
 

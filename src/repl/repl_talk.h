@@ -13,7 +13,7 @@ typedef struct ik_repl_talk ik_repl_talk_t;
 typedef struct {
     ik_repl_view_t *view;
     ik_shared_ctx_t *shared;
-    /* A turn has ended: reason. The talk may be started again from here. */
+    /* The next turn may be started from here. */
     void (*on_turn_end)(void *data, ik_repl_talk_t *talk, ik_turn_reason_t reason);
     void (*on_usage)(void *data, ik_repl_talk_t *talk, const ik_agent_event_t *event);
     void *data;
@@ -45,20 +45,26 @@ void ik_repl_talk_start_turn(ik_repl_talk_t *talk, const char *text);
 void ik_repl_talk_queue(ik_repl_talk_t *talk, const char *text);
 const char *ik_repl_talk_next(const ik_repl_talk_t *talk); /* NULL: nothing */
 void ik_repl_talk_drop_next(ik_repl_talk_t *talk);
-/* All of it joined by newlines, on ctx; NULL: nothing. take: it is gone from the queue then. */
+/* All of it joined by newlines, on ctx; NULL: nothing. */
 char *ik_repl_talk_queued(const void *ctx, const ik_repl_talk_t *talk);
+/* The same; the queue is empty afterwards. */
 char *ik_repl_talk_take_queue(const void *ctx, ik_repl_talk_t *talk);
 
 /* The rows of the live area. waiting_for: why nothing happens yet ("Looking for tools"); NULL:
  * nothing keeps it. */
 void ik_repl_talk_draw(ik_repl_talk_t *talk, const char *waiting_for, int max_rows,
                        ik_repl_row_fn on_row, void *data);
-/* For the status line. */
+
+/* --- for the status line: */
+
+/* Tools that run. */
 size_t ik_repl_talk_running(const ik_repl_talk_t *talk);
-int64_t
-ik_repl_talk_retry_ms(const ik_repl_talk_t *talk); /* until the next attempt; -1: none waits */
-int64_t ik_repl_talk_context(const ik_repl_talk_t *talk); /* tokens in use; 0: not known */
-int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk); /* since the turn began */
+/* Until the next attempt; -1: none waits. */
+int64_t ik_repl_talk_retry_ms(const ik_repl_talk_t *talk);
+/* Tokens in use; 0: not known. */
+int64_t ik_repl_talk_context(const ik_repl_talk_t *talk);
+/* Since the turn began; 0: there was none yet. */
+int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk);
 /* The last words of the user to it, as one line; "". */
 const char *ik_repl_talk_title(const ik_repl_talk_t *talk);
 

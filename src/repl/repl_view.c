@@ -1,13 +1,13 @@
 #include "repl/repl_view.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/sanitiser.h"
 #include "io/signal_watch.h"
 #include "io/tty.h"
@@ -21,8 +21,9 @@ enum {
     SPINNER_MS = 250,
     ESCAPE_MS = 40,  /* how long an ESC may be the beginning of something */
     ANSWER_MS = 200, /* for a terminal to answer our questions */
-    LEAVE_MS = 300,  /* for a slow terminal to take the last rows */
 };
+
+enum { SYNCHRONISED_OUTPUT = 2026 }; /* a private mode of the terminal */
 
 /* Asks what the terminal can do. The last question, DA1, is one that every terminal answers. */
 static const char questions[] = "\x1b[?u\x1b[?2026$p\x1b]11;?\x1b\\\x1b[>q\x1b[c";
@@ -136,7 +137,7 @@ static void draw(ik_repl_view_t *view)
     if (view->plain || view->closed || view->away) {
         return;
     }
-    view->drawn_ms = ik_loop_now_ms();
+    view->drawn_ms = ik_clock_now_ms();
     view->draw_due = false;
     if (!ik_tty_is_drained(view->tty)) {
         view->draw_due = true;
@@ -163,7 +164,7 @@ void ik_repl_view_touch(ik_repl_view_t *view)
 {
     if (!view->plain && !view->frame_armed && !view->closed) {
         view->frame_armed = true;
-        ik_timer_start(view->frame, view->drawn_ms + FRAME_MS - ik_loop_now_ms());
+        ik_timer_start(view->frame, view->drawn_ms + FRAME_MS - ik_clock_now_ms());
     }
 }
 
@@ -371,7 +372,7 @@ static bool learn(ik_repl_view_t *view, const ik_key_t *key)
         }
         return true;
     case IK_KEY_MODE:
-        if (key->code == 2026) {
+        if (key->code == SYNCHRONISED_OUTPUT) {
             ik_screen_set_synchronised(view->screen, key->value == 1 || key->value == 2);
         }
         return true;
@@ -531,17 +532,11 @@ static void on_line(void *data, const char *line)
     }
 }
 
-static void on_plain_signal(void *data, int signal)
-{
-    ik_repl_view_t *view = data;
-    view->listener.on_leave(view->listener.data, signal);
-}
-
 static void begin_plain(ik_repl_view_t *view, ik_loop_t *loop)
 {
     ik_screen_options_t screen = {
         .write = write_frame, .is_drained = is_drained, .data = view, .plain = true};
-    view->lines = ik_repl_plain_create(view, loop, on_line, on_plain_signal, view);
+    view->lines = ik_repl_plain_create(view, loop, on_line, on_signal, view);
     view->screen = ik_screen_create(view, &screen, ik_repl_plain_columns(view->lines), 24);
 }
 
@@ -576,7 +571,7 @@ void ik_repl_view_open(ik_repl_view_t *view)
         ik_tty_enter(view->tty);
         draw(view);
         ik_tty_write(view->tty, questions, sizeof(questions) - 1);
-        view->asked_ms = ik_loop_now_ms();
+        view->asked_ms = ik_clock_now_ms();
     }
 }
 
@@ -620,7 +615,7 @@ static void on_patience_over(void *data)
 /* Whoever leaves at once would leave the answers to our questions to the shell. */
 static void await_answers(ik_repl_view_t *view)
 {
-    int64_t left = view->asked_ms + ANSWER_MS - ik_loop_now_ms();
+    int64_t left = view->asked_ms + ANSWER_MS - ik_clock_now_ms();
     if (view->answered || view->gone || view->away || left <= 0) {
         return;
     }
@@ -655,7 +650,7 @@ void ik_repl_view_close(ik_repl_view_t *view)
         ik_screen_append_end(view->screen, &end);
         ik_tty_write(view->tty, end.data == NULL ? "" : end.data, end.len);
     }
-    ik_tty_leave(view->tty, view->gone ? 0 : LEAVE_MS);
+    ik_tty_leave(view->tty, view->gone ? 0 : IK_REPL_VIEW_LEAVE_MS);
     ik_buffer_reset(&end);
 }
 

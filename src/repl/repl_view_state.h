@@ -8,6 +8,9 @@
 #include "terminal/decoder.h"
 #include "terminal/screen.h"
 
+/* For a slow terminal to take the last rows before somebody else gets it. */
+enum { IK_REPL_VIEW_LEAVE_MS = 300 };
+
 struct ik_repl_view {
     ik_loop_t *loop;
     const ik_paths_t *paths;
@@ -33,10 +36,10 @@ struct ik_repl_view {
     bool pager_due;    /* it is to be drawn */
     void *editing;     /* the external editor, while it has the terminal */
     bool away;         /* nothing may be drawn: somebody else has the terminal */
-    bool gone;
-    bool kitty;
-    int64_t asked_ms; /* our questions */
-    bool answered;    /* the last of them */
+    bool gone;         /* the terminal is */
+    bool kitty;        /* it speaks the kitty keyboard protocol */
+    int64_t asked_ms;  /* when our questions were */
+    bool answered;     /* the last of them was */
     bool unfocused;
     bool key_seen; /* among the last bytes of input */
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "store/postgres/store_postgres.h"
 #include "store/sqlite/store_sqlite.h"
 
@@ -220,7 +221,7 @@ static void on_failure(post_t *post, const res_t *failure)
 {
     int64_t longer = post->told_away ? 2 * post->retry_ms : RETRY_FIRST_MS;
     post->retry_ms = longer > RETRY_MOST_MS ? RETRY_MOST_MS : longer;
-    post->tried_ms = ik_loop_now_ms();
+    post->tried_ms = ik_clock_now_ms();
     if (!post->told_away && !post->stop) {
         post->told_away = true;
         say(post, ik_sprintf(NULL,
@@ -368,7 +369,7 @@ static res_t deliver_all(post_t *post)
 static bool may_try(const post_t *post, bool asked)
 {
     int64_t wait = asked ? ASK_AGAIN_MS : post->retry_ms;
-    return !post->told_away || ik_loop_now_ms() - post->tried_ms >= wait;
+    return !post->told_away || ik_clock_now_ms() - post->tried_ms >= wait;
 }
 
 static void finish_order(post_t *post, order_t *order, res_t result)
@@ -436,7 +437,7 @@ static order_t *await_work(post_t *post)
             pthread_cond_wait(&post->changed, &post->mutex);
             continue;
         }
-        struct timespec until = deadline_in(post->tried_ms + post->retry_ms - ik_loop_now_ms());
+        struct timespec until = deadline_in(post->tried_ms + post->retry_ms - ik_clock_now_ms());
         if (pthread_cond_timedwait(&post->changed, &post->mutex, &until) == ETIMEDOUT) {
             break;
         }
@@ -667,8 +668,8 @@ void ik_delivery_finish(ik_delivery_t *delivery, int patience_ms)
 
 /* --- beginning and end ------------------------------------------------------------------- */
 
-/* Orders nobody took. */
-static void drop_orders(post_t *post)
+/* Orders nobody took, words nobody heard. With the mutex held. */
+static void empty_post(post_t *post)
 {
     while (post->orders != NULL) {
         order_t *next = post->orders->next;
@@ -690,7 +691,7 @@ static int stop_worker(ik_delivery_t *delivery)
     assert(delivery->inquiries == NULL);
     pthread_mutex_lock(&post->mutex);
     post->stop = true;
-    drop_orders(post);
+    empty_post(post);
     pthread_cond_broadcast(&post->changed);
     pthread_mutex_unlock(&post->mutex);
     ssize_t written = write(post->wake_fd, &one, sizeof(one));
@@ -705,7 +706,7 @@ static int stop_worker(ik_delivery_t *delivery)
         }
     }
     pthread_mutex_lock(&post->mutex);
-    drop_orders(post);
+    empty_post(post);
     leave_post(post);
     return 0;
 }

@@ -51,13 +51,14 @@ ik_delivery_inquiry_t *ik_delivery_ask_start(const void *ctx, ik_delivery_t *del
                                              ik_delivery_fn answer, void *question, int patience_ms,
                                              ik_delivery_answer_fn on_answer, void *data);
 
+/* For what nobody wants an answer to: the question is the worker's. */
+void ik_delivery_tell(ik_delivery_t *delivery, ik_delivery_fn answer, void *question);
+
 /* This process writes the session: it is claimed on the server, too, now or as soon as that
  * answers. One at a time: the last one counts. */
 void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_holder_t *self);
 /* It is written no more; nothing when another one is held by now. */
 void ik_delivery_let_go(ik_delivery_t *delivery, const char *session_id);
-/* Does not wait; the question is the worker's. */
-void ik_delivery_tell(ik_delivery_t *delivery, ik_delivery_fn answer, void *question);
 
 /* Waits until all is delivered, at most so long, and not for a server that does not answer. */
 void ik_delivery_finish(ik_delivery_t *delivery, int patience_ms);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "base/alloc.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "conversation/message.h"

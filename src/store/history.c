@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "store/history_state.h"
+#include "store/postgres/pq_url.h"
 #include "store/sqlite/store_sqlite.h"
 
 enum { TIDY_EVENTS = 2000 }; /* indexed in one go; the rest waits for the next moment */
@@ -27,14 +28,9 @@ static void on_renamed(void *data, const char *from, const char *to)
     }
 }
 
-static bool is_url(const char *db)
-{
-    return strncmp(db, "postgresql://", 13) == 0 || strncmp(db, "postgres://", 11) == 0;
-}
-
 const char *ik_history_local_file(const char *db, const char *file)
 {
-    return is_url(db) ? file : db;
+    return ik_pq_url_is_one(db) ? file : db;
 }
 
 static int close_history(ik_history_t *history)
@@ -52,7 +48,7 @@ ik_history_t *ik_history_create(const void *ctx, const ik_history_options_t *opt
     history->self = ik_holder_self();
     history->on_notice = options->on_notice;
     history->data = options->data;
-    if (is_url(options->db)) {
+    if (ik_pq_url_is_one(options->db)) {
         ik_delivery_options_t delivery = {.url = options->db,
                                           .file = history->file,
                                           .loop = options->loop,

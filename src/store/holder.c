@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Fields of /proc/PID/stat, counted from 1 as proc(5) does. */
+enum { STATE_FIELD = 3, STARTED_FIELD = 22 };
+
 /* What /proc says of a process. */
 typedef struct {
     char state;
@@ -31,7 +34,7 @@ static bool parse_stat(const char *text, process_t *process)
 {
     const char *name_end = strrchr(text, ')');
     const char *state = name_end == NULL ? NULL : skip_fields(name_end, 1);
-    const char *started = state == NULL ? NULL : skip_fields(state, 22 - 3);
+    const char *started = state == NULL ? NULL : skip_fields(state, STARTED_FIELD - STATE_FIELD);
     if (started == NULL) {
         return false;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 /* A store that failed is not tried again with each event: a lock makes everything wait. */
 enum { RETRY_MS = 1000 };
@@ -198,13 +199,13 @@ static res_t write_events(ik_session_t *session, const ik_store_event_t *events,
 static res_t try_write(ik_session_t *session, const ik_store_event_t *events, size_t count,
                        ik_store_safety_t safety)
 {
-    if (session->failed && ik_loop_now_ms() - session->failed_ms < RETRY_MS) {
+    if (session->failed && ik_clock_now_ms() - session->failed_ms < RETRY_MS) {
         return session->failure;
     }
     res_t written = write_events(session, events, count, safety);
     session->failed = is_err(&written);
     if (session->failed) {
-        session->failed_ms = ik_loop_now_ms();
+        session->failed_ms = ik_clock_now_ms();
         session->failure = written;
     }
     return written;

@@ -97,7 +97,7 @@ res_t ik_store_find(const void *ctx, ik_store_t *store, const char *prefix, ik_s
 
 /* --- an agent and its ancestors ---------------------------------------------------------- */
 
-static const ik_store_agent_t *find_agent(const ik_store_agents_t *agents, int64_t number)
+const ik_store_agent_t *ik_store_find_agent(const ik_store_agents_t *agents, int64_t number)
 {
     for (size_t i = 0; i < agents->count; i++) {
         if (agents->agents[i].number == number) {
@@ -147,7 +147,7 @@ static res_t find_way(const ik_store_agents_t *agents, const ik_store_agent_t *a
     int64_t last = INT64_MAX;
     way[(*count)++] = (step_t){agent, last};
     while (agent->parent != 0) {
-        const ik_store_agent_t *parent = find_agent(agents, agent->parent);
+        const ik_store_agent_t *parent = ik_store_find_agent(agents, agent->parent);
         if (parent == NULL || parent->number >= agent->number) {
             return ERR(DAMAGED, "agent %" PRId64 " of session %s has lost its parent",
                        agent->number, agent->session_id);
@@ -180,7 +180,7 @@ res_t ik_store_read_all(ik_store_t *store, const char *session_id, int64_t agent
     reading_t reading = {.on_event = on_event, .data = data};
     res_t read = ik_store_agents(scratch, store, session_id, &agents);
     if (is_ok(&read)) {
-        const ik_store_agent_t *found = find_agent(agents, agent);
+        const ik_store_agent_t *found = ik_store_find_agent(agents, agent);
         read = found == NULL ? ERR(NOT_FOUND, "Session %s has no agent %" PRId64, session_id, agent)
                              : read_way(scratch, store, agents, found, &reading);
     }
@@ -243,7 +243,8 @@ static res_t on_copied_event(void *data, const ik_store_event_t *event)
  * all the same: there a log that went another way shows. */
 static int64_t copied_up_to(const ik_store_agents_t *known, const ik_store_agent_t *agent)
 {
-    const ik_store_agent_t *there = known == NULL ? NULL : find_agent(known, agent->number);
+    const ik_store_agent_t *there =
+        known == NULL ? NULL : ik_store_find_agent(known, agent->number);
     if (there == NULL || there->last_seq <= agent->forked_at) {
         return agent->forked_at;
     }

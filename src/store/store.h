@@ -153,6 +153,8 @@ res_t ik_store_find(const void *ctx, ik_store_t *store, const char *prefix,
 /* IK_ERR_NOT_FOUND when there is no such session. */
 res_t ik_store_agents(const void *ctx, ik_store_t *store, const char *session_id,
                       ik_store_agents_t **out);
+/* NULL when there is none of that number. */
+const ik_store_agent_t *ik_store_find_agent(const ik_store_agents_t *agents, int64_t number);
 /* The agent's own events behind seq after, in order. */
 res_t ik_store_read(ik_store_t *store, const ik_store_agent_t *agent, int64_t after,
                     ik_store_event_fn on_event, void *data);

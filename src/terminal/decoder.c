@@ -150,23 +150,13 @@ static size_t character_len(unsigned char first)
     return first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-static uint32_t decode_character(const char *bytes, size_t len)
-{
-    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t code = (unsigned char)bytes[0] & masks[len];
-    for (size_t i = 1; i < len; i++) {
-        code = code << 6 | ((unsigned char)bytes[i] & 0x3f);
-    }
-    return code;
-}
-
 static void emit_character(ik_decoder_t *decoder, const char *bytes, size_t len)
 {
     if (is_c1(bytes, len)) {
         return;
     }
     if (decoder->alt) {
-        emit_key(decoder, IK_KEY_CHAR, IK_KEY_ALT, decode_character(bytes, len));
+        emit_key(decoder, IK_KEY_CHAR, IK_KEY_ALT, (uint32_t)ik_utf8_decode(bytes, len));
     } else {
         emit_text(decoder, IK_KEY_TEXT, bytes, len);
     }
@@ -186,7 +176,7 @@ static size_t feed_character(ik_decoder_t *decoder, char byte)
     if (valid) {
         emit_character(decoder, decoder->held, decoder->len);
     } else {
-        emit_text(decoder, IK_KEY_TEXT, "\xef\xbf\xbd", 3);
+        emit_text(decoder, IK_KEY_TEXT, IK_UTF8_REPLACEMENT, 3);
     }
     size_t taken = step == decoder->len ? 1 : 0; /* else this byte begins something else */
     enter_ground(decoder);
@@ -258,10 +248,10 @@ static bool ends_with_dollar(const ik_decoder_t *decoder, char byte)
 /* An ESC before what is no key was a key by itself. */
 static void emit_found(ik_decoder_t *decoder, ik_key_t *key)
 {
-    if (key->kind >= IK_KEY_FOCUS_IN) {
-        emit_held_escape(decoder);
-    } else {
+    if (ik_key_is_pressed(key)) {
         key->modifiers |= decoder->alt ? IK_KEY_ALT : 0;
+    } else {
+        emit_held_escape(decoder);
     }
     emit(decoder, key);
 }

@@ -47,7 +47,7 @@ const char *ik_editor_raw(const ik_editor_t *editor, size_t *len, size_t *cursor
 /* Replaces bytes of the raw text; the cursor stands behind the new ones. One step of undo. */
 void ik_editor_replace(ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len);
 /* Another draft instead; the cursor at its end. One step of undo: what was there comes back by
- * undo. Foreign text is sanitised. A text with label-long parts is not collapsed. */
+ * undo. Foreign text is sanitised, and shown in full however long it is. */
 void ik_editor_set_text(ik_editor_t *editor, const char *text);
 /* The same for looking through texts: however many there are, with no other change between, they
  * are one step of undo. NULL: back to what was there before the first. */

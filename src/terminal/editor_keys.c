@@ -1,8 +1,6 @@
 /* What each key does to the draft: small commands, and below them the table of their keys. */
-#include <string.h>
 #include <utf8proc.h>
 
-#include "base/alloc.h"
 #include "base/utf8.h"
 #include "terminal/editor_state.h"
 

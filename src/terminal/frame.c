@@ -22,7 +22,7 @@ void ik_frame_advance(ik_frame_t *frame, int rows)
     frame->rows -= rows;
 }
 
-/* ---- moving */
+/* --- moving ------------------------------------------------------------------------------ */
 
 static size_t csi_length(int count)
 {
@@ -155,7 +155,7 @@ void ik_frame_move_in(ik_frame_t *frame, int row, int column, const char *bytes,
     ik_frame_move(frame, row, column);
 }
 
-/* ---- erasing */
+/* --- erasing ----------------------------------------------------------------------------- */
 
 /* tmux keeps in its history what is erased from the first cell of the screen on; the area's first
  * row may be there. So that row is erased by itself and the rest from its second cell on. */
@@ -174,7 +174,7 @@ void ik_frame_forget(ik_frame_t *frame, int rows_above)
     ik_frame_erase_from(frame, 0);
 }
 
-/* ---- writing */
+/* --- writing ----------------------------------------------------------------------------- */
 
 void ik_frame_change(ik_frame_t *frame, int row, const char *before, size_t before_len,
                      const char *after, size_t after_len)

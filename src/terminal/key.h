@@ -25,6 +25,7 @@ typedef enum {
     IK_KEY_INSERT,
     IK_KEY_DELETE,
     IK_KEY_FUNCTION, /* code: 1 to 24 */
+    /* from here on the terminal speaks */
     IK_KEY_FOCUS_IN,
     IK_KEY_FOCUS_OUT,
     IK_KEY_ATTRIBUTES, /* DA1: the end of the answers to our questions */
@@ -49,3 +50,9 @@ typedef struct {
     const char *text;
     size_t len;
 } ik_key_t;
+
+/* Whether a person did it. */
+static inline bool ik_key_is_pressed(const ik_key_t *key)
+{
+    return key->kind < IK_KEY_FOCUS_IN;
+}

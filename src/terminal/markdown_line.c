@@ -14,8 +14,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* How many of the same character a text begins with. */
-static size_t count_same(const char *text, size_t len, char c)
+size_t ik_markdown_line_count_same(const char *text, size_t len, char c)
 {
     size_t count = 0;
     while (count < len && text[count] == c) {
@@ -78,7 +77,7 @@ void ik_markdown_cursor_advance(ik_markdown_cursor_t *cursor, size_t bytes)
 
 int ik_markdown_line_heading(const char *text, size_t len)
 {
-    size_t level = count_same(text, len, '#');
+    size_t level = ik_markdown_line_count_same(text, len, '#');
     bool is_heading = level >= 1 && level <= MOST_LEVELS && (level == len || is_blank(text[level]));
     return is_heading ? (int)level : 0;
 }
@@ -105,7 +104,7 @@ int ik_markdown_line_underline(const char *text, size_t len)
     if (len == 0 || (text[0] != '=' && text[0] != '-')) {
         return 0;
     }
-    bool is_all = skip_blanks(text, len, count_same(text, len, text[0])) == len;
+    bool is_all = skip_blanks(text, len, ik_markdown_line_count_same(text, len, text[0])) == len;
     return !is_all ? 0 : text[0] == '=' ? 1 : 2;
 }
 
@@ -129,7 +128,7 @@ bool ik_markdown_line_fence(const char *text, size_t len, ik_markdown_fence_t *f
     if (len == 0 || (text[0] != '`' && text[0] != '~')) {
         return false;
     }
-    size_t length = count_same(text, len, text[0]);
+    size_t length = ik_markdown_line_count_same(text, len, text[0]);
     if (length < SHORTEST_FENCE ||
         (text[0] == '`' && memchr(text + length, '`', len - length) != NULL)) {
         return false;
@@ -146,7 +145,7 @@ bool ik_markdown_line_fence(const char *text, size_t len, ik_markdown_fence_t *f
 
 bool ik_markdown_line_closes(const char *text, size_t len, const ik_markdown_fence_t *fence)
 {
-    size_t length = count_same(text, len, fence->mark);
+    size_t length = ik_markdown_line_count_same(text, len, fence->mark);
     return length >= fence->length && skip_blanks(text, len, length) == len;
 }
 

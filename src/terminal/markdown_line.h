@@ -24,6 +24,8 @@ void ik_markdown_cursor_advance(ik_markdown_cursor_t *cursor, size_t bytes);
 
 /* All of these look at a text without the white space before it. */
 
+/* How many of this character it begins with. */
+size_t ik_markdown_line_count_same(const char *text, size_t len, char c);
 /* # to ######; 0: it is none. */
 int ik_markdown_line_heading(const char *text, size_t len);
 /* The words of such a heading. */

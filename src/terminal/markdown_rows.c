@@ -1,7 +1,5 @@
 #include "terminal/markdown_rows.h"
 
-#include <string.h>
-
 void ik_markdown_rows_init(ik_markdown_rows_t *rows, const void *ctx,
                            const ik_markdown_options_t *options)
 {

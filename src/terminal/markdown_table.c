@@ -80,22 +80,13 @@ static cell_t trim(const char *line, size_t from, size_t to)
     return (cell_t){.from = from, .to = to};
 }
 
-static size_t count_same(const char *text, size_t len, char c)
-{
-    size_t count = 0;
-    while (count < len && text[count] == c) {
-        count++;
-    }
-    return count;
-}
-
 /* Behind the code that begins at from with a backtick, or behind its backticks when it has no end:
  * a bar in code divides nothing. */
 static size_t skip_code(const char *line, size_t from, size_t len)
 {
-    size_t open = count_same(line + from, len - from, '`');
+    size_t open = ik_markdown_line_count_same(line + from, len - from, '`');
     for (size_t at = from + open; at < len;) {
-        size_t close = count_same(line + at, len - at, '`');
+        size_t close = ik_markdown_line_count_same(line + at, len - at, '`');
         if (close == open) {
             return at + close;
         }
@@ -150,7 +141,7 @@ static bool parse_align(const char *text, size_t len, align_t *align)
     bool right = len > 1 && text[len - 1] == ':';
     size_t dashes = len - left - right;
     *align = left && right ? CENTRE : right ? RIGHT : LEFT;
-    return dashes > 0 && count_same(text + left, dashes, '-') == dashes;
+    return dashes > 0 && ik_markdown_line_count_same(text + left, dashes, '-') == dashes;
 }
 
 static size_t parse_aligns(state_t *state, const char *line, size_t len)

@@ -1,7 +1,5 @@
 #include "terminal/markdown_wrap.h"
 
-#include <string.h>
-
 #include "base/width.h"
 
 void ik_markdown_wrap_init(ik_markdown_wrap_t *wrap, const char *text, size_t from, size_t to,

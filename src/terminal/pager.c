@@ -375,7 +375,7 @@ static void feed_key(ik_pager_t *pager, const ik_key_t *key)
 /* What the terminal says by itself is no key of the reader. */
 static bool is_pressed(const ik_key_t *key)
 {
-    return key->kind < IK_KEY_FOCUS_IN && !(key->kind == IK_KEY_TEXT && key->len == 0);
+    return ik_key_is_pressed(key) && !(key->kind == IK_KEY_TEXT && key->len == 0);
 }
 
 /* Letters typed in a hurry come together; each is a key until one of them begins a pattern. */

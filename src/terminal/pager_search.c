@@ -4,8 +4,8 @@
 #include <utf8proc.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/utf8.h"
-#include "io/loop.h"
 
 struct ik_pager_search {
     ik_pager_parts_t *parts;
@@ -128,9 +128,9 @@ static bool find_in_part(ik_pager_search_t *search, size_t number, ik_pager_plac
 static ik_pager_outcome_t run_slice(ik_pager_search_t *search, ik_pager_place_t *found)
 {
     size_t count = ik_pager_parts_count(search->parts);
-    int64_t until = ik_loop_now_ms() + IK_PAGER_SLICE_MS;
+    int64_t until = ik_clock_now_ms() + IK_PAGER_SLICE_MS;
     for (int i = 0; search->visited <= count && count > 0; i++) {
-        if (i == IK_PAGER_SLICE_PARTS || (i > 0 && ik_loop_now_ms() >= until)) {
+        if (i == IK_PAGER_SLICE_PARTS || (i > 0 && ik_clock_now_ms() >= until)) {
             return IK_PAGER_SEARCH_GOES_ON;
         }
         bool round;

@@ -9,8 +9,6 @@
 /* U+10FF00 to U+10FFF9: F4 8F BC 80 to F4 8F BF B9. */
 enum { FIRST_CODE = 0x10ff00, FIRST_BYTE = 0xf4, SECOND_BYTE = 0x8f };
 
-#define REPLACEMENT "\xef\xbf\xbd"
-
 typedef struct {
     char *text;
     size_t len;
@@ -146,7 +144,7 @@ bool ik_pastes_add(ik_pastes_t *pastes, const char *text, size_t len, size_t num
 const char *ik_pastes_label(const ik_pastes_t *pastes, const char *mark)
 {
     const paste_t *paste = paste_of(pastes, mark);
-    return paste == NULL ? REPLACEMENT : paste->label;
+    return paste == NULL ? IK_UTF8_REPLACEMENT : paste->label;
 }
 
 size_t ik_pastes_number(const ik_pastes_t *pastes, const char *mark)

@@ -366,7 +366,7 @@ static ik_prompt_action_t run_key(ik_prompt_t *prompt, const ik_key_t *key, char
 
 ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    if (key->kind >= IK_KEY_FOCUS_IN) {
+    if (!ik_key_is_pressed(key)) {
         return IK_PROMPT_NONE; /* the terminal's own: it comes between any two keys */
     }
     char before = prompt->after_ctrl_x ? IK_BINDING_CTRL_X : '\0';

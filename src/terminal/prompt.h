@@ -54,7 +54,7 @@ ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recal
                               const ik_completion_source_t *source);
 ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key);
 
-/* What a draft, of a file a word, begins with that is more than text. */
+/* What makes a draft more than text when it begins with it; of a file, a word of the draft. */
 enum {
     IK_PROMPT_SIGN_COMMAND = '/',
     IK_PROMPT_SIGN_FILE = '@',

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "base/alloc.h"
 #include "terminal/prompt_state.h"
 

@@ -1,7 +1,6 @@
 #include "terminal/row.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -53,7 +52,7 @@ static int after_tab(int column)
     return column / TAB * TAB + TAB;
 }
 
-/* ---- what may stand in a row */
+/* --- what may stand in a row ------------------------------------------------------------- */
 
 static int width_from(int column, const char *text, size_t len)
 {
@@ -144,7 +143,7 @@ void ik_row_end(ik_row_t *row)
     set_style(row, (ik_style_t){0});
 }
 
-/* ---- links */
+/* --- links ------------------------------------------------------------------------------- */
 
 static bool has_scheme(const char *url)
 {
@@ -189,7 +188,7 @@ void ik_row_add_link(ik_row_t *row, ik_style_t style, const char *text, size_t l
     ik_buffer_reset(&target);
 }
 
-/* ---- parts */
+/* --- parts ------------------------------------------------------------------------------- */
 
 static size_t csi_length(const char *bytes, size_t len)
 {
@@ -244,7 +243,7 @@ int ik_row_width(const char *bytes, size_t len)
     return width;
 }
 
-/* ---- cutting */
+/* --- cutting ----------------------------------------------------------------------------- */
 
 /* A place of the row that is being copied. */
 typedef struct {

@@ -143,7 +143,7 @@ static int first_shown(const ik_screen_t *screen)
     return more > 0 ? more : 0;
 }
 
-/* ---- the rows of a frame */
+/* --- the rows of a frame ----------------------------------------------------------------- */
 
 /* How often a terminal that reflows has wrapped a row that is drawn, up to the character in a
  * column. The cursor behind a full row is still in it. */
@@ -327,7 +327,7 @@ static void draw(ik_screen_t *screen, size_t room)
     forget_taken(screen);
 }
 
-/* ---- frames */
+/* --- frames ------------------------------------------------------------------------------ */
 
 /* What was drawn, bracketed when it is more than one row, so that nobody sees it half done. */
 static void append_frame(ik_screen_t *screen, ik_buffer_t *out, bool shows_cursor)
@@ -420,7 +420,7 @@ bool ik_screen_flush(ik_screen_t *screen)
     return !has_work(screen);
 }
 
-/* ---- giving the terminal away */
+/* --- giving the terminal away ------------------------------------------------------------ */
 
 void ik_screen_pause(ik_screen_t *screen)
 {

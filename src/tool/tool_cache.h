@@ -1,12 +1,11 @@
 /*
  * Remembers what tools said about themselves, so that a warm start asks nobody. An entry holds for
- * exactly one state of one file: path, device, inode, size, mtime and ctime in nanoseconds. A file
- * changed less than two seconds ago is not remembered, because it could change again within the
- * clock's resolution. A cache that cannot be read or written is no cache, never an error.
+ * exactly one state of the file of one path (ik_file_format_identity); a file that is not settled
+ * (ik_file_is_settled) is not remembered. A cache that cannot be read or written is no cache, never
+ * an error.
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/ownership.h"
 #include "tool/tool_cache.h"
 #include "tool/tool_copy.h"
@@ -282,7 +283,7 @@ static void ask(candidate_t *candidate)
         add_schema_problem(candidate, started.message);
         return;
     }
-    candidate->started_ms = ik_loop_now_ms();
+    candidate->started_ms = ik_clock_now_ms();
     candidate->young = true;
     discovery->young++;
     discovery->waiting++;
@@ -350,7 +351,7 @@ static void set_timer(ik_tool_discovery_t *discovery)
     for (size_t i = 0; i < discovery->next; i++) {
         if (discovery->candidates[i]->young) {
             ik_timer_start(discovery->timer,
-                           discovery->candidates[i]->started_ms + YOUNG_MS - ik_loop_now_ms());
+                           discovery->candidates[i]->started_ms + YOUNG_MS - ik_clock_now_ms());
             return;
         }
     }
@@ -374,7 +375,7 @@ static void start_more(ik_tool_discovery_t *discovery)
 static void on_timer(void *data)
 {
     ik_tool_discovery_t *discovery = data;
-    int64_t now = ik_loop_now_ms();
+    int64_t now = ik_clock_now_ms();
     for (size_t i = 0; i < discovery->next; i++) {
         candidate_t *candidate = discovery->candidates[i];
         if (candidate->young && now - candidate->started_ms >= YOUNG_MS) {

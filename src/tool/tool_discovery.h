@@ -42,8 +42,9 @@ typedef struct {
 
 typedef struct ik_tool_discovery ik_tool_discovery_t;
 
-/* on_done comes from the loop, later, exactly once; the result is owned by the discovery, which
- * the caller frees (adopting the registry first, see below). Freeing it earlier ends everything. */
+/* on_done comes from the loop, later, exactly once; the result is owned by the discovery, which the
+ * caller frees when it has taken over the registry (talloc_steal). Freeing it earlier ends
+ * everything. */
 ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
                                              const ik_tool_discovery_options_t *options,
                                              void (*on_done)(void *data), void *data);

@@ -1,7 +1,5 @@
 #include "tool/tool_external.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/keeper_protocol.h"
@@ -172,13 +170,14 @@ static int64_t idle_limit_ms(const ik_config_t *config, const ik_tool_registry_e
 
 static const char **tool_environment(ik_tool_call_run_t *call, const ik_tool_request_t *request)
 {
+    enum { OWN_VARIABLES = 4 };
     const ik_config_t *config = call->external->config;
     char **passed = ik_config_tool_environment(call, config, call->name);
     size_t passed_count = 0;
     while (passed[passed_count] != NULL) {
         passed_count++;
     }
-    const char **env = ik_new_array(call, const char *, passed_count + 5);
+    const char **env = ik_new_array(call, const char *, passed_count + OWN_VARIABLES + 1);
     for (size_t i = 0; i < passed_count; i++) {
         env[i] = passed[i];
     }

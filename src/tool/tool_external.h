@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/config.h"
-#include "base/paths.h"
 #include "io/process.h"
 #include "tool/tool_registry.h"
 

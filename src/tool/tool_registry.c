@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
 
 ik_tool_registry_t *ik_tool_registry_create(const void *ctx)
 {

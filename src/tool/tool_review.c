@@ -24,7 +24,11 @@ static char *show_name(const void *ctx, const char *name)
         unsigned char byte = (unsigned char)name[i];
         bool is_c1 = step == 2 && byte == 0xc2 && (unsigned char)name[i + 1] < 0xa0;
         bool control = !valid || byte < 0x20 || byte == 0x7f || is_c1;
-        ik_buffer_append(&shown, control ? "\xef\xbf\xbd" : name + i, control ? 3 : step);
+        if (control) {
+            ik_buffer_append_text(&shown, IK_UTF8_REPLACEMENT);
+        } else {
+            ik_buffer_append(&shown, name + i, step);
+        }
         i += step;
     }
     char *text = ik_buffer_finish(&shown);

@@ -28,11 +28,10 @@ typedef struct {
     char *target;   /* of a symlink; NULL for a file */
 } ik_tool_snapshot_file_t;
 
-/* A folder as it was at one moment, sorted by path. */
 typedef struct {
     char *folder; /* canonical */
     char hash[IK_TOOL_SNAPSHOT_HASH_LENGTH + 1];
-    ik_tool_snapshot_file_t *files;
+    ik_tool_snapshot_file_t *files; /* sorted by path */
     size_t count;
     int64_t bytes;
     char **tools; /* file names of the top-level executables, sorted */

@@ -2,15 +2,12 @@
  * Consent for the tools of a project, given to bytes: nothing under the project's tool folder is
  * executed, not even with --schema, before the user trusted exactly these files. Trusting copies
  * the folder read-only to ~/.ikigai/trusted/HASH, and tools run from that copy; what was reviewed
- * is what runs, whatever happens to the folder afterwards.
- *
- * The hash covers the path, permissions and content of every file and the target of every symlink;
- * __pycache__ is left out. Decisions are kept in ~/.ikigai/trust.json.
+ * is what runs, whatever happens to the folder afterwards. tool_snapshot.h says what the hash
+ * covers. Decisions are kept in ~/.ikigai/trust.json.
  */
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/error.h"
 #include "base/paths.h"

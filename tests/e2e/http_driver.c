@@ -323,7 +323,10 @@ static size_t count_descriptors(void)
 {
     size_t count = 0;
     DIR *dir = opendir("/proc/self/fd");
-    while (dir != NULL && readdir(dir) != NULL) {
+    if (dir == NULL) {
+        return 0;
+    }
+    while (readdir(dir) != NULL) {
         count++;
     }
     closedir(dir);

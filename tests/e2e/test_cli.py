@@ -737,6 +737,7 @@ class Installed(IkigaiTest):
     def test_usr(self):
         """PREFIX=/usr with its own /usr/bin/ikigai and /etc/ikigai, seen through bind mounts."""
         self.install("/usr")
+        self.write("stage/etc/ikigai/config.json", '{"max_tool_turns": 7}', 0o644)
         script = """set -e
             mkdir -p "$1/root" && mount -t tmpfs none "$1/root"
             for d in /*; do case $d in /proc|/sys|/dev|/usr|/etc|/lib*|/bin|/sbin) ;; *) continue ;;
@@ -757,7 +758,7 @@ class Installed(IkigaiTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for line in ("Installation: /usr\n", "  system   /etc/ikigai/config.json\n",
                      "  system tools   /usr/libexec/ikigai\n",
-                     "max_tool_turns           50 (system)"):
+                     "max_tool_turns           7 (system)\n"):
             self.assertIn(line, done.stdout)
 
 

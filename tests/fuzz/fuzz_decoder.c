@@ -3,8 +3,6 @@
  * controls; keys keep what key.h says of them. The first two bytes seed the places of the cuts.
  */
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"

@@ -14,13 +14,13 @@
 enum { PATTERN_MAX = 256 };
 
 /* The first matching line, asked for one by one; NULL when none does. */
-static const char *find_slowly(ik_matcher_t *matcher, const char *from, const char *end)
+static const char *find_slowly(ik_grep_matcher_t *matcher, const char *from, const char *end)
 {
     while (from < end) {
         const char *newline = memchr(from, '\n', (size_t)(end - from));
         const char *stop = newline == NULL ? end : newline + 1;
-        ik_matcher_begin(matcher);
-        if (ik_matcher_find(matcher, from, stop) != NULL) {
+        ik_grep_matcher_begin(matcher);
+        if (ik_grep_matcher_find(matcher, from, stop) != NULL) {
             return from;
         }
         from = stop;
@@ -42,17 +42,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     }
     void *ctx = talloc_new(NULL);
-    ik_pattern_t *pattern;
+    ik_grep_pattern_t *pattern;
     res_t compiled =
-        ik_pattern_compile(ctx, (const char *)bytes + 1, pattern_len, bytes[0] & 1, &pattern);
+        ik_grep_pattern_compile(ctx, (const char *)bytes + 1, pattern_len, bytes[0] & 1, &pattern);
     if (is_ok(&compiled)) {
         size_t len = size - pattern_len - 2;
         char *text = calloc(1, len + IK_LITERAL_SCAN_PAD);
         memcpy(text, bytes + size - len, len);
-        ik_matcher_t *matcher = ik_matcher_create(ctx, pattern);
-        const char *found = ik_matcher_find(matcher, text, text + len);
+        ik_grep_matcher_t *matcher = ik_grep_matcher_create(ctx, pattern);
+        const char *found = ik_grep_matcher_find(matcher, text, text + len);
         const char *slowly = find_slowly(matcher, text, text + len);
-        REQUIRE(line_start(text, found) == slowly || ik_pattern_skipped(pattern) > 0);
+        REQUIRE(line_start(text, found) == slowly || ik_grep_pattern_skipped(pattern) > 0);
         free(text);
     }
     talloc_free(ctx);

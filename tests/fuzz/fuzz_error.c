@@ -5,7 +5,6 @@
  * Input: lines of a head up to an empty one, the body.
  */
 #include <stdint.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "io/http_head.h"

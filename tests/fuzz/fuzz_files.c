@@ -5,6 +5,7 @@
  */
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent_prompt.h"
 #include "folder.h"

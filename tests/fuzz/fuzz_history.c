@@ -10,7 +10,6 @@
 
 #include "../promises/repaired.h"
 #include "../provider/driver.h"
-#include "base/utf8.h"
 #include "pieces.h"
 #include "provider/wire.h"
 

@@ -14,8 +14,6 @@
 #include "base/utf8.h"
 #include "pieces.h"
 #include "store/export/export.h"
-#include "store/export/html_markdown.h"
-#include "store/export/markdown_message.h"
 
 /* --- a store that holds the input -------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "pieces.h"
 
 static void walk(const void *ctx, ik_json_span_t value, const json_t *tree);

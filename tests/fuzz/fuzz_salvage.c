@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "folder.h"

@@ -3,8 +3,6 @@
  * bytes seed the places of the cuts.
  */
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "io/sse.h"

@@ -136,7 +136,7 @@ static json_t *sample(driver_t *driver)
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "fds", (json_int_t)count_fds(getpid()),
         "children", (json_int_t)children, "rss_kb", (json_int_t)status_of(getpid(), "VmRSS:"),
-        "heap", (json_int_t)(heap.uordblks + heap.hblkhd), "blocks",
+        "heap", (json_int_t)heap.uordblks + (json_int_t)heap.hblkhd, "blocks",
         (json_int_t)talloc_total_blocks(NULL), "keeper_fds", (json_int_t)count_fds(keeper),
         "keeper_rss_kb", (json_int_t)status_of(keeper, "VmRSS:"), "keeper_peak_kb",
         (json_int_t)status_of(keeper, "VmHWM:"), "keeper_children",

@@ -1,5 +1,4 @@
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/compaction.h"

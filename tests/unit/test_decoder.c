@@ -385,7 +385,7 @@ static void check_row(const row_t *row)
 {
     size_t ones[256];
     ck_assert_uint_le(row->len, LEN(ones));
-    for (size_t i = 0; i < row->len; i++) {
+    for (size_t i = 0; i < LEN(ones); i++) {
         ones[i] = 1;
     }
     check_pieces(row, NULL, 0);

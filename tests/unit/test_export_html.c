@@ -327,6 +327,15 @@ START_TEST(what_a_tool_was_given_is_shown_as_what_it_is)
 }
 END_TEST
 
+START_TEST(a_file_that_was_read_is_shown_in_its_language)
+{
+    begin();
+    call("x", "file_read", "{\"file_path\":\"src/a.c\"}");
+    result("x", "{\"tool_success\":true,\"result\":{\"output\":\"int a;\\n\"}}", true);
+    ck_assert_ptr_nonnull(strstr(page(), PRE("<span class=\"k\">int</span> a;\n")));
+}
+END_TEST
+
 START_TEST(an_edit_is_a_difference)
 {
     begin();
@@ -667,6 +676,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, what_becomes_too_much_is_not_rendered);
     tcase_add_test(tests, a_call_and_its_result_are_one);
     tcase_add_test(tests, what_a_tool_was_given_is_shown_as_what_it_is);
+    tcase_add_test(tests, a_file_that_was_read_is_shown_in_its_language);
     tcase_add_test(tests, an_edit_is_a_difference);
     tcase_add_test(tests, output_that_is_a_diff_is_shown_as_one);
     tcase_add_loop_test(tests, only_a_diff_is_one, 0, sizeof(diffs) / sizeof(diffs[0]));

@@ -2,7 +2,6 @@
 #include <md4c.h>
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "base/utf8.h"
 #include "store/export/export.h"
 #include "store/export/markdown_message.h"

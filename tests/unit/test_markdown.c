@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/width.h"
 #include "suite.h"
 #include "terminal/markdown.h"
 

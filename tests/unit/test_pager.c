@@ -1,6 +1,5 @@
 /* The pager over texts made up here: what each row of a frame shows after which keys, and how much
  * is rendered for it. */
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "suite.h"

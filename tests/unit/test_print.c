@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/json.h"
 #include "base/print.h"
 #include "base/utf8.h"
 #include "suite.h"

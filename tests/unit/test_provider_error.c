@@ -1,7 +1,6 @@
 #include <check.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/utf8.h"
 #include "provider/provider_error.h"
 #include "suite.h"

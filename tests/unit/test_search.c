@@ -1,6 +1,5 @@
 /* What a word is, what a search means, and what is shown of a text that was found. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"

@@ -1,7 +1,6 @@
 #include <check.h>
 
 #include "base/alloc.h"
-#include "base/buffer.h"
 #include "suite.h"
 #include "terminal/sheet.h"
 

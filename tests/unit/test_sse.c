@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "io/sse.h"
 #include "suite.h"
 

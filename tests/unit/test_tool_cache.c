@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "base/alloc.h"

@@ -1,9 +1,7 @@
 #include <check.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/utf8.h"
 #include "suite.h"
 

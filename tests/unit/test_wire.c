@@ -626,7 +626,7 @@ START_TEST(own_ids_go_back_as_they_came)
         ck_assert_str_eq(id_of(call_with(ids[i], "p"), false), ids[i]);
         ck_assert_str_eq(id_of(result_with(ids[i], "p"), false), ids[i]);
         ck_assert(is_nine(id_of(call_with(ids[i], "p"), true)));
-        ck_assert(ik_wire_own_id(request, call_with(ids[i], "p")));
+        ck_assert(ik_wire_is_own_id(request, call_with(ids[i], "p")));
     }
     spy.takes_any_id = false;
     ck_assert_str_eq(id_of(call_with(ids[1], "p"), false), ids[1]);
@@ -643,7 +643,7 @@ START_TEST(other_ids_become_nine_letters_and_digits)
     ck_assert_str_eq(first, id_of(result_with("\"call_\\u0031\"", "q"), false));
     ck_assert_str_eq(first, id_of(call_with("\"call_1\"", "p"), true));
     ck_assert_str_ne(first, id_of(call_with("\"call_2\"", "q"), false));
-    ck_assert(!ik_wire_own_id(request, call_with("\"call_1\"", "q")));
+    ck_assert(!ik_wire_is_own_id(request, call_with("\"call_1\"", "q")));
     ck_assert(is_nine(id_of(ik_msg_create(ctx, IK_MSG_TOOL_CALL, NULL, "{\"id\":\"x\"}"), false)));
     ck_assert(is_nine(id_of(ik_msg_create(ctx, IK_MSG_TOOL_CALL, NULL, "{}"), false)));
 }
@@ -655,7 +655,7 @@ START_TEST(nobody_gets_an_id_that_is_too_long)
     char *longer = ik_sprintf(ctx, "\"%065d\"", 7);
     ck_assert_str_eq(id_of(call_with(most, "p"), false), most);
     ck_assert(is_nine(id_of(call_with(longer, "p"), false)));
-    ck_assert(!ik_wire_own_id(request, call_with(longer, "p")));
+    ck_assert(!ik_wire_is_own_id(request, call_with(longer, "p")));
 }
 END_TEST
 
@@ -684,9 +684,9 @@ END_TEST
 
 START_TEST(ids_we_made_up_are_nobodys_own)
 {
-    ck_assert(!ik_wire_own_id(request, call_with("\"ik_abc\"", "p")));
-    ck_assert(!ik_wire_own_id(request, call_with("\"\"", "p")));
-    ck_assert(!ik_wire_own_id(request, call_with("5", "p")));
+    ck_assert(!ik_wire_is_own_id(request, call_with("\"ik_abc\"", "p")));
+    ck_assert(!ik_wire_is_own_id(request, call_with("\"\"", "p")));
+    ck_assert(!ik_wire_is_own_id(request, call_with("5", "p")));
     ck_assert_str_eq(id_of(call_with("\"ik_abc\"", "p"), false), "\"ik_abc\"");
 }
 END_TEST

@@ -209,8 +209,7 @@ static void append_result(ik_blocks_t *blocks, const ik_msg_t *result)
 static bool has_type(ik_json_span_t block, const char *name)
 {
     ik_json_span_t type;
-    return ik_json_find(block, "type", &type) && ik_json_kind(type) == IK_JSON_STRING &&
-           ik_json_key_is(type, name);
+    return ik_json_find(block, "type", &type) && ik_json_is_text(type, name);
 }
 
 static bool is_call(ik_json_span_t block)

@@ -38,22 +38,13 @@ void *ik_anthropic_stream_begin(ik_stream_t *stream)
     return state;
 }
 
-/* --- reading JSON ------------------------------------------------------------------------ */
-
-static bool find(ik_json_span_t object, const char *name, ik_json_kind_t kind,
-                 ik_json_span_t *value)
-{
-    return ik_json_kind(object) == IK_JSON_OBJECT && ik_json_find(object, name, value) &&
-           ik_json_kind(*value) == kind;
-}
-
-static bool is_text(ik_json_span_t object, const char *name, const char *text)
-{
-    ik_json_span_t value;
-    return find(object, name, IK_JSON_STRING, &value) && ik_json_key_is(value, text);
-}
-
 /* --- blocks ------------------------------------------------------------------------------ */
+
+static bool has_type(ik_json_span_t block, const char *name)
+{
+    ik_json_span_t type;
+    return ik_json_find_kind(block, "type", IK_JSON_STRING, &type) && ik_json_key_is(type, name);
+}
 
 static block_t *add_block(state_t *state, int64_t index, block_kind_t kind)
 {
@@ -145,8 +136,8 @@ static void on_block_delta(ik_stream_t *stream, ik_json_span_t data)
     ik_json_span_t delta;
     ik_json_span_t type;
     ik_json_span_t literal;
-    if (block == NULL || !find(data, "delta", IK_JSON_OBJECT, &delta) ||
-        !find(delta, "type", IK_JSON_STRING, &type)) {
+    if (block == NULL || !ik_json_find_kind(data, "delta", IK_JSON_OBJECT, &delta) ||
+        !ik_json_find_kind(delta, "type", IK_JSON_STRING, &type)) {
         return;
     }
     if (block->kind == OPAQUE) {
@@ -155,7 +146,7 @@ static void on_block_delta(ik_stream_t *stream, ik_json_span_t data)
     }
     for (size_t i = 0; i < sizeof(deltas) / sizeof(deltas[0]); i++) {
         if (block->kind == deltas[i].kind && ik_json_key_is(type, deltas[i].type) &&
-            find(delta, deltas[i].member, IK_JSON_STRING, &literal)) {
+            ik_json_find_kind(delta, deltas[i].member, IK_JSON_STRING, &literal)) {
             deltas[i].apply(stream, block, literal);
         }
     }
@@ -166,7 +157,7 @@ static void on_block_delta(ik_stream_t *stream, ik_json_span_t data)
 static void open_text(ik_stream_t *stream, block_t *block, ik_json_span_t data)
 {
     ik_json_span_t text;
-    if (find(data, "text", IK_JSON_STRING, &text)) {
+    if (ik_json_find_kind(data, "text", IK_JSON_STRING, &text)) {
         add_text(stream, block, text);
     }
 }
@@ -174,10 +165,10 @@ static void open_text(ik_stream_t *stream, block_t *block, ik_json_span_t data)
 static void open_thinking(ik_stream_t *stream, block_t *block, ik_json_span_t data)
 {
     ik_json_span_t literal;
-    if (find(data, "thinking", IK_JSON_STRING, &literal)) {
+    if (ik_json_find_kind(data, "thinking", IK_JSON_STRING, &literal)) {
         add_thinking(stream, block, literal);
     }
-    if (find(data, "signature", IK_JSON_STRING, &literal)) {
+    if (ik_json_find_kind(data, "signature", IK_JSON_STRING, &literal)) {
         set_signature(stream, block, literal);
     }
 }
@@ -210,13 +201,13 @@ static void open_call(ik_stream_t *stream, block_t *block, ik_json_span_t data)
     ik_stream_call_t *call = ik_stream_add_call(stream);
     ik_json_span_t value;
     block->call = call;
-    if (find(data, "id", IK_JSON_STRING, &value)) {
+    if (ik_json_find_kind(data, "id", IK_JSON_STRING, &value)) {
         ik_stream_append_literal(&call->given_id, value);
     }
-    if (find(data, "name", IK_JSON_STRING, &value)) {
+    if (ik_json_find_kind(data, "name", IK_JSON_STRING, &value)) {
         ik_stream_append_literal(&call->name, value);
     }
-    if (find(data, "input", IK_JSON_OBJECT, &value)) {
+    if (ik_json_find_kind(data, "input", IK_JSON_OBJECT, &value)) {
         ik_buffer_append(&call->arguments, value.text, value.len);
         block->has_input = true;
     }
@@ -249,7 +240,7 @@ static void open_block(ik_stream_t *stream, int64_t index, ik_json_span_t data)
     if (state->size > SIZE_KEPT_MAX || ik_json_kind(data) != IK_JSON_OBJECT) {
         return;
     }
-    while (openings[i].type != NULL && !is_text(data, "type", openings[i].type)) {
+    while (openings[i].type != NULL && !has_type(data, openings[i].type)) {
         i++;
     }
     block_t *block = add_block(state, index, openings[i].kind);
@@ -285,7 +276,7 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t owner)
     state_t *state = stream->state;
     ik_json_span_t usage;
     ik_json_span_t details;
-    if (!find(owner, "usage", IK_JSON_OBJECT, &usage)) {
+    if (!ik_json_find_kind(owner, "usage", IK_JSON_OBJECT, &usage)) {
         return;
     }
     ik_stream_take_count(&state->input, usage, "input_tokens");
@@ -295,7 +286,7 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t owner)
     stream->usage.cache_write = state->cache_write;
     stream->usage.in = sum_known(state->input, sum_known(state->cache_read, state->cache_write));
     ik_stream_take_count(&stream->usage.out, usage, "output_tokens");
-    if (find(usage, "output_tokens_details", IK_JSON_OBJECT, &details)) {
+    if (ik_json_find_kind(usage, "output_tokens_details", IK_JSON_OBJECT, &details)) {
         ik_stream_take_count(&stream->usage.reasoning, details, "thinking_tokens");
     }
 }
@@ -316,8 +307,8 @@ static void take_refusal(ik_stream_t *stream, ik_json_span_t owner)
     ik_json_span_t details;
     ik_json_span_t explanation;
     stream->refused = true;
-    if (!has_text(stream) && find(owner, "stop_details", IK_JSON_OBJECT, &details) &&
-        find(details, "explanation", IK_JSON_STRING, &explanation)) {
+    if (!has_text(stream) && ik_json_find_kind(owner, "stop_details", IK_JSON_OBJECT, &details) &&
+        ik_json_find_kind(details, "explanation", IK_JSON_STRING, &explanation)) {
         ik_stream_add_text_literal(stream, explanation);
     }
 }
@@ -337,7 +328,7 @@ static void take_stop(ik_stream_t *stream, ik_json_span_t owner)
         {"pause_turn", IK_STOP_RESUME},
     };
     ik_json_span_t reason;
-    if (!find(owner, "stop_reason", IK_JSON_STRING, &reason)) {
+    if (!ik_json_find_kind(owner, "stop_reason", IK_JSON_STRING, &reason)) {
         return;
     }
     stream->stop = IK_STOP_END;
@@ -354,7 +345,7 @@ static void take_stop(ik_stream_t *stream, ik_json_span_t owner)
 static void on_message_start(ik_stream_t *stream, ik_json_span_t data)
 {
     ik_json_span_t message;
-    if (find(data, "message", IK_JSON_OBJECT, &message)) {
+    if (ik_json_find_kind(data, "message", IK_JSON_OBJECT, &message)) {
         take_usage(stream, message);
     }
 }
@@ -363,7 +354,7 @@ static void on_message_delta(ik_stream_t *stream, ik_json_span_t data)
 {
     ik_json_span_t delta;
     take_usage(stream, data);
-    if (find(data, "delta", IK_JSON_OBJECT, &delta)) {
+    if (ik_json_find_kind(data, "delta", IK_JSON_OBJECT, &delta)) {
         take_stop(stream, delta);
     }
 }
@@ -381,7 +372,7 @@ static void on_message(ik_stream_t *stream, ik_json_span_t data)
     ik_json_span_t block;
     int64_t index = 0;
     size_t position = 0;
-    if (find(data, "content", IK_JSON_ARRAY, &content)) {
+    if (ik_json_find_kind(data, "content", IK_JSON_ARRAY, &content)) {
         while (ik_json_next_element(content, &position, &block)) {
             open_block(stream, index++, block);
         }
@@ -407,7 +398,7 @@ void ik_anthropic_stream_event(ik_stream_t *stream, ik_json_span_t data)
         {"error", ik_stream_fail},
     };
     ik_json_span_t type;
-    if (!find(data, "type", IK_JSON_STRING, &type)) {
+    if (!ik_json_find_kind(data, "type", IK_JSON_STRING, &type)) {
         return;
     }
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
@@ -476,7 +467,7 @@ static bool is_thought(const block_t *block)
 {
     ik_json_span_t whole = {block->content.data, block->content.len};
     return block->kind == THINKING ||
-           (block->kind == OPAQUE && is_text(whole, "type", "redacted_thinking"));
+           (block->kind == OPAQUE && has_type(whole, "redacted_thinking"));
 }
 
 /* Leaves in blocks what goes back; true when that is more than the messages tell. */

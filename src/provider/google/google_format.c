@@ -206,7 +206,7 @@ static void begin_function(const ik_blocks_t *blocks, const ik_msg_t *message, i
 {
     ik_buffer_t *out = blocks->out;
     ik_buffer_append_byte(out, '{');
-    if (ik_wire_own_id(blocks->request, message)) {
+    if (ik_wire_is_own_id(blocks->request, message)) {
         ik_buffer_append_text(out, "\"id\":");
         ik_wire_append_id(out, blocks->request, message, false);
         ik_buffer_append_byte(out, ',');

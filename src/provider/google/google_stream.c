@@ -30,13 +30,6 @@ void *ik_google_stream_begin(ik_stream_t *stream)
     return state;
 }
 
-static bool find(ik_json_span_t object, const char *name, ik_json_kind_t kind,
-                 ik_json_span_t *value)
-{
-    return ik_json_kind(object) == IK_JSON_OBJECT && ik_json_find(object, name, value) &&
-           ik_json_kind(*value) == kind;
-}
-
 /* --- parts ------------------------------------------------------------------------------- */
 
 /* What a part says, taken apart. Spans that are not there are empty. */
@@ -86,10 +79,10 @@ static ik_stream_call_t *add_call(ik_stream_t *stream, ik_json_span_t data)
 {
     ik_stream_call_t *call = ik_stream_add_call(stream);
     ik_json_span_t value;
-    if (find(data, "id", IK_JSON_STRING, &value)) {
+    if (ik_json_find_kind(data, "id", IK_JSON_STRING, &value)) {
         ik_stream_append_literal(&call->given_id, value);
     }
-    if (find(data, "name", IK_JSON_STRING, &value)) {
+    if (ik_json_find_kind(data, "name", IK_JSON_STRING, &value)) {
         ik_stream_append_literal(&call->name, value);
     }
     if (ik_json_find(data, "args", &value) && ik_json_kind(value) != IK_JSON_NULL) {
@@ -205,7 +198,8 @@ static void fail_other(ik_stream_t *stream, ik_json_span_t candidate)
     ik_json_span_t message = {0};
     ik_json_span_t error;
     ik_buffer_init(&text, stream, IK_BUFFER_UNLIMITED);
-    if (!find(candidate, "finishMessage", IK_JSON_STRING, &message) || message.len == 2) {
+    if (!ik_json_find_kind(candidate, "finishMessage", IK_JSON_STRING, &message) ||
+        message.len == 2) {
         message = (ik_json_span_t){"\"the model stopped without saying why\"", 38};
     }
     ik_buffer_append_text(&text, "{\"error\":{\"status\":\"OTHER\",\"message\":");
@@ -255,13 +249,13 @@ static void take_candidate(ik_stream_t *stream, ik_json_span_t candidate)
     ik_json_span_t part;
     ik_json_span_t reason;
     size_t position = 0;
-    if (find(candidate, "content", IK_JSON_OBJECT, &content) &&
-        find(content, "parts", IK_JSON_ARRAY, &parts)) {
+    if (ik_json_find_kind(candidate, "content", IK_JSON_OBJECT, &content) &&
+        ik_json_find_kind(content, "parts", IK_JSON_ARRAY, &parts)) {
         while (ik_json_next_element(parts, &position, &part)) {
             take_part(stream, part);
         }
     }
-    if (!find(candidate, "finishReason", IK_JSON_STRING, &reason) || reason.len == 2) {
+    if (!ik_json_find_kind(candidate, "finishReason", IK_JSON_STRING, &reason) || reason.len == 2) {
         return;
     }
     stream->terminal = true;
@@ -285,7 +279,7 @@ static void take_candidates(ik_stream_t *stream, ik_json_span_t candidates)
 static void take_feedback(ik_stream_t *stream, ik_json_span_t feedback)
 {
     ik_json_span_t reason;
-    if (!stream->terminal && find(feedback, "blockReason", IK_JSON_STRING, &reason) &&
+    if (!stream->terminal && ik_json_find_kind(feedback, "blockReason", IK_JSON_STRING, &reason) &&
         !ik_json_key_is(reason, "BLOCK_REASON_UNSPECIFIED")) {
         stream->stop = IK_STOP_FILTERED;
         stream->terminal = true;

@@ -24,18 +24,11 @@ static void say(ik_stream_t *stream, const char *text)
 
 /* --- telling what came of a call --------------------------------------------------------- */
 
-static bool find(ik_json_span_t object, const char *name, ik_json_kind_t kind,
-                 ik_json_span_t *value)
-{
-    return ik_json_kind(object) == IK_JSON_OBJECT && ik_json_find(object, name, value) &&
-           ik_json_kind(*value) == kind;
-}
-
 /* The result's text: its output where it has one, a string, or the JSON it is. */
 static char *take_text(const void *ctx, ik_json_span_t result)
 {
     ik_json_span_t output;
-    if (find(result, "output", IK_JSON_STRING, &output)) {
+    if (ik_json_find_kind(result, "output", IK_JSON_STRING, &output)) {
         result = output;
     }
     return ik_json_kind(result) == IK_JSON_STRING ? ik_json_decode(ctx, result, NULL)
@@ -47,10 +40,10 @@ static char *describe_result(const void *ctx, const ik_msg_t *message, const cha
                              ik_json_span_t result)
 {
     ik_json_span_t value;
-    if (find(result, "exit_code", IK_JSON_NUMBER, &value)) {
+    if (ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value)) {
         return ik_sprintf(ctx, "`%s` ended with exit code %ld", name, strtol(value.text, NULL, 10));
     }
-    if (find(result, "count", IK_JSON_NUMBER, &value)) {
+    if (ik_json_find_kind(result, "count", IK_JSON_NUMBER, &value)) {
         return ik_sprintf(ctx, "`%s`: %s", name, message->content);
     }
     return ik_sprintf(ctx, "`%s` is done", name);
@@ -109,7 +102,7 @@ static void tell_envelope(ik_stream_t *stream, const void *ctx, const ik_msg_t *
     if (ik_json_kind(envelope) == IK_JSON_OBJECT) {
         ik_json_find(envelope, "result", &inner);
     }
-    if (find(inner, "error", IK_JSON_STRING, &error)) {
+    if (ik_json_find_kind(inner, "error", IK_JSON_STRING, &error)) {
         say(stream, ik_sprintf(ctx, "`%s` failed: %s\n", name, ik_json_decode(ctx, error, NULL)));
     } else {
         say_result(stream, ctx, message, name, inner);

@@ -3,9 +3,7 @@
  * to the provider named openai alone; Mistral and DeepSeek are known by their hosts, because they
  * refuse what everyone else takes or miss what nobody else needs.
  */
-#include <string.h>
 
-#include "base/alloc.h"
 #include "provider/openai/chat_stream.h"
 #include "provider/openai/openai_endpoint.h"
 #include "provider/openai/openai_model.h"
@@ -172,17 +170,15 @@ static void append_calls(ik_buffer_t *out, const ik_request_t *request, const ik
 {
     bool has_extras = ik_json_is(extras, IK_JSON_ARRAY);
     size_t position = 0;
+    size_t next = 0;
     bool first = true;
-    for (size_t i = 0; i < step->count; i++) {
-        if (!ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
-            continue;
-        }
+    for (const ik_msg_t *call; (call = ik_wire_next_call(step, &next)) != NULL;) {
         ik_json_span_t extra = {0};
         if (has_extras && !ik_json_next_element(extras, &position, &extra)) {
             extra = (ik_json_span_t){0};
         }
         ik_buffer_append_text(out, first ? ",\"tool_calls\":[" : ",");
-        append_call(out, request, step->messages[i], extra);
+        append_call(out, request, call, extra);
         first = false;
     }
     ik_buffer_append_text(out, first ? "" : "]");
@@ -190,12 +186,8 @@ static void append_calls(ik_buffer_t *out, const ik_request_t *request, const ik
 
 static bool has_calls(const ik_wire_step_t *step)
 {
-    for (size_t i = 0; i < step->count; i++) {
-        if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
-            return true;
-        }
-    }
-    return false;
+    size_t position = 0;
+    return ik_wire_next_call(step, &position) != NULL;
 }
 
 static bool has_text(const ik_wire_step_t *step)

@@ -1,7 +1,5 @@
 #include "provider/openai/chat_stream.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/json_clean.h"
 #include "provider/openai/chat_calls.h"
@@ -266,15 +264,11 @@ enum {
 static const char *const event_names[EVENT_MEMBERS] = {"choices", "usage", "error",  "x_groq",
                                                        "object",  "type",  "message"};
 
-static bool is_word(ik_json_span_t value, const char *word)
-{
-    return ik_json_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
-}
-
 /* No two servers report a failure inside a stream in the same way. */
 static bool is_error(const ik_json_span_t *values)
 {
-    bool says_so = is_word(values[EVENT_OBJECT], "error") || is_word(values[EVENT_TYPE], "error");
+    bool says_so = ik_json_is_text(values[EVENT_OBJECT], "error") ||
+                   ik_json_is_text(values[EVENT_TYPE], "error");
     return values[EVENT_ERROR].len > 0 || says_so ||
            (values[EVENT_CHOICES].len == 0 && values[EVENT_MESSAGE].len > 0);
 }

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "provider/openai/openai_endpoint.h"
 #include "provider/openai/openai_model.h"
 #include "provider/openai/openai_tool.h"
@@ -138,17 +137,6 @@ static void append_call(ik_wire_t *wire, const ik_request_t *request, const ik_m
     ik_buffer_append_byte(out, '}');
 }
 
-static const ik_msg_t *next_call(const ik_wire_step_t *step, size_t *position)
-{
-    while (*position < step->count) {
-        const ik_msg_t *message = step->messages[(*position)++];
-        if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
-            return message;
-        }
-    }
-    return NULL;
-}
-
 /* Whether an item is no call, or the next one of the step. */
 static bool item_fits(ik_json_span_t item, const ik_wire_step_t *step, size_t *calls)
 {
@@ -156,10 +144,10 @@ static bool item_fits(ik_json_span_t item, const ik_wire_step_t *step, size_t *c
     ik_json_span_t values[2];
     ik_json_span_t id;
     ik_json_find_members(item, names, 2, values);
-    if (!ik_json_is(values[0], IK_JSON_STRING) || !ik_json_key_is(values[0], "function_call")) {
+    if (!ik_json_is_text(values[0], "function_call")) {
         return ik_json_kind(item) == IK_JSON_OBJECT;
     }
-    const ik_msg_t *call = next_call(step, calls);
+    const ik_msg_t *call = ik_wire_next_call(step, calls);
     return call != NULL && ik_msg_field(call, "id", &id) && id.len == values[1].len &&
            memcmp(id.text, values[1].text, id.len) == 0;
 }
@@ -178,14 +166,13 @@ static bool can_replay(const ik_wire_step_t *step)
             return false;
         }
     }
-    return next_call(step, &calls) == NULL;
+    return ik_wire_next_call(step, &calls) == NULL;
 }
 
 static bool is_words(ik_json_span_t item)
 {
     ik_json_span_t type;
-    return ik_json_find(item, "type", &type) && ik_json_is(type, IK_JSON_STRING) &&
-           ik_json_key_is(type, "message");
+    return ik_json_find(item, "type", &type) && ik_json_is_text(type, "message");
 }
 
 static void append_own_items(ik_wire_t *wire, ik_json_span_t items)

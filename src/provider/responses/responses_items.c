@@ -35,17 +35,17 @@ ik_responses_items_t *ik_responses_items_create(ik_stream_t *stream)
     return items;
 }
 
-bool ik_responses_items_any_closed(const ik_responses_items_t *items)
+bool ik_responses_items_has_closed(const ik_responses_items_t *items)
 {
     return items->any_closed;
 }
 
-bool ik_responses_items_refused(const ik_responses_items_t *items)
+bool ik_responses_items_has_refusal(const ik_responses_items_t *items)
 {
     return items->refused;
 }
 
-void ik_responses_items_refuse(ik_responses_items_t *items)
+void ik_responses_items_add_refusal(ik_responses_items_t *items)
 {
     items->refused = true;
 }
@@ -267,17 +267,12 @@ static void read_item(ik_json_span_t item, ik_json_span_t *values)
     ik_json_find_members(item, names, MEMBERS, values);
 }
 
-static bool is_word(ik_json_span_t value, const char *word)
-{
-    return ik_json_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
-}
-
 static void take_item(ik_responses_items_t *items, slot_t *slot, const ik_json_span_t *values)
 {
     if (slot->id.len == 0) {
         ik_buffer_append(&slot->id, values[ID].text, values[ID].len);
     }
-    if (is_word(values[TYPE], "function_call")) {
+    if (ik_json_is_text(values[TYPE], "function_call")) {
         ik_stream_call_t *call = call_of(items, slot);
         replace(&call->given_id, values[CALL_ID]);
         replace(&call->name, values[NAME]);
@@ -309,9 +304,9 @@ void ik_responses_items_close(ik_responses_items_t *items, const ik_responses_pl
         return;
     }
     take_item(items, slot, values);
-    if (is_word(values[TYPE], "message")) {
+    if (ik_json_is_text(values[TYPE], "message")) {
         show_message(items, slot, values[CONTENT]);
-    } else if (is_word(values[TYPE], "reasoning")) {
+    } else if (ik_json_is_text(values[TYPE], "reasoning")) {
         show_thoughts(items, slot, values[SUMMARY]);
         show_thoughts(items, slot, values[CONTENT]);
     }
@@ -335,7 +330,7 @@ static bool is_reasoning(const slot_t *slot)
 {
     ik_json_span_t values[MEMBERS];
     read_item((ik_json_span_t){slot->final.data, slot->final.len}, values);
-    return is_word(values[TYPE], "reasoning");
+    return ik_json_is_text(values[TYPE], "reasoning");
 }
 
 /* Nothing is stored at the server, so reasoning needs its content; servers of open models send it
@@ -360,7 +355,7 @@ static bool can_go_back(const ik_responses_items_t *items, const slot_t *slot)
         return slot->call->given_id.len > 0 && ik_json_has_text(values[ARGUMENTS]) &&
                is_among_items(items->stream, slot->call);
     }
-    return !is_word(values[TYPE], "reasoning") || is_complete_reasoning(items, values);
+    return !ik_json_is_text(values[TYPE], "reasoning") || is_complete_reasoning(items, values);
 }
 
 /* Reasoning must be followed by what it led to: an answer may have been cut right behind it. */

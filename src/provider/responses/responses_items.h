@@ -35,10 +35,11 @@ void ik_responses_items_arguments(ik_responses_items_t *items, const ik_response
                                   ik_json_span_t literal, bool whole);
 
 /* Whether any item has come in its final form. */
-bool ik_responses_items_any_closed(const ik_responses_items_t *items);
-/* A refusal was among the messages. */
-bool ik_responses_items_refused(const ik_responses_items_t *items);
-void ik_responses_items_refuse(ik_responses_items_t *items);
+bool ik_responses_items_has_closed(const ik_responses_items_t *items);
+/* Whether a refusal is among the messages. */
+bool ik_responses_items_has_refusal(const ik_responses_items_t *items);
+/* One came. */
+void ik_responses_items_add_refusal(ik_responses_items_t *items);
 
 /* Appends the array of final items; nothing when the server could not take them back. */
 void ik_responses_items_format(const ik_responses_items_t *items, ik_buffer_t *out);

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/alloc.h"
 #include "base/json_clean.h"
 #include "provider/responses/responses_items.h"
 
@@ -62,20 +61,15 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
     }
 }
 
-static bool is_word(ik_json_span_t value, const char *word)
-{
-    return ik_json_is(value, IK_JSON_STRING) && ik_json_key_is(value, word);
-}
-
 static ik_stop_t stop_of_incomplete(ik_json_span_t details)
 {
     static const char *const names[] = {"reason"};
     ik_json_span_t reason;
     ik_json_find_members(details, names, 1, &reason);
-    if (is_word(reason, "max_output_tokens")) {
+    if (ik_json_is_text(reason, "max_output_tokens")) {
         return IK_STOP_MAX_TOKENS;
     }
-    return is_word(reason, "content_filter") ? IK_STOP_FILTERED : IK_STOP_END;
+    return ik_json_is_text(reason, "content_filter") ? IK_STOP_FILTERED : IK_STOP_END;
 }
 
 /* The whole output of a body, or of a proxy that leaves the events about items out. */
@@ -107,16 +101,17 @@ static void take_response(ik_stream_t *stream, ik_json_span_t response)
     ik_json_span_t values[COUNT];
     ik_json_find_members(response, names, COUNT, values);
     take_usage(stream, values[USAGE]);
-    if (!ik_responses_items_any_closed(stream->state)) {
+    if (!ik_responses_items_has_closed(stream->state)) {
         take_output(stream->state, values[RESULT]);
     }
-    if (values[FAULT].len > 0 || is_word(values[STATUS], "failed") ||
-        is_word(values[STATUS], "cancelled")) {
+    if (values[FAULT].len > 0 || ik_json_is_text(values[STATUS], "failed") ||
+        ik_json_is_text(values[STATUS], "cancelled")) {
         fail_response(stream, values[FAULT]);
         return;
     }
-    stream->stop =
-        is_word(values[STATUS], "incomplete") ? stop_of_incomplete(values[DETAILS]) : IK_STOP_END;
+    stream->stop = ik_json_is_text(values[STATUS], "incomplete")
+                       ? stop_of_incomplete(values[DETAILS])
+                       : IK_STOP_END;
     stream->terminal = stream->done = true;
 }
 
@@ -134,13 +129,13 @@ static void on_text_done(event_t *event)
 
 static void on_refusal_delta(event_t *event)
 {
-    ik_responses_items_refuse(event->items);
+    ik_responses_items_add_refusal(event->items);
     ik_responses_items_text(event->items, &event->place, event->values[DELTA], false);
 }
 
 static void on_refusal_done(event_t *event)
 {
-    ik_responses_items_refuse(event->items);
+    ik_responses_items_add_refusal(event->items);
     ik_responses_items_text(event->items, &event->place, event->values[REFUSAL], true);
 }
 
@@ -258,9 +253,9 @@ void ik_responses_stream_event(ik_stream_t *stream, ik_json_span_t data)
                                          .part = event.values[CONTENT_INDEX]};
     if (ik_json_is(event.values[TYPE], IK_JSON_STRING)) {
         dispatch(&event);
-    } else if (event.values[OUTPUT].len > 0 || is_word(event.values[OBJECT], "response")) {
+    } else if (event.values[OUTPUT].len > 0 || ik_json_is_text(event.values[OBJECT], "response")) {
         take_response(stream, data);
-    } else if (event.values[ERROR].len > 0 || is_word(event.values[OBJECT], "error")) {
+    } else if (event.values[ERROR].len > 0 || ik_json_is_text(event.values[OBJECT], "error")) {
         ik_stream_fail(stream, data);
     }
 }
@@ -270,7 +265,7 @@ void ik_responses_stream_end(ik_stream_t *stream)
     ik_responses_items_t *items = stream->state;
     ik_buffer_t kept;
     ik_buffer_init(&kept, items, IK_BUFFER_UNLIMITED);
-    if (ik_responses_items_refused(items) && stream->stop == IK_STOP_END) {
+    if (ik_responses_items_has_refusal(items) && stream->stop == IK_STOP_END) {
         stream->stop = IK_STOP_REFUSAL;
     }
     ik_responses_items_format(items, &kept);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "conversation/message.h"
 #include "store/export/export.h"
 #include "store/export/export_facts.h"
 #include "store/export/html_cut.h"

@@ -6,8 +6,6 @@
 #include "base/invisible.h"
 #include "base/utf8.h"
 
-#define REPLACEMENT "\xef\xbf\xbd"
-
 enum {
     ZERO_WIDTH_NON_JOINER = 0x200c,
     ZERO_WIDTH_JOINER = 0x200d,
@@ -96,7 +94,7 @@ static size_t append_ascii(escaper_t *escaper, const char *bytes, size_t len)
     } else if (pair || *bytes == '\n' || *bytes == '\t') {
         ik_buffer_append_byte(escaper->out, pair ? '\n' : *bytes);
     } else {
-        ik_buffer_append_text(escaper->out, REPLACEMENT);
+        ik_buffer_append_text(escaper->out, IK_UTF8_REPLACEMENT);
     }
     return pair ? 2 : 1;
 }
@@ -107,7 +105,7 @@ static size_t append_wide(escaper_t *escaper, const char *bytes, size_t len)
     size_t step = ik_utf8_step(bytes, len, &valid);
     int32_t code = valid ? code_at(bytes, len) : 0;
     if (!valid || code < 0xa0) {
-        ik_buffer_append_text(escaper->out, REPLACEMENT);
+        ik_buffer_append_text(escaper->out, IK_UTF8_REPLACEMENT);
     } else if (ik_invisible(code) &&
                !belongs(escaper->previous, code, code_at(bytes + step, len - step))) {
         show_number(escaper, code);

@@ -5,8 +5,6 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-#define REPLACEMENT "\xef\xbf\xbd"
-
 enum { MOST_TICKS = 16 }; /* around code: readers have limits of their own */
 
 /* Control characters of one byte, and those of two, which UTF-8 writes as C2 80 to C2 9F. */
@@ -25,7 +23,7 @@ void ik_markdown_text_append_clean(ik_buffer_t *out, const char *text, size_t le
         size_t step = ik_utf8_step(text + at, len - at, &valid);
         bool line_end = text[at] == '\r' && at + 1 < len && text[at + 1] == '\n';
         if (!valid || (is_control(text + at, step) && !line_end)) {
-            ik_buffer_append_text(out, REPLACEMENT);
+            ik_buffer_append_text(out, IK_UTF8_REPLACEMENT);
         } else if (!line_end) {
             ik_buffer_append(out, text + at, step);
         }

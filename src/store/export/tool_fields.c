@@ -152,6 +152,13 @@ static bool is_file(const ik_tool_fields_t *arguments, const ik_tool_field_t *fi
     return field->key.len == 0;
 }
 
+/* As our tools call the path of a file, and then as others do; NULL when there is none. */
+static const ik_tool_field_t *find_path(const ik_tool_fields_t *arguments)
+{
+    const ik_tool_field_t *path = ik_tool_fields_find(arguments, "file_path");
+    return path != NULL ? path : ik_tool_fields_find(arguments, "path");
+}
+
 char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *arguments,
                                      const ik_tool_field_t *field)
 {
@@ -161,7 +168,7 @@ char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *ar
     if (is_named(field, "command")) {
         return ik_strdup(ctx, "sh");
     }
-    return is_file(arguments, field) ? format_suffix(ctx, ik_tool_fields_find(arguments, "path"))
+    return is_file(arguments, field) ? format_suffix(ctx, find_path(arguments))
                                      : ik_strdup(ctx, "");
 }
 

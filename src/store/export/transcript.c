@@ -251,23 +251,13 @@ res_t ik_transcript_read(ik_store_t *store, const ik_store_agent_t *agent,
 
 /* --- forks ------------------------------------------------------------------------------- */
 
-static const ik_store_agent_t *find_agent(const ik_store_agents_t *agents, int64_t number)
-{
-    for (size_t i = 0; i < agents->count; i++) {
-        if (agents->agents[i].number == number) {
-            return &agents->agents[i];
-        }
-    }
-    return NULL;
-}
-
 const ik_store_agent_t *ik_transcript_origin(const ik_store_agents_t *agents,
                                              const ik_store_agent_t *agent)
 {
-    const ik_store_agent_t *origin = find_agent(agents, agent->parent);
+    const ik_store_agent_t *origin = ik_store_find_agent(agents, agent->parent);
     /* Parents have smaller numbers; a damaged log must not send us round in a circle. */
     while (origin != NULL && agent->forked_at <= origin->forked_at) {
-        const ik_store_agent_t *parent = find_agent(agents, origin->parent);
+        const ik_store_agent_t *parent = ik_store_find_agent(agents, origin->parent);
         origin = parent == NULL || parent->number >= origin->number ? NULL : parent;
     }
     return origin;

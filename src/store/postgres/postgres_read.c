@@ -1,7 +1,5 @@
 #include "store/postgres/postgres_read.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "store/postgres/postgres_text.h"
 

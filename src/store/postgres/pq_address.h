@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/error.h"
 #include "store/postgres/pq_url.h"
 #include "store/postgres/pq_wait.h"

@@ -4,11 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#ifdef __APPLE__
-static const char file_name[] = "libpq.5.dylib";
-#else
 static const char file_name[] = "libpq.so.5";
-#endif
 
 /* Older ones refuse tcp_user_timeout. */
 enum { OLDEST = 120000 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "io/loop.h"
+#include "base/clock.h"
 #include "store/postgres/pq_address.h"
 #include "store/postgres/pq_failure.h"
 #include "store/postgres/pq_wait.h"
@@ -90,7 +90,7 @@ const char *ik_pq_link_name(const ik_pq_link_t *link)
 
 static void start_clock(ik_pq_link_t *link, int ms)
 {
-    link->patience.deadline_ms = ik_loop_now_ms() + ms;
+    link->patience.deadline_ms = ik_clock_now_ms() + ms;
 }
 
 static res_t wait_for(ik_pq_link_t *link, short events)
@@ -435,7 +435,7 @@ res_t ik_pq_link_run_large(const void *ctx, ik_pq_link_t *link, const char *sql,
 res_t ik_pq_link_pause(ik_pq_link_t *link, int ms)
 {
     ik_pq_patience_t patience = {.wake_fd = link->patience.wake_fd,
-                                 .deadline_ms = ik_loop_now_ms() + ms};
+                                 .deadline_ms = ik_clock_now_ms() + ms};
     return ik_pq_wait(-1, 0, &patience) == IK_PQ_WAIT_WOKEN
                ? ERR(GONE, "%s: given up", link->url->name)
                : OK;

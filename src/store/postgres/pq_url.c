@@ -18,6 +18,11 @@ static const char *after_scheme(const char *text)
     return NULL;
 }
 
+bool ik_pq_url_is_one(const char *text)
+{
+    return after_scheme(text) != NULL;
+}
+
 /* Cut as libpq cuts it: user and password end at the first "@" unless a "/" comes before it. With
  * another "@" behind that, what follows is the rest of a password that was not written as it must
  * be, and would be taken, and shown to everybody, for the name of a host or of a database. */

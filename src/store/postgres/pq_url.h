@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "store/postgres/pq_library.h"
 
@@ -15,6 +17,9 @@ typedef struct {
     const char *port;     /* the same */
     const char *hostaddr; /* the same */
 } ik_pq_url_t;
+
+/* By its scheme, in either spelling: whether a setting names a server and not a file. */
+bool ik_pq_url_is_one(const char *text);
 
 /* IK_ERR_INVALID when it is none. */
 res_t ik_pq_url_parse(const void *ctx, const ik_pq_library_t *library, const char *text,

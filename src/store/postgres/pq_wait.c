@@ -3,12 +3,12 @@
 #include <limits.h>
 #include <poll.h>
 
-#include "io/loop.h"
+#include "base/clock.h"
 
 /* Whole milliseconds, so what is left of the last one is waited for. */
 static int left_ms(const ik_pq_patience_t *patience)
 {
-    int64_t left = patience->deadline_ms - ik_loop_now_ms();
+    int64_t left = patience->deadline_ms - ik_clock_now_ms();
     return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
 }
 

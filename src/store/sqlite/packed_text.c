@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 
 enum {
     PACK_FROM = 512, /* below, the frame eats what is saved */

@@ -7,7 +7,6 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-#include "base/buffer.h"
 #include "base/error.h"
 
 typedef struct ik_packer ik_packer_t;

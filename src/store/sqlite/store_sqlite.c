@@ -1,7 +1,6 @@
 #include "store/sqlite/store_sqlite.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"

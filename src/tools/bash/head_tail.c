@@ -65,7 +65,7 @@ static void unroll(const ik_head_tail_t *kept, ik_buffer_t *tail)
 static size_t clean_step(const char *bytes, size_t len, size_t *step, bool *valid)
 {
     *step = ik_utf8_step(bytes, len, valid);
-    return *valid ? *step : strlen("\xef\xbf\xbd");
+    return *valid ? *step : strlen(IK_UTF8_REPLACEMENT);
 }
 
 /* How many bytes from the beginning make a clean text of at most max bytes. What is invalid at the

@@ -9,10 +9,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "tools/bash/head_tail.h"
 #include "tools/bash/progress_line.h"
 #include "tools/bash/shell_command.h"
@@ -40,13 +40,6 @@ typedef struct {
     bool timed_out;
 } session_t;
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int64_t earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -59,7 +52,7 @@ static bool read_output(session_t *session)
     if (session->command.output < 0) {
         return false;
     }
-    ssize_t got = read(session->command.output, block, sizeof block);
+    ssize_t got = read(session->command.output, block, sizeof(block));
     if (got > 0) {
         ik_head_tail_add(&session->kept, block, (size_t)got);
         ik_progress_line_add(&session->progress, block, (size_t)got);
@@ -75,8 +68,8 @@ static bool read_output(session_t *session)
 /* A child in the background may print without end: hence the limit. */
 static void drain(session_t *session)
 {
-    int64_t until = now_ms() + DRAIN_MS;
-    while (read_output(session) && now_ms() < until) {
+    int64_t until = ik_clock_now_ms() + DRAIN_MS;
+    while (read_output(session) && ik_clock_now_ms() < until) {
     }
 }
 
@@ -127,7 +120,7 @@ static bool is_over(const session_t *session, bool ended, int64_t now)
 static void follow(session_t *session)
 {
     bool ended = false;
-    int64_t now = now_ms();
+    int64_t now = ik_clock_now_ms();
     while (!is_over(session, ended, now)) {
         struct pollfd fds[] = {
             {.fd = session->command.output, .events = POLLIN},
@@ -140,7 +133,7 @@ static void follow(session_t *session)
         if (fds[1].revents != 0 || session->command.exit_fd < 0) {
             ended = ended || ik_shell_command_ended(&session->command);
         }
-        now = now_ms();
+        now = ik_clock_now_ms();
         act_on_clock(session, now);
     }
     if (session->timed_out) {
@@ -179,7 +172,7 @@ static session_t *create_session(ik_tool_call_t *call)
     session_t *session = ik_new(call->ctx, session_t);
     bool limited = ik_tool_param_given(call, "timeout_seconds");
     int64_t seconds = ik_tool_param_integer(call, "timeout_seconds", 0);
-    int64_t now = now_ms();
+    int64_t now = ik_clock_now_ms();
     session->term_at = limited ? now + earlier(seconds, TIMEOUT_MAX_SECONDS) * 1000 : NEVER;
     session->kill_at = NEVER;
     session->give_up_at = NEVER;
@@ -207,7 +200,7 @@ static void run(ik_tool_call_t *call)
     answer(call, session, session->timed_out ? EXIT_TIMED_OUT : exit_code);
 }
 
-static const ik_tool_param_t PARAMS[] = {
+static const ik_tool_param_t params[] = {
     {.name = "command",
      .type = IK_TOOL_PARAM_STRING,
      .required = true,
@@ -219,13 +212,13 @@ static const ik_tool_param_t PARAMS[] = {
      .max = 600,
      .description = "Let the command run up to this many seconds even when it prints nothing "
                     "(1 to 600), then end it with exit code 124"},
-    {.name = NULL},
+    {0},
 };
 
-static const ik_tool_program_t PROGRAM = {
+static const ik_tool_program_t program = {
     .name = "bash",
     .description = "Execute a shell command and return output",
-    .params = PARAMS,
+    .params = params,
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":\"What the command printed, stdout "
                "and stderr in order, without the last newline\"},"
@@ -242,5 +235,5 @@ static const ik_tool_program_t PROGRAM = {
 
 int main(int argc, char **argv)
 {
-    return ik_tool_program_main(&PROGRAM, argc, argv);
+    return ik_tool_program_main(&program, argc, argv);
 }

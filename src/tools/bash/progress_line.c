@@ -43,7 +43,7 @@ void ik_progress_line_init(ik_progress_line_t *progress, bool heartbeat, int64_t
 
 void ik_progress_line_add(ik_progress_line_t *progress, const char *bytes, size_t len)
 {
-    size_t size = sizeof progress->pending;
+    size_t size = sizeof(progress->pending);
     if (progress->fd < 0) {
         return;
     }

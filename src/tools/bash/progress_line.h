@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buffer.h"
-
 #define IK_PROGRESS_LINE_NEVER INT64_MAX
 
 typedef struct {

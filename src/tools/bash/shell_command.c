@@ -81,7 +81,7 @@ int ik_shell_command_start(ik_shell_command_t *command, const char *text, size_t
     int script = -1;
     int error = 0;
     if (len >= ARGUMENT_MAX) {
-        script = write_script(text, len, source, sizeof source);
+        script = write_script(text, len, source, sizeof(source));
         error = script < 0 ? errno : 0;
         text = source;
     }

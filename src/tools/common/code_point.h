@@ -1,7 +1,6 @@
 /* Reading text one character at a time. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* The character at *at (before end), which moves behind it. A byte that is no part of valid UTF-8

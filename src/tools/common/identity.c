@@ -23,14 +23,14 @@ static bool lists(const char *list, size_t len, const char *name)
 static bool has_value(int fd, const char *name, const char *value, size_t len)
 {
     static char present[VALUE_MAX];
-    ssize_t got = fgetxattr(fd, name, present, sizeof present);
+    ssize_t got = fgetxattr(fd, name, present, sizeof(present));
     return got >= 0 && (size_t)got == len && memcmp(present, value, len) == 0;
 }
 
 static int copy_attribute(int fd, const char *path, const char *name)
 {
     static char value[VALUE_MAX];
-    ssize_t len = getxattr(path, name, value, sizeof value);
+    ssize_t len = getxattr(path, name, value, sizeof(value));
     if (len < 0) {
         return errno;
     }
@@ -45,7 +45,7 @@ static int copy_attribute(int fd, const char *path, const char *name)
 static int remove_others(int fd, const char *wanted, size_t wanted_len)
 {
     static char list[LIST_MAX];
-    ssize_t len = flistxattr(fd, list, sizeof list);
+    ssize_t len = flistxattr(fd, list, sizeof(list));
     if (len < 0) {
         return errno == EOPNOTSUPP ? 0 : errno;
     }
@@ -62,7 +62,7 @@ static int remove_others(int fd, const char *wanted, size_t wanted_len)
 static int copy_attributes(int fd, const char *path)
 {
     static char list[LIST_MAX];
-    ssize_t len = listxattr(path, list, sizeof list);
+    ssize_t len = listxattr(path, list, sizeof(list));
     if (len < 0 && errno != EOPNOTSUPP) {
         return errno;
     }

@@ -36,7 +36,7 @@ bool ik_place_find(ik_place_t *place, const char *path)
 {
     char target[PATH_MAX];
     size_t len = strlen(path);
-    if (len >= sizeof target) {
+    if (len >= sizeof(target)) {
         errno = ENAMETOOLONG;
         return false;
     }
@@ -46,7 +46,7 @@ bool ik_place_find(ik_place_t *place, const char *path)
         if (!enter(place, target)) {
             break;
         }
-        ssize_t got = readlinkat(place->folder, place->name, target, sizeof target - 1);
+        ssize_t got = readlinkat(place->folder, place->name, target, sizeof(target) - 1);
         if (got < 0 && (errno == EINVAL || errno == ENOENT)) {
             return true; /* not a link, or nothing yet */
         }

@@ -18,7 +18,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -84,12 +83,12 @@ static int sync_file(int fd)
 static int choose_temp_name(job_t *job)
 {
     uint64_t random;
-    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
         random = (uint64_t)now.tv_nsec;
     }
-    snprintf(job->temp_name, sizeof job->temp_name, ".ikigai-%d-%016" PRIx64, (int)getpid(),
+    snprintf(job->temp_name, sizeof(job->temp_name), ".ikigai-%d-%016" PRIx64, (int)getpid(),
              random);
     bool guarded = ik_unlink_guard_start(&job->guard, job->place.folder, job->temp_name);
     return errno_unless(guarded);
@@ -134,7 +133,7 @@ static int link_temp(const job_t *job, const char *name)
         return errno;
     }
     char open_file[32];
-    snprintf(open_file, sizeof open_file, "/proc/self/fd/%d", job->temp);
+    snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", job->temp);
     return errno_unless(linkat(AT_FDCWD, open_file, job->place.folder, name, AT_SYMLINK_FOLLOW) ==
                         0);
 }

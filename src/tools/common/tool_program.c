@@ -217,34 +217,28 @@ static size_t output_limit(void)
     return usable ? (size_t)limit : IK_BUFFER_UNLIMITED;
 }
 
-static int print_and_free(ik_buffer_t *out)
-{
-    bool written = ik_tool_write_all(STDOUT_FILENO, out->data, out->len);
-    ik_buffer_reset(out);
-    return written ? 0 : 1;
-}
-
-int ik_tool_program_main(const ik_tool_program_t *program, int argc, char **argv)
+/* What the tool says of itself when it is asked. */
+static int answer_option(const ik_tool_program_t *program, const char *file, const char *option)
 {
     ik_buffer_t out;
     ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED);
-    const char *option = argc > 1 ? argv[1] : NULL;
-    if (option != NULL && strcmp(option, "--schema") == 0) {
+    if (strcmp(option, "--schema") == 0) {
         format_schema(&out, program);
-        return print_and_free(&out);
-    }
-    if (option != NULL && strcmp(option, "--help") == 0) {
-        format_help(&out, program, argv[0]);
-        return print_and_free(&out);
-    }
-    if (option != NULL && strcmp(option, "--version") == 0) {
+    } else if (strcmp(option, "--help") == 0) {
+        format_help(&out, program, file);
+    } else if (strcmp(option, "--version") == 0) {
         ik_buffer_append_format(&out, "%s (ikigai) %s\n", program->name, IKIGAI_VERSION);
-        return print_and_free(&out);
-    }
-    if (option != NULL) {
+    } else {
         fprintf(stderr, "%s: unknown argument '%s'; try --help\n", program->name, option);
         return 2;
     }
+    bool written = ik_tool_write_all(STDOUT_FILENO, out.data, out.len);
+    ik_buffer_reset(&out);
+    return written ? 0 : 1;
+}
+
+static int answer_call(const ik_tool_program_t *program)
+{
     signal(SIGPIPE, SIG_IGN);
     ik_json_seed();
     ik_tool_call_t *call = ik_new(NULL, ik_tool_call_t);
@@ -261,6 +255,11 @@ int ik_tool_program_main(const ik_tool_program_t *program, int argc, char **argv
     int status = call->answered ? 0 : 1;
     talloc_free(call);
     return status;
+}
+
+int ik_tool_program_main(const ik_tool_program_t *program, int argc, char **argv)
+{
+    return argc > 1 ? answer_option(program, argv[0], argv[1]) : answer_call(program);
 }
 
 /* --- reading parameters ------------------------------------------------------------------ */
@@ -314,29 +313,20 @@ bool ik_tool_write_all(int fd, const char *bytes, size_t len)
     return true;
 }
 
-static void begin_member(ik_tool_call_t *call, const char *key)
-{
-    ik_buffer_append_byte(&call->answer, call->answer.len == 0 ? '{' : ',');
-    ik_json_append_text(&call->answer, key);
-    ik_buffer_append_byte(&call->answer, ':');
-}
-
 void ik_tool_answer_integer(ik_tool_call_t *call, const char *key, int64_t value)
 {
-    begin_member(call, key);
-    ik_buffer_append_format(&call->answer, "%" PRId64, value);
+    ik_json_add_number(&call->answer, key, value);
 }
 
 void ik_tool_answer_boolean(ik_tool_call_t *call, const char *key, bool value)
 {
-    begin_member(call, key);
+    ik_json_begin_member(&call->answer, key);
     ik_buffer_append_text(&call->answer, value ? "true" : "false");
 }
 
 void ik_tool_answer_string(ik_tool_call_t *call, const char *key, const char *value)
 {
-    begin_member(call, key);
-    ik_json_append_text(&call->answer, value);
+    ik_json_add_text(&call->answer, key, value);
 }
 
 void ik_tool_answer_output(ik_tool_call_t *call, const char *text, size_t len)
@@ -349,7 +339,7 @@ void ik_tool_answer_output(ik_tool_call_t *call, const char *text, size_t len)
         len = clean.len;
     }
     size_t kept = ik_utf8_cut(text, len, call->max_output);
-    begin_member(call, "output");
+    ik_json_begin_member(&call->answer, "output");
     ik_json_append_string(&call->answer, text, kept);
     if (kept < len) {
         ik_tool_answer_boolean(call, "truncated", true);

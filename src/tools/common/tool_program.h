@@ -23,7 +23,7 @@ typedef enum {
 } ik_tool_param_type_t;
 
 typedef struct {
-    const char *name; /* NULL ends the list */
+    const char *name; /* NULL ends the list: {0} */
     ik_tool_param_type_t type;
     bool required;
     const char *description;
@@ -70,8 +70,8 @@ void ik_tool_answer_error(ik_tool_call_t *call, const char *code, const char *fo
 void ik_tool_answer_error_with(ik_tool_call_t *call, const char *code, const char *error,
                                const char *key, const char *value);
 
-/* Begins {"output":… with text cleaned to UTF-8 and cut at max_output; the flags truncated and
- * total_bytes are added by ik_tool_answer_send when it was cut. */
+/* Adds "output": the text cleaned to UTF-8 and cut at max_output, with the flags truncated and
+ * total_bytes behind it when it was cut. */
 void ik_tool_answer_output(ik_tool_call_t *call, const char *text, size_t len);
 void ik_tool_answer_integer(ik_tool_call_t *call, const char *key, int64_t value);
 void ik_tool_answer_boolean(ik_tool_call_t *call, const char *key, bool value);

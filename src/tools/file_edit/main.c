@@ -126,7 +126,7 @@ static void run(ik_tool_call_t *call)
     edit(call, path, (ik_edit_text_t){.bytes = content.data, .len = content.len}, &st);
 }
 
-static const ik_tool_param_t PARAMS[] = {
+static const ik_tool_param_t params[] = {
     {.name = "file_path",
      .type = IK_TOOL_PARAM_STRING,
      .required = true,
@@ -143,14 +143,14 @@ static const ik_tool_param_t PARAMS[] = {
     {.name = "replace_all",
      .type = IK_TOOL_PARAM_BOOLEAN,
      .description = "Replace all occurrences (default: false, fails if not unique)"},
-    {.name = NULL},
+    {0},
 };
 
-static const ik_tool_program_t PROGRAM = {
+static const ik_tool_program_t program = {
     .name = "file_edit",
     .description =
         "Edit a file by replacing exact text matches. You must read the file before editing.",
-    .params = PARAMS,
+    .params = params,
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":\"What was replaced\"},"
                "\"replacements\":{\"type\":\"integer\","
@@ -162,5 +162,5 @@ static const ik_tool_program_t PROGRAM = {
 
 int main(int argc, char **argv)
 {
-    return ik_tool_program_main(&PROGRAM, argc, argv);
+    return ik_tool_program_main(&program, argc, argv);
 }

@@ -36,7 +36,7 @@ bool ik_line_range_read(int fd, const ik_line_range_t *range, ik_buffer_t *kept,
             *total = rest > *total ? rest : *total;
             return true;
         }
-        ssize_t got = read_block(fd, block, sizeof block);
+        ssize_t got = read_block(fd, block, sizeof(block));
         if (got <= 0) {
             return got == 0;
         }

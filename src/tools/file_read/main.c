@@ -1,7 +1,6 @@
 /* file_read: the text of a file, or a range of its lines. */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -120,7 +119,7 @@ static void run(ik_tool_call_t *call)
     answer_text(call, &text, total);
 }
 
-static const ik_tool_param_t PARAMS[] = {
+static const ik_tool_param_t params[] = {
     {.name = "file_path",
      .type = IK_TOOL_PARAM_STRING,
      .required = true,
@@ -136,13 +135,13 @@ static const ik_tool_param_t PARAMS[] = {
      .min = 1,
      .max = INT64_MAX,
      .description = "Number of lines to read"},
-    {.name = NULL},
+    {0},
 };
 
-static const ik_tool_program_t PROGRAM = {
+static const ik_tool_program_t program = {
     .name = "file_read",
     .description = "Read contents of a file",
-    .params = PARAMS,
+    .params = params,
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":\"The text read\"},"
                "\"truncated\":{\"type\":\"boolean\",\"description\":\"The text was cut\"},"
@@ -155,5 +154,5 @@ static const ik_tool_program_t PROGRAM = {
 
 int main(int argc, char **argv)
 {
-    return ik_tool_program_main(&PROGRAM, argc, argv);
+    return ik_tool_program_main(&program, argc, argv);
 }

@@ -24,7 +24,7 @@ static void run(ik_tool_call_t *call)
     ik_tool_answer_send(call);
 }
 
-static const ik_tool_param_t PARAMS[] = {
+static const ik_tool_param_t params[] = {
     {.name = "file_path",
      .type = IK_TOOL_PARAM_STRING,
      .required = true,
@@ -34,13 +34,13 @@ static const ik_tool_param_t PARAMS[] = {
      .type = IK_TOOL_PARAM_STRING,
      .required = true,
      .description = "Content to write to file"},
-    {.name = NULL},
+    {0},
 };
 
-static const ik_tool_program_t PROGRAM = {
+static const ik_tool_program_t program = {
     .name = "file_write",
     .description = "Write content to a file (creates or overwrites)",
-    .params = PARAMS,
+    .params = params,
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":\"What was written\"},"
                "\"bytes\":{\"type\":\"integer\",\"description\":\"Number of bytes written\"},"
@@ -51,5 +51,5 @@ static const ik_tool_program_t PROGRAM = {
 
 int main(int argc, char **argv)
 {
-    return ik_tool_program_main(&PROGRAM, argc, argv);
+    return ik_tool_program_main(&program, argc, argv);
 }

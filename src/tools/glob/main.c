@@ -1,4 +1,4 @@
-/* The glob tool: names of files that match a pattern. */
+/* glob: names of files that match a pattern. */
 #include <limits.h>
 #include <string.h>
 
@@ -7,18 +7,6 @@
 #include "tools/glob/glob_walk.h"
 
 enum { PATTERN_MAX = 4 * PATH_MAX };
-
-static const ik_tool_param_t params[] = {
-    {.name = "pattern",
-     .type = IK_TOOL_PARAM_STRING,
-     .required = true,
-     .description = "Glob pattern (e.g., '*.txt', 'src/**/*.c')"},
-    {.name = "path",
-     .type = IK_TOOL_PARAM_STRING,
-     .description = "Directory to search in (default: current directory)",
-     .text = true},
-    {0},
-};
 
 static void run(ik_tool_call_t *call)
 {
@@ -40,7 +28,19 @@ static void run(ik_tool_call_t *call)
     ik_tool_answer_send(call);
 }
 
-static const ik_tool_program_t glob_program = {
+static const ik_tool_param_t params[] = {
+    {.name = "pattern",
+     .type = IK_TOOL_PARAM_STRING,
+     .required = true,
+     .description = "Glob pattern (e.g., '*.txt', 'src/**/*.c')"},
+    {.name = "path",
+     .type = IK_TOOL_PARAM_STRING,
+     .description = "Directory to search in (default: current directory)",
+     .text = true},
+    {0},
+};
+
+static const ik_tool_program_t program = {
     .name = "glob",
     .description = "Find files matching a glob pattern",
     .params = params,
@@ -53,5 +53,5 @@ static const ik_tool_program_t glob_program = {
 
 int main(int argc, char **argv)
 {
-    return ik_tool_program_main(&glob_program, argc, argv);
+    return ik_tool_program_main(&program, argc, argv);
 }

@@ -1,7 +1,6 @@
 #include "tools/grep/ere_pcre.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/utf8.h"
 

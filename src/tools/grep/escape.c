@@ -1,7 +1,5 @@
 #include "tools/grep/escape.h"
 
-#include <string.h>
-
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -13,8 +11,6 @@ enum {
     CHUNK = 4096, /* bytes between two looks at the room left */
     ROOM = 6 * CHUNK /* \u0000 is the longest an escape gets */ + 64,
 };
-
-#define REPLACEMENT "\xef\xbf\xbd"
 
 /* Copies plain characters from *at to *out. More than that is written behind *out, within the room
  * that is there anyway. */
@@ -65,7 +61,7 @@ static size_t append_special(ik_buffer_t *buffer, const char *bytes, size_t len,
     bool valid;
     size_t step = ik_utf8_step(bytes, len, &valid);
     ik_json_append_escaped(buffer, bytes, step);
-    *text += valid ? step : sizeof(REPLACEMENT) - 1;
+    *text += valid ? step : sizeof(IK_UTF8_REPLACEMENT) - 1;
     return step;
 }
 
@@ -99,7 +95,7 @@ size_t ik_escape_measure(const char *bytes, size_t len)
     for (size_t i = 0; i < len;) {
         bool valid;
         size_t step = ik_utf8_step(bytes + i, len - i, &valid);
-        text += valid ? step : sizeof(REPLACEMENT) - 1;
+        text += valid ? step : sizeof(IK_UTF8_REPLACEMENT) - 1;
         i += step;
     }
     return text;

@@ -1,7 +1,6 @@
 #include "tools/grep/grep_answer.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "tools/common/dir_list.h"
+#include "tools/grep/ignore.h"
 
 enum { FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK };
 

@@ -10,7 +10,6 @@
 
 #include "base/buffer.h"
 #include "tools/grep/grep_walk.h"
-#include "tools/grep/ignore.h"
 
 typedef struct ik_grep_folder ik_grep_folder_t;
 

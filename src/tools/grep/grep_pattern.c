@@ -30,7 +30,7 @@ enum {
     PIECE = 4096, /* UTF-8 is checked again for every call: not over a whole block */
 };
 
-struct ik_pattern {
+struct ik_grep_pattern {
     ik_ere_t ere;
     bool ignore_case;
     ik_ere_literals_t literals;
@@ -43,8 +43,8 @@ struct ik_pattern {
     atomic_size_t skipped;
 };
 
-struct ik_matcher {
-    ik_pattern_t *pattern;
+struct ik_grep_matcher {
+    ik_grep_pattern_t *pattern;
     pcre2_match_data *data;
     pcre2_match_context *line_limits;
     pcre2_match_context *block_limits;
@@ -134,7 +134,7 @@ static res_t parse(const void *ctx, const char *text, size_t len, ik_ere_t *ere)
 
 /* --- compiling --------------------------------------------------------------------------- */
 
-static res_t compile(const ik_pattern_t *pattern, bool characters, pcre2_code **code)
+static res_t compile(const ik_grep_pattern_t *pattern, bool characters, pcre2_code **code)
 {
     ik_buffer_t text;
     ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
@@ -160,7 +160,7 @@ static res_t compile(const ik_pattern_t *pattern, bool characters, pcre2_code **
     return OK;
 }
 
-static int release_pattern(ik_pattern_t *pattern)
+static int release_pattern(ik_grep_pattern_t *pattern)
 {
     pcre2_code_free(pattern->bytes);
     pcre2_code_free(atomic_load(&pattern->wide));
@@ -168,7 +168,7 @@ static int release_pattern(ik_pattern_t *pattern)
     return 0;
 }
 
-static void prepare_scan(ik_pattern_t *pattern)
+static void prepare_scan(ik_grep_pattern_t *pattern)
 {
     ik_ere_literals_find(pattern, &pattern->ere, pattern->ignore_case, &pattern->literals);
     ik_literal_scan_init(&pattern->scan, pattern->ignore_case);
@@ -178,10 +178,10 @@ static void prepare_scan(ik_pattern_t *pattern)
     }
 }
 
-res_t ik_pattern_compile(const void *ctx, const char *text, size_t len, bool ignore_case,
-                         ik_pattern_t **result)
+res_t ik_grep_pattern_compile(const void *ctx, const char *text, size_t len, bool ignore_case,
+                              ik_grep_pattern_t **result)
 {
-    ik_pattern_t *pattern = ik_new(ctx, ik_pattern_t);
+    ik_grep_pattern_t *pattern = ik_new(ctx, ik_grep_pattern_t);
     pattern->ignore_case = ignore_case;
     pthread_mutex_init(&pattern->lock, NULL);
     talloc_set_destructor(pattern, release_pattern);
@@ -200,7 +200,7 @@ res_t ik_pattern_compile(const void *ctx, const char *text, size_t len, bool ign
 }
 
 /* The code for characters; the one for bytes where that cannot be compiled. */
-static pcre2_code *wide_code(ik_pattern_t *pattern)
+static pcre2_code *wide_code(ik_grep_pattern_t *pattern)
 {
     pcre2_code *code = atomic_load(&pattern->wide);
     if (code != NULL) {
@@ -217,19 +217,19 @@ static pcre2_code *wide_code(ik_pattern_t *pattern)
     return code != NULL ? code : pattern->bytes;
 }
 
-size_t ik_pattern_skipped(const ik_pattern_t *pattern)
+size_t ik_grep_pattern_skipped(const ik_grep_pattern_t *pattern)
 {
     return atomic_load_explicit(&pattern->skipped, memory_order_relaxed);
 }
 
-bool ik_pattern_exhausted(const ik_pattern_t *pattern)
+bool ik_grep_pattern_exhausted(const ik_grep_pattern_t *pattern)
 {
-    return ik_pattern_skipped(pattern) >= SKIPPED_MAX;
+    return ik_grep_pattern_skipped(pattern) >= SKIPPED_MAX;
 }
 
 /* --- matching ---------------------------------------------------------------------------- */
 
-static int release_matcher(ik_matcher_t *matcher)
+static int release_matcher(ik_grep_matcher_t *matcher)
 {
     pcre2_match_data_free(matcher->data);
     pcre2_match_context_free(matcher->line_limits);
@@ -247,9 +247,9 @@ static pcre2_match_context *create_limits(pcre2_jit_stack *stack, uint32_t steps
     return limits;
 }
 
-ik_matcher_t *ik_matcher_create(const void *ctx, ik_pattern_t *pattern)
+ik_grep_matcher_t *ik_grep_matcher_create(const void *ctx, ik_grep_pattern_t *pattern)
 {
-    ik_matcher_t *matcher = ik_new(ctx, ik_matcher_t);
+    ik_grep_matcher_t *matcher = ik_new(ctx, ik_grep_matcher_t);
     matcher->pattern = pattern;
     if (!pattern->literals.sufficient) {
         matcher->data = pcre2_match_data_create(1, NULL);
@@ -261,7 +261,7 @@ ik_matcher_t *ik_matcher_create(const void *ctx, ik_pattern_t *pattern)
     return matcher;
 }
 
-void ik_matcher_begin(ik_matcher_t *matcher)
+void ik_grep_matcher_begin(ik_grep_matcher_t *matcher)
 {
     matcher->ascii_end = NULL;
 }
@@ -290,8 +290,8 @@ static const char *find_foreign(const char *at, const char *end)
 }
 
 /* Steps of matching that came to an end: the place, or NULL with *limited when it was cut short. */
-static const char *match(ik_matcher_t *m, const pcre2_code *code, const char *from, const char *end,
-                         pcre2_match_context *limits, bool *limited)
+static const char *match(ik_grep_matcher_t *m, const pcre2_code *code, const char *from,
+                         const char *end, pcre2_match_context *limits, bool *limited)
 {
     /* The newline that ends the last line would look like one more, empty line. */
     size_t len = (size_t)(end - from);
@@ -302,7 +302,8 @@ static const char *match(ik_matcher_t *m, const pcre2_code *code, const char *fr
     return result < 0 ? NULL : from + pcre2_get_ovector_pointer(m->data)[0];
 }
 
-static bool match_line(ik_matcher_t *m, const pcre2_code *code, const char *from, const char *end)
+static bool match_line(ik_grep_matcher_t *m, const pcre2_code *code, const char *from,
+                       const char *end)
 {
     bool limited;
     const char *place = match(m, code, from, end, m->line_limits, &limited);
@@ -313,12 +314,12 @@ static bool match_line(ik_matcher_t *m, const pcre2_code *code, const char *from
 }
 
 /* Many lines with one call; line by line where that is too much for one. */
-static const char *match_lines(ik_matcher_t *m, const pcre2_code *code, const char *from,
+static const char *match_lines(ik_grep_matcher_t *m, const pcre2_code *code, const char *from,
                                const char *end)
 {
     bool limited;
     const char *place = match(m, code, from, end, m->block_limits, &limited);
-    while (limited && from < end && !ik_pattern_exhausted(m->pattern)) {
+    while (limited && from < end && !ik_grep_pattern_exhausted(m->pattern)) {
         const char *stop = line_end(from, end);
         if (match_line(m, code, from, stop)) {
             return from;
@@ -329,7 +330,7 @@ static const char *match_lines(ik_matcher_t *m, const pcre2_code *code, const ch
 }
 
 /* The code to match one line with. */
-static const pcre2_code *code_for(ik_pattern_t *pattern, const char *from, const char *end)
+static const pcre2_code *code_for(ik_grep_pattern_t *pattern, const char *from, const char *end)
 {
     if (pattern->bytes == NULL) {
         return wide_code(pattern);
@@ -351,7 +352,7 @@ static const char *piece_end(const char *from, const char *end)
 }
 
 /* Searches the next stretch of lines that one code can be used for; moves *from behind it. */
-static const char *match_stretch(ik_matcher_t *m, const char **from, const char *end)
+static const char *match_stretch(ik_grep_matcher_t *m, const char **from, const char *end)
 {
     const char *start = *from;
     const pcre2_code *code = m->pattern->bytes;
@@ -380,9 +381,9 @@ static const char *match_stretch(ik_matcher_t *m, const char **from, const char 
     return match_line(m, code_for(m->pattern, start, stop), start, stop) ? start : NULL;
 }
 
-static const char *find_with_literals(ik_matcher_t *m, const char *from, const char *end)
+static const char *find_with_literals(ik_grep_matcher_t *m, const char *from, const char *end)
 {
-    ik_pattern_t *pattern = m->pattern;
+    ik_grep_pattern_t *pattern = m->pattern;
     while (from < end) {
         const char *hit = ik_literal_scan_find(&pattern->scan, from, end);
         if (hit == NULL || pattern->literals.sufficient) {
@@ -394,7 +395,7 @@ static const char *find_with_literals(ik_matcher_t *m, const char *from, const c
         if (match_line(m, code_for(pattern, start, stop), start, stop)) {
             return hit;
         }
-        if (ik_pattern_exhausted(pattern)) {
+        if (ik_grep_pattern_exhausted(pattern)) {
             return NULL;
         }
         from = stop == end ? end : stop + 1;
@@ -402,13 +403,13 @@ static const char *find_with_literals(ik_matcher_t *m, const char *from, const c
     return NULL;
 }
 
-const char *ik_matcher_find(ik_matcher_t *matcher, const char *from, const char *end)
+const char *ik_grep_matcher_find(ik_grep_matcher_t *matcher, const char *from, const char *end)
 {
     if (matcher->pattern->literals.count > 0) {
         return find_with_literals(matcher, from, end);
     }
     const char *hit = NULL;
-    while (hit == NULL && from < end && !ik_pattern_exhausted(matcher->pattern)) {
+    while (hit == NULL && from < end && !ik_grep_pattern_exhausted(matcher->pattern)) {
         hit = match_stretch(matcher, &from, end);
     }
     return hit;

@@ -14,24 +14,24 @@
 
 #include "base/error.h"
 
-typedef struct ik_pattern ik_pattern_t;
-typedef struct ik_matcher ik_matcher_t;
+typedef struct ik_grep_pattern ik_grep_pattern_t;
+typedef struct ik_grep_matcher ik_grep_matcher_t;
 
 /* On success *pattern belongs to ctx; the error's message is meant for the user. */
-res_t ik_pattern_compile(const void *ctx, const char *text, size_t len, bool ignore_case,
-                         ik_pattern_t **pattern);
+res_t ik_grep_pattern_compile(const void *ctx, const char *text, size_t len, bool ignore_case,
+                              ik_grep_pattern_t **pattern);
 
 /* Lines passed over so far; may be asked from any thread. */
-size_t ik_pattern_skipped(const ik_pattern_t *pattern);
+size_t ik_grep_pattern_skipped(const ik_grep_pattern_t *pattern);
 /* Whether so many were that the search should end. */
-bool ik_pattern_exhausted(const ik_pattern_t *pattern);
+bool ik_grep_pattern_exhausted(const ik_grep_pattern_t *pattern);
 
 /* One per thread; ctx must be the thread's own and the pattern outlive it. */
-ik_matcher_t *ik_matcher_create(const void *ctx, ik_pattern_t *pattern);
+ik_grep_matcher_t *ik_grep_matcher_create(const void *ctx, ik_grep_pattern_t *pattern);
 
 /* To be called when the bytes of the buffer have changed. */
-void ik_matcher_begin(ik_matcher_t *matcher);
+void ik_grep_matcher_begin(ik_grep_matcher_t *matcher);
 
 /* A place within the first matching line of [from, end), NULL when none matches. from is the start
  * of a line, end the end of one, and IK_LITERAL_SCAN_PAD bytes behind end are readable. */
-const char *ik_matcher_find(ik_matcher_t *matcher, const char *from, const char *end);
+const char *ik_grep_matcher_find(ik_grep_matcher_t *matcher, const char *from, const char *end);

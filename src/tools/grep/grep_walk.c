@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 #include "tools/grep/grep_folder.h"
-#include "tools/grep/search.h"
+#include "tools/grep/grep_search.h"
 
 enum {
     BATCH = 24,                    /* files of one slot */
@@ -61,10 +61,10 @@ typedef struct {
 typedef struct {
     work_t *work;
     void *ctx; /* of this thread alone */
-    ik_search_t *search;
+    ik_grep_search_t *search;
     ik_buffer_t records;
     ik_grep_entries_t entries;
-    ik_search_output_t output;
+    ik_grep_search_output_t output;
     slot_t *slot; /* being searched */
 } worker_t;
 
@@ -210,7 +210,8 @@ static void search_batch(worker_t *w, slot_t *slot)
         if (fd < 0) {
             continue;
         }
-        ik_search_file(w->search, fd, false, ik_grep_folder_path(slot->folder), name, &w->output);
+        ik_grep_search_file(w->search, fd, false, ik_grep_folder_path(slot->folder), name,
+                            &w->output);
         close(fd);
     }
     move_part(slot, &w->output.part);
@@ -317,7 +318,7 @@ static void work_until_done(worker_t *w)
         slot->state = SLOT_TAKEN;
         work->taken++;
         pthread_mutex_unlock(&work->lock);
-        if (ik_pattern_exhausted(work->walk->pattern)) {
+        if (ik_grep_pattern_exhausted(work->walk->pattern)) {
             let_go(slot);
             pthread_mutex_lock(&work->lock);
             finish_slot(work, slot);
@@ -340,7 +341,7 @@ static void *work_on(void *data)
 {
     worker_t w = {.work = data, .ctx = talloc_new(NULL)};
     ik_buffer_init(&w.records, w.ctx, IK_BUFFER_UNLIMITED);
-    w.search = ik_search_create(w.ctx, w.work->walk->pattern);
+    w.search = ik_grep_search_create(w.ctx, w.work->walk->pattern);
     ik_buffer_init(&w.output.part.text, w.ctx, IK_BUFFER_UNLIMITED);
     w.output.on_long = on_long_output;
     w.output.data = &w;
@@ -381,7 +382,7 @@ static void walk_folder(const ik_grep_walk_t *walk)
 
 typedef struct {
     ik_grep_answer_t *answer;
-    ik_search_output_t output;
+    ik_grep_search_output_t output;
 } single_t;
 
 static void on_long_single(void *data)
@@ -404,7 +405,8 @@ static void search_single(const ik_grep_walk_t *walk)
     ik_buffer_init(&single.output.part.text, ctx, IK_BUFFER_UNLIMITED);
     single.output.on_long = on_long_single;
     single.output.data = &single;
-    ik_search_file(ik_search_create(ctx, walk->pattern), fd, true, "", walk->path, &single.output);
+    ik_grep_search_file(ik_grep_search_create(ctx, walk->pattern), fd, true, "", walk->path,
+                        &single.output);
     ik_grep_answer_add(walk->answer, &single.output.part);
     talloc_free(ctx);
     close(fd);

@@ -14,7 +14,7 @@ typedef struct {
     const char *path; /* file or folder; "" is the working folder, and no part of the output */
     const ik_grep_filter_t *filter;
     bool no_ignore; /* hidden files and those of .gitignore too */
-    ik_pattern_t *pattern;
+    ik_grep_pattern_t *pattern;
     ik_grep_answer_t *answer;
 } ik_grep_walk_t;
 

@@ -1,6 +1,7 @@
 #include "tools/grep/literal_scan.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 #ifdef __SSE2__
