@@ -33,13 +33,13 @@ class Layers(ConfigTest):
                 "silence_timeout_seconds": "120", "idle_stream_seconds": "600",
                 "system_prompt": "-"}
 
-    def test_built_in_and_system(self):
+    def test_built_in_values_and_a_system_file_that_hides_none(self):
         values = self.values()
         for key, value in self.BUILT_IN.items():
             self.assertEqual(values[key], (value, "built-in"), key)
         self.assertEqual(values["db"], (f"{self.home}/ikigai.db", "built-in"))
-        self.assertEqual(values["max_tool_turns"], ("50", "system"))
-        self.assertEqual(values["tool_timeout_seconds"], ("30", "system"))
+        self.assertEqual(values["max_tool_turns"], ("50", "built-in"))
+        self.assertEqual(values["tool_timeout_seconds"], ("30", "built-in"))
 
     USER = {"model": "box/m", "effort": "high", "max_output_tokens": 11, "max_tool_turns": 12,
             "max_output_size": 13, "tool_timeout_seconds": 14, "tool_max_seconds": 15,
@@ -242,7 +242,7 @@ class Complaints(ConfigTest):
             os.chmod(path, mode)
             done = self.ikigai("tool", "list", status=2)
             self.assertIn(f"ikigai: {path}: refused: {path} can be changed by everybody", done.err)
-            self.assertEqual(self.values()["max_tool_turns"], ("50", "system"))
+            self.assertEqual(self.values()["max_tool_turns"], ("50", "built-in"))
         os.chmod(path, 0o600)
         os.chmod(self.home, 0o777)
         self.assertIn("refused: ", self.ikigai("tool", "list", status=2).err)
@@ -267,7 +267,7 @@ class Complaints(ConfigTest):
         os.chmod(path, 0o666)
         done = self.ikigai("tool", "list")
         self.assertIn(f"ikigai: warning: {path}: refused: ", done.err)
-        self.assertEqual(self.values()["max_tool_turns"], ("50", "system"))
+        self.assertEqual(self.values()["max_tool_turns"], ("50", "built-in"))
 
     def test_odd_files(self):
         os.makedirs(os.path.join(self.home, "config.json"))
