@@ -190,7 +190,7 @@ static res_t parse_args(ik_cli_args_t *args, int argc, char **argv)
         if (!only_args && strcmp(argv[i], "--") == 0) {
             only_args = true;
         } else if (!only_args && is_option(args->command, argv[i])) {
-            bool used_next;
+            bool used_next = false;
             TRY(take_option(args, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
             i += used_next;
         } else if (args->count == args->command->max_args) {
