@@ -202,7 +202,8 @@ RUN := $(PYTHON) tests/run --out $(OUT) --build $(BUILD)
 check: all unit-tests
 	@$(RUN) check
 # The unit tests that need no server: what a package runs when it is built.
-check-unit: $(filter-out $(call programs,$(shell grep -ls store_backend.h tests/unit/*.c)),$(UNIT_TESTS))
+WITH_SERVER := $(call programs,$(shell grep -ls store_backend.h tests/unit/*.c))
+check-unit: $(filter-out $(WITH_SERVER),$(UNIT_TESTS))
 	@$(RUN) $^
 lint:
 	@$(RUN) lint
@@ -254,7 +255,8 @@ check-analysis: need-cppcheck need-clang-tidy
 check-fresh: # a new system in a folder, from nothing to a passed script/test
 	tests/fresh/run
 .PHONY: check-fake
-check-fake: need-node need-npm all # the vendors' own clients against tests/fake_llm, and ikigai over HTTP/2
+# The vendors' own clients against tests/fake_llm, and ikigai over HTTP/2.
+check-fake: need-node need-npm all
 	@$(PYTHON) tests/fake_llm/check_clients.py $(DEEP)/fake_clients $(IKIGAI)
 EXPORT_DRIVER := $(BUILD)/tests/browser/export_driver
 .PHONY: check-browser
@@ -280,7 +282,8 @@ $(NEEDED_COMMANDS): need-%:
 # The chapters are not among the documents: they are in the manual.
 DOCUMENTS := $(wildcard README.md CHANGELOG.md LICENSE)
 # Not what somebody compiled there.
-EXAMPLES := $(filter-out %/__pycache__ $(patsubst %.c,%,$(wildcard examples/*.c)),$(wildcard examples/*))
+EXAMPLES := $(filter-out %/__pycache__ $(patsubst %.c,%,$(wildcard examples/*.c)),\
+    $(wildcard examples/*))
 # FILE:PLACE below PREFIX. What is executable stays so.
 BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES) $(COMPLETIONS)
 INSTALLED := $(foreach file,$(BUILT),$(file):$(file:$(OUT)/%=%)) \
