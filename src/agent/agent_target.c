@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "io/port_probe.h"
 
@@ -17,7 +18,7 @@ char *ik_agent_target_describe_local_servers(const void *ctx)
 {
     ik_buffer_t lines;
     ik_buffer_init(&lines, ctx, IK_BUFFER_UNLIMITED);
-    for (size_t i = 0; i < sizeof(local_servers) / sizeof(*local_servers); i++) {
+    for (size_t i = 0; i < IK_LENGTH(local_servers); i++) {
         const local_server_t *server = &local_servers[i];
         if (ik_port_probe(server->port)) {
             ik_buffer_append_format(&lines,

@@ -1,5 +1,7 @@
 #include "base/code_language.h"
 
+#include "base/array.h"
+
 #define C_KEYWORDS                                                                                 \
     " auto break case char const continue default do double else enum extern float for goto if "   \
     "inline int long register restrict return short signed sizeof static struct switch typedef "   \
@@ -186,4 +188,4 @@ const ik_code_language_t ik_code_languages[] = {
     },
 };
 
-const size_t ik_code_language_count = sizeof(ik_code_languages) / sizeof(ik_code_languages[0]);
+const size_t ik_code_language_count = IK_LENGTH(ik_code_languages);

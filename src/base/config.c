@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/config_file.h"
 #include "base/config_loader.h"
 #include "base/config_provider.h"
@@ -129,7 +130,7 @@ static void load_environment(ik_config_loader_t *loader)
         {"GEMINI_BASE_URL", "google", "base_url"},
     };
     loader->source = IK_CONFIG_ENVIRONMENT;
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(variables); i++) {
         set_named_text(loader, variables[i].variable, variables[i].provider, variables[i].key,
                        getenv(variables[i].variable));
     }

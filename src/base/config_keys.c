@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/config.h"
 
@@ -70,7 +71,7 @@ const ik_config_key_t ik_config_keys[] = {
      "variables with provider keys that this one tool may see"},
 };
 
-_Static_assert(sizeof(ik_config_keys) / sizeof(ik_config_keys[0]) == IK_CONFIG_KEY_COUNT,
+_Static_assert(IK_LENGTH(ik_config_keys) == IK_CONFIG_KEY_COUNT,
                "IK_CONFIG_KEY_COUNT is the length of the table");
 
 const ik_config_key_t *ik_config_find_key(ik_config_section_t section, const char *name)

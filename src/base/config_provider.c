@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/config_secret.h"
 
 enum { NAME_LIMIT = 64 };
@@ -23,7 +24,7 @@ static const built_in_t BUILT_IN[] = {
      "GOOGLE_API_KEY"},
     {"offline", IK_CONFIG_TYPE_OFFLINE, NULL, NULL, NULL},
 };
-enum { BUILT_IN_COUNT = sizeof(BUILT_IN) / sizeof(BUILT_IN[0]) };
+enum { BUILT_IN_COUNT = IK_LENGTH(BUILT_IN) };
 
 static ik_config_provider_t *find(const ik_config_t *config, const char *name)
 {

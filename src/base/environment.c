@@ -1,5 +1,7 @@
 #include "base/environment.h"
 
+#include "base/array.h"
+
 #define USER IK_ENVIRONMENT_USER
 #define PROVIDER IK_ENVIRONMENT_PROVIDER
 #define NETWORK IK_ENVIRONMENT_NETWORK
@@ -50,6 +52,6 @@ static const ik_environment_t table[] = {
 
 const ik_environment_t *ik_environment_table(size_t *count)
 {
-    *count = sizeof(table) / sizeof(*table);
+    *count = IK_LENGTH(table);
     return table;
 }

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#include "base/array.h"
 
 /* Default_Ignorable_Code_Point of Unicode, with U+2028, U+2029 and the interlinear annotation. In
  * order. */
@@ -18,7 +18,7 @@ static const struct {
 
 bool ik_invisible(int32_t code)
 {
-    for (size_t i = 0; i < LENGTH(invisible) && code >= invisible[i].first; i++) {
+    for (size_t i = 0; i < IK_LENGTH(invisible) && code >= invisible[i].first; i++) {
         if (code <= invisible[i].last) {
             return true;
         }
@@ -78,7 +78,7 @@ static unsigned uses_of(int32_t code)
     if (code == IK_INVISIBLE_ANY) {
         return ~0U;
     }
-    for (size_t i = 0; i < LENGTH(users) && code >= users[i].first; i++) {
+    for (size_t i = 0; i < IK_LENGTH(users) && code >= users[i].first; i++) {
         if (code <= users[i].last) {
             return users[i].uses;
         }

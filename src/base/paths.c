@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
 
 #ifndef IKIGAI_PREFIX
@@ -120,7 +121,7 @@ static const ik_paths_entry_t entries[] = {
      "what `ikigai tool new` begins with"},
     {AT(manual), IK_PATHS_PREFIX, "share/ikigai/manual", "the chapters of `ikigai help`"},
 };
-enum { ENTRY_COUNT = sizeof(entries) / sizeof(*entries) };
+enum { ENTRY_COUNT = IK_LENGTH(entries) };
 
 _Static_assert(ENTRY_COUNT + 3 == sizeof(ik_paths_t) / sizeof(const char *),
                "every path but prefix, home and cwd is in the table");

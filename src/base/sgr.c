@@ -1,5 +1,7 @@
 #include "base/sgr.h"
 
+#include "base/array.h"
+
 enum { VALUES_MAX = 8, VALUE_LIMIT = 1000 };
 
 /* A parameter with its subparameters: "38:5:208". */
@@ -111,7 +113,7 @@ static const struct {
 
 static void apply_attribute(ik_style_t *style, int parameter)
 {
-    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(attributes); i++) {
         if (attributes[i].parameter == parameter) {
             style->bits = (style->bits | attributes[i].set) & ~attributes[i].cleared;
         }

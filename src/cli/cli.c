@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/json.h"
 #include "base/nearest.h"
@@ -20,7 +22,7 @@ static const ik_cli_command_t *const commands[] = {
     &ik_cli_completion,     &ik_cli_help,
 };
 
-enum { COMMAND_COUNT = sizeof(commands) / sizeof(*commands) };
+enum { COMMAND_COUNT = IK_LENGTH(commands) };
 
 const ik_cli_command_t *const *ik_cli_commands(size_t *count)
 {
@@ -40,7 +42,7 @@ static const ik_cli_exit_t exits[] = {
      "by SIGINT, and 128 + N for any signal N: the turn ends, tools are killed, what came of the "
      "answer was printed"},
 };
-enum { EXIT_COUNT = sizeof(exits) / sizeof(*exits) };
+enum { EXIT_COUNT = IK_LENGTH(exits) };
 
 const ik_cli_exit_t *ik_cli_exits(size_t *count)
 {
@@ -111,7 +113,7 @@ bool ik_cli_confirm(const char *question)
         return false;
     }
     answer[strcspn(answer, "\r\n")] = '\0';
-    return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
+    return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0;
 }
 
 static void print_exits(void)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "cli/cli_completion_words.h"
 
 /* --- quoting ----------------------------------------------------------------------------- */
@@ -84,7 +85,7 @@ static const shell_t *find_shell(const char *name)
     static const shell_t shells[] = {{"bash", ik_cli_completion_bash_append},
                                      {"zsh", ik_cli_completion_zsh_append},
                                      {"fish", ik_cli_completion_fish_append}};
-    for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++) {
+    for (size_t i = 0; i < IK_LENGTH(shells); i++) {
         if (strcmp(shells[i].name, name) == 0) {
             return &shells[i];
         }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "cli/cli_options.h"
 
@@ -31,7 +32,7 @@ static const meaning_t meanings[] = {
 static const meaning_t *find_meaning(const char *name)
 {
     size_t len = strcspn(name, "|");
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
+    for (size_t i = 0; i < IK_LENGTH(meanings); i++) {
         if (strlen(meanings[i].name) == len && strncmp(meanings[i].name, name, len) == 0) {
             return &meanings[i];
         }

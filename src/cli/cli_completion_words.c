@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/sanitiser.h"
 #include "base/width.h"
@@ -117,7 +118,7 @@ bool ik_cli_completion_words_print(ik_cli_t *cli, const char *kind)
                                    {"sessions", list_sessions},
                                    {"tools", list_tools},
                                    {"topics", list_topics}};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+    for (size_t i = 0; i < IK_LENGTH(lists); i++) {
         if (strcmp(lists[i].kind, kind) == 0) {
             ik_command_words_t words = {.ctx = cli->ctx};
             lists[i].list(cli, &words);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "cli/cli.h"
 #include "cli/cli_checkup.h"
 #include "cli/cli_doctor_sessions.h"
@@ -206,7 +207,7 @@ static void report_optional(void)
         {"cc", "`ikigai tool new --lang c`"},
     };
     ik_cli_checkup_begin("Optional parts");
-    for (size_t i = 0; i < sizeof(optional) / sizeof(*optional); i++) {
+    for (size_t i = 0; i < IK_LENGTH(optional); i++) {
         ik_cli_checkup_say("  %-8s %s: %s", optional[i].program,
                            in_path(optional[i].program) ? "found" : "missing", optional[i].purpose);
     }

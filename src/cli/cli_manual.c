@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/nearest.h"
 #include "cli/cli_manual_lines.h"
@@ -137,7 +138,7 @@ static bool is_end_mark(const line_t *line)
 static const char *generalise(const void *ctx, const char *word)
 {
     static const char *const sections[] = {"providers.", "tools."};
-    for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+    for (size_t i = 0; i < IK_LENGTH(sections); i++) {
         size_t len = strlen(sections[i]);
         const char *key = strncmp(word, sections[i], len) == 0 ? strrchr(word + len, '.') : NULL;
         if (key != NULL) {

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/config.h"
 #include "base/environment.h"
 #include "base/paths.h"
@@ -15,8 +16,6 @@
 typedef ik_cli_manual_reference_t reference_t;
 typedef ik_cli_manual_group_t group_t;
 typedef ik_cli_manual_row_t row_t;
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A topic while it is being made; all that is made lives on ctx. */
 typedef struct {
@@ -206,7 +205,7 @@ static void fill_environment(const maker_t *maker)
     };
     size_t count;
     const ik_environment_t *table = ik_environment_table(&count);
-    for (size_t g = 0; g < LENGTH(groups); g++) {
+    for (size_t g = 0; g < IK_LENGTH(groups); g++) {
         begin_group(
             maker, (group_t){.name = groups[g].name, .title = groups[g].title, .head = "variable"});
         for (size_t i = 0; i < count; i++) {
@@ -274,12 +273,12 @@ static const struct {
 
 ik_cli_manual_reference_t *ik_cli_manual_reference_create(const void *ctx, size_t *count)
 {
-    reference_t *all = ik_new_array(ctx, reference_t, LENGTH(topics));
-    for (size_t i = 0; i < LENGTH(topics); i++) {
+    reference_t *all = ik_new_array(ctx, reference_t, IK_LENGTH(topics));
+    for (size_t i = 0; i < IK_LENGTH(topics); i++) {
         all[i] = topics[i].topic;
         topics[i].fill(&(maker_t){.ctx = all, .topic = &all[i]});
     }
-    *count = LENGTH(topics);
+    *count = IK_LENGTH(topics);
     return all;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/cli.h"
 
 static res_t take_prompt(ik_cli_options_t *options, const char *value)
@@ -165,7 +166,7 @@ static const option_t known[] = {
     {{.name = "-h", .help = "short for --help"}, NO_VALUE, take_help},
     {{.name = "--version", .help = "show the version"}, NO_VALUE, take_version},
 };
-enum { OPTION_COUNT = sizeof(known) / sizeof(*known) };
+enum { OPTION_COUNT = IK_LENGTH(known) };
 
 const ik_cli_option_t *ik_cli_options_at(size_t index)
 {

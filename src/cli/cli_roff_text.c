@@ -6,6 +6,7 @@
 #include <utf8proc.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/utf8.h"
 
 enum { LONGEST_LINE = 78, TAB = 4 /* md4c's */ };
@@ -248,7 +249,7 @@ static const struct {
 
 static const char *find_stand_in(uint32_t code)
 {
-    for (size_t i = 0; i < sizeof(stand_ins) / sizeof(stand_ins[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(stand_ins); i++) {
         if (code >= stand_ins[i].from && code <= stand_ins[i].to) {
             return stand_ins[i].text;
         }

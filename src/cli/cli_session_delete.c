@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/cli_history.h"
@@ -178,7 +179,7 @@ static bool parse_span(const char *text, int64_t now_us, int64_t *us)
     if (end == text || count < 1 || count > MOST || end[0] == '\0' || end[1] != '\0') {
         return false;
     }
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+    for (size_t i = 0; i < IK_LENGTH(units); i++) {
         if (units[i].name == *end) {
             *us = now_us - count * units[i].seconds * 1000000;
             return true;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/json.h"
 #include "base/ownership.h"
 #include "base/print.h"
@@ -336,7 +337,7 @@ static void check_calls(examination_t *exam)
         text_input("a megabyte of input", build_arguments(exam, true)),
         {.what = "input that is not UTF-8", .bytes = not_utf8, .len = sizeof(not_utf8) - 1},
     };
-    size_t count = sizeof(inputs) / sizeof(*inputs);
+    size_t count = IK_LENGTH(inputs);
     size_t tried = 0;
     while (tried < count && check_input(exam, &inputs[tried++])) {
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/print.h"
 #include "cli/cli.h"
@@ -30,7 +31,7 @@ static const language_t languages[] = {
 
 static const language_t *find_language(const char *name)
 {
-    for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++) {
+    for (size_t i = 0; i < IK_LENGTH(languages); i++) {
         if (strcmp(languages[i].name, name) == 0) {
             return &languages[i];
         }

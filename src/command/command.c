@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/nearest.h"
 #include "command/command_table.h"
 
@@ -18,7 +19,7 @@ static const ik_command_t *const table[] = {
     &ik_command_usage,
 };
 
-enum { COMMAND_COUNT = sizeof(table) / sizeof(table[0]) };
+enum { COMMAND_COUNT = IK_LENGTH(table) };
 
 static const char blanks[] = " \t\r\n";
 

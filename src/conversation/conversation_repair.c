@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/json_clean.h"
 #include "base/utf8.h"
@@ -62,7 +63,7 @@ static role_t role_of(const ik_msg_t *message)
         {IK_MSG_TOOL_RESULT, RESULT}, {IK_MSG_TOOL_CALL, CALL}, {IK_MSG_ASSISTANT, ANSWER},
         {IK_MSG_USER, USER},          {IK_MSG_SYSTEM, SYSTEM},  {IK_MSG_COMPACTION, COMPACTION},
     };
-    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(roles); i++) {
         if (ik_msg_is(message, roles[i].kind)) {
             return roles[i].role;
         }

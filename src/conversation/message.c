@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/json_clean.h"
 #include "conversation/summary.h"
 
@@ -17,7 +18,7 @@ static const char *find_kind(const char *kind)
         IK_MSG_USER,        IK_MSG_ASSISTANT, IK_MSG_TOOL_CALL,
         IK_MSG_TOOL_RESULT, IK_MSG_SYSTEM,    IK_MSG_COMPACTION,
     };
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(kinds); i++) {
         if (strcmp(kinds[i], kind) == 0) {
             return kinds[i];
         }
@@ -293,7 +294,7 @@ static size_t blank_at(const char *text)
     if (*text != '\0' && strchr(" \t\n\v\f\r\x1c\x1d\x1e\x1f", *text) != NULL) {
         return 1;
     }
-    for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(wide); i++) {
         if (strncmp(text, wide[i], strlen(wide[i])) == 0) {
             return strlen(wide[i]);
         }

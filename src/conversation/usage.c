@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "base/array.h"
+
 typedef struct {
     const char *name;
     size_t offset;
@@ -14,7 +16,7 @@ static const figure_t figures[] = {
     {"out", offsetof(ik_usage_t, out)},
     {"reasoning", offsetof(ik_usage_t, reasoning)},
 };
-enum { FIGURE_COUNT = sizeof(figures) / sizeof(*figures) };
+enum { FIGURE_COUNT = IK_LENGTH(figures) };
 
 static int64_t read_figure(const ik_usage_t *usage, size_t i)
 {

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <uv.h>
 
+#include "base/array.h"
+
 /* The second is Debian's name for the one with GnuTLS. */
 static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-enum { NAME_COUNT = sizeof(names) / sizeof(names[0]) };
+enum { NAME_COUNT = IK_LENGTH(names) };
 
 static uv_once_t once = UV_ONCE_INIT;
 static ik_curl_library_t library;

@@ -11,15 +11,16 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 enum { FAREWELL_MS = 500 };
 
 /* Ours to ignore while the program runs: they are sent to the whole process group. */
 static const int keys[] = {SIGINT, SIGQUIT};
-enum { KEY_COUNT = sizeof(keys) / sizeof(*keys) };
+enum { KEY_COUNT = IK_LENGTH(keys) };
 /* What ikigai itself does not want to hear of and a program expects at its default. */
 static const int ours[] = {SIGPIPE, SIGXFSZ};
-enum { OURS_COUNT = sizeof(ours) / sizeof(*ours) };
+enum { OURS_COUNT = IK_LENGTH(ours) };
 
 struct ik_foreground {
     pid_t pid;

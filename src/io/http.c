@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "io/curl_library.h"
 #include "io/http_failure.h"
@@ -371,7 +372,7 @@ static void set_options(transfer_t *transfer)
 {
     const ik_curl_library_t *curl = transfer->http->curl;
     CURL *easy = transfer->easy;
-    for (size_t i = 0; i < sizeof(fixed_options) / sizeof(fixed_options[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(fixed_options); i++) {
         curl->easy_setopt(easy, fixed_options[i].option, fixed_options[i].value);
     }
     allow_only_http(curl, easy);

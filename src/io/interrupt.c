@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "io/signal_watch.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -25,7 +26,7 @@ ik_interrupt_t *ik_interrupt_create(const void *ctx, ik_loop_t *loop, ik_interru
     ik_interrupt_t *interrupt = ik_new(ctx, ik_interrupt_t);
     interrupt->on_interrupt = on_interrupt;
     interrupt->data = data;
-    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+    for (size_t i = 0; i < IK_LENGTH(signals); i++) {
         ik_signal_watch_create(interrupt, loop, signals[i], on_signal, interrupt);
     }
     return interrupt;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
@@ -156,7 +157,7 @@ static void drain_rest(ik_process_t *process)
 {
     int64_t until = ik_clock_now_ms() + DRAIN_MS;
     drain_t *drains[] = {&process->out, &process->err};
-    for (size_t i = 0; i < sizeof(drains) / sizeof(*drains); i++) {
+    for (size_t i = 0; i < IK_LENGTH(drains); i++) {
         while (drains[i]->watch != NULL && read_some(drains[i]) && ik_clock_now_ms() <= until) {
         }
     }

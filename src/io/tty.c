@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "io/signal_watch.h"
@@ -585,7 +586,7 @@ res_t ik_tty_create(const void *ctx, ik_loop_t *loop, const ik_tty_listener_t *l
     tty->background = ik_timer_create(tty, loop, on_background, tty);
     tty->verdict = ik_timer_create(tty, loop, on_verdict, tty);
     ik_tty_restore_install();
-    for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(ending_signals); i++) {
         ik_signal_watch_create(tty, loop, ending_signals[i], on_ending, tty);
     }
     ik_signal_watch_create(tty, loop, SIGWINCH, on_resize, tty);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 enum {
     PATIENCE_MS = 200, /* for a terminal that takes nothing */
     CRASH_STACK = 64 * 1024,
@@ -25,7 +27,7 @@ enum {
 static const int deadly[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,   SIGABRT,   SIGTRAP,
                              SIGSYS,  SIGALRM, SIGUSR1, SIGUSR2,  SIGVTALRM, SIGPROF,
                              SIGXCPU, SIGIO,   SIGPWR,  SIGSTKFLT};
-enum { DEADLY_COUNT = sizeof(deadly) / sizeof(deadly[0]) };
+enum { DEADLY_COUNT = IK_LENGTH(deadly) };
 
 /* What there is to put back: while another program has the terminal, its settings only, should that
  * program leave them as they are. */

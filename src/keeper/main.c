@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
@@ -74,7 +75,7 @@ static bool send_report(const ik_keeper_report_t *report)
 
 /* Those we ignore ourselves; all others are at their default already (prepare_signals). */
 static const int ignored_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-enum { IGNORED_SIGNALS = sizeof(ignored_signals) / sizeof(*ignored_signals) };
+enum { IGNORED_SIGNALS = IK_LENGTH(ignored_signals) };
 
 /* Runs between vfork and exec, in our memory: nothing but system calls. Returns errno. */
 static int become_tool(const start_t *start)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "repl/repl_state.h"
 #include "store/export/export_facts.h"
 
@@ -78,7 +79,7 @@ static bool is_set(const char *variable)
 static const clipboard_t *choose(void)
 {
     bool remote = is_set("SSH_CONNECTION");
-    for (size_t i = 0; i < sizeof(clipboards) / sizeof(*clipboards); i++) {
+    for (size_t i = 0; i < IK_LENGTH(clipboards); i++) {
         if (is_set(clipboards[i].variable) && (clipboards[i].remote || !remote)) {
             return &clipboards[i];
         }
@@ -89,7 +90,7 @@ static const clipboard_t *choose(void)
 static res_t start(copying_t *copying, const clipboard_t *clipboard)
 {
     ik_repl_t *repl = copying->repl;
-    const char *argv[sizeof(clipboard->argv) / sizeof(*clipboard->argv) + 2] = {"/usr/bin/env"};
+    const char *argv[IK_LENGTH(clipboard->argv) + 2] = {"/usr/bin/env"};
     for (size_t i = 0; clipboard->argv[i] != NULL; i++) {
         argv[i + 1] = clipboard->argv[i];
     }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "repl/repl_view_state.h"
 
@@ -88,7 +89,7 @@ static void on_end(void *data, int status)
 static const char *choose_editor(void)
 {
     static const char *const names[] = {"VISUAL", "EDITOR"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+    for (size_t i = 0; i < IK_LENGTH(names); i++) {
         const char *value = getenv(names[i]);
         if (value != NULL && *value != '\0') {
             return value;

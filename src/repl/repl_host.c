@@ -41,7 +41,7 @@ void ik_repl_host_answer(ik_repl_t *repl, const char *text)
 {
     ik_command_answer_fn on_answer = repl->on_answer;
     void *data = repl->answer_data;
-    bool yes = strcmp(text, "y") == 0 || strcmp(text, "Y") == 0 || strcasecmp(text, "yes") == 0;
+    bool yes = strcasecmp(text, "y") == 0 || strcasecmp(text, "yes") == 0;
     repl->on_answer = NULL;
     repl->answer_data = NULL;
     ik_repl_view_ask(repl->view, NULL);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/sanitiser.h"
 #include "io/signal_watch.h"
@@ -40,7 +41,7 @@ typedef struct {
 static void collect_row(void *data, const char *bytes, size_t len)
 {
     rows_t *rows = data;
-    if (rows->count < sizeof(rows->ends) / sizeof(*rows->ends)) {
+    if (rows->count < IK_LENGTH(rows->ends)) {
         ik_buffer_append(&rows->bytes, bytes, len);
         rows->ends[rows->count++] = rows->bytes.len;
     }
@@ -193,7 +194,7 @@ void ik_repl_view_set_busy(ik_repl_view_t *view, bool busy)
 const char *ik_repl_view_spinner(const ik_repl_view_t *view)
 {
     static const char *const steps[] = {"⠋", "⠙", "⠸", "⠴", "⠦", "⠇"};
-    return steps[view->spinner_step % (sizeof(steps) / sizeof(*steps))];
+    return steps[view->spinner_step % (IK_LENGTH(steps))];
 }
 
 /* --- finished rows ----------------------------------------------------------------------- */
@@ -348,7 +349,7 @@ static ik_background_t judge_background(uint32_t rgb)
 static bool is_known_to_reflow(const char *name, size_t len)
 {
     static const char *const known[] = {"tmux", "kitty", "foot", "VTE", "WezTerm"};
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+    for (size_t i = 0; i < IK_LENGTH(known); i++) {
         size_t own = strlen(known[i]);
         if (len >= own && strncasecmp(name, known[i], own) == 0) {
             return true;

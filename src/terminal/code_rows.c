@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/line_diff.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
@@ -72,7 +73,7 @@ static ik_role_t diff_role(const char *line, size_t len)
         {"+", IK_ROLE_ADDED},     {"-", IK_ROLE_REMOVED},   {"diff ", IK_ROLE_DIM},
         {"index ", IK_ROLE_DIM},  {"\\ ", IK_ROLE_DIM},
     };
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(kinds); i++) {
         if (begins(line, len, kinds[i].begin)) {
             return kinds[i].role;
         }

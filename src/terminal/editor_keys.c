@@ -1,10 +1,9 @@
 /* What each key does to the draft: small commands, and below them the table of their keys. */
 #include <utf8proc.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "terminal/editor_state.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 typedef void (*command_fn)(ik_editor_t *editor);
 
@@ -366,7 +365,7 @@ static const command_t commands[] = {
 
 bool ik_editor_bindings_at(size_t index, ik_binding_row_t *out)
 {
-    if (index >= LENGTH(commands)) {
+    if (index >= IK_LENGTH(commands)) {
         return false;
     }
     const command_t *command = &commands[index];
@@ -400,7 +399,7 @@ static bool is_bound(const ik_editor_t *editor, const command_t *command, const 
 
 static command_fn find_command(const ik_editor_t *editor, const ik_key_t *key)
 {
-    for (size_t i = 0; i < LENGTH(commands); i++) {
+    for (size_t i = 0; i < IK_LENGTH(commands); i++) {
         if (is_bound(editor, &commands[i], key)) {
             return commands[i].run;
         }

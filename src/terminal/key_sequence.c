@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 enum {
@@ -191,7 +192,7 @@ static void fold_control(ik_key_t *key)
     if ((key->modifiers & (IK_KEY_CTRL | IK_KEY_SHIFT)) != IK_KEY_CTRL) {
         return;
     }
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(rows); i++) {
         if (rows[i].code == key->code) {
             key->kind = rows[i].kind;
             key->code = rows[i].same;
@@ -224,7 +225,7 @@ static const code_row_t *find_code(const code_row_t *rows, size_t count, uint32_
     }
     return NULL;
 }
-#define FIND_CODE(rows, code) find_code(rows, sizeof(rows) / sizeof((rows)[0]), code)
+#define FIND_CODE(rows, code) find_code(rows, IK_LENGTH(rows), code)
 
 /* A key told by its code, as the kitty protocol and modifyOtherKeys do. */
 static bool make_coded(const params_t *params, cap_t cap, ik_key_sequence_t *out)
@@ -323,7 +324,7 @@ static bool parse_numbered(const params_t *params, char final, ik_key_sequence_t
 
 static bool find_letter(char final, ik_key_t *key)
 {
-    for (size_t i = 0; i < sizeof(letter_rows) / sizeof(letter_rows[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(letter_rows); i++) {
         if (letter_rows[i].final == final) {
             key->kind = letter_rows[i].kind;
             key->code = letter_rows[i].code;

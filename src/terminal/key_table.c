@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "terminal/pager.h"
 #include "terminal/prompt.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- names of keys ----------------------------------------------------------------------- */
 
@@ -59,7 +58,7 @@ static void append_key(ik_buffer_t *out, const ik_key_t *key)
         ik_buffer_append_format(out, "F%u", (unsigned)key->code);
         break;
     default:
-        assert(key->kind < LENGTH(names));
+        assert(key->kind < IK_LENGTH(names));
         ik_buffer_append_text(out, names[key->kind]);
     }
 }
@@ -145,14 +144,14 @@ static void add_row(ik_key_table_t *tables, const ik_binding_row_t *row)
 
 ik_key_table_t *ik_key_table_create(const void *ctx, size_t *count)
 {
-    ik_key_table_t *tables = ik_new_array(ctx, ik_key_table_t, LENGTH(groups));
+    ik_key_table_t *tables = ik_new_array(ctx, ik_key_table_t, IK_LENGTH(groups));
     memcpy(tables, groups, sizeof(groups));
-    for (size_t i = 0; i < LENGTH(sources); i++) {
+    for (size_t i = 0; i < IK_LENGTH(sources); i++) {
         ik_binding_row_t row;
         for (size_t at = 0; sources[i](at, &row); at++) {
             add_row(tables, &row);
         }
     }
-    *count = LENGTH(groups);
+    *count = IK_LENGTH(groups);
     return tables;
 }

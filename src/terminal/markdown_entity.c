@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 typedef struct {
@@ -70,8 +71,8 @@ static int compare(const void *key, const void *element)
 static uint32_t find_named(const char *name, size_t len)
 {
     name_t wanted = {.text = name, .len = len};
-    const entity_t *found = bsearch(&wanted, entities, sizeof(entities) / sizeof(entities[0]),
-                                    sizeof(entities[0]), compare);
+    const entity_t *found =
+        bsearch(&wanted, entities, IK_LENGTH(entities), sizeof(entities[0]), compare);
     return found == NULL ? 0 : found->code;
 }
 

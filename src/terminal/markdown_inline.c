@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/sanitiser.h"
 #include "terminal/markdown_entity.h"
 
@@ -184,7 +185,7 @@ static bool is_same(const char *words, size_t len, const char *address)
 static bool says_address(const char *words, size_t len, const char *address)
 {
     static const char *const beginnings[] = {"", "mailto:", "http://", "https://"};
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(beginnings); i++) {
         size_t begin = strlen(beginnings[i]);
         if (strncasecmp(address, beginnings[i], begin) == 0 &&
             is_same(words, len, address + begin)) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/sanitiser.h"
 #include "base/width.h"
 #include "terminal/key_table.h"
@@ -332,7 +333,7 @@ static const command_t commands[] = {
      .keys = {IK_BINDING_TYPED('q'), IK_BINDING_TYPED('Q'), IK_BINDING(ESCAPE),
               IK_BINDING_CTRL('c'), IK_BINDING_CTRL('o')}},
 };
-enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+enum { COMMANDS = IK_LENGTH(commands) };
 
 bool ik_pager_bindings_at(size_t index, ik_binding_row_t *out)
 {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/sgr.h"
 
 static const struct {
@@ -13,7 +14,7 @@ static const struct {
     {IK_STYLE_UNDERLINE, 4, 24}, {IK_STYLE_REVERSE, 7, 27}, {IK_STYLE_STRIKE, 9, 29},
 };
 enum {
-    ATTRIBUTES = sizeof(attributes) / sizeof(attributes[0]),
+    ATTRIBUTES = IK_LENGTH(attributes),
     WEIGHTS = IK_STYLE_BOLD | IK_STYLE_DIM,
     NORMAL_WEIGHT = 22, /* ends both */
     FG_BASE = 30, /* colours 0 to 7; with 60 more 8 to 15; 38 begins a longer one, 39 is none */

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "terminal/prompt_state.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recall_t *recall,
                               const ik_completion_source_t *source)
@@ -315,7 +314,7 @@ static const command_t commands[] = {
 
 bool ik_prompt_bindings_at(size_t index, ik_binding_row_t *out)
 {
-    if (index >= LENGTH(commands)) {
+    if (index >= IK_LENGTH(commands)) {
         return false;
     }
     *out = (ik_binding_row_t){
@@ -340,7 +339,7 @@ static const struct {
 
 bool ik_prompt_signs_at(size_t index, ik_binding_row_t *out)
 {
-    if (index >= LENGTH(signs)) {
+    if (index >= IK_LENGTH(signs)) {
         return false;
     }
     *out = (ik_binding_row_t){
@@ -355,7 +354,7 @@ bool ik_prompt_signs_at(size_t index, ik_binding_row_t *out)
 
 static ik_prompt_action_t run_key(ik_prompt_t *prompt, const ik_key_t *key, char before)
 {
-    for (size_t i = 0; i < LENGTH(commands); i++) {
+    for (size_t i = 0; i < IK_LENGTH(commands); i++) {
         const command_t *command = &commands[i];
         if (ik_binding_matches(command->keys, KEYS_MAX, key, before)) {
             return command->run == NULL ? command->action : command->run(prompt, key);

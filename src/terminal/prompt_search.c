@@ -1,11 +1,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/sanitiser.h"
 #include "base/width.h"
 #include "terminal/prompt_state.h"
-
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { PATTERN_MAX = 1024 };
 
@@ -123,7 +122,7 @@ static const command_t commands[] = {
 
 bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out)
 {
-    if (index >= LENGTH(commands)) {
+    if (index >= IK_LENGTH(commands)) {
         return false;
     }
     *out = (ik_binding_row_t){
@@ -137,7 +136,7 @@ bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out)
 
 static bool run_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    for (size_t i = 0; i < LENGTH(commands); i++) {
+    for (size_t i = 0; i < IK_LENGTH(commands); i++) {
         if (ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
             commands[i].run(prompt);
             return !commands[i].passes;

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/sanitiser.h"
 #include "base/width.h"
 #include "terminal/pen.h"
@@ -148,7 +149,7 @@ void ik_row_end(ik_row_t *row)
 static bool has_scheme(const char *url)
 {
     static const char *const schemes[] = {"http://", "https://", "file://", "mailto:"};
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(schemes); i++) {
         if (strncasecmp(url, schemes[i], strlen(schemes[i])) == 0) {
             return true;
         }

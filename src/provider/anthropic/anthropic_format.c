@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "provider/anthropic/anthropic_stream.h"
 #include "provider/blocks.h"
 #include "provider/words.h"
@@ -92,7 +93,7 @@ static long long thinking_budget(const ik_request_t *request)
         {"high", 20000},         {"xhigh", 32000}, {"max", 64000},
     };
     long long room = max_tokens(request) / 2;
-    for (size_t i = 0; i < sizeof(budgets) / sizeof(budgets[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(budgets); i++) {
         if (strcmp(request->effort, budgets[i].effort) == 0) {
             long long budget = budgets[i].tokens < room ? budgets[i].tokens : room;
             return budget < BUDGET_MIN ? 0 : budget;

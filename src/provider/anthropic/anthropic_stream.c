@@ -1,6 +1,7 @@
 #include "provider/anthropic/anthropic_stream.h"
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/utf8.h"
 
 typedef enum {
@@ -144,7 +145,7 @@ static void on_block_delta(ik_stream_t *stream, ik_json_span_t data)
         ik_buffer_reset(&block->content); /* it was not whole, and we cannot make it so */
         return;
     }
-    for (size_t i = 0; i < sizeof(deltas) / sizeof(deltas[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(deltas); i++) {
         if (block->kind == deltas[i].kind && ik_json_key_is(type, deltas[i].type) &&
             ik_json_find_kind(delta, deltas[i].member, IK_JSON_STRING, &literal)) {
             deltas[i].apply(stream, block, literal);
@@ -332,7 +333,7 @@ static void take_stop(ik_stream_t *stream, ik_json_span_t owner)
         return;
     }
     stream->stop = IK_STOP_END;
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(reasons); i++) {
         if (ik_json_key_is(reason, reasons[i].reason)) {
             stream->stop = reasons[i].stop;
         }
@@ -401,7 +402,7 @@ void ik_anthropic_stream_event(ik_stream_t *stream, ik_json_span_t data)
     if (!ik_json_find_kind(data, "type", IK_JSON_STRING, &type)) {
         return;
     }
-    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(events); i++) {
         if (ik_json_key_is(type, events[i].type)) {
             events[i].handle(stream, data);
             return;

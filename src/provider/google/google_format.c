@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "provider/blocks.h"
 #include "provider/google/google_schema.h"
 #include "provider/google/google_stream.h"
@@ -110,7 +111,7 @@ static const thinking_t *find_thinking(const ik_request_t *request)
         {"medium", "MEDIUM", 8192}, {"high", "HIGH", 24576},     {"xhigh", "HIGH", 24576},
         {"max", "HIGH", 24576},
     };
-    for (size_t i = 0; request->effort != NULL && i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; request->effort != NULL && i < IK_LENGTH(known); i++) {
         if (strcmp(request->effort, known[i].effort) == 0) {
             return &known[i];
         }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/json.h"
 
 /* References may be circular, and a schema deeper than any that is meant to be read. */
@@ -94,7 +95,7 @@ static bool is_type(const char *name)
 {
     static const char *const names[] = {"string",  "number", "integer",
                                         "boolean", "array",  "object"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(names); i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;
         }
@@ -338,7 +339,7 @@ static const struct {
 
 static rule_fn rule_of(const char *key)
 {
-    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(rules); i++) {
         if (strcmp(key, rules[i].key) == 0) {
             return rules[i].apply;
         }
@@ -380,7 +381,7 @@ static const struct {
 
 static bool belongs(const char *key, const char *type)
 {
-    for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(owners); i++) {
         if (strcmp(key, owners[i].key) == 0) {
             return strcmp(owners[i].type, type) == 0 ||
                    (strcmp(owners[i].type, "number") == 0 && strcmp(type, "integer") == 0);
@@ -419,7 +420,7 @@ static const char *const formats[][2] = {
 static void check_format(node_t *node, json_t *out, const char *type)
 {
     json_t *format = json_object_get(out, "format");
-    for (size_t i = 0; format != NULL && i < sizeof(formats) / sizeof(formats[0]); i++) {
+    for (size_t i = 0; format != NULL && i < IK_LENGTH(formats); i++) {
         if (strcmp(type, formats[i][0]) == 0 &&
             strcmp(json_string_value(format), formats[i][1]) == 0) {
             return;
@@ -606,7 +607,7 @@ bool ik_google_schema_has_members(json_t *schema)
     {
         bool says = !json_is_false(value) || strcmp(key, "additionalProperties") != 0;
         says = says && (strcmp(key, "properties") != 0 || json_object_size(value) > 0);
-        for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++) {
+        for (size_t i = 0; i < IK_LENGTH(silent); i++) {
             says = says && strcmp(key, silent[i]) != 0;
         }
         if (says) {

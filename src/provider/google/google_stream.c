@@ -1,6 +1,7 @@
 #include "provider/google/google_stream.h"
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/utf8.h"
 
 /* Text, a call, or neither; and what is attached to it. */
@@ -234,7 +235,7 @@ static ik_stop_t stop_of(ik_json_span_t reason)
         {"CONTINUATION", IK_STOP_RESUME},
         {"OTHER", IK_STOP_ERROR},
     };
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(reasons); i++) {
         if (ik_json_key_is(reason, reasons[i].reason)) {
             return reasons[i].stop;
         }
@@ -314,7 +315,7 @@ static void take_member(ik_stream_t *stream, ik_json_span_t key, ik_json_span_t 
         {"continuationToken", take_token},
         {"error", take_error},
     };
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(members); i++) {
         if (ik_json_key_is(key, members[i].name)) {
             members[i].take(stream, value);
         }

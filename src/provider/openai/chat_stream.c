@@ -1,6 +1,7 @@
 #include "provider/openai/chat_stream.h"
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/json_clean.h"
 #include "provider/openai/chat_calls.h"
 #include "provider/openai/chat_details.h"
@@ -184,7 +185,7 @@ static void take_finish(ik_stream_t *stream, ik_json_span_t reason)
         return;
     }
     stream->stop = IK_STOP_END;
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(reasons); i++) {
         if (ik_json_key_is(reason, reasons[i].name)) {
             stream->stop = reasons[i].stop;
         }

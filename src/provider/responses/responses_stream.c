@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/json_clean.h"
 #include "provider/responses/responses_items.h"
 
@@ -236,7 +237,7 @@ static const struct {
 
 static void dispatch(event_t *event)
 {
-    for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(handlers); i++) {
         if (ik_json_key_is(event->values[TYPE], handlers[i].type)) {
             handlers[i].handle(event);
             return;

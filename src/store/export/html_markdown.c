@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/utf8.h"
 #include "store/export/html_code.h"
 #include "store/export/html_escape.h"
@@ -95,7 +96,7 @@ static void append_entity(ik_buffer_t *text, const char *entity, size_t len)
         append_number(text, entity); /* its semicolon ends the number */
         return;
     }
-    for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(entities); i++) {
         if (strlen(entities[i].name) == len && memcmp(entities[i].name, entity, len) == 0) {
             ik_buffer_append_text(text, entities[i].text);
             return;
@@ -170,7 +171,7 @@ static bool looks_like_address(const char *words, size_t len)
 static bool is_same_address(const char *words, size_t len, const ik_buffer_t *address)
 {
     static const char *const added[] = {"", "http://", "mailto:"};
-    for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(added); i++) {
         size_t before = strlen(added[i]);
         if (address->len == before + len && memcmp(address->data, added[i], before) == 0 &&
             memcmp(address->data + before, words, len) == 0) {

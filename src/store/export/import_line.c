@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "store/export/base64.h"
@@ -249,7 +250,7 @@ static const struct {
     [IK_IMPORT_AGENT] = {"agent", parse_agent},
     [IK_IMPORT_MESSAGE] = {"message", parse_message},
 };
-enum { TYPES = sizeof(types) / sizeof(types[0]) };
+enum { TYPES = IK_LENGTH(types) };
 
 static res_t parse_type(const line_t *line, ik_import_line_t *out)
 {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 enum { SHORT_VALUE = 100, LONGEST_SUFFIX = 10 };
 
@@ -144,7 +145,7 @@ static char *format_suffix(const void *ctx, const ik_tool_field_t *path)
 static bool is_file(const ik_tool_fields_t *arguments, const ik_tool_field_t *field)
 {
     static const char *const others[] = {"pattern", "command", "content", "old_string"};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(others); i++) {
         if (ik_tool_fields_find(arguments, others[i]) != NULL) {
             return is_named(field, "content");
         }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/json.h"
 #include "conversation/message.h"
 
@@ -131,7 +132,7 @@ static ik_transcript_kind_t kind_of(const ik_store_event_t *event)
         {IK_MSG_SYSTEM, IK_TRANSCRIPT_SYSTEM},  {IK_MSG_COMPACTION, IK_TRANSCRIPT_NOTE},
         {IK_MSG_END, IK_TRANSCRIPT_NOTE},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(rows); i++) {
         if (is_kind(event, rows[i].name)) {
             return rows[i].kind;
         }

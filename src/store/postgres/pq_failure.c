@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 enum { STATE_LEN = 5 };
 
 /* By the beginning of the SQLSTATE. What is not listed is a statement that this server does not
@@ -28,7 +30,7 @@ static const struct {
 
 static ik_error_code_t code_of(const char *state)
 {
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++) {
+    for (size_t i = 0; i < IK_LENGTH(meanings); i++) {
         if (strncmp(state, meanings[i].state, strlen(meanings[i].state)) == 0) {
             return meanings[i].code;
         }

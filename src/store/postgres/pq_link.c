@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "store/postgres/pq_address.h"
 #include "store/postgres/pq_failure.h"
@@ -246,7 +247,7 @@ static res_t set_up_server(const void *ctx, ik_pq_link_t *link)
                            KEEPALIVE_IDLE_S,         KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT};
     ik_pq_params_t params;
     ik_pq_params_init(&params, ctx);
-    for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+    for (size_t i = 0; i < IK_LENGTH(figures); i++) {
         ik_pq_params_add_number(&params, figures[i]);
     }
     ik_pq_params_add_text(&params, "read committed");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 /* A password shorter than this is found in every other word. */
 enum { PASSWORD_MIN = 4 };
@@ -10,7 +11,7 @@ enum { PASSWORD_MIN = 4 };
 static const char *after_scheme(const char *text)
 {
     static const char *const schemes[] = {"postgresql://", "postgres://"};
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+    for (size_t i = 0; i < IK_LENGTH(schemes); i++) {
         if (strncmp(text, schemes[i], strlen(schemes[i])) == 0) {
             return text + strlen(schemes[i]);
         }

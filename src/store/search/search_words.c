@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "conversation/message.h"
@@ -49,7 +50,7 @@ static const struct {
 static bool is_unspaced(int32_t code)
 {
     size_t low = 0;
-    size_t high = sizeof(unspaced) / sizeof(unspaced[0]);
+    size_t high = IK_LENGTH(unspaced);
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (code > unspaced[middle].last) {
@@ -58,7 +59,7 @@ static bool is_unspaced(int32_t code)
             high = middle;
         }
     }
-    return low < sizeof(unspaced) / sizeof(unspaced[0]) && code >= unspaced[low].first;
+    return low < IK_LENGTH(unspaced) && code >= unspaced[low].first;
 }
 
 typedef enum {
@@ -125,8 +126,7 @@ static void add_letter(letters_t *letters, int32_t code)
         code, parts, MOST, UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE | UTF8PROC_CASEFOLD, &boundary);
     for (utf8proc_ssize_t i = 0; i < count && i < MOST; i++) {
         role_t role = role_of(parts[i]);
-        if ((role == LETTER || role == SIGN) &&
-            letters->count < sizeof(letters->codes) / sizeof(letters->codes[0])) {
+        if ((role == LETTER || role == SIGN) && letters->count < IK_LENGTH(letters->codes)) {
             letters->codes[letters->count++] = parts[i];
         }
     }
@@ -455,7 +455,7 @@ void ik_search_text_append(ik_buffer_t *out, const ik_store_event_t *event)
         {IK_MSG_COMPACTION, NULL},
     };
     parts_t parts = {.out = out, .start = out->len};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(kinds); i++) {
         if (strcmp(event->kind, kinds[i].kind) == 0) {
             if (kinds[i].add != NULL) {
                 kinds[i].add(&parts, event);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
 
 /* Longer than any transaction of ours; the loop waits for it. */
@@ -122,7 +123,7 @@ res_t ik_sqlite_transact(sqlite3 *db, ik_sqlite_work_fn work, void *data)
 static void free_companions(const char *path)
 {
     static const char *const companions[] = {"-wal", "-shm"};
-    for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
+    for (size_t i = 0; i < IK_LENGTH(companions); i++) {
         char *name = ik_sprintf(NULL, "%s%s", path, companions[i]);
         if (access(name, W_OK) != 0 && errno == EACCES) {
             chmod(name, 0600);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "store/sqlite/sqlite_state.h"
 #include "store/sqlite/sqlite_wreck.h"
@@ -333,7 +334,7 @@ static res_t carry_over(salvage_t *salvage, ik_store_t *store)
 
 static const char *const companions[] = {"-wal", "-shm"};
 
-enum { COMPANIONS = sizeof(companions) / sizeof(*companions) };
+enum { COMPANIONS = IK_LENGTH(companions) };
 
 static void remove_file(const char *path)
 {

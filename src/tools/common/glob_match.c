@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/utf8.h"
 #include "tools/common/code_point.h"
 
@@ -31,7 +32,7 @@ static const struct {
  * than they give. */
 static int in_class(const char *name, size_t len, uint32_t c)
 {
-    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(classes); i++) {
         if (strlen(classes[i].name) == len && memcmp(classes[i].name, name, len) == 0) {
             return c < 0x80 ? classes[i].test((int)c) != 0 : classes[i].beyond_ascii && c >= 0xa0;
         }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "tools/common/code_point.h"
 
 enum {
@@ -89,7 +90,7 @@ static uint32_t take_char(parser_t *p)
 /* [:name:] at the cursor. */
 static bool take_class(parser_t *p, ik_ere_set_t *set)
 {
-    for (size_t i = 0; i < sizeof(class_names) / sizeof(class_names[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(class_names); i++) {
         size_t len = strlen(class_names[i].name);
         bool fits = (size_t)(p->end - p->at) >= len + 4;
         if (fits && memcmp(p->at + 2, class_names[i].name, len) == 0 &&

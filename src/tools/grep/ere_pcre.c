@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 typedef struct {
@@ -110,7 +111,7 @@ static void write_classes(writer_t *w, unsigned wanted)
     if (w->ignore_case && (wanted & cased)) {
         wanted |= cased;
     }
-    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+    for (size_t i = 0; i < IK_LENGTH(classes); i++) {
         if (wanted & classes[i].class) {
             write_text(w, classes[i].bytes);
             write_text(w, w->characters ? classes[i].beyond : "");
