@@ -259,17 +259,6 @@ bool ik_cli_options_are_meant(int argc, char **argv)
     return spaced || (argc == 1 && isatty(STDIN_FILENO) && !ik_cli_resembles_command(word));
 }
 
-bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv)
-{
-    res_t parsed = parse(options, argc, argv);
-    if (is_err(&parsed)) {
-        ik_cli_fail(parsed.message);
-        ik_cli_options_print_usage(stderr);
-        fputs("Run ikigai --help to see what there is.\n", stderr);
-    }
-    return is_ok(&parsed);
-}
-
 static void print_option(FILE *stream, const option_t *option)
 {
     const char *value = option->shown.value;
@@ -277,7 +266,7 @@ static void print_option(FILE *stream, const option_t *option)
             value == NULL ? "" : value);
 }
 
-void ik_cli_options_print_usage(FILE *stream)
+static void print_usage(FILE *stream)
 {
     fputs("Usage: ikigai [PROMPT]", stream);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
@@ -286,6 +275,17 @@ void ik_cli_options_print_usage(FILE *stream)
         fputc(']', stream);
     }
     fputc('\n', stream);
+}
+
+bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv)
+{
+    res_t parsed = parse(options, argc, argv);
+    if (is_err(&parsed)) {
+        ik_cli_fail(parsed.message);
+        print_usage(stderr);
+        fputs("Run ikigai --help to see what there is.\n", stderr);
+    }
+    return is_ok(&parsed);
 }
 
 void ik_cli_options_print_help(void)

@@ -28,7 +28,6 @@ typedef struct {
 bool ik_cli_options_are_meant(int argc, char **argv);
 /* Says what is wrong on stderr and returns false. */
 bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv);
-void ik_cli_options_print_usage(FILE *stream);
 /* The options in the order of help; NULL behind the last one. */
 const ik_cli_option_t *ik_cli_options_at(size_t index);
 /* One line per option. */

@@ -126,14 +126,6 @@ void ik_pager_parts_append_plain(ik_pager_parts_t *parts, size_t number, bool fo
 
 /* --- places ------------------------------------------------------------------------------ */
 
-int ik_pager_place_compare(const ik_pager_place_t *a, const ik_pager_place_t *b)
-{
-    if (a->part != b->part) {
-        return a->part < b->part ? -1 : 1;
-    }
-    return a->line == b->line ? 0 : a->line < b->line ? -1 : 1;
-}
-
 /* The first line of the first part from number on that has one. */
 static bool find_on(ik_pager_parts_t *parts, size_t number, ik_pager_place_t *place)
 {

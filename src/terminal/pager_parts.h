@@ -34,5 +34,3 @@ size_t ik_pager_parts_move(ik_pager_parts_t *parts, ik_pager_place_t *place, ptr
 /* The first line, or the last one. False when there is none at all. */
 bool ik_pager_parts_first(ik_pager_parts_t *parts, ik_pager_place_t *place);
 bool ik_pager_parts_last(ik_pager_parts_t *parts, ik_pager_place_t *place);
-
-int ik_pager_place_compare(const ik_pager_place_t *a, const ik_pager_place_t *b);

@@ -125,7 +125,7 @@ class Consent(TrustTest):
     def test_answers(self):
         for answer, accepted in [
                 (b"y\n", True), (b"Y\n", True), (b"yes\n", True), (b"y\r\n", True), (b"y", True),
-                (b"", False), (b"\n", False), (b"n\n", False), (b"no\n", False), (b"YES\n", False),
+                (b"", False), (b"\n", False), (b"n\n", False), (b"no\n", False), (b"YES\n", True),
                 (b" y\n", False), (b"y y\n", False), (b"yep\n", False), (b"\ny\n", False),
                 (b"y" * 100 + b"\n", False), (b"x" * 63 + b"y\n", False), (b"1\n", False)]:
             with self.subTest(answer=answer):
