@@ -2,7 +2,7 @@
 """Promise 18: parsers survive anything.
 
 Every target of tests/fuzz is built with clang, ASan and UBSan, gets all inputs of its kept corpus
-and then new ones for a minute (--quick: a second), two targets at a time. What a full run finds, and
+and then new ones for a minute (--quick: a second), FUZZ_JOBS (2) targets at a time. What a full run finds, and
 every input that a target does not survive, stays in the build folder: tests/fuzz/README.md.
 
     promise_18_parsers.py [--quick] [TARGET]...     FUZZ_SECONDS=N chooses how long each
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
 from support import OBJECTS, ROOT, clean_env
 
-WORKERS = 2
+WORKERS = int(os.environ.get("FUZZ_JOBS", "2"))
 SHOWN = 60  # lines of a finding
 FUZZ = os.path.join(ROOT, "tests", "fuzz")
 # Beside the objects of the tree under test, as make has it; they are a link when that is a copy.

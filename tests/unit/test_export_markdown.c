@@ -303,6 +303,18 @@ START_TEST(long_results_are_cut)
 }
 END_TEST
 
+/* What looks like code by itself would be text, and its HTML count, in a list that a note began. */
+START_TEST(a_note_begins_no_list)
+{
+    say("user", "a", NULL);
+    say("compaction", "\t", NULL);
+    say("compaction", " \n\t2 removed", NULL);
+    say("assistant", "\t<b>", NULL);
+    ck_assert_ptr_null(strstr(body(), "*\t"));
+    ck_assert_ptr_nonnull(strstr(body(), "> a\n\n*2 removed*\n\n\t<b>\n"));
+}
+END_TEST
+
 START_TEST(forks_say_where_they_began)
 {
     ik_store_agent_t fork = {.session_id = LOG_ID, .number = 2, .parent = 1, .forked_at = 1};
@@ -341,6 +353,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, calls_with_what_was_given_and_answered);
     tcase_add_test(tests, an_edit_is_a_difference);
     tcase_add_test(tests, long_results_are_cut);
+    tcase_add_test(tests, a_note_begins_no_list);
     tcase_add_test(tests, forks_say_where_they_began);
     suite_add_tcase(suite, tests);
     return suite;

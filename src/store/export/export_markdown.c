@@ -142,11 +142,15 @@ static void add_system(document_t *document, const ik_transcript_entry_t *entry)
     add_folded(document, "System prompt", content_of(entry), strlen(content_of(entry)));
 }
 
+/* A star with white space behind it would begin a list, and change what all that follows is. */
 static void add_note(document_t *document, const ik_transcript_entry_t *entry)
 {
-    add(document, "*");
-    ik_markdown_text_append_line(&document->out, content_of(entry));
-    add(document, "*\n\n");
+    const char *text = content_of(entry) + strspn(content_of(entry), " \t\r\n\v\f");
+    if (*text != '\0') {
+        add(document, "*");
+        ik_markdown_text_append_line(&document->out, text);
+        add(document, "*\n\n");
+    }
 }
 
 /* --- tool calls -------------------------------------------------------------------------- */
