@@ -311,7 +311,7 @@ START_TEST(a_note_begins_no_list)
     say("compaction", " \n\t2 removed", NULL);
     say("assistant", "\t<b>", NULL);
     ck_assert_ptr_null(strstr(body(), "*\t"));
-    ck_assert_ptr_nonnull(strstr(body(), "> a\n\n*2 removed*\n\n\t<b>\n"));
+    ck_assert_ptr_nonnull(strstr(body(), "> a\n\n*2 removed*\n\n```\n\t<b>\n```\n"));
 }
 END_TEST
 

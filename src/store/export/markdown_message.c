@@ -218,10 +218,18 @@ static bool mend(ik_buffer_t *text, bool *settled)
     return parsed && (!*settled || seen.closed);
 }
 
+/* What is indented may be code by itself and text behind a list that an earlier message left open:
+ * only what stands at the margin ends that. */
+static bool begins_indented(const char *text)
+{
+    size_t blank = strspn(text, " \t\n\r\v\f");
+    return blank > 0 && text[blank] != '\0' && text[blank - 1] != '\n';
+}
+
 static bool make_message(ik_buffer_t *out, const char *text, int level)
 {
     bool settled = false;
-    bool told = strlen(text) <= LONGEST;
+    bool told = strlen(text) <= LONGEST && !begins_indented(text);
     append_lines(out, told ? text : "", level);
     for (int round = 0; told && !settled && round < ROUNDS; round++) {
         told = mend(out, &settled);
