@@ -7,6 +7,7 @@
 #include "agent/compaction.h"
 #include "agent/turn.h"
 #include "base/alloc.h"
+#include "base/array.h"
 
 static const char *const reason_names[] = {
     [IK_TURN_END] = "end_turn",
@@ -71,28 +72,25 @@ static void tell(ik_agent_t *agent, const ik_msg_t *message, const res_t *stored
                                              .unsaved = is_err(stored)});
 }
 
-const ik_msg_t *ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t safety)
+void ik_agent_append_all(ik_agent_t *agent, ik_msg_t *const *messages, size_t count,
+                         ik_store_safety_t safety)
 {
-    res_t stored = ik_session_append(agent->session, agent->number, message, safety);
+    if (count == 0) {
+        return;
+    }
+    res_t stored = ik_session_append(agent->session, agent->number, messages, count, safety);
     report_store(agent, &stored);
-    remember(agent, message);
-    tell(agent, message, &stored);
-    return message;
+    for (size_t i = 0; i < count; i++) {
+        remember(agent, messages[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        tell(agent, messages[i], &stored);
+    }
 }
 
-/* The system prompt is stored together with the first words of the user, and told when both are:
- * a session in which nobody said anything is none. */
-static void append_beginning(ik_agent_t *agent, ik_msg_t *user)
+void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t safety)
 {
-    ik_msg_t *system = agent->system;
-    agent->system = NULL;
-    ik_session_append(agent->session, agent->number, system, IK_STORE_NORMAL);
-    res_t stored = ik_session_append(agent->session, agent->number, user, IK_STORE_FULL);
-    report_store(agent, &stored);
-    remember(agent, system);
-    remember(agent, user);
-    tell(agent, system, &stored);
-    tell(agent, user, &stored);
+    ik_agent_append_all(agent, &message, 1, safety);
 }
 
 static bool is_refused(const ik_msg_t *message)
@@ -193,12 +191,12 @@ void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_jso
 {
     assert(agent->turn == NULL);
     drop_refused_turn(agent);
-    ik_msg_t *user = ik_msg_create(NULL, IK_MSG_USER, text, data_json);
-    if (agent->system != NULL) {
-        append_beginning(agent, user);
-    } else {
-        ik_agent_append(agent, user, IK_STORE_FULL);
-    }
+    /* the system prompt is stored with the first words of the user: without them a session is
+     * empty */
+    ik_msg_t *said[] = {agent->system, ik_msg_create(NULL, IK_MSG_USER, text, data_json)};
+    size_t skipped = agent->system == NULL ? 1 : 0;
+    agent->system = NULL;
+    ik_agent_append_all(agent, said + skipped, IK_LENGTH(said) - skipped, IK_STORE_FULL);
 }
 
 void ik_agent_start_turn(ik_agent_t *agent, const char *text)

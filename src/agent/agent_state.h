@@ -31,5 +31,8 @@ struct ik_agent {
 };
 
 void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event);
-/* Store first, then memory, then the listener. Takes the message over. */
-const ik_msg_t *ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t safety);
+/* Store first, then memory, then the listener. Takes the messages over; they are stored in one
+ * transaction, so that a step is in the log as a whole or not at all. */
+void ik_agent_append_all(ik_agent_t *agent, ik_msg_t *const *messages, size_t count,
+                         ik_store_safety_t safety);
+void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t safety);

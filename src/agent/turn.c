@@ -111,12 +111,12 @@ static void append_step(ik_turn_t *turn, const ik_stream_t *stream)
     size_t calls = 0;
     turn->calls = ik_resize_array(turn, turn->calls, const ik_msg_t *, step->count + 1);
     for (size_t i = 0; i < step->count; i++) {
-        ik_msg_t *message = step->messages[i];
-        ik_agent_append(turn->agent, message, last ? IK_STORE_FULL : IK_STORE_NORMAL);
-        if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
-            turn->calls[calls++] = message;
+        if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
+            turn->calls[calls++] = step->messages[i];
         }
     }
+    ik_agent_append_all(turn->agent, step->messages, step->count,
+                        last ? IK_STORE_FULL : IK_STORE_NORMAL);
     talloc_free(step);
     TALLOC_FREE(turn->carried);
     TALLOC_FREE(turn->continuation);

@@ -249,8 +249,7 @@ static bool waits_for_words(const char *kind)
     return strcmp(kind, IK_MSG_SYSTEM) == 0 || strcmp(kind, IK_MSG_END) == 0;
 }
 
-res_t ik_session_append(ik_session_t *session, int64_t agent, const ik_msg_t *message,
-                        ik_store_safety_t safety)
+static ik_store_event_t make_event(ik_session_t *session, int64_t agent, const ik_msg_t *message)
 {
     ik_store_agent_t *log = find_agent(session, agent);
     ik_store_event_t event = {
@@ -263,18 +262,29 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, const ik_msg_t *me
         .data_json = message->data_json,
     };
     log->updated_us = event.created_us;
-    if (session->history == NULL) {
-        return OK;
+    return event;
+}
+
+res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *messages,
+                        size_t count, ik_store_safety_t safety)
+{
+    ik_store_event_t *events = ik_new_array(NULL, ik_store_event_t, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        events[i] = make_event(session, agent, messages[i]);
+        session->begun = session->begun || !waits_for_words(events[i].kind);
     }
-    session->begun = session->begun || !waits_for_words(event.kind);
-    if (session->waiting_count > 0 || !session->begun) {
-        keep(session, &event, safety);
-        return ik_session_flush(session);
+    res_t written = OK;
+    bool in_order = session->waiting_count == 0 && session->begun;
+    if (session->history != NULL && in_order) {
+        written = try_write(session, events, count, safety);
     }
-    res_t written = try_write(session, &event, 1, safety);
-    if (is_err(&written)) {
-        keep(session, &event, safety);
+    if (session->history != NULL && (!in_order || is_err(&written))) {
+        for (size_t i = 0; i < count; i++) {
+            keep(session, &events[i], safety);
+        }
+        written = in_order ? written : ik_session_flush(session);
     }
+    talloc_free(events);
     return written;
 }
 
@@ -353,7 +363,7 @@ void ik_session_end_agent(ik_session_t *session, int64_t agent)
         return;
     }
     ik_msg_t *message = ik_msg_create(NULL, IK_MSG_END, "The agent was ended.", NULL);
-    ik_session_append(session, agent, message, IK_STORE_NORMAL);
+    ik_session_append(session, agent, &message, 1, IK_STORE_NORMAL);
     talloc_free(message);
 }
 

@@ -29,10 +29,10 @@ res_t ik_session_open_copy(const void *ctx, ik_history_t *history, const char *i
  * another machine as well (history.h). */
 const char *ik_session_id(const ik_session_t *session);
 
-/* The next event of an agent. On an error it is kept, and so is what follows until a write
- * succeeds. */
-res_t ik_session_append(ik_session_t *session, int64_t agent, const ik_msg_t *message,
-                        ik_store_safety_t safety);
+/* The next events of an agent, in one transaction: a crash leaves all of them or none. On an error
+ * they are kept, and so is what follows until a write succeeds. */
+res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *messages,
+                        size_t count, ik_store_safety_t safety);
 /* Tries to write what waits. Freeing the session does it, too. */
 res_t ik_session_flush(ik_session_t *session);
 

@@ -103,9 +103,8 @@ static const ik_target_t *find_target(void *ctx, const driver_t *driver, const c
 
 static void store_all(ik_session_t *session, const ik_conversation_t *record)
 {
-    for (size_t i = 0; i < record->count; i++) {
-        must(ik_session_append(session, IK_STORE_ROOT_AGENT, record->messages[i], IK_STORE_NORMAL));
-    }
+    must(ik_session_append(session, IK_STORE_ROOT_AGENT, record->messages, record->count,
+                           IK_STORE_NORMAL));
 }
 
 static ik_agent_t *create_agent(void *ctx, driver_t *driver, const char *record, const char *name)

@@ -58,6 +58,22 @@ class Resumed:
         self.assertEqual(envelope["error_code"], "INTERRUPTED")
 
 
+    def test_an_answer_is_stored_as_a_whole_or_not_at_all(self):
+        llm = self.serve([Answer("Hello."),
+                          Answer("Looking.", calls=[Call("file_read", {"file_path": "a.txt"}),
+                                                    Call("file_read", {"file_path": "never"})]),
+                          Answer("Done.")])
+        env = self.connect(llm)
+        self.go(env)
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            db.execute("CREATE TRIGGER refuse BEFORE INSERT ON messages WHEN NEW.content LIKE"
+                       " '%never%' BEGIN SELECT raise(ABORT, 'the second call'); END")
+        self.go(env, "-c")
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            kinds = [row[0] for row in db.execute("SELECT kind FROM messages ORDER BY id")]
+        self.assertEqual(kinds, ["system", "user", "assistant", "user"])
+
+
 per_format(Resumed, globals())
 
 

@@ -261,7 +261,7 @@ static void take_up(void)
 
 static void store(ik_msg_t *message)
 {
-    res_t stored = ik_session_append(session, IK_STORE_ROOT_AGENT, message, IK_STORE_NORMAL);
+    res_t stored = ik_session_append(session, IK_STORE_ROOT_AGENT, &message, 1, IK_STORE_NORMAL);
     ck_assert_msg(is_ok(&stored), "%s", stored.message);
 }
 
@@ -965,8 +965,8 @@ static void add_session(const char *folder, const char *title)
 {
     ik_session_t *other = ik_session_create(ctx, shared.history,
                                             &(ik_session_facts_t){.cwd = folder, .model = "m/m"});
-    res_t stored = ik_session_append(other, IK_STORE_ROOT_AGENT,
-                                     ik_msg_create(ctx, IK_MSG_USER, title, NULL), IK_STORE_FULL);
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, title, NULL);
+    res_t stored = ik_session_append(other, IK_STORE_ROOT_AGENT, &message, 1, IK_STORE_FULL);
     ck_assert_msg(is_ok(&stored), "%s", stored.message);
     talloc_free(other);
 }

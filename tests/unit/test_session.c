@@ -40,7 +40,7 @@ static res_t say(ik_session_t *session, int64_t agent, const char *kind, const c
 {
     ik_msg_t *message = ik_msg_create(ctx, kind, text, NULL);
     bool user = strcmp(kind, IK_MSG_USER) == 0;
-    return ik_session_append(session, agent, message, user ? IK_STORE_FULL : IK_STORE_NORMAL);
+    return ik_session_append(session, agent, &message, 1, user ? IK_STORE_FULL : IK_STORE_NORMAL);
 }
 
 static void must_say(ik_session_t *session, int64_t agent, const char *kind, const char *text)
