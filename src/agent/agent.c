@@ -106,7 +106,6 @@ static void drop_refused_turn(ik_agent_t *agent)
     ik_conversation_t *conversation = agent->conversation;
     if (conversation->count > 0 && is_refused(conversation->messages[conversation->count - 1])) {
         agent->conversation = ik_conversation_take_repaired(agent, conversation);
-        agent->drop_reasoning = 0;
         TALLOC_FREE(agent->wire); /* it knows the old one */
     }
 }
@@ -250,7 +249,6 @@ void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target)
 {
     agent->target = target;
     agent->refused = 0;
-    agent->drop_reasoning = 0;
     agent->tokens_per_byte = 0;
     TALLOC_FREE(agent->wire);
 }

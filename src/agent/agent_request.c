@@ -22,7 +22,10 @@ res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agen
     request->system = ik_conversation_system(agent->conversation);
     request->conversation = agent->conversation;
     request->trimmed_results = ik_conversation_trimmed_results(agent->conversation);
-    request->drop_reasoning = agent->drop_reasoning;
+    request->drop_reasoning =
+        ik_conversation_dropped(agent->conversation, IK_MSG_DROP_REASONING, agent->target->name);
+    request->calls_as_text =
+        ik_conversation_dropped(agent->conversation, IK_MSG_DROP_CALLS, agent->target->name);
     request->effort = config->effort;
     request->max_output_tokens = config->max_output_tokens;
     request->cache_key = ik_session_id(agent->session);

@@ -26,7 +26,6 @@ struct ik_agent {
     const ik_tool_registry_t *wire_registry; /* whose tools are in wire */
     json_t **returns;                        /* of those tools: schema of the envelope */
     unsigned refused;                        /* fields this target does not take */
-    size_t drop_reasoning;  /* of so many messages, which the server no longer takes */
     double tokens_per_byte; /* learnt from what the last request was said to be; 0: nothing yet */
 };
 

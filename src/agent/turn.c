@@ -254,6 +254,26 @@ static bool mend_overflow(ik_turn_t *turn, size_t sent)
     return compact(turn, surplus > third ? surplus : third);
 }
 
+/* Records that what was said so far is sent without its reasoning from now on, or, when that was
+ * refused as well, its calls as text; false when nothing is left to drop. */
+static bool drop_refused(ik_turn_t *turn)
+{
+    ik_agent_t *agent = turn->agent;
+    const ik_request_t *request = turn->request;
+    ik_msg_drop_t drop = request->drop_reasoning < agent->conversation->count
+                             ? IK_MSG_DROP_REASONING
+                             : IK_MSG_DROP_CALLS;
+    if (drop == IK_MSG_DROP_CALLS && (!agent->target->provider->tells_calls ||
+                                      request->calls_as_text == agent->conversation->count)) {
+        return false;
+    }
+    ik_msg_t *message =
+        ik_msg_create_drop(NULL, drop, agent->target->name, request->trimmed_results);
+    ik_agent_append(agent, message, IK_STORE_NORMAL);
+    notice(turn, message->content);
+    return true;
+}
+
 /* Whether the same question, put a little differently, may be answered. */
 static bool mend(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
 {
@@ -268,11 +288,7 @@ static bool mend(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
         agent->refused |= error->field;
         return true;
     case IK_FAULT_REASONING:
-        if (agent->drop_reasoning == agent->conversation->count) {
-            return false;
-        }
-        agent->drop_reasoning = agent->conversation->count; /* what comes from now on goes back */
-        return true;
+        return drop_refused(turn);
     default:
         return false;
     }

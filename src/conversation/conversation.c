@@ -45,3 +45,23 @@ size_t ik_conversation_trimmed_results(const ik_conversation_t *conversation)
         compaction == NULL ? 0 : ik_msg_field_number(compaction, "trimmed_results", 0);
     return trimmed < 0 ? 0 : (size_t)trimmed;
 }
+
+static bool drops(const ik_msg_t *message, ik_msg_drop_t drop, const char *target)
+{
+    ik_json_span_t dropped;
+    ik_json_span_t of;
+    return ik_msg_is(message, IK_MSG_COMPACTION) && ik_msg_field(message, "dropped", &dropped) &&
+           (ik_json_is_text(dropped, ik_msg_drop_name(drop)) ||
+            ik_json_is_text(dropped, ik_msg_drop_name(IK_MSG_DROP_CALLS))) &&
+           ik_msg_field(message, "target", &of) && ik_json_is_text(of, target);
+}
+
+size_t ik_conversation_dropped(const ik_conversation_t *conversation, ik_msg_drop_t drop,
+                               const char *target)
+{
+    size_t count = conversation->count;
+    while (count > 0 && !drops(conversation->messages[count - 1], drop, target)) {
+        count--;
+    }
+    return count;
+}

@@ -36,5 +36,9 @@ ik_conversation_t *ik_conversation_take_repaired(const void *ctx, ik_conversatio
 const char *ik_conversation_system(const ik_conversation_t *conversation);
 /* How many tool results, from the first, are sent as a marker since the last compaction. */
 size_t ik_conversation_trimmed_results(const ik_conversation_t *conversation);
+/* How many messages, from the first, are sent to target without that: all before the last
+ * compaction that says so. Calls are dropped together with their reasoning. */
+size_t ik_conversation_dropped(const ik_conversation_t *conversation, ik_msg_drop_t drop,
+                               const char *target);
 /* What a trimmed result is sent as: an envelope. */
 extern const char ik_conversation_trimmed_envelope[];

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/json_clean.h"
 #include "conversation/summary.h"
 
@@ -275,6 +276,29 @@ ik_msg_t *ik_msg_create_compaction(const void *ctx, size_t trimmed_results)
              trimmed_results, trimmed_results == 1 ? "" : "s");
     snprintf(data, sizeof(data), "{\"trimmed_results\":%zu}", trimmed_results);
     return ik_msg_create(ctx, IK_MSG_COMPACTION, content, data);
+}
+
+const char *ik_msg_drop_name(ik_msg_drop_t drop)
+{
+    return drop == IK_MSG_DROP_REASONING ? "reasoning" : "calls";
+}
+
+ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *target,
+                             size_t trimmed_results)
+{
+    const char *content = drop == IK_MSG_DROP_REASONING
+                              ? "The provider refused its earlier reasoning; it is sent without it"
+                              : "The provider refused earlier tool calls without their reasoning; "
+                                "they are sent as text";
+    ik_buffer_t data;
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_format(&data, "{\"trimmed_results\":%zu,\"dropped\":\"%s\",\"target\":",
+                            trimmed_results, ik_msg_drop_name(drop));
+    ik_json_append_text(&data, target);
+    ik_buffer_append_byte(&data, '}');
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_COMPACTION, content, data.data);
+    ik_buffer_reset(&data);
+    return message;
 }
 
 /* --- reading ----------------------------------------------------------------------------- */

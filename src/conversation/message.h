@@ -8,7 +8,7 @@
  *   assistant    the text of the answer          {model, stop, usage, reasoning, …} or NULL
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
  *   tool_result  3 files found                   {tool_call_id, name, success, …, output}
- *   compaction   12 tool results removed         {trimmed_results}
+ *   compaction   12 tool results removed         {trimmed_results, dropped, target}
  *   end          the agent was ended             NULL
  *
  * What one answer of the model brought (text and calls, in order) is a step. The step's first
@@ -95,6 +95,18 @@ ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const i
 /* The summary is made from the envelope. */
 ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result);
 ik_msg_t *ik_msg_create_compaction(const void *ctx, size_t trimmed_results);
+
+/* What a provider refused of the messages before a compaction, and how they are sent instead. */
+typedef enum {
+    IK_MSG_DROP_REASONING, /* without reasoning */
+    IK_MSG_DROP_CALLS,     /* calls and results as plain text as well */
+} ik_msg_drop_t;
+/* "reasoning", "calls": the member dropped. */
+const char *ik_msg_drop_name(ik_msg_drop_t drop);
+/* A compaction that records it for requests to target (provider/model); trimmed_results is what it
+ * was before. */
+ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *target,
+                             size_t trimmed_results);
 
 bool ik_msg_is(const ik_msg_t *message, const char *kind);
 /* Nothing but white space, as Unicode knows it: no provider takes that for a message. NULL too. */

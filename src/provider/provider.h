@@ -59,6 +59,8 @@ struct ik_provider {
     /* Every step with calls has reasoning: one of this model that has none stored lost it, and
      * what stands before is sent without. */
     bool reasons_for_every_call;
+    /* Can write calls and results as text (ik_request_t.calls_as_text). */
+    bool tells_calls;
     /* Ids have no set form: its own go back as they came, whatever they look like. */
     bool takes_any_id;
 

@@ -24,6 +24,7 @@ struct ik_request {
     const ik_conversation_t *conversation; /* repaired; ends on the user's side */
     size_t trimmed_results; /* this many tool results, from the first, are sent as the marker */
     size_t drop_reasoning;  /* of so many messages, from the first: the server no longer takes it */
+    size_t calls_as_text;   /* so many messages, from the first, without calls: they are told */
     const char *effort;     /* NULL: the model's default */
     long max_output_tokens; /* 0: the model's own limit, or none */
     const char *cache_key;  /* the session's id: routes to a warm cache */

@@ -226,6 +226,12 @@ bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
     return true;
 }
 
+bool ik_wire_tells_calls(const ik_wire_t *wire, const ik_request_t *request,
+                         ik_msg_t *const *message)
+{
+    return wire->group_index[message - wire->group] < request->calls_as_text;
+}
+
 const ik_msg_t *ik_wire_next_call(const ik_wire_step_t *step, size_t *position)
 {
     while (*position < step->count) {
@@ -481,7 +487,8 @@ static bool is_outdated(const ik_wire_t *wire, const ik_request_t *request)
 {
     return !wire->begun || wire->conversation != request->conversation ||
            wire->trimmed_results != request->trimmed_results ||
-           wire->drop_reasoning != request->drop_reasoning || wire->refused != request->refused ||
+           wire->drop_reasoning != request->drop_reasoning ||
+           wire->calls_as_text != request->calls_as_text || wire->refused != request->refused ||
            wire->done > request->conversation->count || news_void_reasoning(wire, request);
 }
 
@@ -514,6 +521,7 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
     wire->conversation = request->conversation;
     wire->trimmed_results = request->trimmed_results;
     wire->drop_reasoning = request->drop_reasoning;
+    wire->calls_as_text = request->calls_as_text;
     wire->refused = request->refused;
     wire->begun = true;
     wire->tools.len = 0;

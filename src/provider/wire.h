@@ -28,6 +28,7 @@ struct ik_wire {
     const ik_conversation_t *conversation;
     size_t trimmed_results;
     size_t drop_reasoning;
+    size_t calls_as_text;
     unsigned refused;
     bool begun;
 
@@ -77,6 +78,11 @@ bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
                        ik_wire_step_t *step);
 /* The next call of a step; start with position 0, NULL: there are no more. */
 const ik_msg_t *ik_wire_next_call(const ik_wire_step_t *step, size_t *position);
+
+/* Whether a message of the group, given by its place in it, is one whose calls and results are sent
+ * as text (ik_request_t.calls_as_text). */
+bool ik_wire_tells_calls(const ik_wire_t *wire, const ik_request_t *request,
+                         ik_msg_t *const *message);
 
 /* The id of a call or result as this target gets it, as a JSON string literal: its own ids
  * unchanged, those of others as nine letters and digits, which everyone accepts. nine: even its

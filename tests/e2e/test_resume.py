@@ -77,6 +77,45 @@ class Resumed:
 per_format(Resumed, globals())
 
 
+class HalfStored(AgentTest):
+    """A log whose last step lost a call, as older versions could leave it: the reasoning of all
+    steps is void, and the service does not take their calls without it."""
+    format = "responses"
+
+    def test_steps_are_sent_as_text_and_that_is_recorded(self):
+        self.write("project/a.txt", "the only line\n")
+        llm = self.serve([Answer("One.", thinking="First.", calls=[READ]),
+                          Answer(thinking="Both.", calls=[READ, READ]), Answer("Two."),
+                          Answer("Three."), Answer("Four.", thinking="Now.", calls=[READ]),
+                          Answer("Five.")])
+        env = self.connect(llm)
+        self.go(env)
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            last = [row[0] for row in db.execute(
+                "SELECT id FROM messages WHERE kind = 'tool_call' ORDER BY id")][-1]
+            db.execute("DELETE FROM messages WHERE id >= ?", [last])
+        self.go(env, "-c")
+        refused, refused_again, accepted = llm.requests[3:6]
+        for request in (refused, refused_again):
+            self.assertIn("without its required 'reasoning' item", request.problems[0])
+        self.assertEqual(accepted.problems, [])
+        self.assertNotIn("function_call", [item["type"] for item in accepted.json["input"]])
+        self.assertIn("the only line", accepted.body.decode())
+        calls = [item["content"][0]["text"] for item in accepted.json["input"]
+                 if "file_path" in item["content"][0]["text"]]
+        self.assertEqual(len(calls), 2)
+        before = len(llm.requests)
+        self.go(env, "-c")
+        self.assertEqual([r.problems for r in llm.requests[before:]], [[], []])
+        sent, later = (r.json["input"] for r in (accepted, llm.requests[-1]))
+        self.assertEqual(later[:len(sent)], sent)
+        self.assertEqual([i["type"] for i in later[-3:]],
+                         ["message", "function_call", "function_call_output"])
+
+    def go(self, env, *args):
+        return self.ikigai(*self.command("Go", "--json", *args), env=env)
+
+
 class Choice(AgentTest):
     def messages(self, id):
         """What is stored of a session: (kind, content)"""

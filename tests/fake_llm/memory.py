@@ -123,8 +123,9 @@ class Memory:
                 if set(ids) <= present:
                     kept = item["call_id"]
                 elif kept is not None or item.get("id") is not None or start == known_prefix:
-                    problems.add(f"input[{n}]", f"function_call '{item['call_id']}' was provided "
-                                 f"without its required 'reasoning' item {ids[0]}")
+                    name = item.get("id") or item["call_id"]
+                    problems.add(f"input[{n}]", f"Item '{name}' of type 'function_call' was "
+                                 f"provided without its required 'reasoning' item: '{ids[0]}'.")
             prefix = digest(prefix, item)
 
     # ---- Anthropic

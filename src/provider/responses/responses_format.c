@@ -137,6 +137,52 @@ static void append_call(ik_wire_t *wire, const ik_request_t *request, const ik_m
     ik_buffer_append_byte(out, '}');
 }
 
+/* --- calls as text ------------------------------------------------------------------------- */
+
+/* One message that says what a call or result was; literal is a string literal. */
+static void append_told(ik_wire_t *wire, const char *opening, const ik_msg_t *message,
+                        const ik_buffer_t *literal, const char *closing)
+{
+    ik_json_span_t name = {"\"\"", 2};
+    if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
+        ik_msg_call_field(message, "name", &name);
+    } else {
+        ik_msg_field(message, "name", &name);
+    }
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    ik_buffer_append_text(out, opening);
+    ik_buffer_append(out, name.text + 1, name.len - 2);
+    ik_buffer_append_text(out, ": ");
+    ik_buffer_append(out, literal->data + 1, literal->len - 2);
+    ik_buffer_append_text(out, closing);
+}
+
+static void tell_call(ik_wire_t *wire, const ik_msg_t *call)
+{
+    ik_buffer_t literal;
+    ik_buffer_init(&literal, NULL, IK_BUFFER_UNLIMITED);
+    ik_wire_append_arguments_text(&literal, call);
+    append_told(wire,
+                "{\"type\":\"message\",\"role\":\"assistant\",\"content\":["
+                "{\"type\":\"output_text\",\"text\":\"(I called the tool ",
+                call, &literal, ")\",\"annotations\":[]}]}");
+    ik_buffer_reset(&literal);
+}
+
+static void tell_result(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *result)
+{
+    ik_buffer_t literal;
+    ik_buffer_init(&literal, NULL, IK_BUFFER_UNLIMITED);
+    ik_wire_append_output_text(wire, request, &literal, result);
+    append_told(wire,
+                "{\"type\":\"message\",\"role\":\"user\",\"content\":["
+                "{\"type\":\"input_text\",\"text\":\"(Result of the tool ",
+                result, &literal, ")\"}]}");
+    ik_buffer_reset(&literal);
+}
+
+/* --- steps --------------------------------------------------------------------------------- */
+
 /* Whether an item is no call, or the next one of the step. */
 static bool item_fits(ik_json_span_t item, const ik_wire_step_t *step, size_t *calls)
 {
@@ -195,8 +241,11 @@ static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_w
         append_own_items(wire, step->private_json);
         return;
     }
+    bool told = ik_wire_tells_calls(wire, request, step->messages);
     for (size_t i = 0; i < step->count; i++) {
-        if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
+        if (told && ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
+            tell_call(wire, step->messages[i]);
+        } else if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
             append_call(wire, request, step->messages[i]);
         } else {
             append_text(wire, step->messages[i]);
@@ -224,6 +273,8 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
     for (size_t i = 0; i < count; i++) {
         if (ik_msg_is(messages[i], IK_MSG_USER)) {
             append_user(wire, messages[i]);
+        } else if (ik_wire_tells_calls(wire, request, &messages[i])) {
+            tell_result(wire, request, messages[i]);
         } else {
             append_result(wire, request, messages[i]);
         }
@@ -233,6 +284,7 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
 const ik_provider_t ik_provider_responses = {
     .name = "responses",
     .reasons_for_every_call = true,
+    .tells_calls = true,
     .takes_any_id = true,
     .format_url = format_url,
     .format_headers = ik_openai_endpoint_headers,
