@@ -10,9 +10,12 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-from fake_llm import Answer, Call, FakeLLM, Memory, Text, Thinking, Wire
+from fake_llm import Answer, Call, FakeLLM, Text, Thinking, Wire
 from saved import Saved, copy_database, missing, told_as_saved
 from support import IKIGAI, Sandbox
+
+
+PATIENCE = 240  # seconds for what takes a moment, however busy the machine is
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def read_lines(child, count, seconds):
     return text
 
 
-def run_killed(stage, argv, count=None, after=None, group=False, seconds=60):
+def run_killed(stage, argv, count=None, after=None, group=False, seconds=PATIENCE):
     """(all lines it printed, whether it was killed in time): killed when count lines were read, or
     after so many seconds, or not at all; alone, or with its process group."""
     child = stage.spawn(argv, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -278,21 +281,7 @@ def bare(texts):
     return "".join("".join(texts).split())
 
 
-def is_step_cut(log):
-    """Whether the last answer of the model is there only in part."""
-    answers = [m for m in log if m["kind"] in ("assistant", "tool_call")]
-    first = max((n for n, m in enumerate(answers) if "model" in m["data"]), default=0)
-    return bool(answers) and len(answers) - first < answers[first]["data"].get("step", 0)
-
-
-def memory_for(name, log, memory):
-    """What the server knows that is gone on with. Responses wants reasoning with every call or with
-    none: an answer that lost a call goes without, and so does all before it, which is what a server
-    accepts that has never seen any of it."""
-    return Memory() if name == "responses" and is_step_cut(log) else memory
-
-
-def go_on(stage, lines, name, memory, source=None, seconds=60):
+def go_on(stage, lines, name, memory, source=None, seconds=PATIENCE):
     """Goes on with the session that printed these lines, with a server of that format that has this
     memory: in its own home, or with a copy of the database of another stage. Returns what is wrong
     with it."""
@@ -304,7 +293,7 @@ def go_on(stage, lines, name, memory, source=None, seconds=60):
     log = before.sessions.get(session, [])
     wrong = before.wrong + [f"{n} messages are lost" for n in [missing(told, [], log)] if n]
     with FakeLLM(lambda _: Answer("Gone on."), FORMATS[name].dialect,
-                 memory=memory_for(name, log, memory)) as llm:
+                 memory=memory) as llm:
         stage.serve(llm)
         # What was killed before it said anything is no session: the next one begins anew.
         resume = ["-r", session] if log else []
