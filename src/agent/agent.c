@@ -21,6 +21,14 @@ const char *ik_turn_reason_name(ik_turn_reason_t reason)
     return reason_names[reason];
 }
 
+/* A message that is made of a status alone begins with it. */
+char *ik_agent_describe_retry(const void *ctx, const ik_agent_event_t *retry)
+{
+    return retry->status == 0 || strncmp(retry->text, "HTTP ", strlen("HTTP ")) == 0
+               ? ik_strdup(ctx, retry->text)
+               : ik_sprintf(ctx, "HTTP %d: %s", retry->status, retry->text);
+}
+
 void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event)
 {
     agent->on_event(agent->data, event);

@@ -34,7 +34,7 @@ typedef enum {
     IK_AGENT_TOOL_PROGRESS, /* message: the call; text, len */
     IK_AGENT_TOOL_FINISHED, /* message: the result (before it is stored) */
     IK_AGENT_USAGE,         /* usage of one answer; cost */
-    IK_AGENT_RETRY,         /* text: why; attempt; delay_ms */
+    IK_AGENT_RETRY,         /* text: why; attempt, of; status; code; delay_ms */
     IK_AGENT_NOTICE,        /* text: one line worth knowing */
     IK_AGENT_ERROR,         /* code, text: why the turn will end */
     IK_AGENT_TURN_ENDED,    /* reason */
@@ -51,10 +51,15 @@ typedef struct {
     const char *code;
     ik_usage_t usage;
     double cost; /* USD; negative: not known */
-    int attempt;
+    int attempt; /* attempts that failed so far … */
+    int of;      /* … of so many */
+    int status;  /* of HTTP; 0: there was none */
     int64_t delay_ms;
     ik_turn_reason_t reason;
 } ik_agent_event_t;
+
+/* Why a RETRY is needed, on ctx: "HTTP 429: Rate limit reached." */
+char *ik_agent_describe_retry(const void *ctx, const ik_agent_event_t *retry);
 
 typedef void (*ik_agent_listener_fn)(void *data, const ik_agent_event_t *event);
 

@@ -317,6 +317,8 @@ static void try_again(ik_turn_t *turn, const ik_provider_error_t *error)
                                                    .len = strlen(error->message),
                                                    .code = ik_fault_name(error->fault),
                                                    .attempt = turn->attempt,
+                                                   .of = RETRY_MAX + 1,
+                                                   .status = error->status,
                                                    .delay_ms = delay});
 }
 

@@ -91,6 +91,10 @@ static void add_usage(ik_buffer_t *line, const ik_agent_event_t *event)
 static void add_retry(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     ik_json_add_number(line, "attempt", event->attempt);
+    ik_json_add_number(line, "of", event->of);
+    if (event->status != 0) {
+        ik_json_add_number(line, "status", event->status);
+    }
     ik_json_add_number(line, "delay_ms", event->delay_ms);
     ik_json_add_text(line, "code", event->code);
     ik_json_add_text(line, "message", event->text);

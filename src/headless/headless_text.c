@@ -73,8 +73,11 @@ static void say(text_t *text, const char *mark, const char *line)
 static void say_retry(text_t *text, const ik_agent_event_t *event)
 {
     begin_saying(text);
-    fprintf(stderr, "Retry %d in %.1f s: ", event->attempt, (double)event->delay_ms / 1000);
-    ik_print_line(stderr, event->text);
+    fprintf(stderr, "Attempt %d of %d in %.1f s: ", event->attempt + 1, event->of,
+            (double)event->delay_ms / 1000);
+    char *reason = ik_agent_describe_retry(NULL, event);
+    ik_print_line(stderr, reason);
+    talloc_free(reason);
 }
 
 static void on_event(void *state, const ik_agent_event_t *event)

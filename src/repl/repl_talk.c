@@ -40,6 +40,8 @@ struct ik_repl_talk {
     int64_t turn_ms;            /* when the turn began */
     int64_t retry_at_ms;        /* 0: no attempt waits */
     char *retry_reason;
+    int retry_attempt; /* the next one … */
+    int retry_of;      /* … of so many */
     int64_t context;
     char *title;
 
@@ -337,7 +339,9 @@ static void on_message(ik_repl_talk_t *talk, const ik_msg_t *message)
 static void on_retry(ik_repl_talk_t *talk, const ik_agent_event_t *event)
 {
     talloc_free(talk->retry_reason);
-    talk->retry_reason = ik_strdup(talk, event->text);
+    talk->retry_reason = ik_agent_describe_retry(talk, event);
+    talk->retry_attempt = event->attempt + 1;
+    talk->retry_of = event->of;
     talk->retry_at_ms = ik_clock_now_ms() + event->delay_ms;
 }
 
@@ -603,7 +607,8 @@ static void draw_waiting(const ik_repl_talk_t *talk, canvas_t *canvas, const cha
     if (talk->retry_at_ms > 0) {
         int64_t left = ik_repl_talk_retry_ms(talk);
         ik_row_add_format(&canvas->row, IK_ROLE_WARNING,
-                          " trying again in %lld s: ", (long long)((left + 999) / 1000));
+                          " attempt %d of %d in %lld s: ", talk->retry_attempt, talk->retry_of,
+                          (long long)((left + 999) / 1000));
         ik_row_add_role(&canvas->row, IK_ROLE_WARNING, talk->retry_reason);
     } else if (waiting_for != NULL) {
         ik_row_add_format(&canvas->row, IK_ROLE_DIM, " %s", waiting_for);

@@ -9,7 +9,7 @@ import time
 
 import hostile
 from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_tools
-from fake_llm import Answer, Call, Failure, Text, Wire
+from fake_llm import Answer, Call, Failure, Raw, Text, Wire
 from support import IKIGAI, tool_script
 
 NOTICE = "No model is configured, so the offline model answers"
@@ -158,7 +158,13 @@ class TextOutput(AgentTest):
         self.assertEqual(done.out, "Let me look.\nOne file:\na.c\n")
         self.assertEqual(done.err.splitlines(), [
             '> glob(pattern="*.c")', "< 1 file found", "> nosuch()",
-            "< failed: Tool 'nosuch' not found", "Retry 1 in 0.0 s: Not now."])
+            "< failed: Tool 'nosuch' not found", "Attempt 2 of 5 in 0.0 s: HTTP 500: Not now."])
+
+    def test_a_retry_without_a_status_or_a_message_of_its_own(self):
+        done = self.ask_text([Answer("x", wire=Wire(cut_after=0)), Answer("Done.")])
+        self.assertRegex(done.err, r"\AAttempt 2 of 5 in \d\.\d s: (?!HTTP)")
+        done = self.ask_text([Raw("", 503, {"retry-after-ms": "1"}), Answer("Done.")])
+        self.assertEqual(done.err, "Attempt 2 of 5 in 0.0 s: HTTP 503 Service Unavailable\n")
 
     def test_one_newline_at_the_end(self):
         for text, printed in (("Hi.", "Hi.\n"), ("Hi.\n", "Hi.\n"), ("a\n\n", "a\n\n")):
@@ -265,8 +271,9 @@ class JsonOutput(AgentTest):
         result = turn.events[7]
         self.assertEqual(set(result), {"type", "kind", "content", "data"})
         self.assertEqual(result["data"]["tool_call_id"], "call_a1")
-        self.assertEqual(turn.events[8], {"type": "retry", "attempt": 1, "delay_ms": 1,
-                                          "code": "server", "message": "Not now."})
+        self.assertEqual(turn.events[8], {"type": "retry", "attempt": 1, "of": 5, "status": 500,
+                                          "delay_ms": 1, "code": "server",
+                                          "message": "Not now."})
         self.assertEqual(turn.events[-1], {"type": "done", "reason": "end_turn"})
         for event in turn.messages():
             self.assertIsInstance(event["data"], dict)
