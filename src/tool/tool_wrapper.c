@@ -41,11 +41,14 @@ static size_t measure_text(ik_json_span_t literal, size_t max_output, size_t *to
     return kept;
 }
 
-/* True when the result is an object whose bulk is the text in output. */
+/* True when the result is an object whose bulk is the text in output. What stands beside it, such
+ * as exit_code, stays even where the limit is so small that it is longer. */
 static bool has_output(ik_json_span_t result, size_t max_output, ik_json_span_t *output)
 {
+    enum { BESIDE_MIN = 1024 };
+    size_t beside = max_output > BESIDE_MIN ? max_output : BESIDE_MIN;
     return ik_json_kind(result) == IK_JSON_OBJECT && ik_json_find(result, "output", output) &&
-           ik_json_kind(*output) == IK_JSON_STRING && result.len - output->len <= max_output;
+           ik_json_kind(*output) == IK_JSON_STRING && result.len - output->len <= beside;
 }
 
 /* Moves the result up in its own memory, so that the envelope can be written from the start of the

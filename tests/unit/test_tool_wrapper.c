@@ -73,6 +73,11 @@ START_TEST(a_note_stands_beside_the_result)
 }
 END_TEST
 
+#define HUNDRED                                                                                    \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
+    "012345678901234567890123456789"
+#define THOUSAND HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED
+
 START_TEST(long_results_are_cut)
 {
     static const struct {
@@ -111,10 +116,17 @@ START_TEST(long_results_are_cut)
         {"{\"lines\":\"0123456789\"}", 9,
          "{\"tool_success\":true,\"result\":\"{\\\"lines\\\":\",\"truncated\":true,"
          "\"total_bytes\":22}"},
+        /* what is short stays, however small the limit is */
+        {"{\"output\":\"ab\",\"exit_code\":3,\"truncated\":true,\"total_bytes\":9}", 2,
+         "{\"tool_success\":true,\"result\":{\"output\":\"ab\",\"exit_code\":3,\"truncated\":true,"
+         "\"total_bytes\":9}}"},
+        {"{\"output\":\"abc\",\"exit_code\":3}", 2,
+         "{\"tool_success\":true,\"result\":{\"output\":\"ab\",\"truncated\":true,"
+         "\"total_bytes\":3,\"exit_code\":3}}"},
         /* the bulk is not in output */
-        {"{\"output\":\"ab\",\"rest\":[1,2,3,4,5,6,7,8,9]}", 10,
+        {"{\"output\":\"ab\",\"rest\":\"" THOUSAND THOUSAND "\"}", 10,
          "{\"tool_success\":true,\"result\":\"{\\\"output\\\":\",\"truncated\":true,"
-         "\"total_bytes\":42}"},
+         "\"total_bytes\":2025}"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char *envelope = wrap(cases[i].result, cases[i].max, NULL);
