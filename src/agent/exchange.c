@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "provider/key_mask.h"
 
 enum {
     ERROR_BODY_MAX = 1024 * 1024,
@@ -26,49 +27,15 @@ struct ik_exchange {
     size_t progress;   /* when the idle timer was started */
 };
 
-/* --- the key ------------------------------------------------------------------------------ */
-
-enum { SECRET_MIN = 8 }; /* a shorter one is no secret ("none") but could be any word */
-
-/* A long text was cut at its end, perhaps inside a key: what is left of that goes, too. */
-static void hide_cut_key(char *text, const char *key)
-{
-    static const char ellipsis[] = "…";
-    size_t mark = sizeof(ellipsis) - 1;
-    size_t len = strlen(text);
-    len -= len >= mark && strcmp(text + len - mark, ellipsis) == 0 ? mark : 0;
-    for (size_t left = strlen(key) - 1; left >= SECRET_MIN; left--) {
-        if (left <= len && strncmp(text + len - left, key, left) == 0) {
-            memset(text + len - left, '*', left);
-            return;
-        }
-    }
-}
-
-static void hide_in(char *text, const char *key)
-{
-    for (char *at = text; (at = strstr(at, key)) != NULL;) {
-        memset(at, '*', strlen(key));
-    }
-    hide_cut_key(text, key);
-}
-
 /* There are servers that quote the key they do not like: it must not get onto a screen or into a
- * log. */
-static void hide_key(ik_exchange_t *exchange)
-{
-    const char *key = exchange->options.request->target->config->api_key;
-    if (key != NULL && strlen(key) >= SECRET_MIN) {
-        hide_in(exchange->stream->error.message, key);
-        hide_in(exchange->stream->error.code, key);
-    }
-}
-
+ * log. Of what the model says the stream takes care. */
 static void end(ik_exchange_t *exchange, bool whole)
 {
     ik_timer_stop(exchange->idle);
     ik_stream_finish(exchange->stream, whole);
-    hide_key(exchange);
+    const char *key = exchange->options.request->target->config->api_key;
+    ik_key_mask_line(exchange->stream->error.message, key);
+    ik_key_mask_line(exchange->stream->error.code, key);
     exchange->options.on_end(exchange->options.data, exchange->stream);
 }
 

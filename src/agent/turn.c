@@ -254,6 +254,15 @@ static bool mend_overflow(ik_turn_t *turn, size_t sent)
     return compact(turn, surplus > third ? surplus : third);
 }
 
+static bool has_calls_from(const ik_conversation_t *conversation, size_t index)
+{
+    while (index < conversation->count &&
+           !ik_msg_is(conversation->messages[index], IK_MSG_TOOL_CALL)) {
+        index++;
+    }
+    return index < conversation->count;
+}
+
 /* Records that what was said so far is sent without its reasoning from now on, or, when that was
  * refused as well, its calls as text; false when nothing is left to drop. */
 static bool drop_refused(ik_turn_t *turn)
@@ -263,8 +272,9 @@ static bool drop_refused(ik_turn_t *turn)
     ik_msg_drop_t drop = request->drop_reasoning < agent->conversation->count
                              ? IK_MSG_DROP_REASONING
                              : IK_MSG_DROP_CALLS;
-    if (drop == IK_MSG_DROP_CALLS && (!agent->target->provider->tells_calls ||
-                                      request->calls_as_text == agent->conversation->count)) {
+    if (drop == IK_MSG_DROP_CALLS &&
+        (!agent->target->provider->tells_calls ||
+         !has_calls_from(agent->conversation, request->calls_as_text))) {
         return false;
     }
     ik_msg_t *message =
@@ -455,14 +465,28 @@ static bool is_empty(const ik_stream_t *stream)
     return stream->item_count == 0 && stream->reasoning.len == 0 && stream->usage.out <= 0;
 }
 
+/* With what the provider said about it, if anything. */
+static const char *explain(const ik_turn_t *turn, const char *what, const ik_stream_t *stream)
+{
+    return stream->stop_detail == NULL ? what
+                                       : ik_sprintf(turn, "%s (%s)", what, stream->stop_detail);
+}
+
 /* An answer without calls: the end of the turn, one way or another. */
 static void finish(ik_turn_t *turn, ik_stream_t *stream)
 {
     append_step(turn, stream);
     switch (stream->stop) {
     case IK_STOP_FILTERED:
-        end_with_error(turn, "filtered", "the provider's filter blocked the answer");
+        end_with_error(turn, "filtered",
+                       explain(turn,
+                               stream->prompt_blocked ? "the provider's filter blocked the prompt"
+                                                      : "the provider's filter blocked the answer",
+                               stream));
         return;
+    case IK_STOP_CUT:
+        notice(turn, explain(turn, "The provider cut the answer", stream));
+        break;
     case IK_STOP_MAX_TOKENS:
         notice(turn, "The answer was cut at the output limit (max_output_tokens).");
         break;

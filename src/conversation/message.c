@@ -286,10 +286,11 @@ const char *ik_msg_drop_name(ik_msg_drop_t drop)
 ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *target,
                              size_t trimmed_results)
 {
-    const char *content = drop == IK_MSG_DROP_REASONING
-                              ? "The provider refused its earlier reasoning; it is sent without it"
-                              : "The provider refused earlier tool calls without their reasoning; "
-                                "they are sent as text";
+    const char *content =
+        drop == IK_MSG_DROP_REASONING
+            ? "The provider refused its earlier reasoning; it is left out from now on"
+            : "The provider refused earlier tool calls without their reasoning; "
+              "they are sent as text from now on";
     ik_buffer_t data;
     ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
     ik_buffer_append_format(&data, "{\"trimmed_results\":%zu,\"dropped\":\"%s\",\"target\":",

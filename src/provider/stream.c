@@ -16,6 +16,7 @@ static const char *const stop_names[] = {
     [IK_STOP_TOOL_USE] = "tool_use",
     [IK_STOP_MAX_TOKENS] = "max_tokens",
     [IK_STOP_CONTEXT_FULL] = "context_full",
+    [IK_STOP_CUT] = "cut",
     [IK_STOP_REFUSAL] = "refusal",
     [IK_STOP_FILTERED] = "filtered",
     [IK_STOP_BAD_TOOL_CALL] = "bad_tool_call",
@@ -51,6 +52,14 @@ static void fail_format(ik_stream_t *stream, const char *message)
 {
     ik_provider_error_t error = {.fault = IK_FAULT_SERVER, .retryable = true, .retry_after_ms = -1};
     strncpy(error.code, "invalid_response", sizeof(error.code) - 1);
+    strncpy(error.message, message, sizeof(error.message) - 1);
+    fail_with(stream, &error);
+}
+
+void ik_stream_fail_size(ik_stream_t *stream, const char *message)
+{
+    ik_provider_error_t error = {.fault = IK_FAULT_SERVER, .retry_after_ms = -1};
+    strncpy(error.code, "answer_too_long", sizeof(error.code) - 1);
     strncpy(error.message, message, sizeof(error.message) - 1);
     fail_with(stream, &error);
 }
@@ -101,10 +110,13 @@ ik_stream_t *ik_stream_create(const void *ctx, const ik_target_t *target,
     stream->target = target;
     stream->listener = *listener;
     stream->usage = IK_USAGE_NONE;
-    ik_buffer_init(&stream->reasoning, stream, IK_STREAM_MAX);
+    ik_buffer_init(&stream->reasoning, stream, IK_STREAM_TEXT_MAX);
     ik_buffer_init(&stream->private_json, stream, 2 * (size_t)IK_STREAM_MAX);
     ik_buffer_init(&stream->body, stream, IK_SSE_EVENT_MAX);
-    ik_buffer_init(&stream->decoded, stream, IK_STREAM_MAX);
+    ik_buffer_init(&stream->decoded, stream, IK_SSE_EVENT_MAX);
+    ik_buffer_init(&stream->shown, stream, IK_BUFFER_UNLIMITED);
+    ik_key_mask_init(&stream->text_mask, stream, target->config->api_key);
+    ik_key_mask_init(&stream->reasoning_mask, stream, target->config->api_key);
     stream->sse = ik_sse_create(stream, on_sse_event, stream);
     stream->sniffing = true;
     if (target->provider->stream_begin != NULL) {
@@ -149,7 +161,7 @@ bool ik_stream_feed(ik_stream_t *stream, const char *bytes, size_t len)
     if (stream->plain_body) {
         ik_buffer_append(&stream->body, bytes, len);
         if (stream->body.dropped > 0) {
-            fail_format(stream, "the answer is too long");
+            ik_stream_fail_size(stream, "the answer is too long");
         }
     } else if (!ik_sse_feed(stream->sse, bytes, len)) {
         fail_format(stream, "the server sent an event that is too long");
@@ -183,8 +195,8 @@ static void clean_decoded(ik_buffer_t *decoded)
 static bool grows_too_much(ik_stream_t *stream, size_t len)
 {
     stream->size += len;
-    if (stream->size > IK_STREAM_MAX) {
-        fail_format(stream, "the answer is too long");
+    if (stream->size > IK_STREAM_TEXT_MAX) {
+        ik_stream_fail_size(stream, "the answer is too long");
     }
     return has_failed(stream);
 }
@@ -192,19 +204,19 @@ static bool grows_too_much(ik_stream_t *stream, size_t len)
 static ik_stream_item_t *add_item(ik_stream_t *stream)
 {
     if (stream->item_count == IK_STREAM_ITEMS_MAX) {
-        fail_format(stream, "the answer has too many parts");
+        ik_stream_fail_size(stream, "the answer has too many parts");
     }
     stream->items =
         ik_resize_array(stream, stream->items, ik_stream_item_t *, stream->item_count + 1);
     ik_stream_item_t *item = ik_new(stream, ik_stream_item_t);
-    ik_buffer_init(&item->text, item, IK_STREAM_MAX);
+    ik_buffer_init(&item->text, item, IK_STREAM_TEXT_MAX);
     stream->items[stream->item_count++] = item;
     return item;
 }
 
-void ik_stream_add_text(ik_stream_t *stream, const char *text, size_t len)
+static void show_text(ik_stream_t *stream, const char *text, size_t len)
 {
-    if (len == 0 || grows_too_much(stream, len)) {
+    if (len == 0) {
         return;
     }
     ik_stream_item_t *item =
@@ -216,15 +228,52 @@ void ik_stream_add_text(ik_stream_t *stream, const char *text, size_t len)
     }
 }
 
-void ik_stream_add_reasoning(ik_stream_t *stream, const char *text, size_t len)
+static void show_reasoning(ik_stream_t *stream, const char *text, size_t len)
 {
-    if (len == 0 || grows_too_much(stream, len)) {
+    if (len == 0) {
         return;
     }
     ik_buffer_append(&stream->reasoning, text, len);
     if (stream->listener.on_reasoning != NULL) {
         stream->listener.on_reasoning(stream->listener.data, text, len);
     }
+}
+
+/* What was held back because it could have been the beginning of the key. */
+static void end_reasoning(ik_stream_t *stream)
+{
+    stream->shown.len = 0;
+    ik_key_mask_finish(&stream->reasoning_mask, &stream->shown);
+    show_reasoning(stream, stream->shown.data, stream->shown.len);
+}
+
+void ik_stream_close_text(ik_stream_t *stream)
+{
+    stream->shown.len = 0;
+    ik_key_mask_finish(&stream->text_mask, &stream->shown);
+    show_text(stream, stream->shown.data, stream->shown.len);
+    stream->text_open = false;
+}
+
+void ik_stream_add_text(ik_stream_t *stream, const char *text, size_t len)
+{
+    if (len == 0 || grows_too_much(stream, len)) {
+        return;
+    }
+    end_reasoning(stream);
+    stream->shown.len = 0;
+    ik_key_mask_add(&stream->text_mask, text, len, &stream->shown);
+    show_text(stream, stream->shown.data, stream->shown.len);
+}
+
+void ik_stream_add_reasoning(ik_stream_t *stream, const char *text, size_t len)
+{
+    if (len == 0 || grows_too_much(stream, len)) {
+        return;
+    }
+    stream->shown.len = 0;
+    ik_key_mask_add(&stream->reasoning_mask, text, len, &stream->shown);
+    show_reasoning(stream, stream->shown.data, stream->shown.len);
 }
 
 /* The decoded text lives until the next literal is decoded. */
@@ -250,21 +299,39 @@ void ik_stream_add_reasoning_literal(ik_stream_t *stream, ik_json_span_t literal
     ik_stream_add_reasoning(stream, text->data, text->len);
 }
 
-void ik_stream_close_text(ik_stream_t *stream)
-{
-    stream->text_open = false;
-}
-
 ik_stream_call_t *ik_stream_add_call(ik_stream_t *stream)
 {
+    end_reasoning(stream);
     ik_stream_close_text(stream);
     ik_stream_item_t *item = add_item(stream);
     ik_stream_call_t *call = ik_new(item, ik_stream_call_t);
     ik_buffer_init(&call->given_id, call, NAME_BYTES_MAX);
     ik_buffer_init(&call->name, call, NAME_BYTES_MAX);
-    ik_buffer_init(&call->arguments, call, IK_STREAM_MAX);
+    ik_buffer_init(&call->arguments, call, IK_STREAM_TEXT_MAX);
     item->call = call;
     return call;
+}
+
+void ik_stream_add_arguments(ik_stream_t *stream, ik_stream_call_t *call, const char *text,
+                             size_t len)
+{
+    if (!grows_too_much(stream, len)) {
+        ik_buffer_append(&call->arguments, text, len);
+    }
+}
+
+void ik_stream_add_arguments_literal(ik_stream_t *stream, ik_stream_call_t *call,
+                                     ik_json_span_t literal)
+{
+    stream->decoded.len = 0;
+    ik_stream_append_literal(&stream->decoded, literal);
+    ik_stream_add_arguments(stream, call, stream->decoded.data, stream->decoded.len);
+}
+
+void ik_stream_drop_arguments(ik_stream_t *stream, ik_stream_call_t *call)
+{
+    stream->size -= call->arguments.len;
+    ik_buffer_reset(&call->arguments);
 }
 
 void ik_stream_append_literal(ik_buffer_t *buffer, ik_json_span_t literal)
@@ -305,6 +372,7 @@ static bool must_not_run(const ik_stream_t *stream, const ik_stream_call_t *call
         return call->name.len == 0;
     case IK_STOP_MAX_TOKENS:
     case IK_STOP_CONTEXT_FULL:
+    case IK_STOP_CUT:
         return call->name.len == 0 || !has_whole_arguments(call);
     default:
         return true;
@@ -395,11 +463,16 @@ static void wrap_private(ik_stream_t *stream)
     }
     ik_buffer_t wrapped;
     ik_buffer_init(&wrapped, stream, IK_BUFFER_UNLIMITED);
+    ik_json_span_t own = {stream->private_json.data, stream->private_json.len};
     ik_buffer_append_format(&wrapped, "{\"%s\":", stream->target->provider->name);
-    ik_buffer_append(&wrapped, stream->private_json.data, stream->private_json.len);
+    bool masked = ik_key_mask_json(&wrapped, own, stream->target->config->api_key);
     ik_buffer_append_byte(&wrapped, '}');
     ik_buffer_reset(&stream->private_json);
-    stream->private_json = wrapped;
+    if (masked || !(stream->text_mask.found || stream->reasoning_mask.found)) {
+        stream->private_json = wrapped;
+    } else {
+        ik_buffer_reset(&wrapped);
+    }
 }
 
 /* An answer that meant to call, and of whose calls none can be told, was not read right. */
@@ -423,6 +496,8 @@ void ik_stream_finish(ik_stream_t *stream, bool whole)
     if (!has_failed(stream) && !stream->terminal) {
         stream->stop = IK_STOP_INCOMPLETE;
     }
+    end_reasoning(stream);
+    ik_stream_close_text(stream);
     bool lost_calls = drop_calls(stream);
     bool unchanged = settle_ids(stream);
     if (stream->stop != IK_STOP_ERROR && stream->stop != IK_STOP_INCOMPLETE) {

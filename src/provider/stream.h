@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "conversation/usage.h"
 #include "io/sse.h"
+#include "provider/key_mask.h"
 #include "provider/provider.h"
 #include "provider/provider_error.h"
 
@@ -22,6 +23,7 @@ typedef enum {
     IK_STOP_TOOL_USE,
     IK_STOP_MAX_TOKENS,
     IK_STOP_CONTEXT_FULL,
+    IK_STOP_CUT, /* the provider says that the answer is incomplete, for another reason or none */
     IK_STOP_REFUSAL,
     IK_STOP_FILTERED,
     IK_STOP_BAD_TOOL_CALL,
@@ -69,6 +71,10 @@ struct ik_stream {
     bool terminal; /* the format's terminal marker was seen: the answer is whole */
     bool done;     /* and nothing of use can follow */
     bool refused;  /* this turn must be left out of later requests */
+    /* With IK_STOP_FILTERED and IK_STOP_CUT: the provider's word for why, or NULL; and whether it
+     * was the prompt that was blocked, so that there is no answer. */
+    char *stop_detail;
+    bool prompt_blocked;
     ik_provider_error_t error;
     ik_buffer_t private_json; /* what the provider wants back with this step; {"WIRE":…} when
                                  finished, empty when there is nothing or it must not be sent */
@@ -80,12 +86,21 @@ struct ik_stream {
     bool plain_body;
     bool sniffing; /* the content type did not tell: the first byte will */
     bool text_open;
-    size_t size; /* of everything collected */
+    size_t size; /* of text, reasoning and arguments */
     ik_buffer_t decoded;
+    ik_key_mask_t text_mask; /* a model may repeat the key, in pieces */
+    ik_key_mask_t reasoning_mask;
+    ik_buffer_t shown;
 };
 
-/* More than any model writes, and less than a machine has. */
-enum { IK_STREAM_MAX = 64 * 1024 * 1024, IK_STREAM_ITEMS_MAX = 4096 };
+/* More than any model writes, and little enough to be handled several times over: text is kept,
+ * stored, and printed as JSON in which a byte may take six. IK_STREAM_MAX bounds what is kept in
+ * the provider's own form, encrypted reasoning for instance. */
+enum {
+    IK_STREAM_TEXT_MAX = 8 * 1024 * 1024,
+    IK_STREAM_MAX = 24 * 1024 * 1024,
+    IK_STREAM_ITEMS_MAX = 4096,
+};
 
 ik_stream_t *ik_stream_create(const void *ctx, const ik_target_t *target,
                               const ik_stream_listener_t *listener);
@@ -111,9 +126,18 @@ void ik_stream_add_reasoning_literal(ik_stream_t *stream, ik_json_span_t literal
 void ik_stream_close_text(ik_stream_t *stream);
 /* A call opens; it stands in the answer where it is opened. */
 ik_stream_call_t *ik_stream_add_call(ik_stream_t *stream);
+/* Arguments of a call, or a piece of them, as they come or from a scanned string literal. */
+void ik_stream_add_arguments(ik_stream_t *stream, ik_stream_call_t *call, const char *text,
+                             size_t len);
+void ik_stream_add_arguments_literal(ik_stream_t *stream, ik_stream_call_t *call,
+                                     ik_json_span_t literal);
+/* Others take their place. */
+void ik_stream_drop_arguments(ik_stream_t *stream, ik_stream_call_t *call);
 /* Appends a decoded string literal to a buffer; anything else is ignored. */
 void ik_stream_append_literal(ik_buffer_t *buffer, ik_json_span_t literal);
 /* The first error wins. */
 void ik_stream_fail(ik_stream_t *stream, ik_json_span_t error);
+/* There is more of it than is kept: another attempt would cost as much and end the same. */
+void ik_stream_fail_size(ik_stream_t *stream, const char *message);
 /* A non-negative integer member overwrites *figure; absent, null or anything else keeps it. */
 void ik_stream_take_count(int64_t *figure, ik_json_span_t object, const char *name);

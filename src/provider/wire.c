@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_clean.h"
+#include "provider/key_mask.h"
 #include "provider/words.h"
 
 enum { REST_MIN = 256 * 1024 }; /* less is not worth writing again */
@@ -206,9 +207,8 @@ static size_t step_length(ik_msg_t *const *messages, size_t count)
     return len;
 }
 
-bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
-                       ik_msg_t *const *messages, size_t count, size_t *position,
-                       ik_wire_step_t *step)
+bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
+                       size_t count, size_t *position, ik_wire_step_t *step)
 {
     if (*position >= count) {
         return false;
@@ -222,6 +222,7 @@ bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
     if (!fits || !find_private(*first, request, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
     }
+    ik_key_unmask_json(&wire->unmasked, &step->private_json, request->target->config->api_key);
     *position += step->count;
     return true;
 }
@@ -540,6 +541,7 @@ ik_wire_t *ik_wire_create(const void *ctx)
     ik_buffer_init(&wire->tools, wire, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&wire->head, wire, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&wire->messages, wire, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&wire->unmasked, wire, IK_BUFFER_UNLIMITED);
     wire->mark = wire->previous_mark = SIZE_MAX;
     return wire;
 }

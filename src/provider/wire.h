@@ -23,6 +23,7 @@ struct ik_wire {
     ik_buffer_t tools;    /* of format_tools */
     ik_buffer_t head;     /* of the last request */
     ik_buffer_t messages; /* elements with commas between them */
+    ik_buffer_t unmasked; /* private data of a step that has the key in it */
 
     /* with what tools and messages were written: when it changes, they are written anew */
     const ik_conversation_t *conversation;
@@ -72,10 +73,10 @@ typedef struct {
     ik_json_span_t private_json; /* what the provider left for itself; len 0: none, or void */
 } ik_wire_step_t;
 
-/* Walks the steps of a group of the model's side; start with position 0, false at the end. */
-bool ik_wire_next_step(const ik_wire_t *wire, const ik_request_t *request,
-                       ik_msg_t *const *messages, size_t count, size_t *position,
-                       ik_wire_step_t *step);
+/* Walks the steps of a group of the model's side; start with position 0, false at the end. A step
+ * is valid until the next one. */
+bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
+                       size_t count, size_t *position, ik_wire_step_t *step);
 /* The next call of a step; start with position 0, NULL: there are no more. */
 const ik_msg_t *ik_wire_next_call(const ik_wire_step_t *step, size_t *position);
 

@@ -2,6 +2,7 @@
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 
 from agent_support import FORMATS, KEYS, VARIABLES, AgentTest, Running, per_format
@@ -380,6 +381,28 @@ class Secrets:
                        [Answer("A rather long answer", error=Failure("auth", f"Bad {key}!"))]):
             turn = self.ask(script, status=1)
             self.assertNotIn(key, json.dumps(turn.events) + turn.err)
+
+
+    def test_a_model_that_repeats_the_key(self):
+        """Whole and in single letters, in its answer and in its thoughts; and not what only begins
+        like it."""
+        key = KEYS.get(FORMATS[self.format].provider)
+        if key is None:
+            return
+        said = f"It is {key}, not {key[:5]} and {key}{key}. {key[:-1]}"
+        hidden = "*" * len(key)
+        expected = f"It is {hidden}, not {key[:5]} and {hidden}{hidden}. {hidden[:-1]}"
+        for fragments in (1, len(said)):
+            turn = self.ask([Answer(said, thinking=said, calls=[Call("glob", {"pattern": "*"})],
+                                    fragments=fragments), Answer("Done.")])
+            self.assertEqual(turn.text, expected + "Done.")
+            self.assertEqual(turn.messages("assistant")[0]["content"], expected)
+            self.assertNotIn(key, json.dumps(turn.events) + turn.err)
+            shown = "".join(e["text"] for e in turn.of("reasoning_delta"))
+            self.assertIn(shown, ("", expected))
+            with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+                for table in ("messages", "sessions"):
+                    self.assertNotIn(key, str(db.execute(f"SELECT * FROM {table}").fetchall()))
 
 
 per_format(Errors, globals())

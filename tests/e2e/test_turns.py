@@ -281,11 +281,28 @@ class Turns:
         self.assertIn("I can't do that.", turn.text)
 
     def test_filter(self):
-        if self.format == "anthropic":
-            return  # which knows none
         turn = self.ask([Answer("Half", stop="filtered")], status=1)
         self.assertEqual((turn.text, turn.reason), ("Half", "error"))
         self.assertEqual(turn.error[0], "filtered")
+        self.assertIn("blocked the answer", turn.error[1])
+
+    def test_arguments_without_end_are_not_asked_for_again(self):
+        """A piece at a time, so that it is the whole that is too long and no event."""
+        turn = self.ask([Answer(calls=[Call("bash", {"command": "x" * (9 << 20)})], fragments=20)],
+                        status=1)
+        self.assertEqual((turn.error[0], len(turn.llm.requests)), ("answer_too_long", 1))
+        self.assertEqual(turn.messages("tool_call"), [])
+
+    def test_a_cut_result_keeps_its_marker_and_exit_code(self):
+        command = Call("bash", {"command": "seq 1000; exit 3"})
+        for size in (1, 10, 50, 70, 127, 128, 200):
+            turn = self.ask([Answer(calls=[command]), Answer("Done.")],
+                            config={"max_output_size": size})
+            (envelope,) = turn.envelopes()
+            result = envelope["result"]
+            self.assertEqual((result["exit_code"], result["truncated"], result["total_bytes"]),
+                             (3, True, 3893), envelope)
+            self.assertLessEqual(len(result["output"]), size)
 
     # ---- the limit of tool turns
 
@@ -457,7 +474,12 @@ class GoogleOnly(AgentTest):
 
     def test_a_blocked_prompt(self):
         turn = self.ask([Answer("", stop="filtered")], status=1)
-        self.assertEqual(turn.error[0], "filtered")
+        self.assertEqual(turn.error, ("filtered", "the provider's filter blocked the prompt "
+                                      "(PROHIBITED_CONTENT)"))
+        feedback = {"blockReason": "SAFETY", "blockReasonMessage": "It is about knives."}
+        turn = self.ask([stream({"promptFeedback": feedback})], status=1)
+        self.assertEqual(turn.error[1], "the provider's filter blocked the prompt (SAFETY: It is "
+                         "about knives.)")
 
     def test_an_answer_in_several_pieces(self):
         turn = self.ask([self.cut("One, ", "t1"), self.cut("two, ", "t2"), Answer("three.")])
@@ -541,6 +563,22 @@ class AnthropicOnly(AgentTest):
                                        Call("glob", {"pattern": "*"})]),
                          Answer("Done.", thinking=Thinking("", signature="AAAA"))])
         self.assertEqual(turn.text, "Done.")
+
+
+class ResponsesOnly(AgentTest):
+    format = "responses"
+
+    def test_an_answer_that_is_incomplete_is_said_to_be_cut(self):
+        response = {"id": "r", "object": "response", "status": "incomplete", "output": [
+            {"type": "message", "id": "msg_1", "role": "assistant",
+             "content": [{"type": "output_text", "text": "Half", "annotations": []}]}]}
+        for details, words in ((None, "The provider cut the answer"),
+                               ({"reason": "steered"}, "The provider cut the answer (steered)")):
+            turn = self.ask([stream({"type": "response.completed", "response": {
+                **response, "incomplete_details": details}})])
+            self.assertEqual((turn.text, turn.reason), ("Half", "end_turn"))
+            self.assertEqual([n["text"] for n in turn.of("notice")], [words])
+            self.assertEqual(turn.messages("assistant")[0]["data"]["stop"], "cut")
 
 
 class OpenAIOnly(AgentTest):

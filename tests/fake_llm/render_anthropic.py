@@ -6,7 +6,7 @@ from fake_llm.sse import Event, pieces
 
 STOP = {"end": "end_turn", "tool_use": "tool_use", "max_tokens": "max_tokens",
         "context_full": "model_context_window_exceeded", "refusal": "refusal",
-        "filtered": "refusal", "bad_tool_call": "end_turn", "incomplete": None}
+        "filtered": "content_filter", "bad_tool_call": "end_turn", "incomplete": None}
 # Models that keep the text of their thoughts to themselves unless asked.
 SILENT = re.compile(r"claude-(opus-5-5|fable-5-1)")
 
@@ -53,7 +53,7 @@ def message(answer, ask, blocks, stop, usage):
 
 
 def details(answer):
-    if answer.stop not in ("refusal", "filtered"):
+    if answer.stop != "refusal":
         return None
     return {"type": "refusal", "category": None, "explanation": answer.refusal}
 

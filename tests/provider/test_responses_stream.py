@@ -91,6 +91,31 @@ class Text(ResponsesTest):
                 self.assertEqual((got["text"], self.calls(got)), ("Hi", [("call_1", "read", {})]))
                 self.assertEqual(got["replay"]["responses"], [message("Hi"), call("{}")])
 
+    def test_items_that_share_an_index(self):
+        first, second = call('{"a":1}'), call('{"b":2}', id="fc_2", call_id="call_2", name="glob")
+        both = [("call_1", "read", {"a": 1}), ("call_2", "glob", {"b": 2})]
+        empty = [{**item, "arguments": ""} for item in (first, second)]
+
+        def delta(item):
+            return event(ARGUMENTS + ".delta", output_index=0, item_id=item["id"],
+                         delta=item["arguments"])
+        for events in ([done(0, first), done(0, second)],
+                       [added(0, empty[0]), done(0, first), added(0, empty[1]), done(0, second)],
+                       [added(0, empty[0]), added(0, empty[1]), delta(second), delta(first),
+                        done(0, first), done(0, second)],
+                       [delta(first), done(0, first), delta(second), done(0, second)],
+                       [done(0, {**item, "id": None}) for item in (first, second)]):
+            got = self.stream([*events, completed()])
+            self.assertEqual(self.calls(got), both)
+        got = self.stream([done(0, message("Let me look.")), done(0, first), completed()])
+        self.assertEqual((got["text"], self.calls(got)), ("Let me look.", both[:1]))
+
+    def test_one_item_whose_id_changes_from_event_to_event(self):
+        got = self.stream([added(0, call(id="a")), event(ARGUMENTS + ".delta", output_index=0,
+                                                         item_id="b", delta='{"a":1}'),
+                           done(0, call('{"a":1}', id="c")), completed()])
+        self.assertEqual(self.calls(got), [("call_1", "read", {"a": 1})])
+
     def test_items_without_an_index(self):
         got = self.stream([
             event("response.output_item.added", item=message()),
@@ -258,11 +283,24 @@ class Reasoning(ResponsesTest):
 class Ends(ResponsesTest):
     def test_reasons(self):
         for reason, stop in [("max_output_tokens", "max_tokens"), ("content_filter", "filtered"),
-                             ("max_messages", "end"), ("steered", "end"), ("new", "end")]:
+                             ("max_messages", "cut"), ("steered", "cut"), ("new", "cut")]:
             with self.subTest(reason=reason):
                 got = self.stream([done(0, message("Hi")), event("response.incomplete", response={
                     "incomplete_details": {"reason": reason}, "usage": USAGE})])
                 self.assertEqual((got["stop"], got["usage"]), (stop, {"in": 5, "out": 6}))
+
+    def test_incomplete_inside_a_completed_event(self):
+        for more in ({}, {"incomplete_details": None}, {"incomplete_details": {}}):
+            got = self.stream([done(0, message("Hi")), completed(status="incomplete", **more)])
+            self.assertEqual((got["stop"], got["text"]), ("cut", "Hi"))
+        got = self.stream([done(0, message("Hi", status="incomplete")), completed()])
+        self.assertEqual(got["stop"], "cut")
+
+    def test_a_cut_call_is_run_only_when_it_is_whole(self):
+        for arguments, calls in (('{"a":1}', 1), ('{"a":', 0)):
+            got = self.stream([done(0, call(arguments, status="incomplete")),
+                               completed(status="incomplete")])
+            self.assertEqual((got["stop"], len(got["tool_calls"])), ("cut", calls))
 
     def test_incomplete_without_an_end(self):
         got = self.stream([done(0, message("Hi")), done(1, call("{}"))])

@@ -111,12 +111,11 @@ static void set_signature(ik_stream_t *stream, block_t *block, ik_json_span_t si
 
 static void add_input(ik_stream_t *stream, block_t *block, ik_json_span_t json)
 {
-    (void)stream;
     if (block->has_input && json.len > 2) {
-        ik_buffer_reset(&block->call->arguments);
+        ik_stream_drop_arguments(stream, block->call);
         block->has_input = false;
     }
-    ik_stream_append_literal(&block->call->arguments, json);
+    ik_stream_add_arguments_literal(stream, block->call, json);
 }
 
 static const struct {
@@ -209,7 +208,7 @@ static void open_call(ik_stream_t *stream, block_t *block, ik_json_span_t data)
         ik_stream_append_literal(&call->name, value);
     }
     if (ik_json_find_kind(data, "input", IK_JSON_OBJECT, &value)) {
-        ik_buffer_append(&call->arguments, value.text, value.len);
+        ik_stream_add_arguments(stream, call, value.text, value.len);
         block->has_input = true;
     }
     keep_unknown_members(stream->state, block, data);
@@ -326,6 +325,7 @@ static void take_stop(ik_stream_t *stream, ik_json_span_t owner)
         {"max_tokens", IK_STOP_MAX_TOKENS},
         {"model_context_window_exceeded", IK_STOP_CONTEXT_FULL},
         {"refusal", IK_STOP_REFUSAL},
+        {"content_filter", IK_STOP_FILTERED},
         {"pause_turn", IK_STOP_RESUME},
     };
     ik_json_span_t reason;

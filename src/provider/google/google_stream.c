@@ -87,7 +87,7 @@ static ik_stream_call_t *add_call(ik_stream_t *stream, ik_json_span_t data)
         ik_stream_append_literal(&call->name, value);
     }
     if (ik_json_find(data, "args", &value) && ik_json_kind(value) != IK_JSON_NULL) {
-        ik_buffer_append(&call->arguments, value.text, value.len);
+        ik_stream_add_arguments(stream, call, value.text, value.len);
     }
     return call;
 }
@@ -243,6 +243,18 @@ static ik_stop_t stop_of(ik_json_span_t reason)
     return IK_STOP_END;
 }
 
+/* "SAFETY", or "SAFETY: …" where more is said. */
+static void take_stop_detail(ik_stream_t *stream, ik_json_span_t reason, ik_json_span_t owner,
+                             const char *member)
+{
+    ik_json_span_t said;
+    char *word = ik_json_decode(stream, reason, NULL);
+    bool explained =
+        ik_json_find_kind(owner, member, IK_JSON_STRING, &said) && ik_json_has_text(said);
+    char *words = explained ? ik_json_decode(stream, said, NULL) : NULL;
+    stream->stop_detail = words == NULL ? word : ik_sprintf(stream, "%s: %s", word, words);
+}
+
 static void take_candidate(ik_stream_t *stream, ik_json_span_t candidate)
 {
     ik_json_span_t content;
@@ -263,6 +275,8 @@ static void take_candidate(ik_stream_t *stream, ik_json_span_t candidate)
     stream->stop = stop_of(reason);
     if (stream->stop == IK_STOP_ERROR) {
         fail_other(stream, candidate);
+    } else if (stream->stop == IK_STOP_FILTERED) {
+        take_stop_detail(stream, reason, candidate, "finishMessage");
     }
 }
 
@@ -283,7 +297,8 @@ static void take_feedback(ik_stream_t *stream, ik_json_span_t feedback)
     if (!stream->terminal && ik_json_find_kind(feedback, "blockReason", IK_JSON_STRING, &reason) &&
         !ik_json_key_is(reason, "BLOCK_REASON_UNSPECIFIED")) {
         stream->stop = IK_STOP_FILTERED;
-        stream->terminal = true;
+        stream->terminal = stream->prompt_blocked = true;
+        take_stop_detail(stream, reason, feedback, "blockReasonMessage");
     }
 }
 

@@ -28,7 +28,6 @@ struct ik_chat_calls {
     slot_t **slots;
     size_t count;
     slot_t *legacy;
-    size_t size; /* of all arguments */
 };
 
 typedef struct {
@@ -126,9 +125,8 @@ static slot_t *find_without_index(const ik_chat_calls_t *calls, const fragment_t
 /* NULL, and the stream has failed, when there are too many. */
 static slot_t *open_slot(ik_chat_calls_t *calls, int64_t index)
 {
-    static const char too_many[] = "\"The answer has too many tool calls.\"";
     if (calls->count == IK_CHAT_CALLS_MAX) {
-        ik_stream_fail(calls->stream, (ik_json_span_t){too_many, sizeof(too_many) - 1});
+        ik_stream_fail_size(calls->stream, "the answer has too many tool calls");
         return NULL;
     }
     slot_t *slot = ik_new(calls, slot_t);
@@ -152,17 +150,11 @@ static void take_name(slot_t *slot, ik_json_span_t name)
 /* JSON text in a string; some send the object itself. */
 static void take_arguments(ik_chat_calls_t *calls, slot_t *slot, ik_json_span_t arguments)
 {
-    static const char too_long[] = "\"The answer is too long.\"";
     size_t before = slot->call->arguments.len;
-    calls->size += arguments.len;
-    if (calls->size > IK_STREAM_MAX) {
-        ik_stream_fail(calls->stream, (ik_json_span_t){too_long, sizeof(too_long) - 1});
-        return;
-    }
     if (ik_json_is(arguments, IK_JSON_STRING)) {
-        ik_stream_append_literal(&slot->call->arguments, arguments);
+        ik_stream_add_arguments_literal(calls->stream, slot->call, arguments);
     } else {
-        ik_buffer_append(&slot->call->arguments, arguments.text, arguments.len);
+        ik_stream_add_arguments(calls->stream, slot->call, arguments.text, arguments.len);
     }
     slot->pieces += slot->call->arguments.len > before;
 }

@@ -8,7 +8,8 @@
 
 typedef struct {
     int64_t output_index;   /* -1: it came without one */
-    ik_buffer_t id;         /* the literal */
+    ik_buffer_t id;         /* the literal; of a call that has none its call_id */
+    bool opened;            /* by an event of its own */
     ik_stream_call_t *call; /* of a function call */
     int64_t shown;          /* parts below this one have been shown */
     int64_t thought;        /* the same of a reasoning item */
@@ -23,9 +24,10 @@ struct ik_responses_items {
     const slot_t *last_text; /* whose text was shown last */
     const slot_t *last_thought;
     int64_t last_thought_part;
-    size_t size; /* of arguments and final forms */
+    size_t size; /* of final forms */
     bool any_closed;
     bool refused;
+    bool incomplete;
 };
 
 ik_responses_items_t *ik_responses_items_create(ik_stream_t *stream)
@@ -43,6 +45,11 @@ bool ik_responses_items_has_closed(const ik_responses_items_t *items)
 bool ik_responses_items_has_refusal(const ik_responses_items_t *items)
 {
     return items->refused;
+}
+
+bool ik_responses_items_has_incomplete(const ik_responses_items_t *items)
+{
+    return items->incomplete;
 }
 
 void ik_responses_items_add_refusal(ik_responses_items_t *items)
@@ -65,19 +72,31 @@ static bool has_id(const slot_t *slot, ik_json_span_t id)
     return id.len > 2 && slot->id.len == id.len && memcmp(slot->id.data, id.text, id.len) == 0;
 }
 
-/* By the index; where one of the two has none by the id; without either it is the item that was
- * opened last. */
+/* By the index, and by the id where several items have one index; where either has no index by the
+ * id alone; without both it is the item that was opened last. That the id is another one does not
+ * make it another item while that is open: there are proxies that give each event an id of its own.
+ */
 static slot_t *find(const ik_responses_items_t *items, const ik_responses_place_t *place)
 {
     int64_t index = index_of(place->output_index);
+    bool named = place->item_id.len > 2;
+    slot_t *open = NULL;
+    slot_t *closed = NULL;
     for (size_t i = items->count; i > 0; i--) {
         slot_t *slot = items->slots[i - 1];
         bool both = index >= 0 && slot->output_index >= 0;
-        if (both ? slot->output_index == index : has_id(slot, place->item_id)) {
+        if (has_id(slot, place->item_id) && (!both || slot->output_index == index)) {
             return slot;
         }
+        if (both && slot->output_index == index) {
+            open = open == NULL && !slot->closed ? slot : open;
+            closed = closed == NULL && slot->closed ? slot : closed;
+        }
     }
-    bool nameless = index < 0 && place->item_id.len <= 2;
+    if (open != NULL || (closed != NULL && !named)) {
+        return open != NULL ? open : closed;
+    }
+    bool nameless = index < 0 && !named;
     return nameless && items->count > 0 ? items->slots[items->count - 1] : NULL;
 }
 
@@ -97,9 +116,8 @@ static void insert(ik_responses_items_t *items, slot_t *slot)
 /* NULL, and the stream has failed, when there are too many. */
 static slot_t *open_slot(ik_responses_items_t *items, const ik_responses_place_t *place)
 {
-    static const char too_many[] = "\"The answer has too many items.\"";
     if (items->count == IK_RESPONSES_ITEMS_MAX) {
-        ik_stream_fail(items->stream, (ik_json_span_t){too_many, sizeof(too_many) - 1});
+        ik_stream_fail_size(items->stream, "the answer has too many items");
         return NULL;
     }
     slot_t *slot = ik_new(items, slot_t);
@@ -214,16 +232,14 @@ static void show_thoughts(ik_responses_items_t *items, slot_t *slot, ik_json_spa
 
 /* --- calls --------------------------------------------------------------------------------- */
 
-/* Counts what is kept; false, and the stream has failed, when it is more than anyone needs. */
+/* Counts a final form; false, and the stream has failed, when they are too much. */
 static bool keeps(ik_responses_items_t *items, size_t len)
 {
-    static const char too_long[] = "\"The answer is too long.\"";
     items->size += len;
     if (items->size > IK_STREAM_MAX) {
-        ik_stream_fail(items->stream, (ik_json_span_t){too_long, sizeof(too_long) - 1});
-        return false;
+        ik_stream_fail_size(items->stream, "the answer is too long");
     }
-    return true;
+    return items->size <= IK_STREAM_MAX;
 }
 
 static void replace(ik_buffer_t *buffer, ik_json_span_t literal)
@@ -231,6 +247,14 @@ static void replace(ik_buffer_t *buffer, ik_json_span_t literal)
     if (ik_json_has_text(literal)) {
         buffer->len = 0;
         ik_stream_append_literal(buffer, literal);
+    }
+}
+
+static void replace_arguments(ik_stream_t *stream, ik_stream_call_t *call, ik_json_span_t literal)
+{
+    if (ik_json_has_text(literal)) {
+        ik_stream_drop_arguments(stream, call);
+        ik_stream_add_arguments_literal(stream, call, literal);
     }
 }
 
@@ -246,37 +270,44 @@ void ik_responses_items_arguments(ik_responses_items_t *items, const ik_response
                                   ik_json_span_t literal, bool whole)
 {
     slot_t *slot = find_or_open(items, place);
-    if (slot == NULL || slot->closed || !keeps(items, whole ? 0 : literal.len)) {
+    if (slot == NULL || slot->closed) {
         return;
     }
     if (whole) {
-        replace(&call_of(items, slot)->arguments, literal);
+        replace_arguments(items->stream, call_of(items, slot), literal);
     } else {
-        ik_stream_append_literal(&call_of(items, slot)->arguments, literal);
+        ik_stream_add_arguments_literal(items->stream, call_of(items, slot), literal);
     }
 }
 
 /* --- opening and closing ------------------------------------------------------------------- */
 
-enum { TYPE, ID, CALL_ID, NAME, ARGUMENTS, CONTENT, SUMMARY, ENCRYPTED, MEMBERS };
+enum { TYPE, ID, CALL_ID, NAME, ARGUMENTS, CONTENT, SUMMARY, ENCRYPTED, STATUS, MEMBERS };
 
 static void read_item(ik_json_span_t item, ik_json_span_t *values)
 {
     static const char *const names[MEMBERS] = {
-        "type", "id", "call_id", "name", "arguments", "content", "summary", "encrypted_content"};
+        "type",    "id",      "call_id",           "name",  "arguments",
+        "content", "summary", "encrypted_content", "status"};
     ik_json_find_members(item, names, MEMBERS, values);
+}
+
+static ik_json_span_t identity(const ik_json_span_t *values)
+{
+    return values[ID].len > 2 ? values[ID] : values[CALL_ID];
 }
 
 static void take_item(ik_responses_items_t *items, slot_t *slot, const ik_json_span_t *values)
 {
     if (slot->id.len == 0) {
-        ik_buffer_append(&slot->id, values[ID].text, values[ID].len);
+        ik_json_span_t id = identity(values);
+        ik_buffer_append(&slot->id, id.text, id.len);
     }
     if (ik_json_is_text(values[TYPE], "function_call")) {
         ik_stream_call_t *call = call_of(items, slot);
         replace(&call->given_id, values[CALL_ID]);
         replace(&call->name, values[NAME]);
-        replace(&call->arguments, values[ARGUMENTS]);
+        replace_arguments(items->stream, call, values[ARGUMENTS]);
     }
 }
 
@@ -285,10 +316,12 @@ void ik_responses_items_open(ik_responses_items_t *items, const ik_responses_pla
 {
     ik_json_span_t values[MEMBERS];
     read_item(item, values);
-    ik_responses_place_t at = {.output_index = place->output_index, .item_id = values[ID]};
+    ik_responses_place_t at = {.output_index = place->output_index, .item_id = identity(values)};
     slot_t *slot = index_of(at.output_index) < 0 && at.item_id.len <= 2 ? NULL : find(items, &at);
-    slot = slot == NULL ? open_slot(items, &at) : slot;
+    bool another = slot != NULL && slot->opened && at.item_id.len > 2 && !has_id(slot, at.item_id);
+    slot = slot == NULL || another ? open_slot(items, &at) : slot;
     if (slot != NULL && !slot->closed) {
+        slot->opened = true;
         take_item(items, slot, values);
     }
 }
@@ -298,7 +331,7 @@ void ik_responses_items_close(ik_responses_items_t *items, const ik_responses_pl
 {
     ik_json_span_t values[MEMBERS];
     read_item(item, values);
-    ik_responses_place_t at = {.output_index = place->output_index, .item_id = values[ID]};
+    ik_responses_place_t at = {.output_index = place->output_index, .item_id = identity(values)};
     slot_t *slot = ik_json_is(item, IK_JSON_OBJECT) ? find_or_open(items, &at) : NULL;
     if (slot == NULL || slot->closed || !keeps(items, item.len)) {
         return;
@@ -310,6 +343,7 @@ void ik_responses_items_close(ik_responses_items_t *items, const ik_responses_pl
         show_thoughts(items, slot, values[SUMMARY]);
         show_thoughts(items, slot, values[CONTENT]);
     }
+    items->incomplete = items->incomplete || ik_json_is_text(values[STATUS], "incomplete");
     slot->closed = items->any_closed = true;
     ik_buffer_append(&slot->final, item.text, item.len);
 }

@@ -37,6 +37,7 @@ void ik_responses_items_arguments(ik_responses_items_t *items, const ik_response
 /* Whether any item has come in its final form. */
 bool ik_responses_items_has_closed(const ik_responses_items_t *items);
 /* Whether a refusal is among the messages. */
+bool ik_responses_items_has_incomplete(const ik_responses_items_t *items);
 bool ik_responses_items_has_refusal(const ik_responses_items_t *items);
 /* One came. */
 void ik_responses_items_add_refusal(ik_responses_items_t *items);

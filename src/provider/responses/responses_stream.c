@@ -62,7 +62,7 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
     }
 }
 
-static ik_stop_t stop_of_incomplete(ik_json_span_t details)
+static ik_stop_t stop_of_incomplete(ik_stream_t *stream, ik_json_span_t details)
 {
     static const char *const names[] = {"reason"};
     ik_json_span_t reason;
@@ -70,7 +70,11 @@ static ik_stop_t stop_of_incomplete(ik_json_span_t details)
     if (ik_json_is_text(reason, "max_output_tokens")) {
         return IK_STOP_MAX_TOKENS;
     }
-    return ik_json_is_text(reason, "content_filter") ? IK_STOP_FILTERED : IK_STOP_END;
+    if (ik_json_is_text(reason, "content_filter")) {
+        return IK_STOP_FILTERED;
+    }
+    stream->stop_detail = ik_json_has_text(reason) ? ik_json_decode(stream, reason, NULL) : NULL;
+    return IK_STOP_CUT;
 }
 
 /* The whole output of a body, or of a proxy that leaves the events about items out. */
@@ -111,7 +115,7 @@ static void take_response(ik_stream_t *stream, ik_json_span_t response)
         return;
     }
     stream->stop = ik_json_is_text(values[STATUS], "incomplete")
-                       ? stop_of_incomplete(values[DETAILS])
+                       ? stop_of_incomplete(stream, values[DETAILS])
                        : IK_STOP_END;
     stream->terminal = stream->done = true;
 }
@@ -195,7 +199,7 @@ static void on_incomplete(event_t *event)
     take_response(event->stream, event->values[RESPONSE]);
     ik_json_find_members(event->values[RESPONSE], names, 1, &details);
     if (event->stream->error.fault == IK_FAULT_NONE) {
-        event->stream->stop = stop_of_incomplete(details);
+        event->stream->stop = stop_of_incomplete(event->stream, details);
     }
 }
 
@@ -266,8 +270,11 @@ void ik_responses_stream_end(ik_stream_t *stream)
     ik_responses_items_t *items = stream->state;
     ik_buffer_t kept;
     ik_buffer_init(&kept, items, IK_BUFFER_UNLIMITED);
-    if (ik_responses_items_has_refusal(items) && stream->stop == IK_STOP_END) {
+    bool ended = stream->stop == IK_STOP_END;
+    if (ik_responses_items_has_refusal(items) && ended) {
         stream->stop = IK_STOP_REFUSAL;
+    } else if (ik_responses_items_has_incomplete(items) && ended) {
+        stream->stop = IK_STOP_CUT;
     }
     ik_responses_items_format(items, &kept);
     if (kept.len > 0) {
