@@ -34,6 +34,18 @@ ENVIRONMENT = {"OPENAI_API_KEY": "key", "ANTHROPIC_API_KEY": "key", "GEMINI_API_
                "no_proxy": "127.0.0.1"}
 
 
+# Runs a program and writes into a file how much memory it had at most; ends as the program did.
+APART = ["/usr/bin/python3", "-IS", "-c", """
+import os, sys
+pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+with open(sys.argv[1], "w") as f:
+    f.write(str(usage.ru_maxrss))
+code = os.waitstatus_to_exitcode(status)
+os.kill(os.getpid(), -code) if code < 0 else os._exit(code)
+"""]
+
+
 class Stage(Sandbox):
     """A home and a project whose models are all on one fake server. The system prompt is short:
     Responses repeats it three times in every stream."""
@@ -55,19 +67,22 @@ class Stage(Sandbox):
     def headless(self, model, *args, prompt="Do it."):
         return [IKIGAI, "-p", prompt, "--json", "-m", model, *args]
 
-    def run(self, argv, seconds):
-        """Runs it to its end. What it prints goes to files: nobody here has to keep up with it."""
+    def run(self, argv, seconds, apart=False):
+        """Runs it to its end. What it prints goes to files: nobody here has to keep up with it.
+        apart: by a small process of its own, so that rss_kb is the program's own. Of a child that
+        this process starts, it is at least what this process has."""
         with open(self.path("out"), "w+b") as out, open(self.path("err"), "w+b") as err:
-            child = self.spawn(argv, stdout=out, stderr=err)
+            argv = [*APART, self.path("rss"), *argv] if apart else argv
+            child = self.spawn(argv, stdout=out, stderr=err, start_new_session=apart)
             watch = os.pidfd_open(child.pid)
             in_time = bool(select.select([watch], [], [], seconds)[0])
             os.close(watch)
             if not in_time:
-                child.kill()
+                (os.killpg if apart else os.kill)(child.pid, signal.SIGKILL)
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
-            return Run(child.returncode, in_time, usage.ru_maxrss, self.read("out"),
-                       self.read("err"))
+            rss = int(self.read("rss")) if apart and in_time else usage.ru_maxrss
+            return Run(child.returncode, in_time, rss, self.read("out"), self.read("err"))
 
 
 @dataclass

@@ -26,8 +26,9 @@ SETTINGS = {"tools": {name: {"enabled": False} for name in SHIPPED},
 DONE = "All done."
 
 
-def answer(wire=None):
-    return Answer("Let me see.", thinking="Hm, so.", calls=[Call("mark", {"text": "it was run"})],
+def answer(wire=None, text=""):
+    return Answer(text or "Let me see.", thinking=None if text else "Hm, so.",
+                  calls=[Call("mark", {"text": "it was run"})], fragments=1 if text else 2,
                   wire=Wire(**wire or {}))
 
 
@@ -43,6 +44,7 @@ class Case:
     outcome: str = ANY  # COMPLETE: the turn is done without a retry; BROKEN: not without one
     resume: bool = True  # and then the session is gone on with
     lossy: bool = False  # the events around it may be lost, and with them the call
+    text: str = ""  # that the answer begins with, instead of thoughts
 
 
 @dataclass
@@ -52,7 +54,14 @@ class Recording:
     boundaries: list  # ends of the events
     visible: int  # nothing is shown before this byte
     terminal: int  # without this byte it is not whole
+    texts: dict  # of ENDLESS: name -> (events up to the one with that text, that event)
 
+
+# Text that comes over and over: plain, and of what takes the most room when it is made safe. With
+# the plain one the session is gone on with; of the others a request says less than was shown.
+ENDLESS = {"text": "All work and no play. " * 500, "lines": "x\n\n" * 3000,
+           "escape sequences": "\x1b[31mred\x1b[0m\x1b]0;title\x07" * 400,
+           "control characters": "\x01" * 10000}
 
 # What makes a stream of each format whole.
 TERMINAL = (b'"finish_reason":"tool_calls"', b'"type":"response.completed"',
@@ -64,11 +73,16 @@ def record(name):
         stage.serve(llm)
         stage.run(stage.headless(FORMATS[name].model, "--max-turns", "1"), DEADLINE)
         pieces = llm.response(llm.requests[0], answer())[2]
+        texts = {}
+        for which, text in ENDLESS.items():
+            events = llm.response(llm.requests[0], answer(text=text))[2]
+            count = next(n for n, event in enumerate(events, 1) if len(event) > len(text))
+            texts[which] = (count, events[count - 1])
     ends = [sum(map(len, pieces[:n + 1])) for n in range(len(pieces))]
     visible = next(n for n, piece in enumerate(pieces) if b"Hm" in piece)
     last = next(n for n, piece in enumerate(pieces) if any(mark in piece for mark in TERMINAL))
     # A data line that is all there counts, even when the connection ends before its line does.
-    return Recording(ends[-1], ends, ends[visible] - 2, ends[last] - 2)
+    return Recording(ends[-1], ends, ends[visible] - 2, ends[last] - 2, texts)
 
 
 WAYS = {"closed": {}, "reset": {"reset": True}, "ended": {"until_close": True}}
@@ -151,6 +165,9 @@ def misbehaviour(recording, bomb):
     for events in (0, middle, last - 1):
         yield Case(f"100 MB line after event {events}",
                    dict(huge_line=100 << 20, huge_after=events), BROKEN)
+    for name, (events, event) in recording.texts.items():
+        yield Case(f"endless {name}", dict(stall_after=events, stall_with=event, stall_interval=0),
+                   BROKEN, resume=name == "text", text=ENDLESS[name])
     yield Case("100 MB error", dict(huge_line=100 << 20, huge_after=0, status=503), BROKEN)
     yield Case("100 MB of JSON", dict(plain_json=True, huge_line=100 << 20, huge_after=0), BROKEN)
     yield Case("endless error", dict(status=500, stall_after=0, stall_with=b"x" * 1000), BROKEN)
@@ -221,9 +238,9 @@ class Trial:
         return self
 
     def try_case(self, case, llm, stage, after):
-        self.pending = answer(case.wire)
+        self.pending = answer(case.wire, case.text)
         before = len(llm.requests)
-        run = stage.run(stage.headless(FORMATS[self.name].model), DEADLINE)
+        run = stage.run(stage.headless(FORMATS[self.name].model), DEADLINE, apart=True)
         self.most_kb = max(self.most_kb, run.rss_kb)
         marks = stage.take_marks()
         if not run.in_time:
