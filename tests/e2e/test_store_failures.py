@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import time
 
-from agent_support import AgentTest, Turn
+from agent_support import PATIENCE, AgentTest, Turn
 from fake_llm import Answer, Call
 from support import IKIGAI, NOBODY, as_user, need_mounts
 
@@ -21,6 +21,29 @@ UNSAVED = "This conversation is not being saved: "
 SAVED_AGAIN = "This conversation is being saved again; nothing was lost."
 KINDS = ["user", "tool_call", "tool_result", "assistant"]
 PAGE = 4096
+
+
+class FirstStarts(AgentTest):
+    def test_two_hundred_at_once(self):
+        """They make the database together, and each saves its session."""
+        env = self.env()
+        command = ["/bin/sh", "-c", 'read -r _; exec "$@" < /dev/null', "sh",
+                   IKIGAI, "-p", "hello", "-m", "offline/offline", "--json"]
+        children = []
+        gate, opener = os.pipe()
+        for number in range(200):
+            with open(self.path(f"out{number}"), "wb") as out:
+                children.append(subprocess.Popen(command, cwd=self.project, env=env, stdout=out,
+                                                 stderr=out, stdin=gate))
+        os.close(gate)
+        os.close(opener)
+        self.assertEqual({child.wait(PATIENCE * 10) for child in children}, {0})
+        for number in range(200):
+            printed = self.read(f"out{number}").decode()
+            self.assertNotIn(UNSAVED, printed)
+            self.assertNotIn('"saved":false', printed)
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            self.assertEqual(db.execute("SELECT count(*) FROM sessions").fetchall(), [(200,)])
 
 
 class StoreTest(AgentTest):

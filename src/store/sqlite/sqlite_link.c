@@ -3,15 +3,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/random.h"
 
-/* Longer than any transaction of ours; the loop waits for it. */
-enum { BUSY_MS = 2000 };
+enum {
+    BUSY_MS = 2000,       /* longer than any transaction of ours; the loop waits for it */
+    BUSY_MOST_MS = 60000, /* while others write: hundreds of programs may begin at once */
+    BUSY_STEP_MS = 40,    /* between two attempts; up to twice as long */
+};
 
 /* --- errors ------------------------------------------------------------------------------ */
 
@@ -163,6 +169,36 @@ static res_t make_file(const char *path)
     return OK;
 }
 
+/* The lock is on the folder: one on the file itself would be lost with the first descriptor that
+ * SQLite closes, and a file of its own would stay behind. Where a folder cannot be locked, SQLite's
+ * own locks have to do. */
+int ik_sqlite_begin_making(const char *path)
+{
+    struct stat status;
+    if (strcmp(path, ":memory:") == 0 || (stat(path, &status) == 0 && status.st_size > 0)) {
+        return -1;
+    }
+    char *folder = ik_file_folder(NULL, path);
+    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    talloc_free(folder);
+    int64_t end = ik_clock_now_ms() + BUSY_MOST_MS;
+    while (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || ik_clock_now_ms() >= end) {
+            close(lock);
+            return -1;
+        }
+        sqlite3_sleep(BUSY_STEP_MS / 4);
+    }
+    return lock;
+}
+
+void ik_sqlite_end_making(int lock)
+{
+    if (lock >= 0) {
+        close(lock);
+    }
+}
+
 /* As well as it can be done: a failure is no reason to stop. */
 void ik_sqlite_make_private(sqlite3 *db)
 {
@@ -180,9 +216,57 @@ void ik_sqlite_make_private(sqlite3 *db)
     }
 }
 
+/* --- waiting for a lock -------------------------------------------------------------------- */
+
+/* Changes with every commit of anyone. */
+static uint64_t fingerprint(sqlite3 *db)
+{
+    static const char *const companions[] = {"", "-wal"};
+    const char *path = sqlite3_db_filename(db, "main");
+    uint64_t sum = 0;
+    for (size_t i = 0; i < IK_LENGTH(companions); i++) {
+        struct stat status;
+        char *name = ik_sprintf(NULL, "%s%s", path == NULL ? "" : path, companions[i]);
+        if (stat(name, &status) == 0) {
+            sum = 31 * sum + (uint64_t)status.st_size + (uint64_t)status.st_mtim.tv_sec;
+            sum = 31 * sum + (uint64_t)status.st_mtim.tv_nsec;
+        }
+        talloc_free(name);
+    }
+    return sum;
+}
+
+/* A lock that somebody keeps is given up soon; one that goes from hand to hand comes to us as well,
+ * and it would be wrong to say that nothing can be saved. */
+static int on_busy(void *data, int count)
+{
+    static _Thread_local struct {
+        int64_t began_ms;
+        int64_t moved_ms;
+        uint64_t print;
+    } wait; /* a thread waits for one lock at a time */
+    int64_t now = ik_clock_now_ms();
+    uint64_t print = fingerprint(data);
+    if (count == 0) {
+        wait.began_ms = now;
+    }
+    if (count == 0 || print != wait.print) {
+        wait.moved_ms = now;
+        wait.print = print;
+    }
+    if (now - wait.moved_ms >= BUSY_MS || now - wait.began_ms >= BUSY_MOST_MS) {
+        return 0;
+    }
+    /* seldom enough that hundreds that wait leave the machine to the one that writes, and not all
+     * at the same moments */
+    int step = count < BUSY_STEP_MS ? count + 1 : BUSY_STEP_MS;
+    sqlite3_sleep(step + (int)(ik_random() % (uint64_t)step));
+    return 1;
+}
+
 static res_t set_up(sqlite3 *db)
 {
-    sqlite3_busy_timeout(db, BUSY_MS);
+    sqlite3_busy_handler(db, on_busy, db);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return ik_sqlite_run(db, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; "

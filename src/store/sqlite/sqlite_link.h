@@ -8,6 +8,10 @@
 
 /* Opens the file, made private when it is not there (":memory:" is none), and sets the connection
  * up. Errors as in store_sqlite.h. */
+/* Programs that fill a new database at the same time do it one after the other: the first makes its
+ * tables, the others find them. Returns what ik_sqlite_end_making gets; -1: it is made. */
+int ik_sqlite_begin_making(const char *path);
+void ik_sqlite_end_making(int lock);
 res_t ik_sqlite_open(const char *path, sqlite3 **db);
 
 /* Takes from others what they might do with a file that was not made here. */

@@ -380,7 +380,9 @@ res_t ik_store_sqlite_open(const void *ctx, const char *path, ik_store_t **out)
     talloc_set_destructor(sqlite, close_database);
     res_t opened = ik_sqlite_open(path, &sqlite->db);
     if (is_ok(&opened)) {
+        int lock = ik_sqlite_begin_making(path);
         opened = ik_sqlite_schema_migrate(sqlite->db);
+        ik_sqlite_end_making(lock);
     }
     if (is_err(&opened)) {
         talloc_free(sqlite);
