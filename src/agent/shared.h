@@ -1,8 +1,10 @@
 /*
- * What all agents of this process share. Filled by main and the front ends; agents only read it.
+ * What all agents of this process share. Filled by main and the front ends; agents only read it,
+ * but for what they learn of providers.
  */
 #pragma once
 
+#include "agent/left_out.h"
 #include "base/config.h"
 #include "io/http.h"
 #include "provider/models.h"
@@ -20,4 +22,5 @@ typedef struct {
     /* NULL until discovery is complete, or without tools. */
     const ik_tool_registry_t *tool_registry;
     tool_scan_state_t tool_scan_state;
+    ik_left_out_t left_out; /* of those, what a provider refused; agents add to it */
 } ik_shared_ctx_t;

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "provider/openai/openai_endpoint.h"
+#include "provider/refused_tool.h"
 #include "tool/tool_wrapper.h"
 
 enum {
@@ -30,6 +31,7 @@ enum {
     HINT_MAX_MS = 60000, /* nobody waits longer without being asked */
     COMPACTION_MAX = 8,  /* each saves at least a third, or what is missing */
     RESUME_MAX = 20,
+    LEFT_OUT_MAX = 16, /* tools in one turn */
 };
 
 struct ik_turn {
@@ -43,6 +45,7 @@ struct ik_turn {
     int attempt;            /* of the request: retries so far */
     int compactions;
     int resumes;
+    int tools_left_out;
     bool asked_again; /* after a call that could not be read */
     long tool_turns;
     bool last_word; /* the limit was reached: no more tools */
@@ -284,6 +287,25 @@ static bool drop_refused(ik_turn_t *turn)
     return true;
 }
 
+/* A tool whose definition the provider does not take must not cost the others: requests to this
+ * target go without it while the program runs. False when none is named. */
+static bool leave_tool_out(ik_turn_t *turn, const ik_provider_error_t *error)
+{
+    ik_agent_t *agent = turn->agent;
+    const ik_request_t *request = turn->request;
+    const ik_request_tool_t *tool = ik_refused_tool_find_name(request, error->message);
+    if (tool == NULL && error->tool >= 0 && (size_t)error->tool < request->tool_count) {
+        tool = &request->tools[error->tool];
+    }
+    if (tool == NULL || ++turn->tools_left_out > LEFT_OUT_MAX) {
+        return false;
+    }
+    ik_left_out_add(&agent->shared->left_out, agent->shared->loop, agent->target->name, tool->name);
+    notice(turn, ik_sprintf(turn, "Tool %s is left out: %s refuses its definition (%s)", tool->name,
+                            agent->target->name, error->message));
+    return true;
+}
+
 /* Whether the same question, put a little differently, may be answered. */
 static bool mend(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
 {
@@ -293,10 +315,13 @@ static bool mend(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
         return mend_overflow(turn, sent);
     case IK_FAULT_FIELD:
         if ((agent->refused & error->field) == error->field) {
-            return false;
+            return leave_tool_out(turn, error);
         }
         agent->refused |= error->field;
         return true;
+    case IK_FAULT_TOOL:
+    case IK_FAULT_INVALID:
+        return leave_tool_out(turn, error);
     case IK_FAULT_REASONING:
         return drop_refused(turn);
     default:

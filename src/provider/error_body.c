@@ -39,7 +39,8 @@ static void add_name(reader_t *reader, const char *name)
 
 /* --- messages ---------------------------------------------------------------------------- */
 
-/* ["body","messages",1,"reasoning_content"] -> messages.reasoning_content */
+/* ["body","messages",1,"reasoning_content"] -> messages.reasoning_content, and
+ * ["body","tools",3,"function"] -> tools[3].function: which tool it is tells what to leave out. */
 static char *join_place(const void *ctx, ik_json_span_t place)
 {
     ik_buffer_t joined;
@@ -50,6 +51,9 @@ static char *join_place(const void *ctx, ik_json_span_t place)
         if (ik_json_kind(part) == IK_JSON_STRING && !ik_json_key_is(part, "body")) {
             ik_buffer_append_text(&joined, joined.len == 0 ? "" : ".");
             ik_json_append_decoded(&joined, part);
+        } else if (ik_json_kind(part) == IK_JSON_NUMBER && joined.len == strlen("tools") &&
+                   memcmp(joined.data, "tools", joined.len) == 0) {
+            ik_buffer_append_format(&joined, "[%.*s]", (int)part.len, part.text);
         }
     }
     return joined.len == 0 ? NULL : ik_buffer_finish(&joined);

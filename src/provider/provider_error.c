@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "provider/error_body.h"
 #include "provider/refused_field.h"
+#include "provider/refused_tool.h"
 #include "provider/retry_hint.h"
 
 enum { SOUGHT_MAX = 64 * 1024 }; /* bytes of a body in which words for people are sought */
@@ -224,6 +225,9 @@ static void classify(ik_provider_error_t *error, const ik_error_body_t *body)
     } else if (status == 400 || status == 422) {
         apply_field(error, body);
     }
+    if (error->fault == IK_FAULT_INVALID && error->tool >= 0) {
+        error->fault = IK_FAULT_TOOL;
+    }
 }
 
 /* --- words ------------------------------------------------------------------------------- */
@@ -351,6 +355,7 @@ static char *describe_status(const void *ctx, int status, const char *words)
 static void fill(const void *ctx, ik_provider_error_t *error, const ik_error_body_t *body,
                  const char *message)
 {
+    error->tool = ik_refused_tool_find_index(body);
     classify(error, body);
     set_line(ctx, error->code, sizeof(error->code), body->code == NULL ? "" : body->code);
     set_line(ctx, error->message, sizeof(error->message), message);
@@ -360,7 +365,8 @@ static void fill(const void *ctx, ik_provider_error_t *error, const ik_error_bod
 static void apply_should_retry(ik_provider_error_t *error, const char *value)
 {
     bool hopeless = error->fault == IK_FAULT_QUOTA || error->fault == IK_FAULT_OVERFLOW ||
-                    error->fault == IK_FAULT_REASONING || error->fault == IK_FAULT_FIELD;
+                    error->fault == IK_FAULT_REASONING || error->fault == IK_FAULT_FIELD ||
+                    error->fault == IK_FAULT_TOOL;
     if (value != NULL && strcmp(value, "true") == 0) {
         error->retryable = !hopeless;
     } else if (value != NULL && strcmp(value, "false") == 0) {
@@ -447,7 +453,8 @@ const char *ik_fault_name(ik_fault_t fault)
         [IK_FAULT_SERVER] = "server",       [IK_FAULT_NOT_FOUND] = "not_found",
         [IK_FAULT_TOO_LARGE] = "too_large", [IK_FAULT_OVERFLOW] = "overflow",
         [IK_FAULT_REASONING] = "reasoning", [IK_FAULT_FIELD] = "field",
-        [IK_FAULT_INVALID] = "invalid",     [IK_FAULT_NETWORK] = "network",
+        [IK_FAULT_TOOL] = "tool",           [IK_FAULT_INVALID] = "invalid",
+        [IK_FAULT_NETWORK] = "network",
     };
     return names[fault];
 }

@@ -22,6 +22,7 @@ typedef enum {
     IK_FAULT_OVERFLOW,   /* the context window */
     IK_FAULT_REASONING,  /* what we sent back of its reasoning is not accepted */
     IK_FAULT_FIELD,      /* an optional field is refused: see field */
+    IK_FAULT_TOOL,       /* the definition of a tool is refused: see tool */
     IK_FAULT_INVALID,    /* anything else about the request */
     IK_FAULT_NETWORK,    /* no answer: connection, TLS, silence; set by the agent */
 } ik_fault_t;
@@ -34,6 +35,7 @@ typedef struct {
     bool retryable;
     int64_t retry_after_ms; /* -1: no hint */
     unsigned field;         /* ik_field_t */
+    int tool;               /* place of the refused tool in the request; -1: none is named by it */
 } ik_provider_error_t;
 
 /* header(data, name) returns a response header or NULL. The body may be anything: JSON of any

@@ -490,7 +490,8 @@ static bool is_outdated(const ik_wire_t *wire, const ik_request_t *request)
            wire->trimmed_results != request->trimmed_results ||
            wire->drop_reasoning != request->drop_reasoning ||
            wire->calls_as_text != request->calls_as_text || wire->refused != request->refused ||
-           wire->done > request->conversation->count || news_void_reasoning(wire, request);
+           wire->tool_count != request->tool_count || wire->done > request->conversation->count ||
+           news_void_reasoning(wire, request);
 }
 
 static void begin_messages(ik_wire_t *wire)
@@ -523,6 +524,7 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
     wire->trimmed_results = request->trimmed_results;
     wire->drop_reasoning = request->drop_reasoning;
     wire->calls_as_text = request->calls_as_text;
+    wire->tool_count = request->tool_count;
     wire->refused = request->refused;
     wire->begun = true;
     wire->tools.len = 0;

@@ -1,8 +1,8 @@
 /*
  * The serialised form of one conversation for one target. What was serialised is kept: building
  * request n+1 costs what is new in it. A change of what was already sent (compaction, dropped
- * reasoning, refused fields) starts over by itself; another target or other tools need another
- * ik_wire_t.
+ * reasoning, refused fields and tools) starts over by itself; another target or other tools need
+ * another ik_wire_t.
  *
  * The body is handed out in parts that point into the wire, so that nothing is copied to send it.
  */
@@ -30,6 +30,7 @@ struct ik_wire {
     size_t trimmed_results;
     size_t drop_reasoning;
     size_t calls_as_text;
+    size_t tool_count;
     unsigned refused;
     bool begun;
 

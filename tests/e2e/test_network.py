@@ -5,7 +5,8 @@ import socket
 import sqlite3
 import subprocess
 
-from agent_support import FORMATS, KEYS, VARIABLES, AgentTest, Running, per_format
+from agent_support import (FORMATS, KEYS, VARIABLES, AgentTest, Running, per_format,
+                           sent_tools)
 from fake_llm import Answer, Call, Failure, FakeLLM, Raw, Usage, Wire
 from support import IKIGAI
 
@@ -357,6 +358,43 @@ class RefusedFields:
         self.assertIn(field, turn.error[1])
 
 
+class RefusedTools:
+    """A tool whose definition the service does not take is left out, and the rest goes on."""
+
+    def test_it_is_named_and_left_out(self):
+        self.tool("odd_one", "echo '{}'")
+        self.tool("another", "echo '{}'")
+        llm = {"refused_tools": ["odd_one", "grep"]}
+        turn = self.ask([Answer(calls=[Call("another")]), Answer("Done.")], server=llm)
+        self.assertEqual((turn.text, turn.reason), ("Done.", "end_turn"))
+        notices = [n["text"] for n in turn.of("notice")]
+        self.assertEqual([n.split(":")[0] for n in notices],
+                         ["Tool grep is left out", "Tool odd_one is left out"])
+        self.assertIn(FORMATS[self.format].target, notices[0])
+        names = [sent_tools(request) for request in turn.llm.requests]
+        self.assertEqual(names[-1], names[-2])
+        self.assertEqual(set(names[0]) - set(names[-1]), {"odd_one", "grep"})
+        # OpenAI's complaint may be about strict alone: once for all, the request goes without it
+        strict = FORMATS[self.format].provider in ("openai", "local")
+        self.assertEqual(len(names), 4 + strict)
+
+    def test_a_complaint_about_no_tool_of_ours_is_final(self):
+        for complaint in ("tools.99.custom.input_schema: no", "tools[99].function.parameters: no",
+                          "tools[0].function_declarations[99].parameters: no",
+                          "Invalid schema for function 'nosuch': no"):
+            turn = self.ask([Failure("bad_request", complaint)], status=1)
+            self.assertEqual(len(turn.llm.requests), 1)
+            self.assertIn("no", turn.error[1])
+
+    def test_a_service_that_takes_none_is_not_asked_for_ever(self):
+        for n in range(40):
+            self.tool(f"tool_{n:02}", "echo '{}'")
+        names = [f"tool_{n:02}" for n in range(40)]
+        turn = self.ask([], server={"refused_tools": names}, status=1)
+        self.assertEqual(turn.reason, "error")
+        self.assertLess(len(turn.llm.requests), 20)
+
+
 class Secrets:
     def test_a_key_goes_to_its_own_provider_only(self):
         form = FORMATS[self.format]
@@ -407,5 +445,6 @@ class Secrets:
 
 per_format(Errors, globals())
 per_format(RefusedFields, globals())
+per_format(RefusedTools, globals())
 per_format(Secrets, globals())
 per_format(Pings, globals(), "chat", "anthropic")

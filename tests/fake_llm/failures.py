@@ -136,6 +136,28 @@ def _google(status, name, code, message, headers):
             **({"details": details} if details else {})}
 
 
+def tool_names(format, body):
+    """The names of the tools of a request, in order."""
+    tools = body.get("tools") or []
+    if format == "gemini":
+        return [f["name"] for tool in tools for f in tool.get("functionDeclarations", ())]
+    return [tool.get("function", tool)["name"] for tool in tools]
+
+
+def tool_refusal(format, index, name):
+    """How each service says that it does not take the definition of that tool."""
+    if format == "anthropic":
+        return Failure("bad_request", f"tools.{index}.custom.input_schema: JSON schema is invalid. "
+                       "It must match JSON Schema draft 2020-12.")
+    if format == "gemini":
+        return Failure("bad_request", "* GenerateContentRequest.tools[0].function_declarations"
+                       f"[{index}].parameters.properties[list].items: missing field.\n")
+    where = "function.parameters" if format == "chat" else "parameters"
+    return Failure("bad_request", f"Invalid schema for function '{name}': In context=('properties', "
+                   "'list'), array schema missing items.", code="invalid_function_parameters",
+                   param=f"tools[{index}].{where}")
+
+
 def refusal_of(problems, status=400):
     """The failure that answers a request the validators complain about."""
     where = problems[0].partition(":")[0]

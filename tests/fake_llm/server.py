@@ -76,17 +76,20 @@ class FakeLLM:
 
     dialect: whose Chat Completions (validate_chat.DIALECTS). validate: whether requests are looked
     at; a request with problems gets a 400 and takes no answer. memory: shared with another server
-    that gave the earlier answers of a session (memory.py).
+    that gave the earlier answers of a session (memory.py). refused_tools: names of tools whose
+    definitions this service does not take; a request with one gets a 400 that names it in the
+    service's own way, and takes no answer either.
     """
 
     def __init__(self, script=(), dialect="openai", validate=True, memory=None, models=None,
-                 port=0):
+                 port=0, refused_tools=()):
         if dialect not in DIALECTS:
             raise ValueError(f"no such dialect: {dialect}")
         self.script = script if callable(script) else list(script)
         self.dialect, self.validate = dialect, validate
         self.memory = memory or Memory()
         self.models = models or listing.MODELS
+        self.refused_tools = frozenset(refused_tools)
         self.requests, self.problems = [], []
         self.closing = threading.Event()
         self.changed = threading.Condition()
@@ -220,6 +223,10 @@ class FakeLLM:
             self.complain(*(f"request {request.number}: {p}" for p in request.problems))
             status = 422 if request.format == "chat" and self.dialect == "mistral" else 400
             return failures.refusal_of(request.problems, status)
+        if self.refused_tools:
+            for index, name in enumerate(failures.tool_names(request.format, request.json)):
+                if name in self.refused_tools:
+                    return failures.tool_refusal(request.format, index, name)
         return self.scripted(request)
 
     def scripted(self, request):

@@ -638,6 +638,37 @@ END_TEST
 
 #define LENGTH(table) (int)(sizeof(table) / sizeof((table)[0]))
 
+/* --- refused tools ------------------------------------------------------------------------- */
+
+static const struct {
+    const char *body;
+    int tool;
+} refused_tools[] = {
+    {"{\"error\":{\"message\":\"no\",\"param\":\"tools[3].function.parameters\"}}", 3},
+    {"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":"
+     "\"tools.12.custom.input_schema: no\"}}",
+     12},
+    {"{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"* "
+     "GenerateContentRequest.tools[0].function_declarations[2].parameters: no\"}}",
+     2},
+    {"{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"Invalid value at "
+     "'tools[0].functionDeclarations[5].parameters'\"}}",
+     5},
+    {"{\"detail\":[{\"type\":\"dict_type\",\"loc\":[\"body\",\"tools\",4,\"function\"],"
+     "\"msg\":\"Input should be a valid dictionary\"}]}",
+     4},
+    {"{\"error\":{\"message\":\"messages[2].tool_calls[1].id: no\"}}", -1},
+    {"{\"error\":{\"message\":\"mytools[1] and tools: no\"}}", -1},
+};
+
+START_TEST(refused_tools_are_told)
+{
+    ik_provider_error_t error = parse(400, "", refused_tools[_i].body);
+    ck_assert_int_eq(error.tool, refused_tools[_i].tool);
+    ck_assert_int_eq(error.fault, error.tool < 0 ? IK_FAULT_INVALID : IK_FAULT_TOOL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("provider_error");
@@ -652,6 +683,8 @@ int main(void)
     tcase_add_test(tests, events_carry_hints_too);
     tcase_add_loop_test(tests, refused_fields, 0, LENGTH(fields));
     tcase_add_test(tests, every_fault_has_a_name);
+    tcase_add_loop_test(tests, refused_tools_are_told, 0,
+                        sizeof(refused_tools) / sizeof(refused_tools[0]));
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -1,0 +1,68 @@
+#include "provider/refused_tool.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+
+/* The number in tools[3] or tools.3; -1: there is none. */
+static int index_behind(const char *text, const char *word)
+{
+    enum { INDEX_MAX = 100000 };
+    for (const char *at = text; (at = strcasestr(at, word)) != NULL;) {
+        bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
+        at += strlen(word);
+        if (begins && (*at == '[' || *at == '.') && isdigit((unsigned char)at[1])) {
+            long index = strtol(at + 1, NULL, 10);
+            return index < INDEX_MAX ? (int)index : -1;
+        }
+    }
+    return -1;
+}
+
+/* Gemini's declarations stand inside the one tool. */
+static int find_index(const char *text)
+{
+    static const char *const words[] = {"function_declarations", "functionDeclarations", "tools"};
+    int index = -1;
+    for (size_t i = 0; text != NULL && i < IK_LENGTH(words) && index < 0; i++) {
+        index = index_behind(text, words[i]);
+    }
+    return index;
+}
+
+int ik_refused_tool_find_index(const ik_error_body_t *body)
+{
+    int index = find_index(body->param);
+    return index >= 0 ? index : find_index(body->message);
+}
+
+/* A name counts where it is quoted. */
+static bool quotes(const char *message, const char *name)
+{
+    static const char marks[] = "'\"`";
+    for (const char *at = message; (at = strstr(at, name)) != NULL; at++) {
+        char after = at[strlen(name)];
+        if (at > message && after == at[-1] && strchr(marks, after) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const ik_request_tool_t *ik_refused_tool_find_name(const ik_request_t *request, const char *message)
+{
+    static const char *const about[] = {"schema", "parameters", "declaration"};
+    bool is_definition = false;
+    for (size_t i = 0; i < IK_LENGTH(about); i++) {
+        is_definition = is_definition || strcasestr(message, about[i]) != NULL;
+    }
+    for (size_t i = 0; is_definition && i < request->tool_count; i++) {
+        if (quotes(message, request->tools[i].name)) {
+            return &request->tools[i];
+        }
+    }
+    return NULL;
+}
