@@ -182,7 +182,8 @@ static void measure_append(const char *folder, int64_t events)
         }
         double middle = now();
         for (int64_t i = 0; i < ROUND; i++) {
-            require(ik_session_append(session, IK_STORE_ROOT_AGENT, messages[i], IK_STORE_NORMAL));
+            require(
+                ik_session_append(session, IK_STORE_ROOT_AGENT, &messages[i], 1, IK_STORE_NORMAL));
         }
         spent_bare += middle - begin;
         spent_ours += now() - middle;

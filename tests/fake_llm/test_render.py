@@ -206,7 +206,7 @@ STOPS = {"end": ("stop", "completed", "end_turn", "STOP"),
          "max_tokens": ("length", "max_output_tokens", "max_tokens", "MAX_TOKENS"),
          "context_full": ("length", "max_output_tokens", "model_context_window_exceeded",
                           "MAX_TOKENS"),
-         "filtered": ("content_filter", "content_filter", "refusal", "SAFETY"),
+         "filtered": ("content_filter", "content_filter", "content_filter", "SAFETY"),
          "bad_tool_call": ("stop", "completed", "end_turn", "MALFORMED_FUNCTION_CALL"),
          "incomplete": (None,) * 4}
 
