@@ -1,16 +1,37 @@
 #include "base/alloc.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 
+static void (*failure_handler)(void);
+
+void ik_alloc_on_failure(void (*handler)(void))
+{
+    failure_handler = handler;
+}
+
+void ik_alloc_fail(void)
+{
+    if (failure_handler != NULL) {
+        failure_handler();
+    }
+    PANIC("out of memory");
+}
+
 static void *check(void *memory)
 {
     if (memory == NULL) {
-        PANIC("out of memory");
+        ik_alloc_fail();
     }
     return memory;
+}
+
+void *ik_alloc_plain(size_t size)
+{
+    return check(malloc(size == 0 ? 1 : size));
 }
 
 static size_t multiply(size_t size, size_t count)

@@ -1,6 +1,7 @@
 /*
  * Allocation on talloc contexts. The first parameter owns the result; freeing it frees everything
- * below. Nothing here returns NULL: running out of memory panics, once, in this file.
+ * below. Nothing here returns NULL: running out of memory ends the program, in this file, with a
+ * panic or as the program's own handler does it.
  */
 #pragma once
 
@@ -13,6 +14,14 @@
 /* Grows or shrinks; new elements are not cleared. */
 #define ik_resize_array(ctx, pointer, type, count)                                                 \
     ((type *)ik_alloc_resize((ctx), (pointer), sizeof(type), (count), #type))
+
+/* Sets what ends the program when memory runs out, instead of a panic. The handler must neither
+ * allocate nor return; any thread may call it. */
+void ik_alloc_on_failure(void (*handler)(void));
+/* Ends the program because memory could not be had. For allocations that are not made here. */
+_Noreturn void ik_alloc_fail(void);
+/* malloc() for libraries that take a function of their own; release with free(). */
+void *ik_alloc_plain(size_t size);
 
 /* Zeroed memory. */
 void *ik_alloc_named(const void *ctx, size_t size, const char *name);

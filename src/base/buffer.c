@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 
 enum { FIRST_CAPACITY = 256 };
 
@@ -60,7 +59,7 @@ static void grow(ik_buffer_t *buffer, size_t needed)
     }
     char *bytes = realloc(buffer->block->bytes, capacity + 1);
     if (bytes == NULL) {
-        PANIC("out of memory");
+        ik_alloc_fail();
     }
     buffer->block->bytes = buffer->data = bytes;
     buffer->capacity = capacity;

@@ -11,18 +11,19 @@ enum { MARKER_WORTH = 128 };
 
 void ik_head_tail_init(ik_head_tail_t *kept, const void *ctx, size_t limit)
 {
-    bool unlimited = limit >= IK_BUFFER_UNLIMITED;
     *kept = (ik_head_tail_t){.limit = limit};
-    ik_buffer_init(&kept->head, ctx, unlimited ? limit : limit / 2);
+    ik_buffer_init(&kept->head, ctx, limit / 2);
     ik_buffer_append(&kept->head, "", 0);
     /* Head and ring together hold what just fits, with the newline that will be stripped. */
-    kept->ring_size = unlimited ? 0 : limit - limit / 2 + 1;
+    kept->ring_size = limit - limit / 2 + 1;
+    ik_buffer_init(&kept->ring_space, ctx, kept->ring_size);
 }
 
 static void add_to_ring(ik_head_tail_t *kept, const char *bytes, size_t len)
 {
     if (kept->ring == NULL) {
-        kept->ring = ik_resize_array(kept->head.ctx, NULL, char, kept->ring_size);
+        ik_buffer_reserve(&kept->ring_space, kept->ring_size);
+        kept->ring = kept->ring_space.data;
     }
     kept->ring_total += len;
     if (len > kept->ring_size) {

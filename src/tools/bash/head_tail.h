@@ -17,6 +17,7 @@ typedef struct {
     ik_buffer_t head;
     char *ring; /* the last ring_size bytes behind the head; NULL while the head has room */
     size_t ring_size;
+    ik_buffer_t ring_space;
     uint64_t ring_total; /* bytes that went into the ring */
 } ik_head_tail_t;
 

@@ -167,6 +167,15 @@ static void answer_not_run(ik_tool_call_t *call, session_t *session, const char 
     answer(call, session, EXIT_NOT_RUN);
 }
 
+static pid_t running; /* the command's process group, 0 without one */
+
+static void kill_command(void)
+{
+    if (running > 0) {
+        kill(-running, SIGKILL);
+    }
+}
+
 static session_t *create_session(ik_tool_call_t *call)
 {
     session_t *session = ik_new(call->ctx, session_t);
@@ -191,11 +200,16 @@ static void run(ik_tool_call_t *call)
         return;
     }
     int error = ik_shell_command_start(&session->command, text, len);
+    if (error == ENOMEM) {
+        ik_alloc_fail();
+    }
     if (error != 0) {
         answer_not_run(call, session, ik_sprintf(call->ctx, "sh: cannot run: %s", strerror(error)));
         return;
     }
+    running = session->command.pid;
     follow(session);
+    running = 0;
     int exit_code = ik_shell_command_finish(&session->command);
     answer(call, session, session->timed_out ? EXIT_TIMED_OUT : exit_code);
 }
@@ -230,7 +244,11 @@ static const ik_tool_program_t program = {
                "\"total_bytes\":{\"type\":\"integer\",\"description\":\"Bytes the command "
                "printed\"}},"
                "\"required\":[\"output\",\"exit_code\"]}",
+    .limits =
+        "Of the output, IKIGAI_MAX_OUTPUT bytes are kept, its beginning and its end (1 GB when "
+        "that is unset). Memory: ten times that at most.",
     .run = run,
+    .abandon = kill_command,
 };
 
 int main(int argc, char **argv)

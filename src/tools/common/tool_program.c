@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,6 +90,7 @@ static void format_help(ik_buffer_t *out, const ik_tool_program_t *program, cons
         ik_buffer_append_format(out, "  %s (%s%s)\n    %s\n", p->name, type_name(p->type),
                                 p->required ? ", required" : "", p->description);
     }
+    ik_buffer_append_format(out, "\nLimits:\n  %s\n", program->limits);
 }
 
 /* --- the call arrives -------------------------------------------------------------------- */
@@ -99,6 +101,9 @@ static res_t read_stdin(ik_buffer_t *input)
     size_t chunk = 65536;
     /* ikigai hands the arguments over as a file in memory: then one read is enough. */
     if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        if ((uint64_t)st.st_size > IK_TOOL_ARGUMENTS_MAX) {
+            return ERR(LIMIT, "The arguments are longer than 1 GB");
+        }
         chunk = (size_t)st.st_size + 1;
     }
     for (;;) {
@@ -117,6 +122,9 @@ static res_t read_stdin(ik_buffer_t *input)
             }
         } else if (errno != EINTR) {
             return ERR(SYSTEM, "Cannot read standard input: %s", strerror(errno));
+        }
+        if (input->len > IK_TOOL_ARGUMENTS_MAX) {
+            return ERR(LIMIT, "The arguments are longer than 1 GB");
         }
     }
 }
@@ -208,13 +216,54 @@ static size_t output_limit(void)
 {
     const char *text = getenv("IKIGAI_MAX_OUTPUT");
     if (text == NULL || *text == '\0') {
-        return IK_BUFFER_UNLIMITED;
+        return IK_TOOL_OUTPUT_MAX;
     }
     char *end;
     errno = 0;
     unsigned long long limit = strtoull(text, &end, 10);
-    bool usable = *end == '\0' && errno == 0 && *text != '-' && limit < IK_BUFFER_UNLIMITED;
-    return usable ? (size_t)limit : IK_BUFFER_UNLIMITED;
+    bool usable = *end == '\0' && errno == 0 && *text != '-' && limit < IK_TOOL_OUTPUT_MAX;
+    return usable ? (size_t)limit : IK_TOOL_OUTPUT_MAX;
+}
+
+/* --- running out of memory --------------------------------------------------------------- */
+
+typedef enum {
+    OUTPUT_NONE,   /* nothing was written yet */
+    OUTPUT_INSIDE, /* inside the string of "output" */
+    OUTPUT_WHOLE,
+} output_state_t;
+
+/* The answer to running out of memory is made while there is some, and written without any. */
+static struct {
+    pthread_mutex_t lock;
+    output_state_t state;
+    void (*abandon)(void);
+    char error[128]; /* the members error and error_code */
+} output = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void on_out_of_memory(void)
+{
+    pthread_mutex_lock(&output.lock); /* never released: no other thread may write any more */
+    if (output.abandon != NULL) {
+        output.abandon();
+    }
+    if (output.state != OUTPUT_WHOLE) {
+        const char *begin = output.state == OUTPUT_NONE ? "{" : "\",";
+        bool written = ik_tool_write_all(STDOUT_FILENO, begin, strlen(begin)) &&
+                       ik_tool_write_all(STDOUT_FILENO, output.error, strlen(output.error));
+        _exit(written ? 0 : 1);
+    }
+    _exit(0);
+}
+
+static void prepare_for_out_of_memory(const ik_tool_program_t *program)
+{
+    snprintf(output.error, sizeof(output.error),
+             "\"error\":\"Out of memory during %s\",\"error_code\":\"OUT_OF_MEMORY\"}",
+             program->name);
+    output.abandon = program->abandon;
+    ik_alloc_on_failure(on_out_of_memory);
+    json_set_alloc_funcs(ik_alloc_plain, free);
 }
 
 /* What the tool says of itself when it is asked. */
@@ -240,6 +289,7 @@ static int answer_option(const ik_tool_program_t *program, const char *file, con
 static int answer_call(const ik_tool_program_t *program)
 {
     signal(SIGPIPE, SIG_IGN);
+    prepare_for_out_of_memory(program);
     ik_json_seed();
     ik_tool_call_t *call = ik_new(NULL, ik_tool_call_t);
     call->ctx = call;
@@ -313,6 +363,16 @@ bool ik_tool_write_all(int fd, const char *bytes, size_t len)
     return true;
 }
 
+void ik_tool_answer_reserve(ik_tool_call_t *call)
+{
+    ik_buffer_reserve(&call->answer, 4096);
+}
+
+void ik_tool_answer_restart(ik_tool_call_t *call)
+{
+    call->answer.len = 0;
+}
+
 void ik_tool_answer_integer(ik_tool_call_t *call, const char *key, int64_t value)
 {
     ik_json_add_number(&call->answer, key, value);
@@ -351,7 +411,16 @@ void ik_tool_answer_output(ik_tool_call_t *call, const char *text, size_t len)
 void ik_tool_answer_send(ik_tool_call_t *call)
 {
     ik_buffer_append_byte(&call->answer, '}');
-    call->answered = ik_tool_write_all(STDOUT_FILENO, call->answer.data, call->answer.len);
+    call->answered = ik_tool_answer_write_part(call->answer.data, call->answer.len, true);
+}
+
+bool ik_tool_answer_write_part(const char *bytes, size_t len, bool last)
+{
+    pthread_mutex_lock(&output.lock);
+    bool written = ik_tool_write_all(STDOUT_FILENO, bytes, len);
+    output.state = last ? OUTPUT_WHOLE : OUTPUT_INSIDE;
+    pthread_mutex_unlock(&output.lock);
+    return written;
 }
 
 void ik_tool_answer_done(ik_tool_call_t *call)
@@ -359,11 +428,16 @@ void ik_tool_answer_done(ik_tool_call_t *call)
     call->answered = true;
 }
 
-void ik_tool_answer_error_with(ik_tool_call_t *call, const char *code, const char *error,
-                               const char *key, const char *value)
+void ik_tool_answer_begin_error(ik_tool_call_t *call, const char *code, const char *error)
 {
     ik_tool_answer_string(call, "error", error);
     ik_tool_answer_string(call, "error_code", code);
+}
+
+void ik_tool_answer_error_with(ik_tool_call_t *call, const char *code, const char *error,
+                               const char *key, const char *value)
+{
+    ik_tool_answer_begin_error(call, code, error);
     if (key != NULL) {
         ik_tool_answer_string(call, key, value);
     }

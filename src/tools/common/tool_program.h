@@ -4,8 +4,10 @@
  * stdin, so that no tool parses or prints a protocol of its own.
  *
  * run() is called with checked parameters and answers exactly once. The answer goes out in one or
- * few writes; a tool that streams a long answer writes to stdout itself and calls
- * ik_tool_answer_done().
+ * few writes; a tool that streams a long answer writes it with ik_tool_answer_write_part() and
+ * calls ik_tool_answer_done().
+ *
+ * When memory runs out, whatever the tool was doing, the answer is the error OUT_OF_MEMORY.
  */
 #pragma once
 
@@ -15,6 +17,10 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+
+/* Arguments longer than this are refused, output longer than this is cut. */
+#define IK_TOOL_ARGUMENTS_MAX ((size_t)1 << 30)
+#define IK_TOOL_OUTPUT_MAX ((size_t)1 << 30)
 
 typedef enum {
     IK_TOOL_PARAM_STRING,
@@ -41,14 +47,18 @@ typedef struct {
     const ik_tool_param_t *params;
     const char *returns; /* JSON Schema of the answer, as JSON text */
     bool parallel;       /* calls may overlap */
+    const char *limits;  /* how much memory a call takes at most, for --help */
     void (*run)(ik_tool_call_t *call);
+    /* NULL, or ends what the call started; run before the answer OUT_OF_MEMORY, allocates nothing
+     */
+    void (*abandon)(void);
 } ik_tool_program_t;
 
 struct ik_tool_call {
     void *ctx; /* owns whatever the call allocates */
     const ik_tool_program_t *program;
     json_t *params;     /* checked; null members removed */
-    size_t max_output;  /* IKIGAI_MAX_OUTPUT, or IK_BUFFER_UNLIMITED */
+    size_t max_output;  /* IKIGAI_MAX_OUTPUT, at most IK_TOOL_OUTPUT_MAX */
     ik_buffer_t answer; /* for tools that build their answer */
     bool answered;
 };
@@ -69,6 +79,14 @@ void ik_tool_answer_error(ik_tool_call_t *call, const char *code, const char *fo
 /* The same with one more member. */
 void ik_tool_answer_error_with(ik_tool_call_t *call, const char *code, const char *error,
                                const char *key, const char *value);
+/* The same without closing the object: members and ik_tool_answer_send() follow. */
+void ik_tool_answer_begin_error(ik_tool_call_t *call, const char *code, const char *error);
+
+/* Makes room for an answer, or for the rest of one, so that short members are added without
+ * allocating: for tools whose work must not end in OUT_OF_MEMORY once it is done. */
+void ik_tool_answer_reserve(ik_tool_call_t *call);
+/* Forgets the members added so far. */
+void ik_tool_answer_restart(ik_tool_call_t *call);
 
 /* Adds "output": the text cleaned to UTF-8 and cut at max_output, with the flags truncated and
  * total_bytes behind it when it was cut. */
@@ -78,7 +96,10 @@ void ik_tool_answer_boolean(ik_tool_call_t *call, const char *key, bool value);
 void ik_tool_answer_string(ik_tool_call_t *call, const char *key, const char *value);
 /* Closes the object and writes it. */
 void ik_tool_answer_send(ik_tool_call_t *call);
-/* For tools that wrote their answer themselves. */
+/* Writes a part of an answer whose first part begins {"output":" and whose parts, the last one
+ * excepted, end inside that string: an answer that ends for want of memory is closed there. */
+bool ik_tool_answer_write_part(const char *bytes, size_t len, bool last);
+/* For tools that wrote their answer in parts. */
 void ik_tool_answer_done(ik_tool_call_t *call);
 
 /* Writes everything or returns false with errno set. */

@@ -149,6 +149,9 @@ static const ik_tool_program_t program = {
                "\"description\":\"Length of the uncut text in bytes\"}},"
                "\"required\":[\"output\"]}",
     .parallel = true,
+    .limits =
+        "Of the text, IKIGAI_MAX_OUTPUT bytes are kept (1 GB when that is unset); the rest is "
+        "counted. Memory: ten times that at most, whatever the size of the file.",
     .run = run,
 };
 

@@ -10,14 +10,17 @@ static void run(ik_tool_call_t *call)
     size_t len;
     const char *path = ik_tool_param_string(call, "file_path", NULL, NULL);
     const char *content = ik_tool_param_string(call, "content", &len, NULL);
-    ik_replace_file_t replaced = ik_replace_file(path, content, len, NULL);
-    if (replaced.error != IK_FILE_ERROR_NONE) {
-        ik_file_error_answer(call, replaced.error, path);
-        return;
-    }
+    /* Made before the file is: a file that was written is not answered with OUT_OF_MEMORY. */
     char *message = ik_sprintf(call->ctx, "Wrote %zu bytes to %s", len, basename(path));
     ik_tool_answer_output(call, message, strlen(message));
     ik_tool_answer_integer(call, "bytes", (int64_t)len);
+    ik_tool_answer_reserve(call);
+    ik_replace_file_t replaced = ik_replace_file(path, content, len, NULL);
+    if (replaced.error != IK_FILE_ERROR_NONE) {
+        ik_tool_answer_restart(call);
+        ik_file_error_answer(call, replaced.error, path);
+        return;
+    }
     if (replaced.note != NULL) {
         ik_tool_answer_string(call, "note", replaced.note);
     }
@@ -46,6 +49,7 @@ static const ik_tool_program_t program = {
                "\"bytes\":{\"type\":\"integer\",\"description\":\"Number of bytes written\"},"
                "\"note\":{\"type\":\"string\",\"description\":\"A warning, when there is one\"}},"
                "\"required\":[\"output\",\"bytes\"]}",
+    .limits = "The arguments take at most 1 GB. Memory: three times their length.",
     .run = run,
 };
 

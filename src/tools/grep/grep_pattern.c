@@ -40,6 +40,7 @@ struct ik_grep_pattern {
     _Atomic(pcre2_code *) wide; /* compiled when the first line needs it */
     bool wide_failed;
     pthread_mutex_t lock; /* guards the compiling of wide */
+    pcre2_general_context *general;
     atomic_size_t skipped;
 };
 
@@ -50,6 +51,7 @@ struct ik_grep_matcher {
     pcre2_match_context *block_limits;
     pcre2_jit_stack *stack;
     const char *ascii_end; /* the bytes from wherever we are up to here are ASCII */
+    uint32_t edges;        /* PCRE2_NOTBOL, PCRE2_NOTEOL: the subject is a piece of a line */
 };
 
 /* --- asking regcomp ---------------------------------------------------------------------- */
@@ -117,6 +119,9 @@ static res_t ask_regcomp(const void *ctx, const char *text, size_t len, const ik
         regfree(&compiled);
         return OK;
     }
+    if (code == REG_ESPACE) {
+        ik_alloc_fail();
+    }
     char message[256];
     regerror(code, NULL, message, sizeof(message));
     return ERR(INVALID, "%s", message);
@@ -134,6 +139,28 @@ static res_t parse(const void *ctx, const char *text, size_t len, ik_ere_t *ere)
 
 /* --- compiling --------------------------------------------------------------------------- */
 
+static void *allocate(size_t size, void *data)
+{
+    (void)data;
+    return ik_alloc_plain(size);
+}
+
+static void release(void *memory, void *data)
+{
+    (void)data;
+    free(memory);
+}
+
+/* So that PCRE2 runs out of memory as everything else does. */
+static pcre2_general_context *create_general(void)
+{
+    pcre2_general_context *general = pcre2_general_context_create(allocate, release, NULL);
+    if (general == NULL) {
+        ik_alloc_fail();
+    }
+    return general;
+}
+
 static res_t compile(const ik_grep_pattern_t *pattern, bool characters, pcre2_code **code)
 {
     ik_buffer_t text;
@@ -144,7 +171,7 @@ static res_t compile(const ik_grep_pattern_t *pattern, bool characters, pcre2_co
     if (characters) {
         options |= PCRE2_UTF | PCRE2_UCP | (pattern->ere.ascii ? 0 : PCRE2_MATCH_INVALID_UTF);
     }
-    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    pcre2_compile_context *context = pcre2_compile_context_create(pattern->general);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     int error;
     PCRE2_SIZE offset;
@@ -164,6 +191,7 @@ static int release_pattern(ik_grep_pattern_t *pattern)
 {
     pcre2_code_free(pattern->bytes);
     pcre2_code_free(atomic_load(&pattern->wide));
+    pcre2_general_context_free(pattern->general);
     pthread_mutex_destroy(&pattern->lock);
     return 0;
 }
@@ -184,6 +212,7 @@ res_t ik_grep_pattern_compile(const void *ctx, const char *text, size_t len, boo
     ik_grep_pattern_t *pattern = ik_new(ctx, ik_grep_pattern_t);
     pattern->ignore_case = ignore_case;
     pthread_mutex_init(&pattern->lock, NULL);
+    pattern->general = create_general();
     talloc_set_destructor(pattern, release_pattern);
     TRY(parse(pattern, text, len, &pattern->ere));
     pattern->needs_characters = ik_ere_needs_characters(&pattern->ere);
@@ -238,13 +267,20 @@ static int release_matcher(ik_grep_matcher_t *matcher)
     return 0;
 }
 
-static pcre2_match_context *create_limits(pcre2_jit_stack *stack, uint32_t steps)
+static pcre2_match_context *create_limits(pcre2_general_context *general, pcre2_jit_stack *stack,
+                                          uint32_t steps)
 {
-    pcre2_match_context *limits = pcre2_match_context_create(NULL);
+    pcre2_match_context *limits = pcre2_match_context_create(general);
     pcre2_set_match_limit(limits, steps);
     pcre2_set_heap_limit(limits, HEAP_KIB);
     pcre2_jit_stack_assign(limits, NULL, stack);
     return limits;
+}
+
+static bool has_jit(void)
+{
+    uint32_t jit = 0;
+    return pcre2_config(PCRE2_CONFIG_JIT, &jit) == 0 && jit != 0;
 }
 
 ik_grep_matcher_t *ik_grep_matcher_create(const void *ctx, ik_grep_pattern_t *pattern)
@@ -252,10 +288,14 @@ ik_grep_matcher_t *ik_grep_matcher_create(const void *ctx, ik_grep_pattern_t *pa
     ik_grep_matcher_t *matcher = ik_new(ctx, ik_grep_matcher_t);
     matcher->pattern = pattern;
     if (!pattern->literals.sufficient) {
-        matcher->data = pcre2_match_data_create(1, NULL);
-        matcher->stack = pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MAX, NULL);
-        matcher->line_limits = create_limits(matcher->stack, LINE_STEPS);
-        matcher->block_limits = create_limits(matcher->stack, BLOCK_STEPS);
+        pcre2_general_context *general = pattern->general;
+        matcher->data = pcre2_match_data_create(1, general);
+        matcher->stack = pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MAX, general);
+        if (matcher->stack == NULL && has_jit()) {
+            ik_alloc_fail();
+        }
+        matcher->line_limits = create_limits(general, matcher->stack, LINE_STEPS);
+        matcher->block_limits = create_limits(general, matcher->stack, BLOCK_STEPS);
         talloc_set_destructor(matcher, release_matcher);
     }
     return matcher;
@@ -296,7 +336,7 @@ static const char *match(ik_grep_matcher_t *m, const pcre2_code *code, const cha
     /* The newline that ends the last line would look like one more, empty line. */
     size_t len = (size_t)(end - from);
     len -= len > 0 && end[-1] == '\n';
-    uint32_t options = m->pattern->ere.ascii ? PCRE2_NO_UTF_CHECK : 0;
+    uint32_t options = m->edges | (m->pattern->ere.ascii ? PCRE2_NO_UTF_CHECK : 0);
     int result = pcre2_match(code, (PCRE2_SPTR)from, len, 0, options, m->data, limits);
     *limited = result < 0 && result != PCRE2_ERROR_NOMATCH;
     return result < 0 ? NULL : from + pcre2_get_ovector_pointer(m->data)[0];
@@ -412,5 +452,15 @@ const char *ik_grep_matcher_find(ik_grep_matcher_t *matcher, const char *from, c
     while (hit == NULL && from < end && !ik_grep_pattern_exhausted(matcher->pattern)) {
         hit = match_stretch(matcher, &from, end);
     }
+    return hit;
+}
+
+const char *ik_grep_matcher_find_piece(ik_grep_matcher_t *matcher, const char *from,
+                                       const char *end, bool begins, bool ends)
+{
+    ik_grep_matcher_begin(matcher);
+    matcher->edges = (begins ? 0 : PCRE2_NOTBOL) | (ends ? 0 : PCRE2_NOTEOL);
+    const char *hit = ik_grep_matcher_find(matcher, from, end);
+    matcher->edges = 0;
     return hit;
 }

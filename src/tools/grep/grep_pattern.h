@@ -35,3 +35,8 @@ void ik_grep_matcher_begin(ik_grep_matcher_t *matcher);
 /* A place within the first matching line of [from, end), NULL when none matches. from is the start
  * of a line, end the end of one, and IK_LITERAL_SCAN_PAD bytes behind end are readable. */
 const char *ik_grep_matcher_find(ik_grep_matcher_t *matcher, const char *from, const char *end);
+
+/* The same in a piece of one line, which holds no newline; begins and ends say whether the line
+ * does there. */
+const char *ik_grep_matcher_find_piece(ik_grep_matcher_t *matcher, const char *from,
+                                       const char *end, bool begins, bool ends);
