@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -75,6 +76,27 @@ def run_tool(name, params, cwd=None, env=None, uid=None, timeout=60, raw=False):
     if done.returncode != 0:
         raise AssertionError(f"{name} exited {done.returncode}: {done.stderr!r}")
     return json.loads(done.stdout)
+
+
+MEASURE = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:2], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss, file=sys.stderr)
+sys.exit(os.waitstatus_to_exitcode(status) & 255)
+"""
+
+
+def run_tool_measured(name, params, cwd=None, env=None, timeout=120):
+    """Like run_tool; returns the answer and the peak of the tool's memory in bytes. A small process in
+    between starts it: what wait4 says is at least what its parent had."""
+    done = subprocess.run([sys.executable, "-SIc", MEASURE, tool_path(name)], cwd=cwd,
+                          input=json.dumps(params).encode(), timeout=timeout,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=clean_env(**(env or {})))
+    if done.returncode != 0:
+        raise AssertionError(f"{name} exited {done.returncode}: {done.stderr!r}")
+    return json.loads(done.stdout), int(done.stderr.split()[-1]) * 1024
 
 
 def ignore_missing(_function, _path, failure):

@@ -281,6 +281,30 @@ class Changed(EditTest):
         self.assertEqual(self.read("f"), b"old")
 
 
+class Limits(EditTest):
+    """Files of up to 1 GB and results of up to 2 GB, and an error instead of the memory beyond."""
+
+    def refused(self, params, error):
+        before = os.stat(self.path("f"))
+        answer, peak = support.run_tool_measured("file_edit", {"file_path": "f", **params},
+                                                 cwd=self.dir)
+        self.assertEqual(answer, {"error": error, "error_code": "SIZE_FAILED"})
+        self.assertLess(peak, 100 << 20)
+        after = os.stat(self.path("f"))
+        self.assertEqual((before.st_ino, before.st_mtime_ns), (after.st_ino, after.st_mtime_ns))
+
+    def test_file_too_large(self):
+        for size in ((1 << 30) + 1, 100 << 30):
+            with open(self.path("f"), "wb") as f:
+                f.truncate(size)
+            self.refused({"old_string": "a", "new_string": "b"}, "File is larger than 1 GB: f")
+
+    def test_result_too_large(self):
+        self.write("f", b"a" * (20 << 20))
+        self.refused({"old_string": "a", "new_string": "b" * 512, "replace_all": True},
+                     f"The edited file would have {512 * (20 << 20)} bytes, more than 2 GB: f")
+
+
 class Hints(EditTest):
     def test_hints(self):
         for content, old, parts in HINTS:

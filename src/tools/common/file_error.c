@@ -14,6 +14,7 @@ static const struct {
     [IK_FILE_ERROR_READ] = {"READ_FAILED", "Failed to read file"},
     [IK_FILE_ERROR_WRITE] = {"WRITE_FAILED", "Failed to write file"},
     [IK_FILE_ERROR_NO_SPACE] = {"NO_SPACE", "No space left on device"},
+    [IK_FILE_ERROR_TOO_LARGE] = {"SIZE_FAILED", "File is larger than 1 GB"},
     [IK_FILE_ERROR_CHANGED] = {"WRITE_FAILED", "File changed since it was read, read it again"},
 };
 

@@ -16,7 +16,8 @@ typedef enum {
     IK_FILE_ERROR_READ,
     IK_FILE_ERROR_WRITE,
     IK_FILE_ERROR_NO_SPACE,
-    IK_FILE_ERROR_CHANGED, /* someone else wrote the file after it was read */
+    IK_FILE_ERROR_TOO_LARGE, /* more than 1 GB, to edit */
+    IK_FILE_ERROR_CHANGED,   /* someone else wrote the file after it was read */
 } ik_file_error_t;
 
 /* What a failed open for reading means; error is an errno value. */

@@ -11,6 +11,9 @@
 #include "tools/file_edit/edit_hint.h"
 #include "tools/file_edit/edit_match.h"
 
+#define FILE_MAX ((size_t)1 << 30)
+#define RESULT_MAX ((size_t)2 << 30)
+
 static ik_edit_text_t text_param(const ik_tool_call_t *call, const char *name)
 {
     ik_edit_text_t text;
@@ -18,17 +21,20 @@ static ik_edit_text_t text_param(const ik_tool_call_t *call, const char *name)
     return text;
 }
 
-static bool read_to_end(int fd, ik_buffer_t *content, size_t expected)
+static ik_file_error_t read_to_end(int fd, ik_buffer_t *content, size_t expected)
 {
     size_t chunk = expected + 1; /* so that one read finds the whole file, one more its end */
     for (;;) {
         size_t room = ik_buffer_reserve(content, chunk);
+        if (room == 0) {
+            return IK_FILE_ERROR_TOO_LARGE; /* it has grown meanwhile */
+        }
         ssize_t got = read(fd, content->data + content->len, room);
         if (got == 0) {
-            return true;
+            return IK_FILE_ERROR_NONE;
         }
         if (got < 0 && errno != EINTR) {
-            return false;
+            return IK_FILE_ERROR_READ;
         }
         content->len += got > 0 ? (size_t)got : 0;
         chunk = 65536;
@@ -45,23 +51,21 @@ static ik_file_error_t read_file(const char *path, ik_buffer_t *content, struct 
     ik_file_error_t error = IK_FILE_ERROR_NONE;
     if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode)) {
         error = IK_FILE_ERROR_OPEN;
-    } else if (!read_to_end(fd, content, (size_t)st->st_size)) {
-        error = IK_FILE_ERROR_READ;
+    } else if (st->st_size > (off_t)FILE_MAX) {
+        error = IK_FILE_ERROR_TOO_LARGE;
+    } else {
+        error = read_to_end(fd, content, (size_t)st->st_size);
     }
     close(fd);
     return error;
 }
 
-static void answer_done(ik_tool_call_t *call, const char *path, size_t count, const char *note)
+static void add_outcome(ik_tool_call_t *call, const char *path, size_t count)
 {
     char *message = ik_sprintf(call->ctx, "Replaced %zu %s in %s", count,
                                count == 1 ? "occurrence" : "occurrences", basename(path));
     ik_tool_answer_output(call, message, strlen(message));
     ik_tool_answer_integer(call, "replacements", (int64_t)count);
-    if (note != NULL) {
-        ik_tool_answer_string(call, "note", note);
-    }
-    ik_tool_answer_send(call);
 }
 
 static void answer_not_found(ik_tool_call_t *call, ik_edit_text_t file, ik_edit_text_t wanted)
@@ -73,16 +77,31 @@ static void answer_not_found(ik_tool_call_t *call, ik_edit_text_t file, ik_edit_
 static void replace(ik_tool_call_t *call, const char *path, ik_edit_text_t file,
                     const struct stat *st, size_t count)
 {
+    ik_edit_text_t wanted = text_param(call, "old_string");
+    ik_edit_text_t replacement = text_param(call, "new_string");
+    size_t result = file.len - count * wanted.len + count * replacement.len;
+    if (result > RESULT_MAX) {
+        ik_tool_answer_error(call, "SIZE_FAILED",
+                             "The edited file would have %zu bytes, more than 2 GB: %s", result,
+                             path);
+        return;
+    }
     ik_buffer_t edited;
-    ik_buffer_init(&edited, call->ctx, IK_BUFFER_UNLIMITED);
-    ik_edit_match_replace(&edited, file, text_param(call, "old_string"),
-                          text_param(call, "new_string"), count);
+    ik_buffer_init(&edited, call->ctx, result);
+    ik_edit_match_replace(&edited, file, wanted, replacement, count);
+    /* Made before the file is: a file that was edited is not answered with OUT_OF_MEMORY. */
+    add_outcome(call, path, count);
+    ik_tool_answer_reserve(call);
     ik_replace_file_t replaced = ik_replace_file(path, edited.data, edited.len, st);
     if (replaced.error != IK_FILE_ERROR_NONE) {
+        ik_tool_answer_restart(call);
         ik_file_error_answer(call, replaced.error, path);
         return;
     }
-    answer_done(call, path, count, replaced.note);
+    if (replaced.note != NULL) {
+        ik_tool_answer_string(call, "note", replaced.note);
+    }
+    ik_tool_answer_send(call);
 }
 
 static void edit(ik_tool_call_t *call, const char *path, ik_edit_text_t file, const struct stat *st)
@@ -91,7 +110,8 @@ static void edit(ik_tool_call_t *call, const char *path, ik_edit_text_t file, co
     bool all = ik_tool_param_boolean(call, "replace_all");
     size_t count = ik_edit_match_count(file, wanted);
     if (count == 0 && all) {
-        answer_done(call, path, 0, NULL);
+        add_outcome(call, path, 0);
+        ik_tool_answer_send(call);
     } else if (count == 0) {
         answer_not_found(call, file, wanted);
     } else if (count > 1 && !all) {
@@ -117,7 +137,7 @@ static void run(ik_tool_call_t *call)
     }
     struct stat st;
     ik_buffer_t content;
-    ik_buffer_init(&content, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&content, call->ctx, FILE_MAX + 1);
     ik_file_error_t error = read_file(path, &content, &st);
     if (error != IK_FILE_ERROR_NONE) {
         ik_file_error_answer(call, error, path);
@@ -157,6 +177,8 @@ static const ik_tool_program_t program = {
                "\"description\":\"Number of occurrences replaced\"},"
                "\"note\":{\"type\":\"string\",\"description\":\"A warning, when there is one\"}},"
                "\"required\":[\"output\",\"replacements\"]}",
+    .limits = "Files of up to 1 GB, results of up to 2 GB; beyond that the answer is SIZE_FAILED. "
+              "Memory: the file and the result.",
     .run = run,
 };
 
