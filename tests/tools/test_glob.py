@@ -122,13 +122,50 @@ class Contract(GlobTest):
         self.assertEqual(self.matches("y[!a]z"), ["y\ufffdz"])
         self.assertEqual(self.matches("x[à-ï]"), ["xé"])
 
-    def test_unreadable_folder_is_passed_over(self):
+    def test_unreadable_folder_is_passed_over_with_a_warning(self):
         self.plant("open/a.c", "shut/b.c")
         os.chmod(self.path("shut"), 0o311)
-        for pattern, expected in [("*/*.c", ["open/a.c"]), ("**/*.c", ["open/a.c"]),
-                                  ("*/b.c", ["shut/b.c"])]:
-            answer = run_tool("glob", {"pattern": pattern}, cwd=self.dir, uid=65534)
-            self.assertEqual(answer["output"].split("\n"), expected)
+        warning = "Cannot read folder shut/: Permission denied"
+        for pattern, expected in [
+                ("*/*.c", {"output": "open/a.c", "count": 1, "warnings": [warning]}),
+                ("**/*.c", {"output": "open/a.c", "count": 1, "warnings": [warning]}),
+                ("**/b.c", {"output": "", "count": 0, "warnings": [warning]}),
+                ("*/b.c", {"output": "shut/b.c", "count": 1})]:
+            with self.subTest(pattern=pattern):
+                answer = run_tool("glob", {"pattern": pattern}, cwd=self.dir, uid=65534)
+                self.assertEqual(answer, expected)
+
+    def test_nothing_readable_is_an_error(self):
+        self.plant("shut/b.c", "closed/c.c")
+        os.chmod(self.path("shut"), 0o311)
+        os.chmod(self.path("closed"), 0o000)
+        for params, what in [({"pattern": "*.c", "path": "shut"}, "folder shut/"),
+                             ({"pattern": "shut/*"}, "folder shut/"),
+                             ({"pattern": "shut/**"}, "folder shut/"),
+                             ({"pattern": "closed/c.c"}, "file closed/c.c")]:
+            self.assertEqual(run_tool("glob", params, cwd=self.dir, uid=65534), {
+                "error": "Read error during glob", "error_code": "READ_ERROR",
+                "warnings": [f"Cannot read {what}: Permission denied"]})
+
+    def test_path_that_leads_nowhere(self):
+        self.plant("f")
+        for path, reason in [("none", "No such file or directory"), ("f", "Not a directory")]:
+            self.assertEqual(self.glob("*", path), {
+                "output": "", "count": 0, "warnings": [f"Cannot read folder {path}: {reason}"]})
+
+    def test_path_too_long_for_the_system(self):
+        folder = os.open(self.dir, os.O_RDONLY)
+        for _ in range(25):
+            os.mkdir("d" * 200, dir_fd=folder)
+            below = os.open("d" * 200, os.O_RDONLY, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        os.close(os.open("leaf.c", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+        os.close(folder)
+        answer = self.glob("**/*.c")
+        self.assertEqual(answer["count"], 0)
+        self.assertIn("File name too long", answer["warnings"][0])
+        subprocess.run(["rm", "-rf", self.path("d" * 200)], check=True)
 
 
 class Recursion(GlobTest):
@@ -162,7 +199,12 @@ class Recursion(GlobTest):
                 ("**.c", ["a.c", "src.c"]),
                 ("s**/a.c", ["src/a.c"]),
                 ("**//a.c", ["a.c", "src/a.c", "src/deep/er/a.c"]),
-                ("zero/**", [])]:
+                ("zero/**", []),
+                ("**/.*", [".gitignore", ".hid", "src/.a.c", "src/.h"]),
+                (".*/**/*", [".hid/a.c"]), (".*/**", [".hid/a.c"]), ("**/..", []), ("**/.", []),
+                ("**/../*", []), ("**/.*/*.c", [".hid/a.c", "src/.h/a.c"]),
+                ("src/.*/**", ["src/.h/a.c"]), (".hid/../**/*.h", [".hid/../src/deep/b.h"]),
+                ("./**/*.h", ["./src/deep/b.h"])]:
             with self.subTest(pattern=pattern):
                 self.assertEqual(self.matches(pattern), expected)
 

@@ -1,18 +1,25 @@
 #include "tools/common/dir_list.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/types.h>
 
 enum { LIST_CHUNK = 32768 };
 
-void ik_dir_list_read(int fd, ik_buffer_t *records)
+int ik_dir_list_read(int fd, ik_buffer_t *records)
 {
     for (;;) {
+        if (records->len > IK_DIR_LIST_MAX) {
+            return EFBIG;
+        }
         size_t room = ik_buffer_reserve(records, LIST_CHUNK);
         ssize_t got = getdents64(fd, records->data + records->len, room);
-        if (got <= 0) {
-            return;
+        if (got == 0 || (got < 0 && errno == ENOENT)) {
+            return 0; /* a folder removed meanwhile is empty */
+        }
+        if (got < 0) {
+            return errno;
         }
         records->len += (size_t)got;
     }

@@ -10,15 +10,18 @@
 
 #include "base/buffer.h"
 
+/* A folder whose records take more than this is cut, with the error EFBIG. */
+#define IK_DIR_LIST_MAX ((size_t)1 << 30)
+
 typedef struct {
     const char *name; /* NUL-terminated, points into the records */
     size_t len;
     unsigned char type; /* DT_DIR, DT_REG, …, DT_UNKNOWN where the file system does not say */
 } ik_dir_entry_t;
 
-/* Appends the records of the open folder, "." and ".." included. What could be read before an
- * error stays. */
-void ik_dir_list_read(int fd, ik_buffer_t *records);
+/* Appends the records of the open folder, "." and ".." included. Returns 0 or an errno value; what
+ * could be read before an error stays. */
+int ik_dir_list_read(int fd, ik_buffer_t *records);
 
 /* The entry at *position, which moves on; false at end. Records stay valid until the next read
  * into the same buffer. */

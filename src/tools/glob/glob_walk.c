@@ -2,11 +2,18 @@
  * The pattern is cut at its slashes into components. A walk visits a folder with the set of
  * components that may match next there (one, unless ** is involved), so that every folder is read
  * once and every path found once, however many ** the pattern has.
+ *
+ * A walk through many folders is shared by a thread per processor: a thread that has nothing to do
+ * gets the next folder another one comes to. What they find is joined and sorted at the end.
  */
 #include "tools/glob/glob_walk.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +21,13 @@
 #include "base/alloc.h"
 #include "tools/common/dir_list.h"
 #include "tools/common/glob_match.h"
+
+enum {
+    FOUND_MAX = 8 * 1024 * 1024,
+    FOUND_BYTES_MAX = 256 * 1024 * 1024,
+    THREADS_MAX = 16,
+    ALONE_MAX = 24, /* folders that one thread reads before there are more threads */
+};
 
 typedef enum {
     COMPONENT_LITERAL, /* looked up, not searched for */
@@ -33,9 +47,13 @@ typedef struct {
     size_t len;
 } found_t;
 
+typedef struct crew crew_t;
+
+/* One thread's part of the walk. */
 typedef struct {
     void *ctx;
-    component_t *components;
+    crew_t *crew;
+    component_t *components; /* shared, like count and deep: fixed before the walk */
     size_t count;
     bool deep;           /* some component is ** */
     ik_buffer_t path;    /* where the walk is: "" or ending in a slash */
@@ -44,7 +62,32 @@ typedef struct {
     found_t *found;
     size_t found_count;
     size_t found_room;
+    ik_warning_list_t warnings;
+    bool seen; /* some folder could be read, or some name looked up */
 } walker_t;
+
+/* A folder and what may match there. */
+typedef struct task task_t;
+struct task {
+    task_t *next;
+    char *path;
+    size_t count;
+    size_t positions[];
+};
+
+struct crew {
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    task_t *tasks;
+    size_t queued;
+    size_t idle;        /* threads that wait for a task */
+    size_t busy;        /* threads that walk */
+    atomic_bool hungry; /* some thread waits and no task is queued for it */
+    size_t folders;     /* read before there were threads; of the first walker alone */
+    pthread_t threads[THREADS_MAX];
+    walker_t walkers[THREADS_MAX];
+    size_t started;
+};
 
 /* --- the pattern ------------------------------------------------------------------------- */
 
@@ -149,6 +192,9 @@ static void append_slashes(walker_t *w, size_t count)
 
 static void add_found(walker_t *w)
 {
+    if (w->found_count == FOUND_MAX || w->text.len + w->path.len > FOUND_BYTES_MAX) {
+        ik_alloc_fail();
+    }
     if (w->found_count == w->found_room) {
         w->found_room = w->found_room == 0 ? 1024 : w->found_room * 2;
         w->found = ik_resize_array(w->ctx, w->found, found_t, w->found_room);
@@ -199,6 +245,18 @@ static void add_position(const walker_t *w, set_t *set, size_t position)
 }
 
 static void walk(walker_t *w, const set_t *set);
+static void start_threads(walker_t *w);
+
+/* The path could not be opened or looked up. That it does not exist, or is no folder, is an answer
+ * and no failure. */
+static void note_failure(walker_t *w, const char *kind, const char *path, int error)
+{
+    if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
+        w->seen = true;
+        return;
+    }
+    ik_warning_list_add(&w->warnings, kind, path, "", error);
+}
 
 static void look_up(walker_t *w, size_t position)
 {
@@ -213,7 +271,10 @@ static void look_up(walker_t *w, size_t position)
         add_position(w, &next, position + 1);
         walk(w, &next);
     } else if (lstat(w->path.data, &st) == 0) {
+        w->seen = true;
         emit(w, S_ISDIR(st.st_mode) ? DT_DIR : S_ISLNK(st.st_mode) ? DT_LNK : DT_REG);
+    } else {
+        note_failure(w, "file", w->path.data, errno);
     }
     truncate_path(w, mark);
 }
@@ -258,12 +319,33 @@ static bool match_entry(walker_t *w, const set_t *set, ik_dir_entry_t *entry, se
     return result;
 }
 
+/* Leaves the folder the path stands for to another thread. */
+static void hand_over(const walker_t *w, const set_t *set)
+{
+    size_t size = set->count * sizeof(set->positions[0]);
+    task_t *task = ik_alloc_named(NULL, sizeof(task_t) + size, "task_t");
+    task->path = ik_strndup(task, w->path.data, w->path.len);
+    task->count = set->count;
+    memcpy(task->positions, set->positions, size);
+    crew_t *crew = w->crew;
+    pthread_mutex_lock(&crew->lock);
+    task->next = crew->tasks;
+    crew->tasks = task;
+    crew->queued++;
+    atomic_store_explicit(&crew->hungry, crew->idle > crew->queued, memory_order_relaxed);
+    pthread_cond_signal(&crew->changed);
+    pthread_mutex_unlock(&crew->lock);
+}
+
 static void walk_entries(walker_t *w, const set_t *set, size_t from, size_t to)
 {
     size_t mark = w->path.len;
     set_t next = {.positions = ik_new_array(w->ctx, size_t, w->count)};
     ik_dir_entry_t entry;
     while (ik_dir_list_next(&w->records, &from, to, &entry)) {
+        if (w->deep && ik_dir_list_is_dots(&entry)) {
+            continue;
+        }
         next.count = 0;
         ik_buffer_append(&w->path, entry.name, entry.len);
         if (match_entry(w, set, &entry, &next)) {
@@ -273,7 +355,11 @@ static void walk_entries(walker_t *w, const set_t *set, size_t from, size_t to)
         }
         if (next.count > 0) {
             append_slashes(w, w->deep ? 1 : w->components[set->positions[0]].slashes);
-            walk(w, &next);
+            if (atomic_load_explicit(&w->crew->hungry, memory_order_relaxed)) {
+                hand_over(w, &next);
+            } else {
+                walk(w, &next);
+            }
         }
         truncate_path(w, mark);
     }
@@ -301,16 +387,91 @@ static void walk(walker_t *w, const set_t *set)
         }
         return;
     }
+    if (w->deep && w->crew->started == 0 && ++w->crew->folders == ALONE_MAX) {
+        start_threads(w);
+    }
     const char *folder = w->path.len == 0 ? "." : w->path.data;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
+        note_failure(w, "folder", folder, errno);
         return;
     }
     size_t mark = w->records.len;
-    ik_dir_list_read(fd, &w->records);
+    int error = ik_dir_list_read(fd, &w->records);
     close(fd);
+    if (error != 0) {
+        note_failure(w, "folder", folder, error);
+    }
+    w->seen |= error == 0 || w->records.len > mark;
     walk_entries(w, set, mark, w->records.len);
     w->records.len = mark;
+}
+
+/* --- threads ----------------------------------------------------------------------------- */
+
+static void init_walker(walker_t *w, crew_t *crew)
+{
+    *w = (walker_t){.ctx = talloc_new(NULL), .crew = crew};
+    ik_buffer_init(&w->path, w->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&w->records, w->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&w->text, w->ctx, IK_BUFFER_UNLIMITED);
+    ik_warning_list_init(&w->warnings, w->ctx);
+}
+
+/* Takes tasks until no thread has anything to do. Called and left with the lock. */
+static void take_tasks(walker_t *w)
+{
+    crew_t *crew = w->crew;
+    while (crew->tasks != NULL || crew->busy > 0) {
+        task_t *task = crew->tasks;
+        if (task == NULL) {
+            crew->idle++;
+            atomic_store_explicit(&crew->hungry, true, memory_order_relaxed);
+            pthread_cond_wait(&crew->changed, &crew->lock);
+            crew->idle--;
+            continue;
+        }
+        crew->tasks = task->next;
+        crew->queued--;
+        crew->busy++;
+        pthread_mutex_unlock(&crew->lock);
+        truncate_path(w, 0);
+        ik_buffer_append_text(&w->path, task->path);
+        walk(w, &(set_t){.positions = task->positions, .count = task->count});
+        talloc_free(task);
+        pthread_mutex_lock(&crew->lock);
+        crew->busy--;
+    }
+    pthread_cond_broadcast(&crew->changed);
+}
+
+static void *on_thread(void *data)
+{
+    walker_t *w = data;
+    pthread_mutex_lock(&w->crew->lock);
+    take_tasks(w);
+    pthread_mutex_unlock(&w->crew->lock);
+    return NULL;
+}
+
+/* Starts a thread for every other processor; fewer are no failure. */
+static void start_threads(walker_t *w)
+{
+    crew_t *crew = w->crew;
+    cpu_set_t set;
+    int processors = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    while ((int)crew->started < processors - 1 && crew->started < THREADS_MAX) {
+        walker_t *other = &crew->walkers[crew->started];
+        init_walker(other, crew);
+        other->components = w->components;
+        other->count = w->count;
+        other->deep = w->deep;
+        if (pthread_create(&crew->threads[crew->started], NULL, on_thread, other) != 0) {
+            talloc_free(other->ctx);
+            return;
+        }
+        crew->started++;
+    }
 }
 
 /* --- putting it together ----------------------------------------------------------------- */
@@ -344,12 +505,33 @@ static size_t join_found(walker_t *w, ik_buffer_t *out)
     return count;
 }
 
-size_t ik_glob_walk_run(const char *prefix, const char *pattern, ik_buffer_t *out)
+/* Adds to w what another thread found. */
+static void join_walker(walker_t *w, walker_t *other)
 {
-    walker_t w = {.ctx = talloc_new(NULL)};
-    ik_buffer_init(&w.path, w.ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&w.records, w.ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&w.text, w.ctx, IK_BUFFER_UNLIMITED);
+    if (w->found_count + other->found_count > FOUND_MAX ||
+        w->text.len + other->text.len > FOUND_BYTES_MAX) {
+        ik_alloc_fail();
+    }
+    size_t count = w->found_count + other->found_count;
+    w->found = ik_resize_array(w->ctx, w->found, found_t, count + 1);
+    for (size_t i = 0; i < other->found_count; i++) {
+        w->found[w->found_count + i] =
+            (found_t){.offset = other->found[i].offset + w->text.len, .len = other->found[i].len};
+    }
+    w->found_count = w->found_room = count;
+    ik_buffer_append(&w->text, other->text.data, other->text.len);
+    w->seen |= other->seen;
+    ik_warning_list_join(&w->warnings, &other->warnings);
+    talloc_free(other->ctx);
+}
+
+size_t ik_glob_walk_run(const char *prefix, const char *pattern, ik_buffer_t *out,
+                        ik_warning_list_t *warnings, bool *unreadable)
+{
+    crew_t crew = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    crew.busy = 1;
+    walker_t w;
+    init_walker(&w, &crew);
     ik_buffer_append_text(&w.path, prefix);
     parse_pattern(&w, pattern);
     if (w.count > 0) {
@@ -360,7 +542,17 @@ size_t ik_glob_walk_run(const char *prefix, const char *pattern, ik_buffer_t *ou
     } else if (w.path.len > 0 && is_folder(w.path.data)) {
         add_found(&w);
     }
+    pthread_mutex_lock(&crew.lock);
+    crew.busy--;
+    take_tasks(&w);
+    pthread_mutex_unlock(&crew.lock);
+    for (size_t i = 0; i < crew.started; i++) {
+        pthread_join(crew.threads[i], NULL);
+        join_walker(&w, &crew.walkers[i]);
+    }
     size_t count = join_found(&w, out);
+    ik_warning_list_join(warnings, &w.warnings);
+    *unreadable = !w.seen && warnings->total > 0;
     talloc_free(w.ctx);
     return count;
 }

@@ -1,12 +1,25 @@
 /* glob: names of files that match a pattern. */
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "tools/common/tool_program.h"
 #include "tools/glob/glob_walk.h"
 
 enum { PATTERN_MAX = 4 * PATH_MAX };
+
+/* A path that leads nowhere has no matches, but is worth saying. */
+static void check_path(const char *path, ik_warning_list_t *warnings)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        ik_warning_list_add(warnings, "folder", path, "", errno);
+    } else if (!S_ISDIR(st.st_mode)) {
+        ik_warning_list_add(warnings, "folder", path, "", ENOTDIR);
+    }
+}
 
 static void run(ik_tool_call_t *call)
 {
@@ -21,10 +34,21 @@ static void run(ik_tool_call_t *call)
     bool separate = path_len > 0 && path[path_len - 1] != '/';
     ik_buffer_t found;
     ik_buffer_init(&found, call->ctx, IK_BUFFER_UNLIMITED);
-    size_t count =
-        ik_glob_walk_run(ik_sprintf(call->ctx, "%s%s", path, separate ? "/" : ""), pattern, &found);
-    ik_tool_answer_output(call, found.data, found.len);
-    ik_tool_answer_integer(call, "count", (int64_t)count);
+    ik_warning_list_t warnings;
+    ik_warning_list_init(&warnings, call->ctx);
+    bool unreadable;
+    size_t count = ik_glob_walk_run(ik_sprintf(call->ctx, "%s%s", path, separate ? "/" : ""),
+                                    pattern, &found, &warnings, &unreadable);
+    if (count == 0 && path_len > 0 && warnings.total == 0) {
+        check_path(path, &warnings);
+    }
+    if (unreadable) {
+        ik_tool_answer_begin_error(call, "READ_ERROR", "Read error during glob");
+    } else {
+        ik_tool_answer_output(call, found.data, found.len);
+        ik_tool_answer_integer(call, "count", (int64_t)count);
+    }
+    ik_warning_list_append(&warnings, &call->answer);
     ik_tool_answer_send(call);
 }
 
@@ -46,8 +70,13 @@ static const ik_tool_program_t program = {
     .params = params,
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":\"Matching paths, one per line\"},"
-               "\"count\":{\"type\":\"integer\",\"description\":\"Number of matching paths\"}}}",
+               "\"count\":{\"type\":\"integer\",\"description\":\"Number of matching paths\"},"
+               "\"warnings\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+               "\"description\":\"What could not be read\"}}}",
     .parallel = true,
+    .limits =
+        "At most 8 million paths of 256 MB together; more are answered with OUT_OF_MEMORY. Of "
+        "one folder, 1 GB of entries are read.",
     .run = run,
 };
 
