@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support import ScratchTest, run_tool, tool_path  # noqa: E402
+from support import ScratchTest, run_tool, run_tool_measured, tool_path  # noqa: E402
 
 SEED = int(os.environ.get("IKIGAI_TEST_SEED", "7"))
 
@@ -37,15 +37,6 @@ class GrepTest(ScratchTest):
 
 
 class Contract(GrepTest):
-    def test_line_longer_than_256_megabytes(self):
-        with open(self.path("f"), "wb") as f:
-            f.truncate(300 * 1024 * 1024)
-            f.seek(0, os.SEEK_END)
-            f.write(b"needle\nshort needle\n")
-        answer = run_tool("grep", {"pattern": "needle"}, cwd=self.dir, env={"IKIGAI_MAX_OUTPUT": 99})
-        self.assertEqual((answer["count"], answer["truncated"]), (2, True))
-        self.assertEqual(answer["output"], "f:1: " + "\0" * 94)
-
     def test_schema(self):
         schema = json.loads(subprocess.check_output([tool_path("grep"), "--schema"]))
         self.assertEqual(schema["name"], "grep")
@@ -404,6 +395,77 @@ class AgainstGit(GrepTest):
         os.mkdir(self.path("sub/.git"))
         self.assertEqual(self.files("x"), ["sub/a.log"])
         self.assertEqual(self.files("x", path="sub"), ["sub/a.log"])
+
+
+class LongLines(GrepTest):
+    """Lines of more than 16 MB: searched in pieces, shown cut, in bounded memory."""
+    CUT = "[... line cut ...]"
+    MEGABYTE = 1 << 20
+
+    def measured(self, pattern, **env):
+        answer, peak = run_tool_measured("grep", {"pattern": pattern}, cwd=self.dir, env=env)
+        self.assertLess(peak, 60 * self.MEGABYTE)
+        return answer
+
+    def test_line_of_16_megabytes_is_whole(self):
+        line = b"ab " * 5592000 + b"needle"
+        self.write("f", line + b"\nneedle\n")
+        answer = self.grep("needle")
+        self.assertEqual(answer["count"], 2)
+        self.assertEqual(len(answer["output"]), len("f:1: \nf:2: needle") + len(line))
+
+    def test_sparse_file(self):
+        with open(self.path("f"), "wb") as f:
+            f.write(b"begin ")
+            f.seek(3 << 30)
+            f.write(b"needle\nshort needle\n")
+            f.truncate(200 << 30)
+        self.assertEqual(self.measured("needle"), {
+            "output": f"f:1: {self.CUT}needle\nf:2: short needle", "count": 2})
+        for pattern, expected in [("^begin", f"f:1: begin {self.CUT}"), ("^needle", ""),
+                                  ("needle$", f"f:1: {self.CUT}needle\nf:2: short needle"),
+                                  ("begin.?needle", ""), ("begin$", ""), ("missing", "")]:
+            self.assertEqual(self.measured(pattern)["output"], expected, pattern)
+
+    def test_pieces(self):
+        """A word at every place around the ends of the pieces, and what stands around it."""
+        size = 16 * self.MEGABYTE
+        for at in [size - 70000, size - 65536, size - 65535, size - 9, size - 8, size - 7, size - 1,
+                   size, size + 1, 2 * size - 65540, 2 * size, 40 * self.MEGABYTE - 10]:
+            text = bytearray(b"word x. " * (5 * self.MEGABYTE))
+            text[at - 1:at + 9] = b". needle9 "
+            self.write("f", bytes(text) + b"\nlast\n")
+            for pattern in ("needle9", "\\bneedle[0-9]\\b", "[x. ] needle", "e9 ", "\\<needle9\\>"):
+                answer = self.grep(pattern)
+                with self.subTest(at=at, pattern=pattern):
+                    self.assertEqual(answer["count"], 1)
+                    self.assertIn("needle9", answer["output"])
+                    self.assertTrue(answer["output"].startswith(f"f:1: {self.CUT}"))
+                    self.assertLess(len(answer["output"]), 5000)
+            for pattern in ("\\bneedle\\b", "wor\\b", "\\Bword", "^needle9", "^x", "needle9$", "9x"):
+                with self.subTest(at=at, pattern=pattern):
+                    self.assertEqual(self.grep(pattern)["count"],
+                                     re.search(pattern.encode(), text) is not None)
+
+    def test_lines_around_are_numbered(self):
+        long = b"q" * (17 * self.MEGABYTE)
+        self.write("f", b"a\n" + long + b"\nb\n" + long + b" b\n" + b"c b")
+        self.assertEqual(self.measured("b"), {
+            "output": f"f:3: b\nf:4: {self.CUT}" + "q" * 1023 + " b\nf:5: c b", "count": 3})
+        self.assertEqual([line.split(" ")[0] for line in self.grep("q")["output"].split("\n")],
+                         ["f:2:", "f:4:"])
+        self.assertEqual(self.grep("^q+$")["count"], 0)
+
+    def test_characters_are_not_cut(self):
+        self.write("f", "é".encode() * (20 * self.MEGABYTE) + b"\n")
+        for pattern in ("é", "\\w", "."):
+            self.assertNotIn("\ufffd", self.grep(pattern)["output"])
+
+    def test_answer_in_bounded_memory(self):
+        self.write("f", b"\1" * (16 * self.MEGABYTE - 10) + b"\n")
+        answer = self.measured("\1", IKIGAI_MAX_OUTPUT=1000)
+        self.assertEqual((len(answer["output"]), answer["truncated"], answer["total_bytes"]),
+                         (1000, True, 16 * self.MEGABYTE - 5))
 
 
 class AgainstReference(GrepTest):

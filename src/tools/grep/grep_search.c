@@ -1,19 +1,26 @@
 #include "tools/grep/grep_search.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "tools/common/newline.h"
 #include "tools/grep/escape.h"
 #include "tools/grep/literal_scan.h"
 
 enum {
-    BUFFER_SIZE = 256 * 1024,
+    BUFFER_SIZE = 128 * 1024,
     LONG_TEXT = 512 * 1024, /* of output, that must be taken away */
     DIGITS_MAX = 20,        /* of any number */
+    OVERLAP = 64 * 1024,    /* of the pieces of a long line */
+    SHOWN_BEFORE = 1024,    /* what is shown of a long line, before what was found */
+    SHOWN_MAX = 4096,
 };
+
+static const char CUT_MARK[] = "[... line cut ...]";
 
 struct ik_grep_search {
     ik_grep_pattern_t *pattern;
@@ -30,6 +37,9 @@ struct ik_grep_search {
     size_t prefix_bytes; /* that it stands for */
     uint64_t line;       /* number of the line that starts at counted */
     const char *counted;
+    bool inside; /* the buffer begins inside a long line */
+    bool listed; /* which was found already */
+    int error;   /* of the last read */
 };
 
 ik_grep_search_t *ik_grep_search_create(const void *ctx, ik_grep_pattern_t *pattern)
@@ -67,10 +77,10 @@ static const char *format_number(char digits[DIGITS_MAX], uint64_t number, size_
     return digits + at;
 }
 
-static void put_line(ik_grep_search_t *s, const char *start, const char *end)
+/* Appends the line up to its colon and space. */
+static void begin_line(ik_grep_search_t *s)
 {
-    ik_grep_search_output_t *output = s->output;
-    ik_grep_part_t *part = &output->part;
+    ik_grep_part_t *part = &s->output->part;
     if (s->prefix.len == 0) {
         make_prefix(s);
     }
@@ -79,17 +89,68 @@ static void put_line(ik_grep_search_t *s, const char *start, const char *end)
     const char *number = format_number(digits, s->line, &digits_len);
     part->lines++;
     part->bytes += s->prefix_bytes + digits_len + 2;
-    if (output->measure) {
-        part->bytes += ik_escape_measure(start, (size_t)(end - start));
+    if (!s->output->measure) {
+        ik_buffer_append(&part->text, s->prefix.data, s->prefix.len);
+        ik_buffer_append(&part->text, number, digits_len);
+        ik_buffer_append(&part->text, ": ", 2);
+    }
+}
+
+static void put_text(ik_grep_search_t *s, const char *start, const char *end)
+{
+    ik_grep_part_t *part = &s->output->part;
+    size_t len = (size_t)(end - start);
+    if (s->output->measure) {
+        part->bytes += ik_escape_measure(start, len);
         return;
     }
-    ik_buffer_append(&part->text, s->prefix.data, s->prefix.len);
-    ik_buffer_append(&part->text, number, digits_len);
-    ik_buffer_append(&part->text, ": ", 2);
-    part->bytes += ik_escape_append(&part->text, start, (size_t)(end - start));
-    if (part->text.len > LONG_TEXT && output->on_long != NULL) {
-        output->on_long(output->data);
+    /* More than the whole answer may hold is cut there anyway, and need not be escaped before. */
+    size_t wanted = len <= s->output->line_max ? len : ik_utf8_cut(start, len, s->output->line_max);
+    part->bytes += ik_escape_append(&part->text, start, wanted);
+    part->bytes += wanted < len ? ik_escape_measure(start + wanted, len - wanted) : 0;
+}
+
+static void end_line(ik_grep_search_t *s)
+{
+    if (s->output->part.text.len > LONG_TEXT && s->output->on_long != NULL) {
+        s->output->on_long(s->output->data);
     }
+}
+
+static void put_line(ik_grep_search_t *s, const char *start, const char *end)
+{
+    begin_line(s);
+    put_text(s, start, end);
+    end_line(s);
+}
+
+/* What stands around hit in a piece of a long line, up to the next NUL bytes; ends says whether the
+ * line ends with the piece. */
+static void put_cut_line(ik_grep_search_t *s, const char *hit, const char *piece, const char *end,
+                         bool ends)
+{
+    const char *from = hit - piece > SHOWN_BEFORE ? hit - SHOWN_BEFORE : piece;
+    const char *to = end - from > SHOWN_MAX ? from + SHOWN_MAX : end;
+    while (from > piece && from < hit && ((unsigned char)*from & 0xc0) == 0x80) {
+        from++; /* not inside a character */
+    }
+    if (to < end) {
+        to = from + ik_utf8_cut(from, (size_t)(to - from), (size_t)(to - from) - 1);
+    }
+    const char *nul = memrchr(from, '\0', (size_t)(hit - from));
+    from = nul == NULL ? from : nul + 1;
+    nul = memchr(hit, '\0', (size_t)(to - hit));
+    to = nul == NULL ? to : nul;
+    const char *mark_end = CUT_MARK + strlen(CUT_MARK);
+    begin_line(s);
+    if (s->inside || from > piece) {
+        put_text(s, CUT_MARK, mark_end);
+    }
+    put_text(s, from, to);
+    if (to < end || !ends) {
+        put_text(s, CUT_MARK, mark_end);
+    }
+    end_line(s);
 }
 
 /* --- whole lines ------------------------------------------------------------------------- */
@@ -130,7 +191,7 @@ static void resize_buffer(ik_grep_search_t *s, size_t size, size_t kept)
     }
 }
 
-/* Fills the buffer from used on; *end when the file has no more. */
+/* Fills the buffer from used on; *end when the file has no more, or cannot be read further. */
 static size_t fill(ik_grep_search_t *s, int fd, bool patient, size_t used, bool *end)
 {
     while (used < s->size) {
@@ -140,6 +201,7 @@ static size_t fill(ik_grep_search_t *s, int fd, bool patient, size_t used, bool 
             continue;
         }
         if (got <= 0) {
+            s->error = got < 0 ? errno : 0;
             *end = true;
             return used;
         }
@@ -152,25 +214,130 @@ static size_t fill(ik_grep_search_t *s, int fd, bool patient, size_t used, bool 
     return used;
 }
 
-void ik_grep_search_file(ik_grep_search_t *s, int fd, bool patient, const char *folder,
-                         const char *name, ik_grep_search_output_t *output)
+/* --- long lines -------------------------------------------------------------------------- */
+
+/* At such a byte a word ends whatever follows, and it is never part of a longer character. */
+static bool is_gap(char byte)
+{
+    return (unsigned char)byte < 0x80 && !isalnum((unsigned char)byte) && byte != '_';
+}
+
+/* Where to end a piece of the line that fills the buffer: before a gap, so that words end as they
+ * do in the whole line. */
+static size_t find_piece_end(const char *buffer, size_t used)
+{
+    for (size_t at = used - 1; at > used - OVERLAP; at--) {
+        if (is_gap(buffer[at])) {
+            return at;
+        }
+    }
+    return ik_utf8_cut(buffer, used, used - 1);
+}
+
+/* Where the next piece begins: behind a gap. */
+static size_t find_next_piece(const char *buffer, size_t piece)
+{
+    size_t from = piece > OVERLAP ? piece - OVERLAP : 0;
+    for (size_t at = from; at < piece; at++) {
+        if (is_gap(buffer[at])) {
+            return at + 1;
+        }
+    }
+    return ik_utf8_cut_front(buffer, piece, piece - from);
+}
+
+static void search_piece(ik_grep_search_t *s, size_t len, bool ends)
+{
+    const char *end = s->buffer + len;
+    const char *hit = s->listed || len == 0 ? NULL
+                                            : ik_grep_matcher_find_piece(s->matcher, s->buffer, end,
+                                                                         !s->inside, ends);
+    if (hit != NULL) {
+        s->listed = true;
+        put_cut_line(s, hit, s->buffer, end, ends);
+    }
+}
+
+/* The buffer is full and holds no newline. Returns how much of its end is kept, at its start. */
+static size_t search_long_line(ik_grep_search_t *s, size_t used)
+{
+    size_t piece = find_piece_end(s->buffer, used);
+    search_piece(s, piece, false);
+    s->inside = true;
+    size_t next = s->listed ? used : find_next_piece(s->buffer, piece);
+    memmove(s->buffer, s->buffer + next, used - next);
+    return used - next;
+}
+
+/* The end of a long line is in the buffer. Returns how much of it is left, at its start. */
+static size_t finish_long_line(ik_grep_search_t *s, size_t used)
+{
+    const char *newline = memchr(s->buffer, '\n', used);
+    size_t len = newline == NULL ? used : (size_t)(newline - s->buffer);
+    search_piece(s, len, true);
+    s->inside = false;
+    s->listed = false;
+    s->line++;
+    size_t left = newline == NULL ? 0 : used - len - 1;
+    memmove(s->buffer, s->buffer + used - left, left);
+    return left;
+}
+
+/* Drops what was read into [kept, used) if it is all NUL, and passes over the hole it may be a part
+ * of. Returns the new end. */
+static size_t skip_nuls(ik_grep_search_t *s, int fd, size_t kept, size_t used, bool *end)
+{
+    const char *from = s->buffer + kept;
+    size_t len = used - kept;
+    if (len == 0 || *from != '\0' || memcmp(from, from + 1, len - 1) != 0) {
+        return used;
+    }
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at >= 0 && lseek(fd, at, SEEK_DATA) < 0 && errno == ENXIO) {
+        *end = true;
+    }
+    bool apart = kept == 0 || from[-1] == '\0';
+    return apart ? kept : kept + 1;
+}
+
+int ik_grep_search_file(ik_grep_search_t *s, int fd, bool patient, const char *folder,
+                        const char *name, ik_grep_search_output_t *output)
 {
     s->folder = folder;
     s->name = name;
     s->output = output;
     s->prefix.len = 0;
     s->line = 1;
+    s->inside = false;
+    s->listed = false;
+    s->error = 0;
     resize_buffer(s, BUFFER_SIZE, 0);
     size_t kept = 0;
     bool end = false;
     while (!end && !ik_grep_pattern_exhausted(s->pattern)) {
         size_t used = fill(s, fd, patient, kept, &end);
+        if (s->inside) {
+            used = skip_nuls(s, fd, kept, used, &end);
+        }
         /* The scan looks at these and then discards what it saw; valgrind cannot know. */
         memset(s->buffer + used, 0, IK_LITERAL_SCAN_PAD);
-        const char *newline = end ? NULL : memrchr(s->buffer + kept, '\n', used - kept);
+        const char *newline = memrchr(s->buffer + kept, '\n', used - kept);
+        if (s->inside && (newline != NULL || end)) {
+            used = finish_long_line(s, used);
+            memset(s->buffer + used, 0, IK_LITERAL_SCAN_PAD);
+            newline = memrchr(s->buffer, '\n', used);
+            kept = 0;
+        }
         if (!end && newline == NULL) {
             kept = used;
-            resize_buffer(s, 2 * s->size, kept);
+            if (used < s->size) {
+                continue;
+            }
+            if (s->size < IK_GREP_LINE_MAX) {
+                resize_buffer(s, 2 * s->size, kept);
+            } else {
+                kept = search_long_line(s, used);
+            }
             continue;
         }
         size_t whole = end ? used : (size_t)(newline + 1 - s->buffer);
@@ -181,4 +348,5 @@ void ik_grep_search_file(ik_grep_search_t *s, int fd, bool patient, const char *
             memmove(s->buffer, s->buffer + whole, kept);
         }
     }
+    return s->error;
 }

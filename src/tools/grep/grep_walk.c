@@ -343,6 +343,7 @@ static void *work_on(void *data)
     ik_buffer_init(&w.records, w.ctx, IK_BUFFER_UNLIMITED);
     w.search = ik_grep_search_create(w.ctx, w.work->walk->pattern);
     ik_buffer_init(&w.output.part.text, w.ctx, IK_BUFFER_UNLIMITED);
+    w.output.line_max = w.work->walk->answer->call->max_output;
     w.output.on_long = on_long_output;
     w.output.data = &w;
     work_until_done(&w);
@@ -403,6 +404,7 @@ static void search_single(const ik_grep_walk_t *walk)
     void *ctx = talloc_new(NULL);
     single_t single = {.answer = walk->answer};
     ik_buffer_init(&single.output.part.text, ctx, IK_BUFFER_UNLIMITED);
+    single.output.line_max = walk->answer->call->max_output;
     single.output.on_long = on_long_single;
     single.output.data = &single;
     ik_grep_search_file(ik_grep_search_create(ctx, walk->pattern), fd, true, "", walk->path,
