@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     void *ctx = talloc_new(NULL);
     ik_ignore_t *outer = ik_ignore_parse(ctx, text, text_len, 0, NULL);
     ik_ignore_t *inner = ik_ignore_parse(ctx, text, text_len, name, outer);
-    ik_ignore_excludes(inner, path, path_len, name, false);
-    ik_ignore_excludes(inner, path, path_len, name, true);
+    ik_ignore_decide(inner, path, path_len, name, false);
+    ik_ignore_decide(inner, path, path_len, name, true);
     talloc_free(ctx);
     free(path);
     free(text);

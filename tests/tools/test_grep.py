@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -61,7 +62,9 @@ class Contract(GrepTest):
         self.assertEqual(done.stdout, b'{"output":"src/main.c:2: // TODO: implement\\n'
                                       b'src/util.c:1: // TODO: optimize","count":2}')
         self.assertEqual(self.grep("nothing"), {"output": "", "count": 0})
-        self.assertEqual(self.grep("x", path="no/such"), {"output": "", "count": 0})
+        self.assertEqual(self.grep("x", path="no/such"), {
+            "output": "", "count": 0,
+            "warnings": ["Cannot read path no/such: No such file or directory"]})
 
     def test_paths_begin_as_given(self):
         self.write("d/a", "x\n")
@@ -111,12 +114,50 @@ class Contract(GrepTest):
         self.assertEqual(self.files("x", path="fifo"), [])
         self.assertEqual(self.files("x", path=".hidden"), [".hidden"])
 
-    def test_unreadable_files_are_passed_over(self):
+    def test_unreadable_files_are_passed_over_with_a_warning(self):
         self.write("a", "x\n")
         self.write("b", "x\n", mode=0o000)
         self.write("c/d", "x\n")
+        self.write("e/.ignore", "f\n", mode=0o000)
+        self.write("e/f", "x\n")
         os.chmod(self.path("c"), 0o000)
-        self.assertEqual(self.files("x", uid=65534), ["a"])
+        answer = self.grep("x", uid=65534)
+        self.assertEqual((answer["output"], answer["count"]), ("a:1: x\ne/f:1: x", 2))
+        self.assertEqual(answer["warnings"], ["Cannot read file b: Permission denied",
+                                              "Cannot read file e/.ignore: Permission denied",
+                                              "Cannot read folder c: Permission denied"])
+        answer = self.grep("y", uid=65534)
+        self.assertEqual((answer["count"], len(answer["warnings"])), (0, 3))
+
+    def test_search_that_cannot_begin(self):
+        self.write("c/d", "x\n")
+        self.write("b", "x\n", mode=0o000)
+        os.chmod(self.path("c"), 0o000)
+        for path, what in [("c", "path c"), ("b", "path b"), ("c/d", "path c/d")]:
+            self.assertEqual(self.grep("x", path=path, uid=65534), {
+                "error": "Read error during grep", "error_code": "READ_ERROR",
+                "warnings": [f"Cannot read {what}: Permission denied"]})
+
+    def test_many_warnings_are_counted(self):
+        for i in range(30):
+            self.write(f"f{i:02}", "x\n", mode=0o000)
+        warnings = self.grep("x", uid=65534)["warnings"]
+        self.assertEqual(warnings, [f"Cannot read file f{i:02}: Permission denied"
+                                    for i in range(20)] + ["10 more"])
+
+    def test_file_that_the_glob_leaves_out(self):
+        self.write("a.c", "x\n")
+        self.assertEqual(self.grep("x", path="a.c", glob="*.h"), {
+            "output": "", "count": 0, "warnings": ["The file does not match the glob"]})
+
+    def test_more_files_than_descriptors(self):
+        for depth in range(20):
+            self.write("n/" * depth + "z", "x\n")
+        done = subprocess.run(["sh", "-c", 'ulimit -n 12; exec "$0"', tool_path("grep")],
+                              input=b'{"pattern":"x"}', stdout=subprocess.PIPE, cwd=self.dir)
+        answer = json.loads(done.stdout)
+        self.assertLess(answer["count"], 20)
+        self.assertIn("Too many open files", answer["warnings"][0])
 
     def test_order_is_that_of_whole_paths(self):
         names = ["a/b", "a.c", "a-b", "a0", "a/c/d", "a/c.e", "ab"]
@@ -134,6 +175,7 @@ class Contract(GrepTest):
                 ("**/*.ts", ["a.ts", "src/d.ts", "src/x/e.ts"]), ("./a.ts", ["a.ts"]),
                 ("/*.ts", ["a.ts"]), ("{a,b}.{ts,tsx}", ["a.ts", "b.tsx"]),
                 ("{src/{d,x/e},c}.{ts,js}", ["c.js", "src/d.ts", "src/x/e.ts"]),
+                ("{*.tsx,src/*.ts}", ["b.tsx", "src/d.ts"]), ("{*.ts,x/c}", ["a.ts", "src/d.ts", "src/x/e.ts"]),
                 ("*.\\{a\\}", ["src/x/f.{a}"]), ("*.{ts", []), ("[ab].*", ["a.ts", "b.tsx"]),
                 ("{}" * 100 + "a.ts", ["a.ts"]), ("{}" * 50000 + "a.ts", [])]:
             expected = self.files("x") if expected is None else expected
@@ -169,7 +211,7 @@ class Contract(GrepTest):
         self.write("a", "x" * 60 + "\nmatch xxy\n")
         answer = self.grep("(x+x+)+[[:digit:]y]")
         self.assertEqual(answer["count"], 1)
-        self.assertIn("match limit reached in 1 lines", answer["note"])
+        self.assertIn("match limit reached in 1 line (", answer["note"])
         self.write("b", ("x" * 60 + "\n") * 5000)
         answer = self.grep("(x+x+)+[[:digit:]y]")
         self.assertIn("search was ended early", answer["note"])
@@ -337,7 +379,9 @@ class AgainstGit(GrepTest):
              "", "a b", "a\\ ", "a   ", "foo/bar.c", "/foo/", "**", "**/", "!/a", "b/*.c", "*/x.c",
              "a**", "f**/x.c", "[a", "\\a", "foo.*", "!foo.bar", "*a*", "/*", "!/foo", "é", "a/b/",
              "bar.[co]", "*.[!o]", "/", "!", "a\\", "**foo", "b/**", "/*/a", "a[[]b", "[[:alpha:]]",
-             "bar.c\r", "*/", "!foo/", "x.c/", "\\*.c", "foo\\/a"]
+             "bar.c\r", "*/", "!foo/", "x.c/", "\\*.c", "foo\\/a", "[z-a]", "[b-a]ar.c", "[!b-a]",
+             "[[:alpha:]]*", "?[[:punct:]]?", "[^[:alnum:]]*", "[a-c-e]", "[--b]", "[]-b]", "[x-]*",
+             "fo[[:foo:]]", "[[:alpha]", "[\\a-\\c]", "*[[:upper:][:space:]]b", "[é]", "\xff"]
 
     def git(self, *args):
         env = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1",
@@ -370,6 +414,8 @@ class AgainstGit(GrepTest):
             os.mkdir(self.dir)
             folders = self.random_tree(rng)
             self.git("init", "-q")
+            if rng.random() < 0.5:
+                self.write(".git/info/exclude", "\n".join(rng.sample(self.RULES, 3)) + "\n")
             for folder in ["", rng.choice(folders)]:
                 listed = self.git("ls-files", "-coz", "--exclude-standard", "--", folder or ".")
                 expected = sorted(n for n in listed.stdout.decode().split("\0")
@@ -383,18 +429,165 @@ class AgainstGit(GrepTest):
                     self.assertEqual(self.files("x", path=folder), expected)
         self.dir = base
 
+    CLASSES = ["alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+               "space", "upper", "xdigit"]
+
+    def test_same_bytes_in_classes_and_ranges(self):
+        """Every byte a name can hold, against every class and some odd ranges."""
+        self.git("init", "-q")
+        brackets = [f"[[:{name}:]]" for name in self.CLASSES] + [
+            "[z-a]", "[!z-a]", "[a-c-e]", "[\xc3-\xa0]", "[\x80-\xff]", "[!a-z]", "[\\--z]"]
+        folder = os.fsencode(self.dir)
+        for i, bracket in enumerate(brackets):
+            os.mkdir(folder + b"/%d" % i)
+            with open(folder + b"/%d/.gitignore" % i, "wb") as f:
+                f.write(b"n" + bracket.encode("latin-1") + b"\n")
+            for byte in set(range(1, 256)) - {ord("/")}:
+                with open(folder + b"/%d/n" % i + bytes([byte]), "wb") as f:
+                    f.write(b"x\n")
+            listed = self.git("ls-files", "-coz", "--exclude-standard", "--", str(i)).stdout
+            expected = sorted(n for n in listed.split(b"\0") if n and not n.endswith(b"ignore"))
+            expected = b"\n".join(n + b":1: x" for n in expected).decode(errors="replace")
+            with self.subTest(bracket=bracket):
+                self.assertEqual(self.grep("x", path=str(i))["output"], expected)
+
     def test_nested_repository_and_no_repository(self):
         self.write(".gitignore", "*.log\n")
         self.write("sub/a.log", "x\n")
-        self.assertEqual(self.files("x"), [])
-        self.assertEqual(self.files("x", no_ignore=True), ["sub/a.log"])
-        # Without a repository the parents of path do not count.
+        # Without a repository a .gitignore is a file like any other.
+        self.assertEqual(self.files("x"), ["sub/a.log"])
         self.assertEqual(self.files("x", path="sub"), ["sub/a.log"])
         os.mkdir(self.path(".git"))
+        self.assertEqual(self.files("x"), [])
+        self.assertEqual(self.files("x", no_ignore=True), ["sub/a.log"])
         self.assertEqual(self.files("x", path="sub"), [])
         os.mkdir(self.path("sub/.git"))
         self.assertEqual(self.files("x"), ["sub/a.log"])
         self.assertEqual(self.files("x", path="sub"), ["sub/a.log"])
+
+    def test_worktrees_and_submodules(self):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c",
+                    "protocol.file.allow=always")
+        self.dir = self.path("main")
+        os.mkdir(self.dir)
+        self.git("init", "-q")
+        self.write("a", "x\n")
+        self.git("add", "a")
+        self.git(*identity, "commit", "-qm", "a")
+        self.git(*identity, "worktree", "add", "-q", "../tree")
+        self.git(*identity, "submodule", "add", "-q", self.path(".git"), "sub")
+        self.write(".git/info/exclude", "skipped\n")
+        self.write(".git/modules/sub/info/exclude", "left\n")
+        for folder in (".", "../tree", "sub"):
+            for name in ("skipped", "left", "kept", "also.log"):
+                self.write(os.path.join(folder, name), "x\n")
+            self.write(os.path.join(folder, ".gitignore"), "*.log\n")
+        self.assertEqual(self.files("x", path="../tree"),
+                         ["../tree/a", "../tree/kept", "../tree/left"])
+        self.assertEqual(self.files("x"), ["a", "kept", "left", "sub/a", "sub/kept", "sub/skipped"])
+        self.assertEqual(self.files("x", path="sub"), ["sub/a", "sub/kept", "sub/skipped"])
+
+    def test_excessive_ignore_file(self):
+        os.mkdir(self.path(".git"))
+        self.write("a", "x\n")
+        with open(self.path(".gitignore"), "wb") as f:
+            f.write(b"a\n")
+            f.truncate(1 << 36)
+        answer = self.grep("x")
+        self.assertEqual(answer["output"], "a:1: x")
+        self.assertEqual(answer["warnings"], ["Cannot read file .gitignore: File too large"])
+
+
+class AgainstRipgrep(GrepTest):
+    NAMES = ["a", "b", "foo", "bar.c", "bar.o", "x.c", "foo.bar"]
+    RULES = ["a", "/a", "a/", "*.c", "*.o", "!*.c", "!a", "foo/*", "!foo/bar.c", "**/foo", "foo/**",
+             "a/**/b", "*", "!*/", "foo*", "?", "[ab]", "foo/bar.c", "/foo/", "!/a", "b/*.c"]
+
+    def test_same_files(self):
+        if shutil.which("rg") is None:
+            self.skipTest("ripgrep is not installed")
+        rng = random.Random(SEED)
+        base = self.dir
+        for tree in range(80):
+            self.dir = os.path.join(base, f"tree{tree}")
+            os.mkdir(self.dir)
+            folders = [""]
+            for _ in range(25):
+                name = os.path.join(rng.choice(folders), rng.choice(self.NAMES))
+                if os.path.lexists(self.path(name)):
+                    continue
+                if rng.random() < 0.35:
+                    os.mkdir(self.path(name))
+                    folders.append(name)
+                else:
+                    self.write(name, "x\n")
+            for kind in (".gitignore", ".ignore", ".rgignore"):
+                for folder in rng.sample(folders, min(len(folders), rng.randrange(3))):
+                    self.write(os.path.join(folder, kind),
+                               "\n".join(rng.sample(self.RULES, rng.randrange(1, 4))) + "\n")
+            for folder in rng.sample(folders, min(len(folders), rng.choice([0, 0, 1, 2]))):
+                os.mkdir(self.path(folder, ".git"))
+                self.write(os.path.join(folder, ".git/info/exclude"), rng.choice(self.RULES) + "\n")
+            for folder in ["", rng.choice(folders)]:
+                done = subprocess.run(
+                    ["rg", "--no-config", "--no-ignore-global", "--files"],
+                    cwd=self.path(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                # rg also takes a rule that includes for one that makes visible.
+                expected = sorted(n for n in done.stdout.decode().split("\n")
+                                  if n and "/." not in "/" + n)
+                rules = {os.path.relpath(os.path.join(d, n), self.dir): self.read(
+                    os.path.join(d, n)) for d, _, names in os.walk(self.dir) for n in names
+                    if "ignore" in n or n == "exclude"}
+                answer = run_tool("grep", {"pattern": "x"}, cwd=self.path(folder))
+                with self.subTest(tree=tree, folder=folder, rules=rules):
+                    self.assertEqual([line.split(":")[0] for line in answer["output"].split("\n")
+                                      if line], expected)
+        self.dir = base
+
+
+class HiddenAndExcluded(GrepTest):
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path(".git"))
+        self.write(".gitignore", "*.log\nbuild/\n.venv\nold.c\n")
+        for name in (".env", "d/.env", "a.log", "d/b.log", ".github/ci.yml", ".github/w/d.yml",
+                     ".github/.h/e.yml", ".github/w/f.log", "build/a.txt", "build/sub/b.txt",
+                     "build/c.log", "d/build/a.txt", ".venv/lib/m.py", "old.c", "d/new.c", ".h.c"):
+            self.write(name, "x\n")
+        self.write(".venv/.gitignore", "*\n")
+
+    def test_glob_names_them(self):
+        for glob, expected in [
+                (None, ["d/new.c"]), ("*", ["d/new.c"]), ("**", ["d/new.c"]),
+                ("**/*", ["d/new.c"]), (".env", [".env", "d/.env"]), ("/.env", [".env"]),
+                ("**/.env", [".env", "d/.env"]), (".e*", [".env", "d/.env"]),
+                ("\\.env", [".env", "d/.env"]), ("?env", []), ("*.log", ["a.log", "d/b.log"]),
+                (".github/**/*.yml", [".github/ci.yml", ".github/w/d.yml"]),
+                (".github/**/*.log", [".github/w/f.log"]), (".github/*", [".github/ci.yml"]),
+                (".github/**", [".github/ci.yml", ".github/w/d.yml"]),
+                (".github/.h/*", [".github/.h/e.yml"]), ("*/ci.yml", []), ("**/ci.yml", []),
+                ("build/a.txt", ["build/a.txt"]), ("b*/*.txt", ["build/a.txt"]),
+                ("build/**/*.txt", ["build/a.txt", "build/sub/b.txt"]),
+                ("build/**", ["build/a.txt", "build/c.log", "build/sub/b.txt"]),
+                ("**/build/*.txt", ["build/a.txt", "d/build/a.txt"]), ("*/a.txt", []),
+                (".venv/**/*.py", [".venv/lib/m.py"]), ("*.py", []),
+                ("*.c", ["d/new.c", "old.c"]), ("{.env,build/*.txt,old.c}",
+                                                [".env", "build/a.txt", "d/.env", "old.c"])]:
+            with self.subTest(glob=glob):
+                self.assertEqual(self.files("x", glob=glob), expected)
+
+    def test_nothing_found_says_what_was_skipped(self):
+        how = "not searched; set no_ignore to true, or name them in glob, to search them"
+        self.assertEqual(self.grep("nowhere"), {
+            "output": "", "count": 0, "note": "7 files and 4 folders hidden or excluded by ignore "
+                                              f"files were {how}"})
+        self.assertEqual(self.grep("nowhere", path=".github/.h"), {"output": "", "count": 0})
+        self.assertEqual(self.grep("nowhere", path=".github/w")["note"],
+                         f"1 file hidden or excluded by ignore files was {how}")
+        self.assertEqual(self.grep("nowhere", glob="*.log")["note"],
+                         f"4 folders hidden or excluded by ignore files were {how}")
+        self.assertEqual(self.grep("nowhere", no_ignore=True), {"output": "", "count": 0})
+        self.assertNotIn("note", self.grep("x"))
 
 
 class LongLines(GrepTest):

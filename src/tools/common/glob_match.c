@@ -29,12 +29,16 @@ static const struct {
 
 /* 1 or 0 whether c is in the class, -1 when there is no class of that name. Beyond ASCII every
  * character counts as a letter: file names hold few others, and tables for them would cost more
- * than they give. */
-static int in_class(const char *name, size_t len, uint32_t c)
+ * than they give. To git, bytes beyond ASCII are in no class, and \v and \f are no spaces. */
+static int in_class(const char *name, size_t len, uint32_t c, bool git)
 {
     for (size_t i = 0; i < IK_LENGTH(classes); i++) {
         if (strlen(classes[i].name) == len && memcmp(classes[i].name, name, len) == 0) {
-            return c < 0x80 ? classes[i].test((int)c) != 0 : classes[i].beyond_ascii && c >= 0xa0;
+            if (git && classes[i].test == isspace && (c == '\v' || c == '\f')) {
+                return 0;
+            }
+            bool foreign = classes[i].beyond_ascii && c >= 0xa0 && !git;
+            return c < 0x80 ? classes[i].test((int)c) != 0 : foreign;
         }
     }
     return -1;
@@ -109,7 +113,7 @@ static int take_class(reader_t *r, uint32_t c)
         }
     }
     r->at = close + 1;
-    return in_class(name, len, c);
+    return in_class(name, len, c, (r->flags & IK_GLOB_GIT) != 0);
 }
 
 /* r stands behind the '['; on YES and NO it ends behind the ']'. */
@@ -146,6 +150,8 @@ static bracket_t match_bracket(reader_t *r, uint32_t c)
             }
         }
         matched |= low <= c && c <= high;
+        /* git tries the first character of a range by itself, so that [z-a] matches z. */
+        matched |= (r->flags & IK_GLOB_GIT) && c == low;
     }
 }
 

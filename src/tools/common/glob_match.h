@@ -14,8 +14,9 @@ enum {
     IK_GLOB_PATH = 1,
     /* A '.' at the start of the name must be written out in the pattern. */
     IK_GLOB_PERIOD = 2,
-    /* As git reads patterns: bytes, not characters, and an unclosed [ matches nothing. Otherwise
-     * ? and [] take a character of a name that is UTF-8 and a byte of one that is not. */
+    /* As git reads patterns: bytes, not characters; classes are ASCII, an unclosed [ matches
+     * nothing, and a range always matches its first byte. Otherwise ? and [] take a character of a
+     * name that is UTF-8 and a byte of one that is not. */
     IK_GLOB_GIT = 4,
 };
 

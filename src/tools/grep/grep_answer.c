@@ -1,18 +1,17 @@
 #include "tools/grep/grep_answer.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "tools/grep/escape.h"
 
 enum { WRITE_SIZE = 128 * 1024 };
 
-static void flush(ik_grep_answer_t *answer)
+static void flush(ik_grep_answer_t *answer, bool last)
 {
     if (!answer->broken) {
         answer->broken =
-            !ik_tool_write_all(STDOUT_FILENO, answer->pending.data, answer->pending.len);
+            !ik_tool_answer_write_part(answer->pending.data, answer->pending.len, last);
     }
     answer->pending.len = 0;
 }
@@ -20,7 +19,7 @@ static void flush(ik_grep_answer_t *answer)
 static void append(ik_grep_answer_t *answer, const char *text, size_t len)
 {
     if (answer->pending.len + len > WRITE_SIZE && answer->pending.len > 0) {
-        flush(answer);
+        flush(answer, false);
     }
     ik_buffer_append(&answer->pending, text, len);
 }
@@ -65,7 +64,8 @@ void ik_grep_answer_add(ik_grep_answer_t *answer, ik_grep_part_t *part)
     part->lines = 0;
 }
 
-void ik_grep_answer_end(ik_grep_answer_t *answer, const char *note)
+void ik_grep_answer_end(ik_grep_answer_t *answer, const char *note,
+                        const ik_warning_list_t *warnings)
 {
     ik_buffer_t *out = &answer->pending;
     ik_buffer_append_format(out, "\",\"count\":%" PRIu64, answer->lines);
@@ -76,8 +76,9 @@ void ik_grep_answer_end(ik_grep_answer_t *answer, const char *note)
         ik_buffer_append_text(out, ",\"note\":");
         ik_json_append_text(out, note);
     }
+    ik_warning_list_append(warnings, out);
     ik_buffer_append_byte(out, '}');
-    flush(answer);
+    flush(answer, true);
     if (!answer->broken) {
         ik_tool_answer_done(answer->call);
     }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "tools/common/tool_program.h"
+#include "tools/common/warning_list.h"
 
 /* A part of the output, in JSON's escapes, every line beginning with its \n. */
 typedef struct {
@@ -30,4 +31,5 @@ void ik_grep_answer_begin(ik_grep_answer_t *answer, ik_tool_call_t *call);
 /* Takes over what is in part and empties it. */
 void ik_grep_answer_add(ik_grep_answer_t *answer, ik_grep_part_t *part);
 /* note may be NULL. */
-void ik_grep_answer_end(ik_grep_answer_t *answer, const char *note);
+void ik_grep_answer_end(ik_grep_answer_t *answer, const char *note,
+                        const ik_warning_list_t *warnings);

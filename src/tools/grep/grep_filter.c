@@ -9,23 +9,59 @@ enum {
     ALTERNATIVES_MAX = 1000,
     GROUPS_MAX = 100, /* with more it is taken as it stands */
     PATH_ROOM = 4096,
+    PREFIX_MAX = 4096, /* bytes of a glob that are looked at for the names of folders */
 };
 
+/* What the last component of a glob, or of a part of one, can name. */
+typedef struct {
+    bool any;    /* more than stars */
+    bool hidden; /* begins with a period */
+} naming_t;
+
+typedef struct {
+    ik_glob_t glob;
+    const char *text; /* the glob as it was given */
+    size_t len;
+    bool by_path; /* it has a slash */
+    naming_t naming;
+} alternative_t;
+
 struct ik_grep_filter {
-    ik_glob_t *globs;
+    alternative_t *items;
     size_t count;
     bool paths; /* some glob has a slash */
 };
 
+static naming_t naming_of(const char *text, size_t len)
+{
+    const char *slash = memrchr(text, '/', len);
+    const char *last = slash == NULL ? text : slash + 1;
+    const char *end = text + len;
+    naming_t naming = {.hidden = end - last > 0 && *last == '.'};
+    naming.hidden |= end - last > 1 && last[0] == '\\' && last[1] == '.';
+    while (last < end && *last == '*') {
+        last++;
+    }
+    naming.any = last < end;
+    return naming;
+}
+
 static void add_glob(ik_grep_filter_t *filter, const char *text)
 {
+    bool by_path = false;
     while (strncmp(text, "./", 2) == 0 || text[0] == '/') {
         text += text[0] == '/' ? 1 : 2;
-        filter->paths = true;
+        by_path = true;
     }
-    filter->paths |= strchr(text, '/') != NULL;
-    filter->globs = ik_resize_array(filter, filter->globs, ik_glob_t, filter->count + 1);
-    ik_glob_prepare(&filter->globs[filter->count++], filter, text, strlen(text), IK_GLOB_PATH);
+    by_path |= strchr(text, '/') != NULL;
+    filter->paths |= by_path;
+    filter->items = ik_resize_array(filter, filter->items, alternative_t, filter->count + 1);
+    alternative_t *item = &filter->items[filter->count++];
+    item->len = strlen(text);
+    item->text = ik_strndup(filter, text, item->len);
+    item->by_path = by_path;
+    item->naming = naming_of(item->text, item->len);
+    ik_glob_prepare(&item->glob, filter, text, item->len, IK_GLOB_PATH);
 }
 
 /* The next of the characters in set at text or behind it, not counting nested braces and escaped
@@ -84,14 +120,39 @@ ik_grep_filter_t *ik_grep_filter_create(const void *ctx, const char *glob, size_
     return filter;
 }
 
-static bool matches_any(const ik_grep_filter_t *filter, const char *name, size_t len)
+/* The path of an entry as the globs see it: its name alone when no glob has a slash. */
+typedef struct {
+    char *text;
+    size_t len;
+    size_t name; /* where the name begins */
+    char room[PATH_ROOM];
+} subject_t;
+
+static void make_subject(subject_t *subject, const ik_grep_filter_t *filter, const char *folder,
+                         const char *name)
 {
-    for (size_t i = 0; i < filter->count; i++) {
-        if (ik_glob_matches(&filter->globs[i], name, len)) {
-            return true;
-        }
+    size_t folder_len = filter->paths ? strlen(folder) : 0;
+    size_t name_len = strlen(name);
+    subject->name = folder_len;
+    subject->len = folder_len + name_len;
+    subject->text = subject->len < sizeof(subject->room)
+                        ? subject->room
+                        : ik_new_array(NULL, char, subject->len + 1);
+    memcpy(subject->text, folder, folder_len);
+    memcpy(subject->text + folder_len, name, name_len + 1);
+}
+
+static void drop_subject(subject_t *subject)
+{
+    if (subject->text != subject->room) {
+        talloc_free(subject->text);
     }
-    return false;
+}
+
+static bool matches(const alternative_t *item, const subject_t *subject)
+{
+    size_t from = item->by_path ? 0 : subject->name;
+    return ik_glob_matches(&item->glob, subject->text + from, subject->len - from);
 }
 
 bool ik_grep_filter_accepts(const ik_grep_filter_t *filter, const char *folder, const char *name)
@@ -99,21 +160,50 @@ bool ik_grep_filter_accepts(const ik_grep_filter_t *filter, const char *folder, 
     if (filter->count == 0) {
         return true;
     }
-    if (!filter->paths) {
-        return matches_any(filter, name, strlen(name));
+    subject_t subject;
+    make_subject(&subject, filter, folder, name);
+    bool accepted = false;
+    for (size_t i = 0; i < filter->count && !accepted; i++) {
+        accepted = matches(&filter->items[i], &subject);
     }
-    char room[PATH_ROOM];
-    size_t folder_len = strlen(folder);
-    size_t len = folder_len + strlen(name);
-    char *path = len < sizeof(room) ? room : talloc_size(NULL, len + 1);
-    if (path == NULL) {
+    drop_subject(&subject);
+    return accepted;
+}
+
+static bool suffices(naming_t naming, bool hidden)
+{
+    return naming.any && (naming.hidden || !hidden);
+}
+
+/* Whether a part of the glob that ends before a slash names the folder. */
+static bool leads_through(const alternative_t *item, const subject_t *subject, bool hidden)
+{
+    size_t max = item->len < PREFIX_MAX ? item->len : PREFIX_MAX;
+    for (size_t len = 1; item->by_path && len < max; len++) {
+        ik_glob_t part = {
+            .kind = IK_GLOB_GENERAL, .flags = IK_GLOB_PATH, .text = item->text, .len = len};
+        if (item->text[len] == '/' && suffices(naming_of(item->text, len), hidden) &&
+            ik_glob_matches(&part, subject->text, subject->len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ik_grep_filter_names(const ik_grep_filter_t *filter, const char *folder, const char *name,
+                          bool is_folder, bool hidden)
+{
+    if (filter->count == 0) {
         return false;
     }
-    memcpy(path, folder, folder_len);
-    memcpy(path + folder_len, name, len - folder_len + 1);
-    bool accepted = matches_any(filter, path, len);
-    if (path != room) {
-        talloc_free(path);
+    subject_t subject;
+    make_subject(&subject, filter, folder, name);
+    bool named = false;
+    for (size_t i = 0; i < filter->count && !named; i++) {
+        const alternative_t *item = &filter->items[i];
+        named = is_folder ? leads_through(item, &subject, hidden)
+                          : suffices(item->naming, hidden) && matches(item, &subject);
     }
-    return accepted;
+    drop_subject(&subject);
+    return named;
 }

@@ -14,7 +14,21 @@
 #include "tools/common/dir_list.h"
 #include "tools/grep/ignore.h"
 
-enum { FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK };
+enum {
+    FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK,
+    RULES_SIZE_MAX = 1024 * 1024, /* of one ignore file */
+    LINK_SIZE_MAX = 4096,         /* of the file .git of a worktree or submodule */
+};
+
+/* Kinds of ignore files; where an earlier one has a say, the later are not asked. */
+typedef enum {
+    RULES_RG,
+    RULES_IGNORE,
+    RULES_GIT, /* with .git/info/exclude as its outermost file */
+    RULES_KINDS,
+} rules_kind_t;
+
+static const char *const rules_names[RULES_KINDS] = {".rgignore", ".ignore", ".gitignore"};
 
 /* The rules of one file, which folders below share. */
 typedef struct rules {
@@ -26,10 +40,12 @@ typedef struct rules {
 struct ik_grep_folder {
     atomic_int users;
     int fd;
-    rules_t *rules;
-    char *path;     /* as shown: "" or ending in a slash */
-    char *inside;   /* from the outermost folder whose rules count; likewise */
-    size_t top_len; /* what of path belongs to the top folder */
+    rules_t *rules[RULES_KINDS];
+    bool in_repository; /* .gitignore files count */
+    bool named;         /* excluded, but the filter leads here: rules do not count any more */
+    char *path;         /* as shown: "" or ending in a slash */
+    char *inside;       /* from the outermost folder whose rules count; likewise */
+    size_t top_len;     /* what of path belongs to the top folder */
 };
 
 /* --- rules ------------------------------------------------------------------------------- */
@@ -51,38 +67,93 @@ static void release_rules(rules_t *rules)
     }
 }
 
-static void read_all(int fd, ik_buffer_t *out)
+/* Appends the file's text. Returns 0 or an errno value; EFBIG when it is longer than max. */
+static int read_small(int fd, size_t max, ik_buffer_t *out)
 {
-    for (;;) {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return EINVAL;
+    }
+    while (out->len <= max) {
         size_t room = ik_buffer_reserve(out, 4096);
         ssize_t got = read(fd, out->data + out->len, room);
         if (got > 0) {
             out->len += (size_t)got;
-        } else if (got == 0 || errno != EINTR) {
-            return;
+        } else if (got == 0) {
+            return 0;
+        } else if (errno != EINTR) {
+            return errno;
         }
     }
+    return EFBIG;
 }
 
-/* Adds the rules of the .gitignore in the folder fd to outer, which is given up. Without such a
- * file, outer itself. git does not follow a symbolic link here either. */
-static rules_t *add_rules(int fd, size_t base_len, rules_t *outer)
+/* Adds the rules of a file in the folder fd to *rules. Without such a file they stay as they are.
+ * git does not follow a symbolic link to a .gitignore either. */
+static void add_rules(rules_t **rules, int fd, const char *name, int flags, size_t base_len,
+                      const char *shown, ik_grep_report_t *report)
 {
-    int file = openat(fd, ".gitignore", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     if (file < 0) {
-        return outer;
+        ik_grep_report_failure(report, "file", shown, name, errno == ENOTDIR ? ENOENT : errno);
+        return;
     }
-    rules_t *rules = ik_new(NULL, rules_t);
     ik_buffer_t text;
-    ik_buffer_init(&text, rules, IK_BUFFER_UNLIMITED);
-    read_all(file, &text);
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    int error = read_small(file, RULES_SIZE_MAX, &text);
     close(file);
-    atomic_init(&rules->users, 1);
-    rules->outer = outer;
-    rules->ignore =
-        ik_ignore_parse(rules, text.data, text.len, base_len, outer == NULL ? NULL : outer->ignore);
+    if (error != 0) {
+        ik_grep_report_failure(report, "file", shown, name, error);
+    } else {
+        rules_t *added = ik_new(NULL, rules_t);
+        atomic_init(&added->users, 1);
+        added->outer = *rules;
+        added->ignore = ik_ignore_parse(added, text.data, text.len, base_len,
+                                        *rules == NULL ? NULL : (*rules)->ignore);
+        *rules = added;
+    }
     ik_buffer_reset(&text);
-    return rules;
+}
+
+/* Opens the folder that a file names in a line of its own, relative to the folder at; -1 without
+ * one. */
+static int follow_link_file(int at, const char *name, const char *prefix)
+{
+    int file = openat(at, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        return -1;
+    }
+    ik_buffer_t text;
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    int folder = -1;
+    size_t prefix_len = strlen(prefix);
+    if (read_small(file, LINK_SIZE_MAX, &text) == 0 && text.len > prefix_len &&
+        memcmp(text.data, prefix, prefix_len) == 0) {
+        text.data[text.len] = '\0';
+        text.data[strcspn(text.data, "\r\n")] = '\0';
+        folder = openat(at, text.data + prefix_len, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
+    close(file);
+    ik_buffer_reset(&text);
+    return folder;
+}
+
+/* Adds the rules of the repository whose root is the folder fd: of .git/info/exclude, or, where
+ * .git is the file of a worktree or submodule, of the repository it leads to. */
+static void add_repository_rules(rules_t **rules, int fd, size_t base_len, const char *shown,
+                                 ik_grep_report_t *report)
+{
+    int git = follow_link_file(fd, ".git", "gitdir: ");
+    if (git < 0) {
+        add_rules(rules, fd, ".git/info/exclude", 0, base_len, shown, report);
+        return;
+    }
+    int common = follow_link_file(git, "commondir", "");
+    add_rules(rules, common < 0 ? git : common, "info/exclude", 0, base_len, shown, report);
+    if (common >= 0) {
+        close(common);
+    }
+    close(git);
 }
 
 /* --- opening ----------------------------------------------------------------------------- */
@@ -99,11 +170,11 @@ static bool raise_descriptor_limit(void)
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-static int open_folder(int at, const char *name, int flags)
+static int open_at(int at, const char *name, int flags)
 {
-    int fd = openat(at, name, FOLDER_FLAGS | flags);
+    int fd = openat(at, name, flags);
     if (fd < 0 && errno == EMFILE && raise_descriptor_limit()) {
-        fd = openat(at, name, FOLDER_FLAGS | flags);
+        fd = openat(at, name, flags);
     }
     return fd;
 }
@@ -142,31 +213,44 @@ static size_t next_level(const char *path, size_t len)
     return len + strcspn(path + len, "/");
 }
 
-/* The rules of the folders from the repository's root down to the one above path. */
-static rules_t *rules_above(const char *path, size_t root)
+/* Adds the rules of the folders above the absolute path: all that are for every program, and from
+ * the root of the repository on those of git. */
+static void add_rules_above(ik_grep_folder_t *folder, const char *path, size_t repository,
+                            ik_grep_report_t *report)
 {
-    rules_t *rules = NULL;
-    for (size_t len = root; path[len] != '\0'; len = next_level(path, len)) {
-        char *level = ik_strndup(NULL, path, len);
-        int fd = open(level, FOLDER_FLAGS);
-        talloc_free(level);
+    for (size_t len = 1; path[len] != '\0'; len = next_level(path, len)) {
+        char *level = ik_sprintf(NULL, "%.*s/", (int)(len == 1 ? 0 : len), path);
+        int fd = open(level, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        size_t inside = len == 1 ? 0 : len;
+        bool in_repository = repository > 0 && len >= repository;
+        if (fd >= 0 && len == repository) {
+            add_repository_rules(&folder->rules[RULES_GIT], fd, inside, level, report);
+        }
+        for (int kind = 0; kind < RULES_KINDS && fd >= 0; kind++) {
+            if (kind != RULES_GIT || in_repository) {
+                add_rules(&folder->rules[kind], fd, rules_names[kind],
+                          kind == RULES_GIT ? O_NOFOLLOW : 0, inside, level, report);
+            }
+        }
         if (fd >= 0) {
-            size_t inside = len == root ? 0 : len - root + (root == 1);
-            rules = add_rules(fd, inside, rules);
             close(fd);
         }
+        talloc_free(level);
     }
-    return rules;
 }
 
-/* The rules around the top folder, and its path within the repository. */
-static void look_around(ik_grep_folder_t *folder, const char *path)
+/* The rules around the top folder, and its path from the root of the file system. */
+static void look_around(ik_grep_folder_t *folder, const char *path, ik_grep_report_t *report)
 {
     char *real = realpath(path, NULL);
-    size_t root = real == NULL ? 0 : repository_root(real);
-    if (root > 0 && real[root] != '\0') {
-        folder->rules = rules_above(real, root);
-        folder->inside = ik_sprintf(folder, "%s/", real + root + (root > 1));
+    if (real == NULL) {
+        return;
+    }
+    if (real[1] != '\0') {
+        size_t repository = repository_root(real);
+        folder->in_repository = repository > 0;
+        add_rules_above(folder, real, repository, report);
+        folder->inside = ik_sprintf(folder, "%s/", real + 1);
     }
     free(real);
 }
@@ -174,7 +258,7 @@ static void look_around(ik_grep_folder_t *folder, const char *path)
 ik_grep_folder_t *ik_grep_folder_open_top(const ik_grep_walk_t *walk)
 {
     const char *path = walk->path[0] == '\0' ? "." : walk->path;
-    int fd = open_folder(AT_FDCWD, path, 0);
+    int fd = open_at(AT_FDCWD, path, FOLDER_FLAGS);
     if (fd < 0) {
         return NULL;
     }
@@ -185,14 +269,14 @@ ik_grep_folder_t *ik_grep_folder_open_top(const ik_grep_walk_t *walk)
     folder->top_len = strlen(folder->path);
     folder->inside = ik_strdup(folder, "");
     if (!walk->no_ignore) {
-        look_around(folder, path);
+        look_around(folder, path, walk->report);
     }
     return folder;
 }
 
-ik_grep_folder_t *ik_grep_folder_open(const ik_grep_folder_t *parent, const char *name)
+ik_grep_folder_t *ik_grep_folder_open(const ik_grep_folder_t *parent, const char *name, bool named)
 {
-    int fd = open_folder(parent->fd, name, O_NOFOLLOW);
+    int fd = open_at(parent->fd, name, FOLDER_FLAGS | O_NOFOLLOW);
     if (fd < 0) {
         return NULL;
     }
@@ -200,8 +284,17 @@ ik_grep_folder_t *ik_grep_folder_open(const ik_grep_folder_t *parent, const char
     folder->path = ik_sprintf(folder, "%s%s/", parent->path, name);
     folder->inside = ik_sprintf(folder, "%s%s/", parent->inside, name);
     folder->top_len = parent->top_len;
-    folder->rules = hold_rules(parent->rules);
+    folder->in_repository = parent->in_repository;
+    folder->named = parent->named || named;
+    for (int kind = 0; kind < RULES_KINDS; kind++) {
+        folder->rules[kind] = hold_rules(parent->rules[kind]);
+    }
     return folder;
+}
+
+int ik_grep_folder_open_file(const ik_grep_folder_t *folder, const char *name, int flags)
+{
+    return open_at(folder->fd, name, flags);
 }
 
 ik_grep_folder_t *ik_grep_folder_hold(ik_grep_folder_t *folder)
@@ -213,7 +306,9 @@ ik_grep_folder_t *ik_grep_folder_hold(ik_grep_folder_t *folder)
 void ik_grep_folder_release(ik_grep_folder_t *folder)
 {
     if (folder != NULL && atomic_fetch_sub(&folder->users, 1) == 1) {
-        release_rules(folder->rules);
+        for (int kind = 0; kind < RULES_KINDS; kind++) {
+            release_rules(folder->rules[kind]);
+        }
         close(folder->fd);
         talloc_free(folder);
     }
@@ -224,43 +319,39 @@ const char *ik_grep_folder_path(const ik_grep_folder_t *folder)
     return folder->path;
 }
 
-int ik_grep_folder_fd(const ik_grep_folder_t *folder)
-{
-    return folder->fd;
-}
-
 /* --- listing ----------------------------------------------------------------------------- */
 
 /* Looks for what concerns the rules; only files the listing shows are opened. */
-static void update_rules(ik_grep_folder_t *folder, const ik_buffer_t *records)
+static void update_rules(ik_grep_folder_t *folder, const ik_buffer_t *records,
+                         ik_grep_report_t *report)
 {
     bool repository = false;
-    bool rules = false;
+    bool present[RULES_KINDS] = {false};
     size_t position = 0;
     ik_dir_entry_t entry;
     while (ik_dir_list_next(records, &position, records->len, &entry)) {
-        if (entry.name[0] == '.' && entry.name[1] == 'g') {
-            repository |= strcmp(entry.name, ".git") == 0;
-            rules |= strcmp(entry.name, ".gitignore") == 0;
+        if (entry.name[0] != '.') {
+            continue;
+        }
+        repository |= strcmp(entry.name, ".git") == 0;
+        for (int kind = 0; kind < RULES_KINDS; kind++) {
+            present[kind] |= strcmp(entry.name, rules_names[kind]) == 0;
         }
     }
+    size_t base_len = strlen(folder->inside);
     if (repository) {
-        release_rules(folder->rules);
-        folder->rules = NULL;
+        release_rules(folder->rules[RULES_GIT]);
+        folder->rules[RULES_GIT] = NULL;
+        folder->in_repository = true;
+        add_repository_rules(&folder->rules[RULES_GIT], folder->fd, base_len, folder->path, report);
     }
-    if (rules) {
-        folder->rules = add_rules(folder->fd, strlen(folder->inside), folder->rules);
+    present[RULES_GIT] &= folder->in_repository;
+    for (int kind = 0; kind < RULES_KINDS; kind++) {
+        if (present[kind]) {
+            add_rules(&folder->rules[kind], folder->fd, rules_names[kind],
+                      kind == RULES_GIT ? O_NOFOLLOW : 0, base_len, folder->path, report);
+        }
     }
-}
-
-static unsigned char entry_type(const ik_grep_folder_t *folder, const ik_dir_entry_t *entry)
-{
-    struct stat st;
-    if (entry->type != DT_UNKNOWN ||
-        fstatat(folder->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        return entry->type;
-    }
-    return (unsigned char)IFTODT(st.st_mode);
 }
 
 typedef struct {
@@ -268,35 +359,71 @@ typedef struct {
     const ik_grep_walk_t *walk;
     ik_buffer_t path; /* the folder's path for the rules, and room for a name */
     size_t folder_len;
+    size_t skipped_files;
+    size_t skipped_folders;
 } sieve_t;
+
+static unsigned char entry_type(const sieve_t *sieve, const ik_dir_entry_t *entry)
+{
+    struct stat st;
+    if (entry->type != DT_UNKNOWN) {
+        return entry->type;
+    }
+    if (fstatat(sieve->folder->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        ik_grep_report_failure(sieve->walk->report, "file", sieve->folder->path, entry->name,
+                               errno);
+        return DT_UNKNOWN;
+    }
+    return (unsigned char)IFTODT(st.st_mode);
+}
 
 static bool is_excluded(sieve_t *sieve, const ik_dir_entry_t *entry, bool is_folder)
 {
-    if (sieve->folder->rules == NULL) {
-        return false;
+    const ik_grep_folder_t *folder = sieve->folder;
+    for (int kind = 0; kind < RULES_KINDS && !folder->named; kind++) {
+        if (folder->rules[kind] == NULL) {
+            continue;
+        }
+        sieve->path.len = sieve->folder_len;
+        ik_buffer_append(&sieve->path, entry->name, entry->len);
+        ik_ignore_verdict_t verdict =
+            ik_ignore_decide(folder->rules[kind]->ignore, sieve->path.data, sieve->path.len,
+                             sieve->folder_len, is_folder);
+        if (verdict != IK_IGNORE_UNDECIDED) {
+            return verdict == IK_IGNORE_EXCLUDED;
+        }
     }
-    sieve->path.len = sieve->folder_len;
-    ik_buffer_append(&sieve->path, entry->name, entry->len);
-    return ik_ignore_excludes(sieve->folder->rules->ignore, sieve->path.data, sieve->path.len,
-                              sieve->folder_len, is_folder);
+    return false;
 }
 
-static bool is_wanted(sieve_t *sieve, const ik_dir_entry_t *entry, bool *is_folder)
+/* Whether the entry is to be searched; fills *item if it is. */
+static bool is_wanted(sieve_t *sieve, const ik_dir_entry_t *entry, ik_grep_entry_t *item)
 {
-    bool hidden = entry->name[0] == '.' && !sieve->walk->no_ignore;
-    if (hidden || ik_dir_list_is_dots(entry)) {
+    if (ik_dir_list_is_dots(entry)) {
         return false;
     }
-    unsigned char type = entry_type(sieve->folder, entry);
-    *is_folder = type == DT_DIR;
-    if (type != DT_DIR && type != DT_REG) {
-        return false;
-    }
+    const ik_grep_filter_t *filter = sieve->walk->filter;
     const char *below = sieve->folder->path + sieve->folder->top_len;
-    if (type == DT_REG && !ik_grep_filter_accepts(sieve->walk->filter, below, entry->name)) {
+    unsigned char type = entry_type(sieve, entry);
+    bool is_folder = type == DT_DIR;
+    bool accepted =
+        is_folder || (type == DT_REG && ik_grep_filter_accepts(filter, below, entry->name));
+    if (!accepted) {
         return false;
     }
-    return !is_excluded(sieve, entry, *is_folder);
+    bool hidden = entry->name[0] == '.' && !sieve->walk->no_ignore;
+    bool excluded = is_excluded(sieve, entry, is_folder);
+    *item = (ik_grep_entry_t){.name = entry->name,
+                              .len = entry->len,
+                              .is_folder = is_folder,
+                              .named = is_folder && excluded};
+    if ((!hidden && !excluded) ||
+        ik_grep_filter_names(filter, below, entry->name, is_folder, hidden)) {
+        return true;
+    }
+    sieve->skipped_files += !is_folder;
+    sieve->skipped_folders += is_folder && strcmp(entry->name, ".git") != 0;
+    return false;
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -313,39 +440,39 @@ static int compare_entries(const void *left, const void *right)
     return next_a - next_b;
 }
 
-static void add_entry(ik_grep_entries_t *entries, const void *ctx, const ik_dir_entry_t *entry,
-                      bool is_folder)
+static void add_entry(ik_grep_entries_t *entries, const void *ctx, const ik_grep_entry_t *item)
 {
     if (entries->count == entries->room) {
         entries->room = entries->room == 0 ? 256 : entries->room * 2;
         entries->items = ik_resize_array(ctx, entries->items, ik_grep_entry_t, entries->room);
     }
-    entries->items[entries->count++] =
-        (ik_grep_entry_t){.name = entry->name, .len = entry->len, .is_folder = is_folder};
+    entries->items[entries->count++] = *item;
 }
 
-void ik_grep_folder_list(ik_grep_folder_t *folder, const ik_grep_walk_t *walk, const void *ctx,
-                         ik_buffer_t *records, ik_grep_entries_t *entries)
+int ik_grep_folder_list(ik_grep_folder_t *folder, const ik_grep_walk_t *walk, const void *ctx,
+                        ik_buffer_t *records, ik_grep_entries_t *entries)
 {
     records->len = 0;
     entries->count = 0;
-    ik_dir_list_read(folder->fd, records);
-    if (!walk->no_ignore) {
-        update_rules(folder, records);
+    int error = ik_dir_list_read(folder->fd, records);
+    if (!walk->no_ignore && !folder->named) {
+        update_rules(folder, records, walk->report);
     }
     sieve_t sieve = {.folder = folder, .walk = walk, .folder_len = strlen(folder->inside)};
     ik_buffer_init(&sieve.path, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append(&sieve.path, folder->inside, sieve.folder_len);
     size_t position = 0;
     ik_dir_entry_t entry;
+    ik_grep_entry_t item;
     while (ik_dir_list_next(records, &position, records->len, &entry)) {
-        bool is_folder;
-        if (is_wanted(&sieve, &entry, &is_folder)) {
-            add_entry(entries, ctx, &entry, is_folder);
+        if (is_wanted(&sieve, &entry, &item)) {
+            add_entry(entries, ctx, &item);
         }
     }
     ik_buffer_reset(&sieve.path);
+    ik_grep_report_skipped(walk->report, sieve.skipped_files, sieve.skipped_folders);
     if (entries->count > 1) {
         qsort(entries->items, entries->count, sizeof(ik_grep_entry_t), compare_entries);
     }
+    return error;
 }

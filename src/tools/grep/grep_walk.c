@@ -7,6 +7,7 @@
  */
 #include "tools/grep/grep_walk.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,6 +39,7 @@ struct slot {
     slot_t *previous;
     slot_state_t state;
     bool is_folder;
+    bool named;               /* of a folder: see ik_grep_entry_t */
     ik_grep_folder_t *folder; /* that the names are in */
     char *names;              /* each ended by NUL, the last by two */
     ik_grep_part_t part;
@@ -81,6 +83,7 @@ static slot_t *new_slot(ik_grep_folder_t *folder, const ik_grep_entry_t *entries
     slot_t *slot = ik_new(NULL, slot_t);
     slot->folder = ik_grep_folder_hold(folder);
     slot->is_folder = entries[0].is_folder;
+    slot->named = entries[0].named;
     slot->names = ik_new_array(slot, char, len);
     char *at = slot->names;
     for (size_t i = 0; i < count; i++) {
@@ -202,17 +205,19 @@ static void move_part(slot_t *slot, ik_grep_part_t *part)
 static void search_batch(worker_t *w, slot_t *slot)
 {
     work_t *work = w->work;
-    int folder = ik_grep_folder_fd(slot->folder);
+    const char *folder = ik_grep_folder_path(slot->folder);
     w->slot = slot;
     w->output.measure = atomic_load_explicit(&work->full, memory_order_relaxed);
     for (const char *name = slot->names; *name != '\0'; name += strlen(name) + 1) {
-        int fd = openat(folder, name, FILE_FLAGS | O_NOFOLLOW);
-        if (fd < 0) {
-            continue;
+        int fd = ik_grep_folder_open_file(slot->folder, name, FILE_FLAGS | O_NOFOLLOW);
+        int error = fd < 0 ? errno : 0;
+        if (fd >= 0) {
+            error = ik_grep_search_file(w->search, fd, false, folder, name, &w->output);
+            close(fd);
         }
-        ik_grep_search_file(w->search, fd, false, ik_grep_folder_path(slot->folder), name,
-                            &w->output);
-        close(fd);
+        if (error != 0) {
+            ik_grep_report_failure(work->walk->report, "file", folder, name, error);
+        }
     }
     move_part(slot, &w->output.part);
 }
@@ -251,12 +256,22 @@ static void expand_folder(worker_t *w, slot_t *slot)
 {
     slot_t *first = NULL;
     slot_t *last = NULL;
-    ik_grep_folder_t *folder = slot->names == NULL ? ik_grep_folder_hold(slot->folder)
-                                                   : ik_grep_folder_open(slot->folder, slot->names);
+    const ik_grep_walk_t *walk = w->work->walk;
+    ik_grep_folder_t *folder = slot->names == NULL
+                                   ? ik_grep_folder_hold(slot->folder)
+                                   : ik_grep_folder_open(slot->folder, slot->names, slot->named);
+    int error = errno;
     if (folder != NULL) {
-        ik_grep_folder_list(folder, w->work->walk, w->ctx, &w->records, &w->entries);
+        error = ik_grep_folder_list(folder, walk, w->ctx, &w->records, &w->entries);
         first = slots_of(folder, &w->entries, &last);
         ik_grep_folder_release(folder);
+    }
+    if (error != 0 && slot->names == NULL && first == NULL) {
+        walk->report->unreadable = true; /* no other thread runs yet */
+    }
+    if (error != 0) {
+        ik_grep_report_failure(walk->report, "folder", ik_grep_folder_path(slot->folder),
+                               slot->names == NULL ? "" : slot->names, error);
     }
     let_go(slot);
     work_t *work = w->work;
@@ -357,10 +372,19 @@ static size_t processor_count(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
 
+/* The search cannot even begin. A path that does not exist has no matches, but that is said. */
+static void report_top(const ik_grep_walk_t *walk, int error)
+{
+    walk->report->unreadable = error != ENOENT && error != ENOTDIR;
+    ik_warning_list_add(&walk->report->warnings, walk->path[0] == '\0' ? "folder" : "path",
+                        walk->path[0] == '\0' ? "." : walk->path, "", error);
+}
+
 static void walk_folder(const ik_grep_walk_t *walk)
 {
     ik_grep_folder_t *top = ik_grep_folder_open_top(walk);
     if (top == NULL) {
+        report_top(walk, errno);
         return;
     }
     size_t processors = processor_count();
@@ -397,8 +421,13 @@ static void search_single(const ik_grep_walk_t *walk)
 {
     const char *slash = strrchr(walk->path, '/');
     const char *name = slash == NULL ? walk->path : slash + 1;
-    int fd = ik_grep_filter_accepts(walk->filter, "", name) ? open(walk->path, FILE_FLAGS) : -1;
+    if (!ik_grep_filter_accepts(walk->filter, "", name)) {
+        ik_warning_list_add_text(&walk->report->warnings, "The file does not match the glob");
+        return;
+    }
+    int fd = open(walk->path, FILE_FLAGS);
     if (fd < 0) {
+        report_top(walk, errno);
         return;
     }
     void *ctx = talloc_new(NULL);
@@ -407,8 +436,11 @@ static void search_single(const ik_grep_walk_t *walk)
     single.output.line_max = walk->answer->call->max_output;
     single.output.on_long = on_long_single;
     single.output.data = &single;
-    ik_grep_search_file(ik_grep_search_create(ctx, walk->pattern), fd, true, "", walk->path,
-                        &single.output);
+    int error = ik_grep_search_file(ik_grep_search_create(ctx, walk->pattern), fd, true, "",
+                                    walk->path, &single.output);
+    if (error != 0) {
+        report_top(walk, error);
+    }
     ik_grep_answer_add(walk->answer, &single.output.part);
     talloc_free(ctx);
     close(fd);

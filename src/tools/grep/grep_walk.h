@@ -9,14 +9,16 @@
 #include "tools/grep/grep_answer.h"
 #include "tools/grep/grep_filter.h"
 #include "tools/grep/grep_pattern.h"
+#include "tools/grep/grep_report.h"
 
 typedef struct {
     const char *path; /* file or folder; "" is the working folder, and no part of the output */
     const ik_grep_filter_t *filter;
-    bool no_ignore; /* hidden files and those of .gitignore too */
+    bool no_ignore; /* hidden files and those of ignore files too */
     ik_grep_pattern_t *pattern;
     ik_grep_answer_t *answer;
+    ik_grep_report_t *report;
 } ik_grep_walk_t;
 
-/* What cannot be read is passed over. */
+/* What cannot be read is passed over and reported. */
 void ik_grep_walk_run(const ik_grep_walk_t *walk);

@@ -156,11 +156,11 @@ static uint32_t newest_match(const ik_ignore_t *ignore, uint32_t index, uint32_t
     return floor;
 }
 
-bool ik_ignore_excludes(const ik_ignore_t *ignore, const char *path, size_t len, size_t name,
-                        bool is_folder)
+ik_ignore_verdict_t ik_ignore_decide(const ik_ignore_t *ignore, const char *path, size_t len,
+                                     size_t name, bool is_folder)
 {
     if (len == 0) {
-        return false;
+        return IK_IGNORE_UNDECIDED;
     }
     unsigned char last = (unsigned char)path[len - 1];
     for (; ignore != NULL; ignore = ignore->outer) {
@@ -172,8 +172,8 @@ bool ik_ignore_excludes(const ik_ignore_t *ignore, const char *path, size_t len,
         found = newest_match(ignore, ignore->open_ended, found, below, below_len, below_name,
                              is_folder);
         if (found != NO_RULE) {
-            return !ignore->rules[found].negated;
+            return ignore->rules[found].negated ? IK_IGNORE_INCLUDED : IK_IGNORE_EXCLUDED;
         }
     }
-    return false;
+    return IK_IGNORE_UNDECIDED;
 }

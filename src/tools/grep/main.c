@@ -1,4 +1,6 @@
 /* grep: lines of files that match a regular expression. */
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "tools/common/tool_program.h"
 #include "tools/grep/grep_answer.h"
@@ -6,17 +8,61 @@
 #include "tools/grep/grep_pattern.h"
 #include "tools/grep/grep_walk.h"
 
-static const char *skipped_note(const ik_tool_call_t *call, const ik_grep_pattern_t *pattern)
+static const char *plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+/* Adds a sentence when lines were passed over because matching them takes too long. */
+static void note_hard_lines(ik_buffer_t *note, const ik_grep_pattern_t *pattern)
 {
     size_t skipped = ik_grep_pattern_skipped(pattern);
-    if (skipped == 0) {
-        return NULL;
+    if (skipped > 0) {
+        ik_buffer_append_format(
+            note, "match limit reached in %zu %s (pattern backtracks too much); %s skipped%s",
+            skipped, plural(skipped, "line", "lines"),
+            plural(skipped, "that line was", "those lines were"),
+            ik_grep_pattern_exhausted(pattern) ? " and the search was ended early" : "");
     }
-    return ik_sprintf(call->ctx,
-                      "match limit reached in %zu lines (pattern backtracks too much); those lines "
-                      "were skipped%s",
-                      skipped,
-                      ik_grep_pattern_exhausted(pattern) ? " and the search was ended early" : "");
+}
+
+/* Adds a sentence when nothing was found, but not everything was searched. */
+static void note_skipped_files(ik_buffer_t *note, const ik_grep_answer_t *answer,
+                               const ik_grep_report_t *report)
+{
+    uint64_t files = report->skipped_files;
+    uint64_t folders = report->skipped_folders;
+    if (answer->lines > 0 || files + folders == 0) {
+        return;
+    }
+    ik_buffer_append_text(note, note->len > 0 ? "; " : "");
+    if (files > 0) {
+        ik_buffer_append_format(note, "%" PRIu64 " %s", files, plural(files, "file", "files"));
+    }
+    if (folders > 0) {
+        ik_buffer_append_format(note, "%s%" PRIu64 " %s", files > 0 ? " and " : "", folders,
+                                plural(folders, "folder", "folders"));
+    }
+    ik_buffer_append_format(note,
+                            " hidden or excluded by ignore files %s not searched; set no_ignore to "
+                            "true, or name them in glob, to search them",
+                            files + folders == 1 ? "was" : "were");
+}
+
+static void finish(ik_tool_call_t *call, ik_grep_answer_t *answer, const ik_grep_report_t *report,
+                   const ik_grep_pattern_t *pattern)
+{
+    if (report->unreadable && answer->lines == 0) {
+        ik_tool_answer_begin_error(call, "READ_ERROR", "Read error during grep");
+        ik_warning_list_append(&report->warnings, &call->answer);
+        ik_tool_answer_send(call);
+        return;
+    }
+    ik_buffer_t note;
+    ik_buffer_init(&note, call->ctx, IK_BUFFER_UNLIMITED);
+    note_hard_lines(&note, pattern);
+    note_skipped_files(&note, answer, report);
+    ik_grep_answer_end(answer, note.data, &report->warnings);
 }
 
 static void run(ik_tool_call_t *call)
@@ -34,15 +80,18 @@ static void run(ik_tool_call_t *call)
     }
     ik_grep_answer_t answer;
     ik_grep_answer_begin(&answer, call);
+    ik_grep_report_t report;
+    ik_grep_report_init(&report, call->ctx);
     ik_grep_walk_t walk = {
         .path = ik_tool_param_string(call, "path", NULL, ""),
         .filter = ik_grep_filter_create(call->ctx, glob, glob_len),
         .no_ignore = ik_tool_param_boolean(call, "no_ignore"),
         .pattern = pattern,
         .answer = &answer,
+        .report = &report,
     };
     ik_grep_walk_run(&walk);
-    ik_grep_answer_end(&answer, skipped_note(call, pattern));
+    finish(call, &answer, &report, pattern);
 }
 
 static const ik_tool_param_t params[] = {
@@ -63,7 +112,8 @@ static const ik_tool_param_t params[] = {
      .description = "Match letters in either case (default: false)"},
     {.name = "no_ignore",
      .type = IK_TOOL_PARAM_BOOLEAN,
-     .description = "Also search hidden files and files excluded by .gitignore (default: false)"},
+     .description = "Also search hidden files and files excluded by .gitignore, .ignore or "
+                    ".rgignore (default: false)"},
     {0},
 };
 
@@ -74,8 +124,14 @@ static const ik_tool_program_t program = {
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":"
                "\"Matching lines, each as path:line: content\"},"
-               "\"count\":{\"type\":\"integer\",\"description\":\"Number of matching lines\"}}}",
+               "\"count\":{\"type\":\"integer\",\"description\":\"Number of matching lines\"},"
+               "\"note\":{\"type\":\"string\",\"description\":\"What was not searched, and why\"},"
+               "\"warnings\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+               "\"description\":\"What could not be read\"}}}",
     .parallel = true,
+    .limits =
+        "A line of more than 16 MB is searched in pieces and shown cut. Memory: about 20 MB a "
+        "processor for such lines, and the entries of one folder.",
     .run = run,
 };
 
