@@ -116,7 +116,7 @@ def bench_grep(tree, threads):
         if shutil.which("rg") is None:
             skip(name, "ripgrep is not installed")
             continue
-        # Debian's kernel source excludes itself in its .gitignore, so neither side reads those.
+        # Without ignore files, both sides search the same files.
         params = json.dumps({"pattern": pattern, "no_ignore": True}).encode()
         rg = ["rg", "-n", "--no-heading", f"-j{threads}", "-uu", "-e", pattern, "."]
         compare(name, ([grep], params), (rg, b""), "rg", tree, memory_budget=2.0)
