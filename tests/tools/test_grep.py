@@ -181,6 +181,18 @@ class Contract(GrepTest):
             expected = self.files("x") if expected is None else expected
             self.assertEqual(self.files("x", glob=glob), expected, glob)
 
+    def test_glob_with_too_many_alternatives(self):
+        self.write("a999", "x\n")
+        self.write("a1000", "x\n")
+        many = "{" + ",".join(f"a{i}" for i in range(1001)) + "}"
+        self.assertEqual(self.grep("x", glob=many), {
+            "output": "a999:1: x", "count": 1,
+            "warnings": ["Only the first 1000 alternatives of the glob count"]})
+        self.assertNotIn("warnings", self.grep("x", glob=many.replace(",a1000", "")))
+        self.assertEqual(self.grep("x", glob="{}" * 101 + "a999"), {
+            "output": "", "count": 0,
+            "warnings": ["The glob has more than 100 braces, which are taken as they stand"]})
+
     def test_cut_output(self):
         self.write("f", "éx\n" * 5)
         whole = self.grep("x")["output"]

@@ -30,6 +30,7 @@ struct ik_grep_filter {
     alternative_t *items;
     size_t count;
     bool paths; /* some glob has a slash */
+    const char *problem;
 };
 
 static naming_t naming_of(const char *text, size_t len)
@@ -85,12 +86,14 @@ static void expand(ik_grep_filter_t *filter, const char *text)
     const char *open = find_outside(text, "{");
     const char *close = open == NULL ? NULL : find_outside(open + 1, "}");
     if (close == NULL) {
-        if (filter->count < ALTERNATIVES_MAX) {
-            add_glob(filter, text);
-        }
+        add_glob(filter, text);
         return;
     }
-    for (const char *from = open + 1; from <= close && filter->count < ALTERNATIVES_MAX;) {
+    for (const char *from = open + 1; from <= close;) {
+        if (filter->count >= ALTERNATIVES_MAX) {
+            filter->problem = "Only the first 1000 alternatives of the glob count";
+            return;
+        }
         const char *to = find_outside(from, ",}");
         char *one = ik_sprintf(filter, "%.*s%.*s%s", (int)(open - text), text, (int)(to - from),
                                from, close + 1);
@@ -116,8 +119,14 @@ ik_grep_filter_t *ik_grep_filter_create(const void *ctx, const char *glob, size_
         expand(filter, glob);
     } else if (len > 0) {
         add_glob(filter, glob);
+        filter->problem = "The glob has more than 100 braces, which are taken as they stand";
     }
     return filter;
+}
+
+const char *ik_grep_filter_problem(const ik_grep_filter_t *filter)
+{
+    return filter->problem;
 }
 
 /* The path of an entry as the globs see it: its name alone when no glob has a slash. */

@@ -17,6 +17,9 @@ typedef struct ik_grep_filter ik_grep_filter_t;
 /* An empty glob lets every file through. */
 ik_grep_filter_t *ik_grep_filter_create(const void *ctx, const char *glob, size_t len);
 
+/* NULL, or what of the glob is not taken as it was meant (static text). */
+const char *ik_grep_filter_problem(const ik_grep_filter_t *filter);
+
 /* folder is the path below the folder searched, "" or ending in a slash. */
 bool ik_grep_filter_accepts(const ik_grep_filter_t *filter, const char *folder, const char *name);
 

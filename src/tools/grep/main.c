@@ -90,6 +90,9 @@ static void run(ik_tool_call_t *call)
         .answer = &answer,
         .report = &report,
     };
+    if (ik_grep_filter_problem(walk.filter) != NULL) {
+        ik_warning_list_add_text(&report.warnings, ik_grep_filter_problem(walk.filter));
+    }
     ik_grep_walk_run(&walk);
     finish(call, &answer, &report, pattern);
 }
