@@ -24,7 +24,7 @@
 
 enum {
     READ_SIZE = 65536,
-    RESIZE_MS = 30,
+    SETTLING_MS = 300,
     FAREWELL_MS = 100, /* for pending output when the tty is freed */
     /* Signals that arrived together with the one that made us go on are seen first. */
     BACKGROUND_MS = 10,
@@ -59,8 +59,10 @@ struct ik_tty {
     keyboard_t keyboard;
     bool alternate;
     char *title; /* NULL: the window keeps its own */
-    int columns;
+    int columns; /* as it was told last */
     int rows;
+    bool resizing;   /* the size may be another one; the timer runs */
+    int settling_ms; /* after the last change */
     ik_buffer_t queue;
     size_t sent; /* of the queue */
     ik_watch_t *input;
@@ -240,34 +242,54 @@ static void on_input(void *data)
 
 /* --- size ---------------------------------------------------------------------------------- */
 
-/* True: it is another one than before. */
-static bool update_size(ik_tty_t *tty)
+static void ask_size(const ik_tty_t *tty, int *columns, int *rows)
 {
     struct winsize size = {0};
-    int columns = tty->columns;
-    int rows = tty->rows;
     (void)ioctl(tty->found.out, TIOCGWINSZ, &size);
-    tty->columns = size.ws_col > 0 ? size.ws_col : DEFAULT_COLUMNS;
-    tty->rows = size.ws_row > 0 ? size.ws_row : DEFAULT_ROWS;
-    return tty->columns != columns || tty->rows != rows;
+    *columns = size.ws_col > 0 ? size.ws_col : DEFAULT_COLUMNS;
+    *rows = size.ws_row > 0 ? size.ws_row : DEFAULT_ROWS;
 }
 
 static void on_resize_settled(void *data)
 {
     ik_tty_t *tty = data;
-    if (tty->entered && update_size(tty)) {
+    tty->resizing = false;
+    if (tty->entered) {
         tty->listener.on_resize(tty->listener.data);
     }
+}
+
+static void begin_resizing(ik_tty_t *tty)
+{
+    tty->resizing = true;
+    ik_timer_start(tty->resize, tty->settling_ms);
 }
 
 static void on_resize(void *data, int number)
 {
     (void)number;
-    ik_timer_start(((ik_tty_t *)data)->resize, RESIZE_MS);
+    begin_resizing(data);
 }
 
-void ik_tty_size(const ik_tty_t *tty, int *columns, int *rows)
+bool ik_tty_is_settled(ik_tty_t *tty)
 {
+    int columns;
+    int rows;
+    ask_size(tty, &columns, &rows);
+    if (tty->entered && !tty->resizing && (columns != tty->columns || rows != tty->rows)) {
+        begin_resizing(tty);
+    }
+    return !tty->resizing;
+}
+
+void ik_tty_set_settling(ik_tty_t *tty, int settling_ms)
+{
+    tty->settling_ms = settling_ms;
+}
+
+void ik_tty_size(ik_tty_t *tty, int *columns, int *rows)
+{
+    ask_size(tty, &tty->columns, &tty->rows);
     *columns = tty->columns;
     *rows = tty->rows;
 }
@@ -382,7 +404,6 @@ static void enter(ik_tty_t *tty)
     if (!tty->has_settings) {
         tty->has_settings = tcgetattr(tty->found.in, &tty->found.settings) == 0;
     }
-    update_size(tty);
     tty->entered = true;
     if (!ik_tty_is_drained(tty)) {
         watch_room(tty); /* somebody waits for on_drained */
@@ -522,7 +543,6 @@ static void on_go_on(void *data, int number)
         go_to_background(tty);
         return;
     }
-    update_size(tty);
     prepare(tty);
     if (tty->keyboard == KEYBOARD_KITTY) {
         write_text(tty, KITTY_AGAIN);
@@ -579,6 +599,7 @@ res_t ik_tty_create(const void *ctx, ik_loop_t *loop, const ik_tty_listener_t *l
     ik_tty_t *tty = ik_new(ctx, ik_tty_t);
     tty->loop = loop;
     tty->listener = *listener;
+    tty->settling_ms = SETTLING_MS;
     tty->found.in = open_own(STDIN_FILENO, &tty->found.in_flags);
     tty->found.out = open_own(STDOUT_FILENO, &tty->found.out_flags);
     ik_buffer_init(&tty->queue, tty, IK_BUFFER_UNLIMITED);
@@ -591,7 +612,6 @@ res_t ik_tty_create(const void *ctx, ik_loop_t *loop, const ik_tty_listener_t *l
     }
     ik_signal_watch_create(tty, loop, SIGWINCH, on_resize, tty);
     watch_stopping(tty);
-    update_size(tty);
     talloc_set_destructor(tty, close_tty);
     *out = tty;
     return OK;

@@ -25,7 +25,8 @@ typedef struct {
     void (*on_input)(void *data, const char *bytes, size_t len);
     /* All that was written has been taken. */
     void (*on_drained)(void *data);
-    /* The window has another size: some 30 ms after the last of a series of changes. */
+    /* The size of the window is settled after a change or a series of them; it may be the one it
+     * was before. */
     void (*on_resize)(void *data);
     /* SIGTERM, SIGHUP, SIGINT or SIGQUIT from outside: to save and leave. */
     void (*on_signal)(void *data, int signal);
@@ -49,7 +50,15 @@ void ik_tty_enter(ik_tty_t *tty);
  * Input stops. Freeing the tty does the same. */
 void ik_tty_leave(ik_tty_t *tty, int patience_ms);
 
-void ik_tty_size(const ik_tty_t *tty, int *columns, int *rows);
+/* As it is now. */
+void ik_tty_size(ik_tty_t *tty, int *columns, int *rows);
+/* False while the window may be changing its size: what is drawn now may be drawn for a width that
+ * is gone; on_resize follows. Compares what ik_tty_size told last with what the kernel knows, which
+ * may be before the signal of a change is seen. */
+bool ik_tty_is_settled(ik_tty_t *tty);
+/* How long after the last change the size counts as settled. At first 300 ms: tmux wraps its rows
+ * for a new width at once, but tells of at most one change in 250 ms. */
+void ik_tty_set_settling(ik_tty_t *tty, int settling_ms);
 /* Written as the terminal takes it, in order; while the terminal is left or somebody else's, it is
  * kept. */
 void ik_tty_write(ik_tty_t *tty, const char *bytes, size_t len);

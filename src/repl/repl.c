@@ -62,8 +62,9 @@ static bool is_occupied(const ik_repl_t *repl)
 static void run_command(ik_repl_t *repl, const char *line, bool busy)
 {
     if (!ik_repl_view_echoes(repl->view)) {
+        ik_repl_rows_t rows = ik_repl_view_rows(repl->view);
         ik_repl_view_begin_block(repl->view);
-        ik_repl_say(repl, IK_ROLE_USER, line);
+        ik_repl_rows_lines(&rows, IK_ROLE_USER, line);
     }
     repl->host.columns = (size_t)ik_repl_view_rows(repl->view).columns;
     repl->in_command = true;

@@ -131,8 +131,7 @@ void ik_repl_editor_open(ik_repl_view_t *view)
         return;
     }
     talloc_set_destructor(editing, forget_file);
-    ik_screen_pause(view->screen);
-    ik_screen_flush(view->screen);
+    ik_repl_view_pause(view);
     ik_tty_leave(view->tty, IK_REPL_VIEW_LEAVE_MS);
     view->away = true;
     view->editing = editing;

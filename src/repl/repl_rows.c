@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sanitiser.h"
 #include "terminal/code_rows.h"
 #include "terminal/markdown.h"
+#include "terminal/markdown_wrap.h"
 
 void ik_repl_rows_put(const ik_repl_rows_t *rows, ik_row_t *row)
 {
@@ -21,11 +23,28 @@ void ik_repl_rows_gap(const ik_repl_rows_t *rows)
 
 void ik_repl_rows_say(const ik_repl_rows_t *rows, ik_role_t role, const char *text)
 {
+    if (rows->backlog != NULL) {
+        ik_repl_backlog_add_sentence(rows->backlog, role, text);
+        return;
+    }
     void *scratch = talloc_new(NULL);
+    char *line = ik_sanitise_line(scratch, text);
+    size_t indent = strspn(line, " ");
+    size_t room = rows->columns > 1 ? (size_t)rows->columns - 1 : 1;
+    ik_style_t style = ik_theme_style(rows->theme, role);
+    ik_markdown_wrap_t wrap;
+    ik_markdown_wrap_line_t part = {0};
     ik_row_t row;
     ik_row_init(&row, scratch, rows->theme);
-    ik_row_add_role(&row, role, text);
-    ik_repl_rows_put(rows, &row);
+    indent = indent < room / 2 ? indent : 0;
+    ik_markdown_wrap_init(&wrap, line, 0, strlen(line), room - indent);
+    bool has_words = ik_markdown_wrap_next(&wrap, &part);
+    do { /* an empty sentence is an empty row */
+        ik_row_add(&row, style, line, has_words ? indent : 0);
+        ik_row_add(&row, style, line + part.from, part.to - part.from);
+        ik_repl_rows_put(rows, &row);
+        has_words = ik_markdown_wrap_next(&wrap, &part);
+    } while (has_words);
     talloc_free(scratch);
 }
 
@@ -108,6 +127,12 @@ void ik_repl_rows_user(const ik_repl_rows_t *rows, const char *text)
 
 void ik_repl_rows_answer(const ik_repl_rows_t *rows, const char *text)
 {
+    if (rows->backlog != NULL) {
+        ik_repl_answer_t *answer = ik_repl_backlog_begin_answer(rows->backlog, true);
+        ik_repl_backlog_feed_answer(answer, text, strlen(text));
+        ik_repl_backlog_end_answer(answer);
+        return;
+    }
     ik_markdown_options_t options = {.theme = rows->theme,
                                      .columns = rows->columns,
                                      .max_open = IK_REPL_ROWS_MAX,
@@ -147,7 +172,7 @@ static void add_command(const ik_repl_rows_t *rows, const ik_msg_t *message, con
     char *line = ik_sprintf(command, "! %s", command);
     const char *output = strchr(content, '$');
     output = output == NULL ? NULL : strstr(output, command);
-    ik_repl_rows_say(rows, IK_ROLE_USER, line);
+    ik_repl_rows_lines(rows, IK_ROLE_USER, line);
     if (output != NULL) {
         output += strlen(command);
         ik_code_rows_output(rows->theme, output + (*output == '\n'),

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "conversation/conversation.h"
+#include "repl/repl_backlog.h"
 #include "terminal/row.h"
 
 typedef void (*ik_repl_row_fn)(void *data, const char *bytes, size_t len);
@@ -18,6 +19,7 @@ typedef struct {
     bool full;          /* everything; otherwise long texts are cut and say how to see the rest */
     ik_repl_row_fn on_row;
     void *data;
+    ik_repl_backlog_t *backlog; /* wraps text when it prints it; NULL: text is wrapped here */
 } ik_repl_rows_t;
 
 enum {
@@ -33,9 +35,9 @@ size_t ik_repl_rows_count_lines(const char *text, size_t len);
 /* Where the last so many lines of a text begin. */
 size_t ik_repl_rows_find_tail(const char *text, size_t len, int lines);
 
-/* A row of our own words. */
+/* A sentence of our own, wrapped at words; below an indented first row the others are, too. */
 void ik_repl_rows_say(const ik_repl_rows_t *rows, ik_role_t role, const char *text);
-/* Lines of any origin in one role. */
+/* Lines of any origin in one role, never wrapped. */
 void ik_repl_rows_lines(const ik_repl_rows_t *rows, ik_role_t role, const char *text);
 void ik_repl_rows_gap(const ik_repl_rows_t *rows);
 

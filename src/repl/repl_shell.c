@@ -85,7 +85,7 @@ static void show(ik_repl_shell_t *shell, const ik_tool_result_t *result)
 {
     ik_repl_rows_t rows = ik_repl_view_rows(shell->repl->view);
     ik_repl_view_begin_block(shell->repl->view);
-    ik_repl_rows_say(&rows, IK_ROLE_USER, ik_sprintf(shell, "! %s", shell->command));
+    ik_repl_rows_lines(&rows, IK_ROLE_USER, ik_sprintf(shell, "! %s", shell->command));
     ik_repl_rows_command(&rows, result->envelope);
 }
 

@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "repl/repl_running.h"
 #include "store/event_facts.h"
-#include "terminal/markdown.h"
 
 enum {
     EARLIER_MESSAGES = 200, /* of a session that goes on, printed at most */
@@ -29,10 +28,9 @@ struct ik_repl_talk {
     size_t results;    /* so many of them are tool results */
 
     /* the answer that is being said */
-    ik_markdown_t *markdown; /* NULL: nothing of it is on the screen */
-    unsigned resizes;        /* that markdown knows of */
-    size_t fed;              /* bytes of the answer that it has */
-    ik_buffer_t answer;      /* its text, for whoever looks later */
+    ik_repl_answer_t *printed; /* NULL: nothing of it is on the screen */
+    size_t fed;                /* bytes of the answer that it has */
+    ik_buffer_t answer;        /* its text, for whoever looks later */
     ik_buffer_t reasoning;
     int64_t reasoning_ms; /* when it began */
 
@@ -54,6 +52,14 @@ struct ik_repl_talk {
     size_t page_results;
 };
 
+static int close_talk(ik_repl_talk_t *talk)
+{
+    if (talk->printed != NULL) {
+        ik_repl_backlog_drop_answer(talk->printed);
+    }
+    return 0;
+}
+
 ik_repl_talk_t *ik_repl_talk_create(const void *ctx, const ik_repl_talk_options_t *options,
                                     int64_t number)
 {
@@ -65,6 +71,7 @@ ik_repl_talk_t *ik_repl_talk_create(const void *ctx, const ik_repl_talk_options_
     talk->title = ik_strdup(talk, "");
     ik_buffer_init(&talk->answer, talk, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&talk->reasoning, talk, IK_BUFFER_UNLIMITED);
+    talloc_set_destructor(talk, close_talk);
     return talk;
 }
 
@@ -182,47 +189,24 @@ static void fold_reasoning(ik_repl_talk_t *talk)
     ik_buffer_reset(&talk->reasoning);
 }
 
-/* Rows are made for the screen as it is now. */
-static void fit_markdown(ik_repl_talk_t *talk)
-{
-    if (talk->resizes != ik_repl_view_resizes(talk->view)) {
-        ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
-        ik_markdown_resize(talk->markdown, rows.columns, ik_repl_view_open_max(talk->view));
-        talk->resizes = ik_repl_view_resizes(talk->view);
-    }
-}
-
-static void begin_answer(ik_repl_talk_t *talk)
-{
-    ik_repl_view_begin_block(talk->view);
-    ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
-    ik_markdown_options_t options = {.theme = rows.theme,
-                                     .columns = rows.columns,
-                                     .max_open = ik_repl_view_open_max(talk->view),
-                                     .on_row = rows.on_row,
-                                     .data = rows.data};
-    talk->markdown = ik_markdown_create(talk, &options);
-    talk->resizes = ik_repl_view_resizes(talk->view);
-    talk->fed = 0;
-}
-
 /* In the background nothing is printed: half an answer goes on when its talk is shown again. */
 static void end_answer(ik_repl_talk_t *talk)
 {
-    if (talk->markdown != NULL && talk->current) {
-        fit_markdown(talk);
-        ik_markdown_end(talk->markdown);
-        TALLOC_FREE(talk->markdown);
+    if (talk->printed != NULL && talk->current) {
+        ik_repl_backlog_end_answer(talk->printed);
+        talk->printed = NULL;
     }
 }
 
 static void feed_answer(ik_repl_talk_t *talk, const char *text, size_t len)
 {
-    if (talk->markdown == NULL) {
-        begin_answer(talk);
+    if (talk->printed == NULL) {
+        ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
+        ik_repl_view_begin_block(talk->view);
+        talk->printed = ik_repl_backlog_begin_answer(rows.backlog, false);
+        talk->fed = 0;
     }
-    fit_markdown(talk);
-    ik_markdown_feed(talk->markdown, text, len);
+    ik_repl_backlog_feed_answer(talk->printed, text, len);
     talk->fed += len;
 }
 
@@ -263,7 +247,7 @@ static void show_answer(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
     ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
     fold_reasoning(talk);
-    if (talk->markdown != NULL) {
+    if (talk->printed != NULL) {
         end_answer(talk);
     } else if (!ik_msg_text_is_blank(message->content)) {
         ik_repl_view_begin_block(talk->view);
@@ -470,7 +454,7 @@ static void print_missing(ik_repl_talk_t *talk)
 /* What came of the answer since it was last on the screen. */
 static void feed_rest(ik_repl_talk_t *talk, const char *answer, size_t len)
 {
-    size_t had = talk->markdown == NULL ? 0 : talk->fed;
+    size_t had = talk->printed == NULL ? 0 : talk->fed;
     if (len > had) {
         ik_repl_view_begin_block(talk->view);
         feed_answer(talk, answer + had, len - had);
@@ -481,7 +465,7 @@ static void feed_rest(ik_repl_talk_t *talk, const char *answer, size_t len)
 static void finish_answer(ik_repl_talk_t *talk)
 {
     const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
-    if (talk->markdown != NULL && talk->shown < conversation->count) {
+    if (talk->printed != NULL && talk->shown < conversation->count) {
         const ik_msg_t *message = conversation->messages[talk->shown];
         if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
             feed_rest(talk, message->content, strlen(message->content));
@@ -641,15 +625,14 @@ void ik_repl_talk_draw(ik_repl_talk_t *talk, const char *waiting_for, int max_ro
     canvas_t canvas = {.rows = {.on_row = on_row, .data = data}};
     bool busy = ik_repl_talk_is_busy(talk);
     ik_row_init(&canvas.row, scratch, ik_repl_view_theme(talk->view));
-    if (talk->markdown != NULL) {
-        fit_markdown(talk);
-        ik_markdown_draw_open(talk->markdown, on_row, data);
+    if (talk->printed != NULL) {
+        ik_repl_backlog_draw_open(talk->printed, on_row, data);
     }
     if (ik_repl_running_count(talk->running) > 0) {
         ik_repl_running_draw(talk->running, talk->view, max_rows, on_row, data);
     } else if (talk->reasoning.len > 0) {
         draw_reasoning(talk, &canvas);
-    } else if (talk->markdown == NULL && (busy || waiting_for != NULL)) {
+    } else if (talk->printed == NULL && (busy || waiting_for != NULL)) {
         draw_waiting(talk, &canvas, waiting_for);
     }
     draw_queue(talk, &canvas);

@@ -20,8 +20,10 @@
 enum {
     FRAME_MS = 16,
     SPINNER_MS = 250,
-    ESCAPE_MS = 40,  /* how long an ESC may be the beginning of something */
-    ANSWER_MS = 200, /* for a terminal to answer our questions */
+    ESCAPE_MS = 40,      /* how long an ESC may be the beginning of something */
+    ANSWER_MS = 200,     /* for a terminal to answer our questions */
+    SETTLING_MS = 40,    /* of a window whose terminal tells of every change at once */
+    PRINTED = 64 * 1024, /* bytes of rows that are laid out for one frame */
 };
 
 enum { SYNCHRONISED_OUTPUT = 2026 }; /* a private mode of the terminal */
@@ -76,7 +78,7 @@ static int draw_activity(ik_repl_view_t *view, rows_t *rows, int room)
     if (count <= 0) {
         return 0;
     }
-    bool apart = view->ends_empty || rows->ends[0] == 0;
+    bool apart = ik_repl_backlog_ends_empty(view->backlog) || rows->ends[0] == 0;
     bool gap = !apart && count + 1 < room;
     if (gap) {
         ik_screen_add_live(view->screen, "", 0);
@@ -102,7 +104,7 @@ static void compose(ik_repl_view_t *view)
     int left = room - drawing.rows - status;
     ik_screen_begin_live(view->screen);
     int above = draw_activity(view, activity, left);
-    if (above > 0 || (left > 0 && !view->ends_empty)) {
+    if (above > 0 || (left > 0 && !ik_repl_backlog_ends_empty(view->backlog))) {
         ik_screen_add_live(view->screen, "", 0);
         above++;
     }
@@ -132,6 +134,32 @@ static void draw_pager(ik_repl_view_t *view)
     }
 }
 
+/* False while the window is being resized; on_resize goes on then. */
+static bool is_settled(ik_repl_view_t *view)
+{
+    bool settled = ik_tty_is_settled(view->tty);
+    if (!settled) {
+        ik_screen_hold(view->screen);
+    }
+    return settled;
+}
+
+/* Rows the open block of an answer may have. */
+static int open_max(const ik_repl_view_t *view)
+{
+    int most = ik_screen_live_max(view->screen) - 3; /* the empty row, the draft, the status */
+    return most < 1 ? 1 : most;
+}
+
+/* True: nothing is left to draw. */
+static bool draw_main(ik_repl_view_t *view)
+{
+    bool all = ik_repl_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view),
+                                     PRINTED);
+    compose(view);
+    return ik_screen_flush(view->screen) && all;
+}
+
 /* Nobody draws while the terminal has not taken the last frame: on_drained goes on then. */
 static void draw(ik_repl_view_t *view)
 {
@@ -144,9 +172,11 @@ static void draw(ik_repl_view_t *view)
         view->draw_due = true;
     } else if (view->pager != NULL) {
         draw_pager(view);
-    } else {
-        compose(view);
-        view->draw_due = !ik_screen_flush(view->screen);
+    } else if (is_settled(view)) {
+        view->draw_due = !draw_main(view);
+        if (view->draw_due && ik_tty_is_drained(view->tty)) {
+            ik_repl_view_touch(view); /* it took all at once: on_drained does not come */
+        }
     }
 }
 
@@ -208,23 +238,31 @@ static void end_mark(ik_repl_view_t *view)
     }
 }
 
-static void print_row(ik_repl_view_t *view, const char *bytes, size_t len)
-{
-    end_mark(view);
-    ik_screen_commit(view->screen, bytes, len);
-    ik_screen_flush(view->screen);
-}
-
 static void commit_row(void *data, const char *bytes, size_t len)
 {
     ik_repl_view_t *view = data;
-    view->ends_empty = len == 0;
     if (view->plain) {
-        print_row(view, bytes, len);
+        end_mark(view);
+    }
+    ik_screen_commit(view->screen, bytes, len);
+}
+
+/* With the next frame, or now where there are none. */
+static void on_waiting(void *data)
+{
+    ik_repl_view_t *view = data;
+    if (view->plain) {
+        ik_repl_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view),
+                              SIZE_MAX);
+        ik_screen_flush(view->screen);
     } else {
-        ik_screen_commit(view->screen, bytes, len);
         ik_repl_view_touch(view);
     }
+}
+
+static void add_row(void *data, const char *bytes, size_t len)
+{
+    ik_repl_backlog_add_row(((ik_repl_view_t *)data)->backlog, bytes, len);
 }
 
 ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view)
@@ -232,8 +270,9 @@ ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view)
     return (ik_repl_rows_t){.theme = &view->theme,
                             .columns = ik_screen_columns(view->screen),
                             .folder = view->paths->cwd,
-                            .on_row = commit_row,
-                            .data = view};
+                            .on_row = add_row,
+                            .data = view,
+                            .backlog = view->backlog};
 }
 
 bool ik_repl_view_echoes(const ik_repl_view_t *view)
@@ -243,15 +282,7 @@ bool ik_repl_view_echoes(const ik_repl_view_t *view)
 
 void ik_repl_view_begin_block(ik_repl_view_t *view)
 {
-    if (!view->ends_empty) {
-        commit_row(view, "", 0);
-    }
-}
-
-int ik_repl_view_open_max(const ik_repl_view_t *view)
-{
-    int most = ik_screen_live_max(view->screen) - 3; /* the empty row, the draft, the status */
-    return most < 1 ? 1 : most;
+    ik_repl_backlog_add_gap(view->backlog);
 }
 
 const ik_theme_t *ik_repl_view_theme(const ik_repl_view_t *view)
@@ -259,20 +290,21 @@ const ik_theme_t *ik_repl_view_theme(const ik_repl_view_t *view)
     return &view->theme;
 }
 
-unsigned ik_repl_view_resizes(const ik_repl_view_t *view)
-{
-    return view->resizes;
-}
-
 /* --- keys -------------------------------------------------------------------------------- */
+
+void ik_repl_view_pause(ik_repl_view_t *view)
+{
+    (void)is_settled(view); /* else the area is erased with care */
+    ik_screen_pause(view->screen);
+    ik_screen_flush(view->screen);
+}
 
 static void suspend(ik_repl_view_t *view)
 {
     if (ik_signal_watch_is_ignored(SIGTSTP)) {
         return; /* nobody could make us go on */
     }
-    ik_screen_pause(view->screen);
-    ik_screen_flush(view->screen);
+    ik_repl_view_pause(view);
     ik_tty_suspend(view->tty); /* on_continued draws again */
 }
 
@@ -345,17 +377,28 @@ static ik_background_t judge_background(uint32_t rgb)
     return light > 127 * 1000 ? IK_BACKGROUND_LIGHT : IK_BACKGROUND_DARK;
 }
 
-/* Terminals that are known to break long rows anew when they become narrower. xterm does not. */
-static bool is_known_to_reflow(const char *name, size_t len)
+typedef struct {
+    const char *name;
+    bool reflows; /* wraps long rows anew when it becomes narrower */
+    bool delays;  /* tells of a change of size some time after it */
+} terminal_t;
+
+/* What is known of a terminal by its name. Of the others nothing is expected. */
+static void learn_terminal(ik_repl_view_t *view, const char *name, size_t len)
 {
-    static const char *const known[] = {"tmux", "kitty", "foot", "VTE", "WezTerm"};
+    static const terminal_t known[] = {{"tmux", true, true},     {"kitty", true, false},
+                                       {"foot", true, false},    {"VTE", true, false},
+                                       {"WezTerm", true, false}, {"XTerm", false, false}};
     for (size_t i = 0; i < IK_LENGTH(known); i++) {
-        size_t own = strlen(known[i]);
-        if (len >= own && strncasecmp(name, known[i], own) == 0) {
-            return true;
+        size_t own = strlen(known[i].name);
+        if (len >= own && strncasecmp(name, known[i].name, own) == 0) {
+            ik_screen_set_reflow(view->screen, known[i].reflows);
+            if (!known[i].delays) {
+                ik_tty_set_settling(view->tty, SETTLING_MS);
+            }
+            return;
         }
     }
-    return false;
 }
 
 /* What the terminal says about itself; true when the key was such an answer. */
@@ -381,7 +424,7 @@ static bool learn(ik_repl_view_t *view, const ik_key_t *key)
         choose_theme(view, judge_background(key->code));
         return true;
     case IK_KEY_VERSION:
-        ik_screen_set_reflow(view->screen, is_known_to_reflow(key->text, key->len));
+        learn_terminal(view, key->text, key->len);
         return true;
     case IK_KEY_FOCUS_IN:
     case IK_KEY_FOCUS_OUT:
@@ -453,7 +496,6 @@ void ik_repl_view_fit(ik_repl_view_t *view)
     int columns;
     int rows;
     ik_tty_size(view->tty, &columns, &rows);
-    view->resizes++;
     ik_screen_resize(view->screen, columns, rows);
     if (view->pager != NULL) {
         ik_pager_resize(view->pager, columns, rows);
@@ -489,7 +531,7 @@ static void on_continued(void *data)
         return;
     }
     if (view->pager == NULL) {
-        ik_screen_pause(view->screen);
+        ik_repl_view_pause(view);
         ik_screen_resume(view->screen);
     } else {
         ik_tty_use_alternate(view->tty, true);
@@ -592,8 +634,11 @@ res_t ik_repl_view_create(const void *ctx, const ik_repl_view_options_t *options
     view->listener = options->listener;
     view->dumb = term == NULL || strcmp(term, "dumb") == 0 || isatty(STDOUT_FILENO) == 0;
     view->plain = options->plain || view->dumb;
-    view->ends_empty = true;
     choose_theme(view, IK_BACKGROUND_UNKNOWN);
+    view->backlog = ik_repl_backlog_create(
+        view,
+        &(ik_repl_backlog_options_t){
+            .theme = &view->theme, .on_row = commit_row, .on_waiting = on_waiting, .data = view});
     if (view->plain) {
         begin_plain(view, options->loop);
     } else {
@@ -626,6 +671,14 @@ static void await_answers(ik_repl_view_t *view)
     talloc_free(patience);
 }
 
+/* The end does not wait for a window that is being resized: the size is the one it has now. */
+static void print_rest(ik_repl_view_t *view)
+{
+    ik_repl_view_fit(view);
+    (void)is_settled(view);
+    ik_repl_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view), SIZE_MAX);
+}
+
 void ik_repl_view_close(ik_repl_view_t *view)
 {
     if (view->closed) {
@@ -633,7 +686,6 @@ void ik_repl_view_close(ik_repl_view_t *view)
     }
     view->closed = true;
     if (view->plain) {
-        ik_screen_flush(view->screen);
         end_mark(view);
         return;
     }
@@ -648,6 +700,7 @@ void ik_repl_view_close(ik_repl_view_t *view)
         close_pager(view);
     }
     if (!view->gone) {
+        print_rest(view);
         ik_screen_append_end(view->screen, &end);
         ik_tty_write(view->tty, end.data == NULL ? "" : end.data, end.len);
     }
@@ -689,8 +742,7 @@ void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *sour
     if (view->plain || view->away || view->pager != NULL) {
         return;
     }
-    ik_screen_pause(view->screen);
-    ik_screen_flush(view->screen);
+    ik_repl_view_pause(view);
     ik_tty_use_alternate(view->tty, true);
     view->pager = ik_pager_create(view, &view->theme, source, title,
                                   ik_screen_columns(view->screen), ik_screen_rows(view->screen));

@@ -5,7 +5,9 @@
  * asked for when a frame is drawn.
  *
  * Keys are answered at once. Everything else is drawn at most every 16 ms, and nothing at all
- * while nothing changes; only while somebody is busy a spinner turns four times a second.
+ * while nothing changes; only while somebody is busy a spinner turns four times a second. While the
+ * window is being resized nothing is drawn: a frame for a width that is gone could erase rows of
+ * the history.
  */
 #pragma once
 
@@ -48,17 +50,13 @@ void ik_repl_view_open(ik_repl_view_t *view);
 /* The terminal as it was, with all rows printed; drawing is over. Freeing it does the same. */
 void ik_repl_view_close(ik_repl_view_t *view);
 
-/* Where finished rows go, as the screen is now. */
+/* Where rows go: they are printed with the next frame, text wrapped for the width it has then. */
 ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view);
 /* What was entered stands there already: the terminal itself echoes it in plain mode. */
 bool ik_repl_view_echoes(const ik_repl_view_t *view);
 /* What follows stands apart: one empty row, unless there is one. */
 void ik_repl_view_begin_block(ik_repl_view_t *view);
-/* Rows the open block of an answer may have. */
-int ik_repl_view_open_max(const ik_repl_view_t *view);
 const ik_theme_t *ik_repl_view_theme(const ik_repl_view_t *view);
-/* Counts the changes of width and height. */
-unsigned ik_repl_view_resizes(const ik_repl_view_t *view);
 
 /* The live area changed; it is drawn soon. */
 void ik_repl_view_touch(ik_repl_view_t *view);

@@ -17,11 +17,10 @@ struct ik_repl_view {
     ik_repl_view_listener_t listener;
     ik_theme_t theme;
     ik_screen_t *screen;
+    ik_repl_backlog_t *backlog; /* what is to be printed */
     bool plain;
-    bool dumb;       /* no escape at all */
-    bool ends_empty; /* the last row in history is empty, or there is none */
+    bool dumb; /* no escape at all */
     bool closed;
-    unsigned resizes;
 
     /* plain */
     ik_repl_plain_t *lines;
@@ -57,3 +56,5 @@ struct ik_repl_view {
 
 /* The window may have another size. */
 void ik_repl_view_fit(ik_repl_view_t *view);
+/* The main view makes room for another program. */
+void ik_repl_view_pause(ik_repl_view_t *view);

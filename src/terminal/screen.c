@@ -1,8 +1,13 @@
 /*
  * A frame draws the rows that enter the history and the live area below them as one list, row by
  * row over the live area that was drawn last. So a row that stood in the live area as it enters the
- * history costs nothing, and everything else only where it differs. A row that the terminal may
- * wrap is printed where everything below was erased before.
+ * history costs nothing. The first one that differs is printed in full, with everything below it
+ * erased before; so are rows that the terminal may wrap. In the live area only the cells that
+ * differ are written.
+ *
+ * A terminal may change its width while a frame is on its way. It then wraps what is drawn, the
+ * frame moves up by fewer rows than it should and never into the history, and a row that enters
+ * the history is whole wherever it is printed: something stale stays above it, nothing is lost.
  *
  * A row longer than a piece is printed over several frames, without a live area in between.
  */
@@ -40,6 +45,7 @@ struct ik_screen {
     ik_frame_t frame; /* where the cursor is, from one frame to the next */
     bool cursor_hidden;
     bool stale; /* what is drawn is not known: it is erased and drawn anew */
+    bool held;  /* the size is changing: no frames */
 
     ik_buffer_t waiting; /* rows for the history, each with '\n' behind it */
     size_t taken;        /* bytes of them that were drawn */
@@ -134,6 +140,12 @@ void ik_screen_resize(ik_screen_t *screen, int columns, int rows)
     ik_live_narrow(&screen->wanted, screen->columns - 1);
     ik_screen_place_cursor(screen, screen->wanted.cursor_row, screen->wanted.cursor_column);
     screen->stale = true;
+    screen->held = false;
+}
+
+void ik_screen_hold(ik_screen_t *screen)
+{
+    screen->held = true;
 }
 
 /* Of the wanted rows: those before are too many. */
@@ -164,11 +176,13 @@ static int wraps_before(const ik_screen_t *screen, int row, int column)
     return wraps;
 }
 
-/* Where the cursor is in what is drawn, in rows of the terminal. */
+/* Where the cursor is in what is drawn, in rows of the terminal. While the width is changing no
+ * wrapped row is counted: that may be too few, never too many. */
 static int rows_above(const ik_screen_t *screen)
 {
     int above = screen->frame.row;
-    for (int i = 0; screen->reflows && i < screen->drawn.count && i <= screen->frame.row; i++) {
+    bool reflows = screen->reflows && !screen->held;
+    for (int i = 0; reflows && i < screen->drawn.count && i <= screen->frame.row; i++) {
         bool has_cursor = i == screen->frame.row;
         above += wraps_before(screen, i, has_cursor ? screen->frame.column : INT_MAX);
     }
@@ -193,25 +207,15 @@ static void erase_from(ik_screen_t *screen, int row)
     }
 }
 
-/* Whether a row can be drawn over another one: it stays clear of the last column. */
-static bool is_narrow(const ik_screen_t *screen, const char *bytes, size_t len)
+static bool is_drawn(const ik_screen_t *screen, int row, const char *bytes, size_t len)
 {
-    size_t room = (size_t)screen->columns - 1;
-    bool looks = len <= room || (len <= room * 64 && ik_row_width(bytes, len) <= (int)room);
-    return looks && (len == 0 || memchr(bytes, '\t', len) == NULL);
+    return row < screen->drawn.count && ik_live_row_equal(&screen->drawn.rows[row], bytes, len);
 }
 
-static void draw_row(ik_screen_t *screen, int row, const char *bytes, size_t len, int width)
+static void print_row(ik_screen_t *screen, int row, const char *bytes, size_t len, int width)
 {
-    if (row < screen->drawn.count && is_narrow(screen, bytes, len)) {
-        const ik_live_row_t *old = &screen->drawn.rows[row];
-        if (!ik_live_row_equal(old, bytes, len)) {
-            ik_frame_change(&screen->frame, row, old->bytes.data, old->bytes.len, bytes, len);
-        }
-    } else {
-        erase_from(screen, row);
-        ik_frame_print(&screen->frame, row, bytes, len, width);
-    }
+    erase_from(screen, row);
+    ik_frame_print(&screen->frame, row, bytes, len, width);
 }
 
 static size_t first_length(const ik_screen_t *screen)
@@ -259,7 +263,9 @@ static int draw_waiting(ik_screen_t *screen, size_t room)
                 break;
             }
         } else {
-            draw_row(screen, row, bytes, len, IK_FRAME_SOMEWHERE);
+            if (!is_drawn(screen, row, bytes, len)) {
+                print_row(screen, row, bytes, len, IK_FRAME_SOMEWHERE);
+            }
             screen->taken += len;
         }
         screen->taken++;
@@ -290,7 +296,14 @@ static void draw_live(ik_screen_t *screen, int row)
     const ik_live_t *live = &screen->wanted;
     for (int i = first_shown(screen); i < live->count; i++) {
         const ik_live_row_t *each = &live->rows[i];
-        draw_row(screen, row++, each->bytes.data, each->bytes.len, each->width);
+        const ik_live_row_t *old = row < screen->drawn.count ? &screen->drawn.rows[row] : NULL;
+        if (old == NULL) {
+            print_row(screen, row, each->bytes.data, each->bytes.len, each->width);
+        } else if (!ik_live_row_equal(old, each->bytes.data, each->bytes.len)) {
+            ik_frame_change(&screen->frame, row, old->bytes.data, old->bytes.len, each->bytes.data,
+                            each->bytes.len);
+        }
+        row++;
     }
     erase_from(screen, row);
     if (live->count == 0) {
@@ -409,7 +422,8 @@ bool ik_screen_flush(ik_screen_t *screen)
     if (!has_work(screen)) {
         return true;
     }
-    if (!screen->options.is_drained(screen->options.data)) {
+    bool must = screen->paused || screen->options.plain;
+    if ((screen->held && !must) || !screen->options.is_drained(screen->options.data)) {
         return false;
     }
     screen->out.len = 0;
@@ -442,6 +456,7 @@ void ik_screen_append_end(ik_screen_t *screen, ik_buffer_t *out)
         return;
     }
     ik_screen_resume(screen);
+    screen->stale = screen->stale || screen->held;
     ik_live_clear(&screen->wanted);
     append_sent(screen, out);
     draw(screen, SIZE_MAX);

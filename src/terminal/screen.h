@@ -4,8 +4,8 @@
  * main view, and it never clears the screen or the scrollback, scrolls, sets margins or addresses
  * the cursor absolutely.
  *
- * Rows enter history by: cursor up to the live area's first row, CSI J, the rows with CRLF, the
- * live area anew. Otherwise only the changed end of each live row is written. One frame is one
+ * Rows enter history by: cursor up to the first row that changes, CSI J, the rows with CRLF, the
+ * live area anew. Otherwise only the changed cells of each live row are written. One frame is one
  * write; a frame is made only when the terminal has taken the one before: a slow or stopped
  * terminal gets fewer frames and no row is lost.
  */
@@ -57,6 +57,9 @@ void ik_screen_send(ik_screen_t *screen, const char *bytes, size_t len);
  * the terminal wraps lines anew (reflows) the area may have become taller; where that is not known,
  * a stale row is left rather than a row of the history erased. */
 void ik_screen_resize(ik_screen_t *screen, int columns, int rows);
+/* The window is changing its size, and how wide it is now is not known: no frame is drawn until
+ * ik_screen_resize. Pausing and the end do not wait, and leave a stale row when in doubt. */
+void ik_screen_hold(ik_screen_t *screen);
 void ik_screen_set_reflow(ik_screen_t *screen, bool reflows);
 /* Frames of several rows are bracketed by DEC 2026. */
 void ik_screen_set_synchronised(ik_screen_t *screen, bool synchronised);

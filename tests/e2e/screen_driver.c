@@ -6,7 +6,7 @@
  *   ["commit", row] ["live", [row…], cursor row, cursor column] ["send", text]
  *   ["flush"] ["taken", false]    whether the terminal takes frames
  *   ["resize", columns, rows] ["reflow", bool] ["synchronised", bool] ["pause"] ["resume"]
- *   ["end"]
+ *   ["hold"] ["end"]
  *
  * Each line is answered by {"frames": [hex…], "done": what flush said, "waiting": bytes}.
  */
@@ -79,6 +79,8 @@ static bool obey_plain(driver_t *driver, const char *name, json_t *first)
         ik_screen_pause(driver->screen);
     } else if (strcmp(name, "resume") == 0) {
         ik_screen_resume(driver->screen);
+    } else if (strcmp(name, "hold") == 0) {
+        ik_screen_hold(driver->screen);
     } else if (strcmp(name, "end") == 0) {
         end(driver);
     } else {

@@ -578,6 +578,68 @@ class TmuxTest(ScreenTest):
                 self.assertEqual(tmux.rows(), rows + story.committed + story.live)
 
 
+    def test_a_width_that_is_gone_loses_no_row(self):
+        """tmux wraps its rows for another width while a frame is on its way, and again while the
+        screen is held, until it is told."""
+        words = [word for word in WORDS if columns(word) == len(word)]
+        for seed in range(4):
+            with self.subTest(seed=seed):
+                tmux, s, rows = self.full_tmux()
+                story = Story(s, seed, width=38, words=words)
+                for _ in range(60):
+                    story.step()
+                    if story.random.random() < 0.3:
+                        size = self.change_size(tmux, s, story)
+                        s.resize(*size)
+                        story.narrow(min(38, size[0] - 4))
+                        story.show_live()
+                    s.flush()
+                self.assertEqual(lost(rows + story.committed, tmux.rows()), [])
+
+    def change_size(self, tmux, s, story):
+        """Returns what it is in the end."""
+        for when in range(story.random.randrange(1, 4)):
+            size = story.random.randrange(20, 90), story.random.randrange(14, 30)
+            tmux.resize(*size)
+            if when == 0:
+                s.flush()
+                s.do("hold")
+            story.step()
+            frames = len(s.frames)
+            s.do("flush")
+            self.assertEqual(len(s.frames), frames)
+        return size
+
+    def test_giving_the_terminal_away_while_the_width_changes_loses_no_row(self):
+        for how in ("pause", "end"):
+            with self.subTest(how):
+                tmux, s, rows = self.full_tmux()
+                s.live("x" * 50, "y" * 50, "> ", cursor=(2, 2))
+                s.flush()
+                tmux.resize(20, 16)
+                s.resize(20, 16)  # which is gone already
+                tmux.resize(60, 16)
+                s.do("hold")
+                s.commit("the last row")
+                s.do(how)
+                if how == "pause":
+                    s.do("resume")
+                    s.resize(60, 16)
+                    s.flush()
+                self.assertEqual(lost([*rows, "the last row"], tmux.rows()), [])
+
+
+def lost(wanted, rows):
+    """Those of the wanted rows that are not there, in this order."""
+    missing, at = [], 0
+    for row in wanted:
+        if row in rows[at:]:
+            at = rows.index(row, at) + 1
+        else:
+            missing.append(row)
+    return missing
+
+
 # ---- what the other tests rely on
 
 class CheckerTest(unittest.TestCase):

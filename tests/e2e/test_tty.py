@@ -207,15 +207,28 @@ class Device(TtyTest):
         self.log.wait("resize 149x20")
         t.set_size(0, 0)
         self.log.wait("resize 80x24")
-        t.set_size(81, 24)  # what is no change in the end is not told
+        told = self.resizes()
+        self.assertLess(len(told), 50)
+        t.set_size(81, 24)  # what is no change in the end is told: a terminal may have reflowed
         t.set_size(80, 24)
-        time.sleep(0.2)
-        t.send("!")
-        self.log.wait("key 21")
-        resizes = [line for line in self.log.lines() if line.startswith("resize")]
-        self.assertLess(len(resizes), 50)
-        self.assertEqual(resizes[-1], "resize 80x24")
-        self.assertFalse([line for line, next in zip(resizes, resizes[1:]) if line == next])
+        t.wait_until(lambda: len(self.resizes()) > len(told), "resize")
+        self.assertEqual(self.resizes()[len(told):], ["resize 80x24"])
+
+    def resizes(self):
+        return [line for line in self.log.lines() if line.startswith("resize")]
+
+    def test_a_changing_size_is_not_settled(self):
+        """As soon as the kernel knows, whether or not the signal was seen."""
+        t = self.start(columns=100, rows=30)
+        t.send("i")
+        self.log.wait("ignoring")
+        for columns in (90, 95):
+            t.set_size(columns, 30)
+            t.send("w")
+            t.wait_until(lambda: self.log.lines()[-2:] == ["changing", f"resize {columns}x30"],
+                         "resize")
+            t.send("w")
+            t.wait_until(lambda: self.log.lines()[-1] == "settled", "settled size")
 
     def test_the_shells_descriptors_keep_their_flags(self):
         t = self.start()

@@ -7,10 +7,12 @@
  *   t tick 20 times       l an open link, a cut title  e the program in TTY_DRIVER_PROGRAM
  *   p panic               s write to nowhere           o overflow the stack
  *   x exit at once, without putting anything back (which must be seen)
+ *   w whether the size of the window is settled        i ignore SIGWINCH from here on
  *
  * With TTY_DRIVER_LINGER it takes some time to end after a signal.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +172,13 @@ static void act(driver_t *driver, char key)
         break;
     case 'e':
         start_program(driver);
+        break;
+    case 'w':
+        say(driver, "%s\n", ik_tty_is_settled(driver->tty) ? "settled" : "changing");
+        break;
+    case 'i':
+        signal(SIGWINCH, SIG_IGN);
+        say(driver, "ignoring\n");
         break;
     case 'p':
     case 's':

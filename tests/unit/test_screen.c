@@ -221,7 +221,7 @@ START_TEST(a_slow_terminal_gets_fewer_frames)
     ck_assert_uint_eq(frames, 1);
     ck_assert_uint_eq(ik_screen_waiting(screen), 4);
     drained = true;
-    expect_frame("\033[?25l\rone\r\n> ab\033[?25h");
+    expect_frame("\033[?25l\r\033[K\033[C\033[J\rone\r\n> ab\033[?25h");
     ck_assert_uint_eq(ik_screen_waiting(screen), 0);
 }
 END_TEST

@@ -1,0 +1,242 @@
+#include "repl/repl_backlog.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "repl/repl_rows.h"
+
+enum {
+    SLICE = 4096,      /* bytes of an answer that are laid out at once */
+    KEPT = 256 * 1024, /* bytes of memory kept when nothing waits */
+};
+
+#define NO_LAST SIZE_MAX
+
+typedef enum { ITEM_ROW, ITEM_GAP, ITEM_SENTENCE, ITEM_TEXT, ITEM_END, ITEM_DROP } kind_t;
+
+/* Stands before its text. */
+typedef struct {
+    kind_t kind;
+    ik_role_t role;           /* of a sentence */
+    ik_repl_answer_t *answer; /* of TEXT, END and DROP */
+    size_t len;               /* of the text */
+} item_t;
+
+struct ik_repl_answer {
+    ik_repl_backlog_t *backlog;
+    ik_markdown_t *markdown;
+    bool is_whole;
+};
+
+struct ik_repl_backlog {
+    ik_repl_backlog_options_t options;
+    int columns; /* as of the last printing */
+    int max_open;
+    ik_buffer_t items; /* each with its text behind it */
+    size_t taken;      /* bytes of them that were printed */
+    size_t begun;      /* bytes of the first one's text that were */
+    size_t last;       /* where the last item is; NO_LAST: it was printed */
+    bool ends_empty;
+    size_t given; /* bytes of rows, since printing began */
+};
+
+ik_repl_backlog_t *ik_repl_backlog_create(const void *ctx, const ik_repl_backlog_options_t *options)
+{
+    ik_repl_backlog_t *backlog = ik_new(ctx, ik_repl_backlog_t);
+    backlog->options = *options;
+    backlog->columns = 80;
+    backlog->max_open = 1;
+    backlog->ends_empty = true;
+    backlog->last = NO_LAST;
+    ik_buffer_init(&backlog->items, backlog, IK_BUFFER_UNLIMITED);
+    return backlog;
+}
+
+bool ik_repl_backlog_ends_empty(const ik_repl_backlog_t *backlog)
+{
+    return backlog->ends_empty;
+}
+
+/* --- adding ------------------------------------------------------------------------------ */
+
+static item_t read_item(const ik_repl_backlog_t *backlog, size_t at)
+{
+    item_t item;
+    memcpy(&item, backlog->items.data + at, sizeof(item));
+    return item;
+}
+
+/* More of an answer joins the text of it that waits already. */
+static void add(ik_repl_backlog_t *backlog, item_t item, const char *text)
+{
+    ik_buffer_t *items = &backlog->items;
+    bool grows = false;
+    if (item.kind == ITEM_TEXT && backlog->last != NO_LAST) {
+        item_t before = read_item(backlog, backlog->last);
+        grows = before.kind == ITEM_TEXT && before.answer == item.answer;
+        before.len += grows ? item.len : 0;
+        memcpy(items->data + backlog->last, &before, sizeof(before));
+    }
+    if (!grows) {
+        backlog->last = items->len;
+        ik_buffer_append(items, (const char *)&item, sizeof(item));
+    }
+    ik_buffer_append(items, text, item.len);
+    backlog->options.on_waiting(backlog->options.data);
+}
+
+void ik_repl_backlog_add_row(ik_repl_backlog_t *backlog, const char *bytes, size_t len)
+{
+    add(backlog, (item_t){.kind = ITEM_ROW, .len = len}, bytes);
+}
+
+void ik_repl_backlog_add_gap(ik_repl_backlog_t *backlog)
+{
+    add(backlog, (item_t){.kind = ITEM_GAP}, "");
+}
+
+void ik_repl_backlog_add_sentence(ik_repl_backlog_t *backlog, ik_role_t role, const char *text)
+{
+    item_t item = {.kind = ITEM_SENTENCE, .role = role, .len = strlen(text)};
+    add(backlog, item, text);
+}
+
+static void give_row(void *data, const char *bytes, size_t len)
+{
+    ik_repl_backlog_t *backlog = data;
+    backlog->ends_empty = len == 0;
+    backlog->given += len + 1;
+    backlog->options.on_row(backlog->options.data, bytes, len);
+}
+
+static int max_open_of(const ik_repl_answer_t *answer)
+{
+    return answer->is_whole ? IK_REPL_ROWS_MAX : answer->backlog->max_open;
+}
+
+ik_repl_answer_t *ik_repl_backlog_begin_answer(ik_repl_backlog_t *backlog, bool is_whole)
+{
+    ik_repl_answer_t *answer = ik_new(backlog, ik_repl_answer_t);
+    answer->backlog = backlog;
+    answer->is_whole = is_whole;
+    ik_markdown_options_t options = {.theme = backlog->options.theme,
+                                     .columns = backlog->columns,
+                                     .max_open = max_open_of(answer),
+                                     .on_row = give_row,
+                                     .data = backlog};
+    answer->markdown = ik_markdown_create(answer, &options);
+    return answer;
+}
+
+void ik_repl_backlog_feed_answer(ik_repl_answer_t *answer, const char *text, size_t len)
+{
+    if (len > 0) {
+        add(answer->backlog, (item_t){.kind = ITEM_TEXT, .answer = answer, .len = len}, text);
+    }
+}
+
+void ik_repl_backlog_end_answer(ik_repl_answer_t *answer)
+{
+    add(answer->backlog, (item_t){.kind = ITEM_END, .answer = answer}, "");
+}
+
+void ik_repl_backlog_drop_answer(ik_repl_answer_t *answer)
+{
+    add(answer->backlog, (item_t){.kind = ITEM_DROP, .answer = answer}, "");
+}
+
+/* --- printing ---------------------------------------------------------------------------- */
+
+static void fit(ik_repl_answer_t *answer)
+{
+    ik_markdown_resize(answer->markdown, answer->backlog->columns, max_open_of(answer));
+}
+
+void ik_repl_backlog_draw_open(ik_repl_answer_t *answer, ik_markdown_row_fn on_row, void *data)
+{
+    fit(answer);
+    ik_markdown_draw_open(answer->markdown, on_row, data);
+}
+
+static void print_sentence(ik_repl_backlog_t *backlog, ik_role_t role, const char *text, size_t len)
+{
+    ik_repl_rows_t rows = {.theme = backlog->options.theme,
+                           .columns = backlog->columns,
+                           .on_row = give_row,
+                           .data = backlog};
+    char *sentence = ik_strndup(backlog, text, len);
+    ik_repl_rows_say(&rows, role, sentence);
+    talloc_free(sentence);
+}
+
+/* Prints the first item, or a slice of it; true when that was all of it. */
+static bool print_item(ik_repl_backlog_t *backlog, const item_t *item)
+{
+    const char *text = backlog->items.data + backlog->taken + sizeof(*item);
+    size_t left = item->len - backlog->begun;
+    size_t part = left < SLICE ? left : SLICE;
+    switch (item->kind) {
+    case ITEM_ROW:
+        give_row(backlog, text, item->len);
+        break;
+    case ITEM_GAP:
+        if (!backlog->ends_empty) {
+            give_row(backlog, "", 0);
+        }
+        break;
+    case ITEM_SENTENCE:
+        print_sentence(backlog, item->role, text, item->len);
+        break;
+    case ITEM_TEXT:
+        fit(item->answer);
+        ik_markdown_feed(item->answer->markdown, text + backlog->begun, part);
+        backlog->begun += part;
+        return backlog->begun == item->len;
+    case ITEM_END:
+        fit(item->answer);
+        ik_markdown_end(item->answer->markdown);
+        talloc_free(item->answer);
+        break;
+    case ITEM_DROP:
+        talloc_free(item->answer);
+        break;
+    }
+    return true;
+}
+
+static void forget_taken(ik_repl_backlog_t *backlog)
+{
+    ik_buffer_t *items = &backlog->items;
+    size_t left = items->len - backlog->taken;
+    if (left == 0 && items->capacity > KEPT) {
+        ik_buffer_reset(items);
+    } else if (left < backlog->taken) { /* moving costs less than what was printed since */
+        memmove(items->data, items->data + backlog->taken, left);
+        items->len = left;
+    } else {
+        return;
+    }
+    if (backlog->last != NO_LAST) {
+        backlog->last -= backlog->taken;
+    }
+    backlog->taken = 0;
+}
+
+bool ik_repl_backlog_print(ik_repl_backlog_t *backlog, int columns, int max_open, size_t most)
+{
+    backlog->columns = columns;
+    backlog->max_open = max_open;
+    backlog->given = 0;
+    while (backlog->taken < backlog->items.len && backlog->given < most) {
+        item_t item = read_item(backlog, backlog->taken);
+        bool is_last = backlog->taken == backlog->last;
+        if (print_item(backlog, &item)) {
+            backlog->taken += sizeof(item) + item.len;
+            backlog->begun = 0;
+            backlog->last = is_last ? NO_LAST : backlog->last;
+        }
+    }
+    bool done = backlog->taken == backlog->items.len;
+    forget_taken(backlog);
+    return done;
+}
