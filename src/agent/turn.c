@@ -184,6 +184,18 @@ static void on_tool_result(void *data, ik_msg_t *result)
     ik_agent_append(turn->agent, result, turn->interrupted ? IK_STORE_FULL : IK_STORE_NORMAL);
 }
 
+/* The results say it to the model, this says it to the user. */
+static void announce_limit(ik_turn_t *turn)
+{
+    long max = turn->agent->shared->config->max_tool_turns;
+    char *text = ik_sprintf(turn,
+                            "The limit of %ld tool turn%s is reached (max_tool_turns): the model "
+                            "answers without tools.",
+                            max, max == 1 ? "" : "s");
+    notice(turn, text);
+    talloc_free(text);
+}
+
 static void on_tools_end(void *data)
 {
     ik_turn_t *turn = data;
@@ -191,6 +203,9 @@ static void on_tools_end(void *data)
     if (turn->interrupted) {
         end_turn(turn, IK_TURN_INTERRUPTED);
     } else {
+        if (turn->last_word) {
+            announce_limit(turn);
+        }
         ask(turn);
     }
     leave(turn);

@@ -155,7 +155,10 @@ class OptionTest(SessionsTest):
         call = Call("bash", {"command": "echo once"})
         t = self.ready([Answer(calls=[call]), Answer("Enough."), Answer(calls=[call]),
                         Answer("Again.")], "--max-turns", "1", **WIDE)
-        self.enter(t, "go", "Enough.")
+        rows = self.enter(t, "go", "Enough.")
+        self.assertIn("The limit of 1 tool turn is reached (max_tool_turns): the model answers without tools.",
+                      rows)
+        self.assertNotIn("limit_reached", "\n".join(rows))
         (_, envelope), = sent_results(self.llm.requests[1])
         self.assertTrue(envelope["result"]["limit_reached"])
         self.enter(t, "more", "Again.")
