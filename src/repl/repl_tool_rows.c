@@ -268,33 +268,128 @@ void ik_repl_rows_call(const ik_repl_rows_t *rows, const ik_repl_call_t *call)
 
 /* --- what it answered -------------------------------------------------------------------- */
 
-/* Everybody expects success; it is not said. */
-static bool is_plain_success(const ik_tool_field_t *field)
+/* A result, and which of its fields the call has shown or the head of the result says. */
+typedef struct {
+    const ik_repl_result_t *result;
+    ik_tool_fields_t fields;
+    bool failed;
+    bool interrupted; /* by the user: no failure */
+    bool known;       /* the call shows all that a shipped tool did to the file */
+} answer_t;
+
+static bool is_code(const ik_tool_fields_t *fields, const char *code)
 {
-    return ik_json_key_is(field->key, "tool_success") && field->value.text[0] == 't';
+    const ik_tool_field_t *field = ik_tool_fields_find(fields, "error_code");
+    char *value = field == NULL ? NULL : ik_json_decode(NULL, field->value, NULL);
+    bool equal = value != NULL && strcmp(value, code) == 0;
+    talloc_free(value);
+    return equal;
 }
 
-static void add_result_head(const ik_repl_rows_t *rows, const ik_repl_result_t *result,
-                            const ik_tool_fields_t *fields)
+/* file_edit and file_write: the diff or the content stands above, with the path. */
+static bool shows_change(const ik_repl_call_t *call)
+{
+    bool shipped =
+        call != NULL && call->source == NULL && call->name != NULL && call->arguments != NULL;
+    return shipped &&
+           (strcmp(call->name, "file_edit") == 0 || strcmp(call->name, "file_write") == 0);
+}
+
+static bool read_answer(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
+                        const ik_repl_result_t *result, answer_t *answer)
+{
+    *answer = (answer_t){.result = result};
+    if (!ik_tool_fields_of_envelope(result->output, result->output_len, &answer->fields)) {
+        return false;
+    }
+    answer->failed = ik_tool_fields_tell_failure(&answer->fields);
+    answer->interrupted = answer->failed && is_code(&answer->fields, "INTERRUPTED");
+    answer->known = !answer->failed && !rows->full && shows_change(call);
+    return true;
+}
+
+static bool is_value(const ik_tool_field_t *field, const char *json)
+{
+    return field->value.len == strlen(json) &&
+           memcmp(field->value.text, json, field->value.len) == 0;
+}
+
+static bool has_name(const ik_tool_field_t *field, const char *name)
+{
+    return field->key.len > 0 && ik_json_key_is(field->key, name);
+}
+
+/* What a program printed that did not end well. */
+static bool is_printed(const ik_tool_field_t *field)
+{
+    return has_name(field, "stdout") || has_name(field, "stderr");
+}
+
+/* What is said elsewhere, or says nothing. */
+static bool is_left_out(const ik_repl_rows_t *rows, const answer_t *answer,
+                        const ik_tool_field_t *field)
+{
+    bool empty = is_value(field, "null") || is_value(field, "\"\"");
+    bool of_end = has_name(field, "exit_code"); /* of an interrupted tool: of our own signal */
+    if (answer->interrupted) {
+        return of_end || has_name(field, "error") || has_name(field, "error_code") ||
+               (empty && is_printed(field));
+    }
+    if (rows->full) {
+        return false;
+    }
+    if (answer->failed && empty && (of_end || is_printed(field))) {
+        return true;
+    }
+    if (answer->known && (field->key.len == 0 || has_name(field, "bytes") ||
+                          (has_name(field, "replacements") && is_value(field, "1")))) {
+        return true;
+    }
+    return has_name(field, "limit_reached") || has_name(field, "limit_message");
+}
+
+/* What an interrupted tool had printed is output, however short. */
+static bool is_block(const answer_t *answer, const ik_tool_field_t *field)
+{
+    return ik_tool_fields_is_long(field) || (answer->interrupted && is_printed(field));
+}
+
+static void add_verdict(ik_row_t *row, const answer_t *answer, const void *ctx)
+{
+    if (answer->interrupted) {
+        const ik_tool_field_t *error = ik_tool_fields_find(&answer->fields, "error");
+        size_t len;
+        ik_row_add_role(row, IK_ROLE_WARNING, "interrupted");
+        if (answer->result->wall_ms < 0 && error != NULL) { /* it says how far the call came */
+            ik_row_add_role(row, IK_ROLE_DIM, "  ");
+            ik_row_add_role(row, IK_ROLE_DIM, ik_tool_fields_format_value(ctx, error, &len));
+        }
+    } else {
+        ik_row_add_role(row, answer->failed ? IK_ROLE_ERROR : IK_ROLE_GOOD,
+                        answer->failed ? "failed" : "ok");
+    }
+}
+
+static void add_result_head(const ik_repl_rows_t *rows, const answer_t *answer)
 {
     void *scratch = talloc_new(NULL);
-    bool failed = fields != NULL && ik_tool_fields_tell_failure(fields);
+    const ik_repl_result_t *result = answer->result;
     ik_row_t row;
     ik_row_init(&row, scratch, rows->theme);
     ik_row_add_role(&row, IK_ROLE_DIM, "└ ");
     if (result->number > 0) {
         ik_row_add_format(&row, IK_ROLE_TOOL, "#%zu ", result->number);
     }
-    ik_row_add_role(&row, failed ? IK_ROLE_ERROR : IK_ROLE_GOOD, failed ? "failed" : "ok");
+    add_verdict(&row, answer, scratch);
     if (result->wall_ms >= 0) {
         ik_row_add_format(&row, IK_ROLE_DIM, "  %s",
                           ik_export_facts_duration(scratch, result->wall_ms));
     }
-    for (size_t i = 0; fields != NULL && i < fields->count; i++) {
-        const ik_tool_field_t *field = &fields->fields[i];
-        if (!ik_tool_fields_is_long(field) && !is_plain_success(field)) {
+    for (size_t i = 0; i < answer->fields.count; i++) {
+        const ik_tool_field_t *field = &answer->fields.fields[i];
+        if (!is_left_out(rows, answer, field) && !is_block(answer, field)) {
             ik_row_add_role(&row, IK_ROLE_TEXT, "  ");
-            add_field(&row, NULL, failed ? IK_ROLE_ERROR : IK_ROLE_TEXT, field);
+            add_field(&row, NULL, answer->failed ? IK_ROLE_ERROR : IK_ROLE_TEXT, field);
         }
     }
     ik_repl_rows_put(rows, &row);
@@ -302,29 +397,34 @@ static void add_result_head(const ik_repl_rows_t *rows, const ik_repl_result_t *
 }
 
 static void add_long_results(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
-                             const ik_tool_fields_t *fields, const char *rest)
+                             const answer_t *answer, const char *rest)
 {
     ik_tool_fields_t arguments = {.count = 0};
     if (call != NULL && call->arguments != NULL) {
         ik_tool_fields_of_arguments(call->arguments, call->arguments_len, &arguments);
     }
-    for (size_t i = 0; i < fields->count; i++) {
-        if (ik_tool_fields_is_long(&fields->fields[i])) {
-            add_long_field(rows, &arguments, &fields->fields[i], rest);
+    for (size_t i = 0; i < answer->fields.count; i++) {
+        ik_tool_field_t field = answer->fields.fields[i];
+        if (is_left_out(rows, answer, &field) || !is_block(answer, &field)) {
+            continue;
         }
+        if (answer->interrupted && has_name(&field, "stdout")) {
+            field.key = (ik_json_span_t){0}; /* as it stands there when the tool ends by itself */
+        }
+        add_long_field(rows, &arguments, &field, rest);
     }
 }
 
 void ik_repl_rows_result(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
                          const ik_repl_result_t *result)
 {
-    ik_tool_fields_t fields;
+    answer_t answer;
     char *rest = ik_sprintf(NULL, "/show %zu", result->number);
-    if (ik_tool_fields_of_envelope(result->output, result->output_len, &fields)) {
-        add_result_head(rows, result, &fields);
-        add_long_results(rows, call, &fields, rest);
+    bool readable = read_answer(rows, call, result, &answer);
+    add_result_head(rows, &answer);
+    if (readable) {
+        add_long_results(rows, call, &answer, rest);
     } else {
-        add_result_head(rows, result, NULL);
         add_block(rows, &(block_t){result->output, result->output_len, "", rest});
     }
     talloc_free(rest);
@@ -332,9 +432,10 @@ void ik_repl_rows_result(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
 
 void ik_repl_rows_command(const ik_repl_rows_t *rows, const char *envelope)
 {
-    ik_tool_fields_t fields;
-    if (ik_tool_fields_of_envelope(envelope, strlen(envelope), &fields)) {
-        add_result_head(rows, &(ik_repl_result_t){.wall_ms = -1}, &fields);
-        add_long_results(rows, NULL, &fields, "Ctrl-O");
+    ik_repl_result_t result = {.output = envelope, .output_len = strlen(envelope), .wall_ms = -1};
+    answer_t answer;
+    if (read_answer(rows, NULL, &result, &answer)) {
+        add_result_head(rows, &answer);
+        add_long_results(rows, NULL, &answer, "Ctrl-O");
     }
 }

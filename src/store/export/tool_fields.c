@@ -173,11 +173,19 @@ char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *ar
                                      : ik_strdup(ctx, "");
 }
 
-/* A line end in a string literal is always an escape. */
+/* A line end in a string literal is always an escape: \n, or \u000 and a digit. A backslash that is
+ * itself escaped begins none. */
 static bool has_lines(ik_json_span_t value)
 {
-    return memmem(value.text, value.len, "\\n", 2) != NULL ||
-           memmem(value.text, value.len, "\\u000", 5) != NULL;
+    const char *end = value.text + value.len;
+    const char *at = value.text;
+    while ((at = memchr(at, '\\', (size_t)(end - at))) != NULL && end - at > 1) {
+        if (at[1] == 'n' || (end - at > 4 && memcmp(at + 1, "u000", 4) == 0)) {
+            return true;
+        }
+        at += 2;
+    }
+    return false;
 }
 
 bool ik_tool_fields_is_long(const ik_tool_field_t *field)
