@@ -10,6 +10,7 @@
 
 enum {
     TAIL_ROWS = 3,
+    WAITING_ROWS = 3,
     TAIL_BYTES = 4096,
     BEFORE_MAX = 256 * 1024, /* of a file that is about to be written */
 };
@@ -17,7 +18,8 @@ enum {
 typedef struct {
     char *id;
     ik_repl_call_t call;
-    int64_t started_ms;
+    bool parallel;
+    int64_t started_ms;    /* 0: it waits */
     char tail[TAIL_BYTES]; /* the end of what it reported */
     size_t tail_len;
 } run_t;
@@ -60,27 +62,11 @@ static void remember_file(run_t *run, const char *folder)
     }
 }
 
-static const char *source_of(const ik_shared_ctx_t *shared, const char *name)
+static const ik_tool_registry_entry_t *entry_of(const ik_shared_ctx_t *shared, const char *name)
 {
-    const ik_tool_registry_entry_t *entry =
-        shared->tool_registry == NULL || name == NULL
-            ? NULL
-            : ik_tool_registry_lookup(shared->tool_registry, name);
-    return entry == NULL || entry->source == IK_TOOL_SYSTEM ? NULL
-                                                            : ik_tool_source_name(entry->source);
-}
-
-void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *shared,
-                           const ik_msg_t *call)
-{
-    run_t *run = ik_new(running, run_t);
-    run->id = ik_msg_field_text(run, call, "id");
-    ik_repl_rows_fill_call(run, call, &run->call);
-    run->call.source = source_of(shared, run->call.name);
-    run->started_ms = ik_clock_now_ms();
-    remember_file(run, shared->external.folder);
-    running->runs = ik_resize_array(running, running->runs, run_t *, running->count + 1);
-    running->runs[running->count++] = run;
+    return shared->tool_registry == NULL || name == NULL
+               ? NULL
+               : ik_tool_registry_lookup(shared->tool_registry, name);
 }
 
 static size_t find(const ik_repl_running_t *running, const ik_msg_t *message, const char *field)
@@ -93,6 +79,36 @@ static size_t find(const ik_repl_running_t *running, const ik_msg_t *message, co
     }
     talloc_free(id);
     return i;
+}
+
+static run_t *add(ik_repl_running_t *running, const ik_shared_ctx_t *shared, const ik_msg_t *call)
+{
+    run_t *run = ik_new(running, run_t);
+    run->id = ik_msg_field_text(run, call, "id");
+    ik_repl_rows_fill_call(run, call, &run->call);
+    const ik_tool_registry_entry_t *entry = entry_of(shared, run->call.name);
+    run->parallel = entry != NULL && entry->schema->parallel;
+    run->call.source = entry == NULL || entry->source == IK_TOOL_SYSTEM
+                           ? NULL
+                           : ik_tool_source_name(entry->source);
+    running->runs = ik_resize_array(running, running->runs, run_t *, running->count + 1);
+    running->runs[running->count++] = run;
+    return run;
+}
+
+void ik_repl_running_wait(ik_repl_running_t *running, const ik_shared_ctx_t *shared,
+                          const ik_msg_t *call)
+{
+    add(running, shared, call);
+}
+
+void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *shared,
+                           const ik_msg_t *call)
+{
+    size_t i = find(running, call, "id");
+    run_t *run = i < running->count ? running->runs[i] : add(running, shared, call);
+    run->started_ms = ik_clock_now_ms();
+    remember_file(run, shared->external.folder);
 }
 
 /* The end of all that was reported, as much as fits. */
@@ -156,7 +172,11 @@ void ik_repl_running_clear(ik_repl_running_t *running)
 
 size_t ik_repl_running_count(const ik_repl_running_t *running)
 {
-    return running->count;
+    size_t count = 0;
+    for (size_t i = 0; i < running->count; i++) {
+        count += running->runs[i]->started_ms != 0;
+    }
+    return count;
 }
 
 /* --- the live area ----------------------------------------------------------------------- */
@@ -181,12 +201,59 @@ static void draw_run(const run_t *run, const ik_repl_view_t *view, int tail_rows
     talloc_free(scratch);
 }
 
+/* Calls start in order, and only neighbours that both may overlap do. */
+static void add_reason(ik_row_t *row, const run_t *run, const run_t *before)
+{
+    const run_t *alone = !run->parallel ? run : before != NULL && !before->parallel ? before : NULL;
+    if (alone != NULL && alone->call.name != NULL) {
+        ik_row_add_role(row, IK_ROLE_DIM, "waiting, ");
+        ik_row_add_role(row, IK_ROLE_DIM, alone->call.name);
+        ik_row_add_role(row, IK_ROLE_DIM, " runs alone: ");
+    } else {
+        ik_row_add_role(row, IK_ROLE_DIM, "waiting for its turn: ");
+    }
+}
+
+static void draw_waiting(const ik_repl_running_t *running, const ik_repl_view_t *view, int most,
+                         ik_repl_row_fn on_row, void *data)
+{
+    void *scratch = talloc_new(NULL);
+    ik_row_t row;
+    size_t left = running->count - ik_repl_running_count(running);
+    ik_row_init(&row, scratch, ik_repl_view_theme(view));
+    for (size_t i = 0; i < running->count && most > 0; i++) {
+        const run_t *run = running->runs[i];
+        if (run->started_ms != 0) {
+            continue;
+        }
+        if (most == 1 && left > 1) {
+            ik_row_add_format(&row, IK_ROLE_DIM, "… %zu more calls waiting", left);
+        } else {
+            add_reason(&row, run, i == 0 ? NULL : running->runs[i - 1]);
+            ik_repl_rows_call_line(&row, &run->call);
+        }
+        ik_row_end(&row);
+        on_row(data, row.bytes.data, row.bytes.len);
+        ik_row_clear(&row);
+        most--;
+        left--;
+    }
+    talloc_free(scratch);
+}
+
 void ik_repl_running_draw(const ik_repl_running_t *running, const ik_repl_view_t *view,
                           int max_rows, ik_repl_row_fn on_row, void *data)
 {
-    int room = (max_rows - (int)running->count) / (running->count == 0 ? 1 : (int)running->count);
-    int tail = room > TAIL_ROWS ? TAIL_ROWS : room;
+    int active = (int)ik_repl_running_count(running);
+    int waiting = (int)running->count - active;
+    waiting = waiting > WAITING_ROWS ? WAITING_ROWS : waiting;
+    int room = max_rows - active - waiting;
+    waiting = room < 0 ? waiting + room : waiting;
+    int tail = active == 0 ? 0 : room / active;
     for (size_t i = 0; i < running->count; i++) {
-        draw_run(running->runs[i], view, tail, on_row, data);
+        if (running->runs[i]->started_ms != 0) {
+            draw_run(running->runs[i], view, tail > TAIL_ROWS ? TAIL_ROWS : tail, on_row, data);
+        }
     }
+    draw_waiting(running, view, waiting, on_row, data);
 }

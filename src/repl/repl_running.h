@@ -1,5 +1,5 @@
-/* The tools that run for one agent, as the live area shows them: a line each with the elapsed time,
- * and the end of what they reported. */
+/* The calls of one agent, as the live area shows them: of a tool that runs a line with the elapsed
+ * time and the end of what it reported, of a call that waits a line that says why. */
 #pragma once
 
 #include "agent/shared.h"
@@ -8,7 +8,10 @@
 typedef struct ik_repl_running ik_repl_running_t;
 
 ik_repl_running_t *ik_repl_running_create(const void *ctx);
-/* call is a message of kind tool_call. */
+/* call is a message of kind tool_call, here and below. It is known and waits for its turn. */
+void ik_repl_running_wait(ik_repl_running_t *running, const ik_shared_ctx_t *shared,
+                          const ik_msg_t *call);
+/* It runs, whether or not it waited. */
 void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *shared,
                            const ik_msg_t *call);
 void ik_repl_running_progress(ik_repl_running_t *running, const ik_msg_t *call, const char *text,
@@ -19,6 +22,7 @@ bool ik_repl_running_show(ik_repl_running_t *running, const ik_repl_rows_t *rows
 void ik_repl_running_end(ik_repl_running_t *running, const ik_msg_t *result);
 void ik_repl_running_clear(ik_repl_running_t *running);
 
+/* Tools that run. */
 size_t ik_repl_running_count(const ik_repl_running_t *running);
 void ik_repl_running_draw(const ik_repl_running_t *running, const ik_repl_view_t *view,
                           int max_rows, ik_repl_row_fn on_row, void *data);

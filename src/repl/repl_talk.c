@@ -310,7 +310,9 @@ static void on_message(ik_repl_talk_t *talk, const ik_msg_t *message)
         talk->shown = ik_agent_conversation(talk->agent)->count;
     }
     talk->news = !talk->current;
-    if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
+    if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
+        ik_repl_running_wait(talk->running, talk->options.shared, message);
+    } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
         ik_repl_running_end(talk->running, message);
     } else if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
         ik_buffer_reset(&talk->answer);

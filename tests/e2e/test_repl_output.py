@@ -188,6 +188,86 @@ class ToolTest(ReplTest):
         t.wait_for(re.compile(r"^ long c;\n\+char d;$", re.M))
         self.assertIn(b"\x1b]8;;file://", t.raw)
 
+    def test_one_report_of_one_edit(self):
+        self.write("f.c", "int a;\nint b;\nint b;\n")
+        edit = {"file_path": "f.c", "old_string": "int a;", "new_string": "long a;"}
+        both = {"file_path": "f.c", "old_string": "int b;", "new_string": "c", "replace_all": True}
+        t = self.ready(calls(Call("file_edit", edit), Call("file_edit", both),
+                             Call("file_write", {"file_path": "g.c", "content": "new\n"}),
+                             Call("file_edit", edit)))
+        self.say(t, "go", "Done.")
+        rows = re.sub(r"  \d[\d.]* m?s", "", "\n".join(t.all_rows()))
+        self.assertIn("""
+● file_edit  file_path: f.c
+@@ -1,3 +1,3 @@
+-int a;
++long a;
+ int b;
+ int b;
+└ #1 ok
+
+● file_edit  file_path: f.c  replace_all: true
+@@ -1,3 +1,3 @@
+ long a;
+-int b;
+-int b;
++c
++c
+└ #2 ok  replacements: 2
+
+● file_write  file_path: g.c
+@@ -0,0 +1,1 @@
++new
+└ #3 ok
+
+● file_edit""", rows)
+        t.wait_for(re.compile("#4 failed.*NOT_FOUND"))
+        self.enter(t, "/show 1", "Replaced 1 occurrence", below="/show 1")
+
+    def test_a_backslash_and_an_n_are_no_line_end(self):
+        t = self.ready(calls(Call("grep", {"pattern": "a\\nb\\\\", "path": "."}),
+                             Call("grep", {"pattern": "a\nb", "path": "."})))
+        self.say(t, "go", "Done.")
+        t.wait_for(re.compile(r"^● grep  pattern: a\\nb\\\\  path: \.$", re.M))
+        t.wait_for(re.compile(r"^● grep  path: \.\npattern:\na\nb$", re.M))
+
+    def test_what_was_interrupted_has_not_failed(self):
+        t = self.ready([Answer("", calls=[Call("bash", {"command": "echo begun; sleep 600"}),
+                                          Call("bash", {"command": "echo second"})])])
+        self.say(t, "go", re.compile("^begun$", re.M))
+        t.send("\x1b")
+        t.wait_for(re.compile("^interrupted$", re.M))
+        rows = "\n".join(t.all_rows())
+        self.assertRegex(rows, r"(?m)^└ #1 interrupted  [\d.]+ m?s$")
+        self.assertRegex(rows, r"(?m)^└ #2 interrupted  The call was interrupted before the tool")
+        for noise in ("failed", "exit_code", "stdout", "stderr", "error"):
+            self.assertNotIn(noise, rows)
+
+    def test_calls_that_wait_are_seen_and_why(self):
+        gate = os.path.join(self.dir, "gate")
+        hostile.sh_tool(os.path.join(self.home, "tools"), "look", "echo '{\"output\": \"\"}'", parallel=True)
+        wait = f"until [ -e {gate} ]; do sleep 0.05; done"
+        t = self.ready(calls(Call("bash", {"command": wait}), Call("look", {}),
+                             Call("bash", {"command": "echo two"})), rows=30)
+        t.send("go\r")
+        t.wait_for(re.compile(r"s ● bash .*\n"
+                              r"waiting, bash runs alone: ● look \[user\]\n"
+                              r"waiting, bash runs alone: ● bash  command: echo two\n"))
+        t.wait_for("1 tool running")
+        open(gate, "w").close()
+        t.wait_for("Done.")
+        t.wait_gone("waiting")
+
+    def test_many_calls_that_wait(self):
+        gate = os.path.join(self.dir, "gate")
+        wait = f"until [ -e {gate} ]; do sleep 0.05; done"
+        t = self.ready(calls(Call("bash", {"command": wait}),
+                             *[Call("bash", {"command": f"echo {i}"}) for i in range(9)]))
+        t.send("go\r")
+        t.wait_for(re.compile("command: echo 1\n… 7 more calls waiting"))
+        open(gate, "w").close()
+        t.wait_for("Done.")
+
     def test_a_long_result_is_cut_and_shown_on_demand(self):
         t = self.ready(calls(Call("bash", {"command": "seq 1 1000"})))
         self.say(t, "go", "… 600 more lines, /show 1")
@@ -251,6 +331,10 @@ class SizeTest(ReplTest):
         t = self.start([Answer("A few words of an answer.")], columns=20, rows=5)
         self.say(t, "hi", re.compile("few"))
         self.assertEqual(self.leave(t), 0)
+
+    def test_our_own_sentences_are_wrapped_at_words(self):
+        t = self.start([Answer("Hi.")], columns=30, rows=24)
+        t.wait_for("Type a message and press\nEnter. /help shows commands\nand keys.")
 
     def test_reflow_in_tmux(self):
         """A terminal that wraps rows anew: nothing is lost when it becomes narrower and wider."""
