@@ -10,6 +10,8 @@ import unittest
 import hostile
 from support import IKIGAI, NOBODY, TOOLS, ScratchTest, as_user, clean_env
 
+SERIAL = True  # it measures time
+
 # What a loaded machine needs to start a few programs.
 SLACK = 4
 SHIPPED = {"bash", "file_edit", "file_read", "file_write", "glob", "grep"}

@@ -12,6 +12,8 @@ import unittest
 import hostile
 from support import IKIGAI, NOBODY, ScratchTest, as_user, clean_env
 
+SERIAL = True  # it measures time
+
 # Generous: what a loaded machine needs to start a few programs.
 SLACK = 4
 

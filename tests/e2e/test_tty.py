@@ -16,6 +16,8 @@ from support import clean_env, need_mounts
 from terminal_modes import OFF, switched_on
 from terminal_support import OBJECTS, SILENT, TerminalTest
 
+SERIAL = True  # it measures time
+
 DRIVER = os.path.join(OBJECTS, "tests", "e2e", "tty_driver")
 ENTERED = {"2004", "1004"}
 DEAF = ["sh", "-c", 'trap "" HUP; exec "$@"', "-"]  # nohup would take the output, too

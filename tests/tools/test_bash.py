@@ -12,6 +12,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import support
 from support import ScratchTest, run_tool
 
+SERIAL = True  # it measures time
+
 # (command, output, exit code)
 CASES = [
     ("echo hi", "hi", 0),
