@@ -23,7 +23,7 @@ DOCS = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [DOCS, os.path.join(os.path.dirname(DOCS), "tests")]
 import terminal_svg
 from fake_llm import Answer, Call, FakeLLM, Usage
-from support import IKIGAI, clean_env
+from support import IKIGAI, clean_env, on_this_machine
 from terminal_support import Tmux
 
 MODEL = "local/qwen3-coder"
@@ -95,7 +95,7 @@ class Stage:
         before = None
         while before != self.capture():
             before = self.capture()
-            time.sleep(QUIET)
+            time.sleep(on_this_machine(QUIET))
 
     def capture(self):
         return self.tmux.run("capture-pane", "-e", "-p", "-S", "-")

@@ -27,6 +27,11 @@ def tool_path(name):
     return os.path.join(TOOLS, name.replace("_", "-"))
 
 
+def on_this_machine(seconds):
+    """How long that may take, which takes so many seconds on an idle machine."""
+    return seconds * max(1.0, os.getloadavg()[0] / os.cpu_count())
+
+
 def clean_env(**more):
     """The environment of a test: nothing of ikigai's own leaks in from outside."""
     ours = ("IKIGAI_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")

@@ -30,7 +30,7 @@ import terminal_checker
 from support import OBJECTS, ScratchTest
 
 VTERM_DRIVER = os.path.join(OBJECTS, "tests", "e2e", "vterm_driver")
-PATIENCE = 10  # seconds for what happens at once on an idle machine
+PATIENCE = 60  # seconds for what happens at once on an idle machine; who sees it waits no longer
 
 # What terminals answer to our questions. Everything is a pair: pattern of the question, answer.
 DA1 = (rb"\x1b\[0?c", b"\x1b[?62;22c")

@@ -360,7 +360,8 @@ static void add_verdict(ik_row_t *row, const answer_t *answer, const void *ctx)
         const ik_tool_field_t *error = ik_tool_fields_find(&answer->fields, "error");
         size_t len;
         ik_row_add_role(row, IK_ROLE_WARNING, "interrupted");
-        if (answer->result->wall_ms < 0 && error != NULL) { /* it says how far the call came */
+        bool has_run = answer->result->wall_ms >= 0 || answer->result->number == 0;
+        if (!has_run && error != NULL) { /* it says how far the call came */
             ik_row_add_role(row, IK_ROLE_DIM, "  ");
             ik_row_add_role(row, IK_ROLE_DIM, ik_tool_fields_format_value(ctx, error, &len));
         }

@@ -31,7 +31,7 @@ class PicturesTest(unittest.TestCase):
     def test_they_show_what_the_program_does(self):
         done = subprocess.run([sys.executable, os.path.join(DOCS, "make_picture.py"), "--check"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=200)
+                              timeout=1200)
         self.assertEqual(done.returncode, 0, f"{done.stdout}\ndocs/make_picture.py makes them anew")
 
     def read(self, name):

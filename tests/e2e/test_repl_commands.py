@@ -638,7 +638,7 @@ class ShellTest(CommandTest):
         t.send(f"!touch started; sleep 300 # {self.dir}\r")
         self.wait_for_file("started")
         t.send(ESCAPE)
-        t.wait_for(re.compile("^└ failed", re.M))
+        t.wait_for(re.compile("^└ interrupted$", re.M))
         self.assertTrue(hostile.wait_until(lambda: not hostile.processes_with(self.dir)))
         self.enter(t, "!echo again", "again", below="! echo again")
 

@@ -179,7 +179,7 @@ class WorkingTest(ReplTest):
         t.send("second\r")
         t.wait_for("queued: second")
         t.send("third\r")
-        t.wait_for("Three.", timeout=30)
+        t.wait_for("Three.")
         self.assertEqual([sent_user(r)[-1] for r in self.llm.requests],
                          ["first", "second", "third"])
 

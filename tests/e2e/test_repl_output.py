@@ -11,7 +11,7 @@ import hostile
 from fake_llm import Answer, Call, Usage, Wire
 from repl_support import ReplTest
 from support import IKIGAI, clean_env
-from terminal_support import DA1, DARK, LIGHT, SILENT, version
+from terminal_support import DA1, DARK, LIGHT, PATIENCE, SILENT, version
 
 MARKDOWN = """# Title
 
@@ -293,13 +293,13 @@ class AttentionTest(ReplTest):
     def test_whoever_looks_elsewhere(self):
         t = self.ready([Answer("At last.", wire=self.LONG)])
         t.send("\x1b[Ogo\r")
-        t.wait_for("At last.", timeout=40)
+        t.wait_for("At last.")
         t.wait_until(lambda: re.search(rb"\x1b\]9;[^\x07]+\x07\x07", t.raw), "notification")
 
     def test_whoever_looks_on(self):
         t = self.ready([Answer("At last.", wire=self.LONG)])
         t.send("\x1b[O\x1b[Igo\r")
-        t.wait_for("At last.", timeout=40)
+        t.wait_for("At last.")
         t.wait_idle()
         self.assertNotIn(b"\x1b]9;", t.raw)
 
@@ -348,7 +348,7 @@ class SizeTest(ReplTest):
         tmux.send_text("a draft that is a little longer than forty columns are wide")
         for columns in (40, 70, 30, 80):
             tmux.resize(columns, 24)
-            time.sleep(0.15)  # the debouncing of the program
+            time.sleep(0.5)  # until the size is settled
         tmux.wait_for("> a draft that is a little longer than forty columns are wide")
         text = "\n".join(tmux.rows())
         for i in range(1, 9):
@@ -419,7 +419,7 @@ class PoorTerminalTest(ReplTest):
     def test_without_a_terminal_stdin_is_one_prompt(self):
         import subprocess
         self.serve([Answer("Piped.")])
-        done = subprocess.run([IKIGAI], input=b"a question", cwd=self.project, timeout=30,
+        done = subprocess.run([IKIGAI], input=b"a question", cwd=self.project, timeout=PATIENCE,
                               env=clean_env(IKIGAI_HOME=self.home), capture_output=True)
         self.assertEqual((done.returncode, done.stdout), (0, b"Piped.\n"))
 
@@ -432,12 +432,12 @@ class SlowTerminalTest(ReplTest):
             Call("bash", {"command": f"touch {mark}"})]), Answer("Finished.")])
         t.pause_reading()
         t.send("go\r")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while not os.path.exists(mark) and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertTrue(os.path.exists(mark), "the tool did not run")
         t.resume_reading()
-        t.wait_for("Finished.", timeout=30)
+        t.wait_for("Finished.")
         shown = [row for row in t.all_rows() if row.startswith("row ")]
         self.assertEqual(shown, lines)
 
@@ -448,7 +448,7 @@ class SlowTerminalTest(ReplTest):
         self.llm.wait_for_outcome(1)
         t.check = False
         t.signal(signal.SIGTERM)
-        self.assertEqual(t.child.wait(10), 143)
+        self.assertEqual(t.child.wait(PATIENCE), 143)
 
 
 class HostileOutputTest(ReplTest):

@@ -746,7 +746,7 @@ class HarnessTest(TerminalTest):
         self.assertEqual(len(t.raw), held)
         self.assertIsNone(t.child.poll())
         t.resume_reading()
-        t.wait_for("finished", timeout=60)
+        t.wait_for("finished")
 
     def test_hanging_up(self):
         t = self.script("trap 'touch hung; exit 3' HUP; echo ready; while :; do sleep 0.05; done")

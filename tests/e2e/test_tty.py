@@ -12,9 +12,9 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from job_shell import Events, Shell
-from support import clean_env, need_mounts
+from support import clean_env, need_mounts, on_this_machine
 from terminal_modes import OFF, switched_on
-from terminal_support import OBJECTS, SILENT, TerminalTest
+from terminal_support import OBJECTS, PATIENCE, SILENT, TerminalTest
 
 SERIAL = True  # it measures time
 
@@ -313,7 +313,7 @@ class Slow(TtyTest):
             t.send("b")
             self.log.wait("wrote some")
             t.signal(number)
-            self.assertEqual(t.child.wait(5), status)
+            self.assertEqual(t.child.wait(PATIENCE), status)
             self.assertEqual(t.settings(), t.before)
 
     def test_waiting_costs_nothing(self):
@@ -335,8 +335,8 @@ class Vanishing(TtyTest):
     def check_end(self, t):
         begin = time.monotonic()
         t.hang_up()
-        status = t.child.wait(5)
-        self.assertLess(time.monotonic() - begin, 1)
+        status = t.child.wait(PATIENCE)
+        self.assertLess(time.monotonic() - begin, on_this_machine(1))
         return status
 
     def test_the_window_is_closed(self):
