@@ -232,7 +232,7 @@ class WorkingTest(ReplTest):
         t = self.ready([Answer("", calls=[Call("bash", {"command": "echo started; sleep 600"})])])
         self.say(t, "go", "started")
         t.send(ESC)
-        t.wait_for("INTERRUPTED")
+        t.wait_for(re.compile("^└ #1 interrupted", re.M))
         t.wait_for("interrupted")
 
     def test_a_retry_is_shown_and_can_be_interrupted(self):

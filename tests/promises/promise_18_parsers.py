@@ -23,7 +23,7 @@ from support import OBJECTS, ROOT, clean_env
 
 WORKERS = int(os.environ.get("FUZZ_JOBS", "2"))
 SHOWN = 60  # lines of a finding
-NEW_INPUTS = 2000  # of a quick run, for each target
+NEW_INPUTS = 1000  # of a quick run, for each target
 HANGS_S = 60  # an input that takes so long does not end; most take less than a millisecond
 FUZZ = os.path.join(ROOT, "tests", "fuzz")
 # Beside the objects of the tree under test, as make has it; they are a link when that is a copy.
