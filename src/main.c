@@ -106,24 +106,32 @@ static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv
     return status;
 }
 
-/* Options or a prompt mean talking to a model, and so does nothing at all. */
-static int start(int argc, char **argv)
+static int start_in(void *ctx, int argc, char **argv)
 {
     ik_cli_options_t options = {0};
-    bool command = argc > 0 && !ik_cli_options_are_meant(argc, argv);
-    if (!command && !ik_cli_options_parse(&options, argc, argv)) {
+    if (argc > 0 && ik_cli_begins_command(argv[0])) {
+        return run(ctx, NULL, argc, argv);
+    }
+    if (!ik_cli_options_parse(ctx, &options, argc, argv)) {
         return IK_CLI_USAGE;
     }
-    if (options.asked == IK_CLI_ASKED_HELP) {
+    switch (options.asked) {
+    case IK_CLI_ASKED_HELP:
         ik_cli_print_help();
         return IK_CLI_DONE;
-    }
-    if (options.asked == IK_CLI_ASKED_VERSION) {
+    case IK_CLI_ASKED_VERSION:
         printf("ikigai %s\n", IKIGAI_VERSION);
         return IK_CLI_DONE;
+    default:
+        return run(ctx, &options, argc, argv);
     }
+}
+
+/* What is no command is options and a prompt: talking to a model. */
+static int start(int argc, char **argv)
+{
     void *ctx = talloc_new(NULL);
-    int status = run(ctx, command ? NULL : &options, argc, argv);
+    int status = start_in(ctx, argc, argv);
     talloc_free(ctx);
     return status;
 }

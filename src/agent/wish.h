@@ -10,5 +10,6 @@ typedef struct {
     bool trust;         /* the project's tools, for this run */
     bool continue_last; /* the last session of this folder */
     const char *resume; /* a session's id or the beginning of one; NULL: none */
+    bool choose;        /* resume a session that the user chooses from a list */
     bool fork;          /* go on in a copy of that session */
 } ik_wish_t;

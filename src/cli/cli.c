@@ -66,6 +66,21 @@ int ik_cli_fail(const char *message)
     return IK_CLI_FAILED;
 }
 
+bool ik_cli_option_is(const ik_cli_option_t *option, const char *word)
+{
+    const char *name = option->long_name == NULL ? option->name : option->long_name;
+    size_t len = strlen(name);
+    bool assigned = name[1] == '-' && strncmp(word, name, len) == 0 && word[len] == '=';
+    return assigned || strcmp(word, option->name) == 0 || strcmp(word, name) == 0;
+}
+
+char *ik_cli_format_option(const void *ctx, const ik_cli_option_t *option)
+{
+    return ik_sprintf(ctx, "%s%s%s%s%s", option->name, option->long_name == NULL ? "" : ", ",
+                      option->long_name == NULL ? "" : option->long_name,
+                      option->value == NULL ? "" : " ", option->value == NULL ? "" : option->value);
+}
+
 static void append_option(ik_buffer_t *out, const ik_cli_option_t *option)
 {
     ik_buffer_append_format(out, option->required ? " %s" : " [%s", option->name);
@@ -129,10 +144,12 @@ void ik_cli_print_help(void)
 {
     puts("ikigai - a terminal coding agent whose every tool is an ordinary executable\n"
          "\n"
-         "Usage: ikigai [PROMPT] [OPTIONS]       talk to a model (/help there shows commands and "
-         "keys)\n"
-         "       ikigai -p [PROMPT] [OPTIONS]    one turn, for scripts\n"
+         "Usage: ikigai [PROMPT...] [OPTIONS]       talk to a model (/help there shows commands "
+         "and keys)\n"
+         "       ikigai -p [PROMPT...] [OPTIONS]    one turn, for scripts\n"
          "       ikigai COMMAND [ARGUMENTS]\n"
+         "\n"
+         "Options and the words of the prompt come in any order; behind -- there is only prompt.\n"
          "\n"
          "Options:");
     ik_cli_options_print_help();
@@ -157,7 +174,7 @@ void ik_cli_print_help(void)
 static const ik_cli_option_t *find_option(const ik_cli_command_t *command, const char *name)
 {
     for (const ik_cli_option_t *o = command->options; o != NULL && o->name != NULL; o++) {
-        if (strcmp(o->name, name) == 0) {
+        if (ik_cli_option_is(o, name)) {
             return o;
         }
     }
@@ -170,12 +187,17 @@ static res_t take_option(ik_cli_args_t *args, const char *name, const char *next
     if (option == NULL) {
         return ERR(INVALID, "unknown option '%s'", name);
     }
-    *used_next = option->value != NULL;
-    if (*used_next && (next == NULL || *next == '\0')) {
-        return ERR(INVALID, "%s needs a value", name);
+    const char *equals = strchr(name, '=');
+    const char *value = equals == NULL ? next : equals + 1;
+    if (option->value != NULL && (value == NULL || *value == '\0')) {
+        return ERR(INVALID, "%s needs a value", option->name);
     }
+    if (option->value == NULL && equals != NULL) {
+        return ERR(INVALID, "%s takes no value", option->name);
+    }
+    *used_next = option->value != NULL && equals == NULL;
     args->given[args->given_count++] =
-        (ik_cli_given_t){.option = option, .value = *used_next ? next : NULL};
+        (ik_cli_given_t){.option = option, .value = option->value == NULL ? NULL : value};
     return OK;
 }
 
@@ -248,7 +270,8 @@ res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *
 
 /* --- running ----------------------------------------------------------------------------- */
 
-/* The command whose words argv begins with; *words says how many those are. */
+/* The command whose words argv begins with; *words says how many those are. NULL: only half of one
+ * is there. */
 static const ik_cli_command_t *find_command(int argc, char **argv, int *words)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
@@ -278,15 +301,60 @@ bool ik_cli_begins_command(const char *word)
     return false;
 }
 
-bool ik_cli_resembles_command(const char *word)
+bool ik_cli_is_command(const char *words)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        const char *name = commands[i]->name;
-        if (ik_nearest_slips(word, strlen(word), name, strcspn(name, " ")) <= 1) {
+        size_t len = strlen(commands[i]->name);
+        if (strncmp(commands[i]->name, words, len) == 0 &&
+            (words[len] == '\0' || words[len] == ' ')) {
             return true;
         }
     }
-    return strcmp(word, "version") == 0;
+    return false;
+}
+
+/* The name of a command, or the first word of one, that is a slip of the hand away. */
+static const char *find_near_command(const void *ctx, const char *words)
+{
+    size_t first = strcspn(words, " ");
+    const char *second = words + first + strspn(words + first, " ");
+    size_t second_len = strcspn(second, " ");
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const char *name = commands[i]->name;
+        size_t name_len = strcspn(name, " ");
+        const char *rest = name + name_len + strspn(name + name_len, " ");
+        bool near_first = ik_nearest_slips(words, first, name, name_len) <= 1;
+        if (near_first && second_len == 0) {
+            return ik_strndup(ctx, name, name_len);
+        }
+        if (near_first && *rest != '\0' &&
+            ik_nearest_slips(second, second_len, rest, strlen(rest)) <= 1) {
+            return name;
+        }
+    }
+    return strcmp(words, "version") == 0 ? "--version" : NULL;
+}
+
+bool ik_cli_resembles_command(const char *words)
+{
+    void *scratch = talloc_new(NULL);
+    bool near = find_near_command(scratch, words) != NULL;
+    talloc_free(scratch);
+    return near;
+}
+
+res_t ik_cli_explain_unknown(const char *words)
+{
+    void *scratch = talloc_new(NULL);
+    const char *near = find_near_command(scratch, words);
+    res_t unknown =
+        ERR(NOT_FOUND,
+            "unknown command '%.80s'.%s%s%s ikigai --help lists the commands; with -p it "
+            "is a prompt.",
+            words, near == NULL ? "" : " Did you mean '", near == NULL ? "" : near,
+            near == NULL ? "" : "'?");
+    talloc_free(scratch);
+    return unknown;
 }
 
 static bool asks_for_help(int argc, char **argv)
@@ -299,32 +367,23 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* The usage of every command that begins with the given word; false when none does. */
-static bool print_usages(FILE *stream, const char *word)
+/* The usage of every command that begins with the given word. */
+static void print_usages(FILE *stream, const char *word)
 {
     size_t len = strlen(word);
-    bool found = false;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strncmp(commands[i]->name, word, len) == 0 && commands[i]->name[len] == ' ') {
             print_usage(stream, commands[i]);
-            found = true;
         }
     }
-    return found;
 }
 
-/* The words name no command. They may be half of one: `ikigai tool`. */
-static int run_no_command(int argc, char **argv)
+/* Half of a command: `ikigai tool`. */
+static int run_half(int argc, char **argv)
 {
     bool help = asks_for_help(argc, argv);
-    if (print_usages(help ? stdout : stderr, argv[0])) {
-        return help ? IK_CLI_DONE : IK_CLI_USAGE;
-    }
-    char *message =
-        ik_sprintf(NULL, "unknown command '%s'. Run ikigai --help to see what there is.", argv[0]);
-    ik_cli_fail(message);
-    talloc_free(message);
-    return IK_CLI_USAGE;
+    print_usages(help ? stdout : stderr, argv[0]);
+    return help ? IK_CLI_DONE : IK_CLI_USAGE;
 }
 
 bool ik_cli_accept_config(const ik_cli_t *cli)
@@ -344,7 +403,7 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     int words = 0;
     const ik_cli_command_t *command = find_command(argc, argv, &words);
     if (command == NULL) {
-        return run_no_command(argc, argv);
+        return run_half(argc, argv);
     }
     if (asks_for_help(argc - words, argv + words)) {
         print_usage(stdout, command);

@@ -47,7 +47,8 @@ enum { IK_CLI_ANY_NUMBER = INT_MAX };
 
 /* An option as usage, help, manual and completion know it. */
 typedef struct {
-    const char *name; /* "--format" */
+    const char *name;      /* "--format", "-m" */
+    const char *long_name; /* "--model" of "-m"; NULL: it has none */
     /* What it takes: "FILE", or the choices, "jsonl|md|html"; in brackets when it may be left out.
      * NULL: nothing. */
     const char *value;
@@ -126,17 +127,28 @@ extern const ik_cli_command_t ik_cli_help;
 
 /* In the order of help; *count of them. */
 const ik_cli_command_t *const *ik_cli_commands(size_t *count);
+/* Whether a word names the option, with or without a value behind '=' (which only long names take).
+ */
+bool ik_cli_option_is(const ik_cli_option_t *option, const char *word);
+/* "-m, --model PROVIDER/MODEL", on ctx. */
+char *ik_cli_format_option(const void *ctx, const ik_cli_option_t *option);
 /* "tool run NAME [JSON] [--trust]", on ctx. */
 char *ik_cli_format_usage(const void *ctx, const ik_cli_command_t *command);
 
-/* Runs the command that argv (without the program's name) names and returns the exit status. Prints
- * usage errors itself. */
+/* Runs the command that argv (without the program's name) names and returns the exit status. The
+ * first word begins one. Prints usage errors itself. */
 int ik_cli_run(ik_cli_t *cli, int argc, char **argv);
 /* Says on stderr what is wrong with the configuration; false when nothing can be done with it. */
 bool ik_cli_accept_config(const ik_cli_t *cli);
-/* Whether a command's name begins with this word, or looks as if it was meant to. */
+/* Whether a command's name begins with this word. */
 bool ik_cli_begins_command(const char *word);
-bool ik_cli_resembles_command(const char *word);
+/* Whether these words, one blank between two, begin with the whole name of a command, or are a
+ * misspelt one: a single word, or two that are one's first and second. */
+bool ik_cli_is_command(const char *words);
+bool ik_cli_resembles_command(const char *words);
+/* IK_ERR_NOT_FOUND: there is no such command, which one is near, and how to send the words to a
+ * model. */
+res_t ik_cli_explain_unknown(const char *words);
 void ik_cli_print_help(void);
 
 /* Options of a command, which must be among those it says it takes. */

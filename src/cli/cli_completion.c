@@ -39,8 +39,7 @@ void ik_cli_completion_append_place(ik_buffer_t *out, const ik_cli_completion_pl
         [IK_CLI_COMPLETION_FILES] = "files", [IK_CLI_COMPLETION_FOLDERS] = "folders",
         [IK_CLI_COMPLETION_LIST] = "list",
     };
-    bool maybe = place->kind == IK_CLI_COMPLETION_TEXT && place->optional;
-    ik_buffer_append_text(out, maybe ? "maybe" : kinds[place->kind]);
+    ik_buffer_append_format(out, "%s%s", place->optional ? "maybe " : "", kinds[place->kind]);
     if (*place->words != '\0') {
         ik_buffer_append_format(out, " %s", place->words);
     }

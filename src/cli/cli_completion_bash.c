@@ -74,6 +74,7 @@ static const char reader[] =
     "_ikigai_offer_place()\n"
     "{\n"
     "    local word\n"
+    "    [[ ${place[0]} != maybe ]] || place=(\"${place[@]:1}\")\n"
     "    case ${place[0]} in\n"
     "        words) for word in \"${place[@]:1}\"; do _ikigai_offer \"$word\" ''; done ;;\n"
     "        list) _ikigai_offer_list \"${place[1]}\" ;;\n"

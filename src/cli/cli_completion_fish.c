@@ -19,6 +19,7 @@ static const char reader[] =
     "end\n"
     "\n"
     "function __ikigai_offer_place\n"
+    "    test $argv[1] = maybe; and set -e argv[1]\n"
     "    switch $argv[1]\n"
     "        case words\n"
     "            printf '%s\\n' $argv[2..-1]\n"

@@ -96,17 +96,26 @@ static ik_cli_completion_node_t *obtain_node(ik_cli_completion_model_t *model, c
     return node;
 }
 
-static void add_option(ik_cli_completion_node_t *node, const ik_cli_option_t *option)
+static void add_spelling(ik_cli_completion_node_t *node, ik_cli_completion_word_t word)
 {
-    ik_cli_completion_place_t *value = NULL;
-    if (option->value != NULL) {
-        value = ik_new(node, ik_cli_completion_place_t);
-        *value = parse_place(node, option->value, strlen(option->value), false);
-    }
     node->options =
         ik_resize_array(node, node->options, ik_cli_completion_word_t, node->option_count + 1);
-    node->options[node->option_count++] =
-        (ik_cli_completion_word_t){.name = option->name, .help = option->help, .value = value};
+    node->options[node->option_count++] = word;
+}
+
+static void add_option(ik_cli_completion_node_t *node, const ik_cli_option_t *option)
+{
+    ik_cli_completion_word_t word = {.name = option->name, .help = option->help};
+    if (option->value != NULL) {
+        ik_cli_completion_place_t *value = ik_new(node, ik_cli_completion_place_t);
+        *value = parse_place(node, option->value, strlen(option->value), false);
+        word.value = value;
+    }
+    add_spelling(node, word);
+    if (option->long_name != NULL) {
+        word.name = option->long_name;
+        add_spelling(node, word);
+    }
 }
 
 static void add_arguments(ik_cli_completion_node_t *node, const char *usage, bool new_name)
@@ -160,7 +169,7 @@ static void add_talking(ik_cli_completion_model_t *model)
     for (size_t i = 0; (option = ik_cli_options_at(i)) != NULL; i++) {
         add_option(node, option);
     }
-    add_arguments(node, "[PROMPT]", false);
+    add_arguments(node, "[PROMPT...]", false);
 }
 
 /* Every command takes it, and half of one, too. */

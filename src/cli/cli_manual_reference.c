@@ -50,11 +50,11 @@ static const char *join(const maker_t *maker, const char *help, const char *more
 
 static void add_option(const maker_t *maker, const ik_cli_option_t *option)
 {
-    const char *term = option->value == NULL
-                           ? option->name
-                           : ik_sprintf(maker->ctx, "%s %s", option->name, option->value);
-    add_row(maker, (row_t){.names = option->name,
-                           .term = term,
+    const char *names = option->long_name == NULL
+                            ? option->name
+                            : ik_sprintf(maker->ctx, "%s\n%s", option->name, option->long_name);
+    add_row(maker, (row_t){.names = names,
+                           .term = ik_cli_format_option(maker->ctx, option),
                            .text = join(maker, option->help, option->more)});
 }
 
@@ -98,10 +98,12 @@ static void fill_slash(const maker_t *maker)
     const ik_command_t *const *commands = ik_command_table(&count);
     begin_group(maker, (group_t){.head = "command"});
     for (size_t i = 0; i < count; i++) {
-        add_row(maker, (row_t){.names = ik_sprintf(maker->ctx, "/%s\n%s", commands[i]->name,
-                                                   commands[i]->name),
+        const char *name = commands[i]->name;
+        const char *other = commands[i]->alias == NULL ? name : commands[i]->alias;
+        add_row(maker, (row_t){.names = ik_sprintf(maker->ctx, "/%s\n%s\n/%s\n%s", name, name,
+                                                   other, other),
                                .term = ik_command_format_usage(maker->ctx, commands[i]),
-                               .text = commands[i]->help});
+                               .text = ik_command_format_help(maker->ctx, commands[i])});
     }
 }
 

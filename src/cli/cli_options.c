@@ -6,13 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/array.h"
+#include "base/buffer.h"
+#include "base/nearest.h"
 #include "cli/cli.h"
 
-static res_t take_prompt(ik_cli_options_t *options, const char *value)
+static res_t take_headless(ik_cli_options_t *options, const char *value)
 {
+    (void)value;
     options->headless = true;
-    options->wish.prompt = value;
     return OK;
 }
 
@@ -72,6 +75,7 @@ static res_t take_continue(ik_cli_options_t *options, const char *value)
 static res_t take_resume(ik_cli_options_t *options, const char *value)
 {
     options->wish.resume = value;
+    options->wish.choose = value == NULL;
     return OK;
 }
 
@@ -112,16 +116,16 @@ typedef struct {
 
 static const option_t known[] = {
     {{.name = "-p",
-      .value = "[PROMPT]",
       .help = "one turn, no terminal needed; what is piped in is appended",
       .more = "a blank line stands between; without PROMPT all of it comes from standard input (at "
               "most 16 MB)"},
-     TAKES_VALUE,
-     take_prompt},
+     NO_VALUE,
+     take_headless},
     {{.name = "--json", .help = "print events as JSON lines instead of the answer"},
      NO_VALUE,
      take_json},
     {{.name = "-m",
+      .long_name = "--model",
       .value = "PROVIDER/MODEL",
       .help = "the model to talk to",
       .more = "else `IKIGAI_MODEL`, the `model` of the configuration, the default model of the "
@@ -129,15 +133,18 @@ static const option_t known[] = {
      NEEDS_VALUE,
      take_model},
     {{.name = "-c",
+      .long_name = "--continue",
       .help = "continue the last session of this folder",
       .more = "without one a new session begins, and a line says so"},
      NO_VALUE,
      take_continue},
     {{.name = "-r",
-      .value = "ID",
+      .long_name = "--resume",
+      .value = "[ID]",
       .help = "resume a session; the beginning of its id is enough",
-      .more = "`ikigai session list` shows what there is"},
-     NEEDS_VALUE,
+      .more = "without ID you choose one of this folder from a list; `ikigai session list` shows "
+              "all"},
+     TAKES_VALUE,
      take_resume},
     {{.name = "--fork",
       .help = "with -c or -r: go on in a copy of the session",
@@ -162,9 +169,10 @@ static const option_t known[] = {
       .more = "for the interactive program, not for `-p`"},
      NO_VALUE,
      take_plain},
-    {{.name = "--help", .help = "show options and commands"}, NO_VALUE, take_help},
-    {{.name = "-h", .help = "short for --help"}, NO_VALUE, take_help},
-    {{.name = "--version", .help = "show the version"}, NO_VALUE, take_version},
+    {{.name = "-h", .long_name = "--help", .help = "show options and commands"},
+     NO_VALUE,
+     take_help},
+    {{.name = "-v", .long_name = "--version", .help = "show the version"}, NO_VALUE, take_version},
 };
 enum { OPTION_COUNT = IK_LENGTH(known) };
 
@@ -176,111 +184,179 @@ const ik_cli_option_t *ik_cli_options_at(size_t index)
 static const option_t *find_option(const char *word)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (strcmp(known[i].shown.name, word) == 0) {
+        if (ik_cli_option_is(&known[i].shown, word)) {
             return &known[i];
         }
     }
     return NULL;
 }
 
-/* A prompt may begin with a dash, but what is an option is one. */
-static const char *value_of(const option_t *option, const char *next)
+/* --- the words of the command line ------------------------------------------------------- */
+
+/* What was found on the command line. */
+typedef struct {
+    ik_cli_options_t *options;
+    ik_buffer_t prompt; /* the words that are no options, one blank between two */
+    size_t words;
+    bool command_first; /* argv begins with a word that could be a command */
+    bool ended;         /* "--" was there */
+} reader_t;
+
+static bool has_blank(const char *word)
 {
-    bool usable = next != NULL && (option->value == NEEDS_VALUE || find_option(next) == NULL);
-    return option->value != NO_VALUE && usable ? next : NULL;
+    return strpbrk(word, " \t\r\n") != NULL;
 }
+
+/* A word with a dash behind -p is the beginning of the prompt, unless it is an option or a slip of
+ * the hand away from one. */
+static bool resembles_option(const char *word)
+{
+    size_t len = strcspn(word, "=");
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const ik_cli_option_t *option = &known[i].shown;
+        const char *name = option->long_name == NULL ? option->name : option->long_name;
+        if (name[1] == '-' && ik_nearest_slips(word, len, name, strlen(name)) <= 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_option(const char *word, bool behind_p)
+{
+    if (word[0] != '-' || word[1] == '\0' || has_blank(word)) {
+        return false;
+    }
+    return strcmp(word, "--") == 0 || find_option(word) != NULL || !behind_p ||
+           resembles_option(word);
+}
+
+static void take_word(reader_t *reader, const char *word)
+{
+    ik_buffer_append_text(&reader->prompt, reader->words++ == 0 ? "" : " ");
+    ik_buffer_append_text(&reader->prompt, word);
+}
+
+/* The value of an option that stands alone: the next word, if it can be one. */
+static const char *find_value(const option_t *option, const char *next)
+{
+    if (next == NULL || option->value == NO_VALUE) {
+        return NULL;
+    }
+    if (option->value == NEEDS_VALUE) {
+        return find_option(next) == NULL && strcmp(next, "--") != 0 ? next : NULL;
+    }
+    return next[0] != '-' && !has_blank(next) ? next : NULL;
+}
+
+static res_t take_option(reader_t *reader, const char *word, const char *next, bool *used_next)
+{
+    const option_t *option = find_option(word);
+    if (option == NULL) {
+        return ERR(INVALID, "unknown option '%.80s'; everything behind -- is the prompt", word);
+    }
+    const char *equals = strchr(word, '=');
+    const char *value = equals == NULL ? find_value(option, next) : equals + 1;
+    if (equals != NULL && option->value == NO_VALUE) {
+        return ERR(INVALID, "%.*s takes no value", (int)(equals - word), word);
+    }
+    if (option->value == NEEDS_VALUE && (value == NULL || *value == '\0')) {
+        return ERR(INVALID, "%.*s needs a value", (int)strcspn(word, "="), word);
+    }
+    *used_next = equals == NULL && value != NULL;
+    return option->take(reader->options, value);
+}
+
+/* --- what fits together ------------------------------------------------------------------ */
 
 static res_t check(const ik_cli_options_t *options)
 {
+    const ik_wish_t *wish = &options->wish;
+    bool resumes = wish->resume != NULL || wish->choose;
     if (options->json && !options->headless && isatty(STDIN_FILENO)) {
         return ERR(INVALID, "--json goes with -p, or with a prompt that is piped in");
     }
     if (options->plain && options->headless) {
         return ERR(INVALID, "--plain is for the interactive program, not for -p");
     }
-    if (options->wish.continue_last && options->wish.resume != NULL) {
+    if (wish->continue_last && resumes) {
         return ERR(INVALID, "-c and -r name different sessions: choose one");
     }
-    if (options->wish.fork && !options->wish.continue_last && options->wish.resume == NULL) {
+    if (wish->fork && !wish->continue_last && !resumes) {
         return ERR(INVALID, "--fork copies a session: name it with -r, or with -c");
     }
     return OK;
 }
 
-/* What is no option is the first message of an interactive session. */
-static res_t take_bare_prompt(ik_cli_options_t *options, const char *word, bool anything)
+/* A prompt without -p could be a command: one behind options, or misspelt. */
+static res_t check_prompt(const reader_t *reader, const char *prompt)
 {
-    if ((word[0] == '-' && !anything) || options->headless) {
-        return ERR(INVALID, "unknown option or argument '%s'", word);
+    if (reader->words == 0 || reader->options->headless || reader->ended) {
+        return OK;
     }
-    if (options->wish.prompt != NULL) {
-        return ERR(INVALID, "a prompt is one argument: put it between quotes");
+    if (!reader->command_first) {
+        return ik_cli_is_command(prompt) ? ERR(INVALID,
+                                               "'%.80s' is a command and comes before its options; "
+                                               "with -p it is a prompt",
+                                               prompt)
+                                         : OK;
     }
-    options->wish.prompt = word;
-    return OK;
+    if (reader->words == 1 && has_blank(prompt)) {
+        return OK;
+    }
+    bool alone = reader->words == 1 && (!isatty(STDIN_FILENO) || *prompt == '\0');
+    return alone || ik_cli_resembles_command(prompt) ? ik_cli_explain_unknown(prompt) : OK;
 }
 
-static res_t parse(ik_cli_options_t *options, int argc, char **argv)
+static res_t parse(reader_t *reader, int argc, char **argv)
 {
-    bool only_prompt = false;
+    ik_cli_options_t *options = reader->options;
+    bool behind_p = false;
     for (int i = 0; i < argc; i++) {
-        const option_t *option = only_prompt ? NULL : find_option(argv[i]);
-        if (option == NULL && !only_prompt && strcmp(argv[i], "--") == 0) {
-            only_prompt = true;
-            continue;
+        bool used_next = false;
+        bool option = !reader->ended && is_option(argv[i], behind_p);
+        behind_p = false;
+        if (option && strcmp(argv[i], "--") == 0) {
+            reader->ended = true;
+        } else if (option) {
+            TRY(take_option(reader, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
+            behind_p = strcmp(argv[i], "-p") == 0;
+            i += used_next;
+        } else {
+            reader->command_first = reader->command_first || i == 0;
+            take_word(reader, argv[i]);
         }
-        if (option == NULL) {
-            TRY(take_bare_prompt(options, argv[i], only_prompt));
-            continue;
-        }
-        const char *value = value_of(option, i + 1 < argc ? argv[i + 1] : NULL);
-        if (value == NULL && option->value == NEEDS_VALUE) {
-            return ERR(INVALID, "%s needs a value", argv[i]);
-        }
-        TRY(option->take(options, value));
         if (options->asked != IK_CLI_ASKED_NOTHING) {
             return OK; /* whatever else is there */
         }
-        i += value != NULL;
     }
+    const char *prompt = ik_buffer_finish(&reader->prompt);
+    options->wish.prompt = reader->words == 0 ? NULL : prompt;
+    TRY(check_prompt(reader, prompt));
     return check(options);
 }
 
-bool ik_cli_options_are_meant(int argc, char **argv)
-{
-    const char *word = argv[0];
-    if (word[0] == '-') {
-        return true;
-    }
-    if (word[0] == '\0' || ik_cli_begins_command(word)) {
-        return false;
-    }
-    bool spaced = strpbrk(word, " \t\n") != NULL;
-    return spaced || (argc == 1 && isatty(STDIN_FILENO) && !ik_cli_resembles_command(word));
-}
-
-static void print_option(FILE *stream, const option_t *option)
-{
-    const char *value = option->shown.value;
-    fprintf(stream, "%s%s%s", option->shown.name, value == NULL ? "" : " ",
-            value == NULL ? "" : value);
-}
+/* --- help -------------------------------------------------------------------------------- */
 
 static void print_usage(FILE *stream)
 {
-    fputs("Usage: ikigai [PROMPT]", stream);
+    fputs("Usage: ikigai [PROMPT...]", stream);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        fputs(" [", stream);
-        print_option(stream, &known[i]);
-        fputc(']', stream);
+        const ik_cli_option_t *option = &known[i].shown;
+        fprintf(stream, " [%s%s%s]", option->name, option->value == NULL ? "" : " ",
+                option->value == NULL ? "" : option->value);
     }
     fputc('\n', stream);
 }
 
-bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv)
+bool ik_cli_options_parse(const void *ctx, ik_cli_options_t *options, int argc, char **argv)
 {
-    res_t parsed = parse(options, argc, argv);
-    if (is_err(&parsed)) {
+    reader_t reader = {.options = options};
+    ik_buffer_init(&reader.prompt, ctx, IK_BUFFER_UNLIMITED);
+    res_t parsed = parse(&reader, argc, argv);
+    if (parsed.code == IK_ERR_NOT_FOUND) { /* it is about commands, not options */
+        ik_cli_fail(parsed.message);
+    } else if (is_err(&parsed)) {
         ik_cli_fail(parsed.message);
         print_usage(stderr);
         fputs("Run ikigai --help to see what there is.\n", stderr);
@@ -290,9 +366,10 @@ bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv)
 
 void ik_cli_options_print_help(void)
 {
+    char *text;
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        fputs("  ", stdout);
-        print_option(stdout, &known[i]);
-        printf("\n      %s\n", known[i].shown.help);
+        text = ik_cli_format_option(NULL, &known[i].shown);
+        printf("  %s\n      %s\n", text, known[i].shown.help);
+        talloc_free(text);
     }
 }

@@ -22,12 +22,10 @@ typedef struct {
     ik_config_flags_t flags;
 } ik_cli_options_t;
 
-/* Whether the words are options, or a prompt with or without options, and no command. A prompt is
- * one word of the command line; one that has no space in it could be a command misspelt and is
- * taken for one when it looks so, or when nobody sits at a terminal. */
-bool ik_cli_options_are_meant(int argc, char **argv);
-/* Says what is wrong on stderr and returns false. */
-bool ik_cli_options_parse(ik_cli_options_t *options, int argc, char **argv);
+/* Options and the words of a prompt, in any order; "--" ends the options. What could be a command
+ * instead, because it is misspelt or stands behind options, is refused. Says what is wrong on
+ * stderr and returns false. The prompt is on ctx. */
+bool ik_cli_options_parse(const void *ctx, ik_cli_options_t *options, int argc, char **argv);
 /* The options in the order of help; NULL behind the last one. */
 const ik_cli_option_t *ik_cli_options_at(size_t index);
 /* One line per option. */

@@ -39,12 +39,44 @@ static void skip_slash(const char **name, size_t *len)
     }
 }
 
+static bool is_named(const char *known, const char *name, size_t len)
+{
+    return known != NULL && strncmp(known, name, len) == 0 && known[len] == '\0';
+}
+
 const ik_command_t *ik_command_find(const char *name, size_t len)
 {
     skip_slash(&name, &len);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strncmp(table[i]->name, name, len) == 0 && table[i]->name[len] == '\0') {
+        if (is_named(table[i]->name, name, len) || is_named(table[i]->alias, name, len)) {
             return table[i];
+        }
+    }
+    return NULL;
+}
+
+bool ik_command_is_line(const char *line)
+{
+    return line[0] == '/' && line[1 + strcspn(line + 1, "/ \t\r\n")] != '/';
+}
+
+/* What other programs have as a command and ikigai does elsewhere. */
+static const struct {
+    const char *name;
+    const char *instead;
+} elsewhere[] = {
+    {"config", "There is no /config: the settings are in ~/.ikigai/config.json (ikigai help "
+               "configuration), and /model changes the model."},
+    {"status", "There is no /status: the status line shows the model and how full the context is, "
+               "/usage tokens and cost, /tool the tools, and ikigai doctor checks the "
+               "installation."},
+};
+
+static const char *find_elsewhere(const char *name, size_t len)
+{
+    for (size_t i = 0; i < IK_LENGTH(elsewhere); i++) {
+        if (is_named(elsewhere[i].name, name, len)) {
+            return elsewhere[i].instead;
         }
     }
     return NULL;
@@ -64,6 +96,11 @@ static const char *find_nearest(const char *name, size_t len)
 void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t len)
 {
     skip_slash(&name, &len);
+    const char *instead = find_elsewhere(name, len);
+    if (instead != NULL) {
+        host->actions->fail(host, instead);
+        return;
+    }
     const char *nearest = find_nearest(name, len);
     char *text = nearest == NULL ? ik_sprintf(NULL, "There is no command /%.*s. /help lists all.",
                                               (int)len, name)
@@ -144,6 +181,12 @@ char *ik_command_format_usage(const void *ctx, const ik_command_t *command)
 {
     return ik_sprintf(ctx, "/%s%s%s", command->name, *command->usage == '\0' ? "" : " ",
                       command->usage);
+}
+
+char *ik_command_format_help(const void *ctx, const ik_command_t *command)
+{
+    return command->alias == NULL ? ik_strdup(ctx, command->help)
+                                  : ik_sprintf(ctx, "%s Also: /%s", command->help, command->alias);
 }
 
 void ik_command_misuse(ik_command_host_t *host, const ik_command_t *command, const char *why)

@@ -114,6 +114,7 @@ typedef enum {
 
 typedef struct {
     const char *name;  /* "model" */
+    const char *alias; /* another name for it that users of other programs know; NULL: none */
     const char *usage; /* "[NAME]"; "": no arguments */
     const char *help;  /* one line */
     unsigned flags;
@@ -126,9 +127,11 @@ typedef struct {
 
 /* Sorted by name; *count of them. */
 const ik_command_t *const *ik_command_table(size_t *count);
-/* By exact name, with or without the slash; NULL: there is none. */
+/* By exact name or another one it has, with or without the slash; NULL: there is none. */
 const ik_command_t *ik_command_find(const char *name, size_t len);
 
+/* Whether a line is "/name args" and no message: a name holds no second slash, as a path does. */
+bool ik_command_is_line(const char *line);
 /* Whether "/name args" needs tools that are not discovered yet: run it when they are. */
 bool ik_command_must_wait(const ik_command_host_t *host, const char *line);
 /* Runs "/name args". Wrong use prints the usage line, an unknown name suggests the nearest. busy:
@@ -139,6 +142,8 @@ void ik_command_run(ik_command_host_t *host, const char *line, bool busy);
 
 /* "/model [NAME]", on ctx. */
 char *ik_command_format_usage(const void *ctx, const ik_command_t *command);
+/* Its help, and the other name it has: "Leaves ikigai. Also: /quit", on ctx. */
+char *ik_command_format_help(const void *ctx, const ik_command_t *command);
 /* Says what is wrong, if why is not NULL, and prints the usage line. */
 void ik_command_misuse(ik_command_host_t *host, const ik_command_t *command, const char *why);
 /* A whole number from 1 on; otherwise it is a misuse, which is said. */

@@ -9,6 +9,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 
 const ik_command_t ik_command_clear = {
     .name = "clear",
+    .alias = "new",
     .usage = "",
     .help = "Begins a new conversation.",
     .flags = IK_COMMAND_NEEDS_IDLE | IK_COMMAND_NEEDS_ALL_IDLE,

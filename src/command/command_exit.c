@@ -8,6 +8,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 
 const ik_command_t ik_command_exit = {
     .name = "exit",
+    .alias = "quit",
     .usage = "",
     .help = "Leaves ikigai; ikigai -c goes on later.",
     .run = run,

@@ -49,7 +49,9 @@ static void append_commands(page_t *page)
     ik_buffer_append_text(&page->out, "Commands:\n");
     for (size_t i = 0; i < count; i++) {
         char *usage = ik_command_format_usage(page->out.ctx, table[i]);
-        append_row(page, usage, table[i]->help);
+        char *help = ik_command_format_help(page->out.ctx, table[i]);
+        append_row(page, usage, help);
+        talloc_free(help);
         talloc_free(usage);
     }
 }
@@ -101,8 +103,9 @@ static void print_command(ik_command_host_t *host, const ik_command_args_t *args
         ik_command_fail_unknown(host, args->words[0], len);
         return;
     }
-    host->actions->print(host, ik_sprintf(args, "Usage: %s\n%s\n",
-                                          ik_command_format_usage(args, command), command->help));
+    host->actions->print(host,
+                         ik_sprintf(args, "Usage: %s\n%s\n", ik_command_format_usage(args, command),
+                                    ik_command_format_help(args, command)));
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)

@@ -113,6 +113,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 
 const ik_command_t ik_command_usage = {
     .name = "usage",
+    .alias = "cost",
     .usage = "",
     .help = "Shows tokens, cost and how full the context is.",
     .run = run,

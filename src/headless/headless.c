@@ -263,9 +263,27 @@ static void wind_up(headless_t *headless)
     ik_history_finish(headless->shared.history, IK_HISTORY_FINISH_MS);
 }
 
+/* -r without an id: nobody is there to choose. */
+static int refuse_choosing(headless_t *headless, const void *ctx)
+{
+    char *table;
+    res_t listed =
+        ik_headless_session_list(ctx, headless->shared.history, headless->options, &table);
+    if (is_err(&listed)) {
+        return fail(STATUS_FAILED, listed.message);
+    }
+    complain(table == NULL ? "-r needs the id of a session, and there are no sessions yet"
+                           : "-r needs the id of a session; its beginning is enough:");
+    fputs(table == NULL ? "" : table, stderr);
+    return STATUS_USAGE;
+}
+
 static int run(headless_t *headless, const void *ctx)
 {
     fill_shared(headless, ctx);
+    if (headless->options->wish->choose) {
+        return refuse_choosing(headless, ctx);
+    }
     headless->flush = ik_timer_create(ctx, headless->options->loop, on_flush, headless);
     res_t ready = ik_headless_session_find(ctx, headless->shared.history, headless->options,
                                            &headless->found);

@@ -2,6 +2,10 @@
 
 #include <stdio.h>
 
+#include "store/session_lines.h"
+
+enum { LISTED_MAX = 20 };
+
 static res_t find_last_here(const void *ctx, ik_history_t *history,
                             const ik_headless_options_t *options, ik_store_session_t *out)
 {
@@ -24,6 +28,21 @@ res_t ik_headless_session_find(const void *ctx, ik_history_t *history,
         return ik_history_find(ctx, history, options->wish->resume, out);
     }
     return options->wish->continue_last ? find_last_here(ctx, history, options, out) : OK;
+}
+
+res_t ik_headless_session_list(const void *ctx, ik_history_t *history,
+                               const ik_headless_options_t *options, char **table)
+{
+    ik_store_filter_t filter = {.cwd = options->paths->cwd, .limit = LISTED_MAX, .uncounted = true};
+    ik_store_list_t *list;
+    TRY(ik_history_list(ctx, history, &filter, &list));
+    bool here = list->count > 0;
+    if (!here) {
+        filter.cwd = NULL;
+        TRY(ik_history_list(ctx, history, &filter, &list));
+    }
+    *table = list->count == 0 ? NULL : ik_session_lines_table(ctx, list, 0, !here);
+    return OK;
 }
 
 res_t ik_headless_session_open(const void *ctx, ik_history_t *history,

@@ -9,6 +9,11 @@
 res_t ik_headless_session_find(const void *ctx, ik_history_t *history,
                                const ik_headless_options_t *options, ik_store_session_t *out);
 
+/* Which sessions could be resumed, for the user who did not name one: those of this folder, or of
+ * all folders when there are none here. On ctx; NULL: there are none. */
+res_t ik_headless_session_list(const void *ctx, ik_history_t *history,
+                               const ik_headless_options_t *options, char **table);
+
 /* Opens what was found, or a copy of it, or begins a new one with that model. */
 res_t ik_headless_session_open(const void *ctx, ik_history_t *history,
                                const ik_headless_options_t *options,

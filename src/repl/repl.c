@@ -43,6 +43,9 @@ const char *ik_repl_waiting_for(const ik_repl_t *repl)
     if (repl->target == NULL) {
         return "starting";
     }
+    if (repl->choices != NULL) {
+        return "choosing a session";
+    }
     if (repl->opening != NULL) {
         return "opening the session";
     }
@@ -85,7 +88,7 @@ static void take_command(ik_repl_t *repl, const char *line)
 /* Commands are about what is on the screen. */
 static bool is_for_screen(const char *text)
 {
-    return text[0] == IK_PROMPT_SIGN_COMMAND || text[0] == IK_PROMPT_SIGN_SHELL;
+    return ik_command_is_line(text) || text[0] == IK_PROMPT_SIGN_SHELL;
 }
 
 /* One thing of the queue; false when nothing can be done now. */
@@ -100,7 +103,7 @@ static bool take_next(ik_repl_t *repl, ik_repl_talk_t *talk)
     char *text = ik_strdup(repl, next);
     ik_repl_talk_drop_next(talk);
     ik_repl_draft_changed(repl->draft);
-    if (text[0] == IK_PROMPT_SIGN_COMMAND) {
+    if (ik_command_is_line(text)) {
         run_command(repl, text, false);
     } else if (text[0] == IK_PROMPT_SIGN_SHELL) {
         ik_repl_shell_start(repl, text + 1 + strspn(text + 1, " \t"));
@@ -161,7 +164,7 @@ static void on_submit(void *data, const char *text)
     ik_repl_t *repl = data;
     if (repl->on_answer != NULL) {
         ik_repl_host_answer(repl, text);
-    } else if (text[0] == IK_PROMPT_SIGN_COMMAND && repl->target != NULL && repl->opening == NULL) {
+    } else if (ik_command_is_line(text) && repl->target != NULL && repl->opening == NULL) {
         take_command(repl, text);
     } else if (text[strspn(text, " \t\n")] != '\0') {
         ik_repl_talk_queue(repl->current, text);
@@ -287,6 +290,9 @@ static void on_action(void *data, ik_prompt_action_t action)
         break;
     case IK_PROMPT_PAGER:
         ik_repl_open_pager(repl);
+        break;
+    case IK_PROMPT_CHOSEN:
+        ik_repl_session_on_chosen(repl, ik_prompt_chosen(ik_repl_view_prompt(repl->view)));
         break;
     default:
         break;

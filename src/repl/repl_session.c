@@ -4,7 +4,10 @@
 #include "agent/agent_prompt.h"
 #include "agent/agent_target.h"
 #include "base/alloc.h"
+#include "base/sanitiser.h"
 #include "repl/repl_state.h"
+#include "store/session_lines.h"
+#include "terminal/choice.h"
 
 /* --- talks ------------------------------------------------------------------------------- */
 
@@ -252,6 +255,8 @@ static void fail_opening(opening_t *opening, const char *message)
     repl->opening = NULL;
     if (opening->at_start) {
         ik_repl_leave(repl, 1);
+    } else if (repl->session == NULL) {
+        begin_session(repl);
     }
     talloc_free(opening);
     ik_repl_pump(repl);
@@ -371,21 +376,79 @@ static void on_found(void *data, const res_t *result, const ik_store_session_t *
     }
 }
 
+/* Nothing is there to go on with. */
+static void begin_instead(opening_t *opening, const char *why)
+{
+    ik_repl_t *repl = opening->repl;
+    ik_repl_say(repl, IK_ROLE_DIM, why);
+    repl->opening = NULL;
+    talloc_free(opening);
+    restore_draft(repl);
+    begin_session(repl);
+    ik_repl_pump(repl);
+}
+
+static const char none_here[] = "There is no session in this folder yet: a new one begins.";
+
 static void on_listed(void *data, const res_t *result, const ik_store_list_t *list)
 {
     opening_t *opening = data;
-    ik_repl_t *repl = opening->repl;
     if (is_err(result)) {
         fail_opening(opening, result->message);
     } else if (list->count > 0) {
         open_found(opening, &list->sessions[0]);
     } else {
-        ik_repl_say(repl, IK_ROLE_DIM, "There is no session in this folder yet: a new one begins.");
-        repl->opening = NULL;
-        talloc_free(opening);
-        restore_draft(repl);
-        begin_session(repl);
-        ik_repl_pump(repl);
+        begin_instead(opening, none_here);
+    }
+}
+
+/* --- choosing one ------------------------------------------------------------------------ */
+
+static void show_choices(opening_t *opening, const ik_store_list_t *list)
+{
+    ik_repl_t *repl = opening->repl;
+    ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
+    ik_repl_choices_t *choices = ik_new(repl, ik_repl_choices_t);
+    choices->ids = ik_new_array(choices, char *, list->count);
+    choices->items = ik_new_array(choices, ik_completion_t, list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const ik_store_session_t *session = &list->sessions[i];
+        choices->ids[i] = ik_strdup(choices, session->id);
+        choices->items[i] = (ik_completion_t){
+            .text = ik_sanitise_line(choices, session->title),
+            .note = ik_session_lines_note(choices, session),
+        };
+    }
+    repl->choices = choices;
+    repl->opening = NULL;
+    talloc_free(opening);
+    ik_prompt_choose(prompt, "Resume which session? ", choices->items, list->count);
+    ik_repl_view_touch(repl->view);
+    ik_repl_pump(repl);
+}
+
+/* Lines are read one by one there: the list is printed, and the next line may name one. */
+static void print_choices(opening_t *opening)
+{
+    ik_repl_t *repl = opening->repl;
+    repl->opening = NULL;
+    talloc_free(opening);
+    begin_session(repl);
+    ik_command_run(&repl->host, "/resume", false);
+    ik_repl_pump(repl);
+}
+
+static void on_choices(void *data, const res_t *result, const ik_store_list_t *list)
+{
+    opening_t *opening = data;
+    if (is_err(result)) {
+        fail_opening(opening, result->message);
+    } else if (list->count == 0) {
+        begin_instead(opening, none_here);
+    } else if (ik_repl_view_prompt(opening->repl->view) == NULL) {
+        print_choices(opening);
+    } else {
+        show_choices(opening, list);
     }
 }
 
@@ -406,10 +469,31 @@ void ik_repl_session_resume(ik_repl_t *repl, const char *id)
     }
 }
 
+void ik_repl_session_on_chosen(ik_repl_t *repl, size_t index)
+{
+    ik_repl_choices_t *choices = repl->choices;
+    opening_t *opening = create_opening(repl, false);
+    opening->fork = repl->options->wish->fork;
+    repl->choices = NULL;
+    if (index == SIZE_MAX) {
+        begin_instead(opening, "No session was chosen: a new one begins.");
+    } else {
+        repl->opening = ik_history_find_start(opening, repl->shared.history, choices->ids[index],
+                                              on_found, opening);
+    }
+    talloc_free(choices);
+}
+
 void ik_repl_session_begin(ik_repl_t *repl)
 {
     const ik_repl_options_t *options = repl->options;
-    if (options->wish->resume != NULL) {
+    if (options->wish->choose) {
+        opening_t *opening = create_opening(repl, true);
+        ik_store_filter_t filter = {
+            .cwd = options->paths->cwd, .limit = IK_CHOICE_MAX, .uncounted = true};
+        repl->opening =
+            ik_history_list_start(opening, repl->shared.history, &filter, on_choices, opening);
+    } else if (options->wish->resume != NULL) {
         opening_t *opening = create_opening(repl, true);
         repl->opening = ik_history_find_start(opening, repl->shared.history, options->wish->resume,
                                               on_found, opening);

@@ -12,6 +12,12 @@
 
 typedef struct ik_repl_shell ik_repl_shell_t;
 
+/* Sessions to choose from, in the order of the list. */
+typedef struct {
+    char **ids;
+    ik_completion_t *items;
+} ik_repl_choices_t;
+
 typedef struct {
     const ik_repl_options_t *options;
     ik_shared_ctx_t shared;
@@ -21,6 +27,7 @@ typedef struct {
     /* --- the session and its agents */
     ik_session_t *session;          /* NULL: none yet, or it is being opened */
     ik_history_question_t *opening; /* a stored session is on its way; NULL: none */
+    ik_repl_choices_t *choices;     /* the user chooses one of these; NULL: none is to be chosen */
     const ik_target_t *target;      /* of new agents; NULL: not chosen yet */
     ik_repl_talk_t **talks;         /* by number */
     size_t talk_count;
@@ -74,6 +81,8 @@ void ik_repl_session_init(ik_repl_t *repl);
 void ik_repl_session_drop(ik_repl_t *repl);
 /* What the command line asks for: a new session, or one that goes on. */
 void ik_repl_session_begin(ik_repl_t *repl);
+/* A line of the list of sessions was taken, or none. */
+void ik_repl_session_on_chosen(ik_repl_t *repl, size_t index);
 void ik_repl_session_clear(ik_repl_t *repl);
 void ik_repl_session_resume(ik_repl_t *repl, const char *id);
 /* The current talk has an agent afterwards. */

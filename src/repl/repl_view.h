@@ -23,7 +23,7 @@ typedef struct ik_repl_view ik_repl_view_t;
 typedef struct {
     /* A message, command or answer was entered; text is the receiver's to copy. */
     void (*on_submit)(void *data, const char *text);
-    /* ESCAPE, CANCEL, END or PAGER; the rest is done here. */
+    /* ESCAPE, CANCEL, END, PAGER or CHOSEN; the rest is done here. */
     void (*on_action)(void *data, ik_prompt_action_t action);
     void (*on_draft)(void *data); /* it changed */
     /* A signal asks for it, or the terminal is gone (SIGHUP): save and leave. */

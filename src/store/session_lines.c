@@ -181,6 +181,17 @@ char *ik_session_lines_table(const void *ctx, const ik_store_list_t *list, size_
     return ik_buffer_finish(&out);
 }
 
+char *ik_session_lines_note(const void *ctx, const ik_store_session_t *session)
+{
+    char *model = ik_sanitise_line(NULL, session->model);
+    ik_figure_t age = ik_figure_of_age(session->updated_us, ik_store_now_us());
+    char *note =
+        ik_sprintf(ctx, "%s  %s %s  %s  %.8s", age.text, ik_figure_of_count(session->turns).text,
+                   session->turns == 1 ? "turn" : "turns", model, session->id);
+    talloc_free(model);
+    return note;
+}
+
 /* --- where something was found ----------------------------------------------------------- */
 
 /* The title, last, gets what is left of the line. */

@@ -57,10 +57,12 @@ bool ik_prompt_is_empty(const ik_prompt_t *prompt)
     return ik_editor_is_empty(prompt->editor);
 }
 
-/* The draft is another one: nothing of ours stays open. */
+/* The draft is another one: nothing stays open that is about it. */
 static void close_all(ik_prompt_t *prompt)
 {
-    ik_prompt_search_close(prompt);
+    if (!ik_prompt_search_chooses(prompt)) {
+        ik_prompt_search_close(prompt);
+    }
     ik_prompt_list_close(prompt);
     prompt->browse.direct = false;
 }
@@ -370,8 +372,9 @@ ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
     }
     char before = prompt->after_ctrl_x ? IK_BINDING_CTRL_X : '\0';
     prompt->after_ctrl_x = false;
+    bool chooses = ik_prompt_search_chooses(prompt);
     if (prompt->search.open && ik_prompt_search_key(prompt, key)) {
-        return IK_PROMPT_NONE;
+        return chooses && !prompt->search.open ? IK_PROMPT_CHOSEN : IK_PROMPT_NONE;
     }
     return run_key(prompt, key, before);
 }

@@ -21,6 +21,7 @@ typedef enum {
     IK_PROMPT_EDITOR, /* the draft in an editor of its own */
     IK_PROMPT_PAGER,  /* the transcript */
     IK_PROMPT_REDRAW,
+    IK_PROMPT_CHOSEN, /* ik_prompt_choose has come to an end */
 } ik_prompt_action_t;
 
 /* One thing that could stand there. */
@@ -83,6 +84,14 @@ void ik_prompt_refresh(ik_prompt_t *prompt);
 /* A question instead of a message: the draft is put aside, and what is typed is the answer, which
  * may be empty and is not remembered. NULL: the draft again. */
 void ik_prompt_ask(ik_prompt_t *prompt, const char *question);
+
+/* A list to choose from in the place of the draft, which stays as it is: what is typed narrows it,
+ * Enter takes the chosen line. IK_PROMPT_CHOSEN says that it has ended; items are borrowed until
+ * then. mark stands before what is typed and is copied. */
+void ik_prompt_choose(ik_prompt_t *prompt, const char *mark, const ik_completion_t *items,
+                      size_t count);
+/* The index of the line that was taken last; SIZE_MAX: the user wanted none. */
+size_t ik_prompt_chosen(const ik_prompt_t *prompt);
 
 /* How the draft is introduced: "> " by default; shown in IK_ROLE_MARK. Copied. */
 void ik_prompt_set_mark(ik_prompt_t *prompt, const char *mark);

@@ -231,7 +231,9 @@ static void draw_found(canvas_t *canvas, const ik_prompt_search_t *search, const
 {
     ik_completion_t lines[SHOWN_MAX];
     for (size_t i = 0; i < view->count; i++) {
-        lines[i] = (ik_completion_t){.text = search->texts[view->indices[i]]};
+        size_t index = view->indices[i];
+        lines[i] = search->items == NULL ? (ik_completion_t){.text = search->texts[index]}
+                                         : search->items[index];
     }
     draw_view(canvas, view, lines, ik_choice_chosen(search->choice), false, IK_WIDTH_KEEP_START);
 }
@@ -240,7 +242,8 @@ static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, in
 {
     const ik_prompt_search_t *search = &prompt->search;
     view_t view = make_view(search->choice, false, max_rows - 1);
-    add_cut(canvas, IK_ROLE_MARK, search_mark, canvas->columns, IK_WIDTH_KEEP_START);
+    const char *mark = search->mark == NULL ? search_mark : search->mark;
+    add_cut(canvas, IK_ROLE_MARK, mark, canvas->columns, IK_WIDTH_KEEP_START);
     add_cut(canvas, IK_ROLE_TEXT, search->pattern.data, canvas->columns, IK_WIDTH_KEEP_END);
     int column = canvas->row->width;
     if (view.count == 0) {

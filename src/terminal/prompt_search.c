@@ -8,24 +8,51 @@
 
 enum { PATTERN_MAX = 1024 };
 
-void ik_prompt_search_open(ik_prompt_t *prompt)
+/* With so many texts, each of which is still to be set. */
+static void open_list(ik_prompt_t *prompt, const ik_completion_t *items, size_t count)
 {
     ik_prompt_search_t *search = &prompt->search;
-    size_t count = ik_recall_count(prompt->recall);
+    ik_prompt_search_close(prompt);
     search->open = true;
+    search->items = items;
     search->texts = ik_resize_array(prompt, search->texts, const char *, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        search->texts[i] = ik_recall_entry(prompt->recall, i);
-    }
     ik_buffer_init(&search->pattern, prompt, PATTERN_MAX);
     ik_buffer_reserve(&search->pattern, 1);
+    for (size_t i = 0; i < count; i++) {
+        search->texts[i] = items == NULL ? ik_recall_entry(prompt->recall, i) : items[i].text;
+    }
     ik_choice_set(search->choice, search->texts, count);
+}
+
+void ik_prompt_search_open(ik_prompt_t *prompt)
+{
+    open_list(prompt, NULL, ik_recall_count(prompt->recall));
+}
+
+void ik_prompt_choose(ik_prompt_t *prompt, const char *mark, const ik_completion_t *items,
+                      size_t count)
+{
+    ik_prompt_list_close(prompt);
+    open_list(prompt, items, count);
+    prompt->search.taken = SIZE_MAX;
+    prompt->search.mark = ik_strdup(prompt, mark);
+}
+
+bool ik_prompt_search_chooses(const ik_prompt_t *prompt)
+{
+    return prompt->search.open && prompt->search.items != NULL;
+}
+
+size_t ik_prompt_chosen(const ik_prompt_t *prompt)
+{
+    return prompt->search.taken;
 }
 
 void ik_prompt_search_close(ik_prompt_t *prompt)
 {
     if (prompt->search.open) {
         prompt->search.open = false;
+        TALLOC_FREE(prompt->search.mark);
         ik_buffer_reset(&prompt->search.pattern);
     }
 }
@@ -79,10 +106,18 @@ static void erase_all(ik_prompt_t *prompt)
     cut(&prompt->search, 0);
 }
 
-/* What is chosen becomes the draft; undo brings back what was there. */
+/* What is chosen becomes the draft; undo brings back what was there. Of a list of the program's it
+ * is the answer, and where nothing matches there is none yet. */
 static void take(ik_prompt_t *prompt)
 {
     size_t chosen = ik_choice_chosen(prompt->search.choice);
+    if (ik_prompt_search_chooses(prompt)) {
+        prompt->search.taken = chosen;
+        if (chosen != SIZE_MAX) {
+            ik_prompt_search_close(prompt);
+        }
+        return;
+    }
     if (chosen != SIZE_MAX) {
         ik_editor_set_text(prompt->editor, prompt->search.texts[chosen]);
     }
@@ -134,16 +169,21 @@ bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out)
     return true;
 }
 
+/* A list of the program's stays open until it is answered: a key about the draft does nothing. */
 static bool run_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
+    bool chooses = ik_prompt_search_chooses(prompt);
     for (size_t i = 0; i < IK_LENGTH(commands); i++) {
-        if (ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
+        bool usable = !chooses || !commands[i].passes;
+        if (usable && ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
             commands[i].run(prompt);
             return !commands[i].passes;
         }
     }
-    ik_prompt_search_close(prompt);
-    return false;
+    if (!chooses) {
+        ik_prompt_search_close(prompt);
+    }
+    return chooses;
 }
 
 bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key)

@@ -38,7 +38,10 @@ typedef struct {
 typedef struct {
     bool open;
     ik_buffer_t pattern;
-    const char **texts; /* earlier messages, newest first */
+    const char **texts;           /* earlier messages, newest first, or those of items */
+    const ik_completion_t *items; /* a list of the program's; NULL: earlier messages */
+    char *mark;                   /* of that list */
+    size_t taken;                 /* of it; SIZE_MAX: none */
     ik_choice_t *choice;
 } ik_prompt_search_t;
 
@@ -88,3 +91,5 @@ void ik_prompt_search_open(ik_prompt_t *prompt);
 void ik_prompt_search_close(ik_prompt_t *prompt);
 /* While it is open. False: it has closed, and the key is still to be obeyed. */
 bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key);
+/* A list of the program's is open. */
+bool ik_prompt_search_chooses(const ik_prompt_t *prompt);

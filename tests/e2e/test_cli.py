@@ -33,7 +33,8 @@ HOSTILE = "a\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x85b\nsecond\tline"
 
 class Help(IkigaiTest):
     def test_version(self):
-        self.assertRegex(self.ikigai("--version").out, r"\Aikigai \d+\.\d+\.\d+\n\Z")
+        for option in ("--version", "-v"):
+            self.assertRegex(self.ikigai(option).out, r"\Aikigai \d+\.\d+\.\d+\n\Z")
 
     def test_help_names_every_command(self):
         for option in ("--help", "-h"):
@@ -88,6 +89,9 @@ class Help(IkigaiTest):
         (["untrust", "--yes"], "untrust", "unknown option '--yes'"),
         (["doctor", "x"], "doctor", "unexpected argument 'x'"),
         (["doctor", "--json"], "doctor", "unknown option '--json'"),
+        (["doctor", "--db="], "doctor", "--db needs a value"),
+        (["tool", "list", "--json=1"], "tool list", "--json takes no value"),
+        (["tool", "list", "--nonsense=1"], "tool list", "unknown option '--nonsense=1'"),
     ]
 
     def test_wrong_usage_shows_the_usage_line(self):
@@ -108,6 +112,14 @@ class Help(IkigaiTest):
                               done.err)
                 self.assertIn("--help", done.err)
                 self.assertIsNone(CONTROL.search(done.err), done.err)
+        for words, meant in ((["tools"], "tool"), (["dcotor"], "doctor"), (["version"], "--version"),
+                             (["tools", "list"], "tool list"), (["sesion", "show", "x"],
+                                                                "session show")):
+            done = self.ikigai(*words, status=2)
+            self.assertIn(f"unknown command '{' '.join(words)}'. Did you mean '{meant}'?", done.err)
+        for words in (["--json", "session", "list"], ["-m", "a/b", "doctor"]):
+            done = self.ikigai(*words, status=2)
+            self.assertIn("is a command and comes before its options", done.err)
         for words in (["tool"], ["tool", "nonsense"]):
             done = self.ikigai(*words, status=2)
             self.assertEqual(done.err.splitlines(),

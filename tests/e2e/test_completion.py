@@ -65,7 +65,8 @@ class CompletionTest(IkigaiTest):
                                       re.S | re.M).groups()
         usages = re.findall(r"^  (\S.*)$", commands, re.M)
         return ({re.match(r"[a-z]+( [a-z]+(?=$| ))?", usage)[0]: usage for usage in usages},
-                re.findall(r"^  (-\S+)", options, re.M))
+                [name for line in re.findall(r"^  (-.*)$", options, re.M)
+                 for name in re.findall(r"(?<!\S)-[-\w]+", line)])
 
     def first_words(self):
         return list(dict.fromkeys(name.split()[0] for name in self.usages()[0]))
@@ -139,10 +140,13 @@ class Cases:
 
     def test_options_of_talking(self):
         everything = self.complete("ikigai -")
-        for option in ("-p", "-m", "-r", "--json", "--max-turns", "--version"):
+        for option in ("-p", "-m", "--model", "-r", "--resume", "--json", "--max-turns", "-v",
+                       "--version"):
             self.assertIn(option, everything)
         self.offers("ikigai --max-turns 3 'a prompt' --n", "--no-tools")
         self.offers("ikigai -p --js", "--json")
+        self.offers("ikigai -r --fo", "--fork")
+        self.offers("ikigai -r --fork --no", "--no-tools")
         self.assertNotIn("--json", self.complete("ikigai -p 'a prompt' --json -"))
 
     def test_no_option_of_talking_behind_a_command(self):

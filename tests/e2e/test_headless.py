@@ -26,7 +26,8 @@ class Prompts(AgentTest):
 
     def asked(self, *args, input=b"", **more):
         llm = self.serve([Answer("Yes.")])
-        self.ikigai(*args, "-m", FORMATS["chat"].target, input=input, env=self.connect(llm), **more)
+        env = {**self.connect(llm), "IKIGAI_MODEL": FORMATS["chat"].target}
+        self.ikigai(*args, input=input, env=env, **more)
         return user_text(llm.requests[0])
 
     def test_from_the_command_line(self):
@@ -71,6 +72,30 @@ class Prompts(AgentTest):
         self.assertEqual(self.asked("-p", "-1 + 2?"), "-1 + 2?")
         self.assertEqual(self.asked("-p", "--what"), "--what")
 
+    def test_options_and_words_in_any_order(self):
+        for args in (["-p", "--json", "a b c"], ["--json", "-p", "a b c"], ["a b c", "-p"],
+                     ["-p", "a", "b", "c"], ["a", "-p", "b", "--no-tools", "c"],
+                     ["--no-tools", "a", "b", "--json", "c"], ["a", "b", "c"], ["a b c"],
+                     ["--", "a", "b", "c"], ["-p", "--", "a b c"], ["a b", "c"],
+                     ["--max-turns=3", "a", "b", "c"], ["a", "--max-turns", "3", "b", "c"]):
+            with self.subTest(args=args):
+                self.assertEqual(self.asked(*args), "a b c")
+
+    def test_words_behind_a_double_dash(self):
+        self.assertEqual(self.asked("-p", "--", "--json", "-p"), "--json -p")
+        self.assertEqual(self.asked("--", "doctor"), "doctor")
+        self.assertEqual(self.asked("-p", "--", "--", "x"), "-- x")
+
+    def test_long_names(self):
+        llm = self.serve([Answer("Yes.")] * 3)
+        target = FORMATS["chat"].target
+        for args in (["--model", target], [f"--model={target}"], ["-m", target]):
+            self.ikigai("-p", "x", *args, env=self.connect(llm))
+        self.ikigai("-p", "y", "--continue", f"--model={target}",
+                    env=self.connect(again := self.serve([Answer("Yes.")])))
+        self.assertEqual([m["content"] for m in sent_messages(again.requests[0])
+                          if m["role"] == "user"], ["x", "y"])
+
     def test_bytes_that_are_no_text(self):
         """Neither NUL nor what is not UTF-8 gets into a request, or takes the rest with it."""
         self.assertEqual(self.asked("-p", "P", input=b"a\0b\xffc\xc3"),
@@ -104,12 +129,15 @@ class Mistakes(AgentTest):
     def test_options(self):
         self.refused("-p", "x", "--nonsense", words="--nonsense")
         self.refused("--nonsense", words="--nonsense")
-        self.refused("-p", "x", "y", words="'y'")
         self.refused("-p", "x", "-m", words="-m needs a value")
         self.refused("-p", "x", "--max-turns", words="--max-turns needs a value")
         self.refused("-p", "x", "--plain", words="--plain is for the interactive program")
-        self.refused("one prompt", "another prompt", words="between quotes")
-        self.assertIn("Usage: ikigai [PROMPT]", self.refused("-m", words="-m needs a value").err)
+        self.refused("-m", "--json", "-p", "x", words="-m needs a value")
+        self.refused("-p", "x", "--model=", words="--model needs a value")
+        self.refused("-p", "x", "--json=yes", words="--json takes no value")
+        self.refused("-p", "x", "--modle=a/b", words="unknown option '--modle=a/b'")
+        self.refused("-p", "--jsn", "x", words="unknown option '--jsn'")
+        self.assertIn("Usage: ikigai [PROMPT...]", self.refused("-m", words="-m needs a value").err)
 
     def test_without_a_terminal_there_is_one_turn(self):
         self.refused("--json", words="prompt")

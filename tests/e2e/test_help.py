@@ -167,7 +167,9 @@ class Words(HelpTest):
             terms = rows_of_tables(self.markdown(topic))
             self.assertTrue(terms)
             for term in terms:
-                names = term.split(", ") if topic == "keys" else [term.split(" ")[0]]
+                names = (term.split(", ") if topic == "keys" else
+                         re.findall(r"(?<!\S)-[-\w]+", term) if topic == "options" else
+                         [term.split(" ")[0]])
                 for name in names:
                     with self.subTest(topic=topic, name=name):
                         self.assertIn(term, rows_of_tables(self.ask(name)))
@@ -242,7 +244,7 @@ class Screen(HelpTest):
         narrow = self.on_terminal("slash", width=60, NO_COLOR="1")
         at = narrow.index("• /export [FILE] [--format jsonl|md|html]")
         self.assertEqual(narrow[at + 1], "  Writes this session to a new file.")
-        self.assertIn("/exit" + " " * 36 + "Leaves ikigai; ikigai -c goes on later.",
+        self.assertIn("/exit" + " " * 36 + "Leaves ikigai; ikigai -c goes on later. Also: /quit",
                       self.on_terminal("slash", width=100, NO_COLOR="1"))
 
     def test_chapters_name_each_other_by_the_command(self):

@@ -744,6 +744,33 @@ class HelpTest(CommandTest):
         self.assertEqual(self.llm.requests, [])
 
 
+class HabitsTest(CommandTest):
+    """Names that users of other programs type."""
+
+    def test_aliases(self):
+        t = self.ready([Answer("One.")])
+        self.assertEqual(self.enter(t, "/cost", "Context"), self.enter(t, "/usage", "Context"))
+        self.enter(t, "first", "One.")
+        self.settle(t)
+        self.enter(t, "/new", "A new conversation begins.")
+        t.send("/quit\r")
+        self.assertEqual(t.wait_exit(), 0)
+
+    def test_pointers(self):
+        t = self.ready([])
+        for name, instead in (("status", "/usage tokens and cost"), ("config", "config.json")):
+            rows = self.enter(t, f"/{name}", f"There is no /{name}: ")
+            self.assertIn(instead, "".join(rows))
+
+    def test_a_path_is_a_message(self):
+        t = self.ready([Answer("A file."), Answer("A comment.")])
+        self.enter(t, "/etc/hosts what is this?", "A file.", below="> /etc/hosts what is this?")
+        self.settle(t)
+        self.enter(t, "//x", "A comment.", below="> //x")
+        self.assertEqual([words_of(request)[-1] for request in self.llm.requests],
+                         ["/etc/hosts what is this?", "//x"])
+
+
 class CompletionTest(CommandTest):
     def test_commands(self):
         t = self.ready()

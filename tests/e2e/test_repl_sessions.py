@@ -111,6 +111,58 @@ class ResumeOptionTest(SessionsTest):
         t.wait_for("Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
 
+    def test_alone_it_lets_choose(self):
+        self.finished([Answer("One."), Answer("Two."), Answer("Three.")], "about apples")
+        self.finished(None, "about pears", "Two.")
+        t = self.start(None, "-r", **WIDE)
+        t.wait_for("Resume which session?")
+        self.assertRegex("\n".join(t.screen()), r"about pears +\d+s  1 turn  \S+  [0-9a-f]{8}")
+        t.send("appl")
+        t.wait_gone("about pears")
+        t.send("\r")
+        t.wait_for("One.")
+        self.enter(t, "more", "Three.")
+        self.assertEqual(words_of(self.llm.requests[2]), ["about apples", "One.", "more"])
+
+    def test_enter_takes_the_highlighted_row(self):
+        self.finished([Answer("One."), Answer("Two."), Answer("Three.")], "about apples")
+        self.finished(None, "about pears", "Two.")
+        t = self.start(None, "--resume", "--fork", "and what", "else?", **WIDE)
+        t.wait_for("Resume which session?")
+        t.send("\x1b[B\r")
+        t.wait_for("Three.")
+        self.assertEqual(words_of(self.llm.requests[2]), ["about apples", "One.", "and what else?"])
+
+    def test_none_is_chosen(self):
+        self.finished([Answer("One."), Answer("Two.")])
+        t = self.start(None, "-r", **WIDE)
+        t.wait_for("Resume which session?")
+        t.send("\x1b")
+        t.wait_for("No session was chosen: a new one begins.")
+        self.enter(t, "second", "Two.")
+        self.assertEqual(words_of(self.llm.requests[1]), ["second"])
+
+    def test_there_is_none_to_choose(self):
+        t = self.ready([Answer("One.")], "-r", **WIDE)
+        t.wait_for("There is no session in this folder yet: a new one begins.")
+        self.enter(t, "first", "One.")
+
+    def test_a_chosen_one_in_use(self):
+        other, session = self.held([Answer("One."), Answer("Two.")])
+        t = self.start(None, "-r", **WIDE)
+        t.wait_for("Resume which session?")
+        t.send("\r")
+        t.wait_for(f"in use by pid {other.pid} on {HOST}")
+        self.enter(t, "second", "Two.")
+        self.assertEqual(words_of(self.llm.requests[1]), ["second"])
+
+    def test_choosing_in_plain_mode(self):
+        session = self.finished([Answer("One.")])
+        t = self.start(None, "-r", "--plain", **WIDE)
+        t.wait_for("Choose one: /resume ID")
+        t.send(f"/resume {session[:6]}\r")
+        t.wait_for("One.")
+
     def test_an_unknown_id(self):
         self.finished([Answer("One.")])
         self.assert_refused(1, "'zzzz' is no id of a session, nor the beginning of one",

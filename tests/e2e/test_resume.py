@@ -161,6 +161,21 @@ class Choice(AgentTest):
             self.assertIn("`ikigai session list`", done.err)
         self.assertEqual(len(self.sessions()), 1)
 
+    def test_r_alone_lists_what_there_is(self):
+        self.assertIn("there are no sessions yet", self.offline("-r", status=2).err)
+        self.offline()
+        (id,) = self.sessions()
+        for args in (["-r"], ["--resume"], ["-r", "--fork"], ["-r", "--json"]):
+            done = self.offline(*args, status=2)
+            self.assertIn("-r needs the id of a session", done.err)
+            self.assertIn(id, done.err)
+            self.assertEqual(done.out, "")
+        elsewhere = self.offline("-r", status=2, cwd=self.dir)
+        self.assertIn(id, elsewhere.err)
+        self.assertEqual(self.sessions(), [id])
+        self.offline(f"--resume={id[:8]}")
+        self.assertEqual(self.sessions(), [id])
+
     def test_several_that_begin_so_are_named(self):
         for _ in range(17):
             self.offline()
@@ -172,7 +187,7 @@ class Choice(AgentTest):
 
     def test_options_that_do_not_go_together(self):
         for args, words in ((["-c", "-r", "1"], "-c and -r"), (["--fork"], "--fork copies"),
-                            (["-r"], "-r needs a value"), (["--db"], "--db needs a value")):
+                            (["-c", "--resume"], "-c and -r"), (["--db"], "--db needs a value")):
             self.assertIn(words, self.offline(*args, status=2).err)
 
     def test_fork_leaves_the_session_as_it_is(self):

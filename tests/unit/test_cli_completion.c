@@ -54,7 +54,7 @@ START_TEST(bash_gets_names_only)
     assert_holds("'') next=(go) ;;\n");
     assert_holds("'') options=(--how) ;;\n");
     assert_holds("' --how') place=(words x y) ;;\n");
-    assert_holds("' 1') place=(maybe) ;;\n");
+    assert_holds("' 1') place=(maybe text) ;;\n");
     ck_assert_ptr_null(strstr(script, "$(b)"));
 }
 END_TEST
@@ -74,7 +74,7 @@ START_TEST(fish_gets_words_and_notes)
     assert_holds("go 'it\\'s [a]: \\\\ $(b) `c` \"d\" %e'\n");
     assert_holds("--how 'it\\'s [a]: \\\\ $(b) `c` \"d\" %e'\n");
     assert_holds("case ' --how'\n            printf '%s\\n' words x y\n");
-    assert_holds("case ' 1'\n            printf '%s\\n' maybe\n");
+    assert_holds("case ' 1'\n            printf '%s\\n' maybe text\n");
 }
 END_TEST
 
@@ -87,10 +87,10 @@ static const struct {
     const char *words;
     bool optional, repeats;
 } places[] = {
-    {"", NULL, IK_CLI_COMPLETION_TEXT, "", true, false},
-    {"", "-p", IK_CLI_COMPLETION_TEXT, "", true, false},
+    {"", NULL, IK_CLI_COMPLETION_TEXT, "", true, true},
     {"", "-m", IK_CLI_COMPLETION_LIST, "models", false, false},
-    {"", "-r", IK_CLI_COMPLETION_LIST, "sessions", false, false},
+    {"", "--model", IK_CLI_COMPLETION_LIST, "models", false, false},
+    {"", "-r", IK_CLI_COMPLETION_LIST, "sessions", true, false},
     {"", "--max-turns", IK_CLI_COMPLETION_TEXT, "", false, false},
     {"tool run", NULL, IK_CLI_COMPLETION_LIST, "tools", false, false},
     {"tool new", NULL, IK_CLI_COMPLETION_TEXT, "", false, false},

@@ -440,7 +440,7 @@ END_TEST
 START_TEST(unknown_names_suggest_the_nearest)
 {
     static const char *const cases[][2] = {
-        {"/modle", "model"},  {"/ehpl", "help"},       {"/quit", "exit"},
+        {"/modle", "model"},  {"/ehpl", "help"},       {"/exot", "exit"},
         {"/agent", "agents"}, {"/sess", "sessions"},   {"/tools", "tool"},
         {"/seach", "search"}, {"/comapct", "compact"}, {"/sesions x", "sessions"},
         {"/u", "usage"},
@@ -657,7 +657,9 @@ START_TEST(help_explains_one_command)
         "Usage: /model [NAME]\nLists the models, or takes another one from now on.\n";
     ck_assert_str_eq(run("/help model"), model);
     ck_assert_str_eq(run("/help /model"), model);
-    ck_assert_str_eq(run("/help exit"), "Usage: /exit\nLeaves ikigai; ikigai -c goes on later.\n");
+    ck_assert_str_eq(run("/help exit"),
+                     "Usage: /exit\nLeaves ikigai; ikigai -c goes on later. Also: /quit\n");
+    ck_assert_str_eq(run("/help quit"), run("/help exit"));
     ck_assert_str_eq(run("/help modle"),
                      "FAILED: There is no command /modle. Did you mean /model?\n");
     assert_has(completed("help", 1), "usage(Shows tokens, cost and how full the context is.)");

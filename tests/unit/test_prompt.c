@@ -402,6 +402,31 @@ START_TEST(choosing_in_a_search)
 }
 END_TEST
 
+START_TEST(choosing_from_a_list)
+{
+    static const ik_completion_t items[] = {{"apples", "2m"}, {"pears", NULL}};
+    remember();
+    type("draft");
+    ik_prompt_choose(prompt, "Which? ", items, 2);
+    ck_assert_str_eq(draw(30, 10), "Which? \n  apples  2m\n  pears\n");
+    ck_assert_int_eq(press("Left"), IK_PROMPT_NONE); /* it is about no text */
+    ck_assert_int_eq(press("C-l"), IK_PROMPT_NONE);
+    type("zz");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE); /* nothing to take */
+    press("C-u");
+    ik_prompt_prepend_text(prompt, "more");
+    ck_assert_int_eq(press("Down"), IK_PROMPT_NONE);
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(ik_prompt_chosen(prompt), 1);
+    ck_assert_str_eq(text(), "more\ndraft");
+    ik_prompt_choose(prompt, "Which? ", items, 2);
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(ik_prompt_chosen(prompt), SIZE_MAX);
+    press("C-r");
+    ck_assert_str_eq(draw(30, 3), "search: \n  ls\n  … 3 more\n");
+}
+END_TEST
+
 START_TEST(another_text_ends_a_search)
 {
     remember();
@@ -761,6 +786,7 @@ int main(void)
     tcase_add_test(tests, searching);
     tcase_add_test(tests, a_search_is_given_up);
     tcase_add_test(tests, choosing_in_a_search);
+    tcase_add_test(tests, choosing_from_a_list);
     tcase_add_test(tests, another_text_ends_a_search);
     tcase_add_test(tests, commands);
     tcase_add_test(tests, arguments);
