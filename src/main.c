@@ -12,6 +12,7 @@
 #include "cli/cli_options.h"
 #include "headless/headless.h"
 #include "repl/repl.h"
+#include "store/history.h"
 
 /* A program started with a closed standard descriptor would open its files in its place. */
 static void open_standard_descriptors(void)
@@ -76,6 +77,11 @@ static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
 static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
 {
     if (!ik_cli_accept_config(cli)) {
+        return IK_CLI_USAGE;
+    }
+    res_t db = ik_history_check_db(cli->config->db, cli->paths->database);
+    if (is_err(&db)) {
+        ik_cli_fail(db.message);
         return IK_CLI_USAGE;
     }
     bool interactive = !options->headless && isatty(STDIN_FILENO);

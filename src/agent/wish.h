@@ -12,4 +12,5 @@ typedef struct {
     const char *resume; /* a session's id or the beginning of one; NULL: none */
     bool choose;        /* resume a session that the user chooses from a list */
     bool fork;          /* go on in a copy of that session */
+    bool deliver_all;   /* a shared history gets the sessions that were begun without it, too */
 } ik_wish_t;

@@ -184,5 +184,7 @@ const char *ik_config_provider_type_name(int type);
 const ik_config_key_t *ik_config_find_key(ik_config_section_t section, const char *name);
 /* section_data is the ik_config_t, provider or tool that key's section names. */
 ik_config_source_t ik_config_key_source(const ik_config_key_t *key, const void *section_data);
+/* The text without the password, if it is a URL that has one; on ctx. */
+char *ik_config_hide_password(const void *ctx, const char *text);
 /* The value as a person reads it, "" when not set. A password in a URL is left out. */
 char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const void *section_data);

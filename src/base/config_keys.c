@@ -124,7 +124,7 @@ const char *ik_config_provider_type_name(int type)
 
 /* What doctor prints ends up in bug reports: scheme://user:secret@host loses the secret, and so
  * does password=secret. */
-static char *format_without_password(const void *ctx, const char *text)
+char *ik_config_hide_password(const void *ctx, const char *text)
 {
     const char *scheme = strstr(text, "://");
     if (scheme == NULL) {
@@ -189,6 +189,6 @@ char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const vo
         return format_names(ctx, *(const char *const *const *)value);
     default:
         text = *(const char *const *)value;
-        return text == NULL ? ik_strdup(ctx, "") : format_without_password(ctx, text);
+        return text == NULL ? ik_strdup(ctx, "") : ik_config_hide_password(ctx, text);
     }
 }

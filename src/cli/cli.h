@@ -117,6 +117,7 @@ extern const ik_cli_command_t ik_cli_session_search;
 extern const ik_cli_command_t ik_cli_session_export;
 extern const ik_cli_command_t ik_cli_session_import;
 extern const ik_cli_command_t ik_cli_session_fork;
+extern const ik_cli_command_t ik_cli_session_deliver;
 extern const ik_cli_command_t ik_cli_session_delete;
 extern const ik_cli_command_t ik_cli_session_prune;
 extern const ik_cli_command_t ik_cli_trust;

@@ -190,27 +190,33 @@ static ik_store_t *open_store(ik_cli_checkup_t *checkup, const char *path)
 
 /* --- the shared history ------------------------------------------------------------------ */
 
-static void report_undelivered(ik_cli_checkup_t *checkup, ik_store_t *local, const char *server)
+/* server is NULL when it does not answer. */
+static void report_undelivered(ik_cli_checkup_t *checkup, ik_store_t *local, const char *server,
+                               const char *address)
 {
-    int64_t count;
-    res_t counted = local == NULL ? OK : ik_sqlite_survey_undelivered(local, server, &count);
+    ik_store_consent_t consent;
+    int64_t count = 0;
+    int64_t withheld = 0;
+    res_t counted =
+        local == NULL ? OK : ik_sqlite_survey_undelivered(local, server, address, &count);
+    if (is_ok(&counted) && local != NULL && server != NULL) {
+        counted = ik_store_sqlite_read_consent(local, server, &consent, &withheld);
+    }
     if (is_err(&counted)) {
         ik_cli_checkup_complain(checkup, "%s", counted.message);
-    } else if (local != NULL && count > 0) {
+        return;
+    }
+    if (count > 0) {
         ik_cli_checkup_say("  waiting     %" PRId64 " message%s to be delivered", count,
                            plural(count));
     } else {
         ik_cli_checkup_say("  waiting     nothing: all is delivered");
     }
-}
-
-/* As the configuration shows it: without a password. */
-static char *describe_url(const ik_cli_checkup_t *checkup, const char *url)
-{
-    ik_config_t *config = ik_new(checkup->cli->ctx, ik_config_t);
-    *config = *checkup->cli->config;
-    config->db = url;
-    return ik_config_format_key(checkup->cli->ctx, ik_config_find_key(IK_CONFIG_TOP, "db"), config);
+    if (withheld > 0) {
+        ik_cli_checkup_say("  staying     %" PRId64 " session%s held without the shared history; "
+                           "ikigai session deliver lists %s",
+                           withheld, plural(withheld), withheld == 1 ? "it" : "them");
+    }
 }
 
 static void report_server(ik_cli_checkup_t *checkup, const char *url, ik_store_t *local)
@@ -219,7 +225,8 @@ static void report_server(ik_cli_checkup_t *checkup, const char *url, ik_store_t
     char *library;
     ik_store_postgres_options_t options = {
         .url = url, .wake_fd = -1, .connect_ms = SERVER_PATIENCE_MS};
-    ik_cli_checkup_say("  shared      %s", describe_url(checkup, url));
+    char *address = ik_config_hide_password(checkup->cli->ctx, url);
+    ik_cli_checkup_say("  shared      %s", address);
     res_t ready = ik_store_postgres_describe(checkup->cli->ctx, &library);
     if (is_ok(&ready)) {
         ik_cli_checkup_say("  asked with  %s", library);
@@ -227,11 +234,11 @@ static void report_server(ik_cli_checkup_t *checkup, const char *url, ik_store_t
     }
     if (is_err(&ready)) {
         ik_cli_checkup_complain(checkup, "%s", ready.message);
-        report_undelivered(checkup, local, NULL);
+        report_undelivered(checkup, local, NULL, address);
         return;
     }
     ik_cli_checkup_say("  answers     yes");
-    report_undelivered(checkup, local, ik_store_postgres_identity(server));
+    report_undelivered(checkup, local, ik_store_postgres_identity(server), address);
     talloc_free(server);
 }
 

@@ -18,6 +18,11 @@ int ik_cli_history_run(ik_cli_t *cli, const ik_cli_args_t *args, ik_cli_history_
                                     .file = cli->paths->database,
                                     .loop = cli->loop,
                                     .on_notice = on_notice};
+    res_t db_checked = ik_history_check_db(options.db, options.file);
+    if (is_err(&db_checked)) {
+        ik_cli_fail(db_checked.message);
+        return IK_CLI_USAGE;
+    }
     ik_history_t *history = ik_history_create(cli->ctx, &options);
     res_t used = use(cli, history, data);
     talloc_free(history);

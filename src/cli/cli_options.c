@@ -92,6 +92,13 @@ static res_t take_db(ik_cli_options_t *options, const char *value)
     return OK;
 }
 
+static res_t take_deliver_all(ik_cli_options_t *options, const char *value)
+{
+    (void)value;
+    options->wish.deliver_all = true;
+    return OK;
+}
+
 static res_t take_help(ik_cli_options_t *options, const char *value)
 {
     (void)value;
@@ -152,6 +159,12 @@ static const option_t known[] = {
      NO_VALUE,
      take_fork},
     {IK_CLI_DB_OPTION, NEEDS_VALUE, take_db},
+    {{.name = "--deliver-all",
+      .help = "deliver earlier sessions of this machine to the shared history, too",
+      .more = "remembered for that server; without it only sessions that are held with the server "
+              "configured are delivered"},
+     NO_VALUE,
+     take_deliver_all},
     {{.name = "--no-tools", .help = "let the model use no tools"}, NO_VALUE, take_no_tools},
     {{.name = "--max-turns",
       .value = "N",

@@ -141,6 +141,7 @@ static res_t import_file(ik_cli_t *cli, ik_history_t *history, FILE *in, const c
     TRY(ik_history_local(history, &store));
     TRY(ik_import_read(cli->ctx, in, name, store, &imports, &count));
     for (size_t i = 0; i < count; i++) {
+        TRY(ik_history_share(history, imports[i].session_id));
         TRY(print_import(imports, store, &imports[i]));
     }
     ik_cli_history_settle(history);

@@ -191,6 +191,7 @@ static void fill_shared(headless_t *headless, const void *ctx)
                                                        .file = options->paths->database,
                                                        .loop = options->loop,
                                                        .on_notice = on_history_notice,
+                                                       .deliver_all = options->wish->deliver_all,
                                                        .data = headless});
     headless->shared.external = (ik_tool_external_t){
         .host = options->host, .config = options->config, .folder = options->paths->cwd};

@@ -136,6 +136,37 @@ static bool is_all_done(const ik_repl_t *repl)
     return is_idle(repl) && !ik_repl_session_is_busy(repl);
 }
 
+/* --- sessions that were begun without the shared history ----------------------------------- */
+
+/* Nobody answered when the input has ended: the question comes again. */
+static void on_delivery_answer(ik_command_host_t *host, void *data, bool yes)
+{
+    ik_repl_t *repl = host->data;
+    (void)data;
+    if (repl->ending || repl->done) {
+        return;
+    }
+    ik_history_decide(repl->shared.history, yes);
+    ik_repl_say(repl, IK_ROLE_DIM,
+                yes ? "They are delivered."
+                    : "They stay here; `ikigai session deliver` delivers them later.");
+}
+
+static void ask_about_withheld(ik_repl_t *repl)
+{
+    int64_t count = repl->withheld;
+    if (count == 0 || repl->on_answer != NULL || repl->choices != NULL || repl->ending) {
+        return;
+    }
+    repl->withheld = 0;
+    char *question = ik_sprintf(
+        repl, "%lld earlier session%s of this machine %s not in the shared history %s. Deliver %s?",
+        (long long)count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
+        ik_history_address(repl->shared.history), count == 1 ? "it" : "them");
+    repl->host.actions->ask(&repl->host, question, on_delivery_answer, talloc_new(repl));
+    talloc_free(question);
+}
+
 /* Talks may come and go while commands run, so that the list is looked at anew each time. Whoever
  * runs a command comes here afterwards. */
 void ik_repl_pump(ik_repl_t *repl)
@@ -151,6 +182,7 @@ void ik_repl_pump(ik_repl_t *repl)
         }
     }
     update_busy(repl);
+    ask_about_withheld(repl);
     if (repl->ending && is_all_done(repl)) {
         ik_repl_leave(repl, STATUS_DONE);
     } else if (!repl->ending && is_idle(repl) && repl->on_answer == NULL) {
@@ -345,6 +377,13 @@ static void on_history_notice(void *data, const char *line)
     ik_repl_say(data, IK_ROLE_WARNING, line);
 }
 
+static void on_withheld(void *data, int64_t count)
+{
+    ik_repl_t *repl = data;
+    repl->withheld = count;
+    ik_repl_pump(repl);
+}
+
 static void fill_shared(ik_repl_t *repl)
 {
     const ik_repl_options_t *options = repl->options;
@@ -356,6 +395,8 @@ static void fill_shared(ik_repl_t *repl)
                                                         .file = options->paths->database,
                                                         .loop = options->loop,
                                                         .on_notice = on_history_notice,
+                                                        .on_withheld = on_withheld,
+                                                        .deliver_all = options->wish->deliver_all,
                                                         .data = repl});
     repl->shared.external = (ik_tool_external_t){
         .host = options->host, .config = options->config, .folder = options->paths->cwd};
@@ -388,6 +429,7 @@ static void on_start(void *data)
     ik_repl_status_welcome(repl);
     ik_repl_tools_start(repl, false);
     ik_repl_session_begin(repl);
+    ik_history_wrote(repl->shared.history); /* what an earlier program left, and what it may ask */
     if (repl->options->wish->prompt != NULL) {
         ik_repl_talk_queue(repl->current, repl->options->wish->prompt);
     }

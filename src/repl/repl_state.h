@@ -47,6 +47,7 @@ typedef struct {
     ik_repl_files_t *files;
     ik_completion_t *completions;   /* the last ones that were asked for */
     ik_command_answer_fn on_answer; /* to a question; NULL: none was asked */
+    int64_t withheld; /* sessions to ask about: a shared history does not have them; 0: none */
     void *answer_data;
     bool in_command;      /* one is being run: what it makes possible waits until it is done */
     ik_timer_t *start;    /* what comes after the first frame, step by step */

@@ -42,7 +42,8 @@ typedef struct order {
 /* What the loop is to be told. */
 typedef struct word {
     struct word *next;
-    char *line; /* a notice, or NULL */
+    char *line;       /* a notice, or NULL */
+    int64_t withheld; /* sessions the user is to be asked about, or 0 */
     char from[IK_STORE_ID_LEN + 1];
     char to[IK_STORE_ID_LEN + 1];
 } word_t;
@@ -52,7 +53,9 @@ typedef struct {
     pthread_cond_t changed;
     int users;
     char *url;
+    char *address;
     char *file;
+    bool asks;   /* somebody can be asked about sessions that stay here */
     int wake_fd; /* readable when the worker is to leave */
     int word_fd; /* readable when there are words */
     atomic_bool stop;
@@ -62,11 +65,13 @@ typedef struct {
     word_t *words;
     char held_id[IK_STORE_ID_LEN + 1]; /* "": none */
     ik_holder_t holder;
-    bool held; /* on the server */
+    bool held;                   /* on the server */
+    ik_store_consent_t decision; /* of the user, to be written down; UNDECIDED: none */
     /* the worker's own */
     ik_store_t *local;
     ik_store_t *shared;
     bool told_away;
+    bool settled;     /* it is known what this server may have */
     bool redelivered; /* from the beginning, because the server had lost something */
     int64_t retry_ms;
     int64_t tried_ms;
@@ -103,7 +108,9 @@ static post_t *create_post(const ik_delivery_options_t *options)
     pthread_condattr_destroy(&monotonic);
     post->users = 1;
     post->url = ik_strdup(post, options->url);
+    post->address = ik_strdup(post, options->address);
     post->file = ik_strdup(post, options->file);
+    post->asks = options->on_withheld != NULL;
     post->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     post->word_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     post->poked = true; /* an earlier program may have left something */
@@ -172,6 +179,13 @@ static void say_renamed(post_t *post, const char *from, const char *to)
     post_word(post, word);
 }
 
+static void say_withheld(post_t *post, int64_t count)
+{
+    word_t *word = ik_new(NULL, word_t);
+    word->withheld = count;
+    post_word(post, word);
+}
+
 /* Answers are handed out by the timers and not from here: somebody else may be waiting for an
  * answer of their own. With the mutex held. */
 static void hurry_answered(const ik_delivery_t *delivery)
@@ -198,6 +212,8 @@ static void on_words(void *data)
         word_t *next = word->next;
         if (word->line != NULL) {
             delivery->options.on_notice(delivery->options.data, word->line);
+        } else if (word->withheld > 0) {
+            delivery->options.on_withheld(delivery->options.data, word->withheld);
         } else {
             delivery->options.on_renamed(delivery->options.data, word->from, word->to);
         }
@@ -295,6 +311,83 @@ static void rename_held(post_t *post, const char *from, const char *to)
     pthread_mutex_unlock(&post->mutex);
 }
 
+/* --- the worker: what the server may have ------------------------------------------------ */
+
+/* A session the server has already is no secret to it: the file forgot that it was delivered, or it
+ * was saved from a damaged one. */
+static res_t share_known(post_t *post, const char *server)
+{
+    void *scratch = talloc_new(NULL);
+    ik_store_list_t *list;
+    ik_store_session_t here;
+    res_t shared =
+        ik_store_list(scratch, post->shared, &(ik_store_filter_t){.uncounted = true}, &list);
+    for (size_t i = 0; is_ok(&shared) && i < list->count; i++) {
+        res_t found = ik_store_find(scratch, post->local, list->sessions[i].id, &here);
+        if (is_ok(&found)) {
+            shared = ik_store_sqlite_share(post->local, server, list->sessions[i].id);
+        }
+    }
+    talloc_free(scratch);
+    return shared;
+}
+
+/* What was decided stays so until it is written down. */
+static res_t write_decision(post_t *post, const char *server)
+{
+    pthread_mutex_lock(&post->mutex);
+    ik_store_consent_t decision = post->decision;
+    pthread_mutex_unlock(&post->mutex);
+    if (decision == IK_STORE_SHARE_UNDECIDED) {
+        return OK;
+    }
+    TRY(ik_store_sqlite_set_consent(post->local, server, decision));
+    pthread_mutex_lock(&post->mutex);
+    if (post->decision == decision) {
+        post->decision = IK_STORE_SHARE_UNDECIDED;
+    }
+    pthread_mutex_unlock(&post->mutex);
+    return OK;
+}
+
+static res_t raise_question(post_t *post, const char *server)
+{
+    ik_store_consent_t consent;
+    int64_t count;
+    TRY(ik_store_sqlite_read_consent(post->local, server, &consent, &count));
+    if (count == 0 || consent == IK_STORE_SHARE_NEW) {
+        return OK;
+    }
+    if (post->asks) {
+        say_withheld(post, count);
+    } else if (consent == IK_STORE_SHARE_UNDECIDED) {
+        say(post, ik_sprintf(NULL,
+                             "%lld earlier session%s of this machine stay%s here: `ikigai session "
+                             "deliver --all` delivers %s to the shared history, too.",
+                             (long long)count, count == 1 ? "" : "s", count == 1 ? "s" : "",
+                             count == 1 ? "it" : "them"));
+        return ik_store_sqlite_set_consent(post->local, server, IK_STORE_SHARE_TOLD);
+    }
+    return OK;
+}
+
+/* The question is raised once in a program. */
+static res_t settle_sharing(post_t *post)
+{
+    const char *server = ik_store_postgres_identity(post->shared);
+    bool first;
+    TRY(ik_store_sqlite_adopt(post->local, post->address, server, &first));
+    if (first) {
+        TRY(share_known(post, server));
+    }
+    TRY(write_decision(post, server));
+    if (!post->settled) {
+        TRY(raise_question(post, server));
+        post->settled = true;
+    }
+    return OK;
+}
+
 /* --- the worker: delivering -------------------------------------------------------------- */
 
 /* Under one id different things were said here and elsewhere. Both are kept. */
@@ -326,23 +419,23 @@ static res_t start_over(post_t *post, const char *server, const res_t *failure)
         return *failure;
     }
     post->redelivered = true;
-    return ik_store_sqlite_mark_delivered(post->local, server, 0);
+    return ik_store_sqlite_redeliver(post->local, server);
 }
 
 static res_t deliver_batch(post_t *post, const void *scratch, bool *all)
 {
     const char *server = ik_store_postgres_identity(post->shared);
     ik_store_batch_t batch;
-    int64_t last;
-    TRY(ik_store_sqlite_undelivered(scratch, post->local, server, &batch, &last));
-    *all = batch.event_count == 0;
+    ik_store_mark_t mark;
+    TRY(ik_store_sqlite_undelivered(scratch, post->local, server, &batch, &mark));
+    *all = mark.last == 0;
     if (*all) {
         return OK;
     }
-    res_t written = ik_store_write(post->shared, &batch);
+    res_t written = batch.event_count == 0 ? OK : ik_store_write(post->shared, &batch);
     switch (written.code) {
     case IK_ERR_NONE:
-        return ik_store_sqlite_mark_delivered(post->local, server, last);
+        return ik_store_sqlite_mark_delivered(post->local, server, &mark);
     case IK_ERR_CONFLICT:
         return part_ways(post, &written);
     case IK_ERR_INVALID:
@@ -393,6 +486,7 @@ static void finish_order(post_t *post, order_t *order, res_t result)
 static res_t reach_server(post_t *post, const order_t *order, res_t *answer)
 {
     TRY(connect_both(post));
+    TRY(settle_sharing(post));
     TRY(deliver_all(post));
     TRY(hold_session(post));
     if (order != NULL) {
@@ -496,6 +590,14 @@ void ik_delivery_poke(ik_delivery_t *delivery)
         pthread_cond_broadcast(&delivery->post->changed);
     }
     pthread_mutex_unlock(&delivery->post->mutex);
+}
+
+void ik_delivery_decide(ik_delivery_t *delivery, bool all)
+{
+    pthread_mutex_lock(&delivery->post->mutex);
+    delivery->post->decision = all ? IK_STORE_SHARE_ALL : IK_STORE_SHARE_NEW;
+    pthread_mutex_unlock(&delivery->post->mutex);
+    ik_delivery_poke(delivery);
 }
 
 /* Returns with the mutex held. */
@@ -653,17 +755,19 @@ static res_t answer_nothing(void *question, ik_store_t *local, ik_store_t *share
 }
 
 /* An empty question is answered when all is delivered, or cannot be. */
-void ik_delivery_finish(ik_delivery_t *delivery, int patience_ms)
+res_t ik_delivery_finish(ik_delivery_t *delivery, int patience_ms)
 {
+    res_t finished = ERR(GONE, "the shared history is out of reach");
     pthread_mutex_lock(&delivery->post->mutex);
     bool away = delivery->post->away;
     pthread_mutex_unlock(&delivery->post->mutex);
     if (!away) {
         void *question = talloc_new(NULL);
-        ik_delivery_ask(delivery, answer_nothing, &question, patience_ms);
+        finished = ik_delivery_ask(delivery, answer_nothing, &question, patience_ms);
         talloc_free(question);
     }
     on_words(delivery);
+    return finished;
 }
 
 /* --- beginning and end ------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ typedef struct ik_delivery ik_delivery_t;
 
 typedef struct {
     const char *url;
+    const char *address; /* the URL without its password: what stands for it in the file */
     const char *file;
     ik_loop_t *loop;
     /* One line for the user, from the loop: the server went or returned. */
@@ -22,11 +23,19 @@ typedef struct {
     /* From the loop: what was said here and elsewhere under one id differs, so that the session of
      * this machine has another one now. */
     void (*on_renamed)(void *data, const char *from, const char *to);
+    /* From the loop: so many sessions that were begun without this server stay here, and the user
+     * was never asked about them: ik_delivery_decide. NULL: nobody can be asked, and a notice says
+     * so once per server. */
+    void (*on_withheld)(void *data, int64_t count);
     void *data;
 } ik_delivery_options_t;
 
 /* The thread begins with the first thing to do. Freeing stops it; what is undelivered stays so. */
 ik_delivery_t *ik_delivery_create(const void *ctx, const ik_delivery_options_t *options);
+
+/* Whether sessions that were begun without this server are delivered, too; remembered in the local
+ * file as soon as the server answers. */
+void ik_delivery_decide(ik_delivery_t *delivery, bool all);
 
 /* There is something new in the local file. */
 void ik_delivery_poke(ik_delivery_t *delivery);
@@ -60,5 +69,6 @@ void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_
 /* It is written no more; nothing when another one is held by now. */
 void ik_delivery_let_go(ik_delivery_t *delivery, const char *session_id);
 
-/* Waits until all is delivered, at most so long, and not for a server that does not answer. */
-void ik_delivery_finish(ik_delivery_t *delivery, int patience_ms);
+/* Waits until all is delivered, at most so long, and not for a server that does not answer:
+ * IK_ERR_GONE. */
+res_t ik_delivery_finish(ik_delivery_t *delivery, int patience_ms);

@@ -13,18 +13,27 @@ typedef struct ik_history ik_history_t;
 /* One line for the user: the server went, or returned, or a session went two ways. */
 typedef void (*ik_history_notice_fn)(void *data, const char *line);
 
+/* So many sessions were begun without the shared history, and the user was never asked whether they
+ * are to be delivered: ik_history_decide. Until then they stay here. */
+typedef void (*ik_history_withheld_fn)(void *data, int64_t count);
+
 typedef struct {
     const char *db;    /* a file or a postgresql:// URL */
     const char *file;  /* the local file when db is a URL */
     ik_store_t *local; /* a local store that is open already; NULL: the file is opened */
     ik_loop_t *loop;
-    ik_history_notice_fn on_notice; /* from the loop */
+    ik_history_notice_fn on_notice;     /* from the loop */
+    ik_history_withheld_fn on_withheld; /* the same; NULL: a notice says once that they stay here */
+    bool deliver_all;                   /* the user wants all sessions delivered, from now on */
     void *data;
 } ik_history_options_t;
 
 /* A session of this machine was continued elsewhere as well and has a new id now. */
 typedef void (*ik_history_renamed_fn)(void *data, const char *from, const char *to);
 
+/* Whether a file can be there: IK_ERR_NOT_FOUND when db names one in a folder that does not exist.
+ * The folder of the default file is made when it is needed. */
+res_t ik_history_check_db(const char *db, const char *file);
 /* The local file: db, unless that is a URL. Nothing is opened. */
 const char *ik_history_local_file(const char *db, const char *file);
 /* Opens nothing yet: whatever needs the file says when it cannot be opened, and the next one tries
@@ -38,6 +47,16 @@ void ik_history_unwatch_renames(ik_history_t *history, const void *data);
 /* The local store, opened when it is not yet. It belongs to the history. */
 res_t ik_history_local(ik_history_t *history, ik_store_t **out);
 bool ik_history_is_shared(const ik_history_t *history);
+/* Where the shared history is, without a password; NULL: nothing is shared. */
+const char *ik_history_address(const ik_history_t *history);
+
+/* --- what a shared history gets. A session that is open here is delivered. One that was begun
+ * without the shared history stays here until it is opened, shared, or the user wants all. */
+
+res_t ik_history_share(ik_history_t *history, const char *session_id);
+void ik_history_decide(ik_history_t *history, bool all);
+/* The sessions that stay here; IK_ERR_GONE when the server does not answer. */
+res_t ik_history_list_withheld(const void *ctx, ik_history_t *history, ik_store_list_t **out);
 
 /* As in store.h: what the shared history knows when it answers, otherwise the local one. */
 res_t ik_history_list(const void *ctx, ik_history_t *history, const ik_store_filter_t *filter,
@@ -92,7 +111,7 @@ void ik_history_wrote(ik_history_t *history);
 /* A good moment for what can wait: the search index. */
 void ik_history_tidy(ik_history_t *history);
 /* At the end of a program: waits for delivery, so long at most and not at all while the server does
- * not answer. */
-void ik_history_finish(ik_history_t *history, int patience_ms);
+ * not answer: IK_ERR_GONE. */
+res_t ik_history_finish(ik_history_t *history, int patience_ms);
 /* The patience of a program that nobody sits before. */
 enum { IK_HISTORY_FINISH_MS = 5000 };

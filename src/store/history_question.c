@@ -9,6 +9,8 @@
 
 #include "base/alloc.h"
 #include "store/history_state.h"
+#include "store/postgres/store_postgres.h"
+#include "store/sqlite/store_sqlite.h"
 
 enum { PATIENCE_MS = 3000 }; /* how long a question to the shared history may take */
 
@@ -31,6 +33,8 @@ struct question {
     const kind_t *kind;
     /* From whichever store: the shared one, or the local one. */
     res_t (*read)(question_t *question, ik_store_t *store);
+    /* Adds what the local store withholds from the server, whose answer is read. */
+    res_t (*join)(question_t *question, ik_store_t *local, const char *server, res_t read);
     ik_store_filter_t filter;
     ik_store_search_t search;
     const char *text; /* a prefix, or the id of a session */
@@ -206,11 +210,17 @@ static ik_history_question_t *start(const void *ctx, ik_history_t *history, cons
 
 /* --- reading ----------------------------------------------------------------------------- */
 
+/* What stays on this machine is part of the history, too. */
 static res_t ask_reading(void *data, ik_store_t *local, ik_store_t *shared)
 {
-    (void)local;
     question_t *question = data;
-    return question->read(question, shared);
+    const char *server = ik_store_postgres_identity(shared);
+    ik_store_consent_t consent;
+    int64_t withheld;
+    res_t read = question->read(question, shared);
+    TRY(ik_store_sqlite_read_consent(local, server, &consent, &withheld));
+    return withheld == 0 || is_unanswered(&read) ? read
+                                                 : question->join(question, local, server, read);
 }
 
 static res_t settle_reading(ik_history_t *history, question_t *question, const res_t *answered)
@@ -228,6 +238,27 @@ static res_t read_list(question_t *question, ik_store_t *store)
     return ik_store_list(question, store, &question->filter, &question->list);
 }
 
+/* Both are sorted already. */
+static res_t join_list(question_t *question, ik_store_t *local, const char *server, res_t read)
+{
+    ik_store_list_t *here;
+    TRY(read);
+    TRY(ik_store_sqlite_list_withheld(question, local, server, &question->filter, &here));
+    const ik_store_list_t *there = question->list;
+    ik_store_list_t *joined = ik_new(question, ik_store_list_t);
+    size_t count = there->count + here->count;
+    size_t limit = question->filter.limit;
+    joined->count = limit > 0 && limit < count ? limit : count;
+    joined->sessions = ik_new_array(joined, ik_store_session_t, joined->count + 1);
+    for (size_t i = 0, t = 0, h = 0; i < joined->count; i++) {
+        bool mine = t == there->count || (h < here->count && here->sessions[h].updated_us >
+                                                                 there->sessions[t].updated_us);
+        joined->sessions[i] = mine ? here->sessions[h++] : there->sessions[t++];
+    }
+    question->list = joined;
+    return OK;
+}
+
 static void tell_list(const ik_history_question_t *started, const res_t *result)
 {
     started->on_answer.list(started->data, result, is_ok(result) ? started->question->list : NULL);
@@ -237,7 +268,8 @@ static const kind_t list_kind = {.ask = ask_reading, .settle = settle_reading, .
 
 static question_t ask_list(const ik_store_filter_t *filter)
 {
-    return (question_t){.kind = &list_kind, .read = read_list, .filter = *filter};
+    return (question_t){
+        .kind = &list_kind, .read = read_list, .join = join_list, .filter = *filter};
 }
 
 res_t ik_history_list(const void *ctx, ik_history_t *history, const ik_store_filter_t *filter,
@@ -263,6 +295,27 @@ static res_t read_find(question_t *question, ik_store_t *store)
     return ik_store_find(question, store, question->text, &question->session);
 }
 
+/* A prefix of which both know a session is not enough. */
+static res_t join_find(question_t *question, ik_store_t *local, const char *server, res_t read)
+{
+    ik_store_session_t here;
+    bool withheld;
+    res_t found = ik_store_find(question, local, question->text, &here);
+    if (is_err(&found)) {
+        return found.code == IK_ERR_NOT_FOUND || is_ok(&read) ? read : found;
+    }
+    TRY(ik_store_sqlite_is_withheld(local, server, here.id, &withheld));
+    if (!withheld) {
+        return read;
+    }
+    if (is_ok(&read) && strcmp(here.id, question->session.id) != 0) {
+        return ERR(CONFLICT, "Several sessions begin with '%s': %s, %s", question->text,
+                   question->session.id, here.id);
+    }
+    question->session = here;
+    return OK;
+}
+
 static void tell_find(const ik_history_question_t *started, const res_t *result)
 {
     started->on_answer.find(started->data, result,
@@ -273,7 +326,7 @@ static const kind_t find_kind = {.ask = ask_reading, .settle = settle_reading, .
 
 static question_t ask_find(const char *prefix)
 {
-    return (question_t){.kind = &find_kind, .read = read_find, .text = prefix};
+    return (question_t){.kind = &find_kind, .read = read_find, .join = join_find, .text = prefix};
 }
 
 res_t ik_history_find(const void *ctx, ik_history_t *history, const char *prefix,
@@ -299,6 +352,25 @@ static res_t read_search(question_t *question, ik_store_t *store)
     return ik_store_search(question, store, &question->search, &question->hits);
 }
 
+/* Places in sessions that stay here follow those on the server. */
+static res_t join_search(question_t *question, ik_store_t *local, const char *server, res_t read)
+{
+    ik_store_hits_t *here;
+    ik_store_hits_t *hits = question->hits;
+    size_t limit = question->search.limit;
+    TRY(read);
+    TRY(ik_store_search(question, local, &question->search, &here));
+    for (size_t i = 0; i < here->count && (limit == 0 || hits->count < limit); i++) {
+        bool withheld;
+        TRY(ik_store_sqlite_is_withheld(local, server, here->hits[i].session_id, &withheld));
+        if (withheld) {
+            hits->hits = ik_resize_array(hits, hits->hits, ik_store_hit_t, hits->count + 1);
+            hits->hits[hits->count++] = here->hits[i];
+        }
+    }
+    return OK;
+}
+
 static void tell_search(const ik_history_question_t *started, const res_t *result)
 {
     started->on_answer.search(started->data, result,
@@ -310,7 +382,8 @@ static const kind_t search_kind = {
 
 static question_t ask_search(const ik_store_search_t *search)
 {
-    return (question_t){.kind = &search_kind, .read = read_search, .search = *search};
+    return (question_t){
+        .kind = &search_kind, .read = read_search, .join = join_search, .search = *search};
 }
 
 res_t ik_history_search(const void *ctx, ik_history_t *history, const ik_store_search_t *search,
@@ -331,12 +404,45 @@ ik_history_question_t *ik_history_search_start(const void *ctx, ik_history_t *hi
     return start(ctx, history, &asked, (listener_t){.search = on_search}, data);
 }
 
+/* --- what stays here --------------------------------------------------------------------- */
+
+static res_t ask_withheld(void *data, ik_store_t *local, ik_store_t *shared)
+{
+    question_t *question = data;
+    return ik_store_sqlite_list_withheld(question, local, ik_store_postgres_identity(shared),
+                                         &question->filter, &question->list);
+}
+
+static res_t settle_withheld(ik_history_t *history, question_t *question, const res_t *answered)
+{
+    (void)history;
+    (void)question;
+    return *answered;
+}
+
+static const kind_t withheld_kind = {.ask = ask_withheld, .settle = settle_withheld};
+
+res_t ik_history_list_withheld(const void *ctx, ik_history_t *history, ik_store_list_t **out)
+{
+    question_t asked = {.kind = &withheld_kind};
+    question_t *answer;
+    res_t result = run_and_take(ctx, history, &asked, &answer);
+    *out = answer->list;
+    return result;
+}
+
 /* --- bringing a session here ------------------------------------------------------------- */
+
+/* What came from there is nothing this machine withholds. */
+static res_t fetch(const question_t *question, ik_store_t *local, ik_store_t *shared)
+{
+    TRY(ik_store_copy(shared, question->text, local, NULL));
+    return ik_store_sqlite_share(local, ik_store_postgres_identity(shared), question->text);
+}
 
 static res_t ask_fetch(void *data, ik_store_t *local, ik_store_t *shared)
 {
-    const question_t *question = data;
-    return ik_store_copy(shared, question->text, local, NULL);
+    return fetch(data, local, shared);
 }
 
 /* A session that only this machine has, because it was deleted elsewhere, can still be read. */
@@ -367,11 +473,13 @@ res_t ik_history_fetch(ik_history_t *history, const char *session_id)
 
 /* --- the right to write it --------------------------------------------------------------- */
 
-/* On the server, too, when it answers. */
+/* On the server, too, when it answers. That it is shared is written down before anything is said in
+ * it; a file that takes no note of it does not take what is said, either. */
 static void hold(ik_history_t *history, const char *session_id)
 {
     snprintf(history->claimed, sizeof(history->claimed), "%s", session_id);
     if (history->delivery != NULL) {
+        ik_history_share(history, session_id);
         ik_delivery_hold(history->delivery, session_id, &history->self);
     }
 }
@@ -395,7 +503,7 @@ static res_t ask_claim(void *data, ik_store_t *local, ik_store_t *shared)
 {
     question_t *question = data;
     TRY(ik_store_claim(shared, question->text, &question->self, &question->other));
-    res_t fetched = ik_store_copy(shared, question->text, local, NULL);
+    res_t fetched = fetch(question, local, shared);
     return fetched.code == IK_ERR_NOT_FOUND ? OK : fetched;
 }
 

@@ -6,6 +6,7 @@
 
 struct ik_history {
     char *file;
+    char *address; /* db without its password; NULL: nothing is shared */
     ik_loop_t *loop;
     ik_store_t *local;       /* NULL: not open yet */
     ik_delivery_t *delivery; /* NULL: nothing is shared */
@@ -14,6 +15,7 @@ struct ik_history {
     ik_history_question_t *questions;  /* without an answer yet */
     ik_history_notice_fn on_notice;
     void *data;
+    ik_history_withheld_fn on_withheld; /* NULL: nobody can be asked */
     ik_history_renamed_fn on_renamed;
     void *renamed_data;
 };

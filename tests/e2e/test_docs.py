@@ -56,7 +56,8 @@ class References(unittest.TestCase):
         "headless.md": ["options", "exit"],
         "interactive.md": ["keys", "slash"],
         "sessions.md": [f"session {name}" for name in (
-            "list", "show", "search", "export", "import", "fork", "delete", "prune")],
+            "list", "show", "search", "export", "import", "fork", "deliver", "delete",
+            "prune")],
         "tool-protocol.md": ["environment tools"],
     }
 

@@ -190,6 +190,20 @@ class Choice(AgentTest):
                             (["-c", "--resume"], "-c and -r"), (["--db"], "--db needs a value")):
             self.assertIn(words, self.offline(*args, status=2).err)
 
+    def test_a_database_in_a_folder_that_is_not_there(self):
+        """A slip in a path is said and makes nothing."""
+        wrong = self.path("nowhere/deep/own.db")
+        for args, more in ((["-p", "x", "--db", wrong], {}), (["-p", "x", f"--db={wrong}"], {}),
+                           (["-p", "x"], {"env": {"IKIGAI_DB": wrong}}),
+                           (["session", "list", "--db", wrong], {}),
+                           (["session", "list", "--db", "mysql://host/db"], {})):
+            done = self.ikigai(*args, status=2, **more)
+            self.assertIn("The folder of the database", done.err)
+            self.assertEqual((done.out, len(done.err.splitlines())), ("", 1))
+        self.assertFalse(os.path.exists(self.path("nowhere")))
+        self.ikigai("-p", "run echo x", "--db", "own.db")
+        self.assertTrue(os.path.exists(os.path.join(self.project, "own.db")))
+
     def test_fork_leaves_the_session_as_it_is(self):
         self.offline()
         (id,) = self.sessions()
@@ -216,6 +230,7 @@ class Choice(AgentTest):
 
     def test_db_is_another_file(self):
         elsewhere = self.path("elsewhere", "my.db")
+        os.mkdir(self.path("elsewhere"))
         self.offline("--db", elsewhere)
         self.assertFalse(os.path.exists(os.path.join(self.home, "ikigai.db")))
         self.assertEqual(os.stat(elsewhere).st_mode & 0o7777, 0o600)

@@ -16,6 +16,7 @@ import postgres
 from agent_support import PATIENCE, AgentTest, Running, Turn, sent_messages
 from fake_llm import Answer, Call
 from support import IKIGAI
+from terminal_support import TerminalTest
 
 WAIT = [Call("wait_for", {"number": n}) for n in (1, 2)]
 AWAY, BACK, PARTED = "out of reach", "is back", "continued elsewhere"
@@ -175,14 +176,6 @@ class Delivery(SharedTest):
         again = self.say(self.machine("a"), "run echo again", "-c", cwd=folder)
         self.assertEqual(session_of(again), session_of(turn))
 
-    def test_a_history_from_before_is_delivered(self):
-        """Sessions that were kept in the file alone until a server was configured."""
-        alone = {"IKIGAI_HOME": self.machine("a")["IKIGAI_HOME"]}
-        first, second = self.say(alone, "run echo one"), self.say(alone, "run echo two")
-        third = self.say(self.machine("a"), "run echo three")
-        for turn in (first, second, third):
-            self.assert_delivered(session_of(turn), turn)
-
     def test_nothing_is_delivered_twice(self):
         """Also when the file forgot that it was."""
         machine = self.machine("a")
@@ -193,6 +186,195 @@ class Delivery(SharedTest):
         db.close()
         more = self.say(machine, "run echo more", "-c")
         self.assert_delivered(session_of(turn), turn, more)
+
+
+class Consent(SharedTest):
+    """Sessions that were kept in the file alone until a server was configured stay there until the
+    user wants them delivered."""
+
+    def before(self, *prompts):
+        """The environments of a machine without and with the server, and what was said without."""
+        machine = self.machine("a")
+        alone = {"IKIGAI_HOME": machine["IKIGAI_HOME"]}
+        return alone, machine, [self.say(alone, prompt) for prompt in prompts]
+
+    def told(self, turn):
+        return [line for line in [e["text"] for e in turn.of("notice")] + turn.err.splitlines()
+                if "session deliver" in line]
+
+    def test_headless_only_this_session(self):
+        alone, machine, earlier = self.before("run echo one", "run echo two")
+        third = self.say(machine, "run echo three")
+        self.assertEqual(self.sessions(), {session_of(third)})
+        self.assert_delivered(session_of(third), third)
+        self.assertEqual(len(self.told(third)), 1, third.err)
+        self.assertIn("2 earlier sessions", self.told(third)[0])
+        fourth = self.say(machine, "run echo four")
+        self.assertEqual(self.told(fourth), [], "it is said once per server")
+        self.say(alone, "run echo five")
+        sixth = self.say(machine, "run echo six")
+        self.assertEqual(self.sessions(), {session_of(turn) for turn in (third, fourth, sixth)})
+
+    def test_what_stays_here_is_still_found_here(self):
+        _, machine, (first, second) = self.before("run echo needle one", "run echo two")
+        third = self.say(machine, "run echo needle three")
+        everything = {session_of(turn) for turn in (first, second, third)}
+        self.assertEqual(set(self.listed(machine)), everything)
+        self.assertEqual(next(iter(self.listed(machine))), session_of(third), "the newest first")
+        self.assertEqual(self.found(machine, "needle"), {session_of(first), session_of(third)})
+        shown = self.ikigai("session", "show", session_of(first)[:10], env=machine).out
+        self.assertIn("needle one", shown)
+        self.assertEqual(self.sessions(), {session_of(third)})
+        self.assertEqual(set(self.listed(self.machine("b"))), {session_of(third)})
+
+    def test_a_session_that_goes_on_is_delivered_from_its_beginning(self):
+        _, machine, (first, second) = self.before("run echo one", "run echo two")
+        self.say(machine, "run echo three")
+        more = self.say(machine, "run echo more", "-r", session_of(first))
+        self.assert_delivered(session_of(first), first, more)
+        self.assertNotIn(session_of(second), self.sessions())
+
+    def test_deliver_all(self):
+        alone, machine, earlier = self.before("run echo one", "run echo two")
+        earlier.append(self.say(machine, "run echo three"))
+        earlier.append(self.say(machine, "run echo four", "--deliver-all"))
+        for turn in earlier:
+            self.assert_delivered(session_of(turn), turn)
+        later = self.say(alone, "run echo five")
+        self.say(machine, "run echo six")
+        self.assert_delivered(session_of(later), later)
+
+    def test_deliver_all_at_once(self):
+        _, machine, earlier = self.before("run echo one", "run echo two")
+        turn = self.say(machine, "run echo three", "--deliver-all")
+        self.assertEqual(self.told(turn), [])
+        for turn in (*earlier, turn):
+            self.assert_delivered(session_of(turn), turn)
+
+    def test_the_command(self):
+        _, machine, (first, second, third) = self.before(*(f"run echo {n}" for n in "123"))
+        self.say(machine, "run echo four")
+        listed = self.ikigai("session", "deliver", env=machine).out
+        for turn in (first, second, third):
+            self.assertIn(session_of(turn), listed)
+        done = self.ikigai("session", "deliver", session_of(first)[:12], env=machine)
+        self.assertRegex(done.out, r"\ADelivered 1 session to postgresql://.*\.\n\Z")
+        self.assert_delivered(session_of(first), first)
+        self.assertNotIn(session_of(second), self.sessions())
+        again = self.ikigai("session", "deliver", session_of(first), env=machine)
+        self.assertIn("Delivered 0 sessions", again.out)
+        done = self.ikigai("session", "deliver", "--all", env=machine)
+        self.assertIn("Delivered 2 sessions", done.out)
+        for turn in (first, second, third):
+            self.assert_delivered(session_of(turn), turn)
+        self.assertEqual(self.ikigai("session", "deliver", env=machine).out,
+                         "All sessions of this machine are in the shared history.\n")
+
+    def test_wrong_use_of_the_command(self):
+        alone, machine, (first,) = self.before("run echo one")
+        self.assertIn("no shared history", self.ikigai("session", "deliver", env=alone,
+                                                       status=1).err)
+        self.ikigai("session", "deliver", "--all", session_of(first), env=machine, status=2)
+        self.ikigai("session", "deliver", "ffff", env=machine, status=1)
+        self.server.stop()
+        done = self.ikigai("session", "deliver", "--all", env=machine, status=1)
+        self.assertNotIn("Delivered", done.out)
+
+    def test_a_server_that_is_away_at_first(self):
+        """What is said meanwhile is for it, what was said before is not."""
+        _, machine, (first,) = self.before("run echo one")
+        self.server.stop()
+        second = self.say(machine, "run echo two")
+        self.server.start()
+        third = self.say(machine, "run echo three")
+        self.assertEqual(self.sessions(), {session_of(second), session_of(third)})
+        self.assert_delivered(session_of(second), second)
+
+    def test_a_password_is_neither_kept_nor_said(self):
+        _, machine, (first,) = self.before("run echo one")
+        url = self.url + "&password=sesame-street"
+        with_password = {**machine, "IKIGAI_DB": url}
+        turn = self.say(with_password, "run echo two")
+        done = self.ikigai("session", "deliver", "--all", env=with_password)
+        self.assertEqual(self.sessions(), {session_of(first), session_of(turn)})
+        self.assertNotIn("sesame", turn.err + str(turn.events) + done.out + done.err)
+        for name in os.listdir(machine["IKIGAI_HOME"]):
+            path = os.path.join(machine["IKIGAI_HOME"], name)
+            if os.path.isfile(path):
+                with open(path, "rb") as f:
+                    self.assertNotIn(b"sesame", f.read(), name)
+
+    def test_a_session_brought_here_is_not_withheld(self):
+        a, b = self.machine("a"), self.machine("b")
+        turn = self.say(a, "run echo one")
+        self.ikigai("session", "show", session_of(turn), env=b)
+        self.assertEqual(self.ikigai("session", "deliver", env=b).out,
+                         "All sessions of this machine are in the shared history.\n")
+
+    def test_an_import_and_a_fork_are_delivered(self):
+        _, machine, (first,) = self.before("run echo one")
+        self.say(machine, "run echo two")
+        copy = self.ikigai("session", "fork", session_of(first), env=machine).out.strip()
+        self.assertIn(copy, self.sessions())
+        self.assertNotIn(session_of(first), self.sessions())
+
+
+class Asking(SharedTest, TerminalTest):
+    """The interactive program asks, once per server."""
+    QUESTION = "2 earlier sessions of this machine are not in the shared history"
+
+    def setUp(self):
+        super().setUp()
+        self.here = self.machine("a")
+        alone = {"IKIGAI_HOME": self.here["IKIGAI_HOME"]}
+        self.earlier = [self.say(alone, f"run echo {n}") for n in ("one", "two")]
+
+    def start(self, *args):
+        return self.terminal([IKIGAI, *args], cwd=self.project, columns=160,
+                             env=self.env(TERM="xterm-256color", **self.here))
+
+    def leave(self, t):
+        t.send("\x04")
+        self.assertEqual(t.wait_exit(), 0)
+
+    def answer(self, answer, said):
+        t = self.start()
+        t.wait_for(self.QUESTION)
+        t.wait_for("[y/N]")
+        t.send(answer + "\r")
+        t.wait_for(said)
+        return t
+
+    def assert_not_asked(self):
+        t = self.start("run echo again")
+        t.wait_for("exit code 0")
+        self.assertNotIn("earlier session", "\n".join(t.all_rows()))
+        self.leave(t)
+
+    def test_yes(self):
+        self.leave(self.answer("y", "They are delivered."))
+        for turn in self.earlier:
+            self.assert_delivered(session_of(turn), turn)
+        self.assert_not_asked()
+
+    def test_no(self):
+        self.leave(self.answer("", "They stay here"))
+        self.assert_not_asked()
+        self.assertEqual(self.sessions() & {session_of(turn) for turn in self.earlier}, set())
+        self.assertEqual(len(self.sessions()), 1)
+
+    def test_the_address_has_no_password(self):
+        self.here["IKIGAI_DB"] += "&password=sesame-street"
+        t = self.answer("n", "They stay here")
+        self.assertIn("password=***", "".join(t.all_rows()))
+        self.assertNotIn("sesame", "".join(t.all_rows()))
+
+    def test_whoever_leaves_without_an_answer_is_asked_again(self):
+        t = self.start("--plain")
+        t.wait_for("[y/N]")
+        t.send("\x04")
+        self.assertEqual(t.wait_exit(), 0)
+        self.answer("y", "They are delivered.")
 
 
 class Absence(SharedTest):

@@ -206,7 +206,8 @@ class Unopenable(StoreTest):
 
     def test_below_a_file(self):
         path = self.write("file", "text")
-        self.check(f"{path}/x.db", "Not a directory|File exists", lambda: os.remove(path))
+        self.check(f"{path}/x.db", "Not a directory|File exists",
+                   lambda: (os.remove(path), os.mkdir(path)))
 
     def test_a_link_to_nowhere(self):
         os.symlink(self.path("nowhere", "x.db"), self.path("x.db"))
@@ -697,6 +698,7 @@ class Healthy(StoreTest):
     def test_a_shared_history_that_does_not_answer(self):
         self.assert_saves()
         url = "postgresql://me:secret@127.0.0.1:1/db"
+        self.offline("--db", url)
         lines = self.doctor("--db", url, status=1)
         (problem,) = self.problems(lines)
         self.assertRegex(problem, "PostgreSQL at 127.0.0.1: |libpq")
@@ -719,9 +721,14 @@ class Shared(StoreTest):
         self.assert_saves()
         lines = self.doctor("--db", self.url, status=0)
         self.assertIn("  answers     yes", lines)
-        self.assertIn("  waiting     5 messages to be delivered", lines)
-        self.assert_saves("--db", self.url)
+        self.assertIn("  waiting     nothing: all is delivered", lines)
+        self.assertIn("  staying     1 session held without the shared history; "
+                      "ikigai session deliver lists it", lines)
+        self.offline("--db", self.url)
         self.assertIn("  waiting     nothing: all is delivered",
+                      self.doctor("--db", self.url, status=0))
+        self.run_sql("UPDATE deliveries SET last_id = 0")
+        self.assertIn("  waiting     5 messages to be delivered",
                       self.doctor("--db", self.url, status=0))
 
     def test_what_was_lost_here_is_still_there(self):

@@ -66,6 +66,7 @@ static void set_up(void)
     ctx = talloc_new(NULL);
     ck_assert_int_eq(ik_loop_create(ctx, &loop).code, IK_ERR_NONE);
     delivery = ik_delivery_create(ctx, &(ik_delivery_options_t){.url = backend_postgres_url(),
+                                                                .address = "here",
                                                                 .file = backend_file(),
                                                                 .loop = loop,
                                                                 .on_notice = on_notice,

@@ -257,14 +257,15 @@ START_TEST(the_order_across_sessions_stays)
 {
     ik_sqlite_salvage_t report;
     ik_store_batch_t batch;
-    int64_t last;
+    ik_store_mark_t mark;
     ik_store_t *store = open_store();
     begin_session(store, FORKED_ID, 2);
     begin_session(store, LOG_ID, 2);
     append(store, FORKED_ID, IK_STORE_ROOT_AGENT, 3, 3);
     talloc_free(store);
     store = save(&report);
-    log_assert_ok(ik_store_sqlite_undelivered(ctx, store, "anybody", &batch, &last));
+    log_assert_ok(ik_store_sqlite_set_consent(store, "anybody", IK_STORE_SHARE_ALL));
+    log_assert_ok(ik_store_sqlite_undelivered(ctx, store, "anybody", &batch, &mark));
     static const char *const order[] = {FORKED_ID, FORKED_ID, LOG_ID, LOG_ID, FORKED_ID};
     ck_assert_uint_eq(batch.event_count, 5);
     for (size_t i = 0; i < 5; i++) {

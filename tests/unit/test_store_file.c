@@ -279,6 +279,24 @@ START_TEST(schema_2_is_brought_up_to_date)
 }
 END_TEST
 
+/* A server that was shared with before got everything, and goes on getting it. */
+START_TEST(schema_3_is_brought_up_to_date)
+{
+    ik_store_consent_t consent;
+    int64_t withheld;
+    load_fixture("schema_3");
+    check_migrated();
+    ik_store_t *store = open_store();
+    log_assert_ok(ik_store_sqlite_read_consent(store, "a server", &consent, &withheld));
+    ck_assert_int_eq(consent, IK_STORE_SHARE_ALL);
+    ck_assert_int_eq(withheld, 0);
+    log_assert_ok(ik_store_sqlite_read_consent(store, "another", &consent, &withheld));
+    ck_assert_int_eq(consent, IK_STORE_SHARE_UNDECIDED);
+    ck_assert_int_eq(withheld, 2);
+    talloc_free(store);
+}
+END_TEST
+
 /* There is a fixture for each version but the current one. */
 START_TEST(no_earlier_schema_is_forgotten)
 {
@@ -523,6 +541,7 @@ int main(void)
     tcase_add_test(tests, damage_in_the_middle_is_seen_by_the_check);
     tcase_add_test(tests, schema_1_is_brought_up_to_date);
     tcase_add_test(tests, schema_2_is_brought_up_to_date);
+    tcase_add_test(tests, schema_3_is_brought_up_to_date);
     tcase_add_test(tests, no_earlier_schema_is_forgotten);
     tcase_add_test(tests, many_programs_begin_a_file_at_once);
     tcase_add_test(tests, many_programs_bring_a_file_up_to_date_at_once);

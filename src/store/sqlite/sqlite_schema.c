@@ -67,10 +67,22 @@ static const char sharing_schema[] = "CREATE TABLE holders("
                                      "  server TEXT PRIMARY KEY,"
                                      "  last_id INTEGER NOT NULL) WITHOUT ROWID;";
 
+/* 4: which sessions a server may have. Those that were shared before had all of them delivered:
+ * consent 3 is IK_STORE_SHARE_ALL. */
+static const char consent_schema[] =
+    "ALTER TABLE deliveries ADD COLUMN consent INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE deliveries ADD COLUMN changes INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE deliveries SET consent = 3;"
+    "CREATE TABLE shared("
+    "  server TEXT NOT NULL,"
+    "  session_id TEXT NOT NULL,"
+    "  PRIMARY KEY(server, session_id)) WITHOUT ROWID;";
+
 static const char *const steps[IK_SQLITE_SCHEMA] = {
     log_schema,
     ik_sqlite_search_schema, /* 2: the search index */
     sharing_schema,
+    consent_schema,
 };
 
 static res_t query_number(sqlite3 *db, const char *sql, int *number)

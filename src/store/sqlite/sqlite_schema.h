@@ -9,7 +9,8 @@
  *   messages(id, session, agent, seq, kind, content, data_json, created_at)
  *   usage(session, agent, seq, model, tokens_…, cost)       one row per answer of a model
  *   holders(session_id, pid, started, host)                 who writes a session now
- *   deliveries(server, last_id)                             what a server has, by messages.id
+ *   deliveries(server, last_id, consent, changes)           what a server has, by messages.id
+ *   shared(server, session_id)                              sessions that may be delivered there
  *   search, search_mark                                     sqlite_search.h
  *   schema_version(version)
  *
@@ -21,7 +22,7 @@
 
 #include "base/error.h"
 
-enum { IK_SQLITE_SCHEMA = 3 };
+enum { IK_SQLITE_SCHEMA = 4 };
 
 /* IK_ERR_CONFLICT when the file is of a newer program. */
 res_t ik_sqlite_schema_migrate(sqlite3 *db);

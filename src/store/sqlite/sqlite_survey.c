@@ -32,14 +32,22 @@ static res_t query_number(ik_store_t *store, const char *sql, int64_t *number)
     return take_number(statement, number);
 }
 
-res_t ik_sqlite_survey_undelivered(ik_store_t *store, const char *server, int64_t *count)
+res_t ik_sqlite_survey_undelivered(ik_store_t *store, const char *server, const char *address,
+                                   int64_t *count)
 {
     sqlite3_stmt *statement;
     TRY(ik_sqlite_prepare(database(store),
-                          "SELECT count(*) FROM messages WHERE id > coalesce((SELECT max(last_id)"
-                          " FROM deliveries WHERE ?1 IS NULL OR server = ?1), 0)",
+                          "SELECT count(*) FROM messages m JOIN sessions s ON s.key = m.session"
+                          " WHERE m.id > coalesce((SELECT max(last_id) FROM deliveries"
+                          "     WHERE ?1 IS NULL OR server = ?1), 0)"
+                          " AND (EXISTS(SELECT 1 FROM deliveries WHERE consent = ?2"
+                          "     AND (?1 IS NULL OR server = ?1))"
+                          "   OR EXISTS(SELECT 1 FROM shared WHERE session_id = s.id"
+                          "     AND (?1 IS NULL OR server IN (?1, ?3))))",
                           &statement));
     sqlite3_bind_text(statement, 1, server, -1, SQLITE_STATIC);
+    sqlite3_bind_int(statement, 2, IK_STORE_SHARE_ALL);
+    sqlite3_bind_text(statement, 3, address, -1, SQLITE_STATIC);
     return take_number(statement, count);
 }
 

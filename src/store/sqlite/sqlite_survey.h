@@ -22,8 +22,10 @@ res_t ik_sqlite_survey(const void *ctx, ik_store_t *store, ik_sqlite_survey_t *o
  * the messages. IK_ERR_DAMAGED with the first thing that is wrong. */
 res_t ik_sqlite_survey_check(ik_store_t *store);
 
-/* How many messages a server does not have yet; NULL: the one that has most. */
-res_t ik_sqlite_survey_undelivered(ik_store_t *store, const char *server, int64_t *count);
+/* How many messages that are shared with a server it does not have yet; NULL: the one that has
+ * most. address is where it answers. */
+res_t ik_sqlite_survey_undelivered(ik_store_t *store, const char *server, const char *address,
+                                   int64_t *count);
 
 /* "SQLite 3.40.1 with FTS5"; IK_ERR_NOT_FOUND when it cannot do what is needed. */
 res_t ik_sqlite_survey_library(const void *ctx, char **out);

@@ -85,6 +85,25 @@ static res_t list_sessions(const void *ctx, ik_store_t *store, const ik_store_fi
     return read_sessions(ctx, select, out);
 }
 
+res_t ik_store_sqlite_list_withheld(const void *ctx, ik_store_t *store, const char *server,
+                                    const ik_store_filter_t *filter, ik_store_list_t **out)
+{
+#define WITHHELD                                                                                   \
+    "WHERE (?1 IS NULL OR cwd = ?1)"                                                               \
+    " AND id NOT IN (SELECT session_id FROM shared WHERE server = ?3)"                             \
+    " AND NOT EXISTS(SELECT 1 FROM deliveries WHERE server = ?3 AND consent = ?4)"                 \
+    " ORDER BY updated_at DESC, key DESC LIMIT ?2"
+    sqlite3_stmt *select;
+    TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,
+                          filter->uncounted ? SESSIONS("0") WITHHELD : COUNTED WITHHELD, &select));
+#undef WITHHELD
+    sqlite3_bind_text(select, 1, filter->cwd, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(select, 2, filter->limit == 0 ? -1 : (int64_t)filter->limit);
+    sqlite3_bind_text(select, 3, server, -1, SQLITE_STATIC);
+    sqlite3_bind_int(select, 4, IK_STORE_SHARE_ALL);
+    return read_sessions(ctx, select, out);
+}
+
 /* Ids are hexadecimal, so that what begins so lies between the prefix and the prefix with a g. */
 static res_t find_sessions(const void *ctx, ik_store_t *store, const char *prefix,
                            ik_store_list_t **out)
@@ -233,7 +252,8 @@ static res_t run_with_key(ik_sqlite_t *sqlite, const char *sql, int64_t key)
 static res_t settle(ik_sqlite_t *sqlite)
 {
     TRY(ik_sqlite_search_settle(sqlite->db));
-    return ik_sqlite_run(sqlite->db, "UPDATE deliveries SET last_id = min(last_id,"
+    return ik_sqlite_run(sqlite->db, "UPDATE deliveries SET changes = changes + 1,"
+                                     " last_id = min(last_id,"
                                      " coalesce((SELECT max(id) FROM messages), 0))");
 }
 
@@ -244,6 +264,9 @@ static res_t remove_all(void *data)
     int64_t key;
     TRY(ik_sqlite_find_key(sqlite, removal->session_id, &key));
     TRY(ik_sqlite_search_forget(sqlite->db, sqlite->packer, key));
+    TRY(run_with_key(
+        sqlite, "DELETE FROM shared WHERE session_id = (SELECT id FROM sessions WHERE key = ?1)",
+        key));
     TRY(run_with_key(sqlite, "DELETE FROM usage WHERE session = ?1", key));
     TRY(run_with_key(sqlite, "DELETE FROM messages WHERE session = ?1", key));
     TRY(run_with_key(sqlite, "DELETE FROM sessions WHERE key = ?1", key));
