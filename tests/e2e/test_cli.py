@@ -466,7 +466,12 @@ class New(IkigaiTest):
         args = ["--lang", language] if language else []
         return self.ikigai("tool", "new", name, *args)
 
+    def be_patient(self):
+        """An interpreter may need more than the usual second to start on a busy machine."""
+        self.config({"schema_timeout_ms": 30000})
+
     def test_every_language_checks_and_runs(self):
+        self.be_patient()
         for language in ("sh", "python", "c", None):
             with self.subTest(language=language):
                 if language == "c" and not shutil.which("cc"):
@@ -523,6 +528,7 @@ class New(IkigaiTest):
         self.assertFalse(os.path.exists(self.home))
 
     def test_private_whatever_the_umask(self):
+        self.be_patient()
         for umask in (0o000, 0o022, 0o077):
             for language in ("sh", "python", "c"):
                 name = f"{language}{umask}"
