@@ -104,7 +104,8 @@ static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv
         ready = ik_loop_create(ctx, &cli.loop);
     }
     if (is_err(&ready)) {
-        return ik_cli_fail(ready.message);
+        ik_cli_fail(ready.message);
+        return ready.code == IK_ERR_INVALID ? IK_CLI_USAGE : IK_CLI_FAILED;
     }
     cli.host = ik_process_host_create(ctx, cli.loop, paths->keeper);
     int status = options == NULL ? ik_cli_run(&cli, argc, argv) : talk(&cli, options);

@@ -173,7 +173,7 @@ class IkigaiTest(ScratchTest):
         os.makedirs(self.path("home"))
 
     def env(self, **more):
-        return clean_env(HOME=self.path("home"), **more)
+        return clean_env(**{"HOME": self.path("home"), **more})
 
     def ikigai(self, *args, status=0, input=b"", cwd=None, env=None, program=IKIGAI, **more):
         """Runs it and demands this exit status (None: any)."""

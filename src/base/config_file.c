@@ -246,9 +246,6 @@ void ik_config_file_load(ik_config_loader_t *loader, const char *path)
     res_t result = check_and_read(loader->scratch, path, &text, &len);
     if (is_ok(&result)) {
         ik_config_file_parse(loader, path, text, len);
-    } else if (result.code == IK_ERR_DENIED && loader->source == IK_CONFIG_PROJECT) {
-        /* Refused like any other, but somebody else's folder must not keep us from starting. */
-        ik_config_loader_warn_at(loader, path, result.message);
     } else if (result.code != IK_ERR_NOT_FOUND) {
         ik_config_loader_fail_at(loader, path, &result);
     }

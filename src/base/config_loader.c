@@ -50,7 +50,7 @@ void ik_config_loader_warn_at(ik_config_loader_t *loader, const char *place, con
 
 void ik_config_loader_fail_at(ik_config_loader_t *loader, const char *place, const res_t *error)
 {
-    if (is_ok(&loader->error)) {
+    if (is_ok(&loader->error) && loader->source != IK_CONFIG_PROJECT) {
         loader->error = ik_error_make(error->code, "%s: %s", place, error->message);
     } else {
         ik_config_loader_warn_at(loader, place, error->message);
@@ -72,7 +72,8 @@ void ik_config_loader_warn(ik_config_loader_t *loader, const char *at, const cha
 void ik_config_loader_fail(ik_config_loader_t *loader, ik_error_code_t code, const char *at,
                            const char *format, ...)
 {
-    if (is_err(&loader->error) && !has_room(loader->config)) {
+    bool warns = is_err(&loader->error) || loader->source == IK_CONFIG_PROJECT;
+    if (warns && !has_room(loader->config)) {
         return;
     }
     va_list args;

@@ -25,7 +25,8 @@ typedef struct {
 } ik_config_loader_t;
 
 /* at is where in text the trouble is; NULL leaves the line out. fail keeps the first error and
- * turns the others into warnings. */
+ * turns the others into warnings; all errors of a project's file are warnings, because the files of
+ * other people must not keep the user from starting. */
 void ik_config_loader_warn(ik_config_loader_t *loader, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void ik_config_loader_fail(ik_config_loader_t *loader, ik_error_code_t code, const char *at,

@@ -8,7 +8,7 @@
 #define TOOL IK_ENVIRONMENT_TOOL
 
 static const ik_environment_t table[] = {
-    {"IKIGAI_HOME", USER, "the folder to use instead of `~/.ikigai`"},
+    {"IKIGAI_HOME", USER, "the folder to use instead of `~/.ikigai`; an absolute path"},
     {"IKIGAI_MODEL", USER, "the model; beats `model` of the configuration"},
     {"IKIGAI_DB", USER, "where sessions are kept; beats `db` of the configuration"},
     {"NO_COLOR", USER,
@@ -22,7 +22,7 @@ static const ik_environment_t table[] = {
     {"SSH_CONNECTION", USER,
      "set: `/copy` uses neither wl-copy nor xclip but, outside of tmux, the terminal itself "
      "(OSC 52), as it does where nothing else is there"},
-    {"HOME", USER, "where `~/.ikigai` is"},
+    {"HOME", USER, "where `~/.ikigai` is; an absolute path"},
     {"PATH", USER, "where programs are looked for"},
 
     {"OPENAI_API_KEY", PROVIDER, "the key of the provider `openai`"},

@@ -172,16 +172,23 @@ static void drop_project_of_user(ik_paths_t *paths)
 
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out)
 {
-    if (!is_given(origin->ikigai_home) && !is_given(origin->user_home)) {
+    bool own = is_given(origin->ikigai_home);
+    const char *given = own ? origin->ikigai_home : origin->user_home;
+    if (!is_given(given)) {
         return ERR(NOT_FOUND, "no home folder: set HOME or IKIGAI_HOME");
+    }
+    /* Taken from the working folder, a relative one would make a project's files the user's. */
+    if (given[0] != '/') {
+        return ERR(INVALID,
+                   "%s is '%.100s', which is not an absolute path; set it to one that "
+                   "begins with /",
+                   own ? "IKIGAI_HOME" : "HOME", given);
     }
     ik_paths_t *paths = ik_new(ctx, ik_paths_t);
     void *scratch = talloc_new(paths);
     paths->cwd = ik_strdup(paths, origin->cwd);
     paths->prefix = absolute(paths, paths->cwd, find_prefix(scratch, origin));
-    const char *home = is_given(origin->ikigai_home) ? origin->ikigai_home
-                                                     : join(scratch, origin->user_home, ".ikigai");
-    paths->home = absolute(paths, paths->cwd, home);
+    paths->home = absolute(paths, paths->cwd, own ? given : join(scratch, given, ".ikigai"));
     fill(paths);
     drop_project_of_user(paths);
     talloc_free(scratch);

@@ -57,13 +57,14 @@ typedef struct {
     const char *executable; /* the running binary; NULL when unknown */
     const char
         *default_prefix;     /* used unless ../libexec/ikigai stands beside executable's folder */
-    const char *ikigai_home; /* NULL or "" when not set; relative to cwd otherwise */
-    const char *user_home;   /* the same */
+    const char *ikigai_home; /* NULL or "" when not set */
+    const char *user_home;   /* NULL or "" when not known; only used without ikigai_home */
     const char *cwd;
 } ik_paths_origin_t;
 
 /* From this process: /proc/self/exe, the environment (or the passwd entry) and the working folder.
- * Fails when there is no working folder or no home. */
+ * IK_ERR_INVALID when the home is not an absolute path, another error when there is no working
+ * folder or no home. */
 res_t ik_paths_create(const void *ctx, ik_paths_t **out);
 /* The same from given facts; copies what it keeps. */
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out);

@@ -98,9 +98,19 @@ class Layers(ConfigTest):
         self.write("other/config.json", '{"max_tool_turns": 9}', 0o600)
         self.config({"max_tool_turns": 5})
         self.assertEqual(self.values(env={"IKIGAI_HOME": other})["max_tool_turns"], ("9", "user"))
-        self.assertEqual(self.values(env={"IKIGAI_HOME": "../other"})["max_tool_turns"],
-                         ("9", "user"))
         self.assertEqual(self.values(env={"IKIGAI_HOME": ""})["max_tool_turns"], ("5", "user"))
+
+    def test_a_relative_home_is_refused(self):
+        """It would make the project's .ikigai the user's: its tools would run unasked."""
+        ran = self.path("ran")
+        self.project_tool("spy", tool_script("spy", first=f"touch {ran}"))
+        for env, name in (({"IKIGAI_HOME": ".ikigai"}, "IKIGAI_HOME"), ({"HOME": "."}, "HOME"),
+                          ({"HOME": "../project"}, "HOME")):
+            for command in (["tool", "list"], ["doctor"], ["-p", "x"]):
+                done = self.ikigai(*command, env=env, status=2)
+                self.assertRegex(done.err, rf"^ikigai: {name} is '.*', which is not an absolute "
+                                           r"path; set it to one that begins with /\n$")
+        self.assertFalse(os.path.exists(ran))
 
     def test_the_shipped_file(self):
         with open(os.path.join(OUT, "etc", "ikigai", "config.json")) as f:
@@ -339,9 +349,47 @@ class Project(ConfigTest):
         self.config({"tools": {"bash": {"enabled": True}}}, "project")
         self.assertNotIn("bash", self.ikigai("tool", "list").out)
 
-    def test_broken_project_files_are_errors(self):
-        path = self.config('{\n"max_tool_turns": "x"}', "project")
-        self.assertIn(f"{path}:2: ", self.ikigai("tool", "list", status=2).err)
+    def assert_warns(self, path, words):
+        """ikigai works, and one warning names the file."""
+        done = self.ikigai("tool", "list")
+        lines = [line for line in done.err.splitlines() if line.startswith("ikigai: warning: ")]
+        self.assertEqual(len(lines), 1, done.err)
+        self.assertRegex(lines[0], f"^ikigai: warning: {re.escape(path)}{words}")
+        self.assertIn("bash", done.out)
+
+    def test_broken_project_files_are_warnings(self):
+        self.config({"max_tool_turns": 7})
+        for text, words in (('{\n"max_tool_turns": "x"}', ":2: max_tool_turns must be"),
+                            ('{\n"max_tool_turns": 0}', ":2: max_tool_turns must be from"),
+                            ("{", ":1: broken JSON"), ("[]", ":1: the configuration must be"),
+                            ('{"tools": 1}', ":1: tools must be an object"),
+                            (b"\xff", ":1: the file is not UTF-8"), ("", ":1: broken JSON")):
+            with self.subTest(text=text):
+                path = self.write("project/.ikigai/config.json", text, 0o600)
+                self.assert_warns(path, words)
+                self.assertEqual(self.values()["max_tool_turns"], ("7", "user"))
+
+    def test_special_project_files_are_warnings(self):
+        os.makedirs(self.path("project/.ikigai"), exist_ok=True)
+        path = self.path("project/.ikigai/config.json")
+
+        def huge(name):
+            with open(name, "w") as f:
+                f.truncate(1 << 40)
+        for make, words in ((os.mkfifo, "is not a regular file"), (os.mkdir, "is not a regular"),
+                            (lambda name: os.symlink("/dev/zero", name), "(refused|.*regular)"),
+                            (lambda name: os.symlink("config.json", name), "cannot look at"),
+                            (huge, "is larger than")):
+            make(path)
+            self.assert_warns(path, f": .*{words}")
+            (os.rmdir if os.path.isdir(path) else os.unlink)(path)
+
+    def test_the_users_broken_or_special_file_is_an_error(self):
+        path = self.config("{")
+        self.assertIn(f"{path}:1: broken JSON", self.ikigai("tool", "list", status=2).err)
+        os.unlink(path)
+        os.mkfifo(path, 0o600)
+        self.assertIn("is not a regular file", self.ikigai("tool", "list", status=2).err)
 
 
 class Effects(ConfigTest):

@@ -379,9 +379,12 @@ START_TEST(entries_are_bounded)
     ik_buffer_append_text(&text, "}}");
     scratch_write("project.json", text.data);
     ik_buffer_reset(&text);
+    load_good();
+    ck_assert_uint_eq(config->tool_count, IK_CONFIG_ENTRY_MAX);
+    ck_assert_uint_le(config->warning_count, IK_CONFIG_WARNING_MAX);
+    ck_assert_int_eq(rename(scratch_path("project.json"), scratch_path("user.json")), 0);
     load();
     ck_assert_int_eq(result.code, IK_ERR_LIMIT);
-    ck_assert_uint_eq(config->tool_count, IK_CONFIG_ENTRY_MAX);
 }
 END_TEST
 

@@ -103,9 +103,6 @@ START_TEST(ikigai_home_beats_home)
     ck_assert_str_eq(paths->home, "/data/ik");
     ck_assert_str_eq(paths->database, "/data/ik/ikigai.db");
     talloc_free(paths);
-    paths = create((ik_paths_origin_t){.ikigai_home = "here", .cwd = "/srv"});
-    ck_assert_str_eq(paths->home, "/srv/here");
-    talloc_free(paths);
     paths = create((ik_paths_origin_t){.ikigai_home = "", .user_home = "/h"});
     ck_assert_str_eq(paths->home, "/h/.ikigai");
     talloc_free(paths);
@@ -121,6 +118,25 @@ START_TEST(without_any_home_there_is_an_error)
     ik_paths_origin_t origin = {.default_prefix = "/usr", .user_home = "", .cwd = "/"};
     res_t result = ik_paths_create_from(NULL, &origin, &paths);
     ck_assert_int_eq(result.code, IK_ERR_NOT_FOUND);
+}
+END_TEST
+
+/* A relative home would turn the .ikigai of whatever folder one works in into the user's own. */
+START_TEST(a_relative_home_is_refused)
+{
+    static const ik_paths_origin_t origins[] = {
+        {.default_prefix = "/usr", .ikigai_home = ".ikigai", .user_home = "/h", .cwd = "/p"},
+        {.default_prefix = "/usr", .ikigai_home = "./x", .cwd = "/p"},
+        {.default_prefix = "/usr", .user_home = ".", .cwd = "/p"},
+        {.default_prefix = "/usr", .user_home = "~", .cwd = "/p"},
+    };
+    for (size_t i = 0; i < sizeof(origins) / sizeof(origins[0]); i++) {
+        ik_paths_t *paths;
+        res_t result = ik_paths_create_from(NULL, &origins[i], &paths);
+        ck_assert_int_eq(result.code, IK_ERR_INVALID);
+        const char *name = origins[i].ikigai_home != NULL ? "IKIGAI_HOME is '" : "HOME is '";
+        ck_assert_msg(strncmp(result.message, name, strlen(name)) == 0, "%s", result.message);
+    }
 }
 END_TEST
 
@@ -185,9 +201,7 @@ START_TEST(this_process_has_paths)
     ck_assert_str_eq(paths->home, "/home/somebody/.ikigai");
     talloc_free(paths);
     setenv("IKIGAI_HOME", "rel", 1);
-    ck_assert_int_eq(ik_paths_create(NULL, &paths).code, IK_ERR_NONE);
-    ck_assert_str_eq(paths->home, scratch_path("rel"));
-    talloc_free(paths);
+    ck_assert_int_eq(ik_paths_create(NULL, &paths).code, IK_ERR_INVALID);
     unsetenv("IKIGAI_HOME");
     unsetenv("HOME");
     res_t result = ik_paths_create(NULL, &paths); /* the passwd entry, where there is one */
@@ -221,6 +235,7 @@ int main(void)
     tcase_add_test(tests, the_installation_the_binary_stands_in_wins);
     tcase_add_test(tests, ikigai_home_beats_home);
     tcase_add_test(tests, without_any_home_there_is_an_error);
+    tcase_add_test(tests, a_relative_home_is_refused);
     tcase_add_test(tests, the_users_own_folder_is_no_project);
     tcase_add_test(tests, links_to_the_users_folder_are_seen_through);
     tcase_add_test(tests, this_process_has_paths);
