@@ -2,7 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -51,7 +55,8 @@ static const char guides_heading[] =
 
 typedef struct {
     ik_agent_guides_t *found;
-    size_t room; /* bytes that are left of the maximum */
+    const char *root; /* without symlinks; guides must lie in it */
+    size_t room;      /* bytes that are left of the maximum */
 } search_t;
 
 static void add_problem(ik_agent_guides_t *guides, char *problem)
@@ -103,6 +108,26 @@ static void cut(ik_agent_guide_t *guide, ik_buffer_t *text, size_t room)
     guide->cut = true;
 }
 
+/* Appends valid UTF-8 in which no tag opens or closes a guide: a file must not be able to end its
+ * own section and go on in the words of the user's prompt. */
+static void append_without_tags(ik_buffer_t *out, const char *bytes, size_t len)
+{
+    static const char name[] = "agents_md";
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_utf8_append_clean(&clean, bytes, len);
+    ik_buffer_append_byte(&clean, '\0');
+    const char *text = clean.data;
+    for (const char *tag; (tag = strchr(text, '<')) != NULL; text = tag + 1) {
+        const char *word = tag + 1 + strspn(tag + 1, "/ \t\r\n");
+        bool ours = strncasecmp(word, name, sizeof(name) - 1) == 0;
+        ik_buffer_append(out, text, (size_t)(tag - text));
+        ik_buffer_append_text(out, ours ? "&lt;" : "<");
+    }
+    ik_buffer_append_text(out, text);
+    ik_buffer_reset(&clean);
+}
+
 static void take_guide(search_t *search, const char *path, size_t size, const ik_buffer_t *bytes)
 {
     ik_agent_guides_t *found = search->found;
@@ -113,7 +138,7 @@ static void take_guide(search_t *search, const char *path, size_t size, const ik
         return;
     }
     ik_buffer_init(&text, found, IK_BUFFER_UNLIMITED);
-    ik_utf8_append_clean(&text, bytes->data, bytes->len);
+    append_without_tags(&text, bytes->data, bytes->len);
     if (text.len > search->room && search->room < 2 * CUT_NOTE_MAX) {
         add_problem(found, ik_sprintf(found, "%s is left out: the others fill %d KB", path,
                                       IK_AGENT_GUIDES_MAX / 1024));
@@ -129,36 +154,74 @@ static void take_guide(search_t *search, const char *path, size_t size, const ik
     ik_buffer_reset(&text);
 }
 
-static void read_guide(search_t *search, const char *path, int fd)
+static void read_guide(search_t *search, const char *path, int fd, size_t size)
+{
+    ik_buffer_t bytes;
+    ik_buffer_init(&bytes, search->found, IK_BUFFER_UNLIMITED);
+    if (read_start(fd, search->room, &bytes)) {
+        take_guide(search, path, size, &bytes);
+    } else {
+        add_errno(search->found, path, errno);
+    }
+    ik_buffer_reset(&bytes);
+}
+
+static bool is_inside(const char *root, const char *path)
+{
+    size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    return strncmp(path, root, len) == 0 && path[len] == '/';
+}
+
+/* Whether the file behind an O_PATH descriptor may be read: a regular file that lies in the
+ * repository. A link out of it would send a private file to the provider. */
+static bool is_fit(search_t *search, const char *path, const char *descriptor, int fd, size_t *size)
 {
     ik_agent_guides_t *found = search->found;
     struct stat status;
-    ik_buffer_t bytes;
-    ik_buffer_init(&bytes, found, IK_BUFFER_UNLIMITED);
-    if (fstat(fd, &status) != 0) {
+    char target[PATH_MAX];
+    ssize_t len = readlink(descriptor, target, sizeof(target) - 1);
+    if (len < 0 || fstat(fd, &status) != 0) {
         add_errno(found, path, errno);
-    } else if (!S_ISREG(status.st_mode)) {
-        add_problem(found, ik_sprintf(found, "%s is not a regular file", path));
-    } else if (!read_start(fd, search->room, &bytes)) {
-        add_errno(found, path, errno);
-    } else {
-        take_guide(search, path, (size_t)status.st_size, &bytes);
+        return false;
     }
-    ik_buffer_reset(&bytes);
+    target[len] = '\0';
+    if (!is_inside(search->root, target)) {
+        add_problem(found, ik_sprintf(found, "%s is left out: it links to %s, which is outside %s",
+                                      path, target, search->root));
+        return false;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        add_problem(found, ik_sprintf(found, "%s is not a regular file", path));
+        return false;
+    }
+    *size = (size_t)status.st_size;
+    return true;
 }
 
 static void look_into(search_t *search, const char *folder)
 {
     char *path = join(search->found, folder, "AGENTS.md");
-    /* Not to be held up by a FIFO. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0) {
-        read_guide(search, path, fd);
-        close(fd);
-    } else if (errno != ENOENT && errno != ENOTDIR) {
-        add_errno(search->found, path, errno);
-    } else {
+    char descriptor[64];
+    size_t size;
+    /* O_PATH opens nothing: neither a FIFO nor a device behind a link notices it. What was checked
+     * is then opened through the descriptor, so that it cannot be exchanged in between. */
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", fd);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
         talloc_free(path);
+    } else if (fd < 0) {
+        add_errno(search->found, path, errno);
+    } else if (is_fit(search, path, descriptor, fd, &size)) {
+        int readable = open(descriptor, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (readable < 0) {
+            add_errno(search->found, path, errno);
+        } else {
+            read_guide(search, path, readable, size);
+            close(readable);
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
     }
 }
 
@@ -194,9 +257,12 @@ res_t ik_agent_prompt_find_guides(const void *ctx, const char *cwd, ik_agent_gui
     if (cwd[0] != '/') {
         return ERR(INVALID, "%s is not an absolute path", cwd);
     }
-    search_t search = {.found = *out, .room = IK_AGENT_GUIDES_MAX};
     void *scratch = talloc_new(NULL);
     char *root = find_root(scratch, cwd);
+    char real_root[PATH_MAX];
+    search_t search = {.found = *out,
+                       .root = realpath(root, real_root) == NULL ? root : real_root,
+                       .room = IK_AGENT_GUIDES_MAX};
     char *folder = ik_strdup(scratch, cwd);
     look_into(&search, folder);
     while (strcmp(folder, root) != 0) {
@@ -232,11 +298,25 @@ static void append_platform(ik_buffer_t *out, const char *platform)
     }
 }
 
+/* A path as a part of one line, and inside of quotes: what would end either is replaced. */
+static void append_path(ik_buffer_t *out, const char *path)
+{
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_utf8_append_clean(&clean, path, strlen(path));
+    for (size_t i = 0; i < clean.len; i++) {
+        unsigned char byte = (unsigned char)clean.data[i];
+        bool breaks = byte < 0x20 || byte == 0x7f || strchr("\"<>", byte) != NULL;
+        ik_buffer_append_byte(out, breaks ? '?' : clean.data[i]);
+    }
+    ik_buffer_reset(&clean);
+}
+
 static void append_built_in(ik_buffer_t *out, const ik_agent_prompt_facts_t *facts)
 {
     ik_buffer_append_text(out, identity);
     ik_buffer_append_text(out, "Working folder: ");
-    ik_utf8_append_clean(out, facts->cwd, strlen(facts->cwd));
+    append_path(out, facts->cwd);
     ik_buffer_append_text(out, "\nPlatform: ");
     append_platform(out, facts->platform);
     ik_buffer_append_text(out, "\n\n");
@@ -257,7 +337,7 @@ static void append_guide(ik_buffer_t *out, const ik_agent_guide_t *guide)
     size_t len = strlen(guide->text);
     begin_paragraph(out);
     ik_buffer_append_text(out, "<agents_md path=\"");
-    ik_utf8_append_clean(out, guide->path, strlen(guide->path));
+    append_path(out, guide->path);
     ik_buffer_append_text(out, "\">\n");
     ik_buffer_append(out, guide->text, len);
     ik_buffer_append_text(out, guide->text[len - 1] == '\n' ? "" : "\n");

@@ -15,7 +15,7 @@ enum { IK_AGENT_GUIDES_MAX = 32 * 1024 }; /* bytes of all AGENTS.md together */
 typedef struct {
     const char *path;
     size_t size;      /* of the file */
-    const char *text; /* UTF-8; when it is cut, its last line says so */
+    const char *text; /* UTF-8 without agents_md tags; when it is cut, its last line says so */
     bool cut;
 } ik_agent_guide_t;
 
@@ -27,7 +27,8 @@ typedef struct {
 } ik_agent_guides_t;
 
 /* AGENTS.md of the folder and its parents up to the one that holds .git; without a repository that
- * of the folder alone. Where all do not fit, the inner ones come first. cwd is absolute. */
+ * of the folder alone. A link that leads out of there is a problem and not read. Where all do not
+ * fit, the inner ones come first. cwd is absolute. */
 res_t ik_agent_prompt_find_guides(const void *ctx, const char *cwd, ik_agent_guides_t **out);
 /* For people: "AGENTS.md: /project/AGENTS.md (1.2 KB)". */
 char *ik_agent_prompt_format_guide(const void *ctx, const ik_agent_guide_t *guide);
