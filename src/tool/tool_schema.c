@@ -55,19 +55,18 @@ static bool is_json_schema(json_t *parameters)
            (json_is_object(properties) && all_objects(properties));
 }
 
-static res_t convert_short_form(json_t *parameters, json_t **out)
+/* New reference. */
+static json_t *convert_short_form(json_t *parameters, ik_tool_schema_findings_t *findings)
 {
     json_t *properties = json_object();
     json_t *required = json_array();
-    *out = json_pack("{s:s, s:o, s:o}", "type", "object", "properties", properties, "required",
-                     required);
     const char *name;
     json_t *value;
     json_object_foreach(parameters, name, value)
     {
         if (!json_is_object(value)) {
-            json_decref(*out);
-            return ERR(INVALID, "parameter '%s' is not an object", name);
+            ik_tool_schema_add_fault(findings, "parameter '%.60s' is not an object", name);
+            continue;
         }
         json_t *property = json_copy(value);
         if (json_is_true(json_object_get(value, "required"))) {
@@ -79,59 +78,86 @@ static res_t convert_short_form(json_t *parameters, json_t **out)
         }
         json_object_set_new(properties, name, property);
     }
-    return OK;
+    return json_pack("{s:s, s:o, s:o}", "type", "object", "properties", properties, "required",
+                     required);
 }
 
-static res_t check_json_schema(json_t *parameters)
+static bool holds_key(json_t *value, const char *wanted)
 {
-    json_t *type = json_object_get(parameters, "type");
-    json_t *properties = json_object_get(parameters, "properties");
-    json_t *required = json_object_get(parameters, "required");
-    if (type != NULL && (!json_is_string(type) || strcmp(json_string_value(type), "object") != 0)) {
-        return ERR(INVALID, "parameters are not of type object");
-    }
-    if (properties != NULL && (!json_is_object(properties) || !all_objects(properties))) {
-        return ERR(INVALID, "properties of the parameters are not objects");
-    }
-    if (required != NULL && !json_is_array(required)) {
-        return ERR(INVALID, "required is not a list of names");
-    }
+    const char *key;
+    json_t *each;
     size_t i;
-    json_t *name;
-    json_array_foreach(required, i, name)
+    json_array_foreach(value, i, each)
     {
-        if (!json_is_string(name)) {
-            return ERR(INVALID, "required is not a list of names");
+        if (holds_key(each, wanted)) {
+            return true;
         }
     }
-    return OK;
+    json_object_foreach(value, key, each)
+    {
+        if (strcmp(key, wanted) == 0 || holds_key(each, wanted)) {
+            return true;
+        }
+    }
+    return false;
 }
 
-static res_t normalise_parameters(json_t *root)
+static void normalise_parameters(json_t *root, ik_tool_schema_findings_t *findings)
 {
     json_t *parameters = json_object_get(root, "parameters");
     if (parameters == NULL || json_is_null(parameters)) {
         json_object_set_new(root, "parameters",
                             json_pack("{s:s, s:{}}", "type", "object", "properties"));
-        return OK;
+        return;
     }
     if (!json_is_object(parameters)) {
-        return ERR(INVALID, "parameters are not an object");
+        ik_tool_schema_add_fault(findings, "parameters are not an object");
+        return;
     }
     if (!is_json_schema(parameters)) {
-        json_t *converted;
-        TRY(convert_short_form(parameters, &converted));
-        json_object_set_new(root, "parameters", converted);
-        return OK;
+        json_object_set_new(root, "parameters", convert_short_form(parameters, findings));
     }
-    TRY(check_json_schema(parameters));
-    if (json_object_get(parameters, "type") == NULL) {
-        json_object_set_new(parameters, "type", json_string("object"));
+    ik_tool_schema_repair_parameters(json_object_get(root, "parameters"), findings);
+}
+
+/* What a tool returns is told to those who want to know it. Where it is described badly they are
+ * told nothing; the tool itself is as good as before. */
+static void normalise_returns(const void *ctx, json_t *root, ik_tool_schema_findings_t *findings)
+{
+    json_t *returns = json_object_get(root, "returns");
+    ik_tool_schema_findings_t own = {.ctx = ctx};
+    if (json_is_null(returns)) {
+        json_object_del(root, "returns");
     }
-    if (json_object_get(parameters, "properties") == NULL) {
-        json_object_set_new(parameters, "properties", json_object());
+    if (returns == NULL || json_is_null(returns)) {
+        return;
     }
-    return OK;
+    if (!json_is_object(returns)) {
+        ik_tool_schema_add_fault(findings, "returns is not an object");
+        return;
+    }
+    if (!is_json_schema(returns)) { /* a bare map of fields */
+        json_object_set_new(root, "returns",
+                            json_pack("{s:s, s:O}", "type", "object", "properties", returns));
+        returns = json_object_get(root, "returns");
+    }
+    ik_tool_schema_repair(returns, "returns", &own);
+    if (own.fault_count == 0 && !json_is_string(json_object_get(returns, "type"))) {
+        ik_tool_schema_add_fault(&own, "returns has no type");
+    }
+    if (own.fault_count == 0 && holds_key(returns, "$ref")) {
+        /* It is told inside of the envelope's schema, where references would lead elsewhere. */
+        ik_tool_schema_add_fault(&own, "returns: $ref is not supported here");
+    }
+    for (size_t i = 0; i < own.repair_count; i++) {
+        ik_tool_schema_add_repair(findings, "%s", own.repairs[i]);
+    }
+    for (size_t i = 0; i < own.fault_count; i++) {
+        ik_tool_schema_add_repair(findings, "%s; returns is left out", own.faults[i]);
+    }
+    if (own.fault_count > 0) {
+        json_object_del(root, "returns");
+    }
 }
 
 static res_t read_name(ik_tool_schema_t *schema)
@@ -154,30 +180,43 @@ static res_t read_name(ik_tool_schema_t *schema)
     return OK;
 }
 
-static res_t read_options(ik_tool_schema_t *schema)
+/* Models choose tools by their descriptions, and some services refuse a tool without. */
+static void read_description(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
 {
     json_t *description = json_object_get(schema->root, "description");
-    json_t *timeout = json_object_get(schema->root, "timeout_seconds");
-    json_t *parallel = json_object_get(schema->root, "parallel");
-    if (description != NULL && !json_is_string(description)) {
-        return ERR(INVALID, "description is not a string");
+    if (description != NULL && !json_is_null(description) && !json_is_string(description)) {
+        ik_tool_schema_add_fault(findings, "description is not a string");
     }
-    if (timeout != NULL && (!json_is_integer(timeout) || json_integer_value(timeout) < 1 ||
-                            json_integer_value(timeout) > TIMEOUT_MAX_SECONDS)) {
-        return ERR(INVALID, "timeout_seconds is not a whole number of seconds from 1 to %d",
-                   TIMEOUT_MAX_SECONDS);
+    const char *text = json_string_value(description);
+    if (text == NULL || text[strspn(text, " \t\r\n")] == '\0') {
+        ik_tool_schema_add_repair(findings,
+                                  "description is missing; the model chooses tools by it");
+        text = schema->name;
+        json_object_set_new(schema->root, "description", json_string(text));
     }
-    if (parallel != NULL && !json_is_boolean(parallel)) {
-        return ERR(INVALID, "parallel is not true or false");
-    }
-    schema->description =
-        ik_strdup(schema, description == NULL ? "" : json_string_value(description));
-    schema->timeout_seconds = timeout == NULL ? 0 : (long)json_integer_value(timeout);
-    schema->parallel = json_is_true(parallel);
-    return OK;
+    schema->description = ik_strdup(schema, text);
 }
 
-static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len)
+static void read_options(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
+{
+    json_t *timeout = json_object_get(schema->root, "timeout_seconds");
+    json_t *parallel = json_object_get(schema->root, "parallel");
+    if (timeout != NULL && (!json_is_integer(timeout) || json_integer_value(timeout) < 1 ||
+                            json_integer_value(timeout) > TIMEOUT_MAX_SECONDS)) {
+        ik_tool_schema_add_fault(findings,
+                                 "timeout_seconds is not a whole number of seconds from 1 to %d",
+                                 TIMEOUT_MAX_SECONDS);
+    }
+    if (parallel != NULL && !json_is_boolean(parallel)) {
+        ik_tool_schema_add_fault(findings, "parallel is not true or false");
+    }
+    schema->timeout_seconds = (long)json_integer_value(timeout);
+    schema->parallel = json_is_true(parallel);
+}
+
+/* Errors are what makes all else pointless; what is wrong beyond that is found all at once. */
+static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
+                  ik_tool_schema_findings_t *findings)
 {
     json_error_t error;
     json_t *root = ik_json_parse(text, len, &error);
@@ -189,25 +228,35 @@ static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len)
         return ERR(INVALID, "the schema is not a JSON object");
     }
     TRY(read_name(schema));
-    TRY(read_options(schema));
-    TRY(normalise_parameters(root));
-    json_t *returns = json_object_get(root, "returns");
-    if (returns != NULL && !json_is_object(returns)) {
-        return ERR(INVALID, "returns is not an object");
-    }
+    read_description(schema, findings);
+    read_options(schema, findings);
+    normalise_parameters(root, findings);
+    normalise_returns(schema, root, findings);
     schema->parameters = json_object_get(root, "parameters");
-    schema->returns = returns;
+    schema->returns = json_object_get(root, "returns");
     return OK;
 }
 
-res_t ik_tool_schema_parse(const void *ctx, const char *text, size_t len, ik_tool_schema_t **out)
+res_t ik_tool_schema_examine(const void *ctx, const char *text, size_t len,
+                             ik_tool_schema_findings_t *findings, ik_tool_schema_t **out)
 {
     ik_tool_schema_t *schema = ik_new(ctx, ik_tool_schema_t);
-    res_t filled = fill(schema, text, len);
+    res_t filled = fill(schema, text, len, findings);
+    if (is_ok(&filled) && findings->fault_count > 0) {
+        filled = ERR(INVALID, "%s", findings->faults[0]);
+    }
     if (is_err(&filled)) {
         talloc_free(schema);
         return filled;
     }
     *out = schema;
     return OK;
+}
+
+res_t ik_tool_schema_parse(const void *ctx, const char *text, size_t len, ik_tool_schema_t **out)
+{
+    ik_tool_schema_findings_t findings = {.ctx = talloc_new(NULL)};
+    res_t parsed = ik_tool_schema_examine(ctx, text, len, &findings, out);
+    talloc_free((void *)findings.ctx);
+    return parsed;
 }

@@ -405,9 +405,12 @@ class Hostile(IkigaiTest):
         self.user_tool("evil", tool_script(
             "evil", "printf '{\"x\":\"\\302\\2332J\\177\"}'", description=HOSTILE,
             parameters={"type": "object", "properties": {
-                "p\x1b[1m\x9b\nForged": {"type": "t\x1b\nForged", "description": HOSTILE}}},
+                "p": {"type": "object", "description": HOSTILE, "properties": {
+                    "p\x1b[1m\x9b\nForged": {"description": HOSTILE}}}}},
             returns={"r\x9b": {"type": "string", "description": HOSTILE}}))
         self.user_tool("bad\x1b[7m\nForged", "#!/bin/sh\nprintf '\\033[2J\\233'\n")
+        self.user_tool("odd", tool_script("odd", parameters={"type": "object", "properties": {
+            "p\x1b[1m\x9b\nForged": {"type": "t\x1b\nForged", "$ref": "\x1b[2J\nForged"}}}))
 
     def assert_tame(self, text):
         self.assertIsNone(CONTROL.search(text), ascii(text))
@@ -420,6 +423,7 @@ class Hostile(IkigaiTest):
                      ["tool", "show", "evil", "--json"], ["tool", "show", "\x1b\nForged"],
                      ["trust"], ["doctor"],
                      ["tool", "check", os.path.join(self.home, "tools", "evil")],
+                     ["tool", "check", os.path.join(self.home, "tools", "odd")],
                      ["tool", "check", os.path.join(self.home, "tools", "bad\x1b[7m\nForged")],
                      ["tool", "check", "no\x1b\nForged"], ["tool", "new", "\x1b\nForged"],
                      ["tool", "new", "a", "--lang", "\x1b\nForged"], ["trust", "\x1b\nForged"],
@@ -576,7 +580,7 @@ class Check(IkigaiTest):
             "FIX   --schema fails without environment variables: it must not need credentials, "
             "HOME or configuration"),
         "no description": (tool_script("bad", description=""),
-                           "FIX   description: it is empty; the model chooses tools by it"),
+                           "FIX   schema: description is missing; the model chooses tools by it"),
         "bad name": (tool_script("1 bad"), "invalid name '1 bad'"),
         "different bytes": (
             PYTHON + "print(json.dumps({'name': 'bad', 'description': str(os.getpid())}))\n",
@@ -653,6 +657,31 @@ class Check(IkigaiTest):
         for words in ("parameter a has no type", "parameter a has no description",
                       "returns is not declared"):
             self.assertIn("note  " + words, out)
+
+    SCHEMAS = {
+        # (a property, or the parameters), words
+        '{"type": "string", "required": true}':
+            "parameters.x: required belongs into the list of the object around it",
+        '{"type": "strng"}': "parameters.x: unknown type 'strng'; did you mean 'string'?",
+        '{"type": "array"}': "parameters.x: an array needs items",
+        '{"type": "array", "items": {"type": "strin"}}':
+            "parameters.x.items: unknown type 'strin'; did you mean 'string'?",
+        '{"anyOf": [{"type": "array"}]}': "parameters.x.anyOf[0]: an array needs items",
+        '{"$ref": "#/$defs/Nope"}': "parameters.x: $ref '#/$defs/Nope' leads to nothing",
+        '{"type": "string", "enum": [1]}': "parameters.x: enum holds a value of type integer",
+        '{"type": "string", "enum": ["a", "a"]}': "parameters.x: enum holds a value twice",
+        '{"type": "string", "type": "integer"}': "line 1: duplicate object key",
+        '{}, "a b": {}': "parameter 'a b' has a name that providers refuse",
+    }
+
+    def test_odd_schemas(self):
+        for written, words in self.SCHEMAS.items():
+            with self.subTest(written=written):
+                schema = ('{"name": "t", "description": "d", "parameters": {"type": "object", '
+                          f'"properties": {{"x": {written}}}}}}}')
+                script = f"#!/bin/sh\n[ \"$1\" = --schema ] && echo '{schema}' || echo '{{}}'\n"
+                out = self.check(self.write("odd", script, 0o755), 1).out
+                self.assertIn("FIX   schema: " + words, out)
 
     def test_relative_path_and_what_it_leaves(self):
         self.write("project/litter", tool_script("litter", "touch left; echo '{}'"), 0o755)

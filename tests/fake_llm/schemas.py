@@ -1,4 +1,7 @@
 """Rules for the schemas of tools: what each vendor accepts."""
+import re
+import urllib.parse
+
 TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 
 LEAF = frozenset("type description title enum format minimum maximum pattern".split())
@@ -20,6 +23,7 @@ GEMINI_JSON_SCHEMA = frozenset((
     "maxItems minimum maximum anyOf oneOf properties additionalProperties required "
     "propertyOrdering").split())
 
+ANTHROPIC_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}\Z")
 ANTHROPIC_FORMATS = frozenset(
     "date-time time date duration email hostname uri ipv4 ipv6 uuid".split())
 
@@ -34,16 +38,17 @@ def children(schema, where):
     items = schema.get("items")
     if isinstance(items, dict):
         yield items, f"{where}.items"
-    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+    for key in LISTS:
         if isinstance(schema.get(key), list):
             for number, value in enumerate(schema[key]):
                 yield value, f"{where}.{key}[{number}]"
-    for key in ("$defs", "definitions"):
+    for key in MAPS[1:]:
         if isinstance(schema.get(key), dict):
             for name, value in schema[key].items():
                 yield value, f"{where}.{key}.{name}"
-    if isinstance(schema.get("additionalProperties"), dict):
-        yield schema["additionalProperties"], f"{where}.additionalProperties"
+    for key in ONE[1:]:
+        if isinstance(schema.get(key), dict):
+            yield schema[key], f"{where}.{key}"
 
 
 def walk(problems, schema, where, check):
@@ -54,9 +59,119 @@ def walk(problems, schema, where, check):
         return
     if shape(problems, schema, where):
         check(problems, schema, where)
+        metaschema(problems, schema, where)
+        values(problems, schema, where)
     if not schema.keys() <= LEAF:
         for value, place in children(schema, where):
             walk(problems, value, place, check)
+
+
+SIZES = ("minLength maxLength minItems maxItems minProperties maxProperties minContains "
+         "maxContains").split()
+NUMBERS = "minimum maximum exclusiveMinimum exclusiveMaximum".split()
+TEXTS = "description title format pattern $ref $id $anchor $comment $schema".split()
+FLAGS = "uniqueItems deprecated readOnly writeOnly".split()
+LISTS = "anyOf oneOf allOf prefixItems".split()
+MAPS = "properties $defs definitions patternProperties dependentSchemas".split()
+ONE = ("items additionalProperties not if then else contains propertyNames unevaluatedItems "
+       "unevaluatedProperties").split()
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def metaschema(problems, schema, where):
+    """What draft 2020-12 demands of a keyword's value: the services check it and refuse."""
+    for key in TEXTS:
+        if key in schema and not isinstance(schema[key], str):
+            problems.add(where, f"{key} must be a string")
+    for key in FLAGS:
+        if key in schema and not isinstance(schema[key], bool):
+            problems.add(where, f"{key} must be a boolean")
+    for key in NUMBERS:
+        if key in schema and not is_number(schema[key]):
+            problems.add(where, f"{key} must be a number")
+    for key in SIZES:
+        if key in schema and (not is_number(schema[key]) or schema[key] < 0 or
+                              schema[key] != int(schema[key])):
+            problems.add(where, f"{key} must be a whole number from 0 on")
+    if "multipleOf" in schema and not (is_number(schema["multipleOf"]) and schema["multipleOf"] > 0):
+        problems.add(where, "multipleOf must be a number above 0")
+    for key in LISTS:
+        if key in schema and (not isinstance(schema[key], list) or not schema[key]):
+            problems.add(where, f"{key} must be an array that is not empty")
+    for key in MAPS:
+        if key in schema and not isinstance(schema[key], dict):
+            problems.add(where, f"{key} must be an object")
+    for key in ONE:
+        if key in schema and not isinstance(schema[key], (dict, bool)):
+            problems.add(where, f"{key} must be a schema")
+    if "examples" in schema and not isinstance(schema["examples"], list):
+        problems.add(where, "examples must be an array")
+    kind = schema.get("type")
+    if isinstance(kind, list) and len(set(map(str, kind))) != len(kind):
+        problems.add(where, "type must hold different names")
+    patterns = [schema["pattern"]] if isinstance(schema.get("pattern"), str) else []
+    if isinstance(schema.get("patternProperties"), dict):
+        patterns += schema["patternProperties"]
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError):
+            problems.add(where, f"{pattern!r} is not a 'regex'")
+
+
+PYTHON = {"string": str, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+
+
+def is_value_of(value, kind):
+    if kind in ("number", "integer"):
+        return is_number(value) and (kind == "number" or value == int(value))
+    return isinstance(value, PYTHON[kind])
+
+
+def values(problems, schema, where):
+    """Allowed values must be of the type."""
+    kinds = schema.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds.lower()] if kinds else None
+    allowed = list(schema.get("enum", ())) + ([schema["const"]] if "const" in schema else [])
+    for value in allowed if kinds else ():
+        if not any(is_value_of(value, kind) for kind in kinds):
+            problems.add(where, f"enum value {value!r} does not validate against {kinds}")
+
+
+def resolve(root, reference):
+    """What a local reference leads to; None when it leads nowhere."""
+    found = root
+    for part in reference[1:].split("/")[1:]:
+        part = urllib.parse.unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict) and part in found:
+            found = found[part]
+        elif isinstance(found, list) and part.isdigit() and int(part) < len(found):
+            found = found[int(part)]
+        else:
+            return None
+    return found
+
+
+def references(problems, root, where):
+    """Every reference leads somewhere inside of the schema, and not back to itself."""
+    def visit(schema, place):
+        if not isinstance(schema, dict):
+            return
+        target, seen = schema, 0
+        while isinstance(target, dict) and "$ref" in target and seen < 100:
+            reference = target["$ref"]
+            local = isinstance(reference, str) and (reference == "#" or
+                                                    reference.startswith("#/"))
+            target = resolve(root, reference) if local else None
+            seen += 1
+        if not isinstance(target, (dict, bool)) or seen == 100:
+            problems.add(place, f"reference {schema['$ref']!r} was not found in the schema")
+        for value, below in children(schema, place):
+            visit(value, below)
+    visit(root, where)
 
 
 def shape(problems, schema, where):
@@ -99,9 +214,12 @@ def root_object(problems, schema, where):
     if not isinstance(schema, dict) or schema.get("type") != "object":
         problems.add(where, 'must be a schema of type "object"')
         return False
-    for key in ("anyOf", "oneOf", "allOf"):
+    for key in ("anyOf", "oneOf", "allOf", "enum", "not"):
         if key in schema:
             problems.add(where, f"{key} is not allowed at the root")
+    if "properties" not in schema:
+        problems.add(where, "object schema missing properties")
+    references(problems, schema, where)
     return True
 
 
@@ -148,6 +266,10 @@ def strict_object(problems, schema, where):
 def check_anthropic(problems, schema, where, strict):
     if root_object(problems, schema, where):
         walk(problems, schema, where, anthropic_strict if strict else anthropic_plain)
+        for name in schema["properties"] if isinstance(schema.get("properties"), dict) else ():
+            if not ANTHROPIC_NAME.match(name):
+                problems.add(f"{where}.properties", "Property keys should match pattern "
+                             f"'^[a-zA-Z0-9_.-]{{1,64}}$': {name!r}")
 
 
 def anthropic_plain(problems, schema, where):
@@ -197,6 +319,7 @@ def check_gemini_json(problems, schema, where, parameters=True):
         problems.add(where, 'must be a schema of type "object"')
         return
     walk(problems, schema, where, gemini_json)
+    references(problems, schema, where)
 
 
 def gemini_json(problems, schema, where):

@@ -41,7 +41,7 @@ START_TEST(a_list)
                                                                 "  file_read  Read a file \n"
                                                                 "  grep       Search\n"
                                                                 "  mine       Mine (user)\n"
-                                                                "  theirs      (project)\n");
+                                                                "  theirs     theirs (project)\n");
 }
 END_TEST
 
@@ -61,11 +61,11 @@ START_TEST(one_tool)
         "/copy/t", "/p/t", IK_TOOL_PROJECT,
         "{\"name\":\"t\",\"description\":\"Do\\nit\",\"parameters\":{\"path\":{\"type\":\"string\","
         "\"description\":\"Where\\nto\",\"required\":true},\"n\":{\"type\":[\"integer\",\"null\"]},"
-        "\"any\":{},\"odd\\nname\":{\"type\":\"a\\nb\"}}}");
+        "\"any\":{},\"odd.name\":{\"type\":[\"number\"]}}}");
     char *text = ik_tool_describe_entry(registry, entry);
     static const char beginning[] = "t - Do it\n\nParameters:\n"
                                     "  path (string, required)\n    Where to\n"
-                                    "  n (integer|null)\n  any (any)\n  odd name (a b)\n"
+                                    "  n (integer|null)\n  any (any)\n  odd.name (number)\n"
                                     "\nReturns:\n  {\n    \"tool_success\": {\n";
     static const char ending[] = "  }\n\nFile: /p/t\nSource: project\nRuns from: /copy/t\n"
                                  "Overrides: /s/t\n";
@@ -86,7 +86,7 @@ START_TEST(boolean_properties_and_no_parameters)
     ck_assert_ptr_null(strstr(text, "Overrides"));
     entry = add("/u", "/u", IK_TOOL_USER, "{\"name\":\"u\"}");
     text = ik_tool_describe_entry(registry, entry);
-    ck_assert_ptr_nonnull(strstr(text, "u - \n\nParameters:\n  none\n\nReturns:"));
+    ck_assert_ptr_nonnull(strstr(text, "u - u\n\nParameters:\n  none\n\nReturns:"));
 }
 END_TEST
 

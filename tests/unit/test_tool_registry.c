@@ -132,7 +132,7 @@ START_TEST(returns_are_not_sent_with_the_tool)
     ck_assert_int_eq(
         ik_tool_registry_add(registry, "/copy/t", "/t", IK_TOOL_PROJECT, true, schema).code,
         IK_ERR_NONE);
-    assert_all("[{\"name\":\"t\",\"description\":\"\",\"parameters\":{\"type\":\"object\","
+    assert_all("[{\"name\":\"t\",\"description\":\"t\",\"parameters\":{\"type\":\"object\","
                "\"properties\":{\"p\":{\"type\":\"string\"}},\"required\":[\"p\"]}}]");
     const ik_tool_registry_entry_t *entry = ik_tool_registry_lookup(registry, "t");
     ck_assert_str_eq(entry->path, "/copy/t");

@@ -64,7 +64,7 @@ START_TEST(parameters_become_json_schema)
         {"{\"properties\":{\"a\":{}}}", "{\"properties\":{\"a\":{}},\"type\":\"object\"}"},
         {"{\"type\":\"object\",\"properties\":{\"a\":true},\"required\":[\"a\"],"
          "\"additionalProperties\":false}",
-         "{\"type\":\"object\",\"properties\":{\"a\":true},\"required\":[\"a\"],"
+         "{\"type\":\"object\",\"properties\":{\"a\":{}},\"required\":[\"a\"],"
          "\"additionalProperties\":false}"},
         {"{\"a\":{\"type\":\"string\",\"required\":true},\"b\":{\"type\":\"integer\","
          "\"required\":false},\"c\":{\"type\":\"boolean\"}}",
@@ -75,7 +75,7 @@ START_TEST(parameters_become_json_schema)
          "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\"}},\"required\":"
          "[\"type\"]}"},
         {"{\"properties\":{\"type\":\"array\",\"required\":true}}",
-         "{\"type\":\"object\",\"properties\":{\"properties\":{\"type\":\"array\"}},"
+         "{\"type\":\"object\",\"properties\":{\"properties\":{\"type\":\"array\",\"items\":{}}},"
          "\"required\":[\"properties\"]}"},
         {"{\"required\":{\"type\":\"string\"}}",
          "{\"type\":\"object\",\"properties\":{\"required\":{\"type\":\"string\"}},"
@@ -121,7 +121,6 @@ START_TEST(faults_have_words)
         {"{\"name\":\"1a\"}", "invalid name '1a'"},
         {"{\"name\":\"a b\"}", "invalid name 'a b'"},
         {"{\"name\":\"t\",\"description\":1}", "description is not a string"},
-        {"{\"name\":\"t\",\"description\":null}", "description is not a string"},
         {"{\"name\":\"t\",\"timeout_seconds\":0}", "timeout_seconds is not a whole number"},
         {"{\"name\":\"t\",\"timeout_seconds\":1.5}", "timeout_seconds is not a whole number"},
         {"{\"name\":\"t\",\"timeout_seconds\":\"1\"}", "timeout_seconds is not a whole number"},
@@ -136,13 +135,11 @@ START_TEST(faults_have_words)
         {"{\"name\":\"t\",\"parameters\":{\"type\":[\"object\"],\"properties\":{}}}",
          "not of type object"},
         {"{\"name\":\"t\",\"parameters\":{\"type\":1,\"properties\":{\"a\":{}}}}",
-         "not of type object"},
-        {"{\"name\":\"t\",\"parameters\":{\"type\":null,\"properties\":{\"a\":{}}}}",
-         "not of type object"},
+         "type is not a string"},
         {"{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":[]}}",
-         "properties of the parameters are not objects"},
+         "parameters: properties is not an object of schemas"},
         {"{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":1}}}",
-         "properties of the parameters are not objects"},
+         "parameters.a: is not a schema, an object"},
         {"{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"required\":true}}",
          "required is not a list of names"},
         {"{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"required\":[1]}}",
@@ -160,13 +157,173 @@ START_TEST(faults_have_words)
 }
 END_TEST
 
+/* What an author may write where only one thing can be meant: the parameters that providers get,
+ * and the words for the author. */
+START_TEST(what_is_unambiguous_is_repaired)
+{
+    static const struct {
+        const char *written; /* the property x, or the whole schema */
+        const char *repaired;
+        const char *words;
+    } cases[] = {
+        {"{\"type\":\"array\"}", "{\"type\":\"array\",\"items\":{}}",
+         "parameters.x: an array needs items"},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"array\"}}",
+         "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{}}}",
+         "parameters.x.items: an array needs items"},
+        {"{\"type\":\"STRING\"}", "{\"type\":\"string\"}", "'STRING' is written 'string'"},
+        {"{\"type\":\"int\"}", "{\"type\":\"integer\"}", "'int' is written 'integer'"},
+        {"{\"type\":[\"str\",\"None\"]}", "{\"type\":[\"string\",\"null\"]}", "'str' is written"},
+        {"{\"type\":\"any\"}", "{}", "no type 'any'"},
+        {"{\"type\":\"string\",\"description\":null}", "{\"type\":\"string\"}",
+         "parameters.x: description has no value"},
+        {"{\"type\":\"string\",\"enum\":[\"a\",\"a\"]}", "{\"type\":\"string\",\"enum\":[\"a\"]}",
+         "enum holds a value twice"},
+        {"{\"type\":\"string\",\"enum\":[\"a\",null]}",
+         "{\"type\":[\"string\",\"null\"],\"enum\":[\"a\",null]}", "enum allows null"},
+        {"{\"type\":\"object\",\"properties\":{\"y\":{\"type\":\"string\",\"required\":true},"
+         "\"z\":{\"type\":\"string\",\"required\":\"false\"}}}",
+         "{\"type\":\"object\",\"properties\":{\"y\":{\"type\":\"string\"},\"z\":{\"type\":"
+         "\"string\"}},\"required\":[\"y\"]}",
+         "parameters.x.y: required belongs into the list"},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"string\",\"required\":true}}",
+         "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}", "required is a list"},
+        {"{\"type\":\"object\",\"properties\":{\"y\":{}},\"required\":\"y\"}",
+         "{\"type\":\"object\",\"properties\":{\"y\":{}},\"required\":[\"y\"]}", "list of names"},
+        {"{\"type\":\"integer\",\"minimum\":5,\"exclusiveMinimum\":true}",
+         "{\"type\":\"integer\",\"exclusiveMinimum\":5}", "exclusiveMinimum is a number"},
+        {"{\"type\":\"array\",\"items\":[{\"type\":\"string\"}]}",
+         "{\"type\":\"array\",\"items\":{},\"prefixItems\":[{\"type\":\"string\"}]}",
+         "prefixItems"},
+        {"{\"anyOf\":{\"type\":\"string\"}}", "{\"anyOf\":[{\"type\":\"string\"}]}",
+         "anyOf is a list"},
+        {"{\"type\":\"string\",\"pattern\":\"\\\\p{L}\",\"description\":\"A\"}",
+         "{\"type\":\"string\",\"description\":\"A (pattern: \\\\p{L})\"}",
+         "not every provider understands the pattern"},
+        {"{\"type\":\"string\",\"pattern\":\"^[a-z]+(?:-\\\\d{1,3})?$\"}",
+         "{\"type\":\"string\",\"pattern\":\"^[a-z]+(?:-\\\\d{1,3})?$\"}", NULL},
+        {"{\"properties\":{\"y\":{}}}", "{\"properties\":{\"y\":{}},\"type\":\"object\"}", NULL},
+        {"{\"type\":\"object\"}", "{\"type\":\"object\",\"properties\":{}}", NULL},
+        {"{\"default\":null,\"const\":null}", "{\"default\":null,\"const\":null}", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_tool_schema_findings_t findings = {.ctx = ctx};
+        ik_tool_schema_t *schema = NULL;
+        char *text = ik_sprintf(ctx,
+                                "{\"name\":\"t\",\"description\":\"d\",\"parameters\":{"
+                                "\"type\":\"object\",\"properties\":{\"x\":%s}}}",
+                                cases[i].written);
+        res_t parsed = ik_tool_schema_examine(ctx, text, strlen(text), &findings, &schema);
+        ck_assert_msg(is_ok(&parsed), "%s: %s", cases[i].written, parsed.message);
+        assert_json(json_object_get(json_object_get(schema->parameters, "properties"), "x"),
+                    cases[i].repaired);
+        ck_assert_msg((findings.repair_count == 0) == (cases[i].words == NULL), "%s",
+                      cases[i].written);
+        ck_assert_msg(cases[i].words == NULL || strstr(findings.repairs[0], cases[i].words) != NULL,
+                      "%s", findings.repairs[0]);
+        char *once = ik_json_format(ctx, schema->root);
+        assert_json(parse(once)->root, once);
+    }
+}
+END_TEST
+
+START_TEST(required_moves_into_the_list_at_the_top)
+{
+    ik_tool_schema_t *schema =
+        parse("{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+              "\"string\",\"required\":true},\"b\":{\"type\":\"string\",\"required\":false}}}}");
+    assert_json(schema->parameters,
+                "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},"
+                "\"b\":{\"type\":\"string\"}},\"required\":[\"a\"]}");
+    /* Alternatives that only restrict are the tool's own business. */
+    schema = parse("{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{},"
+                   "\"b\":{}},\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}}");
+    ck_assert_ptr_null(json_object_get(schema->parameters, "anyOf"));
+}
+END_TEST
+
+/* What could mean several things: the tool is skipped, and the words say where and why. */
+START_TEST(what_is_ambiguous_is_a_fault)
+{
+    static const struct {
+        const char *written;
+        const char *words;
+    } cases[] = {
+        {"{\"type\":\"strng\"}", "parameters.x: unknown type 'strng'; did you mean 'string'?"},
+        {"{\"type\":[\"string\",\"nul\"]}", "unknown type 'nul'; did you mean 'null'?"},
+        {"{\"type\":\"date\"}", "parameters.x: unknown type 'date'"},
+        {"{\"type\":[]}", "type is an empty list"},
+        {"{\"type\":1}", "type is not a string"},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"strng\"}}", "parameters.x.items: unknown type"},
+        {"{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"bolean\"}]}",
+         "parameters.x.anyOf[1]: unknown type 'bolean'; did you mean 'boolean'?"},
+        {"{\"anyOf\":[]}", "anyOf is not a list of schemas"},
+        {"{\"type\":\"string\",\"enum\":[]}", "enum is empty"},
+        {"{\"type\":\"string\",\"enum\":\"a,b\"}", "enum is not a list"},
+        {"{\"type\":\"string\",\"enum\":[1]}", "enum holds a value of type integer"},
+        {"{\"type\":\"integer\",\"const\":\"1\"}", "const is of type string"},
+        {"{\"$ref\":\"#/$defs/Nope\"}", "$ref '#/$defs/Nope' leads to nothing"},
+        {"{\"$ref\":\"http://example.com/x\"}", "leads to nothing in this schema"},
+        {"{\"$ref\":\"#/properties/x\"}", "leads back to itself"},
+        {"{\"type\":\"integer\",\"minimum\":\"1\"}", "minimum is not a number"},
+        {"{\"type\":\"string\",\"minLength\":-1}", "minLength is not a whole number"},
+        {"{\"type\":\"number\",\"multipleOf\":0}", "multipleOf is not a number above 0"},
+        {"{\"type\":\"string\",\"description\":[]}", "description is not a string"},
+        {"{\"type\":\"object\",\"properties\":{\"y\":\"string\"}}",
+         "parameters.x.y: is not a schema"},
+        {"{\"type\":\"object\",\"properties\":{\"y\":{}},\"required\":[1]}", "not a list of names"},
+        {"{},\"a b\":{}", "parameter 'a b' has a name that providers refuse"},
+        {"{}},\"oneOf\":[{\"properties\":{\"q\":{}}}],\"$defs\":{",
+         "oneOf is not allowed at the top"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *text = ik_sprintf(ctx,
+                                "{\"name\":\"t\",\"parameters\":{\"type\":\"object\","
+                                "\"properties\":{\"x\":%s}}}",
+                                cases[i].written);
+        ik_tool_schema_t *schema = NULL;
+        res_t parsed = ik_tool_schema_parse(ctx, text, strlen(text), &schema);
+        ck_assert_msg(parsed.code == IK_ERR_INVALID, "accepted: %s", cases[i].written);
+        ck_assert_msg(strstr(parsed.message, cases[i].words) != NULL, "%s: %s", cases[i].written,
+                      parsed.message);
+    }
+}
+END_TEST
+
+START_TEST(all_is_found_at_once)
+{
+    static const char text[] =
+        "{\"name\":\"t\",\"parallel\":1,\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":"
+        "{\"type\":\"strng\"},\"b\":{\"type\":\"array\"},\"c\":{\"type\":\"string\",\"enum\":[]}}}"
+        "}";
+    ik_tool_schema_findings_t findings = {.ctx = ctx};
+    ik_tool_schema_t *schema = NULL;
+    res_t parsed = ik_tool_schema_examine(ctx, text, strlen(text), &findings, &schema);
+    ck_assert(is_err(&parsed));
+    ck_assert_uint_eq(findings.fault_count, 3);
+    ck_assert_uint_eq(findings.repair_count, 2); /* the description and the items */
+}
+END_TEST
+
+START_TEST(bad_returns_cost_only_themselves)
+{
+    ik_tool_schema_t *schema =
+        parse("{\"name\":\"t\",\"returns\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+              "\"strng\"}}}}");
+    ck_assert_ptr_null(schema->returns);
+    ck_assert_ptr_null(parse("{\"name\":\"t\",\"returns\":null}")->returns);
+    assert_json(parse("{\"name\":\"t\",\"returns\":{\"output\":{\"type\":\"string\"}}}")->returns,
+                "{\"type\":\"object\",\"properties\":{\"output\":{\"type\":\"string\"}}}");
+}
+END_TEST
+
 START_TEST(options_are_read)
 {
     ik_tool_schema_t *schema =
         parse("{\"name\":\"file-read-2\",\"timeout_seconds\":86400,\"parallel\":true,\"extra\":1}");
     ck_assert_str_eq(schema->name, "file_read_2");
     ck_assert_str_eq(json_string_value(json_object_get(schema->root, "name")), "file_read_2");
-    ck_assert_str_eq(schema->description, "");
+    ck_assert_str_eq(schema->description, "file_read_2");
     ck_assert_int_eq(schema->timeout_seconds, 86400);
     ck_assert(schema->parallel);
     ck_assert_ptr_null(schema->returns);
@@ -219,6 +376,11 @@ int main(void)
     tcase_add_test(tests, parameters_become_json_schema);
     tcase_add_test(tests, normalising_twice_changes_nothing);
     tcase_add_test(tests, faults_have_words);
+    tcase_add_test(tests, what_is_unambiguous_is_repaired);
+    tcase_add_test(tests, required_moves_into_the_list_at_the_top);
+    tcase_add_test(tests, what_is_ambiguous_is_a_fault);
+    tcase_add_test(tests, all_is_found_at_once);
+    tcase_add_test(tests, bad_returns_cost_only_themselves);
     tcase_add_test(tests, options_are_read);
     tcase_add_test(tests, names);
     tcase_add_test(tests, text_may_end_anywhere);

@@ -56,7 +56,8 @@ static void append_schema(ik_buffer_t *out, const ik_request_t *request, json_t 
 {
     bool exact;
     json_t *converted = ik_google_schema_convert(schema, &exact);
-    bool plain = exact || !ik_request_may_send(request, IK_FIELD_JSON_SCHEMA);
+    bool plain = exact || !ik_request_may_send(request, IK_FIELD_JSON_SCHEMA) ||
+                 !ik_google_schema_is_honoured(schema);
     char *text = ik_json_format(NULL, plain ? converted : schema);
     ik_buffer_append_format(out, ",\"%s\":", plain ? key : json_schema_key);
     ik_buffer_append_text(out, text);

@@ -598,6 +598,78 @@ json_t *ik_google_schema_convert(json_t *schema, bool *exact)
     return converted;
 }
 
+/* --- JSON Schema as it is ---------------------------------------------------------------- */
+
+static bool all_honoured(json_t *schemas)
+{
+    const char *key;
+    json_t *each;
+    size_t i;
+    json_object_foreach(schemas, key, each)
+    {
+        if (!ik_google_schema_is_honoured(each)) {
+            return false;
+        }
+    }
+    json_array_foreach(schemas, i, each)
+    {
+        if (!ik_google_schema_is_honoured(each)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_known_type(json_t *type)
+{
+    const char *name = json_string_value(type);
+    size_t i;
+    json_t *each;
+    json_array_foreach(type, i, each)
+    {
+        if (!is_known_type(each)) {
+            return false;
+        }
+    }
+    return type == NULL || json_is_array(type) ||
+           (name != NULL && (is_type(name) || strcmp(name, "null") == 0));
+}
+
+bool ik_google_schema_is_honoured(json_t *schema)
+{
+    static const char *const values[] = {"$id",      "$ref",
+                                         "$anchor",  "type",
+                                         "format",   "title",
+                                         "enum",     "description",
+                                         "minItems", "maxItems",
+                                         "minimum",  "maximum",
+                                         "required", "propertyOrdering"};
+    static const char *const one[] = {"items", "additionalProperties"};
+    static const char *const several[] = {"$defs", "prefixItems", "anyOf", "oneOf", "properties"};
+    const char *key;
+    json_t *value;
+    if (!json_is_object(schema) || !is_known_type(json_object_get(schema, "type"))) {
+        return json_is_boolean(schema);
+    }
+    json_object_foreach(schema, key, value)
+    {
+        bool known = false;
+        for (size_t i = 0; i < IK_LENGTH(values); i++) {
+            known = known || strcmp(key, values[i]) == 0;
+        }
+        for (size_t i = 0; i < IK_LENGTH(one); i++) {
+            known = known || (strcmp(key, one[i]) == 0 && ik_google_schema_is_honoured(value));
+        }
+        for (size_t i = 0; i < IK_LENGTH(several); i++) {
+            known = known || (strcmp(key, several[i]) == 0 && all_honoured(value));
+        }
+        if (!known) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool ik_google_schema_has_members(json_t *schema)
 {
     static const char *const silent[] = {"type", "title", "description", "$schema", "required"};

@@ -197,6 +197,22 @@ static void append_if_missing(json_t *array, json_t *value)
     }
 }
 
+/* An enum that does not list null forbids it, whatever the type says; OpenAI wants both to say the
+ * same. */
+static void forbid_unlisted_null(json_t *schema)
+{
+    json_t *types_given = json_object_get(schema, "type");
+    json_t *values = json_object_get(schema, "enum");
+    json_t *null = json_null();
+    if (values != NULL && json_is_array(types_given) && !has_element(values, null)) {
+        for (size_t i = json_array_size(types_given); i-- > 0;) {
+            if (strcmp(json_string_value(json_array_get(types_given, i)), "null") == 0) {
+                json_array_remove(types_given, i);
+            }
+        }
+    }
+}
+
 static void allow_null_type(json_t *schema)
 {
     json_t *type = json_object_get(schema, "type");
@@ -320,6 +336,7 @@ static bool make_strict(json_t *schema, size_t depth, budget_t *budget)
         return false;
     }
     budget->enum_values += json_array_size(values);
+    forbid_unlisted_null(schema);
     for (size_t i = 0; dropped_keywords[i] != NULL; i++) {
         json_object_del(schema, dropped_keywords[i]);
     }
