@@ -156,6 +156,8 @@ res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_f
         .scratch = talloc_new(NULL),
         .error = OK,
     };
+    loader.config->system_file = ik_strdup(loader.config, paths->system_config);
+    loader.config->user_file = ik_strdup(loader.config, paths->user_config);
     load_file(&loader, IK_CONFIG_SYSTEM, paths->system_config);
     load_file(&loader, IK_CONFIG_USER, paths->user_config);
     load_file(&loader, IK_CONFIG_PROJECT, paths->project_config);

@@ -16,7 +16,7 @@
 #include "base/paths.h"
 
 enum {
-    IK_CONFIG_KEY_COUNT = 20, /* of ik_config_keys */
+    IK_CONFIG_KEY_COUNT = 21, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
     IK_CONFIG_WARNING_MAX =
         100,                    /* a hostile file cannot flood: the last one says what is missing */
@@ -50,6 +50,7 @@ typedef enum {
     IK_CONFIG_BOOLEAN,  /* bool */
     IK_CONFIG_CHOICE,   /* an enum as int: 0 when not set, else 1 + the index in choices */
     IK_CONFIG_NAMES,    /* const char **, NULL-terminated environment names; NULL when not set */
+    IK_CONFIG_VALUES,   /* const char **, NULL-terminated "NAME=VALUE", secret; NULL when not set */
 } ik_config_type_t;
 
 /* What a project's file may do with a key. */
@@ -104,6 +105,7 @@ typedef struct {
     long timeout_seconds;  /* 0 when not set */
     bool enabled;          /* true when not set */
     const char **pass_env; /* NULL-terminated; NULL when not set */
+    const char **env;      /* "NAME=VALUE" or "NAME=file:PATH", never print it; NULL when not set */
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT];
 } ik_config_tool_t;
 
@@ -134,6 +136,8 @@ typedef struct {
     size_t tool_count;
     const char **warnings; /* "FILE:LINE: message" */
     size_t warning_count;
+    const char *system_file; /* where the tools' env is read again; NULL: nowhere */
+    const char *user_file;
     ik_config_secret_t *secrets;
     size_t secret_count;
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT]; /* by index in ik_config_keys */
@@ -158,10 +162,16 @@ res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_f
  * variables: the four built-in names and every api_key_env. Call right after loading, before
  * anything calls setenv or starts a process. */
 void ik_config_scrub_environment(const ik_config_t *config);
-/* The scrubbed variables tool_name's pass_env gives back to it, as a NULL-terminated array of
- * "NAME=VALUE" to be added to the ordinary environment. Never NULL. */
+/* What is added to the environment of a call of tool_name, as a NULL-terminated array of
+ * "NAME=VALUE": the scrubbed variables that its pass_env gives back, and its env. The latter is
+ * read from the user's and the system's file at each call, and so are the files that it names: who
+ * sets a credential need not start again. Never NULL. */
 char **ik_config_tool_environment(const void *ctx, const ik_config_t *config,
                                   const char *tool_name);
+
+/* The file that holds the value of an entry of a tool's env; NULL when the entry holds it itself.
+ */
+char *ik_config_tool_env_file(const void *ctx, const char *entry);
 
 /* NULL when there is no such provider. */
 const ik_config_provider_t *ik_config_provider(const ik_config_t *config, const char *name);

@@ -9,6 +9,7 @@ enum {
     DAY = 24 * 60 * 60,
     LINE_MAX_BYTES = 4096,
     NAME_MAX_BYTES = 128,
+    VALUE_MAX_BYTES = 64 * 1024,
 };
 
 static const char *const TYPES[] = {"openai", "anthropic", "google", NULL};
@@ -69,6 +70,9 @@ const ik_config_key_t ik_config_keys[] = {
      "`false`: the tool does not exist"},
     {TOOL(pass_env), IK_CONFIG_NAMES, FORBID, 1, NAME_MAX_BYTES, NULL,
      "variables with provider keys that this one tool may see"},
+    {TOOL(env), IK_CONFIG_VALUES, FORBID, 0, VALUE_MAX_BYTES, NULL,
+     "variables that calls of this tool get, an object of names and values; `\"file:PATH\"` is the "
+     "text in that file. Read at each call"},
 };
 
 _Static_assert(IK_LENGTH(ik_config_keys) == IK_CONFIG_KEY_COUNT,
@@ -163,6 +167,22 @@ static char *format_names(const void *ctx, const char *const *names)
     return ik_buffer_finish(&list);
 }
 
+/* The names, and of values the files they are in: a value itself is a secret. */
+static char *format_values(const void *ctx, const char *const *values)
+{
+    ik_buffer_t list;
+    ik_buffer_init(&list, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&list, "");
+    for (size_t i = 0; values != NULL && values[i] != NULL; i++) {
+        const char *value = strchr(values[i], '=') + 1;
+        bool in_file = strncmp(value, "file:", 5) == 0;
+        ik_buffer_append_format(&list, "%s%.*s%s%s%s", i == 0 ? "" : ", ",
+                                (int)(value - 1 - values[i]), values[i], in_file ? " (" : "",
+                                in_file ? value : "", in_file ? ")" : "");
+    }
+    return ik_buffer_finish(&list);
+}
+
 static char *format_choice(const void *ctx, const ik_config_key_t *key, int value)
 {
     if (key->choices == TYPES && value == IK_CONFIG_TYPE_OFFLINE) {
@@ -187,6 +207,8 @@ char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const vo
         return format_choice(ctx, key, *(const int *)value);
     case IK_CONFIG_NAMES:
         return format_names(ctx, *(const char *const *const *)value);
+    case IK_CONFIG_VALUES:
+        return format_values(ctx, *(const char *const *const *)value);
     default:
         text = *(const char *const *)value;
         return text == NULL ? ik_strdup(ctx, "") : ik_config_hide_password(ctx, text);

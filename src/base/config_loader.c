@@ -351,6 +351,75 @@ static void set_names(ik_config_loader_t *loader, const ik_config_key_t *key, vo
     note_source(loader, key, data);
 }
 
+/* What is wrong with an entry of an environment, or NULL. Messages never hold the value. */
+static const char *find_value_fault(const char *name, const char *value, long max)
+{
+    if (!is_variable(name)) {
+        return "is not the name of an environment variable";
+    }
+    if (strncmp(name, "IKIGAI_", 7) == 0) {
+        return "is ikigai's own";
+    }
+    if ((long)strlen(value) > max) {
+        return "is too long";
+    }
+    if (strncmp(value, "file:", 5) == 0 && value[5] != '/' && strncmp(value + 5, "~/", 2) != 0) {
+        return "must name a file that begins with / or ~/";
+    }
+    return NULL;
+}
+
+/* "NAME=VALUE" of the next member, or NULL with a complaint. */
+static char *take_value(ik_config_loader_t *loader, const ik_config_key_t *key, const char *label,
+                        ik_json_span_t name_span, ik_json_span_t value_span)
+{
+    size_t len;
+    char *name = ik_json_decode(loader->scratch, name_span, &len);
+    const char *shown =
+        ik_sprintf(loader->scratch, "%s.%s", label, ik_config_loader_show(loader, name));
+    const char *value = take_text(loader, shown, value_span);
+    if (value == NULL) {
+        return NULL;
+    }
+    const char *fault = find_value_fault(strlen(name) == len ? name : "", value, key->max);
+    if (fault != NULL) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, name_span.text, "%s %s", shown, fault);
+        return NULL;
+    }
+    return ik_sprintf(loader->scratch, "%s=%s", name, value);
+}
+
+static void set_values(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                       const char *label, ik_json_span_t object)
+{
+    if (ik_json_kind(object) != IK_JSON_OBJECT) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, object.text,
+                              "%s must be an object of names and values", label);
+        return;
+    }
+    const char **values = ik_new_array(data, const char *, 1);
+    size_t count = 0;
+    size_t position = 0;
+    ik_json_span_t name;
+    ik_json_span_t value;
+    while (ik_json_next_member(object, &position, &name, &value)) {
+        const char *entry = take_value(loader, key, label, name, value);
+        if (entry == NULL) {
+            return;
+        }
+        if (count == IK_CONFIG_ENTRY_MAX) {
+            ik_config_loader_fail(loader, IK_ERR_LIMIT, name.text, "more than %d variables",
+                                  IK_CONFIG_ENTRY_MAX);
+            return;
+        }
+        values = ik_resize_array(data, values, const char *, count + 2);
+        values[count++] = ik_strdup(values, entry);
+    }
+    values[count] = NULL;
+    *(const char ***)value_of(key, data) = values;
+    note_source(loader, key, data);
+}
+
 void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
                                const char *label, ik_json_span_t value)
 {
@@ -368,6 +437,9 @@ void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t
         break;
     case IK_CONFIG_CHOICE:
         set_choice(loader, key, data, label, value);
+        break;
+    case IK_CONFIG_VALUES:
+        set_values(loader, key, data, label, value);
         break;
     case IK_CONFIG_NAMES:
         set_names(loader, key, data, label, value);

@@ -1,9 +1,12 @@
 #include "base/config_tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/config_file.h"
 #include "base/config_secret.h"
+#include "base/file.h"
 
 enum { NAME_LIMIT = 64 };
 
@@ -82,19 +85,91 @@ ik_config_tool_t *ik_config_tool_open(ik_config_loader_t *loader, const char *na
     return add(loader->config, name);
 }
 
-char **ik_config_tool_environment(const void *ctx, const ik_config_t *config, const char *tool_name)
+/* --- the environment of a call ----------------------------------------------------------- */
+
+enum { VALUE_FILE_MAX = 64 * 1024 };
+
+/* A later value of a variable replaces the earlier one. */
+static void add_entry(const void *ctx, char ***entries, size_t *count, const char *name, size_t len,
+                      const char *value)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strncmp((*entries)[i], name, len) == 0 && (*entries)[i][len] == '=') {
+            (*entries)[i] = ik_sprintf(*entries, "%.*s=%s", (int)len, name, value);
+            return;
+        }
+    }
+    *entries = ik_resize_array(ctx, *entries, char *, *count + 2);
+    (*entries)[(*count)++] = ik_sprintf(*entries, "%.*s=%s", (int)len, name, value);
+    (*entries)[*count] = NULL;
+}
+
+char *ik_config_tool_env_file(const void *ctx, const char *entry)
+{
+    const char *home = getenv("HOME");
+    const char *value = strchr(entry, '=') + 1;
+    if (strncmp(value, "file:", 5) != 0) {
+        return NULL;
+    }
+    const char *path = value + 5;
+    bool below_home = path[0] == '~' && home != NULL;
+    return ik_sprintf(ctx, "%s%s", below_home ? home : "", path + (below_home ? 1 : 0));
+}
+
+/* The text of a file without the newline at its end; NULL when there is none that could be a value.
+ * The tool then finds its variable not set, and says what is missing. */
+static const char *read_value(const void *ctx, const char *path)
+{
+    char *text;
+    size_t len;
+    res_t read = ik_file_read(ctx, path, VALUE_FILE_MAX, &text, &len);
+    if (is_err(&read) || strlen(text) != len) {
+        return NULL;
+    }
+    len -= len > 0 && text[len - 1] == '\n';
+    len -= len > 0 && text[len - 1] == '\r';
+    text[len] = '\0';
+    return text;
+}
+
+/* The tool's env as the files say it now; what it was at the start when they cannot be read. */
+static const char **current_env(void *scratch, const ik_config_t *config, const char *tool_name)
 {
     const ik_config_tool_t *tool = find(config, tool_name);
+    ik_config_loader_t loader = {
+        .config = ik_new(scratch, ik_config_t), .scratch = scratch, .error = OK};
+    loader.source = IK_CONFIG_SYSTEM;
+    ik_config_file_load(&loader, config->system_file);
+    loader.source = IK_CONFIG_USER;
+    ik_config_file_load(&loader, config->user_file);
+    if (is_ok(&loader.error) && config->user_file != NULL) {
+        tool = find(loader.config, tool_name);
+    }
+    return tool == NULL ? NULL : tool->env;
+}
+
+char **ik_config_tool_environment(const void *ctx, const ik_config_t *config, const char *tool_name)
+{
+    void *scratch = talloc_new(NULL);
+    const ik_config_tool_t *tool = find(config, tool_name);
     const char **names = tool == NULL ? NULL : tool->pass_env;
+    const char **env = current_env(scratch, config, tool_name);
     char **entries = ik_new_array(ctx, char *, 1);
     size_t count = 0;
     for (; names != NULL && *names != NULL; names++) {
         const char *value = ik_config_secret_value(config, *names);
         if (value != NULL) {
-            entries = ik_resize_array(ctx, entries, char *, count + 2);
-            entries[count++] = ik_sprintf(entries, "%s=%s", *names, value);
+            add_entry(ctx, &entries, &count, *names, strlen(*names), value);
         }
     }
-    entries[count] = NULL;
+    for (; env != NULL && *env != NULL; env++) {
+        size_t len = strcspn(*env, "=");
+        const char *file = ik_config_tool_env_file(scratch, *env);
+        const char *value = file == NULL ? *env + len + 1 : read_value(scratch, file);
+        if (value != NULL) {
+            add_entry(ctx, &entries, &count, *env, len, value);
+        }
+    }
+    talloc_free(scratch);
     return entries;
 }

@@ -1,6 +1,7 @@
 /* `ikigai doctor`: what was found, what is wrong, what is missing. Nothing secret is printed. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -55,6 +56,19 @@ static void report_keys(const ik_cli_checkup_t *checkup, ik_config_section_t sec
     }
 }
 
+/* A credential that others can read is one no longer. */
+static void check_env_files(ik_cli_checkup_t *checkup, const ik_config_tool_t *tool)
+{
+    for (size_t i = 0; tool->env != NULL && tool->env[i] != NULL; i++) {
+        const char *file = ik_config_tool_env_file(checkup->cli->ctx, tool->env[i]);
+        struct stat status;
+        if (file != NULL && stat(file, &status) == 0 && (status.st_mode & 077) != 0) {
+            ik_cli_checkup_complain(checkup, "tools.%s.env: others have access to %s; chmod 600 it",
+                                    tool->name, file);
+        }
+    }
+}
+
 static void report_configuration(ik_cli_checkup_t *checkup)
 {
     const ik_config_t *config = checkup->cli->config;
@@ -70,6 +84,7 @@ static void report_configuration(ik_cli_checkup_t *checkup)
     for (size_t i = 0; i < config->tool_count; i++) {
         char *prefix = ik_sprintf(checkup->cli->ctx, "tools.%s.", config->tools[i]->name);
         report_keys(checkup, IK_CONFIG_TOOL, prefix, config->tools[i], false);
+        check_env_files(checkup, config->tools[i]);
     }
     if (is_err(&checkup->cli->config_error)) {
         ik_cli_checkup_complain(checkup, "%s", checkup->cli->config_error.message);

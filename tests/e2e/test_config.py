@@ -508,6 +508,34 @@ class Secrets(ConfigTest):
         self.config({"tools": {"env": {"pass_env": ["OPENAI_API_KEY"]}}}, "project")
         self.assertNotIn("OPENAI_API_KEY", self.tool_env())
 
+    def test_env_gives_a_tool_its_own_variables(self):
+        token = self.path("token")
+        self.config({"tools": {"env": {"env": {"MY_TOKEN": f"file:{token}", "MY_URL": CANARY + "u",
+                                               "HOME_TOKEN": "file:~/token"}}}})
+        self.user_tool("other", "#!/usr/bin/python3\nimport json, os, sys\n"
+                       "print(json.dumps({'name': 'other'} if sys.argv[1:] else dict(os.environ)))\n")
+        self.assertNotIn("MY_TOKEN", self.tool_env())
+        self.write("token", CANARY + "t\n", 0o600)
+        self.write("home/token", CANARY + "h", 0o600)
+        env = self.tool_env()
+        self.assertEqual((env["MY_TOKEN"], env["MY_URL"], env["HOME_TOKEN"]),
+                         (CANARY + "t", CANARY + "u", CANARY + "h"))
+        self.assertNotIn(CANARY, self.ikigai("tool", "run", "other").out)
+        for command in (["doctor"], ["tool", "show", "env"], ["tool", "list"]):
+            done = self.ikigai(*command)
+            self.assertNotIn(CANARY, done.out + done.err)
+        self.assertIn(f"tools.env.env            MY_TOKEN (file:{token}), MY_URL, HOME_TOKEN "
+                      "(file:~/token) (user)", self.ikigai("doctor").out)
+        os.chmod(token, 0o644)
+        self.assertIn(f"others have access to {token}; chmod 600 it",
+                      self.ikigai("doctor", status=1).out)
+
+    def test_a_project_cannot_give_variables_to_tools(self):
+        self.config({"tools": {"env": {"env": {"LD_PRELOAD": "/x", "MY_URL": "theirs"}}}}, "project")
+        done = self.ikigai("tool", "run", "env")
+        self.assertNotIn("MY_URL", done.json()["result"])
+        self.assertIn("tools.env.env is not honoured from a project's config file", done.err)
+
     def test_a_project_cannot_name_key_variables(self):
         """It could otherwise take variables away from tools, or learn that they are set."""
         self.config({"providers": {"x": {"base_url": "http://x", "api_key_env": "HARMLESS"}}},

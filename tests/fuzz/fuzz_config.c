@@ -54,7 +54,8 @@ static void check_project(const ik_config_t *config)
     REQUIRE(config->provider_count == 4 && config->secret_count == 4);
     REQUIRE(config->max_output_size <= 1000);
     for (size_t i = 0; i < config->tool_count; i++) {
-        REQUIRE(config->tools[i]->pass_env == NULL && config->tools[i]->timeout_seconds == 0);
+        REQUIRE(config->tools[i]->pass_env == NULL && config->tools[i]->env == NULL &&
+                config->tools[i]->timeout_seconds == 0);
     }
 }
 

@@ -27,7 +27,8 @@ TOP = {
 PROVIDER = {"type": ["google"], "api": ["chat"], "base_url": [EVIL],
             "api_key_env": ["HOME", "PATH", "EVIL_KEY"]}
 TOOL = {"timeout_seconds": [1, 86400], "enabled": [True],
-        "pass_env": [["OPENAI_API_KEY"], ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]]}
+        "pass_env": [["OPENAI_API_KEY"], ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]],
+        "env": [{"LD_PRELOAD": "/tmp/evil.so"}, {"PATH": "file:/etc/hostname"}]}
 HARMLESS = {"model": ("offline/p", "offline/p"), "max_tool_turns": (77, "77"),
             "max_output_size": (1000, "1000")}
 

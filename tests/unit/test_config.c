@@ -128,7 +128,7 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"base_url\":\"http://box:8080/\",\"api_key_env\":\"TEST_KEY\"},"
                                "\"openai\":{\"api\":\"chat\"}},"
                                "\"tools\":{\"file-read\":{\"timeout_seconds\":10,\"enabled\":false,"
-                               "\"pass_env\":[\"TEST_KEY\",\"HOME\"]}}}");
+                               "\"pass_env\":[\"TEST_KEY\",\"HOME\"],\"env\":{\"A\":\"b\"}}}}");
     load_good();
     ck_assert_uint_eq(config->warning_count, 0);
     ck_assert_str_eq(config->model, "box/qwen/3:8b");
@@ -156,6 +156,8 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_str_eq(tool->pass_env[0], "TEST_KEY");
     ck_assert_str_eq(tool->pass_env[1], "HOME");
     ck_assert_ptr_null(tool->pass_env[2]);
+    ck_assert_str_eq(tool->env[0], "A=b");
+    ck_assert_ptr_null(tool->env[1]);
 
     /* All three sections: every row of the table says "user" but the ones left out above. */
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
@@ -476,10 +478,15 @@ END_TEST
 START_TEST(a_project_sets_only_what_the_table_allows)
 {
     static const char *const forms[] = {
-        [IK_CONFIG_LINE] = "\"offline/x\"",  [IK_CONFIG_TEXT] = "\"evil\"",
-        [IK_CONFIG_URL] = "\"http://evil\"", [IK_CONFIG_VARIABLE] = "\"HOME\"",
-        [IK_CONFIG_INTEGER] = "77",          [IK_CONFIG_BOOLEAN] = "false",
-        [IK_CONFIG_CHOICE] = "\"openai\"",   [IK_CONFIG_NAMES] = "[\"OPENAI_API_KEY\"]",
+        [IK_CONFIG_LINE] = "\"offline/x\"",
+        [IK_CONFIG_TEXT] = "\"evil\"",
+        [IK_CONFIG_URL] = "\"http://evil\"",
+        [IK_CONFIG_VARIABLE] = "\"HOME\"",
+        [IK_CONFIG_INTEGER] = "77",
+        [IK_CONFIG_BOOLEAN] = "false",
+        [IK_CONFIG_CHOICE] = "\"openai\"",
+        [IK_CONFIG_NAMES] = "[\"OPENAI_API_KEY\"]",
+        [IK_CONFIG_VALUES] = "{\"LD_PRELOAD\":\"/evil.so\"}",
     };
     static const char *const honoured[] = {"model", "max_tool_turns", "max_output_size", "enabled"};
     size_t honoured_count = 0;
@@ -807,6 +814,64 @@ START_TEST(pass_env_gives_scrubbed_variables_back)
 }
 END_TEST
 
+static void assert_env(const char *const *expected)
+{
+    char **entries = ik_config_tool_environment(config, config, "ask-model");
+    size_t i = 0;
+    for (; expected[i] != NULL; i++) {
+        ck_assert_ptr_nonnull(entries[i]);
+        ck_assert_str_eq(entries[i], expected[i]);
+    }
+    ck_assert_ptr_null(entries[i]);
+}
+
+/* Files are read when a tool is called, and so is the configuration itself: a credential that is
+ * set while the program runs counts at the next call. */
+START_TEST(env_is_read_at_each_call)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "{\"tools\":{\"ask-model\":{\"pass_env\":[\"OPENAI_API_KEY\"],\"env\":{\"A\":\"1=2\","
+             "\"B\":\"file:%s\",\"OPENAI_API_KEY\":\"own\",\"H\":\"file:~/x\"}}}}",
+             scratch_path("token"));
+    scratch_write("user.json", text);
+    setenv("OPENAI_API_KEY", "sk-1", 1);
+    setenv("HOME", scratch_folder, 1);
+    load_good();
+    assert_env((const char *const[]){"OPENAI_API_KEY=own", "A=1=2", NULL});
+    scratch_write("token", "secret\n");
+    assert_env((const char *const[]){"OPENAI_API_KEY=own", "A=1=2", "B=secret", NULL});
+    scratch_write("token", "two\nlines\r\n");
+    scratch_write("x", "home");
+    assert_env(
+        (const char *const[]){"OPENAI_API_KEY=own", "A=1=2", "B=two\nlines", "H=home", NULL});
+    unlink(scratch_path("token"));
+    ck_assert_int_eq(mkfifo(scratch_path("token"), 0600), 0);
+    assert_env((const char *const[]){"OPENAI_API_KEY=own", "A=1=2", "H=home", NULL});
+    scratch_write("user.json", "{\"tools\":{\"ask-model\":{\"env\":{\"C\":\"\"}}}}");
+    assert_env((const char *const[]){"OPENAI_API_KEY=sk-1", "C=", NULL});
+    scratch_write("user.json", "{"); /* as it was at the start */
+    assert_env((const char *const[]){"OPENAI_API_KEY=own", "A=1=2", "H=home", NULL});
+    /* A project's file never counts, neither at the start nor later. */
+    scratch_write("user.json", "{}");
+    scratch_write("project.json", "{\"tools\":{\"ask-model\":{\"env\":{\"LD_PRELOAD\":\"/x\"}}}}");
+    load_good();
+    assert_env((const char *const[]){NULL});
+}
+END_TEST
+
+START_TEST(env_is_checked)
+{
+    assert_error("{\"tools\":{\"t\":{\"env\":[]}}}", 1, "object of names and values");
+    assert_error("{\"tools\":{\"t\":{\"env\":{\"A\":\n1}}}}", 2, "tools.t.env.A must be a string");
+    assert_error("{\"tools\":{\"t\":{\"env\":{\"A=B\":\"x\"}}}}", 1,
+                 "not the name of an environment");
+    assert_error("{\"tools\":{\"t\":{\"env\":{\"A\\u0000\":\"x\"}}}}", 1, "not the name of an");
+    assert_error("{\"tools\":{\"t\":{\"env\":{\"A\":\"file:x\"}}}}", 1, "begins with / or ~/");
+    assert_error("{\"tools\":{\"t\":{\"env\":{\"IKIGAI_HOME\":\"x\"}}}}", 1, "ikigai's own");
+}
+END_TEST
+
 /* --- what doctor reads ------------------------------------------------------------------- */
 
 static void assert_format(ik_config_section_t section, const char *name, const void *data,
@@ -821,7 +886,8 @@ START_TEST(values_can_be_formatted)
 {
     scratch_write("user.json",
                   "{\"db\":\"postgresql://me:p@ss@host/db?sslmode=require&"
-                  "password=secret&x=1\",\"tools\":{\"t\":{\"pass_env\":[\"A\",\"B\"]}},"
+                  "password=secret&x=1\",\"tools\":{\"t\":{\"pass_env\":[\"A\",\"B\"],\"env\":{"
+                  "\"C\":\"secret\",\"D\":\"file:~/d\"}}},"
                   "\"providers\":{\"b\":{\"base_url\":\"http://u:pw@h/v1\"}}}");
     load_good();
     assert_format(IK_CONFIG_TOP, "db", config,
@@ -831,6 +897,7 @@ START_TEST(values_can_be_formatted)
     assert_format(IK_CONFIG_TOP, "model", config, "");
     const ik_config_tool_t *tool = ik_config_tool(config, "t");
     assert_format(IK_CONFIG_TOOL, "pass_env", tool, "A, B");
+    assert_format(IK_CONFIG_TOOL, "env", tool, "C, D (file:~/d)");
     assert_format(IK_CONFIG_TOOL, "enabled", tool, "true");
     assert_format(IK_CONFIG_TOOL, "timeout_seconds", tool, "");
     assert_format(IK_CONFIG_PROVIDER, "base_url", ik_config_provider(config, "b"),
@@ -880,6 +947,8 @@ int main(void)
     tcase_add_test(tests, scrubbing_removes_every_key_and_nothing_else);
     tcase_add_test(tests, scrubbing_finds_repeated_variables);
     tcase_add_test(tests, pass_env_gives_scrubbed_variables_back);
+    tcase_add_test(tests, env_is_read_at_each_call);
+    tcase_add_test(tests, env_is_checked);
     tcase_add_test(tests, values_can_be_formatted);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);
