@@ -437,6 +437,12 @@ res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
     for (size_t i = 0; i < (*out)->problem_count && !quiet; i++) {
         ik_print_line(stderr, (*out)->problems[i]);
     }
+    for (size_t i = 0; i < (*out)->unused_count && !quiet; i++) {
+        ik_print_line(stderr, (*out)->unused[i]);
+    }
+    for (size_t i = 0; i < (*out)->hiding_count && !quiet; i++) {
+        ik_print_line(stderr, (*out)->hiding[i]);
+    }
     char *trust_line = ik_tool_discovery_trust_line(cli->ctx, *out);
     if (trust_line != NULL) {
         ik_print_line(stderr, trust_line);

@@ -191,6 +191,9 @@ static void report_tools(ik_cli_checkup_t *checkup)
     for (size_t i = 0; i < found->problem_count; i++) {
         ik_cli_checkup_complain(checkup, "%s", found->problems[i]);
     }
+    for (size_t i = 0; i < found->unused_count; i++) {
+        ik_cli_checkup_complain(checkup, "%s", found->unused[i]);
+    }
     if (found->registry->count == 0) {
         ik_cli_checkup_complain(checkup, "there are no tools at all");
     }

@@ -14,7 +14,8 @@ enum { ARGUMENTS_MAX = 256 * 1024 * 1024 };
 static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
-    res_t discovered = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, false, &found);
+    res_t discovered = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"),
+                                       ik_cli_args_has(args, "--refresh"), false, &found);
     if (is_err(&discovered)) {
         return ik_cli_fail(discovered.message);
     }
@@ -151,7 +152,11 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_tool_list = {
     .name = "tool list",
     .help = "Lists the tools of all three folders.",
-    .options = (const ik_cli_option_t[]){IK_CLI_JSON_OPTION, IK_CLI_TRUST_OPTION, {0}},
+    .options = (const ik_cli_option_t[]){IK_CLI_JSON_OPTION,
+                                         IK_CLI_TRUST_OPTION,
+                                         {.name = "--refresh",
+                                          .help = "ask every tool again, whatever is remembered"},
+                                         {0}},
     .run = run_list,
 };
 

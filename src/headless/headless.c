@@ -150,6 +150,7 @@ static void discover_tools(headless_t *headless, const void *ctx)
                               &(ik_tool_discovery_options_t){.paths = options->paths,
                                                              .config = options->config,
                                                              .host = options->host,
+                                                             .ask_user_again = true,
                                                              .trust_project = options->wish->trust},
                               &found);
     if (is_err(&scanned)) {
@@ -165,6 +166,12 @@ static void discover_tools(headless_t *headless, const void *ctx)
     char *trust_line = ik_tool_discovery_trust_line(ctx, found);
     if (trust_line != NULL) {
         ik_print_line(stderr, trust_line);
+    }
+    if (found->none) {
+        ik_print_line(stderr, ik_tool_discovery_none);
+    }
+    if (found->changed != NULL) {
+        ik_print_line(stderr, ik_sprintf(ctx, "Tools asked again. Changed: %s.", found->changed));
     }
 }
 

@@ -52,6 +52,9 @@ const char *ik_repl_waiting_for(const ik_repl_t *repl)
     if (repl->shared.tool_scan_state == TOOL_SCAN_IN_PROGRESS) {
         return "looking for tools";
     }
+    if (repl->rechecking) {
+        return "asking your tools again";
+    }
     return NULL;
 }
 
@@ -98,6 +101,10 @@ static bool take_next(ik_repl_t *repl, ik_repl_talk_t *talk)
     if (next == NULL || repl->done || ik_repl_talk_is_busy(talk) || repl->shell != NULL ||
         repl->on_answer != NULL || ik_repl_waiting_for(repl) != NULL ||
         (is_for_screen(next) && talk != repl->current)) {
+        return false;
+    }
+    if (!is_for_screen(next) && repl->recheck_due) {
+        ik_repl_tools_recheck(repl); /* goes on from there */
         return false;
     }
     char *text = ik_strdup(repl, next);
@@ -338,6 +345,7 @@ static void on_draft(void *data)
         repl->cancelled_ms = 0;
         ik_prompt_set_hint(ik_repl_view_prompt(repl->view), NULL);
     }
+    ik_repl_tools_recheck(repl);
     ik_repl_draft_changed(repl->draft);
 }
 

@@ -39,6 +39,10 @@ typedef struct {
     ik_tool_registry_t *registry; /* that of shared */
     void *old_registries;         /* may be in use by turns that began with them */
     bool refreshing;              /* the user asked for it and hears of the result */
+    bool recheck_due;             /* the cache spoke for user's tools: ask them before a turn */
+    bool rechecking;              /* discovery is doing so */
+    char **problems;              /* those of the last search, which were said */
+    size_t problem_count;
 
     /* --- what is going on */
     ik_repl_shell_t *shell; /* a command of the user's own; NULL: none runs */
@@ -98,6 +102,9 @@ bool ik_repl_session_is_busy(const ik_repl_t *repl); /* any agent works */
 /* --- repl_tools.c: */
 
 void ik_repl_tools_start(ik_repl_t *repl, bool refresh);
+/* A message is near: user's tools that only the cache spoke for are asked again, in the background
+ * and once. */
+void ik_repl_tools_recheck(ik_repl_t *repl);
 /* Lets go of a registry that nobody uses any more. */
 void ik_repl_tools_tidy(ik_repl_t *repl);
 

@@ -63,6 +63,11 @@ void ik_tool_cache_put(ik_tool_cache_t *cache, const char *path, const struct st
     if (!ik_file_is_settled(status->st_mtim)) {
         return;
     }
+    size_t known_len;
+    const char *known = ik_tool_cache_lookup(cache, path, status, &known_len);
+    if (known != NULL && known_len == len && memcmp(known, schema, len) == 0) {
+        return;
+    }
     char *identity = ik_file_format_identity(NULL, status);
     json_t *entry = json_pack("{s:s, s:s%}", "identity", identity, "schema", schema, len);
     talloc_free(identity);

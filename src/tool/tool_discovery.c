@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -57,27 +58,104 @@ struct ik_tool_discovery {
 
 /* --- problems ---------------------------------------------------------------------------- */
 
-/* One problem is one line, whatever stands in a file's name or a tool's words. */
-static void add_problem(ik_tool_discovery_t *discovery, const char *text)
+const char ik_tool_discovery_none[] =
+    "No tools could be found; going on without. ikigai doctor says more.";
+
+/* One line, whatever stands in a file's name or a tool's words. */
+static void add_line(ik_tool_discovery_t *discovery, char ***lines, size_t *count, const char *text)
 {
-    ik_tool_discovery_result_t *result = &discovery->result;
     char *line = ik_strdup(discovery, text);
     for (char *c = line; (c = strpbrk(c, "\r\n")) != NULL; c++) {
         *c = ' ';
     }
-    result->problems =
-        ik_resize_array(discovery, result->problems, char *, result->problem_count + 1);
-    result->problems[result->problem_count++] = line;
+    *lines = ik_resize_array(discovery, *lines, char *, *count + 1);
+    (*lines)[(*count)++] = line;
+}
+
+static void add_problem(ik_tool_discovery_t *discovery, const char *text)
+{
+    add_line(discovery, &discovery->result.problems, &discovery->result.problem_count, text);
 }
 
 static void add_schema_problem(const candidate_t *candidate, const char *reason)
 {
-    char *line =
-        ik_sprintf(candidate, "Debug: tool '%s' schema failed (%s)", candidate->file, reason);
+    const char *kept = candidate->schema == NULL ? "" : "; its last answer is used";
+    char *line = ik_sprintf(candidate, "Debug: tool '%s' schema failed (%s%s)", candidate->file,
+                            reason, kept);
     add_problem(candidate->discovery, line);
 }
 
+/* --- first lines ------------------------------------------------------------------------- */
+
+/* The beginning of a file as text; "" when it cannot be read. */
+static void read_start(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t len = fd < 0 ? 0 : read(fd, text, size - 1);
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[len < 0 ? 0 : len] = '\0';
+}
+
+/* Whether the file was meant to be run: a script that names its interpreter, or a program. */
+static bool looks_like_program(const char *path)
+{
+    char start[8];
+    read_start(path, start, sizeof(start));
+    return strncmp(start, "#!", 2) == 0 || strncmp(start, "\177ELF", 4) == 0;
+}
+
+/* What is wrong with the line that names a script's interpreter; NULL: nothing that can be seen. */
+static const char *describe_first_line(const void *ctx, const char *path)
+{
+    char start[256];
+    read_start(path, start, sizeof(start));
+    if (strncmp(start, "#!", 2) != 0) {
+        return NULL;
+    }
+    size_t len = strcspn(start, "\n");
+    if (len > 0 && start[len - 1] == '\r') {
+        return "its first line ends with a carriage return; save it with Unix line endings";
+    }
+    start[len] = '\0';
+    char *rest = start + 2;
+    const char *interpreter = strtok_r(rest, " \t", &rest);
+    const char *argument = interpreter == NULL ? NULL : strtok_r(rest, " \t", &rest);
+    if (interpreter == NULL) {
+        return "its first line names no program after #!";
+    }
+    struct stat status;
+    bool runs = stat(interpreter, &status) == 0 && access(interpreter, X_OK) == 0;
+    if (!runs || !S_ISREG(status.st_mode)) {
+        return ik_sprintf(ctx, "its first line names %s, which cannot be run: %s", interpreter,
+                          runs ? "it is not a file" : strerror(errno));
+    }
+    const char *slash = strrchr(interpreter, '/');
+    if (argument != NULL && slash != NULL && strcmp(slash, "/env") == 0 && argument[0] != '-') {
+        return ik_sprintf(ctx, "its first line asks for %s; is it installed?", argument);
+    }
+    return NULL;
+}
+
 /* --- listing ----------------------------------------------------------------------------- */
+
+/* A file that is no tool is left alone; one that was meant to be a tool is told of. */
+static void pass_over(const candidate_t *candidate, bool exists)
+{
+    ik_tool_discovery_result_t *result = &candidate->discovery->result;
+    const char *line = NULL;
+    if (!exists) {
+        line = ik_sprintf(candidate, "Tool '%s' is not used: %s leads nowhere (%s)",
+                          candidate->file, candidate->origin, strerror(errno));
+    } else if (S_ISREG(candidate->status.st_mode) && looks_like_program(candidate->path)) {
+        line = ik_sprintf(candidate, "Tool '%s' is not used: it is not executable; chmod +x '%s'",
+                          candidate->file, candidate->origin);
+    }
+    if (line != NULL) {
+        add_line(candidate->discovery, &result->unused, &result->unused_count, line);
+    }
+}
 
 static void add_candidate(ik_tool_discovery_t *discovery, const char *folder, const char *file,
                           const char *origin_folder, ik_tool_source_t source)
@@ -88,8 +166,9 @@ static void add_candidate(ik_tool_discovery_t *discovery, const char *folder, co
     candidate->file = ik_strdup(candidate, file);
     candidate->path = ik_sprintf(candidate, "%s/%s", folder, file);
     candidate->origin = ik_sprintf(candidate, "%s/%s", origin_folder, file);
-    if (stat(candidate->path, &candidate->status) < 0 || !S_ISREG(candidate->status.st_mode) ||
-        access(candidate->path, X_OK) != 0) {
+    bool exists = stat(candidate->path, &candidate->status) == 0;
+    if (!exists || !S_ISREG(candidate->status.st_mode) || access(candidate->path, X_OK) != 0) {
+        pass_over(candidate, exists);
         talloc_free(candidate);
         return;
     }
@@ -171,11 +250,21 @@ static void build_registry(ik_tool_discovery_t *discovery)
         res_t added =
             ik_tool_registry_add(registry, c->path, c->origin, c->source, c->cached, c->schema);
         if (is_err(&added)) {
+            c->schema = NULL;
             add_schema_problem(c, added.message);
         }
     }
+    discovery->result.none = registry->count == 0;
     ik_tool_registry_remove_disabled(registry, discovery->options.config);
     discovery->result.registry = registry;
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = registry->entries[i];
+        if (entry->overrides != NULL) {
+            add_line(discovery, &discovery->result.hiding, &discovery->result.hiding_count,
+                     ik_sprintf(discovery, "Tool '%s' of %s hides that of %s", entry->name,
+                                entry->origin, entry->overrides));
+        }
+    }
 }
 
 static void finish(ik_tool_discovery_t *discovery)
@@ -201,21 +290,42 @@ static void grow_up(candidate_t *candidate)
 
 static void take_schema(candidate_t *candidate, const char *text, size_t len)
 {
-    res_t parsed = ik_tool_schema_parse(candidate, text, len, &candidate->schema);
+    ik_tool_schema_t *schema;
+    res_t parsed = ik_tool_schema_parse(candidate, text, len, &schema);
     if (is_err(&parsed)) {
         add_schema_problem(candidate, parsed.message);
     } else {
+        if (candidate->schema != NULL && !json_equal(candidate->schema->root, schema->root)) {
+            ik_tool_discovery_result_t *result = &candidate->discovery->result;
+            result->changed = ik_sprintf(candidate->discovery, "%s%s%s",
+                                         result->changed == NULL ? "" : result->changed,
+                                         result->changed == NULL ? "" : ", ", schema->name);
+        }
+        talloc_free(candidate->schema);
+        candidate->schema = schema;
+        candidate->cached = false;
         ik_tool_cache_put(candidate->discovery->cache, candidate->path, &candidate->status, text,
                           len);
     }
 }
 
-static char *describe_exit(const void *ctx, int exit_code)
+static char *describe_exit(const candidate_t *candidate, int exit_code)
 {
+    enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+    const char *why = exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND
+                          ? describe_first_line(candidate, candidate->path)
+                          : NULL;
     if (exit_code > 128 && exit_code < 128 + NSIG) {
-        return ik_sprintf(ctx, "killed by signal %d", exit_code - 128);
+        return ik_sprintf(candidate, "killed by signal %d", exit_code - 128);
     }
-    return ik_sprintf(ctx, "exit code %d", exit_code);
+    return ik_sprintf(candidate, "exit code %d%s%s", exit_code, why == NULL ? "" : ": ",
+                      why == NULL ? "" : why);
+}
+
+static void add_start_problem(const candidate_t *candidate, const char *message)
+{
+    const char *why = describe_first_line(candidate, candidate->path);
+    add_schema_problem(candidate, why == NULL ? message : why);
 }
 
 static void judge(candidate_t *candidate, ik_process_result_t *result)
@@ -247,7 +357,7 @@ static void judge(candidate_t *candidate, ik_process_result_t *result)
         }
         /* fall through */
     case IK_PROCESS_NOT_STARTED:
-        add_schema_problem(candidate, result->error.message);
+        add_start_problem(candidate, result->error.message);
         break;
     }
 }
@@ -311,6 +421,7 @@ static void guess(candidate_t *candidate)
     if (ik_tool_schema_valid_name(name)) {
         char *text = ik_sprintf(candidate, "{\"name\":\"%s\",\"description\":\"\"}", name);
         ik_tool_schema_parse(candidate, text, strlen(text), &candidate->schema);
+        candidate->schema->description[0] = '\0'; /* its name is no description */
     }
 }
 
@@ -318,7 +429,10 @@ static void look_up(candidate_t *candidate)
 {
     const ik_tool_discovery_options_t *options = &candidate->discovery->options;
     if (!options->refresh && remember(candidate)) {
-        return;
+        candidate->discovery->result.remembered += candidate->source == IK_TOOL_USER;
+        if (!options->ask_user_again || candidate->source != IK_TOOL_USER) {
+            return;
+        }
     }
     if (options->ask_nobody) {
         guess(candidate);

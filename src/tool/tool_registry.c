@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 
 ik_tool_registry_t *ik_tool_registry_create(const void *ctx)
 {
@@ -111,4 +112,50 @@ json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry)
                                         schema->description, "parameters", schema->parameters));
     }
     return all;
+}
+
+/* --- what changed ------------------------------------------------------------------------ */
+
+typedef bool differs_fn(const ik_tool_registry_entry_t *entry,
+                        const ik_tool_registry_entry_t *other);
+
+static bool is_missing(const ik_tool_registry_entry_t *entry, const ik_tool_registry_entry_t *other)
+{
+    (void)entry;
+    return other == NULL;
+}
+
+static bool is_changed(const ik_tool_registry_entry_t *entry, const ik_tool_registry_entry_t *other)
+{
+    return other != NULL && (strcmp(entry->origin, other->origin) != 0 ||
+                             !json_equal(entry->schema->root, other->schema->root));
+}
+
+static void append_names(ik_buffer_t *out, const char *title, const ik_tool_registry_t *all,
+                         const ik_tool_registry_t *others, differs_fn *differs)
+{
+    const char *separator = title;
+    for (size_t i = 0; all != NULL && i < all->count; i++) {
+        const ik_tool_registry_entry_t *entry = all->entries[i];
+        if (differs(entry, others == NULL ? NULL : ik_tool_registry_lookup(others, entry->name))) {
+            bool opens = separator == title;
+            ik_buffer_append_format(out, "%s%s%s", opens && out->len > 0 ? " " : "", separator,
+                                    entry->name);
+            separator = ", ";
+        }
+    }
+    if (separator != title) {
+        ik_buffer_append_byte(out, '.');
+    }
+}
+
+char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_t *before,
+                                        const ik_tool_registry_t *after)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    append_names(&out, "New: ", after, before, is_missing);
+    append_names(&out, "Gone: ", before, after, is_missing);
+    append_names(&out, "Changed: ", after, before, is_changed);
+    return out.len == 0 ? NULL : ik_buffer_finish(&out);
 }

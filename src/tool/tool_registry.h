@@ -51,5 +51,10 @@ const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t
  * reference. */
 json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry);
 
+/* "New: a, b. Gone: c. Changed: d."; NULL when both hold the same tools with the same schemas.
+ * before may be NULL: then there was nothing. */
+char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_t *before,
+                                        const ik_tool_registry_t *after);
+
 /* "system", "user", "project" */
 const char *ik_tool_source_name(ik_tool_source_t source);

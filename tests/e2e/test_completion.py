@@ -129,7 +129,7 @@ class Cases:
         self.offers("ikigai tool new --l", "--lang")
 
     def test_options_where_no_argument_may_stand(self):
-        self.offers("ikigai tool list ", "--json", "--trust", "--help")
+        self.offers("ikigai tool list ", "--json", "--trust", "--refresh", "--help")
         self.offers("ikigai session show 0123 ", "--full", "--json", "--db", "--help")
 
     def test_an_option_is_offered_once(self):
@@ -247,7 +247,7 @@ class Samples:
         self.write("project/some file")
         for line, *words in [
                 ("ikigai ", *self.first_words()), ("ikigai tool sh", "show"),
-                ("ikigai tool list --json --", "--trust", "--help"),
+                ("ikigai tool list --json --", "--trust", "--refresh", "--help"),
                 ("ikigai session export --format ", "jsonl", "md", "html"),
                 ("ikigai session show ", key), ("ikigai tool run ", *TOOLS),
                 ("ikigai -m local/", "local/llama3:8b", "local/two words", "local/$(touch pwned)"),

@@ -98,7 +98,7 @@ class Folders(DiscoveryTest):
         tools, lines = self.discover("--trust")
         self.assertEqual((tools["bash"]["path"], tools["bash"]["source"], tools["bash"]["overrides"],
                           tools["bash"]["description"]), (project, "project", user, "project"))
-        self.assertEqual(lines, [])
+        self.assertEqual(lines, [f"Tool 'bash' of {project} hides that of {user}"])
 
     def test_untrusted_project_runs_nothing(self):
         self.program("spy", f"touch {self.path('ran')}; echo '{{\"name\":\"spy\"}}'",
@@ -125,12 +125,30 @@ class Folders(DiscoveryTest):
 
     def test_what_is_no_tool_is_ignored(self):
         self.sh(".hidden", {"name": "hidden"})
-        self.sh("plain", {"name": "plain"}, mode=0o644)
+        hostile.write_program(os.path.join(self.tools, "README.md"), "# Mine\n", mode=0o644)
+        hostile.write_program(os.path.join(self.tools, "shared.py"), "X = 1\n", mode=0o644)
         os.makedirs(os.path.join(self.tools, "folder"))
         os.mkfifo(os.path.join(self.tools, "fifo"), 0o755)
+        self.assertEqual(self.discover(), ({}, []))
+
+    def test_what_was_meant_to_be_a_tool_is_told(self):
+        plain = self.sh("plain", {"name": "plain"}, mode=0o644)
+        shutil.copy(os.path.join(TOOLS, "bash"), os.path.join(self.tools, "binary"))
+        os.chmod(os.path.join(self.tools, "binary"), 0o600)
         os.symlink("nowhere", os.path.join(self.tools, "dangling"))
         os.symlink("loop", os.path.join(self.tools, "loop"))
-        self.assertEqual(self.discover(), ({}, []))
+        tools, lines = self.discover()
+        self.assertEqual((tools, len(lines)), ({}, 4), lines)
+        self.assertEqual(lines[3],
+                         f"Tool 'plain' is not used: it is not executable; chmod +x '{plain}'")
+        for line, name, words in zip(lines, ("binary", "dangling", "loop"),
+                                     ("chmod [+]x", "leads nowhere", "leads nowhere")):
+            self.assertRegex(line, f"^Tool '{name}' is not used: .*{words}")
+        done = subprocess.run([IKIGAI, "doctor"], cwd=self.project, stdout=subprocess.PIPE,
+                              env=clean_env(IKIGAI_HOME=self.home), timeout=60, text=True)
+        self.assertEqual(done.returncode, 1)
+        for line in lines:
+            self.assertIn(line, done.stdout)
 
     def test_no_folder_at_all(self):
         shutil.rmtree(self.home)
@@ -272,8 +290,21 @@ class Schemas(DiscoveryTest):
         self.assertEqual(len(lines), len(broken) + 2, lines)
         for name, (_, reason) in broken.items():
             self.assert_failed(name, reason, lines)
-        self.assert_failed("interpreterless", "No such file or directory", lines)
+        self.assert_failed("interpreterless", "its first line names /nonexistent, which cannot be "
+                           "run: No such file or directory", lines)
         self.assert_failed("empty", "no output", lines)
+
+    def test_bad_first_lines(self):
+        cases = {"windows": ("#!/bin/sh\r\necho\r\n", "its first line ends with a carriage return; .*"),
+                 "missing": ("#!/usr/bin/env no-such-program\n",
+                             "exit code 127: its first line asks for no-such-program; is it "
+                             "installed[?]"),
+                 "folder": ("#!/etc\n", "its first line names /etc, which cannot be run: .*")}
+        for name, (text, _) in cases.items():
+            hostile.write_program(os.path.join(self.tools, name), text)
+        _, lines = self.discover()
+        for name, (_, reason) in cases.items():
+            self.assert_failed(name, reason, lines)
 
     def test_a_file_name_cannot_forge_a_line(self):
         self.program("evil\nDebug: all is well\x1b[2J", "exit 1")
@@ -353,6 +384,12 @@ class Hostile(DiscoveryTest):
 import json, sys
 print(json.dumps({{"name": "t{i}", "description": "slow"}}))
 """)
+        # One second is meant for a machine that does nothing else.
+        begin = time.monotonic()
+        several = [subprocess.Popen(["/usr/bin/python3", "-c", "import json"]) for _ in range(16)]
+        for process in several:
+            process.wait()
+        self.configure(schema_timeout_ms=int(max(1, 2 * (time.monotonic() - begin)) * 1000))
         tools, lines = self.discover()
         self.assertEqual(lines, [])
         self.assertEqual(len(tools), 200)
@@ -397,6 +434,24 @@ class Cache(DiscoveryTest):
                              env={"ASAN_OPTIONS": "detect_leaks=0"})
         self.assertEqual(done.returncode, 0, done)
         return [line for line in self.read("strace").decode().splitlines() if " exec" in line]
+
+    def test_refresh_asks_again(self):
+        self.count_tool()
+        self.assert_asked(1, False)
+        self.assert_asked(0, True)
+        before = self.runs()
+        tools, _ = self.discover("--refresh")
+        self.assertEqual((tools["counted"]["cached"], self.runs() - before), (False, 1))
+
+    def test_an_answer_that_comes_from_another_file(self):
+        """The cache watches the tool's own file; --refresh, and every message, ask the tool."""
+        self.program("wrapper", f"cat {self.path('schema')}")
+        self.write("schema", '{"name":"wrapper","description":"old"}')
+        self.discover()
+        self.write("schema", '{"name":"wrapper","description":"new"}')
+        self.assertEqual(self.discover()[0]["wrapper"]["description"], "old")
+        self.assertEqual(self.discover("--refresh")[0]["wrapper"]["description"], "new")
+        self.assertEqual(self.discover()[0]["wrapper"]["description"], "new")
 
     def test_content_change(self):
         path = self.count_tool()

@@ -6,13 +6,14 @@ import json
 import os
 import re
 import stat
+import subprocess
 import unittest
 
 import hostile
 from agent_support import sent_results, sent_tools
 from fake_llm import Answer, Call, FakeLLM, Usage
 from repl_support import MODEL, ReplTest, words_of
-from support import TOOLS, tool_script
+from support import IKIGAI, TOOLS, clean_env, tool_script
 
 SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "kill", "model",
@@ -113,7 +114,8 @@ class RefreshTest(CommandTest):
         self.enter(t, "first", "One.")
         self.user_tool("fresh", tool_script("fresh", "echo '{\"is\":\"new\"}'"))
         rows = self.enter(t, "/refresh", "available")
-        self.assertEqual(rows, ["Refreshing tools...", "Tools refreshed. 7 tools available."])
+        self.assertEqual(rows, ["Refreshing tools...", "New: fresh.",
+                                "Tools refreshed. 7 tools available."])
         self.enter(t, "second", "Two.")
         first, second, third = self.llm.requests
         self.assertEqual(sent_tools(first), SHIPPED)
@@ -126,7 +128,8 @@ class RefreshTest(CommandTest):
         t = self.ready([Answer("One.")])
         os.remove(path)
         rows = self.enter(t, "/refresh", "available")
-        self.assertEqual(rows[-1], "Tools refreshed. 6 tools available.")
+        self.assertEqual(rows, ["Refreshing tools...", "Gone: fleeting.",
+                                "Tools refreshed. 6 tools available."])
         self.enter(t, "/tool fleeting", "Tool 'fleeting' not found.")
         self.enter(t, "hi", "One.")
         self.assertEqual(sent_tools(self.llm.requests[0]), SHIPPED)
@@ -144,8 +147,25 @@ class RefreshTest(CommandTest):
         t = self.ready(**WIDE)
         self.enter(t, "/tool weather", "weather - Old words")
         self.user_tool("weather", tool_script("weather", description="New words"))
-        self.enter(t, "/refresh", "available")
+        self.user_tool("second", tool_script("second"))
+        rows = self.enter(t, "/refresh", "available")
+        self.assertEqual(rows, ["Refreshing tools...", "New: second. Changed: weather.",
+                                "Tools refreshed. 8 tools available."])
         self.enter(t, "/tool weather", "weather - New words")
+        rows = self.enter(t, "/refresh", "available")
+        self.assertEqual(rows, ["Refreshing tools...", "Tools refreshed. 8 tools available."])
+
+    def test_what_is_not_used_is_said(self):
+        t = self.ready(**WIDE)
+        path = self.user_tool("plain", tool_script("plain"))
+        os.chmod(path, 0o644)
+        mine = self.user_tool("mine", tool_script("grep"))
+        rows = self.enter(t, "/refresh", "available")
+        self.assertEqual(rows, [
+            "Refreshing tools...",
+            f"Tool 'plain' is not used: it is not executable; chmod +x '{path}'",
+            f"Tool 'grep' of {mine} hides that of {TOOLS}/grep", "Changed: grep.",
+            "Tools refreshed. 6 tools available."])
 
     def test_messages_wait_until_it_is_done(self):
         self.serve([Answer("Here.")], schema_timeout_ms=MUCH)
@@ -175,6 +195,69 @@ class RefreshTest(CommandTest):
         self.release("on")
         t.wait_for("Through.")
         self.assertTrue(all(r["tool_success"] for _, r in sent_results(self.llm.requests[2])))
+
+
+class AskedAgainTest(CommandTest):
+    """A warm start asks nobody; when a message is near, the user's tools are asked again."""
+
+    def warm(self, words="Old words"):
+        schema = os.path.join(self.dir, "schema")
+        with open(schema, "w") as f:
+            f.write(json.dumps({"name": "weather", "description": words}))
+        path = self.user_tool("weather", f"#!/bin/sh\necho x >> '{self.dir}/asked'\n"
+                                         f"cat '{schema}'\n")
+        os.utime(path, (1, 1))
+        subprocess.run([IKIGAI, "tool", "list"], env=clean_env(IKIGAI_HOME=self.home), check=True,
+                       cwd=self.project, stdout=subprocess.DEVNULL)
+        return schema
+
+    def asked(self):
+        with open(os.path.join(self.dir, "asked")) as f:
+            return len(f.read().split())
+
+    def description(self, request):
+        (tool,) = [t["function"] for t in request.json["tools"]
+                   if t["function"]["name"] == "weather"]
+        return tool["description"]
+
+    def test_not_before_something_is_typed(self):
+        self.warm()
+        before = self.asked()
+        t = self.ready([Answer("Fine."), Answer("Again.")])
+        self.assertEqual(self.asked(), before)
+        self.enter(t, "hi", "Fine.")
+        self.assertEqual(self.asked(), before + 1)
+        self.enter(t, "more", "Again.")
+        self.assertEqual(self.asked(), before + 1, "once is enough")
+        self.assertNotIn("asked again", "\n".join(t.all_rows()))
+
+    def test_a_changed_answer_counts_for_the_first_message(self):
+        schema = self.warm()
+        with open(schema, "w") as f:
+            f.write(json.dumps({"name": "weather", "description": "New words"}))
+        t = self.ready([Answer("Fine."), Answer("Again.")])
+        self.enter(t, "hi", "Fine.")
+        self.assertEqual(self.description(self.llm.requests[0]), "New words")
+        t.wait_for("Tools asked again. Changed: weather.")
+        self.enter(t, "/tool weather", "weather - New words")
+
+    def test_a_message_of_the_command_line_waits_for_it(self):
+        schema = self.warm()
+        with open(schema, "w") as f:
+            f.write(json.dumps({"name": "weather", "description": "New words"}))
+        self.serve([Answer("Fine.")])
+        t = self.start(None, "hi")
+        t.wait_for("Fine.")
+        self.assertEqual(self.description(self.llm.requests[0]), "New words")
+
+    def test_refresh_in_between(self):
+        schema = self.warm()
+        with open(schema, "w") as f:
+            f.write(json.dumps({"name": "weather", "description": "New words"}))
+        t = self.ready([Answer("Fine.")])
+        self.enter(t, "/refresh", "Tools refreshed. 7 tools available.")
+        self.enter(t, "hi", "Fine.")
+        self.assertEqual(self.description(self.llm.requests[0]), "New words")
 
 
 class DiscoveryTest(CommandTest):
