@@ -16,6 +16,7 @@ static const ik_environment_t table[] = {
     {"TERM", USER, "`dumb`: lines only, and no escape sequence at all"},
     {"VISUAL", USER, "the editor for a draft (Ctrl-G)"},
     {"EDITOR", USER, "the editor when `VISUAL` is not set; vi otherwise"},
+    {"PAGER", USER, "what `ikigai trust` shows files with; less when it is not set"},
     {"TMUX", USER, "set: `/copy` goes through tmux"},
     {"WAYLAND_DISPLAY", USER, "set: `/copy` goes through wl-copy"},
     {"DISPLAY", USER, "set: `/copy` goes through xclip"},

@@ -1,11 +1,16 @@
 /* `ikigai trust` and `untrust`: the user's consent to the tools of a project. */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/print.h"
 #include "cli/cli.h"
+#include "io/foreground.h"
 #include "tool/tool_review.h"
+#include "tool/tool_review_contents.h"
 #include "tool/tool_trust.h"
 
 static bool is_own_folder(const ik_cli_t *cli, const char *folder)
@@ -55,10 +60,60 @@ static const ik_tool_registry_t *find_others(ik_cli_t *cli)
     return is_ok(&discovered) ? found->registry : NULL;
 }
 
+typedef struct {
+    bool done;
+    int status;
+} paging_t;
+
+static void on_pager_end(void *data, int status)
+{
+    *(paging_t *)data = (paging_t){.done = true, .status = status};
+}
+
+/* False when there is no pager to show it with. */
+static bool page(ik_cli_t *cli, const char *text)
+{
+    char path[] = "/tmp/ikigai-trust-XXXXXX";
+    const char *argv[] = {
+        "sh", "-c", "LESS=\"${LESS-FRX}\"; export LESS; eval \"${PAGER:-less}\" < \"$1\"",
+        "sh", path, NULL};
+    paging_t paging = {0};
+    ik_foreground_t *pager;
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t written = write(fd, text, strlen(text));
+    close(fd);
+    if (written == (ssize_t)strlen(text)) {
+        res_t started =
+            ik_foreground_start(cli->ctx, cli->loop, argv, on_pager_end, &paging, &pager);
+        paging.done = is_err(&started);
+        paging.status = IK_CLI_FAILED;
+        ik_loop_run_until(cli->loop, &paging.done);
+    } else {
+        paging.status = IK_CLI_FAILED;
+    }
+    unlink(path);
+    return paging.status == 0;
+}
+
+/* The files' text, in the user's pager where somebody sits at a terminal. */
+static void show_contents(ik_cli_t *cli, const char *text, bool asks)
+{
+    fflush(stdout);
+    bool terminal = asks && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    if (!terminal || !page(cli, text)) {
+        ik_print_text(stdout, text);
+    }
+}
+
 static int grant(ik_cli_t *cli, const ik_cli_args_t *args, const ik_tool_trust_status_t *status)
 {
+    bool asks = !ik_cli_args_has(args, "--yes");
+    show_contents(cli, ik_tool_review_contents(cli->ctx, cli->paths, status), asks);
     ik_print_text(stdout, ik_tool_review_format(cli->ctx, status, find_others(cli)));
-    if (!ik_cli_args_has(args, "--yes") && !ik_cli_confirm(ik_tool_review_question)) {
+    if (asks && !ik_cli_confirm(ik_tool_review_question)) {
         puts(ik_tool_review_declined);
         return IK_CLI_FAILED;
     }
@@ -107,6 +162,9 @@ const ik_cli_command_t ik_cli_trust = {
     .name = "trust",
     .args = "[DIR]",
     .help = "Shows the tools of a project, asks, and lets them run from now on.",
+    .more = "Shows what every file holds, or how it differs from what was trusted before; on a "
+            "terminal "
+            "in `$PAGER`, or less.",
     .options = (const ik_cli_option_t[]){IK_CLI_YES_OPTION, {0}},
     .max_args = 1,
     .run = run_trust,

@@ -75,6 +75,9 @@ typedef struct {
     res_t (*show_result)(ik_command_host_t *host, size_t number);
     void (*copy)(ik_command_host_t *host, const char *text, size_t len);
     void (*open_pager)(ik_command_host_t *host);
+    /* A long text of any origin, from its beginning: in the pager, or printed where there is none.
+     */
+    void (*show_text)(ik_command_host_t *host, const char *title, const char *text);
     void (*leave)(ik_command_host_t *host);
 } ik_command_actions_t;
 

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "command/command_table.h"
 #include "tool/tool_review.h"
+#include "tool/tool_review_contents.h"
 
 /* data is the status that was shown: exactly these bytes are trusted. */
 static void on_answer(ik_command_host_t *host, void *data, bool yes)
@@ -38,13 +39,15 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
         return;
     }
     host->actions->print(host, ik_tool_review_format(args, status, host->shared->tool_registry));
+    host->actions->show_text(host, "project tools",
+                             ik_tool_review_contents(args, host->paths, status));
     host->actions->ask(host, ik_tool_review_question, on_answer, status);
 }
 
 const ik_command_t ik_command_trust = {
     .name = "trust",
     .usage = "",
-    .help = "Shows this project's tools and asks whether to trust them.",
+    .help = "Shows what this project's tools hold and asks whether to trust them.",
     .flags = IK_COMMAND_NEEDS_TOOLS,
     .run = run,
 };

@@ -171,6 +171,53 @@ static void open_pager(ik_command_host_t *host)
     ik_repl_open_pager(repl_of(host));
 }
 
+/* Parts of a text of which the pager renders only those that are seen. */
+enum { LINES_PER_PART = 500 };
+
+typedef struct {
+    const ik_repl_t *repl;
+    char **parts;
+    size_t count;
+} pages_t;
+
+static void render_text(void *data, size_t part, int columns, ik_pager_row_fn on_row,
+                        void *row_data)
+{
+    const pages_t *pages = data;
+    ik_repl_rows_t rows = ik_repl_view_rows(pages->repl->view);
+    rows.columns = columns;
+    rows.full = true;
+    rows.on_row = on_row;
+    rows.data = row_data;
+    ik_repl_rows_lines(&rows, IK_ROLE_TEXT, pages->parts[part]);
+}
+
+static void show_text(ik_command_host_t *host, const char *title, const char *text)
+{
+    ik_repl_t *repl = repl_of(host);
+    if (ik_repl_view_prompt(repl->view) == NULL) {
+        print(host, text);
+        return;
+    }
+    talloc_free(repl->shown_text);
+    pages_t *pages = ik_new(repl, pages_t);
+    repl->shown_text = pages;
+    pages->repl = repl;
+    while (*text != '\0') {
+        const char *end = text;
+        for (int lines = 0; lines < LINES_PER_PART && *end != '\0'; lines++) {
+            end += strcspn(end, "\n");
+            end += *end == '\n';
+        }
+        pages->parts = ik_resize_array(pages, pages->parts, char *, pages->count + 1);
+        pages->parts[pages->count++] = ik_strndup(pages, text, (size_t)(end - text));
+        text = end;
+    }
+    ik_pager_source_t source = {
+        .count = pages->count, .render = render_text, .data = pages, .from_start = true};
+    ik_repl_view_open_pager(repl->view, &source, title);
+}
+
 static void leave(ik_command_host_t *host)
 {
     ik_repl_leave(repl_of(host), 0);
@@ -196,6 +243,7 @@ const ik_command_actions_t ik_repl_host_actions = {
     .show_result = show_result,
     .copy = copy,
     .open_pager = open_pager,
+    .show_text = show_text,
     .leave = leave,
 };
 

@@ -47,7 +47,8 @@ typedef struct {
     /* --- what is going on */
     ik_repl_shell_t *shell; /* a command of the user's own; NULL: none runs */
     ik_repl_draft_t *draft;
-    void *clipboard; /* what holds the text that was copied last; NULL: nothing of ours */
+    void *shown_text; /* what the pager shows of a command; NULL: nothing yet */
+    void *clipboard;  /* what holds the text that was copied last; NULL: nothing of ours */
     ik_repl_files_t *files;
     ik_completion_t *completions;   /* the last ones that were asked for */
     ik_command_answer_fn on_answer; /* to a question; NULL: none was asked */

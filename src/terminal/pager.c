@@ -612,7 +612,9 @@ ik_pager_t *ik_pager_create(const void *ctx, const ik_theme_t *theme,
     pager->search = ik_pager_search_create(pager, pager->parts);
     pager->direction = IK_PAGER_ON;
     ik_buffer_init(&pager->input, pager, PATTERN_MAX + 1);
-    go_to_end(pager);
+    if (!source->from_start) {
+        go_to_end(pager);
+    }
     return pager;
 }
 

@@ -19,10 +19,11 @@ typedef struct {
      * call below. */
     void (*render)(void *data, size_t part, int columns, ik_pager_row_fn on_row, void *row_data);
     void *data;
+    bool from_start; /* it is read from its beginning, not from its end */
 } ik_pager_source_t;
 
-/* Begins at the end. theme and what the source refers to are borrowed; entering and leaving the
- * alternate screen is the terminal's business (io/tty.h). */
+/* Begins at the end unless the source says otherwise. theme and what the source refers to are
+ * borrowed; entering and leaving the alternate screen is the terminal's business (io/tty.h). */
 ik_pager_t *ik_pager_create(const void *ctx, const ik_theme_t *theme,
                             const ik_pager_source_t *source, const char *title, int columns,
                             int rows);

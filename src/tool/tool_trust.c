@@ -242,6 +242,7 @@ static void judge(ik_tool_trust_status_t *status, const char *folder, json_t *re
     } else {
         status->state = IK_TOOL_TRUST_CHANGED;
         status->changed = describe_change(status, status->snapshot, record);
+        status->trusted_hash = ik_strdup(status, trusted);
     }
 }
 

@@ -24,9 +24,10 @@ typedef enum {
 typedef struct {
     ik_tool_trust_state_t state;
     ik_tool_snapshot_t
-        *snapshot; /* NULL when there is no folder, or none that could be looked at */
-    char *changed; /* CHANGED: the first file that differs, and how */
-    char *reason;  /* REFUSED */
+        *snapshot;      /* NULL when there is no folder, or none that could be looked at */
+    char *changed;      /* CHANGED: the first file that differs, and how */
+    char *trusted_hash; /* CHANGED: of what was trusted, whose copy may still be there */
+    char *reason;       /* REFUSED */
 } ik_tool_trust_status_t;
 
 /* Looks at the folder (NULL: there is none) without executing anything. Files whose recorded

@@ -318,10 +318,33 @@ class TrustTest(CommandTest):
         self.project_tool("grep", tool_script("grep", "echo '{\"is\":\"mine\"}'"))
         return self.ready(script, *args, **WIDE)
 
-    def ask(self, t):
-        rows = self.enter(t, "/trust", "Trust them?")
+    def read(self, t):
+        """Enters /trust and returns what the pager shows, which is then closed."""
+        t.send("/trust\r")
+        t.wait_for("project tools")
+        rows = t.screen()
+        t.send("q")
         t.wait_for("[y/N]")
         return rows
+
+    def ask(self, t):
+        self.read(t)
+        t.wait_for("Trust them?")
+        return self.below(t, "/trust")
+
+    def test_the_text_is_shown(self):
+        t = self.start_untrusted()
+        rows = self.read(t)
+        self.assertEqual(rows[0], "=== grep")
+        self.assertEqual(rows[1], "| #!/bin/sh")
+        self.assertIn("| echo '{\"is\":\"mine\"}'", rows)
+        t.send("y\r")
+        t.wait_for("Tools refreshed.")
+        self.project_tool("grep", tool_script("grep", "echo '{\"is\":\"evil\"}'"))
+        rows = self.read(t)
+        self.assertEqual(rows[0], "=== grep (changed)")
+        self.assertIn("-echo '{\"is\":\"mine\"}'", rows)
+        self.assertIn("+echo '{\"is\":\"evil\"}'", rows)
 
     def test_the_start_says_what_is_not_used(self):
         t = self.start_untrusted()
@@ -398,6 +421,8 @@ class TrustTest(CommandTest):
         t.send("half a message")
         t.wait_for("> half a message")
         self.release("slow")
+        t.wait_for("project tools")
+        t.send("q")
         t.wait_for(re.compile(r"^\[y/N\]$", re.M))
         t.send("n\r")
         t.wait_for("Not trusted.")

@@ -1,6 +1,8 @@
 """Tools of a project: nothing of them runs before consent, and consent is to bytes."""
+import hashlib
 import json
 import os
+import pty
 import re
 import shutil
 import socket
@@ -153,6 +155,69 @@ class Consent(TrustTest):
         self.assertIn("Trusted. Any change in the folder takes the trust back.\n", done.out)
         self.assertNotIn("[y/N]", done.out)
         self.assertEqual(self.ran(), [])
+
+    def test_the_review_shows_the_text(self):
+        self.project_tool("deploy", "#!/bin/sh\necho one\n=== fake (unchanged)\n\x1b[8mhidden\r\n"
+                                    "caf\u00e9 \u202e\x9b no newline", 0o755)
+        self.project_tool("lib/blob", "a\0b", 0o644)
+        os.symlink("deploy", os.path.join(self.tools, "alias"))
+        out = self.ikigai("trust", input=b"n\n", status=1).out
+        shown = out.partition("About to trust")[0].splitlines()
+        self.assertEqual(shown, [
+            "=== alias", "[link to deploy]", "=== deploy", "| #!/bin/sh", "| echo one",
+            "| === fake (unchanged)", "| ^[[8mhidden^M", "| caf\u00e9 <U+202E><U+009B> no newline",
+            "=== lib/blob",
+            f"[not text: 3 bytes, sha256 {hashlib.sha256(b'a' + bytes(1) + b'b').hexdigest()}]"])
+
+    def on_terminal(self, **env):
+        """What `ikigai trust` prints on a terminal where somebody answers n."""
+        master, slave = pty.openpty()
+        child = subprocess.Popen([IKIGAI, "trust"], cwd=self.project, env=self.env(**env), stdin=slave,
+                                 stdout=slave, stderr=slave, start_new_session=True)
+        os.close(slave)
+        os.write(master, b"n\n")
+        seen = b""
+        try:
+            while part := os.read(master, 4096):
+                seen += part
+        except OSError:  # nobody has the other end any more
+            pass
+        os.close(master)
+        self.assertEqual(child.wait(30), 1)
+        return seen.decode()
+
+    def test_on_a_terminal_the_text_is_in_the_pager(self):
+        self.canary()
+        paged = self.path("paged")
+        out = self.on_terminal(PAGER=f"cat > '{paged}'")
+        self.assertIn("| #!/bin/sh", self.read("paged").decode())
+        self.assertNotIn("| #!/bin/sh", out)
+        self.assertIn("Trust them?", out)
+        self.assertIn("| #!/bin/sh", self.on_terminal(PAGER="/no/such/pager"))
+
+    def test_a_change_is_shown_as_a_diff(self):
+        lines = [f"line {i}\n" for i in range(1, 41)]
+        self.project_tool("deploy", "#!/bin/sh\n" + "".join(lines), 0o755)
+        self.project_tool("same", "#!/bin/sh\n", 0o755)
+        self.project_tool("old", "#!/bin/sh\n", 0o755)
+        self.trust()
+        lines[2] = "changed\n"
+        del lines[20]
+        self.project_tool("deploy", "#!/bin/sh\n" + "".join(lines) + "end", 0o755)
+        self.project_tool("fresh", "#!/bin/sh\n", 0o755)
+        os.unlink(os.path.join(self.tools, "old"))
+        out = self.ikigai("trust", input=b"n\n", status=1).out
+        shown = out.partition("About to trust")[0].splitlines()
+        self.assertEqual(shown, [
+            "=== deploy (changed)",
+            "@@ -1,7 +1,7 @@", " #!/bin/sh", " line 1", " line 2", "-line 3", "+changed", " line 4",
+            " line 5", " line 6",
+            "@@ -19,7 +19,6 @@", " line 18", " line 19", " line 20", "-line 21", " line 22", " line 23",
+            " line 24",
+            "@@ -39,3 +38,4 @@", " line 38", " line 39", " line 40", "+end",
+            "\\ No newline at end of file",
+            "=== fresh (new)", "| #!/bin/sh", "=== old (gone)",
+            "1 file is unchanged since it was trusted."])
 
     def test_once_is_enough(self):
         self.canary()
@@ -602,7 +667,10 @@ class Refusals(TrustTest):
         self.canary("x\n0 tools, all harmless.\nTrusted")
         out = self.ikigai("trust", input=b"n\n", status=1).out
         self.assertIn("x\ufffd0 tools, all harmless.\ufffdTrusted ", out)
-        self.assertEqual(len(out.splitlines()), 4, out)
+        review = out.partition("About to trust")[2]
+        self.assertEqual(len(review.splitlines()), 4, out)
+        self.assertTrue(all(line.startswith(("===", "| ")) for line in
+                            out.partition("About to trust")[0].splitlines()), out)
 
     @ROOT_ONLY
     def test_unreadable_files(self):

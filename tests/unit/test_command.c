@@ -162,6 +162,12 @@ static void open_pager(ik_command_host_t *self)
     note("pager", NULL);
 }
 
+static void show_text(ik_command_host_t *self, const char *title, const char *text)
+{
+    note(title, text);
+    (void)self;
+}
+
 static void leave(ik_command_host_t *self)
 {
     (void)self;
@@ -188,6 +194,7 @@ static const ik_command_actions_t actions = {
     .show_result = show_result,
     .copy = copy,
     .open_pager = open_pager,
+    .show_text = show_text,
     .leave = leave,
 };
 
