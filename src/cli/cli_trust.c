@@ -74,9 +74,11 @@ static void on_pager_end(void *data, int status)
 static bool page(ik_cli_t *cli, const char *text)
 {
     char path[] = "/tmp/ikigai-trust-XXXXXX";
-    const char *argv[] = {
-        "sh", "-c", "LESS=\"${LESS-FRX}\"; export LESS; eval \"${PAGER:-less}\" < \"$1\"",
-        "sh", path, NULL};
+    const char *program = getenv("PAGER");
+    bool chosen = program != NULL && *program != '\0';
+    const char *argv[] = {"sh", "-c", "LESS=\"${LESS-FRX}\"; export LESS; eval \"$2\" < \"$1\"",
+                          "sh", path, chosen ? program : "less",
+                          NULL};
     paging_t paging = {0};
     ik_foreground_t *pager;
     int fd = mkostemp(path, O_CLOEXEC);

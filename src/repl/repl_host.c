@@ -199,6 +199,7 @@ static void show_text(ik_command_host_t *host, const char *title, const char *te
         print(host, text);
         return;
     }
+    ik_repl_view_close_pager(repl->view); /* it may show what goes now */
     talloc_free(repl->shown_text);
     pages_t *pages = ik_new(repl, pages_t);
     repl->shown_text = pages;

@@ -217,8 +217,6 @@ def root_object(problems, schema, where):
     for key in ("anyOf", "oneOf", "allOf", "enum", "not"):
         if key in schema:
             problems.add(where, f"{key} is not allowed at the root")
-    if "properties" not in schema:
-        problems.add(where, "object schema missing properties")
     references(problems, schema, where)
     return True
 
@@ -227,6 +225,8 @@ def root_object(problems, schema, where):
 
 def check_openai(problems, schema, where, strict):
     if root_object(problems, schema, where):
+        if "properties" not in schema:
+            problems.add(where, "object schema missing properties")
         walk(problems, schema, where, openai_strict if strict else openai_plain)
 
 

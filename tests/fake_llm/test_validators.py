@@ -370,6 +370,36 @@ class Schemas(RuleTest):
             ("properties/path/default", "x", "default is not allowed"),
             ("properties", [], "must be an object")], True)
 
+    def test_draft_2020_12(self):
+        base = {"type": "object", "properties": {"path": {"type": "string"}},
+                "$defs": {"d": {"type": "string"}}}
+        self.assert_schema(base, [
+            ("properties", GONE, "missing properties"), ("not", {}, "not allowed at the root"),
+            ("enum", [{}], "not allowed at the root"),
+            ("properties/path/required", True, "required must be an array"),
+            ("properties/path/minLength", -1, "whole number"),
+            ("properties/path/minLength", "1", "whole number"),
+            ("properties/path/minimum", "1", "must be a number"),
+            ("properties/path/exclusiveMinimum", True, "must be a number"),
+            ("properties/path/multipleOf", 0, "above 0"),
+            ("properties/path/uniqueItems", "yes", "must be a boolean"),
+            ("properties/path/title", 1, "title must be a string"),
+            ("properties/path/anyOf", [], "not empty"), ("properties/path/anyOf", {}, "not empty"),
+            ("properties/path/examples", "x", "must be an array"),
+            ("properties/path/items", [{}], "items must be a schema"),
+            ("properties/path/pattern", "(", "is not a 'regex'"),
+            ("properties/path/pattern", "\\p{L}", "is not a 'regex'"),
+            ("properties/path/type", ["string", "string"], "different names"),
+            ("properties/path/enum", [1], "does not validate"),
+            ("properties/path/const", None, "does not validate"),
+            ("properties/path", {"$ref": "#/$defs/nope"}, "was not found"),
+            ("properties/path", {"$ref": "other.json"}, "was not found"),
+            ("properties/path", {"$ref": "#/properties/path"}, "was not found")], False)
+        self.assert_accepts(self.tool(base, False), [
+            (f"tools/0/function/parameters/properties/path{path}", new) for path, new in (
+                ("", {"$ref": "#/$defs/d"}), ("", {"$ref": "#"}), ("", {"type": "object"}),
+                ("/enum", ["a"]), ("/pattern", "^a"), ("/minLength", 2.0), ("/const", "a"))])
+
     def test_openai_strict_refuses_keywords(self):
         for word in REFUSED:
             self.assert_schema(STRICT, [(f"properties/path/{word}", {}, f"{word} is not")], True)
