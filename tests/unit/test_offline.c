@@ -17,7 +17,9 @@ static void set_up(void)
     static const char *const tools[] = {"bash", "file_edit", "file_read",
                                         "glob", "grep",      "word_count"};
     ctx = talloc_new(NULL);
-    target = (ik_target_t){.provider = &ik_provider_offline, .name = "offline/offline"};
+    static const ik_config_provider_t config = {.name = "offline"};
+    target = (ik_target_t){
+        .config = &config, .provider = &ik_provider_offline, .name = "offline/offline"};
     conversation = ik_conversation_create(ctx);
     request = ik_request_create(ctx, &target);
     request->conversation = conversation;
