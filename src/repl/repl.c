@@ -14,6 +14,8 @@ enum {
     CANCEL_AGAIN_MS = 2000,
     LONG_TURN_MS = 10000, /* whoever looked away wants to hear that it is over */
     FINISH_MS = 1000,     /* for the delivery to a shared history at the end */
+    LEAVING_MS = 1000,    /* for tools that run at the end: twice the grace they have */
+    LEAVING_CHECK_MS = 5,
 };
 
 void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text)
@@ -201,9 +203,10 @@ void ik_repl_pump(ik_repl_t *repl)
 static void on_submit(void *data, const char *text)
 {
     ik_repl_t *repl = data;
-    if (repl->on_answer != NULL) {
+    if (repl->on_answer != NULL && !repl->done) {
         ik_repl_host_answer(repl, text);
-    } else if (ik_command_is_line(text) && repl->target != NULL && repl->opening == NULL) {
+    } else if (ik_command_is_line(text) && repl->target != NULL && repl->opening == NULL &&
+               !repl->done) {
         take_command(repl, text);
     } else if (text[strspn(text, " \t\n")] != '\0') {
         ik_repl_talk_queue(repl->current, text);
@@ -522,16 +525,39 @@ static bool is_signalled(const ik_repl_t *repl)
     return repl->status > 128;
 }
 
-/* What came of the answers is kept; what the tools did not finish is marked when the session goes
- * on. */
+typedef struct {
+    ik_repl_t *repl;
+    ik_timer_t *timer;
+    int64_t until_ms;
+    bool over;
+} leaving_t;
+
+static void on_leaving(void *data)
+{
+    leaving_t *leaving = data;
+    bool busy = ik_repl_session_is_busy(leaving->repl) || leaving->repl->shell != NULL;
+    leaving->over = !busy || ik_clock_now_ms() >= leaving->until_ms;
+    if (!leaving->over) {
+        ik_timer_start(leaving->timer, LEAVING_CHECK_MS);
+    }
+}
+
+/* What came of the answers is kept, and what the tools have printed: they get their time to end as
+ * they do after Esc. */
 static void interrupt_all(ik_repl_t *repl)
 {
+    ik_repl_shell_cancel(repl);
     for (size_t i = 0; i < repl->talk_count; i++) {
         ik_agent_t *agent = ik_repl_talk_agent(repl->talks[i]);
         if (agent != NULL) {
             ik_agent_interrupt(agent);
         }
     }
+    leaving_t leaving = {.repl = repl, .until_ms = ik_clock_now_ms() + LEAVING_MS};
+    leaving.timer = ik_timer_create(repl, repl->options->loop, on_leaving, &leaving);
+    on_leaving(&leaving);
+    ik_loop_run_until(repl->options->loop, &leaving.over);
+    talloc_free(leaving.timer);
 }
 
 /* Also of a session that was never opened. */

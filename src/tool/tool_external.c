@@ -28,8 +28,9 @@ static size_t max_output(const ik_tool_call_run_t *call)
 
 /* --- from the process's end to the envelope ---------------------------------------------- */
 
-static void set_failure(ik_tool_call_run_t *call, const char *code, const char *error,
-                        const ik_process_result_t *process, const char *note)
+/* process is NULL when there was none. */
+static ik_tool_failure_t describe_failure(const char *code, const char *error,
+                                          const ik_process_result_t *process, const char *note)
 {
     ik_tool_failure_t failure = {
         .error = error, .code = code, .exit_code = -1, .out = "", .err = "", .note = note};
@@ -40,7 +41,24 @@ static void set_failure(ik_tool_call_run_t *call, const char *code, const char *
         failure.err = process->err.len > 0 ? process->err.data : "";
         failure.err_len = process->err.len;
     }
+    return failure;
+}
+
+static void set_failure(ik_tool_call_run_t *call, const char *code, const char *error,
+                        const ik_process_result_t *process, const char *note)
+{
+    ik_tool_failure_t failure = describe_failure(code, error, process, note);
     call->result.envelope = ik_tool_wrap_failure(call->result.owner, &failure, max_output(call));
+    call->result.success = false;
+}
+
+/* The tool was ended: what it had printed by then is kept. */
+static void set_unfinished(ik_tool_call_run_t *call, const char *code, const char *error,
+                           ik_process_result_t *process)
+{
+    ik_tool_failure_t failure = describe_failure(code, error, process, NULL);
+    call->result.envelope =
+        ik_tool_wrap_take_unfinished(call->result.owner, &process->out, &failure, max_output(call));
     call->result.success = false;
 }
 
@@ -94,20 +112,20 @@ static void judge(ik_tool_call_run_t *call, ik_process_result_t *process)
         judge_exit(call, process);
         break;
     case IK_PROCESS_IDLE:
-        set_failure(call, IK_TOOL_TIMEOUT,
-                    ik_sprintf(call, "Tool '%s' timed out after %lld seconds without progress",
-                               name, (long long)call->idle_ms / 1000),
-                    process, NULL);
+        set_unfinished(call, IK_TOOL_TIMEOUT,
+                       ik_sprintf(call, "Tool '%s' timed out after %lld seconds without progress",
+                                  name, (long long)call->idle_ms / 1000),
+                       process);
         break;
     case IK_PROCESS_OVERTIME:
-        set_failure(call, IK_TOOL_TIMEOUT,
-                    ik_sprintf(call, "Tool '%s' timed out after %ld seconds", name,
-                               call->external->config->tool_max_seconds),
-                    process, NULL);
+        set_unfinished(call, IK_TOOL_TIMEOUT,
+                       ik_sprintf(call, "Tool '%s' timed out after %ld seconds", name,
+                                  call->external->config->tool_max_seconds),
+                       process);
         break;
     case IK_PROCESS_CANCELLED:
-        set_failure(call, IK_TOOL_INTERRUPTED, ik_sprintf(call, "Tool '%s' was interrupted", name),
-                    process, NULL);
+        set_unfinished(call, IK_TOOL_INTERRUPTED,
+                       ik_sprintf(call, "Tool '%s' was interrupted", name), process);
         break;
     case IK_PROCESS_NOT_STARTED:
     case IK_PROCESS_LOST:

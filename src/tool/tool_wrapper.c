@@ -1,5 +1,7 @@
 #include "tool/tool_wrapper.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,9 +13,9 @@ enum { ROOM = 256 };
 
 static const char OPENING[] = "{\"tool_success\":true,\"result\":";
 
-static void append_flags(ik_buffer_t *out, size_t total_bytes)
+static void append_flags(ik_buffer_t *out, uint64_t total_bytes)
 {
-    ik_buffer_append_format(out, ",\"truncated\":true,\"total_bytes\":%zu", total_bytes);
+    ik_buffer_append_format(out, ",\"truncated\":true,\"total_bytes\":%" PRIu64, total_bytes);
 }
 
 static void append_note(ik_buffer_t *out, const char *note)
@@ -164,38 +166,94 @@ char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_ou
     return ik_buffer_finish(&copy);
 }
 
-/* Appends what the tool printed, made UTF-8 and shortened; true when it was shortened. */
-static bool append_printed(ik_buffer_t *out, const char *key, const char *bytes, size_t len,
-                           size_t max)
+/* Everything in front of the value of stdout. */
+static void append_failure_head(ik_buffer_t *out, const ik_tool_failure_t *failure)
 {
-    size_t kept = ik_utf8_cut(bytes, len, max);
-    ik_buffer_append_format(out, ",\"%s\":", key);
-    ik_json_append_string(out, bytes, kept);
-    return kept < len;
+    ik_buffer_append_text(out, "{\"tool_success\":false,\"error\":");
+    ik_json_append_text(out, failure->error);
+    ik_buffer_append_text(out, ",\"error_code\":");
+    ik_json_append_text(out, failure->code);
+    if (failure->exit_code < 0) {
+        ik_buffer_append_text(out, ",\"exit_code\":null");
+    } else {
+        ik_buffer_append_format(out, ",\"exit_code\":%d", failure->exit_code);
+    }
+    ik_buffer_append_text(out, ",\"stdout\":");
+}
+
+/* Everything behind it. out_total is the length of the whole text of stdout. */
+static void append_failure_tail(ik_buffer_t *out, const ik_tool_failure_t *failure, size_t max,
+                                bool out_cut, uint64_t out_total)
+{
+    size_t kept = ik_utf8_cut(failure->err, failure->err_len, max);
+    ik_buffer_append_text(out, ",\"stderr\":");
+    ik_json_append_string(out, failure->err, kept);
+    if (out_cut || kept < failure->err_len) {
+        append_flags(out, out_total + failure->err_len);
+    }
+    append_note(out, failure->note);
+    ik_buffer_append_byte(out, '}');
+}
+
+static size_t shown_max(size_t max_output)
+{
+    return max_output < IK_TOOL_WRAP_SHOWN ? max_output : IK_TOOL_WRAP_SHOWN;
 }
 
 char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, size_t max_output)
 {
-    size_t max = max_output < IK_TOOL_WRAP_SHOWN ? max_output : IK_TOOL_WRAP_SHOWN;
+    size_t max = shown_max(max_output);
+    size_t kept = ik_utf8_cut(failure->out, failure->out_len, max);
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_text(&out, "{\"tool_success\":false,\"error\":");
-    ik_json_append_text(&out, failure->error);
-    ik_buffer_append_text(&out, ",\"error_code\":");
-    ik_json_append_text(&out, failure->code);
-    if (failure->exit_code < 0) {
-        ik_buffer_append_text(&out, ",\"exit_code\":null");
-    } else {
-        ik_buffer_append_format(&out, ",\"exit_code\":%d", failure->exit_code);
-    }
-    bool cut = append_printed(&out, "stdout", failure->out, failure->out_len, max);
-    cut = append_printed(&out, "stderr", failure->err, failure->err_len, max) || cut;
-    if (cut) {
-        append_flags(&out, failure->out_len + failure->err_len);
-    }
-    append_note(&out, failure->note);
-    ik_buffer_append_byte(&out, '}');
+    append_failure_head(&out, failure);
+    ik_json_append_string(&out, failure->out, kept);
+    append_failure_tail(&out, failure, max, kept < failure->out_len, failure->out_len);
     return ik_buffer_finish(&out);
+}
+
+/* What the tool itself says about how much it left out; 0: nothing, or it does not say so. */
+static uint64_t own_total(ik_json_span_t answer)
+{
+    ik_json_span_t value;
+    bool truncated = ik_json_find(answer, "truncated", &value) && value.text[0] == 't';
+    bool counted = truncated && ik_json_find(answer, "total_bytes", &value) &&
+                   ik_json_kind(value) == IK_JSON_NUMBER && value.text[0] != '-';
+    return counted ? strtoull(value.text, NULL, 10) : 0;
+}
+
+char *ik_tool_wrap_take_unfinished(const void *ctx, ik_buffer_t *printed,
+                                   const ik_tool_failure_t *failure, size_t max_output)
+{
+    ik_json_span_t answer;
+    ik_json_span_t output;
+    ik_tool_failure_t whole = *failure;
+    whole.out = printed->len > 0 ? printed->data : "";
+    whole.out_len = printed->len;
+    if (!ik_json_scan(whole.out, whole.out_len, &answer, NULL) ||
+        ik_json_kind(answer) != IK_JSON_OBJECT || !ik_json_find(answer, "output", &output) ||
+        ik_json_kind(output) != IK_JSON_STRING) {
+        return ik_tool_wrap_failure(ctx, &whole, max_output);
+    }
+    size_t total;
+    size_t kept = measure_text(output, max_output, &total);
+    bool cut = total > max_output;
+    uint64_t own = own_total(answer);
+    ik_buffer_t head;
+    ik_buffer_init(&head, ctx, IK_BUFFER_UNLIMITED);
+    append_failure_head(&head, failure);
+    size_t offset = (size_t)(output.text - printed->data);
+    printed->max = IK_BUFFER_UNLIMITED; /* it bounded what was read, which is over */
+    ik_buffer_reserve(printed, head.len);
+    memmove(printed->data + head.len, printed->data + offset, kept);
+    memcpy(printed->data, head.data, head.len);
+    printed->len = head.len + kept;
+    ik_buffer_reset(&head);
+    ik_buffer_append_byte(printed, '"');
+    ik_utf8_clean(printed);
+    append_failure_tail(printed, failure, shown_max(max_output), cut || own > 0,
+                        own > total ? own : total);
+    return ik_buffer_take(ctx, printed);
 }
 
 char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_tool_turns)

@@ -45,6 +45,12 @@ typedef struct {
 /* What the tool printed is shortened to IK_TOOL_WRAP_SHOWN bytes each, or to max_output. */
 enum { IK_TOOL_WRAP_SHOWN = 65536 };
 char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, size_t max_output);
+/* For a call that was ended before the tool was done; out of failure is not used, but what was
+ * printed. Where that is an answer with a text in output (what bash prints on SIGTERM), stdout is
+ * this text, up to max_output, and not the JSON around it. Made of the memory of the buffer, which
+ * is empty afterwards or no longer needed. */
+char *ik_tool_wrap_take_unfinished(const void *ctx, ik_buffer_t *printed,
+                                   const ik_tool_failure_t *failure, size_t max_output);
 
 /* Adds limit_reached and limit_message to an envelope: in its result when that is an object, else
  * beside it. */

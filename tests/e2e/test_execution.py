@@ -328,6 +328,39 @@ class Deadline(ToolTest):
         self.assertEqual((envelope["stdout"], envelope["stderr"]), ("begun\n", "why\n"))
         self.assertIn("1 second", envelope["error"])
 
+    def test_what_a_command_printed_is_kept(self):
+        self.configure(tool_timeout_seconds=1, max_output_size=1000)
+        commands = {"echo partial; echo more >&2; sleep 60": "partial\nmore",
+                    "trap '' TERM; echo deaf; while :; do sleep 60; done": "deaf",
+                    "trap 'echo bye; exit 3' TERM; echo hi; sleep 60 & wait": "hi\nbye",
+                    "printf 'quo\"te \\303\\251 \\377'; sleep 60": "quo\"te \u00e9 \ufffd",
+                    "sleep 60": ""}
+        for command, text in commands.items():
+            with self.subTest(command=command):
+                envelope = self.run_tool("bash", json.dumps({"command": command}))
+                self.assert_failed(envelope, "TOOL_TIMEOUT")
+                self.assertEqual((envelope["stdout"], envelope["stderr"]), (text, ""))
+                self.assertNotIn("truncated", envelope)
+        envelope = self.run_tool("bash", json.dumps({"command": "seq 100000; sleep 60"}))
+        self.assertTrue(envelope["stdout"].startswith("1\n2\n3\n"), envelope)
+        self.assertTrue(envelope["stdout"].endswith("\n99999\n100000"), envelope)
+        self.assertLessEqual(len(envelope["stdout"]), 1000)
+        self.assertEqual((envelope["truncated"], envelope["total_bytes"]), (True, 588895))
+
+    def test_an_answer_on_sigterm(self):
+        """Any tool may answer with a text in output; any other partial output is kept as it is."""
+        self.configure(tool_timeout_seconds=1)
+        bodies = {"text": ("""printf '%s' '{"n":1,"output":"so\\nfar"}'""", "so\nfar"),
+                  "other": ("""echo '{"count":3}'""", '{"count":3}\n'),
+                  "list": ("""echo '{"output":[1]}'""", '{"output":[1]}\n'),
+                  "half": ("""printf '{"output":"so fa'""", '{"output":"so fa')}
+        for name, (command, text) in bodies.items():
+            with self.subTest(name):
+                self.sh(name, f"trap 'finish' TERM\nfinish() {{ {command}; exit 0; }}\n"
+                              "sleep 100 & wait")
+                envelope = self.assert_times_out(name, 1)
+                self.assertEqual(envelope["stdout"], text)
+
     def test_schema_beats_the_general_limit(self):
         self.configure(tool_timeout_seconds=100)
         self.sh("hang", "sleep 100", timeout_seconds=1)

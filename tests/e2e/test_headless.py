@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import hostile
-from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_tools
+from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_results, sent_tools
 from fake_llm import Answer, Call, Failure, Raw, Text, Wire
 from support import IKIGAI, OUT, tool_script
 
@@ -375,6 +375,23 @@ class Signals(AgentTest):
         self.assert_interrupted(turn)
         self.assertEqual(turn.envelopes()[0]["error_code"], "INTERRUPTED")
         self.assertEqual(len(run.llm.requests), 1)
+
+    def test_what_a_command_printed_is_in_the_log_and_in_the_next_request(self):
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(number=number):
+                command = {"command": "echo partial; : > here; sleep 300"}
+                run = self.begin([Answer(calls=[Call("bash", command)]), Answer("Seen.")])
+                self.wait_for_file("here")
+                run.signal(number)
+                turn = run.finish()
+                self.assert_interrupted(turn, status)
+                self.assertEqual(turn.envelopes()[0]["stdout"], "partial")
+                log = self.ikigai("session", "show", "--full", turn.of("session")[0]["id"]).out
+                self.assertIn("stdout: partial", log)
+                self.ikigai(*self.command("On", "-c"), env=self.connect(run.llm))
+                self.assertEqual(sent_results(run.llm.requests[1])[0][1]["stdout"],
+                                 "partial")
+                os.remove(os.path.join(self.project, "here"))
 
     def test_while_tools_run_side_by_side(self):
         for name in ("ann", "bob"):

@@ -7,6 +7,8 @@ import re
 import signal
 import unittest
 
+import hostile
+from agent_support import sent_results
 from fake_llm import Answer, Call, Failure, Thinking, Text, Wire
 from repl_support import ReplTest
 
@@ -234,6 +236,45 @@ class WorkingTest(ReplTest):
         t.send(ESC)
         t.wait_for(re.compile("^└ #1 interrupted", re.M))
         t.wait_for("interrupted")
+
+    def interrupted_command(self, how):
+        """A command that printed something before it was ended; the result the next turn sends."""
+        command = {"command": "echo par''tial; touch here; sleep 600"}
+        t = self.ready([Answer("", calls=[Call("bash", command)]), Answer("Seen.")])
+        t.send("go\r")
+        self.assertTrue(hostile.wait_until(
+            lambda: os.path.exists(os.path.join(self.project, "here")), 60))
+        how(t)
+        return t
+
+    def assert_sent(self):
+        ((_, result),) = sent_results(self.llm.requests[1])
+        self.assertEqual((result["error_code"], result["stdout"]), ("INTERRUPTED", "partial"))
+
+    def test_what_an_interrupted_command_printed_stays(self):
+        t = self.interrupted_command(lambda t: t.send(ESC))
+        t.wait_for("interrupted")
+        self.assertIn("partial", "\n".join(t.all_rows()))
+        self.say(t, "on", "Seen.")
+        self.assert_sent()
+        self.assertEqual(self.leave(t), 0)
+
+    def test_what_a_command_printed_stays_when_the_program_is_left(self):
+        def end(t):
+            t.send("\x04")
+            self.assertEqual(t.wait_exit(), 0)
+
+        def hang_up(t):
+            t.signal(signal.SIGHUP)
+            self.assertEqual(t.wait_exit(), 129)
+        for how in (end, hang_up):
+            with self.subTest(how=how.__name__):
+                self.interrupted_command(how)
+                t = self.start(None, "-c")
+                self.say(t, "on", "Seen.")
+                self.assert_sent()
+                self.assertEqual(self.leave(t), 0)
+                os.remove(os.path.join(self.project, "here"))
 
     def test_a_retry_is_shown_and_can_be_interrupted(self):
         t = self.ready([Failure("rate_limit", headers={"retry-after": "30"})])

@@ -94,6 +94,10 @@ static void check_failure(const void *ctx, const char *bytes, size_t len, size_t
     char *envelope = ik_tool_wrap_failure(ctx, &failure, max);
     check_envelope(envelope, most);
     check_limit(ctx, envelope, most);
+    ik_buffer_t printed;
+    ik_buffer_init(&printed, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append(&printed, bytes, len);
+    check_envelope(ik_tool_wrap_take_unfinished(ctx, &printed, &failure, max), most);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

@@ -240,6 +240,73 @@ class Limit(ScratchTest):
             self.assertLess(int(answer["output"].split()[-2]), 4 * 1024)
 
 
+class Interrupted(ScratchTest):
+    """SIGTERM, as ikigai sends it to the tool and to its command: what was printed is answered."""
+
+    def interrupt(self, command, env=None):
+        """The answer, and how the tool ended; the command creates the file ready when it is."""
+        tool = subprocess.Popen([support.tool_path("bash")], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, cwd=self.dir,
+                                env=support.clean_env(**(env or {})))
+        tool.stdin.write(json.dumps({"command": command}).encode())
+        tool.stdin.close()
+        while not os.path.exists(self.path("ready")):
+            time.sleep(0.005)
+        tool.send_signal(signal.SIGTERM)
+        answer = json.loads(tool.stdout.read())
+        tool.stdout.close()
+        os.unlink(self.path("ready"))
+        return answer, tool.wait()
+
+    def test_the_answer_is_what_was_printed(self):
+        answer, status = self.interrupt("echo partial; echo more >&2; touch ready; sleep 60")
+        self.assertEqual((answer, status),
+                         ({"output": "partial\nmore", "exit_code": 143}, -signal.SIGTERM))
+
+    def test_last_words_count(self):
+        answer, status = self.interrupt("trap 'echo bye; exit 3' TERM; touch ready; sleep 60 & wait")
+        self.assertEqual((answer, status), ({"output": "bye", "exit_code": 3}, -signal.SIGTERM))
+
+    def test_a_command_that_ignores_sigterm(self):
+        answer, status = self.interrupt(
+            "trap '' TERM; echo $$; echo deaf; touch ready; while :; do sleep 60; done")
+        pid, word = answer["output"].split("\n")
+        self.assertEqual((word, answer["exit_code"], status), ("deaf", 143, -signal.SIGTERM))
+        self.assertTrue(ends(int(pid)))
+
+    def test_a_deaf_command_does_not_hold_the_answer_up(self):
+        """It is there before SIGKILL comes for the tool itself."""
+        command = "trap '' TERM; echo deaf; touch ready; while :; do sleep 60; done"
+        tool = subprocess.Popen([support.tool_path("bash")], stdin=subprocess.PIPE, cwd=self.dir,
+                                stdout=subprocess.PIPE, env=support.clean_env())
+        tool.stdin.write(json.dumps({"command": command}).encode())
+        tool.stdin.close()
+        while not os.path.exists(self.path("ready")):
+            time.sleep(0.005)
+        tool.send_signal(signal.SIGTERM)
+        self.assertEqual(json.loads(os.read(tool.stdout.fileno(), 1000))["output"], "deaf")
+        self.assertIsNone(tool.poll())  # the command still has its grace
+        tool.wait()
+        tool.stdout.close()
+
+    def test_head_and_tail(self):
+        answer, _ = self.interrupt("seq 100000; touch ready; sleep 60", {"IKIGAI_MAX_OUTPUT": 1000})
+        self.assertTrue(answer["output"].startswith("1\n2\n3\n"))
+        self.assertTrue(answer["output"].endswith("\n99999\n100000"))
+        self.assertEqual((answer["truncated"], answer["total_bytes"]), (True, 588895))
+
+    def test_a_flood(self):
+        answer, _ = self.interrupt("trap '' TERM; (trap '' TERM; yes) & touch ready; wait",
+                                   {"IKIGAI_MAX_OUTPUT": 1000})
+        self.assertTrue(answer["output"].startswith("y\ny\n"))
+        self.assertLessEqual(len(answer["output"]), 1000)
+
+    def test_the_command_hears_sigterm(self):
+        """It is neither blocked nor ignored in what bash starts."""
+        self.assertEqual(run_tool("bash", {"command": "kill -TERM $$; echo alive"}),
+                         {"output": "", "exit_code": 143})
+
+
 class Timeout(ScratchTest):
     def timed(self, command, seconds=1):
         start = time.monotonic()

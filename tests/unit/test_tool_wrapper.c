@@ -21,6 +21,20 @@ static void tear_down(void)
     talloc_free(ctx);
 }
 
+static char *wrap_unfinished(const char *printed, size_t max_output)
+{
+    ik_buffer_t buffer;
+    ik_buffer_init(&buffer, ctx, strlen(printed) + 10);
+    ik_buffer_append(&buffer, printed, strlen(printed));
+    ik_tool_failure_t failure = {.error = "timed out",
+                                 .code = IK_TOOL_TIMEOUT,
+                                 .exit_code = 143,
+                                 .out = "",
+                                 .err = "why",
+                                 .err_len = 3};
+    return ik_tool_wrap_take_unfinished(ctx, &buffer, &failure, max_output);
+}
+
 static char *wrap(const char *result, size_t max_output, const char *note)
 {
     ik_json_span_t span;
@@ -158,6 +172,41 @@ START_TEST(bytes_that_are_not_utf8_are_replaced)
 END_TEST
 
 /* --- failure ----------------------------------------------------------------------------- */
+
+#define UNFINISHED                                                                                 \
+    "{\"tool_success\":false,\"error\":\"timed out\",\"error_code\":\"TOOL_TIMEOUT\","             \
+    "\"exit_code\":143,\"stdout\":"
+
+START_TEST(what_an_ended_tool_printed)
+{
+    static const struct {
+        const char *printed;
+        size_t max;
+        const char *envelope;
+    } cases[] = {
+        {"", PLENTY, UNFINISHED "\"\",\"stderr\":\"why\"}"},
+        {"half of {", PLENTY, UNFINISHED "\"half of {\",\"stderr\":\"why\"}"},
+        {"{\"output\":1}", PLENTY, UNFINISHED "\"{\\\"output\\\":1}\",\"stderr\":\"why\"}"},
+        /* the text itself, its escapes unchanged */
+        {"{\"output\":\"\"}", PLENTY, UNFINISHED "\"\",\"stderr\":\"why\"}"},
+        {" {\"exit_code\":1,\"output\":\"a\\n\\u0001\\\"\"}\n", PLENTY,
+         UNFINISHED "\"a\\n\\u0001\\\"\",\"stderr\":\"why\"}"},
+        {"{\"output\":\"a\xff\"}", PLENTY, UNFINISHED "\"a\xef\xbf\xbd\",\"stderr\":\"why\"}"},
+        /* cut by the tool, or here */
+        {"{\"output\":\"ab\",\"truncated\":true,\"total_bytes\":70}", PLENTY,
+         UNFINISHED "\"ab\",\"stderr\":\"why\",\"truncated\":true,\"total_bytes\":73}"},
+        {"{\"output\":\"ab\",\"truncated\":false,\"total_bytes\":2}", PLENTY,
+         UNFINISHED "\"ab\",\"stderr\":\"why\"}"},
+        {"{\"output\":\"abcde\\n\"}", 4,
+         UNFINISHED "\"abcd\",\"stderr\":\"why\",\"truncated\":true,\"total_bytes\":9}"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *envelope = wrap_unfinished(cases[i].printed, cases[i].max);
+        assert_json(envelope);
+        ck_assert_str_eq(envelope, cases[i].envelope);
+    }
+}
+END_TEST
 
 START_TEST(failures)
 {
@@ -328,6 +377,7 @@ int main(void)
     tcase_add_test(tests, long_results_are_cut);
     tcase_add_test(tests, every_cut_is_valid);
     tcase_add_test(tests, bytes_that_are_not_utf8_are_replaced);
+    tcase_add_test(tests, what_an_ended_tool_printed);
     tcase_add_test(tests, failures);
     tcase_add_test(tests, what_a_failed_tool_printed_is_shortened);
     tcase_add_test(tests, the_limit_is_told);

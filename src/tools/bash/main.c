@@ -3,6 +3,10 @@
  *
  * The call ends when the shell does, not when the last holder of its output does: a server started
  * in the background keeps the pipe open for as long as it likes.
+ *
+ * SIGTERM (ikigai's deadline, or the user's Esc) ends the command. The answer then holds what was
+ * printed so far and goes out early, while the command still has its grace, because SIGKILL may
+ * follow at any time.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,6 +25,7 @@
 enum {
     DRAIN_MS = 100,            /* for what is left in the pipe when the shell has ended */
     GRACE_MS = 450,            /* between SIGTERM and SIGKILL */
+    LAST_WORDS_MS = 100,       /* of those, for what a terminated command still prints */
     GIVE_UP_MS = 100,          /* after SIGKILL: a process the kernel holds up is not waited for */
     TICK_MS = 10,              /* where the kernel cannot tell us that the shell ended */
     TIMEOUT_MAX_SECONDS = 599, /* the answer must be out before ikigai's own limit of 600 */
@@ -31,14 +36,26 @@ enum {
 #define NEVER INT64_MAX
 
 typedef struct {
+    ik_tool_call_t *call;
     ik_shell_command_t command;
     ik_head_tail_t kept;
     ik_progress_line_t progress;
     int64_t term_at;
     int64_t kill_at;
     int64_t give_up_at;
+    int64_t answer_at; /* when an interrupted call answers although its command still runs */
     bool timed_out;
+    bool interrupted; /* by SIGTERM */
+    bool answered;
 } session_t;
+
+static volatile sig_atomic_t terminated;
+
+static void on_terminate(int signal)
+{
+    (void)signal;
+    terminated = 1;
+}
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -54,7 +71,9 @@ static bool read_output(session_t *session)
     }
     ssize_t got = read(session->command.output, block, sizeof(block));
     if (got > 0) {
-        ik_head_tail_add(&session->kept, block, (size_t)got);
+        if (!session->answered) {
+            ik_head_tail_add(&session->kept, block, (size_t)got);
+        }
         ik_progress_line_add(&session->progress, block, (size_t)got);
         return true;
     }
@@ -73,15 +92,55 @@ static void drain(session_t *session)
     }
 }
 
+static void answer(session_t *session, int exit_code)
+{
+    ik_tool_call_t *call = session->call;
+    ik_buffer_t output;
+    ik_buffer_init(&output, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append(&output, "", 0);
+    bool truncated = ik_head_tail_format(&session->kept, &output);
+    ik_tool_answer_output(call, output.data, output.len);
+    ik_tool_answer_integer(call, "exit_code", exit_code);
+    if (session->timed_out) {
+        ik_tool_answer_boolean(call, "timed_out", true);
+    }
+    if (truncated) {
+        ik_tool_answer_boolean(call, "truncated", true);
+        ik_tool_answer_integer(call, "total_bytes", (int64_t)session->kept.total);
+    }
+    ik_tool_answer_send(call);
+    session->answered = true;
+}
+
+static void answer_not_run(session_t *session, const char *reason)
+{
+    ik_head_tail_add(&session->kept, reason, strlen(reason));
+    answer(session, EXIT_NOT_RUN);
+}
+
+static void terminate_command(session_t *session, int64_t now)
+{
+    session->term_at = NEVER;
+    session->kill_at = earlier(session->kill_at, now + GRACE_MS);
+    ik_shell_command_signal(&session->command, SIGTERM);
+    ik_shell_command_signal(&session->command, SIGCONT); /* a stopped process ignores SIGTERM */
+}
+
 /* What is due: the end of the command's time, its grace, the next progress line. */
 static void act_on_clock(session_t *session, int64_t now)
 {
+    if (terminated && !session->interrupted) {
+        session->interrupted = true;
+        session->answer_at = now + LAST_WORDS_MS;
+        terminate_command(session, now);
+    }
     if (now >= session->term_at) {
         session->timed_out = true;
-        session->term_at = NEVER;
-        session->kill_at = now + GRACE_MS;
-        ik_shell_command_signal(&session->command, SIGTERM);
-        ik_shell_command_signal(&session->command, SIGCONT); /* the stopped cannot hear SIGTERM */
+        terminate_command(session, now);
+    }
+    if (now >= session->answer_at) {
+        session->answer_at = NEVER;
+        answer(session, 128 + SIGTERM);
     }
     if (now >= session->kill_at) {
         session->kill_at = NEVER;
@@ -96,6 +155,7 @@ static int poll_timeout(const session_t *session, int64_t now)
 {
     int64_t due = ik_progress_line_due(&session->progress);
     due = earlier(due, earlier(session->term_at, earlier(session->kill_at, session->give_up_at)));
+    due = earlier(due, session->answer_at);
     if (session->command.exit_fd < 0) {
         due = earlier(due, now + TICK_MS);
     }
@@ -106,8 +166,21 @@ static int poll_timeout(const session_t *session, int64_t now)
     return wait < INT_MAX ? (int)wait : INT_MAX;
 }
 
-/* After a timeout the call also waits for the rest of the group, which still has its grace: for as
- * long as somebody holds the pipe. */
+/* SIGTERM is blocked except in here, so that none is missed between looking and sleeping. */
+static void wait_for_events(struct pollfd *fds, nfds_t count, int timeout)
+{
+    struct timespec limit = {.tv_sec = timeout / 1000, .tv_nsec = timeout % 1000 * 1000000L};
+    sigset_t none;
+    sigemptyset(&none);
+    if (ppoll(fds, count, timeout < 0 ? NULL : &limit, &none) < 0) {
+        for (nfds_t i = 0; i < count; i++) {
+            fds[i].revents = 0;
+        }
+    }
+}
+
+/* After SIGTERM the call also waits for the rest of the group, which still has its grace: for as
+ * long as one of its processes holds the pipe. */
 static bool is_over(const session_t *session, bool ended, int64_t now)
 {
     if (now >= session->give_up_at) {
@@ -126,7 +199,7 @@ static void follow(session_t *session)
             {.fd = session->command.output, .events = POLLIN},
             {.fd = ended ? -1 : session->command.exit_fd, .events = POLLIN},
         };
-        poll(fds, 2, poll_timeout(session, now));
+        wait_for_events(fds, 2, poll_timeout(session, now));
         if (fds[0].revents != 0) {
             read_output(session);
         }
@@ -136,35 +209,31 @@ static void follow(session_t *session)
         now = ik_clock_now_ms();
         act_on_clock(session, now);
     }
-    if (session->timed_out) {
+    if (session->timed_out || session->interrupted) {
         ik_shell_command_signal(&session->command, SIGKILL);
     }
     drain(session);
     ik_progress_line_finish(&session->progress);
 }
 
-static void answer(ik_tool_call_t *call, session_t *session, int exit_code)
+/* The caller sees that the call was ended and did not end by itself. */
+static void die_of_sigterm(void)
 {
-    ik_buffer_t output;
-    ik_buffer_init(&output, call->ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_append(&output, "", 0);
-    bool truncated = ik_head_tail_format(&session->kept, &output);
-    ik_tool_answer_output(call, output.data, output.len);
-    ik_tool_answer_integer(call, "exit_code", exit_code);
-    if (session->timed_out) {
-        ik_tool_answer_boolean(call, "timed_out", true);
-    }
-    if (truncated) {
-        ik_tool_answer_boolean(call, "truncated", true);
-        ik_tool_answer_integer(call, "total_bytes", (int64_t)session->kept.total);
-    }
-    ik_tool_answer_send(call);
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGTERM, SIG_DFL);
+    raise(SIGTERM);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void answer_not_run(ik_tool_call_t *call, session_t *session, const char *reason)
+static void catch_sigterm(void)
 {
-    ik_head_tail_add(&session->kept, reason, strlen(reason));
-    answer(call, session, EXIT_NOT_RUN);
+    struct sigaction action = {.sa_handler = on_terminate};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    sigaction(SIGTERM, &action, NULL);
 }
 
 static pid_t running; /* the command's process group, 0 without one */
@@ -179,12 +248,14 @@ static void kill_command(void)
 static session_t *create_session(ik_tool_call_t *call)
 {
     session_t *session = ik_new(call->ctx, session_t);
+    session->call = call;
     bool limited = ik_tool_param_given(call, "timeout_seconds");
     int64_t seconds = ik_tool_param_integer(call, "timeout_seconds", 0);
     int64_t now = ik_clock_now_ms();
     session->term_at = limited ? now + earlier(seconds, TIMEOUT_MAX_SECONDS) * 1000 : NEVER;
     session->kill_at = NEVER;
     session->give_up_at = NEVER;
+    session->answer_at = NEVER;
     ik_head_tail_init(&session->kept, session, call->max_output);
     ik_progress_line_init(&session->progress, limited, now);
     return session;
@@ -196,22 +267,28 @@ static void run(ik_tool_call_t *call)
     const char *text = ik_tool_param_string(call, "command", &len, NULL);
     session_t *session = create_session(call);
     if (len == 0) {
-        answer_not_run(call, session, "sh: empty command");
+        answer_not_run(session, "sh: empty command");
         return;
     }
+    catch_sigterm();
     int error = ik_shell_command_start(&session->command, text, len);
     if (error == ENOMEM) {
         ik_alloc_fail();
     }
     if (error != 0) {
-        answer_not_run(call, session, ik_sprintf(call->ctx, "sh: cannot run: %s", strerror(error)));
+        answer_not_run(session, ik_sprintf(call->ctx, "sh: cannot run: %s", strerror(error)));
         return;
     }
     running = session->command.pid;
     follow(session);
     running = 0;
     int exit_code = ik_shell_command_finish(&session->command);
-    answer(call, session, session->timed_out ? EXIT_TIMED_OUT : exit_code);
+    if (!session->answered) {
+        answer(session, session->timed_out ? EXIT_TIMED_OUT : exit_code);
+    }
+    if (session->interrupted) {
+        die_of_sigterm();
+    }
 }
 
 static const ik_tool_param_t params[] = {

@@ -33,7 +33,8 @@ static int write_script(const char *text, size_t len, char *source, size_t sourc
     return fd;
 }
 
-/* SIGPIPE is ignored in tools, but must end a command's pipeline. */
+/* SIGPIPE is ignored in tools, but must end a command's pipeline. SIGTERM is blocked in the tool
+ * itself (main.c), and must end the command. */
 static void prepare_attributes(posix_spawnattr_t *attributes)
 {
     sigset_t defaults;
