@@ -5,6 +5,7 @@ carries the path of the test's scratch folder in its arguments, which is how sur
 """
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -140,8 +141,10 @@ child(daemon)
 child(lambda: become(None, [signal.SIGTERM]))
 child(hidden_daemon)
 child(stopped)
-while len(os.listdir(ready)) < 7:
+while len(os.listdir(ready)) < 7:  # time counts from when the tree stands
+    os.write(3, b'{"text":"."}\\n')
     time.sleep(0.002)
+os.write(3, b'{"text":"."}\\n')
 open(ready + ".all", "w").close()
 if os.environ["TREE_END"] == "normal":
     print('{"tree":true}')
@@ -153,12 +156,89 @@ else:
 TREE_SIZE = 8
 
 
+class Comets:
+    """The tree of tests/promises/comets.c in the folder of tools, and whether any of it is left:
+    processes that live for a tenth of a millisecond are in no list, but all hold one pipe open."""
+
+    def __init__(self, scratch, tools):
+        os.makedirs(tools, exist_ok=True)
+        program = os.path.join(tools, "comets")
+        subprocess.run([compiler()[0], "-O2", "-D_GNU_SOURCE", "-o", program,
+                        os.path.join(ROOT, "tests", "promises", "comets.c")], check=True)
+        os.utime(program, (LONG_AGO, LONG_AGO))
+        self.fifo = os.path.join(scratch, "comets.fifo")
+        os.mkfifo(self.fifo)
+        self.end = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)
+        self.poll = select.poll()
+        self.poll.register(self.end, 0)
+
+    def gone(self):
+        """True when they have come and none is left."""
+        return bool(self.poll.poll(0))
+
+    def close(self):
+        os.close(self.end)
+
+
+# ---- how busy the machine is
+
+class Yardstick:
+    """How long this machine now takes to act on an event: a timer fires and wakes three other
+    processes in a row, as ikigai's timer does the keeper, the keeper a tool, and back. Measured
+    without ikigai; what is promised in milliseconds is promised beyond this."""
+
+    LINKS = 3
+
+    def __enter__(self):
+        first, self.write = os.pipe()
+        self.links, source = [], first
+        for i in range(self.LINKS):
+            process = subprocess.Popen(["/bin/cat"], stdin=source, stdout=subprocess.PIPE, bufsize=0)
+            os.close(source) if i == 0 else self.links[-1].stdout.close()
+            self.links.append(process)
+            source = process.stdout.fileno()
+        return self
+
+    def __exit__(self, *error):
+        os.close(self.write)
+        for link in self.links:
+            link.wait()
+        self.links[-1].stdout.close()
+
+    def measure_ms(self, seconds=0.3):
+        """The longest of what was seen in that time."""
+        worst, end = 0.0, time.monotonic() + seconds
+        while time.monotonic() < end:
+            begin = time.monotonic()
+            time.sleep(0.002)
+            os.write(self.write, b".")
+            os.read(self.links[-1].stdout.fileno(), 1)
+            worst = max(worst, time.monotonic() - begin - 0.002)
+        return worst * 1000
+
+
+def contention(seconds=0.1):
+    """How much longer work takes on all processors than on an idle machine: 1 or more."""
+    spin = (f"import time\nb = time.monotonic()\nwhile time.process_time() < {seconds}: pass\n"
+            "print(time.monotonic() - b)")
+    count = len(os.sched_getaffinity(0))
+    runs = [subprocess.Popen([sys.executable, "-IS", "-c", spin], stdout=subprocess.PIPE)
+            for _ in range(count)]
+    walls = [float(run.communicate()[0]) for run in runs]
+    return max(1.0, sum(walls) / count / seconds)
+
+
 # ---- the driver: many calls in one process
+
+def compiler():
+    """The words of the tree's own compiler command."""
+    with open(os.path.join(OBJECTS, "flags.stamp"), encoding="utf-8") as f:
+        return f.read().split()
+
 
 def build_driver(folder):
     """Compiles tests/promises/call_driver.c against the objects of the tree under test."""
-    with open(os.path.join(OBJECTS, "flags.stamp"), encoding="utf-8") as f:
-        words = f.read().split()
+    words = compiler()
     flags = sorted({w for w in words if w.startswith("-fsanitize=")})
     program = os.path.join(folder, "call_driver")
     command = (words[:1] + ["-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", "-I" + os.path.join(ROOT, "src")]

@@ -4,14 +4,24 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/keeper_protocol.h"
+
+enum {
+    LOOKS_MAX = 8,     /* in one round of killing */
+    LOOKS_QUIET = 4,   /* in a row that find nothing, where zombies tell nothing */
+    CONFINE_MAX = 256, /* at a time */
+};
 
 /* Reads a /proc file of any length; NULL when it cannot be read. */
 static char *read_proc(const void *ctx, const char *path, size_t *len)
@@ -83,12 +93,19 @@ static void add_children(const void *ctx, ik_process_list_t *list, pid_t pid)
     }
 }
 
-/* We have one thread, and are asked after every call. */
+/* Our own children, which all hang on our first thread, the newest last. */
 static void add_own_children(const void *ctx, ik_process_list_t *list)
 {
     char tid[24];
     snprintf(tid, sizeof(tid), "%d", (int)getpid());
     add_children_of_thread(ctx, list, getpid(), tid);
+}
+
+/* No tool has started what is in our own session (the user's editor): every tool begins a new one,
+ * and none can be joined. */
+static bool is_of_tool(pid_t child)
+{
+    return getsid(child) != getsid(0);
 }
 
 /* The tag in the process's environment, or NULL. */
@@ -125,6 +142,15 @@ static ik_process_tree_t *find_owner(const void *ctx, ik_process_tree_t *const *
     return NULL;
 }
 
+/* One of our children has ended and waits to be reaped; its own children are ours by now. Asking
+ * is much cheaper than looking for those, and there may be thousands. */
+static bool is_zombie(pid_t child)
+{
+    siginfo_t info = {0};
+    int options = WEXITED | WNOHANG | WNOWAIT;
+    return waitid(P_PID, (id_t)child, &info, options) == 0 && info.si_pid == child;
+}
+
 static bool is_root(ik_process_tree_t *const *trees, size_t count, pid_t pid)
 {
     for (size_t i = 0; i < count; i++) {
@@ -145,49 +171,152 @@ static ik_process_tree_t *first_wanted(ik_process_tree_t *const *trees, size_t c
     return NULL;
 }
 
-static void add_orphans(const void *ctx, ik_process_tree_t *const *trees, size_t count)
+/* --- looking ----------------------------------------------------------------------------- */
+
+/* One or several looks for the processes of the same trees. */
+typedef struct {
+    const void *ctx;
+    ik_process_tree_t *const *trees;
+    size_t count;
+    int signal;                /* for each process as soon as it is found; 0: none */
+    size_t *recent;            /* of each tree: where what the last look found begins */
+    ik_process_list_t zombies; /* children of ours that have ended but were not reaped */
+    ik_process_list_t known;   /* what earlier looks found, zombies too, sorted */
+} hunt_t;
+
+static int compare_pids(const void *a, const void *b)
 {
-    ik_process_list_t children = {0};
-    add_own_children(ctx, &children);
-    for (size_t i = 0; i < children.count; i++) {
-        pid_t pid = children.pids[i];
-        if (is_root(trees, count, pid)) {
-            continue;
-        }
-        ik_process_tree_t *owner = find_owner(ctx, trees, count, pid);
-        if (owner == NULL) {
-            owner = first_wanted(trees, count);
-        }
-        if (owner != NULL && owner->wanted) {
-            add_pid(ctx, &owner->found, pid);
-        }
-    }
+    pid_t left = *(const pid_t *)a;
+    pid_t right = *(const pid_t *)b;
+    return left < right ? -1 : left > right;
 }
 
-/* The list holds the tops of the trees; appends everything below them. */
-static void add_descendants(const void *ctx, ik_process_list_t *list)
+static bool is_known(const hunt_t *hunt, pid_t pid)
+{
+    return hunt->known.count > 0 &&
+           bsearch(&pid, hunt->known.pids, hunt->known.count, sizeof(pid), compare_pids) != NULL;
+}
+
+static void learn(hunt_t *hunt, const ik_process_list_t *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        add_children(ctx, list, list->pids[i]);
+        add_pid(hunt->ctx, &hunt->known, list->pids[i]);
     }
 }
 
-void ik_process_tree_find(const void *ctx, ik_process_tree_t *const *trees, size_t count)
+/* Whatever was found so far becomes known. */
+static void learn_all(hunt_t *hunt)
+{
+    hunt->known.count = 0;
+    learn(hunt, &hunt->zombies);
+    for (size_t i = 0; i < hunt->count; i++) {
+        learn(hunt, &hunt->trees[i]->found);
+    }
+    if (hunt->known.count > 1) {
+        qsort(hunt->known.pids, hunt->known.count, sizeof(pid_t), compare_pids);
+    }
+}
+
+static void add_found(const hunt_t *hunt, ik_process_tree_t *tree, pid_t pid)
+{
+    if (is_known(hunt, pid)) {
+        return;
+    }
+    if (hunt->signal != 0) {
+        kill(pid, hunt->signal);
+    }
+    add_pid(hunt->ctx, &tree->found, pid);
+}
+
+/* The newest first: they are alive, and may be gone a moment later; of the others thousands may be
+ * zombies. */
+static void add_orphans(hunt_t *hunt)
+{
+    ik_process_tree_t *only = hunt->count == 1 && hunt->trees[0]->wanted ? hunt->trees[0] : NULL;
+    ik_process_list_t children = {0};
+    add_own_children(hunt->ctx, &children);
+    for (size_t i = children.count; i > 0; i--) {
+        pid_t pid = children.pids[i - 1];
+        if (is_known(hunt, pid) || is_root(hunt->trees, hunt->count, pid) || !is_of_tool(pid)) {
+            continue;
+        }
+        if (is_zombie(pid)) {
+            add_pid(hunt->ctx, &hunt->zombies, pid);
+            continue;
+        }
+        ik_process_tree_t *owner = only != NULL
+                                       ? only /* all are its own */
+                                       : find_owner(hunt->ctx, hunt->trees, hunt->count, pid);
+        if (owner == NULL) {
+            owner = first_wanted(hunt->trees, hunt->count);
+        }
+        if (owner != NULL && owner->wanted) {
+            add_found(hunt, owner, pid);
+        }
+    }
+}
+
+/* Those found by the look before are walked once more: a process that is stopped in the middle of a
+ * fork has a child that was not there when it was first looked at. */
+static void add_descendants(hunt_t *hunt, size_t index, size_t begin)
+{
+    ik_process_tree_t *tree = hunt->trees[index];
+    for (size_t i = hunt->recent[index]; i < tree->found.count; i++) {
+        ik_process_list_t children = {0};
+        add_children(hunt->ctx, &children, tree->found.pids[i]);
+        for (size_t j = 0; j < children.count; j++) {
+            add_found(hunt, tree, children.pids[j]);
+        }
+        talloc_free(children.pids);
+    }
+    hunt->recent[index] = begin;
+}
+
+/* True when it found no process that was not known before. */
+static bool look(hunt_t *hunt)
+{
+    learn_all(hunt);
+    size_t *begin = ik_new_array(hunt->ctx, size_t, hunt->count);
+    for (size_t i = 0; i < hunt->count; i++) {
+        ik_process_tree_t *tree = hunt->trees[i];
+        begin[i] = tree->found.count;
+        if (tree->wanted && tree->root_alive) {
+            add_found(hunt, tree, tree->root);
+        }
+    }
+    add_orphans(hunt);
+    bool nothing_new = true;
+    for (size_t i = 0; i < hunt->count; i++) {
+        add_descendants(hunt, i, begin[i]);
+        nothing_new = nothing_new && hunt->trees[i]->found.count == begin[i];
+    }
+    return nothing_new;
+}
+
+static hunt_t begin_hunt(const void *ctx, ik_process_tree_t *const *trees, size_t count, int signal)
 {
     for (size_t i = 0; i < count; i++) {
         trees[i]->found = (ik_process_list_t){0};
-        if (trees[i]->wanted && trees[i]->root_alive) {
-            add_pid(ctx, &trees[i]->found, trees[i]->root);
-        }
     }
-    add_orphans(ctx, trees, count);
-    for (size_t i = 0; i < count; i++) {
-        add_descendants(ctx, &trees[i]->found);
-    }
+    return (hunt_t){.ctx = ctx,
+                    .trees = trees,
+                    .count = count,
+                    .signal = signal,
+                    .recent = ik_new_array(ctx, size_t, count)};
 }
 
-static size_t signal_list(const ik_process_list_t *list, int first_signal, int second_signal)
+bool ik_process_tree_find(const void *ctx, ik_process_tree_t *const *trees, size_t count)
 {
+    hunt_t hunt = begin_hunt(ctx, trees, count, 0);
+    look(&hunt);
+    return hunt.zombies.count == 0;
+}
+
+/* --- ending ------------------------------------------------------------------------------ */
+
+size_t ik_process_tree_signal(const ik_process_tree_t *tree, int first_signal, int second_signal)
+{
+    const ik_process_list_t *list = &tree->found;
     size_t ours = 0;
     for (size_t i = 0; i < list->count; i++) {
         ours += kill(list->pids[i], first_signal) == 0 || errno != EPERM;
@@ -198,18 +327,126 @@ static size_t signal_list(const ik_process_list_t *list, int first_signal, int s
     return ours;
 }
 
-size_t ik_process_tree_signal(const ik_process_tree_t *tree, int first_signal, int second_signal)
+/* A processor that we may use and do not; -1: there is none. */
+static int find_other_processor(void)
 {
-    return signal_list(&tree->found, first_signal, second_signal);
+    cpu_set_t usable;
+    int own = sched_getcpu();
+    if (own < 0 || sched_getaffinity(0, sizeof(usable), &usable) < 0) {
+        return -1;
+    }
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (i != own && CPU_ISSET(i, &usable)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+void ik_process_tree_confine(ik_process_tree_t *const *trees, size_t count)
+{
+    int processor = find_other_processor();
+    if (processor < 0) {
+        return;
+    }
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    void *ctx = talloc_new(NULL);
+    ik_process_list_t children = {0};
+    add_own_children(ctx, &children);
+    size_t first = children.count > CONFINE_MAX ? children.count - CONFINE_MAX : 0;
+    for (size_t i = children.count; i > first; i--) {
+        if (!is_root(trees, count, children.pids[i - 1]) && is_of_tool(children.pids[i - 1])) {
+            sched_setaffinity(children.pids[i - 1], sizeof(one), &one);
+        }
+    }
+    talloc_free(ctx);
+}
+
+/* A process that became a zombie while we looked may have left a child that the look missed. Where
+ * other trees go on it may be one of theirs: then several looks have to find nothing. */
+static bool is_settled(const hunt_t *hunt, bool new_zombies, int quiet_looks)
+{
+    bool all_wanted = true;
+    for (size_t i = 0; i < hunt->count; i++) {
+        all_wanted = all_wanted && hunt->trees[i]->wanted;
+    }
+    return all_wanted ? quiet_looks > 0 && !new_zombies : quiet_looks >= LOOKS_QUIET;
+}
+
+bool ik_process_tree_kill(const void *ctx, ik_process_tree_t *const *trees, size_t count)
+{
+    hunt_t hunt = begin_hunt(ctx, trees, count, SIGSTOP);
+    bool settled = false;
+    int quiet_looks = 0;
+    for (int looks = 0; looks < LOOKS_MAX && !settled; looks++) {
+        size_t zombies = hunt.zombies.count;
+        quiet_looks = look(&hunt) ? quiet_looks + 1 : 0;
+        settled = is_settled(&hunt, hunt.zombies.count > zombies, quiet_looks);
+    }
+    for (size_t i = 0; i < count; i++) {
+        ik_process_tree_signal(trees[i], SIGKILL, 0);
+    }
+    return settled;
+}
+
+/* --- every descendant -------------------------------------------------------------------- */
+
+/* A tree without a root, to which all orphans belong: every child of ours is one. */
+static ik_process_tree_t everything(void)
+{
+    return (ik_process_tree_t){.tag = "", .wanted = true};
 }
 
 size_t ik_process_tree_signal_all(int first_signal, int second_signal)
 {
     void *ctx = talloc_new(NULL);
-    ik_process_list_t found = {0};
-    add_own_children(ctx, &found);
-    add_descendants(ctx, &found);
-    size_t ours = signal_list(&found, first_signal, second_signal);
+    ik_process_tree_t tree = everything();
+    ik_process_tree_find(ctx, (ik_process_tree_t *[]){&tree}, 1);
+    size_t ours = ik_process_tree_signal(&tree, first_signal, second_signal);
     talloc_free(ctx);
     return ours;
+}
+
+/* Reaps those that have ended; false when no child was left. A process that forks and exits is in
+ * the list until it is reaped, and its child from before that on. */
+static bool reap_children(const void *ctx)
+{
+    ik_process_list_t children = {0};
+    size_t count = 0;
+    add_own_children(ctx, &children);
+    for (size_t i = 0; i < children.count; i++) {
+        if (is_of_tool(children.pids[i])) {
+            count++;
+            waitpid(children.pids[i], NULL, WNOHANG);
+        }
+    }
+    return count > 0;
+}
+
+bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms)
+{
+    int64_t begin = ik_clock_now_ms();
+    int64_t now = begin;
+    int64_t outrun = begin; /* when there was last no end of new ones */
+    void *ctx = talloc_new(NULL);
+    bool left = true;
+    bool hopeless = false; /* only such are left as we may not signal */
+    while ((left = reap_children(ctx)) && !hopeless && now < begin + limit_ms &&
+           now < outrun + unkillable_ms) {
+        ik_process_tree_t tree = everything();
+        ik_process_tree_t *trees[] = {&tree};
+        bool settled = ik_process_tree_kill(ctx, trees, 1);
+        hopeless = settled && tree.found.count > 0 && ik_process_tree_signal(&tree, 0, 0) == 0;
+        if (!settled) {
+            ik_process_tree_confine(trees, 1);
+        }
+        talloc_free_children(ctx);
+        poll(NULL, 0, settled ? 1 : 0);
+        now = ik_clock_now_ms();
+        outrun = settled ? outrun : now;
+    }
+    talloc_free(ctx);
+    return !left || hopeless;
 }

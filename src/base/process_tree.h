@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 typedef struct {
@@ -27,13 +28,28 @@ typedef struct {
 
 /* Finds the processes of all wanted trees, each process once, in one look for all: hundreds of
  * trees may be ending at a time. trees are all calls there are: what belongs to the others is left
- * alone. found is allocated on ctx. */
-void ik_process_tree_find(const void *ctx, ik_process_tree_t *const *trees, size_t count);
+ * alone. found is allocated on ctx. False when children of ours were just ending, so that there may
+ * be others which they had started. */
+bool ik_process_tree_find(const void *ctx, ik_process_tree_t *const *trees, size_t count);
 
 /* Sends the signals (0 for none) to what was found and returns how many processes that were,
  * leaving out those that we may not signal because they became somebody else (sudo): nobody waits
  * for what cannot be ended. */
 size_t ik_process_tree_signal(const ik_process_tree_t *tree, int first_signal, int second_signal);
 
-/* The same for every descendant of this process. */
+/* Keeps the newest orphans, and with them whatever they start, to a single processor, which is not
+ * the one we run on: so that a storm of them leaves us one to keep up with it. */
+void ik_process_tree_confine(ik_process_tree_t *const *trees, size_t count);
+
+/* Kills the processes of all wanted trees, which are in found afterwards. Each is stopped as soon
+ * as it is seen, and what they started meanwhile is looked for again, before the first is killed:
+ * processes that fork faster than they are found cannot outrun this for long, and the place of a
+ * killed one is not taken by the next. False when there was no end of new ones after a few looks;
+ * then the caller, who may have others to serve, comes back at once. */
+bool ik_process_tree_kill(const void *ctx, ik_process_tree_t *const *trees, size_t count);
+
+/* Every descendant of this process: sends the signals, as above. */
 size_t ik_process_tree_signal_all(int first_signal, int second_signal);
+/* Kills and reaps them until none is left. Gives up (false) after that long, or when SIGKILL has
+ * reached them all and they are still there after unkillable_ms (uninterruptible sleep). */
+bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms);

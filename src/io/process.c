@@ -24,8 +24,12 @@ enum {
     READ_SIZE = 65536,    /* a pipe's capacity */
     READS_PER_EVENT = 16, /* so that one flooding tool does not starve the loop */
     PROGRESS_LINE_MAX = 4096,
-    ORPHANS_MS = 1000,    /* for what a killed keeper left behind */
-    UNKILLABLE_MS = 2000, /* how long after SIGKILL a process in uninterruptible sleep is given */
+    ORPHANS_MS = 1000,   /* for what a killed keeper left behind */
+    KEEPER_MS = 2000,    /* for the keeper's own end */
+    KEEPER_LOOK_MS = 20, /* how often a keeper that should end is looked at */
+    STOPS_MAX = 3,       /* found stopped that often, it will not get to its end */
+    STOPPED_MS = 40,     /* after SIGKILL was due: why has the keeper not reported? */
+    HUNG_MS = 30000,     /* a keeper that says nothing for so long is not waited for */
 };
 
 struct ik_process_host {
@@ -33,6 +37,8 @@ struct ik_process_host {
     char *keeper_path;
     pid_t keeper;
     ik_watch_t *socket; /* NULL while no keeper runs */
+    int stops;          /* how often it was found stopped while it should end */
+    bool orphans_left;  /* a killed keeper left more than we could end in time */
     int null_fd;
     uint32_t last_id;
     ik_process_t *processes;
@@ -49,6 +55,7 @@ struct ik_process {
     ik_process_t *next;
     uint32_t id;
     bool ending;  /* the keeper was told to end it */
+    bool late;    /* its end takes longer than it should */
     bool overdue; /* its time is up; what has arrived meanwhile is looked at first */
     bool stop_when_full;
     bool impatient;
@@ -175,9 +182,16 @@ static void unlink_process(ik_process_t *process)
     *link = process->next;
 }
 
+/* A tool may have stopped the keeper, which is its parent. */
+static void wake_keeper(ik_process_host_t *host)
+{
+    kill(host->keeper, SIGCONT);
+}
+
 static void send_request(ik_process_host_t *host, const void *packet, size_t len,
                          const struct msghdr *with_fds)
 {
+    wake_keeper(host);
     struct iovec part = {.iov_base = (void *)packet, .iov_len = len};
     struct msghdr message = {0};
     if (with_fds != NULL) {
@@ -191,18 +205,11 @@ static void send_request(ik_process_host_t *host, const void *packet, size_t len
     }
 }
 
-/* A tool may have stopped the keeper, which is its parent. */
-static void wake_keeper(ik_process_host_t *host)
-{
-    kill(host->keeper, SIGCONT);
-}
-
 static void request_end(ik_process_t *process)
 {
     process->ending = true;
     if (process->host->socket != NULL) {
         ik_keeper_request_t request = {.kind = IK_KEEPER_END, .id = process->id};
-        wake_keeper(process->host);
         send_request(process->host, &request, sizeof(request), NULL);
     }
 }
@@ -241,8 +248,32 @@ static void begin_end(ik_process_t *process, ik_process_end_t end)
     if (process->impatient) {
         finish(process);
     } else {
-        ik_timer_start(process->timer, IK_KEEPER_GRACE_MS + UNKILLABLE_MS);
+        ik_timer_start(process->timer, IK_KEEPER_GRACE_MS + STOPPED_MS);
     }
+}
+
+static bool keeper_is_stopped(const ik_process_host_t *host)
+{
+    siginfo_t info = {0};
+    int options = WSTOPPED | WNOHANG | WNOWAIT;
+    return waitid(P_PID, (id_t)host->keeper, &info, options) == 0 && info.si_pid == host->keeper;
+}
+
+/* The end was asked for and has not come, although the keeper reports in time even when SIGKILL
+ * does not help. When a tool stops it again and again it is given up; its end is seen by the watch,
+ * and what it leaves comes to us. */
+static void on_late_end(ik_process_t *process)
+{
+    ik_process_host_t *host = process->host;
+    if (process->late) {
+        finish(process);
+        return;
+    }
+    process->late = true;
+    if (host->socket != NULL && keeper_is_stopped(host)) {
+        kill(host->keeper, SIGKILL);
+    }
+    ik_timer_start(process->timer, HUNG_MS);
 }
 
 static int64_t next_deadline(const ik_process_t *process)
@@ -261,7 +292,7 @@ static void on_deadline(void *data)
     ik_process_t *process = data;
     int64_t now = ik_clock_now_ms();
     if (process->ending) {
-        finish(process); /* even SIGKILL did not help */
+        on_late_end(process);
         return;
     }
     bool first_look = now >= next_deadline(process) && !process->overdue;
@@ -302,17 +333,38 @@ static void take_report(ik_process_t *process, const ik_keeper_report_t *report)
 
 /* --- the keeper -------------------------------------------------------------------------- */
 
-/* Until it has exited, which it does when its socket is closed, and even if a tool stops it. */
-static void wait_for_keeper(ik_process_host_t *host)
+/* True when it has exited. A tool may have stopped it. */
+static bool keeper_has_exited(ik_process_host_t *host)
 {
     int status = 0;
-    pid_t got;
-    do {
-        got = waitpid(host->keeper, &status, WUNTRACED);
-        if (got > 0 && WIFSTOPPED(status)) {
-            wake_keeper(host);
-        }
-    } while ((got < 0 && errno == EINTR) || (got > 0 && WIFSTOPPED(status)));
+    pid_t got = waitpid(host->keeper, &status, WNOHANG | WUNTRACED);
+    if (got > 0 && WIFSTOPPED(status)) {
+        host->stops++;
+        wake_keeper(host);
+        got = 0;
+    }
+    return got > 0 || (got < 0 && errno != EINTR);
+}
+
+/* Asks the keeper to end all processes and itself, and waits for that, but not for ever: it goes on
+ * without us. Only one that a tool stops again and again is killed, and what it had under way is
+ * then ours to end. */
+static void end_keeper(ik_process_host_t *host)
+{
+    int64_t until = ik_clock_now_ms() + KEEPER_MS;
+    int fd = ik_watch_fd(host->socket);
+    struct pollfd hangup = {.fd = fd}; /* when it exits */
+    bool exited = false;
+    shutdown(fd, SHUT_WR);
+    wake_keeper(host);
+    while (!exited && ik_clock_now_ms() < until) {
+        poll(&hangup, 1, KEEPER_LOOK_MS);
+        exited = keeper_has_exited(host);
+    }
+    if (!exited && host->stops >= STOPS_MAX) {
+        kill(host->keeper, SIGKILL);
+        ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
+    }
 }
 
 static ik_process_t *find_up_to(const ik_process_host_t *host, uint32_t last_id)
@@ -324,31 +376,22 @@ static ik_process_t *find_up_to(const ik_process_host_t *host, uint32_t last_id)
     return process;
 }
 
-/* What a killed keeper left: its children were killed with it, and theirs have come to us. Nothing
- * else is our child. */
-static void end_orphans(void)
-{
-    int64_t until = ik_clock_now_ms() + ORPHANS_MS;
-    while (ik_process_tree_signal_all(SIGKILL, 0) > 0 && ik_clock_now_ms() < until) {
-        poll(NULL, 0, 1);
-        while (waitpid(-1, NULL, WNOHANG) > 0) {
-        }
-    }
-}
-
-/* Every process that was running is lost; a new keeper is started for the next one, which on_end
- * may already ask for. */
+/* The keeper was killed, and its children with it; theirs have come to us, and nothing else is our
+ * child. Every process that was running is lost, unless it was to end anyway; a new keeper is
+ * started for the next one, which on_end may already ask for. */
 static void lose_keeper(ik_process_host_t *host)
 {
     uint32_t last_id = host->last_id;
     ik_process_t *process;
     talloc_free(host->socket);
     host->socket = NULL;
-    wait_for_keeper(host);
-    end_orphans();
+    kill(host->keeper, SIGKILL); /* should it have closed the socket and live */
+    host->orphans_left = !ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
     while ((process = find_up_to(host, last_id)) != NULL) {
-        process->result.end = IK_PROCESS_LOST;
-        process->result.error = ERR(SYSTEM, "the process keeper died");
+        if (!process->ending) {
+            process->result.end = IK_PROCESS_LOST;
+            process->result.error = ERR(SYSTEM, "the process keeper died");
+        }
         drain_rest(process);
         finish(process);
     }
@@ -437,8 +480,11 @@ static int close_host(ik_process_host_t *host)
         talloc_free(host->processes);
     }
     if (host->socket != NULL) {
+        end_keeper(host);
         talloc_free(host->socket);
-        wait_for_keeper(host);
+    }
+    if (host->orphans_left) {
+        ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
     }
     if (host->null_fd >= 0) {
         close(host->null_fd);

@@ -7,8 +7,11 @@
  *
  * A call ends in phases: RUNNING until the first process exits or ikigai asks for the end; then
  * TERM (everything got SIGTERM), then KILL after the grace, until nothing of the call is left:
- * GONE. Only then is it reported. The loop sleeps in poll without a timeout while nothing is
+ * GONE. Only then is it reported. The loop sleeps in ppoll without a timeout while nothing is
  * ending.
+ *
+ * Whatever a tool does, each round of the loop has an end: a bounded number of processes is reaped,
+ * and processes are looked for a bounded number of times.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +22,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,12 +32,22 @@
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
 
-/* How long a dying keeper gives the tools of a dead ikigai before SIGKILL, and how long it then
- * waits for processes that even SIGKILL does not end (uninterruptible sleep). */
-enum { ORPHANED_GRACE_MS = 100, GIVE_UP_MS = 5000, RETRY_MS = 5 };
+/* How long a dying keeper gives the tools of a dead ikigai before SIGKILL, and how long it waits,
+ * then as at the end of any call, for processes that even SIGKILL does not end (uninterruptible
+ * sleep). */
+enum { ORPHANED_GRACE_MS = 100, UNKILLABLE_MS = 2000, RETRY_MS = 5 };
+
+/* Each process takes about a millisecond to die, which is taken from the grace of all, up to this.
+ */
+enum { MANY = 150 };
 
 /* After looking for processes we leave it for this many times as long as it took. */
 enum { LOOK_PAUSE = 3 };
+
+/* Processes that fork and exit without end may keep us from everything else: a round reaps at most
+ * REAP_MAX of them. More than STORM in a round get no more than one processor, and do not wake us
+ * one by one, but we sleep for NAP_MS. */
+enum { REAP_MAX = 1024, STORM = 32, NAP_MS = 10, STORM_LOOK_MS = 50, STORM_GRACE_MS = 200 };
 
 typedef enum { RUNNING, TERM, KILL, GONE } phase_t;
 
@@ -44,6 +56,8 @@ typedef struct call {
     ik_keeper_report_t report;
     phase_t phase;
     int64_t kill_at_ms; /* 0 while nobody wants it to end */
+    int64_t killed_ms;  /* when SIGKILL had reached all of it; 0: not yet */
+    bool reported;
     struct call *next;
 } call_t;
 
@@ -58,7 +72,7 @@ typedef struct {
 static call_t *calls;
 static int64_t next_look_ms; /* not before this */
 static int64_t look_due_ms;  /* a look that had to wait is due then; 0: none */
-static sigset_t original_mask;
+static size_t reaped;        /* in this round */
 
 /* False when ikigai is not reading at the moment. Waiting for it here could be for ever: it may
  * itself be waiting for us to take its next request. */
@@ -93,7 +107,9 @@ static int become_tool(const start_t *start)
     if (chdir(start->folder) < 0) {
         return errno;
     }
-    sigprocmask(SIG_SETMASK, &original_mask, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     execve(start->argv[0], start->argv, start->environment);
     if (errno == ENOEXEC) {
         /* A script without a #! line, which every shell would run: argv[-1] is reserved for sh. */
@@ -200,10 +216,12 @@ static void start_call(const ik_keeper_request_t *request, char *bytes, size_t l
 
 /* --- ending ------------------------------------------------------------------------------ */
 
+/* In a storm SIGTERM hardly reaches a process before it is gone, and killing takes longer. */
 static void ask_for_end(call_t *call)
 {
     if (call->kill_at_ms == 0) {
-        call->kill_at_ms = ik_clock_now_ms() + IK_KEEPER_GRACE_MS;
+        call->kill_at_ms =
+            ik_clock_now_ms() + (reaped > STORM ? STORM_GRACE_MS : IK_KEEPER_GRACE_MS);
     }
 }
 
@@ -227,10 +245,10 @@ static void record_exit(call_t *call, int status, const struct rusage *usage)
     call->report.max_rss_kb = (uint64_t)usage->ru_maxrss;
 }
 
-/* Collects whatever ended. True while there are children at all. */
+/* Collects what ended. True while there are children at all. */
 static bool reap(void)
 {
-    for (;;) {
+    for (; reaped < REAP_MAX; reaped++) {
         int status;
         struct rusage usage;
         pid_t pid = wait4(-1, &status, WNOHANG, &usage);
@@ -244,24 +262,22 @@ static bool reap(void)
             }
         }
     }
+    return true;
 }
 
-/* One step towards the end of a call whose processes were just looked for. */
-static void advance(call_t *call)
+/* One step towards the end of a call that is not to be killed yet and whose processes were just
+ * looked for; all: there are no others. */
+static void advance(call_t *call, bool all)
 {
     ik_process_tree_t *tree = &call->tree;
-    if (call->phase == RUNNING) {
-        /* A stopped process acts on SIGTERM only once it is continued. */
-        size_t found = ik_process_tree_signal(tree, SIGTERM, SIGCONT);
+    bool first = call->phase == RUNNING;
+    /* A stopped process acts on SIGTERM only once it is continued. */
+    size_t found = ik_process_tree_signal(tree, first ? SIGTERM : 0, first ? SIGCONT : 0);
+    if (first) {
         call->report.leftovers = tree->root_alive ? 0 : (uint32_t)found;
-        call->phase = found == 0 && !tree->root_alive ? GONE : TERM;
-        return;
+        call->kill_at_ms -= found < MANY ? (int64_t)found : MANY;
     }
-    call->phase = ik_clock_now_ms() >= call->kill_at_ms ? KILL : TERM;
-    size_t left = ik_process_tree_signal(tree, call->phase == KILL ? SIGKILL : 0, 0);
-    if (left == 0 && !tree->root_alive) {
-        call->phase = GONE;
-    }
+    call->phase = all && found == 0 && !tree->root_alive ? GONE : TERM;
 }
 
 static bool is_ending(const call_t *call)
@@ -269,54 +285,136 @@ static bool is_ending(const call_t *call)
     return call->phase != GONE && (call->kill_at_ms != 0 || !call->tree.root_alive);
 }
 
-/* Marks the calls that are ending and returns how many there are of all. */
-static size_t mark_ending(size_t *ending)
+/* Marks the calls that are ending and returns how many there are. */
+static size_t mark_ending(void)
 {
-    size_t count = 0;
-    *ending = 0;
+    size_t ending = 0;
     for (call_t *call = calls; call != NULL; call = call->next) {
         if (call->phase == RUNNING && !call->tree.root_alive) {
             ask_for_end(call);
         }
         call->tree.wanted = is_ending(call);
-        *ending += call->tree.wanted;
-        count++;
+        ending += call->tree.wanted;
     }
-    return count;
+    return ending;
 }
 
-static void look_at_ending(size_t count)
+/* Kills the calls whose grace is over; false when their processes start others faster than we stop
+ * them. */
+static bool kill_overdue(const void *ctx, ik_process_tree_t *const *trees, size_t count)
 {
-    void *scratch = talloc_new(NULL);
-    ik_process_tree_t **trees = ik_new_array(scratch, ik_process_tree_t *, count);
+    bool any = false;
+    for (call_t *call = calls; call != NULL; call = call->next) {
+        call->tree.wanted = call->phase == KILL;
+        any = any || call->tree.wanted;
+    }
+    bool cornered = !any || ik_process_tree_kill(ctx, trees, count);
+    for (call_t *call = calls; cornered && call != NULL; call = call->next) {
+        if (call->phase != KILL) {
+            continue;
+        }
+        if (call->killed_ms == 0) {
+            call->killed_ms = ik_clock_now_ms();
+        }
+        if (!call->tree.root_alive && ik_process_tree_signal(&call->tree, 0, 0) == 0) {
+            call->phase = GONE;
+        }
+    }
+    return cornered;
+}
+
+/* Looks for the processes of calls that have been asked to end, or are about to be. */
+static void advance_polite(const void *ctx, ik_process_tree_t *const *trees, size_t count)
+{
+    bool any = false;
+    for (call_t *call = calls; call != NULL; call = call->next) {
+        call->tree.wanted = is_ending(call) && call->phase != KILL;
+        any = any || call->tree.wanted;
+    }
+    bool all = any && ik_process_tree_find(ctx, trees, count);
+    for (call_t *call = calls; call != NULL; call = call->next) {
+        if (call->tree.wanted) {
+            advance(call, all);
+        }
+    }
+}
+
+/* The trees of all calls, ending or not. */
+static ik_process_tree_t **list_trees(const void *ctx, size_t *count)
+{
+    *count = 0;
+    for (const call_t *call = calls; call != NULL; call = call->next) {
+        ++*count;
+    }
+    ik_process_tree_t **trees = ik_new_array(ctx, ik_process_tree_t *, *count);
     size_t n = 0;
     for (call_t *call = calls; call != NULL; call = call->next) {
         trees[n++] = &call->tree;
     }
-    ik_process_tree_find(scratch, trees, count);
+    return trees;
+}
+
+static void weather_storm(void)
+{
+    void *scratch = talloc_new(NULL);
+    size_t count;
+    ik_process_tree_t **trees = list_trees(scratch, &count);
+    ik_process_tree_confine(trees, count);
+    talloc_free(scratch);
+}
+
+/* False when the next look must not wait. */
+static bool look_at_ending(void)
+{
+    void *scratch = talloc_new(NULL);
+    size_t count;
+    ik_process_tree_t **trees = list_trees(scratch, &count);
+    int64_t now = ik_clock_now_ms();
     for (call_t *call = calls; call != NULL; call = call->next) {
-        if (call->tree.wanted) {
-            advance(call);
+        if (call->phase == TERM && now >= call->kill_at_ms) {
+            call->phase = KILL;
         }
     }
+    bool cornered = kill_overdue(scratch, trees, count);
+    advance_polite(scratch, trees, count);
     talloc_free(scratch);
+    return cornered;
+}
+
+static bool is_overdue(int64_t now)
+{
+    const call_t *call = calls;
+    while (call != NULL && (call->phase != TERM || now < call->kill_at_ms)) {
+        call = call->next;
+    }
+    return call != NULL;
+}
+
+/* What this process has used of a processor, however many others want it. */
+static int64_t cpu_ms(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
 /* Every process that ends wakes us, and when hundreds do, looking at all the others each time
  * would take longer than they live: looking takes a quarter of our time at most. */
 static void advance_ending(bool have_children)
 {
-    size_t ending;
-    size_t count = mark_ending(&ending);
+    size_t ending = mark_ending();
     int64_t begin = ik_clock_now_ms();
     look_due_ms = ending > 0 ? next_look_ms : 0;
-    if (ending == 0 || (have_children && begin < next_look_ms)) {
+    if (ending == 0 || (have_children && begin < next_look_ms && !is_overdue(begin))) {
         return;
     }
     if (have_children) {
-        look_at_ending(count);
+        int64_t cpu_begin = cpu_ms();
+        bool cornered = look_at_ending();
         int64_t end = ik_clock_now_ms();
-        next_look_ms = end + LOOK_PAUSE * (end - begin);
+        int64_t pause = LOOK_PAUSE * (cpu_ms() - cpu_begin);
+        pause = reaped > STORM && pause < STORM_LOOK_MS ? STORM_LOOK_MS : pause;
+        next_look_ms = cornered ? end + pause : end;
     } else {
         for (call_t *call = calls; call != NULL; call = call->next) {
             call->phase = call->tree.wanted ? GONE : call->phase;
@@ -325,12 +423,22 @@ static void advance_ending(bool have_children)
     look_due_ms = 0;
 }
 
+/* What even SIGKILL does not end is not waited for, but not forgotten, either. */
+static bool is_unkillable(const call_t *call)
+{
+    return call->phase == KILL && call->killed_ms != 0 &&
+           ik_clock_now_ms() > call->killed_ms + UNKILLABLE_MS;
+}
+
 static void report_gone(void)
 {
     call_t **link = &calls;
     while (*link != NULL) {
         call_t *call = *link;
-        if (call->phase == GONE && send_report(&call->report)) {
+        if (!call->reported && (call->phase == GONE || is_unkillable(call))) {
+            call->reported = send_report(&call->report);
+        }
+        if (call->phase == GONE && call->reported) {
             *link = call->next;
             talloc_free(call);
         } else {
@@ -348,10 +456,10 @@ static void wake_at(int *timeout, int64_t when_ms)
     }
 }
 
-/* How long poll may sleep: forever, unless a call is ending. */
+/* How long we may sleep: forever, unless a call is ending. */
 static int next_timeout(void)
 {
-    int timeout = -1;
+    int timeout = reaped == REAP_MAX ? 0 : reaped > STORM ? NAP_MS : -1;
     if (look_due_ms != 0) {
         wake_at(&timeout, look_due_ms);
     }
@@ -369,12 +477,10 @@ static void end_everything(void)
 {
     ik_process_tree_signal_all(SIGTERM, SIGCONT);
     int64_t kill_at = ik_clock_now_ms() + ORPHANED_GRACE_MS;
-    int64_t give_up_at = kill_at + GIVE_UP_MS;
-    size_t left = 1;
-    while (reap() && left > 0 && ik_clock_now_ms() < give_up_at) {
-        left = ik_process_tree_signal_all(ik_clock_now_ms() >= kill_at ? SIGKILL : 0, 0);
+    for (reaped = 0; reap() && ik_clock_now_ms() < kill_at; reaped = 0) {
         poll(NULL, 0, RETRY_MS);
     }
+    ik_process_tree_kill_all(INT64_MAX / 2, UNKILLABLE_MS);
 }
 
 /* --- the loop ---------------------------------------------------------------------------- */
@@ -424,11 +530,17 @@ static bool serve_request(void)
     return true;
 }
 
+static void on_child(int signal)
+{
+    (void)signal; /* it only ends ppoll */
+}
+
 /* Signals that reach us because somebody meant ikigai's terminal or group must not end us: we are
  * the one who cleans up. Whatever else ikigai or who started it ignored, a tool does not inherit.
  */
-static int prepare_signals(void)
+static void prepare_signals(void)
 {
+    struct sigaction wake = {.sa_handler = on_child, .sa_flags = SA_NOCLDSTOP};
     for (int i = 1; i < NSIG; i++) {
         signal(i, SIG_DFL);
     }
@@ -438,9 +550,23 @@ static int prepare_signals(void)
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, &original_mask);
-    sigemptyset(&original_mask);
-    return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    sigprocmask(SIG_SETMASK, &child, NULL);
+    sigaction(SIGCHLD, &wake, NULL);
+}
+
+/* SIGCHLD is blocked except in here, so that none is missed between reaping and sleeping. True when
+ * there is a request. */
+static bool wait_for_events(void)
+{
+    struct pollfd polled = {.fd = IK_KEEPER_SOCKET, .events = POLLIN};
+    int timeout = next_timeout();
+    struct timespec limit = {.tv_sec = timeout / 1000, .tv_nsec = timeout % 1000 * 1000000L};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    if (reaped > STORM) {
+        sigaddset(&blocked, SIGCHLD);
+    }
+    return ppoll(&polled, 1, timeout < 0 ? NULL : &limit, &blocked) > 0;
 }
 
 int main(void)
@@ -453,24 +579,16 @@ int main(void)
     }
     fcntl(IK_KEEPER_SOCKET, F_SETFD, FD_CLOEXEC);
     /* What ikigai inherited from who started it is not for tools. */
-    close_range(IK_KEEPER_SOCKET + 1, ~0U, 0);
+    closefrom(IK_KEEPER_SOCKET + 1);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    int signals = prepare_signals();
-    struct pollfd polled[2] = {{.fd = IK_KEEPER_SOCKET, .events = POLLIN},
-                               {.fd = signals, .events = POLLIN}};
-    for (;;) {
-        if (poll(polled, 2, next_timeout()) < 0 && errno != EINTR) {
-            break;
+    prepare_signals();
+    while (!wait_for_events() || serve_request()) {
+        if (reaped > STORM) {
+            weather_storm(); /* first of all, while none of our turn on the processor is used up */
         }
-        if (polled[1].revents != 0) {
-            struct signalfd_siginfo ignored[16];
-            while (read(signals, ignored, sizeof(ignored)) > 0) {
-            }
-        }
-        if (polled[0].revents != 0 && !serve_request()) {
-            break;
-        }
+        reaped = 0;
         advance_ending(reap());
+        reap(); /* what was just seen to be gone is no zombie, either, when that is reported */
         report_gone();
     }
     end_everything();

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Promise 6: a tool call ends at its deadline. Tools that try everything to live on, each with a
-limit of one second; measured is how long after its deadline a call has its result."""
+limit of one second; measured is how long after its deadline a call has its result, beyond what the
+machine needs just then to act on any event (hostile.Yardstick; a millisecond when it is idle)."""
 import json
 import os
 import sys
@@ -27,6 +28,8 @@ TOOLS = {
               + "    os._exit(0)\n" + FOREVER,
     "deaf": IGNORE + FOREVER,
     "deaf_children": IGNORE + "for i in range(6): os.fork()\n" + FOREVER,
+    "crowd": IGNORE + "for i in range(60):\n    while os.fork() == 0:\n        while True: pass\n"
+             + FOREVER,
     "stopped": "os.kill(os.getpid(), signal.SIGSTOP)\n" + FOREVER,
     "stopped_deaf": IGNORE + "os.fork()\nos.kill(os.getpid(), signal.SIGSTOP)\n" + FOREVER,
     "full_pipe": IGNORE + 'while True: os.write(1, b"x" * 65536)\n',
@@ -38,7 +41,11 @@ TOOLS = {
     # Never the same process for long, each generation an orphan in a session of its own.
     "comet": IGNORE + "while True:\n    if os.fork(): os._exit(0)\n    os.setsid()\n",
     "stops_keeper": "os.kill(os.getppid(), signal.SIGSTOP)\n" + FOREVER,
+    "holds_keeper": IGNORE + "keeper = os.getppid()\n"
+                    "while True: os.kill(keeper, signal.SIGSTOP)\n",
 }
+# Sixty of them at once (comets.c).
+COMETS = ["{}", '{"twice":1}', '{"bare":1}', '{"early":1}', '{"early":1,"twice":1,"bare":1}']
 # The first process of a comet is gone at once; the call ends when what it left has been ended.
 ENDS_EARLY = {"comet": "INVALID_OUTPUT"}
 
@@ -53,32 +60,46 @@ def main():
             hostile.python_tool(os.path.join(home, "tools"), name, body)
         with open(os.path.join(home, "config.json"), "w", encoding="utf-8") as f:
             json.dump({"tool_timeout_seconds": DEADLINE_MS // 1000}, f)
+        comets = hostile.Comets(scratch, os.path.join(home, "tools"))
         driver = hostile.build_driver(scratch)
 
-        def measure(name):
-            answer = hostile.drive(driver, home, scratch, 1 if quick else 5, [(name, "{}")])
+        def measure(name, arguments):
+            """How late the call was, and how late anything was on this machine just before and
+            after it."""
+            machine = yardstick.measure_ms()
+            answer = hostile.drive(driver, home, scratch, 1 if quick else 5, [(name, arguments)],
+                                   TREE_FIFO=comets.fifo)
+            machine = max(machine, yardstick.measure_ms())
             call = answer["calls"][0]
-            if call["code"] != ENDS_EARLY.get(name, "TOOL_TIMEOUT") or answer["left_behind"]:
-                wrong.append(f"{name}: {answer}")
-            return call["longest_ms"] - DEADLINE_MS
+            code = None if "early" in arguments else ENDS_EARLY.get(name, "TOOL_TIMEOUT")
+            if call["code"] != code or answer["left_behind"]:
+                wrong.append(f"{name} {arguments}: {answer}")
+            if name == "comets" and not comets.gone():
+                wrong.append(f"{name} {arguments}: some survived")
+            return call["longest_ms"] - DEADLINE_MS - machine, machine
 
+        tools = [(name, "{}") for name in TOOLS] + [("comets", arguments) for arguments in COMETS]
         try:
-            for name in TOOLS:
-                late[name] = measure(name)
-                for _ in range(ATTEMPTS - 1):
-                    if late[name] > ALLOWED_MS:
-                        print(f"{name}: {late[name]:.0f} ms late, measured again")
-                        late[name] = min(late[name], measure(name))
+            with hostile.Yardstick() as yardstick:
+                for tool in tools:
+                    late[tool] = measure(*tool)
+                    for _ in range(ATTEMPTS - 1):
+                        if late[tool][0] > ALLOWED_MS:
+                            print(f"{tool}: {late[tool][0]:.0f} ms late, beyond the "
+                                  f"{late[tool][1]:.0f} ms of the machine; measured again")
+                            late[tool] = min(late[tool], measure(*tool))
             survivors = hostile.processes_with(scratch)
         finally:
             hostile.kill_all(scratch)
+            comets.close()
     for line in wrong + list(survivors.values()):
         print(line)
     worst = max(late, key=late.get)
-    passed = not wrong and not survivors and late[worst] <= ALLOWED_MS
+    passed = not wrong and not survivors and late[worst][0] <= ALLOWED_MS
     hostile.conclude(6, passed, (
-        f"{len(TOOLS)} hostile tools, deadline {DEADLINE_MS / 1000:g} s: at most {late[worst]:.0f} ms "
-        f"late ({worst}; {ALLOWED_MS} allowed), {len(survivors)} survivors"))
+        f"{len(late)} hostile tools, deadline {DEADLINE_MS / 1000:g} s: at most "
+        f"{late[worst][0]:.0f} ms late ({' '.join(worst)}; {ALLOWED_MS} allowed) beyond the machine's own delay "
+        f"({max(machine for _, machine in late.values()):.0f} ms at most), {len(survivors)} survivors"))
 
 
 main()
