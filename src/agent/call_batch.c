@@ -43,6 +43,7 @@ static ik_msg_t *make_result(const call_t *call, const ik_tool_result_t *tool)
         .provider = ik_msg_field_text(scratch, call->message, "provider"),
         .output = tool->envelope,
         .success = tool->success,
+        .err = tool->err,
         .wall_ms = tool->wall_ms,
         .cpu_us = tool->cpu_us,
         .max_rss_kb = tool->max_rss_kb,

@@ -143,6 +143,9 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     const ik_tool_result_t *result =
         ik_tool_external_run(cli->ctx, &external, found->registry, &request);
     print_envelope(result->envelope);
+    if (result->err != NULL && ik_cli_args_has(args, "--verbose")) {
+        ik_print_text(stderr, result->err);
+    }
     if (ik_tool_registry_lookup(found->registry, request.name) == NULL) {
         print_not_found(request.name);
     }
@@ -174,7 +177,11 @@ const ik_cli_command_t ik_cli_tool_run = {
     .name = "tool run",
     .args = "NAME [JSON]",
     .help = "Runs a tool and prints what a model would get. Without JSON, arguments come on stdin.",
-    .options = (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION, {0}},
+    .options = (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION,
+                                         {.name = "--verbose",
+                                          .help = "also print what a successful tool wrote to "
+                                                  "stderr, which no model gets"},
+                                         {0}},
     .min_args = 1,
     .max_args = 2,
     .run = run_run,

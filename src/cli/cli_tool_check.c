@@ -161,11 +161,11 @@ static bool schema_exits_well(examination_t *exam, const trial_t *trial)
     return false;
 }
 
-static void show_stderr(trial_t *trial)
+static void show_stderr(const examination_t *exam, const char *what, trial_t *trial)
 {
     if (trial->err[0] != '\0') {
         trial->err[strcspn(trial->err, "\n")] = '\0';
-        advise("--schema writes to stderr", trial->err);
+        advise(ik_sprintf(exam->cli->ctx, "%s writes to stderr", what), trial->err);
     }
 }
 
@@ -184,7 +184,7 @@ static void check_doubles(examination_t *exam, const trial_t *trial)
 static bool check_schema(examination_t *exam)
 {
     trial_t trial = ask_schema(exam);
-    show_stderr(&trial);
+    show_stderr(exam, "--schema", &trial);
     if (!schema_exits_well(exam, &trial)) {
         return false;
     }
@@ -311,6 +311,7 @@ static bool check_input(examination_t *exam, const input_t *input)
     } else {
         pass(exam, ik_sprintf(exam->cli->ctx, "%s: %s", input->what,
                               trial.exit_code == 0 ? "answered" : "refused cleanly"));
+        show_stderr(exam, input->what, &trial);
     }
     return trial.end == IK_PROCESS_EXITED;
 }

@@ -598,6 +598,7 @@ static ik_msg_t *rebuild_result(repair_t *repair, const ik_msg_t *call, const ik
         .output = found ? decode(scratch, output, &len) : interrupted,
         .provider = field_text(scratch, call, "provider"),
         .success = ik_msg_field(stored, "success", &success) && success.text[0] == 't',
+        .err = ik_msg_field_text(scratch, stored, "stderr"),
         .wall_ms = ik_msg_field_number(stored, "wall_ms", -1),
         .cpu_us = ik_msg_field_number(stored, "cpu_us", -1),
         .max_rss_kb = ik_msg_field_number(stored, "max_rss_kb", -1),

@@ -260,6 +260,7 @@ ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
     add_number(&data, "wall_ms", result->wall_ms, -1);
     add_number(&data, "cpu_us", result->cpu_us, -1);
     add_number(&data, "max_rss_kb", result->max_rss_kb, -1);
+    add_text(&data, "stderr", result->err);
     add_text(&data, "output", result->output);
     char *summary = ik_summary_of_result(NULL, result->name, result->output);
     ik_msg_t *message = take_data(ctx, IK_MSG_TOOL_RESULT, summary, &data);

@@ -7,7 +7,7 @@
  *   user         what the user wrote             NULL
  *   assistant    the text of the answer          {model, stop, usage, reasoning, …} or NULL
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
- *   tool_result  3 files found                   {tool_call_id, name, success, …, output}
+ *   tool_result  3 files found                   {tool_call_id, name, success, …, stderr, output}
  *   compaction   12 tool results removed         {trimmed_results, dropped, target}
  *   end          the agent was ended             NULL
  *
@@ -76,6 +76,7 @@ typedef struct {
     const char *provider; /* as in the call */
     const char *output;   /* the envelope, exactly as the model gets it */
     bool success;
+    const char *err; /* what a successful tool wrote to stderr, for people; NULL: nothing */
     int64_t wall_ms; /* what the call cost; -1: not known */
     int64_t cpu_us;
     int64_t max_rss_kb;

@@ -28,7 +28,7 @@ enum {
     KEEPER_MS = 2000,    /* for the keeper's own end */
     KEEPER_LOOK_MS = 20, /* how often a keeper that should end is looked at */
     STOPS_MAX = 3,       /* found stopped that often, it will not get to its end */
-    STOPPED_MS = 40,     /* after SIGKILL was due: why has the keeper not reported? */
+    STOPPED_MS = 320,    /* after an end was asked for: is the keeper stopped? */
     HUNG_MS = 30000,     /* a keeper that says nothing for so long is not waited for */
 };
 
@@ -248,7 +248,7 @@ static void begin_end(ik_process_t *process, ik_process_end_t end)
     if (process->impatient) {
         finish(process);
     } else {
-        ik_timer_start(process->timer, IK_KEEPER_GRACE_MS + STOPPED_MS);
+        ik_timer_start(process->timer, STOPPED_MS);
     }
 }
 

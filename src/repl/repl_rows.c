@@ -242,6 +242,11 @@ static void add_result(const ik_repl_rows_t *rows, const ik_conversation_t *conv
         result.output = ik_json_decode(scratch, output, &result.output_len);
         ik_repl_rows_result(rows, &call, &result);
     }
+    char *err = rows->full ? ik_msg_field_text(scratch, message, "stderr") : NULL;
+    if (err != NULL) {
+        ik_repl_rows_say(rows, IK_ROLE_NAME, "stderr:");
+        ik_repl_rows_lines(rows, IK_ROLE_DIM, err);
+    }
     talloc_free(scratch);
 }
 

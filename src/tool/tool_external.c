@@ -1,5 +1,8 @@
 #include "tool/tool_external.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/keeper_protocol.h"
@@ -8,6 +11,9 @@
 
 /* JSON escaping makes at most six bytes of one; the rest is for what stands around the text. */
 enum { ESCAPE_FACTOR = 6, OUTPUT_SLACK = 65536, STDERR_MAX = 65536 };
+
+/* As much of a successful call's stderr is kept with its result. */
+enum { STDERR_KEPT = 16384 };
 
 struct ik_tool_call_run {
     const ik_tool_external_t *external;
@@ -62,6 +68,28 @@ static void set_unfinished(ik_tool_call_run_t *call, const char *code, const cha
     call->result.success = false;
 }
 
+/* Its stderr on a success. A NUL would end the text; it becomes what other rubbish does. */
+static void keep_stderr(ik_tool_call_run_t *call, const ik_buffer_t *printed)
+{
+    if (printed->len == 0) {
+        return;
+    }
+    uint64_t total = printed->len + printed->dropped;
+    size_t kept = ik_utf8_cut(printed->data, printed->len, STDERR_KEPT);
+    ik_buffer_t text;
+    ik_buffer_init(&text, call->result.owner, IK_BUFFER_UNLIMITED);
+    for (size_t at = 0, len; at < kept; at += len + 1) {
+        const char *nul = memchr(printed->data + at, '\0', kept - at);
+        len = nul == NULL ? kept - at : (size_t)(nul - printed->data) - at;
+        ik_utf8_append_clean(&text, printed->data + at, len);
+        ik_buffer_append_text(&text, nul == NULL ? "" : IK_UTF8_REPLACEMENT);
+    }
+    if (kept < total) {
+        ik_buffer_append_format(&text, "\n[... %" PRIu64 " bytes omitted ...]\n", total - kept);
+    }
+    call->result.err = ik_buffer_finish(&text);
+}
+
 /* A tool that exited well: its output is the result if it is JSON. */
 static void judge_output(ik_tool_call_run_t *call, ik_process_result_t *process, const char *note)
 {
@@ -80,6 +108,7 @@ static void judge_output(ik_tool_call_run_t *call, ik_process_result_t *process,
         call->result.envelope = ik_tool_wrap_take_success(call->result.owner, &process->out, result,
                                                           max_output(call), note);
         call->result.success = true;
+        keep_stderr(call, &process->err);
     } else {
         set_failure(call, IK_TOOL_INVALID_OUTPUT,
                     ik_sprintf(call, "Tool '%s' returned malformed JSON: %s at byte %zu",

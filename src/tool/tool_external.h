@@ -23,6 +23,9 @@ typedef struct {
     char *envelope; /* exactly what the model gets */
     void *owner;    /* of the envelope: who wants to keep it takes this over */
     bool success;   /* its tool_success */
+    /* What a successful tool wrote to stderr, as UTF-8 and bounded: for people, not for the model.
+     * NULL: nothing, or it is in the envelope. */
+    char *err;
     int64_t wall_ms;
     int64_t cpu_us;
     int64_t max_rss_kb;

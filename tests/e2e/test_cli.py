@@ -621,6 +621,10 @@ class Check(IkigaiTest):
                 self.assertIn(words, done.out)
                 self.assertRegex(done.out, r"\n\d+ of \d+ checks need fixing\.\n\Z")
 
+    def test_stderr_of_a_call_that_worked(self):
+        path = self.write("chatty", tool_script("chatty", "echo stale >&2; echo '{}'"), 0o755)
+        self.assertIn("note  no parameters ({}) writes to stderr: stale\n", self.check(path, 0).out)
+
     def test_a_tool_that_waits_costs_its_time_limit_once(self):
         path = self.write("bad", tool_script("bad", "sleep 60", timeout_seconds=1), 0o755)
         begin = time.monotonic()

@@ -96,6 +96,15 @@ class Success(ToolTest):
         self.assertEqual(done.stdout, b'{"tool_success":true,"result":1}\n')
         self.assertNotIn(b"hello", done.stderr)
 
+    def test_stderr_of_a_success_is_shown_on_request(self):
+        self.sh("chatty", "printf 'hello \\033[2J\\377\\000x\\n' >&2; echo 1")
+        done = subprocess.run([*self.command("chatty", "{}"), "--verbose"], timeout=120,
+                              stdin=subprocess.DEVNULL, **self.options())
+        self.assertEqual(done.stdout, b'{"tool_success":true,"result":1}\n')
+        self.assertTrue(done.stderr.startswith(b"hello "), done.stderr)
+        self.assertTrue(done.stderr.endswith("\ufffd\ufffdx\n".encode()), done.stderr)
+        self.assertNotIn(b"\033", done.stderr)
+
     def test_invalid_utf8_becomes_the_replacement_character(self):
         self.write("project/answer", b'{"a\xff":"\xe2\x82x\xc0\xaf"}')
         self.sh("bad", "cat answer")

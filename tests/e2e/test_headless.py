@@ -327,6 +327,21 @@ class JsonOutput(AgentTest):
         self.assertEqual(done.out, "")
 
 
+class Stderr(AgentTest):
+    def test_it_survives_export_import_and_going_on(self):
+        self.tool("chatty", "echo 'cache is stale' >&2; echo '{}'")
+        turn = self.ask([Answer(calls=[Call("chatty")]), Answer("Done."), Answer("Again.")])
+        session = turn.of("session")[0]["id"]
+        exported = self.ikigai("session", "export", session).out
+        self.assertIn("cache is stale", exported)
+        self.ikigai("session", "delete", session, "--yes")
+        self.ikigai("session", "import", "-", input=exported.encode())
+        self.ikigai(*self.command("On", "-r", session), env=self.connect(turn.llm))
+        self.assertEqual(turn.llm.problems, [])
+        self.assertEqual(self.ikigai("session", "export", session).out.count("cache is stale"), 1)
+        self.assertNotIn(b"cache is stale", turn.llm.requests[2].body)
+
+
 class Signals(AgentTest):
     """At whatever moment it comes: the turn ends, the tools are gone, and every call has a result."""
 

@@ -559,6 +559,15 @@ class ShowTest(CommandTest):
         self.assertIn("● bash  command: echo one", rows)
         self.assertRegex("\n".join(rows), r"└ #1 ok ")
 
+    def test_what_a_successful_tool_wrote_to_stderr(self):
+        hostile.sh_tool(os.path.join(self.home, "tools"), "chatty",
+                        "echo 'cache is stale' >&2; echo '{\"n\":1}'")
+        t = self.ready([Answer(calls=[Call("chatty")]), Answer("Done.")])
+        rows = self.enter(t, "go", "Done.")
+        self.assertNotIn("cache is stale", rows)
+        rows = self.enter(t, "/show 1", "cache is stale")
+        self.assertEqual(rows[-2:], ["stderr:", "cache is stale"])
+
     def test_wrong_numbers(self):
         t = self.ready([Answer(calls=[Call("bash", {"command": "true"})]), Answer("Done.")])
         self.enter(t, "/show 1", "There is no tool result 1; there are 0 so far")

@@ -228,6 +228,20 @@ class Turns:
                          ("TOOL_CRASHED", 3, "oops\n"))
         self.assertEqual(fine["result"], {"text": "fine"})
 
+    def test_stderr_of_a_success_is_kept_but_not_sent(self):
+        self.tool("chatty", "echo 'cache is stale' >&2; echo '{\"n\":1}'")
+        turn = self.ask([Answer(calls=[Call("chatty")]), Answer("Done.")])
+        (result,) = turn.messages("tool_result")
+        self.assertEqual(result["data"]["stderr"], "cache is stale\n")
+        self.assertEqual(turn.envelopes(), [{"tool_success": True, "result": {"n": 1}}])
+        self.assertNotIn(b"cache is stale", turn.llm.requests[1].body)
+
+    def test_stderr_of_a_success_is_bounded(self):
+        self.tool("chatty", "head -c 200000 /dev/zero | tr '\\0' x >&2; echo '{}'")
+        turn = self.ask([Answer(calls=[Call("chatty")]), Answer("Done.")])
+        kept = turn.messages("tool_result")[0]["data"]["stderr"]
+        self.assertEqual(kept, "x" * 16384 + "\n[... 183616 bytes omitted ...]\n")
+
     def test_progress_of_a_tool(self):
         self.tool("slow", "echo '{\"text\":\"half way\"}' >&$IKIGAI_PROGRESS_FD; echo '{}'")
         turn = self.ask([Answer(calls=[Call("slow")]), Answer("Done.")])
