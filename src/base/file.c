@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,4 +223,21 @@ bool ik_file_is_settled(struct timespec changed)
     time_t seconds = now.tv_sec - changed.tv_sec;
     return seconds > SETTLED_SECONDS ||
            (seconds == SETTLED_SECONDS && now.tv_nsec >= changed.tv_nsec);
+}
+
+int ik_file_open_anonymous(const char *name, bool close_on_exec)
+{
+    int fd = memfd_create(name, close_on_exec ? MFD_CLOEXEC : 0);
+    if (fd >= 0) {
+        return fd;
+    }
+    const char *folder = getenv("TMPDIR");
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/ikigai-XXXXXX",
+             folder == NULL || *folder == '\0' ? "/tmp" : folder);
+    fd = mkostemp(path, close_on_exec ? O_CLOEXEC : 0);
+    if (fd >= 0) {
+        unlink(path);
+    }
+    return fd;
 }

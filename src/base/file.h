@@ -33,3 +33,7 @@ char *ik_file_format_identity(const void *ctx, const struct stat *status);
 /* Whether a file's time is at least two seconds past. A younger one says nothing: the file could
  * change again and carry the same time. */
 bool ik_file_is_settled(struct timespec changed);
+
+/* A file without a name, for reading and writing: in memory, or where the kernel has no such files
+ * on disk. -1 and errno when neither can be had. */
+int ik_file_open_anonymous(const char *name, bool close_on_exec);

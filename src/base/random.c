@@ -1,14 +1,27 @@
 #include "base/random.h"
 
+#include <fcntl.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/error.h"
+
+/* Where the kernel has no getrandom. */
+static bool read_device(uint64_t *number)
+{
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool whole = fd >= 0 && read(fd, number, sizeof(*number)) == (ssize_t)sizeof(*number);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return whole;
+}
 
 uint64_t ik_random(void)
 {
     uint64_t number;
-    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number)) {
-        PANIC("no random bytes");
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number) && !read_device(&number)) {
+        PANIC("neither getrandom nor /dev/urandom gives random bytes");
     }
     return number;
 }

@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "tools/common/tool_program.h"
 
 /* The kernel takes no single argument longer than this, its NUL included. */
@@ -19,7 +19,7 @@ enum { ARGUMENT_MAX = 128 * 1024 };
  * that $0 is still "sh". Returns the file, which the shell must inherit, or -1. */
 static int write_script(const char *text, size_t len, char *source, size_t source_size)
 {
-    int fd = memfd_create("command", 0);
+    int fd = ik_file_open_anonymous("command", false);
     if (fd < 0) {
         return -1;
     }
