@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/cli_options.h"
 #include "headless/headless.h"
+#include "io/tty_restore.h"
 #include "repl/repl.h"
 #include "store/history.h"
 
@@ -45,6 +46,18 @@ static void keep_memory_returnable(void)
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 #endif
+}
+
+/* A limit (ulimit -v) or the machine's own: an ordinary failure, and no reason for a core dump. */
+static void on_out_of_memory(void)
+{
+    static const char line[] =
+        "\nikigai: out of memory; free some, or raise the limit (ulimit -v)\n";
+    size_t newline = isatty(STDERR_FILENO) ? 0 : 1; /* the cursor may be inside of what was drawn */
+    ik_tty_restore_run();
+    ssize_t told = write(STDERR_FILENO, line + newline, sizeof(line) - 1 - newline);
+    (void)told;
+    _exit(IK_CLI_FAILED);
 }
 
 static int run_headless(ik_cli_t *cli, const ik_cli_options_t *options)
@@ -151,6 +164,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
+    ik_alloc_on_failure(on_out_of_memory);
     ik_json_seed();
     keep_memory_returnable();
     int status = start(argc - (argc > 0), argv + (argc > 0));

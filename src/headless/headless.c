@@ -137,12 +137,13 @@ static res_t choose_target(headless_t *headless, const void *ctx)
     return OK;
 }
 
-static void discover_tools(headless_t *headless, const void *ctx)
+/* Fails only when no process can be started: then there is no point in asking for one. */
+static res_t discover_tools(headless_t *headless, const void *ctx)
 {
     const ik_headless_options_t *options = headless->options;
     const ik_tool_discovery_result_t *found;
     if (options->wish->without_tools) {
-        return;
+        return OK;
     }
     headless->shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
     res_t scanned =
@@ -155,8 +156,7 @@ static void discover_tools(headless_t *headless, const void *ctx)
                               &found);
     if (is_err(&scanned)) {
         headless->shared.tool_scan_state = TOOL_SCAN_FAILED;
-        complain(scanned.message);
-        return;
+        return scanned;
     }
     headless->shared.tool_scan_state = TOOL_SCAN_COMPLETE;
     headless->shared.tool_registry = found->registry;
@@ -173,6 +173,7 @@ static void discover_tools(headless_t *headless, const void *ctx)
     if (found->changed != NULL) {
         ik_print_line(stderr, ik_sprintf(ctx, "Tools asked again. Changed: %s.", found->changed));
     }
+    return OK;
 }
 
 /* Outside of the turn it goes where everything goes that concerns beginning and end. */
@@ -309,7 +310,10 @@ static int run(headless_t *headless, const void *ctx)
     if (is_err(&ready)) {
         return fail(STATUS_USAGE, ready.message);
     }
-    discover_tools(headless, ctx);
+    ready = discover_tools(headless, ctx);
+    if (is_err(&ready)) {
+        return fail(STATUS_FAILED, ready.message);
+    }
     ready = create_agent(headless, ctx);
     if (is_err(&ready)) {
         return fail(STATUS_FAILED, ready.message);

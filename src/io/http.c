@@ -9,6 +9,7 @@
 #include "io/http.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,9 +24,14 @@
 
 typedef struct transfer transfer_t;
 
-/* In the hands of a worker thread until on_loaded, so not a child of http. */
+enum { LOAD_STACK = 1024 * 1024 };
+
+/* In the hands of a worker thread until on_loaded, so not a child of http. The thread is our own:
+ * libuv's pool ends the program when the system has none for it. */
 typedef struct {
-    uv_work_t work;
+    uv_async_t loaded;
+    uv_thread_t thread;
+    bool threaded;
     ik_http_t *http; /* NULL when that was freed meanwhile */
 } load_t;
 
@@ -169,8 +175,11 @@ static const char *explain(const transfer_t *transfer, CURLcode code)
     if (transfer->answered) {
         return NULL;
     }
-    if (transfer->head_too_large || code == CURLE_OUT_OF_MEMORY) {
-        return "its header is too large"; /* all of it for us, or a line for libcurl */
+    if (transfer->head_too_large) {
+        return "its header is too large";
+    }
+    if (code == CURLE_OUT_OF_MEMORY) {
+        return "a line of its header is too large, or memory ran out"; /* libcurl has one code */
     }
     if (code == CURLE_UNSUPPORTED_PROTOCOL) {
         return "what came is not HTTP";
@@ -345,7 +354,7 @@ static void set_headers(transfer_t *transfer)
         list = curl->slist_append(list, transfer->options.headers[i]);
     }
     if (list == NULL) {
-        PANIC("out of memory");
+        ik_alloc_fail();
     }
     transfer->headers = list;
     curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, list);
@@ -396,7 +405,7 @@ static void admit(transfer_t *transfer)
     ik_http_t *http = transfer->http;
     transfer->easy = http->curl->easy_init();
     if (transfer->easy == NULL) {
-        PANIC("out of memory");
+        ik_alloc_fail();
     }
     set_options(transfer);
     transfer->begun_ms = ik_clock_now_ms();
@@ -568,7 +577,7 @@ static void create_multi(ik_http_t *http)
     const ik_curl_library_t *curl = http->curl;
     http->multi = curl->multi_init();
     if (http->multi == NULL) {
-        PANIC("out of memory");
+        ik_alloc_fail();
     }
     http->timer = ik_timer_create(http, http->loop, on_timer, http);
     curl->multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
@@ -580,11 +589,16 @@ static void create_multi(ik_http_t *http)
 /* --- loading the library -------------------------------------------------------------------- */
 
 /* In a worker thread. */
-static void on_load(uv_work_t *work)
+static void on_load(void *data)
 {
-    (void)work;
     const char *problem;
     ik_curl_library_load(&problem);
+    uv_async_send(&((load_t *)data)->loaded);
+}
+
+static void on_load_closed(uv_handle_t *handle)
+{
+    talloc_free(handle->data);
 }
 
 /* Those that on_end starts wait for another attempt. */
@@ -603,12 +617,14 @@ static void end_all_waiting(ik_http_t *http, const char *problem)
     }
 }
 
-static void on_loaded(uv_work_t *work, int status)
+static void on_loaded(uv_async_t *loaded)
 {
-    (void)status;
-    load_t *load = work->data;
+    load_t *load = loaded->data;
     ik_http_t *http = load->http;
-    talloc_free(load);
+    if (load->threaded) {
+        uv_thread_join(&load->thread);
+    }
+    uv_close((uv_handle_t *)loaded, on_load_closed);
     if (http == NULL) {
         return;
     }
@@ -623,13 +639,30 @@ static void on_loaded(uv_work_t *work, int status)
     }
 }
 
+/* Without a thread it is loaded from the loop, which stands still meanwhile. Signals are the
+ * loop's. */
+static void start_loading(load_t *load)
+{
+    uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = LOAD_STACK};
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    load->threaded = uv_thread_create_ex(&load->thread, &options, on_load, load) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!load->threaded) {
+        uv_async_send(&load->loaded);
+    }
+}
+
 void ik_http_prepare(ik_http_t *http)
 {
     if (http->multi == NULL && http->load == NULL) {
-        http->load = ik_new(NULL, load_t);
-        http->load->http = http;
-        http->load->work.data = http->load;
-        uv_queue_work(ik_loop_uv(http->loop), &http->load->work, on_load, on_loaded);
+        load_t *load = http->load = ik_new(NULL, load_t);
+        load->http = http;
+        load->loaded.data = load;
+        uv_async_init(ik_loop_uv(http->loop), &load->loaded, on_loaded);
+        start_loading(load);
     }
 }
 

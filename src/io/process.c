@@ -7,7 +7,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
 
@@ -313,12 +313,25 @@ void ik_process_cancel(ik_process_t *process)
     begin_end(process, IK_PROCESS_CANCELLED);
 }
 
+/* A limit of the user or the machine gets a code of its own: no other process can be started,
+ * either. */
+static res_t describe_start_error(const char *what, int error)
+{
+    if (error == EAGAIN || error == ENOMEM) {
+        return ERR(LIMIT, "%s: %s; raise the limit (%s) or end other processes", what,
+                   strerror(error), error == EAGAIN ? "ulimit -u" : "ulimit -v");
+    }
+    return ERR(SYSTEM, "%s: %s", what, strerror(error));
+}
+
 static void take_report(ik_process_t *process, const ik_keeper_report_t *report)
 {
     ik_process_result_t *result = &process->result;
     if (report->error != 0) {
         result->end = IK_PROCESS_NOT_STARTED;
-        result->error = ERR(SYSTEM, "%s", strerror(report->error));
+        bool limited = report->error == EAGAIN || report->error == ENOMEM;
+        result->error = limited ? describe_start_error("Cannot start a process", report->error)
+                                : ERR(SYSTEM, "%s", strerror(report->error));
     } else if (WIFSIGNALED(report->wait_status)) {
         result->exit_code = 128 + WTERMSIG(report->wait_status);
     } else {
@@ -439,7 +452,10 @@ static res_t spawn_keeper(ik_process_host_t *host, int child_end)
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
-        return ERR(SYSTEM, "Cannot start %s: %s", host->keeper_path, strerror(error));
+        char *what = ik_sprintf(host, "Cannot start %s", host->keeper_path);
+        res_t failed = describe_start_error(what, error);
+        talloc_free(what);
+        return failed;
     }
     return OK;
 }
@@ -520,7 +536,7 @@ typedef struct {
 /* Standard input is a file in memory: it cannot fill up, needs no writer and no SIGPIPE. */
 static res_t make_input(const ik_process_options_t *options, int *fd)
 {
-    *fd = memfd_create("input", MFD_CLOEXEC);
+    *fd = ik_file_open_anonymous("input", true);
     if (*fd < 0) {
         return ERR(SYSTEM, "Cannot create an input file: %s", strerror(errno));
     }

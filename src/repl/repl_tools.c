@@ -1,4 +1,5 @@
 /* Finding tools while the prompt is there already, and again when the user wants it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -97,7 +98,12 @@ static void on_done(void *data)
     repl->recheck_due = found->remembered > 0;
     say_problems(repl, found, false);
     say_trust(repl, found);
-    if (found->none) {
+    if (is_err(&found->limit)) {
+        ik_repl_say(repl, IK_ROLE_ERROR, ik_sprintf(repl, "ikigai: %s", found->limit.message));
+        if (!repl->refreshing) {
+            ik_repl_leave(repl, EXIT_FAILURE);
+        }
+    } else if (found->none) {
         ik_repl_say(repl, IK_ROLE_WARNING, ik_tool_discovery_none);
     }
     if (repl->refreshing) {

@@ -328,6 +328,16 @@ static void add_start_problem(const candidate_t *candidate, const char *message)
     add_schema_problem(candidate, why == NULL ? message : why);
 }
 
+/* A limit that is too low concerns all tools and is reported once. */
+static void note_not_started(candidate_t *candidate, res_t error)
+{
+    if (error.code == IK_ERR_LIMIT) {
+        candidate->discovery->result.limit = error;
+    } else {
+        add_start_problem(candidate, error.message);
+    }
+}
+
 static void judge(candidate_t *candidate, ik_process_result_t *result)
 {
     switch (result->end) {
@@ -357,7 +367,7 @@ static void judge(candidate_t *candidate, ik_process_result_t *result)
         }
         /* fall through */
     case IK_PROCESS_NOT_STARTED:
-        add_start_problem(candidate, result->error.message);
+        note_not_started(candidate, result->error);
         break;
     }
 }
@@ -390,7 +400,7 @@ static void ask(candidate_t *candidate)
     res_t started =
         ik_process_start(candidate, discovery->options.host, &options, &candidate->process);
     if (is_err(&started)) {
-        add_schema_problem(candidate, started.message);
+        note_not_started(candidate, started);
         return;
     }
     candidate->started_ms = ik_clock_now_ms();
@@ -551,7 +561,7 @@ res_t ik_tool_discovery_run(const void *ctx, const ik_tool_discovery_options_t *
         return ERR(SYSTEM, "The search for tools ended early");
     }
     *out = &discovery->result;
-    return OK;
+    return discovery->result.limit;
 }
 
 /* --- the untrusted project --------------------------------------------------------------- */

@@ -47,6 +47,7 @@ typedef struct {
     size_t unused_count;
     char **hiding;
     size_t hiding_count;
+    res_t limit; /* OK, or that processes cannot be started at all: a limit is too low */
     /* The project's tools: trusted and present, or why not. */
     ik_tool_trust_status_t *trust;
     size_t started;    /* processes that were needed */

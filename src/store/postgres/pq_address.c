@@ -60,7 +60,7 @@ static lookup_t *create_lookup(const char *host)
     lookup_t *lookup = calloc(1, sizeof(*lookup));
     char *copy = strdup(host);
     if (lookup == NULL || copy == NULL) {
-        PANIC("out of memory");
+        ik_alloc_fail();
     }
     lookup->host = copy;
     atomic_init(&lookup->users, 1);

@@ -195,7 +195,7 @@ static void start_connecting(ik_pq_link_t *link, const settings_t *settings)
     const ik_pq_library_t *library = link->library;
     link->conn = library->connectStartParams(settings->keywords, settings->values, 1);
     if (link->conn == NULL) {
-        PANIC("out of memory");
+        ik_alloc_fail();
     }
     library->setNoticeReceiver(link->conn, on_notice, link);
     library->setErrorVerbosity(link->conn, IK_PQ_ERRORS_VERBOSE); /* pq_failure.c says why */
