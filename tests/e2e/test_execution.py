@@ -12,10 +12,9 @@ import unittest
 import hostile
 from support import IKIGAI, NOBODY, ScratchTest, as_user, clean_env
 
-SERIAL = True  # it measures time
-
-# Generous: what a loaded machine needs to start a few programs.
-SLACK = 4
+# What a loaded machine may take for anything: how late a call may be is judged by promise 6. What
+# must not be waited for here lasts longer than this.
+SLACK = 60
 
 
 class ToolTest(ScratchTest):
@@ -332,7 +331,7 @@ class Deadline(ToolTest):
 
     def test_configured_limit(self):
         self.configure(tool_timeout_seconds=1)
-        self.sh("hang", "echo begun; echo why >&2; sleep 100")
+        self.sh("hang", "echo begun; echo why >&2; sleep 300")
         envelope = self.assert_times_out("hang", 1)
         self.assertEqual((envelope["stdout"], envelope["stderr"]), ("begun\n", "why\n"))
         self.assertIn("1 second", envelope["error"])
@@ -366,18 +365,18 @@ class Deadline(ToolTest):
         for name, (command, text) in bodies.items():
             with self.subTest(name):
                 self.sh(name, f"trap 'finish' TERM\nfinish() {{ {command}; exit 0; }}\n"
-                              "sleep 100 & wait")
+                              "sleep 300 & wait")
                 envelope = self.assert_times_out(name, 1)
                 self.assertEqual(envelope["stdout"], text)
 
     def test_schema_beats_the_general_limit(self):
         self.configure(tool_timeout_seconds=100)
-        self.sh("hang", "sleep 100", timeout_seconds=1)
+        self.sh("hang", "sleep 300", timeout_seconds=1)
         self.assert_times_out("hang", 1)
 
     def test_tool_configuration_beats_the_schema(self):
         self.configure(tools={"hang": {"timeout_seconds": 1}})
-        self.sh("hang", "sleep 100", timeout_seconds=100)
+        self.sh("hang", "sleep 300", timeout_seconds=100)
         self.assert_times_out("hang", 1)
 
     def test_a_longer_limit_of_the_tool_holds(self):
@@ -391,8 +390,8 @@ class Deadline(ToolTest):
         self.assert_times_out("busy", 1)
 
     def test_progress_resets_the_clock(self):
-        self.configure(tool_timeout_seconds=1)
-        self.sh("busy", "for i in 1 2 3 4 5 6 7 8; do\n"
+        self.configure(tool_timeout_seconds=3)
+        self.sh("busy", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do\n"
                         "echo '{\"text\":\"on it\"}' >&$IKIGAI_PROGRESS_FD; sleep 0.25; done; echo 1")
         self.assertEqual(self.run_tool("busy")["result"], 1)
 
@@ -430,13 +429,13 @@ while True:
 
     def test_closed_stdout_and_no_end(self):
         self.configure(tool_timeout_seconds=1)
-        self.sh("lives", "echo 1; exec >&- 2>&-; sleep 100")
+        self.sh("lives", "echo 1; exec >&- 2>&-; sleep 300")
         self.assert_times_out("lives", 1)
 
     def test_sigterm_first(self):
         """A tool that cleans up on SIGTERM gets the time for it."""
         self.configure(tool_timeout_seconds=1)
-        self.sh("tidy", "trap 'echo tidied; exit 9' TERM; sleep 100 & wait")
+        self.sh("tidy", "trap 'echo tidied; exit 9' TERM; sleep 300 & wait")
         envelope = self.assert_times_out("tidy", 1)
         self.assertEqual((envelope["exit_code"], envelope["stdout"]), (9, "tidied\n"))
 
@@ -456,14 +455,14 @@ while True:
 
     def test_time_while_ikigai_itself_was_stopped(self):
         """Whoever stops ikigai with Ctrl-Z finds the result of a tool that ended meanwhile."""
-        self.configure(tool_timeout_seconds=2)
+        self.configure(tool_timeout_seconds=4)
         self.sh("quick", "touch ready; sleep 0.5; echo 1; touch ended")
         process = subprocess.Popen(self.command("quick", "{}"), stdin=subprocess.DEVNULL,
                                    **self.options())
-        self.assertTrue(hostile.wait_until(lambda: os.path.exists(self.path("project", "ready"))))
+        self.assertTrue(hostile.wait_until(lambda: os.path.exists(self.path("project", "ready")), 60))
         process.send_signal(signal.SIGSTOP)
-        time.sleep(2.2)
-        self.assertTrue(os.path.exists(self.path("project", "ended")))
+        time.sleep(4.2)
+        self.assertTrue(hostile.wait_until(lambda: os.path.exists(self.path("project", "ended")), 60))
         process.send_signal(signal.SIGCONT)
         out = process.communicate(timeout=60)[0]
         self.assertEqual(out, b'{"tool_success":true,"result":1}\n')
@@ -546,13 +545,16 @@ while True:
             self.skipTest("setpriv is missing")
         setuid = shutil.copy(tool, self.path("setpriv"))
         os.chmod(setuid, 0o4755)
-        self.sh("sudo", f"{setuid} --reuid=0 --clear-groups sleep 4 </dev/null >/dev/null 2>&1 &\n"
-                        'sleep 0.3; set -- $(grep Uid: /proc/$!/status); echo "$2"')
+        sleep = self.path("sleep")
+        os.symlink("/bin/sleep", sleep)
+        self.sh("sudo", f"{setuid} --reuid=0 --clear-groups {sleep} 300 </dev/null >/dev/null 2>&1 &\n"
+                        "until grep -q sleep /proc/$!/comm; do sleep 0.05; done\n"
+                        'set -- $(grep Uid: /proc/$!/status); echo "$2"')
         for path in (self.home, self.tools, os.path.join(self.tools, "sudo"), self.path("project")):
             os.chown(path, NOBODY, NOBODY)
         begin = time.monotonic()
         envelope = self.run_tool("sudo", preexec_fn=as_user())
-        self.assertLess(time.monotonic() - begin, 3)
+        self.assertLess(time.monotonic() - begin, SLACK)
         self.assertEqual(envelope, {"tool_success": True, "result": 0})  # it runs as root
 
 
@@ -666,7 +668,7 @@ class EndOfIkigai(ToolTest):
         process = subprocess.Popen(
             self.command("tree", "{}"), stdin=subprocess.DEVNULL, preexec_fn=self.prepare,
             **self.options(env={"TREE_READY": ready, "TREE_END": "never"}, **more))
-        self.assertTrue(hostile.wait_until(lambda: os.path.exists(ready + ".all"), 30))
+        self.assertTrue(hostile.wait_until(lambda: os.path.exists(ready + ".all"), 120))
         return process
 
     def test_signals_leave_no_process(self):
@@ -674,11 +676,11 @@ class EndOfIkigai(ToolTest):
             with self.subTest(signal=number):
                 process = self.start_tree()
                 self.assertTrue(hostile.wait_until(
-                    lambda: len(hostile.processes_with(self.dir)) >= hostile.TREE_SIZE))
+                    lambda: len(hostile.processes_with(self.dir)) >= hostile.TREE_SIZE, 120))
                 process.send_signal(number)
-                process.communicate(timeout=30)
+                process.communicate(timeout=120)
                 self.assertEqual(process.returncode, -number)
-                self.assert_nothing_left(seconds=5)
+                self.assert_nothing_left(seconds=SLACK)
                 shutil.rmtree(self.path("ready"))
                 os.unlink(self.path("ready.all"))
 
@@ -686,8 +688,8 @@ class EndOfIkigai(ToolTest):
         """The terminal sends SIGINT to ikigai's group; the keeper must not be part of it."""
         process = self.start_tree(start_new_session=True)
         os.killpg(process.pid, signal.SIGINT)
-        process.communicate(timeout=30)
-        self.assert_nothing_left(seconds=5)
+        process.communicate(timeout=120)
+        self.assert_nothing_left(seconds=SLACK)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def main():
         for max_kb in (64, 1024, 8192) if quick else (16, 64, 1024, 8192, 32768):
             allowed_kb = BASE_KB + FACTOR * max_kb
             with open(os.path.join(home, "config.json"), "w", encoding="utf-8") as f:
-                json.dump({"max_output_size": max_kb * 1024, "tool_timeout_seconds": 120,
+                json.dump({"max_output_size": max_kb * 1024, "tool_timeout_seconds": 600,
                            "tools": {"yes": {"timeout_seconds": 1}}}, f)
             for name, (_, code) in tools.items():
                 answer = hostile.drive(driver, home, scratch, 1, [(name, "{}")])

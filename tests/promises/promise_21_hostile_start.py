@@ -30,7 +30,10 @@ HOSTILE = {
 }
 # For all at once, and for the worst of them alone.
 MIXTURES = [list(HOSTILE), ["deaf"], ["fork"], ["deaf_flood"]]
-ATTEMPTS = 3  # the best of them counts: the machine may be busy with something else
+# The machine may be busy with something else: what is allowed is multiplied by how much longer plain
+# work takes on it just then (hostile.contention), and what such a machine spoiled is tried again.
+ATTEMPTS = 3
+BUSY = 1.2
 
 
 class Trial:
@@ -42,6 +45,7 @@ class Trial:
         total = hostile_count + honest_count + 6
         self.allowed = 1 + 0.1 * math.ceil(total / (4 * cores))
         self.seconds = math.inf
+        self.busy = 1.0
         self.lost = self.left = self.reasons = None
 
     def write_tools(self, folder):
@@ -62,11 +66,13 @@ class Trial:
             home = os.path.join(scratch, "home")
             self.write_tools(os.path.join(home, "tools"))
             env = clean_env(IKIGAI_HOME=home)
+            before = hostile.contention()
             begin = time.monotonic()
             done = subprocess.run([IKIGAI, "tool", "list", "--json"], cwd=scratch, env=env,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=300)
-            self.seconds = min(self.seconds, time.monotonic() - begin)
+            self.seconds = time.monotonic() - begin
+            self.busy = (before + hostile.contention()) / 2
             self.left = hostile.processes_with(scratch)
             hostile.kill_all(scratch)
         found = {tool["name"] for tool in json.loads(done.stdout)}
@@ -75,12 +81,14 @@ class Trial:
         return self.lost == 0 and not self.left and self.reasons == self.hostile_count
 
     def run(self):
+        """A process that is left is never the machine's fault."""
         for _ in range(ATTEMPTS):
-            good = self.measure()
-            if not good or self.seconds <= self.allowed:
+            good = self.measure() and self.seconds <= self.allowed * self.busy
+            if good or self.left or (self.lost and self.busy < BUSY):
                 break
-            print(f"{self.kinds}: {self.seconds:.2f} s of {self.allowed:.2f}, measured again")
-        return good and self.seconds <= self.allowed
+            print(f"{self.kinds}: {self.seconds:.2f} s of {self.allowed:.2f} on a machine "
+                  f"{self.busy:.1f} times as slow as idle, {self.lost} lost; measured again")
+        return good
 
 
 def main():
@@ -91,10 +99,10 @@ def main():
     for trial in trials:
         if trial.lost or trial.left or trial.reasons != trial.hostile_count:
             print(f"{trial.kinds}: {trial.lost} lost, left {trial.left}, {trial.reasons} reasons")
-    worst = max(trials, key=lambda trial: trial.seconds / trial.allowed)
+    worst = max(trials, key=lambda trial: trial.seconds / trial.allowed / trial.busy)
     hostile.conclude(21, passed, (
         f"{len(trials)} x 200 hostile and 20 honest tools: {worst.seconds:.2f} s at most, "
-        f"{worst.allowed:.2f} s allowed; {sum(t.lost for t in trials)} honest tools lost, "
+        f"{worst.allowed:.2f} s allowed, on a machine {worst.busy:.1f} times as slow as idle; {sum(t.lost for t in trials)} honest tools lost, "
         f"{sum(len(t.left) for t in trials)} processes left"))
 
 
