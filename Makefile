@@ -59,7 +59,7 @@ KEEPER := $(OUT)/lib/ikigai/keeper
 TEMPLATES := $(wildcard share/ikigai/templates/*)
 MODELS := share/ikigai/models.json
 # What a build elsewhere than in the tree needs beside its programs.
-DATA := etc/ikigai/config.json $(TEMPLATES) $(MODELS)
+DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(COMPLETIONS)
 IKIGAI := $(OUT)/bin/ikigai
 # The chapters that `ikigai help` shows.
 CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless sessions export tool-protocol \
@@ -68,7 +68,7 @@ MANUAL := $(CHAPTERS:docs/%=$(OUT)/share/ikigai/manual/%)
 # docs/man/ikigai.1.md -> share/man/man1/ikigai.1
 MAN_PAGES := $(foreach page,$(patsubst docs/man/%.md,%,$(wildcard docs/man/*.md)),\
     $(OUT)/share/man/man$(subst .,,$(suffix $(page)))/$(page))
-COMPLETIONS := $(addprefix $(OUT)/share/,bash-completion/completions/ikigai \
+COMPLETIONS := $(addprefix share/,bash-completion/completions/ikigai \
     zsh/site-functions/_ikigai fish/vendor_completions.d/ikigai.fish)
 
 objects = $(patsubst src/%.c,$(BUILD)/%.o,$(1))
@@ -86,7 +86,7 @@ PARTS_OBJECTS := $(call objects,$(filter-out %/main.c src/tools/common/%,\
     $(wildcard src/tools/*/*.c src/keeper/*.c)))
 
 .PHONY: all tools clean install uninstall FORCE
-all: $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES) $(COMPLETIONS) \
+all: $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES) \
     $(if $(filter-out .,$(OUT)),$(DATA:%=$(OUT)/%))
 tools: $(TOOLS)
 $(patsubst %,tool-%,$(subst _,-,$(TOOL_DIRS))): tool-%: $(OUT)/libexec/ikigai/%
@@ -149,9 +149,9 @@ $(DATA:%=$(OUT)/%): $(OUT)/%: %
 	$(COPY)
 endif
 
-# Manual pages and completions are made of the program's own tables, by the program. It is asked
+# Manual pages are made of the program's own tables, by the program. It is asked
 # without the settings of whoever builds. (To build for another machine, whose program cannot run
-# here: make MAN_PAGES= COMPLETIONS=)
+# here: make MAN_PAGES=)
 define ASK
 @mkdir -p $(@D)
 IKIGAI_HOME=/nonexistent $(IKIGAI) $(QUESTION) > $@
@@ -160,9 +160,6 @@ DATE := $(if $(SOURCE_DATE_EPOCH),$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%F |
     date -u -r $(SOURCE_DATE_EPOCH) +%F),$(RELEASED))
 $(MAN_PAGES): QUESTION = help --roff $< --date $(DATE)
 $(MAN_PAGES): $(OUT)/share/man/%: docs/man/$$(notdir $$*).md $(IKIGAI) $(MANUAL)
-	$(ASK)
-$(COMPLETIONS): QUESTION = completion $(firstword $(subst -, ,$(subst /, ,$*)))
-$(COMPLETIONS): $(OUT)/share/%: $(IKIGAI)
 	$(ASK)
 # What a program began to write before it failed is no result.
 .DELETE_ON_ERROR:
@@ -285,9 +282,9 @@ DOCUMENTS := $(wildcard README.md CHANGELOG.md LICENSE)
 EXAMPLES := $(filter-out %/__pycache__ $(patsubst %.c,%,$(wildcard examples/*.c)),\
     $(wildcard examples/*))
 # FILE:PLACE below PREFIX. What is executable stays so.
-BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES) $(COMPLETIONS)
+BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES)
 INSTALLED := $(foreach file,$(BUILT),$(file):$(file:$(OUT)/%=%)) \
-    $(foreach file,$(TEMPLATES) $(MODELS),$(file):$(file)) \
+    $(foreach file,$(TEMPLATES) $(MODELS) $(COMPLETIONS),$(file):$(file)) \
     $(foreach file,$(DOCUMENTS) $(EXAMPLES),$(file):share/doc/ikigai/$(file))
 # Folders that are ours alone and go with the last file; the others may be somebody else's.
 OWN_DIRS := $(sysconfdir)/ikigai \
@@ -330,6 +327,6 @@ check-package: deb # a new system in a folder: install, try, upgrade, remove wit
 
 clean:
 	rm -rf $(BUILD) $(patsubst %,$(OUT)/%,bin lib libexec $(if $(filter .,$(OUT)),build \
-	    $(patsubst %,share/%,ikigai/manual man bash-completion zsh fish),etc share))
+	    share/ikigai/manual share/man,etc share))
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

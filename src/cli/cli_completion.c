@@ -1,131 +1,420 @@
-#include "cli/cli_completion.h"
-
+/*
+ * `ikigai completion`: what shells complete. The scripts of bash, zsh and fish are short and static
+ * (share/); they hand the words of the command line to `ikigai completion --list words` and offer
+ * what comes back, so that the rules stand here once and follow the tables of options and commands.
+ *
+ * A line of a list is a word, or a word, a tab and a note. ":files" and ":folders" ask the shell
+ * for its own completion of paths. Lists start no process, use no network and create no file.
+ */
+#include <ctype.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "cli/cli_completion_words.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/sanitiser.h"
+#include "base/width.h"
+#include "cli/cli.h"
+#include "cli/cli_manual.h"
+#include "cli/cli_options.h"
+#include "command/command_model.h"
+#include "store/history.h"
+#include "store/sqlite/store_sqlite.h"
 
-/* --- quoting ----------------------------------------------------------------------------- */
+enum {
+    NOTE_COLUMNS = 60,
+    SESSION_COUNT = 50, /* the newest; older ones are found with `ikigai session search` */
+    SCRIPT_MAX = 1024 * 1024,
+};
 
-void ik_cli_completion_escape(ik_buffer_t *out, const char *text, const char *special)
+/* --- lists of things that exist ---------------------------------------------------------- */
+
+static void list_models(ik_cli_t *cli, ik_command_words_t *out)
 {
-    for (const char *c = text; *c != '\0'; c++) {
-        if (strchr(special, *c) != NULL) {
-            ik_buffer_append_byte(out, '\\');
+    ik_models_t *models;
+    res_t loaded = ik_models_load(cli->ctx, cli->paths, &models);
+    (void)loaded; /* after an error, models holds what could be read */
+    ik_command_model_collect(out, cli->config, models);
+}
+
+/* Only sessions of the local file: completion must not wait for a server. */
+static void list_sessions(ik_cli_t *cli, ik_command_words_t *out)
+{
+    const char *file = ik_history_local_file(cli->config->db, cli->paths->database);
+    ik_store_filter_t filter = {.limit = SESSION_COUNT, .uncounted = true};
+    ik_store_t *store;
+    ik_store_list_t *list;
+    struct stat status;
+    if (stat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
+        return; /* SQLite would create a database there */
+    }
+    res_t read = ik_store_sqlite_open(cli->ctx, file, &store);
+    if (is_ok(&read)) {
+        read = ik_store_list(cli->ctx, store, &filter, &list);
+    }
+    for (size_t i = 0; is_ok(&read) && i < list->count; i++) {
+        ik_command_words_add(out, list->sessions[i].id, list->sessions[i].title);
+    }
+}
+
+static void list_tools(ik_cli_t *cli, ik_command_words_t *out)
+{
+    ik_tool_discovery_options_t options = {
+        .paths = cli->paths, .config = cli->config, .host = cli->host, .ask_nobody = true};
+    const ik_tool_discovery_result_t *found;
+    res_t looked = ik_tool_discovery_run(cli->ctx, &options, &found);
+    for (size_t i = 0; is_ok(&looked) && i < found->registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = found->registry->entries[i];
+        ik_command_words_add(out, entry->name, entry->schema->description);
+    }
+}
+
+static void list_topics(ik_cli_t *cli, ik_command_words_t *out)
+{
+    size_t count;
+    const ik_cli_topic_t *topics = ik_cli_manual_topics(cli->ctx, cli->paths, &count);
+    for (size_t i = 0; i < count; i++) {
+        ik_command_words_add(out, topics[i].name, topics[i].help);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*list)(ik_cli_t *cli, ik_command_words_t *out);
+} lists[] = {{"models", list_models},
+             {"sessions", list_sessions},
+             {"tools", list_tools},
+             {"topics", list_topics}};
+
+static bool list_kind(ik_cli_t *cli, const char *name, ik_command_words_t *out)
+{
+    for (size_t i = 0; i < IK_LENGTH(lists); i++) {
+        if (strcmp(lists[i].name, name) == 0) {
+            lists[i].list(cli, out);
+            return true;
         }
-        ik_buffer_append_byte(out, *c);
     }
+    return false;
 }
 
-void ik_cli_completion_quote(ik_buffer_t *out, const char *text)
+/* --- the words of a command line --------------------------------------------------------- */
+
+/* The value of an option or an argument, as its usage writes it: "[TOPIC...]", "FILE|-",
+ * "jsonl|md|html". */
+typedef struct {
+    const char *name; /* without brackets and dots */
+    size_t len;
+    bool optional;
+    bool repeats;
+} place_t;
+
+static place_t parse_place(const char *usage, size_t len)
 {
-    ik_buffer_append_byte(out, '\'');
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '\'') {
-            ik_buffer_append_text(out, "'\\'");
+    place_t place = {.name = usage, .len = len};
+    if (len > 2 && usage[0] == '[' && usage[len - 1] == ']') {
+        place.optional = true;
+        place.name++;
+        place.len -= 2;
+    }
+    if (place.len > 3 && strncmp(place.name + place.len - 3, "...", 3) == 0) {
+        place.repeats = true;
+        place.len -= 3;
+    }
+    return place;
+}
+
+/* Words are written in lower case as they are typed; a name in capitals stands for something. Any
+ * name that is not in this table is free text. */
+static void offer_place(ik_cli_t *cli, const ik_cli_command_t *command, const place_t *place,
+                        ik_command_words_t *out)
+{
+    static const struct {
+        const char *name;
+        const char *offers; /* a list, or the shell's own paths */
+    } meanings[] = {{"DIR", ":folders"}, {"FILE", ":files"}, {"ID", "sessions"},
+                    {"NAME", "tools"},   {"PATH", ":files"}, {"PROVIDER/MODEL", "models"},
+                    {"TOPIC", "topics"}, {"URL", ":files"} /* of a database: usually a file */};
+    const char *at = place->name;
+    const char *end = place->name + place->len;
+    if (islower((unsigned char)*at)) {
+        for (size_t len; at < end; at += len + 1) {
+            len = strcspn(at, "|]. ");
+            ik_command_words_add(out, ik_strndup(out->ctx, at, len), NULL);
         }
-        ik_buffer_append_byte(out, *c);
+        return;
     }
-    ik_buffer_append_byte(out, '\'');
-}
-
-/* --- places ------------------------------------------------------------------------------ */
-
-void ik_cli_completion_append_place(ik_buffer_t *out, const ik_cli_completion_place_t *place)
-{
-    static const char *const kinds[] = {
-        [IK_CLI_COMPLETION_TEXT] = "text",   [IK_CLI_COMPLETION_WORDS] = "words",
-        [IK_CLI_COMPLETION_FILES] = "files", [IK_CLI_COMPLETION_FOLDERS] = "folders",
-        [IK_CLI_COMPLETION_LIST] = "list",
-    };
-    ik_buffer_append_format(out, "%s%s", place->optional ? "maybe " : "", kinds[place->kind]);
-    if (*place->words != '\0') {
-        ik_buffer_append_format(out, " %s", place->words);
-    }
-}
-
-static void each_place_of(ik_buffer_t *out, const ik_cli_completion_node_t *node,
-                          ik_cli_completion_place_fn append)
-{
-    void *scratch = talloc_new(NULL);
-    for (size_t i = 0; i < node->option_count; i++) {
-        const ik_cli_completion_word_t *option = &node->options[i];
-        if (option->value != NULL) {
-            append(out, ik_sprintf(scratch, "%s %s", node->name, option->name), option->value);
+    size_t len = strcspn(at, "|]. ");
+    for (size_t i = 0; i < IK_LENGTH(meanings); i++) {
+        if (strlen(meanings[i].name) != len || strncmp(meanings[i].name, at, len) != 0) {
+            continue;
+        }
+        if (meanings[i].offers[0] == ':') {
+            ik_command_words_add(out, meanings[i].offers, NULL);
+        } else if (command == NULL || !command->new_name || strcmp(meanings[i].name, "NAME") != 0) {
+            list_kind(cli, meanings[i].offers, out);
         }
     }
-    for (size_t i = 0; i < node->argument_count; i++) {
-        const ik_cli_completion_place_t *argument = &node->arguments[i];
-        char *where = argument->repeats ? ik_sprintf(scratch, "%s ...", node->name)
-                                        : ik_sprintf(scratch, "%s %zu", node->name, i + 1);
-        append(out, where, argument);
-    }
-    talloc_free(scratch);
 }
 
-void ik_cli_completion_each_place(ik_buffer_t *out, const ik_cli_completion_model_t *model,
-                                  ik_cli_completion_place_fn append)
+/* Argument number n, from 1, of a usage such as "NAME [JSON]"; false: there is none. */
+static bool find_argument(const char *usage, size_t n, place_t *out)
 {
-    for (size_t i = 0; i < model->count; i++) {
-        each_place_of(out, model->nodes[i], append);
+    for (size_t i = 1; usage != NULL && *usage != '\0'; i++) {
+        size_t len = strcspn(usage, " ");
+        *out = parse_place(usage, len);
+        if (i == n || out->repeats) {
+            return true;
+        }
+        usage += len + strspn(usage + len, " ");
     }
+    return false;
 }
-
-/* --- the command ------------------------------------------------------------------------- */
 
 typedef struct {
-    const char *name;
-    void (*append)(ik_buffer_t *out, const ik_cli_completion_model_t *model);
-} shell_t;
+    ik_cli_t *cli;
+    const char *const *words; /* in front of the cursor */
+    size_t count;
+    const char *current; /* the word at the cursor, as far as it is typed */
+    size_t at;           /* the next word to look at */
+    char name[64];       /* of the command, as far as it is typed: "tool" */
+    const ik_cli_command_t *command;
+    ik_command_words_t *out;
+} line_t;
 
-static const shell_t *find_shell(const char *name)
+/* Whether word may follow line->name in the name of a command. With offer, all such words are
+ * offered; the note of a first half names what may follow it: "list, show, run". */
+static bool offer_names(const line_t *line, const char *word, bool offer)
 {
-    static const shell_t shells[] = {{"bash", ik_cli_completion_bash_append},
-                                     {"zsh", ik_cli_completion_zsh_append},
-                                     {"fish", ik_cli_completion_fish_append}};
-    for (size_t i = 0; i < IK_LENGTH(shells); i++) {
-        if (strcmp(shells[i].name, name) == 0) {
-            return &shells[i];
+    ik_command_words_t *out = line->out;
+    const ik_cli_command_t *const *commands;
+    size_t count;
+    size_t prefix = strlen(line->name);
+    bool found = false;
+    commands = ik_cli_commands(&count);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = commands[i]->name;
+        if (strncmp(name, line->name, prefix) != 0 || (prefix > 0 && name[prefix] != ' ')) {
+            continue;
+        }
+        const char *next = name + prefix + (prefix > 0);
+        size_t len = strcspn(next, " ");
+        found = found || (strlen(word) == len && strncmp(word, next, len) == 0);
+        const char *last = out->count == 0 ? "" : out->texts[out->count - 1];
+        if (!offer) {
+            continue;
+        }
+        if (next[len] == '\0') {
+            ik_command_words_add(out, next, commands[i]->help);
+        } else if (strlen(last) == len && strncmp(last, next, len) == 0) {
+            out->notes[out->count - 1] =
+                ik_sprintf(out->ctx, "%s, %s", out->notes[out->count - 1], next + len + 1);
+        } else {
+            ik_command_words_add(out, ik_strndup(out->ctx, next, len), next + len + 1);
+        }
+    }
+    return found;
+}
+
+/* Reads the name of the command, if there is one. False: nothing else is to be offered. */
+static bool read_command(line_t *line)
+{
+    size_t count;
+    const ik_cli_command_t *const *commands = ik_cli_commands(&count);
+    while (line->command == NULL) {
+        if (line->at == line->count) {
+            bool option = line->current[0] == '-';
+            offer_names(line, "", !option);
+            return option;
+        }
+        if (!offer_names(line, line->words[line->at], false)) {
+            return line->name[0] == '\0'; /* the line talks to a model */
+        }
+        size_t len = strlen(line->name);
+        snprintf(line->name + len, sizeof(line->name) - len, "%s%s", len > 0 ? " " : "",
+                 line->words[line->at++]);
+        for (size_t i = 0; i < count; i++) {
+            if (strcmp(commands[i]->name, line->name) == 0) {
+                line->command = commands[i];
+            }
+        }
+    }
+    return true;
+}
+
+/* Option number i of the command or, without one, of talking to a model; NULL: no more. Every
+ * command, and the first half of one, takes --help. */
+static const ik_cli_option_t *option_at(const line_t *line, size_t i)
+{
+    static const ik_cli_option_t help = {.name = "--help", .help = "show how it is used"};
+    size_t own = 0;
+    if (line->name[0] == '\0') {
+        return ik_cli_options_at(i);
+    }
+    const ik_cli_option_t *options = line->command == NULL ? NULL : line->command->options;
+    while (options != NULL && options[own].name != NULL) {
+        own++;
+    }
+    return i < own ? &options[i] : i == own ? &help : NULL;
+}
+
+static const ik_cli_option_t *find_option(const line_t *line, const char *word)
+{
+    const ik_cli_option_t *option;
+    for (size_t i = 0; (option = option_at(line, i)) != NULL; i++) {
+        if (ik_cli_option_is(option, word)) {
+            return option;
         }
     }
     return NULL;
 }
 
-static int print_script(ik_cli_t *cli, const shell_t *shell)
+static void offer_options(const line_t *line)
 {
-    ik_buffer_t script;
-    ik_buffer_init(&script, cli->ctx, IK_BUFFER_UNLIMITED);
-    shell->append(&script, ik_cli_completion_model_create(cli->ctx));
-    fwrite(script.data, 1, script.len, stdout);
-    return IK_CLI_DONE;
+    const ik_cli_option_t *option;
+    for (size_t i = 0; (option = option_at(line, i)) != NULL; i++) {
+        bool given = false;
+        for (size_t k = 0; k < line->count; k++) {
+            given = given || ik_cli_option_is(option, line->words[k]);
+        }
+        if (!given) {
+            ik_command_words_add(line->out, option->name, option->help);
+        }
+        if (!given && option->long_name != NULL) {
+            ik_command_words_add(line->out, option->long_name, option->help);
+        }
+    }
+}
+
+static void offer_rest(line_t *line)
+{
+    const char *usage = line->name[0] == '\0'   ? "[PROMPT...]"
+                        : line->command == NULL ? NULL
+                                                : line->command->args;
+    size_t argument = 1;
+    bool ended = false;  /* by "--" */
+    place_t place = {0}; /* of the option right before the cursor */
+    while (line->at < line->count) {
+        const char *word = line->words[line->at++];
+        const ik_cli_option_t *option = ended ? NULL : find_option(line, word);
+        if (!ended && strcmp(word, "--") == 0) {
+            ended = true;
+        } else if (option == NULL) {
+            argument++;
+        } else if (option->value != NULL) {
+            place_t value = parse_place(option->value, strlen(option->value));
+            if (line->at == line->count) {
+                place = value;
+            } else if (!value.optional || find_option(line, line->words[line->at]) == NULL) {
+                line->at++;
+            }
+        }
+    }
+    bool dash = !ended && line->current[0] == '-';
+    if (place.name != NULL && !(place.optional && dash)) {
+        offer_place(line->cli, line->command, &place, line->out);
+    } else if (!dash && find_argument(usage, argument, &place)) {
+        offer_place(line->cli, line->command, &place, line->out);
+    } else if (!ended) {
+        offer_options(line);
+    }
+}
+
+/* words ends with the one at the cursor. */
+static void list_words(ik_cli_t *cli, const char *const *words, size_t count,
+                       ik_command_words_t *out)
+{
+    line_t line = {.cli = cli,
+                   .words = words,
+                   .count = count == 0 ? 0 : count - 1,
+                   .current = count == 0 ? "" : words[count - 1],
+                   .out = out};
+    if (read_command(&line)) {
+        offer_rest(&line);
+    }
+}
+
+/* --- printing ---------------------------------------------------------------------------- */
+
+/* Words that would have to be cleaned for a terminal, and words with a tab or a newline, are left
+ * out: the shell inserts a word exactly as it is printed. */
+static void print_words(const ik_command_words_t *words)
+{
+    ik_buffer_t line;
+    ik_buffer_init(&line, words->ctx, IK_BUFFER_UNLIMITED); /* bounded by the word */
+    for (size_t i = 0; i < words->count; i++) {
+        const char *word = words->texts[i];
+        const char *note = words->notes[i];
+        if (*word == '\0' || strpbrk(word, "\t\n") != NULL ||
+            !ik_sanitise_is_clean(word, strlen(word))) {
+            continue;
+        }
+        ik_buffer_reset(&line);
+        ik_buffer_append_text(&line, word);
+        if (note != NULL && *note != '\0') {
+            ik_buffer_append_byte(&line, '\t');
+            ik_width_append(&line, note, NOTE_COLUMNS, IK_WIDTH_KEEP_START);
+        }
+        ik_buffer_append_byte(&line, '\n');
+        fwrite(line.data, 1, line.len, stdout);
+    }
+}
+
+static int print_script(ik_cli_t *cli, const ik_cli_command_t *command, const char *shell)
+{
+    static const struct {
+        const char *shell;
+        const char *file; /* below PREFIX */
+    } scripts[] = {{"bash", "share/bash-completion/completions/ikigai"},
+                   {"zsh", "share/zsh/site-functions/_ikigai"},
+                   {"fish", "share/fish/vendor_completions.d/ikigai.fish"}};
+    for (size_t i = 0; i < IK_LENGTH(scripts); i++) {
+        if (strcmp(scripts[i].shell, shell) == 0) {
+            char *text;
+            size_t len;
+            char *path = ik_sprintf(cli->ctx, "%s/%s", cli->paths->prefix, scripts[i].file);
+            res_t read = ik_file_read(cli->ctx, path, SCRIPT_MAX, &text, &len);
+            if (is_err(&read)) {
+                return ik_cli_fail(read.message);
+            }
+            fwrite(text, 1, len, stdout);
+            return IK_CLI_DONE;
+        }
+    }
+    return ik_cli_misuse(command, "there is no script for that shell");
 }
 
 static int run(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    const char *list = ik_cli_args_value(args, "--list");
-    const shell_t *shell = args->count == 0 ? NULL : find_shell(args->args[0]);
-    if ((list == NULL) == (args->count == 0)) {
+    const char *kind = ik_cli_args_value(args, "--list");
+    ik_command_words_t out = {.ctx = cli->ctx};
+    if (kind != NULL && strcmp(kind, "words") == 0) {
+        list_words(cli, args->args, (size_t)args->count, &out);
+    } else if (args->count != (kind == NULL)) {
         return ik_cli_misuse(args->command, "name a shell, or what to list");
+    } else if (kind == NULL) {
+        return print_script(cli, args->command, args->args[0]);
+    } else if (!list_kind(cli, kind, &out)) {
+        return ik_cli_misuse(args->command, "there is no such list");
     }
-    if (list != NULL) {
-        return ik_cli_completion_words_print(cli, list)
-                   ? IK_CLI_DONE
-                   : ik_cli_misuse(args->command, "there is no such list");
-    }
-    return shell != NULL ? print_script(cli, shell)
-                         : ik_cli_misuse(args->command, "there is no script for that shell");
+    print_words(&out);
+    return IK_CLI_DONE;
 }
 
 const ik_cli_command_t ik_cli_completion = {
     .name = "completion",
-    .args = "bash|zsh|fish",
+    .args = "[bash|zsh|fish]",
     .help = "Prints the script that completes commands, options and their values in a shell.",
-    .options = (const ik_cli_option_t[]){{.name = "--list",
-                                          .value = IK_CLI_COMPLETION_LISTS,
-                                          .help = "print words for these scripts instead"},
-                                         {0}},
-    .max_args = 1,
+    .options =
+        (const ik_cli_option_t[]){
+            {.name = "--list",
+             .value = "models|sessions|tools|topics|words",
+             .help = "print words for these scripts instead",
+             .more = "`words` takes the words of a command line behind `--`, the one at the "
+                     "cursor last, and prints what may stand there"},
+            {0}},
+    .max_args = IK_CLI_ANY_NUMBER,
     .without_config = true,
     .run = run,
 };

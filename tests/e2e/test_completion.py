@@ -16,12 +16,6 @@ from support import IKIGAI, IkigaiTest, tool_script
 from terminal_support import PATIENCE, TerminalTest
 
 BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
-# How to find the options of a command NAME in a script, and each of them in what was found.
-OPTIONS = {
-    "bash": (r"'NAME'\) options=\((.*?)\) ;;$", r"(-\S+)"),
-    "zsh": (r"\('NAME'\)\n +ikigai_options=\(\n(.*?)^ +\)$", r"^ +'(-[\w-]+)\["),
-    "fish": (r"^function __ikigai_options\n.*?case 'NAME'\n(.*?)^        case ", r"^ +(-[\w-]+) '"),
-}
 TOOLS = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 A, B = 16 * "a", 16 * "b"  # ids of sessions
 # What a shell could obey, in the order in which it would hurt; each leaves a file behind.
@@ -161,7 +155,8 @@ class Cases:
         self.offers("ikigai session export --format h", "html")
         self.offers("ikigai tool new x --lang ", "sh", "python", "c")
         self.offers("ikigai completion ", "bash", "zsh", "fish")
-        self.offers("ikigai completion --list ", "models", "sessions", "tools", "topics")
+        self.offers("ikigai completion --list ", "models", "sessions", "tools", "topics",
+                    "words")
 
     def test_files(self):
         for name in ("one.jsonl", "two words", "folder/three"):
@@ -538,21 +533,17 @@ class FishTest(TerminalTest, CompletionTest, Cases):
 class ScriptTest(CompletionTest):
     SHELLS = ["bash", "zsh", "fish"]
 
-    def options_in(self, shell, command):
-        """Those that the script has for a command ("": talking to a model)."""
-        block, option = OPTIONS[shell]
-        found = re.search(block.replace("NAME", command), self.script_text(shell), re.S | re.M)
-        self.assertIsNotNone(found, f"{shell} knows no {command}")
-        return re.findall(option, found[1], re.M)
+    def options_of(self, *command):
+        done = self.ikigai("completion", "--list", "words", "--", *command, "-")
+        return [line.split("\t")[0] for line in done.out.splitlines()]
 
-    def test_everything_of_help_is_in_every_script(self):
+    def test_everything_of_help_is_offered(self):
         commands, options = self.usages()
         self.assertGreater(len(commands), 15)
-        for shell in self.SHELLS:
-            self.assertEqual(self.options_in(shell, ""), options, shell)
-            for command, usage in commands.items():
-                expected = re.findall(r"(?<![\w-])--[a-z-]+", usage) + ["--help"]
-                self.assertEqual(self.options_in(shell, command), expected, f"{shell} {command}")
+        self.assertEqual(self.options_of(), options)
+        for command, usage in commands.items():
+            expected = re.findall(r"(?<![\w-])--[a-z-]+", usage) + ["--help"]
+            self.assertEqual(self.options_of(*command.split()), expected, command)
 
     def test_the_shells_find_nothing_wrong(self):
         for shell in self.SHELLS:
@@ -577,7 +568,8 @@ class ScriptTest(CompletionTest):
         self.assertEqual(self.ikigai("completion", "zsh", env={"IKIGAI_HOME": "/nowhere"}).err, "")
 
     def test_misuse(self):
-        usage = "Usage: ikigai completion bash|zsh|fish [--list models|sessions|tools|topics]\n"
+        usage = ("Usage: ikigai completion [bash|zsh|fish] "
+                 "[--list models|sessions|tools|topics|words]\n")
         for args, why in [((), "name a shell, or what to list"),
                           (("bash", "--list", "tools"), "name a shell, or what to list"),
                           (("tcsh",), "there is no script for that shell"),
