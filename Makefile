@@ -149,18 +149,17 @@ $(DATA:%=$(OUT)/%): $(OUT)/%: %
 	$(COPY)
 endif
 
-# Manual pages are made of the program's own tables, by the program. It is asked
-# without the settings of whoever builds. (To build for another machine, whose program cannot run
-# here: make MAN_PAGES=)
-define ASK
-@mkdir -p $(@D)
-IKIGAI_HOME=/nonexistent $(IKIGAI) $(QUESTION) > $@
-endef
+# The program fills the reference tables of a man page from its own tables, lowdown turns the
+# Markdown into man(7), and docs/man/page.sed finishes it. (To build for another machine, whose
+# program cannot run here: make MAN_PAGES=)
 DATE := $(if $(SOURCE_DATE_EPOCH),$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%F || \
     date -u -r $(SOURCE_DATE_EPOCH) +%F),$(RELEASED))
-$(MAN_PAGES): QUESTION = help --roff $< --date $(DATE)
-$(MAN_PAGES): $(OUT)/share/man/%: docs/man/$$(notdir $$*).md $(IKIGAI) $(MANUAL)
-	$(ASK)
+$(MAN_PAGES): $(OUT)/share/man/%: docs/man/$$(notdir $$*).md docs/man/page.sed \
+    $(IKIGAI) $(MANUAL)
+	@mkdir -p $(@D)
+	IKIGAI_HOME=/nonexistent $(IKIGAI) help --expand $< > $@.md
+	lowdown -s -tman --out-no-smarty -m date=$(DATE) $@.md | sed -f docs/man/page.sed > $@
+	@rm -f $@.md
 # What a program began to write before it failed is no result.
 .DELETE_ON_ERROR:
 

@@ -1,14 +1,12 @@
-/* `ikigai help`: the manual on the screen, as Markdown, and as manual pages. */
+/* `ikigai help`: the manual on the screen and as Markdown. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "cli/cli_manual.h"
 #include "cli/cli_manual_fit.h"
-#include "cli/cli_roff.h"
 #include "cli/cli_terminal.h"
 #include "terminal/markdown.h"
 
@@ -90,61 +88,34 @@ static int show_topic(ik_cli_t *cli, const ik_cli_args_t *args)
     return IK_CLI_DONE;
 }
 
-/* --- manual pages ------------------------------------------------------------------------ */
+/* --- documents with topics in them ------------------------------------------------------- */
 
-static const char *today(const void *ctx)
-{
-    char text[sizeof("2026-11-15")];
-    time_t now = time(NULL);
-    struct tm day;
-    strftime(text, sizeof(text), "%Y-%m-%d", gmtime_r(&now, &day));
-    return ik_strdup(ctx, text);
-}
-
-static res_t format_page(ik_cli_t *cli, const char *path, const char *date, char **page)
+static int print_expanded(ik_cli_t *cli, const char *path)
 {
     char *text;
     size_t len;
-    TRY(ik_file_read(cli->ctx, path, PAGE_MAX, &text, &len));
-    TRY(ik_cli_manual_expand(cli->ctx, cli->paths, text, &text));
-    return ik_cli_roff_format(cli->ctx, text, strlen(text), date, page);
-}
-
-static int print_page(ik_cli_t *cli, const char *path, const char *date)
-{
-    char *page;
-    res_t made = format_page(cli, path, date == NULL ? today(cli->ctx) : date, &page);
-    if (is_err(&made)) {
-        return ik_cli_fail(made.message);
+    res_t expanded = ik_file_read(cli->ctx, path, PAGE_MAX, &text, &len);
+    if (is_ok(&expanded)) {
+        expanded = ik_cli_manual_expand(cli->ctx, cli->paths, text, &text);
     }
-    fputs(page, stdout);
+    if (is_err(&expanded)) {
+        return ik_cli_fail(expanded.message);
+    }
+    fputs(ik_cli_manual_define(cli->ctx, text), stdout);
     return IK_CLI_DONE;
-}
-
-static const char *find_misuse(const ik_cli_args_t *args)
-{
-    bool roff = ik_cli_args_has(args, "--roff");
-    if (roff && (args->count > 0 || ik_cli_args_has(args, "--markdown"))) {
-        return "--roff takes a file and no topic";
-    }
-    if (!roff && ik_cli_args_has(args, "--date")) {
-        return "--date goes with --roff";
-    }
-    if (args->count == 0 && ik_cli_args_has(args, "--markdown")) {
-        return "--markdown needs a topic";
-    }
-    return NULL;
 }
 
 static int run_help(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    const char *misuse = find_misuse(args);
-    if (misuse != NULL) {
-        return ik_cli_misuse(args->command, misuse);
+    const char *page = ik_cli_args_value(args, "--expand");
+    if (page != NULL && (args->count > 0 || ik_cli_args_has(args, "--markdown"))) {
+        return ik_cli_misuse(args->command, "--expand takes a file and no topic");
     }
-    const char *page = ik_cli_args_value(args, "--roff");
+    if (args->count == 0 && ik_cli_args_has(args, "--markdown")) {
+        return ik_cli_misuse(args->command, "--markdown needs a topic");
+    }
     if (page != NULL) {
-        return print_page(cli, page, ik_cli_args_value(args, "--date"));
+        return print_expanded(cli, page);
     }
     if (args->count > 0) {
         return show_topic(cli, args);
@@ -160,11 +131,11 @@ const ik_cli_command_t ik_cli_help = {
     .options =
         (const ik_cli_option_t[]){
             {.name = "--markdown", .help = "print the topic as Markdown"},
-            {.name = "--roff",
+            {.name = "--expand",
              .value = "FILE",
-             .help = "print a manual page made of a Markdown file",
-             .more = "each line `<!-- topic: NAME -->` in it becomes that topic"},
-            {.name = "--date", .value = "DATE", .help = "with --roff: the date of the page"},
+             .help = "print a Markdown file with its topics filled in, ready for lowdown",
+             .more = "each line `<!-- topic: NAME -->` becomes that topic, each table a "
+                     "definition list"},
             {0}},
     .max_args = IK_CLI_ANY_NUMBER,
     .takes_dashes = true,

@@ -7,7 +7,11 @@
 #include "base/width.h"
 #include "cli/cli_manual_lines.h"
 
-enum { COLUMNS_MAX = 8, GAP = 2 /* columns between columns */ };
+enum {
+    COLUMNS_MAX = 8,
+    GAP = 2,         /* columns between columns */
+    DEFINITIONS = 0, /* instead of a width: every table becomes a definition list */
+};
 
 typedef ik_cli_manual_line_t line_t;
 typedef ik_cli_manual_lines_t lines_t;
@@ -111,10 +115,12 @@ static void append_cell(ik_buffer_t *out, const char *cell, size_t len)
     }
 }
 
-static void append_item(ik_buffer_t *out, const row_t *head, const row_t *row)
+/* definition: `term`, then `: text` on the next line, as lowdown reads it; otherwise a list item.
+ */
+static void append_item(ik_buffer_t *out, const row_t *head, const row_t *row, bool definition)
 {
     size_t last = row->count - 1;
-    ik_buffer_append_text(out, "- ");
+    ik_buffer_append_text(out, definition ? "" : "- ");
     append_cell(out, row->cells[0], row->lens[0]);
     for (size_t i = 1; i < last; i++) {
         if (i < head->count && row->lens[i] > 0) {
@@ -125,15 +131,19 @@ static void append_item(ik_buffer_t *out, const row_t *head, const row_t *row)
             ik_buffer_append_text(out, ")");
         }
     }
-    if (row->lens[last] > 0) {
+    if (definition) {
+        ik_buffer_append_text(out, "\n: ");
+        append_cell(out, row->cells[last], row->lens[last]);
+        ik_buffer_append_byte(out, '\n');
+    } else if (row->lens[last] > 0) {
         ik_buffer_append_text(out, "\\\n  ");
         append_cell(out, row->cells[last], row->lens[last]);
     }
     ik_buffer_append_byte(out, '\n');
 }
 
-/* The head was read; takes the ruler and all rows. */
-static void append_list(ik_buffer_t *out, const row_t *head, lines_t *lines)
+/* The head was read; consumes the ruler and all rows. */
+static void append_list(ik_buffer_t *out, const row_t *head, lines_t *lines, bool definitions)
 {
     line_t line;
     ik_cli_manual_lines_next(lines, &line);
@@ -143,18 +153,17 @@ static void append_list(ik_buffer_t *out, const row_t *head, lines_t *lines)
         if (row.count == 0) {
             return;
         }
-        append_item(out, head, &row);
+        append_item(out, head, &row, definitions);
         *lines = ahead;
     }
 }
 
-/* Whether a table begins here that should be a list; *head is its first line then. */
-static bool begins_list(const line_t *line, lines_t lines, size_t columns, row_t *head)
+/* Whether a table begins here; *head is its first line then, and lines stands behind its ruler. */
+static bool begins_table(const line_t *line, lines_t *lines, row_t *head)
 {
     line_t ruler;
     *head = parse_row(line);
-    return head->count > 1 && ik_cli_manual_lines_next(&lines, &ruler) && is_ruler(&ruler) &&
-           is_cramped(head, lines, columns);
+    return head->count > 1 && ik_cli_manual_lines_next(lines, &ruler) && is_ruler(&ruler);
 }
 
 static char *make_lists(const void *ctx, const char *markdown, size_t columns)
@@ -165,8 +174,10 @@ static char *make_lists(const void *ctx, const char *markdown, size_t columns)
     ik_buffer_append_text(&out, "");
     for (lines_t lines = {.at = markdown}; ik_cli_manual_lines_next(&lines, &line);) {
         row_t head;
-        if (begins_list(&line, lines, columns, &head)) {
-            append_list(&out, &head, &lines);
+        lines_t rows = lines;
+        if (begins_table(&line, &rows, &head) &&
+            (columns == DEFINITIONS || is_cramped(&head, rows, columns))) {
+            append_list(&out, &head, &lines, columns == DEFINITIONS);
         } else {
             ik_buffer_append(&out, line.text, line.len);
         }
@@ -244,4 +255,9 @@ char *ik_cli_manual_fit(const void *ctx, const char *markdown, size_t columns)
     char *fit = make_lists(ctx, resolved, columns);
     talloc_free(resolved);
     return fit;
+}
+
+char *ik_cli_manual_define(const void *ctx, const char *markdown)
+{
+    return ik_cli_manual_fit(ctx, markdown, DEFINITIONS);
 }

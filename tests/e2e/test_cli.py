@@ -22,8 +22,8 @@ USAGE = {
     "untrust": "Usage: ikigai untrust [DIR]",
     "doctor": "Usage: ikigai doctor [--db URL]",
     "completion":
-        "Usage: ikigai completion bash|zsh|fish [--list models|sessions|tools|topics]",
-    "help": "Usage: ikigai help [TOPIC...] [--markdown] [--roff FILE] [--date DATE]",
+        "Usage: ikigai completion [bash|zsh|fish] [--list models|sessions|tools|topics|words]",
+    "help": "Usage: ikigai help [TOPIC...] [--markdown] [--expand FILE]",
     **test_session_cli.USAGE,
 }
 # What a terminal takes as a command: C0 but tab and newline, DEL, C1.
