@@ -32,7 +32,6 @@ typedef enum {
     IK_AGENT_MESSAGE,       /* message: it is in the conversation, and stored unless unsaved */
     IK_AGENT_TOOL_STARTED,  /* message: the call */
     IK_AGENT_TOOL_PROGRESS, /* message: the call; text, len */
-    IK_AGENT_TOOL_FINISHED, /* message: the result (before it is stored) */
     IK_AGENT_USAGE,         /* usage of one answer; cost */
     IK_AGENT_RETRY,         /* text: why; attempt, of; status; code; delay_ms */
     IK_AGENT_NOTICE,        /* text: one line worth knowing */

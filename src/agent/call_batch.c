@@ -1,7 +1,6 @@
 #include "agent/call_batch.h"
 
 #include "base/alloc.h"
-#include "provider/openai/openai_schema.h"
 #include "tool/tool_wrapper.h"
 
 /* A model that asks for hundreds of files at once does not get hundreds of processes at once. */
@@ -14,9 +13,10 @@ typedef struct {
     char *name;
     char *arguments;
     size_t arguments_len;
-    bool parallel;
-    ik_tool_call_run_t *run; /* NULL: not running */
-    ik_msg_t *result;        /* NULL: none yet, or handed out */
+    const ik_tool_registry_entry_t *entry; /* NULL: there is no such tool */
+    void *decision;      /* the gate's, while it has not decided; NULL: it has, or was not asked */
+    ik_tool_call_t *run; /* NULL: not running */
+    ik_msg_t *result;    /* NULL: none yet, or handed out */
 } call_t;
 
 struct ik_call_batch {
@@ -56,11 +56,12 @@ static ik_msg_t *make_result(const call_t *call, const ik_tool_result_t *tool)
     return message;
 }
 
-static ik_msg_t *make_interrupted(const call_t *call)
+/* The result of a call that was not run. */
+static ik_msg_t *make_refusal(const call_t *call, const char *code, const char *error)
 {
     ik_tool_failure_t failure = {
-        .error = "The call was interrupted before the tool was started",
-        .code = IK_TOOL_INTERRUPTED,
+        .error = error,
+        .code = code,
         .exit_code = -1,
         .out = "",
         .err = "",
@@ -100,25 +101,54 @@ static void on_tool_end(void *data, const ik_tool_result_t *result)
     ik_timer_start(call->batch->advance, 0);
 }
 
-static void start_call(ik_call_batch_t *batch, call_t *call)
+static void on_verdict(void *data, const ik_call_verdict_t *verdict)
 {
+    call_t *call = data;
+    ik_call_batch_t *batch = call->batch;
     const ik_call_batch_options_t *options = &batch->options;
+    call->decision = NULL;
+    if (verdict->denied != NULL) {
+        batch->running--;
+        call->result = make_refusal(call, IK_TOOL_PERMISSION_DENIED, verdict->denied);
+        ik_timer_start(batch->advance, 0);
+        return;
+    }
     ik_tool_request_t request = {
         .name = call->name,
-        .arguments = call->arguments,
-        .arguments_len = call->arguments_len,
+        .arguments = verdict->arguments == NULL ? call->arguments : verdict->arguments,
+        .arguments_len = verdict->arguments == NULL ? call->arguments_len : verdict->arguments_len,
         .call_id = call->id,
         .session_id = options->session_id,
         .on_progress = on_progress,
         .on_end = on_tool_end,
         .data = call,
     };
-    batch->started++;
-    batch->running++;
     /* before it runs: a listener may want to see a file as it still is */
     options->on_started(options->data, call->message);
     call->run =
-        ik_tool_external_exec(batch, &options->shared->external, options->registry, &request);
+        ik_tool_call_start(batch, &options->shared->tool_context, options->registry, &request);
+}
+
+static void start_call(ik_call_batch_t *batch, call_t *call)
+{
+    const ik_call_gate_t *gate = batch->options.shared->gate;
+    ik_call_t facts = {.agent = batch->options.agent,
+                       .id = call->id,
+                       .name = call->name,
+                       .arguments = call->arguments,
+                       .arguments_len = call->arguments_len,
+                       .entry = call->entry};
+    batch->started++;
+    batch->running++;
+    void *decision = gate->decide(gate->gate, batch, &facts, on_verdict, call);
+    if (decision != NULL) {
+        call->decision = decision;
+    }
+}
+
+static bool is_parallel(const call_t *call)
+{
+    return call->entry != NULL && call->entry->schema->parallel;
 }
 
 /* Whether the next call may start beside those that run. */
@@ -128,8 +158,8 @@ static bool may_start(const ik_call_batch_t *batch)
         return false;
     }
     return batch->running == 0 ||
-           (batch->running < OVERLAP_MAX && batch->calls[batch->started].parallel &&
-            batch->calls[batch->started - 1].parallel);
+           (batch->running < OVERLAP_MAX && is_parallel(&batch->calls[batch->started]) &&
+            is_parallel(&batch->calls[batch->started - 1]));
 }
 
 static void start_calls(ik_call_batch_t *batch)
@@ -151,21 +181,14 @@ static void on_advance(void *data)
 
 /* --- starting ---------------------------------------------------------------------------- */
 
-static void drop_nulls(call_t *call, const ik_tool_registry_entry_t *entry)
-{
-    ik_json_span_t arguments;
-    ik_buffer_t without;
-    ik_buffer_init(&without, call->batch, IK_BUFFER_UNLIMITED);
-    if (ik_json_scan(call->arguments, call->arguments_len, &arguments, NULL) &&
-        ik_openai_schema_remove_nulls(&without, entry->schema->parameters, arguments)) {
-        call->arguments_len = without.len;
-        call->arguments = ik_buffer_take(call->batch, &without);
-    }
-}
-
+/* What is run is what was stored: name and arguments are read from the message. */
 static void prepare(ik_call_batch_t *batch, call_t *call, const ik_msg_t *message)
 {
+    const ik_target_t *target = batch->options.target;
+    const ik_tool_registry_t *registry = batch->options.registry;
     ik_json_span_t literal;
+    ik_json_span_t arguments;
+    ik_buffer_t restored;
     call->batch = batch;
     call->message = message;
     call->id = ik_msg_field_text(batch, message, "id");
@@ -173,13 +196,14 @@ static void prepare(ik_call_batch_t *batch, call_t *call, const ik_msg_t *messag
     call->name = ik_json_decode(batch, literal, NULL);
     ik_msg_call_field(message, "arguments", &literal);
     call->arguments = ik_json_decode(batch, literal, &call->arguments_len);
-    const ik_tool_registry_entry_t *entry =
-        batch->options.registry == NULL
-            ? NULL
-            : ik_tool_registry_lookup(batch->options.registry, call->name);
-    call->parallel = entry != NULL && entry->schema->parallel;
-    if (entry != NULL && batch->options.remove_nulls) {
-        drop_nulls(call, entry);
+    call->entry = registry == NULL ? NULL : ik_tool_registry_lookup(registry, call->name);
+    ik_buffer_init(&restored, batch, IK_BUFFER_UNLIMITED); /* shorter than the arguments */
+    if (call->entry != NULL && target->provider->restore_arguments != NULL &&
+        ik_json_scan(call->arguments, call->arguments_len, &arguments, NULL) &&
+        target->provider->restore_arguments(&restored, target, call->entry->schema->parameters,
+                                            arguments)) {
+        call->arguments_len = restored.len;
+        call->arguments = ik_buffer_take(batch, &restored);
     }
 }
 
@@ -203,10 +227,17 @@ void ik_call_batch_interrupt(ik_call_batch_t *batch)
     for (size_t i = 0; i < batch->count; i++) {
         call_t *call = &batch->calls[i];
         if (call->run != NULL) {
-            ik_tool_external_cancel(call->run);
-        } else if (i >= batch->started) {
-            call->result = make_interrupted(call);
+            ik_tool_call_cancel(call->run);
+            continue;
         }
+        if (call->decision != NULL) {
+            TALLOC_FREE(call->decision);
+            batch->running--;
+        } else if (i < batch->started) {
+            continue;
+        }
+        call->result = make_refusal(call, IK_TOOL_INTERRUPTED,
+                                    "The call was interrupted before the tool was started");
     }
     ik_timer_start(batch->advance, 0);
 }

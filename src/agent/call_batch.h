@@ -1,11 +1,13 @@
 /*
- * The calls of one answer. They start in order, one after the other; only adjacent calls of tools
- * that declare themselves parallel overlap. Results are handed out in the order of the calls.
+ * The calls of one answer. Each passes the gate and then starts, in order, one after the other;
+ * only adjacent calls of tools that declare themselves parallel overlap. Results are handed out in
+ * the order of the calls.
  */
 #pragma once
 
 #include "agent/shared.h"
 #include "conversation/message.h"
+#include "provider/provider.h"
 
 typedef struct ik_call_batch ik_call_batch_t;
 
@@ -13,7 +15,8 @@ typedef struct {
     const ik_shared_ctx_t *shared;
     const ik_tool_registry_t *registry; /* lives until the end; may be NULL */
     const char *session_id;
-    bool remove_nulls;            /* absent optional arguments come as null */
+    int64_t agent;                /* its number in the session */
+    const ik_target_t *target;    /* who made the calls */
     long limit;                   /* of tool turns; put into the last result; 0: not reached */
     const ik_msg_t *const *calls; /* live until the end */
     size_t count;

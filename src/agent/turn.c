@@ -20,7 +20,6 @@
 #include "agent/exchange.h"
 #include "base/alloc.h"
 #include "base/random.h"
-#include "provider/openai/openai_endpoint.h"
 #include "provider/refused_tool.h"
 #include "tool/tool_wrapper.h"
 
@@ -179,8 +178,6 @@ static void on_tool_progress(void *data, const ik_msg_t *call, const char *text,
 static void on_tool_result(void *data, ik_msg_t *result)
 {
     ik_turn_t *turn = data;
-    ik_agent_emit(turn->agent,
-                  &(ik_agent_event_t){.kind = IK_AGENT_TOOL_FINISHED, .message = result});
     ik_agent_append(turn->agent, result, turn->interrupted ? IK_STORE_FULL : IK_STORE_NORMAL);
 }
 
@@ -220,7 +217,8 @@ static void run_calls(ik_turn_t *turn, size_t count)
         .shared = agent->shared,
         .registry = turn->registry,
         .session_id = ik_session_id(agent->session),
-        .remove_nulls = ik_openai_endpoint_is_openai(agent->target),
+        .agent = agent->number,
+        .target = agent->target,
         .limit = turn->last_word ? max : 0,
         .calls = turn->calls,
         .count = count,

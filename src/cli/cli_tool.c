@@ -6,7 +6,7 @@
 #include "base/print.h"
 #include "cli/cli.h"
 #include "tool/tool_describe.h"
-#include "tool/tool_external.h"
+#include "tool/tool_runner.h"
 #include "tool/tool_wrapper.h"
 
 enum { ARGUMENTS_MAX = 256 * 1024 * 1024 };
@@ -132,7 +132,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (is_err(&ready)) {
         return ik_cli_fail(ready.message);
     }
-    ik_tool_external_t external = {
+    ik_tool_context_t context = {
         .host = cli->host, .config = cli->config, .folder = cli->paths->cwd};
     ik_tool_request_t request = {.name = args->args[0],
                                  .arguments = input.data,
@@ -141,7 +141,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
                                  .session_id = "command-line",
                                  .on_progress = on_progress};
     const ik_tool_result_t *result =
-        ik_tool_external_run(cli->ctx, &external, found->registry, &request);
+        ik_tool_call_run(cli->ctx, &context, found->registry, &request);
     print_envelope(result->envelope);
     if (result->err != NULL && ik_cli_args_has(args, "--verbose")) {
         ik_print_text(stderr, result->err);

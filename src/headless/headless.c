@@ -201,7 +201,8 @@ static void fill_shared(headless_t *headless, const void *ctx)
                                                        .on_notice = on_history_notice,
                                                        .deliver_all = options->wish->deliver_all,
                                                        .data = headless});
-    headless->shared.external = (ik_tool_external_t){
+    headless->shared.gate = &ik_call_gate_open;
+    headless->shared.tool_context = (ik_tool_context_t){
         .host = options->host, .config = options->config, .folder = options->paths->cwd};
 }
 

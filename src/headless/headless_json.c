@@ -113,7 +113,6 @@ static const char *const types[] = {
     [IK_AGENT_MESSAGE] = "message",
     [IK_AGENT_TOOL_STARTED] = NULL,
     [IK_AGENT_TOOL_PROGRESS] = "tool_progress",
-    [IK_AGENT_TOOL_FINISHED] = NULL,
     [IK_AGENT_USAGE] = "usage",
     [IK_AGENT_RETRY] = "retry",
     [IK_AGENT_NOTICE] = "notice",

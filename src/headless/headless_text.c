@@ -90,8 +90,10 @@ static void on_event(void *state, const ik_agent_event_t *event)
     case IK_AGENT_TOOL_STARTED:
         say(text, "> ", event->message->content);
         break;
-    case IK_AGENT_TOOL_FINISHED:
-        say(text, "< ", event->message->content);
+    case IK_AGENT_MESSAGE: /* answers were printed as they came */
+        if (ik_msg_is(event->message, IK_MSG_TOOL_RESULT)) {
+            say(text, "< ", event->message->content);
+        }
         break;
     case IK_AGENT_RETRY:
         say_retry(text, event);
@@ -102,7 +104,7 @@ static void on_event(void *state, const ik_agent_event_t *event)
     case IK_AGENT_ERROR:
         say(text, "ikigai: ", event->text);
         break;
-    default: /* messages were told in pieces; the rest is too much for the end of a pipe */
+    default: /* reasoning, progress and usage are for people at a terminal and for --json */
         break;
     }
 }

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -79,6 +80,12 @@ struct ik_provider {
      * model's (assistant, tool_call). Appends one or more elements (ik_wire_begin_element). */
     void (*format_group)(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
                          size_t count);
+
+    /* Undoes what format_tools changed in a tool's parameters, so that arguments are as the tool's
+     * author described them. Appends them to out and returns true when they differ. NULL: they
+     * always come as described. */
+    bool (*restore_arguments)(ik_buffer_t *out, const ik_target_t *target, json_t *parameters,
+                              ik_json_span_t arguments);
 
     /* --- stream bytes to events: */
 

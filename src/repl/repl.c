@@ -409,7 +409,8 @@ static void fill_shared(ik_repl_t *repl)
                                                         .on_withheld = on_withheld,
                                                         .deliver_all = options->wish->deliver_all,
                                                         .data = repl});
-    repl->shared.external = (ik_tool_external_t){
+    repl->shared.gate = &ik_call_gate_open;
+    repl->shared.tool_context = (ik_tool_context_t){
         .host = options->host, .config = options->config, .folder = options->paths->cwd};
     repl->shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
 }

@@ -108,7 +108,7 @@ void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *sh
     size_t i = find(running, call, "id");
     run_t *run = i < running->count ? running->runs[i] : add(running, shared, call);
     run->started_ms = ik_clock_now_ms();
-    remember_file(run, shared->external.folder);
+    remember_file(run, shared->tool_context.folder);
 }
 
 /* The end of all that was reported, as much as fits. */

@@ -14,7 +14,7 @@ struct ik_repl_shell {
     char *command;
     ik_msg_t *call; /* what is shown while it runs */
     ik_repl_running_t *running;
-    ik_tool_call_run_t *run;
+    ik_tool_call_t *run;
 };
 
 static char *format_arguments(const void *ctx, const char *command)
@@ -142,13 +142,13 @@ void ik_repl_shell_start(ik_repl_t *repl, const char *command)
                                  .on_end = on_end,
                                  .data = shell};
     shell->run =
-        ik_tool_external_exec(repl, &repl->shared.external, repl->shared.tool_registry, &request);
+        ik_tool_call_start(repl, &repl->shared.tool_context, repl->shared.tool_registry, &request);
 }
 
 void ik_repl_shell_cancel(ik_repl_t *repl)
 {
     if (repl->shell != NULL) {
-        ik_tool_external_cancel(repl->shell->run);
+        ik_tool_call_cancel(repl->shell->run);
     }
 }
 

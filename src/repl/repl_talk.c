@@ -394,8 +394,6 @@ void ik_repl_talk_on_event(void *data, const ik_agent_event_t *event)
     case IK_AGENT_TOOL_PROGRESS:
         ik_repl_running_progress(talk->running, event->message, event->text, event->len);
         break;
-    case IK_AGENT_TOOL_FINISHED: /* it is shown when it is stored: MESSAGE follows */
-        break;
     case IK_AGENT_USAGE:
         on_usage(talk, event);
         break;

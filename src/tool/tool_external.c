@@ -6,30 +6,29 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/keeper_protocol.h"
-#include "base/utf8.h"
 #include "tool/tool_wrapper.h"
 
 /* JSON escaping makes at most six bytes of one; the rest is for what stands around the text. */
 enum { ESCAPE_FACTOR = 6, OUTPUT_SLACK = 65536, STDERR_MAX = 65536 };
 
-/* As much of a successful call's stderr is kept with its result. */
+/* That much of a successful call's stderr is kept with its result. */
 enum { STDERR_KEPT = 16384 };
 
-struct ik_tool_call_run {
-    const ik_tool_external_t *external;
+typedef struct {
+    const ik_tool_context_t *context;
     const char *name;
     ik_process_t *process;
     int64_t idle_ms;
-    ik_timer_t *verdict; /* delivers a result that needed no process */
+    ik_timer_t *deliver; /* delivers the result of a process that could not be started */
     ik_tool_result_t result;
     void (*on_progress)(void *data, const char *text, size_t len);
     void (*on_end)(void *data, const ik_tool_result_t *result);
     void *data;
-};
+} call_t;
 
-static size_t max_output(const ik_tool_call_run_t *call)
+static size_t max_output(const call_t *call)
 {
-    return (size_t)call->external->config->max_output_size;
+    return (size_t)call->context->config->max_output_size;
 }
 
 /* --- from the process's end to the envelope ---------------------------------------------- */
@@ -50,7 +49,7 @@ static ik_tool_failure_t describe_failure(const char *code, const char *error,
     return failure;
 }
 
-static void set_failure(ik_tool_call_run_t *call, const char *code, const char *error,
+static void set_failure(call_t *call, const char *code, const char *error,
                         const ik_process_result_t *process, const char *note)
 {
     ik_tool_failure_t failure = describe_failure(code, error, process, note);
@@ -59,7 +58,7 @@ static void set_failure(ik_tool_call_run_t *call, const char *code, const char *
 }
 
 /* The tool was ended: what it had printed by then is kept. */
-static void set_unfinished(ik_tool_call_run_t *call, const char *code, const char *error,
+static void set_unfinished(call_t *call, const char *code, const char *error,
                            ik_process_result_t *process)
 {
     ik_tool_failure_t failure = describe_failure(code, error, process, NULL);
@@ -69,7 +68,7 @@ static void set_unfinished(ik_tool_call_run_t *call, const char *code, const cha
 }
 
 /* Its stderr on a success. A NUL would end the text; it becomes what other rubbish does. */
-static void keep_stderr(ik_tool_call_run_t *call, const ik_buffer_t *printed)
+static void keep_stderr(call_t *call, const ik_buffer_t *printed)
 {
     if (printed->len == 0) {
         return;
@@ -91,7 +90,7 @@ static void keep_stderr(ik_tool_call_run_t *call, const ik_buffer_t *printed)
 }
 
 /* A tool that exited well: its output is the result if it is JSON. */
-static void judge_output(ik_tool_call_run_t *call, ik_process_result_t *process, const char *note)
+static void read_output(call_t *call, ik_process_result_t *process, const char *note)
 {
     const char *text = process->out.len > 0 ? process->out.data : "";
     size_t len = process->out.len;
@@ -117,7 +116,7 @@ static void judge_output(ik_tool_call_run_t *call, ik_process_result_t *process,
     }
 }
 
-static void judge_exit(ik_tool_call_run_t *call, ik_process_result_t *process)
+static void read_exit(call_t *call, ik_process_result_t *process)
 {
     const char *note = NULL;
     if (process->leftovers > 0) {
@@ -129,16 +128,16 @@ static void judge_exit(ik_tool_call_run_t *call, ik_process_result_t *process)
             ik_sprintf(call, "Tool '%s' crashed with exit code %d", call->name, process->exit_code),
             process, note);
     } else {
-        judge_output(call, process, note);
+        read_output(call, process, note);
     }
 }
 
-static void judge(ik_tool_call_run_t *call, ik_process_result_t *process)
+static void make_envelope(call_t *call, ik_process_result_t *process)
 {
     const char *name = call->name;
     switch (process->end) {
     case IK_PROCESS_EXITED:
-        judge_exit(call, process);
+        read_exit(call, process);
         break;
     case IK_PROCESS_IDLE:
         set_unfinished(call, IK_TOOL_TIMEOUT,
@@ -149,7 +148,7 @@ static void judge(ik_tool_call_run_t *call, ik_process_result_t *process)
     case IK_PROCESS_OVERTIME:
         set_unfinished(call, IK_TOOL_TIMEOUT,
                        ik_sprintf(call, "Tool '%s' timed out after %ld seconds", name,
-                                  call->external->config->tool_max_seconds),
+                                  call->context->config->tool_max_seconds),
                        process);
         break;
     case IK_PROCESS_CANCELLED:
@@ -167,37 +166,29 @@ static void judge(ik_tool_call_run_t *call, ik_process_result_t *process)
     }
 }
 
-static void deliver(ik_tool_call_run_t *call)
-{
-    call->on_end(call->data, &call->result);
-    talloc_free(call);
-}
-
 static void on_process_end(void *data, ik_process_result_t *process)
 {
-    ik_tool_call_run_t *call = data;
-    judge(call, process);
+    call_t *call = data;
+    make_envelope(call, process);
     call->result.wall_ms = process->wall_ms;
     call->result.cpu_us = process->cpu_us;
     call->result.max_rss_kb = process->max_rss_kb;
-    deliver(call);
+    call->on_end(call->data, &call->result);
 }
 
 static bool on_process_progress(void *data, const char *line, size_t len)
 {
-    ik_tool_call_run_t *call = data;
+    call_t *call = data;
     ik_json_span_t object;
     ik_json_span_t text;
     if (!ik_json_scan(line, len, &object, NULL) || ik_json_kind(object) != IK_JSON_OBJECT ||
         !ik_json_find(object, "text", &text) || ik_json_kind(text) != IK_JSON_STRING) {
         return false;
     }
-    if (call->on_progress != NULL) {
-        size_t text_len;
-        char *decoded = ik_json_decode(call, text, &text_len);
-        call->on_progress(call->data, decoded, text_len);
-        talloc_free(decoded);
-    }
+    size_t text_len;
+    char *decoded = ik_json_decode(call, text, &text_len);
+    call->on_progress(call->data, decoded, text_len);
+    talloc_free(decoded);
     return true;
 }
 
@@ -215,10 +206,10 @@ static int64_t idle_limit_ms(const ik_config_t *config, const ik_tool_registry_e
     return (int64_t)seconds * 1000;
 }
 
-static const char **tool_environment(ik_tool_call_run_t *call, const ik_tool_request_t *request)
+static const char **tool_environment(call_t *call, const ik_tool_request_t *request)
 {
     enum { OWN_VARIABLES = 4 };
-    const ik_config_t *config = call->external->config;
+    const ik_config_t *config = call->context->config;
     char **passed = ik_config_tool_environment(call, config, call->name);
     size_t passed_count = 0;
     while (passed[passed_count] != NULL) {
@@ -236,16 +227,16 @@ static const char **tool_environment(ik_tool_call_run_t *call, const ik_tool_req
     return env;
 }
 
-static res_t start_process(ik_tool_call_run_t *call, const ik_tool_registry_entry_t *entry,
+static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
                            const ik_tool_request_t *request)
 {
-    const ik_config_t *config = call->external->config;
+    const ik_config_t *config = call->context->config;
     const char *argv[] = {entry->path, NULL};
     call->idle_ms = idle_limit_ms(config, entry);
     ik_process_options_t options = {
         .argv = argv,
         .env = tool_environment(call, request),
-        .folder = call->external->folder,
+        .folder = call->context->folder,
         .input = request->arguments,
         .input_len = request->arguments_len,
         .max_out = ESCAPE_FACTOR * (size_t)config->max_output_size + OUTPUT_SLACK,
@@ -256,114 +247,44 @@ static res_t start_process(ik_tool_call_run_t *call, const ik_tool_registry_entr
         .on_end = on_process_end,
         .data = call,
     };
-    return ik_process_start(call, call->external->host, &options, &call->process);
+    return ik_process_start(call, call->context->host, &options, &call->process);
 }
 
-static bool is_object(const char *text, size_t len)
+static void on_deliver(void *data)
 {
-    ik_json_span_t value;
-    return ik_json_scan(text, len, &value, NULL) && ik_json_kind(value) == IK_JSON_OBJECT &&
-           ik_utf8_valid(text, len);
+    call_t *call = data;
+    call->on_end(call->data, &call->result);
 }
 
-/* Starts the process, or sets the failure that makes one pointless. */
-static void begin(ik_tool_call_run_t *call, const ik_tool_registry_t *registry,
-                  const ik_tool_request_t *request)
+/* The seeds' name for running an external tool. */
+static void *ik_tool_external_exec(const void *ctx, const ik_tool_context_t *context,
+                                   const ik_tool_registry_entry_t *entry,
+                                   const ik_tool_request_t *request)
 {
-    const ik_tool_registry_entry_t *entry =
-        registry == NULL ? NULL : ik_tool_registry_lookup(registry, request->name);
-    if (entry == NULL) {
-        set_failure(call, IK_TOOL_NOT_FOUND, ik_sprintf(call, "Tool '%s' not found", call->name),
-                    NULL, NULL);
-        return;
-    }
-    if (!is_object(request->arguments, request->arguments_len)) {
-        set_failure(call, IK_TOOL_INVALID_PARAMS,
-                    ik_sprintf(call, "Arguments of tool '%s' are not a JSON object", call->name),
-                    NULL, NULL);
-        return;
-    }
-    res_t started = start_process(call, entry, request);
-    if (is_err(&started)) {
-        set_failure(call, IK_TOOL_CRASHED,
-                    ik_sprintf(call, "Tool '%s' could not be run: %s", call->name, started.message),
-                    NULL, NULL);
-    }
-}
-
-static void on_verdict(void *data)
-{
-    deliver(data);
-}
-
-ik_tool_call_run_t *ik_tool_external_exec(const void *ctx, const ik_tool_external_t *external,
-                                          const ik_tool_registry_t *registry,
-                                          const ik_tool_request_t *request)
-{
-    ik_tool_call_run_t *call = ik_new(ctx, ik_tool_call_run_t);
-    call->external = external;
+    call_t *call = ik_new(ctx, call_t);
+    call->context = context;
     call->result.owner = talloc_new(call);
     call->name = ik_strdup(call, request->name);
     call->on_progress = request->on_progress;
     call->on_end = request->on_end;
     call->data = request->data;
-    begin(call, registry, request);
-    if (call->process == NULL) {
-        call->verdict =
-            ik_timer_create(call, ik_process_host_loop(external->host), on_verdict, call);
-        ik_timer_start(call->verdict, 0);
+    res_t started = start_process(call, entry, request);
+    if (is_err(&started)) {
+        set_failure(call, IK_TOOL_CRASHED,
+                    ik_sprintf(call, "Tool '%s' could not be run: %s", call->name, started.message),
+                    NULL, NULL);
+        call->deliver =
+            ik_timer_create(call, ik_process_host_loop(context->host), on_deliver, call);
+        ik_timer_start(call->deliver, 0);
     }
     return call;
 }
 
-void ik_tool_external_cancel(ik_tool_call_run_t *call)
+static void cancel(void *call)
 {
-    if (call->process != NULL) {
-        ik_process_cancel(call->process);
+    if (((call_t *)call)->process != NULL) {
+        ik_process_cancel(((call_t *)call)->process);
     }
 }
 
-typedef struct {
-    const void *ctx;
-    const ik_tool_request_t *request;
-    ik_tool_result_t *result;
-    bool done;
-} blocking_t;
-
-static void on_blocking_progress(void *data, const char *text, size_t len)
-{
-    const ik_tool_request_t *request = ((blocking_t *)data)->request;
-    if (request->on_progress != NULL) {
-        request->on_progress(request->data, text, len);
-    }
-}
-
-/* An envelope can be megabytes: it changes its owner and is not copied. */
-static ik_tool_result_t *take_result(const void *ctx, const ik_tool_result_t *result)
-{
-    ik_tool_result_t *taken = ik_new(ctx, ik_tool_result_t);
-    *taken = *result;
-    talloc_steal(taken, taken->owner);
-    return taken;
-}
-
-static void on_blocking_end(void *data, const ik_tool_result_t *result)
-{
-    blocking_t *blocking = data;
-    blocking->result = take_result(blocking->ctx, result);
-    blocking->done = true;
-}
-
-ik_tool_result_t *ik_tool_external_run(const void *ctx, const ik_tool_external_t *external,
-                                       const ik_tool_registry_t *registry,
-                                       const ik_tool_request_t *request)
-{
-    blocking_t blocking = {.ctx = ctx, .request = request};
-    ik_tool_request_t inner = *request;
-    inner.on_progress = on_blocking_progress;
-    inner.on_end = on_blocking_end;
-    inner.data = &blocking;
-    ik_tool_external_exec(ctx, external, registry, &inner);
-    ik_loop_run_until(ik_process_host_loop(external->host), &blocking.done);
-    return blocking.result;
-}
+const ik_tool_runner_t ik_tool_external = {.start = ik_tool_external_exec, .cancel = cancel};

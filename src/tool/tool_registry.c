@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "tool/tool_external.h"
 
 ik_tool_registry_t *ik_tool_registry_create(const void *ctx)
 {
@@ -47,6 +48,7 @@ static ik_tool_registry_entry_t *create_entry(ik_tool_registry_t *registry, cons
 {
     ik_tool_registry_entry_t *entry = ik_new(registry, ik_tool_registry_entry_t);
     adopt_schema(entry, schema);
+    entry->runner = &ik_tool_external;
     entry->path = ik_strdup(entry, path);
     entry->origin = ik_strdup(entry, origin);
     entry->source = source;

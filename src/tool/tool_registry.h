@@ -18,10 +18,13 @@ typedef enum {
     IK_TOOL_PROJECT,
 } ik_tool_source_t;
 
+typedef struct ik_tool_runner ik_tool_runner_t; /* tool_runner.h */
+
 typedef struct {
     const char *name;
-    const char *path;   /* what is executed; for a project's tool, the trusted copy */
-    const char *origin; /* where the author put it */
+    const ik_tool_runner_t *runner; /* how its calls are run */
+    const char *path;               /* what is executed; for a project's tool, the trusted copy */
+    const char *origin;             /* where the author put it */
     ik_tool_source_t source;
     bool cached;           /* its schema came from the cache */
     const char *overrides; /* origin of the tool it hides, or NULL */

@@ -21,6 +21,7 @@
 #define IK_TOOL_NOT_FOUND "TOOL_NOT_FOUND"
 #define IK_TOOL_INVALID_PARAMS "INVALID_PARAMS"
 #define IK_TOOL_INTERRUPTED "INTERRUPTED"
+#define IK_TOOL_PERMISSION_DENIED "PERMISSION_DENIED"
 
 /* Wraps a scanned result; its bytes that are not UTF-8 become U+FFFD. Text over max_output bytes is
  * cut and marked; note is added when it is not NULL. */

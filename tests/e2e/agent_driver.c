@@ -51,14 +51,15 @@ static void set_up(void *ctx, driver_t *driver)
     shared->config = driver->config;
     shared->models = driver->models;
     shared->http = ik_http_create(ctx, shared->loop);
-    shared->external = (ik_tool_external_t){
+    shared->gate = &ik_call_gate_open;
+    shared->tool_context = (ik_tool_context_t){
         .host = ik_process_host_create(ctx, shared->loop, driver->paths->keeper),
         .config = driver->config,
         .folder = driver->paths->cwd};
     must(ik_tool_discovery_run(ctx,
                                &(ik_tool_discovery_options_t){.paths = driver->paths,
                                                               .config = driver->config,
-                                                              .host = shared->external.host},
+                                                              .host = shared->tool_context.host},
                                &found));
     shared->tool_registry = found->registry;
 }
@@ -164,7 +165,7 @@ int main(int argc, char **argv)
     }
     ik_headless_json.end(driver.output);
     talloc_free(agent);
-    talloc_free(driver.shared.external.host);
+    talloc_free(driver.shared.tool_context.host);
     talloc_free(ctx);
     return fflush(stdout) == 0 ? 0 : 1;
 }

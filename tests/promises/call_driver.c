@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "tool/tool_discovery.h"
-#include "tool/tool_external.h"
+#include "tool/tool_runner.h"
 
 typedef struct {
     const char *name;
@@ -162,7 +162,7 @@ static void take_code(const void *ctx, call_t *call, const char *envelope)
 
 static void make_call(driver_t *driver, call_t *call)
 {
-    ik_tool_external_t external = {
+    ik_tool_context_t context = {
         .host = driver->host, .config = driver->config, .folder = driver->paths->cwd};
     ik_tool_request_t request = {.name = call->name,
                                  .arguments = call->arguments,
@@ -170,8 +170,7 @@ static void make_call(driver_t *driver, call_t *call)
                                  .call_id = "driver",
                                  .session_id = "driver"};
     double begin = now_ms();
-    ik_tool_result_t *result =
-        ik_tool_external_run(driver->ctx, &external, driver->registry, &request);
+    ik_tool_result_t *result = ik_tool_call_run(driver->ctx, &context, driver->registry, &request);
     double took = now_ms() - begin;
     call->longest_ms = took > call->longest_ms ? took : call->longest_ms;
     call->successes += result->success;

@@ -63,9 +63,6 @@ static void on_event(void *data, const ik_agent_event_t *event)
     case IK_AGENT_TOOL_STARTED:
         ik_buffer_append_text(&seen, "started ");
         break;
-    case IK_AGENT_TOOL_FINISHED:
-        ik_buffer_append_text(&seen, "finished ");
-        break;
     case IK_AGENT_NOTICE:
         ik_buffer_append_format(&seen, "notice(%s) ", event->text);
         break;
@@ -104,10 +101,11 @@ static void set_up(void)
                      IK_ERR_NONE);
     shared = (ik_shared_ctx_t){.config = config};
     ck_assert_int_eq(ik_loop_create(ctx, &shared.loop).code, IK_ERR_NONE);
-    shared.external = (ik_tool_external_t){
-        .host = ik_process_host_create(ctx, shared.loop, "/nonexistent/keeper"),
-        .config = config,
-        .folder = "/"};
+    shared.gate = &ik_call_gate_open;
+    shared.tool_context =
+        (ik_tool_context_t){.host = ik_process_host_create(ctx, shared.loop, "/nonexistent/keeper"),
+                            .config = config,
+                            .folder = "/"};
     ik_buffer_init(&seen, ctx, IK_BUFFER_UNLIMITED);
     over = broken_store = false;
     shared.history = ik_history_create(
@@ -124,7 +122,7 @@ static void tear_down(void)
 {
     talloc_free(agent);
     talloc_free(session);
-    talloc_free(shared.external.host);
+    talloc_free(shared.tool_context.host);
     talloc_free(ctx);
 }
 
@@ -148,7 +146,7 @@ START_TEST(a_call_is_stored_before_it_runs)
 {
     shared.tool_registry = make_registry("/nonexistent/tool");
     ck_assert_str_eq(turn("quick {}"),
-                     "STORE:user told:user store:tool_call told:tool_call started finished "
+                     "STORE:user told:user store:tool_call told:tool_call started "
                      "store:tool_result told:tool_result STORE:assistant told:assistant end_turn");
 }
 END_TEST

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "io/process.h"
 #include "suite.h"
-#include "tool/tool_external.h"
+#include "tool/tool_runner.h"
 
 enum { LONG_MS = 60000, TURNS_MAX = 1000 };
 
@@ -216,14 +216,14 @@ END_TEST
 typedef struct {
     bool done;
     char *envelope;
-    ik_tool_call_run_t *call;
+    ik_tool_call_t *call;
 } call_outcome_t;
 
 static void on_call_progress(void *data, const char *text, size_t len)
 {
     (void)text;
     (void)len;
-    ik_tool_external_cancel(((call_outcome_t *)data)->call);
+    ik_tool_call_cancel(((call_outcome_t *)data)->call);
 }
 
 static void on_call_end(void *data, const ik_tool_result_t *result)
@@ -249,7 +249,7 @@ START_TEST(a_cancelled_call_is_interrupted)
     ik_tool_registry_add(registry, path, path, IK_TOOL_USER, false, schema);
     ik_config_t config = {
         .max_output_size = 1000, .tool_timeout_seconds = 60, .tool_max_seconds = 60};
-    ik_tool_external_t external = {.host = host, .config = &config, .folder = "/"};
+    ik_tool_context_t context = {.host = host, .config = &config, .folder = "/"};
     call_outcome_t outcome = {0};
     ik_tool_request_t request = {.name = "linger",
                                  .arguments = "{}",
@@ -259,7 +259,7 @@ START_TEST(a_cancelled_call_is_interrupted)
                                  .on_progress = on_call_progress,
                                  .on_end = on_call_end,
                                  .data = &outcome};
-    outcome.call = ik_tool_external_exec(ctx, &external, registry, &request);
+    outcome.call = ik_tool_call_start(ctx, &context, registry, &request);
     ck_assert(ik_loop_run_until(loop, &outcome.done));
     unlink(path);
     ck_assert_str_eq(outcome.envelope,

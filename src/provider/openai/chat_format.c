@@ -284,6 +284,7 @@ const ik_provider_t ik_provider_chat = {
     .format_tools = format_tools,
     .format_head = format_head,
     .format_group = format_group,
+    .restore_arguments = ik_openai_tool_restore_arguments,
     .stream_begin = ik_chat_stream_begin,
     .stream_event = ik_chat_stream_event,
     .stream_end = ik_chat_stream_end,

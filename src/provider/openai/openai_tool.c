@@ -48,3 +48,10 @@ void ik_openai_tool_append_all(ik_buffer_t *out, const ik_request_t *request, co
     }
     ik_buffer_append_byte(out, ']');
 }
+
+bool ik_openai_tool_restore_arguments(ik_buffer_t *out, const ik_target_t *target,
+                                      json_t *parameters, ik_json_span_t arguments)
+{
+    return ik_openai_endpoint_is_openai(target) &&
+           ik_openai_schema_remove_nulls(out, parameters, arguments);
+}

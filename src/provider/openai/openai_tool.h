@@ -12,3 +12,8 @@ typedef enum {
  * description, parameters and, for whom it is meant, strict. */
 void ik_openai_tool_append_all(ik_buffer_t *out, const ik_request_t *request, const char *before,
                                const char *after, ik_openai_tool_strict_t strict);
+
+/* ik_provider_t.restore_arguments of both APIs: OpenAI's strict schemas make optional parameters
+ * nullable, and the nulls that come back for them are removed. */
+bool ik_openai_tool_restore_arguments(ik_buffer_t *out, const ik_target_t *target,
+                                      json_t *parameters, ik_json_span_t arguments);

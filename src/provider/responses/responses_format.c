@@ -291,6 +291,7 @@ const ik_provider_t ik_provider_responses = {
     .format_tools = format_tools,
     .format_head = format_head,
     .format_group = format_group,
+    .restore_arguments = ik_openai_tool_restore_arguments,
     .stream_begin = ik_responses_stream_begin,
     .stream_event = ik_responses_stream_event,
     .stream_end = ik_responses_stream_end,
