@@ -109,7 +109,7 @@ static res_t load_agents(ik_session_t *session)
     return OK;
 }
 
-static res_t explain_holder(const char *id, const ik_holder_t *holder)
+res_t ik_session_held(const char *id, const ik_holder_t *holder)
 {
     return ERR(CONFLICT,
                "Session %s is in use by pid %" PRId64
@@ -123,7 +123,7 @@ res_t ik_session_open(const void *ctx, ik_history_t *history, const char *id, ik
     ik_holder_t other = {0};
     res_t claimed = ik_history_claim(history, id, &other);
     if (claimed.code == IK_ERR_CONFLICT && other.pid != 0) {
-        return explain_holder(id, &other);
+        return ik_session_held(id, &other);
     }
     TRY(claimed);
     ik_session_t *session = create(ctx, history, id);

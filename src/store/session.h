@@ -21,6 +21,8 @@ ik_session_t *ik_session_create(const void *ctx, ik_history_t *history,
                                 const ik_session_facts_t *facts);
 /* One that exists, by its whole id. IK_ERR_CONFLICT names pid and host of who holds it. */
 res_t ik_session_open(const void *ctx, ik_history_t *history, const char *id, ik_session_t **out);
+/* The error for a session that another process holds: who, and what to do. */
+res_t ik_session_held(const char *id, const ik_holder_t *holder);
 /* A new session that begins as a copy of another one, which may be held by somebody. */
 res_t ik_session_open_copy(const void *ctx, ik_history_t *history, const char *id,
                            ik_session_t **out);

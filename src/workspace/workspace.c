@@ -1,0 +1,339 @@
+#include "workspace/workspace.h"
+
+#include <string.h>
+
+#include "agent/agent_target.h"
+#include "base/alloc.h"
+#include "workspace/workspace_state.h"
+
+/* --- telling the front end --------------------------------------------------------------- */
+
+void ik_workspace_emit(ik_workspace_t *workspace, const ik_workspace_event_t *event)
+{
+    workspace->options.on_event(workspace->options.data, event);
+}
+
+void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, const char *text)
+{
+    ik_workspace_emit(workspace, &(ik_workspace_event_t){
+                                     .kind = IK_WORKSPACE_LINE, .level = level, .text = text});
+}
+
+void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result)
+{
+    ik_workspace_emit(workspace,
+                      &(ik_workspace_event_t){.kind = IK_WORKSPACE_FAILED, .result = result});
+}
+
+static void emit_for(ik_workspace_member_t *member, ik_workspace_event_kind_t kind)
+{
+    ik_workspace_emit(member->workspace,
+                      &(ik_workspace_event_t){.kind = kind, .agent = member->number});
+}
+
+/* --- the queues -------------------------------------------------------------------------- */
+
+const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
+{
+    if (workspace->opening != NULL) {
+        return "opening the session";
+    }
+    if (workspace->target == NULL || workspace->session == NULL) {
+        return "starting";
+    }
+    if (workspace->shared.tool_scan_state == TOOL_SCAN_IN_PROGRESS) {
+        return "looking for tools";
+    }
+    return NULL;
+}
+
+static void drop_line(ik_workspace_member_t *member)
+{
+    talloc_free(member->queue[0].text);
+    member->queue_count--;
+    memmove(member->queue, member->queue + 1, member->queue_count * sizeof(*member->queue));
+    emit_for(member, IK_WORKSPACE_QUEUE);
+}
+
+/* Takes one line of the agent's queue; false when none can be taken now. */
+static bool take_line(ik_workspace_member_t *member)
+{
+    ik_workspace_t *workspace = member->workspace;
+    bool busy = member->agent != NULL && ik_agent_is_busy(member->agent);
+    if (member->queue_count == 0 || busy ||
+        (member->queue[0].command && member != workspace->focus)) {
+        return false;
+    }
+    bool command = member->queue[0].command;
+    int64_t number = member->number;
+    char *text = ik_strdup(workspace, member->queue[0].text);
+    drop_line(member);
+    if (command) {
+        ik_workspace_emit(
+            workspace,
+            &(ik_workspace_event_t){.kind = IK_WORKSPACE_COMMAND, .agent = number, .text = text});
+    } else {
+        if (member->agent == NULL) {
+            ik_workspace_require_agent(workspace);
+        }
+        workspace->usage.turns++;
+        ik_agent_start_turn(member->agent, text);
+    }
+    talloc_free(text);
+    return true;
+}
+
+static bool can_take(const ik_workspace_t *workspace)
+{
+    return !workspace->closed && workspace->holds == 0 &&
+           ik_workspace_waiting_for(workspace) == NULL && !ik_workspace_has_own_question(workspace);
+}
+
+/* Agents may come and go while lines are taken: every round begins from the start. */
+void ik_workspace_pump(ik_workspace_t *workspace)
+{
+    if (workspace->pumping || workspace->closed) {
+        return;
+    }
+    workspace->pumping = true;
+    if (!workspace->ready && ik_workspace_waiting_for(workspace) == NULL) {
+        workspace->ready = true;
+        ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_READY});
+    }
+    for (bool taken = true; taken && can_take(workspace);) {
+        taken = take_line(workspace->focus);
+        for (size_t i = 0; !taken && i < workspace->member_count; i++) {
+            taken = take_line(workspace->members[i]);
+        }
+    }
+    workspace->pumping = false;
+    ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_SETTLED});
+}
+
+void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text, bool command)
+{
+    ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    member->queue =
+        ik_resize_array(member, member->queue, ik_workspace_line_t, member->queue_count + 1);
+    member->queue[member->queue_count++] =
+        (ik_workspace_line_t){.text = ik_strdup(member, text), .command = command};
+    emit_for(member, IK_WORKSPACE_QUEUE);
+    ik_workspace_pump(workspace);
+}
+
+const char *ik_workspace_queued(const ik_workspace_t *workspace, int64_t number, size_t index)
+{
+    const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    return member == NULL || index >= member->queue_count ? NULL : member->queue[index].text;
+}
+
+char *ik_workspace_take_queue(const void *ctx, ik_workspace_t *workspace, int64_t number)
+{
+    ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    ik_buffer_t joined;
+    if (member == NULL || member->queue_count == 0) {
+        return NULL;
+    }
+    ik_buffer_init(&joined, ctx, IK_BUFFER_UNLIMITED); /* bounded by what was entered */
+    while (member->queue_count > 0) {
+        ik_buffer_append_text(&joined, joined.len == 0 ? "" : "\n");
+        ik_buffer_append_text(&joined, member->queue[0].text);
+        drop_line(member);
+    }
+    return ik_buffer_finish(&joined);
+}
+
+void ik_workspace_hold(ik_workspace_t *workspace)
+{
+    workspace->holds++;
+}
+
+void ik_workspace_release(ik_workspace_t *workspace)
+{
+    workspace->holds--;
+    ik_workspace_pump(workspace);
+}
+
+void ik_workspace_add_note(ik_workspace_t *workspace, int64_t number, const char *text,
+                           const char *data_json)
+{
+    ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    member->notes = ik_resize_array(member, member->notes, char *, member->note_count + 2);
+    member->notes[member->note_count++] = ik_strdup(member->notes, text);
+    member->notes[member->note_count++] =
+        data_json == NULL ? NULL : ik_strdup(member->notes, data_json);
+    if (member->agent != NULL && !ik_agent_is_busy(member->agent)) {
+        ik_workspace_flush_notes(member);
+    }
+}
+
+void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number)
+{
+    ik_agent_t *agent = ik_workspace_agent(workspace, number);
+    if (agent != NULL) {
+        ik_agent_interrupt(agent);
+    }
+}
+
+/* --- what agents report ------------------------------------------------------------------ */
+
+void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
+{
+    ik_workspace_member_t *member = data;
+    ik_workspace_t *workspace = member->workspace;
+    if (event->kind == IK_AGENT_USAGE) {
+        ik_workspace_usage_t *sums = &workspace->usage;
+        ik_usage_add(&sums->usage, &event->usage);
+        if (event->cost >= 0) {
+            sums->cost = sums->cost < 0 ? event->cost : sums->cost + event->cost;
+        }
+    }
+    ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT,
+                                                         .agent = member->number,
+                                                         .event = event});
+    if (event->kind == IK_AGENT_TURN_ENDED && !workspace->closed) {
+        ik_workspace_flush_notes(member);
+        ik_session_flush(workspace->session);
+        if (!ik_workspace_is_busy(workspace, 0)) {
+            ik_workspace_free_old_tools(workspace);
+            ik_history_tidy(workspace->shared.history);
+        }
+        ik_workspace_pump(workspace);
+    }
+}
+
+/* --- the model --------------------------------------------------------------------------- */
+
+res_t ik_workspace_choose_target(ik_workspace_t *workspace, const char *kept)
+{
+    char *notice;
+    const ik_target_t *target;
+    res_t chosen = ik_agent_target_choose(workspace, workspace->options.config,
+                                          workspace->shared.models, kept, &target, &notice);
+    if (notice != NULL) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, notice);
+    }
+    if (is_ok(&chosen)) {
+        workspace->target = target;
+        if (target->config->type != IK_CONFIG_TYPE_OFFLINE) {
+            ik_http_prepare(workspace->shared.http);
+        }
+    }
+    return chosen;
+}
+
+const ik_target_t *ik_workspace_target(const ik_workspace_t *workspace)
+{
+    const ik_agent_t *agent = workspace->focus->agent;
+    return agent == NULL ? workspace->target : ik_agent_target(agent);
+}
+
+bool ik_workspace_is_makeshift(const ik_workspace_t *workspace)
+{
+    return workspace->target != NULL &&
+           ik_agent_target_is_makeshift(workspace->options.config, workspace->target);
+}
+
+res_t ik_workspace_set_model(ik_workspace_t *workspace, const char *model)
+{
+    const ik_target_t *chosen;
+    TRY(ik_target_create(workspace, workspace->options.config, workspace->shared.models, model,
+                         &chosen));
+    workspace->target = chosen;
+    if (workspace->focus->agent != NULL) {
+        ik_agent_set_target(workspace->focus->agent, chosen);
+    }
+    return OK;
+}
+
+/* --- beginning and ending ---------------------------------------------------------------- */
+
+static void on_history_notice(void *data, const char *line)
+{
+    ik_workspace_say(data, IK_WORKSPACE_WARNING, line);
+}
+
+ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_t *options)
+{
+    ik_workspace_t *workspace = ik_new(ctx, ik_workspace_t);
+    workspace->options = *options;
+    workspace->old_registries = talloc_new(workspace);
+    workspace->shared = (ik_shared_ctx_t){
+        .config = options->config,
+        .loop = options->loop,
+        .http = ik_http_create(workspace, options->loop),
+        .history =
+            ik_history_create(workspace, &(ik_history_options_t){.db = options->config->db,
+                                                                 .file = options->paths->database,
+                                                                 .loop = options->loop,
+                                                                 .on_notice = on_history_notice,
+                                                                 .data = workspace}),
+        .tool_context = {.host = options->host,
+                         .config = options->config,
+                         .folder = options->paths->cwd},
+        .gate = options->gate == NULL ? &ik_call_gate_open : options->gate,
+        .tool_scan_state = TOOL_SCAN_IN_PROGRESS,
+    };
+    ik_workspace_create_root(workspace);
+    return workspace;
+}
+
+/* A resumed session keeps its model: then a default that cannot be had matters only if that one
+ * cannot be had either. */
+res_t ik_workspace_start(ik_workspace_t *workspace)
+{
+    const ik_workspace_start_t *start = workspace->options.start;
+    ik_models_t *models;
+    res_t loaded = ik_models_load(workspace, workspace->options.paths, &models);
+    if (is_err(&loaded)) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, loaded.message);
+    }
+    workspace->shared.models = models;
+    workspace->target_error = ik_workspace_choose_target(workspace, NULL);
+    if (is_err(&workspace->target_error) && start->resume == NULL && !start->continue_last) {
+        return workspace->target_error;
+    }
+    ik_workspace_find_tools(workspace, false);
+    ik_workspace_open_first(workspace);
+    return OK;
+}
+
+void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)
+{
+    for (size_t i = 0; i < workspace->member_count; i++) {
+        ik_workspace_interrupt(workspace, workspace->members[i]->number);
+    }
+    workspace->closed = true;
+    while (workspace->questions != NULL) {
+        talloc_free(workspace->questions);
+    }
+    ik_workspace_drop_session(workspace);
+    TALLOC_FREE(workspace->discovery);
+    if (patience_ms > 0) {
+        ik_history_tidy(workspace->shared.history);
+        ik_history_finish(workspace->shared.history, patience_ms);
+    }
+    TALLOC_FREE(workspace->shared.history);
+}
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+const ik_shared_ctx_t *ik_workspace_shared(const ik_workspace_t *workspace)
+{
+    return &workspace->shared;
+}
+
+const ik_paths_t *ik_workspace_paths(const ik_workspace_t *workspace)
+{
+    return workspace->options.paths;
+}
+
+ik_session_t *ik_workspace_session(const ik_workspace_t *workspace)
+{
+    return workspace->session;
+}
+
+const ik_workspace_usage_t *ik_workspace_usage(const ik_workspace_t *workspace)
+{
+    return &workspace->usage;
+}

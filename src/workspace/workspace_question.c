@@ -1,0 +1,141 @@
+#include "workspace/workspace_question.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "workspace/workspace_state.h"
+
+struct ik_workspace_question {
+    ik_workspace_t *workspace;
+    ik_question_t question;
+    ik_question_fn on_answer;
+    void *data;
+    ik_workspace_question_t *next;
+};
+
+static void announce(ik_workspace_t *workspace)
+{
+    ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_QUESTION});
+}
+
+/* Freed by its asker, or after its answer: in both cases it leaves the queue. */
+static int leave_queue(ik_workspace_question_t *question)
+{
+    ik_workspace_t *workspace = question->workspace;
+    ik_workspace_question_t **at = &workspace->questions;
+    bool was_open = *at == question;
+    while (*at != NULL && *at != question) {
+        at = &(*at)->next;
+    }
+    if (*at == question) {
+        *at = question->next;
+    }
+    if (was_open && !workspace->closed) {
+        announce(workspace);
+    }
+    return 0;
+}
+
+ik_workspace_question_t *ik_workspace_ask(ik_workspace_t *workspace, const ik_question_t *question,
+                                          ik_question_fn on_answer, void *data)
+{
+    ik_workspace_question_t *asked = ik_new(workspace, ik_workspace_question_t);
+    ik_workspace_question_t **last = &workspace->questions;
+    asked->workspace = workspace;
+    asked->question = *question;
+    asked->question.text = ik_strdup(asked, question->text);
+    asked->on_answer = on_answer;
+    asked->data = data;
+    if (question->choices != NULL) {
+        size_t count = 0;
+        while (question->choices[count] != NULL) {
+            count++;
+        }
+        const char **choices = ik_new_array(asked, const char *, count + 1);
+        for (size_t i = 0; i < count; i++) {
+            choices[i] = ik_strdup(asked, question->choices[i]);
+        }
+        choices[count] = NULL;
+        asked->question.choices = choices;
+    }
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = asked;
+    talloc_set_destructor(asked, leave_queue);
+    if (workspace->questions == asked) {
+        announce(workspace);
+    }
+    return asked;
+}
+
+const ik_question_t *ik_workspace_question(const ik_workspace_t *workspace)
+{
+    return workspace->questions == NULL ? NULL : &workspace->questions->question;
+}
+
+bool ik_workspace_has_own_question(const ik_workspace_t *workspace)
+{
+    const ik_workspace_question_t *question = workspace->questions;
+    while (question != NULL && question->question.agent != 0) {
+        question = question->next;
+    }
+    return question != NULL;
+}
+
+char *ik_workspace_question_hint(const void *ctx, const ik_question_t *question)
+{
+    ik_buffer_t hint;
+    ik_buffer_init(&hint, ctx, IK_BUFFER_UNLIMITED); /* a letter per choice */
+    ik_buffer_append_text(&hint, "");
+    for (size_t i = 0; question->choices != NULL && question->choices[i] != NULL; i++) {
+        int letter = (unsigned char)question->choices[i][0];
+        ik_buffer_append_byte(&hint, i == 0 ? '[' : '/');
+        ik_buffer_append_byte(&hint,
+                              (char)(i == question->fallback ? toupper(letter) : tolower(letter)));
+    }
+    ik_buffer_append_text(&hint, hint.len == 0 ? "" : "] ");
+    return ik_buffer_finish(&hint);
+}
+
+/* The question leaves the queue before the answer is delivered, so that its receiver may ask the
+ * next one. */
+static void end(ik_workspace_question_t *question, const char *answer)
+{
+    ik_workspace_t *workspace = question->workspace;
+    ik_workspace_hold(workspace);
+    workspace->questions = question->next;
+    talloc_set_destructor(question, NULL);
+    announce(workspace);
+    question->on_answer(question->data, answer);
+    talloc_free(question);
+    ik_workspace_release(workspace);
+}
+
+void ik_workspace_answer(ik_workspace_t *workspace, const char *text)
+{
+    ik_workspace_question_t *question = workspace->questions;
+    if (question == NULL) {
+        return;
+    }
+    const char *const *choices = question->question.choices;
+    const char *answer = choices == NULL ? text : choices[question->question.fallback];
+    for (size_t i = 0; choices != NULL && choices[i] != NULL; i++) {
+        bool letter = strlen(text) == 1 && strncasecmp(text, choices[i], 1) == 0;
+        if (letter || strcasecmp(text, choices[i]) == 0) {
+            answer = choices[i];
+            break;
+        }
+    }
+    end(question, answer);
+}
+
+void ik_workspace_decline(ik_workspace_t *workspace)
+{
+    if (workspace->questions != NULL) {
+        end(workspace->questions, NULL);
+    }
+}

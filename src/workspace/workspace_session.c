@@ -1,0 +1,476 @@
+/* The session and its agents: beginning, resuming, forking, switching, ending. */
+#include <string.h>
+
+#include "agent/agent_prompt.h"
+#include "base/alloc.h"
+#include "workspace/workspace_state.h"
+
+/* --- members ----------------------------------------------------------------------------- */
+
+static ik_workspace_member_t *create_member(ik_workspace_t *workspace, int64_t number)
+{
+    ik_workspace_member_t *member = ik_new(workspace, ik_workspace_member_t);
+    member->workspace = workspace;
+    member->number = number;
+    return member;
+}
+
+static void add_member(ik_workspace_t *workspace, ik_workspace_member_t *member)
+{
+    workspace->members = ik_resize_array(workspace, workspace->members, ik_workspace_member_t *,
+                                         workspace->member_count + 1);
+    workspace->members[workspace->member_count++] = member;
+}
+
+ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number)
+{
+    for (size_t i = 0; i < workspace->member_count; i++) {
+        if (workspace->members[i]->number == number) {
+            return workspace->members[i];
+        }
+    }
+    return NULL;
+}
+
+void ik_workspace_create_root(ik_workspace_t *workspace)
+{
+    workspace->usage = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
+    workspace->focus = create_member(workspace, IK_STORE_ROOT_AGENT);
+    add_member(workspace, workspace->focus);
+}
+
+void ik_workspace_flush_notes(ik_workspace_member_t *member)
+{
+    for (size_t i = 0; i < member->note_count; i += 2) {
+        ik_agent_add_note(member->agent, member->notes[i], member->notes[i + 1]);
+    }
+    TALLOC_FREE(member->notes);
+    member->note_count = 0;
+}
+
+size_t ik_workspace_agent_count(const ik_workspace_t *workspace)
+{
+    return workspace->member_count;
+}
+
+int64_t ik_workspace_agent_number(const ik_workspace_t *workspace, size_t index)
+{
+    return workspace->members[index]->number;
+}
+
+int64_t ik_workspace_agent_parent(const ik_workspace_t *workspace, int64_t number)
+{
+    const ik_store_agent_t *stored =
+        workspace->session == NULL
+            ? NULL
+            : ik_store_find_agent(ik_session_agents(workspace->session), number);
+    return stored == NULL ? 0 : stored->parent;
+}
+
+int64_t ik_workspace_focus(const ik_workspace_t *workspace)
+{
+    return workspace->focus->number;
+}
+
+ik_agent_t *ik_workspace_agent(const ik_workspace_t *workspace, int64_t number)
+{
+    const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    return member == NULL ? NULL : member->agent;
+}
+
+bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number)
+{
+    for (size_t i = 0; i < workspace->member_count; i++) {
+        const ik_workspace_member_t *member = workspace->members[i];
+        if ((number == 0 || number == member->number) && member->agent != NULL &&
+            ik_agent_is_busy(member->agent)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- agents ------------------------------------------------------------------------------ */
+
+static void on_prompt_line(void *data, const char *line)
+{
+    ik_workspace_say(data, IK_WORKSPACE_NOTE, line);
+}
+
+/* While tools are looked for, the prompt assumes that there are some. */
+static char *gather_prompt(ik_workspace_t *workspace, const void *ctx)
+{
+    const ik_tool_registry_t *registry = workspace->shared.tool_registry;
+    bool has_tools =
+        !workspace->options.start->without_tools && (registry == NULL || registry->count > 0);
+    return ik_agent_prompt_gather(ctx, workspace->options.paths->cwd,
+                                  workspace->options.config->system_prompt, has_tools,
+                                  on_prompt_line, workspace);
+}
+
+static ik_agent_options_t agent_options(ik_workspace_member_t *member, ik_session_t *session)
+{
+    ik_workspace_t *workspace = member->workspace;
+    return (ik_agent_options_t){.shared = &workspace->shared,
+                                .target = workspace->target,
+                                .session = session,
+                                .without_tools = workspace->options.start->without_tools,
+                                .on_event = ik_workspace_on_agent_event,
+                                .data = member};
+}
+
+/* A stored agent whose log is empty was left for a child before anything was said to it: it gets
+ * the system prompt now. */
+static res_t load_agent(ik_workspace_member_t *member, ik_session_t *session)
+{
+    ik_workspace_t *workspace = member->workspace;
+    const ik_store_agent_t *stored =
+        ik_store_find_agent(ik_session_agents(session), member->number);
+    void *scratch = talloc_new(workspace);
+    ik_agent_options_t options = agent_options(member, session);
+    if (stored != NULL && stored->last_seq == 0) {
+        options.system_prompt = gather_prompt(workspace, scratch);
+    }
+    res_t loaded = ik_agent_resume(member, &options, member->number, &member->agent);
+    talloc_free(scratch);
+    return loaded;
+}
+
+ik_agent_t *ik_workspace_require_agent(ik_workspace_t *workspace)
+{
+    ik_workspace_member_t *member = workspace->focus;
+    if (member->agent == NULL) {
+        void *scratch = talloc_new(workspace);
+        ik_agent_options_t options = agent_options(member, workspace->session);
+        options.system_prompt = gather_prompt(workspace, scratch);
+        member->agent = ik_agent_create(member, &options);
+        talloc_free(scratch);
+    }
+    return member->agent;
+}
+
+/* A log that cannot be read is reported when the user switches to its agent. */
+void ik_workspace_load_agents(ik_workspace_t *workspace)
+{
+    for (size_t i = 0; workspace->session != NULL && i < workspace->member_count; i++) {
+        ik_workspace_member_t *member = workspace->members[i];
+        if (member->agent == NULL && member != workspace->focus) {
+            load_agent(member, workspace->session);
+        }
+    }
+}
+
+/* --- one session after another ----------------------------------------------------------- */
+
+/* Agents go before the session they write to. */
+void ik_workspace_drop_session(ik_workspace_t *workspace)
+{
+    if (workspace->member_count > 0 && !workspace->closed) {
+        ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_SESSION_ENDS});
+    }
+    while (workspace->member_count > 0) {
+        talloc_free(workspace->members[--workspace->member_count]);
+    }
+    workspace->focus = NULL;
+    TALLOC_FREE(workspace->session);
+}
+
+static void announce_session(ik_workspace_t *workspace, bool resumed)
+{
+    ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_SESSION,
+                                                         .agent = workspace->focus->number,
+                                                         .resumed = resumed});
+}
+
+/* It is stored with the first message; its id is known at once. */
+static void create_session(ik_workspace_t *workspace)
+{
+    ik_session_facts_t facts = {.cwd = workspace->options.paths->cwd,
+                                .model = workspace->target->name};
+    workspace->session = ik_session_create(workspace, workspace->shared.history, &facts);
+    announce_session(workspace, false);
+}
+
+/* What waits for the agent with the focus follows the user into the next session. */
+static void move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
+{
+    to->queue =
+        ik_resize_array(to, to->queue, ik_workspace_line_t, to->queue_count + from->queue_count);
+    for (size_t i = 0; i < from->queue_count; i++) {
+        to->queue[to->queue_count++] = (ik_workspace_line_t){
+            .text = ik_strdup(to, from->queue[i].text), .command = from->queue[i].command};
+    }
+    from->queue_count = 0;
+}
+
+void ik_workspace_begin_session(ik_workspace_t *workspace)
+{
+    ik_workspace_member_t *root = create_member(workspace, IK_STORE_ROOT_AGENT);
+    move_queue(root, workspace->focus);
+    ik_workspace_drop_session(workspace);
+    workspace->usage = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
+    workspace->focus = root;
+    add_member(workspace, root);
+    create_session(workspace);
+    ik_workspace_pump(workspace);
+}
+
+/* --- resuming ---------------------------------------------------------------------------- */
+
+/* The session to resume and how; lives while it is being opened. */
+typedef struct {
+    ik_workspace_t *workspace;
+    bool at_start; /* a failure ends the program */
+    bool fork;
+    ik_store_session_t found;
+} opening_t;
+
+static void fail_opening(opening_t *opening, const res_t *result)
+{
+    ik_workspace_t *workspace = opening->workspace;
+    res_t failed = *result;
+    bool at_start = opening->at_start;
+    workspace->opening = NULL;
+    talloc_free(opening);
+    if (at_start) {
+        ik_workspace_fail(workspace, &failed);
+    } else {
+        ik_workspace_say(workspace, IK_WORKSPACE_ERROR, failed.message);
+    }
+    ik_workspace_pump(workspace);
+}
+
+/* member is the agent that spoke last. Every other agent that has not ended becomes one, too. */
+static void take_session(opening_t *opening, ik_session_t *session, ik_workspace_member_t *member)
+{
+    ik_workspace_t *workspace = opening->workspace;
+    const ik_store_agents_t *agents = ik_session_agents(session);
+    move_queue(member, workspace->focus);
+    ik_workspace_drop_session(workspace);
+    workspace->session = session;
+    workspace->usage = (ik_workspace_usage_t){
+        .usage = opening->found.usage, .cost = opening->found.cost, .turns = opening->found.turns};
+    for (size_t i = 0; i < agents->count; i++) {
+        int64_t number = agents->agents[i].number;
+        if (number == member->number) {
+            add_member(workspace, member);
+        } else if (!ik_session_has_ended(session, number)) {
+            add_member(workspace, create_member(workspace, number));
+        }
+    }
+    workspace->focus = member;
+    announce_session(workspace, true);
+}
+
+/* What can fail comes before the old session is dropped. */
+static res_t open_session(opening_t *opening)
+{
+    ik_workspace_t *workspace = opening->workspace;
+    ik_history_t *history = workspace->shared.history;
+    const char *id = opening->found.id;
+    ik_session_t *session;
+    res_t opened = opening->fork ? ik_session_open_copy(workspace, history, id, &session)
+                                 : ik_session_open(workspace, history, id, &session);
+    if (is_err(&opened)) {
+        if (!opening->fork) {
+            ik_history_release(history, id); /* it was claimed */
+        }
+        return opened;
+    }
+    ik_workspace_member_t *member = create_member(workspace, ik_session_last_agent(session));
+    const ik_target_t *old_target = workspace->target;
+    opened = ik_workspace_choose_target(workspace, opening->found.model);
+    if (is_ok(&opened) || workspace->target != NULL) {
+        opened = load_agent(member, session);
+    }
+    if (is_err(&opened)) {
+        workspace->target = old_target;
+        talloc_free(member);
+        talloc_free(session);
+        return opened;
+    }
+    take_session(opening, session, member);
+    return OK;
+}
+
+static void finish_opening(opening_t *opening)
+{
+    ik_workspace_t *workspace = opening->workspace;
+    res_t opened = open_session(opening);
+    if (is_err(&opened)) {
+        fail_opening(opening, &opened);
+        return;
+    }
+    workspace->opening = NULL;
+    talloc_free(opening);
+    ik_workspace_pump(workspace);
+}
+
+static void on_claimed(void *data, const res_t *result, const ik_holder_t *other)
+{
+    opening_t *opening = data;
+    if (result->code == IK_ERR_CONFLICT && other->pid != 0) {
+        res_t held = ik_session_held(opening->found.id, other);
+        fail_opening(opening, &held);
+    } else if (is_err(result)) {
+        fail_opening(opening, result);
+    } else {
+        finish_opening(opening);
+    }
+}
+
+static void open_found(opening_t *opening, const ik_store_session_t *session)
+{
+    ik_workspace_t *workspace = opening->workspace;
+    if (workspace->session != NULL && strcmp(session->id, ik_session_id(workspace->session)) == 0) {
+        res_t same = ERR(INVALID, "This is the session you are in.");
+        fail_opening(opening, &same);
+        return;
+    }
+    opening->found = *session;
+    opening->found.id = ik_strdup(opening, session->id);
+    opening->found.model = ik_strdup(opening, session->model);
+    if (opening->fork) {
+        finish_opening(opening);
+    } else {
+        workspace->opening = ik_history_claim_start(opening, workspace->shared.history,
+                                                    opening->found.id, on_claimed, opening);
+    }
+}
+
+static void on_found(void *data, const res_t *result, const ik_store_session_t *session)
+{
+    if (is_err(result)) {
+        fail_opening(data, result);
+    } else {
+        open_found(data, session);
+    }
+}
+
+static void on_listed(void *data, const res_t *result, const ik_store_list_t *list)
+{
+    opening_t *opening = data;
+    ik_workspace_t *workspace = opening->workspace;
+    if (is_err(result)) {
+        fail_opening(opening, result);
+    } else if (list->count > 0) {
+        open_found(opening, &list->sessions[0]);
+    } else if (is_err(&workspace->target_error)) {
+        fail_opening(opening, &workspace->target_error);
+    } else {
+        workspace->opening = NULL;
+        talloc_free(opening);
+        ik_workspace_say(workspace, IK_WORKSPACE_NOTE,
+                         "There is no session in this folder yet: a new one begins.");
+        create_session(workspace);
+        ik_workspace_pump(workspace);
+    }
+}
+
+static opening_t *create_opening(ik_workspace_t *workspace, bool at_start)
+{
+    opening_t *opening = ik_new(workspace, opening_t);
+    opening->workspace = workspace;
+    opening->at_start = at_start;
+    opening->fork = at_start && workspace->options.start->fork;
+    return opening;
+}
+
+void ik_workspace_resume(ik_workspace_t *workspace, const char *id)
+{
+    if (workspace->opening == NULL) {
+        opening_t *opening = create_opening(workspace, false);
+        workspace->opening =
+            ik_history_find_start(opening, workspace->shared.history, id, on_found, opening);
+    }
+}
+
+void ik_workspace_open_first(ik_workspace_t *workspace)
+{
+    const ik_workspace_start_t *start = workspace->options.start;
+    ik_history_t *history = workspace->shared.history;
+    if (start->resume != NULL) {
+        opening_t *opening = create_opening(workspace, true);
+        workspace->opening =
+            ik_history_find_start(opening, history, start->resume, on_found, opening);
+    } else if (start->continue_last) {
+        opening_t *opening = create_opening(workspace, true);
+        ik_store_filter_t filter = {
+            .cwd = workspace->options.paths->cwd, .limit = 1, .uncounted = true};
+        workspace->opening = ik_history_list_start(opening, history, &filter, on_listed, opening);
+    } else {
+        create_session(workspace);
+    }
+}
+
+/* --- several agents ---------------------------------------------------------------------- */
+
+static void set_focus(ik_workspace_t *workspace, ik_workspace_member_t *member)
+{
+    workspace->focus = member;
+    ik_workspace_emit(workspace,
+                      &(ik_workspace_event_t){.kind = IK_WORKSPACE_FOCUS, .agent = member->number});
+    ik_workspace_pump(workspace);
+}
+
+void ik_workspace_fork(ik_workspace_t *workspace)
+{
+    ik_agent_t *parent = ik_workspace_require_agent(workspace);
+    ik_workspace_member_t *member = create_member(workspace, 0);
+    member->agent = ik_agent_fork(member, parent, ik_workspace_on_agent_event, member);
+    member->number = ik_agent_number(member->agent);
+    add_member(workspace, member);
+    set_focus(workspace, member);
+}
+
+static res_t find(const ik_workspace_t *workspace, int64_t number, ik_workspace_member_t **out)
+{
+    *out = ik_workspace_find_member(workspace, number);
+    return *out != NULL
+               ? OK
+               : ERR(NOT_FOUND, "There is no agent %lld. /agents lists them.", (long long)number);
+}
+
+res_t ik_workspace_switch(ik_workspace_t *workspace, int64_t number)
+{
+    ik_workspace_member_t *member;
+    TRY(find(workspace, number, &member));
+    if (member == workspace->focus) {
+        return ERR(INVALID, "Agent %lld is the one you talk to.", (long long)number);
+    }
+    if (member->agent == NULL) {
+        TRY(load_agent(member, workspace->session));
+    }
+    set_focus(workspace, member);
+    return OK;
+}
+
+/* The end is part of the agent's log, so that it stays away when the session is resumed. */
+res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number)
+{
+    ik_workspace_member_t *member;
+    TRY(find(workspace, number, &member));
+    if (workspace->member_count == 1) {
+        return ERR(INVALID, "Agent %lld is the only one. /clear begins a new conversation.",
+                   (long long)number);
+    }
+    if (member == workspace->focus) {
+        bool is_first = workspace->members[0] == member;
+        TRY(ik_workspace_switch(workspace, workspace->members[is_first ? 1 : 0]->number));
+    }
+    ik_workspace_hold(workspace);
+    ik_workspace_emit(workspace,
+                      &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT_ENDS, .agent = number});
+    ik_workspace_interrupt(workspace, number);
+    ik_session_end_agent(workspace->session, number);
+    for (size_t i = 0; i < workspace->member_count; i++) {
+        if (workspace->members[i] == member) {
+            workspace->member_count--;
+            memmove(workspace->members + i, workspace->members + i + 1,
+                    (workspace->member_count - i) * sizeof(*workspace->members));
+        }
+    }
+    talloc_free(member);
+    ik_workspace_release(workspace);
+    return OK;
+}
