@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "agent/wish.h"
+#include "workspace/workspace.h"
 #include "base/config.h"
 #include "cli/cli.h"
 
@@ -18,7 +18,7 @@ typedef struct {
     bool headless;        /* -p */
     bool plain;
     bool json;
-    ik_wish_t wish;
+    ik_workspace_start_t wish;
     ik_config_flags_t flags;
 } ik_cli_options_t;
 

@@ -6,17 +6,17 @@
 
 #include <stdbool.h>
 
-#include "agent/wish.h"
 #include "base/config.h"
 #include "base/paths.h"
 #include "io/process.h"
+#include "workspace/workspace.h"
 
 typedef struct {
     const ik_paths_t *paths;
     const ik_config_t *config;
     ik_loop_t *loop;
     ik_process_host_t *host;
-    const ik_wish_t *wish;
+    const ik_workspace_start_t *wish;
     bool json;
 } ik_headless_options_t;
 

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "agent/wish.h"
+#include "workspace/workspace.h"
 #include "base/config.h"
 #include "base/paths.h"
 #include "io/process.h"
@@ -16,7 +16,7 @@ typedef struct {
     const ik_config_t *config;
     ik_loop_t *loop;
     ik_process_host_t *host;
-    const ik_wish_t *wish;
+    const ik_workspace_start_t *wish;
     bool plain; /* lines only */
 } ik_repl_options_t;
 

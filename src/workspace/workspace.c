@@ -4,6 +4,7 @@
 
 #include "agent/agent_target.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "workspace/workspace_state.h"
 
 /* --- telling the front end --------------------------------------------------------------- */
@@ -21,8 +22,11 @@ void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, con
 
 void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result)
 {
-    ik_workspace_emit(workspace,
-                      &(ik_workspace_event_t){.kind = IK_WORKSPACE_FAILED, .result = result});
+    workspace->stopping = true;
+    ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FAILED,
+                                                         .result = result,
+                                                         .misconfigured =
+                                                             workspace->target == NULL});
 }
 
 static void emit_for(ik_workspace_member_t *member, ik_workspace_event_kind_t kind)
@@ -35,6 +39,9 @@ static void emit_for(ik_workspace_member_t *member, ik_workspace_event_kind_t ki
 
 const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
 {
+    if (workspace->choosing) {
+        return "choosing a session";
+    }
     if (workspace->opening != NULL) {
         return "opening the session";
     }
@@ -43,6 +50,9 @@ const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
     }
     if (workspace->shared.tool_scan_state == TOOL_SCAN_IN_PROGRESS) {
         return "looking for tools";
+    }
+    if (workspace->rechecking) {
+        return "asking your tools again";
     }
     return NULL;
 }
@@ -62,6 +72,10 @@ static bool take_line(ik_workspace_member_t *member)
     bool busy = member->agent != NULL && ik_agent_is_busy(member->agent);
     if (member->queue_count == 0 || busy ||
         (member->queue[0].command && member != workspace->focus)) {
+        return false;
+    }
+    if (!member->queue[0].command && workspace->recheck_due) {
+        ik_workspace_expect_message(workspace); /* the pump runs again when they have answered */
         return false;
     }
     bool command = member->queue[0].command;
@@ -85,14 +99,14 @@ static bool take_line(ik_workspace_member_t *member)
 
 static bool can_take(const ik_workspace_t *workspace)
 {
-    return !workspace->closed && workspace->holds == 0 &&
+    return !workspace->stopping && !workspace->closed && workspace->holds == 0 &&
            ik_workspace_waiting_for(workspace) == NULL && !ik_workspace_has_own_question(workspace);
 }
 
 /* Agents may come and go while lines are taken: every round begins from the start. */
 void ik_workspace_pump(ik_workspace_t *workspace)
 {
-    if (workspace->pumping || workspace->closed) {
+    if (workspace->pumping || workspace->stopping || workspace->closed) {
         return;
     }
     workspace->pumping = true;
@@ -253,6 +267,36 @@ static void on_history_notice(void *data, const char *line)
     ik_workspace_say(data, IK_WORKSPACE_WARNING, line);
 }
 
+/* Without an answer the question comes again the next time. */
+static void on_delivery_answer(void *data, const char *answer)
+{
+    ik_workspace_t *workspace = data;
+    if (answer == NULL) {
+        return;
+    }
+    bool all = strcmp(answer, "yes") == 0;
+    ik_history_decide(workspace->shared.history, all);
+    ik_workspace_say(workspace, IK_WORKSPACE_NOTE,
+                     all ? "They are delivered."
+                         : "They stay here; `ikigai session deliver` delivers them later.");
+}
+
+/* Sessions were begun without the shared history. */
+static void on_withheld(void *data, int64_t count)
+{
+    static const char *const choices[] = {"yes", "no", NULL};
+    ik_workspace_t *workspace = data;
+    char *text = ik_sprintf(
+        workspace,
+        "%lld earlier session%s of this machine %s not in the shared history %s. Deliver %s?",
+        (long long)count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
+        ik_history_address(workspace->shared.history), count == 1 ? "it" : "them");
+    ik_workspace_ask(workspace,
+                     &(ik_question_t){.text = text, .choices = choices, .fallback = 1},
+                     on_delivery_answer, workspace);
+    talloc_free(text);
+}
+
 ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_t *options)
 {
     ik_workspace_t *workspace = ik_new(ctx, ik_workspace_t);
@@ -267,6 +311,12 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
                                                                  .file = options->paths->database,
                                                                  .loop = options->loop,
                                                                  .on_notice = on_history_notice,
+                                                                 .on_withheld =
+                                                                     options->unattended
+                                                                         ? NULL
+                                                                         : on_withheld,
+                                                                 .deliver_all =
+                                                                     options->start->deliver_all,
                                                                  .data = workspace}),
         .tool_context = {.host = options->host,
                          .config = options->config,
@@ -290,12 +340,47 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
     }
     workspace->shared.models = models;
     workspace->target_error = ik_workspace_choose_target(workspace, NULL);
-    if (is_err(&workspace->target_error) && start->resume == NULL && !start->continue_last) {
+    if (is_err(&workspace->target_error) && start->resume == NULL && !start->continue_last && !start->choose) {
         return workspace->target_error;
     }
     ik_workspace_find_tools(workspace, false);
     ik_workspace_open_first(workspace);
+    ik_history_wrote(workspace->shared.history); /* an earlier program may have left something */
     return OK;
+}
+
+typedef struct {
+    const ik_workspace_t *workspace;
+    ik_timer_t *timer;
+    int64_t until_ms;
+    bool over;
+} stopping_t;
+
+static void on_stopping(void *data)
+{
+    enum { CHECK_MS = 5 };
+    stopping_t *stopping = data;
+    bool busy =
+        ik_workspace_is_busy(stopping->workspace, 0) || stopping->workspace->holds > 0;
+    stopping->over = !busy || ik_clock_now_ms() >= stopping->until_ms;
+    if (!stopping->over) {
+        ik_timer_start(stopping->timer, CHECK_MS);
+    }
+}
+
+void ik_workspace_stop(ik_workspace_t *workspace, int patience_ms)
+{
+    ik_loop_t *loop = workspace->options.loop;
+    stopping_t stopping = {.workspace = workspace,
+                           .until_ms = ik_clock_now_ms() + patience_ms};
+    workspace->stopping = true;
+    for (size_t i = 0; i < workspace->member_count; i++) {
+        ik_workspace_interrupt(workspace, workspace->members[i]->number);
+    }
+    stopping.timer = ik_timer_create(workspace, loop, on_stopping, &stopping);
+    on_stopping(&stopping);
+    ik_loop_run_until(loop, &stopping.over);
+    talloc_free(stopping.timer);
 }
 
 void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)

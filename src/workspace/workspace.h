@@ -24,7 +24,9 @@ typedef struct {
     bool trust;         /* the project's tools, for this run */
     bool continue_last; /* resume the last session of this folder */
     const char *resume; /* resume the session with this id or unique prefix; NULL: none */
+    bool choose;        /* resume a session that the user chooses from a list */
     bool fork;          /* work in a copy of the resumed session */
+    bool deliver_all;   /* a shared history gets the sessions begun without it, too */
 } ik_workspace_start_t;
 
 typedef enum {
@@ -40,6 +42,7 @@ typedef enum {
     IK_WORKSPACE_SESSION,      /* another session is open; resumed tells whether it is stored */
     IK_WORKSPACE_FOCUS,        /* agent has the focus now */
     IK_WORKSPACE_AGENT_ENDS,   /* agent is about to be freed */
+    IK_WORKSPACE_CHOOSE,       /* sessions: answer with ik_workspace_choose */
     IK_WORKSPACE_READY,        /* once: model, tools and session are there; queues are taken */
     IK_WORKSPACE_AGENT,        /* agent, event: something happened in its conversation */
     IK_WORKSPACE_COMMAND,      /* agent, text: a queued line that the front end runs itself */
@@ -57,7 +60,9 @@ typedef struct {
     ik_workspace_level_t level;
     const char *text;
     bool resumed;
+    const ik_store_list_t *sessions; /* may be empty */
     const res_t *result;
+    bool misconfigured; /* FAILED: because no model can be used as configured */
 } ik_workspace_event_t;
 
 typedef struct {
@@ -67,6 +72,7 @@ typedef struct {
     ik_process_host_t *host;
     const ik_workspace_start_t *start;
     const ik_call_gate_t *gate; /* NULL: every call runs */
+    bool unattended;            /* there is no user: what needs an answer is not asked */
     /* May call the functions below, but not free the workspace. */
     void (*on_event)(void *data, const ik_workspace_event_t *event);
     void *data;
@@ -75,10 +81,12 @@ typedef struct {
 /* Does no I/O, so that a first frame can be drawn at once. options and what it points to outlive
  * the workspace. */
 ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_t *options);
-/* Chooses the model, looks for tools and opens the session. An error, also one reported later by
- * FAILED, means that the configuration (IK_ERR_DENIED, IK_ERR_INVALID) or the session cannot be
- * used as asked. start->prompt is not submitted. */
+/* Chooses the model, looks for tools and opens the session. An error means that no model can be
+ * used as configured; what goes wrong later is FAILED. start->prompt is not submitted. */
 res_t ik_workspace_start(ik_workspace_t *workspace);
+/* Begins nothing new, interrupts every agent, and runs the loop until their tools are gone and what
+ * they had printed is stored, for at most patience_ms. */
+void ik_workspace_stop(ik_workspace_t *workspace, int patience_ms);
 /* Interrupts every agent, saves what is left to save, and waits at most patience_ms for delivery to
  * a shared history. Only freeing is allowed afterwards. */
 void ik_workspace_close(ik_workspace_t *workspace, int patience_ms);
@@ -94,8 +102,11 @@ const ik_target_t *ik_workspace_target(const ik_workspace_t *workspace);
 bool ik_workspace_is_makeshift(const ik_workspace_t *workspace);
 /* Switches the model, from the next request on. On an error nothing changes. */
 res_t ik_workspace_set_model(ik_workspace_t *workspace, const char *model);
-/* Looks for all tools again and says how many there are. */
+/* Looks for all tools again and says how many there are, and what is not as before. */
 void ik_workspace_refresh(ik_workspace_t *workspace);
+/* The user is typing: tools of theirs whose schemas came from the cache are asked again, in the
+ * background and once. Without this call it happens before the first message is taken. */
+void ik_workspace_expect_message(ik_workspace_t *workspace);
 
 /* --- the session and its agents ---------------------------------------------------------- */
 
@@ -103,6 +114,8 @@ void ik_workspace_refresh(ik_workspace_t *workspace);
 ik_session_t *ik_workspace_session(const ik_workspace_t *workspace);
 /* Begins a new conversation in a new session. Only when no agent works. */
 void ik_workspace_begin_session(ik_workspace_t *workspace);
+/* The session to resume, from what CHOOSE offered; NULL: a new one begins. */
+void ik_workspace_choose(ik_workspace_t *workspace, const char *id);
 /* Opens a stored session (an id or a unique prefix) in place of this one. */
 void ik_workspace_resume(ik_workspace_t *workspace, const char *id);
 

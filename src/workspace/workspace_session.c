@@ -233,9 +233,15 @@ static void fail_opening(opening_t *opening, const res_t *result)
     workspace->opening = NULL;
     talloc_free(opening);
     if (at_start) {
-        ik_workspace_fail(workspace, &failed);
+        ik_workspace_emit(workspace,
+                          &(ik_workspace_event_t){.kind = IK_WORKSPACE_FAILED,
+                                                  .result = &failed,
+                                                  .misconfigured = workspace->target == NULL});
     } else {
         ik_workspace_say(workspace, IK_WORKSPACE_ERROR, failed.message);
+        if (workspace->session == NULL) {
+            create_session(workspace);
+        }
     }
     ik_workspace_pump(workspace);
 }
@@ -347,22 +353,50 @@ static void on_found(void *data, const res_t *result, const ik_store_session_t *
     }
 }
 
+/* There is nothing to resume. */
+static void begin_instead(opening_t *opening, const char *why)
+{
+    ik_workspace_t *workspace = opening->workspace;
+    if (is_err(&workspace->target_error)) {
+        fail_opening(opening, &workspace->target_error);
+        return;
+    }
+    workspace->opening = NULL;
+    talloc_free(opening);
+    ik_workspace_say(workspace, IK_WORKSPACE_NOTE, why);
+    create_session(workspace);
+    ik_workspace_pump(workspace);
+}
+
+static const char none_here[] = "There is no session in this folder yet: a new one begins.";
+
 static void on_listed(void *data, const res_t *result, const ik_store_list_t *list)
+{
+    opening_t *opening = data;
+    if (is_err(result)) {
+        fail_opening(opening, result);
+    } else if (list->count > 0) {
+        open_found(opening, &list->sessions[0]);
+    } else {
+        begin_instead(opening, none_here);
+    }
+}
+
+/* With a user, an empty list begins a new session; without one, it is reported like any other. */
+static void on_choices(void *data, const res_t *result, const ik_store_list_t *list)
 {
     opening_t *opening = data;
     ik_workspace_t *workspace = opening->workspace;
     if (is_err(result)) {
         fail_opening(opening, result);
-    } else if (list->count > 0) {
-        open_found(opening, &list->sessions[0]);
-    } else if (is_err(&workspace->target_error)) {
-        fail_opening(opening, &workspace->target_error);
+    } else if (list->count == 0 && !workspace->options.unattended) {
+        begin_instead(opening, none_here);
     } else {
         workspace->opening = NULL;
+        workspace->choosing = true;
+        ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_CHOOSE,
+                                                             .sessions = list});
         talloc_free(opening);
-        ik_workspace_say(workspace, IK_WORKSPACE_NOTE,
-                         "There is no session in this folder yet: a new one begins.");
-        create_session(workspace);
         ik_workspace_pump(workspace);
     }
 }
@@ -374,6 +408,19 @@ static opening_t *create_opening(ik_workspace_t *workspace, bool at_start)
     opening->at_start = at_start;
     opening->fork = at_start && workspace->options.start->fork;
     return opening;
+}
+
+void ik_workspace_choose(ik_workspace_t *workspace, const char *id)
+{
+    opening_t *opening = create_opening(workspace, false);
+    opening->fork = workspace->options.start->fork;
+    workspace->choosing = false;
+    if (id == NULL) {
+        begin_instead(opening, "No session was chosen: a new one begins.");
+    } else {
+        workspace->opening =
+            ik_history_find_start(opening, workspace->shared.history, id, on_found, opening);
+    }
 }
 
 void ik_workspace_resume(ik_workspace_t *workspace, const char *id)
@@ -389,7 +436,12 @@ void ik_workspace_open_first(ik_workspace_t *workspace)
 {
     const ik_workspace_start_t *start = workspace->options.start;
     ik_history_t *history = workspace->shared.history;
-    if (start->resume != NULL) {
+    if (start->choose) {
+        opening_t *opening = create_opening(workspace, true);
+        ik_store_filter_t filter = {
+            .cwd = workspace->options.paths->cwd, .limit = CHOICES_MAX, .uncounted = true};
+        workspace->opening = ik_history_list_start(opening, history, &filter, on_choices, opening);
+    } else if (start->resume != NULL) {
         opening_t *opening = create_opening(workspace, true);
         workspace->opening =
             ik_history_find_start(opening, history, start->resume, on_found, opening);

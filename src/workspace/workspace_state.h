@@ -28,6 +28,7 @@ struct ik_workspace {
     /* --- the session */
     ik_session_t *session;          /* NULL: none yet, or it is being opened */
     ik_history_question_t *opening; /* NULL: none is */
+    bool choosing;                  /* the user chooses a session */
     ik_workspace_member_t **members;
     size_t member_count;
     ik_workspace_member_t *focus; /* one of them */
@@ -38,12 +39,17 @@ struct ik_workspace {
     ik_tool_registry_t *registry;   /* shared.tool_registry */
     void *old_registries;           /* turns that began with them may still use them */
     bool refreshing;                /* the user asked for it and reads the result */
+    bool recheck_due;               /* the cache answered for tools of the user */
+    bool rechecking;                /* discovery asks them again */
+    char **problems;                /* of the last search */
+    size_t problem_count;
 
     /* --- what waits */
     ik_workspace_question_t *questions; /* a list; the first one is open */
     int holds;
     bool pumping;
-    bool ready; /* READY was sent */
+    bool ready;    /* READY was sent */
+    bool stopping; /* nothing new is begun */
     bool closed;
 };
 
@@ -51,6 +57,7 @@ struct ik_workspace {
 
 void ik_workspace_emit(ik_workspace_t *workspace, const ik_workspace_event_t *event);
 void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, const char *text);
+/* The conversation asked for cannot begin: nothing is taken from the queues any more. */
 void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result);
 /* Takes what can be taken from the queues. Call it whenever something may be possible that was
  * not before. */

@@ -1,4 +1,6 @@
 /* Finding tools while the user may type already, and again when asked to. */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "workspace/workspace_state.h"
 
@@ -26,59 +28,154 @@ static void adopt_registry(ik_workspace_t *workspace, ik_tool_registry_t *regist
     workspace->shared.tool_registry = registry;
 }
 
-static void on_found(void *data)
+static bool was_said(const ik_workspace_t *workspace, const char *problem)
 {
-    ik_workspace_t *workspace = data;
-    const ik_tool_discovery_result_t *found = ik_tool_discovery_result(workspace->discovery);
-    adopt_registry(workspace, found->registry);
-    bool failed = found->registry->count == 0 && found->problem_count > 0;
-    workspace->shared.tool_scan_state = failed ? TOOL_SCAN_FAILED : TOOL_SCAN_COMPLETE;
+    for (size_t i = 0; i < workspace->problem_count; i++) {
+        if (strcmp(workspace->problems[i], problem) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* only_new: problems that the last search had, too, are not said again. */
+static void say_problems(ik_workspace_t *workspace, const ik_tool_discovery_result_t *found,
+                         bool only_new)
+{
+    char **said = ik_new_array(workspace, char *, found->problem_count);
     for (size_t i = 0; i < found->problem_count; i++) {
-        ik_workspace_say(workspace, IK_WORKSPACE_NOTE, found->problems[i]);
+        if (!only_new || !was_said(workspace, found->problems[i])) {
+            ik_workspace_say(workspace, IK_WORKSPACE_NOTE, found->problems[i]);
+        }
+        said[i] = ik_strdup(said, found->problems[i]);
     }
-    char *trust_line = ik_tool_discovery_trust_line(workspace, found);
-    if (trust_line != NULL) {
-        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, trust_line);
+    talloc_free(workspace->problems);
+    workspace->problems = said;
+    workspace->problem_count = found->problem_count;
+}
+
+/* What /refresh tells beyond the number: what is not used, and what is not as before. */
+static void say_refreshed(ik_workspace_t *workspace, const ik_tool_discovery_result_t *found,
+                          const char *changes)
+{
+    for (size_t i = 0; i < found->unused_count; i++) {
+        ik_workspace_say(workspace, IK_WORKSPACE_NOTE, found->unused[i]);
     }
-    talloc_free(trust_line);
-    if (failed) {
-        ik_workspace_say(workspace, IK_WORKSPACE_WARNING,
-                         "No tools were found. Run ikigai doctor to see why.");
+    for (size_t i = 0; i < found->hiding_count; i++) {
+        ik_workspace_say(workspace, IK_WORKSPACE_NOTE, found->hiding[i]);
     }
-    if (workspace->refreshing) {
-        char *line = ik_sprintf(workspace, "Tools refreshed. %zu tools available.",
-                                workspace->shared.tool_registry->count);
-        ik_workspace_say(workspace, IK_WORKSPACE_TEXT, line);
-        talloc_free(line);
-        workspace->refreshing = false;
+    if (changes != NULL) {
+        ik_workspace_say(workspace, IK_WORKSPACE_TEXT, changes);
     }
+    char *line =
+        ik_sprintf(workspace, "Tools refreshed. %zu tools available.", found->registry->count);
+    ik_workspace_say(workspace, IK_WORKSPACE_TEXT, line);
+    talloc_free(line);
+}
+
+static void finish(ik_workspace_t *workspace)
+{
     TALLOC_FREE(workspace->discovery);
     ik_workspace_free_old_tools(workspace);
     ik_workspace_pump(workspace);
 }
 
-void ik_workspace_find_tools(ik_workspace_t *workspace, bool refresh)
+static void on_found(void *data)
+{
+    ik_workspace_t *workspace = data;
+    const ik_tool_discovery_result_t *found = ik_tool_discovery_result(workspace->discovery);
+    char *changes =
+        ik_tool_registry_describe_changes(workspace, workspace->registry, found->registry);
+    char *trust_line = ik_tool_discovery_trust_line(workspace, found);
+    adopt_registry(workspace, found->registry);
+    workspace->shared.tool_scan_state = found->none ? TOOL_SCAN_FAILED : TOOL_SCAN_COMPLETE;
+    workspace->recheck_due = found->remembered > 0 && !workspace->options.unattended;
+    say_problems(workspace, found, false);
+    if (trust_line != NULL) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, trust_line);
+    }
+    if (is_err(&found->limit) && !workspace->refreshing) {
+        ik_workspace_fail(workspace, &found->limit);
+    } else if (is_err(&found->limit)) {
+        ik_workspace_say(workspace, IK_WORKSPACE_ERROR, found->limit.message);
+    } else if (found->none) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, ik_tool_discovery_none);
+    }
+    if (workspace->refreshing) {
+        say_refreshed(workspace, found, changes);
+        workspace->refreshing = false;
+    } else if (found->changed != NULL) {
+        char *line = ik_sprintf(workspace, "Tools asked again. Changed: %s.", found->changed);
+        ik_workspace_say(workspace, IK_WORKSPACE_NOTE, line);
+        talloc_free(line);
+    }
+    talloc_free(trust_line);
+    talloc_free(changes);
+    finish(workspace);
+}
+
+/* The old registry stays when nothing changed, so that requests keep their bytes. */
+static void on_rechecked(void *data)
+{
+    ik_workspace_t *workspace = data;
+    const ik_tool_discovery_result_t *found = ik_tool_discovery_result(workspace->discovery);
+    char *changes =
+        ik_tool_registry_describe_changes(workspace, workspace->registry, found->registry);
+    workspace->rechecking = false;
+    say_problems(workspace, found, true);
+    if (changes != NULL) {
+        char *line = ik_sprintf(changes, "Tools asked again. %s", changes);
+        adopt_registry(workspace, found->registry);
+        ik_workspace_say(workspace, IK_WORKSPACE_NOTE, line);
+        talloc_free(changes);
+    }
+    finish(workspace);
+}
+
+static ik_tool_discovery_options_t discovery_options(const ik_workspace_t *workspace)
 {
     const ik_workspace_options_t *options = &workspace->options;
+    return (ik_tool_discovery_options_t){.paths = options->paths,
+                                         .config = options->config,
+                                         .host = options->host,
+                                         .trust_project = options->start->trust};
+}
+
+void ik_workspace_expect_message(ik_workspace_t *workspace)
+{
+    if (!workspace->recheck_due || workspace->discovery != NULL) {
+        return;
+    }
+    ik_tool_discovery_options_t options = discovery_options(workspace);
+    options.ask_user_again = true;
+    workspace->recheck_due = false;
+    workspace->rechecking = true;
+    workspace->discovery = ik_tool_discovery_start(workspace, &options, on_rechecked, workspace);
+}
+
+void ik_workspace_find_tools(ik_workspace_t *workspace, bool refresh)
+{
+    if (workspace->rechecking) { /* it asks the user's tools only */
+        workspace->rechecking = false;
+        TALLOC_FREE(workspace->discovery);
+    }
     if (workspace->discovery != NULL) { /* it is under way already */
         workspace->refreshing = workspace->refreshing || refresh;
         return;
     }
-    if (options->start->without_tools) {
+    if (workspace->options.start->without_tools) {
         workspace->shared.tool_scan_state = TOOL_SCAN_COMPLETE;
         if (refresh) {
             ik_workspace_say(workspace, IK_WORKSPACE_TEXT, "Tools are switched off.");
         }
         return;
     }
+    ik_tool_discovery_options_t options = discovery_options(workspace);
+    options.refresh = refresh;
+    options.ask_user_again = workspace->options.unattended; /* the first message is here */
     workspace->refreshing = refresh;
     workspace->shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
-    ik_tool_discovery_options_t discovery = {.paths = options->paths,
-                                             .config = options->config,
-                                             .host = options->host,
-                                             .refresh = refresh,
-                                             .trust_project = options->start->trust};
-    workspace->discovery = ik_tool_discovery_start(workspace, &discovery, on_found, workspace);
+    workspace->discovery = ik_tool_discovery_start(workspace, &options, on_found, workspace);
 }
 
 void ik_workspace_refresh(ik_workspace_t *workspace)

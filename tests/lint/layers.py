@@ -10,6 +10,7 @@ ROWS = [  # highest first
     ["main"],
     ["repl", "headless", "cli"],
     ["command"],
+    ["workspace"],
     ["agent"],
     ["store", "provider", "tool", "terminal"],
     ["io", "conversation"],
