@@ -284,7 +284,7 @@ static res_t take_option(reader_t *reader, const char *word, const char *next, b
 
 static res_t check(const ik_cli_options_t *options)
 {
-    const ik_wish_t *wish = &options->wish;
+    const ik_workspace_start_t *wish = &options->wish;
     bool resumes = wish->resume != NULL || wish->choose;
     if (options->json && !options->headless && isatty(STDIN_FILENO)) {
         return ERR(INVALID, "--json goes with -p, or with a prompt that is piped in");

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "workspace/workspace.h"
 #include "base/config.h"
 #include "cli/cli.h"
+#include "workspace/workspace.h"
 
 typedef enum { IK_CLI_ASKED_NOTHING, IK_CLI_ASKED_HELP, IK_CLI_ASKED_VERSION } ik_cli_asked_t;
 

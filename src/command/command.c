@@ -98,7 +98,7 @@ void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t l
     skip_slash(&name, &len);
     const char *instead = find_elsewhere(name, len);
     if (instead != NULL) {
-        host->actions->fail(host, instead);
+        host->screen->fail(host, instead);
         return;
     }
     const char *nearest = find_nearest(name, len);
@@ -106,7 +106,7 @@ void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t l
                                               (int)len, name)
                                  : ik_sprintf(NULL, "There is no command /%.*s. Did you mean /%s?",
                                               (int)len, name, nearest);
-    host->actions->fail(host, text);
+    host->screen->fail(host, text);
     talloc_free(text);
 }
 
@@ -192,9 +192,9 @@ char *ik_command_format_help(const void *ctx, const ik_command_t *command)
 void ik_command_misuse(ik_command_host_t *host, const ik_command_t *command, const char *why)
 {
     void *scratch = talloc_new(NULL);
-    host->actions->fail(host, ik_sprintf(scratch, "%s%sUsage: %s", why == NULL ? "" : why,
-                                         why == NULL ? "" : " ",
-                                         ik_command_format_usage(scratch, command)));
+    host->screen->fail(host, ik_sprintf(scratch, "%s%sUsage: %s", why == NULL ? "" : why,
+                                        why == NULL ? "" : " ",
+                                        ik_command_format_usage(scratch, command)));
     talloc_free(scratch);
 }
 
@@ -211,27 +211,26 @@ static void fail_busy(ik_command_host_t *host, const ik_command_t *command)
 {
     char *text = ik_sprintf(NULL, "/%s has to wait until the turn has ended; Esc interrupts it.",
                             command->name);
-    host->actions->fail(host, text);
+    host->screen->fail(host, text);
     talloc_free(text);
 }
 
 /* Says that an agent works, if one does. */
 static bool fail_working(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    size_t count;
-    const ik_command_agent_t *agents = host->actions->agents(host, args, &count);
-    size_t i = 0;
-    while (i < count && !agents[i].busy) {
-        i++;
+    const ik_workspace_t *workspace = host->workspace;
+    for (size_t i = 0; i < ik_workspace_agent_count(workspace); i++) {
+        int64_t number = ik_workspace_agent_number(workspace, i);
+        if (ik_workspace_is_busy(workspace, number)) {
+            host->screen->fail(host,
+                               ik_sprintf(args,
+                                          "Agent %" PRId64
+                                          " is still working: wait for it, or /kill %" PRId64 ".",
+                                          number, number));
+            return true;
+        }
     }
-    if (i == count) {
-        return false;
-    }
-    host->actions->fail(host, ik_sprintf(args,
-                                         "Agent %" PRId64
-                                         " is still working: wait for it, or /kill %" PRId64 ".",
-                                         agents[i].number, agents[i].number));
-    return true;
+    return false;
 }
 
 static void run(ik_command_host_t *host, const ik_command_t *command, const ik_command_args_t *args,
@@ -251,7 +250,7 @@ bool ik_command_must_wait(const ik_command_host_t *host, const char *line)
     size_t len = strcspn(line, blanks);
     const ik_command_t *command = ik_command_find(line, len);
     if (command == NULL || !(command->flags & IK_COMMAND_NEEDS_TOOLS) ||
-        host->shared->tool_scan_state != TOOL_SCAN_IN_PROGRESS) {
+        ik_workspace_shared(host->workspace)->tool_scan_state != TOOL_SCAN_IN_PROGRESS) {
         return false;
     }
     ik_command_args_t *args = parse_args(NULL, line + len);

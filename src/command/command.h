@@ -5,73 +5,25 @@
  *   2. declare it in command_table.h,
  *   3. list it in the table in command.c.
  *
- * A command knows no screen: it prints text, and asks for what it wants done, through the host.
+ * A command works on the workspace and prints through its host.
  */
 #pragma once
 
-#include "agent/agent.h"
-#include "base/paths.h"
+#include "workspace/workspace.h"
 
 typedef struct ik_command_host ik_command_host_t;
 
-/* One agent of the session, for lists. */
-typedef struct {
-    int64_t number; /* in its session, from 1 */
-    int64_t parent; /* 0: none */
-    bool current;
-    bool busy;
-    bool unseen; /* it said something that was not shown yet */
-    size_t messages;
-    const char *model;
-    const char *title; /* the last words of the user to it; "" */
-} ik_command_agent_t;
-
-typedef struct {
-    ik_usage_t usage; /* sums of the session */
-    double cost;      /* USD; negative: not known */
-    int64_t turns;
-    int64_t context_used; /* tokens of the last request and its answer; 0: not known */
-    int64_t context_size; /* of the model; 0: not known */
-} ik_command_usage_t;
-
-typedef void (*ik_command_answer_fn)(ik_command_host_t *host, void *data, bool yes);
-
-/* What the front end does for commands. All of them return at once; what takes time goes on in the
- * loop and prints when it is done. */
+/* What a command needs of the screen it is run at; everything else is the workspace's. All of them
+ * return at once. */
 typedef struct {
     /* Text of any origin in lines, in the terminal's own style; print_line: as exactly one line. */
     void (*print)(ik_command_host_t *host, const char *text);
     void (*print_line)(ik_command_host_t *host, const char *text);
     /* Something went wrong: one line that says what to do. */
     void (*fail)(ik_command_host_t *host, const char *text);
-    /* Asks a question that `y` or `yes` answers with yes, everything else with no. data is a talloc
-     * pointer or NULL, and belongs to the host until the answer: it is freed after on_answer. */
-    void (*ask)(ik_command_host_t *host, const char *question, ik_command_answer_fn on_answer,
-                void *data);
-
-    ik_agent_t *(*agent)(ik_command_host_t *host); /* that is talked to */
-    ik_session_t *(*session)(ik_command_host_t *host);
-    const ik_target_t *(*target)(ik_command_host_t *host);
-    /* Takes over model from the next request on; IK_ERR_… and nothing changed when it cannot be
-     * had. */
-    res_t (*set_model)(ik_command_host_t *host, const char *model);
-    void (*usage)(ik_command_host_t *host, ik_command_usage_t *out);
-
-    /* Looks for all tools again and prints how many there are. */
-    void (*refresh)(ik_command_host_t *host);
-    /* A new conversation in a new session. */
-    void (*begin_session)(ik_command_host_t *host);
-    /* Goes on with a stored one (an id or a unique beginning). */
-    void (*resume_session)(ik_command_host_t *host, const char *id);
-
-    /* All agents of the session by number, on ctx. */
-    ik_command_agent_t *(*agents)(ik_command_host_t *host, const void *ctx, size_t *count);
-    /* A child with the conversation so far becomes the current agent; prompt may be NULL. */
-    void (*fork)(ik_command_host_t *host, const char *prompt);
-    res_t (*switch_agent)(ik_command_host_t *host, int64_t number);
-    res_t (*kill_agent)(ik_command_host_t *host, int64_t number);
-
-    /* Tool result N of the current agent in full, counted from 1; IK_ERR_NOT_FOUND. */
+    /* The agent said something that is not on the screen yet. */
+    bool (*has_news)(ik_command_host_t *host, int64_t agent);
+    /* Tool result N of the agent with the focus in full, counted from 1; IK_ERR_NOT_FOUND. */
     res_t (*show_result)(ik_command_host_t *host, size_t number);
     void (*copy)(ik_command_host_t *host, const char *text, size_t len);
     void (*open_pager)(ik_command_host_t *host);
@@ -79,7 +31,7 @@ typedef struct {
      */
     void (*show_text)(ik_command_host_t *host, const char *title, const char *text);
     void (*leave)(ik_command_host_t *host);
-} ik_command_actions_t;
+} ik_command_screen_t;
 
 /* Words that may stand as an argument; copies on ctx. */
 typedef struct {
@@ -91,10 +43,9 @@ typedef struct {
 void ik_command_words_add(ik_command_words_t *words, const char *text, const char *note);
 
 struct ik_command_host {
-    const ik_command_actions_t *actions;
-    void *ctx; /* lives as long as the front end: for what a command waits for */
-    const ik_paths_t *paths;
-    ik_shared_ctx_t *shared;
+    const ik_command_screen_t *screen;
+    ik_workspace_t *workspace;
+    void *ctx;      /* lives as long as the front end: for what a command waits for */
     size_t columns; /* tables are made to fit; 0: as wide as they want to be */
     void *data;     /* the front end's own */
     /* The commands' own: the sessions listed last, which /resume completes; on ctx. */

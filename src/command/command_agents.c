@@ -7,47 +7,52 @@
 #include "base/alloc.h"
 #include "command/command_table.h"
 
-static const char *state_of(const ik_command_agent_t *agent)
-{
-    return agent->busy ? "working" : agent->unseen ? "has news" : "idle";
-}
-
 /* "2   from 1  idle      14 messages  openai/gpt-6-sol  fix the tests" */
-static char *format_line(const void *ctx, const ik_command_agent_t *agent, int digits)
+static char *format_line(ik_command_host_t *host, const void *ctx, int64_t number, int digits)
 {
-    char *origin =
-        agent->parent == 0 ? ik_strdup(ctx, "") : ik_sprintf(ctx, "from %" PRId64, agent->parent);
-    return ik_sprintf(ctx, "%-*" PRId64 " %c %-*s  %-8s  %4zu message%s  %s%s%s", digits,
-                      agent->number, agent->current ? '*' : ' ', digits + 5, origin,
-                      state_of(agent), agent->messages, agent->messages == 1 ? " " : "s",
-                      agent->model, *agent->title == '\0' ? "" : "  ", agent->title);
+    const ik_workspace_t *workspace = host->workspace;
+    const ik_agent_t *agent = ik_workspace_agent(workspace, number);
+    int64_t parent = ik_workspace_agent_parent(workspace, number);
+    size_t messages = agent == NULL ? 0 : ik_agent_conversation(agent)->count;
+    const char *title = ik_workspace_agent_title(workspace, number);
+    const char *state = ik_workspace_is_busy(workspace, number) ? "working"
+                        : host->screen->has_news(host, number)  ? "has news"
+                                                                : "idle";
+    char *origin = parent == 0 ? ik_strdup(ctx, "") : ik_sprintf(ctx, "from %" PRId64, parent);
+    return ik_sprintf(ctx, "%-*" PRId64 " %c %-*s  %-8s  %4zu message%s  %s%s%s", digits, number,
+                      number == ik_workspace_focus(workspace) ? '*' : ' ', digits + 5, origin,
+                      state, messages, messages == 1 ? " " : "s",
+                      agent == NULL ? ik_workspace_target(workspace)->name
+                                    : ik_agent_target(agent)->name,
+                      *title == '\0' ? "" : "  ", title);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    size_t count;
-    const ik_command_agent_t *agents = host->actions->agents(host, args, &count);
-    int digits = 1;
+    ik_workspace_t *workspace = host->workspace;
+    size_t count = ik_workspace_agent_count(workspace);
+    int64_t last = ik_workspace_agent_number(workspace, count - 1);
+    int digits = (int)strlen(ik_sprintf(args, "%" PRId64, last));
+    ik_workspace_load_agents(workspace);
     for (size_t i = 0; i < count; i++) {
-        int needed = (int)strlen(ik_sprintf(args, "%" PRId64, agents[i].number));
-        digits = needed > digits ? needed : digits;
-    }
-    for (size_t i = 0; i < count; i++) {
-        host->actions->print_line(host, format_line(args, &agents[i], digits));
+        host->screen->print_line(
+            host, format_line(host, args, ik_workspace_agent_number(workspace, i), digits));
     }
 }
 
 void ik_command_agents_complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 {
-    size_t count = 0;
-    void *scratch = talloc_new(NULL);
-    const ik_command_agent_t *agents =
-        word == 1 ? host->actions->agents(host, scratch, &count) : NULL;
-    for (size_t i = 0; i < count; i++) {
-        ik_command_words_add(out, ik_sprintf(scratch, "%" PRId64, agents[i].number),
-                             agents[i].title);
+    ik_workspace_t *workspace = host->workspace;
+    if (word != 1) {
+        return;
     }
-    talloc_free(scratch);
+    ik_workspace_load_agents(workspace);
+    for (size_t i = 0; i < ik_workspace_agent_count(workspace); i++) {
+        int64_t number = ik_workspace_agent_number(workspace, i);
+        char *text = ik_sprintf(out->ctx, "%" PRId64, number);
+        ik_command_words_add(out, text, ik_workspace_agent_title(workspace, number));
+        talloc_free(text);
+    }
 }
 
 const ik_command_t ik_command_agents = {

@@ -4,7 +4,7 @@
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     (void)args;
-    host->actions->begin_session(host);
+    ik_workspace_begin_session(host->workspace);
 }
 
 const ik_command_t ik_command_clear = {

@@ -3,12 +3,12 @@
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    size_t trimmed = ik_agent_compact(host->actions->agent(host));
+    size_t trimmed = ik_agent_compact(ik_workspace_require_agent(host->workspace));
     if (trimmed == 0) {
-        host->actions->print_line(host, "There is nothing to trim.");
+        host->screen->print_line(host, "There is nothing to trim.");
         return;
     }
-    host->actions->print_line(
+    host->screen->print_line(
         host, ik_sprintf(args, "%zu tool result%s sent as a short marker from now on.", trimmed,
                          trimmed == 1 ? " is" : "s are"));
 }

@@ -87,19 +87,20 @@ static void copy_code(ik_command_host_t *host, const ik_command_args_t *args, co
     ik_buffer_init(&blocks.code, args, IK_BUFFER_UNLIMITED);
     find_blocks(answer, &blocks);
     if (blocks.count == 0) {
-        host->actions->print_line(host, "The last answer has no code block.");
+        host->screen->print_line(host, "The last answer has no code block.");
     } else if (wanted > blocks.count) {
-        host->actions->print_line(host,
-                                  ik_sprintf(args, "The last answer has %" PRId64 " code block%s.",
-                                             blocks.count, blocks.count == 1 ? "" : "s"));
+        host->screen->print_line(host,
+                                 ik_sprintf(args, "The last answer has %" PRId64 " code block%s.",
+                                            blocks.count, blocks.count == 1 ? "" : "s"));
     } else {
-        host->actions->copy(host, blocks.code.len == 0 ? "" : blocks.code.data, blocks.code.len);
+        host->screen->copy(host, blocks.code.len == 0 ? "" : blocks.code.data, blocks.code.len);
     }
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    const char *answer = find_last_answer(ik_agent_conversation(host->actions->agent(host)));
+    const char *answer =
+        find_last_answer(ik_agent_conversation(ik_workspace_require_agent(host->workspace)));
     int64_t number = 0;
     bool code = args->count > 0;
     if (code && strcmp(args->words[0], "code") != 0 &&
@@ -107,11 +108,11 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
         return;
     }
     if (answer == NULL) {
-        host->actions->print_line(host, "There is no answer yet.");
+        host->screen->print_line(host, "There is no answer yet.");
     } else if (code) {
         copy_code(host, args, answer, number);
     } else {
-        host->actions->copy(host, answer, strlen(answer));
+        host->screen->copy(host, answer, strlen(answer));
     }
 }
 

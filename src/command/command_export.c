@@ -49,14 +49,15 @@ static char *choose_path(ik_command_host_t *host, const void *ctx, const wish_t 
 {
     const char *home = getenv("HOME");
     if (wish->file == NULL) {
-        return ik_sprintf(ctx, "%s/ikigai-%s.%s", host->paths->cwd,
-                          ik_session_id(host->actions->session(host)), format->name);
+        return ik_sprintf(ctx, "%s/ikigai-%s.%s", ik_workspace_paths(host->workspace)->cwd,
+                          ik_session_id(ik_workspace_session(host->workspace)), format->name);
     }
     if (strncmp(wish->file, "~/", 2) == 0 && home != NULL) {
         return ik_sprintf(ctx, "%s%s", home, wish->file + 1);
     }
-    return wish->file[0] == '/' ? ik_strdup(ctx, wish->file)
-                                : ik_sprintf(ctx, "%s/%s", host->paths->cwd, wish->file);
+    return wish->file[0] == '/'
+               ? ik_strdup(ctx, wish->file)
+               : ik_sprintf(ctx, "%s/%s", ik_workspace_paths(host->workspace)->cwd, wish->file);
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -97,14 +98,14 @@ static res_t write_file(const char *path, const ik_export_t *format, ik_store_t 
 static res_t export_session(ik_command_host_t *host, const void *ctx, const char *path,
                             const ik_export_t *format)
 {
-    ik_session_t *session = host->actions->session(host);
+    ik_session_t *session = ik_workspace_session(host->workspace);
     ik_store_t *store;
     ik_store_session_t facts;
-    if (host->shared->history == NULL) {
+    if (ik_workspace_shared(host->workspace)->history == NULL) {
         return ERR(NOT_FOUND, "Nothing is stored: there is nothing to export.");
     }
     TRY(ik_session_flush(session));
-    TRY(ik_history_local(host->shared->history, &store));
+    TRY(ik_history_local(ik_workspace_shared(host->workspace)->history, &store));
     res_t found = ik_store_find(ctx, store, ik_session_id(session), &facts);
     if (found.code == IK_ERR_NOT_FOUND) {
         return ERR(NOT_FOUND, "Nothing was said in this session yet.");
@@ -128,9 +129,9 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     const char *path = choose_path(host, args, &wish, format);
     res_t exported = export_session(host, args, path, format);
     if (is_err(&exported)) {
-        host->actions->fail(host, exported.message);
+        host->screen->fail(host, exported.message);
     } else {
-        host->actions->print_line(host, ik_sprintf(args, "Exported to %s", path));
+        host->screen->print_line(host, ik_sprintf(args, "Exported to %s", path));
     }
 }
 

@@ -2,7 +2,7 @@
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    host->actions->fork(host, *args->rest == '\0' ? NULL : args->rest);
+    ik_workspace_fork(host->workspace, *args->rest == '\0' ? NULL : args->rest);
 }
 
 const ik_command_t ik_command_fork = {

@@ -79,7 +79,7 @@ static void print_overview(ik_command_host_t *host, const ik_command_args_t *arg
     append_commands(&page);
     append_keys(&page, &tables[IK_BINDING_PROMPT], "Keys");
     ik_buffer_append_text(&page.out, "\n/help keys lists all keys.\n");
-    host->actions->print(host, page.out.data);
+    host->screen->print(host, page.out.data);
 }
 
 static void print_keys(ik_command_host_t *host, const ik_command_args_t *args)
@@ -92,7 +92,7 @@ static void print_keys(ik_command_host_t *host, const ik_command_args_t *args)
     for (size_t i = 0; i < count; i++) {
         append_keys(&page, &tables[i], tables[i].title);
     }
-    host->actions->print(host, page.out.data);
+    host->screen->print(host, page.out.data);
 }
 
 static void print_command(ik_command_host_t *host, const ik_command_args_t *args)
@@ -103,9 +103,9 @@ static void print_command(ik_command_host_t *host, const ik_command_args_t *args
         ik_command_fail_unknown(host, args->words[0], len);
         return;
     }
-    host->actions->print(host,
-                         ik_sprintf(args, "Usage: %s\n%s\n", ik_command_format_usage(args, command),
-                                    ik_command_format_help(args, command)));
+    host->screen->print(host,
+                        ik_sprintf(args, "Usage: %s\n%s\n", ik_command_format_usage(args, command),
+                                   ik_command_format_help(args, command)));
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)

@@ -10,11 +10,11 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     if (!ik_command_parse_number(host, &ik_command_kill, args->words[0], &number)) {
         return;
     }
-    res_t killed = host->actions->kill_agent(host, number);
+    res_t killed = ik_workspace_kill(host->workspace, number);
     if (is_err(&killed)) {
-        host->actions->fail(host, killed.message);
+        host->screen->fail(host, killed.message);
     } else {
-        host->actions->print_line(host, ik_sprintf(args, "Agent %" PRId64 " is gone.", number));
+        host->screen->print_line(host, ik_sprintf(args, "Agent %" PRId64 " is gone.", number));
     }
 }
 

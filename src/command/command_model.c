@@ -77,7 +77,8 @@ void ik_command_model_collect(ik_command_words_t *out, const ik_config_t *config
 static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 {
     if (word == 1) {
-        ik_command_model_collect(out, host->shared->config, host->shared->models);
+        ik_command_model_collect(out, ik_workspace_shared(host->workspace)->config,
+                                 ik_workspace_shared(host->workspace)->models);
     }
 }
 
@@ -87,7 +88,8 @@ static void append_configured(ik_buffer_t *out, const ik_command_host_t *host, c
 {
     ik_command_words_t words = {.ctx = out->ctx};
     size_t width = 0;
-    ik_command_model_collect(&words, host->shared->config, host->shared->models);
+    ik_command_model_collect(&words, ik_workspace_shared(host->workspace)->config,
+                             ik_workspace_shared(host->workspace)->models);
     for (size_t i = 0; i < words.count; i++) {
         size_t len = strlen(words.texts[i]);
         width = len > width ? len : width;
@@ -116,13 +118,13 @@ static void append_unconfigured(ik_buffer_t *out, const ik_config_t *config)
 
 static void print_models(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    const char *current = host->actions->target(host)->name;
+    const char *current = ik_workspace_target(host->workspace)->name;
     ik_buffer_t out;
     ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED);
     ik_buffer_append_format(&out, "Current model: %s\nConfigured models:\n", current);
     append_configured(&out, host, current);
-    append_unconfigured(&out, host->shared->config);
-    host->actions->print(host, out.data);
+    append_unconfigured(&out, ik_workspace_shared(host->workspace)->config);
+    host->screen->print(host, out.data);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
@@ -131,13 +133,13 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
         print_models(host, args);
         return;
     }
-    res_t taken = host->actions->set_model(host, args->words[0]);
+    res_t taken = ik_workspace_set_model(host->workspace, args->words[0]);
     if (is_err(&taken)) {
-        host->actions->fail(host, taken.message);
+        host->screen->fail(host, taken.message);
         return;
     }
-    host->actions->print_line(host,
-                              ik_sprintf(args, "Model: %s", host->actions->target(host)->name));
+    host->screen->print_line(
+        host, ik_sprintf(args, "Model: %s", ik_workspace_target(host->workspace)->name));
 }
 
 const ik_command_t ik_command_model = {

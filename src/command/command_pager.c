@@ -3,7 +3,7 @@
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     (void)args;
-    host->actions->open_pager(host);
+    host->screen->open_pager(host);
 }
 
 const ik_command_t ik_command_pager = {

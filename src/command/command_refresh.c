@@ -4,8 +4,8 @@
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     (void)args;
-    host->actions->print_line(host, "Refreshing tools...");
-    host->actions->refresh(host);
+    host->screen->print_line(host, "Refreshing tools...");
+    ik_workspace_refresh(host->workspace);
 }
 
 const ik_command_t ik_command_refresh = {

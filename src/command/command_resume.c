@@ -8,7 +8,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
         ik_command_session_list_start(host, false,
                                       "Choose one: /resume ID; the beginning of the id is enough.");
     } else {
-        host->actions->resume_session(host, args->words[0]);
+        ik_workspace_resume(host->workspace, args->words[0]);
     }
 }
 

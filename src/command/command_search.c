@@ -7,15 +7,15 @@ enum { HITS_MAX = 20 };
 
 static void print_hit(ik_command_host_t *host, const void *scratch, const ik_store_hit_t *hit)
 {
-    host->actions->print_line(host, ik_session_lines_hit(scratch, hit, host->columns));
-    host->actions->print_line(host, ik_sprintf(scratch, "    %s", hit->snippet.text));
+    host->screen->print_line(host, ik_session_lines_hit(scratch, hit, host->columns));
+    host->screen->print_line(host, ik_sprintf(scratch, "    %s", hit->snippet.text));
 }
 
 static void on_hits(void *data, const res_t *result, const ik_store_hits_t *hits)
 {
     ik_command_host_t *host = data;
     if (is_err(result)) {
-        host->actions->fail(host, result->message);
+        host->screen->fail(host, result->message);
         return;
     }
     void *scratch = talloc_new(NULL);
@@ -23,19 +23,20 @@ static void on_hits(void *data, const res_t *result, const ik_store_hits_t *hits
         print_hit(host, scratch, &hits->hits[i]);
     }
     if (hits->count == 0) {
-        host->actions->print_line(host, "No match.");
+        host->screen->print_line(host, "No match.");
     }
     talloc_free(scratch);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    if (host->shared->history == NULL) {
-        host->actions->fail(host, "Nothing is stored: there is no history.");
+    if (ik_workspace_shared(host->workspace)->history == NULL) {
+        host->screen->fail(host, "Nothing is stored: there is no history.");
         return;
     }
     ik_store_search_t search = {.text = args->rest, .limit = HITS_MAX};
-    ik_history_search_start(host->ctx, host->shared->history, &search, on_hits, host);
+    ik_history_search_start(host->ctx, ik_workspace_shared(host->workspace)->history, &search,
+                            on_hits, host);
 }
 
 const ik_command_t ik_command_search = {

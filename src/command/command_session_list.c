@@ -27,14 +27,12 @@ static void print_list(const listing_t *listing, const ik_store_list_t *list)
     ik_command_host_t *host = listing->host;
     ik_store_list_t shown = {.sessions = list->sessions,
                              .count = list->count < SHOWN_MAX ? list->count : SHOWN_MAX};
-    host->actions->print(host,
-                         ik_session_lines_table(listing, &shown, host->columns, listing->all));
+    host->screen->print(host, ik_session_lines_table(listing, &shown, host->columns, listing->all));
     if (list->count > SHOWN_MAX) {
-        host->actions->print_line(host, listing->all
-                                            ? "There are more: ikigai session list"
-                                            : "There are more: ikigai session list --here");
+        host->screen->print_line(host, listing->all ? "There are more: ikigai session list"
+                                                    : "There are more: ikigai session list --here");
     }
-    host->actions->print_line(host, listing->hint);
+    host->screen->print_line(host, listing->hint);
     remember(host, &shown);
 }
 
@@ -43,26 +41,28 @@ static void on_list(void *data, const res_t *result, const ik_store_list_t *list
     listing_t *listing = data;
     ik_command_host_t *host = listing->host;
     if (is_err(result)) {
-        host->actions->fail(host, result->message);
+        host->screen->fail(host, result->message);
     } else if (list->count > 0) {
         print_list(listing, list);
     } else {
-        host->actions->print_line(host, listing->all ? "There are no sessions yet."
-                                                     : "There are no sessions in this folder yet.");
+        host->screen->print_line(host, listing->all ? "There are no sessions yet."
+                                                    : "There are no sessions in this folder yet.");
     }
     talloc_free(listing);
 }
 
 void ik_command_session_list_start(ik_command_host_t *host, bool all, const char *hint)
 {
-    if (host->shared->history == NULL) {
-        host->actions->fail(host, "Nothing is stored: there is no history.");
+    if (ik_workspace_shared(host->workspace)->history == NULL) {
+        host->screen->fail(host, "Nothing is stored: there is no history.");
         return;
     }
     /* One more than is shown tells whether there are more. */
-    ik_store_filter_t filter = {
-        .cwd = all ? NULL : host->paths->cwd, .limit = SHOWN_MAX + 1, .uncounted = true};
+    ik_store_filter_t filter = {.cwd = all ? NULL : ik_workspace_paths(host->workspace)->cwd,
+                                .limit = SHOWN_MAX + 1,
+                                .uncounted = true};
     listing_t *listing = ik_new(host->ctx, listing_t);
     *listing = (listing_t){.host = host, .all = all, .hint = hint};
-    ik_history_list_start(host->ctx, host->shared->history, &filter, on_list, listing);
+    ik_history_list_start(host->ctx, ik_workspace_shared(host->workspace)->history, &filter,
+                          on_list, listing);
 }

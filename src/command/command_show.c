@@ -4,9 +4,9 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     int64_t number;
     if (ik_command_parse_number(host, &ik_command_show, args->words[0], &number)) {
-        res_t shown = host->actions->show_result(host, (size_t)number);
+        res_t shown = host->screen->show_result(host, (size_t)number);
         if (is_err(&shown)) {
-            host->actions->fail(host, shown.message);
+            host->screen->fail(host, shown.message);
         }
     }
 }

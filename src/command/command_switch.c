@@ -5,9 +5,9 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     int64_t number;
     if (ik_command_parse_number(host, &ik_command_switch, args->words[0], &number)) {
-        res_t switched = host->actions->switch_agent(host, number);
+        res_t switched = ik_workspace_switch(host->workspace, number);
         if (is_err(&switched)) {
-            host->actions->fail(host, switched.message);
+            host->screen->fail(host, switched.message);
         }
     }
 }

@@ -3,11 +3,11 @@
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     (void)args;
-    const char *prompt = ik_agent_system(host->actions->agent(host));
+    const char *prompt = ik_agent_system(ik_workspace_require_agent(host->workspace));
     if (prompt == NULL) {
-        host->actions->print_line(host, "There is no system prompt.");
+        host->screen->print_line(host, "There is no system prompt.");
     } else {
-        host->actions->print(host, prompt);
+        host->screen->print(host, prompt);
     }
 }
 

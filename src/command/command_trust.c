@@ -1,47 +1,67 @@
 /* /trust: shows what the project's tools are, asks, and lets them run. */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "command/command_table.h"
 #include "tool/tool_review.h"
 #include "tool/tool_review_contents.h"
 
-/* data is the status that was shown: exactly these bytes are trusted. */
-static void on_answer(ik_command_host_t *host, void *data, bool yes)
+/* The answer is about exactly the bytes that were shown. */
+typedef struct {
+    ik_command_host_t *host;
+    ik_tool_trust_status_t *status;
+} review_t;
+
+static void on_answer(void *data, const char *answer)
 {
-    const ik_tool_trust_status_t *status = data;
-    if (!yes) {
-        host->actions->print_line(host, ik_tool_review_declined);
-        return;
+    review_t *review = data;
+    ik_command_host_t *host = review->host;
+    if (answer == NULL || strcmp(answer, "yes") != 0) {
+        host->screen->print_line(host, ik_tool_review_declined);
+    } else {
+        res_t granted =
+            ik_tool_trust_grant(ik_workspace_paths(host->workspace), review->status->snapshot);
+        if (is_err(&granted)) {
+            host->screen->fail(host, granted.message);
+        } else {
+            host->screen->print_line(host, ik_tool_review_granted);
+            ik_workspace_refresh(host->workspace);
+        }
     }
-    res_t granted = ik_tool_trust_grant(host->paths, status->snapshot);
-    if (is_err(&granted)) {
-        host->actions->fail(host, granted.message);
-        return;
-    }
-    host->actions->print_line(host, ik_tool_review_granted);
-    host->actions->refresh(host);
+    talloc_free(review);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    const char *folder = host->paths->project_tools;
+    const char *folder = ik_workspace_paths(host->workspace)->project_tools;
     if (folder == NULL) {
-        host->actions->print_line(host,
-                                  ik_sprintf(args, "%s holds your own tools; they need no trust.",
-                                             host->paths->user_tools));
+        host->screen->print_line(host,
+                                 ik_sprintf(args, "%s holds your own tools; they need no trust.",
+                                            ik_workspace_paths(host->workspace)->user_tools));
         return;
     }
-    ik_tool_trust_status_t *status = ik_tool_trust_check(NULL, host->paths, folder);
+    review_t *review = ik_new(host->ctx, review_t);
+    ik_tool_trust_status_t *status =
+        ik_tool_trust_check(review, ik_workspace_paths(host->workspace), folder);
     const char *obstacle = ik_tool_review_obstacle(args, folder, status);
     if (obstacle != NULL) {
         bool refused = status->state == IK_TOOL_TRUST_REFUSED;
-        (refused ? host->actions->fail : host->actions->print_line)(host, obstacle);
-        talloc_free(status);
+        (refused ? host->screen->fail : host->screen->print_line)(host, obstacle);
+        talloc_free(review);
         return;
     }
-    host->actions->print(host, ik_tool_review_format(args, status, host->shared->tool_registry));
-    host->actions->show_text(host, "project tools",
-                             ik_tool_review_contents(args, host->paths, status));
-    host->actions->ask(host, ik_tool_review_question, on_answer, status);
+    host->screen->print(
+        host,
+        ik_tool_review_format(args, status, ik_workspace_shared(host->workspace)->tool_registry));
+    host->screen->show_text(
+        host, "project tools",
+        ik_tool_review_contents(args, ik_workspace_paths(host->workspace), status));
+    static const char *const choices[] = {"yes", "no", NULL};
+    *review = (review_t){.host = host, .status = status};
+    ik_workspace_ask(
+        host->workspace,
+        &(ik_question_t){.text = ik_tool_review_question, .choices = choices, .fallback = 1},
+        on_answer, review);
 }
 
 const ik_command_t ik_command_trust = {

@@ -58,18 +58,20 @@ static const char *format_count(const void *ctx, int64_t count)
     return count < 0 ? "-" : ik_export_facts_number(ctx, count);
 }
 
-static void append_sums(ik_buffer_t *out, const ik_command_usage_t *sums)
+static void append_sums(ik_buffer_t *out, const ik_workspace_t *workspace)
 {
+    const ik_workspace_usage_t *sums = ik_workspace_usage(workspace);
     const char *tokens = ik_export_facts_usage(out->ctx, &sums->usage);
-    int64_t used = sums->context_used > 0 ? sums->context_used : IK_USAGE_UNKNOWN;
+    int64_t used = ik_workspace_agent_context(workspace, ik_workspace_focus(workspace));
+    int64_t size = ik_workspace_target(workspace)->facts->context;
     ik_buffer_append_format(out, "Turns    %s\n", format_count(out->ctx, sums->turns));
     ik_buffer_append_format(out, "Tokens   %s\n", *tokens == '\0' ? "-" : tokens);
     ik_buffer_append_format(out, "Cost     %s\n", ik_figure_of_cost(sums->cost).text);
-    ik_buffer_append_format(out, "Context  %s", format_count(out->ctx, used));
-    if (sums->context_size > 0) {
-        ik_buffer_append_format(out, " of %s tokens (%d%%)",
-                                format_count(out->ctx, sums->context_size),
-                                (int)(sums->context_used * 100 / sums->context_size));
+    ik_buffer_append_format(out, "Context  %s",
+                            format_count(out->ctx, used > 0 ? used : IK_USAGE_UNKNOWN));
+    if (size > 0) {
+        ik_buffer_append_format(out, " of %s tokens (%d%%)", format_count(out->ctx, size),
+                                (int)(used * 100 / size));
     }
     ik_buffer_append_byte(out, '\n');
 }
@@ -95,20 +97,19 @@ static void append_shares(ik_buffer_t *out, const shares_t *shares)
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    const ik_conversation_t *conversation = ik_agent_conversation(host->actions->agent(host));
-    ik_command_usage_t sums = {0};
+    const ik_conversation_t *conversation =
+        ik_agent_conversation(ik_workspace_require_agent(host->workspace));
     shares_t shares = {0};
     ik_buffer_t out;
     ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED);
-    host->actions->usage(host, &sums);
-    append_sums(&out, &sums);
+    append_sums(&out, host->workspace);
     for (size_t i = 0; i < conversation->count; i++) {
         add_answer(args, &shares, conversation->messages[i]);
     }
     if (shares.count > 0) {
         append_shares(&out, &shares);
     }
-    host->actions->print(host, out.data);
+    host->screen->print(host, out.data);
 }
 
 const ik_command_t ik_command_usage = {

@@ -310,6 +310,13 @@ bool ik_msg_is(const ik_msg_t *message, const char *kind)
     return strcmp(message->kind, kind) == 0;
 }
 
+bool ik_msg_is_shell_note(const ik_msg_t *message)
+{
+    ik_json_span_t command;
+    return ik_msg_is(message, IK_MSG_USER) && ik_msg_field(message, "command", &command) &&
+           ik_json_is(command, IK_JSON_STRING);
+}
+
 /* The length of the white space at text; 0: there is none. */
 static size_t blank_at(const char *text)
 {

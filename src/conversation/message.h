@@ -110,6 +110,8 @@ ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *ta
                              size_t trimmed_results);
 
 bool ik_msg_is(const ik_msg_t *message, const char *kind);
+/* A user message that holds what a command of the user's own ("!make") printed. */
+bool ik_msg_is_shell_note(const ik_msg_t *message);
 /* Nothing but white space, as Unicode knows it: no provider takes that for a message. NULL too. */
 bool ik_msg_text_is_blank(const char *text);
 

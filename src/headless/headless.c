@@ -177,9 +177,11 @@ static int run(headless_t *headless)
 {
     const ik_headless_options_t *options = headless->options;
     ik_workspace_t *workspace = headless->workspace;
-    char *prompt;
+    char *prompt = NULL;
     res_t started = ik_workspace_start(workspace);
-    if (is_ok(&started)) {
+    if (is_ok(&started) && !options->wish->choose) {
+        /* the request is near: libcurl is loaded while the input is read */
+        ik_http_prepare(ik_workspace_shared(workspace)->http);
         started = ik_headless_input_read(headless, options->wish->prompt, &prompt);
     }
     if (is_err(&started)) {
@@ -188,7 +190,9 @@ static int run(headless_t *headless)
     }
     ik_interrupt_t *interrupt =
         ik_interrupt_create(headless, options->loop, on_interrupt, headless);
-    ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, false);
+    if (prompt != NULL) {
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, false);
+    }
     if (!ik_loop_run_until(options->loop, &headless->done)) {
         PANIC("the turn has nothing to wait for");
     }

@@ -1,21 +1,27 @@
+/*
+ * The interactive front end: keys and lines go to the workspace, its events become rows. The parts:
+ * repl_talk shows the conversation with one agent, repl_view is the terminal, repl_host what slash
+ * commands need, repl_shell "!CMD", repl_draft what was typed and not sent.
+ */
 #include "repl/repl.h"
 
 #include <signal.h>
 #include <string.h>
 
-#include "agent/agent_target.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/sanitiser.h"
 #include "repl/repl_state.h"
+#include "store/session_lines.h"
 
 enum {
     STATUS_DONE = 0,
+    STATUS_FAILED = 1,
     STATUS_USAGE = 2,
     CANCEL_AGAIN_MS = 2000,
-    LONG_TURN_MS = 10000, /* whoever looked away wants to hear that it is over */
+    LONG_TURN_MS = 10000, /* a user who looked away is notified of its end */
     FINISH_MS = 1000,     /* for the delivery to a shared history at the end */
     LEAVING_MS = 1000,    /* for tools that run at the end: twice the grace they have */
-    LEAVING_CHECK_MS = 5,
 };
 
 void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text)
@@ -32,41 +38,17 @@ void ik_repl_leave(ik_repl_t *repl, int status)
     }
 }
 
-const ik_target_t *ik_repl_target(const ik_repl_t *repl)
-{
-    const ik_agent_t *agent = ik_repl_talk_agent(repl->current);
-    return agent == NULL ? repl->target : ik_agent_target(agent);
-}
-
 /* --- what was entered -------------------------------------------------------------------- */
 
-const char *ik_repl_waiting_for(const ik_repl_t *repl)
-{
-    if (repl->target == NULL) {
-        return "starting";
-    }
-    if (repl->choices != NULL) {
-        return "choosing a session";
-    }
-    if (repl->opening != NULL) {
-        return "opening the session";
-    }
-    if (repl->shared.tool_scan_state == TOOL_SCAN_IN_PROGRESS) {
-        return "looking for tools";
-    }
-    if (repl->rechecking) {
-        return "asking your tools again";
-    }
-    return NULL;
-}
-
-/* Esc has something to do. */
+/* The agent with the focus works, or something waits for it: Esc has something to do. */
 static bool is_occupied(const ik_repl_t *repl)
 {
-    return repl->shell != NULL || ik_repl_talk_is_busy(repl->current) ||
-           ik_repl_talk_next(repl->current) != NULL;
+    int64_t focus = ik_workspace_focus(repl->workspace);
+    return repl->shell != NULL || ik_workspace_is_busy(repl->workspace, focus) ||
+           ik_workspace_queued(repl->workspace, focus, 0) != NULL;
 }
 
+/* What a command makes possible waits until it is done. */
 static void run_command(ik_repl_t *repl, const char *line, bool busy)
 {
     if (!ik_repl_view_echoes(repl->view)) {
@@ -75,154 +57,43 @@ static void run_command(ik_repl_t *repl, const char *line, bool busy)
         ik_repl_rows_lines(&rows, IK_ROLE_USER, line);
     }
     repl->host.columns = (size_t)ik_repl_view_rows(repl->view).columns;
-    repl->in_command = true;
+    ik_workspace_hold(repl->workspace);
     ik_command_run(&repl->host, line, busy);
-    repl->in_command = false;
+    ik_workspace_release(repl->workspace);
 }
 
-/* A command that needs tools waits as a message does. */
-static void take_command(ik_repl_t *repl, const char *line)
+static void run_queued(ik_repl_t *repl, const char *line)
 {
-    if (ik_command_must_wait(&repl->host, line)) {
-        ik_repl_talk_queue(repl->current, line);
+    if (line[0] == IK_PROMPT_SIGN_SHELL) {
+        ik_repl_shell_start(repl, line + 1 + strspn(line + 1, " \t"));
     } else {
-        run_command(repl, line, is_occupied(repl));
+        run_command(repl, line, false);
     }
 }
 
-/* Commands are about what is on the screen. */
-static bool is_for_screen(const char *text)
-{
-    return ik_command_is_line(text) || text[0] == IK_PROMPT_SIGN_SHELL;
-}
-
-/* One thing of the queue; false when nothing can be done now. */
-static bool take_next(ik_repl_t *repl, ik_repl_talk_t *talk)
-{
-    const char *next = ik_repl_talk_next(talk);
-    if (next == NULL || repl->done || ik_repl_talk_is_busy(talk) || repl->shell != NULL ||
-        repl->on_answer != NULL || ik_repl_waiting_for(repl) != NULL ||
-        (is_for_screen(next) && talk != repl->current)) {
-        return false;
-    }
-    if (!is_for_screen(next) && repl->recheck_due) {
-        ik_repl_tools_recheck(repl); /* goes on from there */
-        return false;
-    }
-    char *text = ik_strdup(repl, next);
-    ik_repl_talk_drop_next(talk);
-    ik_repl_draft_changed(repl->draft);
-    if (ik_command_is_line(text)) {
-        run_command(repl, text, false);
-    } else if (text[0] == IK_PROMPT_SIGN_SHELL) {
-        ik_repl_shell_start(repl, text + 1 + strspn(text + 1, " \t"));
-    } else {
-        ik_repl_session_require_agent(repl);
-        repl->usage.turns++;
-        ik_repl_talk_start_turn(talk, text);
-    }
-    talloc_free(text);
-    return true;
-}
-
-/* The spinner turns while something on the screen goes on. */
-static void update_busy(ik_repl_t *repl)
-{
-    bool waits = ik_repl_talk_next(repl->current) != NULL && ik_repl_waiting_for(repl) != NULL;
-    ik_repl_view_set_busy(repl->view,
-                          ik_repl_talk_is_busy(repl->current) || repl->shell != NULL || waits);
-}
-
-static bool is_idle(const ik_repl_t *repl)
-{
-    return !ik_repl_talk_is_busy(repl->current) && repl->shell == NULL &&
-           ik_repl_talk_next(repl->current) == NULL && ik_repl_waiting_for(repl) == NULL;
-}
-
-/* Nobody works, in the background neither. */
-static bool is_all_done(const ik_repl_t *repl)
-{
-    return is_idle(repl) && !ik_repl_session_is_busy(repl);
-}
-
-/* --- sessions that were begun without the shared history ----------------------------------- */
-
-/* Nobody answered when the input has ended: the question comes again. */
-static void on_delivery_answer(ik_command_host_t *host, void *data, bool yes)
-{
-    ik_repl_t *repl = host->data;
-    (void)data;
-    if (repl->ending || repl->done) {
-        return;
-    }
-    ik_history_decide(repl->shared.history, yes);
-    ik_repl_say(repl, IK_ROLE_DIM,
-                yes ? "They are delivered."
-                    : "They stay here; `ikigai session deliver` delivers them later.");
-}
-
-static void ask_about_withheld(ik_repl_t *repl)
-{
-    int64_t count = repl->withheld;
-    if (count == 0 || repl->on_answer != NULL || repl->choices != NULL || repl->ending) {
-        return;
-    }
-    repl->withheld = 0;
-    char *question = ik_sprintf(
-        repl, "%lld earlier session%s of this machine %s not in the shared history %s. Deliver %s?",
-        (long long)count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
-        ik_history_address(repl->shared.history), count == 1 ? "it" : "them");
-    repl->host.actions->ask(&repl->host, question, on_delivery_answer, talloc_new(repl));
-    talloc_free(question);
-}
-
-/* Talks may come and go while commands run, so that the list is looked at anew each time. Whoever
- * runs a command comes here afterwards. */
-void ik_repl_pump(ik_repl_t *repl)
-{
-    bool taken = true;
-    if (repl->in_command) {
-        return;
-    }
-    while (taken && !repl->done) {
-        taken = take_next(repl, repl->current);
-        for (size_t i = 0; !taken && i < repl->talk_count; i++) {
-            taken = take_next(repl, repl->talks[i]);
-        }
-    }
-    update_busy(repl);
-    ask_about_withheld(repl);
-    if (repl->ending && is_all_done(repl)) {
-        ik_repl_leave(repl, STATUS_DONE);
-    } else if (!repl->ending && is_idle(repl) && repl->on_answer == NULL) {
-        ik_repl_view_want_line(repl->view);
-    }
-    ik_repl_view_touch(repl->view);
-}
-
+/* A slash command runs at once, unless it needs tools that are still looked for. */
 static void on_submit(void *data, const char *text)
 {
     ik_repl_t *repl = data;
-    if (repl->on_answer != NULL && !repl->done) {
-        ik_repl_host_answer(repl, text);
-    } else if (ik_command_is_line(text) && repl->target != NULL && repl->opening == NULL &&
-               !repl->done) {
-        take_command(repl, text);
+    ik_workspace_t *workspace = repl->workspace;
+    bool slash = ik_command_is_line(text);
+    if (ik_workspace_question(workspace) != NULL && !repl->done) {
+        ik_workspace_answer(workspace, text);
+    } else if (slash && !repl->done && ik_workspace_is_open(workspace) &&
+               !ik_command_must_wait(&repl->host, text)) {
+        run_command(repl, text, is_occupied(repl));
     } else if (text[strspn(text, " \t\n")] != '\0') {
-        ik_repl_talk_queue(repl->current, text);
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text,
+                            slash || text[0] == IK_PROMPT_SIGN_SHELL);
     }
     ik_repl_draft_changed(repl->draft);
-    ik_repl_pump(repl);
 }
 
-/* --- the end of a turn ------------------------------------------------------------------- */
-
-/* What was queued goes back to the draft: whoever interrupts wants to think again, and after a
- * failure the rest would fail as well. */
-void ik_repl_give_back_queue(ik_repl_t *repl, ik_repl_talk_t *talk)
+/* What waits for that agent returns to the draft. */
+static void give_back_queue(ik_repl_t *repl, int64_t agent)
 {
     ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
-    char *text = ik_repl_talk_take_queue(repl, talk);
+    char *text = ik_workspace_take_queue(repl, repl->workspace, agent);
     if (text == NULL) {
         return;
     }
@@ -237,51 +108,274 @@ void ik_repl_give_back_queue(ik_repl_t *repl, ik_repl_talk_t *talk)
     talloc_free(text);
 }
 
-void ik_repl_on_turn_end(ik_repl_t *repl, ik_repl_talk_t *talk, ik_turn_reason_t reason)
+/* --- talks ------------------------------------------------------------------------------- */
+
+static size_t find_talk(const ik_repl_t *repl, int64_t agent)
 {
-    bool failed = reason == IK_TURN_INTERRUPTED || reason == IK_TURN_ERROR;
+    size_t i = 0;
+    while (i < repl->talk_count && ik_repl_talk_number(repl->talks[i]) != agent) {
+        i++;
+    }
+    return i;
+}
+
+ik_repl_talk_t *ik_repl_obtain_talk(ik_repl_t *repl, int64_t agent)
+{
+    size_t index = find_talk(repl, agent);
+    if (index == repl->talk_count) {
+        repl->talks = ik_resize_array(repl, repl->talks, ik_repl_talk_t *, repl->talk_count + 1);
+        repl->talks[repl->talk_count++] =
+            ik_repl_talk_create(repl, repl->view, repl->workspace, agent);
+    }
+    return repl->talks[index];
+}
+
+/* The pager may be showing it. */
+static void remove_talk(ik_repl_t *repl, size_t index)
+{
+    ik_repl_view_close_pager(repl->view);
+    talloc_free(repl->talks[index]);
+    repl->talk_count--;
+    memmove(repl->talks + index, repl->talks + index + 1,
+            (repl->talk_count - index) * sizeof(*repl->talks));
+}
+
+static void show_talk(ik_repl_t *repl, int64_t agent)
+{
+    ik_repl_talk_t *talk = ik_repl_obtain_talk(repl, agent);
+    if (repl->current != NULL) {
+        ik_repl_talk_hide(repl->current);
+        char *line = ik_sprintf(repl, "── agent %lld ──", (long long)agent);
+        ik_repl_view_begin_block(repl->view);
+        ik_repl_say(repl, IK_ROLE_RULE, line);
+        talloc_free(line);
+    }
+    repl->current = talk;
+    ik_repl_talk_show(talk);
+}
+
+static void restore_draft(ik_repl_t *repl)
+{
+    ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
+    const char *id = ik_session_id(ik_workspace_session(repl->workspace));
+    char *text = prompt == NULL ? NULL : ik_repl_draft_find(repl, repl->draft, id);
+    if (text != NULL) {
+        ik_prompt_prepend_text(prompt, text);
+        ik_repl_view_touch(repl->view);
+    }
+    talloc_free(text);
+}
+
+/* --- choosing a session ------------------------------------------------------------------ */
+
+/* In plain mode lines are read one by one: the list is printed, and the next line may name one. */
+static void offer_sessions(ik_repl_t *repl, const ik_store_list_t *list)
+{
+    ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
+    if (prompt == NULL) {
+        ik_workspace_choose(repl->workspace, NULL);
+        ik_command_run(&repl->host, "/resume", false);
+        return;
+    }
+    ik_repl_choices_t *choices = ik_new(repl, ik_repl_choices_t);
+    choices->ids = ik_new_array(choices, char *, list->count);
+    choices->items = ik_new_array(choices, ik_completion_t, list->count);
+    for (size_t i = 0; i < list->count; i++) {
+        const ik_store_session_t *session = &list->sessions[i];
+        choices->ids[i] = ik_strdup(choices, session->id);
+        choices->items[i] = (ik_completion_t){
+            .text = ik_sanitise_line(choices, session->title),
+            .note = ik_session_lines_note(choices, session),
+        };
+    }
+    repl->choices = choices;
+    ik_prompt_choose(prompt, "Resume which session? ", choices->items, list->count);
+}
+
+/* index is SIZE_MAX when none was chosen. */
+static void take_choice(ik_repl_t *repl, size_t index)
+{
+    ik_repl_choices_t *choices = repl->choices;
+    repl->choices = NULL;
+    ik_workspace_choose(repl->workspace, index == SIZE_MAX ? NULL : choices->ids[index]);
+    talloc_free(choices);
+}
+
+/* --- events of the workspace ------------------------------------------------------------- */
+
+static void end_session(ik_repl_t *repl)
+{
+    for (size_t i = 0; i < ik_workspace_agent_count(repl->workspace); i++) {
+        give_back_queue(repl, ik_workspace_agent_number(repl->workspace, i));
+    }
+    ik_repl_shell_drop(repl, 0);
+    while (repl->talk_count > 0) {
+        remove_talk(repl, repl->talk_count - 1);
+    }
+    repl->current = NULL;
+}
+
+static void begin_session(ik_repl_t *repl, const ik_workspace_event_t *event)
+{
+    const ik_workspace_start_t *start = repl->options->wish;
+    bool first = repl->current != NULL; /* end_session did not come before it */
+    if (first) {
+        remove_talk(repl, 0);
+        repl->current = NULL;
+    }
+    show_talk(repl, event->agent);
+    if (event->resumed ||
+        (first && (start->continue_last || start->choose || start->resume != NULL))) {
+        restore_draft(repl);
+    } else if (!first) {
+        ik_repl_view_begin_block(repl->view);
+        ik_repl_say(repl, IK_ROLE_DIM, "A new conversation begins.");
+    }
+    ik_repl_draft_set_session(repl->draft, ik_session_id(ik_workspace_session(repl->workspace)));
+}
+
+static void end_agent(ik_repl_t *repl, int64_t agent)
+{
+    size_t index = find_talk(repl, agent);
+    ik_repl_shell_drop(repl, agent);
+    give_back_queue(repl, agent);
+    if (index < repl->talk_count) {
+        remove_talk(repl, index);
+    }
+}
+
+/* After an interrupt the user wants to think again, and after a failure the rest of the queue would
+ * fail as well: what waits returns to the draft. */
+static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_t *event)
+{
+    ik_repl_talk_t *talk = ik_repl_obtain_talk(repl, agent);
+    ik_repl_talk_on_event(talk, event);
+    if (event->kind != IK_AGENT_TURN_ENDED) {
+        return;
+    }
+    bool failed = event->reason == IK_TURN_INTERRUPTED || event->reason == IK_TURN_ERROR;
     if (failed && ik_repl_view_prompt(repl->view) != NULL) {
-        ik_repl_give_back_queue(repl, talk);
+        give_back_queue(repl, agent);
     }
     if (ik_repl_talk_busy_ms(talk) > LONG_TURN_MS) {
         ik_repl_view_notify(repl->view, "ikigai: the turn is over");
     }
-    ik_session_flush(repl->session);
-    if (!ik_repl_session_is_busy(repl)) {
-        ik_repl_tools_tidy(repl);
-        ik_history_tidy(repl->shared.history);
+}
+
+static void show_question(ik_repl_t *repl)
+{
+    const ik_question_t *question = ik_workspace_question(repl->workspace);
+    if (question == NULL) {
+        ik_repl_view_ask(repl->view, NULL);
+        return;
     }
-    ik_repl_pump(repl);
+    char *hint = ik_workspace_question_hint(repl, question);
+    ik_repl_say(repl, IK_ROLE_WARNING, question->text);
+    ik_repl_view_ask(repl->view, hint);
+    talloc_free(hint);
+}
+
+/* The spinner turns while something on the screen goes on. Without input left, the program ends
+ * when the background is idle, too. */
+static void settle(ik_repl_t *repl)
+{
+    const ik_workspace_t *workspace = repl->workspace;
+    int64_t focus = ik_workspace_focus(workspace);
+    bool waits = ik_workspace_waiting_for(workspace) != NULL;
+    bool queued = ik_workspace_queued(workspace, focus, 0) != NULL;
+    bool busy = ik_workspace_is_busy(workspace, focus) || repl->shell != NULL;
+    bool idle = !busy && !queued && !waits;
+    ik_repl_view_set_busy(repl->view, busy || (queued && waits));
+    if (repl->ending && idle && !ik_workspace_is_busy(workspace, 0)) {
+        ik_repl_leave(repl, STATUS_DONE);
+    } else if (!repl->ending && idle && ik_workspace_question(workspace) == NULL) {
+        ik_repl_view_want_line(repl->view);
+    }
+}
+
+static void say_line(ik_repl_t *repl, const ik_workspace_event_t *event)
+{
+    static const ik_role_t roles[] = {[IK_WORKSPACE_TEXT] = IK_ROLE_TEXT,
+                                      [IK_WORKSPACE_NOTE] = IK_ROLE_DIM,
+                                      [IK_WORKSPACE_WARNING] = IK_ROLE_WARNING,
+                                      [IK_WORKSPACE_ERROR] = IK_ROLE_ERROR};
+    ik_repl_say(repl, roles[event->level], event->text);
+}
+
+static void on_event(void *data, const ik_workspace_event_t *event)
+{
+    ik_repl_t *repl = data;
+    switch (event->kind) {
+    case IK_WORKSPACE_LINE:
+        say_line(repl, event);
+        break;
+    case IK_WORKSPACE_SESSION_ENDS:
+        end_session(repl);
+        break;
+    case IK_WORKSPACE_SESSION:
+        begin_session(repl, event);
+        break;
+    case IK_WORKSPACE_FORKED:
+        ik_repl_talk_mark_shown(ik_repl_obtain_talk(repl, event->agent));
+        break;
+    case IK_WORKSPACE_FOCUS:
+        show_talk(repl, event->agent);
+        break;
+    case IK_WORKSPACE_AGENT_ENDS:
+        end_agent(repl, event->agent);
+        break;
+    case IK_WORKSPACE_TURN:
+        ik_repl_talk_begin_turn(ik_repl_obtain_talk(repl, event->agent));
+        break;
+    case IK_WORKSPACE_AGENT:
+        on_agent_event(repl, event->agent, event->event);
+        break;
+    case IK_WORKSPACE_COMMAND:
+        run_queued(repl, event->text);
+        break;
+    case IK_WORKSPACE_QUEUE:
+        ik_repl_draft_changed(repl->draft);
+        break;
+    case IK_WORKSPACE_QUESTION:
+        show_question(repl);
+        break;
+    case IK_WORKSPACE_FAILED:
+        ik_repl_say(repl, IK_ROLE_ERROR, ik_sprintf(repl, "ikigai: %s", event->result->message));
+        ik_repl_leave(repl, event->misconfigured ? STATUS_USAGE : STATUS_FAILED);
+        break;
+    case IK_WORKSPACE_SETTLED:
+        settle(repl);
+        break;
+    case IK_WORKSPACE_CHOOSE:
+        offer_sessions(repl, event->sessions);
+        break;
+    case IK_WORKSPACE_READY:
+        break;
+    }
+    ik_repl_view_touch(repl->view);
 }
 
 /* --- keys that are for the program ------------------------------------------------------- */
 
 static void interrupt(ik_repl_t *repl)
 {
-    ik_agent_t *agent = ik_repl_talk_agent(repl->current);
-    if (repl->shell != NULL) {
+    int64_t focus = ik_workspace_focus(repl->workspace);
+    if (ik_workspace_question(repl->workspace) != NULL) {
+        ik_workspace_decline(repl->workspace);
+    } else if (repl->shell != NULL) {
         ik_repl_shell_cancel(repl);
-    } else if (agent != NULL && ik_agent_is_busy(agent)) {
-        ik_agent_interrupt(agent);
+    } else if (ik_workspace_is_busy(repl->workspace, focus)) {
+        ik_workspace_interrupt(repl->workspace, focus);
     } else {
-        ik_repl_give_back_queue(repl, repl->current);
+        give_back_queue(repl, focus);
     }
-    update_busy(repl);
-}
-
-/* What waited for the answer goes on. */
-static void refuse(ik_repl_t *repl)
-{
-    ik_repl_host_answer(repl, "");
-    ik_repl_pump(repl);
+    settle(repl);
 }
 
 static void cancel(ik_repl_t *repl)
 {
     int64_t now = ik_clock_now_ms();
-    if (repl->on_answer != NULL) {
-        refuse(repl);
-    } else if (is_occupied(repl)) {
+    if (is_occupied(repl) || ik_workspace_question(repl->workspace) != NULL) {
         interrupt(repl);
     } else if (repl->cancelled_ms != 0 && now - repl->cancelled_ms < CANCEL_AGAIN_MS) {
         ik_repl_leave(repl, STATUS_DONE);
@@ -301,16 +395,15 @@ void ik_repl_open_pager(ik_repl_t *repl)
     }
 }
 
-/* The end of input: what was entered before is still done. Nobody answers any more. */
+/* What was entered before the end of input is still done; open questions are declined. */
 static void end_input(ik_repl_t *repl)
 {
     repl->ending = true;
     if (ik_repl_view_prompt(repl->view) != NULL) {
         ik_repl_leave(repl, STATUS_DONE);
-    } else if (repl->on_answer != NULL) {
-        ik_repl_host_answer(repl, "");
     }
-    ik_repl_pump(repl);
+    ik_workspace_decline(repl->workspace);
+    settle(repl);
 }
 
 static void on_action(void *data, ik_prompt_action_t action)
@@ -318,11 +411,7 @@ static void on_action(void *data, ik_prompt_action_t action)
     ik_repl_t *repl = data;
     switch (action) {
     case IK_PROMPT_ESCAPE:
-        if (repl->on_answer != NULL) {
-            refuse(repl);
-        } else {
-            interrupt(repl);
-        }
+        interrupt(repl);
         break;
     case IK_PROMPT_CANCEL:
         cancel(repl);
@@ -334,7 +423,7 @@ static void on_action(void *data, ik_prompt_action_t action)
         ik_repl_open_pager(repl);
         break;
     case IK_PROMPT_CHOSEN:
-        ik_repl_session_on_chosen(repl, ik_prompt_chosen(ik_repl_view_prompt(repl->view)));
+        take_choice(repl, ik_prompt_chosen(ik_repl_view_prompt(repl->view)));
         break;
     default:
         break;
@@ -348,7 +437,7 @@ static void on_draft(void *data)
         repl->cancelled_ms = 0;
         ik_prompt_set_hint(ik_repl_view_prompt(repl->view), NULL);
     }
-    ik_repl_tools_recheck(repl);
+    ik_workspace_expect_message(repl->workspace);
     ik_repl_draft_changed(repl->draft);
 }
 
@@ -357,9 +446,8 @@ static void on_leave(void *data, int signal)
 {
     ik_repl_t *repl = data;
     bool plain = ik_repl_view_prompt(repl->view) == NULL;
-    if (plain && signal == SIGINT && repl->on_answer != NULL) {
-        refuse(repl);
-    } else if (plain && signal == SIGINT && is_occupied(repl)) {
+    bool occupied = is_occupied(repl) || ik_workspace_question(repl->workspace) != NULL;
+    if (plain && signal == SIGINT && occupied) {
         interrupt(repl);
     } else {
         ik_repl_leave(repl, 128 + signal);
@@ -371,9 +459,8 @@ static void on_leave(void *data, int signal)
 static void draw_activity(void *data, int max_rows, ik_repl_row_fn on_row, void *row_data)
 {
     ik_repl_t *repl = data;
-    const char *waits = ik_repl_talk_next(repl->current) == NULL ? NULL : ik_repl_waiting_for(repl);
     ik_repl_shell_draw(repl, max_rows, on_row, row_data);
-    ik_repl_talk_draw(repl->current, waits, max_rows, on_row, row_data);
+    ik_repl_talk_draw(repl->current, max_rows, on_row, row_data);
 }
 
 static void draw_status(void *data, ik_row_t *row)
@@ -383,93 +470,49 @@ static void draw_status(void *data, ik_row_t *row)
 
 /* --- beginning --------------------------------------------------------------------------- */
 
-static void on_history_notice(void *data, const char *line)
-{
-    ik_repl_say(data, IK_ROLE_WARNING, line);
-}
-
-static void on_withheld(void *data, int64_t count)
-{
-    ik_repl_t *repl = data;
-    repl->withheld = count;
-    ik_repl_pump(repl);
-}
-
-static void fill_shared(ik_repl_t *repl)
-{
-    const ik_repl_options_t *options = repl->options;
-    repl->shared.config = options->config;
-    repl->shared.loop = options->loop;
-    repl->shared.http = ik_http_create(repl, options->loop);
-    repl->shared.history =
-        ik_history_create(repl, &(ik_history_options_t){.db = options->config->db,
-                                                        .file = options->paths->database,
-                                                        .loop = options->loop,
-                                                        .on_notice = on_history_notice,
-                                                        .on_withheld = on_withheld,
-                                                        .deliver_all = options->wish->deliver_all,
-                                                        .data = repl});
-    repl->shared.gate = &ik_call_gate_open;
-    repl->shared.tool_context = (ik_tool_context_t){
-        .host = options->host, .config = options->config, .folder = options->paths->cwd};
-    repl->shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
-}
-
-static res_t choose_target(ik_repl_t *repl)
-{
-    ik_models_t *models;
-    char *notice;
-    res_t loaded = ik_models_load(repl, repl->options->paths, &models);
-    if (is_err(&loaded)) {
-        ik_repl_say(repl, IK_ROLE_WARNING, loaded.message);
-    }
-    repl->shared.models = models;
-    return ik_agent_target_choose(repl, repl->options->config, models, NULL, &repl->target,
-                                  &notice);
-}
-
 /* Everything that the first frame did not wait for. */
 static void on_start(void *data)
 {
     ik_repl_t *repl = data;
-    res_t chosen = choose_target(repl);
-    if (is_err(&chosen)) {
-        ik_repl_say(repl, IK_ROLE_ERROR, chosen.message);
+    ik_workspace_t *workspace = repl->workspace;
+    const char *prompt = repl->options->wish->prompt;
+    ik_workspace_hold(workspace);
+    res_t started = ik_workspace_start(workspace);
+    if (is_err(&started)) {
+        ik_repl_say(repl, IK_ROLE_ERROR, started.message);
         ik_repl_leave(repl, STATUS_USAGE);
         return;
     }
     ik_repl_status_welcome(repl);
-    ik_repl_tools_start(repl, false);
-    ik_repl_session_begin(repl);
-    ik_history_wrote(repl->shared.history); /* what an earlier program left, and what it may ask */
-    if (repl->options->wish->prompt != NULL) {
-        ik_repl_talk_queue(repl->current, repl->options->wish->prompt);
+    if (prompt != NULL) {
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, false);
     }
     ik_repl_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));
-    ik_repl_pump(repl);
+    ik_workspace_release(workspace);
 }
 
-static void append_lines(ik_buffer_t *out, const char *text)
-{
-    if (text != NULL && *text != '\0') {
-        ik_buffer_append_text(out, out->len == 0 ? "" : "\n");
-        ik_buffer_append_text(out, text);
-    }
-}
-
-/* All that was typed and not sent: what waits for an agent, and the draft. */
+/* All that was typed and not sent: what waits for agents, and the draft. */
 static char *draft_text(void *data, const void *ctx)
 {
     ik_repl_t *repl = data;
+    const ik_workspace_t *workspace = repl->workspace;
     ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
-    void *scratch = talloc_new(NULL);
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
-    for (size_t i = 0; i < repl->talk_count; i++) {
-        append_lines(&text, ik_repl_talk_queued(scratch, repl->talks[i]));
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by what was typed */
+    ik_buffer_append_text(&text, "");
+    for (size_t i = 0; i < ik_workspace_agent_count(workspace); i++) {
+        int64_t number = ik_workspace_agent_number(workspace, i);
+        const char *line;
+        for (size_t k = 0; (line = ik_workspace_queued(workspace, number, k)) != NULL; k++) {
+            ik_buffer_append_format(&text, "%s%s", text.len == 0 ? "" : "\n", line);
+        }
     }
-    append_lines(&text, prompt == NULL ? NULL : ik_prompt_text(scratch, prompt));
-    talloc_free(scratch);
+    char *draft = prompt == NULL ? NULL : ik_prompt_text(NULL, prompt);
+    if (draft != NULL && *draft != '\0') {
+        ik_buffer_append_text(&text, text.len == 0 ? "" : "\n");
+        ik_buffer_append_text(&text, draft);
+    }
+    talloc_free(draft);
     return ik_buffer_finish(&text);
 }
 
@@ -482,7 +525,7 @@ static void on_files(void *data)
     }
 }
 
-static res_t create_view(ik_repl_t *repl)
+static res_t begin(ik_repl_t *repl)
 {
     const ik_repl_options_t *options = repl->options;
     ik_repl_view_options_t view = {.loop = options->loop,
@@ -496,23 +539,20 @@ static res_t create_view(ik_repl_t *repl)
                                                 .draw_activity = draw_activity,
                                                 .draw_status = draw_status,
                                                 .data = repl}};
-    return ik_repl_view_create(repl, &view, &repl->view);
-}
-
-static res_t begin(ik_repl_t *repl)
-{
-    const ik_repl_options_t *options = repl->options;
-    fill_shared(repl);
-    repl->old_registries = talloc_new(repl);
-    repl->host = (ik_command_host_t){.actions = &ik_repl_host_actions,
-                                     .ctx = repl,
-                                     .paths = options->paths,
-                                     .shared = &repl->shared,
-                                     .data = repl};
+    ik_workspace_options_t workspace = {.paths = options->paths,
+                                        .config = options->config,
+                                        .loop = options->loop,
+                                        .host = options->host,
+                                        .start = options->wish,
+                                        .on_event = on_event,
+                                        .data = repl};
+    repl->workspace = ik_workspace_create(repl, &workspace);
+    repl->host = (ik_command_host_t){
+        .screen = &ik_repl_host_screen, .workspace = repl->workspace, .ctx = repl, .data = repl};
     repl->files = ik_repl_files_create(repl, options->host, options->paths, on_files, repl);
     repl->draft = ik_repl_draft_create(repl, options->loop, options->paths, draft_text, repl);
-    TRY(create_view(repl));
-    ik_repl_session_init(repl);
+    TRY(ik_repl_view_create(repl, &view, &repl->view));
+    show_talk(repl, ik_workspace_focus(repl->workspace));
     ik_repl_view_open(repl->view);
     repl->start = ik_timer_create(repl, options->loop, on_start, repl);
     ik_timer_start(repl->start, 0);
@@ -521,50 +561,10 @@ static res_t begin(ik_repl_t *repl)
 
 /* --- ending ------------------------------------------------------------------------------ */
 
-static bool is_signalled(const ik_repl_t *repl)
-{
-    return repl->status > 128;
-}
-
-typedef struct {
-    ik_repl_t *repl;
-    ik_timer_t *timer;
-    int64_t until_ms;
-    bool over;
-} leaving_t;
-
-static void on_leaving(void *data)
-{
-    leaving_t *leaving = data;
-    bool busy = ik_repl_session_is_busy(leaving->repl) || leaving->repl->shell != NULL;
-    leaving->over = !busy || ik_clock_now_ms() >= leaving->until_ms;
-    if (!leaving->over) {
-        ik_timer_start(leaving->timer, LEAVING_CHECK_MS);
-    }
-}
-
-/* What came of the answers is kept, and what the tools have printed: they get their time to end as
- * they do after Esc. */
-static void interrupt_all(ik_repl_t *repl)
-{
-    ik_repl_shell_cancel(repl);
-    for (size_t i = 0; i < repl->talk_count; i++) {
-        ik_agent_t *agent = ik_repl_talk_agent(repl->talks[i]);
-        if (agent != NULL) {
-            ik_agent_interrupt(agent);
-        }
-    }
-    leaving_t leaving = {.repl = repl, .until_ms = ik_clock_now_ms() + LEAVING_MS};
-    leaving.timer = ik_timer_create(repl, repl->options->loop, on_leaving, &leaving);
-    on_leaving(&leaving);
-    ik_loop_run_until(repl->options->loop, &leaving.over);
-    talloc_free(leaving.timer);
-}
-
 /* Also of a session that was never opened. */
 static void save_draft(ik_repl_t *repl)
 {
-    if (repl->session == NULL) {
+    if (ik_workspace_session(repl->workspace) == NULL) {
         char *id = ik_store_new_id(repl);
         ik_repl_draft_set_session(repl->draft, id);
         talloc_free(id);
@@ -574,31 +574,27 @@ static void save_draft(ik_repl_t *repl)
 
 static void say_farewell(ik_repl_t *repl)
 {
-    if (repl->session != NULL && repl->usage.turns > 0 && !is_signalled(repl)) {
-        char *line = ik_sprintf(repl, "ikigai -r %.8s goes on with this session.",
-                                ik_session_id(repl->session));
+    const ik_session_t *session = ik_workspace_session(repl->workspace);
+    if (session != NULL && ik_workspace_usage(repl->workspace)->turns > 0 && repl->status <= 128) {
+        char *line = ik_sprintf(repl, "Resume with: ikigai -r %.8s", ik_session_id(session));
         ik_repl_view_begin_block(repl->view);
         ik_repl_say(repl, IK_ROLE_DIM, line);
         talloc_free(line);
     }
 }
 
-/* Each before what it uses. The terminal is given back early: what follows may take a moment. */
+/* The terminal is given back early: what follows may take a moment. */
 static void end(ik_repl_t *repl)
 {
     repl->done = true;
-    interrupt_all(repl);
+    ik_repl_shell_cancel(repl);
+    ik_workspace_stop(repl->workspace, LEAVING_MS);
     save_draft(repl);
     say_farewell(repl);
     ik_repl_view_close(repl->view);
-    ik_repl_session_drop(repl);
+    ik_repl_shell_drop(repl, 0);
     TALLOC_FREE(repl->clipboard);
-    TALLOC_FREE(repl->discovery);
-    if (!is_signalled(repl)) {
-        ik_history_tidy(repl->shared.history);
-        ik_history_finish(repl->shared.history, FINISH_MS);
-    }
-    TALLOC_FREE(repl->shared.history);
+    ik_workspace_close(repl->workspace, repl->status > 128 ? 0 : FINISH_MS);
 }
 
 int ik_repl_run(const void *ctx, const ik_repl_options_t *options)
@@ -608,6 +604,7 @@ int ik_repl_run(const void *ctx, const ik_repl_options_t *options)
     res_t begun = begin(repl);
     if (is_err(&begun)) {
         fprintf(stderr, "ikigai: %s\n", begun.message);
+        ik_workspace_close(repl->workspace, 0);
         talloc_free(repl);
         return STATUS_USAGE;
     }

@@ -6,10 +6,10 @@
 
 #include <stdbool.h>
 
-#include "workspace/workspace.h"
 #include "base/config.h"
 #include "base/paths.h"
 #include "io/process.h"
+#include "workspace/workspace.h"
 
 typedef struct {
     const ik_paths_t *paths;

@@ -158,17 +158,11 @@ void ik_repl_rows_reasoning(const ik_repl_rows_t *rows, const char *text, int64_
     }
 }
 
-bool ik_repl_rows_is_command(const ik_msg_t *message)
-{
-    ik_json_span_t command;
-    return ik_msg_field(message, "command", &command) && ik_json_is(command, IK_JSON_STRING);
-}
-
 /* As it was shown when it ran: the command, then what it printed. */
 static void add_command(const ik_repl_rows_t *rows, const ik_msg_t *message, const char *content)
 {
     char *command = ik_msg_field_text(NULL, message, "command");
-    assert(command != NULL); /* ik_repl_rows_is_command said so */
+    assert(command != NULL); /* ik_msg_is_shell_note said so */
     char *line = ik_sprintf(command, "! %s", command);
     const char *output = strchr(content, '$');
     output = output == NULL ? NULL : strstr(output, command);
@@ -255,7 +249,7 @@ void ik_repl_rows_message(const ik_repl_rows_t *rows, const ik_conversation_t *c
 {
     const ik_msg_t *message = conversation->messages[index];
     const char *content = message->content == NULL ? "" : message->content;
-    if (ik_msg_is(message, IK_MSG_USER) && ik_repl_rows_is_command(message)) {
+    if (ik_msg_is_shell_note(message)) {
         add_command(rows, message, content);
     } else if (ik_msg_is(message, IK_MSG_USER)) {
         ik_repl_rows_user(rows, content);

@@ -76,9 +76,6 @@ void ik_repl_rows_result(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
 /* What a command of the user's own brought, without a number. */
 void ik_repl_rows_command(const ik_repl_rows_t *rows, const char *envelope);
 
-/* Whether a message of the user is about a command of their own, which was shown when it ran. */
-bool ik_repl_rows_is_command(const ik_msg_t *message);
-
 /* One message of a conversation; with a result goes its call, which stands before it. number is the
  * result's. A call alone gives nothing: it is shown with its result. */
 void ik_repl_rows_message(const ik_repl_rows_t *rows, const ik_conversation_t *conversation,

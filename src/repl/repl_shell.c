@@ -10,7 +10,7 @@
 
 struct ik_repl_shell {
     ik_repl_t *repl;
-    ik_repl_talk_t *talk; /* whose conversation it joins */
+    int64_t agent; /* whose conversation it joins */
     char *command;
     ik_msg_t *call; /* what is shown while it runs */
     ik_repl_running_t *running;
@@ -73,7 +73,7 @@ static char *format_data(const ik_repl_shell_t *shell)
 /* Somebody else is on the screen: it is shown when its talk is. */
 static void announce(ik_repl_shell_t *shell)
 {
-    long long number = (long long)ik_repl_talk_number(shell->talk);
+    long long number = (long long)shell->agent;
     ik_repl_say(shell->repl, IK_ROLE_GOOD,
                 ik_sprintf(shell,
                            "Agent %lld: the command has ended. /switch %lld shows what it "
@@ -93,15 +93,16 @@ static void on_end(void *data, const ik_tool_result_t *result)
 {
     ik_repl_shell_t *shell = data;
     ik_repl_t *repl = shell->repl;
-    if (shell->talk == repl->current) {
+    if (shell->agent == ik_workspace_focus(repl->workspace)) {
         show(shell, result);
     } else {
         announce(shell);
     }
     repl->shell = NULL;
-    ik_repl_talk_add_note(shell->talk, format_note(shell, result->envelope), format_data(shell));
+    ik_workspace_add_note(repl->workspace, shell->agent, format_note(shell, result->envelope),
+                          format_data(shell));
     talloc_free(shell); /* the call is no child of it and goes by itself */
-    ik_repl_pump(repl);
+    ik_workspace_release(repl->workspace);
 }
 
 static void fill(ik_repl_shell_t *shell, const char *arguments)
@@ -110,7 +111,7 @@ static void fill(ik_repl_shell_t *shell, const char *arguments)
         .id = "shell", .name = "bash", .arguments = arguments, .arguments_len = strlen(arguments)};
     shell->call = ik_msg_create_call(shell, &call, NULL);
     shell->running = ik_repl_running_create(shell);
-    ik_repl_running_start(shell->running, &shell->repl->shared, shell->call);
+    ik_repl_running_start(shell->running, ik_workspace_shared(shell->repl->workspace), shell->call);
 }
 
 void ik_repl_shell_start(ik_repl_t *repl, const char *command)
@@ -119,16 +120,18 @@ void ik_repl_shell_start(ik_repl_t *repl, const char *command)
         ik_repl_say(repl, IK_ROLE_ERROR, "Usage: !CMD");
         return;
     }
-    if (repl->shared.tool_registry == NULL ||
-        ik_tool_registry_lookup(repl->shared.tool_registry, "bash") == NULL) {
+    const ik_shared_ctx_t *shared = ik_workspace_shared(repl->workspace);
+    if (shared->tool_registry == NULL ||
+        ik_tool_registry_lookup(shared->tool_registry, "bash") == NULL) {
         ik_repl_say(repl, IK_ROLE_ERROR,
                     "There is no tool called bash, which runs commands. See /tool.");
         return;
     }
-    ik_repl_session_require_agent(repl);
+    ik_workspace_require_agent(repl->workspace);
+    ik_workspace_hold(repl->workspace);
     ik_repl_shell_t *shell = ik_new(repl, ik_repl_shell_t);
     shell->repl = repl;
-    shell->talk = repl->current;
+    shell->agent = ik_workspace_focus(repl->workspace);
     shell->command = ik_strdup(shell, command);
     char *arguments = format_arguments(shell, command);
     fill(shell, arguments);
@@ -137,12 +140,11 @@ void ik_repl_shell_start(ik_repl_t *repl, const char *command)
                                  .arguments = arguments,
                                  .arguments_len = strlen(arguments),
                                  .call_id = "shell",
-                                 .session_id = ik_session_id(repl->session),
+                                 .session_id = ik_session_id(ik_workspace_session(repl->workspace)),
                                  .on_progress = on_progress,
                                  .on_end = on_end,
                                  .data = shell};
-    shell->run =
-        ik_tool_call_start(repl, &repl->shared.tool_context, repl->shared.tool_registry, &request);
+    shell->run = ik_tool_call_start(repl, &shared->tool_context, shared->tool_registry, &request);
 }
 
 void ik_repl_shell_cancel(ik_repl_t *repl)
@@ -152,11 +154,12 @@ void ik_repl_shell_cancel(ik_repl_t *repl)
     }
 }
 
-void ik_repl_shell_drop(ik_repl_t *repl, const ik_repl_talk_t *talk)
+void ik_repl_shell_drop(ik_repl_t *repl, int64_t agent)
 {
-    if (repl->shell != NULL && (talk == NULL || talk == repl->shell->talk)) {
+    if (repl->shell != NULL && (agent == 0 || agent == repl->shell->agent)) {
         talloc_free(repl->shell->run);
         TALLOC_FREE(repl->shell);
+        ik_workspace_release(repl->workspace);
     }
 }
 

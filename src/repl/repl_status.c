@@ -19,8 +19,9 @@ static void add_part(ik_row_t *row, const char *text)
 
 static void add_context(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 {
-    int64_t used = ik_repl_talk_context(repl->current);
-    int64_t size = repl->target == NULL ? 0 : ik_repl_target(repl)->facts->context;
+    const ik_target_t *target = ik_workspace_target(repl->workspace);
+    int64_t used = ik_workspace_agent_context(repl->workspace, ik_workspace_focus(repl->workspace));
+    int64_t size = target == NULL ? 0 : target->facts->context;
     if (used > 0 && size > 0) {
         add_part(row, ik_sprintf(ctx, "%lld%% of %lldk", (long long)(100 * used / size),
                                  (long long)(size / 1000)));
@@ -29,18 +30,20 @@ static void add_context(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 
 static void add_usage(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 {
-    const ik_usage_t *usage = &repl->usage.usage;
+    const ik_workspace_usage_t *sums = ik_workspace_usage(repl->workspace);
+    const ik_usage_t *usage = &sums->usage;
     int64_t tokens = (usage->in > 0 ? usage->in : 0) + (usage->out > 0 ? usage->out : 0);
     if (tokens > 0) {
         add_part(row, ik_sprintf(ctx, "%s tokens", ik_export_facts_number(ctx, tokens)));
     }
-    if (repl->usage.cost > 0) {
-        add_part(row, ik_export_facts_cost(ctx, repl->usage.cost));
+    if (sums->cost > 0) {
+        add_part(row, ik_export_facts_cost(ctx, sums->cost));
     }
 }
 
 static void add_activity(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 {
+    tool_scan_state_t tools = ik_workspace_shared(repl->workspace)->tool_scan_state;
     size_t running = ik_repl_talk_running(repl->current);
     int64_t retry = ik_repl_talk_retry_ms(repl->current);
     if (running > 0) {
@@ -49,30 +52,27 @@ static void add_activity(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
     if (retry >= 0) {
         add_part(row, ik_sprintf(ctx, "retry in %lld s", (long long)((retry + 999) / 1000)));
     }
-    if (repl->shared.tool_scan_state == TOOL_SCAN_IN_PROGRESS) {
+    if (tools == TOOL_SCAN_IN_PROGRESS) {
         add_part(row, "looking for tools");
     }
-    if (repl->shared.tool_scan_state == TOOL_SCAN_FAILED) {
+    if (tools == TOOL_SCAN_FAILED) {
         add_part(row, "no tools");
     }
 }
 
-static size_t count_busy(const ik_repl_t *repl)
-{
-    size_t busy = 0;
-    for (size_t i = 0; i < repl->talk_count; i++) {
-        busy += repl->talks[i] != repl->current && ik_repl_talk_is_busy(repl->talks[i]);
-    }
-    return busy;
-}
-
 static void add_agents(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 {
-    size_t busy = count_busy(repl);
-    long long number = (long long)ik_repl_talk_number(repl->current);
-    add_part(row, ik_sprintf(ctx, "agent %lld", number));
-    if (repl->talk_count > 1) {
-        add_part(row, ik_sprintf(ctx, "%zu agents", repl->talk_count));
+    const ik_workspace_t *workspace = repl->workspace;
+    size_t count = ik_workspace_agent_count(workspace);
+    int64_t focus = ik_workspace_focus(workspace);
+    size_t busy = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t number = ik_workspace_agent_number(workspace, i);
+        busy += number != focus && ik_workspace_is_busy(workspace, number);
+    }
+    add_part(row, ik_sprintf(ctx, "agent %lld", (long long)focus));
+    if (count > 1) {
+        add_part(row, ik_sprintf(ctx, "%zu agents", count));
     }
     if (busy > 0) {
         add_part(row, ik_sprintf(ctx, "%zu busy in the background", busy));
@@ -82,7 +82,8 @@ static void add_agents(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
 void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
 {
     void *scratch = talloc_new(repl);
-    add_part(row, repl->target == NULL ? "ikigai" : ik_repl_target(repl)->name);
+    const ik_target_t *target = ik_workspace_target(repl->workspace);
+    add_part(row, target == NULL ? "ikigai" : target->name);
     add_agents(repl, row, scratch);
     add_context(repl, row, scratch);
     add_usage(repl, row, scratch);
@@ -105,7 +106,7 @@ static void welcome_newcomer(ik_repl_t *repl, bool makeshift, const void *ctx)
     } else {
         ik_repl_say(repl, IK_ROLE_TEXT,
                     ik_sprintf(ctx, "Model: %s. What you say to it goes to that provider.",
-                               repl->target->name));
+                               ik_workspace_target(repl->workspace)->name));
         ik_repl_say(repl, IK_ROLE_TEXT,
                     "/model chooses another one; \"model\" in ~/.ikigai/config.json keeps the "
                     "choice.");
@@ -123,13 +124,13 @@ static bool is_newcomer(const ik_repl_t *repl)
 void ik_repl_status_welcome(ik_repl_t *repl)
 {
     void *scratch = talloc_new(repl);
-    bool makeshift = ik_agent_target_is_makeshift(repl->options->config, repl->target);
+    bool makeshift = ik_workspace_is_makeshift(repl->workspace);
     if (makeshift || is_newcomer(repl)) {
         welcome_newcomer(repl, makeshift, scratch);
     } else {
         ik_repl_say(repl, IK_ROLE_DIM,
                     ik_sprintf(scratch, "ikigai " IKIGAI_VERSION ", %s. /help shows commands.",
-                               repl->target->name));
+                               ik_workspace_target(repl->workspace)->name));
     }
     if (makeshift) {
         ik_repl_rows_t rows = ik_repl_view_rows(repl->view);

@@ -4,53 +4,48 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/sanitiser.h"
-#include "base/utf8.h"
 #include "repl/repl_running.h"
-#include "store/event_facts.h"
 
 enum {
     EARLIER_MESSAGES = 200, /* of a session that goes on, printed at most */
     QUEUE_ROWS = 3,
     REASONING_ROWS = 3,
-    TITLE_MAX = 60, /* bytes */
 };
 
 struct ik_repl_talk {
     ik_repl_view_t *view;
-    ik_repl_talk_options_t options;
+    ik_workspace_t *workspace;
     int64_t number;
-    ik_agent_t *agent; /* NULL: none yet */
-    bool current;      /* on the screen */
-    bool news;         /* something came while it was not */
-    size_t known;      /* so many messages the conversation had with the last one that came */
-    size_t shown;      /* so many of them are in the history of the screen */
-    size_t results;    /* so many of them are tool results */
+    bool current;   /* on the screen */
+    bool news;      /* something came while it was not */
+    size_t known;   /* messages of the conversation that were counted */
+    size_t shown;   /* messages that are in the scrollback */
+    size_t results; /* tool results among the known messages */
 
     /* the answer that is being said */
     ik_repl_answer_t *printed; /* NULL: nothing of it is on the screen */
     size_t fed;                /* bytes of the answer that it has */
-    ik_buffer_t answer;        /* its text, for whoever looks later */
+    ik_buffer_t answer;        /* its text, for when the talk is shown again */
     ik_buffer_t reasoning;
     int64_t reasoning_ms; /* when it began */
 
     ik_repl_running_t *running; /* tools */
-    int64_t turn_ms;            /* when the turn began */
+    int64_t turn_ms;            /* when the turn began; 0: there was none yet */
     int64_t retry_at_ms;        /* 0: no attempt waits */
     char *retry_reason;
     int retry_attempt; /* the next one … */
-    int retry_of;      /* … of so many */
-    int64_t context;
-    char *title;
+    int retry_of;      /* … of that many */
 
-    char **queue;
-    size_t queue_count;
-    char **notes; /* pairs: text and data, which may be NULL */
-    size_t note_count;
-
-    size_t page; /* up to this page of the pager there are … */
-    size_t page_results;
+    size_t page;         /* the pager's pages are numbered up to this one … */
+    size_t page_results; /* … and hold that many results */
 };
+
+/* NULL: nothing was said yet. */
+static const ik_conversation_t *conversation_of(const ik_repl_talk_t *talk)
+{
+    const ik_agent_t *agent = ik_workspace_agent(talk->workspace, talk->number);
+    return agent == NULL ? NULL : ik_agent_conversation(agent);
+}
 
 static int close_talk(ik_repl_talk_t *talk)
 {
@@ -60,17 +55,16 @@ static int close_talk(ik_repl_talk_t *talk)
     return 0;
 }
 
-ik_repl_talk_t *ik_repl_talk_create(const void *ctx, const ik_repl_talk_options_t *options,
-                                    int64_t number)
+ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_repl_view_t *view,
+                                    ik_workspace_t *workspace, int64_t number)
 {
     ik_repl_talk_t *talk = ik_new(ctx, ik_repl_talk_t);
-    talk->view = options->view;
-    talk->options = *options;
+    talk->view = view;
+    talk->workspace = workspace;
     talk->number = number;
     talk->running = ik_repl_running_create(talk);
-    talk->title = ik_strdup(talk, "");
-    ik_buffer_init(&talk->answer, talk, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&talk->reasoning, talk, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&talk->answer, talk, IK_BUFFER_UNLIMITED);    /* bounded by the stream */
+    ik_buffer_init(&talk->reasoning, talk, IK_BUFFER_UNLIMITED); /* bounded by the stream */
     talloc_set_destructor(talk, close_talk);
     return talk;
 }
@@ -78,47 +72,6 @@ ik_repl_talk_t *ik_repl_talk_create(const void *ctx, const ik_repl_talk_options_
 int64_t ik_repl_talk_number(const ik_repl_talk_t *talk)
 {
     return talk->number;
-}
-
-ik_agent_t *ik_repl_talk_agent(const ik_repl_talk_t *talk)
-{
-    return talk->agent;
-}
-
-bool ik_repl_talk_is_busy(const ik_repl_talk_t *talk)
-{
-    return talk->agent != NULL && ik_agent_is_busy(talk->agent);
-}
-
-static void set_context(ik_repl_talk_t *talk, const ik_usage_t *usage)
-{
-    talk->context = (usage->in > 0 ? usage->in : 0) + (usage->out > 0 ? usage->out : 0);
-}
-
-static void set_title(ik_repl_talk_t *talk, const char *text)
-{
-    char *start = ik_strndup(talk, text, ik_utf8_cut(text, strlen(text), TITLE_MAX));
-    talloc_free(talk->title);
-    talk->title = ik_sanitise_line(talk, start);
-    talloc_free(start);
-}
-
-/* How much of the context the last answer took. */
-static void look_for_usage(ik_repl_talk_t *talk, const ik_conversation_t *conversation)
-{
-    void *scratch = talloc_new(talk);
-    for (size_t i = conversation->count; i > 0 && talk->context == 0; i--) {
-        const ik_msg_t *message = conversation->messages[i - 1];
-        ik_store_event_t event = {.kind = message->kind, .data_json = message->data_json};
-        ik_event_facts_t facts = ik_event_facts(scratch, &event);
-        if (facts.answer) {
-            set_context(talk, &facts.usage);
-        }
-        if (ik_msg_is(message, IK_MSG_USER) && !ik_repl_rows_is_command(message)) {
-            break;
-        }
-    }
-    talloc_free(scratch);
 }
 
 static size_t count_results(const ik_conversation_t *conversation, size_t from, size_t until)
@@ -130,28 +83,27 @@ static size_t count_results(const ik_conversation_t *conversation, size_t from, 
     return count;
 }
 
-/* What the last words of the user were, and how many results there are. */
-static void look_back(ik_repl_talk_t *talk)
+/* Counts what came since the last time. A conversation that has not grown has lost a turn that was
+ * refused: it is counted again, and its last message was not shown. */
+static void count_messages(ik_repl_talk_t *talk, const ik_conversation_t *conversation)
 {
-    const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
-    look_for_usage(talk, conversation);
-    talk->known = conversation->count;
-    for (size_t i = 0; i < conversation->count; i++) {
-        const ik_msg_t *message = conversation->messages[i];
-        talk->results += ik_msg_is(message, IK_MSG_TOOL_RESULT);
-        if (ik_msg_is(message, IK_MSG_USER) && !ik_repl_rows_is_command(message)) {
-            set_title(talk, message->content);
-        }
+    if (conversation->count > talk->known) {
+        talk->results += count_results(conversation, talk->known, conversation->count);
+    } else {
+        talk->results = count_results(conversation, 0, conversation->count);
+        talk->shown = talk->shown < conversation->count ? talk->shown : conversation->count - 1;
+        talk->page = 0;
+        talk->page_results = 0;
     }
+    talk->known = conversation->count;
 }
 
-void ik_repl_talk_adopt_agent(ik_repl_talk_t *talk, ik_agent_t *agent, bool shown)
+void ik_repl_talk_mark_shown(ik_repl_talk_t *talk)
 {
-    talk->agent = talloc_steal(talk, agent);
-    talk->number = ik_agent_number(agent);
-    look_back(talk);
-    if (shown) {
-        talk->shown = ik_agent_conversation(agent)->count;
+    const ik_conversation_t *conversation = conversation_of(talk);
+    if (conversation != NULL && conversation->count > 0) {
+        count_messages(talk, conversation);
+        talk->shown = conversation->count;
     }
 }
 
@@ -261,7 +213,7 @@ static void show_result(ik_repl_talk_t *talk, const ik_msg_t *message)
     ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
     ik_repl_view_begin_block(talk->view);
     if (!ik_repl_running_show(talk->running, &rows, message, talk->results)) {
-        const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
+        const ik_conversation_t *conversation = conversation_of(talk);
         ik_repl_rows_message(&rows, conversation, conversation->count - 1, talk->results);
     }
 }
@@ -273,7 +225,7 @@ static void show_message(ik_repl_talk_t *talk, const ik_msg_t *message)
         show_answer(talk, message);
     } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
         show_result(talk, message);
-    } else if (ik_msg_is(message, IK_MSG_USER) && !ik_repl_rows_is_command(message) &&
+    } else if (ik_msg_is(message, IK_MSG_USER) && !ik_msg_is_shell_note(message) &&
                !ik_repl_view_echoes(talk->view)) {
         ik_repl_view_begin_block(talk->view);
         ik_repl_rows_user(&rows, message->content);
@@ -283,35 +235,16 @@ static void show_message(ik_repl_talk_t *talk, const ik_msg_t *message)
     }
 }
 
-/* A conversation that has not grown has lost a turn that was refused: what was shown of it and
- * counted is gone, and what came now was shown by nobody. */
-static void count_message(ik_repl_talk_t *talk, const ik_msg_t *message)
-{
-    const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
-    if (conversation->count > talk->known) {
-        talk->results += ik_msg_is(message, IK_MSG_TOOL_RESULT);
-    } else {
-        talk->results = count_results(conversation, 0, conversation->count);
-        talk->shown = talk->shown < conversation->count ? talk->shown : conversation->count - 1;
-        talk->page = 0;
-        talk->page_results = 0;
-    }
-    talk->known = conversation->count;
-}
-
 static void on_message(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
-    count_message(talk, message);
-    if (ik_msg_is(message, IK_MSG_USER) && !ik_repl_rows_is_command(message)) {
-        set_title(talk, message->content);
-    }
+    count_messages(talk, conversation_of(talk));
     if (talk->current) {
         show_message(talk, message);
-        talk->shown = ik_agent_conversation(talk->agent)->count;
+        talk->shown = talk->known;
     }
     talk->news = !talk->current;
     if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
-        ik_repl_running_wait(talk->running, talk->options.shared, message);
+        ik_repl_running_wait(talk->running, ik_workspace_shared(talk->workspace), message);
     } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
         ik_repl_running_end(talk->running, message);
     } else if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
@@ -329,15 +262,6 @@ static void on_retry(ik_repl_talk_t *talk, const ik_agent_event_t *event)
     talk->retry_attempt = event->attempt + 1;
     talk->retry_of = event->of;
     talk->retry_at_ms = ik_clock_now_ms() + event->delay_ms;
-}
-
-static void add_notes(ik_repl_talk_t *talk)
-{
-    for (size_t i = 0; i < talk->note_count; i += 2) {
-        ik_agent_add_note(talk->agent, talk->notes[i], talk->notes[i + 1]);
-    }
-    TALLOC_FREE(talk->notes);
-    talk->note_count = 0;
 }
 
 static void announce_end(ik_repl_talk_t *talk, ik_turn_reason_t reason)
@@ -361,20 +285,15 @@ static void on_turn_ended(ik_repl_talk_t *talk, ik_turn_reason_t reason)
     ik_repl_running_clear(talk->running);
     talk->retry_at_ms = 0;
     announce_end(talk, reason);
-    add_notes(talk);
-    talk->options.on_turn_end(talk->options.data, talk, reason);
 }
 
-static void on_usage(ik_repl_talk_t *talk, const ik_agent_event_t *event)
+void ik_repl_talk_begin_turn(ik_repl_talk_t *talk)
 {
-    set_context(talk, &event->usage);
-    talk->options.on_usage(talk->options.data, talk, event);
+    talk->turn_ms = ik_clock_now_ms();
 }
 
-void ik_repl_talk_on_event(void *data, const ik_agent_event_t *event)
+void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event)
 {
-    ik_repl_talk_t *talk = data;
-    ik_repl_view_t *view = talk->view;
     if (event->kind != IK_AGENT_RETRY) {
         talk->retry_at_ms = 0;
     }
@@ -389,13 +308,12 @@ void ik_repl_talk_on_event(void *data, const ik_agent_event_t *event)
         on_message(talk, event->message);
         break;
     case IK_AGENT_TOOL_STARTED:
-        ik_repl_running_start(talk->running, talk->options.shared, event->message);
+        ik_repl_running_start(talk->running, ik_workspace_shared(talk->workspace), event->message);
         break;
     case IK_AGENT_TOOL_PROGRESS:
         ik_repl_running_progress(talk->running, event->message, event->text, event->len);
         break;
-    case IK_AGENT_USAGE:
-        on_usage(talk, event);
+    case IK_AGENT_USAGE: /* the status line asks the workspace for it */
         break;
     case IK_AGENT_RETRY:
         on_retry(talk, event);
@@ -410,7 +328,7 @@ void ik_repl_talk_on_event(void *data, const ik_agent_event_t *event)
         on_turn_ended(talk, event->reason);
         break;
     }
-    ik_repl_view_touch(view);
+    ik_repl_view_touch(talk->view);
 }
 
 /* --- on and off the screen --------------------------------------------------------------- */
@@ -437,7 +355,7 @@ static bool is_shown_alone(const ik_msg_t *message)
 
 static void print_missing(ik_repl_talk_t *talk)
 {
-    const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
+    const ik_conversation_t *conversation = conversation_of(talk);
     ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
     size_t from = skip_earlier(talk, conversation);
     size_t results = count_results(conversation, 0, from);
@@ -464,7 +382,7 @@ static void feed_rest(ik_repl_talk_t *talk, const char *answer, size_t len)
 /* The answer that was half on the screen when another talk came has ended meanwhile. */
 static void finish_answer(ik_repl_talk_t *talk)
 {
-    const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
+    const ik_conversation_t *conversation = conversation_of(talk);
     if (talk->printed != NULL && talk->shown < conversation->count) {
         const ik_msg_t *message = conversation->messages[talk->shown];
         if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
@@ -478,9 +396,13 @@ static void finish_answer(ik_repl_talk_t *talk)
 
 void ik_repl_talk_show(ik_repl_talk_t *talk)
 {
+    const ik_conversation_t *conversation = conversation_of(talk);
     talk->current = true;
     talk->news = false;
-    if (talk->agent != NULL) {
+    if (conversation != NULL) {
+        if (conversation->count > talk->known) {
+            count_messages(talk, conversation);
+        }
         finish_answer(talk);
         print_missing(talk);
     }
@@ -496,61 +418,6 @@ void ik_repl_talk_hide(ik_repl_talk_t *talk)
 bool ik_repl_talk_has_news(const ik_repl_talk_t *talk)
 {
     return talk->news;
-}
-
-/* --- the queue --------------------------------------------------------------------------- */
-
-void ik_repl_talk_queue(ik_repl_talk_t *talk, const char *text)
-{
-    talk->queue = ik_resize_array(talk, talk->queue, char *, talk->queue_count + 1);
-    talk->queue[talk->queue_count++] = ik_strdup(talk, text);
-    ik_repl_view_touch(talk->view);
-}
-
-const char *ik_repl_talk_next(const ik_repl_talk_t *talk)
-{
-    return talk->queue_count == 0 ? NULL : talk->queue[0];
-}
-
-void ik_repl_talk_drop_next(ik_repl_talk_t *talk)
-{
-    talloc_free(talk->queue[0]);
-    talk->queue_count--;
-    memmove(talk->queue, talk->queue + 1, talk->queue_count * sizeof(*talk->queue));
-}
-
-char *ik_repl_talk_queued(const void *ctx, const ik_repl_talk_t *talk)
-{
-    if (talk->queue_count == 0) {
-        return NULL;
-    }
-    ik_buffer_t joined;
-    ik_buffer_init(&joined, ctx, IK_BUFFER_UNLIMITED);
-    for (size_t i = 0; i < talk->queue_count; i++) {
-        ik_buffer_append_text(&joined, i == 0 ? "" : "\n");
-        ik_buffer_append_text(&joined, talk->queue[i]);
-    }
-    return ik_buffer_finish(&joined);
-}
-
-char *ik_repl_talk_take_queue(const void *ctx, ik_repl_talk_t *talk)
-{
-    char *joined = ik_repl_talk_queued(ctx, talk);
-    while (talk->queue_count > 0) {
-        ik_repl_talk_drop_next(talk);
-    }
-    ik_repl_view_touch(talk->view);
-    return joined;
-}
-
-void ik_repl_talk_add_note(ik_repl_talk_t *talk, const char *text, const char *data_json)
-{
-    talk->notes = ik_resize_array(talk, talk->notes, char *, talk->note_count + 2);
-    talk->notes[talk->note_count++] = ik_strdup(talk->notes, text);
-    talk->notes[talk->note_count++] = data_json == NULL ? NULL : ik_strdup(talk->notes, data_json);
-    if (!ik_repl_talk_is_busy(talk)) {
-        add_notes(talk);
-    }
 }
 
 /* --- the live area ----------------------------------------------------------------------- */
@@ -605,25 +472,32 @@ static void draw_waiting(const ik_repl_talk_t *talk, canvas_t *canvas, const cha
 
 static void draw_queue(const ik_repl_talk_t *talk, canvas_t *canvas)
 {
-    for (size_t i = 0; i < talk->queue_count; i++) {
+    const char *text;
+    size_t count = 0;
+    while (ik_workspace_queued(talk->workspace, talk->number, count) != NULL) {
+        count++;
+    }
+    for (size_t i = 0; (text = ik_workspace_queued(talk->workspace, talk->number, i)) != NULL;
+         i++) {
         if (i == QUEUE_ROWS) {
-            ik_row_add_format(&canvas->row, IK_ROLE_DIM, "… %zu more queued",
-                              talk->queue_count - i);
+            ik_row_add_format(&canvas->row, IK_ROLE_DIM, "… %zu more queued", count - i);
             put_row(canvas);
             return;
         }
         ik_row_add_role(&canvas->row, IK_ROLE_DIM, "queued: ");
-        ik_row_add_role(&canvas->row, IK_ROLE_DIM, talk->queue[i]);
+        ik_row_add_role(&canvas->row, IK_ROLE_DIM, text);
         put_row(canvas);
     }
 }
 
-void ik_repl_talk_draw(ik_repl_talk_t *talk, const char *waiting_for, int max_rows,
-                       ik_repl_row_fn on_row, void *data)
+void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_repl_row_fn on_row, void *data)
 {
+    const char *waiting_for = ik_workspace_queued(talk->workspace, talk->number, 0) == NULL
+                                  ? NULL
+                                  : ik_workspace_waiting_for(talk->workspace);
     void *scratch = talloc_new(talk);
     canvas_t canvas = {.rows = {.on_row = on_row, .data = data}};
-    bool busy = ik_repl_talk_is_busy(talk);
+    bool busy = ik_workspace_is_busy(talk->workspace, talk->number);
     ik_row_init(&canvas.row, scratch, ik_repl_view_theme(talk->view));
     if (talk->printed != NULL) {
         ik_repl_backlog_draw_open(talk->printed, on_row, data);
@@ -652,33 +526,16 @@ int64_t ik_repl_talk_retry_ms(const ik_repl_talk_t *talk)
     return talk->retry_at_ms == 0 ? -1 : left < 0 ? 0 : left;
 }
 
-int64_t ik_repl_talk_context(const ik_repl_talk_t *talk)
-{
-    return talk->context;
-}
-
 int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk)
 {
     return talk->turn_ms == 0 ? 0 : ik_clock_now_ms() - talk->turn_ms;
-}
-
-const char *ik_repl_talk_title(const ik_repl_talk_t *talk)
-{
-    return talk->title;
-}
-
-void ik_repl_talk_start_turn(ik_repl_talk_t *talk, const char *text)
-{
-    talk->turn_ms = ik_clock_now_ms();
-    ik_agent_start_turn(talk->agent, text);
 }
 
 /* --- looking back ------------------------------------------------------------------------ */
 
 res_t ik_repl_talk_show_result(ik_repl_talk_t *talk, size_t number)
 {
-    const ik_conversation_t *conversation =
-        talk->agent == NULL ? NULL : ik_agent_conversation(talk->agent);
+    const ik_conversation_t *conversation = conversation_of(talk);
     size_t results = 0;
     for (size_t i = 0; conversation != NULL && i < conversation->count; i++) {
         results += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
@@ -710,7 +567,7 @@ static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on
                         void *row_data)
 {
     ik_repl_talk_t *talk = data;
-    const ik_conversation_t *conversation = ik_agent_conversation(talk->agent);
+    const ik_conversation_t *conversation = conversation_of(talk);
     ik_repl_rows_t rows = {.theme = ik_repl_view_theme(talk->view),
                            .columns = columns,
                            .full = true,
@@ -724,8 +581,8 @@ static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on
 
 ik_pager_source_t ik_repl_talk_pages(ik_repl_talk_t *talk)
 {
-    return (ik_pager_source_t){
-        .count = talk->agent == NULL ? 0 : ik_agent_conversation(talk->agent)->count,
-        .render = render_page,
-        .data = talk};
+    const ik_conversation_t *conversation = conversation_of(talk);
+    return (ik_pager_source_t){.count = conversation == NULL ? 0 : conversation->count,
+                               .render = render_page,
+                               .data = talk};
 }

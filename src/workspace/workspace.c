@@ -91,6 +91,7 @@ static bool take_line(ik_workspace_member_t *member)
             ik_workspace_require_agent(workspace);
         }
         workspace->usage.turns++;
+        emit_for(member, IK_WORKSPACE_TURN);
         ik_agent_start_turn(member->agent, text);
     }
     talloc_free(text);
@@ -197,10 +198,14 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
     ik_workspace_t *workspace = member->workspace;
     if (event->kind == IK_AGENT_USAGE) {
         ik_workspace_usage_t *sums = &workspace->usage;
+        ik_workspace_set_context(member, &event->usage);
         ik_usage_add(&sums->usage, &event->usage);
         if (event->cost >= 0) {
             sums->cost = sums->cost < 0 ? event->cost : sums->cost + event->cost;
         }
+    }
+    if (event->kind == IK_AGENT_MESSAGE) {
+        ik_workspace_set_title(member, event->message);
     }
     ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT,
                                                          .agent = member->number,
@@ -229,9 +234,6 @@ res_t ik_workspace_choose_target(ik_workspace_t *workspace, const char *kept)
     }
     if (is_ok(&chosen)) {
         workspace->target = target;
-        if (target->config->type != IK_CONFIG_TYPE_OFFLINE) {
-            ik_http_prepare(workspace->shared.http);
-        }
     }
     return chosen;
 }
@@ -291,8 +293,7 @@ static void on_withheld(void *data, int64_t count)
         "%lld earlier session%s of this machine %s not in the shared history %s. Deliver %s?",
         (long long)count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
         ik_history_address(workspace->shared.history), count == 1 ? "it" : "them");
-    ik_workspace_ask(workspace,
-                     &(ik_question_t){.text = text, .choices = choices, .fallback = 1},
+    ik_workspace_ask(workspace, &(ik_question_t){.text = text, .choices = choices, .fallback = 1},
                      on_delivery_answer, workspace);
     talloc_free(text);
 }
@@ -306,18 +307,15 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
         .config = options->config,
         .loop = options->loop,
         .http = ik_http_create(workspace, options->loop),
-        .history =
-            ik_history_create(workspace, &(ik_history_options_t){.db = options->config->db,
-                                                                 .file = options->paths->database,
-                                                                 .loop = options->loop,
-                                                                 .on_notice = on_history_notice,
-                                                                 .on_withheld =
-                                                                     options->unattended
-                                                                         ? NULL
-                                                                         : on_withheld,
-                                                                 .deliver_all =
-                                                                     options->start->deliver_all,
-                                                                 .data = workspace}),
+        .history = ik_history_create(
+            workspace,
+            &(ik_history_options_t){.db = options->config->db,
+                                    .file = options->paths->database,
+                                    .loop = options->loop,
+                                    .on_notice = on_history_notice,
+                                    .on_withheld = options->unattended ? NULL : on_withheld,
+                                    .deliver_all = options->start->deliver_all,
+                                    .data = workspace}),
         .tool_context = {.host = options->host,
                          .config = options->config,
                          .folder = options->paths->cwd},
@@ -340,7 +338,8 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
     }
     workspace->shared.models = models;
     workspace->target_error = ik_workspace_choose_target(workspace, NULL);
-    if (is_err(&workspace->target_error) && start->resume == NULL && !start->continue_last && !start->choose) {
+    if (is_err(&workspace->target_error) && start->resume == NULL && !start->continue_last &&
+        !start->choose) {
         return workspace->target_error;
     }
     ik_workspace_find_tools(workspace, false);
@@ -421,4 +420,9 @@ ik_session_t *ik_workspace_session(const ik_workspace_t *workspace)
 const ik_workspace_usage_t *ik_workspace_usage(const ik_workspace_t *workspace)
 {
     return &workspace->usage;
+}
+
+bool ik_workspace_is_open(const ik_workspace_t *workspace)
+{
+    return workspace->session != NULL && workspace->opening == NULL;
 }

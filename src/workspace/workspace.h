@@ -40,10 +40,12 @@ typedef enum {
     IK_WORKSPACE_LINE,         /* level, text: one line for the user */
     IK_WORKSPACE_SESSION_ENDS, /* its agents are about to be freed */
     IK_WORKSPACE_SESSION,      /* another session is open; resumed tells whether it is stored */
+    IK_WORKSPACE_FORKED,       /* agent is a new child that knows what its parent knows */
     IK_WORKSPACE_FOCUS,        /* agent has the focus now */
     IK_WORKSPACE_AGENT_ENDS,   /* agent is about to be freed */
     IK_WORKSPACE_CHOOSE,       /* sessions: answer with ik_workspace_choose */
     IK_WORKSPACE_READY,        /* once: model, tools and session are there; queues are taken */
+    IK_WORKSPACE_TURN,         /* agent begins a turn */
     IK_WORKSPACE_AGENT,        /* agent, event: something happened in its conversation */
     IK_WORKSPACE_COMMAND,      /* agent, text: a queued line that the front end runs itself */
     IK_WORKSPACE_QUEUE,        /* agent: what waits for it has changed */
@@ -112,6 +114,8 @@ void ik_workspace_expect_message(ik_workspace_t *workspace);
 
 /* NULL while it is being opened. */
 ik_session_t *ik_workspace_session(const ik_workspace_t *workspace);
+/* A session is open, and no other one is being opened in its place. */
+bool ik_workspace_is_open(const ik_workspace_t *workspace);
 /* Begins a new conversation in a new session. Only when no agent works. */
 void ik_workspace_begin_session(ik_workspace_t *workspace);
 /* The session to resume, from what CHOOSE offered; NULL: a new one begins. */
@@ -137,11 +141,16 @@ ik_agent_t *ik_workspace_agent(const ik_workspace_t *workspace, int64_t number);
 ik_agent_t *ik_workspace_require_agent(ik_workspace_t *workspace);
 /* Loads the logs of all agents, so that they can be described. */
 void ik_workspace_load_agents(ik_workspace_t *workspace);
+/* The last words of the user to it, as one line; "". */
+const char *ik_workspace_agent_title(const ik_workspace_t *workspace, int64_t number);
+/* Tokens of its last request and answer; 0: not known. */
+int64_t ik_workspace_agent_context(const ik_workspace_t *workspace, int64_t number);
 /* number 0: any agent. */
 bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number);
 
-/* A child that knows what the agent with the focus knows gets the focus. */
-void ik_workspace_fork(ik_workspace_t *workspace);
+/* A child that knows what the agent with the focus knows gets the focus; prompt, which may be NULL,
+ * is the first message to it. */
+void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt);
 res_t ik_workspace_switch(ik_workspace_t *workspace, int64_t number);
 res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number);
 

@@ -3,7 +3,15 @@
 
 #include "agent/agent_prompt.h"
 #include "base/alloc.h"
+#include "base/sanitiser.h"
+#include "base/utf8.h"
+#include "store/event_facts.h"
 #include "workspace/workspace_state.h"
+
+enum {
+    TITLE_MAX = 60,     /* bytes */
+    CHOICES_MAX = 1000, /* sessions to choose from */
+};
 
 /* --- members ----------------------------------------------------------------------------- */
 
@@ -48,6 +56,44 @@ void ik_workspace_flush_notes(ik_workspace_member_t *member)
     member->note_count = 0;
 }
 
+void ik_workspace_set_title(ik_workspace_member_t *member, const ik_msg_t *message)
+{
+    if (!ik_msg_is(message, IK_MSG_USER) || ik_msg_is_shell_note(message)) {
+        return;
+    }
+    const char *text = message->content;
+    char *start = ik_strndup(member, text, ik_utf8_cut(text, strlen(text), TITLE_MAX));
+    talloc_free(member->title);
+    member->title = ik_sanitise_line(member, start);
+    talloc_free(start);
+}
+
+void ik_workspace_set_context(ik_workspace_member_t *member, const ik_usage_t *usage)
+{
+    member->context = (usage->in > 0 ? usage->in : 0) + (usage->out > 0 ? usage->out : 0);
+}
+
+/* Finds out title and context of an agent that was loaded. */
+static void describe(ik_workspace_member_t *member)
+{
+    const ik_conversation_t *conversation = ik_agent_conversation(member->agent);
+    void *scratch = talloc_new(member);
+    for (size_t i = conversation->count; i > 0; i--) {
+        const ik_msg_t *message = conversation->messages[i - 1];
+        ik_store_event_t event = {.kind = message->kind, .data_json = message->data_json};
+        ik_event_facts_t facts =
+            member->context == 0 ? ik_event_facts(scratch, &event) : (ik_event_facts_t){0};
+        if (facts.answer) {
+            ik_workspace_set_context(member, &facts.usage);
+        }
+        if (ik_msg_is(message, IK_MSG_USER) && !ik_msg_is_shell_note(message)) {
+            ik_workspace_set_title(member, message);
+            break;
+        }
+    }
+    talloc_free(scratch);
+}
+
 size_t ik_workspace_agent_count(const ik_workspace_t *workspace)
 {
     return workspace->member_count;
@@ -76,6 +122,18 @@ ik_agent_t *ik_workspace_agent(const ik_workspace_t *workspace, int64_t number)
 {
     const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
     return member == NULL ? NULL : member->agent;
+}
+
+const char *ik_workspace_agent_title(const ik_workspace_t *workspace, int64_t number)
+{
+    const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    return member == NULL || member->title == NULL ? "" : member->title;
+}
+
+int64_t ik_workspace_agent_context(const ik_workspace_t *workspace, int64_t number)
+{
+    const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    return member == NULL ? 0 : member->context;
 }
 
 bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number)
@@ -132,6 +190,9 @@ static res_t load_agent(ik_workspace_member_t *member, ik_session_t *session)
         options.system_prompt = gather_prompt(workspace, scratch);
     }
     res_t loaded = ik_agent_resume(member, &options, member->number, &member->agent);
+    if (is_ok(&loaded)) {
+        describe(member);
+    }
     talloc_free(scratch);
     return loaded;
 }
@@ -394,8 +455,8 @@ static void on_choices(void *data, const res_t *result, const ik_store_list_t *l
     } else {
         workspace->opening = NULL;
         workspace->choosing = true;
-        ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_CHOOSE,
-                                                             .sessions = list});
+        ik_workspace_emit(workspace,
+                          &(ik_workspace_event_t){.kind = IK_WORKSPACE_CHOOSE, .sessions = list});
         talloc_free(opening);
         ik_workspace_pump(workspace);
     }
@@ -465,14 +526,20 @@ static void set_focus(ik_workspace_t *workspace, ik_workspace_member_t *member)
     ik_workspace_pump(workspace);
 }
 
-void ik_workspace_fork(ik_workspace_t *workspace)
+void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt)
 {
     ik_agent_t *parent = ik_workspace_require_agent(workspace);
     ik_workspace_member_t *member = create_member(workspace, 0);
     member->agent = ik_agent_fork(member, parent, ik_workspace_on_agent_event, member);
     member->number = ik_agent_number(member->agent);
+    describe(member);
     add_member(workspace, member);
+    ik_workspace_emit(
+        workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FORKED, .agent = member->number});
     set_focus(workspace, member);
+    if (prompt != NULL) {
+        ik_workspace_submit(workspace, member->number, prompt, false);
+    }
 }
 
 static res_t find(const ik_workspace_t *workspace, int64_t number, ik_workspace_member_t **out)

@@ -13,6 +13,8 @@ typedef struct {
     ik_workspace_t *workspace;
     int64_t number;
     ik_agent_t *agent; /* NULL: nothing was said yet, or the log is not loaded */
+    char *title;       /* the last words of the user; NULL: none */
+    int64_t context;   /* tokens of the last request and answer; 0: not known */
     ik_workspace_line_t *queue;
     size_t queue_count;
     char **notes; /* pairs of text and data_json (may be NULL) that wait for the turn's end */
@@ -73,6 +75,8 @@ void ik_workspace_create_root(ik_workspace_t *workspace);
 void ik_workspace_drop_session(ik_workspace_t *workspace);
 ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number);
 void ik_workspace_flush_notes(ik_workspace_member_t *member);
+void ik_workspace_set_title(ik_workspace_member_t *member, const ik_msg_t *message);
+void ik_workspace_set_context(ik_workspace_member_t *member, const ik_usage_t *usage);
 
 /* --- workspace_tools.c: */
 

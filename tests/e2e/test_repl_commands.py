@@ -925,7 +925,7 @@ class ExitTest(CommandTest):
         self.settle(t)
         t.send("/exit\r")
         self.assertEqual(t.wait_exit(), 0)
-        found = t.wait_for(re.compile("ikigai -r ([0-9a-f]+) goes on with this session"))
+        found = t.wait_for(re.compile("Resume with: ikigai -r ([0-9a-f]+)"))
         t = self.ready(None, "-r", found[1])
         t.wait_for("Hello.")
 
