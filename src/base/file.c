@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/replace_file.h"
 
 enum { SETTLED_SECONDS = 2 };
 
@@ -89,7 +90,7 @@ res_t ik_file_read(const void *ctx, const char *path, size_t max, char **bytes, 
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const char *bytes, size_t len)
+bool ik_file_write_all(int fd, const char *bytes, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, bytes, len);
@@ -105,59 +106,21 @@ static bool write_all(int fd, const char *bytes, size_t len)
     return true;
 }
 
-/* A rename is durable once its folder is; file systems that cannot sync a folder say EINVAL. */
-static res_t sync_folder_of(const char *path)
+static res_t write_private(const char *path, const char *bytes, size_t len, bool fast)
 {
-    char *folder = ik_file_folder(NULL, path);
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool done = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
-    res_t result = done ? OK : system_error("save", folder, errno);
-    if (fd >= 0) {
-        close(fd);
-    }
-    talloc_free(folder);
-    return result;
-}
-
-static res_t replace(const char *path, char *temporary, const char *bytes, size_t len, bool durable)
-{
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
-        return system_error("write", path, errno);
-    }
-    /* mkostemp's mode is 0600 less the umask, which may take even that away. */
-    bool written =
-        fchmod(fd, 0600) == 0 && write_all(fd, bytes, len) && (!durable || fsync(fd) == 0);
-    int error = written ? 0 : errno;
-    if (close(fd) != 0 && error == 0) {
-        error = errno;
-    }
-    if (error == 0 && rename(temporary, path) != 0) {
-        error = errno;
-    }
-    if (error != 0) {
-        unlink(temporary);
-        return system_error("write", path, error);
-    }
-    return durable ? sync_folder_of(path) : OK;
-}
-
-static res_t write_private(const char *path, const char *bytes, size_t len, bool durable)
-{
-    char *temporary = ik_sprintf(NULL, "%s.XXXXXX", path);
-    res_t result = replace(path, temporary, bytes, len, durable);
-    talloc_free(temporary);
-    return result;
+    ik_replace_options_t options = {.private = true, .fast = fast};
+    int error = ik_replace_file(path, bytes, len, &options).error;
+    return error == 0 ? OK : system_error("write", path, error);
 }
 
 res_t ik_file_write_private(const char *path, const char *bytes, size_t len)
 {
-    return write_private(path, bytes, len, true);
+    return write_private(path, bytes, len, false);
 }
 
 res_t ik_file_write_private_fast(const char *path, const char *bytes, size_t len)
 {
-    return write_private(path, bytes, len, false);
+    return write_private(path, bytes, len, true);
 }
 
 /* --- folders ----------------------------------------------------------------------------- */

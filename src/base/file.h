@@ -15,11 +15,13 @@
  * than max, IK_ERR_DENIED when it may not be read, IK_ERR_INVALID when it is no regular file. */
 res_t ik_file_read(const void *ctx, const char *path, size_t max, char **bytes, size_t *len);
 
-/* Replaces or creates the file in one step and durably: after any failure or crash the old file or
- * the new one is there. A symlink is replaced, not followed. */
+/* Writes all of it to a descriptor; false with errno set. */
+bool ik_file_write_all(int fd, const char *bytes, size_t len);
+
+/* Replaces or creates the file in one step and durably (replace_file.h). A symlink is replaced, not
+ * followed. */
 res_t ik_file_write_private(const char *path, const char *bytes, size_t len);
-/* The same without waiting for the disk: it survives the end of the program, and when the machine
- * ends the old file, the new one or an empty one may be there. */
+/* Does not wait for the disk: after a loss of power the file may be empty. */
 res_t ik_file_write_private_fast(const char *path, const char *bytes, size_t len);
 
 /* Makes the folder and its missing parents. Folders that exist are left as they are. */

@@ -1,4 +1,5 @@
 #include "tools/bash/shell_command.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@ static int write_script(const char *text, size_t len, char *source, size_t sourc
     if (fd < 0) {
         return -1;
     }
-    if (!ik_tool_write_all(fd, text, len)) {
+    if (!ik_file_write_all(fd, text, len)) {
         int error = errno;
         close(fd);
         errno = error;

@@ -31,6 +31,25 @@ ik_file_error_t ik_file_error_of_open(int error)
     }
 }
 
+ik_file_error_t ik_file_error_of_replace(const ik_replaced_t *replaced)
+{
+    switch (replaced->error) {
+    case 0:
+        return IK_FILE_ERROR_NONE;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return IK_FILE_ERROR_DENIED;
+    case ENOSPC:
+    case EDQUOT:
+        return IK_FILE_ERROR_NO_SPACE;
+    case ESTALE:
+        return IK_FILE_ERROR_CHANGED;
+    default:
+        return replaced->opened ? IK_FILE_ERROR_WRITE : IK_FILE_ERROR_OPEN;
+    }
+}
+
 void ik_file_error_answer(ik_tool_call_t *call, ik_file_error_t error, const char *path)
 {
     ik_tool_answer_error(call, TEXTS[error].code, "%s: %s", TEXTS[error].message, path);

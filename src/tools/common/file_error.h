@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/replace_file.h"
 #include "tools/common/tool_program.h"
 
 typedef enum {
@@ -22,6 +23,9 @@ typedef enum {
 
 /* What a failed open for reading means; error is an errno value. */
 ik_file_error_t ik_file_error_of_open(int error);
+
+/* What a failed replacement means. */
+ik_file_error_t ik_file_error_of_replace(const ik_replaced_t *replaced);
 
 /* Answers the call with the error's message (path as given) and code. */
 void ik_file_error_answer(ik_tool_call_t *call, ik_file_error_t error, const char *path);

@@ -1,4 +1,5 @@
 #include "tools/common/tool_program.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -249,8 +250,8 @@ static void on_out_of_memory(void)
     }
     if (output.state != OUTPUT_WHOLE) {
         const char *begin = output.state == OUTPUT_NONE ? "{" : "\",";
-        bool written = ik_tool_write_all(STDOUT_FILENO, begin, strlen(begin)) &&
-                       ik_tool_write_all(STDOUT_FILENO, output.error, strlen(output.error));
+        bool written = ik_file_write_all(STDOUT_FILENO, begin, strlen(begin)) &&
+                       ik_file_write_all(STDOUT_FILENO, output.error, strlen(output.error));
         _exit(written ? 0 : 1);
     }
     _exit(0);
@@ -281,7 +282,7 @@ static int answer_option(const ik_tool_program_t *program, const char *file, con
         fprintf(stderr, "%s: unknown argument '%s'; try --help\n", program->name, option);
         return 2;
     }
-    bool written = ik_tool_write_all(STDOUT_FILENO, out.data, out.len);
+    bool written = ik_file_write_all(STDOUT_FILENO, out.data, out.len);
     ik_buffer_reset(&out);
     return written ? 0 : 1;
 }
@@ -348,21 +349,6 @@ bool ik_tool_param_given(const ik_tool_call_t *call, const char *name)
 
 /* --- answering --------------------------------------------------------------------------- */
 
-bool ik_tool_write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t written = write(fd, bytes, len);
-        if (written < 0 && errno != EINTR) {
-            return false;
-        }
-        if (written > 0) {
-            bytes += written;
-            len -= (size_t)written;
-        }
-    }
-    return true;
-}
-
 void ik_tool_answer_reserve(ik_tool_call_t *call)
 {
     ik_buffer_reserve(&call->answer, 4096);
@@ -417,7 +403,7 @@ void ik_tool_answer_send(ik_tool_call_t *call)
 bool ik_tool_answer_write_part(const char *bytes, size_t len, bool last)
 {
     pthread_mutex_lock(&output.lock);
-    bool written = ik_tool_write_all(STDOUT_FILENO, bytes, len);
+    bool written = ik_file_write_all(STDOUT_FILENO, bytes, len);
     output.state = last ? OUTPUT_WHOLE : OUTPUT_INSIDE;
     pthread_mutex_unlock(&output.lock);
     return written;

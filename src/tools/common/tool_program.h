@@ -101,6 +101,3 @@ void ik_tool_answer_send(ik_tool_call_t *call);
 bool ik_tool_answer_write_part(const char *bytes, size_t len, bool last);
 /* For tools that wrote their answer in parts. */
 void ik_tool_answer_done(ik_tool_call_t *call);
-
-/* Writes everything or returns false with errno set. */
-bool ik_tool_write_all(int fd, const char *bytes, size_t len);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "tools/common/replace_file.h"
+#include "tools/common/file_error.h"
 #include "tools/common/tool_program.h"
 #include "tools/file_edit/edit_hint.h"
 #include "tools/file_edit/edit_match.h"
@@ -92,10 +92,11 @@ static void replace(ik_tool_call_t *call, const char *path, ik_edit_text_t file,
     /* Made before the file is: a file that was edited is not answered with OUT_OF_MEMORY. */
     add_outcome(call, path, count);
     ik_tool_answer_reserve(call);
-    ik_replace_file_t replaced = ik_replace_file(path, edited.data, edited.len, st);
-    if (replaced.error != IK_FILE_ERROR_NONE) {
+    ik_replaced_t replaced =
+        ik_replace_file(path, edited.data, edited.len, &(ik_replace_options_t){.expected = st});
+    if (replaced.error != 0) {
         ik_tool_answer_restart(call);
-        ik_file_error_answer(call, replaced.error, path);
+        ik_file_error_answer(call, ik_file_error_of_replace(&replaced), path);
         return;
     }
     if (replaced.note != NULL) {

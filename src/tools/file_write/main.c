@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "tools/common/replace_file.h"
+#include "tools/common/file_error.h"
 #include "tools/common/tool_program.h"
 
 static void run(ik_tool_call_t *call)
@@ -15,10 +15,10 @@ static void run(ik_tool_call_t *call)
     ik_tool_answer_output(call, message, strlen(message));
     ik_tool_answer_integer(call, "bytes", (int64_t)len);
     ik_tool_answer_reserve(call);
-    ik_replace_file_t replaced = ik_replace_file(path, content, len, NULL);
-    if (replaced.error != IK_FILE_ERROR_NONE) {
+    ik_replaced_t replaced = ik_replace_file(path, content, len, &(ik_replace_options_t){0});
+    if (replaced.error != 0) {
         ik_tool_answer_restart(call);
-        ik_file_error_answer(call, replaced.error, path);
+        ik_file_error_answer(call, ik_file_error_of_replace(&replaced), path);
         return;
     }
     if (replaced.note != NULL) {

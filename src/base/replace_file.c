@@ -9,43 +9,54 @@
  * Functions return 0 or an errno value. ESTALE stands for "the file changed since it was read",
  * which is what network filesystems mean by it, too.
  */
-#include "tools/common/replace_file.h"
+#include "base/replace_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/common/identity.h"
-#include "tools/common/place.h"
-#include "tools/common/unlink_guard.h"
+#include "base/file.h"
+#include "base/unlink_guard.h"
 
 enum {
-    MAX_ATTEMPTS = 4,         /* each one lost to somebody who changed the folder meanwhile */
+    MAX_ATTEMPTS = 4,         /* each one lost to another program that changed the folder */
+    MAX_LINKS = 40,           /* as many as the kernel follows */
     READER_TIMEOUT_MS = 5000, /* how long a full pipe may stay full */
 };
 
 static const char NOT_SYNCED[] =
     "The folder could not be synced: the change may not survive a loss of power";
 
+/* Where a path leads: an open folder and a name in it, which need not exist. The new file is made
+ * beside the target of a symlink, not beside the link, and a folder held open stays the same one
+ * even when another program renames it. */
+typedef struct {
+    int folder; /* O_PATH: good for the *at calls only */
+    char name[NAME_MAX + 1];
+} place_t;
+
 typedef struct {
     const char *path;
     const char *bytes;
     size_t len;
-    const struct stat *expected;
+    ik_replace_options_t options;
     bool opened;       /* something was opened for writing: from here on errors are write errors */
     bool without_name; /* the temporary file may do without a name until it is complete */
     const char *note;
 
     struct stat old;
-    ik_place_t place;
+    place_t place;
     int temp;
     char temp_name[64]; /* empty while it has none */
     ik_unlink_guard_t guard;
@@ -78,6 +89,166 @@ static int sync_file(int fd)
     return errno_unless(synced);
 }
 
+/* --- places ------------------------------------------------------------------------------- */
+
+static void close_place(place_t *place)
+{
+    if (place->folder >= 0) {
+        close(place->folder);
+    }
+    place->folder = AT_FDCWD;
+}
+
+/* Goes from the place's folder into the folder part of path and notes the rest as the name. Writes
+ * into path while it works. */
+static bool enter(place_t *place, char *path)
+{
+    char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    size_t len = strlen(name);
+    if (len == 0 || len > NAME_MAX) {
+        errno = len > 0 ? ENAMETOOLONG : *path == '\0' ? ENOENT : EISDIR;
+        return false;
+    }
+    memcpy(place->name, name, len + 1);
+    const char *folder = slash == NULL ? "." : slash == path ? "/" : path;
+    if (slash != NULL && slash != path) {
+        *slash = '\0';
+    }
+    int entered = openat(place->folder, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (entered < 0) {
+        return false;
+    }
+    close_place(place);
+    place->folder = entered;
+    return true;
+}
+
+static bool find_place(place_t *place, const char *path, bool follow)
+{
+    char target[PATH_MAX];
+    size_t len = strlen(path);
+    if (len >= sizeof(target)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(target, path, len + 1);
+    place->folder = AT_FDCWD;
+    for (int links = 0; links <= MAX_LINKS; links++) {
+        if (!enter(place, target)) {
+            break;
+        }
+        if (!follow) {
+            return true;
+        }
+        ssize_t got = readlinkat(place->folder, place->name, target, sizeof(target) - 1);
+        if (got < 0 && (errno == EINVAL || errno == ENOENT)) {
+            return true; /* not a link, or nothing yet */
+        }
+        if (got < 0) {
+            break;
+        }
+        target[got] = '\0';
+        errno = ELOOP;
+    }
+    int error = errno;
+    close_place(place);
+    errno = error;
+    return false;
+}
+
+/* --- identity ------------------------------------------------------------------------------ */
+
+/* The kernel's own limits for the list of names and for one value. */
+enum { ATTRIBUTE_LIST_MAX = 65536, ATTRIBUTE_MAX = 65536 };
+
+static bool lists(const char *list, size_t len, const char *name)
+{
+    for (size_t at = 0; at < len; at += strlen(list + at) + 1) {
+        if (strcmp(list + at, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A value that is there already needs no right to set it: security labels are often so. */
+static bool has_value(int fd, const char *name, const char *value, size_t len)
+{
+    static char present[ATTRIBUTE_MAX];
+    ssize_t got = fgetxattr(fd, name, present, sizeof(present));
+    return got >= 0 && (size_t)got == len && memcmp(present, value, len) == 0;
+}
+
+static int copy_attribute(int fd, const char *path, const char *name)
+{
+    static char value[ATTRIBUTE_MAX];
+    ssize_t len = getxattr(path, name, value, sizeof(value));
+    if (len < 0) {
+        return errno;
+    }
+    if (fsetxattr(fd, name, value, (size_t)len, 0) == 0) {
+        return 0;
+    }
+    int error = errno;
+    return has_value(fd, name, value, (size_t)len) ? 0 : error;
+}
+
+/* A new file may have got attributes of its own, such as the ACL its folder hands down. */
+static int remove_others(int fd, const char *wanted, size_t wanted_len)
+{
+    static char list[ATTRIBUTE_LIST_MAX];
+    ssize_t len = flistxattr(fd, list, sizeof(list));
+    if (len < 0) {
+        return errno == EOPNOTSUPP ? 0 : errno;
+    }
+    for (size_t at = 0; at < (size_t)len; at += strlen(list + at) + 1) {
+        const char *name = list + at;
+        bool label = strncmp(name, "security.", strlen("security.")) == 0;
+        if (!lists(wanted, wanted_len, name) && fremovexattr(fd, name) < 0 && !label) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+static int copy_attributes(int fd, const char *path)
+{
+    static char list[ATTRIBUTE_LIST_MAX];
+    ssize_t len = listxattr(path, list, sizeof(list));
+    if (len < 0 && errno != EOPNOTSUPP) {
+        return errno;
+    }
+    size_t list_len = len < 0 ? 0 : (size_t)len;
+    for (size_t at = 0; at < list_len; at += strlen(list + at) + 1) {
+        int error = copy_attribute(fd, path, list + at);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return remove_others(fd, list, list_len);
+}
+
+/* What makes a file the same file to its owner besides its bytes: owner, group, extended attributes
+ * (POSIX ACLs are among them), mode. In this order: a change of owner clears set-id bits and
+ * capabilities, and setting an ACL changes the mode. */
+static int copy_identity(int fd, const char *path, const struct stat *status)
+{
+    struct stat fresh;
+    if (fstat(fd, &fresh) < 0) {
+        return errno;
+    }
+    bool same_owner = fresh.st_uid == status->st_uid && fresh.st_gid == status->st_gid;
+    if (!same_owner && fchown(fd, status->st_uid, status->st_gid) < 0) {
+        return errno;
+    }
+    int error = copy_attributes(fd, path);
+    if (error != 0) {
+        return error;
+    }
+    return fchmod(fd, status->st_mode & 07777) < 0 ? errno : 0;
+}
+
 /* --- the temporary file ------------------------------------------------------------------ */
 
 static int choose_temp_name(job_t *job)
@@ -90,7 +261,8 @@ static int choose_temp_name(job_t *job)
     }
     snprintf(job->temp_name, sizeof(job->temp_name), ".ikigai-%d-%016" PRIx64, (int)getpid(),
              random);
-    bool guarded = ik_unlink_guard_start(&job->guard, job->place.folder, job->temp_name);
+    bool guarded = job->options.private ||
+                   ik_unlink_guard_start(&job->guard, job->place.folder, job->temp_name);
     return errno_unless(guarded);
 }
 
@@ -141,11 +313,16 @@ static int link_temp(const job_t *job, const char *name)
 static int fill_temp(job_t *job, bool replacing)
 {
     job->opened = true;
-    if (!ik_tool_write_all(job->temp, job->bytes, job->len)) {
+    if (!ik_file_write_all(job->temp, job->bytes, job->len)) {
         return errno;
     }
-    int error = replacing ? ik_identity_copy(job->temp, job->path, &job->old) : 0;
-    return error != 0 ? error : sync_file(job->temp);
+    int error = 0;
+    if (job->options.private) {
+        error = errno_unless(fchmod(job->temp, 0600) == 0); /* whatever the umask is */
+    } else if (replacing) {
+        error = copy_identity(job->temp, job->path, &job->old);
+    }
+    return error != 0 || job->options.fast ? error : sync_file(job->temp);
 }
 
 /* The name is removed before the guard is told that it need not. */
@@ -166,6 +343,9 @@ static void drop_temp(job_t *job, bool still_named)
  * the machine. Too late to fail: the new file is there. */
 static void sync_folder(job_t *job)
 {
+    if (job->options.fast) {
+        return;
+    }
     int folder = openat(job->place.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0 || sync_file(folder) != 0) {
         job->note = NOT_SYNCED;
@@ -207,7 +387,7 @@ static int make_new(job_t *job)
 
 static int create_file(job_t *job)
 {
-    if (!ik_place_find(&job->place, job->path)) {
+    if (!find_place(&job->place, job->path, true)) {
         return errno;
     }
     int error = make_new(job);
@@ -219,7 +399,7 @@ static int create_file(job_t *job)
     if (error == 0) {
         sync_folder(job);
     }
-    ik_place_close(&job->place);
+    close_place(&job->place);
     return error;
 }
 
@@ -238,13 +418,13 @@ static int name_temp(job_t *job)
 static int check_unchanged(const job_t *job)
 {
     struct stat now;
-    if (job->expected == NULL) {
+    if (job->options.expected == NULL) {
         return 0;
     }
     if (fstatat(job->place.folder, job->place.name, &now, AT_SYMLINK_NOFOLLOW) < 0) {
         return errno == ENOENT ? ESTALE : errno;
     }
-    return unchanged(job->expected, &now) ? 0 : ESTALE;
+    return unchanged(job->options.expected, &now) ? 0 : ESTALE;
 }
 
 static int rename_over(job_t *job)
@@ -306,7 +486,7 @@ static int overwrite(int fd, const job_t *job)
     if (fstat(fd, &now) < 0) {
         return errno;
     }
-    const struct stat *expected = job->expected;
+    const struct stat *expected = job->options.expected;
     if (!same_file(&job->old, &now) || (expected != NULL && !unchanged(expected, &now))) {
         return ESTALE;
     }
@@ -368,10 +548,10 @@ static int replace_existing(job_t *job)
     if (read_only || faccessat(AT_FDCWD, job->path, W_OK, AT_EACCESS) < 0) {
         return read_only ? EACCES : errno;
     }
-    if (job->expected != NULL && !unchanged(job->expected, &job->old)) {
+    if (job->options.expected != NULL && !unchanged(job->options.expected, &job->old)) {
         return ESTALE;
     }
-    if (job->old.st_nlink > 1 || !ik_place_find(&job->place, job->path)) {
+    if (job->old.st_nlink > 1 || !find_place(&job->place, job->path, true)) {
         return write_in_place(job);
     }
     /* A link of /proc/PID/fd leads to a file that its text does not name. */
@@ -383,7 +563,7 @@ static int replace_existing(job_t *job)
     if (error == 0) {
         sync_folder(job);
     }
-    ik_place_close(&job->place);
+    close_place(&job->place);
     return rename_is_refused(error) ? write_in_place(job) : error;
 }
 
@@ -423,15 +603,38 @@ static int write_special(job_t *job)
     return error;
 }
 
+/* --- private files ------------------------------------------------------------------------ */
+
+/* A file of our own: what is there, a symlink too, is replaced. */
+static int replace_private(job_t *job)
+{
+    if (!find_place(&job->place, job->path, false)) {
+        return errno;
+    }
+    int error = rename_over(job);
+    if (error == ENOENT && job->without_name && job->opened) {
+        job->without_name = false; /* no way of linking works here (no /proc) */
+        error = rename_over(job);
+    }
+    if (error == 0) {
+        sync_folder(job);
+    }
+    close_place(&job->place);
+    return error;
+}
+
 /* --- all together ------------------------------------------------------------------------- */
 
 static int attempt(job_t *job)
 {
+    if (job->options.private) {
+        return replace_private(job);
+    }
     if (stat(job->path, &job->old) < 0) {
         if (errno != ENOENT) {
             return errno;
         }
-        return job->expected != NULL ? ESTALE : create_file(job);
+        return job->options.expected != NULL ? ESTALE : create_file(job);
     }
     if (S_ISDIR(job->old.st_mode)) {
         return EISDIR;
@@ -439,34 +642,15 @@ static int attempt(job_t *job)
     return S_ISREG(job->old.st_mode) ? replace_existing(job) : write_special(job);
 }
 
-static ik_file_error_t describe(int error, bool opened)
-{
-    switch (error) {
-    case 0:
-        return IK_FILE_ERROR_NONE;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return IK_FILE_ERROR_DENIED;
-    case ENOSPC:
-    case EDQUOT:
-        return IK_FILE_ERROR_NO_SPACE;
-    case ESTALE:
-        return IK_FILE_ERROR_CHANGED;
-    default:
-        return opened ? IK_FILE_ERROR_WRITE : IK_FILE_ERROR_OPEN;
-    }
-}
-
-ik_replace_file_t ik_replace_file(const char *path, const char *bytes, size_t len,
-                                  const struct stat *expected)
+ik_replaced_t ik_replace_file(const char *path, const char *bytes, size_t len,
+                              const ik_replace_options_t *options)
 {
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
     job_t job = {
         .path = path,
         .bytes = bytes,
         .len = len,
-        .expected = expected,
+        .options = *options,
         .without_name = true,
         .temp = -1,
     };
@@ -475,5 +659,5 @@ ik_replace_file_t ik_replace_file(const char *path, const char *bytes, size_t le
         job.opened = false;
         error = attempt(&job);
     }
-    return (ik_replace_file_t){.error = describe(error, job.opened), .note = job.note};
+    return (ik_replaced_t){.error = error, .opened = job.opened, .note = job.note};
 }

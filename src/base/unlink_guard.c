@@ -1,4 +1,4 @@
-#include "tools/common/unlink_guard.h"
+#include "base/unlink_guard.h"
 
 #include <errno.h>
 #include <signal.h>
