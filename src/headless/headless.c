@@ -82,6 +82,7 @@ static void announce_offline(const void *ctx)
 static void begin_output(headless_t *headless)
 {
     ik_workspace_t *workspace = headless->workspace;
+    ik_workspace_require_agent(workspace); /* what it says about AGENTS.md belongs before it */
     ik_headless_facts_t facts = {.session_id = ik_session_id(ik_workspace_session(workspace)),
                                  .resumed = headless->resumed,
                                  .target = ik_workspace_target(workspace),

@@ -117,7 +117,7 @@ void ik_workspace_pump(ik_workspace_t *workspace)
     }
     for (bool taken = true; taken && can_take(workspace);) {
         taken = take_line(workspace->focus);
-        for (size_t i = 0; !taken && i < workspace->member_count; i++) {
+        for (size_t i = 0; !taken && can_take(workspace) && i < workspace->member_count; i++) {
             taken = take_line(workspace->members[i]);
         }
     }
