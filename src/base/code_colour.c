@@ -4,15 +4,14 @@
 
 #include "base/code_language.h"
 
-enum { LONGEST_WORD = 24 }; /* of those in the lists */
+enum { LISTED_MAX = 24 }; /* bytes of a word in the lists */
 
 /* --- finding a language ------------------------------------------------------------------ */
 
-/* Whether the word is one of a list. */
 static bool is_listed(const char *list, const char *word, size_t len, bool any_case)
 {
-    char wanted[LONGEST_WORD + 3];
-    if (len == 0 || len > LONGEST_WORD || memchr(word, ' ', len) != NULL ||
+    char wanted[LISTED_MAX + 3];
+    if (len == 0 || len > LISTED_MAX || memchr(word, ' ', len) != NULL ||
         memchr(word, '\0', len) != NULL) {
         return false;
     }
@@ -39,7 +38,7 @@ typedef struct {
     const char *text;
     size_t len;
     size_t at;
-    size_t plain; /* where plain text begins that was not handed out yet */
+    size_t plain; /* start of the plain text not yet emitted */
     ik_code_state_t *state;
     ik_code_colour_fn on_piece;
     void *data;
@@ -65,30 +64,31 @@ static char peek(const lexer_t *lexer, size_t ahead)
     return lexer->at + ahead < lexer->len ? lexer->text[lexer->at + ahead] : '\0';
 }
 
-static bool stands_here(const lexer_t *lexer, const char *wanted)
+static bool starts_with(const lexer_t *lexer, const char *wanted)
 {
     size_t len = wanted == NULL ? 0 : strlen(wanted);
     return len > 0 && lexer->len - lexer->at >= len &&
            memcmp(lexer->text + lexer->at, wanted, len) == 0;
 }
 
-static void hand_out(lexer_t *lexer, ik_code_class_t kind, size_t from, size_t to)
+static void emit(lexer_t *lexer, ik_code_class_t kind, size_t from, size_t to)
 {
     if (to > from) {
         lexer->on_piece(lexer->data, kind, lexer->text + from, to - from);
     }
 }
 
-/* A piece from here to end, behind the plain text before it. */
+/* Emits the pending plain text, then a piece up to end. */
 static void take(lexer_t *lexer, ik_code_class_t kind, size_t end)
 {
-    hand_out(lexer, IK_CODE_PLAIN, lexer->plain, lexer->at);
-    hand_out(lexer, kind, lexer->at, end);
+    emit(lexer, IK_CODE_PLAIN, lexer->plain, lexer->at);
+    emit(lexer, kind, lexer->at, end);
     lexer->at = lexer->plain = end;
 }
 
-/* Where the next close at or behind from is that no backslash hides; NULL: nowhere. One that can be
- * hidden is a single character. */
+/* Finds the next unescaped close from `from` on, or NULL. If escapes is set, close is one
+ * character.
+ */
 static const char *find_close(const lexer_t *lexer, size_t from, const char *close, bool escapes)
 {
     if (from < lexer->len && !escapes) {
@@ -104,7 +104,7 @@ static const char *find_close(const lexer_t *lexer, size_t from, const char *clo
     return NULL;
 }
 
-/* A piece that may go on over lines: what opens it ends at from. */
+/* Takes a piece that may span lines. Its content starts at from. */
 static void take_long(lexer_t *lexer, ik_code_class_t kind, size_t from, const char *close,
                       bool escapes)
 {
@@ -122,43 +122,36 @@ static void take_long(lexer_t *lexer, ik_code_class_t kind, size_t from, const c
     }
 }
 
-static size_t end_of_line(const lexer_t *lexer)
-{
-    const char *end = memchr(lexer->text + lexer->at, '\n', lexer->len - lexer->at);
-    return end == NULL ? lexer->len : (size_t)(end - lexer->text);
-}
-
-static bool at_line_start(const lexer_t *lexer)
-{
-    size_t at = lexer->at;
-    while (at > 0 && (lexer->text[at - 1] == ' ' || lexer->text[at - 1] == '\t')) {
-        at--;
-    }
-    return at == 0 || lexer->text[at - 1] == '\n';
-}
-
 /* --- comments and strings ---------------------------------------------------------------- */
 
 static bool take_comment(lexer_t *lexer)
 {
     const ik_code_language_t *language = lexer->language;
     char before = lexer->at == 0 ? ' ' : lexer->text[lexer->at - 1];
-    if (stands_here(lexer, language->block_open)) {
-        size_t behind = lexer->at + strlen(language->block_open);
-        take_long(lexer, IK_CODE_COMMENT, behind, language->block_close, false);
+    if (starts_with(lexer, language->block_open)) {
+        size_t content = lexer->at + strlen(language->block_open);
+        take_long(lexer, IK_CODE_COMMENT, content, language->block_close, false);
         return true;
     }
-    if (!stands_here(lexer, language->line_comment) ||
+    if (!starts_with(lexer, language->line_comment) ||
         (language->comment_alone && !is_in(" \t\n;(", before))) {
         return false;
     }
-    take(lexer, IK_CODE_COMMENT, end_of_line(lexer));
+    const char *end = memchr(lexer->text + lexer->at, '\n', lexer->len - lexer->at);
+    take(lexer, IK_CODE_COMMENT, end == NULL ? lexer->len : (size_t)(end - lexer->text));
     return true;
 }
 
 static bool take_directive(lexer_t *lexer)
 {
-    if (!lexer->language->directives || peek(lexer, 0) != '#' || !at_line_start(lexer)) {
+    if (!lexer->language->directives || peek(lexer, 0) != '#') {
+        return false;
+    }
+    size_t start = lexer->at;
+    while (start > 0 && (lexer->text[start - 1] == ' ' || lexer->text[start - 1] == '\t')) {
+        start--;
+    }
+    if (start > 0 && lexer->text[start - 1] != '\n') {
         return false;
     }
     size_t end = lexer->at + 1;
@@ -172,7 +165,7 @@ static bool take_directive(lexer_t *lexer)
     return true;
 }
 
-/* A quote that opens a character has its partner behind one character, or an escape. */
+/* In Rust, 'a is a lifetime unless a second quote follows the letter. */
 static bool is_lifetime(const lexer_t *lexer)
 {
     return lexer->language->lifetimes && peek(lexer, 0) == '\'' && is_letter(peek(lexer, 1)) &&
@@ -211,7 +204,7 @@ static bool take_string(lexer_t *lexer)
     if ((!is_long && !is_in(lexer->language->quotes, quote)) || is_lifetime(lexer)) {
         return false;
     }
-    if (lexer->language->triple_quotes && stands_here(lexer, three)) {
+    if (lexer->language->triple_quotes && starts_with(lexer, three)) {
         take_long(lexer, IK_CODE_STRING, lexer->at + 3, three, false);
     } else if (is_long) {
         three[1] = '\0';
@@ -223,23 +216,23 @@ static bool take_string(lexer_t *lexer)
     return true;
 }
 
-/* r"…", r#"…"#: as many signs behind as before. */
+/* r"…", r#"…"#: the same number of # on both sides. */
 static bool take_raw_string(lexer_t *lexer)
 {
-    enum { MOST_SIGNS = 8 };
+    enum { HASHES_MAX = 8 };
     size_t at = peek(lexer, 0) == 'b' ? 1 : 0;
     if (!lexer->language->raw_strings || peek(lexer, at) != 'r') {
         return false;
     }
-    char close[MOST_SIGNS + 2] = "\"";
-    size_t signs = 0;
-    while (signs < MOST_SIGNS && peek(lexer, at + 1 + signs) == '#') {
-        close[++signs] = '#';
+    char close[HASHES_MAX + 2] = "\"";
+    size_t hashes = 0;
+    while (hashes < HASHES_MAX && peek(lexer, at + 1 + hashes) == '#') {
+        close[++hashes] = '#';
     }
-    if (peek(lexer, at + 1 + signs) != '"') {
+    if (peek(lexer, at + 1 + hashes) != '"') {
         return false;
     }
-    take_long(lexer, IK_CODE_STRING, lexer->at + at + 2 + signs, close, false);
+    take_long(lexer, IK_CODE_STRING, lexer->at + at + 2 + hashes, close, false);
     return true;
 }
 
@@ -272,8 +265,8 @@ static bool take_word(lexer_t *lexer)
     return true;
 }
 
-/* A point belongs to a number when a digit follows, a sign when an exponent precedes. */
-static bool goes_on(const lexer_t *lexer, size_t at)
+/* A point belongs to a number if a digit follows it, a sign if it starts an exponent. */
+static bool continues_number(const lexer_t *lexer, size_t at)
 {
     char c = lexer->text[at];
     char before = lexer->text[at - 1];
@@ -290,7 +283,7 @@ static bool take_number(lexer_t *lexer)
         return false;
     }
     size_t end = lexer->at + 1;
-    while (end < lexer->len && goes_on(lexer, end)) {
+    while (end < lexer->len && continues_number(lexer, end)) {
         end++;
     }
     take(lexer, IK_CODE_NUMBER, end);
@@ -299,8 +292,8 @@ static bool take_number(lexer_t *lexer)
 
 /* --- markup ------------------------------------------------------------------------------ */
 
-/* <name, </name or >, and what is in a tag; text between tags is plain. */
-static bool take_markup(lexer_t *lexer)
+/* Takes <name, </name, > or a string in a tag, or skips a character. Text between tags is plain. */
+static void take_markup(lexer_t *lexer)
 {
     char c = peek(lexer, 0);
     size_t name = lexer->at + (peek(lexer, 1) == '/' || peek(lexer, 1) == '!' ? 2 : 1);
@@ -316,23 +309,9 @@ static bool take_markup(lexer_t *lexer)
     } else if (!lexer->state->in_tag || !take_string(lexer)) {
         lexer->at++;
     }
-    return true;
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
-
-static void step(lexer_t *lexer)
-{
-    if (take_comment(lexer)) {
-        return;
-    }
-    if (lexer->language->markup) {
-        take_markup(lexer);
-    } else if (!take_directive(lexer) && !take_string(lexer) && !take_raw_string(lexer) &&
-               !take_word(lexer) && !take_number(lexer)) {
-        lexer->at++;
-    }
-}
+/* --- interface --------------------------------------------------------------------------- */
 
 void ik_code_colour_line(const ik_code_language_t *language, ik_code_state_t *state,
                          const char *line, size_t len, ik_code_colour_fn on_piece, void *data)
@@ -347,9 +326,17 @@ void ik_code_colour_line(const ik_code_language_t *language, ik_code_state_t *st
         take_long(&lexer, state->kind, 0, state->close, state->escapes);
     }
     while (language != NULL && lexer.at < len) {
-        step(&lexer);
+        if (take_comment(&lexer)) {
+            continue;
+        }
+        if (language->markup) {
+            take_markup(&lexer);
+        } else if (!take_directive(&lexer) && !take_string(&lexer) && !take_raw_string(&lexer) &&
+                   !take_word(&lexer) && !take_number(&lexer)) {
+            lexer.at++;
+        }
     }
-    hand_out(&lexer, IK_CODE_PLAIN, lexer.plain, len);
+    emit(&lexer, IK_CODE_PLAIN, lexer.plain, len);
 }
 
 void ik_code_colour_run(const ik_code_language_t *language, const char *text, size_t len,

@@ -1,7 +1,7 @@
 /*
- * Which parts of a piece of code are comments, strings, numbers and keywords, well enough to be
- * coloured: one lexer and a table of what languages have in common. It never looks back and never
- * fails; code it misunderstands has a wrong colour and nothing worse.
+ * Syntax colouring: one lexer for comments, strings, numbers and keywords, and a table of languages
+ * (code_language.c). It never looks back and never fails; code that it misunderstands only gets a
+ * wrong colour.
  */
 #pragma once
 
@@ -14,29 +14,29 @@ typedef enum {
     IK_CODE_STRING,
     IK_CODE_NUMBER,
     IK_CODE_KEYWORD,
-    IK_CODE_NAME, /* a key of an object, a property */
+    IK_CODE_NAME, /* the key of an object, a property */
 } ik_code_class_t;
 
 typedef struct ik_code_language ik_code_language_t;
 
-/* By what stands behind a fence ("c", "Rust", "python3") or by the suffix of a file; NULL when it
- * is not known. */
+/* Finds a language by the info string of a fence ("c", "Rust", "python3") or the suffix of a file.
+ * Returns NULL if it is unknown. */
 const ik_code_language_t *ik_code_colour_find(const char *name, size_t len);
 
 typedef void (*ik_code_colour_fn)(void *data, ik_code_class_t kind, const char *text, size_t len);
 
-/* Hands out every byte of text once, in order, in pieces of one class. language may be NULL. */
+/* Passes text to on_piece in order, without gaps, in pieces of one class. language may be NULL. */
 void ik_code_colour_run(const ik_code_language_t *language, const char *text, size_t len,
                         ik_code_colour_fn on_piece, void *data);
 
-/* What goes on over the end of a line; nothing at the beginning of a text ({0}). */
+/* What continues on the next line. Starts as {0}. */
 typedef struct {
-    char close[12]; /* what ends it, or nothing */
+    char close[12]; /* the end of the open comment or string; empty if none is open */
     ik_code_class_t kind;
-    bool escapes; /* a backslash before the end hides it */
+    bool escapes; /* a backslash escapes the end */
     bool in_tag;
 } ik_code_state_t;
 
-/* The same for a text that comes line by line, each without its end. */
+/* Colours one line, given without its newline, of a text that comes line by line. */
 void ik_code_colour_line(const ik_code_language_t *language, ik_code_state_t *state,
                          const char *line, size_t len, ik_code_colour_fn on_piece, void *data);

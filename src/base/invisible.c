@@ -4,8 +4,8 @@
 
 #include "base/array.h"
 
-/* Default_Ignorable_Code_Point of Unicode, with U+2028, U+2029 and the interlinear annotation. In
- * order. */
+/* Unicode's Default_Ignorable_Code_Point, U+2028, U+2029 and the interlinear annotations. Sorted.
+ */
 static const struct {
     int32_t first;
     int32_t last;
@@ -27,14 +27,14 @@ bool ik_invisible(int32_t code)
 }
 
 enum {
-    JOINED = 1 << 0,    /* in words or emoji with U+200C and U+200D */
-    STYLED = 1 << 1,    /* as text or emoji with U+FE0E and U+FE0F */
-    VARIED = 1 << 2,    /* in shape with the other variation selectors */
-    MONGOLIAN = 1 << 3, /* with those of its own */
+    JOINED = 1 << 0,    /* by U+200C and U+200D, in words or emoji */
+    STYLED = 1 << 1,    /* by U+FE0E and U+FE0F, as text or emoji */
+    VARIED = 1 << 2,    /* by the other variation selectors, in shape */
+    MONGOLIAN = 1 << 3, /* by the Mongolian variation selectors */
 };
 
-/* Who has them: whole blocks, in order. Alphabets like ours have none, so nothing can hide in a
- * name or an address. */
+/* The blocks that use them, sorted. Latin, Greek and Cyrillic do not, so no invisible character can
+ * hide in a name or an address. */
 static const struct {
     int32_t first;
     int32_t last;
@@ -65,7 +65,7 @@ static const struct {
     {0xa800, 0xabff, JOINED},
     {0xf900, 0xfaff, VARIED},
     {0xfb50, 0xfdff, JOINED},
-    {0xfe0f, 0xfe0f, JOINED}, /* an emoji with a style is joined, too */
+    {0xfe0f, 0xfe0f, JOINED}, /* an emoji with a style can be joined as well */
     {0xfe70, 0xfefc, JOINED},
     {0x10a00, 0x11fff, JOINED},
     {0x1e900, 0x1e95f, JOINED},
@@ -91,7 +91,7 @@ static bool is_joiner(int32_t code)
     return code == 0x200c || code == 0x200d;
 }
 
-/* What the character before must have for this one to be in its place. */
+/* The use that the previous character must have for this one to fit. */
 static unsigned use_of(int32_t code)
 {
     if (is_joiner(code)) {
@@ -108,15 +108,11 @@ static unsigned use_of(int32_t code)
 
 enum { KEY_CAP = 0x20e3 };
 
-/* A key cap is one of these, U+FE0F and U+20E3. */
-static bool is_on_key(int32_t code)
+ik_invisible_fit_t ik_invisible_after(int32_t previous, int32_t code)
 {
-    return (code >= '0' && code <= '9') || code == '#' || code == '*';
-}
-
-ik_invisible_place_t ik_invisible_behind(int32_t previous, int32_t code)
-{
-    if (code == 0xfe0f && is_on_key(previous)) {
+    /* A key cap is one of these characters, U+FE0F and U+20E3. */
+    bool is_on_key = (previous >= '0' && previous <= '9') || previous == '#' || previous == '*';
+    if (code == 0xfe0f && is_on_key) {
         return IK_INVISIBLE_DEPENDS;
     }
     if ((uses_of(previous) & use_of(code)) == 0) {

@@ -1,7 +1,8 @@
 /*
- * Characters that show nothing by themselves and change what is seen of others, or what is read
- * where nothing is seen: directions, zero-width characters, fillers, tags, separators, joiners,
- * variation selectors. The last two belong to some scripts and to emoji; elsewhere they are stray.
+ * Invisible characters: bidi controls, zero-width characters, fillers, tags, line and paragraph
+ * separators, joiners and variation selectors. They change how other characters are displayed, or
+ * carry text that a reader does not see. Joiners and variation selectors are legitimate in some
+ * scripts and in emoji, and stray elsewhere.
  */
 #pragma once
 
@@ -13,12 +14,12 @@ bool ik_invisible(int32_t code);
 typedef enum {
     IK_INVISIBLE_STRAY,
     IK_INVISIBLE_FITS,
-    IK_INVISIBLE_DEPENDS, /* on what follows: ik_invisible_fits_before tells */
-} ik_invisible_place_t;
+    IK_INVISIBLE_DEPENDS, /* on the next character: ask ik_invisible_fits_before */
+} ik_invisible_fit_t;
 
-/* Nobody knows which: whatever fits best. */
+/* Stands for an unknown neighbour: any invisible character fits it. */
 enum { IK_INVISIBLE_ANY = -1 };
 
-/* Where an invisible character stands, by what is shown before it; 0: nothing. */
-ik_invisible_place_t ik_invisible_behind(int32_t previous, int32_t code);
+/* Whether an invisible character fits after the character shown before it (0: none). */
+ik_invisible_fit_t ik_invisible_after(int32_t previous, int32_t code);
 bool ik_invisible_fits_before(int32_t code, int32_t next);

@@ -1,4 +1,4 @@
-/* The longest common subsequence by the table of the textbook: an edit is a few dozen lines. */
+/* The textbook table of the longest common subsequence; edits are a few dozen lines. */
 #include "base/line_diff.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-enum { MOST_CELLS = 4 << 20 };
+enum { CELLS_MAX = 4 << 20 };
 
 typedef struct {
     const char *text;
@@ -22,35 +22,29 @@ typedef struct {
 typedef struct {
     lines_t old;
     lines_t fresh;
-    size_t first;    /* lines both begin with */
-    size_t old_last; /* where the lines begin that both end with */
-    size_t fresh_last;
-    uint32_t *table; /* lengths of what the rests of both have in common */
+    size_t first;      /* number of common lines at the start */
+    size_t old_last;   /* start of the common lines at the end of the old text */
+    size_t fresh_last; /* and of the new text */
+    uint32_t *table;   /* LCS lengths of the remaining lines; NULL if it would be too large */
     ik_line_diff_fn on_line;
     void *data;
 } diff_t;
 
-static size_t count_lines(const char *text, size_t len)
+static lines_t split(const void *ctx, const char *text, size_t len)
 {
-    size_t count = len > 0 && text[len - 1] != '\n';
+    lines_t split = {.count = len > 0 && text[len - 1] != '\n'};
     for (size_t i = 0; i < len; i++) {
-        count += text[i] == '\n';
+        split.count += text[i] == '\n';
     }
-    return count;
-}
-
-static lines_t cut(const void *ctx, const char *text, size_t len)
-{
-    lines_t cut = {.count = count_lines(text, len)};
-    cut.lines = ik_new_array(ctx, line_t, cut.count);
-    for (size_t i = 0; i < cut.count; i++) {
+    split.lines = ik_new_array(ctx, line_t, split.count);
+    for (size_t i = 0; i < split.count; i++) {
         const char *end = memchr(text, '\n', len);
         size_t line_len = end == NULL ? len : (size_t)(end - text) + 1;
-        cut.lines[i] = (line_t){.text = text, .len = line_len};
+        split.lines[i] = (line_t){.text = text, .len = line_len};
         text += line_len;
         len -= line_len;
     }
-    return cut;
+    return split;
 }
 
 static bool same(const diff_t *diff, size_t old, size_t fresh)
@@ -85,7 +79,7 @@ static void fill_table(const void *ctx, diff_t *diff)
 {
     size_t height = diff->old_last - diff->first + 1;
     size_t width = diff->fresh_last - diff->first + 1;
-    if (height > MOST_CELLS / width) {
+    if (height > CELLS_MAX / width) {
         return;
     }
     diff->table = ik_new_array(ctx, uint32_t, height * width);
@@ -100,12 +94,12 @@ static void fill_table(const void *ctx, diff_t *diff)
     }
 }
 
-static void hand_out(const diff_t *diff, ik_line_change_t change, lines_t lines, size_t at)
+static void emit(const diff_t *diff, ik_line_change_t change, lines_t lines, size_t at)
 {
     diff->on_line(diff->data, change, lines.lines[at].text, lines.lines[at].len);
 }
 
-/* Removed lines before added ones, as everybody writes them. */
+/* Emits removed lines before added ones, as diff does. */
 static void walk(const diff_t *diff)
 {
     size_t old = diff->first;
@@ -113,14 +107,14 @@ static void walk(const diff_t *diff)
     while (old < diff->old_last || fresh < diff->fresh_last) {
         bool both = old < diff->old_last && fresh < diff->fresh_last;
         if (both && diff->table != NULL && same(diff, old, fresh)) {
-            hand_out(diff, IK_LINE_KEPT, diff->old, old++);
+            emit(diff, IK_LINE_KEPT, diff->old, old++);
             fresh++;
         } else if (old < diff->old_last &&
                    (!both || diff->table == NULL ||
                     *cell(diff, old + 1, fresh) >= *cell(diff, old, fresh + 1))) {
-            hand_out(diff, IK_LINE_REMOVED, diff->old, old++);
+            emit(diff, IK_LINE_REMOVED, diff->old, old++);
         } else {
-            hand_out(diff, IK_LINE_ADDED, diff->fresh, fresh++);
+            emit(diff, IK_LINE_ADDED, diff->fresh, fresh++);
         }
     }
 }
@@ -130,16 +124,16 @@ void ik_line_diff_run(const char *old, size_t old_len, const char *fresh, size_t
 {
     void *scratch = talloc_new(NULL);
     diff_t diff = {.on_line = on_line, .data = data};
-    diff.old = cut(scratch, old, old_len);
-    diff.fresh = cut(scratch, fresh, fresh_len);
+    diff.old = split(scratch, old, old_len);
+    diff.fresh = split(scratch, fresh, fresh_len);
     find_ends(&diff);
     fill_table(scratch, &diff);
     for (size_t i = 0; i < diff.first; i++) {
-        hand_out(&diff, IK_LINE_KEPT, diff.old, i);
+        emit(&diff, IK_LINE_KEPT, diff.old, i);
     }
     walk(&diff);
     for (size_t i = diff.old_last; i < diff.old.count; i++) {
-        hand_out(&diff, IK_LINE_KEPT, diff.old, i);
+        emit(&diff, IK_LINE_KEPT, diff.old, i);
     }
     talloc_free(scratch);
 }

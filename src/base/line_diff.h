@@ -1,14 +1,14 @@
-/* How one text became another, line by line: the fewest lines that went and came. */
+/* The shortest line-by-line difference of two texts. */
 #pragma once
 
 #include <stddef.h>
 
 typedef enum { IK_LINE_KEPT, IK_LINE_REMOVED, IK_LINE_ADDED } ik_line_change_t;
 
-/* line is with its line end, if it has one. */
+/* line includes its newline, if it has one. */
 typedef void (*ik_line_diff_fn)(void *data, ik_line_change_t change, const char *line, size_t len);
 
-/* Texts whose comparison would be long are one removed and one added whole, but for the lines they
- * begin and end with. */
+/* Reports all lines of both texts in order. If the texts are too large to compare, everything
+ * between their common first and last lines is reported as removed and added. */
 void ik_line_diff_run(const char *old, size_t old_len, const char *fresh, size_t fresh_len,
                       ik_line_diff_fn on_line, void *data);

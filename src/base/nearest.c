@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WORD_MAX_LEN = 40 }; /* of a word that may still be a slip of the fingers */
+enum { WORD_MAX_LEN = 40 }; /* of a word that gets suggestions */
 
 static int least(int a, int b)
 {
@@ -18,7 +18,7 @@ static bool is_same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-int ik_nearest_slips(const char *a, size_t a_len, const char *b, size_t b_len)
+int ik_nearest_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     int rows[WORD_MAX_LEN + 1][WORD_MAX_LEN + 1];
     if (a_len > WORD_MAX_LEN || b_len > WORD_MAX_LEN) {
@@ -42,7 +42,7 @@ int ik_nearest_slips(const char *a, size_t a_len, const char *b, size_t b_len)
 
 void ik_nearest_init(ik_nearest_t *nearest, const char *word, size_t len)
 {
-    *nearest = (ik_nearest_t){.word = word, .len = len, .slips = len < 4 ? 2 : 3};
+    *nearest = (ik_nearest_t){.word = word, .len = len, .distance = len < 4 ? 2 : 3};
 }
 
 void ik_nearest_offer(ik_nearest_t *nearest, const char *candidate)
@@ -50,11 +50,12 @@ void ik_nearest_offer(ik_nearest_t *nearest, const char *candidate)
     if (nearest->len == 0) {
         return;
     }
-    bool begins = strncasecmp(candidate, nearest->word, nearest->len) == 0;
-    int slips =
-        begins ? 0 : ik_nearest_slips(nearest->word, nearest->len, candidate, strlen(candidate));
-    if (slips < nearest->slips) {
+    bool is_prefix = strncasecmp(candidate, nearest->word, nearest->len) == 0;
+    int distance =
+        is_prefix ? 0
+                  : ik_nearest_distance(nearest->word, nearest->len, candidate, strlen(candidate));
+    if (distance < nearest->distance) {
         nearest->found = candidate;
-        nearest->slips = slips;
+        nearest->distance = distance;
     }
 }

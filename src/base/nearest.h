@@ -1,24 +1,23 @@
 /*
- * What somebody may have meant who wrote a word that nobody knows: of all the words offered, one
- * that begins so, or the one that is the fewest slips of the fingers away, if those are few. Case
- * does not count.
+ * Spelling suggestions: finds the known word that is closest to an unknown one. That is the first
+ * candidate that starts with the word, else the one with the smallest edit distance
+ * (Damerau-Levenshtein), if that is small. Ignores case.
  */
 #pragma once
 
 #include <stddef.h>
 
 typedef struct {
-    const char *word; /* as it was written */
+    const char *word; /* the unknown word */
     size_t len;
-    const char *found; /* the nearest so far; NULL: none is near */
-    int slips;         /* from there; what is this far or farther is no better */
+    const char *found; /* the closest candidate so far, or NULL */
+    int distance;      /* of found; a candidate must be below it */
 } ik_nearest_t;
 
 void ik_nearest_init(ik_nearest_t *nearest, const char *word, size_t len);
-/* candidate must live as long as found is looked at. Of several equally near the first one stays.
- */
+/* candidate is borrowed as long as found is used. Of several equally close ones the first wins. */
 void ik_nearest_offer(ik_nearest_t *nearest, const char *candidate);
 
-/* How many letters must be put in, left out, exchanged or swapped with their neighbour to make one
- * of the other; INT_MAX when one is too long to be a slip of anything. */
-int ik_nearest_slips(const char *a, size_t a_len, const char *b, size_t b_len);
+/* The number of insertions, deletions, substitutions and swaps of neighbours between two words, or
+ * INT_MAX if one of them is too long for a suggestion. */
+int ik_nearest_distance(const char *a, size_t a_len, const char *b, size_t b_len);

@@ -1,7 +1,7 @@
 /*
- * There are two ways through here. Text: the longest stretch that is harmless is handed out as it
- * is, in one piece, and what ends it is looked at by itself. Sequences: byte by byte, and nothing
- * of them is handed out; the parameters of a CSI are held in case it is SGR.
+ * Text takes a fast path: the longest harmless stretch is passed on in one piece, and the character
+ * that ends it is examined. Sequences are parsed byte by byte and dropped; the parameters of a CSI
+ * are held in case it is SGR.
  */
 #include "base/sanitiser.h"
 
@@ -25,15 +25,11 @@ typedef struct {
 
 /* --- characters -------------------------------------------------------------------------- */
 
-static bool is_noncharacter(int32_t code)
-{
-    return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
-}
-
 static bool is_shown(const ik_sanitiser_t *machine, int32_t code)
 {
-    return code > C1_LAST && (machine->for_reader ||
-                              (!ik_invisible(code) && code < OWN_FIRST && !is_noncharacter(code)));
+    bool is_noncharacter = (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
+    return code > C1_LAST &&
+           (machine->for_reader || (!is_noncharacter && code < OWN_FIRST && !ik_invisible(code)));
 }
 
 static bool is_plain(char byte)
@@ -41,7 +37,7 @@ static bool is_plain(char byte)
     return (byte >= ' ' && byte < DEL) || byte == '\n' || byte == '\t';
 }
 
-/* Blocks have no branch inside: the compiler makes them a few wide instructions. */
+/* The loop over a block has no branches, so that the compiler can vectorise it. */
 static size_t count_plain(const char *bytes, size_t len)
 {
     enum { BLOCK = 64 };
@@ -61,7 +57,7 @@ static size_t count_plain(const char *bytes, size_t len)
     return n;
 }
 
-/* How many bytes from here on are shown as they are; last becomes the last character of them. */
+/* The number of bytes that are shown unchanged. Sets *last to the last character of them. */
 static size_t count_shown(const ik_sanitiser_t *machine, const char *bytes, size_t len,
                           int32_t *last)
 {
@@ -109,7 +105,7 @@ static void write_out(const feed_t *feed, int32_t code)
     show(feed, text, (size_t)len, '>');
 }
 
-/* A joiner waited for what follows it: this; 0 is nothing that could be joined. */
+/* Shows or writes out the joiner held back, now that the next character is known (0: none). */
 static void settle_joiner(const feed_t *feed, int32_t next)
 {
     int32_t joiner = feed->machine->joiner;
@@ -119,9 +115,18 @@ static void settle_joiner(const feed_t *feed, int32_t next)
     }
 }
 
-static void feed_invisible(const feed_t *feed, int32_t code)
+/* Takes a complete non-ASCII character. */
+static void feed_character(const feed_t *feed, int32_t code)
 {
-    switch (ik_invisible_behind(feed->machine->previous, code)) {
+    settle_joiner(feed, code);
+    if (is_shown(feed->machine, code)) {
+        show_code(feed, code);
+        return;
+    }
+    if (code <= C1_LAST) {
+        return;
+    }
+    switch (ik_invisible_after(feed->machine->previous, code)) {
     case IK_INVISIBLE_FITS:
         show_code(feed, code);
         break;
@@ -134,32 +139,10 @@ static void feed_invisible(const feed_t *feed, int32_t code)
     }
 }
 
-/* A whole character, not ASCII. */
-static void feed_character(const feed_t *feed, int32_t code)
-{
-    settle_joiner(feed, code);
-    if (is_shown(feed->machine, code)) {
-        show_code(feed, code);
-    } else if (code > C1_LAST) {
-        feed_invisible(feed, code);
-    }
-}
-
 static void feed_invalid(const feed_t *feed)
 {
     settle_joiner(feed, 0);
     show(feed, IK_UTF8_REPLACEMENT, sizeof(IK_UTF8_REPLACEMENT) - 1, REPLACED);
-}
-
-/* A line that was begun stays, and what is written over it gets a line of its own. */
-static void feed_return(const feed_t *feed)
-{
-    if (feed->machine->for_reader) {
-        show(feed, "\r", 1, '\r');
-    } else if (feed->machine->previous != '\n') {
-        show(feed, "\n", 1, '\n');
-        feed->machine->after_return = true;
-    }
 }
 
 /* --- sequences --------------------------------------------------------------------------- */
@@ -168,7 +151,7 @@ static void begin_sequence(ik_sanitiser_t *machine)
 {
     machine->state = ESCAPE;
     machine->held_len = machine->dropped = 0;
-    /* what stands before a sequence carries nothing behind it */
+    /* no character before the sequence combines with one after it */
     machine->previous = machine->previous == '\n' ? '\n' : 0;
 }
 
@@ -184,7 +167,7 @@ static void hold(ik_sanitiser_t *machine, char byte)
     }
 }
 
-/* Each of these takes a byte of the sequence, or returns false when it cannot belong to it. */
+/* Each of these takes a byte of the sequence, or returns false if the byte cannot belong to it. */
 
 static bool feed_escape(ik_sanitiser_t *machine, unsigned char byte)
 {
@@ -201,13 +184,7 @@ static bool feed_escape(ik_sanitiser_t *machine, unsigned char byte)
     return true;
 }
 
-static bool feed_intermediate(ik_sanitiser_t *machine, unsigned char byte)
-{
-    machine->state = is_between(byte, ' ', '/') ? INTERMEDIATE : TEXT;
-    return is_between(byte, ' ', '~');
-}
-
-/* Parameters that fill all the room there is are too many. */
+/* Parameters that fill `held` may be incomplete, so they are ignored. */
 static bool feed_csi(ik_sanitiser_t *machine, unsigned char byte)
 {
     if (is_between(byte, ' ', '?')) {
@@ -222,7 +199,7 @@ static bool feed_csi(ik_sanitiser_t *machine, unsigned char byte)
     return is_between(byte, '@', '~');
 }
 
-/* Ends with BEL, or ST: ESC \ or U+009C, of which the first byte is held. */
+/* A string ends with BEL or ST (ESC \ or U+009C). The first byte of U+009C is held. */
 static bool feed_string(ik_sanitiser_t *machine, unsigned char byte)
 {
     bool is_st = byte == 0x9c && machine->held_len == 1;
@@ -251,7 +228,8 @@ static bool feed_sequence(ik_sanitiser_t *machine, unsigned char byte)
     case ESCAPE:
         return feed_escape(machine, byte);
     case INTERMEDIATE:
-        return feed_intermediate(machine, byte);
+        machine->state = is_between(byte, ' ', '/') ? INTERMEDIATE : TEXT;
+        return is_between(byte, ' ', '~');
     case CSI:
         return feed_csi(machine, byte);
     default:
@@ -261,26 +239,21 @@ static bool feed_sequence(ik_sanitiser_t *machine, unsigned char byte)
 
 /* --- text -------------------------------------------------------------------------------- */
 
-/* C0 and DEL, and the newline that was shown already. */
+/* Takes C0 and DEL. A line overwritten after "\r" is kept, so the "\r" becomes a newline. */
 static void feed_control(const feed_t *feed, char byte)
 {
     settle_joiner(feed, 0);
     if (byte == ESC) {
         begin_sequence(feed->machine);
-    } else if (byte == '\r') {
-        feed_return(feed);
     } else if (feed->machine->for_reader) {
         show(feed, &byte, 1, byte);
+    } else if (byte == '\r' && feed->machine->previous != '\n') {
+        show(feed, "\n", 1, '\n');
+        feed->machine->after_return = true;
     }
 }
 
-/* Whether the bytes, which are no character, could become one. */
-static bool is_unfinished(const char *bytes, size_t step, size_t len)
-{
-    return step == len && is_between((unsigned char)bytes[0], 0xc2, 0xf4);
-}
-
-/* What ended a stretch of text. Returns its length. */
+/* Takes what ended a stretch of text and returns its length. */
 static size_t feed_odd(const feed_t *feed, const char *bytes, size_t len)
 {
     if ((unsigned char)bytes[0] <= DEL) {
@@ -291,7 +264,7 @@ static size_t feed_odd(const feed_t *feed, const char *bytes, size_t len)
     size_t step = ik_utf8_step(bytes, len, &valid);
     if (valid) {
         feed_character(feed, ik_utf8_decode(bytes, step));
-    } else if (is_unfinished(bytes, step, len)) {
+    } else if (step == len && is_between((unsigned char)bytes[0], 0xc2, 0xf4)) { /* incomplete */
         memcpy(feed->machine->held, bytes, step);
         feed->machine->held_len = step;
     } else {
@@ -319,7 +292,7 @@ static size_t feed_text(const feed_t *feed, const char *bytes, size_t len)
     return shown;
 }
 
-/* One more byte for the character that came in part. Returns 0 when it does not belong to it. */
+/* Adds a byte to the incomplete character. Returns 0 if the byte does not belong to it. */
 static size_t feed_held(const feed_t *feed, char byte)
 {
     ik_sanitiser_t *machine = feed->machine;
@@ -339,11 +312,11 @@ static size_t feed_held(const feed_t *feed, char byte)
     return 0;
 }
 
-/* --- the machine ------------------------------------------------------------------------- */
+/* --- interface --------------------------------------------------------------------------- */
 
 void ik_sanitiser_init(ik_sanitiser_t *sanitiser)
 {
-    /* at the beginning of a line */
+    /* previous: a text starts like a line */
     *sanitiser = (ik_sanitiser_t){.state = TEXT, .previous = '\n'};
 }
 
@@ -405,7 +378,7 @@ void ik_sanitise_append_for_reader(ik_buffer_t *out, const char *bytes, size_t l
 char *ik_sanitise_line(const void *ctx, const char *text)
 {
     ik_buffer_t line;
-    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
     ik_sanitise_append(&line, text, strlen(text));
     for (size_t i = 0; i < line.len; i++) {
         line.data[i] = line.data[i] == '\n' || line.data[i] == '\t' ? ' ' : line.data[i];
@@ -413,7 +386,7 @@ char *ik_sanitise_line(const void *ctx, const char *text)
     return ik_buffer_finish(&line);
 }
 
-/* Whether what comes out is what came in. */
+/* Compares the output with the input. */
 typedef struct {
     const char *at;
     size_t left;

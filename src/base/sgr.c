@@ -4,7 +4,7 @@
 
 enum { VALUES_MAX = 8, VALUE_LIMIT = 1000 };
 
-/* A parameter with its subparameters: "38:5:208". */
+/* A parameter with its subparameters, such as "38:5:208". */
 typedef struct {
     int values[VALUES_MAX];
     size_t count;
@@ -16,21 +16,7 @@ typedef struct {
     bool done;
 } cursor_t;
 
-static bool is_sgr(const char *text, size_t len)
-{
-    while (len > 0 && *text >= '0' && *text <= ';') {
-        text++;
-        len--;
-    }
-    return len == 0;
-}
-
-static void add_digit(int *value, char digit)
-{
-    *value = *value < VALUE_LIMIT ? *value * 10 + (digit - '0') : VALUE_LIMIT;
-}
-
-/* An empty parameter is 0, and where there are none there is one. */
+/* An empty parameter is 0. An empty list has one parameter. */
 static bool next_parameter(cursor_t *cursor, parameter_t *parameter)
 {
     *parameter = (parameter_t){.count = 1};
@@ -39,7 +25,8 @@ static bool next_parameter(cursor_t *cursor, parameter_t *parameter)
     }
     for (; cursor->at < cursor->end && *cursor->at != ';'; cursor->at++) {
         if (*cursor->at != ':') {
-            add_digit(&parameter->values[parameter->count - 1], *cursor->at);
+            int *value = &parameter->values[parameter->count - 1];
+            *value = *value < VALUE_LIMIT ? *value * 10 + (*cursor->at - '0') : VALUE_LIMIT;
         } else if (parameter->count < VALUES_MAX) {
             parameter->count++;
         }
@@ -51,21 +38,16 @@ static bool next_parameter(cursor_t *cursor, parameter_t *parameter)
 
 /* --- colours ----------------------------------------------------------------------------- */
 
-/* How many values a colour has, by the second of them: 38 5 N, 38 2 R G B. */
-static size_t colour_length(const parameter_t *colour)
-{
-    if (colour->count < 2) {
-        return 2;
-    }
-    return colour->values[1] == 5 ? 3 : colour->values[1] == 2 ? 5 : 2;
-}
-
-/* Most programs write the parts of a colour as parameters of their own. */
+/* Most programs write the values of a colour as separate parameters: 38;5;N or 38;2;R;G;B. */
 static void gather_colour(cursor_t *cursor, parameter_t *colour)
 {
     parameter_t part;
-    while (colour->count < colour_length(colour) && next_parameter(cursor, &part)) {
+    size_t length = 2; /* until the second value tells */
+    while (colour->count < length && next_parameter(cursor, &part)) {
         colour->values[colour->count++] = part.values[0];
+        if (colour->count == 2) {
+            length = part.values[0] == 5 ? 3 : part.values[0] == 2 ? 5 : 2;
+        }
     }
 }
 
@@ -77,7 +59,7 @@ static bool are_bytes(const int *values, size_t count)
     return count == 0;
 }
 
-/* With subparameters a colour space may stand before the three parts. */
+/* In subparameters a colour space may precede R, G and B. */
 static void set_colour(ik_colour_t *colour, const parameter_t *from)
 {
     const int *values = from->values;
@@ -91,7 +73,6 @@ static void set_colour(ik_colour_t *colour, const parameter_t *from)
 
 /* --- all parameters ---------------------------------------------------------------------- */
 
-/* What switches attributes on and off. */
 static const struct {
     int parameter;
     uint32_t set;
@@ -129,7 +110,7 @@ static void apply_plain(ik_style_t *style, const parameter_t *parameter)
     if (value == 0) {
         *style = (ik_style_t){0};
     } else if (value == 4 && parameter->count > 1 && parameter->values[1] == 0) {
-        apply_attribute(style, 24); /* 4:0; the others are kinds of lines */
+        apply_attribute(style, 24); /* 4:0; 4:1 and so on are line styles */
     } else if (decade == 30 || decade == 40) {
         *colour = digit == 9 ? 0 : IK_COLOUR_INDEX(digit);
     } else if ((decade == 90 || decade == 100) && digit < 8) {
@@ -141,7 +122,12 @@ static void apply_plain(ik_style_t *style, const parameter_t *parameter)
 
 void ik_sgr_apply(ik_style_t *style, const char *parameters, size_t len)
 {
-    cursor_t cursor = {parameters, parameters + len, !is_sgr(parameters, len)};
+    for (size_t i = 0; i < len; i++) {
+        if (parameters[i] < '0' || parameters[i] > ';') {
+            return;
+        }
+    }
+    cursor_t cursor = {.at = parameters, .end = parameters + len};
     parameter_t parameter;
     while (next_parameter(&cursor, &parameter)) {
         int value = parameter.values[0];
@@ -149,10 +135,10 @@ void ik_sgr_apply(ik_style_t *style, const char *parameters, size_t len)
             apply_plain(style, &parameter);
             continue;
         }
-        ik_colour_t none; /* of underlines */
+        ik_colour_t underline; /* not part of a style */
         if (parameter.count == 1) {
             gather_colour(&cursor, &parameter);
         }
-        set_colour(value == 38 ? &style->fg : value == 48 ? &style->bg : &none, &parameter);
+        set_colour(value == 38 ? &style->fg : value == 48 ? &style->bg : &underline, &parameter);
     }
 }

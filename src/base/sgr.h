@@ -1,11 +1,11 @@
-/* Select graphic rendition, as others write it: the parameters of CSI … m and the style they lead
- * to. */
+/* SGR (select graphic rendition), "CSI … m", as any program may write it. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/style.h"
 
-/* Parameters are digits, ';' and ':'; with other bytes among them it is another sequence, and
- * nothing changes. What no style has (blinking, hidden text, fonts) is passed over. */
+/* Applies the parameters of a sequence to a style. Parameters with bytes other than digits, ';' and
+ * ':' belong to another sequence and change nothing. Ignores attributes that ik_style_t does not
+ * have (blinking, hidden text, fonts). */
 void ik_sgr_apply(ik_style_t *style, const char *parameters, size_t len);

@@ -1,4 +1,4 @@
-/* How a piece of text looks: attributes and two colours, independent of escape sequences. */
+/* The style of a text, attributes and two colours, independent of escape sequences. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +13,7 @@ typedef enum {
     IK_STYLE_STRIKE = 1 << 5,
 } ik_style_bit_t;
 
-/* A colour: 0 is the terminal's own; IK_COLOUR_INDEX(n) one of its 256; IK_COLOUR_RGB a mixed one.
- */
+/* 0 is the terminal's default, IK_COLOUR_INDEX(n) one of its 256 colours. */
 typedef uint32_t ik_colour_t;
 #define IK_COLOUR_INDEX(n) ((ik_colour_t)(0x01000000u | (uint8_t)(n)))
 #define IK_COLOUR_RGB(r, g, b)                                                                     \

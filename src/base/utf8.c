@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* Length of the run of plain ASCII at bytes. */
+/* The length of the ASCII run at the start. */
 static size_t ascii_run(const char *bytes, size_t len)
 {
     size_t i = 0;
@@ -29,8 +29,8 @@ size_t ik_utf8_step(const char *bytes, size_t len, bool *valid)
     if (p[0] < 0x80) {
         return 1;
     }
-    /* The second byte's range depends on the first; that excludes overlong forms, surrogates and
-     * what lies beyond U+10FFFF. */
+    /* The range of the second byte depends on the first; this excludes overlong forms, surrogates
+     * and everything above U+10FFFF. */
     size_t need = 0;
     unsigned char low = 0x80;
     unsigned char high = 0xbf;
@@ -104,11 +104,11 @@ size_t ik_utf8_cut(const char *bytes, size_t len, size_t max)
         return len;
     }
     size_t cut = max;
-    /* A character has at most three continuation bytes; more than that is not UTF-8 anyway. */
+    /* A character has at most three continuation bytes. */
     while (cut > 0 && max - cut < 3 && is_continuation(bytes[cut])) {
         cut--;
     }
-    /* Stray continuation bytes belong to no character: what begins here may end before max. */
+    /* With stray continuation bytes, the character at cut may end before max. */
     bool valid;
     size_t step = ik_utf8_step(bytes + cut, len - cut, &valid);
     return cut + step <= max ? max : cut;
@@ -144,27 +144,24 @@ void ik_utf8_append_clean(ik_buffer_t *buffer, const char *bytes, size_t len)
     ik_buffer_append(buffer, bytes + done, len - done);
 }
 
-/* How much longer the bytes get by being cleaned. */
-static size_t count_growth(const char *bytes, size_t len)
-{
-    size_t growth = 0;
-    size_t i = 0;
-    while ((i += ascii_run(bytes + i, len - i)) < len) {
-        bool valid;
-        size_t step = ik_utf8_step(bytes + i, len - i, &valid);
-        growth += valid ? 0 : strlen(IK_UTF8_REPLACEMENT) - step;
-        i += step;
-    }
-    return growth;
-}
-
-/* Moves everything up by what will be added; then what is written never overtakes what is read. */
+/* First moves the bytes up by the growth, so that writing never overtakes reading. */
 void ik_utf8_clean(ik_buffer_t *buffer)
 {
-    if (buffer->len == 0 || ik_utf8_valid(buffer->data, buffer->len)) {
+    size_t growth = 0;
+    bool all_valid = true;
+    if (buffer->len == 0) { /* data may be NULL */
         return;
     }
-    size_t growth = count_growth(buffer->data, buffer->len);
+    for (size_t i = 0; (i += ascii_run(buffer->data + i, buffer->len - i)) < buffer->len;) {
+        bool valid;
+        size_t step = ik_utf8_step(buffer->data + i, buffer->len - i, &valid);
+        growth += valid ? 0 : strlen(IK_UTF8_REPLACEMENT) - step;
+        all_valid = all_valid && valid;
+        i += step;
+    }
+    if (all_valid) {
+        return;
+    }
     if (ik_buffer_reserve(buffer, growth) < growth) {
         PANIC("no room to clean %zu bytes in a buffer of %zu", buffer->len, buffer->max);
     }

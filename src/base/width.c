@@ -18,7 +18,7 @@ static bool is_ascii(char byte)
     return (unsigned char)byte < 0x80;
 }
 
-/* Whether a character can be part of a grapheme; the others should not be here, and each is one. */
+/* Whether a character can be part of a grapheme. Sanitised text contains no others. */
 static bool is_shown(utf8proc_int32_t code)
 {
     switch (utf8proc_category(code)) {
@@ -34,7 +34,8 @@ static bool is_shown(utf8proc_int32_t code)
     }
 }
 
-/* The character at text, and its length; NONE for what must not be shown and bytes that are none.
+/* The first character of text and its length; NONE if it is invalid or cannot be part of a
+ * grapheme.
  */
 static utf8proc_int32_t read_character(const char *text, size_t len, size_t *step)
 {
@@ -47,7 +48,7 @@ static utf8proc_int32_t read_character(const char *text, size_t len, size_t *ste
     return valid && is_shown(code) ? code : NONE;
 }
 
-/* The same for the character that ends at len. */
+/* The last character of text, likewise. */
 static utf8proc_int32_t read_last_character(const char *text, size_t len, size_t *step)
 {
     size_t back = 1;
@@ -55,7 +56,7 @@ static utf8proc_int32_t read_last_character(const char *text, size_t len, size_t
         back++;
     }
     utf8proc_int32_t code = read_character(text + len - back, back, step);
-    if (*step != back) { /* bytes that belong to nothing, each by itself */
+    if (*step != back) { /* stray bytes count singly */
         code = NONE;
         *step = 1;
     }
@@ -95,22 +96,21 @@ ik_grapheme_t ik_width_grapheme(const char *text, size_t len)
     return read_grapheme(text, len);
 }
 
-/* What may bind the next character, depending on what stands before it: a joiner between emoji, a
- * virama between consonants. */
-static bool may_bind(utf8proc_int32_t code)
-{
-    enum { VIRAMA = 9 };
-    return code == ZERO_WIDTH_JOINER || utf8proc_get_property(code)->combining_class == VIRAMA;
-}
-
-/* Whether a grapheme begins between two characters whatever stands before them. */
+/* Whether there is a grapheme boundary between two characters, whatever precedes them. A joiner
+ * (between emoji) or a virama (between consonants) may bind the next character, depending on what
+ * precedes it. */
 static bool is_boundary(utf8proc_int32_t before, utf8proc_int32_t code)
 {
-    return before == NONE || code == NONE || code < 0x80 ||
-           (!may_bind(before) && utf8proc_grapheme_break(before, code));
+    enum { VIRAMA = 9 };
+    if (before == NONE || code == NONE || code < 0x80) {
+        return true;
+    }
+    bool may_bind =
+        before == ZERO_WIDTH_JOINER || utf8proc_get_property(before)->combining_class == VIRAMA;
+    return !may_bind && utf8proc_grapheme_break(before, code);
 }
 
-/* Back to where a grapheme begins in any case, and on from there. */
+/* Goes back to a certain boundary, and forward from there. */
 size_t ik_width_step_back(const char *text, size_t len)
 {
     size_t step;
@@ -134,8 +134,8 @@ size_t ik_width_step_back(const char *text, size_t len)
 
 /* --- texts ------------------------------------------------------------------------------- */
 
-/* How many characters from here on are ASCII and stand alone: one before something else may belong
- * to that. */
+/* The length of the ASCII run at the start, without its last character if something else follows:
+ * that may combine with it. */
 static size_t count_ascii(const char *text, size_t len)
 {
     size_t n = 0;
@@ -158,7 +158,7 @@ size_t ik_width_fit(const char *text, size_t len, size_t max, size_t *columns)
     while (at < len) {
         size_t room = max - used;
         size_t left = len - at;
-        /* one more than there is room for, to see whether the last one stands alone */
+        /* one more than fits, to see whether the last one combines with it */
         size_t plain = count_ascii(text + at, left <= room ? left : room + 1);
         plain = plain < room ? plain : room;
         if (plain == 0) {
@@ -185,17 +185,10 @@ size_t ik_width(const char *text, size_t len)
     return columns;
 }
 
-/* How many bytes are at least so many columns; text has them. */
-static size_t skip(const char *text, size_t len, size_t columns)
+size_t ik_width_append(ik_buffer_t *out, const char *text, size_t max, ik_width_keep_t keep)
 {
-    size_t passed;
-    size_t at = ik_width_fit(text, len, columns, &passed);
-    return passed < columns ? at + ik_width_grapheme(text + at, len - at).len : at;
-}
-
-static size_t append_cut(ik_buffer_t *out, const char *line, size_t len, size_t max,
-                         ik_width_keep_t keep)
-{
+    char *line = ik_sanitise_line(NULL, text);
+    size_t len = strlen(line);
     size_t all = ik_width(line, len);
     size_t columns = all;
     if (all <= max) {
@@ -208,18 +201,16 @@ static size_t append_cut(ik_buffer_t *out, const char *line, size_t len, size_t 
         ik_buffer_append_text(out, ellipsis);
         columns++;
     } else {
-        size_t left_out = skip(line, len, all - max + 1);
+        size_t excess = all - max + 1;
+        size_t skipped;
+        size_t start = ik_width_fit(line, len, excess, &skipped);
+        if (skipped < excess) { /* a wide character straddles the cut */
+            start += ik_width_grapheme(line + start, len - start).len;
+        }
         ik_buffer_append_text(out, ellipsis);
-        ik_buffer_append(out, line + left_out, len - left_out);
-        columns = 1 + ik_width(line + left_out, len - left_out);
+        ik_buffer_append(out, line + start, len - start);
+        columns = 1 + ik_width(line + start, len - start);
     }
-    return columns;
-}
-
-size_t ik_width_append(ik_buffer_t *out, const char *text, size_t max, ik_width_keep_t keep)
-{
-    char *line = ik_sanitise_line(NULL, text);
-    size_t columns = append_cut(out, line, strlen(line), max, keep);
     talloc_free(line);
     return columns;
 }

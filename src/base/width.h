@@ -1,7 +1,7 @@
 /*
- * Text in columns of a terminal, by graphemes: a letter with its marks or an emoji of several
- * characters is one. Expects sanitised text (sanitiser.h); what is not is measured as one column
- * per character.
+ * Text in terminal columns, by graphemes: a letter with its combining marks, or an emoji of several
+ * characters, is one grapheme. Expects sanitised text (sanitiser.h); a character that should not be
+ * there counts as one column.
  */
 #pragma once
 
@@ -11,24 +11,23 @@
 
 #define IK_WIDTH_UNLIMITED SIZE_MAX
 
-/* What is shown as one. */
 typedef struct {
     size_t len;
     int columns; /* 0, 1 or 2 */
 } ik_grapheme_t;
 
-/* The grapheme at text; len is at least 1. Fast for ASCII. */
+/* The grapheme that text begins with; len is at least 1. Fast for ASCII. */
 ik_grapheme_t ik_width_grapheme(const char *text, size_t len);
-/* How many columns text takes; a tab counts as one column. Fast for ASCII. */
+/* The columns of a text; a tab counts as one. Fast for ASCII. */
 size_t ik_width(const char *text, size_t len);
-/* How many bytes of text fit into max columns, and how many they take; columns may be NULL. */
+/* Returns how many bytes of text fit into max columns, and the columns they take, unless NULL. */
 size_t ik_width_fit(const char *text, size_t len, size_t max, size_t *columns);
-/* Where the grapheme before the end of text begins; len is at least 1. */
+/* The start of the last grapheme of text; len is at least 1. */
 size_t ik_width_step_back(const char *text, size_t len);
 
-/* Which end of a text stays when there is no room for all of it. */
+/* Which end of a text to keep when it is cut. */
 typedef enum { IK_WIDTH_KEEP_START, IK_WIDTH_KEEP_END } ik_width_keep_t;
 
-/* Appends at most max columns of a foreign text, sanitised as one line, with … in the place of
- * what is left out, and returns how many columns they are. */
+/* Sanitises a text as one line and appends at most max columns of it, with … for what is cut.
+ * Returns the columns. */
 size_t ik_width_append(ik_buffer_t *out, const char *text, size_t max, ik_width_keep_t keep);

@@ -323,12 +323,12 @@ static const char *find_near_command(const void *ctx, const char *words)
         const char *name = commands[i]->name;
         size_t name_len = strcspn(name, " ");
         const char *rest = name + name_len + strspn(name + name_len, " ");
-        bool near_first = ik_nearest_slips(words, first, name, name_len) <= 1;
+        bool near_first = ik_nearest_distance(words, first, name, name_len) <= 1;
         if (near_first && second_len == 0) {
             return ik_strndup(ctx, name, name_len);
         }
         if (near_first && *rest != '\0' &&
-            ik_nearest_slips(second, second_len, rest, strlen(rest)) <= 1) {
+            ik_nearest_distance(second, second_len, rest, strlen(rest)) <= 1) {
             return name;
         }
     }

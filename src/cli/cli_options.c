@@ -228,7 +228,7 @@ static bool resembles_option(const char *word)
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const ik_cli_option_t *option = &known[i].shown;
         const char *name = option->long_name == NULL ? option->name : option->long_name;
-        if (name[1] == '-' && ik_nearest_slips(word, len, name, strlen(name)) <= 1) {
+        if (name[1] == '-' && ik_nearest_distance(word, len, name, strlen(name)) <= 1) {
             return true;
         }
     }

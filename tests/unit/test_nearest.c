@@ -7,7 +7,7 @@
 
 static int slips(const char *a, const char *b)
 {
-    return ik_nearest_slips(a, strlen(a), b, strlen(b));
+    return ik_nearest_distance(a, strlen(a), b, strlen(b));
 }
 
 START_TEST(slips_are_counted)
