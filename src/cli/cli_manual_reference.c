@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/cli_options.h"
 #include "command/command.h"
-#include "terminal/key_table.h"
+#include "terminal/key_help.h"
 
 typedef ik_cli_manual_reference_t reference_t;
 typedef ik_cli_manual_group_t group_t;
@@ -123,13 +123,13 @@ static char *split_keys(const void *ctx, const char *keys)
 static void fill_keys(const maker_t *maker)
 {
     size_t count;
-    const ik_key_table_t *tables = ik_key_table_create(maker->ctx, &count);
+    const ik_key_help_t *tables = ik_key_help_create(maker->ctx, &count);
     for (size_t i = 0; i < count; i++) {
         begin_group(maker, (group_t){.name = ik_sprintf(maker->ctx, "keys %s", tables[i].name),
                                      .title = tables[i].title,
                                      .head = "key"});
         for (size_t k = 0; k < tables[i].count; k++) {
-            const ik_key_table_row_t *row = &tables[i].rows[k];
+            const ik_key_help_row_t *row = &tables[i].rows[k];
             add_row(maker, (row_t){.names = split_keys(maker->ctx, row->keys),
                                    .term = row->keys,
                                    .text = row->does});

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "command/command_table.h"
-#include "terminal/key_table.h"
+#include "terminal/key_help.h"
 #include "terminal/sheet.h"
 
 enum {
@@ -56,7 +56,7 @@ static void append_commands(page_t *page)
     }
 }
 
-static void append_keys(page_t *page, const ik_key_table_t *table, const char *title)
+static void append_keys(page_t *page, const ik_key_help_t *table, const char *title)
 {
     ik_buffer_append_format(&page->out, "%s%s:\n", page->out.len == 0 ? "" : "\n", title);
     for (size_t i = 0; i < table->count; i++) {
@@ -73,7 +73,7 @@ static size_t columns_of(const ik_command_host_t *host)
 static void print_overview(ik_command_host_t *host, const ik_command_args_t *args)
 {
     size_t count;
-    const ik_key_table_t *tables = ik_key_table_create(args, &count);
+    const ik_key_help_t *tables = ik_key_help_create(args, &count);
     page_t page;
     init_page(&page, args, columns_of(host), USAGE_WIDTH, 1);
     append_commands(&page);
@@ -85,7 +85,7 @@ static void print_overview(ik_command_host_t *host, const ik_command_args_t *arg
 static void print_keys(ik_command_host_t *host, const ik_command_args_t *args)
 {
     size_t count;
-    const ik_key_table_t *tables = ik_key_table_create(args, &count);
+    const ik_key_help_t *tables = ik_key_help_create(args, &count);
     size_t columns = columns_of(host);
     page_t page;
     init_page(&page, args, columns, columns < COLUMNS ? USAGE_WIDTH : KEYS_WIDTH, 2);

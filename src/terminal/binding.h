@@ -1,21 +1,19 @@
 /*
- * Keys as tables of bindings name them. Such a table is const and made for obeying keys; each row
- * says as well what its command does, so that help and manual (key_table.h) are made of nothing
- * else, and only when somebody asks.
+ * Key bindings: the const tables that map keys to commands. Each row also carries the help text of
+ * its command, so that help and manual (key_help.h) are generated from the bindings themselves.
  */
 #pragma once
 
 #include "terminal/key.h"
 
-/* Six bytes: a table is searched with every key. */
+/* Six bytes, because a table is searched on every key press. */
 typedef struct {
-    uint8_t kind; /* ik_key_kind_t; IK_KEY_TEXT: the character itself is typed */
+    uint8_t kind; /* ik_key_kind_t; IK_KEY_TEXT for a typed character */
     uint8_t modifiers;
-    char code;   /* of IK_KEY_CHAR and IK_KEY_TEXT, in ASCII; NUL in the latter: no key */
-    char after;  /* the character that comes before it, such as IK_BINDING_CTRL_X; NUL: any */
-    bool alone;  /* with nothing held down; else a key with a name is meant with whatever is */
-    bool untold; /* of no interest to people: only how some terminals send another key of the row,
-                    or the first key of a sequence */
+    char code;  /* of IK_KEY_CHAR and IK_KEY_TEXT, ASCII; IK_KEY_TEXT with NUL is an unused slot */
+    char after; /* the character that must precede, such as IK_BINDING_CTRL_X; NUL: any */
+    bool alone; /* a named key without modifiers; otherwise further modifiers are ignored */
+    bool hidden_in_help; /* another terminal's encoding of a listed key, or a prefix key */
 } ik_binding_t;
 
 enum { IK_BINDING_CTRL_X = 'x' & 0x1f };
@@ -45,10 +43,10 @@ enum { IK_BINDING_CTRL_X = 'x' & 0x1f };
         .kind = IK_KEY_TEXT, .code = (character)                                                   \
     }
 
-/* Whether key is one of the first max. before is the character that came before it, or NUL. */
+/* Whether key matches one of the first max bindings. before is the preceding character, or NUL. */
 bool ik_binding_matches(const ik_binding_t *keys, size_t max, const ik_key_t *key, char before);
 
-/* Where people look for it. */
+/* The section of the help that lists a binding. */
 typedef enum {
     IK_BINDING_PROMPT,
     IK_BINDING_EDITING,
@@ -56,14 +54,14 @@ typedef enum {
     IK_BINDING_PAGER,
 } ik_binding_group_t;
 
-/* One command and its keys, told by the file that has the table. */
+/* One command with its keys, as the help lists it. */
 typedef struct {
     ik_binding_group_t group;
-    const ik_binding_t *keys; /* at most max of them, up to one that is no key */
+    const ik_binding_t *keys; /* max slots; the first unused one ends the list */
     size_t max;
-    const char *word; /* stands for what is typed behind the key: "FILE"; or NULL */
-    const char *does; /* half a line, without a stop */
+    const char *word; /* placeholder for what is typed after the key, such as "FILE"; or NULL */
+    const char *does; /* half a line, without a full stop */
 } ik_binding_row_t;
 
-/* The row at an index. False: behind the last one. */
+/* Each file with a table of bindings has one of these. Returns false past the last row. */
 typedef bool (*ik_binding_rows_fn)(size_t index, ik_binding_row_t *out);

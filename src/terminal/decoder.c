@@ -9,7 +9,7 @@
 #include "terminal/key_sequence.h"
 
 enum {
-    BODY_MAX = 512, /* of a sequence; a longer one is none that we know */
+    BODY_MAX = 512, /* longer than any sequence we know */
     MOUSE_BYTES = 3,
     ESC = 0x1b,
     BEL = 0x07,
@@ -21,14 +21,14 @@ static const char paste_end[] = "\x1b[201~";
 
 typedef enum {
     GROUND,
-    CHARACTER,      /* inside a UTF-8 character, held */
-    ESCAPED,        /* behind ESC */
-    CSI,            /* behind ESC [ */
-    CONSOLE,        /* behind ESC [ [, with which the Linux console tells F1 to F5 */
-    MOUSE,          /* behind ESC [ M, which has three bytes of any value */
-    SS3,            /* behind ESC O */
+    CHARACTER,      /* inside a UTF-8 character */
+    ESCAPED,        /* after ESC */
+    CSI,            /* after ESC [ */
+    CONSOLE,        /* after ESC [ [, the Linux console's prefix of F1 to F5 */
+    MOUSE,          /* after ESC [ M, which three bytes of any value follow */
+    SS3,            /* after ESC O */
     STRING,         /* inside OSC, DCS, SOS, PM or APC */
-    STRING_ESCAPED, /* the same, behind an ESC that may end it */
+    STRING_ESCAPED, /* inside one, after an ESC that may end it */
     PASTE,
 } state_t;
 
@@ -36,14 +36,14 @@ struct ik_decoder {
     ik_decoder_fn on_key;
     void *data;
     state_t state;
-    bool alt;        /* one more ESC stands before this: Alt, if a sequence or character follows */
+    bool alt;        /* an ESC precedes: Alt if a key follows, else the Escape key */
     char introducer; /* '[' of CSI, 'O' of SS3, ']' of OSC … */
     char body[BODY_MAX];
-    size_t len;       /* of body; of held in CHARACTER; of the bytes seen in MOUSE */
+    size_t len;       /* bytes in body; in held while CHARACTER; bytes skipped while MOUSE */
     bool overflowing; /* the body does not fit */
     char held[4];
     ik_buffer_t paste;
-    size_t matched; /* bytes of paste_end, not in paste */
+    size_t matched; /* bytes of paste_end seen and not yet appended to paste */
 };
 
 /* --- keys ---------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static bool is_c1(const char *character, size_t len)
     return len == 2 && character[0] == '\xc2' && (unsigned char)character[1] < 0xa0;
 }
 
-/* Length of the printable characters at bytes that are whole. */
+/* Length of the complete printable characters that bytes begins with. */
 static size_t measure_text(const char *bytes, size_t len)
 {
     size_t i = 0;
@@ -145,11 +145,6 @@ static size_t feed_ground(ik_decoder_t *decoder, const char *bytes, size_t len)
     return 0;
 }
 
-static size_t character_len(unsigned char first)
-{
-    return first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
-
 static void emit_character(ik_decoder_t *decoder, const char *bytes, size_t len)
 {
     if (is_c1(bytes, len)) {
@@ -162,15 +157,15 @@ static void emit_character(ik_decoder_t *decoder, const char *bytes, size_t len)
     }
 }
 
-/* One byte more of a character that is not whole, or that is none. */
+/* Adds a byte to an incomplete or invalid character. */
 static size_t feed_character(ik_decoder_t *decoder, char byte)
 {
     bool valid;
     decoder->held[decoder->len++] = byte;
     size_t step = ik_utf8_step(decoder->held, decoder->len, &valid);
-    bool open = !valid && step == decoder->len &&
-                decoder->len < character_len((unsigned char)decoder->held[0]);
-    if (open) {
+    unsigned char first = (unsigned char)decoder->held[0];
+    size_t whole = first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (!valid && step == decoder->len && decoder->len < whole) {
         return 1;
     }
     if (valid) {
@@ -178,14 +173,14 @@ static size_t feed_character(ik_decoder_t *decoder, char byte)
     } else {
         emit_text(decoder, IK_KEY_TEXT, IK_UTF8_REPLACEMENT, 3);
     }
-    size_t taken = step == decoder->len ? 1 : 0; /* else this byte begins something else */
+    size_t taken = step == decoder->len ? 1 : 0; /* else the byte starts something new */
     enter_ground(decoder);
     return taken;
 }
 
 /* --- sequences ----------------------------------------------------------------------------- */
 
-/* The first of two ESC was a key of its own. */
+/* The preceding ESC turned out to be the Escape key. */
 static void emit_held_escape(ik_decoder_t *decoder)
 {
     if (decoder->alt) {
@@ -230,13 +225,8 @@ static void keep(ik_decoder_t *decoder, const char *bytes, size_t len)
     decoder->len += len;
 }
 
-static bool body_is(const ik_decoder_t *decoder, const char *text)
-{
-    return decoder->len == strlen(text) && memcmp(decoder->body, text, decoder->len) == 0;
-}
-
-/* In rxvt's "CSI 7 $" (Shift-Home) this is the last byte, though elsewhere one follows. */
-static bool ends_with_dollar(const ik_decoder_t *decoder, char byte)
+/* '$' is the final byte of rxvt's "CSI 7 $" (Shift-Home); elsewhere a final byte follows it. */
+static bool is_final_dollar(const ik_decoder_t *decoder, char byte)
 {
     size_t digits = 0;
     while (digits < decoder->len && decoder->body[digits] >= '0' && decoder->body[digits] <= '9') {
@@ -245,7 +235,6 @@ static bool ends_with_dollar(const ik_decoder_t *decoder, char byte)
     return byte == '$' && digits > 0 && digits == decoder->len;
 }
 
-/* An ESC before what is no key was a key by itself. */
 static void emit_found(ik_decoder_t *decoder, ik_key_t *key)
 {
     if (ik_key_is_pressed(key)) {
@@ -260,7 +249,8 @@ static void finish_sequence(ik_decoder_t *decoder, char final)
 {
     ik_key_sequence_t found = {0};
     bool csi = decoder->state == CSI;
-    if (csi && final == '~' && body_is(decoder, "200")) {
+    bool is_200 = decoder->len == 3 && memcmp(decoder->body, "200", 3) == 0;
+    if (csi && final == '~' && is_200) {
         emit_held_escape(decoder);
         enter_ground(decoder);
         decoder->state = PASTE;
@@ -275,21 +265,21 @@ static void finish_sequence(ik_decoder_t *decoder, char final)
     enter_ground(decoder);
 }
 
-/* A control character, an ESC or the beginning of a character ends what broke off here. */
-static bool breaks_off(char byte)
+/* A control character or a non-ASCII byte ends an unfinished sequence. */
+static bool aborts_sequence(char byte)
 {
     return is_control(byte) || (unsigned char)byte >= 0x80;
 }
 
 static size_t feed_csi(ik_decoder_t *decoder, char byte)
 {
-    if (breaks_off(byte)) {
+    if (aborts_sequence(byte)) {
         enter_ground(decoder);
         return 0;
     }
     if (decoder->len == 0 && (byte == '[' || byte == 'M')) {
         enter(decoder, byte == '[' ? CONSOLE : MOUSE);
-    } else if (byte >= '@' || ends_with_dollar(decoder, byte)) {
+    } else if (byte >= '@' || is_final_dollar(decoder, byte)) {
         finish_sequence(decoder, byte);
     } else {
         keep(decoder, &byte, 1);
@@ -299,7 +289,7 @@ static size_t feed_csi(ik_decoder_t *decoder, char byte)
 
 static size_t feed_ss3(ik_decoder_t *decoder, char byte)
 {
-    if (breaks_off(byte)) {
+    if (aborts_sequence(byte)) {
         enter_ground(decoder);
         return 0;
     }
@@ -315,20 +305,11 @@ static size_t feed_console(ik_decoder_t *decoder, char byte)
 {
     unsigned modifiers = decoder->alt ? IK_KEY_ALT : 0;
     enter_ground(decoder);
-    if (breaks_off(byte)) {
+    if (aborts_sequence(byte)) {
         return 0;
     }
     if (byte >= 'A' && byte <= 'E') {
         emit_key(decoder, IK_KEY_FUNCTION, modifiers, (uint32_t)(byte - 'A' + 1));
-    }
-    return 1;
-}
-
-static size_t feed_mouse(ik_decoder_t *decoder)
-{
-    decoder->len++;
-    if (decoder->len == MOUSE_BYTES) {
-        enter_ground(decoder);
     }
     return 1;
 }
@@ -401,7 +382,7 @@ static void append_paste(ik_decoder_t *decoder, const char *bytes, size_t len)
     }
 }
 
-/* Bytes are data whatever they are, until the whole end mark has come. */
+/* Everything up to the complete end marker is data. */
 static size_t feed_paste(ik_decoder_t *decoder, const char *bytes, size_t len)
 {
     if (decoder->matched == 0 && bytes[0] != ESC) {
@@ -424,7 +405,7 @@ static size_t feed_paste(ik_decoder_t *decoder, const char *bytes, size_t len)
     return 1;
 }
 
-/* --- all of it ----------------------------------------------------------------------------- */
+/* --- interface ----------------------------------------------------------------------------- */
 
 ik_decoder_t *ik_decoder_create(const void *ctx, ik_decoder_fn on_key, void *data)
 {
@@ -435,7 +416,7 @@ ik_decoder_t *ik_decoder_create(const void *ctx, ik_decoder_fn on_key, void *dat
     return decoder;
 }
 
-/* Returns how many bytes were taken; with none, the state is another one. */
+/* Returns how many bytes were consumed. If none were, the state has changed. */
 static size_t feed_some(ik_decoder_t *decoder, const char *bytes, size_t len)
 {
     switch (decoder->state) {
@@ -450,7 +431,10 @@ static size_t feed_some(ik_decoder_t *decoder, const char *bytes, size_t len)
     case CONSOLE:
         return feed_console(decoder, bytes[0]);
     case MOUSE:
-        return feed_mouse(decoder);
+        if (++decoder->len == MOUSE_BYTES) {
+            enter_ground(decoder);
+        }
+        return 1;
     case SS3:
         return feed_ss3(decoder, bytes[0]);
     case STRING:

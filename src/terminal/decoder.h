@@ -1,12 +1,12 @@
 /*
- * Input bytes to keys: UTF-8, C0, CSI and SS3 keys of every terminal in use (xterm, VT, rxvt,
- * linux), xterm's modifyOtherKeys, the kitty keyboard protocol (flag 1, "CSI u"), bracketed paste,
- * focus, and the answers to our questions (DA1, kitty flags, DECRPM, OSC 11, XTVERSION). What it
- * does not know is dropped as a whole: a sequence never leaks into the text. Any split of the same
- * bytes gives the same keys (adjacent TEXT keys may be divided differently).
+ * Decodes terminal input into keys: UTF-8, C0, CSI and SS3 keys of all common terminals (xterm, VT,
+ * rxvt, Linux console), xterm's modifyOtherKeys, the kitty keyboard protocol (flag 1, "CSI u"),
+ * bracketed paste, focus reports, and replies (DA1, kitty flags, DECRPM, OSC 11, XTVERSION). An
+ * unknown sequence is dropped as a whole and never becomes text. Splitting the input at any byte
+ * gives the same keys, except that TEXT keys may be divided differently.
  *
- * A lone ESC could be the beginning of a sequence: it is a key when nothing follows for a moment,
- * which the caller's clock decides (ik_decoder_expire).
+ * A lone ESC may be the key or the beginning of a sequence. It counts as the key when nothing
+ * follows in time; the caller keeps the clock and calls ik_decoder_expire.
  */
 #pragma once
 
@@ -14,17 +14,17 @@
 
 typedef struct ik_decoder ik_decoder_t;
 
-/* May call back into anything but the decoder. */
+/* Called from feed and expire. Must not call the decoder. */
 typedef void (*ik_decoder_fn)(void *data, const ik_key_t *key);
 
-/* A paste longer than this many bytes comes as several PASTE keys. */
+/* A longer paste is delivered as several PASTE keys. */
 enum { IK_DECODER_PASTE_MAX = 16 * 1024 * 1024 };
 
 ik_decoder_t *ik_decoder_create(const void *ctx, ik_decoder_fn on_key, void *data);
 void ik_decoder_feed(ik_decoder_t *decoder, const char *bytes, size_t len);
-/* Something is held that only time can decide: an ESC, or a sequence that broke off. Never so
- * inside a paste. */
+/* Whether an ESC or an unfinished sequence is pending, so that the caller must set its timer. Never
+ * true inside a paste. */
 bool ik_decoder_is_waiting(const ik_decoder_t *decoder);
-/* Time is up: a held ESC is the key, ESC [ is Alt-[ (and so with all that begins a sequence), any
- * other unfinished sequence is dropped. */
+/* The timer fired: a pending ESC is the Escape key, ESC [ (or any other introducer) is Alt-[, any
+ * longer unfinished sequence is dropped. */
 void ik_decoder_expire(ik_decoder_t *decoder);

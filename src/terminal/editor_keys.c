@@ -308,7 +308,7 @@ typedef struct {
 #define BY_CAP(held, character)                                                                    \
     {                                                                                              \
         .kind = IK_KEY_CHAR, .modifiers = IK_KEY_##held | IK_KEY_SHIFT, .code = (character),       \
-        .untold = true                                                                             \
+        .hidden_in_help = true                                                                             \
     }
 
 static const command_t commands[] = {

@@ -1,4 +1,4 @@
-/* What a person did at the keyboard, or what the terminal answered: events made of input bytes. */
+/* One input event: a key press, a paste, or a reply of the terminal. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 typedef enum {
-    IK_KEY_TEXT,  /* text, len: printable UTF-8, one or many characters typed or pasted unbracketed
-                   */
-    IK_KEY_PASTE, /* text, len: all of a bracketed paste, as it came (to be sanitised) */
+    IK_KEY_TEXT,  /* text, len: printable UTF-8, one or more characters */
+    IK_KEY_PASTE, /* text, len: a whole bracketed paste, not sanitised */
     IK_KEY_CHAR,  /* code with modifiers: Ctrl-a is 'a' with CTRL, Alt-f is 'f' with ALT */
     IK_KEY_ENTER,
     IK_KEY_TAB,
@@ -25,14 +24,14 @@ typedef enum {
     IK_KEY_INSERT,
     IK_KEY_DELETE,
     IK_KEY_FUNCTION, /* code: 1 to 24 */
-    /* from here on the terminal speaks */
+    /* reports and replies of the terminal */
     IK_KEY_FOCUS_IN,
     IK_KEY_FOCUS_OUT,
-    IK_KEY_ATTRIBUTES, /* DA1: the end of the answers to our questions */
+    IK_KEY_ATTRIBUTES, /* DA1: every terminal sends it, after all other replies */
     IK_KEY_KITTY,      /* code: the flags of the kitty keyboard protocol */
-    IK_KEY_MODE,       /* a mode report (DECRPM): code is the mode, value its state 0 to 4 */
+    IK_KEY_MODE,       /* DECRPM: code is the mode, value its state 0 to 4 */
     IK_KEY_BACKGROUND, /* OSC 11: code is 0xRRGGBB */
-    IK_KEY_VERSION,    /* XTVERSION: text, len: name and version of the terminal (foreign) */
+    IK_KEY_VERSION,    /* XTVERSION: text, len: name and version of the terminal, not sanitised */
 } ik_key_kind_t;
 
 typedef enum {
@@ -41,7 +40,7 @@ typedef enum {
     IK_KEY_CTRL = 1 << 2,
 } ik_key_modifier_t;
 
-/* text is valid inside the callback only. */
+/* text is valid during the callback only. */
 typedef struct {
     ik_key_kind_t kind;
     unsigned modifiers;
@@ -51,7 +50,7 @@ typedef struct {
     size_t len;
 } ik_key_t;
 
-/* Whether a person did it. */
+/* Whether the event comes from the user rather than the terminal. */
 static inline bool ik_key_is_pressed(const ik_key_t *key)
 {
     return key->kind < IK_KEY_FOCUS_IN;

@@ -6,9 +6,9 @@
 #include "base/utf8.h"
 
 enum {
-    NUMBER_MAX = 0x110000, /* more than any code; larger numbers count as this */
-    /* What terminals add to 1 in the modifier parameter, beside IK_KEY_SHIFT, ALT and CTRL, which
-     * have the same values. Caps Lock and Num Lock are behind these and of no interest. */
+    NUMBER_MAX = 0x110000, /* above every code point; larger numbers are clamped to it */
+    /* Bits of the modifier parameter minus 1. IK_KEY_SHIFT, ALT and CTRL have the protocol's
+     * values. The bits above these, Caps Lock and Num Lock, are ignored. */
     MODIFIER_SUPER = 8,
     MODIFIER_HYPER = 16,
     MODIFIER_META = 32,
@@ -16,7 +16,7 @@ enum {
     MODIFY_OTHER = 27, /* "CSI 27 ; modifiers ; code ~" */
 };
 
-/* The kitty protocol names keys that are no characters by codes of the private use area. */
+/* The kitty protocol uses private-use code points for keys that type no character. */
 enum {
     KITTY_FIRST = 57344,
     KITTY_F13 = 57376,
@@ -40,7 +40,7 @@ static const code_row_t code_rows[] = {
     {57426, IK_KEY_DELETE},
 };
 
-/* "CSI number ~": 1 and 7, 4 and 8 are what different terminals send. */
+/* "CSI number ~". Terminals differ in Home (1 or 7) and End (4 or 8). */
 static const code_row_t number_rows[] = {
     {1, IK_KEY_HOME}, {2, IK_KEY_INSERT},  {3, IK_KEY_DELETE},    {4, IK_KEY_END},
     {7, IK_KEY_HOME}, {5, IK_KEY_PAGE_UP}, {6, IK_KEY_PAGE_DOWN}, {8, IK_KEY_END},
@@ -64,7 +64,7 @@ static const letter_row_t letter_rows[] = {
 
 /* --- parameters ---------------------------------------------------------------------------- */
 
-/* "1;5:3": parameters, each with sub-parameters. */
+/* Parameters with sub-parameters, such as "1;5:3". */
 typedef struct {
     const char *body;
     size_t len;
@@ -75,7 +75,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* One that is empty or not there is `absent`. */
+/* The value of a (sub-)parameter, counted from 0; absent if it is missing or empty. */
 static uint32_t number(const params_t *params, int param, int sub, uint32_t absent)
 {
     uint32_t value = 0;
@@ -95,8 +95,8 @@ static uint32_t number(const params_t *params, int param, int sub, uint32_t abse
     return given ? value : absent;
 }
 
-/* The modifiers in this parameter. False: it is no press of a key for us (a release, or a
- * combination with keys that belong to the window manager). */
+/* Adds the modifiers in this parameter. Returns false if the event is to be ignored: a release, or
+ * a combination with Super or Hyper, which belong to the window manager. */
 static bool parse_modifiers(const params_t *params, int param, unsigned *modifiers)
 {
     uint32_t given = number(params, param, 0, 1);
@@ -109,11 +109,11 @@ static bool parse_modifiers(const params_t *params, int param, unsigned *modifie
 
 /* --- characters ---------------------------------------------------------------------------- */
 
-/* A character key as the terminal tells it; 0 where it does not. */
+/* A character key as reported by the terminal; 0 for what it did not report. */
 typedef struct {
     uint32_t code;
-    uint32_t shifted; /* what the key gives with Shift */
-    uint32_t base;    /* what the key gives on a Latin keyboard */
+    uint32_t shifted; /* with Shift */
+    uint32_t base;    /* on a Latin keyboard */
 } cap_t;
 
 static bool is_printable(uint32_t code)
@@ -127,11 +127,6 @@ static bool is_lower(uint32_t code)
     return code >= 'a' && code <= 'z';
 }
 
-static bool is_letter(uint32_t code)
-{
-    return is_lower(code | 0x20);
-}
-
 static void add_text(ik_key_sequence_t *out, uint32_t code)
 {
     if (is_printable(code) && out->key.len + 4 <= sizeof(out->text)) {
@@ -139,7 +134,7 @@ static void add_text(ik_key_sequence_t *out, uint32_t code)
     }
 }
 
-/* Typed, without Ctrl and Alt: the text that the terminal says it makes, or the character. */
+/* A key without Ctrl and Alt: the text that the terminal reports for it, or its character. */
 static bool make_text(const params_t *params, const cap_t *cap, ik_key_sequence_t *out)
 {
     uint32_t code = cap->code;
@@ -159,12 +154,13 @@ static bool make_text(const params_t *params, const cap_t *cap, ik_key_sequence_
     return out->key.len > 0;
 }
 
-/* Shift is part of the character, but for letters with Ctrl, which have no case. */
+/* Folds Shift into the character ("Alt-Shift-a" is Alt-A), except for letters with Ctrl, which are
+ * always lower-case and keep the modifier. */
 static void fold_shift(const cap_t *cap, ik_key_t *key)
 {
     bool control = (key->modifiers & IK_KEY_CTRL) != 0;
     bool shift = (key->modifiers & IK_KEY_SHIFT) != 0;
-    if (is_letter(key->code)) {
+    if (is_lower(key->code | 0x20)) {
         key->code = control ? key->code | 0x20 : shift ? key->code & ~0x20U : key->code;
         key->modifiers &= control ? ~0U : ~(unsigned)IK_KEY_SHIFT;
     } else if (shift && cap->shifted != 0) {
@@ -173,7 +169,7 @@ static void fold_shift(const cap_t *cap, ik_key_t *key)
     }
 }
 
-/* Where terminals without these protocols cannot tell two keys apart, we do not either. */
+/* Folds the keys that are one control character in terminals without these protocols. */
 static void fold_control(ik_key_t *key)
 {
     static const struct {
@@ -216,23 +212,21 @@ static bool make_character(const params_t *params, const cap_t *cap, ik_key_sequ
     return key->kind != IK_KEY_CHAR || is_printable(key->code);
 }
 
-static const code_row_t *find_code(const code_row_t *rows, size_t count, uint32_t code)
+static bool find_code(const code_row_t *rows, size_t count, uint32_t code, ik_key_kind_t *kind)
 {
     for (size_t i = 0; i < count; i++) {
         if (rows[i].code == code) {
-            return &rows[i];
+            *kind = rows[i].kind;
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
-#define FIND_CODE(rows, code) find_code(rows, IK_LENGTH(rows), code)
 
-/* A key told by its code, as the kitty protocol and modifyOtherKeys do. */
+/* A key reported by its code, as in the kitty protocol and modifyOtherKeys. */
 static bool make_coded(const params_t *params, cap_t cap, ik_key_sequence_t *out)
 {
-    const code_row_t *row = FIND_CODE(code_rows, cap.code);
-    if (row != NULL) {
-        out->key.kind = row->kind;
+    if (find_code(code_rows, IK_LENGTH(code_rows), cap.code, &out->key.kind)) {
         return true;
     }
     if (cap.code >= KITTY_F13 && cap.code <= KITTY_F24) {
@@ -251,8 +245,8 @@ static bool make_coded(const params_t *params, cap_t cap, ik_key_sequence_t *out
 
 /* --- CSI ----------------------------------------------------------------------------------- */
 
-/* What only an answer to a question looks like: "CSI ? …". */
-static bool parse_answer(const params_t *params, char final, ik_key_t *key)
+/* Replies of the terminal, "CSI ? …". */
+static bool parse_reply(const params_t *params, char final, ik_key_t *key)
 {
     bool dollar = params->len > 0 && params->body[params->len - 1] == '$';
     key->code = number(params, 0, 0, 0);
@@ -270,27 +264,24 @@ static bool parse_answer(const params_t *params, char final, ik_key_t *key)
     return final == 'y' && dollar && key->value <= 4;
 }
 
-static bool parse_kitty(const params_t *params, ik_key_sequence_t *out)
+/* "CSI number ; modifiers ~"; rxvt encodes the modifiers in the final byte instead. */
+static bool parse_numbered(const params_t *params, char final, ik_key_sequence_t *out)
 {
-    cap_t cap = {
-        .code = number(params, 0, 0, 1),
-        .shifted = number(params, 0, 1, 0),
-        .base = number(params, 0, 2, 0),
-    };
-    return parse_modifiers(params, 1, &out->key.modifiers) && make_coded(params, cap, out);
-}
-
-/* xterm's modifyOtherKeys tells the character with Shift applied. */
-static bool parse_modify_other(const params_t *params, ik_key_sequence_t *out)
-{
-    static const params_t no_text = {0};
-    uint32_t code = number(params, 2, 0, 0);
-    cap_t cap = {.code = code, .shifted = code};
-    return parse_modifiers(params, 1, &out->key.modifiers) && make_coded(&no_text, cap, out);
-}
-
-static bool find_function(uint32_t code, ik_key_t *key)
-{
+    uint32_t code = number(params, 0, 0, 0);
+    ik_key_t *key = &out->key;
+    key->modifiers |= final == '^' || final == '@' ? IK_KEY_CTRL : 0;
+    key->modifiers |= final == '$' || final == '@' ? IK_KEY_SHIFT : 0;
+    if (!parse_modifiers(params, 1, &key->modifiers)) {
+        return false;
+    }
+    if (code == MODIFY_OTHER && final == '~') { /* xterm has applied Shift to this character */
+        static const params_t no_text = {0};
+        uint32_t character = number(params, 2, 0, 0);
+        return make_coded(&no_text, (cap_t){.code = character, .shifted = character}, out);
+    }
+    if (find_code(number_rows, IK_LENGTH(number_rows), code, &key->kind)) {
+        return true;
+    }
     for (size_t i = 0; i < sizeof(function_numbers); i++) {
         if (function_numbers[i] == code) {
             key->kind = IK_KEY_FUNCTION;
@@ -299,27 +290,6 @@ static bool find_function(uint32_t code, ik_key_t *key)
         }
     }
     return false;
-}
-
-/* rxvt tells modifiers by another final byte than '~'. */
-static bool parse_numbered(const params_t *params, char final, ik_key_sequence_t *out)
-{
-    uint32_t code = number(params, 0, 0, 0);
-    const code_row_t *row = FIND_CODE(number_rows, code);
-    ik_key_t *key = &out->key;
-    if (code == MODIFY_OTHER && final == '~') {
-        return parse_modify_other(params, out);
-    }
-    key->modifiers |= final == '^' || final == '@' ? IK_KEY_CTRL : 0;
-    key->modifiers |= final == '$' || final == '@' ? IK_KEY_SHIFT : 0;
-    if (!parse_modifiers(params, 1, &key->modifiers)) {
-        return false;
-    }
-    if (row != NULL) {
-        key->kind = row->kind;
-        return true;
-    }
-    return find_function(code, key);
 }
 
 static bool find_letter(char final, ik_key_t *key)
@@ -334,12 +304,7 @@ static bool find_letter(char final, ik_key_t *key)
     return false;
 }
 
-static bool parse_bare(char final, ik_key_t *key)
-{
-    key->kind = final == 'I' ? IK_KEY_FOCUS_IN : IK_KEY_FOCUS_OUT;
-    return final == 'I' || final == 'O';
-}
-
+/* "CSI 1 ; modifiers letter", or the letter alone. */
 static bool parse_lettered(const params_t *params, char final, ik_key_t *key)
 {
     if (!parse_modifiers(params, 1, &key->modifiers)) {
@@ -354,7 +319,7 @@ static bool parse_lettered(const params_t *params, char final, ik_key_t *key)
         key->modifiers |= IK_KEY_SHIFT;
         return find_letter((char)(final - 0x20), key);
     }
-    /* Of a cursor position report, "CSI 12;1R", only the first number tells. */
+    /* The first parameter tells F3 from a cursor position report, "CSI 12;1R". */
     return number(params, 0, 0, 1) == 1 && find_letter(final, key);
 }
 
@@ -363,25 +328,34 @@ bool ik_key_sequence_parse_csi(const char *body, size_t len, char final, ik_key_
     params_t params = {.body = body, .len = len};
     out->key = (ik_key_t){0};
     if (len > 0 && body[0] >= '<' && body[0] <= '?') {
-        return body[0] == '?' && parse_answer(&params, final, &out->key);
+        return body[0] == '?' && parse_reply(&params, final, &out->key);
     }
     for (size_t i = 0; i < len; i++) {
         if (!is_digit(body[i]) && body[i] != ';' && body[i] != ':') {
             return false;
         }
     }
-    if (final == 'u') {
-        return parse_kitty(&params, out);
+    if (final == 'u') { /* the kitty protocol */
+        cap_t cap = {
+            .code = number(&params, 0, 0, 1),
+            .shifted = number(&params, 0, 1, 0),
+            .base = number(&params, 0, 2, 0),
+        };
+        return parse_modifiers(&params, 1, &out->key.modifiers) && make_coded(&params, cap, out);
     }
     if (strchr("~^$@", final) != NULL) {
         return parse_numbered(&params, final, out);
     }
-    return (len == 0 && parse_bare(final, &out->key)) || parse_lettered(&params, final, &out->key);
+    if (len == 0 && (final == 'I' || final == 'O')) {
+        out->key.kind = final == 'I' ? IK_KEY_FOCUS_IN : IK_KEY_FOCUS_OUT;
+        return true;
+    }
+    return parse_lettered(&params, final, &out->key);
 }
 
 /* --- SS3 ----------------------------------------------------------------------------------- */
 
-/* The keypad in application mode, which another program may have left on. */
+/* The keypad in application mode, which another program may have left switched on. */
 static bool parse_keypad(char final, ik_key_sequence_t *out)
 {
     static const char characters[] = "*+,-./0123456789"; /* 'j' to 'y' */
@@ -402,9 +376,9 @@ bool ik_key_sequence_parse_ss3(const char *body, size_t len, char final, ik_key_
 {
     params_t params = {.body = body, .len = len};
     out->key = (ik_key_t){0};
-    /* Both "SS3 1;5 P" and "SS3 5 P" have been sent. */
-    int place = memchr(body, ';', len) != NULL ? 1 : 0;
-    if (!parse_modifiers(&params, place, &out->key.modifiers)) {
+    /* Some terminals send "SS3 1;5 P", others "SS3 5 P". */
+    int param = memchr(body, ';', len) != NULL ? 1 : 0;
+    if (!parse_modifiers(&params, param, &out->key.modifiers)) {
         return false;
     }
     if (final >= 'a' && final <= 'd') { /* rxvt */
@@ -422,7 +396,7 @@ static int hex_value(char c)
     return is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* One to four digits, scaled to eight bits; returns how many there were. */
+/* Parses one to four hexadecimal digits, scaled to eight bits; returns their number. */
 static size_t parse_channel(const char *text, size_t len, uint32_t *channel)
 {
     uint32_t value = 0;
@@ -445,7 +419,7 @@ static bool skip(const char **text, size_t *len, const char *prefix)
     return found;
 }
 
-/* "rgb:RRRR/GGGG/BBBB", of rgba: all but the last. */
+/* "rgb:RRRR/GGGG/BBBB", or "rgba:…", whose alpha is ignored. */
 static bool parse_colour(const char *text, size_t len, uint32_t *colour)
 {
     if (!skip(&text, &len, "rgb:") && !skip(&text, &len, "rgba:")) {

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/sanitiser.h"
 #include "base/width.h"
-#include "terminal/key_table.h"
+#include "terminal/key_help.h"
 #include "terminal/pager_search.h"
 #include "terminal/sheet.h"
 
@@ -489,7 +489,7 @@ static void append_row(ik_pager_t *pager, ik_row_t *row, ik_buffer_t *frame)
     ik_row_clear(row);
 }
 
-static size_t widest(const ik_key_table_t *table)
+static size_t widest(const ik_key_help_t *table)
 {
     size_t width = 0;
     for (size_t i = 0; i < table->count; i++) {
@@ -500,7 +500,7 @@ static size_t widest(const ik_key_table_t *table)
 }
 
 /* All keys in one line where there is room; otherwise they have half of it. */
-static ptrdiff_t draw_help_rows(ik_pager_t *pager, const ik_key_table_t *table, ik_row_t *text,
+static ptrdiff_t draw_help_rows(ik_pager_t *pager, const ik_key_help_t *table, ik_row_t *text,
                                 ik_buffer_t *frame)
 {
     size_t columns = (size_t)text_columns(pager);
@@ -526,7 +526,7 @@ static ptrdiff_t draw_help_rows(ik_pager_t *pager, const ik_key_table_t *table, 
 static ptrdiff_t draw_help(ik_pager_t *pager, ik_row_t *text, ik_buffer_t *frame)
 {
     size_t count;
-    ik_key_table_t *tables = ik_key_table_create(pager, &count);
+    ik_key_help_t *tables = ik_key_help_create(pager, &count);
     ptrdiff_t rows = draw_help_rows(pager, &tables[IK_BINDING_PAGER], text, frame);
     talloc_free(tables);
     return rows;

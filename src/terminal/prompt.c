@@ -310,7 +310,7 @@ static const command_t commands[] = {
     {"draws the screen anew", .keys = {IK_BINDING_CTRL('l')}, .action = IK_PROMPT_REDRAW},
     {"undoes the last change", .keys = {AFTER_CTRL_X('u')}, .run = undo},
     {"begins a sequence of two keys",
-     .keys = {{.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = 'x', .untold = true}},
+     .keys = {{.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = 'x', .hidden_in_help = true}},
      .run = begin_ctrl_x},
 };
 

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "suite.h"
-#include "terminal/key_table.h"
+#include "terminal/key_help.h"
 #include "terminal/pager.h"
 #include "terminal/pager_parts.h"
 #include "terminal/pager_search.h"
@@ -333,7 +333,7 @@ START_TEST(help_is_shown_until_the_next_key)
     type(pager, "h");
     frame_t help = draw(pager);
     size_t count;
-    const ik_key_table_t *table = &ik_key_table_create(ctx, &count)[IK_BINDING_PAGER];
+    const ik_key_help_t *table = &ik_key_help_create(ctx, &count)[IK_BINDING_PAGER];
     for (size_t i = 0; i < table->count; i++) {
         ck_assert_msg(strstr(help.plain[i], table->rows[i].keys) != NULL &&
                           strstr(help.plain[i], table->rows[i].does) != NULL,

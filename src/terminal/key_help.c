@@ -1,4 +1,4 @@
-#include "terminal/key_table.h"
+#include "terminal/key_help.h"
 
 #include <assert.h>
 #include <string.h>
@@ -23,16 +23,6 @@ static const char *const names[] = {
     [IK_KEY_DELETE] = "Delete",
 };
 
-/* What a key with a letter is called is its capital; Shift is told. */
-static void append_modifiers(ik_buffer_t *out, const ik_key_t *key)
-{
-    bool capital = key->kind == IK_KEY_CHAR && key->code >= 'A' && key->code <= 'Z';
-    bool shift = (key->modifiers & IK_KEY_SHIFT) != 0 || capital;
-    ik_buffer_append_text(out, (key->modifiers & IK_KEY_CTRL) != 0 ? "Ctrl-" : "");
-    ik_buffer_append_text(out, (key->modifiers & IK_KEY_ALT) != 0 ? "Alt-" : "");
-    ik_buffer_append_text(out, shift ? "Shift-" : "");
-}
-
 static void append_text(ik_buffer_t *out, const char *text, size_t len)
 {
     if (len == 1 && text[0] == ' ') {
@@ -42,11 +32,16 @@ static void append_text(ik_buffer_t *out, const char *text, size_t len)
     }
 }
 
+/* A letter key is named by its capital: "a" with Alt is "Alt-A", "A" with Alt is "Alt-Shift-A". */
 static void append_key(ik_buffer_t *out, const ik_key_t *key)
 {
+    bool upper = key->kind == IK_KEY_CHAR && key->code >= 'A' && key->code <= 'Z';
     bool lower = key->code >= 'a' && key->code <= 'z';
+    bool shift = (key->modifiers & IK_KEY_SHIFT) != 0 || upper;
     char character[4];
-    append_modifiers(out, key);
+    ik_buffer_append_text(out, (key->modifiers & IK_KEY_CTRL) != 0 ? "Ctrl-" : "");
+    ik_buffer_append_text(out, (key->modifiers & IK_KEY_ALT) != 0 ? "Alt-" : "");
+    ik_buffer_append_text(out, shift ? "Shift-" : "");
     switch (key->kind) {
     case IK_KEY_TEXT:
         append_text(out, key->text, key->len);
@@ -63,10 +58,10 @@ static void append_key(ik_buffer_t *out, const ik_key_t *key)
     }
 }
 
-char *ik_key_format(const void *ctx, const ik_key_t *key)
+char *ik_key_help_name(const void *ctx, const ik_key_t *key)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the name of a key */
     append_key(&out, key);
     return ik_buffer_finish(&out);
 }
@@ -97,20 +92,19 @@ static void append_binding(ik_buffer_t *out, const ik_binding_t *binding)
     }
 }
 
-static bool is_none(const ik_binding_t *binding)
-{
-    return binding->kind == IK_KEY_TEXT && binding->code == '\0';
-}
-
-/* NULL: none of them is told. */
+/* Returns NULL if all keys of the row are hidden. */
 static char *format_keys(const void *ctx, const ik_binding_row_t *row)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    for (size_t i = 0; i < row->max && !is_none(&row->keys[i]); i++) {
-        if (!row->keys[i].untold) {
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the row's keys */
+    for (size_t i = 0; i < row->max; i++) {
+        const ik_binding_t *binding = &row->keys[i];
+        if (binding->kind == IK_KEY_TEXT && binding->code == '\0') {
+            break;
+        }
+        if (!binding->hidden_in_help) {
             ik_buffer_append_text(&out, out.len == 0 ? "" : ", ");
-            append_binding(&out, &row->keys[i]);
+            append_binding(&out, binding);
         }
     }
     ik_buffer_append_text(&out, row->word == NULL ? "" : row->word);
@@ -119,39 +113,35 @@ static char *format_keys(const void *ctx, const ik_binding_row_t *row)
 
 /* --- groups ------------------------------------------------------------------------------ */
 
-static const ik_key_table_t groups[] = {
+static const ik_key_help_t groups[] = {
     [IK_BINDING_PROMPT] = {.name = "prompt", .title = "At the prompt"},
     [IK_BINDING_EDITING] = {.name = "editing", .title = "Editing the draft"},
     [IK_BINDING_SEARCH] = {.name = "search", .title = "Searching earlier messages"},
     [IK_BINDING_PAGER] = {.name = "pager", .title = "In the pager"},
 };
 
-/* In the order in which rows of one group are told. */
+/* This order decides the order of the rows within a group. */
 static const ik_binding_rows_fn sources[] = {
     ik_prompt_bindings_at,        ik_editor_bindings_at, ik_prompt_signs_at,
     ik_prompt_search_bindings_at, ik_pager_bindings_at,
 };
 
-static void add_row(ik_key_table_t *tables, const ik_binding_row_t *row)
+ik_key_help_t *ik_key_help_create(const void *ctx, size_t *count)
 {
-    ik_key_table_t *table = &tables[row->group];
-    char *keys = format_keys(tables, row);
-    if (keys != NULL) {
-        table->rows = ik_resize_array(tables, table->rows, ik_key_table_row_t, table->count + 1);
-        table->rows[table->count++] = (ik_key_table_row_t){.keys = keys, .does = row->does};
-    }
-}
-
-ik_key_table_t *ik_key_table_create(const void *ctx, size_t *count)
-{
-    ik_key_table_t *tables = ik_new_array(ctx, ik_key_table_t, IK_LENGTH(groups));
-    memcpy(tables, groups, sizeof(groups));
+    ik_key_help_t *help = ik_new_array(ctx, ik_key_help_t, IK_LENGTH(groups));
+    memcpy(help, groups, sizeof(groups));
     for (size_t i = 0; i < IK_LENGTH(sources); i++) {
         ik_binding_row_t row;
         for (size_t at = 0; sources[i](at, &row); at++) {
-            add_row(tables, &row);
+            ik_key_help_t *group = &help[row.group];
+            char *keys = format_keys(help, &row);
+            if (keys != NULL) {
+                group->rows =
+                    ik_resize_array(help, group->rows, ik_key_help_row_t, group->count + 1);
+                group->rows[group->count++] = (ik_key_help_row_t){.keys = keys, .does = row.does};
+            }
         }
     }
     *count = IK_LENGTH(groups);
-    return tables;
+    return help;
 }

@@ -1,11 +1,11 @@
-/* What help and manual say of the keys is what the tables of bindings bind: all of it, once. */
+/* Help and manual list every binding of the tables exactly once, and nothing else. */
 #include <check.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "key_names.h"
 #include "suite.h"
-#include "terminal/key_table.h"
+#include "terminal/key_help.h"
 #include "terminal/pager.h"
 #include "terminal/prompt.h"
 
@@ -17,13 +17,13 @@ static const ik_binding_rows_fn sources[] = {ik_prompt_bindings_at, ik_prompt_se
                                              ik_pager_bindings_at};
 
 static void *ctx;
-static ik_key_table_t *tables;
+static ik_key_help_t *tables;
 static size_t table_count;
 
 static void set_up(void)
 {
     ctx = talloc_new(NULL);
-    tables = ik_key_table_create(ctx, &table_count);
+    tables = ik_key_help_create(ctx, &table_count);
 }
 
 static void tear_down(void)
@@ -60,14 +60,14 @@ START_TEST(keys_have_the_names_people_give_them)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         ik_key_t key = key_names_parse(cases[i].key, strlen(cases[i].key));
-        ck_assert_str_eq(ik_key_format(ctx, &key), cases[i].name);
+        ck_assert_str_eq(ik_key_help_name(ctx, &key), cases[i].name);
     }
     ik_key_t space = {.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = ' '};
-    ck_assert_str_eq(ik_key_format(ctx, &space), "Ctrl-Space");
+    ck_assert_str_eq(ik_key_help_name(ctx, &space), "Ctrl-Space");
     ik_key_t letter = key_names_text(IK_KEY_TEXT, "ä");
-    ck_assert_str_eq(ik_key_format(ctx, &letter), "ä");
+    ck_assert_str_eq(ik_key_help_name(ctx, &letter), "ä");
     ik_key_t blank = key_names_text(IK_KEY_TEXT, " ");
-    ck_assert_str_eq(ik_key_format(ctx, &blank), "Space");
+    ck_assert_str_eq(ik_key_help_name(ctx, &blank), "Space");
 }
 END_TEST
 
@@ -126,7 +126,7 @@ END_TEST
 static char *character_name(char character)
 {
     ik_key_t key = {.kind = IK_KEY_TEXT, .text = &character, .len = 1};
-    return ik_key_format(ctx, &key);
+    return ik_key_help_name(ctx, &key);
 }
 
 static char *name_of(const ik_binding_row_t *row, const ik_binding_t *binding)
@@ -138,12 +138,12 @@ static char *name_of(const ik_binding_row_t *row, const ik_binding_t *binding)
                          : binding->after == '\\'            ? "\\ "
                                                              : "";
     char *name =
-        binding->kind == IK_KEY_TEXT ? character_name(binding->code) : ik_key_format(ctx, &key);
+        binding->kind == IK_KEY_TEXT ? character_name(binding->code) : ik_key_help_name(ctx, &key);
     return ik_sprintf(ctx, "%s%s%s", before, name, row->word == NULL ? "" : row->word);
 }
 
 /* How often a group names a key, and in which text. */
-static int count_name(const ik_key_table_t *table, const char *name, const char **does)
+static int count_name(const ik_key_help_t *table, const char *name, const char **does)
 {
     int found = 0;
     for (size_t i = 0; i < table->count; i++) {
@@ -159,7 +159,7 @@ static int count_name(const ik_key_table_t *table, const char *name, const char 
     return found;
 }
 
-static int count_names(const ik_key_table_t *table)
+static int count_names(const ik_key_help_t *table)
 {
     int count = 0;
     for (size_t i = 0; i < table->count; i++) {
@@ -187,30 +187,30 @@ static void for_each_binding(binding_fn fn)
     }
 }
 
-static int told;
+static int listed;
 
-static void check_told_once(const ik_binding_row_t *row, const ik_binding_t *binding)
+static void check_listed_once(const ik_binding_row_t *row, const ik_binding_t *binding)
 {
     const char *name = name_of(row, binding);
     const char *does = NULL;
     int found = count_name(&tables[row->group], name, &does);
-    ck_assert_msg(found == (binding->untold ? 0 : 1), "%s is told %d times", name, found);
-    if (!binding->untold) {
+    ck_assert_msg(found == (binding->hidden_in_help ? 0 : 1), "%s is listed %d times", name, found);
+    if (!binding->hidden_in_help) {
         ck_assert_str_eq(does, row->does);
-        told++;
+        listed++;
     }
 }
 
-START_TEST(every_binding_is_told_once)
+START_TEST(every_binding_is_listed_once)
 {
     int names = 0;
-    told = 0;
-    for_each_binding(check_told_once);
+    listed = 0;
+    for_each_binding(check_listed_once);
     for (size_t i = 0; i < table_count; i++) {
         names += count_names(&tables[i]);
     }
-    ck_assert_int_gt(told, 100);
-    ck_assert_int_eq(told, names);
+    ck_assert_int_gt(listed, 100);
+    ck_assert_int_eq(listed, names);
 }
 END_TEST
 
@@ -249,7 +249,7 @@ START_TEST(every_row_has_a_text_of_its_own)
 }
 END_TEST
 
-/* --- the draft obeys what is told, and nothing else -------------------------------------- */
+/* --- the draft obeys what is listed, and nothing else -------------------------------------- */
 
 static ik_editor_effect_t press(const ik_binding_t *binding)
 {
@@ -300,7 +300,8 @@ static void check_known(const ik_key_t *key)
     plain.modifiers &= ~(unsigned)IK_KEY_SHIFT;
     bool bound = editor_binds(key) || editor_binds(&plain);
     bool known = ik_editor_key(ik_editor_create(ctx), key) != IK_EDITOR_UNKNOWN;
-    ck_assert_msg(known == bound, "%s is %s", ik_key_format(ctx, key), known ? "known" : "unknown");
+    ck_assert_msg(known == bound, "%s is %s", ik_key_help_name(ctx, key),
+                  known ? "known" : "unknown");
 }
 
 START_TEST(the_draft_knows_no_other_key)
@@ -325,12 +326,12 @@ int main(void)
     tcase_add_test(tests, keys_have_the_names_people_give_them);
     tcase_add_test(tests, bindings_match_what_is_pressed);
     tcase_add_test(tests, a_sequence_needs_what_comes_before);
-    tcase_add_test(tests, every_binding_is_told_once);
+    tcase_add_test(tests, every_binding_is_listed_once);
     tcase_add_test(tests, groups_are_in_order_and_full);
     tcase_add_test(tests, every_row_has_a_text_of_its_own);
     tcase_add_test(tests, the_draft_knows_every_key_of_its_table);
     tcase_add_test(tests, the_draft_knows_no_other_key);
-    Suite *suite = suite_create("key_table");
+    Suite *suite = suite_create("key_help");
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
