@@ -7,7 +7,7 @@
 
 enum { FIRST_COLUMNS = 80 };
 
-/* The memory of the text is always there. */
+/* Reserves memory at once, so that text.data is never NULL. */
 static void empty_text(ik_editor_t *editor)
 {
     ik_buffer_reset(&editor->text);
@@ -29,8 +29,8 @@ ik_editor_t *ik_editor_create(const void *ctx)
 
 void ik_editor_begin(ik_editor_t *editor)
 {
-    editor->did = editor->doing;
-    editor->doing = IK_EDITOR_DEED_OTHER;
+    editor->last_action = editor->action;
+    editor->action = IK_EDITOR_ACTION_OTHER;
 }
 
 /* --- reading ----------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ uint64_t ik_editor_version(const ik_editor_t *editor)
 char *ik_editor_text(const void *ctx, const ik_editor_t *editor)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_EDITOR_MAX);
     ik_buffer_reserve(&out, editor->text.len + editor->pasted);
     ik_pastes_append_expanded(editor->pastes, &out, editor->text.data, editor->text.len);
     return ik_buffer_finish(&out);
@@ -63,15 +63,15 @@ const char *ik_editor_raw(const ik_editor_t *editor, size_t *len, size_t *cursor
 
 /* --- replacing --------------------------------------------------------------------------- */
 
-static void change_to_foreign(ik_editor_t *editor, size_t from, size_t to, const char *text,
-                              size_t len)
+static void change_sanitised(ik_editor_t *editor, size_t from, size_t to, const char *text,
+                             size_t len)
 {
     if (ik_sanitise_is_clean(text, len)) {
         ik_editor_change(editor, from, to, text, len);
         return;
     }
     ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the text */
     ik_sanitise_append(&clean, text, len);
     ik_editor_change(editor, from, to, clean.data, clean.len);
     ik_buffer_reset(&clean);
@@ -80,27 +80,27 @@ static void change_to_foreign(ik_editor_t *editor, size_t from, size_t to, const
 void ik_editor_replace(ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len)
 {
     ik_editor_begin(editor);
-    change_to_foreign(editor, from, to, text, len);
+    change_sanitised(editor, from, to, text, len);
 }
 
 void ik_editor_set_text(ik_editor_t *editor, const char *text)
 {
     ik_editor_begin(editor);
-    change_to_foreign(editor, 0, editor->text.len, text, strlen(text));
+    change_sanitised(editor, 0, editor->text.len, text, strlen(text));
 }
 
 void ik_editor_browse(ik_editor_t *editor, const char *text)
 {
     ik_editor_begin(editor);
     if (text != NULL) {
-        editor->doing = IK_EDITOR_DEED_BROWSE;
-        change_to_foreign(editor, 0, editor->text.len, text, strlen(text));
+        editor->action = IK_EDITOR_ACTION_BROWSE;
+        change_sanitised(editor, 0, editor->text.len, text, strlen(text));
     } else {
-        ik_editor_change_take_back(editor);
+        ik_editor_change_undo_browsing(editor);
     }
 }
 
-/* The kill ring outlives the pastes: what it holds of them is written out. */
+/* The kill ring outlives the pastes, so the marks in it are expanded. */
 static void expand_kills(ik_editor_t *editor)
 {
     for (size_t i = 0; i < ik_kill_ring_count(editor->kills); i++) {
@@ -108,7 +108,7 @@ static void expand_kills(ik_editor_t *editor)
         const char *text = ik_kill_ring_piece(editor->kills, i, &len);
         if (ik_pastes_find_mark(text, len) < len) {
             ik_buffer_t expanded;
-            ik_buffer_init(&expanded, NULL, IK_BUFFER_UNLIMITED);
+            ik_buffer_init(&expanded, NULL, IK_BUFFER_UNLIMITED); /* bounded by the pastes */
             ik_pastes_append_expanded(editor->pastes, &expanded, text, len);
             ik_kill_ring_replace(editor->kills, i, expanded.data, expanded.len);
             ik_buffer_reset(&expanded);

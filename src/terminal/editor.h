@@ -1,10 +1,12 @@
 /*
- * The draft and what keys do to it: Emacs keys, word motions, several lines, undo, a kill ring,
- * pastes that are collapsed to a label. Knows nothing of the screen but its width, which decides
- * where rows of the draft begin; a key costs what it changes, however long the draft is.
+ * The draft and its editing keys: Emacs motions, several lines, undo, a kill ring, and long pastes
+ * that are collapsed to a label. The editor knows only the width of the screen, which decides where
+ * the rows of the draft begin. The cost of a key depends on the size of its change, not on the
+ * length of the draft.
  *
- * A long paste is one character in the draft (a private one that no input can bring), shown as its
- * label, moved over and deleted as one, and replaced by what was pasted when the text is taken.
+ * A long paste is one private-use character in the draft, its mark, which no input can produce. It
+ * is shown as a label, moved over and deleted as one character, and replaced by the pasted text
+ * when the text is read.
  */
 #pragma once
 
@@ -14,8 +16,8 @@
 typedef struct ik_editor ik_editor_t;
 
 enum {
-    IK_EDITOR_MAX = 16 * 1024 * 1024, /* bytes of a draft, pastes included; more is refused */
-    IK_EDITOR_PASTE_LINES = 10,       /* a paste with more lines or characters is collapsed */
+    IK_EDITOR_MAX = 16 * 1024 * 1024, /* bytes of a draft, including pastes */
+    IK_EDITOR_PASTE_LINES = 10,       /* longer pastes are collapsed */
     IK_EDITOR_PASTE_CHARACTERS = 1000,
 };
 
@@ -23,46 +25,49 @@ ik_editor_t *ik_editor_create(const void *ctx);
 
 /* What a key did. */
 typedef enum {
-    IK_EDITOR_UNKNOWN, /* it is no editing key */
-    IK_EDITOR_DONE,    /* moved, changed, or nothing was to be done */
-    IK_EDITOR_FIRST,   /* Up on the first row: the draft is as it was */
-    IK_EDITOR_LAST,    /* Down on the last row */
+    IK_EDITOR_UNKNOWN, /* not an editing key */
+    IK_EDITOR_DONE,    /* handled, with or without a change */
+    IK_EDITOR_FIRST,   /* Up on the first row; nothing changed */
+    IK_EDITOR_LAST,    /* Down on the last row; nothing changed */
 } ik_editor_effect_t;
 
-/* Text, motions, deletions, kills, yanks, undo and redo, newlines; Enter alone only when a
- * backslash stands before the cursor, which becomes the newline. The draft's rows are those of the
- * last layout. */
+/* Handles text, motions, deletions, kills, yanks, undo, redo and newlines. Plain Enter is an
+ * editing key only after a backslash, which it replaces by a newline. Up and Down move by the rows
+ * of the last layout. */
 ik_editor_effect_t ik_editor_key(ik_editor_t *editor, const ik_key_t *key);
-/* What they are; see ik_binding_rows_fn. */
+/* See ik_binding_rows_fn. */
 bool ik_editor_bindings_at(size_t index, ik_binding_row_t *out);
 
 bool ik_editor_is_empty(const ik_editor_t *editor);
-/* Changes with every change of the text. */
+/* A number that differs after every change of the text. */
 uint64_t ik_editor_version(const ik_editor_t *editor);
-/* The whole text, pastes in full, on ctx. */
+/* The whole text, with pastes expanded, on ctx. */
 char *ik_editor_text(const void *ctx, const ik_editor_t *editor);
-/* The text as it is shown (pastes as private characters) and the cursor's place in it, borrowed
- * until the next change: for completion. */
+/* The text with pastes as marks, and the offset of the cursor, for completion. Valid until the next
+ * change. */
 const char *ik_editor_raw(const ik_editor_t *editor, size_t *len, size_t *cursor);
-/* Replaces bytes of the raw text; the cursor stands behind the new ones. One step of undo. */
+
+/* These three sanitise the text, show it in full however long it is, and leave the cursor after it.
+ * Each call is one step of undo. */
+/* Replaces bytes of the raw text. */
 void ik_editor_replace(ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len);
-/* Another draft instead; the cursor at its end. One step of undo: what was there comes back by
- * undo. Foreign text is sanitised, and shown in full however long it is. */
+/* Replaces the whole draft. */
 void ik_editor_set_text(ik_editor_t *editor, const char *text);
-/* The same for looking through texts: however many there are, with no other change between, they
- * are one step of undo. NULL: back to what was there before the first. */
+/* Replaces the whole draft while the user browses texts: consecutive calls without another change
+ * between them are one step of undo. NULL restores the draft from before the first. */
 void ik_editor_browse(ik_editor_t *editor, const char *text);
-/* The draft was sent: empty, undo and pastes forgotten, the kill ring kept. */
+
+/* Empties the draft after it was sent: undo and pastes are forgotten, the kill ring is kept. */
 void ik_editor_reset(ik_editor_t *editor);
 
-/* The rows to show in so many columns: at most max_rows, with the cursor's among them. */
+/* The visible rows: at most max_rows, including the cursor's. */
 typedef struct {
-    int rows;       /* that are shown; at least 1 */
-    int cursor_row; /* from 0, of those */
+    int rows;       /* at least 1 */
+    int cursor_row; /* among these, from 0 */
     int cursor_column;
-    bool above; /* there is more above, below */
-    bool below;
+    bool above; /* more rows above */
+    bool below; /* more rows below */
 } ik_editor_layout_t;
 ik_editor_layout_t ik_editor_layout(ik_editor_t *editor, int columns, int max_rows);
-/* One of them, from 0, appended to a row; after layout and before the next key. */
+/* Appends one visible row, counted from 0, to row. Valid after a layout, until the next key. */
 void ik_editor_draw(const ik_editor_t *editor, int index, ik_row_t *row);

@@ -1,7 +1,7 @@
 /*
- * Undo is a list of replacements, each with what was there and what came instead. Typing is joined
- * to words, erasing to one step as long as it goes on, looking through earlier messages to one step
- * altogether. The list forgets its oldest end when it holds too much.
+ * Undo is a list of replacements, each with the removed and the inserted text. Typing is joined
+ * into words, consecutive erasing into one step, and browsing into one step. The oldest changes are
+ * dropped when the list holds too many bytes.
  */
 #include <string.h>
 
@@ -10,11 +10,11 @@
 
 enum {
     BYTES_MAX = 64 * 1024 * 1024,
-    TYPED_MAX = 4096, /* joined, so that a key in a word without end stays cheap */
+    TYPED_MAX = 4096, /* bytes joined, so that typing stays cheap in an endless word */
 };
 
 typedef struct {
-    char *text; /* NULL when it is empty */
+    char *text; /* NULL if empty */
     size_t len;
 } piece_t;
 
@@ -22,14 +22,19 @@ struct ik_editor_change {
     size_t at;
     piece_t removed;
     piece_t inserted;
-    size_t cursor; /* before it */
-    ik_editor_deed_t deed;
+    size_t cursor; /* before the change */
+    ik_editor_action_t action;
 };
 
 /* --- the text ---------------------------------------------------------------------------- */
 
-static void move_tail(ik_buffer_t *text, size_t from, size_t to, size_t len)
+/* Changes the text without recording it. */
+static void splice(ik_editor_t *editor, size_t from, size_t to, const char *inserted, size_t len)
 {
+    ik_buffer_t *text = &editor->text;
+    ik_editor_layout_forget(editor, from);
+    editor->pasted -= ik_pastes_count_bytes(editor->pastes, text->data + from, to - from);
+    editor->pasted += ik_pastes_count_bytes(editor->pastes, inserted, len);
     size_t tail = text->len - to;
     if (len > to - from) {
         ik_buffer_reserve(text, len - (to - from));
@@ -37,24 +42,15 @@ static void move_tail(ik_buffer_t *text, size_t from, size_t to, size_t len)
     if (tail > 0) {
         memmove(text->data + from + len, text->data + to, tail);
     }
+    if (len > 0) {
+        memcpy(text->data + from, inserted, len);
+    }
     text->len = from + len + tail;
     text->data[text->len] = '\0';
-}
-
-/* Changes the text and nothing that is remembered of it. */
-static void splice(ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len)
-{
-    ik_editor_layout_forget(editor, from);
-    editor->pasted -= ik_pastes_weigh(editor->pastes, editor->text.data + from, to - from);
-    editor->pasted += ik_pastes_weigh(editor->pastes, text, len);
-    move_tail(&editor->text, from, to, len);
-    if (len > 0) {
-        memcpy(editor->text.data + from, text, len);
-    }
     editor->version++;
 }
 
-/* A change may join what stands around the cursor. */
+/* A change may have merged the graphemes around the cursor. */
 static void place_cursor(ik_editor_t *editor, size_t at)
 {
     editor->cursor = ik_editor_text_boundary(editor, at);
@@ -63,22 +59,22 @@ static void place_cursor(ik_editor_t *editor, size_t at)
 static bool fits(const ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len)
 {
     size_t removed = to - from;
-    removed += ik_pastes_weigh(editor->pastes, editor->text.data + from, to - from);
+    removed += ik_pastes_count_bytes(editor->pastes, editor->text.data + from, to - from);
     size_t kept = editor->text.len + editor->pasted - removed;
     return len <= IK_EDITOR_MAX &&
-           kept + len + ik_pastes_weigh(editor->pastes, text, len) <= IK_EDITOR_MAX;
+           kept + len + ik_pastes_count_bytes(editor->pastes, text, len) <= IK_EDITOR_MAX;
 }
 
 /* --- the list ---------------------------------------------------------------------------- */
 
-static size_t weigh(const ik_editor_change_t *change)
+static size_t change_size(const ik_editor_change_t *change)
 {
     return sizeof(*change) + change->removed.len + change->inserted.len;
 }
 
 static void drop(ik_editor_changes_t *changes, size_t index)
 {
-    changes->bytes -= weigh(changes->list[index]);
+    changes->bytes -= change_size(changes->list[index]);
     talloc_free(changes->list[index]);
 }
 
@@ -124,12 +120,6 @@ static piece_t make_piece(ik_editor_change_t *change, const char *text, size_t l
     return (piece_t){.text = len == 0 ? NULL : ik_strndup(change, text, len), .len = len};
 }
 
-static void replace_piece(ik_editor_change_t *change, piece_t *piece, const char *text, size_t len)
-{
-    talloc_free(piece->text);
-    *piece = make_piece(change, text, len);
-}
-
 static void extend(ik_editor_change_t *change, piece_t *piece, const char *text, size_t len,
                    bool before)
 {
@@ -149,25 +139,24 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
-/* Letters behind white space begin a word. */
 static bool begins_word(const piece_t *before, const char *text)
 {
     return before->len > 0 && is_blank(before->text[before->len - 1]) && !is_blank(text[0]);
 }
 
-/* Whether a change is the continuation of the one before it. */
+/* Whether a change continues the last one, by position and content. */
 static bool continues(const ik_editor_t *editor, const ik_editor_change_t *last, size_t from,
                       size_t to, const char *text, size_t len)
 {
-    switch (editor->doing) {
-    case IK_EDITOR_DEED_TYPE:
+    switch (editor->action) {
+    case IK_EDITOR_ACTION_TYPE:
         return from == to && from == last->at + last->inserted.len && len > 0 &&
                last->inserted.len + len <= TYPED_MAX && !begins_word(&last->inserted, text);
-    case IK_EDITOR_DEED_ERASE_BACK:
+    case IK_EDITOR_ACTION_ERASE_BACK:
         return len == 0 && to == last->at;
-    case IK_EDITOR_DEED_ERASE_FORWARD:
+    case IK_EDITOR_ACTION_ERASE_FORWARD:
         return len == 0 && from == last->at;
-    case IK_EDITOR_DEED_BROWSE:
+    case IK_EDITOR_ACTION_BROWSE:
         return true;
     default:
         return false;
@@ -178,24 +167,26 @@ static ik_editor_change_t *find_joinable(ik_editor_t *editor, size_t from, size_
                                          const char *text, size_t len)
 {
     ik_editor_changes_t *changes = &editor->changes;
-    /* Whoever moves about in a text that was found still looks through them. */
-    bool in_a_row = editor->did == editor->doing || editor->doing == IK_EDITOR_DEED_BROWSE;
+    /* Moving the cursor in a browsed text does not end the browsing. */
+    bool in_a_row =
+        editor->last_action == editor->action || editor->action == IK_EDITOR_ACTION_BROWSE;
     if (!in_a_row || changes->done == 0) {
         return NULL;
     }
     ik_editor_change_t *last = changes->list[changes->done - 1];
-    bool joins = last->deed == editor->doing && continues(editor, last, from, to, text, len);
+    bool joins = last->action == editor->action && continues(editor, last, from, to, text, len);
     return joins ? last : NULL;
 }
 
 static void join(ik_editor_t *editor, ik_editor_change_t *last, size_t from, size_t to,
                  const char *text, size_t len)
 {
-    if (editor->doing == IK_EDITOR_DEED_BROWSE) {
-        replace_piece(last, &last->inserted, text, len);
+    if (editor->action == IK_EDITOR_ACTION_BROWSE) {
+        talloc_free(last->inserted.text);
+        last->inserted = make_piece(last, text, len);
         return;
     }
-    bool back = editor->doing == IK_EDITOR_DEED_ERASE_BACK;
+    bool back = editor->action == IK_EDITOR_ACTION_ERASE_BACK;
     extend(last, &last->removed, editor->text.data + from, to - from, back);
     extend(last, &last->inserted, text, len, false);
     last->at = from < last->at ? from : last->at;
@@ -207,7 +198,7 @@ static void record(ik_editor_t *editor, size_t from, size_t to, const char *text
     drop_undone(changes);
     ik_editor_change_t *last = find_joinable(editor, from, to, text, len);
     if (last != NULL) {
-        changes->bytes -= weigh(last);
+        changes->bytes -= change_size(last);
         join(editor, last, from, to, text, len);
     } else {
         last = push(editor);
@@ -215,9 +206,9 @@ static void record(ik_editor_t *editor, size_t from, size_t to, const char *text
         last->removed = make_piece(last, editor->text.data + from, to - from);
         last->inserted = make_piece(last, text, len);
         last->cursor = editor->cursor;
-        last->deed = editor->doing;
+        last->action = editor->action;
     }
-    changes->bytes += weigh(last);
+    changes->bytes += change_size(last);
     drop_oldest(changes);
 }
 
@@ -258,10 +249,10 @@ void ik_editor_change_redo(ik_editor_t *editor)
     place_cursor(editor, change->at + change->inserted.len);
 }
 
-void ik_editor_change_take_back(ik_editor_t *editor)
+void ik_editor_change_undo_browsing(ik_editor_t *editor)
 {
     const ik_editor_changes_t *changes = &editor->changes;
-    if (changes->done > 0 && changes->list[changes->done - 1]->deed == IK_EDITOR_DEED_BROWSE) {
+    if (changes->done > 0 && changes->list[changes->done - 1]->action == IK_EDITOR_ACTION_BROWSE) {
         ik_editor_change_undo(editor);
         drop_undone(&editor->changes);
     }

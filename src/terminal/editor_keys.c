@@ -1,52 +1,37 @@
-/* What each key does to the draft: small commands, and below them the table of their keys. */
+/* Editing commands and the table of their keys. To add a key, add it to its row. */
 #include <utf8proc.h>
 
 #include "base/array.h"
 #include "base/utf8.h"
 #include "terminal/editor_state.h"
 
-typedef void (*command_fn)(ik_editor_t *editor);
-
 /* --- moving ------------------------------------------------------------------------------ */
 
-static void go_back(ik_editor_t *editor)
+static size_t text_start(const ik_editor_t *editor, size_t at)
 {
-    editor->cursor = ik_editor_text_previous(editor, editor->cursor);
+    (void)editor;
+    (void)at;
+    return 0;
 }
 
-static void go_forward(ik_editor_t *editor)
+static size_t text_end(const ik_editor_t *editor, size_t at)
 {
-    editor->cursor = ik_editor_text_next(editor, editor->cursor);
+    (void)at;
+    return editor->text.len;
 }
 
-static void go_word_back(ik_editor_t *editor)
+/* At the end of a line, past its newline. */
+static size_t line_end_or_next(const ik_editor_t *editor, size_t at)
 {
-    editor->cursor = ik_editor_text_word_start(editor, editor->cursor);
+    size_t end = ik_editor_text_line_end(editor, at);
+    return end > at ? end : ik_editor_text_next(editor, at);
 }
 
-static void go_word_forward(ik_editor_t *editor)
+/* At the start of a line, before the newline in front of it. */
+static size_t line_start_or_previous(const ik_editor_t *editor, size_t at)
 {
-    editor->cursor = ik_editor_text_word_end(editor, editor->cursor);
-}
-
-static void go_line_start(ik_editor_t *editor)
-{
-    editor->cursor = ik_editor_text_line_start(editor, editor->cursor);
-}
-
-static void go_line_end(ik_editor_t *editor)
-{
-    editor->cursor = ik_editor_text_line_end(editor, editor->cursor);
-}
-
-static void go_start(ik_editor_t *editor)
-{
-    editor->cursor = 0;
-}
-
-static void go_end(ik_editor_t *editor)
-{
-    editor->cursor = editor->text.len;
+    size_t start = ik_editor_text_line_start(editor, at);
+    return start < at ? start : ik_editor_text_previous(editor, at);
 }
 
 static void go_up(ik_editor_t *editor)
@@ -63,7 +48,7 @@ static void go_down(ik_editor_t *editor)
 
 static void insert(ik_editor_t *editor, const char *text, size_t len)
 {
-    editor->doing = IK_EDITOR_DEED_TYPE;
+    editor->action = IK_EDITOR_ACTION_TYPE;
     ik_editor_change(editor, editor->cursor, editor->cursor, text, len);
 }
 
@@ -73,24 +58,18 @@ static void on_typed(void *data, ik_style_t style, const char *text, size_t len)
     ik_buffer_append(data, text, len);
 }
 
-/* Keys that follow one another are one text to the sanitiser: a joiner may be the end of one and
- * what it joins the beginning of the next. */
+/* Consecutive keys are one text to the sanitiser: one key may end with a joiner, and the next begin
+ * with what it joins. */
 static void type(ik_editor_t *editor, const char *text, size_t len)
 {
-    if (editor->did != IK_EDITOR_DEED_TYPE) {
+    if (editor->last_action != IK_EDITOR_ACTION_TYPE) {
         ik_sanitiser_init(&editor->typed);
     }
     ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the input */
     ik_sanitiser_feed(&editor->typed, text, len, on_typed, &clean);
     insert(editor, clean.data, clean.len);
     ik_buffer_reset(&clean);
-}
-
-static void type_code(ik_editor_t *editor, uint32_t code)
-{
-    char text[4];
-    type(editor, text, ik_utf8_encode(text, code));
 }
 
 static void type_newline(ik_editor_t *editor)
@@ -98,7 +77,7 @@ static void type_newline(ik_editor_t *editor)
     insert(editor, "\n", 1);
 }
 
-/* A backslash before Enter says: not yet. */
+/* Replaces the backslash before the cursor. */
 static void continue_line(ik_editor_t *editor)
 {
     ik_editor_change(editor, editor->cursor - 1, editor->cursor, "\n", 1);
@@ -106,21 +85,21 @@ static void continue_line(ik_editor_t *editor)
 
 static void erase_back(ik_editor_t *editor)
 {
-    editor->doing = IK_EDITOR_DEED_ERASE_BACK;
+    editor->action = IK_EDITOR_ACTION_ERASE_BACK;
     size_t from = ik_editor_text_previous(editor, editor->cursor);
     ik_editor_change(editor, from, editor->cursor, NULL, 0);
 }
 
 static void erase_forward(ik_editor_t *editor)
 {
-    editor->doing = IK_EDITOR_DEED_ERASE_FORWARD;
+    editor->action = IK_EDITOR_ACTION_ERASE_FORWARD;
     size_t to = ik_editor_text_next(editor, editor->cursor);
     ik_editor_change(editor, editor->cursor, to, NULL, 0);
 }
 
 /* --- pasting ----------------------------------------------------------------------------- */
 
-/* One more than the highest number in the draft. */
+/* One more than the highest paste number in the draft. */
 static size_t next_number(const ik_editor_t *editor)
 {
     size_t highest = 0;
@@ -136,78 +115,46 @@ static size_t next_number(const ik_editor_t *editor)
     return highest + 1;
 }
 
-static void paste_clean(ik_editor_t *editor, const char *text, size_t len)
+static void paste(ik_editor_t *editor, const char *bytes, size_t len)
 {
-    ik_pastes_size_t size = ik_pastes_measure(text, len);
-    bool is_long =
-        size.lines > IK_EDITOR_PASTE_LINES || size.characters > IK_EDITOR_PASTE_CHARACTERS;
-    if (len > IK_EDITOR_MAX - editor->text.len - editor->pasted) {
-        return;
+    ik_buffer_t text;
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the decoder */
+    ik_sanitise_append(&text, bytes, len);
+    if (text.len <= IK_EDITOR_MAX - editor->text.len - editor->pasted) {
+        ik_pastes_size_t size = ik_pastes_measure(text.data, text.len);
+        bool is_long =
+            size.lines > IK_EDITOR_PASTE_LINES || size.characters > IK_EDITOR_PASTE_CHARACTERS;
+        size_t at = editor->cursor;
+        char mark[IK_PASTES_MARK_LEN];
+        if (is_long &&
+            ik_pastes_add(editor->pastes, text.data, text.len, next_number(editor), mark)) {
+            ik_editor_change(editor, at, at, mark, sizeof(mark));
+        } else {
+            ik_editor_change(editor, at, at, text.data, text.len);
+        }
     }
-    char mark[IK_PASTES_MARK_LEN];
-    if (is_long && ik_pastes_add(editor->pastes, text, len, next_number(editor), mark)) {
-        ik_editor_change(editor, editor->cursor, editor->cursor, mark, sizeof(mark));
-    } else {
-        ik_editor_change(editor, editor->cursor, editor->cursor, text, len);
-    }
-}
-
-static void paste(ik_editor_t *editor, const char *text, size_t len)
-{
-    ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
-    ik_sanitise_append(&clean, text, len);
-    paste_clean(editor, clean.data, clean.len);
-    ik_buffer_reset(&clean);
+    ik_buffer_reset(&text);
 }
 
 /* --- killing and yanking ----------------------------------------------------------------- */
 
-static void kill_range(ik_editor_t *editor, size_t from, size_t to)
+/* Cuts the text between the cursor and another offset. Consecutive cuts are one piece. */
+static void kill_to(ik_editor_t *editor, size_t target)
 {
-    bool before = to == editor->cursor;
-    const char *text = editor->text.data + from;
-    editor->doing = IK_EDITOR_DEED_KILL;
+    bool before = target < editor->cursor;
+    size_t from = before ? target : editor->cursor;
+    size_t to = before ? editor->cursor : target;
+    editor->action = IK_EDITOR_ACTION_KILL;
     if (from == to) {
         return;
     }
-    if (editor->did == IK_EDITOR_DEED_KILL) {
+    const char *text = editor->text.data + from;
+    if (editor->last_action == IK_EDITOR_ACTION_KILL) {
         ik_kill_ring_join(editor->kills, text, to - from, before);
     } else {
         ik_kill_ring_push(editor->kills, text, to - from);
     }
     ik_editor_change(editor, from, to, NULL, 0);
-}
-
-static void kill_word_back(ik_editor_t *editor)
-{
-    kill_range(editor, ik_editor_text_word_start(editor, editor->cursor), editor->cursor);
-}
-
-static void kill_word_forward(ik_editor_t *editor)
-{
-    kill_range(editor, editor->cursor, ik_editor_text_word_end(editor, editor->cursor));
-}
-
-static void kill_chunk_back(ik_editor_t *editor)
-{
-    kill_range(editor, ik_editor_text_chunk_start(editor, editor->cursor), editor->cursor);
-}
-
-/* To the end of the line; there, the newline. */
-static void kill_line_end(ik_editor_t *editor)
-{
-    size_t end = ik_editor_text_line_end(editor, editor->cursor);
-    kill_range(editor, editor->cursor,
-               end > editor->cursor ? end : ik_editor_text_next(editor, editor->cursor));
-}
-
-static void kill_line_start(ik_editor_t *editor)
-{
-    size_t start = ik_editor_text_line_start(editor, editor->cursor);
-    kill_range(editor,
-               start < editor->cursor ? start : ik_editor_text_previous(editor, editor->cursor),
-               editor->cursor);
 }
 
 static void yank_over(ik_editor_t *editor, size_t from)
@@ -216,7 +163,7 @@ static void yank_over(ik_editor_t *editor, size_t from)
     const char *text = ik_kill_ring_current(editor->kills, &len);
     if (text != NULL && ik_editor_change(editor, from, editor->cursor, text, len)) {
         editor->yanked_at = from;
-        editor->doing = IK_EDITOR_DEED_YANK;
+        editor->action = IK_EDITOR_ACTION_YANK;
     }
 }
 
@@ -227,7 +174,7 @@ static void yank(ik_editor_t *editor)
 
 static void yank_older(ik_editor_t *editor)
 {
-    if (editor->did == IK_EDITOR_DEED_YANK) {
+    if (editor->last_action == IK_EDITOR_ACTION_YANK) {
         ik_kill_ring_rotate(editor->kills);
         yank_over(editor, editor->yanked_at);
     }
@@ -235,7 +182,7 @@ static void yank_older(ik_editor_t *editor)
 
 /* --- rewriting --------------------------------------------------------------------------- */
 
-/* Swaps the graphemes around the cursor, at the end of a line the two before it. */
+/* Swaps the graphemes around the cursor; at the end of a line, the two before it. */
 static void transpose(ik_editor_t *editor)
 {
     size_t start = ik_editor_text_line_start(editor, editor->cursor);
@@ -249,7 +196,7 @@ static void transpose(ik_editor_t *editor)
     size_t from = ik_editor_text_previous(editor, middle);
     size_t to = ik_editor_text_next(editor, middle);
     ik_buffer_t swapped;
-    ik_buffer_init(&swapped, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&swapped, NULL, IK_BUFFER_UNLIMITED); /* two graphemes */
     ik_buffer_append(&swapped, editor->text.data + middle, to - middle);
     ik_buffer_append(&swapped, editor->text.data + from, middle - from);
     ik_editor_change(editor, from, to, swapped.data, swapped.len);
@@ -258,13 +205,13 @@ static void transpose(ik_editor_t *editor)
 
 typedef utf8proc_int32_t (*case_fn)(utf8proc_int32_t code);
 
-/* The next word, its first letter in one case and the rest in another. */
+/* Converts the next word, its first letter by one function and the rest by another. */
 static void change_case(ik_editor_t *editor, case_fn first, case_fn rest)
 {
     size_t end = ik_editor_text_word_end(editor, editor->cursor);
     const utf8proc_uint8_t *text = (const utf8proc_uint8_t *)editor->text.data;
     ik_buffer_t changed;
-    ik_buffer_init(&changed, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&changed, NULL, IK_BUFFER_UNLIMITED); /* bounded by the draft */
     case_fn convert = first;
     for (size_t at = editor->cursor; at < end;) {
         utf8proc_int32_t code;
@@ -297,69 +244,82 @@ static void capitalise_word(ik_editor_t *editor)
 
 enum { KEYS_MAX = 4 };
 
+typedef size_t (*motion_fn)(const ik_editor_t *editor, size_t at);
+
+/* Moves to an offset, cuts up to an offset, or runs a function. */
 typedef struct {
-    command_fn run;
     const char *does;
+    motion_fn moves_to;
+    motion_fn cuts_to;
+    void (*run)(ik_editor_t *editor);
     ik_binding_t keys[KEYS_MAX];
-    bool at_prompt; /* who writes a message must know it: it is told with the keys of the prompt */
+    bool at_prompt; /* basic enough to be listed with the keys of the prompt */
 } command_t;
 
-/* Where a terminal tells keys by what is printed on them, '_' is Shift with '-'. */
-#define BY_CAP(held, character)                                                                    \
+/* Some terminals send the unshifted character: '_' is Shift with '-'. */
+#define UNSHIFTED(held, character)                                                                 \
     {                                                                                              \
         .kind = IK_KEY_CHAR, .modifiers = IK_KEY_##held | IK_KEY_SHIFT, .code = (character),       \
-        .hidden_in_help = true                                                                             \
+        .hidden_in_help = true                                                                     \
     }
 
 static const command_t commands[] = {
-    {go_back, "a character back", .keys = {IK_BINDING(LEFT), IK_BINDING_CTRL('b')}},
-    {go_forward, "a character on", .keys = {IK_BINDING(RIGHT), IK_BINDING_CTRL('f')}},
-    {go_word_back, "a word back",
+    {"moves back one character", .moves_to = ik_editor_text_previous,
+     .keys = {IK_BINDING(LEFT), IK_BINDING_CTRL('b')}},
+    {"moves forward one character", .moves_to = ik_editor_text_next,
+     .keys = {IK_BINDING(RIGHT), IK_BINDING_CTRL('f')}},
+    {"moves back one word", .moves_to = ik_editor_text_word_start,
      .keys = {IK_BINDING_ALT('b'), IK_BINDING_WITH(CTRL, LEFT), IK_BINDING_WITH(ALT, LEFT)}},
-    {go_word_forward, "a word on",
+    {"moves forward one word", .moves_to = ik_editor_text_word_end,
      .keys = {IK_BINDING_ALT('f'), IK_BINDING_WITH(CTRL, RIGHT), IK_BINDING_WITH(ALT, RIGHT)}},
-    {go_line_start, "to the start of the line", .keys = {IK_BINDING(HOME), IK_BINDING_CTRL('a')}},
-    {go_line_end, "to the end of the line", .keys = {IK_BINDING(END), IK_BINDING_CTRL('e')}},
-    {go_up, "a row up", .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p')}},
-    {go_down, "a row down", .keys = {IK_BINDING(DOWN), IK_BINDING_CTRL('n')}},
-    {go_start, "to the start of the draft",
-     .keys = {IK_BINDING_WITH(CTRL, HOME), IK_BINDING_ALT('<'), BY_CAP(ALT, ',')}},
-    {go_end, "to the end of the draft",
-     .keys = {IK_BINDING_WITH(CTRL, END), IK_BINDING_ALT('>'), BY_CAP(ALT, '.')}},
+    {"moves to the start of the line", .moves_to = ik_editor_text_line_start,
+     .keys = {IK_BINDING(HOME), IK_BINDING_CTRL('a')}},
+    {"moves to the end of the line", .moves_to = ik_editor_text_line_end,
+     .keys = {IK_BINDING(END), IK_BINDING_CTRL('e')}},
+    {"moves up one row", .run = go_up, .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p')}},
+    {"moves down one row", .run = go_down, .keys = {IK_BINDING(DOWN), IK_BINDING_CTRL('n')}},
+    {"moves to the start of the draft", .moves_to = text_start,
+     .keys = {IK_BINDING_WITH(CTRL, HOME), IK_BINDING_ALT('<'), UNSHIFTED(ALT, ',')}},
+    {"moves to the end of the draft", .moves_to = text_end,
+     .keys = {IK_BINDING_WITH(CTRL, END), IK_BINDING_ALT('>'), UNSHIFTED(ALT, '.')}},
 
-    {type_newline, "begins a new line",
+    {"starts a new line", .run = type_newline,
      .keys = {IK_BINDING_WITH(ALT, ENTER), IK_BINDING_WITH(SHIFT, ENTER),
               IK_BINDING_WITH(CTRL, ENTER), IK_BINDING_CTRL('j')},
      .at_prompt = true},
-    {continue_line, "begins a new line in the place of the backslash",
+    {"starts a new line and removes the backslash", .run = continue_line,
      .keys = {{.kind = IK_KEY_ENTER, .after = '\\'}}, .at_prompt = true},
-    {erase_back, "deletes the character before the cursor",
+    {"deletes the character before the cursor", .run = erase_back,
      .keys = {IK_BINDING(BACKSPACE), IK_BINDING_CTRL('h')}},
-    {erase_forward, "deletes the character at the cursor",
+    {"deletes the character at the cursor", .run = erase_forward,
      .keys = {IK_BINDING(DELETE), IK_BINDING_CTRL('d')}},
 
-    {kill_word_back, "cuts the word before the cursor",
+    {"cuts the word before the cursor", .cuts_to = ik_editor_text_word_start,
      .keys = {IK_BINDING_WITH(ALT, BACKSPACE), IK_BINDING_WITH(CTRL, BACKSPACE)}},
-    {kill_chunk_back, "cuts what stands before, up to white space", .keys = {IK_BINDING_CTRL('w')}},
-    {kill_word_forward, "cuts to the end of the word",
+    {"cuts back to the previous white space", .cuts_to = ik_editor_text_chunk_start,
+     .keys = {IK_BINDING_CTRL('w')}},
+    {"cuts to the end of the word", .cuts_to = ik_editor_text_word_end,
      .keys = {IK_BINDING_ALT('d'), IK_BINDING_WITH(ALT, DELETE), IK_BINDING_WITH(CTRL, DELETE)}},
-    {kill_line_end, "cuts to the end of the line; there, the newline",
+    {"cuts to the end of the line, or the newline there", .cuts_to = line_end_or_next,
      .keys = {IK_BINDING_CTRL('k')}},
-    {kill_line_start, "cuts to the start of the line; there, the newline",
+    {"cuts to the start of the line, or the newline there", .cuts_to = line_start_or_previous,
      .keys = {IK_BINDING_CTRL('u')}},
-    {yank, "inserts what was cut last", .keys = {IK_BINDING_CTRL('y')}},
-    {yank_older, "right after that: what was cut before, instead", .keys = {IK_BINDING_ALT('y')}},
+    {"inserts what was cut last", .run = yank, .keys = {IK_BINDING_CTRL('y')}},
+    {"after Ctrl-Y, inserts an earlier cut instead", .run = yank_older,
+     .keys = {IK_BINDING_ALT('y')}},
 
-    {transpose, "swaps the characters around the cursor", .keys = {IK_BINDING_CTRL('t')}},
-    {raise_word, "the rest of the word in capitals", .keys = {IK_BINDING_ALT('u')}},
-    {lower_word, "the rest of the word in small letters", .keys = {IK_BINDING_ALT('l')}},
-    {capitalise_word, "the rest of the word with one capital", .keys = {IK_BINDING_ALT('c')}},
+    {"swaps the characters around the cursor", .run = transpose, .keys = {IK_BINDING_CTRL('t')}},
+    {"converts the rest of the word to upper case", .run = raise_word,
+     .keys = {IK_BINDING_ALT('u')}},
+    {"converts the rest of the word to lower case", .run = lower_word,
+     .keys = {IK_BINDING_ALT('l')}},
+    {"capitalises the rest of the word", .run = capitalise_word, .keys = {IK_BINDING_ALT('c')}},
 
-    {ik_editor_change_undo, "undoes the last change",
-     .keys = {IK_BINDING_CTRL('_'), IK_BINDING_CTRL('/'), BY_CAP(CTRL, '-')}},
-    {ik_editor_change_redo, "does again what was undone",
+    {"undoes the last change", .run = ik_editor_change_undo,
+     .keys = {IK_BINDING_CTRL('_'), IK_BINDING_CTRL('/'), UNSHIFTED(CTRL, '-')}},
+    {"redoes what was undone", .run = ik_editor_change_redo,
      .keys = {IK_BINDING_ALT('_'),
-              BY_CAP(ALT, '-'),
+              UNSHIFTED(ALT, '-'),
               {.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL | IK_KEY_SHIFT, .code = 'z'}}},
 };
 
@@ -378,86 +338,68 @@ bool ik_editor_bindings_at(size_t index, ik_binding_row_t *out)
     return true;
 }
 
-static char character_before(const ik_editor_t *editor)
+/* Finds the command bound to exactly this key: a further modifier makes it another key. */
+static const command_t *find_command(const ik_editor_t *editor, const ik_key_t *key)
 {
-    return editor->cursor == 0 ? '\0' : editor->text.data[editor->cursor - 1];
-}
-
-/* Exactly this key: what is held down beside a known key makes it another one. */
-static bool is_bound(const ik_editor_t *editor, const command_t *command, const ik_key_t *key)
-{
-    for (size_t i = 0; i < KEYS_MAX; i++) {
-        const ik_binding_t *binding = &command->keys[i];
-        if (binding->kind == key->kind && binding->modifiers == key->modifiers &&
-            (key->kind != IK_KEY_CHAR || (uint32_t)binding->code == key->code) &&
-            (binding->after == '\0' || binding->after == character_before(editor))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static command_fn find_command(const ik_editor_t *editor, const ik_key_t *key)
-{
+    char before = editor->cursor == 0 ? '\0' : editor->text.data[editor->cursor - 1];
     for (size_t i = 0; i < IK_LENGTH(commands); i++) {
-        if (is_bound(editor, &commands[i], key)) {
-            return commands[i].run;
+        for (size_t k = 0; k < KEYS_MAX; k++) {
+            const ik_binding_t *binding = &commands[i].keys[k];
+            if (binding->kind == key->kind && binding->modifiers == key->modifiers &&
+                (key->kind != IK_KEY_CHAR || (uint32_t)binding->code == key->code) &&
+                (binding->after == '\0' || binding->after == before)) {
+                return &commands[i];
+            }
         }
     }
     return NULL;
 }
 
-/* Shift means something where the table says so; elsewhere it does not matter. */
-static command_fn command_of(const ik_editor_t *editor, const ik_key_t *pressed)
+/* Ignores Shift unless the table binds the key with it. */
+static const command_t *command_of(const ik_editor_t *editor, const ik_key_t *pressed)
 {
     ik_key_t key = *pressed;
     if (key.code >= 'A' && key.code <= 'Z') {
         key.code += 'a' - 'A';
         key.modifiers |= IK_KEY_SHIFT;
     }
-    command_fn run = find_command(editor, &key);
+    const command_t *command = find_command(editor, &key);
     key.modifiers &= ~(unsigned)IK_KEY_SHIFT;
-    return run != NULL ? run : find_command(editor, &key);
+    return command != NULL ? command : find_command(editor, &key);
 }
 
-static ik_editor_effect_t run_bound(ik_editor_t *editor, const ik_key_t *key)
+static void run_command(ik_editor_t *editor, const command_t *command)
 {
-    command_fn run = command_of(editor, key);
-    if (run != NULL) {
-        editor->effect = IK_EDITOR_DONE;
-        run(editor);
-        return editor->effect;
-    }
-    if (key->kind == IK_KEY_CHAR && (key->modifiers & (IK_KEY_CTRL | IK_KEY_ALT)) == 0) {
-        type_code(editor, key->code);
-        return IK_EDITOR_DONE;
-    }
-    return IK_EDITOR_UNKNOWN;
-}
-
-static ik_editor_effect_t run_key(ik_editor_t *editor, const ik_key_t *key)
-{
-    switch (key->kind) {
-    case IK_KEY_TEXT:
-        type(editor, key->text, key->len);
-        return IK_EDITOR_DONE;
-    case IK_KEY_PASTE:
-        paste(editor, key->text, key->len);
-        return IK_EDITOR_DONE;
-    default:
-        return run_bound(editor, key);
+    if (command->moves_to != NULL) {
+        editor->cursor = command->moves_to(editor, editor->cursor);
+    } else if (command->cuts_to != NULL) {
+        kill_to(editor, command->cuts_to(editor, editor->cursor));
+    } else {
+        command->run(editor);
     }
 }
 
-/* What is no key of ours comes between nothing: the terminal's answers arrive at any time. */
+/* A key that is not ours, such as a reply of the terminal, which may arrive at any time, does not
+ * come between two actions that belong together. */
 ik_editor_effect_t ik_editor_key(ik_editor_t *editor, const ik_key_t *key)
 {
-    ik_editor_deed_t before = editor->did;
+    ik_editor_action_t before_last = editor->last_action;
     ik_editor_begin(editor);
-    ik_editor_effect_t effect = run_key(editor, key);
-    if (effect == IK_EDITOR_UNKNOWN) {
-        editor->doing = editor->did;
-        editor->did = before;
+    editor->effect = IK_EDITOR_DONE;
+    const command_t *command = NULL;
+    if (key->kind == IK_KEY_TEXT) {
+        type(editor, key->text, key->len);
+    } else if (key->kind == IK_KEY_PASTE) {
+        paste(editor, key->text, key->len);
+    } else if ((command = command_of(editor, key)) != NULL) {
+        run_command(editor, command);
+    } else if (key->kind == IK_KEY_CHAR && (key->modifiers & (IK_KEY_CTRL | IK_KEY_ALT)) == 0) {
+        char text[4];
+        type(editor, text, ik_utf8_encode(text, key->code));
+    } else {
+        editor->action = editor->last_action;
+        editor->last_action = before_last;
+        return IK_EDITOR_UNKNOWN;
     }
-    return effect;
+    return editor->effect;
 }

@@ -1,14 +1,13 @@
 /*
- * Rows of the draft. A row ends behind its newline, or where it is full: before the word that does
- * not fit, or in it when the word is all there is. Wide characters and labels may be broken before
- * and behind. One blank may hang over the end of a full row, unseen, so that the next one begins
- * with a word.
+ * Rows of the draft. A row ends after its newline or where it is full: before the word that does
+ * not fit, or inside it if the word fills the row alone. A row may also break before and after wide
+ * characters and labels. One blank may hang over the end of a full row, invisible, so that the next
+ * row starts with a word.
  *
- * A row depends on nothing before its beginning, and where it ends depends on nothing behind the
- * first grapheme that did not fit. That one is always in the next row: only words of narrow
- * characters are carried over, and what is carried over with the grapheme fits a row. So a change
- * concerns its own row, the one before, and what follows; what follows is found out only as far
- * as it is shown.
+ * A row depends on nothing before its start, and its end depends on nothing after the first
+ * grapheme that did not fit. That grapheme is always in the next row, because only words of narrow
+ * characters are carried over, and such a word fits into a row. So a change affects its own row,
+ * the row before it and those that follow; these are computed only as far as they are visible.
  */
 #include <string.h>
 
@@ -19,27 +18,12 @@ enum { TAB_COLUMNS = 4 };
 
 /* --- pieces ------------------------------------------------------------------------------ */
 
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-static size_t label_columns(const ik_editor_t *editor, size_t at)
-{
-    const char *label = ik_pastes_label(editor->pastes, editor->text.data + at);
-    return ik_width(label, strlen(label));
-}
-
-static int smaller(size_t a, int b)
-{
-    return a < (size_t)b ? (int)a : b;
-}
-
-/* What stands there with the columns it takes at this column: never more than a row has. */
+/* The grapheme or mark at an offset, with the columns it takes in this column: at most a whole row.
+ */
 static ik_grapheme_t measure(const ik_editor_t *editor, size_t at, int column)
 {
     const char *text = editor->text.data + at;
-    if (text[0] >= ' ' && (unsigned char)text[1] < 0x80) { /* or the NUL behind the last */
+    if (text[0] >= ' ' && (unsigned char)text[1] < 0x80) { /* text ends with a NUL */
         return (ik_grapheme_t){.len = 1, .columns = 1};
     }
     ik_grapheme_t piece = ik_editor_text_piece(editor, at);
@@ -49,21 +33,17 @@ static ik_grapheme_t measure(const ik_editor_t *editor, size_t at, int column)
     } else if (text[0] == '\t') {
         columns = (size_t)(TAB_COLUMNS - column % TAB_COLUMNS);
     } else if (ik_editor_text_is_mark(editor, at)) {
-        columns = label_columns(editor, at);
+        const char *label = ik_pastes_label(editor->pastes, text);
+        columns = ik_width(label, strlen(label));
     }
-    piece.columns = smaller(columns, editor->rows.columns);
+    size_t max = (size_t)editor->rows.columns;
+    piece.columns = (int)(columns < max ? columns : max);
     return piece;
 }
 
 /* --- where rows begin -------------------------------------------------------------------- */
 
-/* Behind a blank that hangs over the end, with the newline when that follows. */
-static size_t end_hanging(const ik_editor_t *editor, size_t behind)
-{
-    return behind + (behind < editor->text.len && editor->text.data[behind] == '\n');
-}
-
-/* Where the row that begins at start ends. False: it is the last one. */
+/* Finds the end of the row that begins at start. Returns false if it is the last row. */
 static bool find_row_end(const ik_editor_t *editor, size_t start, size_t *end)
 {
     const char *text = editor->text.data;
@@ -72,11 +52,14 @@ static bool find_row_end(const ik_editor_t *editor, size_t start, size_t *end)
     size_t at = start;
     while (at < editor->text.len) {
         ik_grapheme_t piece = measure(editor, at, width);
-        bool blank = is_blank(text[at]);
+        bool blank = text[at] == ' ' || text[at] == '\t';
         breakable = piece.columns > 1 && !blank ? at : breakable;
         if (width + piece.columns > editor->rows.columns) {
-            size_t full = breakable > start ? breakable : at;
-            *end = blank ? end_hanging(editor, at + piece.len) : full;
+            *end = breakable > start ? breakable : at;
+            if (blank) { /* it hangs over, with the newline if one follows */
+                *end = at + piece.len;
+                *end += *end < editor->text.len && text[*end] == '\n';
+            }
             return true;
         }
         if (text[at] == '\n') {
@@ -101,7 +84,7 @@ static void add_start(ik_editor_t *editor, size_t start)
     rows->starts[rows->count++] = start;
 }
 
-/* One more row than is known. False: there is none. */
+/* Computes one more row. Returns false if there is none. */
 static bool find_next(ik_editor_t *editor)
 {
     ik_editor_rows_t *rows = &editor->rows;
@@ -128,7 +111,7 @@ static bool has_row(ik_editor_t *editor, size_t row)
     return true;
 }
 
-/* The last known row that does not begin behind at. */
+/* The last known row that starts at or before at. */
 static size_t search(const ik_editor_rows_t *rows, size_t at)
 {
     size_t low = 0;
@@ -151,7 +134,7 @@ static size_t row_of(ik_editor_t *editor, size_t at)
     return search(rows, at);
 }
 
-/* The grapheme before the place may become another one. */
+/* A change may also alter the grapheme before it. */
 void ik_editor_layout_forget(ik_editor_t *editor, size_t at)
 {
     ik_editor_rows_t *rows = &editor->rows;
@@ -159,18 +142,6 @@ void ik_editor_layout_forget(ik_editor_t *editor, size_t at)
     size_t kept = row > 0 ? row : 1;
     rows->count = rows->count < kept ? rows->count : kept;
     rows->complete = false;
-}
-
-static void use_columns(ik_editor_t *editor, int columns)
-{
-    if (columns < 1) {
-        columns = 1;
-    }
-    if (editor->rows.columns != columns) {
-        editor->rows.columns = columns;
-        editor->rows.count = 0;
-        editor->rows.complete = false;
-    }
 }
 
 /* --- columns ----------------------------------------------------------------------------- */
@@ -186,8 +157,8 @@ static int column_of(const ik_editor_t *editor, size_t start, size_t at)
     return column < editor->rows.columns ? column : editor->rows.columns;
 }
 
-/* The place in a row that is nearest to a column and not behind it. */
-static size_t place_in_row(ik_editor_t *editor, size_t row, int wanted)
+/* The offset in a row that is closest to the wanted column without passing it. */
+static size_t offset_in_row(ik_editor_t *editor, size_t row, int wanted)
 {
     size_t at = editor->rows.starts[row];
     size_t end = has_row(editor, row + 1) ? editor->rows.starts[row + 1] : editor->text.len + 1;
@@ -209,18 +180,18 @@ bool ik_editor_layout_step(ik_editor_t *editor, int direction)
     if (direction < 0 ? row == 0 : !has_row(editor, row + 1)) {
         return false;
     }
-    if (editor->did != IK_EDITOR_DEED_VERTICAL) {
+    if (editor->last_action != IK_EDITOR_ACTION_VERTICAL) {
         editor->wanted_column = column_of(editor, editor->rows.starts[row], editor->cursor);
     }
-    editor->doing = IK_EDITOR_DEED_VERTICAL;
+    editor->action = IK_EDITOR_ACTION_VERTICAL;
     size_t target = direction < 0 ? row - 1 : row + 1;
-    editor->cursor = place_in_row(editor, target, editor->wanted_column);
+    editor->cursor = offset_in_row(editor, target, editor->wanted_column);
     return true;
 }
 
-/* --- the rows that are shown ------------------------------------------------------------- */
+/* --- visible rows ------------------------------------------------------------------------ */
 
-/* As little as possible is scrolled, and no row is left empty behind the last one. */
+/* Scrolls as little as possible and leaves no empty row after the last one. */
 static void scroll(ik_editor_t *editor, size_t cursor_row, size_t max_rows)
 {
     ik_editor_rows_t *rows = &editor->rows;
@@ -236,10 +207,15 @@ static void scroll(ik_editor_t *editor, size_t cursor_row, size_t max_rows)
 ik_editor_layout_t ik_editor_layout(ik_editor_t *editor, int columns, int max_rows)
 {
     size_t max = max_rows < 1 ? 1 : (size_t)max_rows;
-    use_columns(editor, columns);
+    ik_editor_rows_t *rows = &editor->rows;
+    columns = columns < 1 ? 1 : columns;
+    if (rows->columns != columns) {
+        rows->columns = columns;
+        rows->count = 0;
+        rows->complete = false;
+    }
     size_t cursor_row = row_of(editor, editor->cursor);
     scroll(editor, cursor_row, max);
-    ik_editor_rows_t *rows = &editor->rows;
     bool below = has_row(editor, rows->top + max);
     return (ik_editor_layout_t){
         .rows = (int)(below ? max : rows->count - rows->top),
@@ -252,17 +228,7 @@ ik_editor_layout_t ik_editor_layout(ik_editor_t *editor, int columns, int max_ro
 
 /* --- drawing ----------------------------------------------------------------------------- */
 
-static void draw_label(const ik_editor_t *editor, size_t at, ik_row_t *row)
-{
-    ik_buffer_t label;
-    ik_buffer_init(&label, NULL, IK_BUFFER_UNLIMITED);
-    ik_width_append(&label, ik_pastes_label(editor->pastes, editor->text.data + at),
-                    (size_t)editor->rows.columns, IK_WIDTH_KEEP_START);
-    ik_row_add_role(row, IK_ROLE_DIM, label.data);
-    ik_buffer_reset(&label);
-}
-
-/* What is not shown as it stands in the text: a character wider than the window, too. */
+/* Whether a piece is drawn by draw_special: a tab, a mark, or a character wider than the window. */
 static bool is_special(const ik_editor_t *editor, size_t at, ik_grapheme_t piece)
 {
     return editor->text.data[at] == '\t' || ik_editor_text_is_mark(editor, at) ||
@@ -274,7 +240,12 @@ static void draw_special(const ik_editor_t *editor, size_t at, ik_grapheme_t pie
     if (editor->text.data[at] == '\t') {
         ik_row_add_format(row, IK_ROLE_TEXT, "%*s", piece.columns, "");
     } else if (ik_editor_text_is_mark(editor, at)) {
-        draw_label(editor, at, row);
+        ik_buffer_t label;
+        ik_buffer_init(&label, NULL, IK_BUFFER_UNLIMITED); /* bounded by the columns */
+        ik_width_append(&label, ik_pastes_label(editor->pastes, editor->text.data + at),
+                        (size_t)editor->rows.columns, IK_WIDTH_KEEP_START);
+        ik_row_add_role(row, IK_ROLE_DIM, label.data);
+        ik_buffer_reset(&label);
     } else {
         ik_row_add_role(row, IK_ROLE_TEXT, "…");
     }
@@ -285,7 +256,7 @@ static bool is_joiner(const char *text, size_t len)
     return len >= 3 && (memcmp(text, "\u200c", 3) == 0 || memcmp(text, "\u200d", 3) == 0);
 }
 
-/* A grapheme without joiners that join nothing in it. */
+/* Appends a grapheme without its orphaned joiners. */
 static void append_grapheme(ik_buffer_t *out, const char *text, size_t len)
 {
     while (len >= 3 && is_joiner(text + len - 3, 3)) {
@@ -293,18 +264,18 @@ static void append_grapheme(ik_buffer_t *out, const char *text, size_t len)
     }
     bool whole = ik_sanitise_is_clean(text, len);
     for (size_t at = 0; at < len;) {
-        bool lost = !whole && is_joiner(text + at, len - at);
-        ik_buffer_append(out, text + at, lost ? 0 : 1);
-        at += lost ? 3 : 1;
+        bool orphan = !whole && is_joiner(text + at, len - at);
+        ik_buffer_append(out, text + at, orphan ? 0 : 1);
+        at += orphan ? 3 : 1;
     }
 }
 
-/* Joiners that have lost what they joined, by deletion or at the end of a row, take no column; a
- * row would write them out. The others stay: without them a grapheme would be several. */
-static void draw_without_lost_joiners(const char *text, size_t len, ik_row_t *row)
+/* A joiner is orphaned when a deletion or the end of a row separates it from what it joined. It
+ * takes no column here, but a row would write it out as text. */
+static void draw_without_orphans(const char *text, size_t len, ik_row_t *row)
 {
     ik_buffer_t kept;
-    ik_buffer_init(&kept, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&kept, NULL, IK_BUFFER_UNLIMITED); /* bounded by the row */
     for (size_t at = 0, step; at < len; at += step) {
         step = ik_width_grapheme(text + at, len - at).len;
         append_grapheme(&kept, text + at, step);
@@ -322,7 +293,7 @@ static void draw_text(const ik_editor_t *editor, size_t from, size_t to, ik_row_
     if (ik_sanitise_is_clean(text, to - from)) {
         ik_row_add(row, ik_theme_style(row->theme, IK_ROLE_TEXT), text, to - from);
     } else {
-        draw_without_lost_joiners(text, to - from, row);
+        draw_without_orphans(text, to - from, row);
     }
 }
 
@@ -332,12 +303,12 @@ void ik_editor_draw(const ik_editor_t *editor, int index, ik_row_t *row)
     size_t number = rows->top + (size_t)index;
     size_t at = rows->starts[number];
     size_t end = number + 1 < rows->count ? rows->starts[number + 1] : editor->text.len;
-    size_t pending = at; /* what comes next and is shown as it is */
+    size_t pending = at; /* start of the plain text not yet drawn */
     int column = 0;
     while (at < end && editor->text.data[at] != '\n') {
         ik_grapheme_t piece = measure(editor, at, column);
         if (column + piece.columns > rows->columns) {
-            break; /* a blank that hangs over */
+            break; /* a hanging blank */
         }
         if (is_special(editor, at, piece)) {
             draw_text(editor, pending, at, row);

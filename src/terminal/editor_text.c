@@ -5,34 +5,24 @@
 
 #include "base/utf8.h"
 
-/* How far back the beginning of a grapheme is looked for. */
+/* How far back the start of a grapheme is searched, in bytes. */
 enum { GRAPHEME_MAX = 4096 };
-
-static const char *at_place(const ik_editor_t *editor, size_t at)
-{
-    return editor->text.data + at;
-}
-
-static size_t left_behind(const ik_editor_t *editor, size_t at)
-{
-    return editor->text.len - at;
-}
 
 /* --- graphemes --------------------------------------------------------------------------- */
 
 bool ik_editor_text_is_mark(const ik_editor_t *editor, size_t at)
 {
-    return ik_pastes_is_mark(at_place(editor, at), left_behind(editor, at));
+    return ik_pastes_is_mark(editor->text.data + at, editor->text.len - at);
 }
 
-/* Unicode would let some characters join with a mark; a mark always stands alone. */
+/* By Unicode's rules some characters would join with a mark; here a mark always stands alone. */
 ik_grapheme_t ik_editor_text_piece(const ik_editor_t *editor, size_t at)
 {
-    const char *text = at_place(editor, at);
+    const char *text = editor->text.data + at;
     if (ik_editor_text_is_mark(editor, at)) {
         return (ik_grapheme_t){.len = IK_PASTES_MARK_LEN};
     }
-    ik_grapheme_t piece = ik_width_grapheme(text, left_behind(editor, at));
+    ik_grapheme_t piece = ik_width_grapheme(text, editor->text.len - at);
     if (piece.len > IK_PASTES_MARK_LEN) {
         size_t alone = ik_pastes_find_mark(text, piece.len);
         piece = alone < piece.len ? ik_width_grapheme(text, alone) : piece;
@@ -51,13 +41,13 @@ size_t ik_editor_text_previous(const ik_editor_t *editor, size_t at)
         return 0;
     }
     size_t floor = ik_utf8_cut_front(editor->text.data, at, GRAPHEME_MAX);
-    const char *text = at_place(editor, floor);
+    const char *text = editor->text.data + floor;
     size_t len = at - floor;
-    size_t behind = ik_pastes_behind_last_mark(text, len);
-    if (behind == len) {
+    size_t start = ik_pastes_after_last_mark(text, len);
+    if (start == len) {
         return at - IK_PASTES_MARK_LEN;
     }
-    return floor + behind + ik_width_step_back(text + behind, len - behind);
+    return floor + start + ik_width_step_back(text + start, len - start);
 }
 
 size_t ik_editor_text_boundary(const ik_editor_t *editor, size_t at)
@@ -72,22 +62,18 @@ size_t ik_editor_text_boundary(const ik_editor_t *editor, size_t at)
 
 /* --- words ------------------------------------------------------------------------------- */
 
-static bool is_ascii_word(char byte)
-{
-    return (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
-}
-
 bool ik_editor_text_is_word(const ik_editor_t *editor, size_t at)
 {
-    const char *text = at_place(editor, at);
+    const char *text = editor->text.data + at;
     if ((unsigned char)*text < 0x80) {
-        return is_ascii_word(*text);
+        char lower = (char)(*text | 0x20);
+        return (*text >= '0' && *text <= '9') || (lower >= 'a' && lower <= 'z');
     }
     if (ik_editor_text_is_mark(editor, at)) {
         return true;
     }
     utf8proc_int32_t code;
-    utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)left_behind(editor, at),
+    utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)(editor->text.len - at),
                      &code);
     utf8proc_category_t category = utf8proc_category(code);
     return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO;
@@ -95,7 +81,7 @@ bool ik_editor_text_is_word(const ik_editor_t *editor, size_t at)
 
 static bool is_blank(const ik_editor_t *editor, size_t at)
 {
-    char byte = *at_place(editor, at);
+    char byte = editor->text.data[at];
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
@@ -148,6 +134,6 @@ size_t ik_editor_text_line_start(const ik_editor_t *editor, size_t at)
 
 size_t ik_editor_text_line_end(const ik_editor_t *editor, size_t at)
 {
-    const char *newline = memchr(at_place(editor, at), '\n', left_behind(editor, at));
+    const char *newline = memchr(editor->text.data + at, '\n', editor->text.len - at);
     return newline == NULL ? editor->text.len : (size_t)(newline - editor->text.data);
 }

@@ -20,24 +20,20 @@ ik_kill_ring_t *ik_kill_ring_create(const void *ctx)
     return ik_new(ctx, ik_kill_ring_t);
 }
 
-static size_t count_bytes(const ik_kill_ring_t *ring)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < ring->count; i++) {
-        bytes += ring->pieces[i].len;
-    }
-    return bytes;
-}
-
 static void drop_oldest(ik_kill_ring_t *ring)
 {
     talloc_free(ring->pieces[--ring->count].text);
 }
 
-/* The newest piece stays, however long it is: a draft has a maximum of its own. */
+/* Always keeps the newest piece, which the size of a draft bounds. */
 static void keep_in_bounds(ik_kill_ring_t *ring)
 {
-    while (ring->count > 1 && count_bytes(ring) > IK_KILL_RING_BYTES) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < ring->count; i++) {
+        bytes += ring->pieces[i].len;
+    }
+    while (ring->count > 1 && bytes > IK_KILL_RING_BYTES) {
+        bytes -= ring->pieces[ring->count - 1].len;
         drop_oldest(ring);
     }
     ring->current = 0;

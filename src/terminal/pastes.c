@@ -54,7 +54,7 @@ static char *format_count(const void *ctx, size_t count)
     char *digits = ik_sprintf(ctx, "%zu", count);
     size_t len = strlen(digits);
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the digits */
     for (size_t i = 0; i < len; i++) {
         if (i > 0 && (len - i) % 3 == 0) {
             ik_buffer_append_byte(&out, ',');
@@ -84,7 +84,7 @@ bool ik_pastes_is_mark(const char *text, size_t len)
     return len >= IK_PASTES_MARK_LEN && p[0] == FIRST_BYTE && p[1] == SECOND_BYTE && p[2] >= 0xbc;
 }
 
-/* The last eight bits of a mark are its place in the list. */
+/* The low eight bits of a mark are the index. Returns NULL if the mark is stale. */
 static const paste_t *paste_of(const ik_pastes_t *pastes, const char *mark)
 {
     size_t index = ((unsigned char)mark[2] & 0x03U) << 6 | ((unsigned char)mark[3] & 0x3fU);
@@ -106,7 +106,7 @@ size_t ik_pastes_find_mark(const char *text, size_t len)
     return len;
 }
 
-size_t ik_pastes_behind_last_mark(const char *text, size_t len)
+size_t ik_pastes_after_last_mark(const char *text, size_t len)
 {
     for (size_t end = len; end > 0;) {
         const char *found = memrchr(text, FIRST_BYTE, end);
@@ -155,7 +155,7 @@ size_t ik_pastes_number(const ik_pastes_t *pastes, const char *mark)
 
 /* --- texts with marks -------------------------------------------------------------------- */
 
-size_t ik_pastes_weigh(const ik_pastes_t *pastes, const char *text, size_t len)
+size_t ik_pastes_count_bytes(const ik_pastes_t *pastes, const char *text, size_t len)
 {
     size_t bytes = 0;
     size_t at = pastes->count == 0 ? len : ik_pastes_find_mark(text, len);
@@ -168,24 +168,20 @@ size_t ik_pastes_weigh(const ik_pastes_t *pastes, const char *text, size_t len)
     return bytes;
 }
 
-/* Up to a mark, which is left out; returns how many bytes of text that is. */
-static size_t append_before_mark(ik_buffer_t *out, const char *text, size_t len)
-{
-    size_t before = ik_pastes_find_mark(text, len);
-    ik_buffer_append(out, text, before);
-    return before;
-}
-
 void ik_pastes_append_expanded(const ik_pastes_t *pastes, ik_buffer_t *out, const char *text,
                                size_t len)
 {
-    size_t at = append_before_mark(out, text, len);
-    while (at < len) {
-        const paste_t *paste = paste_of(pastes, text + at);
+    while (len > 0) {
+        size_t plain = ik_pastes_find_mark(text, len);
+        ik_buffer_append(out, text, plain);
+        if (plain == len) {
+            return;
+        }
+        const paste_t *paste = paste_of(pastes, text + plain);
         if (paste != NULL) {
             ik_buffer_append(out, paste->text, paste->len);
         }
-        at += IK_PASTES_MARK_LEN;
-        at += append_before_mark(out, text + at, len - at);
+        text += plain + IK_PASTES_MARK_LEN;
+        len -= plain + IK_PASTES_MARK_LEN;
     }
 }

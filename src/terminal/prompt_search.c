@@ -106,8 +106,8 @@ static void erase_all(ik_prompt_t *prompt)
     cut(&prompt->search, 0);
 }
 
-/* What is chosen becomes the draft; undo brings back what was there. Of a list of the program's it
- * is the answer, and where nothing matches there is none yet. */
+/* Replaces the draft by the chosen message, as one step of undo. From a list that the program opened,
+ * the chosen row is the answer; where nothing matches there is none yet. */
 static void take(ik_prompt_t *prompt)
 {
     size_t chosen = ik_choice_chosen(prompt->search.choice);
@@ -131,16 +131,16 @@ typedef struct {
     void (*run)(ik_prompt_t *prompt);
     const char *does;
     ik_binding_t keys[KEYS_MAX];
-    bool passes; /* the key is still to be obeyed */
+    bool passes; /* the editor handles the key as well */
 } command_t;
 
 static const command_t commands[] = {
-    {go_down, "down in the list",
+    {go_down, "moves down the list",
      .keys = {IK_BINDING(DOWN), IK_BINDING_CTRL('n'), IK_BINDING_CTRL('r')}},
-    {go_up, "up in the list", .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p'), IK_BINDING_CTRL('s')}},
-    {take, "takes the message into the draft", .keys = {IK_BINDING(ENTER), IK_BINDING(TAB)}},
-    /* Who moves about wants to edit what is chosen. */
-    {take, "takes it into the draft and moves in it",
+    {go_up, "moves up the list",
+     .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p'), IK_BINDING_CTRL('s')}},
+    {take, "puts the message into the draft", .keys = {IK_BINDING(ENTER), IK_BINDING(TAB)}},
+    {take, "puts it into the draft and moves there",
      .keys = {IK_BINDING(LEFT), IK_BINDING(RIGHT), IK_BINDING(HOME), IK_BINDING(END),
               IK_BINDING_CTRL('a'), IK_BINDING_CTRL('e'), IK_BINDING_CTRL('b'),
               IK_BINDING_CTRL('f'), IK_BINDING_ALT('b'), IK_BINDING_ALT('f')},
@@ -148,9 +148,9 @@ static const command_t commands[] = {
     {erase_all, "erases the whole pattern",
      .keys = {IK_BINDING_CTRL('u'), IK_BINDING_CTRL('w'), IK_BINDING_WITH(ALT, BACKSPACE),
               IK_BINDING_WITH(CTRL, BACKSPACE)}},
-    {erase, "erases a character of the pattern",
+    {erase, "erases one character of the pattern",
      .keys = {IK_BINDING(BACKSPACE), IK_BINDING_CTRL('h')}},
-    {ik_prompt_search_close, "ends the search; the draft is as it was",
+    {ik_prompt_search_close, "ends the search and keeps the draft",
      .keys = {IK_BINDING(ESCAPE), IK_BINDING_CTRL('g'), IK_BINDING_CTRL('c'),
               IK_BINDING_CTRL('d')}},
 };
@@ -169,10 +169,14 @@ bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out)
     return true;
 }
 
-/* A list of the program's stays open until it is answered: a key about the draft does nothing. */
-static bool run_key(ik_prompt_t *prompt, const ik_key_t *key)
+/* A list that the program opened stays open until it is answered: keys for the draft do nothing. */
+bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
     bool chooses = ik_prompt_search_chooses(prompt);
+    if (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_PASTE) {
+        type(&prompt->search, key->text, key->len);
+        return true;
+    }
     for (size_t i = 0; i < IK_LENGTH(commands); i++) {
         bool usable = !chooses || !commands[i].passes;
         if (usable && ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
@@ -184,13 +188,4 @@ static bool run_key(ik_prompt_t *prompt, const ik_key_t *key)
         ik_prompt_search_close(prompt);
     }
     return chooses;
-}
-
-bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key)
-{
-    if (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_PASTE) {
-        type(&prompt->search, key->text, key->len);
-        return true;
-    }
-    return run_key(prompt, key);
 }

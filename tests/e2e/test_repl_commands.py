@@ -817,8 +817,8 @@ class HelpTest(CommandTest):
                 rows = self.enter(t, "/help keys", "closes the pager")
                 self.assertEqual([row for row in rows if row and not row.startswith("  ")], titles)
                 words = " ".join(" ".join(rows).split())
-                for piece in ("Ctrl-K cuts to the end of the line; there, the newline",
-                              "Enter, Tab takes the message into the draft",
+                for piece in ("Ctrl-K cuts to the end of the line, or the newline there",
+                              "Enter, Tab puts the message into the draft",
                               "d, Ctrl-D half a page on"):
                     self.assertIn(piece, words)
                 self.assertLess(max(map(len, rows)), columns)

@@ -453,32 +453,32 @@ class HelpTest(ReplTest):
             t.send("\x03")
             self.wait_draft(t, "")
         self.check_all("Editing the draft", {
-            "a character back": ("abc", "ab|c"),
-            "a character on": ("abc\x01", "a|bc"),
-            "a word back": ("one two", "one |two"),
-            "a word on": ("one two\x01", "one| two"),
-            "to the start of the line": ("abc", "|abc"),
-            "to the end of the line": ("abc\x01", "abc|"),
-            "a row up": ("ab\x1b\rcd", "ab|\ncd"),
-            "a row down": ("ab\x1b\rcd\x1b<", "ab\n|cd"),
-            "to the start of the draft": ("ab\x1b\rcd", "|ab\ncd"),
-            "to the end of the draft": ("ab\x1b\rcd\x1b<", "ab\ncd|"),
+            "moves back one character": ("abc", "ab|c"),
+            "moves forward one character": ("abc\x01", "a|bc"),
+            "moves back one word": ("one two", "one |two"),
+            "moves forward one word": ("one two\x01", "one| two"),
+            "moves to the start of the line": ("abc", "|abc"),
+            "moves to the end of the line": ("abc\x01", "abc|"),
+            "moves up one row": ("ab\x1b\rcd", "ab|\ncd"),
+            "moves down one row": ("ab\x1b\rcd\x1b<", "ab\n|cd"),
+            "moves to the start of the draft": ("ab\x1b\rcd", "|ab\ncd"),
+            "moves to the end of the draft": ("ab\x1b\rcd\x1b<", "ab\ncd|"),
             "deletes the character before the cursor": ("abc", "ab|"),
             "deletes the character at the cursor": ("abc\x01", "|bc"),
             "cuts the word before the cursor": ("one two-three", "one two-|"),
-            "cuts what stands before, up to white space": ("one two-three", "one |"),
+            "cuts back to the previous white space": ("one two-three", "one |"),
             "cuts to the end of the word": ("one two\x01", "| two"),
-            "cuts to the end of the line; there, the newline":
+            "cuts to the end of the line, or the newline there":
                 ("one\x1b\rtwo\x1b\rthree\x1b<\x0b", "|two\nthree"),
-            "cuts to the start of the line; there, the newline": ("one\x1b\rtwo\x15", "one|"),
+            "cuts to the start of the line, or the newline there": ("one\x1b\rtwo\x15", "one|"),
             "inserts what was cut last": ("one\x15", "one|"),
-            "right after that: what was cut before, instead": ("one\x15two\x15\x19", "one|"),
+            "after Ctrl-Y, inserts an earlier cut instead": ("one\x15two\x15\x19", "one|"),
             "swaps the characters around the cursor": ("ab", "ba|"),
-            "the rest of the word in capitals": ("one two\x01", "ONE| two"),
-            "the rest of the word in small letters": ("ONE TWO\x01", "one| TWO"),
-            "the rest of the word with one capital": ("oNE two\x01", "One| two"),
+            "converts the rest of the word to upper case": ("one two\x01", "ONE| two"),
+            "converts the rest of the word to lower case": ("ONE TWO\x01", "one| TWO"),
+            "capitalises the rest of the word": ("oNE two\x01", "One| two"),
             "undoes the last change": ("gone\x15", "gone|"),
-            "does again what was undone":
+            "redoes what was undone":
                 ("", "|", [("gone", "gone"), ("\x15", ""), ("\x1f", "gone")]),
         }, try_key)
 
@@ -505,13 +505,13 @@ class HelpTest(ReplTest):
             t.send("\x05\x15")
             self.wait_draft(t, "")
         self.check_all("Searching earlier messages", {
-            "down in the list": ("", "item", "", "\r", "item 2"),
-            "up in the list": ("", "item", DOWN + DOWN, "\r", "item 2"),
-            "takes the message into the draft": ("", "alph", "", "", "alpha"),
-            "takes it into the draft and moves in it": ("", "alph", "", "", "alpha"),
+            "moves down the list": ("", "item", "", "\r", "item 2"),
+            "moves up the list": ("", "item", DOWN + DOWN, "\r", "item 2"),
+            "puts the message into the draft": ("", "alph", "", "", "alpha"),
+            "puts it into the draft and moves there": ("", "alph", "", "", "alpha"),
             "erases the whole pattern": ("", "zzz", "", "alpha\r", "alpha"),
-            "erases a character of the pattern": ("", "alphaz", "", "\r", "alpha"),
-            "ends the search; the draft is as it was": ("kept", "alph", "", "", "kept"),
+            "erases one character of the pattern": ("", "alphaz", "", "\r", "alpha"),
+            "ends the search and keeps the draft": ("kept", "alph", "", "", "kept"),
         }, try_key)
 
     def test_the_pager(self):
@@ -570,8 +570,8 @@ class HelpTest(ReplTest):
             t.send("\x03")
             self.wait_draft(t, "")
         for does, before, behind, expected in (
-                ("begins a new line", "ab", "|", "ab\n|"),
-                ("begins a new line in the place of the backslash", "ab", "|", "ab\n|"),
+                ("starts a new line", "ab", "|", "ab\n|"),
+                ("starts a new line and removes the backslash", "ab", "|", "ab\n|"),
                 ("undoes the last change", "gone\x15", "|", "gone|"),
                 ("completes /commands, their arguments and @files", "/syst", "", "/system "),
                 ("completes /commands, their arguments and @files", "@onl", "", "@only.txt "),

@@ -116,7 +116,8 @@ static void check_text(const ik_editor_t *editor)
 {
     REQUIRE(ik_utf8_valid(editor->text.data, editor->text.len));
     REQUIRE(memchr(editor->text.data, '\0', editor->text.len) == NULL);
-    REQUIRE(editor->pasted == ik_pastes_weigh(editor->pastes, editor->text.data, editor->text.len));
+    REQUIRE(editor->pasted ==
+            ik_pastes_count_bytes(editor->pastes, editor->text.data, editor->text.len));
     char *text = ik_editor_text(NULL, editor);
     REQUIRE(strlen(text) >= editor->pasted);
     REQUIRE(ik_pastes_find_mark(text, strlen(text)) == strlen(text));
