@@ -12,7 +12,7 @@
 
 enum {
     PATTERN_MAX = 512,
-    HELP_SPACES = 4, /* around the keys */
+    HELP_SPACES = 4, /* columns around the keys */
 };
 
 typedef enum { READING, TYPING, HELPING } page_mode_t;
@@ -24,46 +24,40 @@ struct ik_pager {
     int rows;
     ik_pager_parts_t *parts;
     ik_pager_search_t *search;
-    bool empty;           /* there is no line at all */
-    ik_pager_place_t top; /* the first line shown */
+    bool empty;              /* there are no lines */
+    ik_pager_position_t top; /* the first visible line */
     page_mode_t mode;
     bool closed;
-    ik_pager_direction_t direction; /* of the search that is typed, or was the last */
+    ik_pager_direction_t direction; /* of the last / or ? */
     bool searching;
-    bool turned; /* the search under way goes the other way */
-    bool has_match;
-    ik_pager_place_t match; /* found last, unless the reader went elsewhere since */
-    ik_buffer_t input;      /* what is typed */
-    char *message;          /* until the next key; or NULL */
+    bool reversed;             /* the current search goes against direction */
+    bool has_match;            /* match is valid: no motion since it was found */
+    ik_pager_position_t match; /* the last one */
+    ik_buffer_t input;         /* the pattern being typed */
+    char *message;             /* shown until the next key; or NULL */
 };
 
 /* --- moving ------------------------------------------------------------------------------ */
 
-/* Lines of text that are shown. */
-static ptrdiff_t page(const ik_pager_t *pager)
+/* Lines of text on the screen. */
+static ptrdiff_t page_lines(const ik_pager_t *pager)
 {
     return pager->rows > 1 ? pager->rows - 1 : 1;
 }
 
 static bool is_at_end(ik_pager_t *pager)
 {
-    ik_pager_place_t place = pager->top;
-    return pager->empty ||
-           ik_pager_parts_move(pager->parts, &place, page(pager)) < (size_t)page(pager);
+    ik_pager_position_t position = pager->top;
+    return pager->empty || ik_pager_parts_move(pager->parts, &position, page_lines(pager)) <
+                               (size_t)page_lines(pager);
 }
 
-/* The last line stands in the last row, if there are as many lines. */
+/* Moves the top up so that no row after the last line is empty, if there are enough lines. */
 static void fill_page(ik_pager_t *pager)
 {
-    ik_pager_place_t place = pager->top;
-    size_t below = ik_pager_parts_move(pager->parts, &place, page(pager) - 1);
-    ik_pager_parts_move(pager->parts, &pager->top, (ptrdiff_t)below - (page(pager) - 1));
-}
-
-static void go_to_begin(ik_pager_t *pager)
-{
-    pager->empty = !ik_pager_parts_first(pager->parts, &pager->top);
-    pager->has_match = false;
+    ik_pager_position_t position = pager->top;
+    size_t below = ik_pager_parts_move(pager->parts, &position, page_lines(pager) - 1);
+    ik_pager_parts_move(pager->parts, &pager->top, (ptrdiff_t)below - (page_lines(pager) - 1));
 }
 
 static void go_to_end(ik_pager_t *pager)
@@ -84,36 +78,6 @@ static void scroll(ik_pager_t *pager, ptrdiff_t lines)
     }
 }
 
-static void go_line_on(ik_pager_t *pager)
-{
-    scroll(pager, 1);
-}
-
-static void go_line_back(ik_pager_t *pager)
-{
-    scroll(pager, -1);
-}
-
-static void go_page_on(ik_pager_t *pager)
-{
-    scroll(pager, page(pager));
-}
-
-static void go_page_back(ik_pager_t *pager)
-{
-    scroll(pager, -page(pager));
-}
-
-static void go_half_on(ik_pager_t *pager)
-{
-    scroll(pager, (page(pager) + 1) / 2);
-}
-
-static void go_half_back(ik_pager_t *pager)
-{
-    scroll(pager, -(page(pager) + 1) / 2);
-}
-
 /* --- searching --------------------------------------------------------------------------- */
 
 static void set_message(ik_pager_t *pager, const char *message, const char *pattern)
@@ -122,35 +86,29 @@ static void set_message(ik_pager_t *pager, const char *message, const char *patt
     pager->message = ik_sprintf(pager, "%s%s", message, pattern);
 }
 
-static void show_match(ik_pager_t *pager, const ik_pager_place_t *found)
-{
-    pager->top = *found;
-    fill_page(pager);
-    pager->match = *found;
-    pager->has_match = true;
-}
-
 static ik_pager_direction_t search_direction(const ik_pager_t *pager)
 {
-    return pager->turned ? (ik_pager_direction_t)-pager->direction : pager->direction;
+    return pager->reversed ? (ik_pager_direction_t)-pager->direction : pager->direction;
 }
 
 void ik_pager_continue(ik_pager_t *pager)
 {
-    ik_pager_place_t found;
+    ik_pager_position_t found;
     if (!pager->searching) {
         return;
     }
     ik_pager_outcome_t outcome = ik_pager_search_continue(pager->search, &found);
-    pager->searching = outcome == IK_PAGER_SEARCH_GOES_ON;
-    if (outcome == IK_PAGER_SEARCH_IN_VAIN) {
+    pager->searching = outcome == IK_PAGER_SEARCH_PENDING;
+    if (outcome == IK_PAGER_SEARCH_NOT_FOUND) {
         set_message(pager, "Not found: ", ik_pager_search_pattern(pager->search));
     } else if (!pager->searching) {
-        show_match(pager, &found);
+        pager->top = pager->match = found;
+        pager->has_match = true;
+        fill_page(pager);
     }
-    if (outcome == IK_PAGER_SEARCH_FOUND_ROUND) {
-        bool on = search_direction(pager) == IK_PAGER_ON;
-        set_message(pager, on ? "From the beginning again" : "From the end again", "");
+    if (outcome == IK_PAGER_SEARCH_FOUND_WRAPPED) {
+        bool forward = search_direction(pager) == IK_PAGER_FORWARD;
+        set_message(pager, forward ? "Continued from the beginning" : "Continued from the end", "");
     }
 }
 
@@ -159,43 +117,22 @@ bool ik_pager_is_searching(const ik_pager_t *pager)
     return pager->searching;
 }
 
-static void start_search(ik_pager_t *pager, const ik_pager_place_t *from, bool with_it)
+static void start_search(ik_pager_t *pager, const ik_pager_position_t *from, bool inclusive)
 {
     pager->searching = !pager->empty;
-    ik_pager_search_start(pager->search, from, with_it, search_direction(pager));
+    ik_pager_search_start(pager->search, from, inclusive, search_direction(pager));
     ik_pager_continue(pager);
 }
 
-/* All that is shown counts. */
-static void search_from_screen(ik_pager_t *pager)
+static void search_again(ik_pager_t *pager, bool reversed)
 {
-    ik_pager_place_t from = pager->top;
-    pager->turned = false;
-    if (!pager->empty && pager->direction == IK_PAGER_BACK) {
-        ik_pager_parts_move(pager->parts, &from, page(pager) - 1);
-    }
-    start_search(pager, &from, true);
-}
-
-static void search_again(ik_pager_t *pager, bool turned)
-{
-    ik_pager_place_t from = pager->has_match ? pager->match : pager->top;
+    ik_pager_position_t from = pager->has_match ? pager->match : pager->top;
     if (ik_pager_search_pattern(pager->search) == NULL) {
-        set_message(pager, "Nothing was searched for yet", "");
+        set_message(pager, "No previous search", "");
         return;
     }
-    pager->turned = turned;
+    pager->reversed = reversed;
     start_search(pager, &from, false);
-}
-
-static void search_next(ik_pager_t *pager)
-{
-    search_again(pager, false);
-}
-
-static void search_previous(ik_pager_t *pager)
-{
-    search_again(pager, true);
 }
 
 /* --- typing a pattern -------------------------------------------------------------------- */
@@ -208,42 +145,22 @@ static void set_input_length(ik_pager_t *pager, size_t len)
     }
 }
 
-static void start_typing(ik_pager_t *pager, ik_pager_direction_t direction)
-{
-    pager->mode = TYPING;
-    pager->direction = direction;
-    set_input_length(pager, 0);
-}
-
-static void type_on(ik_pager_t *pager)
-{
-    start_typing(pager, IK_PAGER_ON);
-}
-
-static void type_back(ik_pager_t *pager)
-{
-    start_typing(pager, IK_PAGER_BACK);
-}
-
-/* Nothing typed means the pattern there was. */
+/* Searches all visible lines and beyond. An empty input repeats the last pattern. */
 static void submit(ik_pager_t *pager)
 {
     pager->mode = READING;
     if (pager->input.len > 0) {
         ik_pager_search_set_pattern(pager->search, pager->input.data);
     }
-    if (ik_pager_search_pattern(pager->search) != NULL) {
-        search_from_screen(pager);
+    if (ik_pager_search_pattern(pager->search) == NULL) {
+        return;
     }
-}
-
-static void erase_character(ik_pager_t *pager)
-{
-    if (pager->input.len == 0) {
-        pager->mode = READING;
-    } else {
-        set_input_length(pager, ik_width_step_back(pager->input.data, pager->input.len));
+    ik_pager_position_t from = pager->top;
+    pager->reversed = false;
+    if (!pager->empty && pager->direction == IK_PAGER_BACKWARD) {
+        ik_pager_parts_move(pager->parts, &from, page_lines(pager) - 1);
     }
+    start_search(pager, &from, true);
 }
 
 static void type_text(ik_pager_t *pager, const char *text, size_t len)
@@ -273,7 +190,11 @@ static void type_key(ik_pager_t *pager, const ik_key_t *key)
         submit(pager);
         break;
     case IK_KEY_BACKSPACE:
-        erase_character(pager);
+        if (pager->input.len == 0) {
+            pager->mode = READING;
+        } else {
+            set_input_length(pager, ik_width_step_back(pager->input.data, pager->input.len));
+        }
         break;
     case IK_KEY_ESCAPE:
         pager->mode = READING;
@@ -289,51 +210,107 @@ static void type_key(ik_pager_t *pager, const ik_key_t *key)
 
 /* --- keys -------------------------------------------------------------------------------- */
 
-static void start_help(ik_pager_t *pager)
-{
-    pager->mode = HELPING;
-}
-
-static void close_pager(ik_pager_t *pager)
-{
-    pager->closed = true;
-}
-
 enum { KEYS_MAX = 5 };
 
-typedef struct {
-    void (*act)(ik_pager_t *pager);
+typedef enum {
+    LINE_DOWN,
+    LINE_UP,
+    PAGE_DOWN,
+    PAGE_UP,
+    HALF_DOWN,
+    HALF_UP,
+    TO_START,
+    TO_END,
+    SEARCH_FORWARD,
+    SEARCH_BACKWARD,
+    NEXT_MATCH,
+    PREVIOUS_MATCH,
+    HELP,
+    CLOSE,
+    COMMANDS,
+} command_id_t;
+
+static const struct {
     const char *does;
     ik_binding_t keys[KEYS_MAX];
-} command_t;
-
-static const command_t commands[] = {
-    {go_line_on, "a line on",
-     .keys = {IK_BINDING_TYPED('j'), IK_BINDING(DOWN), IK_BINDING(ENTER), IK_BINDING_CTRL('n'),
-              IK_BINDING_CTRL('e')}},
-    {go_line_back, "a line back",
-     .keys = {IK_BINDING_TYPED('k'), IK_BINDING(UP), IK_BINDING_CTRL('p'), IK_BINDING_CTRL('y')}},
-    {go_page_on, "a page on",
-     .keys = {IK_BINDING_TYPED(' '), IK_BINDING_TYPED('f'), IK_BINDING(PAGE_DOWN),
-              IK_BINDING_CTRL('f'), IK_BINDING_CTRL('v')}},
-    {go_page_back, "a page back",
-     .keys = {IK_BINDING_TYPED('b'), IK_BINDING(PAGE_UP), IK_BINDING_CTRL('b')}},
-    {go_half_on, "half a page on", .keys = {IK_BINDING_TYPED('d'), IK_BINDING_CTRL('d')}},
-    {go_half_back, "half a page back", .keys = {IK_BINDING_TYPED('u'), IK_BINDING_CTRL('u')}},
-    {go_to_begin, "to the beginning",
-     .keys = {IK_BINDING_TYPED('g'), IK_BINDING_TYPED('<'), IK_BINDING(HOME)}},
-    {go_to_end, "to the end",
-     .keys = {IK_BINDING_TYPED('G'), IK_BINDING_TYPED('>'), IK_BINDING(END)}},
-    {type_on, "searches on; a capital letter counts", .keys = {IK_BINDING_TYPED('/')}},
-    {type_back, "searches back", .keys = {IK_BINDING_TYPED('?')}},
-    {search_next, "the next match", .keys = {IK_BINDING_TYPED('n')}},
-    {search_previous, "the next match the other way", .keys = {IK_BINDING_TYPED('N')}},
-    {start_help, "shows these keys", .keys = {IK_BINDING_TYPED('h')}},
-    {close_pager, "closes the pager",
-     .keys = {IK_BINDING_TYPED('q'), IK_BINDING_TYPED('Q'), IK_BINDING(ESCAPE),
-              IK_BINDING_CTRL('c'), IK_BINDING_CTRL('o')}},
+} commands[COMMANDS] = {
+    [LINE_DOWN] = {"moves down one line",
+                   .keys = {IK_BINDING_TYPED('j'), IK_BINDING(DOWN), IK_BINDING(ENTER),
+                            IK_BINDING_CTRL('n'), IK_BINDING_CTRL('e')}},
+    [LINE_UP] = {"moves up one line", .keys = {IK_BINDING_TYPED('k'), IK_BINDING(UP),
+                                               IK_BINDING_CTRL('p'), IK_BINDING_CTRL('y')}},
+    [PAGE_DOWN] = {"moves down one page",
+                   .keys = {IK_BINDING_TYPED(' '), IK_BINDING_TYPED('f'), IK_BINDING(PAGE_DOWN),
+                            IK_BINDING_CTRL('f'), IK_BINDING_CTRL('v')}},
+    [PAGE_UP] = {"moves up one page",
+                 .keys = {IK_BINDING_TYPED('b'), IK_BINDING(PAGE_UP), IK_BINDING_CTRL('b')}},
+    [HALF_DOWN] = {"moves down half a page", .keys = {IK_BINDING_TYPED('d'), IK_BINDING_CTRL('d')}},
+    [HALF_UP] = {"moves up half a page", .keys = {IK_BINDING_TYPED('u'), IK_BINDING_CTRL('u')}},
+    [TO_START] = {"moves to the beginning",
+                  .keys = {IK_BINDING_TYPED('g'), IK_BINDING_TYPED('<'), IK_BINDING(HOME)}},
+    [TO_END] = {"moves to the end",
+                .keys = {IK_BINDING_TYPED('G'), IK_BINDING_TYPED('>'), IK_BINDING(END)}},
+    [SEARCH_FORWARD] = {"searches forward, with smart case", .keys = {IK_BINDING_TYPED('/')}},
+    [SEARCH_BACKWARD] = {"searches backward", .keys = {IK_BINDING_TYPED('?')}},
+    [NEXT_MATCH] = {"moves to the next match", .keys = {IK_BINDING_TYPED('n')}},
+    [PREVIOUS_MATCH] = {"moves to the previous match", .keys = {IK_BINDING_TYPED('N')}},
+    [HELP] = {"shows these keys", .keys = {IK_BINDING_TYPED('h')}},
+    [CLOSE] = {"closes the pager",
+               .keys = {IK_BINDING_TYPED('q'), IK_BINDING_TYPED('Q'), IK_BINDING(ESCAPE),
+                        IK_BINDING_CTRL('c'), IK_BINDING_CTRL('o')}},
 };
-enum { COMMANDS = IK_LENGTH(commands) };
+
+static void run_command(ik_pager_t *pager, command_id_t command)
+{
+    ptrdiff_t page = page_lines(pager);
+    switch (command) {
+    case LINE_DOWN:
+        scroll(pager, 1);
+        break;
+    case LINE_UP:
+        scroll(pager, -1);
+        break;
+    case PAGE_DOWN:
+        scroll(pager, page);
+        break;
+    case PAGE_UP:
+        scroll(pager, -page);
+        break;
+    case HALF_DOWN:
+        scroll(pager, (page + 1) / 2);
+        break;
+    case HALF_UP:
+        scroll(pager, -(page + 1) / 2);
+        break;
+    case TO_START:
+        pager->empty = !ik_pager_parts_first(pager->parts, &pager->top);
+        pager->has_match = false;
+        break;
+    case TO_END:
+        go_to_end(pager);
+        break;
+    case SEARCH_FORWARD:
+    case SEARCH_BACKWARD:
+        pager->mode = TYPING;
+        pager->direction = command == SEARCH_FORWARD ? IK_PAGER_FORWARD : IK_PAGER_BACKWARD;
+        set_input_length(pager, 0);
+        break;
+    case NEXT_MATCH:
+        search_again(pager, false);
+        break;
+    case PREVIOUS_MATCH:
+        search_again(pager, true);
+        break;
+    case HELP:
+        pager->mode = HELPING;
+        break;
+    case CLOSE:
+        pager->closed = true;
+        break;
+    case COMMANDS:
+        break;
+    }
+}
 
 bool ik_pager_bindings_at(size_t index, ik_binding_row_t *out)
 {
@@ -349,16 +326,6 @@ bool ik_pager_bindings_at(size_t index, ik_binding_row_t *out)
     return true;
 }
 
-static void read_key(ik_pager_t *pager, const ik_key_t *key)
-{
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
-            commands[i].act(pager);
-            return;
-        }
-    }
-}
-
 static void feed_key(ik_pager_t *pager, const ik_key_t *key)
 {
     switch (pager->mode) {
@@ -369,17 +336,16 @@ static void feed_key(ik_pager_t *pager, const ik_key_t *key)
         pager->mode = READING;
         break;
     case READING:
-        read_key(pager, key);
+        for (command_id_t i = 0; i < COMMANDS; i++) {
+            if (ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
+                run_command(pager, i);
+                break;
+            }
+        }
     }
 }
 
-/* What the terminal says by itself is no key of the reader. */
-static bool is_pressed(const ik_key_t *key)
-{
-    return ik_key_is_pressed(key) && !(key->kind == IK_KEY_TEXT && key->len == 0);
-}
-
-/* Letters typed in a hurry come together; each is a key until one of them begins a pattern. */
+/* Letters typed quickly arrive together. Each is a key, until one of them starts a pattern. */
 static void feed_text(ik_pager_t *pager, const ik_key_t *key)
 {
     size_t at = 0;
@@ -396,14 +362,14 @@ static void feed_text(ik_pager_t *pager, const ik_key_t *key)
 
 bool ik_pager_key(ik_pager_t *pager, const ik_key_t *key)
 {
-    if (!is_pressed(key)) {
+    if (!ik_key_is_pressed(key) || (key->kind == IK_KEY_TEXT && key->len == 0)) {
         return true;
     }
     TALLOC_FREE(pager->message);
     bool interrupts = pager->searching && (key->kind == IK_KEY_ESCAPE || is_control(key, 'c'));
     pager->searching = false;
     if (interrupts) {
-        set_message(pager, "Search ended", "");
+        set_message(pager, "Search interrupted", "");
     } else if (key->kind == IK_KEY_TEXT) {
         feed_text(pager, key);
     } else {
@@ -424,16 +390,11 @@ static int text_columns(const ik_pager_t *pager)
     return pager->columns > 1 ? pager->columns - 1 : 1;
 }
 
-static ik_style_t match_style(const ik_pager_t *pager)
-{
-    return ik_theme_style(pager->theme, IK_ROLE_MATCH);
-}
-
-/* The match found last stands out among the others on the page. */
-static void underline_match(const ik_pager_t *pager, const ik_pager_place_t *place,
+/* Underlines the current match among the marked ones. */
+static void underline_match(const ik_pager_t *pager, const ik_pager_position_t *position,
                             const ik_pager_part_t *part, ik_pager_mark_t *marks, size_t count)
 {
-    if (!pager->has_match || pager->match.part != place->part) {
+    if (!pager->has_match || pager->match.part != position->part) {
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -443,26 +404,26 @@ static void underline_match(const ik_pager_t *pager, const ik_pager_place_t *pla
     }
 }
 
-/* The lines of one part that are to be seen; returns the row behind them. */
-static ptrdiff_t draw_part(ik_pager_t *pager, const ik_pager_place_t *place, ptrdiff_t row,
+/* Draws the visible lines of one part. Returns the next row. */
+static ptrdiff_t draw_part(ik_pager_t *pager, const ik_pager_position_t *position, ptrdiff_t row,
                            ik_buffer_t *frame)
 {
-    const ik_pager_part_t *part = ik_pager_parts_get(pager->parts, place->part);
-    if (place->line >= part->count) {
-        return row; /* a source that does not keep its word */
+    const ik_pager_part_t *part = ik_pager_parts_get(pager->parts, position->part);
+    if (position->line >= part->count) {
+        return row; /* the source rendered fewer rows than before */
     }
-    size_t left = part->count - place->line;
-    size_t room = (size_t)(page(pager) - row);
+    size_t left = part->count - position->line;
+    size_t room = (size_t)(page_lines(pager) - row);
     size_t shown = left < room ? left : room;
     void *scratch = talloc_new(pager);
     size_t count;
-    ik_pager_mark_t *marks =
-        ik_pager_search_marks(scratch, pager->search, part, place->line, place->line + shown - 1,
-                              match_style(pager), &count);
-    underline_match(pager, place, part, marks, count);
+    ik_pager_mark_t *marks = ik_pager_search_marks(
+        scratch, pager->search, part, position->line, position->line + shown - 1,
+        ik_theme_style(pager->theme, IK_ROLE_MATCH), &count);
+    underline_match(pager, position, part, marks, count);
     for (size_t i = 0; i < shown; i++) {
         begin_row(frame, row++);
-        ik_pager_part_draw(part, place->line + i, text_columns(pager), marks, count, frame);
+        ik_pager_part_draw(part, position->line + i, text_columns(pager), marks, count, frame);
     }
     talloc_free(scratch);
     return row;
@@ -470,13 +431,13 @@ static ptrdiff_t draw_part(ik_pager_t *pager, const ik_pager_place_t *place, ptr
 
 static ptrdiff_t draw_lines(ik_pager_t *pager, ik_buffer_t *frame)
 {
-    ik_pager_place_t place = pager->top;
+    ik_pager_position_t position = pager->top;
     ptrdiff_t row = 0;
     bool more = !pager->empty;
-    while (more && row < page(pager)) {
-        row = draw_part(pager, &place, row, frame);
-        place.line = ik_pager_parts_get(pager->parts, place.part)->count - 1;
-        more = row < page(pager) && ik_pager_parts_move(pager->parts, &place, 1) == 1;
+    while (more && row < page_lines(pager)) {
+        row = draw_part(pager, &position, row, frame);
+        position.line = ik_pager_parts_get(pager->parts, position.part)->count - 1;
+        more = row < page_lines(pager) && ik_pager_parts_move(pager->parts, &position, 1) == 1;
     }
     return row;
 }
@@ -489,30 +450,26 @@ static void append_row(ik_pager_t *pager, ik_row_t *row, ik_buffer_t *frame)
     ik_row_clear(row);
 }
 
-static size_t widest(const ik_key_help_t *table)
+/* The keys get the columns they need, but at most half of the row. */
+static ptrdiff_t draw_help(ik_pager_t *pager, ik_row_t *text, ik_buffer_t *frame)
 {
-    size_t width = 0;
-    for (size_t i = 0; i < table->count; i++) {
-        size_t len = strlen(table->rows[i].keys);
-        width = len > width ? len : width;
-    }
-    return width;
-}
-
-/* All keys in one line where there is room; otherwise they have half of it. */
-static ptrdiff_t draw_help_rows(ik_pager_t *pager, const ik_key_help_t *table, ik_row_t *text,
-                                ik_buffer_t *frame)
-{
+    size_t count;
+    ik_key_help_t *help = ik_key_help_create(pager, &count);
+    const ik_key_help_t *group = &help[IK_BINDING_PAGER];
     size_t columns = (size_t)text_columns(pager);
-    size_t width = widest(table);
-    size_t left = columns / 2 > width ? width : columns / 2;
+    size_t left = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        size_t len = strlen(group->rows[i].keys);
+        left = len > left ? len : left;
+    }
+    left = left < columns / 2 ? left : columns / 2;
     size_t right = columns - left;
     right = right > HELP_SPACES ? right - HELP_SPACES : 1;
     ptrdiff_t row = 0;
-    for (size_t i = 0; i < table->count; i++) {
-        ik_sheet_t sheet = {.left = table->rows[i].keys, .right = table->rows[i].does};
+    for (size_t i = 0; i < group->count; i++) {
+        ik_sheet_t sheet = {.left = group->rows[i].keys, .right = group->rows[i].does};
         ik_sheet_line_t line;
-        while (row < page(pager) && ik_sheet_next(&sheet, left, right, &line)) {
+        while (row < page_lines(pager) && ik_sheet_next(&sheet, left, right, &line)) {
             ik_row_add_format(text, IK_ROLE_NAME, "  %-*.*s  ", (int)left, line.left_len,
                               line.left);
             ik_row_add_format(text, IK_ROLE_TEXT, "%.*s", line.right_len, line.right);
@@ -520,23 +477,8 @@ static ptrdiff_t draw_help_rows(ik_pager_t *pager, const ik_key_help_t *table, i
             append_row(pager, text, frame);
         }
     }
+    talloc_free(help);
     return row;
-}
-
-static ptrdiff_t draw_help(ik_pager_t *pager, ik_row_t *text, ik_buffer_t *frame)
-{
-    size_t count;
-    ik_key_help_t *tables = ik_key_help_create(pager, &count);
-    ptrdiff_t rows = draw_help_rows(pager, &tables[IK_BINDING_PAGER], text, frame);
-    talloc_free(tables);
-    return rows;
-}
-
-static int percent(ik_pager_t *pager)
-{
-    ik_pager_place_t bottom = pager->top;
-    ik_pager_parts_move(pager->parts, &bottom, page(pager) - 1);
-    return (int)(bottom.part * 100 / ik_pager_parts_count(pager->parts));
 }
 
 static void add_position(ik_pager_t *pager, ik_row_t *text)
@@ -545,17 +487,20 @@ static void add_position(ik_pager_t *pager, ik_row_t *text)
     if (is_at_end(pager)) {
         ik_row_add_role(text, IK_ROLE_STRONG, "END");
     } else {
-        ik_row_add_format(text, IK_ROLE_STRONG, "%d%%", percent(pager));
+        ik_pager_position_t bottom = pager->top;
+        ik_pager_parts_move(pager->parts, &bottom, page_lines(pager) - 1);
+        size_t percent = bottom.part * 100 / ik_pager_parts_count(pager->parts);
+        ik_row_add_format(text, IK_ROLE_STRONG, "%zu%%", percent);
     }
     ik_row_add_role(text, IK_ROLE_STATUS, "  q close  / search  h help");
 }
 
-/* Of a long pattern the end is seen, where one types. */
+/* Shows the end of a long pattern, where the cursor is. */
 static void add_input(ik_pager_t *pager, ik_row_t *text)
 {
     ik_buffer_t shown;
-    ik_buffer_init(&shown, pager, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_byte(&shown, pager->direction == IK_PAGER_ON ? '/' : '?');
+    ik_buffer_init(&shown, pager, IK_BUFFER_UNLIMITED); /* bounded by the columns */
+    ik_buffer_append_byte(&shown, pager->direction == IK_PAGER_FORWARD ? '/' : '?');
     int room = text_columns(pager) - 1;
     ik_width_append(&shown, pager->input.data == NULL ? "" : pager->input.data,
                     room > 0 ? (size_t)room : 0, IK_WIDTH_KEEP_END);
@@ -568,9 +513,9 @@ static void add_status(ik_pager_t *pager, ik_row_t *text)
     if (pager->mode == TYPING) {
         add_input(pager, text);
     } else if (pager->mode == HELPING) {
-        ik_row_add_role(text, IK_ROLE_STATUS, "Any key goes back to the text");
+        ik_row_add_role(text, IK_ROLE_STATUS, "Press any key to return to the text");
     } else if (pager->searching) {
-        ik_row_add_format(text, IK_ROLE_STATUS, "Searching %d%%, Esc ends it: %s",
+        ik_row_add_format(text, IK_ROLE_STATUS, "Searching %d%%, Esc to stop: %s",
                           ik_pager_search_percent(pager->search),
                           ik_pager_search_pattern(pager->search));
     } else if (pager->message != NULL) {
@@ -585,7 +530,7 @@ void ik_pager_draw(ik_pager_t *pager, ik_buffer_t *frame)
     ik_row_t text;
     ik_row_init(&text, pager, pager->theme);
     ptrdiff_t row = 0;
-    if (pager->rows > 1) { /* otherwise there is room for the status alone */
+    if (pager->rows > 1) { /* else there is room for the status line only */
         row = pager->mode == HELPING ? draw_help(pager, &text, frame) : draw_lines(pager, frame);
     }
     while (row < pager->rows - 1) {
@@ -597,7 +542,7 @@ void ik_pager_draw(ik_pager_t *pager, ik_buffer_t *frame)
     ik_buffer_reset(&text.bytes);
 }
 
-/* --- beginning, and another size --------------------------------------------------------- */
+/* --- creating and resizing --------------------------------------------------------------- */
 
 ik_pager_t *ik_pager_create(const void *ctx, const ik_theme_t *theme,
                             const ik_pager_source_t *source, const char *title, int columns,
@@ -610,7 +555,7 @@ ik_pager_t *ik_pager_create(const void *ctx, const ik_theme_t *theme,
     pager->rows = rows;
     pager->parts = ik_pager_parts_create(pager, source, columns);
     pager->search = ik_pager_search_create(pager, pager->parts);
-    pager->direction = IK_PAGER_ON;
+    pager->direction = IK_PAGER_FORWARD;
     ik_buffer_init(&pager->input, pager, PATTERN_MAX + 1);
     if (!source->from_start) {
         go_to_end(pager);
@@ -618,22 +563,17 @@ ik_pager_t *ik_pager_create(const void *ctx, const ik_theme_t *theme,
     return pager;
 }
 
-/* Lines are others at another width: about the same place of the part stays. */
-static void wrap_anew(ik_pager_t *pager, int columns)
-{
-    size_t before = ik_pager_parts_get(pager->parts, pager->top.part)->count;
-    ik_pager_parts_resize(pager->parts, columns);
-    size_t after = ik_pager_parts_get(pager->parts, pager->top.part)->count;
-    pager->top.line = before == 0 ? 0 : pager->top.line * after / before;
-    pager->has_match = false;
-    pager->searching = false;
-}
-
 void ik_pager_resize(ik_pager_t *pager, int columns, int rows)
 {
     bool at_end = is_at_end(pager);
     if (columns != pager->columns && !pager->empty) {
-        wrap_anew(pager, columns);
+        /* Another width has other lines: stay at about the same relative position of the part. */
+        size_t before = ik_pager_parts_get(pager->parts, pager->top.part)->count;
+        ik_pager_parts_resize(pager->parts, columns);
+        size_t after = ik_pager_parts_get(pager->parts, pager->top.part)->count;
+        pager->top.line = before == 0 ? 0 : pager->top.line * after / before;
+        pager->has_match = false;
+        pager->searching = false;
     }
     pager->columns = columns;
     pager->rows = rows;

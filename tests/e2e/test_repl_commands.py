@@ -819,7 +819,7 @@ class HelpTest(CommandTest):
                 words = " ".join(" ".join(rows).split())
                 for piece in ("Ctrl-K cuts to the end of the line, or the newline there",
                               "Enter, Tab puts the message into the draft",
-                              "d, Ctrl-D half a page on"):
+                              "d, Ctrl-D moves down half a page"):
                     self.assertIn(piece, words)
                 self.assertLess(max(map(len, rows)), columns)
                 t.close()

@@ -543,19 +543,19 @@ class HelpTest(ReplTest):
             t.wait_until(lambda: not t.show().dump()["alternate"], "end of the pager")
         middle = "g/row 100\r"
         self.check_all("In the pager", {
-            "a line on": (middle, "", "row 101"),
-            "a line back": (middle, "", "row 99"),
-            "a page on": (middle, "", "row 123"),
-            "a page back": (middle, "", "row 77"),
-            "half a page on": (middle, "", "row 112"),
-            "half a page back": (middle, "", "row 88"),
-            "to the beginning": (middle, "", "You are ikigai, .*"),
-            "to the end": (middle, "", "row 179"),
-            "searches on; a capital letter counts": (middle, "row 15\r", "row 150"),
-            "searches back": (middle, "row 9\r", "row 99"),
-            "the next match": (middle + "/row 10\r", "", "row 101"),
-            "the next match the other way": (middle + "/row 10\r", "", "row 10"),
-            "shows these keys": (middle, "", "  j, Down, Enter, Ctrl-N, Ctrl-E      a line on"),
+            "moves down one line": (middle, "", "row 101"),
+            "moves up one line": (middle, "", "row 99"),
+            "moves down one page": (middle, "", "row 123"),
+            "moves up one page": (middle, "", "row 77"),
+            "moves down half a page": (middle, "", "row 112"),
+            "moves up half a page": (middle, "", "row 88"),
+            "moves to the beginning": (middle, "", "You are ikigai, .*"),
+            "moves to the end": (middle, "", "row 179"),
+            "searches forward, with smart case": (middle, "row 15\r", "row 150"),
+            "searches backward": (middle, "row 9\r", "row 99"),
+            "moves to the next match": (middle + "/row 10\r", "", "row 101"),
+            "moves to the previous match": (middle + "/row 10\r", "", "row 10"),
+            "shows these keys": (middle, "", "  j, Down, Enter, Ctrl-N, Ctrl-E      moves down one line"),
             "closes the pager": (middle, "", None),
         }, try_key)
 

@@ -489,7 +489,7 @@ START_TEST(matches_on_one_page_are_found_one_after_the_other)
     ck_assert_str_eq(looks(second.rows[5]), "........mmmm");
     ck_assert_str_eq(looks(second.rows[7]), "........MMMM");
     type(pager, "n");
-    check_status(pager, "From the beginning again");
+    check_status(pager, "Continued from the beginning");
     ck_assert_str_eq(looks(draw(pager).rows[5]), "........MMMM");
 }
 END_TEST
@@ -522,11 +522,11 @@ START_TEST(a_search_goes_round_once)
     text_t text = fruit();
     ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
     search(pager, "/apple");
-    check_status(pager, "From the beginning again");
+    check_status(pager, "Continued from the beginning");
     ck_assert_int_eq(top(pager), 20);
     type(pager, "g");
     search(pager, "?apple");
-    check_status(pager, "From the end again");
+    check_status(pager, "Continued from the end");
     ck_assert_int_eq(top(pager), 40);
     text.renders = 0;
     search(pager, "/nowhere");
@@ -543,10 +543,10 @@ START_TEST(the_part_it_began_in_is_searched_to_its_other_end)
     ik_pager_t *pager = open_text(&text, COLUMNS, 4);
     search(pager, "/pear");
     ck_assert_str_eq(draw(pager).plain[0], "pear");
-    check_status(pager, "From the beginning again");
+    check_status(pager, "Continued from the beginning");
     search(pager, "?apple");
     ck_assert_str_eq(draw(pager).plain[2], "apple");
-    check_status(pager, "From the end again");
+    check_status(pager, "Continued from the end");
 }
 END_TEST
 
@@ -621,7 +621,7 @@ START_TEST(a_key_ends_a_search)
     ck_assert(ik_pager_is_searching(pager));
     press(pager, IK_KEY_ESCAPE); /* and closes nothing */
     ck_assert(!ik_pager_is_searching(pager));
-    check_status(pager, "Search ended");
+    check_status(pager, "Search interrupted");
     type(pager, "n");
     ck_assert(ik_pager_is_searching(pager));
     type(pager, "k");
@@ -683,7 +683,7 @@ START_TEST(without_a_pattern_there_is_nothing_to_find)
     text_t text = numbered(5);
     ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
     type(pager, "n");
-    check_status(pager, "Nothing was searched for");
+    check_status(pager, "No previous search");
     search(pager, "/");
     check_status(pager, "a title");
 }
