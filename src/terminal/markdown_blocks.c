@@ -4,18 +4,18 @@
 
 enum {
     CODE_INDENT = 4,
-    WANT_FIRST = 64,       /* enough to see that a line is words, usually */
-    WANT_MORE = 1024,      /* no line that is anything else is longer */
-    WANT_CODE = 64 * 1024, /* a longer line of code becomes several */
-    LONGEST_INFO = 32,     /* of what is shown of the word behind a fence */
-    LONGEST_RULE = 40,
+    WANT_FIRST = 64,       /* usually enough to see that a line is plain text */
+    WANT_MORE = 1024,      /* a longer line is taken as plain text */
+    WANT_CODE = 64 * 1024, /* a longer line of code is split */
+    INFO_MAX = 32,         /* longer words after a fence are not shown */
+    RULE_MAX = 40,
 };
 
-/* The line that is being taken. */
+/* The line being taken. */
 typedef struct {
     ik_markdown_cursor_t cursor;
-    size_t matched; /* how many containers it is in */
-    bool is_new;    /* one of them began in it */
+    size_t matched; /* number of containers it is in */
+    bool is_new;    /* it starts one of them */
     bool is_whole;
 } line_t;
 
@@ -23,7 +23,7 @@ void ik_markdown_blocks_init(ik_markdown_blocks_t *blocks, const void *ctx,
                              ik_markdown_layout_t *layout, ik_markdown_table_t *table)
 {
     *blocks = (ik_markdown_blocks_t){.layout = layout, .table = table};
-    ik_buffer_init(&blocks->prose.source, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&blocks->prose.source, ctx, IK_BUFFER_UNLIMITED); /* cut by markdown_prose.c */
 }
 
 static ik_markdown_rows_t *rows_of(const ik_markdown_blocks_t *blocks)
@@ -56,16 +56,16 @@ static void begin_leaf(ik_markdown_blocks_t *blocks, ik_markdown_leaf_t leaf)
 static void end_leaf(ik_markdown_blocks_t *blocks)
 {
     if (blocks->leaf == IK_MARKDOWN_PROSE) {
-        ik_markdown_prose_give(&blocks->prose, &blocks->margin, blocks->layout);
+        ik_markdown_prose_emit(&blocks->prose, &blocks->margin, blocks->layout);
     } else if (blocks->leaf == IK_MARKDOWN_TABLE) {
-        ik_markdown_table_give(blocks->table, &blocks->margin, rows_of(blocks));
+        ik_markdown_table_emit(blocks->table, &blocks->margin, rows_of(blocks));
     }
     blocks->margin.has_gap = blocks->margin.has_gap || blocks->blanks > 0;
     blocks->blanks = 0;
     blocks->leaf = IK_MARKDOWN_NOTHING;
 }
 
-/* Another block begins: what the line does not belong to has ended. */
+/* Ends the open block and the containers that the line is not in, before another block starts. */
 static void settle(ik_markdown_blocks_t *blocks, const line_t *line)
 {
     end_leaf(blocks);
@@ -74,7 +74,7 @@ static void settle(ik_markdown_blocks_t *blocks, const line_t *line)
 
 /* --- code -------------------------------------------------------------------------------- */
 
-static void give_code(ik_markdown_blocks_t *blocks, size_t spaces, const char *text, size_t len)
+static void emit_code(ik_markdown_blocks_t *blocks, size_t spaces, const char *text, size_t len)
 {
     ik_markdown_rows_t *rows = rows_of(blocks);
     ik_markdown_margin_begin_code(&blocks->margin, rows);
@@ -84,18 +84,18 @@ static void give_code(ik_markdown_blocks_t *blocks, size_t spaces, const char *t
     } else {
         ik_code_rows_add(&blocks->code, &rows->row, text, len);
     }
-    ik_markdown_rows_give(rows);
+    ik_markdown_rows_emit(rows);
 }
 
-/* The rest of the line, without at most so many columns of white space. */
-static void give_code_line(ik_markdown_blocks_t *blocks, line_t *line, size_t indent)
+/* Emits the rest of the line, less at most `indent` columns of white space. */
+static void emit_code_line(ik_markdown_blocks_t *blocks, line_t *line, size_t indent)
 {
     ik_markdown_cursor_t *cursor = &line->cursor;
     for (; blocks->blanks > 0; blocks->blanks--) {
-        give_code(blocks, 0, "", 0);
+        emit_code(blocks, 0, "", 0);
     }
     ik_markdown_cursor_skip(cursor, indent);
-    give_code(blocks, cursor->spare, cursor->text + cursor->at, cursor->len - cursor->at);
+    emit_code(blocks, cursor->spare, cursor->text + cursor->at, cursor->len - cursor->at);
     blocks->is_line_open = !line->is_whole;
 }
 
@@ -108,13 +108,13 @@ static void begin_code(ik_markdown_blocks_t *blocks, const line_t *line, ik_mark
     ik_code_rows_init(&blocks->code, rows->theme, ik_code_colour_find(info, info_len));
     blocks->is_diff = ik_code_rows_is_diff_name(info, info_len);
     ik_markdown_margin_begin_code(&blocks->margin, rows);
-    if (info_len > 0 && info_len <= LONGEST_INFO) {
+    if (info_len > 0 && info_len <= INFO_MAX) {
         ik_row_add(&rows->row, ik_theme_style(rows->theme, IK_ROLE_DIM), info, info_len);
-        ik_markdown_rows_give(rows);
+        ik_markdown_rows_emit(rows);
     }
 }
 
-static bool take_fence_line(ik_markdown_blocks_t *blocks, line_t *line)
+static void take_fence_line(ik_markdown_blocks_t *blocks, line_t *line)
 {
     ik_markdown_cursor_t inside = line->cursor;
     size_t indent = ik_markdown_cursor_indent(&inside);
@@ -123,51 +123,38 @@ static bool take_fence_line(ik_markdown_blocks_t *blocks, line_t *line)
         ik_markdown_line_closes(inside.text + inside.at, inside.len - inside.at, &blocks->fence)) {
         end_leaf(blocks);
     } else {
-        give_code_line(blocks, line, blocks->fence_indent);
+        emit_code_line(blocks, line, blocks->fence_indent);
     }
-    return true;
 }
 
-static bool take_indented_line(ik_markdown_blocks_t *blocks, line_t *line)
-{
-    if (ik_markdown_cursor_is_blank(&line->cursor)) {
-        blocks->blanks++;
-        return true;
-    }
-    if (ik_markdown_cursor_indent(&line->cursor) < CODE_INDENT) {
-        end_leaf(blocks);
-        return false;
-    }
-    give_code_line(blocks, line, CODE_INDENT);
-    return true;
-}
-
-/* False: the line is no code, and the code is over. */
+/* Returns false if the line is not code, and ends the code. */
 static bool take_code_line(ik_markdown_blocks_t *blocks, line_t *line)
 {
-    if (line->matched < blocks->margin.depth) {
+    bool is_inside = line->matched == blocks->margin.depth;
+    if (is_inside && blocks->leaf == IK_MARKDOWN_FENCE) {
+        take_fence_line(blocks, line);
+    } else if (is_inside && ik_markdown_cursor_is_blank(&line->cursor)) {
+        blocks->blanks++;
+    } else if (is_inside && ik_markdown_cursor_indent(&line->cursor) >= CODE_INDENT) {
+        emit_code_line(blocks, line, CODE_INDENT);
+    } else {
         end_leaf(blocks);
         return false;
     }
-    return blocks->leaf == IK_MARKDOWN_FENCE ? take_fence_line(blocks, line)
-                                             : take_indented_line(blocks, line);
+    return true;
 }
 
 /* --- containers -------------------------------------------------------------------------- */
 
-static char next_character(const ik_markdown_cursor_t *cursor)
+static bool skip_quote_mark(ik_markdown_cursor_t *cursor)
 {
     ik_markdown_cursor_t ahead = *cursor;
     ik_markdown_cursor_skip(&ahead, SIZE_MAX);
-    return ahead.at < ahead.len ? ahead.text[ahead.at] : '\0';
-}
-
-static bool skip_quote_mark(ik_markdown_cursor_t *cursor)
-{
-    if (ik_markdown_cursor_indent(cursor) >= CODE_INDENT || next_character(cursor) != '>') {
+    if (ik_markdown_cursor_indent(cursor) >= CODE_INDENT || ahead.at == ahead.len ||
+        ahead.text[ahead.at] != '>') {
         return false;
     }
-    ik_markdown_cursor_skip(cursor, SIZE_MAX);
+    *cursor = ahead;
     ik_markdown_cursor_advance(cursor, 1);
     ik_markdown_cursor_skip(cursor, 1);
     return true;
@@ -188,15 +175,9 @@ static bool is_in_container(const ik_markdown_container_t *container, ik_markdow
     return true;
 }
 
-static void match_containers(const ik_markdown_blocks_t *blocks, line_t *line)
-{
-    while (line->matched < blocks->margin.depth &&
-           is_in_container(&blocks->margin.containers[line->matched], &line->cursor)) {
-        line->matched++;
-    }
-}
-
-/* Whether the line would go on with the open paragraph, were it nothing else. */
+/* Whether the line directly follows the open paragraph, and so continues it unless it starts a
+ * block.
+ */
 static bool touches_paragraph(const ik_markdown_blocks_t *blocks, const line_t *line)
 {
     return is_paragraph(blocks) && !line->is_new && line->matched == blocks->margin.depth;
@@ -212,7 +193,7 @@ static bool begin_quote(ik_markdown_blocks_t *blocks, line_t *line)
     return true;
 }
 
-/* [ ] or [x] before the words of an item. */
+/* Takes the [ ] or [x] of a task from the start of an item. Returns NUL if there is none. */
 static char take_task(ik_markdown_cursor_t *cursor)
 {
     const char *text = cursor->text + cursor->at;
@@ -226,31 +207,20 @@ static char take_task(ik_markdown_cursor_t *cursor)
     return text[1] == ' ' ? ' ' : 'x';
 }
 
-/* Behind the mark: where the words of the item begin, all its lines do. */
-static void begin_item_words(ik_markdown_container_t *item, ik_markdown_cursor_t *cursor,
-                             size_t columns)
-{
-    size_t indent = ik_markdown_cursor_indent(cursor);
-    bool is_close = indent <= CODE_INDENT && !ik_markdown_cursor_is_blank(cursor);
-    item->indent = columns + (is_close ? indent : 1);
-    ik_markdown_cursor_skip(cursor, is_close ? indent : 1);
-    item->task = take_task(cursor);
-}
-
 static bool begin_item(ik_markdown_blocks_t *blocks, line_t *line)
 {
-    ik_markdown_cursor_t behind = line->cursor;
-    size_t indent = ik_markdown_cursor_indent(&behind);
+    ik_markdown_cursor_t after = line->cursor; /* the marker */
+    size_t indent = ik_markdown_cursor_indent(&after);
     ik_markdown_marker_t marker;
-    ik_markdown_cursor_skip(&behind, indent);
+    ik_markdown_cursor_skip(&after, indent);
     if (line->matched == IK_MARKDOWN_MARGIN_DEPTH || indent >= CODE_INDENT ||
-        !ik_markdown_line_marker(behind.text + behind.at, behind.len - behind.at, &marker)) {
+        !ik_markdown_line_marker(after.text + after.at, after.len - after.at, &marker)) {
         return false;
     }
-    ik_markdown_cursor_advance(&behind, marker.len);
+    ik_markdown_cursor_advance(&after, marker.len);
     bool is_number = marker.mark == '.' || marker.mark == ')';
     if (touches_paragraph(blocks, line) &&
-        (ik_markdown_cursor_is_blank(&behind) || (is_number && marker.number != 1))) {
+        (ik_markdown_cursor_is_blank(&after) || (is_number && marker.number != 1))) {
         return false;
     }
     ik_markdown_container_t sibling = {0};
@@ -261,14 +231,19 @@ static bool begin_item(ik_markdown_blocks_t *blocks, line_t *line)
     settle(blocks, line);
     ik_markdown_container_t *item =
         ik_markdown_margin_push_item(&blocks->margin, &marker, is_same ? &sibling : NULL);
-    line->cursor = behind;
-    begin_item_words(item, &line->cursor, indent + marker.len);
+    /* The content of the item, and so all its lines, are indented as far as its first line. */
+    size_t gap = ik_markdown_cursor_indent(&after);
+    gap = gap <= CODE_INDENT && !ik_markdown_cursor_is_blank(&after) ? gap : 1;
+    item->indent = indent + marker.len + gap;
+    ik_markdown_cursor_skip(&after, gap);
+    item->task = take_task(&after);
+    line->cursor = after;
     return true;
 }
 
 /* --- lines ------------------------------------------------------------------------------- */
 
-/* The words of a line, without white space before them. */
+/* The text of a line without leading white space. */
 typedef struct {
     const char *text;
     size_t len;
@@ -301,7 +276,7 @@ static void add_line(ik_markdown_blocks_t *blocks, const line_t *line, const cha
     }
 }
 
-/* A line below a paragraph that says what the paragraph is. */
+/* Takes a line that turns the paragraph above into a heading or the head of a table. */
 static bool take_underline(ik_markdown_blocks_t *blocks, const line_t *line, words_t words)
 {
     ik_markdown_prose_t *prose = &blocks->prose;
@@ -370,8 +345,8 @@ static bool take_rule(ik_markdown_blocks_t *blocks, const line_t *line, words_t 
     begin_leaf(blocks, IK_MARKDOWN_NOTHING);
     size_t room = ik_markdown_margin_room(&blocks->margin, rows);
     ik_markdown_margin_begin_row(&blocks->margin, rows);
-    ik_markdown_rows_repeat(rows, IK_ROLE_RULE, "─", room < LONGEST_RULE ? room : LONGEST_RULE);
-    ik_markdown_rows_give(rows);
+    ik_markdown_rows_repeat(rows, IK_ROLE_RULE, "─", room < RULE_MAX ? room : RULE_MAX);
+    ik_markdown_rows_emit(rows);
     return true;
 }
 
@@ -381,7 +356,7 @@ static bool take_indented(ik_markdown_blocks_t *blocks, line_t *line, words_t wo
         return false;
     }
     begin_code(blocks, line, IK_MARKDOWN_INDENTED, "", 0);
-    give_code_line(blocks, line, CODE_INDENT);
+    emit_code_line(blocks, line, CODE_INDENT);
     return true;
 }
 
@@ -395,49 +370,34 @@ static bool take_table_row(ik_markdown_blocks_t *blocks, const line_t *line, wor
     return true;
 }
 
-/* A paragraph goes on even where the marks of its containers are left out. */
-static void take_words(ik_markdown_blocks_t *blocks, const line_t *line, words_t words)
+static void take_block(ik_markdown_blocks_t *blocks, line_t *line)
 {
+    if (take_underline(blocks, line, words_of(line))) {
+        return;
+    }
+    while (!is_rule(line, words_of(line)) &&
+           (begin_quote(blocks, line) || begin_item(blocks, line))) {
+        line->is_new = true;
+        line->matched = blocks->margin.depth;
+    }
+    words_t words = words_of(line);
+    if (words.len == 0 || take_heading(blocks, line, words) || take_fence(blocks, line, words) ||
+        take_rule(blocks, line, words) || take_indented(blocks, line, words) ||
+        take_table_row(blocks, line, words)) {
+        return;
+    }
+    /* A paragraph continues even where the marks of its containers are missing. */
     if (!is_paragraph(blocks) || line->is_new) {
         begin_prose(blocks, line, 0);
     }
     add_line(blocks, line, words.text, words.len);
 }
 
-static void begin_containers(ik_markdown_blocks_t *blocks, line_t *line)
-{
-    while (!is_rule(line, words_of(line)) &&
-           (begin_quote(blocks, line) || begin_item(blocks, line))) {
-        line->is_new = true;
-        line->matched = blocks->margin.depth;
-    }
-}
+/* --- interface --------------------------------------------------------------------------- */
 
-static void take_block(ik_markdown_blocks_t *blocks, line_t *line)
-{
-    if (take_underline(blocks, line, words_of(line))) {
-        return;
-    }
-    begin_containers(blocks, line);
-    words_t words = words_of(line);
-    if (words.len > 0 && !take_heading(blocks, line, words) && !take_fence(blocks, line, words) &&
-        !take_rule(blocks, line, words) && !take_indented(blocks, line, words) &&
-        !take_table_row(blocks, line, words)) {
-        take_words(blocks, line, words);
-    }
-}
-
-static void take_blank(ik_markdown_blocks_t *blocks, const line_t *line)
-{
-    settle(blocks, line);
-    blocks->margin.has_gap = true;
-}
-
-/* --- the whole --------------------------------------------------------------------------- */
-
-/* Whether a line is words (or the mark of an item and words) however it goes on: it has a letter,
- * and it is no fence, whose information may have one. */
-static bool is_clear(const char *line, size_t len)
+/* Whether a line is plain text (or a list marker and text) whatever follows: it contains a letter
+ * and is not a fence, whose info string may contain one. */
+static bool is_plain_text(const char *line, size_t len)
 {
     bool has_letter = false;
     for (size_t i = 0; i < len; i++) {
@@ -455,7 +415,7 @@ size_t ik_markdown_blocks_want(const ik_markdown_blocks_t *blocks, const char *l
     if (blocks->leaf == IK_MARKDOWN_TABLE) {
         return IK_MARKDOWN_TABLE_LINE_MAX;
     }
-    return len < WANT_FIRST || is_clear(line, WANT_FIRST) ? WANT_FIRST : WANT_MORE;
+    return len < WANT_FIRST || is_plain_text(line, WANT_FIRST) ? WANT_FIRST : WANT_MORE;
 }
 
 void ik_markdown_blocks_take(ik_markdown_blocks_t *blocks, const char *text, size_t len,
@@ -463,16 +423,20 @@ void ik_markdown_blocks_take(ik_markdown_blocks_t *blocks, const char *text, siz
 {
     line_t line = {.is_whole = is_whole};
     ik_markdown_cursor_init(&line.cursor, text, len);
-    if (blocks->is_line_open) { /* more of a line of code */
-        give_code_line(blocks, &line, 0);
+    if (blocks->is_line_open) { /* a further part of a long line of code */
+        emit_code_line(blocks, &line, 0);
         return;
     }
-    match_containers(blocks, &line);
+    while (line.matched < blocks->margin.depth &&
+           is_in_container(&blocks->margin.containers[line.matched], &line.cursor)) {
+        line.matched++;
+    }
     if (ik_markdown_blocks_is_code(blocks) && take_code_line(blocks, &line)) {
         return;
     }
     if (ik_markdown_cursor_is_blank(&line.cursor)) {
-        take_blank(blocks, &line);
+        settle(blocks, &line);
+        blocks->margin.has_gap = true;
     } else {
         take_block(blocks, &line);
     }
@@ -488,19 +452,14 @@ void ik_markdown_blocks_go_on(ik_markdown_blocks_t *blocks, const char *text, si
     ik_markdown_prose_add(&blocks->prose, text, len, &blocks->margin, blocks->layout);
 }
 
-static void end_heading(ik_markdown_blocks_t *blocks)
-{
-    ik_buffer_t *source = &blocks->prose.source;
-    size_t from = sizeof(IK_MARKDOWN_INLINE_LEAD) - 1;
-    ik_markdown_line_trim_heading(source->data, &from, &source->len);
-    end_leaf(blocks);
-}
-
 void ik_markdown_blocks_end_line(ik_markdown_blocks_t *blocks)
 {
     blocks->is_line_open = false;
     if (blocks->leaf == IK_MARKDOWN_PROSE && blocks->prose.level > 0) {
-        end_heading(blocks);
+        ik_buffer_t *source = &blocks->prose.source;
+        size_t from = sizeof(IK_MARKDOWN_INLINE_LEAD) - 1;
+        ik_markdown_line_trim_heading(source->data, &from, &source->len);
+        end_leaf(blocks);
     }
 }
 

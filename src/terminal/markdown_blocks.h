@@ -1,11 +1,12 @@
 /*
- * The blocks of a message, line by line, as CommonMark has them: quotes and lists, and in them
- * paragraphs, headings, code, tables and rules. A block is given as soon as it cannot change any
- * more; lines of code at once. Whatever depends on the whole of a line is decided when the line is
- * whole or as long as anyone wants to see; longer ones are words.
+ * The block structure of a message, line by line, by the rules of CommonMark: quotes and lists, and
+ * in them paragraphs, headings, code, tables and rules. A block is emitted as soon as it cannot
+ * change any more, code line by line. What depends on a whole line is decided when the line is
+ * complete or longer than any line that is not plain text.
  *
- * Plain memory but for the source of the open paragraph and what is shared: with another buffer for
- * the former a copy shows what would be if nothing more came.
+ * Plain data except for the source of the open paragraph, the layout and the table: a copy with its
+ * own source buffer, and the table saved, shows the rows that would follow if the message ended
+ * here.
  */
 #pragma once
 
@@ -18,7 +19,7 @@ typedef enum {
     IK_MARKDOWN_PROSE,
     IK_MARKDOWN_TABLE,
     IK_MARKDOWN_FENCE,
-    IK_MARKDOWN_INDENTED, /* code */
+    IK_MARKDOWN_INDENTED, /* indented code */
 } ik_markdown_leaf_t;
 
 typedef struct {
@@ -29,8 +30,8 @@ typedef struct {
     size_t fence_indent;
     bool is_diff;
     ik_code_rows_t code;
-    size_t blanks;     /* empty lines behind indented code, which may end here */
-    bool is_line_open; /* the last line was taken in part, and is prose or code */
+    size_t blanks;     /* empty lines that belong to the indented code if it continues */
+    bool is_line_open; /* only the start of the last line has been taken */
     ik_markdown_layout_t *layout;
     ik_markdown_table_t *table;
 } ik_markdown_blocks_t;
@@ -38,16 +39,16 @@ typedef struct {
 void ik_markdown_blocks_init(ik_markdown_blocks_t *blocks, const void *ctx,
                              ik_markdown_layout_t *layout, ik_markdown_table_t *table);
 
-/* How long the line at hand must be before it is taken without its end. More than len: wait. */
+/* The length at which an incomplete line can be taken; if it is more than len, wait for more. */
 size_t ik_markdown_blocks_want(const ik_markdown_blocks_t *blocks, const char *line, size_t len);
-/* A line, or the beginning of one that is as long as wanted. Clean text. */
+/* Takes a whole line, or the start of one as long as wanted. The text is sanitised. */
 void ik_markdown_blocks_take(ik_markdown_blocks_t *blocks, const char *line, size_t len,
                              bool is_whole);
-/* Whether more of that line is to be handed on as it comes, and its end. */
+/* Whether the rest of the line is to be passed to go_on as it arrives, and its end to end_line. */
 bool ik_markdown_blocks_goes_on(const ik_markdown_blocks_t *blocks);
 void ik_markdown_blocks_go_on(ik_markdown_blocks_t *blocks, const char *text, size_t len);
 void ik_markdown_blocks_end_line(ik_markdown_blocks_t *blocks);
-/* The message is over: everything is given. */
+/* Ends the message: emits everything. */
 void ik_markdown_blocks_end(ik_markdown_blocks_t *blocks);
-/* Whether lines are code just now. */
+/* Whether the open block is code. */
 bool ik_markdown_blocks_is_code(const ik_markdown_blocks_t *blocks);

@@ -13,7 +13,7 @@ typedef struct {
     uint32_t code;
 } entity_t;
 
-/* Sorted by bytes. The standard has two thousand; these are the ones that occur in prose. */
+/* Sorted bytewise. The standard has two thousand; these are the ones that occur in prose. */
 static const entity_t entities[] = {
     {"AMP", '&'},       {"Alpha", 0x391},   {"Beta", 0x392},    {"Delta", 0x394},
     {"GT", '>'},        {"Gamma", 0x393},   {"LT", '<'},        {"Lambda", 0x39b},
@@ -68,15 +68,7 @@ static int compare(const void *key, const void *element)
     return order != 0 ? order : -(entity->name[wanted->len] != '\0');
 }
 
-static uint32_t find_named(const char *name, size_t len)
-{
-    name_t wanted = {.text = name, .len = len};
-    const entity_t *found =
-        bsearch(&wanted, entities, IK_LENGTH(entities), sizeof(entities[0]), compare);
-    return found == NULL ? 0 : found->code;
-}
-
-/* md4c lets at most seven decimal or six hexadecimal digits through, so nothing overflows. */
+/* md4c accepts at most seven decimal or six hexadecimal digits, so the number cannot overflow. */
 static uint32_t parse_number(const char *digits, size_t len)
 {
     bool hex = len > 0 && (digits[0] == 'x' || digits[0] == 'X');
@@ -93,8 +85,15 @@ size_t ik_markdown_entity_decode(char out[IK_MARKDOWN_ENTITY_MAX], const char *t
     if (len < 4 || text[0] != '&' || text[len - 1] != ';') {
         return 0;
     }
-    uint32_t code =
-        text[1] == '#' ? parse_number(text + 2, len - 3) : find_named(text + 1, len - 2);
+    uint32_t code = 0;
+    if (text[1] == '#') {
+        code = parse_number(text + 2, len - 3);
+    } else {
+        name_t name = {.text = text + 1, .len = len - 2};
+        const entity_t *found =
+            bsearch(&name, entities, IK_LENGTH(entities), sizeof(entities[0]), compare);
+        code = found == NULL ? 0 : found->code;
+    }
     bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
     return code == 0 || code > 0x10ffff || is_surrogate ? 0 : ik_utf8_encode(out, code);
 }

@@ -9,29 +9,28 @@
 #include "base/sanitiser.h"
 #include "terminal/markdown_entity.h"
 
-enum { LEAD_LEN = sizeof(IK_MARKDOWN_INLINE_LEAD) - 1, MOST_SPANS = 32 };
+enum { LEAD_LEN = sizeof(IK_MARKDOWN_INLINE_LEAD) - 1, SPANS_MAX = 32 };
 
-/* Something that was entered. */
 typedef struct {
     MD_SPANTYPE type;
     ik_style_t style;
     uint32_t link;
-    size_t start; /* where its text begins */
+    size_t start; /* offset of its text */
 } span_t;
 
 typedef struct {
     ik_markdown_inline_t *flat;
     const char *source;
     size_t len;
-    span_t spans[MOST_SPANS]; /* the first is the whole */
-    size_t depth;             /* may be more than there is room for */
+    span_t spans[SPANS_MAX]; /* the open ones; the first is the whole text */
+    size_t depth;            /* may exceed SPANS_MAX */
 } reader_t;
 
 void ik_markdown_inline_init(ik_markdown_inline_t *flat, const void *ctx, const ik_theme_t *theme)
 {
     *flat = (ik_markdown_inline_t){.theme = theme};
-    ik_buffer_init(&flat->text, ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&flat->links, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&flat->text, ctx, IK_BUFFER_UNLIMITED);  /* bounded by the source */
+    ik_buffer_init(&flat->links, ctx, IK_BUFFER_UNLIMITED); /* bounded by the source */
 }
 
 void ik_markdown_inline_clear(ik_markdown_inline_t *flat)
@@ -56,11 +55,11 @@ void ik_markdown_inline_rewind(ik_markdown_inline_t *flat, ik_markdown_inline_ma
 
 static const span_t *current(const reader_t *reader)
 {
-    return &reader->spans[reader->depth < MOST_SPANS ? reader->depth : MOST_SPANS - 1];
+    return &reader->spans[reader->depth < SPANS_MAX ? reader->depth : SPANS_MAX - 1];
 }
 
-/* Whether what is appended now looks like the last run and comes from behind it. */
-static bool goes_on(const ik_markdown_inline_t *flat, const ik_markdown_run_t *next)
+/* Whether text appended now continues the last run, in its look and in the source. */
+static bool continues(const ik_markdown_inline_t *flat, const ik_markdown_run_t *next)
 {
     if (flat->count == 0) {
         return false;
@@ -81,12 +80,12 @@ static void begin_run(reader_t *reader, ik_style_t style, uint32_t source)
                              .link = current(reader)->link,
                              .source = source,
                              .depth = (uint32_t)reader->depth};
-    if (goes_on(flat, &run)) {
+    if (continues(flat, &run)) {
         return;
     }
-    if (flat->count == flat->room) {
-        flat->room = flat->room == 0 ? 32 : flat->room * 2;
-        flat->runs = ik_resize_array(flat->text.ctx, flat->runs, ik_markdown_run_t, flat->room);
+    if (flat->count == flat->capacity) {
+        flat->capacity = flat->capacity == 0 ? 32 : flat->capacity * 2;
+        flat->runs = ik_resize_array(flat->text.ctx, flat->runs, ik_markdown_run_t, flat->capacity);
     }
     flat->runs[flat->count++] = run;
 }
@@ -111,7 +110,7 @@ static uint32_t source_of(const reader_t *reader, const char *text)
     return inside ? (uint32_t)(text - reader->source) : IK_MARKDOWN_INLINE_NOWHERE;
 }
 
-/* A part of the source, but for the lead; tabs are spaces between words. */
+/* Appends a part of the source without the lead, with spaces for tabs. */
 static void append_words(reader_t *reader, const char *text, size_t len)
 {
     uint32_t source = source_of(reader, text);
@@ -129,7 +128,7 @@ static void append_words(reader_t *reader, const char *text, size_t len)
 
 /* --- entities ---------------------------------------------------------------------------- */
 
-/* Appends what an entity stands for, or the entity itself. */
+/* Appends the character of an entity, or the entity itself if it is unknown. */
 static void append_entity(ik_buffer_t *out, const char *text, size_t len)
 {
     char character[IK_MARKDOWN_ENTITY_MAX];
@@ -143,12 +142,6 @@ static void append_entity(ik_buffer_t *out, const char *text, size_t len)
     } else {
         ik_sanitise_append(out, character, size);
     }
-}
-
-static void take_entity(reader_t *reader, const char *text, size_t len)
-{
-    begin_run(reader, current(reader)->style, source_of(reader, text));
-    append_entity(&reader->flat->text, text, len);
 }
 
 /* --- links ------------------------------------------------------------------------------- */
@@ -174,28 +167,26 @@ static const char *address_of(const ik_markdown_inline_t *flat, uint32_t link)
     return flat->links.data + link - 1;
 }
 
-static bool is_same(const char *words, size_t len, const char *address)
-{
-    size_t address_len = strlen(address);
-    address_len -= address_len == len + 1 && address[len] == '/';
-    return address_len == len && memcmp(words, address, len) == 0;
-}
-
-/* Whether the words say the address, with or without what nobody writes. */
+/* Whether the text of a link is its address, apart from the scheme and a final slash. */
 static bool says_address(const char *words, size_t len, const char *address)
 {
-    static const char *const beginnings[] = {"", "mailto:", "http://", "https://"};
-    for (size_t i = 0; i < IK_LENGTH(beginnings); i++) {
-        size_t begin = strlen(beginnings[i]);
-        if (strncasecmp(address, beginnings[i], begin) == 0 &&
-            is_same(words, len, address + begin)) {
+    static const char *const schemes[] = {"", "mailto:", "http://", "https://"};
+    for (size_t i = 0; i < IK_LENGTH(schemes); i++) {
+        size_t scheme_len = strlen(schemes[i]);
+        if (strncasecmp(address, schemes[i], scheme_len) != 0) {
+            continue;
+        }
+        const char *rest = address + scheme_len;
+        size_t rest_len = strlen(rest);
+        rest_len -= rest_len == len + 1 && rest[len] == '/';
+        if (rest_len == len && memcmp(words, rest, len) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* The address behind its words, as one word of its own. */
+/* Appends the address in parentheses after the text of its link. */
 static void show_address(reader_t *reader)
 {
     const span_t *span = current(reader);
@@ -215,7 +206,7 @@ static void show_address(reader_t *reader)
     }
 }
 
-/* --- what md4c calls --------------------------------------------------------------------- */
+/* --- callbacks of md4c ------------------------------------------------------------------- */
 
 static int on_block(MD_BLOCKTYPE type, void *detail, void *data)
 {
@@ -223,14 +214,6 @@ static int on_block(MD_BLOCKTYPE type, void *detail, void *data)
     (void)detail;
     (void)data;
     return 0;
-}
-
-static ik_style_t combine(ik_style_t style, ik_style_t with)
-{
-    style.bits |= with.bits;
-    style.fg = with.fg != 0 ? with.fg : style.fg;
-    style.bg = with.bg != 0 ? with.bg : style.bg;
-    return style;
 }
 
 static ik_role_t role_of(MD_SPANTYPE type)
@@ -252,54 +235,44 @@ static ik_role_t role_of(MD_SPANTYPE type)
     }
 }
 
-static const MD_ATTRIBUTE *address_in(MD_SPANTYPE type, void *detail)
-{
-    return type == MD_SPAN_A     ? &((MD_SPAN_A_DETAIL *)detail)->href
-           : type == MD_SPAN_IMG ? &((MD_SPAN_IMG_DETAIL *)detail)->src
-                                 : NULL;
-}
-
 static int on_enter(MD_SPANTYPE type, void *detail, void *data)
 {
     reader_t *reader = data;
     span_t span = *current(reader);
-    const MD_ATTRIBUTE *address = address_in(type, detail);
     reader->depth++;
-    if (reader->depth < MOST_SPANS) {
-        ik_style_t style = ik_theme_style(reader->flat->theme, role_of(type));
-        span.type = type;
-        span.style = combine(span.style, style);
-        span.start = reader->flat->text.len;
-        /* An image in a link leads where the link does. */
-        if (address != NULL && span.link == 0) {
-            span.link = add_address(reader->flat, address);
-        }
-        reader->spans[reader->depth] = span;
+    if (reader->depth >= SPANS_MAX) {
+        return 0;
     }
+    ik_style_t style = ik_theme_style(reader->flat->theme, role_of(type));
+    span.type = type;
+    span.style.bits |= style.bits;
+    span.style.fg = style.fg != 0 ? style.fg : span.style.fg;
+    span.style.bg = style.bg != 0 ? style.bg : span.style.bg;
+    span.start = reader->flat->text.len;
+    if (span.link == 0 && type == MD_SPAN_A) {
+        span.link = add_address(reader->flat, &((MD_SPAN_A_DETAIL *)detail)->href);
+    } else if (span.link == 0 && type == MD_SPAN_IMG) { /* an image in a link keeps its address */
+        span.link = add_address(reader->flat, &((MD_SPAN_IMG_DETAIL *)detail)->src);
+    }
+    reader->spans[reader->depth] = span;
     return 0;
 }
 
-/* How deep the innermost span of a type is, 0: there is none. md4c leaves what it did not enter,
- * and enters what it does not leave, where the marks are in an address that it recognised. */
-static size_t depth_of(const reader_t *reader, MD_SPANTYPE type)
-{
-    size_t depth = reader->depth;
-    while (depth > 0 && depth < MOST_SPANS && reader->spans[depth].type != type) {
-        depth--;
-    }
-    return depth;
-}
-
+/* Where an automatic link contains marks, md4c leaves spans that it did not enter and enters spans
+ * that it does not leave. So this closes the innermost open span of the type, if there is one. */
 static int on_leave(MD_SPANTYPE type, void *detail, void *data)
 {
     reader_t *reader = data;
-    size_t depth = depth_of(reader, type);
+    size_t depth = reader->depth;
     (void)detail;
+    while (depth > 0 && depth < SPANS_MAX && reader->spans[depth].type != type) {
+        depth--;
+    }
     if (depth == 0) {
         return 0;
     }
     reader->depth = depth;
-    bool is_link = depth < MOST_SPANS && (type == MD_SPAN_A || type == MD_SPAN_IMG);
+    bool is_link = depth < SPANS_MAX && (type == MD_SPAN_A || type == MD_SPAN_IMG);
     if (is_link && reader->spans[depth - 1].link == 0 && current(reader)->link != 0) {
         show_address(reader);
     }
@@ -307,7 +280,7 @@ static int on_leave(MD_SPANTYPE type, void *detail, void *data)
     return 0;
 }
 
-/* <br>, <br/> or <br />: what tables have for it. */
+/* <br>, <br/> or <br />: the only line break inside a table cell. */
 static bool is_line_break(const char *text, size_t len)
 {
     if (len < 4 || strncasecmp(text, "<br", 3) != 0) {
@@ -332,7 +305,8 @@ static int on_text(MD_TEXTTYPE type, const char *text, MD_SIZE len, void *data)
         append(reader, IK_MARKDOWN_INLINE_NOWHERE, " ", 1);
         break;
     case MD_TEXT_ENTITY:
-        take_entity(reader, text, len);
+        begin_run(reader, current(reader)->style, source_of(reader, text));
+        append_entity(&reader->flat->text, text, len);
         break;
     case MD_TEXT_HTML:
         if (is_line_break(text, len)) {
@@ -379,7 +353,7 @@ size_t ik_markdown_inline_run_at(const ik_markdown_inline_t *flat, size_t run, s
     return run;
 }
 
-/* Where what looks like a run ends: neighbours may differ in nothing but their source. */
+/* The end of the text that looks like this run: the next runs may differ only in their source. */
 static size_t end_of_look(const ik_markdown_inline_t *flat, size_t run, size_t to)
 {
     const ik_markdown_run_t *first = &flat->runs[run];

@@ -2,16 +2,11 @@
 
 #include <string.h>
 
-enum { TAB = 4, LONGEST_NUMBER = 9, SHORTEST_FENCE = 3, MOST_LEVELS = 6 };
+enum { TAB = 4, NUMBER_DIGITS = 9, FENCE_MIN = 3, LEVEL_MAX = 6 };
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 size_t ik_markdown_line_count_same(const char *text, size_t len, char c)
@@ -31,7 +26,7 @@ static size_t skip_blanks(const char *text, size_t len, size_t at)
     return at;
 }
 
-/* --- places ------------------------------------------------------------------------------ */
+/* --- cursor ------------------------------------------------------------------------------ */
 
 void ik_markdown_cursor_init(ik_markdown_cursor_t *cursor, const char *line, size_t len)
 {
@@ -78,7 +73,7 @@ void ik_markdown_cursor_advance(ik_markdown_cursor_t *cursor, size_t bytes)
 int ik_markdown_line_heading(const char *text, size_t len)
 {
     size_t level = ik_markdown_line_count_same(text, len, '#');
-    bool is_heading = level >= 1 && level <= MOST_LEVELS && (level == len || is_blank(text[level]));
+    bool is_heading = level >= 1 && level <= LEVEL_MAX && (level == len || is_blank(text[level]));
     return is_heading ? (int)level : 0;
 }
 
@@ -129,7 +124,7 @@ bool ik_markdown_line_fence(const char *text, size_t len, ik_markdown_fence_t *f
         return false;
     }
     size_t length = ik_markdown_line_count_same(text, len, text[0]);
-    if (length < SHORTEST_FENCE ||
+    if (length < FENCE_MIN ||
         (text[0] == '`' && memchr(text + length, '`', len - length) != NULL)) {
         return false;
     }
@@ -153,7 +148,7 @@ bool ik_markdown_line_marker(const char *text, size_t len, ik_markdown_marker_t 
 {
     *marker = (ik_markdown_marker_t){0};
     size_t digits = 0;
-    while (digits < len && digits < LONGEST_NUMBER && is_digit(text[digits])) {
+    while (digits < len && digits < NUMBER_DIGITS && text[digits] >= '0' && text[digits] <= '9') {
         marker->number = marker->number * 10 + (unsigned)(text[digits++] - '0');
     }
     if (digits == len || strchr(digits > 0 ? ".)" : "-+*", text[digits]) == NULL) {

@@ -24,7 +24,7 @@ ik_markdown_container_t *ik_markdown_margin_push_item(ik_markdown_margin_t *marg
 
 typedef struct {
     char text[16];
-    size_t columns; /* with a space behind it */
+    size_t columns; /* including a space */
     ik_role_t role;
 } mark_t;
 
@@ -45,7 +45,7 @@ static mark_t mark_of(const ik_markdown_container_t *container)
     return mark;
 }
 
-/* How many containers have their marks shown: half of a row is for words. */
+/* How many containers show their marks: half of a row is reserved for text. */
 static size_t count_shown(const ik_markdown_margin_t *margin, const ik_markdown_rows_t *rows,
                           size_t *columns)
 {
@@ -67,7 +67,7 @@ size_t ik_markdown_margin_room(const ik_markdown_margin_t *margin, const ik_mark
     return rows->width - columns;
 }
 
-/* The marks of the outer containers; returns the spaces that belong behind them. */
+/* Adds the marks of the outer containers. Returns the spaces that belong after them. */
 static size_t add_marks(ik_markdown_margin_t *margin, ik_markdown_rows_t *rows, size_t depth)
 {
     size_t columns;
@@ -106,17 +106,7 @@ static bool has_mark(const ik_markdown_margin_t *margin)
 
 /* --- blocks ------------------------------------------------------------------------------ */
 
-static size_t count_common(const ik_markdown_margin_t *margin)
-{
-    size_t common = 0;
-    while (common < margin->depth && common < margin->above_depth &&
-           margin->containers[common].serial == margin->above[common].serial) {
-        common++;
-    }
-    return common;
-}
-
-/* Blocks of one list stand as close as they are written, and so does a list behind a list. */
+/* Whether no empty row separates the blocks: both are in one list, or a list follows a list. */
 static bool is_close(const ik_markdown_margin_t *margin, size_t common)
 {
     for (size_t i = 0; i < common; i++) {
@@ -128,15 +118,15 @@ static bool is_close(const ik_markdown_margin_t *margin, size_t common)
            !margin->containers[common].is_quote && !margin->above[common].is_quote;
 }
 
-/* The empty row above, with the bars of the quotes that both blocks are in. */
-static void give_gap(ik_markdown_margin_t *margin, ik_markdown_rows_t *rows, size_t common)
+/* Emits the empty row above, with the bars of the quotes that both blocks are in. */
+static void emit_gap(ik_markdown_margin_t *margin, ik_markdown_rows_t *rows, size_t common)
 {
     ik_markdown_margin_t above = *margin;
     memcpy(above.containers, above.above, sizeof(above.containers));
     above.depth = above.above_depth;
     set_marked(&above);
     add_marks(&above, rows, common);
-    ik_markdown_rows_give(rows);
+    ik_markdown_rows_emit(rows);
 }
 
 static void begin(ik_markdown_margin_t *margin, ik_markdown_rows_t *rows)
@@ -144,9 +134,13 @@ static void begin(ik_markdown_margin_t *margin, ik_markdown_rows_t *rows)
     if (margin->is_begun) {
         return;
     }
-    size_t common = count_common(margin);
+    size_t common = 0; /* containers shared with the previous block */
+    while (common < margin->depth && common < margin->above_depth &&
+           margin->containers[common].serial == margin->above[common].serial) {
+        common++;
+    }
     if (margin->has_above && (margin->has_gap || !is_close(margin, common))) {
-        give_gap(margin, rows, common);
+        emit_gap(margin, rows, common);
     }
     memcpy(margin->above, margin->containers, sizeof(margin->above));
     margin->above_depth = margin->depth;
@@ -171,7 +165,7 @@ void ik_markdown_margin_begin_code(ik_markdown_margin_t *margin, ik_markdown_row
     begin(margin, rows);
     if (has_mark(margin)) {
         add_marks(margin, rows, margin->depth);
-        ik_markdown_rows_give(rows);
+        ik_markdown_rows_emit(rows);
         set_marked(margin);
     }
 }

@@ -6,14 +6,15 @@
 
 enum {
     LEAD_LEN = sizeof(IK_MARKDOWN_INLINE_LEAD) - 1,
-    LONGEST_WORD = 256, /* a longer one is looked at before its end */
-    MOST_ROWS = 1000,   /* that wait, whatever the caller allows */
+    WORD_MAX = 256,  /* a longer word is checked before its end */
+    ROWS_MAX = 1000, /* held back, whatever the caller allows */
 };
 
 /* --- layout ------------------------------------------------------------------------------ */
 
-/* "## " before the words of a heading, and as much room below it. */
-static size_t heading_mark(const ik_markdown_prose_t *prose)
+/* The columns of "## " before the first row of a heading; its other rows are indented by as many.
+ */
+static size_t heading_columns(const ik_markdown_prose_t *prose)
 {
     return prose->level == 0 ? 0 : (size_t)prose->level + 1;
 }
@@ -22,25 +23,8 @@ static size_t room_for_words(const ik_markdown_prose_t *prose, const ik_markdown
                              const ik_markdown_rows_t *rows)
 {
     size_t room = ik_markdown_margin_room(margin, rows);
-    size_t mark = heading_mark(prose);
+    size_t mark = heading_columns(prose);
     return room > mark ? room - mark : 1;
-}
-
-static ik_style_t style_of(const ik_markdown_prose_t *prose, const ik_markdown_margin_t *margin,
-                           const ik_theme_t *theme)
-{
-    return prose->level > 0 ? ik_theme_style(theme, IK_ROLE_HEADING)
-                            : ik_markdown_margin_style(margin, theme);
-}
-
-static void hold_line(ik_markdown_layout_t *layout, ik_markdown_wrap_line_t line)
-{
-    if (layout->count == layout->room) {
-        layout->room = layout->room == 0 ? 32 : layout->room * 2;
-        layout->lines = ik_resize_array(layout->flat.text.ctx, layout->lines,
-                                        ik_markdown_wrap_line_t, layout->room);
-    }
-    layout->lines[layout->count++] = line;
 }
 
 static void lay_out(const ik_markdown_prose_t *prose, const ik_markdown_margin_t *margin,
@@ -49,57 +33,60 @@ static void lay_out(const ik_markdown_prose_t *prose, const ik_markdown_margin_t
     ik_markdown_inline_t *flat = &layout->flat;
     ik_markdown_wrap_t wrap;
     ik_markdown_wrap_line_t line;
+    const ik_theme_t *theme = layout->rows->theme;
+    ik_style_t style = prose->level > 0 ? ik_theme_style(theme, IK_ROLE_HEADING)
+                                        : ik_markdown_margin_style(margin, theme);
     ik_markdown_inline_clear(flat);
-    ik_markdown_inline_parse(flat, prose->source.data, prose->source.len,
-                             style_of(prose, margin, layout->rows->theme));
+    ik_markdown_inline_parse(flat, prose->source.data, prose->source.len, style);
     ik_markdown_wrap_init(&wrap, flat->text.data, 0, flat->text.len,
                           room_for_words(prose, margin, layout->rows));
     layout->count = 0;
     while (ik_markdown_wrap_next(&wrap, &line)) {
-        hold_line(layout, line);
+        if (layout->count == layout->capacity) {
+            layout->capacity = layout->capacity == 0 ? 32 : layout->capacity * 2;
+            layout->lines = ik_resize_array(flat->text.ctx, layout->lines, ik_markdown_wrap_line_t,
+                                            layout->capacity);
+        }
+        layout->lines[layout->count++] = line;
     }
 }
 
-static void add_heading_mark(ik_markdown_prose_t *prose, ik_markdown_rows_t *rows)
-{
-    size_t mark = heading_mark(prose);
-    if (mark > 0 && !prose->is_cut) {
-        ik_markdown_rows_repeat(rows, IK_ROLE_DIM, "#", mark - 1);
-        mark = 1;
-    }
-    ik_markdown_rows_pad(rows, mark);
-}
-
-static void give_lines(ik_markdown_prose_t *prose, ik_markdown_margin_t *margin,
+static void emit_lines(ik_markdown_prose_t *prose, ik_markdown_margin_t *margin,
                        ik_markdown_layout_t *layout, size_t count)
 {
     size_t run = 0;
     for (size_t i = 0; i < count; i++) {
         const ik_markdown_wrap_line_t *line = &layout->lines[i];
         ik_markdown_margin_begin_row(margin, layout->rows);
-        add_heading_mark(prose, layout->rows);
+        size_t indent = heading_columns(prose);
+        if (indent > 0 && !prose->is_cut) {
+            ik_markdown_rows_repeat(layout->rows, IK_ROLE_DIM, "#", indent - 1);
+            indent = 1;
+        }
+        ik_markdown_rows_pad(layout->rows, indent);
         run = ik_markdown_inline_run_at(&layout->flat, run, line->from);
         ik_markdown_inline_draw(&layout->flat, run, line->from, line->to, &layout->rows->row);
-        ik_markdown_rows_give(layout->rows);
+        ik_markdown_rows_emit(layout->rows);
         prose->is_cut = true;
     }
 }
 
-void ik_markdown_prose_give(ik_markdown_prose_t *prose, ik_markdown_margin_t *margin,
+void ik_markdown_prose_emit(ik_markdown_prose_t *prose, ik_markdown_margin_t *margin,
                             ik_markdown_layout_t *layout)
 {
     lay_out(prose, margin, layout);
-    give_lines(prose, margin, layout, layout->count);
+    emit_lines(prose, margin, layout, layout->count);
 }
 
 /* --- cutting ----------------------------------------------------------------------------- */
 
 typedef struct {
-    size_t line; /* 0: none */
-    size_t source;
+    size_t line;   /* the first that stays; 0: no cut is possible */
+    size_t source; /* its offset in the source */
 } cut_t;
 
-/* Whether something stands in a row as a character that may yet turn out to begin a span. */
+/* Whether a row shows a character literally that may turn out to open a span when more text comes.
+ */
 static bool may_open(const ik_markdown_layout_t *layout, const ik_markdown_wrap_line_t *line)
 {
     const char *text = layout->flat.text.data;
@@ -113,13 +100,14 @@ static bool may_open(const ik_markdown_layout_t *layout, const ik_markdown_wrap_
     return false;
 }
 
-/* The last row that begins outside of any span; the best: behind rows that opened nothing. */
+/* Finds the last row that starts outside all spans, preferably one after rows that opened none.
+ * `any` also accepts rows that start inside a span. */
 static cut_t find_cut(const ik_markdown_layout_t *layout, bool any)
 {
     enum { LOOK_BACK = 2 };
     cut_t best = {0};
     size_t run = 0;
-    size_t opened = 0; /* the last row that may have opened something, plus one */
+    size_t opened = 0; /* the last row that may have opened a span, plus one */
     bool is_clean = false;
     for (size_t i = 1; i < layout->count; i++) {
         run = ik_markdown_inline_run_at(&layout->flat, run, layout->lines[i].from);
@@ -136,57 +124,51 @@ static cut_t find_cut(const ik_markdown_layout_t *layout, bool any)
     return best;
 }
 
-/* A character keeps the backslash that took its meaning. */
-static void drop_source(ik_markdown_prose_t *prose, size_t from)
-{
-    ik_buffer_t *source = &prose->source;
-    from -= from > LEAD_LEN && source->data[from - 1] == '\\';
-    size_t rest = source->len - from;
-    memmove(source->data + LEAD_LEN, source->data + from, rest);
-    source->len = LEAD_LEN + rest;
-}
-
-/* Rows that may wait. */
+/* The number of rows that may be held back. */
 static size_t most_rows(const ik_markdown_rows_t *rows)
 {
-    return rows->max_open < MOST_ROWS ? rows->max_open : MOST_ROWS;
+    return rows->max_open < ROWS_MAX ? rows->max_open : ROWS_MAX;
 }
 
-/* Marks without width make no rows: what is parsed again and again is short in bytes, too. */
-static size_t longest_source(size_t most, size_t width)
-{
-    enum { BYTES_PER_COLUMN = 8, LEAST = 1024 };
-    return most * width * BYTES_PER_COLUMN + LEAST;
-}
-
-/* A row takes at least half of its width from the source, but for the last before a break. */
+/* Plans the next check. Each row but the last before a line break takes at least half of its width
+ * in bytes from the source. */
 static void plan_check(ik_markdown_prose_t *prose, size_t width, size_t rows_left)
 {
     size_t half = width / 2 < 8 ? 8 : width / 2;
     prose->check_at = prose->source.len + (rows_left == 0 ? half : rows_left * half);
 }
 
-/* Gives the top rows; returns how many are left. */
+/* Emits the top rows up to the best cut and returns how many are left. The longer the text, the
+ * worse a cut is accepted: inside a span if is_late, after all rows if is_too_late. */
 static size_t cut(ik_markdown_prose_t *prose, ik_markdown_margin_t *margin,
                   ik_markdown_layout_t *layout, bool is_late, bool is_too_late)
 {
-    cut_t place = find_cut(layout, is_late);
-    if (place.line == 0 && is_too_late) {
-        place = (cut_t){.line = layout->count, .source = prose->source.len};
+    ik_buffer_t *source = &prose->source;
+    cut_t found = find_cut(layout, is_late);
+    if (found.line == 0 && is_too_late) {
+        found = (cut_t){.line = layout->count, .source = source->len};
     }
-    if (place.line > 0) {
-        give_lines(prose, margin, layout, place.line);
-        drop_source(prose, place.source);
+    if (found.line > 0) {
+        emit_lines(prose, margin, layout, found.line);
+        size_t from = found.source;
+        from -=
+            from > LEAD_LEN && source->data[from - 1] == '\\'; /* escapes the character at from */
+        size_t rest = source->len - from;
+        memmove(source->data + LEAD_LEN, source->data + from, rest);
+        source->len = LEAD_LEN + rest;
     }
-    return layout->count - place.line;
+    return layout->count - found.line;
 }
 
+/* Cuts the text if it is too tall, or too long in bytes: characters without width make no rows, and
+ * the source is parsed again with every check. */
 static void check(ik_markdown_prose_t *prose, ik_markdown_margin_t *margin,
                   ik_markdown_layout_t *layout)
 {
     size_t width = room_for_words(prose, margin, layout->rows);
+    enum { BYTES_PER_COLUMN = 8, SOURCE_MIN = 1024 };
     size_t most = most_rows(layout->rows);
-    bool is_long = prose->source.len > longest_source(most, width);
+    bool is_long = prose->source.len > most * width * BYTES_PER_COLUMN + SOURCE_MIN;
     lay_out(prose, margin, layout);
     size_t left = layout->count;
     if (left > most || is_long) {
@@ -208,12 +190,7 @@ void ik_markdown_prose_begin(ik_markdown_prose_t *prose, int level,
     plan_check(prose, layout->rows->width, most_rows(layout->rows));
 }
 
-static bool is_continuation(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
-/* How much of the text comes before the next look; is_due: the look is then. */
+/* How much of the text to add before the next check; is_due tells whether it is due then. */
 static size_t until_check(const ik_markdown_prose_t *prose, const char *text, size_t len,
                           bool *is_due)
 {
@@ -221,7 +198,8 @@ static size_t until_check(const ik_markdown_prose_t *prose, const char *text, si
     size_t i = prose->check_at > at ? prose->check_at - at : 0;
     *is_due = true;
     for (; i < len; i++) {
-        if (at + i - prose->check_at >= LONGEST_WORD && !is_continuation(text[i])) {
+        bool is_character_start = ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (at + i - prose->check_at >= WORD_MAX && is_character_start) {
             return i;
         }
         if (text[i] == ' ') {
@@ -247,7 +225,7 @@ void ik_markdown_prose_add(ik_markdown_prose_t *prose, const char *text, size_t 
     }
 }
 
-/* A row that ends here ends early: the next look comes sooner. */
+/* A line break ends a row early, so the next check must come sooner. */
 static void expect_break(ik_markdown_prose_t *prose, const ik_markdown_layout_t *layout)
 {
     const ik_buffer_t *source = &prose->source;
@@ -260,19 +238,14 @@ static void expect_break(ik_markdown_prose_t *prose, const ik_markdown_layout_t 
     }
 }
 
-/* md4c takes three of these for a fence even where nothing can begin. */
-static bool is_like_fence(const char *text, size_t len)
-{
-    return len >= 3 && (memcmp(text, "```", 3) == 0 || memcmp(text, "~~~", 3) == 0);
-}
-
 void ik_markdown_prose_add_line(ik_markdown_prose_t *prose, const char *text, size_t len,
                                 ik_markdown_margin_t *margin, ik_markdown_layout_t *layout)
 {
     if (prose->lines > 0) {
         expect_break(prose, layout);
-        ik_buffer_append_text(&prose->source,
-                              is_like_fence(text, len) ? " " : IK_MARKDOWN_INLINE_JOIN);
+        /* md4c would take a line that starts like this for a fence, in spite of the JOIN. */
+        bool is_fence = len >= 3 && (memcmp(text, "```", 3) == 0 || memcmp(text, "~~~", 3) == 0);
+        ik_buffer_append_text(&prose->source, is_fence ? " " : IK_MARKDOWN_INLINE_JOIN);
     }
     prose->lines++;
     ik_markdown_prose_add(prose, text, len, margin, layout);

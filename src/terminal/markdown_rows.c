@@ -15,7 +15,7 @@ void ik_markdown_rows_resize(ik_markdown_rows_t *rows, int columns, int max_open
     rows->max_open = max_open > 1 ? (size_t)max_open : 1;
 }
 
-void ik_markdown_rows_give(ik_markdown_rows_t *rows)
+void ik_markdown_rows_emit(ik_markdown_rows_t *rows)
 {
     ik_row_end(&rows->row);
     rows->on_row(rows->data, rows->row.bytes.len == 0 ? "" : rows->row.bytes.data,

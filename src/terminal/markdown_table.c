@@ -7,29 +7,29 @@
 #include "terminal/markdown_wrap.h"
 
 enum {
-    GAP = 2,           /* columns between columns */
-    MOST_ROWS = 1000,  /* that wait, whatever the caller allows */
-    MOST_TEXT = 65536, /* and bytes */
+    GAP = 2,          /* screen columns between two columns */
+    ROWS_MAX = 1000,  /* held back, whatever the caller allows */
+    TEXT_MAX = 65536, /* bytes held back */
 };
 
 typedef enum { LEFT, RIGHT, CENTRE } align_t;
 
-/* A part of a line, or of the flat text. */
+/* A range of a line or of the flat text. */
 typedef struct {
     size_t from;
     size_t to;
-    size_t run; /* one at or before its first */
+    size_t run; /* of the flat text: a run at or before its first one */
 } cell_t;
 
 typedef struct {
     size_t columns;
     align_t align[IK_MARKDOWN_TABLE_COLUMNS];
-    size_t natural[IK_MARKDOWN_TABLE_COLUMNS]; /* the widest cell so far */
+    size_t natural[IK_MARKDOWN_TABLE_COLUMNS]; /* width of the widest cell so far */
     size_t widths[IK_MARKDOWN_TABLE_COLUMNS];
-    size_t cells; /* that wait */
+    size_t cells; /* held back */
     size_t height;
-    bool is_head_given;
-    bool is_fixed; /* the widths do not change any more */
+    bool is_head_done; /* emitted */
+    bool is_fixed;     /* the widths do not change any more */
     ik_markdown_inline_mark_t text;
 } state_t;
 
@@ -38,7 +38,7 @@ struct ik_markdown_table {
     state_t saved;
     ik_markdown_inline_t flat;
     cell_t *cells;
-    size_t room;
+    size_t capacity;
     ik_buffer_t source; /* of a cell */
 };
 
@@ -46,7 +46,7 @@ ik_markdown_table_t *ik_markdown_table_create(const void *ctx, const ik_theme_t 
 {
     ik_markdown_table_t *table = ik_new(ctx, ik_markdown_table_t);
     ik_markdown_inline_init(&table->flat, table, theme);
-    ik_buffer_init(&table->source, table, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&table->source, table, IK_BUFFER_UNLIMITED); /* bounded by the line */
     return table;
 }
 
@@ -80,8 +80,8 @@ static cell_t trim(const char *line, size_t from, size_t to)
     return (cell_t){.from = from, .to = to};
 }
 
-/* Behind the code that begins at from with a backtick, or behind its backticks when it has no end:
- * a bar in code divides nothing. */
+/* Returns the end of the code span that starts at from, or of its backticks if it has no end. A bar
+ * in a code span does not separate cells. */
 static size_t skip_code(const char *line, size_t from, size_t len)
 {
     size_t open = ik_markdown_line_count_same(line + from, len - from, '`');
@@ -110,7 +110,7 @@ static size_t end_of_cell(const char *line, size_t from, size_t len)
     return len;
 }
 
-/* Cells of a line, at most max of them in cells; returns how many there are. */
+/* Stores the first max cells of a line and returns the number of all. */
 static size_t split(const char *line, size_t len, cell_t *cells, size_t max)
 {
     cell_t whole = trim(line, 0, len);
@@ -134,16 +134,7 @@ bool ik_markdown_table_is_row(const char *line, size_t len)
 
 /* --- begin ------------------------------------------------------------------------------- */
 
-/* :--, :-:, --: or ---; false: it is none of these. */
-static bool parse_align(const char *text, size_t len, align_t *align)
-{
-    bool left = len > 0 && text[0] == ':';
-    bool right = len > 1 && text[len - 1] == ':';
-    size_t dashes = len - left - right;
-    *align = left && right ? CENTRE : right ? RIGHT : LEFT;
-    return dashes > 0 && ik_markdown_line_count_same(text + left, dashes, '-') == dashes;
-}
-
+/* Parses the line of :--, :-:, --: or --- below the head. Returns the number of columns, or 0. */
 static size_t parse_aligns(state_t *state, const char *line, size_t len)
 {
     cell_t cells[IK_MARKDOWN_TABLE_COLUMNS];
@@ -152,14 +143,20 @@ static size_t parse_aligns(state_t *state, const char *line, size_t len)
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!parse_align(line + cells[i].from, cells[i].to - cells[i].from, &state->align[i])) {
+        const char *text = line + cells[i].from;
+        size_t text_len = cells[i].to - cells[i].from;
+        bool left = text_len > 0 && text[0] == ':';
+        bool right = text_len > 1 && text[text_len - 1] == ':';
+        size_t dashes = text_len - left - right;
+        if (dashes == 0 || ik_markdown_line_count_same(text + left, dashes, '-') != dashes) {
             return 0;
         }
+        state->align[i] = left && right ? CENTRE : right ? RIGHT : LEFT;
     }
     return count;
 }
 
-/* The bar that divides nothing loses its backslash, in code, too. */
+/* An escaped bar loses its backslash, also in code. */
 static void add_cell(ik_markdown_table_t *table, const char *text, size_t len, ik_style_t style)
 {
     ik_buffer_t *source = &table->source;
@@ -170,9 +167,9 @@ static void add_cell(ik_markdown_table_t *table, const char *text, size_t len, i
             ik_buffer_append_byte(source, text[i]);
         }
     }
-    if (table->state.cells == table->room) {
-        table->room = table->room == 0 ? 64 : table->room * 2;
-        table->cells = ik_resize_array(table, table->cells, cell_t, table->room);
+    if (table->state.cells == table->capacity) {
+        table->capacity = table->capacity == 0 ? 64 : table->capacity * 2;
+        table->cells = ik_resize_array(table, table->cells, cell_t, table->capacity);
     }
     cell_t cell = {.from = table->flat.text.len};
     cell.run = table->flat.count == 0 ? 0 : table->flat.count - 1;
@@ -225,16 +222,7 @@ bool ik_markdown_table_begin(ik_markdown_table_t *table, const char *head, size_
 
 /* --- widths ------------------------------------------------------------------------------ */
 
-static size_t sum(const size_t *widths, size_t count)
-{
-    size_t total = 0;
-    for (size_t i = 0; i < count; i++) {
-        total += widths[i];
-    }
-    return total;
-}
-
-/* Columns that need no more than their share keep their width; the rest share what is left. */
+/* Columns that need no more than an equal share keep their width; the others share the rest. */
 static void share(state_t *state, size_t room)
 {
     size_t left = state->columns;
@@ -270,18 +258,21 @@ static size_t room_for_cells(const state_t *state, const ik_markdown_margin_t *m
     return room > gaps ? room - gaps : 1;
 }
 
-/* The last column of a table that goes on takes what is left: its cells are the long ones. */
+/* Fixes the widths of a table whose end is not known. The last column gets the free room, because
+ * it usually has the longest cells. */
 static void fix_widths(state_t *state, size_t room)
 {
-    size_t used = sum(state->widths, state->columns);
+    size_t used = 0;
+    for (size_t i = 0; i < state->columns; i++) {
+        used += state->widths[i];
+    }
     state->widths[state->columns - 1] += room > used ? room - used : 0;
     state->is_fixed = true;
 }
 
 /* --- cells to rows ----------------------------------------------------------------------- */
 
-static void give_head_line(const state_t *state, ik_markdown_margin_t *margin,
-                           ik_markdown_rows_t *rows)
+static void emit_rule(const state_t *state, ik_markdown_margin_t *margin, ik_markdown_rows_t *rows)
 {
     ik_markdown_margin_begin_row(margin, rows);
     for (size_t i = 0; i < state->columns; i++) {
@@ -291,10 +282,10 @@ static void give_head_line(const state_t *state, ik_markdown_margin_t *margin,
         ik_markdown_rows_repeat(rows, IK_ROLE_RULE, "─", is_last ? width : state->widths[i]);
         ik_markdown_rows_pad(rows, is_last ? 0 : GAP);
     }
-    ik_markdown_rows_give(rows);
+    ik_markdown_rows_emit(rows);
 }
 
-/* One line of a cell; returns the spaces behind it, which are drawn only when something follows. */
+/* Draws one line of a cell. Returns the spaces after it, to be drawn only if a cell follows. */
 static size_t draw_line(const ik_markdown_table_t *table, ik_markdown_rows_t *rows, size_t column,
                         size_t run, const ik_markdown_wrap_line_t *line, size_t spaces)
 {
@@ -307,8 +298,8 @@ static size_t draw_line(const ik_markdown_table_t *table, ik_markdown_rows_t *ro
     return free - before + GAP;
 }
 
-/* A row of cells, as many rows as the tallest has lines. */
-static void give_cells(const ik_markdown_table_t *table, const cell_t *cells,
+/* Emits a row of cells, as many screen rows as the tallest cell has lines. */
+static void emit_cells(const ik_markdown_table_t *table, const cell_t *cells,
                        ik_markdown_margin_t *margin, ik_markdown_rows_t *rows)
 {
     const state_t *state = &table->state;
@@ -334,11 +325,11 @@ static void give_cells(const ik_markdown_table_t *table, const cell_t *cells,
             spaces = has[i] ? draw_line(table, rows, i, cells[i].run, &lines[i], spaces)
                             : spaces + state->widths[i] + GAP;
         }
-        ik_markdown_rows_give(rows);
+        ik_markdown_rows_emit(rows);
     }
 }
 
-void ik_markdown_table_give(ik_markdown_table_t *table, ik_markdown_margin_t *margin,
+void ik_markdown_table_emit(ik_markdown_table_t *table, ik_markdown_margin_t *margin,
                             ik_markdown_rows_t *rows)
 {
     state_t *state = &table->state;
@@ -346,16 +337,16 @@ void ik_markdown_table_give(ik_markdown_table_t *table, ik_markdown_margin_t *ma
         share(state, room_for_cells(state, margin, rows));
     }
     for (size_t i = 0; i < state->cells; i += state->columns) {
-        give_cells(table, table->cells + i, margin, rows);
-        if (!state->is_head_given) {
-            give_head_line(state, margin, rows);
-            state->is_head_given = true;
+        emit_cells(table, table->cells + i, margin, rows);
+        if (!state->is_head_done) {
+            emit_rule(state, margin, rows);
+            state->is_head_done = true;
         }
     }
     state->cells = 0;
 }
 
-/* How many rows the last cells take as things are. */
+/* The height of the last row of cells at the current widths. */
 static size_t height_of_last(ik_markdown_table_t *table)
 {
     state_t *state = &table->state;
@@ -373,17 +364,17 @@ void ik_markdown_table_add(ik_markdown_table_t *table, const char *line, size_t 
                            ik_markdown_margin_t *margin, ik_markdown_rows_t *rows)
 {
     state_t *state = &table->state;
-    size_t most = rows->max_open < MOST_ROWS ? rows->max_open : MOST_ROWS;
+    size_t most = rows->max_open < ROWS_MAX ? rows->max_open : ROWS_MAX;
     add_cells(table, line, len, ik_markdown_margin_style(margin, rows->theme));
     if (!state->is_fixed) {
         size_t room = room_for_cells(state, margin, rows);
         share(state, room);
         state->height += height_of_last(table);
-        if (state->height <= most && table->flat.text.len <= MOST_TEXT) {
+        if (state->height <= most && table->flat.text.len <= TEXT_MAX) {
             return;
         }
         fix_widths(state, room);
     }
-    ik_markdown_table_give(table, margin, rows);
+    ik_markdown_table_emit(table, margin, rows);
     ik_markdown_inline_clear(&table->flat);
 }
