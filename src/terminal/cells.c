@@ -13,17 +13,9 @@ void ik_cells_init(ik_cells_t *cells, const void *ctx)
     *cells = (ik_cells_t){.ctx = ctx};
 }
 
-static ik_cell_t *add_cell(ik_cells_t *cells)
-{
-    if (cells->count == cells->capacity) {
-        cells->capacity = cells->capacity == 0 ? FIRST_CAPACITY : cells->capacity * 2;
-        cells->items = ik_resize_array(cells->ctx, cells->items, ik_cell_t, cells->capacity);
-    }
-    return &cells->items[cells->count++];
-}
-
-/* Joined emoji, flags, variation selectors, conjuncts: some terminals show one cell, some several.
- * Accents (U+0300 to U+036F, whose first byte is CC or CD) are safe everywhere. */
+/* Joined emoji, flags, variation selectors and conjuncts take one cell in some terminals and
+ * several in others. Combining accents (U+0300 to U+036F, lead byte CC or CD) are safe everywhere.
+ */
 static bool is_doubtful(const char *grapheme, size_t len)
 {
     bool valid;
@@ -38,11 +30,19 @@ static bool is_doubtful(const char *grapheme, size_t len)
     return false;
 }
 
-static void read_cell(ik_cells_t *cells, const char *bytes, ik_row_part_t part, const ik_pen_t *pen)
+static void add_cell(ik_cells_t *cells, const char *bytes, ik_row_part_t part, const ik_pen_t *pen)
 {
-    ik_cell_t *cell = add_cell(cells);
-    *cell = (ik_cell_t){.bytes = bytes, .len = part.len, .column = cells->width, .pen = *pen};
-    cell->columns = part.columns;
+    if (cells->count == cells->capacity) {
+        cells->capacity = cells->capacity == 0 ? FIRST_CAPACITY : cells->capacity * 2;
+        cells->items = ik_resize_array(cells->ctx, cells->items, ik_cell_t, cells->capacity);
+    }
+    cells->items[cells->count++] = (ik_cell_t){
+        .bytes = bytes,
+        .len = part.len,
+        .column = cells->width,
+        .columns = part.columns,
+        .pen = *pen,
+    };
     if (cells->doubtful == SIZE_MAX && is_doubtful(bytes, part.len)) {
         cells->doubtful = cells->count - 1;
     }
@@ -60,7 +60,7 @@ void ik_cells_read(ik_cells_t *cells, const char *bytes, size_t len)
         if (part.is_sequence) {
             ik_pen_follow(&pen, bytes + at, part.len);
         } else {
-            read_cell(cells, bytes + at, part, &pen);
+            add_cell(cells, bytes + at, part, &pen);
         }
         at += part.len;
     }
@@ -77,33 +77,13 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t same_beginning(const ik_cells_t *before, const ik_cells_t *after)
-{
-    size_t most = smaller(before->count, after->count);
-    size_t same = 0;
-    while (same < most && is_same(&before->items[same], &after->items[same])) {
-        same++;
-    }
-    return same;
-}
-
 static bool joins_previous(const ik_cells_t *cells, size_t index)
 {
     return index < cells->count && cells->items[index].columns == 0;
 }
 
-/* Where writing can begin: at a cell whose place is certain and that is not drawn into another. */
-static size_t step_back(const ik_cells_t *before, const ik_cells_t *after, size_t from)
-{
-    from = smaller(from, smaller(before->doubtful, after->doubtful));
-    while (from > 0 && (joins_previous(before, from) || joins_previous(after, from))) {
-        from--;
-    }
-    return from;
-}
-
-/* How many cells at the end stay as they are, in the columns they are in. */
-static size_t same_end(const ik_cells_t *before, const ik_cells_t *after, size_t from)
+/* How many cells at the end are the same and in the same columns. */
+static size_t count_same_end(const ik_cells_t *before, const ik_cells_t *after, size_t from)
 {
     size_t most = smaller(before->count, after->count) - from;
     size_t same = 0;
@@ -122,14 +102,22 @@ static size_t same_end(const ik_cells_t *before, const ik_cells_t *after, size_t
 
 ik_cells_change_t ik_cells_compare(const ik_cells_t *before, const ik_cells_t *after)
 {
-    size_t same = same_beginning(before, after);
+    size_t most = smaller(before->count, after->count);
+    size_t same = 0;
+    while (same < most && is_same(&before->items[same], &after->items[same])) {
+        same++;
+    }
     bool appends = same == before->count;
-    bool doubt = before->doubtful != SIZE_MAX || after->doubtful != SIZE_MAX;
-    if (before->width > after->width || (doubt && !appends)) {
+    size_t doubtful = smaller(before->doubtful, after->doubtful);
+    if (before->width > after->width || (doubtful != SIZE_MAX && !appends)) {
         return (ik_cells_change_t){.to = after->count, .erase = true};
     }
-    size_t from = step_back(before, after, same);
-    size_t end = appends ? 0 : same_end(before, after, from);
+    /* Writing begins at a cell whose column is certain and that is not drawn into another. */
+    size_t from = smaller(same, doubtful);
+    while (from > 0 && (joins_previous(before, from) || joins_previous(after, from))) {
+        from--;
+    }
+    size_t end = appends ? 0 : count_same_end(before, after, from);
     return (ik_cells_change_t){.from = from, .to = after->count - end};
 }
 

@@ -1,10 +1,9 @@
 /*
- * A finished row as the cells of the screen it takes, each with the style and link in force, for
- * whoever wants to know where two rows differ. How the sequences between them are written makes no
- * difference.
+ * The cells of a finished row, each with its style and link, so that two rows can be compared by
+ * what they show, however their escape sequences are written.
  *
- * Behind a grapheme of several characters the columns are only what this program believes: writing
- * begins at it and not behind it, so that the terminal itself says where it goes on.
+ * Terminals disagree about the width of graphemes of several characters, so the columns after one
+ * are uncertain. A change is then written from that grapheme on and not from a column after it.
  */
 #pragma once
 
@@ -13,8 +12,8 @@
 typedef struct {
     const char *bytes; /* one grapheme, in the row */
     size_t len;
-    int column;  /* where it begins */
-    int columns; /* 0: it is drawn into the cell before */
+    int column;  /* of its start */
+    int columns; /* 0 if it is drawn into the previous cell */
     ik_pen_t pen;
 } ik_cell_t;
 
@@ -24,17 +23,16 @@ typedef struct {
     size_t count;
     size_t capacity;
     int width;
-    size_t doubtful; /* the first one about whose width terminals disagree; or SIZE_MAX */
+    size_t doubtful; /* the first cell whose width terminals disagree about, or SIZE_MAX */
 } ik_cells_t;
 
-/* Fills the caller's memory. */
 void ik_cells_init(ik_cells_t *cells, const void *ctx);
-/* The cells of another row, which is borrowed. */
+/* Replaces the cells by those of a row. The cells point into its bytes. */
 void ik_cells_read(ik_cells_t *cells, const char *bytes, size_t len);
 
-/* What makes `after` of a row that shows `before`: its cells [from, to) are written; first the
- * whole row is erased, and then it is written from its beginning, where something would be left
- * over. (Erased from the middle on, tmux would keep the empty cells and wrap them in a narrower
+/* How to turn a row that shows `before` into `after`: write the cells [from, to) of `after`. If
+ * parts of `before` would remain, erase is set, and the row is erased and written from its start.
+ * (After an erase from the middle, tmux would keep the empty cells and wrap them in a narrower
  * window.)
  */
 typedef struct {
@@ -44,5 +42,5 @@ typedef struct {
 } ik_cells_change_t;
 ik_cells_change_t ik_cells_compare(const ik_cells_t *before, const ik_cells_t *after);
 
-/* Writes cells [from, to), beginning and ending in the terminal's own style. */
+/* Writes the cells [from, to), starting and ending in the terminal's default style. */
 void ik_cells_append(ik_buffer_t *out, const ik_cells_t *cells, size_t from, size_t to);

@@ -43,7 +43,7 @@ void ik_code_rows_add(ik_code_rows_t *rows, ik_row_t *row, const char *line, siz
         return;
     }
     ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the line */
     ik_sanitise_append(&clean, line, len);
     ik_code_colour_line(rows->language, &rows->state, clean.data, clean.len, on_piece, row);
     ik_buffer_reset(&clean);
@@ -57,36 +57,28 @@ bool ik_code_rows_is_diff_name(const char *name, size_t len)
            (len == 5 && (strncasecmp(name, "patch", 5) == 0 || strncasecmp(name, "udiff", 5) == 0));
 }
 
-static bool begins(const char *line, size_t len, const char *with)
-{
-    size_t with_len = strlen(with);
-    return len >= with_len && memcmp(line, with, with_len) == 0;
-}
-
-static ik_role_t diff_role(const char *line, size_t len)
+void ik_code_rows_add_diff(ik_row_t *row, const char *line, size_t len)
 {
     static const struct {
-        const char *begin;
+        const char *prefix;
         ik_role_t role;
     } kinds[] = {
         {"+++ ", IK_ROLE_STRONG}, {"--- ", IK_ROLE_STRONG}, {"@@", IK_ROLE_HUNK},
         {"+", IK_ROLE_ADDED},     {"-", IK_ROLE_REMOVED},   {"diff ", IK_ROLE_DIM},
         {"index ", IK_ROLE_DIM},  {"\\ ", IK_ROLE_DIM},
     };
+    ik_role_t role = IK_ROLE_TEXT;
     for (size_t i = 0; i < IK_LENGTH(kinds); i++) {
-        if (begins(line, len, kinds[i].begin)) {
-            return kinds[i].role;
+        size_t prefix_len = strlen(kinds[i].prefix);
+        if (len >= prefix_len && memcmp(line, kinds[i].prefix, prefix_len) == 0) {
+            role = kinds[i].role;
+            break;
         }
     }
-    return IK_ROLE_TEXT;
+    ik_row_add(row, ik_theme_style(row->theme, role), line, len);
 }
 
-void ik_code_rows_add_diff(ik_row_t *row, const char *line, size_t len)
-{
-    ik_row_add(row, ik_theme_style(row->theme, diff_role(line, len)), line, len);
-}
-
-/* --- what changed ------------------------------------------------------------------------ */
+/* --- differences of two texts ------------------------------------------------------------ */
 
 enum { CONTEXT = 3 };
 
@@ -96,29 +88,29 @@ typedef struct {
     size_t len;
 } changed_line_t;
 
-/* Lines are held until it is known that no change follows soon: only then the head of the hunk can
- * be written. */
+/* The header of a hunk counts its lines, so the lines are collected until enough unchanged ones
+ * follow the last change. Without a change, only the last lines are kept, as context. */
 typedef struct {
     ik_row_t row;
-    changed_line_t *lines; /* of the hunk, or the last ones before the next */
+    changed_line_t *lines;
     size_t count;
-    size_t room;
-    size_t kept; /* how many of the last lines are kept ones */
+    size_t capacity;
+    size_t kept; /* unchanged lines at the end */
     bool has_change;
-    size_t before; /* lines of both texts that are behind us */
-    size_t after;
+    size_t before; /* lines of the old text so far */
+    size_t after;  /* lines of the new text so far */
     ik_code_rows_fn on_row;
     void *data;
 } hunk_t;
 
-static void give(ik_row_t *row, ik_code_rows_fn on_row, void *data)
+static void emit(ik_row_t *row, ik_code_rows_fn on_row, void *data)
 {
     ik_row_end(row);
     on_row(data, row->bytes.data == NULL ? "" : row->bytes.data, row->bytes.len);
     ik_row_clear(row);
 }
 
-static void give_head(hunk_t *hunk)
+static void emit_header(hunk_t *hunk)
 {
     size_t before = 0;
     size_t after = 0;
@@ -126,14 +118,14 @@ static void give_head(hunk_t *hunk)
         before += hunk->lines[i].change != IK_LINE_ADDED;
         after += hunk->lines[i].change != IK_LINE_REMOVED;
     }
-    /* A side without lines is said to be behind the line before it. */
+    /* An empty side is numbered by the line before it. */
     size_t from = hunk->before - before + (before > 0);
     size_t to = hunk->after - after + (after > 0);
     ik_row_add_format(&hunk->row, IK_ROLE_HUNK, "@@ -%zu,%zu +%zu,%zu @@", from, before, to, after);
-    give(&hunk->row, hunk->on_row, hunk->data);
+    emit(&hunk->row, hunk->on_row, hunk->data);
 }
 
-static void give_line(hunk_t *hunk, const changed_line_t *line)
+static void emit_line(hunk_t *hunk, const changed_line_t *line)
 {
     static const ik_role_t roles[] = {IK_ROLE_TEXT, IK_ROLE_REMOVED, IK_ROLE_ADDED};
     size_t len = line->len;
@@ -143,23 +135,23 @@ static void give_line(hunk_t *hunk, const changed_line_t *line)
     ik_style_t style = ik_theme_style(hunk->row.theme, roles[line->change]);
     ik_row_add(&hunk->row, style, &" -+"[line->change], 1);
     ik_row_add(&hunk->row, style, line->text, len);
-    give(&hunk->row, hunk->on_row, hunk->data);
+    emit(&hunk->row, hunk->on_row, hunk->data);
     if (!ended) {
         ik_row_add_role(&hunk->row, IK_ROLE_DIM, "\\ No newline at end of file");
-        give(&hunk->row, hunk->on_row, hunk->data);
+        emit(&hunk->row, hunk->on_row, hunk->data);
     }
 }
 
-/* The lines but the last kept ones that are no context of a change. */
-static void give_hunk(hunk_t *hunk)
+/* Emits the hunk without the unchanged lines at its end that are beyond the context. */
+static void emit_hunk(hunk_t *hunk)
 {
     size_t spare = hunk->kept > CONTEXT ? hunk->kept - CONTEXT : 0;
     hunk->count -= spare;
     hunk->before -= spare;
     hunk->after -= spare;
-    give_head(hunk);
+    emit_header(hunk);
     for (size_t i = 0; i < hunk->count; i++) {
-        give_line(hunk, &hunk->lines[i]);
+        emit_line(hunk, &hunk->lines[i]);
     }
     size_t context = spare < CONTEXT ? spare : CONTEXT;
     memmove(hunk->lines, hunk->lines + hunk->count + spare - context,
@@ -170,28 +162,24 @@ static void give_hunk(hunk_t *hunk)
     hunk->has_change = false;
 }
 
-static void hold(hunk_t *hunk, changed_line_t line)
-{
-    if (hunk->count == hunk->room) {
-        hunk->room = hunk->room == 0 ? 64 : hunk->room * 2;
-        hunk->lines = ik_resize_array(hunk->row.bytes.ctx, hunk->lines, changed_line_t, hunk->room);
-    }
-    hunk->lines[hunk->count++] = line;
-}
-
 static void on_line(void *data, ik_line_change_t change, const char *text, size_t len)
 {
     hunk_t *hunk = data;
     if (change == IK_LINE_KEPT && !hunk->has_change && hunk->count == CONTEXT) {
         memmove(hunk->lines, hunk->lines + 1, --hunk->count * sizeof(hunk->lines[0]));
     }
-    hold(hunk, (changed_line_t){.change = change, .text = text, .len = len});
+    if (hunk->count == hunk->capacity) {
+        hunk->capacity = hunk->capacity == 0 ? 64 : hunk->capacity * 2;
+        hunk->lines =
+            ik_resize_array(hunk->row.bytes.ctx, hunk->lines, changed_line_t, hunk->capacity);
+    }
+    hunk->lines[hunk->count++] = (changed_line_t){.change = change, .text = text, .len = len};
     hunk->before += change != IK_LINE_ADDED;
     hunk->after += change != IK_LINE_REMOVED;
     hunk->kept = change == IK_LINE_KEPT ? hunk->kept + 1 : 0;
     hunk->has_change = hunk->has_change || change != IK_LINE_KEPT;
     if (hunk->has_change && hunk->kept > 2 * CONTEXT) {
-        give_hunk(hunk);
+        emit_hunk(hunk);
     }
 }
 
@@ -203,7 +191,7 @@ void ik_code_rows_change(const ik_theme_t *theme, const char *before, size_t bef
     ik_row_init(&hunk.row, scratch, theme);
     ik_line_diff_run(before, before_len, after, after_len, on_line, &hunk);
     if (hunk.has_change) {
-        give_hunk(&hunk);
+        emit_hunk(&hunk);
     }
     talloc_free(scratch);
 }
@@ -212,10 +200,10 @@ void ik_code_rows_change(const ik_theme_t *theme, const char *before, size_t bef
 
 typedef struct {
     ik_row_t row;
-    size_t rows; /* that were given */
+    size_t rows; /* emitted */
     size_t max_rows;
-    size_t left_out; /* that were too many */
-    bool is_open;    /* something of a line came */
+    size_t left_out;
+    bool is_open; /* the current row has text */
     ik_code_rows_fn on_row;
     void *data;
 } output_t;
@@ -223,7 +211,7 @@ typedef struct {
 static void end_row(output_t *output)
 {
     if (output->rows < output->max_rows) {
-        give(&output->row, output->on_row, output->data);
+        emit(&output->row, output->on_row, output->data);
         output->rows++;
     } else {
         output->left_out++;
@@ -262,7 +250,7 @@ static size_t count_lines(const char *text, size_t len)
     return count;
 }
 
-/* Feeds line by line, so that it can stop; returns how many bytes it took. */
+/* Feeds line by line, so that it can stop. Returns the number of bytes consumed. */
 static size_t take_lines(output_t *output, const char *text, size_t len)
 {
     ik_sanitiser_t sanitiser;

@@ -1,5 +1,5 @@
-/* Code and differences as rows: a row per line, in full width, coloured; and the styles of others
- * (tool output) kept. Each function gives finished rows in order. */
+/* Renders code, diffs and tool output as rows: one row per line, unwrapped. Code and diffs are
+ * coloured here; output keeps its own colours. */
 #pragma once
 
 #include "base/code_colour.h"
@@ -7,8 +7,8 @@
 
 typedef void (*ik_code_rows_fn)(void *data, const char *bytes, size_t len);
 
-/* Lines of one language, fed one by one; what goes on over lines (comments, strings) is known.
- * Plain memory: a copy goes on by itself. */
+/* Colours lines of one language; keeps the state of comments and strings that span lines. Plain
+ * data: a copy continues independently. */
 typedef struct {
     const ik_theme_t *theme; /* borrowed */
     const ik_code_language_t *language;
@@ -20,19 +20,19 @@ void ik_code_rows_init(ik_code_rows_t *rows, const ik_theme_t *theme,
                        const ik_code_language_t *language);
 ik_code_rows_t *ik_code_rows_create(const void *ctx, const ik_theme_t *theme,
                                     const ik_code_language_t *language);
-/* A line without its end, appended to the row. Sanitised here. */
+/* Appends a line, given without its newline, to the row. Sanitises it. */
 void ik_code_rows_add(ik_code_rows_t *rows, ik_row_t *row, const char *line, size_t len);
 
-/* Whether "diff" or "patch" is meant. */
+/* Whether the name of a code block's language says that it is a diff. */
 bool ik_code_rows_is_diff_name(const char *name, size_t len);
-/* A line of a unified diff. */
+/* Appends a line of a unified diff. */
 void ik_code_rows_add_diff(ik_row_t *row, const char *line, size_t len);
 
-/* What one text became, as a diff with three lines of context around each change. */
+/* The unified diff of two texts, with three lines of context. */
 void ik_code_rows_change(const ik_theme_t *theme, const char *before, size_t before_len,
                          const char *after, size_t after_len, ik_code_rows_fn on_row, void *data);
-/* Output of a program: sanitised, its colours kept, a row per line. At most max_rows rows and
- * max_bytes bytes (0: all); returns how many lines were left out, the rest of a line that is cut
- * counted as one. */
+/* Output of a program, sanitised, with its colours. Renders at most max_rows rows and max_bytes
+ * bytes (0: no limit) and returns the number of lines left out; the rest of a cut line counts as
+ * one. */
 size_t ik_code_rows_output(const ik_theme_t *theme, const char *text, size_t len, size_t max_rows,
                            size_t max_bytes, ik_code_rows_fn on_row, void *data);

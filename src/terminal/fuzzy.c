@@ -1,19 +1,19 @@
 /*
- * The first match is found from the left; from where it ends the way back gives the narrowest one
- * that ends there, and that one is rated. It is not always the best of all matches, but it costs
- * two passes over the text and no memory. What people mean by a path is mostly the file's name, so
- * a match in it alone counts, and only where there is none the folders are looked at.
+ * The leftmost match is found from the left; a search back from its end gives the shortest match
+ * that ends there, and that one is scored. It is not always the best of all matches, but it costs
+ * two passes over the text and no memory. Users usually type the name of a file, so a match in the
+ * last component of a path is preferred; the folders count only if there is none.
  */
 #include "terminal/fuzzy.h"
 
 #include <string.h>
 
 enum {
-    SCALE = 8, /* a point is worth as many bytes of length */
-    BASE = 64, /* so that no match falls below 0 */
+    SCALE = 8, /* bytes of length that are worth one point */
+    BASE = 64, /* keeps the score of a match positive */
     LENGTH_MAX = SCALE * BASE,
     LETTER = 16,
-    SIDE_BY_SIDE = 8,
+    ADJACENT = 8,
     BEGINS_TEXT = 10,
     BEGINS_WORD = 8,
     SAME_CASE = 1,
@@ -21,17 +21,17 @@ enum {
     FILE_NAME = 12,
 };
 
-static unsigned char fold(char byte)
-{
-    return byte >= 'A' && byte <= 'Z' ? (unsigned char)(byte + 32) : (unsigned char)byte;
-}
-
 static bool is_upper(char byte)
 {
     return byte >= 'A' && byte <= 'Z';
 }
 
-/* Where the leftmost match ends; 0: there is none. */
+static unsigned char fold(char byte)
+{
+    return is_upper(byte) ? (unsigned char)(byte + 32) : (unsigned char)byte;
+}
+
+/* The end of the leftmost match, or 0. */
 static size_t find_end(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
 {
     size_t matched = 0;
@@ -56,7 +56,7 @@ static size_t find_start(const char *pattern, size_t pattern_len, const char *te
     return i;
 }
 
-static int rate_place(const char *text, size_t at)
+static int rate_start(const char *text, size_t at)
 {
     if (at == 0) {
         return BEGINS_TEXT;
@@ -66,22 +66,20 @@ static int rate_place(const char *text, size_t at)
     return after_separator || hump ? BEGINS_WORD : 0;
 }
 
-static int rate_gap(size_t gap)
-{
-    return gap == 0 ? SIDE_BY_SIDE : gap < GAP_MAX ? -(int)gap : -GAP_MAX;
-}
-
 static int rate(const char *pattern, size_t pattern_len, const char *text, size_t start)
 {
     int score = 0;
     size_t i = start;
-    size_t next = start; /* behind the letter before */
+    size_t next = start; /* after the previous letter */
     for (size_t matched = 0; matched < pattern_len; matched++) {
         while (fold(text[i]) != fold(pattern[matched])) {
             i++;
         }
-        score += LETTER + rate_place(text, i) + (text[i] == pattern[matched] ? SAME_CASE : 0);
-        score += matched > 0 ? rate_gap(i - next) : 0;
+        score += LETTER + rate_start(text, i) + (text[i] == pattern[matched] ? SAME_CASE : 0);
+        if (matched > 0) {
+            size_t gap = i - next;
+            score += gap == 0 ? ADJACENT : gap < GAP_MAX ? -(int)gap : -GAP_MAX;
+        }
         next = ++i;
     }
     return score;
@@ -122,7 +120,7 @@ bool ik_fuzzy_matches(const char *pattern, size_t pattern_len, const char *text,
     return pattern_len == 0 || find_end(pattern, pattern_len, text, text_len) > 0;
 }
 
-/* Keeps out sorted; an equal score goes behind those that came before. */
+/* Keeps out sorted; a match goes after those with an equal score. */
 static size_t insert(ik_fuzzy_match_t *out, size_t count, size_t max, ik_fuzzy_match_t match)
 {
     size_t at = count;

@@ -1,14 +1,14 @@
-/* Matching by subsequence: the letters typed, in order, not necessarily side by side, whatever
- * their case (of ASCII letters; others are compared as they are). */
+/* Subsequence matching: a text matches if it contains the letters of the pattern in order, not
+ * necessarily adjacent. ASCII letters match in either case, all other bytes exactly. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Negative: no match. Higher is better: letters side by side, at the beginning, at the beginning of
- * words (after / _ - . or a capital), short texts. Linear in both. */
+/* Negative if there is no match. Adjacent letters, letters at the start of the text or of a word
+ * (after / _ - . or at a capital) and short texts score higher. Linear in both lengths. */
 int ik_fuzzy_score(const char *pattern, size_t pattern_len, const char *text, size_t text_len);
-/* Whether there is a match at all, which is cheaper to know. */
+/* Cheaper than a score. */
 bool ik_fuzzy_matches(const char *pattern, size_t pattern_len, const char *text, size_t text_len);
 
 typedef struct {
@@ -16,6 +16,7 @@ typedef struct {
     int score;
 } ik_fuzzy_match_t;
 
-/* The best max matches of texts, best first, equal ones in their order. Returns how many. */
+/* Fills out with the best max matches, best first, and returns their number. Equal scores keep the
+ * order of texts. */
 size_t ik_fuzzy_rank(const char *pattern, size_t pattern_len, const char *const *texts,
                      size_t count, ik_fuzzy_match_t *out, size_t max);

@@ -16,16 +16,16 @@ static const struct {
 enum {
     ATTRIBUTES = IK_LENGTH(attributes),
     WEIGHTS = IK_STYLE_BOLD | IK_STYLE_DIM,
-    NORMAL_WEIGHT = 22, /* ends both */
-    FG_BASE = 30, /* colours 0 to 7; with 60 more 8 to 15; 38 begins a longer one, 39 is none */
+    NORMAL_WEIGHT = 22, /* ends bold and dim */
+    FG_BASE = 30,       /* plus 0 to 7, or one of the offsets below */
     BG_BASE = 40,
-    EXTENDED = 8,
+    EXTENDED = 8, /* an index or RGB value follows */
     DEFAULT = 9,
-    BRIGHT = 60,
-    KIND_INDEX = 1, /* of ik_colour_t, in its highest byte */
+    BRIGHT = 60,    /* colours 8 to 15 */
+    KIND_INDEX = 1, /* highest byte of an ik_colour_t */
 };
 
-/* Parameters of one sequence: each attribute and colour at most once, so they fit. */
+/* Parameters of one sequence. Each attribute and colour occurs at most once, so they fit. */
 typedef struct {
     char text[128];
     size_t len;
@@ -96,13 +96,14 @@ void ik_pen_append_style(ik_buffer_t *out, ik_style_t from, ik_style_t to)
         return;
     }
     parameters_t changed = {.len = 0};
-    parameters_t anew = {.len = 0};
+    parameters_t from_reset = {.len = 0};
     if (!ik_style_equal(to, (ik_style_t){0})) {
         add_change(&changed, from, to);
-        add(&anew, 0);
-        add_change(&anew, (ik_style_t){0}, to);
+        add(&from_reset, 0);
+        add_change(&from_reset, (ik_style_t){0}, to);
     }
-    const parameters_t *shorter = anew.len < changed.len ? &anew : &changed;
+    /* An empty list resets all. */
+    const parameters_t *shorter = from_reset.len < changed.len ? &from_reset : &changed;
     ik_buffer_append(out, "\033[", 2);
     ik_buffer_append(out, shorter->text, shorter->len);
     ik_buffer_append_byte(out, 'm');

@@ -1,6 +1,6 @@
 /*
- * SGR and OSC 8 as this program writes them, and what is in force at a place of a row: the shortest
- * way from one style to another, and to the same style again elsewhere.
+ * The pen: the style (SGR) and link (OSC 8) in effect at a position of a row, and the shortest
+ * sequences that lead from one pen to another.
  */
 #pragma once
 
@@ -10,18 +10,17 @@
 #define IK_PEN_LINK_START "\033]8;;"
 #define IK_PEN_LINK_END "\033]8;;\033\\"
 
-/* What is in force at a place of a row. All zero: nothing but the terminal's own style. */
+/* All zero is the terminal's default style without a link. */
 typedef struct {
     ik_style_t style;
-    const char *link; /* the OSC 8 sequence that began a link, in the row's bytes; or NULL */
+    const char *link; /* the OSC 8 sequence that started the link, in the row's bytes; or NULL */
     size_t link_len;
 } ik_pen_t;
 
-/* Whether both look the same and lead to the same place. */
 bool ik_pen_equal(const ik_pen_t *a, const ik_pen_t *b);
-/* What is in force after one whole sequence of a row. */
+/* Applies one complete escape sequence. */
 void ik_pen_follow(ik_pen_t *pen, const char *sequence, size_t len);
 
-/* What leads from one to the other; nothing when they are equal. */
+/* Append the sequences that lead from one to the other; nothing if they are equal. */
 void ik_pen_append(ik_buffer_t *out, const ik_pen_t *from, const ik_pen_t *to);
 void ik_pen_append_style(ik_buffer_t *out, ik_style_t from, ik_style_t to);

@@ -6,9 +6,9 @@
 
 enum {
     SHOWN_MAX = 8, /* lines of a list */
-    INDENT = 2,    /* of its lines */
-    BETWEEN = 2,   /* a text and its note */
-    TEXT_MIN = 2,  /* columns the draft needs beside its mark */
+    INDENT = 2,    /* of a list */
+    BETWEEN = 2,   /* columns between a text and its note */
+    TEXT_MIN = 2,  /* columns of draft below which its mark is left out */
 };
 
 static const char search_mark[] = "search: ";
@@ -17,22 +17,11 @@ static const char search_mark[] = "search: ";
 
 typedef struct {
     ik_row_t *row;
-    size_t columns; /* that may be used */
+    size_t columns; /* usable */
     ik_prompt_row_fn on_row;
     void *data;
     int drawn;
 } canvas_t;
-
-static canvas_t make_canvas(ik_prompt_t *prompt, int columns, ik_prompt_row_fn on_row, void *data)
-{
-    ik_row_clear(&prompt->row);
-    return (canvas_t){
-        .row = &prompt->row,
-        .columns = columns > 2 ? (size_t)(columns - 1) : 1,
-        .on_row = on_row,
-        .data = data,
-    };
-}
 
 static void finish_row(canvas_t *canvas)
 {
@@ -43,30 +32,26 @@ static void finish_row(canvas_t *canvas)
     ik_row_clear(canvas->row);
 }
 
-static size_t room_in_row(const canvas_t *canvas)
-{
-    size_t used = (size_t)canvas->row->width;
-    return used < canvas->columns ? canvas->columns - used : 0;
-}
-
 static size_t at_most(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* A foreign text in at most so many columns. */
+/* Adds an unsanitised text, cut to at most max columns. */
 static void add_cut(canvas_t *canvas, ik_role_t role, const char *text, size_t max,
                     ik_width_keep_t keep)
 {
     ik_buffer_t cut;
-    ik_buffer_init(&cut, NULL, IK_BUFFER_UNLIMITED);
+    size_t used = (size_t)canvas->row->width;
+    size_t room = used < canvas->columns ? canvas->columns - used : 0;
+    ik_buffer_init(&cut, NULL, IK_BUFFER_UNLIMITED); /* bounded by the columns */
     ik_buffer_reserve(&cut, 0);
-    ik_width_append(&cut, text, at_most(max, room_in_row(canvas)), keep);
+    ik_width_append(&cut, text, at_most(max, room), keep);
     ik_row_add_role(canvas->row, role, cut.data);
     ik_buffer_reset(&cut);
 }
 
-/* Spaces up to a column. */
+/* Adds spaces up to a column. */
 static void pad(canvas_t *canvas, ik_role_t role, size_t column)
 {
     size_t to = at_most(column, canvas->columns);
@@ -77,7 +62,7 @@ static void pad(canvas_t *canvas, ik_role_t role, size_t column)
 
 /* --- lists ------------------------------------------------------------------------------- */
 
-/* What is shown of a list: some of its lines, and a row about the rest. */
+/* The visible lines of a list, and whether a row about the rest follows. */
 typedef struct {
     size_t indices[SHOWN_MAX];
     size_t count;
@@ -101,11 +86,6 @@ static view_t make_view(ik_choice_t *choice, bool pending, int room)
     return view;
 }
 
-static int count_rows(const view_t *view)
-{
-    return (int)view->count + (view->has_rest_row ? 1 : 0);
-}
-
 static void draw_line(canvas_t *canvas, const ik_completion_t *line, size_t note_column,
                       bool chosen, ik_width_keep_t keep)
 {
@@ -120,7 +100,7 @@ static void draw_line(canvas_t *canvas, const ik_completion_t *line, size_t note
     finish_row(canvas);
 }
 
-/* Behind the longest text; where there are notes, they get a third at least. */
+/* Notes start after the longest text, but get at least a third of the row. */
 static size_t find_note_column(const canvas_t *canvas, const ik_completion_t *lines, size_t count)
 {
     size_t longest = 0;
@@ -145,7 +125,7 @@ static void draw_rest(canvas_t *canvas, const view_t *view, bool pending)
     finish_row(canvas);
 }
 
-/* lines are those of the view, in its order. */
+/* lines[i] is the line with the index view->indices[i]. */
 static void draw_view(canvas_t *canvas, const view_t *view, const ik_completion_t *lines,
                       size_t chosen, bool pending, ik_width_keep_t keep)
 {
@@ -158,20 +138,9 @@ static void draw_view(canvas_t *canvas, const view_t *view, const ik_completion_
     }
 }
 
-static void draw_list(canvas_t *canvas, const ik_prompt_list_t *list, const view_t *view)
-{
-    ik_completion_t lines[SHOWN_MAX];
-    for (size_t i = 0; i < view->count; i++) {
-        lines[i] = list->found.items[view->indices[i]];
-    }
-    bool paths = list->place.kind == IK_PROMPT_PLACE_FILE;
-    draw_view(canvas, view, lines, ik_choice_chosen(list->choice), list->found.pending,
-              paths ? IK_WIDTH_KEEP_END : IK_WIDTH_KEEP_START);
-}
+/* --- draft and completions --------------------------------------------------------------- */
 
-/* --- the draft --------------------------------------------------------------------------- */
-
-/* The mark before the draft; where the draft goes on above or below, an arrow says so. */
+/* Draws the mark before the draft, or an arrow where rows above or below are hidden. */
 static void draw_margin(canvas_t *canvas, const ik_prompt_t *prompt,
                         const ik_editor_layout_t *layout, int index, size_t indent)
 {
@@ -188,15 +157,10 @@ static void draw_margin(canvas_t *canvas, const ik_prompt_t *prompt,
     pad(canvas, IK_ROLE_TEXT, indent);
 }
 
-static size_t find_indent(const canvas_t *canvas, const char *mark)
-{
-    size_t columns = ik_width(mark, strlen(mark));
-    return columns + TEXT_MIN <= canvas->columns ? columns : 0;
-}
-
 static ik_prompt_drawing_t draw_draft(canvas_t *canvas, ik_prompt_t *prompt, int max_rows)
 {
-    size_t indent = find_indent(canvas, prompt->mark);
+    size_t mark = ik_width(prompt->mark, strlen(prompt->mark));
+    size_t indent = mark + TEXT_MIN <= canvas->columns ? mark : 0;
     ik_editor_layout_t layout =
         ik_editor_layout(prompt->editor, (int)(canvas->columns - indent), max_rows);
     for (int i = 0; i < layout.rows; i++) {
@@ -220,23 +184,19 @@ static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, in
     if (ik_prompt_list_is_open(prompt)) {
         view = make_view(list->choice, list->found.pending, max_rows - 1);
     }
-    ik_prompt_drawing_t drawing = draw_draft(canvas, prompt, max_rows - count_rows(&view));
-    draw_list(canvas, list, &view);
+    ik_prompt_drawing_t drawing =
+        draw_draft(canvas, prompt, max_rows - (int)view.count - view.has_rest_row);
+    ik_completion_t lines[SHOWN_MAX];
+    for (size_t i = 0; i < view.count; i++) {
+        lines[i] = list->found.items[view.indices[i]];
+    }
+    bool paths = list->place.kind == IK_PROMPT_PLACE_FILE;
+    draw_view(canvas, &view, lines, ik_choice_chosen(list->choice), list->found.pending,
+              paths ? IK_WIDTH_KEEP_END : IK_WIDTH_KEEP_START);
     return drawing;
 }
 
 /* --- searching --------------------------------------------------------------------------- */
-
-static void draw_found(canvas_t *canvas, const ik_prompt_search_t *search, const view_t *view)
-{
-    ik_completion_t lines[SHOWN_MAX];
-    for (size_t i = 0; i < view->count; i++) {
-        size_t index = view->indices[i];
-        lines[i] = search->items == NULL ? (ik_completion_t){.text = search->texts[index]}
-                                         : search->items[index];
-    }
-    draw_view(canvas, view, lines, ik_choice_chosen(search->choice), false, IK_WIDTH_KEEP_START);
-}
 
 static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, int max_rows)
 {
@@ -250,14 +210,26 @@ static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, in
         add_cut(canvas, IK_ROLE_DIM, "  nothing found", canvas->columns, IK_WIDTH_KEEP_START);
     }
     finish_row(canvas);
-    draw_found(canvas, search, &view);
+    ik_completion_t lines[SHOWN_MAX];
+    for (size_t i = 0; i < view.count; i++) {
+        size_t index = view.indices[i];
+        lines[i] = search->items == NULL ? (ik_completion_t){.text = search->texts[index]}
+                                         : search->items[index];
+    }
+    draw_view(canvas, &view, lines, ik_choice_chosen(search->choice), false, IK_WIDTH_KEEP_START);
     return (ik_prompt_drawing_t){.cursor_row = 0, .cursor_column = column};
 }
 
 ik_prompt_drawing_t ik_prompt_draw(ik_prompt_t *prompt, int columns, int max_rows,
                                    ik_prompt_row_fn on_row, void *data)
 {
-    canvas_t canvas = make_canvas(prompt, columns, on_row, data);
+    canvas_t canvas = {
+        .row = &prompt->row,
+        .columns = columns > 2 ? (size_t)(columns - 1) : 1,
+        .on_row = on_row,
+        .data = data,
+    };
+    ik_row_clear(&prompt->row);
     ik_prompt_drawing_t drawing = prompt->search.open ? draw_search(&canvas, prompt, max_rows)
                                                       : draw_edited(&canvas, prompt, max_rows);
     drawing.rows = canvas.drawn;

@@ -1,9 +1,9 @@
 /*
- * The file is only ever appended to, a line in one write, and now and then written anew without
- * what is doubled or too old. Both may happen in several instances at once, and nobody locks:
- * whoever has appended looks whether the file was replaced meanwhile, and appends again; whoever
- * has replaced it looks whether the old one grew meanwhile, and appends that. At worst a line is
- * there twice, which reading mends.
+ * Lines are only appended to the file, each in one write; now and then the file is replaced by one
+ * without duplicates and old entries. Several instances may do both at once, without a lock. After
+ * appending, an instance checks whether the file was replaced meanwhile, and if so appends again.
+ * After replacing it, an instance checks whether the old file grew meanwhile, and appends those
+ * lines to the new one. At worst a line is there twice, which reading removes.
  */
 #include "terminal/recall.h"
 
@@ -21,8 +21,8 @@
 #include "base/json.h"
 
 enum {
-    FILE_MAX = 64 * 1024 * 1024,  /* a longer file is none of ours */
-    FILE_LARGE = 8 * 1024 * 1024, /* this long it is written anew, or twice as long as then */
+    FILE_MAX = 64 * 1024 * 1024,  /* a larger file is not ours */
+    FILE_LARGE = 8 * 1024 * 1024, /* rewritten from this size, or twice its size when rewritten */
     KEPT_BYTES = 16 * 1024 * 1024,
     APPEND_TRIES = 3,
 };
@@ -36,8 +36,8 @@ typedef struct {
 struct ik_recall {
     char *file; /* NULL: none */
     bool loaded;
-    size_t lines;     /* of the file, as far as is known */
-    size_t large;     /* bytes it may have before it is written anew */
+    size_t lines;     /* known to be in the file */
+    size_t large;     /* file size above which it is rewritten */
     entry_t *entries; /* oldest first */
     size_t count;
     size_t capacity;
@@ -119,18 +119,7 @@ static void read_line(ik_recall_t *recall, const char *line, size_t len)
     talloc_free(text);
 }
 
-static void read_lines(ik_recall_t *recall, const char *bytes, size_t len)
-{
-    for (size_t at = 0; at < len; recall->lines++) {
-        const char *end = memchr(bytes + at, '\n', len - at);
-        size_t line = end == NULL ? len - at : (size_t)(end - bytes) - at;
-        read_line(recall, bytes + at, line);
-        at += line + 1;
-    }
-}
-
-/* Puts an entry among those that are kept, in slots of which a free one is NULL. False: an equal
- * one is there. */
+/* Adds an entry to the hash set of kept ones. Returns false if an equal one is in it. */
 static bool keep(const entry_t **kept, size_t capacity, const entry_t *entry)
 {
     size_t slot = entry->hash & (capacity - 1);
@@ -142,8 +131,8 @@ static bool keep(const entry_t **kept, size_t capacity, const entry_t *entry)
     return added;
 }
 
-/* Of equal entries the newest stays, and of all the newest ones; the others lose their text. */
-static void drop_texts(ik_recall_t *recall)
+/* Removes duplicates, keeping the newest, and the oldest entries beyond the limits. */
+static void drop_duplicates(ik_recall_t *recall)
 {
     size_t capacity = 64;
     while (capacity < 2 * recall->count) {
@@ -164,12 +153,7 @@ static void drop_texts(ik_recall_t *recall)
         }
     }
     talloc_free(kept);
-}
-
-static void drop_doubled(ik_recall_t *recall)
-{
     size_t to = 0;
-    drop_texts(recall);
     for (size_t i = 0; i < recall->count; i++) {
         if (recall->entries[i].text != NULL) {
             recall->entries[to++] = recall->entries[i];
@@ -203,16 +187,9 @@ static bool open_for_append(const char *file, int *fd, struct stat *status)
     return true;
 }
 
-/* A line that somebody could not finish is ended first. */
-static bool ends_in_line(int fd, off_t size)
-{
-    char last;
-    return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
-}
-
 typedef enum { APPENDED, REFUSED, REPLACED } outcome_t;
 
-/* Whole lines. REPLACED: the file was, meanwhile, and they are in the old one. */
+/* Appends whole lines. REPLACED: the file was replaced meanwhile, and they are in the old one. */
 static outcome_t append_once(const char *file, const char *lines, size_t len, size_t *size)
 {
     int fd;
@@ -220,9 +197,12 @@ static outcome_t append_once(const char *file, const char *lines, size_t len, si
     if (!open_for_append(file, &fd, &status)) {
         return REFUSED;
     }
+    char last;
+    bool cut_short = status.st_size > 0 && pread(fd, &last, 1, status.st_size - 1) == 1 &&
+                     last != '\n'; /* the last write, by another instance */
     ik_buffer_t out;
-    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED);
-    ik_buffer_append(&out, "\n", ends_in_line(fd, status.st_size) ? 1 : 0);
+    ik_buffer_init(&out, NULL, len + 1);
+    ik_buffer_append(&out, "\n", cut_short ? 1 : 0);
     ik_buffer_append(&out, lines, len);
     bool written = write(fd, out.data, out.len) == (ssize_t)out.len;
     ik_buffer_reset(&out);
@@ -232,7 +212,7 @@ static outcome_t append_once(const char *file, const char *lines, size_t len, si
     return !written ? REFUSED : replaced ? REPLACED : APPENDED;
 }
 
-/* *size becomes the length of the file. */
+/* Sets *size to the size of the file. */
 static bool append(const char *file, const char *lines, size_t len, size_t *size)
 {
     outcome_t outcome = REPLACED;
@@ -248,7 +228,7 @@ static void append_entry(ik_buffer_t *out, const char *text)
     ik_buffer_append_byte(out, '\n');
 }
 
-/* What was appended to the old file since it was read. */
+/* Appends the lines that were added to the old file after it was read. */
 static void rescue_late_lines(const char *file, int old, off_t read_bytes)
 {
     ik_buffer_t late;
@@ -261,11 +241,11 @@ static void rescue_late_lines(const char *file, int old, off_t read_bytes)
     ik_buffer_reset(&late);
 }
 
-static void write_anew(ik_recall_t *recall, size_t read_bytes)
+static void rewrite(ik_recall_t *recall, size_t read_bytes)
 {
     int old = open(recall->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ik_buffer_t out;
-    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED); /* bounded by KEPT_BYTES and its escapes */
     for (size_t i = 0; i < recall->count; i++) {
         append_entry(&out, recall->entries[i].text);
     }
@@ -297,8 +277,8 @@ static void push_own(ik_recall_t *recall, const entry_t *own, size_t count, bool
     }
 }
 
-/* What was added before and is in the file has its place there; what could not be written is newer
- * than all of it. */
+/* Entries added before loading are in the file, unless writing failed; those count as the newest.
+ */
 static void load(ik_recall_t *recall)
 {
     if (recall->loaded) {
@@ -314,14 +294,19 @@ static void load(ik_recall_t *recall)
     size_t len = 0;
     res_t read = ik_file_read(recall, recall->file, FILE_MAX, &bytes, &len);
     if (is_ok(&read)) {
-        read_lines(recall, bytes, len);
+        for (size_t at = 0; at < len; recall->lines++) {
+            const char *end = memchr(bytes + at, '\n', len - at);
+            size_t line = end == NULL ? len - at : (size_t)(end - bytes) - at;
+            read_line(recall, bytes + at, line);
+            at += line + 1;
+        }
     }
     push_own(recall, own, own_count, false);
     talloc_free(own);
     talloc_free(bytes);
-    drop_doubled(recall);
+    drop_duplicates(recall);
     if (is_long(recall, len)) {
-        write_anew(recall, len);
+        rewrite(recall, len);
     }
 }
 
@@ -330,7 +315,7 @@ static void load(ik_recall_t *recall)
 static bool save(ik_recall_t *recall, const char *text, size_t *file_size)
 {
     ik_buffer_t line;
-    ik_buffer_init(&line, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, NULL, IK_BUFFER_UNLIMITED); /* bounded by IK_RECALL_ENTRY_MAX */
     append_entry(&line, text);
     bool saved = append(recall->file, line.data, line.len, file_size);
     ik_buffer_reset(&line);
@@ -346,7 +331,7 @@ void ik_recall_add(ik_recall_t *recall, const char *text)
     }
     bool saved = recall->file != NULL && save(recall, text, &size);
     remember(recall, text, saved);
-    /* Others may have added: what is written anew is read anew. */
+    /* Other instances may have added entries, so the file is read again before it is rewritten. */
     if (saved && is_long(recall, size)) {
         recall->loaded = false;
         load(recall);
@@ -374,7 +359,7 @@ size_t ik_recall_find_prefix(ik_recall_t *recall, size_t index, bool older, cons
         if (strncmp(text, prefix, len) == 0 && strcmp(text, except) != 0) {
             return index;
         }
-        index = older ? index + 1 : index - 1; /* below 0 there is none */
+        index = older ? index + 1 : index - 1; /* ends below 0 */
     }
     return SIZE_MAX;
 }

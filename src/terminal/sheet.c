@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* How much of text fits, at least its first piece. */
+/* How many bytes of text fit; at least the first word or list item. */
 static size_t fit(const char *text, size_t width, bool is_list)
 {
     size_t len = strlen(text);

@@ -1,8 +1,8 @@
 /*
- * Colours are the first sixteen of the terminal's palette, which whoever uses it has made readable;
- * less important is dim and not grey, because bright black is the background's own colour in some
- * palettes. Yellow and cyan are left out on light backgrounds and blue on dark ones; where the
- * background is not known, only what reads on both is used.
+ * Colours are the first sixteen of the terminal's palette, which users have adjusted to be
+ * readable. Secondary text is dim rather than grey, because bright black is the background colour
+ * of some palettes. Light backgrounds get no yellow or cyan, dark ones no blue, and an unknown
+ * background gets only colours that are readable on both.
  */
 #include "terminal/theme.h"
 
@@ -14,7 +14,7 @@ enum { RED = 1, GREEN, YELLOW, BLUE, MAGENTA, CYAN, BRIGHT_BLUE = 12 };
 
 typedef struct {
     uint32_t bits;
-    ik_colour_t unknown; /* the text's colour by background */
+    ik_colour_t unknown; /* foreground on an unknown background */
     ik_colour_t dark;
     ik_colour_t light;
 } look_t;

@@ -1,12 +1,12 @@
-/* How the parts of the conversation look: one style per role, for dark and light backgrounds,
- * without colours (NO_COLOR) or without any escape at all (TERM=dumb). */
+/* The theme: one style per role, for dark and light backgrounds, without colours (NO_COLOR), or
+ * without any escape sequence (TERM=dumb). */
 #pragma once
 
 #include "base/style.h"
 
 typedef enum {
     IK_ROLE_TEXT,
-    IK_ROLE_DIM,    /* of less importance: reasoning, hints, elapsed time */
+    IK_ROLE_DIM,    /* secondary text: reasoning, hints, elapsed time */
     IK_ROLE_STRONG, /* **strong** */
     IK_ROLE_EMPHASIS,
     IK_ROLE_STRIKE,
@@ -25,7 +25,7 @@ typedef enum {
     IK_ROLE_ADDED, /* lines of a diff */
     IK_ROLE_REMOVED,
     IK_ROLE_HUNK,
-    IK_ROLE_KEYWORD, /* of code */
+    IK_ROLE_KEYWORD, /* in code */
     IK_ROLE_STRING,
     IK_ROLE_NUMBER,
     IK_ROLE_COMMENT,
@@ -38,12 +38,11 @@ typedef enum {
 typedef enum { IK_BACKGROUND_UNKNOWN, IK_BACKGROUND_DARK, IK_BACKGROUND_LIGHT } ik_background_t;
 
 typedef struct {
-    bool escapes; /* false: rows are bare text */
-    bool colours; /* false: attributes only; colours of others are left out, too */
+    bool escapes; /* false: rows are plain text */
+    bool colours; /* false: attributes only; colours in tool output are dropped as well */
     ik_style_t styles[IK_ROLE_COUNT];
 } ik_theme_t;
 
-/* Fills the caller's memory. */
 void ik_theme_init(ik_theme_t *theme, ik_background_t background, bool colours, bool escapes);
 
 static inline ik_style_t ik_theme_style(const ik_theme_t *theme, ik_role_t role)
