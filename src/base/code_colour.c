@@ -86,9 +86,7 @@ static void take(lexer_t *lexer, ik_code_class_t kind, size_t end)
     lexer->at = lexer->plain = end;
 }
 
-/* Finds the next unescaped close from `from` on, or NULL. If escapes is set, close is one
- * character.
- */
+/* Finds the next unescaped close, or NULL. If escapes is set, close is one character. */
 static const char *find_close(const lexer_t *lexer, size_t from, const char *close, bool escapes)
 {
     if (from < lexer->len && !escapes) {

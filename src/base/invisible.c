@@ -4,8 +4,7 @@
 
 #include "base/array.h"
 
-/* Unicode's Default_Ignorable_Code_Point, U+2028, U+2029 and the interlinear annotations. Sorted.
- */
+/* Default_Ignorable_Code_Point of Unicode, U+2028, U+2029, and interlinear annotations; sorted. */
 static const struct {
     int32_t first;
     int32_t last;

@@ -34,9 +34,7 @@ static bool is_shown(utf8proc_int32_t code)
     }
 }
 
-/* The first character of text and its length; NONE if it is invalid or cannot be part of a
- * grapheme.
- */
+/* The first character of text and its length; NONE if it is invalid or not shown. */
 static utf8proc_int32_t read_character(const char *text, size_t len, size_t *step)
 {
     bool valid;

@@ -14,8 +14,7 @@ void ik_cells_init(ik_cells_t *cells, const void *ctx)
 }
 
 /* Joined emoji, flags, variation selectors and conjuncts take one cell in some terminals and
- * several in others. Combining accents (U+0300 to U+036F, lead byte CC or CD) are safe everywhere.
- */
+ * several in others. Accents (U+0300 to U+036F, lead byte CC or CD) are safe everywhere. */
 static bool is_doubtful(const char *grapheme, size_t len)
 {
     bool valid;

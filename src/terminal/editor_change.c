@@ -139,19 +139,19 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
-static bool begins_word(const piece_t *before, const char *text)
-{
-    return before->len > 0 && is_blank(before->text[before->len - 1]) && !is_blank(text[0]);
-}
-
 /* Whether a change continues the last one, by position and content. */
 static bool continues(const ik_editor_t *editor, const ik_editor_change_t *last, size_t from,
                       size_t to, const char *text, size_t len)
 {
+    const piece_t *typed = &last->inserted;
     switch (editor->action) {
     case IK_EDITOR_ACTION_TYPE:
-        return from == to && from == last->at + last->inserted.len && len > 0 &&
-               last->inserted.len + len <= TYPED_MAX && !begins_word(&last->inserted, text);
+        if (len == 0 || typed->len + len > TYPED_MAX) {
+            return false;
+        }
+        bool starts_word =
+            typed->len > 0 && is_blank(typed->text[typed->len - 1]) && !is_blank(text[0]);
+        return from == to && from == last->at + typed->len && !starts_word;
     case IK_EDITOR_ACTION_ERASE_BACK:
         return len == 0 && to == last->at;
     case IK_EDITOR_ACTION_ERASE_FORWARD:

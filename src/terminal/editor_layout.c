@@ -18,8 +18,7 @@ enum { TAB_COLUMNS = 4 };
 
 /* --- pieces ------------------------------------------------------------------------------ */
 
-/* The grapheme or mark at an offset, with the columns it takes in this column: at most a whole row.
- */
+/* The grapheme or mark at an offset, with the columns it takes in this column, at most a row. */
 static ik_grapheme_t measure(const ik_editor_t *editor, size_t at, int column)
 {
     const char *text = editor->text.data + at;

@@ -175,9 +175,7 @@ static bool is_in_container(const ik_markdown_container_t *container, ik_markdow
     return true;
 }
 
-/* Whether the line directly follows the open paragraph, and so continues it unless it starts a
- * block.
- */
+/* Whether the line continues the open paragraph unless it starts a block. */
 static bool touches_paragraph(const ik_markdown_blocks_t *blocks, const line_t *line)
 {
     return is_paragraph(blocks) && !line->is_new && line->matched == blocks->margin.depth;

@@ -12,8 +12,7 @@ enum {
 
 /* --- layout ------------------------------------------------------------------------------ */
 
-/* The columns of "## " before the first row of a heading; its other rows are indented by as many.
- */
+/* The width of "## " before the first row of a heading, by which its other rows are indented. */
 static size_t heading_columns(const ik_markdown_prose_t *prose)
 {
     return prose->level == 0 ? 0 : (size_t)prose->level + 1;
@@ -85,8 +84,7 @@ typedef struct {
     size_t source; /* its offset in the source */
 } cut_t;
 
-/* Whether a row shows a character literally that may turn out to open a span when more text comes.
- */
+/* Whether a row shows a literal character that may turn out to open a span when more text comes. */
 static bool may_open(const ik_markdown_layout_t *layout, const ik_markdown_wrap_line_t *line)
 {
     const char *text = layout->flat.text.data;

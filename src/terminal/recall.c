@@ -277,8 +277,7 @@ static void push_own(ik_recall_t *recall, const entry_t *own, size_t count, bool
     }
 }
 
-/* Entries added before loading are in the file, unless writing failed; those count as the newest.
- */
+/* Entries added before loading are in the file, or newer than it if they could not be written. */
 static void load(ik_recall_t *recall)
 {
     if (recall->loaded) {
