@@ -95,7 +95,8 @@ static int score_part(const char *pattern, size_t pattern_len, const char *text,
     return rate(pattern, pattern_len, text, start);
 }
 
-int ik_fuzzy_score(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
+/* Negative if there is no match. */
+static int score_text(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
 {
     if (pattern_len == 0) {
         return 0;
@@ -142,7 +143,7 @@ size_t ik_fuzzy_rank(const char *pattern, size_t pattern_len, const char *const 
     size_t found = 0;
     bool all_equal = pattern_len == 0;
     for (size_t i = 0; i < count && max > 0 && !(all_equal && found == max); i++) {
-        int score = ik_fuzzy_score(pattern, pattern_len, texts[i], strlen(texts[i]));
+        int score = score_text(pattern, pattern_len, texts[i], strlen(texts[i]));
         if (score >= 0) {
             found = insert(out, found, max, (ik_fuzzy_match_t){.index = i, .score = score});
         }

@@ -5,18 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Negative if there is no match. Adjacent letters, letters at the start of the text or of a word
- * (after / _ - . or at a capital) and short texts score higher. Linear in both lengths. */
-int ik_fuzzy_score(const char *pattern, size_t pattern_len, const char *text, size_t text_len);
-/* Cheaper than a score. */
+/* Whether text matches; cheaper than ranking it. */
 bool ik_fuzzy_matches(const char *pattern, size_t pattern_len, const char *text, size_t text_len);
 
 typedef struct {
     size_t index; /* in the list that was ranked */
-    int score;
+    int score;    /* 0 or more */
 } ik_fuzzy_match_t;
 
-/* Fills out with the best max matches, best first, and returns their number. Equal scores keep the
- * order of texts. */
+/* Fills out with the best max matches, best first, and returns their number. Adjacent letters,
+ * letters at the start of the text or of a word (after / _ - . or at a capital) and short texts
+ * score higher. Equal scores keep the order of texts. Linear in the length of each text. */
 size_t ik_fuzzy_rank(const char *pattern, size_t pattern_len, const char *const *texts,
                      size_t count, ik_fuzzy_match_t *out, size_t max);

@@ -58,14 +58,6 @@ static void append_key(ik_buffer_t *out, const ik_key_t *key)
     }
 }
 
-char *ik_key_help_name(const void *ctx, const ik_key_t *key)
-{
-    ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the name of a key */
-    append_key(&out, key);
-    return ik_buffer_finish(&out);
-}
-
 /* --- rows -------------------------------------------------------------------------------- */
 
 static void append_character(ik_buffer_t *out, const char *character)

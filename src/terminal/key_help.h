@@ -19,5 +19,3 @@ typedef struct {
 
 /* All groups, on ctx, indexed by ik_binding_group_t; *count is their number. */
 ik_key_help_t *ik_key_help_create(const void *ctx, size_t *count);
-/* The name of a key, on ctx: "Ctrl-A", "Alt-Enter", "PageUp". Not for replies of the terminal. */
-char *ik_key_help_name(const void *ctx, const ik_key_t *key);
