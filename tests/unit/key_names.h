@@ -1,5 +1,5 @@
-/* Keys by the names people give them: "C-a", "M-f", "S-Enter", "C-Left", "Up", "F5"; several with
- * spaces between. */
+/* Keys in Emacs notation: "C-a", "M-f", "S-Enter", "C-Left", "Up", "F5"; several are separated by
+ * spaces. */
 #pragma once
 
 #include <check.h>
@@ -50,7 +50,7 @@ static inline ik_key_t key_names_parse(const char *name, size_t len)
     return key;
 }
 
-/* The first key of names; *names goes on behind it. */
+/* Parses the first key of names and advances *names past it. */
 static inline ik_key_t key_names_next(const char **names)
 {
     size_t len = strcspn(*names, " ");

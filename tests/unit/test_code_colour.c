@@ -1,4 +1,4 @@
-/* Code in colours and texts that changed: which piece is what, as letters below it. */
+/* Syntax colouring and line differences. Letters below the code give the class of each piece. */
 #include <check.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ START_TEST(pieces_have_their_class)
 }
 END_TEST
 
-/* Whatever comes, in whatever language, comes out again; colour() asserts it. */
+/* Every byte comes out again, in every language; colour() asserts it. */
 START_TEST(random_text_is_only_coloured)
 {
     static const char alphabet[] = "\"'`/*#-<!>\\\nrb{}: =.e+1x$@%&;a\xc3\xa9\0";
@@ -119,7 +119,7 @@ static void colour_lines(const ik_code_language_t *language, const char *text)
     ik_code_colour_line(language, &state, text, strlen(text), on_piece, NULL);
 }
 
-/* Without backslashes: one at the end of a line hides the line's end only where both are seen. */
+/* Without backslashes: one at the end of a line escapes the newline only in a whole text. */
 START_TEST(lines_have_the_colours_of_the_whole)
 {
     static const char alphabet[] = "\"\"\"'`/*/*#-<!-->\n\n\nrb{}: =.e1x$a";
@@ -189,7 +189,7 @@ START_TEST(lines_that_went_and_came)
 }
 END_TEST
 
-/* The new text is what is left and came, the old one what is left and went. */
+/* The new text is the kept and added lines, the old one the kept and removed lines. */
 START_TEST(random_changes_lead_from_one_text_to_the_other)
 {
     srandom(2);
@@ -218,7 +218,7 @@ START_TEST(random_changes_lead_from_one_text_to_the_other)
 }
 END_TEST
 
-/* 3,000 by 3,000 lines are not compared; that both begin and end alike is seen all the same. */
+/* 3,000 by 3,000 lines are not compared, except for common lines at the start and end. */
 START_TEST(long_texts_change_as_a_whole)
 {
     ik_buffer_t texts[2];

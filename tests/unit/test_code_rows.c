@@ -1,4 +1,4 @@
-/* Code, differences and the output of programs as rows: their text as it is, with its styles. */
+/* Code, diffs and program output as rows: the text unchanged, with its styles. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 static void *ctx;
 static ik_theme_t bare;
 static ik_theme_t coloured;
-static ik_buffer_t given; /* rows, each with a '\n' behind it */
+static ik_buffer_t given; /* rows, each followed by '\n' */
 static ik_row_t row;
 
 static void set_up(void)
@@ -36,7 +36,7 @@ static void on_row(void *data, const char *bytes, size_t len)
     ik_buffer_append_byte(data, '\n');
 }
 
-/* What the row holds, and what a row of one role holds. */
+/* The bytes of the row, and of a row of one role. */
 static const char *finished(void)
 {
     ik_row_end(&row);
@@ -152,7 +152,7 @@ START_TEST(changes_are_coloured)
 }
 END_TEST
 
-/* What a patch program does with the rows: they lead from one text to the other. */
+/* Applies the rows as a patch: they must turn one text into the other. */
 static char *apply(const char *before, const char *rows)
 {
     char *out = ik_strdup(ctx, "");

@@ -1,7 +1,7 @@
 /*
- * Bytes and the keys they make, in a short notation: 'text', C-a, M-C-x, S-Up, F5, paste[…], and
- * behind " | " what time makes of the rest. Every row is fed whole, byte by byte and cut at every
- * place; the keys must not differ.
+ * Input bytes and the keys they decode to, in a short notation: 'text', C-a, M-C-x, S-Up, F5,
+ * paste[…], and after " | " the keys when the timer fires. Every row is fed whole, byte by byte and
+ * split at every byte; the keys must be the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static const row_t text_rows[] = {
     {B("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x99\x82"),
      "'gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x99\x82'"},
     {B("a\rb"), "'a' Enter 'b'"},
-    /* Invalid parts are replaced one by one, as WHATWG has it. */
+    /* Each maximal invalid part is replaced (the WHATWG practice). */
     {B("a\xff"
        "b"),
      "'a\xef\xbf\xbd"
@@ -44,7 +44,7 @@ static const row_t text_rows[] = {
        "5b"),
      "'a5b'"},
     {B("a\xc2\x85\xc2\xa0"), "'a\xc2\xa0'"},
-    /* A character that is not whole waits for its rest, not for the clock. */
+    /* An incomplete character waits for the rest, not for the timer. */
     {B("a\xe2\x82"), "'a'"},
 };
 
@@ -123,7 +123,8 @@ static const row_t kitty_rows[] = {
     {B("\x1b[27u\x1b[9;2u\x1b[127;5u"), "Escape S-Tab C-Backspace"},
     {B("\x1b[97;5u\x1b[97;6u\x1b[97;3u\x1b[97;7u"), "C-a C-S-a M-a M-C-a"},
     {B("\x1b[97;4u\x1b[97:65;4u"), "M-A M-A"},
-    {B("\x1b[44:60;4u\x1b[44;4u"), "M-< M-S-,"}, /* without the other character Shift stays */
+    {B("\x1b[44:60;4u\x1b[44;4u"),
+     "M-< M-S-,"}, /* without the shifted character the modifier stays */
     {B("\x1b[45:95;6u\x1b[47;5u\x1b[32;5u\x1b[50:64;6u"), "C-_ C-_ C-space C-space"},
     {B("\x1b[105;5u\x1b[109;5u\x1b[91;5u\x1b[104;5u\x1b[106;5u"), "Tab Enter Escape Backspace C-j"},
     {B("\x1b[109;7u\x1b[105;6u"), "M-Enter C-S-i"},
@@ -132,7 +133,7 @@ static const row_t kitty_rows[] = {
     {B("\x1b[97u\x1b[97;2u\x1b[49:33;2u\x1b[228;;228u"), "'aA!\xc3\xa4'"},
     {B("\x1b[97;;97:98:8364u\x1b[0;;229u"), "'ab\xe2\x82\xac\xc3\xa5'"},
     {B("\x1b[97;5;97u"), "C-a"},
-    {B("\x1b[97;;27:155u"), "'a'"}, /* no controls by way of the text */
+    {B("\x1b[97;;27:155u"), "'a'"}, /* no control characters in the text */
     {B("\x1b[97;5:1u\x1b[97;5:2u\x1b[97;5:3u"), "C-a C-a"},
     {B("\x1b[99;9u\x1b[99;17u"), ""},
     {B("\x1b[57399u\x1b[57408u\x1b[57413u\x1b[57414u\x1b[57414;2u"), "'09+' Enter S-Enter"},
@@ -175,7 +176,7 @@ static const row_t answer_rows[] = {
     {B("\x1b]11;rgb://\x07\x1b]10;rgb:1/2/3\x07\x1b]11\x07"), ""},
     {B("\x1bP>|XTerm(370)\x1b\\"), "version[XTerm(370)]"},
     {B("\x1bP>|\x1b\\"), "version[]"},
-    {B("\x1b\x1b[?1u\x1b\x1b[I"), "Escape kitty=1 Escape focus"}, /* Esc, and then an answer */
+    {B("\x1b\x1b[?1u\x1b\x1b[I"), "Escape kitty=1 Escape focus"}, /* Esc, then a reply */
     {B("\x1b\x1bP>|x\x1b\\"), "Escape version[x]"},
 };
 
@@ -194,7 +195,7 @@ static const row_t dropped_rows[] = {
        "fx"),
      "M-f 'x'"},
     {B("\x1b]11;rgb:1/2"), " | "},
-    {B("\x1b[<35;10;20M\x1b[<0;1;1mx"), "'x'"}, /* mouse reports that nobody asked for */
+    {B("\x1b[<35;10;20M\x1b[<0;1;1mx"), "'x'"}, /* unsolicited mouse reports */
     {B("\x1b[M\x1b[Ax"), "'x'"},
     {B("\x1b[M !"), " | "},
     {B("\x1b[48;24;80;0;0t\x1b[?997;1nx\x1b[>0;1;2c"), "'x'"},
@@ -337,7 +338,7 @@ static void tear_down(void)
     talloc_free(ctx);
 }
 
-/* In pieces of their own, so that a look beyond the end is seen. */
+/* Copies each piece, so that ASan sees reads beyond its end. */
 static void feed(ik_decoder_t *decoder, const char *bytes, size_t len)
 {
     char *piece = malloc(len == 0 ? 1 : len);
@@ -356,10 +357,10 @@ static void let_time_pass(ik_decoder_t *decoder, listener_t *listener)
         ik_buffer_append_text(&listener->log, listener->log.len == before ? " " : "");
     }
     ck_assert(!ik_decoder_is_waiting(decoder));
-    ik_decoder_expire(decoder); /* twice is once */
+    ik_decoder_expire(decoder); /* a second time changes nothing */
 }
 
-/* sizes: of the pieces, the rest is the last one. */
+/* sizes: of the pieces; the rest is the last piece. */
 static void check_pieces(const row_t *row, const size_t *sizes, size_t count)
 {
     listener_t listener = {0};
@@ -438,7 +439,7 @@ static void append_random(ik_buffer_t *bytes, const row_t *rows, size_t count)
     ik_buffer_append(bytes, row->bytes, row->len);
 }
 
-/* Rows one after the other: also where one row breaks off and the next goes on with it. */
+/* Feeds rows one after the other, also where an unfinished row is continued by the next. */
 static row_t make_random_row(void)
 {
     ik_buffer_t bytes;
@@ -495,7 +496,7 @@ static void count_paste(void *data, const ik_key_t *key)
     listener->paste_bytes += key->len;
 }
 
-/* The pieces of a long paste end at the same places however it came. */
+/* A long paste is split at the same offsets however it is chunked. */
 START_TEST(a_long_paste_comes_in_parts)
 {
     enum { CHUNK = 4095, CHUNKS = 2 * IK_DECODER_PASTE_MAX / CHUNK + 10 };
@@ -514,11 +515,11 @@ START_TEST(a_long_paste_comes_in_parts)
     feed(decoder, B("\x1b[201~"));
     ck_assert_uint_eq(listener.pastes, 3);
     ck_assert_uint_eq(listener.paste_bytes, (size_t)CHUNKS * CHUNK);
-    ck_assert_uint_eq(talloc_total_blocks(ctx), blocks); /* nothing of it is kept */
+    ck_assert_uint_eq(talloc_total_blocks(ctx), blocks); /* the memory is released */
 }
 END_TEST
 
-/* Sequences without end are read past without being kept. */
+/* Endless sequences are skipped without being stored. */
 START_TEST(endless_sequences_need_no_memory)
 {
     static const char *const beginnings[] = {"\x1b[", "\x1bO", "\x1b]11;", "\x1bP>|", "\x1b_"};
@@ -534,7 +535,7 @@ START_TEST(endless_sequences_need_no_memory)
     ck_assert(ik_decoder_is_waiting(decoder));
     feed(decoder, B("A\x1b\\"));
     ck_assert(!ik_decoder_is_waiting(decoder));
-    /* What ends a string is, behind a key's sequence, Alt and a backslash. */
+    /* The end of a string, ESC \, is Alt-\ after the sequence of a key. */
     bool string = _i >= 2;
     ck_assert_str_eq(listener.log.len == 0 ? "" : listener.log.data, string ? "" : "M-\\");
 }

@@ -41,7 +41,7 @@ static void type_at_once(const char *text)
     ck_assert_int_eq(ik_editor_key(editor, &key), IK_EDITOR_DONE);
 }
 
-/* Letter by letter, as people do; a newline is Ctrl-J. */
+/* Types letter by letter; a newline is Ctrl-J. */
 static void type(const char *text)
 {
     size_t len = strlen(text);
@@ -81,7 +81,7 @@ static void go_to(size_t place)
     ck_assert_uint_eq(cursor_place(), place);
 }
 
-/* A draft to begin with: the cursor stands where the bar is. */
+/* Sets a draft; the bar marks the cursor. */
 static void begin(const char *text)
 {
     size_t before = strcspn(text, "|");
@@ -93,7 +93,7 @@ static void begin(const char *text)
 
 /* --- looking ----------------------------------------------------------------------------- */
 
-/* The draft with a bar where the cursor is. */
+/* The draft with a bar at the cursor. */
 static const char *draft(void)
 {
     size_t len;
@@ -110,7 +110,7 @@ static const char *whole_text(void)
 #define expect(text) ck_assert_str_eq(draft(), text)
 #define expect_text(text) ck_assert_str_eq(whole_text(), text)
 
-/* The rows that are shown, each in brackets, and the cursor. */
+/* The visible rows, each in brackets, and the cursor. */
 static const char *rows(int columns, int max_rows)
 {
     ik_editor_layout_t layout = ik_editor_layout(editor, columns, max_rows);
@@ -146,7 +146,7 @@ START_TEST(typing)
 }
 END_TEST
 
-/* A row per key: what it does from where. */
+/* A draft, a key, and the draft after it. */
 static const struct {
     const char *before;
     const char *keys;
@@ -263,13 +263,12 @@ START_TEST(what_a_key_is_to_the_caller)
     expect("a|\nb");
     ck_assert_int_eq(press("C-n"), IK_EDITOR_DONE);
     ck_assert_int_eq(press("Down"), IK_EDITOR_LAST);
-    ck_assert_int_eq(press("x"), IK_EDITOR_DONE); /* a letter told by its code is text */
+    ck_assert_int_eq(press("x"), IK_EDITOR_DONE); /* a letter reported by its code is text */
     expect("a\nbx|");
 }
 END_TEST
 
-/* A character of several may come in several keys; control sequences and what hides do not get in.
- */
+/* A grapheme may arrive in several keys; sequences and invisible characters do not get in. */
 START_TEST(typed_text_is_clean)
 {
     type_at_once("👩");
@@ -289,7 +288,7 @@ START_TEST(typed_text_is_clean)
 }
 END_TEST
 
-/* What was a boundary may be one no longer when something goes away between. */
+/* A deletion may merge graphemes, so that the cursor is no longer at a boundary. */
 START_TEST(the_cursor_never_stands_in_a_grapheme)
 {
     type("e\n");
@@ -404,7 +403,7 @@ START_TEST(browsing_is_one_step)
 }
 END_TEST
 
-/* Only what was browsed is taken back. */
+/* Only browsing is undone. */
 START_TEST(nothing_to_browse_back_to)
 {
     type("typed");
@@ -500,7 +499,7 @@ START_TEST(a_collapsed_paste_is_one_character)
 }
 END_TEST
 
-/* A draft that begins anew counts anew; what undo brings back is still there. */
+/* An emptied draft numbers its pastes from 1 again; undo restores the earlier ones. */
 START_TEST(pastes_are_numbered_in_the_draft)
 {
     paste(lines(20));
@@ -518,13 +517,13 @@ START_TEST(a_killed_paste_survives_the_draft)
     paste(lines(20));
     press("C-u");
     ik_editor_reset(editor);
-    paste(lines(30)); /* takes the place of the first */
+    paste(lines(30)); /* replaces the first */
     press("C-y");
     expect_text(ik_sprintf(ctx, "%s%s", lines(30), lines(20)));
 }
 END_TEST
 
-/* What looks like our own character is written out. */
+/* A mark in the input is written out. */
 START_TEST(nobody_brings_a_mark)
 {
     paste(lines(20));
@@ -585,10 +584,10 @@ static const struct {
     {"hello brave|", 11, 5, "[hello brave] 0,11"},
     {"hello bravest|", 11, 5, "[hello ][bravest] 1,7"},
     {"a  bc|", 3, 5, "[a  ][bc] 1,2"},
-    /* what is longer than a row is broken where it is full */
+    /* a word longer than a row is broken where the row is full */
     {"abcdefghij|", 4, 5, "[abcd][efgh][ij] 2,2"},
     {"ab cdefghij|", 4, 5, "[ab ][cdef][ghij] 2,4"},
-    /* wide characters break anywhere, and not in the middle */
+    /* rows break between wide characters, never inside one */
     {"中文字|", 4, 5, "[中文][字] 1,2"},
     {"中文字|", 5, 5, "[中文][字] 1,2"},
     {"ab中文|", 5, 5, "[ab中][文] 1,2"},
@@ -602,7 +601,7 @@ static const struct {
     /* tabs */
     {"a\tb\t|c", 20, 5, "[a   b   c] 0,8"},
     {"abc\td|", 3, 5, "[abc][d] 1,1"},
-    /* a window on a long draft */
+    /* a long draft scrolls */
     {"1\n2\n3\n4\n5|", 10, 2, "^[4][5] 1,1"},
     {"1|\n2\n3\n4\n5", 10, 2, "[1][2]v 0,1"},
 };
@@ -663,7 +662,7 @@ START_TEST(up_and_down_in_a_line_of_several_rows)
 }
 END_TEST
 
-/* The same text in an editor that never saw another one. */
+/* The same text in a fresh editor. */
 static const char *fresh_rows(int columns, int max_rows)
 {
     ik_editor_t *used = editor;
@@ -678,7 +677,7 @@ static const char *fresh_rows(int columns, int max_rows)
     return found;
 }
 
-/* Whatever is changed where, rows that were known before are right or forgotten. */
+/* After any change, cached row starts are right or discarded. */
 START_TEST(rows_found_step_by_step)
 {
     static const char *const texts[] = {"a", "b", " ", "cd", "中", "🇩", "e\xcc\x81", "\t"};
@@ -702,8 +701,8 @@ START_TEST(rows_found_step_by_step)
 }
 END_TEST
 
-/* Half a flag is narrow and stays with its word; a whole one may begin a row. The row that changes
- * is not the one that was typed in, nor the one before. */
+/* Half a flag is narrow and stays with its word; a whole one may start a row. So a change can
+ * affect neither its own row nor the one before, but a later one. */
 START_TEST(a_change_two_rows_above)
 {
     type("aa b🇩");
@@ -715,7 +714,7 @@ START_TEST(a_change_two_rows_above)
 }
 END_TEST
 
-/* A joiner that lost its partner takes no column and is not written out; others still join. */
+/* An orphaned joiner takes no column and is not written out; the others still join. */
 START_TEST(a_lonely_joiner)
 {
     ik_editor_set_text(editor, "क्\xe2\x80\x8dष");

@@ -41,7 +41,7 @@ START_TEST(asking_whether_is_the_same)
 }
 END_TEST
 
-/* However long and far apart: what matches is never below zero, and the longest is the worst. */
+/* A match never scores below zero, however long the text; the longest scores lowest. */
 START_TEST(a_match_is_never_negative)
 {
     char text[4000];
@@ -56,18 +56,18 @@ START_TEST(a_match_is_never_negative)
 }
 END_TEST
 
-/* pattern: the first is better than the second */
+/* pattern, better match, worse match */
 static const char *const better[][3] = {
-    {"ma", "main.c", "amal.c"},                      /* at the beginning */
-    {"ma", "src/main.c", "src/drama.c"},             /* at the beginning of a name */
-    {"fb", "foo_bar", "foobar"},                     /* at the beginning of words */
-    {"fb", "fooBar", "foobar"},                      /* a capital begins one */
-    {"edit", "editor.c", "e_d_i_t.c"},               /* side by side */
+    {"ma", "main.c", "amal.c"},                      /* at the start */
+    {"ma", "src/main.c", "src/drama.c"},             /* at the start of a name */
+    {"fb", "foo_bar", "foobar"},                     /* at the start of words */
+    {"fb", "fooBar", "foobar"},                      /* a capital starts a word */
+    {"edit", "editor.c", "e_d_i_t.c"},               /* adjacent */
     {"model", "model", "models"},                    /* short */
     {"main", "src/main.c", "main/src/other_file.c"}, /* the file's name */
     {"main", "src/m/a/i/main.c", "src/m/a/i/n.c"},   /* the narrow match */
     {"ab", "a_ab", "a_xb"},
-    {"README", "README.md", "readme.md"},          /* as it was typed */
+    {"README", "README.md", "readme.md"},          /* same case */
     {"sc", "src/a/c", "src/aaaaaaaaaaaaaaaaaaac"}, /* near */
 };
 

@@ -12,7 +12,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Every file that has a table. */
+/* All tables of bindings. */
 static const ik_binding_rows_fn sources[] = {ik_prompt_bindings_at, ik_prompt_search_bindings_at,
                                              ik_prompt_signs_at, ik_editor_bindings_at,
                                              ik_pager_bindings_at};
@@ -144,7 +144,7 @@ static char *name_of(const ik_binding_row_t *row, const ik_binding_t *binding)
     return ik_sprintf(ctx, "%s%s%s", before, name, row->word == NULL ? "" : row->word);
 }
 
-/* How often a group names a key, and in which text. */
+/* How often a group lists a key, and with which text. */
 static int count_name(const ik_key_help_t *table, const char *name, const char **does)
 {
     int found = 0;
@@ -233,7 +233,7 @@ START_TEST(groups_are_in_order_and_full)
 }
 END_TEST
 
-/* Half a line, in the voice of the others; one text means one command. */
+/* Half a line in the style of the others; no two commands share a text. */
 START_TEST(every_row_has_a_text_of_its_own)
 {
     for (size_t i = 0; i < table_count; i++) {
@@ -295,7 +295,7 @@ static bool editor_binds(const ik_key_t *key)
     return false;
 }
 
-/* Shift may be held where it means nothing. */
+/* Shift is ignored where it has no meaning. */
 static void check_known(const ik_key_t *key)
 {
     ik_key_t plain = *key;
@@ -312,7 +312,7 @@ START_TEST(the_draft_knows_no_other_key)
             check_known(&(ik_key_t){.kind = kind, .modifiers = modifiers});
         }
         for (uint32_t code = ' '; code < 0x7f && modifiers > IK_KEY_SHIFT; code++) {
-            if (code < 'A' || code > 'Z') { /* these are the small letter with Shift */
+            if (code < 'A' || code > 'Z') { /* reported as lower case with Shift */
                 check_known(&(ik_key_t){.kind = IK_KEY_CHAR, .modifiers = modifiers, .code = code});
             }
         }

@@ -50,10 +50,10 @@ static const char *nearest_of(const char *word)
 START_TEST(the_nearest_is_found)
 {
     ck_assert_str_eq(nearest_of("confgi"), "config");
-    ck_assert_str_eq(nearest_of("conf"), "config");           /* of two that begin so the first */
-    ck_assert_str_eq(nearest_of("configu"), "configuration"); /* beginning so beats one slip */
+    ck_assert_str_eq(nearest_of("conf"), "config");           /* the first of two with the prefix */
+    ck_assert_str_eq(nearest_of("configu"), "configuration"); /* a prefix beats distance 1 */
     ck_assert_str_eq(nearest_of("COMANDS"), "commands");
-    ck_assert_str_eq(nearest_of("comnads"), "commands"); /* two slips of seven letters */
+    ck_assert_str_eq(nearest_of("comnads"), "commands"); /* distance 2 of seven letters */
     ck_assert_str_eq(nearest_of("-n"), "-m");
 }
 END_TEST
@@ -62,8 +62,8 @@ START_TEST(what_is_far_from_all_has_none)
 {
     ck_assert_ptr_null(nearest_of(""));
     ck_assert_ptr_null(nearest_of("xyzzy"));
-    ck_assert_ptr_null(nearest_of("xx"));       /* two slips are all of a short word */
-    ck_assert_ptr_null(nearest_of("cxmmxxds")); /* three slips */
+    ck_assert_ptr_null(nearest_of("xx"));       /* distance 2 is too much for a short word */
+    ck_assert_ptr_null(nearest_of("cxmmxxds")); /* distance 3 */
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* The pager over texts made up here: what each row of a frame shows after which keys, and how much
- * is rendered for it. */
+/* The pager on made-up texts: the rows of a frame after some keys, and how much is rendered for
+ * them. */
 
 #include "base/alloc.h"
 #include "suite.h"
@@ -13,12 +13,12 @@ enum { COLUMNS = 41, ROWS = 11, PAGE = ROWS - 1, MAX_ROWS = 100 };
 static void *ctx;
 static ik_theme_t theme;
 
-/* A text: each part gives its rows, which stand in one string with newlines between. */
+/* A text: the rows of each part in one string, separated by newlines. */
 typedef struct {
     const char **parts;
     size_t count;
     size_t renders;
-    int columns; /* asked for last */
+    int columns; /* of the last request */
 } text_t;
 
 static void set_up(void)
@@ -78,7 +78,7 @@ static char *without_sequences(const char *row)
     return out.len == 0 ? ik_strdup(ctx, "") : ik_buffer_finish(&out);
 }
 
-/* Each row is addressed once, from the first to the last, and begins erased. */
+/* A frame addresses each row once, from the first to the last, and erases it first. */
 static frame_t draw(ik_pager_t *pager)
 {
     frame_t frame = {.count = 0};
@@ -102,7 +102,7 @@ static frame_t draw(ik_pager_t *pager)
     return frame;
 }
 
-/* How each byte of a row looks: '.' as it is, 'b' bold, 'm' a match, 'M' the match found last. */
+/* The style of each byte of a row: '.' plain, 'b' bold, 'm' a match, 'M' the current match. */
 static char *looks(const char *row)
 {
     ik_buffer_t out;
@@ -125,7 +125,7 @@ static char *looks(const char *row)
         }
         at += part.len;
     }
-    ck_assert(ik_pen_equal(&pen, &(ik_pen_t){.link = NULL})); /* and nothing stays in force */
+    ck_assert(ik_pen_equal(&pen, &(ik_pen_t){.link = NULL})); /* the style is reset at the end */
     return ik_buffer_finish(&out);
 }
 
@@ -154,7 +154,7 @@ static void search(ik_pager_t *pager, const char *pattern)
     }
 }
 
-/* The number of the first line shown. */
+/* The number of the first visible line. */
 static int top(ik_pager_t *pager)
 {
     int number = -1;
@@ -340,14 +340,14 @@ START_TEST(help_is_shown_until_the_next_key)
                       "%s", help.plain[i]);
     }
     ck_assert(!shows(&help, "line 4"));
-    ck_assert(type(pager, "q")); /* closes the help alone */
+    ck_assert(type(pager, "q")); /* closes only the help */
     help = draw(pager);
     ck_assert(shows(&help, "line 4"));
     ck_assert_int_eq(top(pager), before);
 }
 END_TEST
 
-/* Where there is little room, both sides are broken, and nothing is cut off. */
+/* On a narrow screen both columns wrap, and nothing is cut off. */
 START_TEST(help_is_wrapped)
 {
     text_t text = numbered(50);
@@ -391,7 +391,7 @@ START_TEST(wide_characters_are_not_cut)
     ck_assert_str_eq(frame.plain[3], "字");
     ck_assert_str_eq(frame.plain[4], "e\u0301e\u0301e\u0301");
     ck_assert_str_eq(frame.plain[5], "e\u0301");
-    ik_pager_resize(pager, 1, 8); /* where nothing fits nothing hangs */
+    ik_pager_resize(pager, 1, 8); /* too narrow for anything: must not loop */
     draw(pager);
 }
 END_TEST
@@ -408,7 +408,7 @@ START_TEST(tabs_go_to_their_places)
 }
 END_TEST
 
-/* Each line stands for itself: it begins and ends in the terminal's own style. */
+/* Each line starts and ends in the default style. */
 START_TEST(styles_and_links_go_on_in_the_next_line)
 {
     text_t text = {.parts = (const char *[]){"ab\033[1mcdefgh\033[m",
@@ -465,14 +465,14 @@ START_TEST(what_is_on_the_screen_counts)
     ck_assert_int_eq(top(pager), 90);
     search(pager, "?line 95");
     ck_assert_int_eq(top(pager), 90);
-    check_status(pager, "END"); /* and nothing of going round */
+    check_status(pager, "END"); /* no message about wrapping around */
     type(pager, "g");
     search(pager, "/line 0");
     ck_assert_int_eq(top(pager), 0);
 }
 END_TEST
 
-/* On the last page the place of a match says nothing: the next one is counted from the match. */
+/* On the last page the match is not at the top: the next search starts from the match. */
 START_TEST(matches_on_one_page_are_found_one_after_the_other)
 {
     text_t text = numbered(20);
@@ -560,7 +560,7 @@ START_TEST(matches_are_marked)
     ck_assert_str_eq(frame.plain[0], "one apple, two apples");
     ck_assert_str_eq(looks(frame.rows[0]), "....MMMMMbbbbbbMMMMM.");
     ck_assert_str_eq(frame.rows[1], "none");
-    type(pager, "j"); /* elsewhere: no longer the one found, but still matches */
+    type(pager, "j"); /* moved: no current match, but still matches */
     ck_assert_str_eq(looks(draw(pager).rows[0]), "....mmmmmbbbbbbmmmmm.");
 }
 END_TEST
@@ -575,7 +575,7 @@ START_TEST(a_match_across_lines_is_marked_in_both)
     ck_assert_str_eq(looks(frame.rows[0]), "...mm");
     ck_assert_str_eq(looks(frame.rows[1]), "mm...");
     ck_assert_str_eq(frame.rows[2], "end");
-    pager = open_text(&text, 6, 3); /* its first line is above the page */
+    pager = open_text(&text, 6, 3); /* its first line is above the screen */
     search(pager, "/3456");
     type(pager, "G");
     ck_assert_str_eq(looks(draw(pager).rows[0]), "mm...");
@@ -619,7 +619,7 @@ START_TEST(a_key_ends_a_search)
     type(pager, "?treasure");
     press(pager, IK_KEY_ENTER);
     ck_assert(ik_pager_is_searching(pager));
-    press(pager, IK_KEY_ESCAPE); /* and closes nothing */
+    press(pager, IK_KEY_ESCAPE); /* does not close the pager */
     ck_assert(!ik_pager_is_searching(pager));
     check_status(pager, "Search interrupted");
     type(pager, "n");
@@ -649,7 +649,7 @@ START_TEST(a_pattern_is_typed_in_the_last_row)
     ck_assert_str_eq(status(pager), "?x");
     control(pager, 'u');
     ck_assert_str_eq(status(pager), "?");
-    press(pager, IK_KEY_ENTER); /* the pattern there was, the other way */
+    press(pager, IK_KEY_ENTER); /* the last pattern, backward */
     ck_assert_int_eq(top(pager), 20);
     type(pager, "/zz");
     press(pager, IK_KEY_ESCAPE);
@@ -670,7 +670,7 @@ START_TEST(of_a_long_pattern_the_end_is_seen)
     type(pager, "/0123456789abcdef");
     ck_assert_str_eq(status(pager), "/…789abcdef");
     for (int i = 0; i < 1000; i++) {
-        type(pager, "ö"); /* more than there is room for is not taken, not even in part */
+        type(pager, "ö"); /* text beyond the maximum is refused, not cut */
     }
     ck_assert_str_eq(status(pager), "/…ööööööööö");
     press(pager, IK_KEY_ENTER);
@@ -696,7 +696,7 @@ START_TEST(another_size_keeps_the_place)
     text_t text = numbered(100);
     ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
     ik_pager_resize(pager, 20, 6);
-    ck_assert_int_eq(top(pager), 95); /* at the end it stays there */
+    ck_assert_int_eq(top(pager), 95); /* stays at the end */
     ck_assert_int_eq(text.columns, 20);
     ck_assert_int_eq(draw(pager).count, 6);
     type(pager, "gjjj");
@@ -729,7 +729,7 @@ END_TEST
 
 /* --- memory ------------------------------------------------------------------------------ */
 
-/* Parts of many short rows: what is kept of them is mostly the table of their lines. */
+/* Parts of many short rows: most of their memory is the table of lines. */
 START_TEST(memory_is_bounded)
 {
     enum { COUNT = 300, LINES = 2000 };
@@ -769,9 +769,9 @@ START_TEST(what_is_kept_is_not_rendered_again)
         type(pager, " ");
     }
     size_t kept = text.renders;
-    type(pager, "bbbbb"); /* what was used last is kept */
+    type(pager, "bbbbb"); /* recently used parts are kept */
     ck_assert_uint_eq(text.renders, kept);
-    type(pager, "G"); /* the end was forgotten meanwhile */
+    type(pager, "G"); /* the last part was dropped meanwhile */
     ck_assert_uint_ge(text.renders, before + 5 + 40 * PAGE + PAGE);
 }
 END_TEST

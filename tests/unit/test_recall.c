@@ -109,7 +109,7 @@ START_TEST(without_a_file)
 }
 END_TEST
 
-/* Not before something is asked for, so that what another instance adds meanwhile is seen. */
+/* The file is read on first use, so that entries other instances added meanwhile are seen. */
 START_TEST(it_is_read_when_it_is_needed)
 {
     ik_recall_t *recall = open_file();
@@ -131,7 +131,7 @@ START_TEST(garbage_is_passed_over)
 }
 END_TEST
 
-/* What a crash left unfinished does not take the next entry with it. */
+/* A line cut short by a crash does not spoil the next entry. */
 START_TEST(a_line_cut_off_is_ended)
 {
     scratch_write("history", "\"one\"\n\"cut of");
@@ -159,7 +159,7 @@ START_TEST(missing_folders_are_made)
 }
 END_TEST
 
-/* A folder or a FIFO in the place of the file, or no place at all: it works without. */
+/* It works without the file: a folder or a FIFO instead of it, or a path that cannot exist. */
 START_TEST(what_is_no_file)
 {
     scratch_make_folder("history");
@@ -176,7 +176,7 @@ START_TEST(what_is_no_file)
 }
 END_TEST
 
-/* A device like /dev/full is no regular file; a limit on files is as good as a full disk. */
+/* /dev/full is not a regular file, so a file size limit plays the full disk. */
 START_TEST(what_cannot_be_written_is_kept_in_memory)
 {
     struct rlimit before;
@@ -246,7 +246,7 @@ START_TEST(a_long_file_is_written_anew)
 }
 END_TEST
 
-/* While it is open, too, and without losing what others added. */
+/* Also while it is in use, without losing what other instances added. */
 START_TEST(it_is_written_anew_when_it_becomes_long)
 {
     write_lines(2 * IK_RECALL_MAX - 2, "\"a\"\n");
@@ -260,7 +260,7 @@ START_TEST(it_is_written_anew_when_it_becomes_long)
 }
 END_TEST
 
-/* By its bytes, too, and also when nobody looks into it. */
+/* Also by its size, and also if entries are only added and never read. */
 START_TEST(a_large_file_is_written_anew)
 {
     char *text = ik_new_array(ctx, char, 60001);
@@ -280,7 +280,7 @@ static void write_entries(int writer, int count)
     }
 }
 
-/* Makes the file long, and reads it. */
+/* Fills the file and reads it. */
 static void provoke_writing_anew(void)
 {
     enum { LINES = 2 * IK_RECALL_MAX };
@@ -294,7 +294,7 @@ static void provoke_writing_anew(void)
     ck_assert_uint_ge(ik_recall_count(open_file()), 1);
 }
 
-/* Several processes append while one writes the file anew again and again: nothing is lost. */
+/* Several processes append while another keeps rewriting the file: nothing is lost. */
 START_TEST(instances_do_not_lose_each_others_entries)
 {
     enum { WRITERS = 3, EACH = 3000 };

@@ -1,4 +1,4 @@
-/* What comes out of foreign bytes: text, the styles of it, and nothing a terminal would obey. */
+/* Foreign bytes become text and styles, and nothing that a terminal would obey. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static const struct {
     {"a\033[3\x18mb\033[3\x1amc", "ambmc"},
     {"a\033[3\033[4mb", "ab"},
     {"a\033[12", "a"},
-    /* strings, and each of their ends */
+    /* strings, with each terminator */
     {"a\033]0;title\007b", "ab"},
     {"a\033]0;title\033\\b", "ab"},
     {"a\033]0;title\302\234b", "ab"},
@@ -78,14 +78,14 @@ static const struct {
     {"a\033]8;;http://x/\033\\link\033]8;;\033\\b", "alinkb"},
     {"a\033]52;c;AAAA\007b\033P$qm\033\\c\033_Gx\033\\d\033^pm\033\\e\033Xsos\033\\f", "abcdef"},
     {"a\033]0;title", "a"},
-    /* no UTF-8 */
+    /* invalid UTF-8 */
     {"\x9b\xff\xc3", FFFD FFFD FFFD},
     {"\xed\xa0\x80", FFFD FFFD FFFD},
     {"\xe2\x82", FFFD},
     {"\xe2\x82x\xf0\x9f\x98", FFFD "x" FFFD},
     {"\xc0\xaf\xf4\x90\x80\x80", FFFD FFFD FFFD FFFD FFFD FFFD},
     {"\xc3\033[2J", FFFD},
-    /* what is not seen */
+    /* invisible characters */
     {"a\u202eb\u202c", "a<U+202E>b<U+202C>"},
     {"\u061c\u200e\u200f\u2066\u2069", "<U+061C><U+200E><U+200F><U+2066><U+2069>"},
     {"a\u200bb\u2060\ufeff\u00ad\u034f", "a<U+200B>b<U+2060><U+FEFF><U+00AD><U+034F>"},
@@ -123,7 +123,7 @@ static const struct {
     {"a\U000e0100", "a<U+E0100>"},
 };
 
-/* Not clean by themselves, but as parts of something. */
+/* Not clean alone, but as parts of a text. */
 static const char *const parts[] = {"\u0645\u200c", "\u200d\U0001f469", "\ufe0f\u20e3"};
 
 static bool is_part(const char *bytes)
@@ -152,7 +152,7 @@ START_TEST(shown_text)
 }
 END_TEST
 
-/* What is clean stays as it is, whatever it is put through. */
+/* Clean text is unchanged by all functions. */
 START_TEST(clean_text_is_clean)
 {
     const char *text = cases[_i].text;
@@ -161,7 +161,7 @@ START_TEST(clean_text_is_clean)
 }
 END_TEST
 
-/* So whoever gets it in pieces, or takes it apart, need not know where it was cut. */
+/* So a clean text may be cut anywhere. */
 START_TEST(parts_of_clean_text_are_clean)
 {
     const char *text = cases[_i].text;
@@ -193,7 +193,7 @@ END_TEST
 
 /* --- sequences without end --------------------------------------------------------------- */
 
-/* Whatever begins, so many bytes of it are dropped and no more. */
+/* An unterminated sequence of any kind is dropped up to the maximum and no further. */
 START_TEST(endless_sequence)
 {
     static const char *const beginnings[] = {"]", "P", "X", "^", "_", "[", "(", "[?"};
@@ -285,7 +285,7 @@ static const struct {
     {"\033[1 mx", {0, 0, 0}},
     {"\033[1;\n31mx", {0, 0, 0}},
     {"\033[1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1mx", {BOLD, 0, 0}},
-    /* more than anyone needs */
+    /* too many parameters */
     {"\033[1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;mx", {0, 0, 0}},
 };
 
@@ -313,7 +313,7 @@ END_TEST
 
 /* --- chunks ------------------------------------------------------------------------------ */
 
-/* The text with its styles, as one string whatever the pieces are. */
+/* The text with its styles as one string, independent of the pieces. */
 typedef struct {
     ik_buffer_t text;
     ik_style_t style;
@@ -330,7 +330,7 @@ static void on_recorded(void *data, ik_style_t style, const char *bytes, size_t 
     ik_buffer_append(&record->text, bytes, len);
 }
 
-/* Fed in pieces that end at the given places. */
+/* Feeds pieces that end at the given offsets. */
 static char *record(const char *bytes, size_t len, const size_t *ends, size_t count)
 {
     ik_sanitiser_t machine;
@@ -370,7 +370,7 @@ START_TEST(any_split_gives_the_same_styles)
 }
 END_TEST
 
-/* All cases one behind the other, in random order and random pieces. */
+/* All cases in a row, in random order and random pieces. */
 START_TEST(any_chunks_give_the_same)
 {
     ik_buffer_t bytes;
@@ -392,7 +392,7 @@ START_TEST(any_chunks_give_the_same)
 }
 END_TEST
 
-/* Long plain stretches are one piece: a result of megabytes is not taken apart. */
+/* A long plain stretch is one piece, so that megabytes are not split up. */
 static void on_counted(void *data, ik_style_t style, const char *bytes, size_t len)
 {
     (void)style;
@@ -448,8 +448,8 @@ START_TEST(nothing_drives_the_terminal)
 }
 END_TEST
 
-/* Our table says what Unicode says, of every character there is. Code points that are none yet are
- * reserved for more of the kind. */
+/* Our table agrees with Unicode for every character. Unassigned code points in it are reserved for
+ * characters of the same kind. */
 START_TEST(invisible_characters_are_those_of_unicode)
 {
     for (int32_t code = 0; code <= 0x10ffff; code++) {
@@ -462,7 +462,7 @@ START_TEST(invisible_characters_are_those_of_unicode)
 }
 END_TEST
 
-/* Every invisible character is written out where it stands alone. */
+/* Every invisible character is written out if it is alone. */
 START_TEST(invisible_characters_are_written_out)
 {
     for (int32_t code = 0xa0; code <= 0x10ffff; code++) {

@@ -4,7 +4,7 @@
 #include "suite.h"
 #include "terminal/sheet.h"
 
-/* All lines of two texts, as "left|right\n". */
+/* All lines of a sheet as "left|right\n". */
 static const char *lines(const char *left, const char *right, size_t left_width, size_t right_width)
 {
     static char out[1024];

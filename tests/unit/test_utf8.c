@@ -7,7 +7,7 @@
 
 #define R "\xef\xbf\xbd"
 
-/* Written out, to compare ours with. */
+/* A plain implementation to compare with. */
 static size_t encode(uint32_t code, char *out)
 {
     if (code < 0x80) {
@@ -55,8 +55,7 @@ START_TEST(every_code_point_and_nothing_else_is_valid)
 }
 END_TEST
 
-/* What decoders that follow the maximal-subpart practice agree on; the last columns of Unicode's
- * table 3-8 and its neighbours among them. */
+/* The maximal-subpart practice, including the examples of Unicode's tables 3-8 to 3-11. */
 static const struct {
     const char *bytes;
     const char *clean;
@@ -67,16 +66,16 @@ static const struct {
     {"\x80", R},
     {"\xff\xfe", R R},
     {"\xc0\xaf", R R},                        /* overlong slash */
-    {"\xe0\x80\xaf", R R R},                  /* the same in three */
-    {"\xf0\x80\x80\xaf", R R R R},            /* and in four */
+    {"\xe0\x80\xaf", R R R},                  /* in three bytes */
+    {"\xf0\x80\x80\xaf", R R R R},            /* in four bytes */
     {"\xc1\xbf", R R},                        /* overlong U+007F */
     {"\xe0\x9f\xbf", R R R},                  /* overlong U+07FF */
     {"\xf0\x8f\xbf\xbf", R R R R},            /* overlong U+FFFF */
     {"\xed\xa0\x80", R R R},                  /* surrogate */
-    {"\xed\x9f\xbf", "\xed\x9f\xbf"},         /* the last before them */
-    {"\xee\x80\x80", "\xee\x80\x80"},         /* the first behind them */
+    {"\xed\x9f\xbf", "\xed\x9f\xbf"},         /* the last before the surrogates */
+    {"\xee\x80\x80", "\xee\x80\x80"},         /* the first after the surrogates */
     {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"}, /* U+10FFFF */
-    {"\xf4\x90\x80\x80", R R R R},            /* one more */
+    {"\xf4\x90\x80\x80", R R R R},            /* U+110000 */
     {"\xf5\x80\x80\x80", R R R R},
     {"\xf8\x88\x80\x80\x80", R R R R R}, /* five bytes */
     {"\xe2\x82", R},                     /* cut short: one part */
@@ -134,8 +133,8 @@ START_TEST(nul_bytes_are_characters)
 }
 END_TEST
 
-/* All four-byte strings over bytes at the edges of every range: what is left is valid, what was
- * valid is unchanged, and each step moves on. */
+/* All four-byte strings of bytes at the edges of every range: the result is valid, valid text is
+ * unchanged, and each step makes progress. */
 START_TEST(edge_bytes_in_all_combinations)
 {
     static const unsigned char edges[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf,
@@ -205,7 +204,7 @@ START_TEST(cuts_fall_between_characters)
 }
 END_TEST
 
-/* Bytes that are no characters cannot be cut in two: nothing is given up for them. */
+/* A cut may fall between stray bytes: nothing is dropped for their sake. */
 START_TEST(cuts_of_invalid_bytes_lose_nothing)
 {
     ck_assert_uint_eq(ik_utf8_cut("\x80\x80\x80\x80\x80\x80", 6, 4), 4);

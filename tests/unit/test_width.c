@@ -1,4 +1,4 @@
-/* Texts in columns: graphemes forwards and backwards, what fits, what is left out. */
+/* Text in columns: graphemes forward and backward, fitting, cutting. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void tear_down(void)
 
 /* --- graphemes --------------------------------------------------------------------------- */
 
-/* Texts, and their graphemes with a | behind each. */
+/* Texts, and their graphemes with a | after each. */
 static const struct {
     const char *text;
     const char *graphemes;
@@ -50,7 +50,7 @@ static const struct {
     {"\u1112\u1161\u11ab", "\u1112\u1161\u11ab|", 2},
     {"\u0301x", "\u0301|x|", 1},
     {"1\ufe0f\u20e3" HAN, "1\ufe0f\u20e3|" HAN "|", 3},
-    /* what should not be here */
+    /* not sanitised */
     {"a\033b\302\233", "a|\033|b|\302\233|", 4},
     {"\xff\x80\xe2\x82x", "\xff|\x80|\xe2\x82|x|", 4},
     {"e\xcc", "e|\xcc|", 2},
@@ -79,7 +79,7 @@ START_TEST(graphemes_forwards)
 }
 END_TEST
 
-/* Where the last grapheme begins, by going there from the beginning. */
+/* The start of the last grapheme, found from the start of the text. */
 static size_t find_last(const char *text, size_t len)
 {
     size_t start = 0;
@@ -105,7 +105,7 @@ START_TEST(graphemes_backwards)
 }
 END_TEST
 
-/* A text of random ones, so that each stands behind each. */
+/* A random text of them, so that each follows each. */
 static size_t make_random(char *out, size_t size)
 {
     size_t len = 0;
@@ -120,7 +120,7 @@ static size_t make_random(char *out, size_t size)
     return len;
 }
 
-/* What fits is what a walk over the graphemes finds, for every number of columns. */
+/* Fitting agrees with a walk over the graphemes, for every number of columns. */
 static void assert_fits(const char *text, size_t len)
 {
     size_t at = 0;
@@ -155,7 +155,7 @@ START_TEST(random_texts)
 }
 END_TEST
 
-/* A mark belongs to the letter before it, wherever the machine words end. */
+/* A combining mark belongs to the letter before it, also across machine words. */
 START_TEST(marks_behind_plain_text)
 {
     char text[64];
@@ -224,8 +224,8 @@ END_TEST
 
 /* --- long texts -------------------------------------------------------------------------- */
 
-/* Neither the step back nor what fits looks at all there is: a draft or a line can be long. Looking
- * at everything each time would take hours here. */
+/* Neither stepping back nor fitting scans the whole text, which can be long. If they did, this test
+ * would take hours. */
 START_TEST(long_texts)
 {
     enum { COUNT = 300000 };
