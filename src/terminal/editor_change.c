@@ -99,21 +99,7 @@ static void drop_oldest(ik_editor_changes_t *changes)
     memmove(changes->list, changes->list + gone, changes->count * sizeof(changes->list[0]));
 }
 
-static ik_editor_change_t *push(ik_editor_t *editor)
-{
-    ik_editor_changes_t *changes = &editor->changes;
-    if (changes->count == changes->capacity) {
-        changes->capacity = changes->capacity == 0 ? 64 : 2 * changes->capacity;
-        changes->list =
-            ik_resize_array(editor, changes->list, ik_editor_change_t *, changes->capacity);
-    }
-    ik_editor_change_t *change = ik_new(editor, ik_editor_change_t);
-    changes->list[changes->count++] = change;
-    changes->done = changes->count;
-    return change;
-}
-
-/* --- joining ----------------------------------------------------------------------------- */
+/* --- recording --------------------------------------------------------------------------- */
 
 static piece_t make_piece(ik_editor_change_t *change, const char *text, size_t len)
 {
@@ -139,10 +125,19 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
-/* Whether a change continues the last one, by position and content. */
-static bool continues(const ik_editor_t *editor, const ik_editor_change_t *last, size_t from,
-                      size_t to, const char *text, size_t len)
+/* Whether a change continues the last one. */
+static bool continues(const ik_editor_t *editor, size_t from, size_t to, const char *text,
+                      size_t len)
 {
+    const ik_editor_changes_t *changes = &editor->changes;
+    /* Moving the cursor in a browsed text does not end the browsing. */
+    bool in_a_row =
+        editor->last_action == editor->action || editor->action == IK_EDITOR_ACTION_BROWSE;
+    if (!in_a_row || changes->done == 0 ||
+        changes->list[changes->done - 1]->action != editor->action) {
+        return false;
+    }
+    const ik_editor_change_t *last = changes->list[changes->done - 1];
     const piece_t *typed = &last->inserted;
     switch (editor->action) {
     case IK_EDITOR_ACTION_TYPE:
@@ -163,21 +158,6 @@ static bool continues(const ik_editor_t *editor, const ik_editor_change_t *last,
     }
 }
 
-static ik_editor_change_t *find_joinable(ik_editor_t *editor, size_t from, size_t to,
-                                         const char *text, size_t len)
-{
-    ik_editor_changes_t *changes = &editor->changes;
-    /* Moving the cursor in a browsed text does not end the browsing. */
-    bool in_a_row =
-        editor->last_action == editor->action || editor->action == IK_EDITOR_ACTION_BROWSE;
-    if (!in_a_row || changes->done == 0) {
-        return NULL;
-    }
-    ik_editor_change_t *last = changes->list[changes->done - 1];
-    bool joins = last->action == editor->action && continues(editor, last, from, to, text, len);
-    return joins ? last : NULL;
-}
-
 static void join(ik_editor_t *editor, ik_editor_change_t *last, size_t from, size_t to,
                  const char *text, size_t len)
 {
@@ -195,20 +175,28 @@ static void join(ik_editor_t *editor, ik_editor_change_t *last, size_t from, siz
 static void record(ik_editor_t *editor, size_t from, size_t to, const char *text, size_t len)
 {
     ik_editor_changes_t *changes = &editor->changes;
+    ik_editor_change_t *change;
     drop_undone(changes);
-    ik_editor_change_t *last = find_joinable(editor, from, to, text, len);
-    if (last != NULL) {
-        changes->bytes -= change_size(last);
-        join(editor, last, from, to, text, len);
+    if (continues(editor, from, to, text, len)) {
+        change = changes->list[changes->done - 1];
+        changes->bytes -= change_size(change);
+        join(editor, change, from, to, text, len);
     } else {
-        last = push(editor);
-        last->at = from;
-        last->removed = make_piece(last, editor->text.data + from, to - from);
-        last->inserted = make_piece(last, text, len);
-        last->cursor = editor->cursor;
-        last->action = editor->action;
+        if (changes->count == changes->capacity) {
+            changes->capacity = changes->capacity == 0 ? 64 : 2 * changes->capacity;
+            changes->list =
+                ik_resize_array(editor, changes->list, ik_editor_change_t *, changes->capacity);
+        }
+        change = ik_new(editor, ik_editor_change_t);
+        change->at = from;
+        change->removed = make_piece(change, editor->text.data + from, to - from);
+        change->inserted = make_piece(change, text, len);
+        change->cursor = editor->cursor;
+        change->action = editor->action;
+        changes->list[changes->count++] = change;
+        changes->done = changes->count;
     }
-    changes->bytes += change_size(last);
+    changes->bytes += change_size(change);
     drop_oldest(changes);
 }
 

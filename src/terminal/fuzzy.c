@@ -43,19 +43,6 @@ static size_t find_end(const char *pattern, size_t pattern_len, const char *text
     return 0;
 }
 
-static size_t find_start(const char *pattern, size_t pattern_len, const char *text, size_t end)
-{
-    size_t left = pattern_len;
-    size_t i = end;
-    while (left > 0) {
-        i--;
-        if (fold(text[i]) == fold(pattern[left - 1])) {
-            left--;
-        }
-    }
-    return i;
-}
-
 static int rate_start(const char *text, size_t at)
 {
     if (at == 0) {
@@ -66,33 +53,32 @@ static int rate_start(const char *text, size_t at)
     return after_separator || hump ? BEGINS_WORD : 0;
 }
 
-static int rate(const char *pattern, size_t pattern_len, const char *text, size_t start)
-{
-    int score = 0;
-    size_t i = start;
-    size_t next = start; /* after the previous letter */
-    for (size_t matched = 0; matched < pattern_len; matched++) {
-        while (fold(text[i]) != fold(pattern[matched])) {
-            i++;
-        }
-        score += LETTER + rate_start(text, i) + (text[i] == pattern[matched] ? SAME_CASE : 0);
-        if (matched > 0) {
-            size_t gap = i - next;
-            score += gap == 0 ? ADJACENT : gap < GAP_MAX ? -(int)gap : -GAP_MAX;
-        }
-        next = ++i;
-    }
-    return score;
-}
-
+/* Scores the shortest match that ends where the leftmost one does. Negative if there is none. */
 static int score_part(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
 {
     size_t end = find_end(pattern, pattern_len, text, text_len);
     if (end == 0) {
         return -1;
     }
-    size_t start = find_start(pattern, pattern_len, text, end);
-    return rate(pattern, pattern_len, text, start);
+    size_t at = end;
+    for (size_t left = pattern_len; left > 0;) {
+        at--;
+        left -= fold(text[at]) == fold(pattern[left - 1]);
+    }
+    int score = 0;
+    size_t next = at; /* after the previous letter */
+    for (size_t matched = 0; matched < pattern_len; matched++) {
+        while (fold(text[at]) != fold(pattern[matched])) {
+            at++;
+        }
+        score += LETTER + rate_start(text, at) + (text[at] == pattern[matched] ? SAME_CASE : 0);
+        if (matched > 0) {
+            size_t gap = at - next;
+            score += gap == 0 ? ADJACENT : gap < GAP_MAX ? -(int)gap : -GAP_MAX;
+        }
+        next = ++at;
+    }
+    return score;
 }
 
 /* Negative if there is no match. */

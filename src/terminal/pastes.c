@@ -1,5 +1,6 @@
 #include "terminal/pastes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -48,32 +49,24 @@ ik_pastes_size_t ik_pastes_measure(const char *text, size_t len)
     return size;
 }
 
-/* 1234567 as 1,234,567. */
-static char *format_count(const void *ctx, size_t count)
-{
-    char *digits = ik_sprintf(ctx, "%zu", count);
-    size_t len = strlen(digits);
-    ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the digits */
-    for (size_t i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0) {
-            ik_buffer_append_byte(&out, ',');
-        }
-        ik_buffer_append_byte(&out, digits[i]);
-    }
-    return ik_buffer_finish(&out);
-}
-
+/* "[pasted 1,234 lines #1]" */
 static char *format_label(const void *ctx, const char *text, size_t len, size_t number)
 {
-    void *scratch = talloc_new(NULL);
     ik_pastes_size_t size = ik_pastes_measure(text, len);
     bool by_lines = size.lines > IK_EDITOR_PASTE_LINES;
-    char *count = format_count(scratch, by_lines ? size.lines : size.characters);
-    char *label =
-        ik_sprintf(ctx, "[pasted %s %s #%zu]", count, by_lines ? "lines" : "characters", number);
-    talloc_free(scratch);
-    return label;
+    char digits[32];
+    int count = snprintf(digits, sizeof(digits), "%zu", by_lines ? size.lines : size.characters);
+    ik_buffer_t label;
+    ik_buffer_init(&label, ctx, IK_BUFFER_UNLIMITED); /* bounded by the digits */
+    ik_buffer_append_text(&label, "[pasted ");
+    for (int i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0) {
+            ik_buffer_append_byte(&label, ',');
+        }
+        ik_buffer_append_byte(&label, digits[i]);
+    }
+    ik_buffer_append_format(&label, " %s #%zu]", by_lines ? "lines" : "characters", number);
+    return ik_buffer_finish(&label);
 }
 
 /* --- marks ------------------------------------------------------------------------------- */

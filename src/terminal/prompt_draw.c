@@ -100,41 +100,31 @@ static void draw_line(canvas_t *canvas, const ik_completion_t *line, size_t note
     finish_row(canvas);
 }
 
-/* Notes start after the longest text, but get at least a third of the row. */
-static size_t find_note_column(const canvas_t *canvas, const ik_completion_t *lines, size_t count)
-{
-    size_t longest = 0;
-    bool notes = false;
-    for (size_t i = 0; i < count; i++) {
-        size_t columns = ik_width(lines[i].text, strlen(lines[i].text));
-        longest = columns > longest ? columns : longest;
-        notes = notes || lines[i].note != NULL;
-    }
-    size_t limit = notes ? canvas->columns * 2 / 3 : canvas->columns;
-    return INDENT + at_most(longest, limit) + BETWEEN;
-}
-
-static void draw_rest(canvas_t *canvas, const view_t *view, bool pending)
-{
-    char text[64] = "… looking";
-    if (view->rest > 0) {
-        snprintf(text, sizeof(text), "… %zu more%s", view->rest, pending ? " so far" : "");
-    }
-    pad(canvas, IK_ROLE_DIM, INDENT);
-    add_cut(canvas, IK_ROLE_DIM, text, canvas->columns, IK_WIDTH_KEEP_START);
-    finish_row(canvas);
-}
-
 /* lines[i] is the line with the index view->indices[i]. */
 static void draw_view(canvas_t *canvas, const view_t *view, const ik_completion_t *lines,
                       size_t chosen, bool pending, ik_width_keep_t keep)
 {
-    size_t note_column = find_note_column(canvas, lines, view->count);
+    size_t longest = 0;
+    bool notes = false;
+    for (size_t i = 0; i < view->count; i++) {
+        size_t columns = ik_width(lines[i].text, strlen(lines[i].text));
+        longest = columns > longest ? columns : longest;
+        notes = notes || lines[i].note != NULL;
+    }
+    /* Notes start after the longest text, but get at least a third of the row. */
+    size_t limit = notes ? canvas->columns * 2 / 3 : canvas->columns;
+    size_t note_column = INDENT + at_most(longest, limit) + BETWEEN;
     for (size_t i = 0; i < view->count; i++) {
         draw_line(canvas, &lines[i], note_column, view->indices[i] == chosen, keep);
     }
     if (view->has_rest_row) {
-        draw_rest(canvas, view, pending);
+        char text[64] = "… looking";
+        if (view->rest > 0) {
+            snprintf(text, sizeof(text), "… %zu more%s", view->rest, pending ? " so far" : "");
+        }
+        pad(canvas, IK_ROLE_DIM, INDENT);
+        add_cut(canvas, IK_ROLE_DIM, text, canvas->columns, IK_WIDTH_KEEP_START);
+        finish_row(canvas);
     }
 }
 
