@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "store/export/export_facts.h"
+#include "export/export_facts.h"
 #include "store/history.h"
 #include "store/postgres/store_postgres.h"
 #include "store/sqlite/sqlite_salvage.h"

@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/print.h"
 #include "cli/cli_history.h"
-#include "store/export/export.h"
-#include "store/export/import.h"
+#include "export/export.h"
+#include "export/import.h"
 
 /* --- export ------------------------------------------------------------------------------ */
 

@@ -15,10 +15,10 @@
 #include "cli/cli_session.h"
 #include "conversation/figure.h"
 #include "conversation/message.h"
-#include "store/export/export_facts.h"
-#include "store/export/tool_fields.h"
-#include "store/export/transcript.h"
+#include "conversation/tool_fields.h"
+#include "export/export_facts.h"
 #include "store/session_lines.h"
+#include "store/transcript.h"
 
 typedef struct {
     const char *id;

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "command/command_table.h"
-#include "store/export/export.h"
+#include "export/export.h"
 
 typedef struct {
     const char *file;   /* as the user wrote it; NULL: not given */

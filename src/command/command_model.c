@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "command/command_model.h"
 #include "command/command_table.h"
-#include "store/export/export_facts.h"
+#include "export/export_facts.h"
 
 /* --- what could answer --------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "command/command_table.h"
 #include "conversation/figure.h"
+#include "export/export_facts.h"
 #include "store/event_facts.h"
-#include "store/export/export_facts.h"
 
 /* --- by model, from the answers of this conversation --------------------------------------- */
 

@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "export/export_facts.h"
 #include "repl/repl_state.h"
-#include "store/export/export_facts.h"
 
 typedef struct {
     const char *variable; /* that must be set */

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "store/export/tool_fields.h"
+#include "conversation/tool_fields.h"
 #include "terminal/code_rows.h"
 
 enum {

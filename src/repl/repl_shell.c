@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "conversation/tool_fields.h"
 #include "repl/repl_running.h"
 #include "repl/repl_state.h"
-#include "store/export/tool_fields.h"
 
 struct ik_repl_shell {
     ik_repl_t *repl;

@@ -3,8 +3,8 @@
 
 #include "agent/agent_target.h"
 #include "base/alloc.h"
+#include "export/export_facts.h"
 #include "repl/repl_state.h"
-#include "store/export/export_facts.h"
 
 static void add_part(ik_row_t *row, const char *text)
 {

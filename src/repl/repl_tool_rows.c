@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "conversation/tool_fields.h"
+#include "export/export_facts.h"
 #include "repl/repl_rows.h"
-#include "store/export/export_facts.h"
-#include "store/export/tool_fields.h"
 #include "terminal/code_rows.h"
 
 /* A text in lines, and what to say when there are more of them than are shown. */

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/sanitiser.h"
 #include "io/signal_watch.h"
@@ -15,7 +16,6 @@
 #include "repl/repl_editor.h"
 #include "repl/repl_plain.h"
 #include "repl/repl_view_state.h"
-#include "store/export/base64.h"
 
 enum {
     FRAME_MS = 16,

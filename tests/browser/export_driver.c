@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "store/export/export.h"
-#include "store/export/import.h"
+#include "export/export.h"
+#include "export/import.h"
 #include "store/sqlite/store_sqlite.h"
 
 static res_t run(const void *ctx, const ik_export_t *format)

@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "export/export.h"
 #include "pieces.h"
-#include "store/export/export.h"
 
 /* --- a store that holds the input -------------------------------------------------------- */
 

@@ -9,9 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "export/export.h"
+#include "export/import.h"
 #include "pieces.h"
-#include "store/export/export.h"
-#include "store/export/import.h"
 #include "store/sqlite/store_sqlite.h"
 
 static ik_store_t *new_store(void *ctx)

@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "conversation/summary.h"
+#include "conversation/tool_fields.h"
 #include "pieces.h"
-#include "store/export/tool_fields.h"
 
 enum { SLACK = 2 * IK_SUMMARY_VALUE_MAX };
 

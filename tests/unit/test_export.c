@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/utf8.h"
-#include "store/export/base64.h"
-#include "store/export/export.h"
-#include "store/export/import.h"
-#include "store/export/line_reader.h"
+#include "export/export.h"
+#include "export/import.h"
+#include "export/line_reader.h"
 #include "store/sqlite/store_sqlite.h"
 #include "store_log.h"
 #include "suite.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "store/export/export.h"
-#include "store/export/markdown_message.h"
-#include "store/export/markdown_text.h"
+#include "export/export.h"
+#include "export/markdown_message.h"
+#include "export/markdown_text.h"
 #include "store/sqlite/store_sqlite.h"
 #include "store_log.h"
 #include "suite.h"

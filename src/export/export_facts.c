@@ -1,4 +1,4 @@
-#include "store/export/export_facts.h"
+#include "export/export_facts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "store/export/transcript.h"
+#include "store/transcript.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "store/export/line_reader.h"
+#include "export/line_reader.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,13 +10,13 @@
 #include "base/line_diff.h"
 #include "base/utf8.h"
 #include "conversation/message.h"
-#include "store/export/export.h"
-#include "store/export/export_facts.h"
-#include "store/export/html_code.h"
-#include "store/export/markdown_message.h"
-#include "store/export/markdown_text.h"
-#include "store/export/tool_fields.h"
-#include "store/export/transcript.h"
+#include "conversation/tool_fields.h"
+#include "export/export.h"
+#include "export/export_facts.h"
+#include "export/html_code.h"
+#include "export/markdown_message.h"
+#include "export/markdown_text.h"
+#include "store/transcript.h"
 
 enum { MOST_SHOWN = 8000 };
 

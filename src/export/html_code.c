@@ -1,9 +1,9 @@
-#include "store/export/html_code.h"
+#include "export/html_code.h"
 
 #include <string.h>
 
 #include "base/line_diff.h"
-#include "store/export/html_escape.h"
+#include "export/html_escape.h"
 
 /* --- code -------------------------------------------------------------------------------- */
 

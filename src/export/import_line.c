@@ -1,4 +1,4 @@
-#include "store/export/import_line.h"
+#include "export/import_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "store/export/base64.h"
 
 /* Behind each text stands the same as Base64. */
 typedef enum {

@@ -1,8 +1,8 @@
-#include "store/export/html_cut.h"
+#include "export/html_cut.h"
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "store/export/export_facts.h"
+#include "export/export_facts.h"
 
 size_t ik_html_cut(const char *text, size_t len)
 {

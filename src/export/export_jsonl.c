@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "store/export/base64.h"
-#include "store/export/export.h"
+#include "export/export.h"
 
 enum { KEPT_CAPACITY = 1 << 20 };
 

@@ -1,4 +1,4 @@
-#include "store/export/html_markdown.h"
+#include "export/html_markdown.h"
 
 #include <md4c.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/utf8.h"
-#include "store/export/html_code.h"
-#include "store/export/html_escape.h"
+#include "export/html_code.h"
+#include "export/html_escape.h"
 
 /* A table of many columns and many empty rows is short as text and has no end as HTML; so is
  * nesting. */

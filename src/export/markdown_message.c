@@ -1,10 +1,10 @@
-#include "store/export/markdown_message.h"
+#include "export/markdown_message.h"
 
 #include <md4c.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "store/export/markdown_text.h"
+#include "export/markdown_text.h"
 
 /* What was HTML may have hidden Markdown that now counts, and more HTML in it: a few rounds. */
 enum { LONGEST = 256 * 1024, ROUNDS = 8, DEEPEST = 6 };

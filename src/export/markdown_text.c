@@ -1,4 +1,4 @@
-#include "store/export/markdown_text.h"
+#include "export/markdown_text.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "store/export/import_line.h"
+#include "export/import_line.h"
 
 typedef struct ik_import_session ik_import_session_t;
 

@@ -1,14 +1,14 @@
-#include "store/export/html_tool.h"
+#include "export/html_tool.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "store/export/export_facts.h"
-#include "store/export/html_code.h"
-#include "store/export/html_cut.h"
-#include "store/export/html_escape.h"
-#include "store/export/tool_fields.h"
+#include "conversation/tool_fields.h"
+#include "export/export_facts.h"
+#include "export/html_code.h"
+#include "export/html_cut.h"
+#include "export/html_escape.h"
 
 typedef struct {
     ik_buffer_t *out;

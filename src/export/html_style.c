@@ -1,9 +1,9 @@
-#include "store/export/html_style.h"
+#include "export/html_style.h"
 
 #include <sha2.h>
 #include <string.h>
 
-#include "store/export/base64.h"
+#include "base/base64.h"
 
 #define COLOURS_LIGHT                                                                              \
     "--paper:#fdfcfa;--ink:#1f2328;--quiet:#59616b;--line:#e2ded6;--field:#f5f2ec;"                \

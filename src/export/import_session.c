@@ -1,4 +1,4 @@
-#include "store/export/import_session.h"
+#include "export/import_session.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "store/export/html_escape.h"
+#include "export/html_escape.h"
 
 #include <stdio.h>
 #include <string.h>

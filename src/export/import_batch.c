@@ -1,4 +1,4 @@
-#include "store/export/import_batch.h"
+#include "export/import_batch.h"
 
 #include <string.h>
 

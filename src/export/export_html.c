@@ -8,14 +8,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "store/export/export.h"
-#include "store/export/export_facts.h"
-#include "store/export/html_cut.h"
-#include "store/export/html_escape.h"
-#include "store/export/html_markdown.h"
-#include "store/export/html_style.h"
-#include "store/export/html_tool.h"
-#include "store/export/transcript.h"
+#include "export/export.h"
+#include "export/export_facts.h"
+#include "export/html_cut.h"
+#include "export/html_escape.h"
+#include "export/html_markdown.h"
+#include "export/html_style.h"
+#include "export/html_tool.h"
+#include "store/transcript.h"
 
 typedef struct {
     FILE *file;

@@ -1,4 +1,4 @@
-#include "store/export/tool_fields.h"
+#include "conversation/tool_fields.h"
 
 #include <string.h>
 

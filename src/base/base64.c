@@ -1,4 +1,4 @@
-#include "store/export/base64.h"
+#include "base/base64.h"
 
 #include <stdint.h>
 #include <string.h>

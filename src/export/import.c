@@ -4,7 +4,7 @@
  * name first. So a file of any size is imported in little memory, and one that is wrong leaves
  * nothing.
  */
-#include "store/export/import.h"
+#include "export/import.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "store/export/import_batch.h"
-#include "store/export/import_session.h"
-#include "store/export/line_reader.h"
+#include "export/import_batch.h"
+#include "export/import_session.h"
+#include "export/line_reader.h"
 
 /* A little below what one piece of memory can be. */
 enum { MOST_LINE_BYTES = 256 * 1000 * 1000 };

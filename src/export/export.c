@@ -1,4 +1,4 @@
-#include "store/export/export.h"
+#include "export/export.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What was read and is yet to be written, in batches that are neither many nor large. */
 #pragma once
 
-#include "store/export/import_line.h"
+#include "export/import_line.h"
 
 typedef struct ik_import_batch ik_import_batch_t;
 
