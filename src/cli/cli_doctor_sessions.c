@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "export/export_facts.h"
+#include "conversation/figure.h"
 #include "store/history.h"
 #include "store/postgres/store_postgres.h"
 #include "store/sqlite/sqlite_salvage.h"
@@ -77,7 +77,7 @@ static bool report_file(ik_cli_checkup_t *checkup, const char *path)
     struct stat status;
     if (stat(path, &status) == 0) {
         ik_cli_checkup_say("  file        %s (%s, mode %04o)", path,
-                           ik_export_facts_size(checkup->cli->ctx, size_of(path, &status)),
+                           ik_figure_of_size(size_of(path, &status)).text,
                            (unsigned)(status.st_mode & 07777));
         return true;
     }

@@ -34,7 +34,7 @@ void ik_cli_session_print_line(const ik_store_session_t *session)
 void ik_cli_session_add_time(ik_buffer_t *object, const char *name, int64_t us)
 {
     ik_buffer_append_format(object, ",\"%s_at\":\"%s\",\"%s_us\":%" PRId64, name,
-                            ik_figure_of_time(us).text, name, us);
+                            ik_figure_of_utc_time(us).text, name, us);
 }
 
 void ik_cli_session_add_facts(ik_buffer_t *object, const ik_store_session_t *session)

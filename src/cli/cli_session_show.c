@@ -16,7 +16,6 @@
 #include "conversation/figure.h"
 #include "conversation/message.h"
 #include "conversation/tool_fields.h"
-#include "export/export_facts.h"
 #include "store/session_lines.h"
 #include "store/transcript.h"
 
@@ -48,7 +47,7 @@ static void print_facts(const void *ctx, const ik_store_session_t *session)
     print_fact("Last used", ik_figure_of_local_time(session->updated_us).text);
     print_fact("Turns", ik_figure_of_count(session->turns).text);
     print_fact("Messages", ik_figure_of_count(session->messages).text);
-    print_fact("Tokens", ik_export_facts_usage(ctx, &session->usage));
+    print_fact("Tokens", ik_figure_format_usage(ctx, &session->usage));
     print_fact("Cost", session->cost < 0 ? "" : ik_figure_of_cost(session->cost).text);
 }
 
@@ -148,10 +147,9 @@ static void tell_call(telling_t *telling, const ik_transcript_entry_t *entry)
 static void tell_result(telling_t *telling, const ik_transcript_entry_t *entry)
 {
     ik_tool_fields_t fields;
-    const char *cost = entry->wall_ms < 0
-                           ? ""
-                           : ik_sprintf(telling->scratch, ", %s",
-                                        ik_export_facts_duration(telling->scratch, entry->wall_ms));
+    const char *cost = entry->wall_ms < 0 ? ""
+                                          : ik_sprintf(telling->scratch, ", %s",
+                                                       ik_figure_of_duration(entry->wall_ms).text);
     print_marked(telling, "< ", entry->result_summary, cost);
     if (telling->full) {
         bool is_json = ik_tool_fields_of_envelope(entry->output.bytes, entry->output.len, &fields);

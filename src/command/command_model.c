@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "command/command_model.h"
 #include "command/command_table.h"
-#include "export/export_facts.h"
+#include "conversation/figure.h"
 
 /* --- what could answer --------------------------------------------------------------------- */
 
@@ -21,7 +21,7 @@ static char *describe(const void *ctx, const ik_model_t *model)
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
     if (model->context > 0) {
         ik_buffer_append_format(&text, "%s tokens of context",
-                                ik_export_facts_number(ctx, model->context));
+                                ik_figure_of_count(model->context).text);
     }
     if (model->price.input >= 0 && model->price.output >= 0) {
         ik_buffer_append_format(&text, "%s$%g in and $%g out per million",

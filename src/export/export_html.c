@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "conversation/figure.h"
 #include "export/export.h"
 #include "export/export_facts.h"
 #include "export/html_cut.h"
@@ -47,13 +48,11 @@ static void add_text(page_t *page, const char *text)
 
 static void append_time(ik_buffer_t *out, int64_t us)
 {
-    char *text = ik_export_facts_time(NULL, us);
-    char *datetime = ik_export_facts_datetime(NULL, us);
-    if (*text != '\0') {
-        ik_buffer_append_format(out, "<time datetime=\"%s\">%s</time>", datetime, text);
+    ik_figure_t text = ik_figure_of_utc_minute(us);
+    if (text.text[0] != '\0') {
+        ik_buffer_append_format(out, "<time datetime=\"%s\">%s</time>",
+                                ik_figure_of_utc_second(us).text, text.text);
     }
-    talloc_free(datetime);
-    talloc_free(text);
 }
 
 static void append_small(ik_buffer_t *out, const char *before, const char *text)
@@ -75,8 +74,8 @@ static char *format_small(const void *ctx, const ik_transcript_entry_t *entry)
     void *scratch = talloc_new(NULL);
     ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED);
     append_small(&line, "", entry->facts.model == NULL ? "" : entry->facts.model);
-    append_small(&line, "tokens: ", ik_export_facts_usage(scratch, &entry->facts.usage));
-    append_small(&line, "", ik_export_facts_cost(scratch, entry->facts.cost));
+    append_small(&line, "tokens: ", ik_figure_format_usage(scratch, &entry->facts.usage));
+    append_small(&line, "", entry->facts.cost < 0 ? "" : ik_figure_of_cost(entry->facts.cost).text);
     ik_buffer_append_text(&line, line.len == 0 ? "" : "<span class=\"sep\">·</span>");
     append_time(&line, entry->event.created_us);
     char *small = ik_sprintf(ctx, "<p class=\"small\">%s</p>\n", line.data);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/line_diff.h"
 #include "base/utf8.h"
+#include "conversation/figure.h"
 #include "conversation/message.h"
 #include "conversation/tool_fields.h"
 #include "export/export.h"
@@ -73,15 +74,14 @@ static void add_quoted(document_t *document, const char *text)
 
 static void add_user(document_t *document, const ik_transcript_entry_t *entry)
 {
-    char *time = ik_export_facts_time(NULL, entry->event.created_us);
+    ik_figure_t time = ik_figure_of_utc_minute(entry->event.created_us);
     document->turns++;
     ik_buffer_append_format(&document->out, "%.*s %" PRId64 ". You\n\n", document->level, "######",
                             document->turns);
-    if (*time != '\0') {
-        ik_buffer_append_format(&document->out, "*%s*\n\n", time);
+    if (time.text[0] != '\0') {
+        ik_buffer_append_format(&document->out, "*%s*\n\n", time.text);
     }
     add_quoted(document, content_of(entry));
-    talloc_free(time);
 }
 
 static void add_folded(document_t *document, const char *summary, const char *text, size_t len)
@@ -117,9 +117,10 @@ static void add_answer_facts(document_t *document, const ik_transcript_entry_t *
     const char *separator = "<sub>";
     add_small(document, &separator, "", entry->facts.model == NULL ? "" : entry->facts.model);
     add_small(document, &separator,
-              "tokens: ", ik_export_facts_usage(scratch, &entry->facts.usage));
-    add_small(document, &separator, "", ik_export_facts_cost(scratch, entry->facts.cost));
-    add_small(document, &separator, "", ik_export_facts_time(scratch, entry->event.created_us));
+              "tokens: ", ik_figure_format_usage(scratch, &entry->facts.usage));
+    add_small(document, &separator, "",
+              entry->facts.cost < 0 ? "" : ik_figure_of_cost(entry->facts.cost).text);
+    add_small(document, &separator, "", ik_figure_of_utc_minute(entry->event.created_us).text);
     add(document, strcmp(separator, "<sub>") == 0 ? "" : "</sub>\n\n");
     talloc_free(scratch);
 }
@@ -165,8 +166,7 @@ static void add_block(document_t *document, const char *language, const char *te
         ik_buffer_append_format(&document->out,
                                 "*Of %s the first %s are shown. All of it is in an export as JSON "
                                 "Lines.*\n\n",
-                                ik_export_facts_size(scratch, len),
-                                ik_export_facts_size(scratch, shown));
+                                ik_figure_of_size(len).text, ik_figure_of_size(shown).text);
         talloc_free(scratch);
     }
 }
@@ -252,7 +252,7 @@ static void add_result(document_t *document, void *scratch, const ik_transcript_
     }
 }
 
-static void add_outcome(document_t *document, void *scratch, const ik_transcript_entry_t *entry)
+static void add_outcome(document_t *document, const ik_transcript_entry_t *entry)
 {
     const char *summary = !entry->answered                ? "no result"
                           : entry->result_summary != NULL ? entry->result_summary
@@ -262,13 +262,13 @@ static void add_outcome(document_t *document, void *scratch, const ik_transcript
     ik_markdown_text_append_line(&document->out, summary);
     if (entry->wall_ms >= 0) {
         ik_buffer_append_format(&document->out, " (%s)",
-                                ik_export_facts_duration(scratch, entry->wall_ms));
+                                ik_figure_of_duration(entry->wall_ms).text);
     }
     add(document, "\n\n");
 }
 
 /* The line of a call; a result without one has only the tool's name. */
-static void add_tool_line(document_t *document, void *scratch, const ik_transcript_entry_t *entry)
+static void add_tool_line(document_t *document, const ik_transcript_entry_t *entry)
 {
     bool is_call = strcmp(entry->event.kind, IK_MSG_TOOL_CALL) == 0;
     const char *summary = is_call && entry->event.content != NULL ? entry->event.content
@@ -276,7 +276,7 @@ static void add_tool_line(document_t *document, void *scratch, const ik_transcri
                                                                   : "a tool";
     add(document, "**Tool** ");
     ik_markdown_text_append_code(&document->out, summary);
-    add_outcome(document, scratch, entry);
+    add_outcome(document, entry);
 }
 
 static void add_tool(document_t *document, const ik_transcript_entry_t *entry)
@@ -284,7 +284,7 @@ static void add_tool(document_t *document, const ik_transcript_entry_t *entry)
     void *scratch = talloc_new(NULL);
     ik_tool_fields_t arguments = {0};
     add_reasoning(document, entry);
-    add_tool_line(document, scratch, entry);
+    add_tool_line(document, entry);
     add_arguments(document, scratch, &entry->arguments, &arguments);
     if (entry->answered) {
         add_result(document, scratch, &entry->output, &arguments);

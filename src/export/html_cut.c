@@ -1,8 +1,7 @@
 #include "export/html_cut.h"
 
-#include "base/alloc.h"
 #include "base/utf8.h"
-#include "export/export_facts.h"
+#include "conversation/figure.h"
 
 size_t ik_html_cut(const char *text, size_t len)
 {
@@ -14,11 +13,8 @@ void ik_html_cut_append_note(ik_buffer_t *out, size_t shown, size_t len)
     if (shown == len) {
         return;
     }
-    void *scratch = talloc_new(NULL);
     ik_buffer_append_format(out,
                             "<p class=\"cut\">Of %s the first %s are shown. All of it is in an "
                             "export as JSON Lines.</p>\n",
-                            ik_export_facts_size(scratch, len),
-                            ik_export_facts_size(scratch, shown));
-    talloc_free(scratch);
+                            ik_figure_of_size(len).text, ik_figure_of_size(shown).text);
 }

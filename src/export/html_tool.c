@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "conversation/figure.h"
 #include "conversation/tool_fields.h"
-#include "export/export_facts.h"
 #include "export/html_code.h"
 #include "export/html_cut.h"
 #include "export/html_escape.h"
@@ -70,7 +70,7 @@ static void append_line(const tool_t *tool)
     ik_buffer_append_text(tool->out, "</span>");
     if (tool->entry->wall_ms >= 0) {
         ik_buffer_append_format(tool->out, " <span class=\"took\">%s</span>",
-                                ik_export_facts_duration(tool->scratch, tool->entry->wall_ms));
+                                ik_figure_of_duration(tool->entry->wall_ms).text);
     }
     ik_buffer_append_text(tool->out, "</summary>\n");
 }

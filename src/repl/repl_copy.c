@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "export/export_facts.h"
+#include "conversation/figure.h"
 #include "repl/repl_state.h"
 
 typedef struct {
@@ -40,10 +40,10 @@ typedef struct {
 static void say_done(copying_t *copying, const char *how)
 {
     ik_repl_t *repl = copying->repl;
-    char *size = ik_export_facts_size(repl, copying->len);
-    ik_repl_say(repl, IK_ROLE_DIM, ik_sprintf(size, "Copied %s%s.", size, how));
+    char *text = ik_sprintf(repl, "Copied %s%s.", ik_figure_of_size(copying->len).text, how);
+    ik_repl_say(repl, IK_ROLE_DIM, text);
     copying->said = true;
-    talloc_free(size);
+    talloc_free(text);
 }
 
 static void on_settled(void *data)

@@ -3,7 +3,7 @@
 
 #include "agent/agent_target.h"
 #include "base/alloc.h"
-#include "export/export_facts.h"
+#include "conversation/figure.h"
 #include "repl/repl_state.h"
 
 static void add_part(ik_row_t *row, const char *text)
@@ -34,10 +34,10 @@ static void add_usage(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
     const ik_usage_t *usage = &sums->usage;
     int64_t tokens = (usage->in > 0 ? usage->in : 0) + (usage->out > 0 ? usage->out : 0);
     if (tokens > 0) {
-        add_part(row, ik_sprintf(ctx, "%s tokens", ik_export_facts_number(ctx, tokens)));
+        add_part(row, ik_sprintf(ctx, "%s tokens", ik_figure_of_count(tokens).text));
     }
     if (sums->cost > 0) {
-        add_part(row, ik_export_facts_cost(ctx, sums->cost));
+        add_part(row, ik_figure_of_cost(sums->cost).text);
     }
 }
 

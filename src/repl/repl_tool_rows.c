@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "conversation/figure.h"
 #include "conversation/tool_fields.h"
-#include "export/export_facts.h"
 #include "repl/repl_rows.h"
 #include "terminal/code_rows.h"
 
@@ -53,9 +53,9 @@ static void add_block(const ik_repl_rows_t *rows, const block_t *block)
                                                              rows->on_row, rows->data);
     if (left_out > 0) {
         void *scratch = talloc_new(NULL);
-        char *count = ik_export_facts_number(scratch, (int64_t)left_out);
+        ik_figure_t count = ik_figure_of_count((int64_t)left_out);
         ik_repl_rows_say(rows, IK_ROLE_DIM,
-                         ik_sprintf(scratch, "… %s more line%s, %s", count,
+                         ik_sprintf(scratch, "… %s more line%s, %s", count.text,
                                     left_out == 1 ? "" : "s", block->rest));
         talloc_free(scratch);
     }
@@ -383,8 +383,7 @@ static void add_result_head(const ik_repl_rows_t *rows, const answer_t *answer)
     }
     add_verdict(&row, answer, scratch);
     if (result->wall_ms >= 0) {
-        ik_row_add_format(&row, IK_ROLE_DIM, "  %s",
-                          ik_export_facts_duration(scratch, result->wall_ms));
+        ik_row_add_format(&row, IK_ROLE_DIM, "  %s", ik_figure_of_duration(result->wall_ms).text);
     }
     for (size_t i = 0; i < answer->fields.count; i++) {
         const ik_tool_field_t *field = &answer->fields.fields[i];

@@ -364,8 +364,8 @@ class List(SessionTest):
             exported(key(5), user("a"), age=5))
         found = [re.search(r"place +(\d+)  openai/gpt-5  +(\S+)  +(\S+)  a$", line).groups()
                  for line in list(self.rows().values())[1:]]
-        self.assertEqual(found, [("1", "12.3k", "$0.0123"), ("2", "999", "-"),
-                                 ("1", "1.0k", "$12.50"), ("1", "3.4M", "$0.0000"),
+        self.assertEqual(found, [("1", "12.3k", "$0.01"), ("2", "999", "-"),
+                                 ("1", "1.0k", "$12.50"), ("1", "3.4M", "$0.00"),
                                  ("1", "-", "-")])
         sums = [(s["turns"], s["messages"], s["usage"], s["cost_usd"]) for s in self.listed()]
         self.assertEqual(sums, [(1, 2, {"in": 12000, "out": 345}, 0.0123),

@@ -566,38 +566,6 @@ START_TEST(the_style_cannot_end_early)
 }
 END_TEST
 
-static const struct {
-    int64_t us;
-    const char *datetime;
-} times[] = {
-    {0, "1970-01-01T00:00:00Z"},
-    {INT64_C(1700000000999999), "2023-11-14T22:13:20Z"},
-    {INT64_MAX, ""},
-    {INT64_MIN, ""},
-};
-
-START_TEST(figures_in_words)
-{
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-        ck_assert_str_eq(ik_export_facts_datetime(ctx, times[i].us), times[i].datetime);
-    }
-    ck_assert_str_eq(ik_export_facts_number(ctx, 0), "0");
-    ck_assert_str_eq(ik_export_facts_number(ctx, 999), "999");
-    ck_assert_str_eq(ik_export_facts_number(ctx, 1000), "1,000");
-    ck_assert_str_eq(ik_export_facts_number(ctx, INT64_MIN), "-9,223,372,036,854,775,808");
-    ck_assert_str_eq(ik_export_facts_duration(ctx, 999), "999 ms");
-    ck_assert_str_eq(ik_export_facts_duration(ctx, 2480), "2.5 s");
-    ck_assert_str_eq(ik_export_facts_duration(ctx, 200000), "3 min 20 s");
-    ck_assert_str_eq(ik_export_facts_size(ctx, 999), "999 bytes");
-    ck_assert_str_eq(ik_export_facts_size(ctx, 1500), "2 KB");
-    ck_assert_str_eq(ik_export_facts_size(ctx, 1250000), "1.2 MB");
-    ck_assert_str_eq(ik_export_facts_cost(ctx, -1), "");
-    ck_assert_str_eq(ik_export_facts_cost(ctx, 0), "$0.00");
-    ck_assert_str_eq(ik_export_facts_cost(ctx, 0.00123), "$0.0012");
-    ck_assert_str_eq(ik_export_facts_cost(ctx, 12.345), "$12.35");
-}
-END_TEST
-
 /* --- memory ------------------------------------------------------------------------------ */
 
 /* A store of any length that is nowhere, and the most memory that was in use while it was read. */
@@ -690,7 +658,6 @@ static Suite *make_suite(void)
     tcase_add_test(tests, forks_lead_to_where_they_began);
     tcase_add_test(tests, title_and_facts_are_text);
     tcase_add_test(tests, the_style_cannot_end_early);
-    tcase_add_test(tests, figures_in_words);
     tcase_add_loop_test(tests, memory_does_not_grow_with_the_session, 0, 3);
     suite_add_tcase(suite, tests);
     return suite;
