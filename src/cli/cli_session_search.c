@@ -20,12 +20,12 @@ typedef struct {
 
 /* --- for people -------------------------------------------------------------------------- */
 
-static void print_snippet(const ik_search_snippet_t *snippet, bool highlight)
+static void print_snippet(const ik_store_snippet_t *snippet, bool highlight)
 {
     size_t at = 0;
     fputs("    ", stdout);
     for (size_t i = 0; highlight && i < snippet->count; i++) {
-        const ik_search_mark_t *mark = &snippet->marks[i];
+        const ik_store_mark_t *mark = &snippet->marks[i];
         ik_print(stdout, snippet->text + at, mark->offset - at);
         fputs("\033[1m", stdout);
         ik_print(stdout, snippet->text + mark->offset, mark->len);
@@ -56,7 +56,7 @@ static void print_hits(const ik_store_hits_t *hits)
 
 /* --- for programs ------------------------------------------------------------------------ */
 
-static void add_marks(ik_buffer_t *object, const ik_search_snippet_t *snippet)
+static void add_marks(ik_buffer_t *object, const ik_store_snippet_t *snippet)
 {
     ik_json_begin_member(object, "marks");
     ik_buffer_append_byte(object, '[');

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "conversation/usage.h"
 #include "store/holder.h"
-#include "store/search/search_snippet.h"
 
 typedef struct ik_store ik_store_t;
 
@@ -99,10 +98,22 @@ typedef struct {
 } ik_store_filter_t;
 
 typedef struct {
-    const char *text;       /* as the user typed it (search_query.h) */
+    const char *text;       /* as the user typed it (word_query.h) */
     const char *session_id; /* NULL: in all sessions */
     size_t limit;
 } ik_store_search_t;
+
+typedef struct {
+    size_t offset; /* in the snippet's text, bytes */
+    size_t len;
+} ik_store_mark_t;
+
+/* One line of a message that shows why it was found. */
+typedef struct {
+    char *text;             /* valid UTF-8, "…" where something was cut */
+    ik_store_mark_t *marks; /* the words that matched */
+    size_t count;
+} ik_store_snippet_t;
 
 typedef struct {
     const char *session_id;
@@ -112,7 +123,7 @@ typedef struct {
     int64_t seq;
     int64_t created_us;
     const char *kind;
-    ik_search_snippet_t snippet;
+    ik_store_snippet_t snippet;
 } ik_store_hit_t;
 
 typedef struct {

@@ -16,8 +16,9 @@
 #include "conversation/message.h"
 #include "pieces.h"
 #include "store/event_facts.h"
-#include "store/search/search_snippet.h"
-#include "store/search/search_words.h"
+#include "store/words/event_text.h"
+#include "store/words/text_words.h"
+#include "store/words/word_snippet.h"
 
 /* --- the index ---------------------------------------------------------------------------- */
 
@@ -77,10 +78,10 @@ typedef struct {
     bool hit;
 } walk_t;
 
-static bool on_word(void *data, const ik_search_word_t *word)
+static bool on_word(void *data, const ik_text_word_t *word)
 {
     walk_t *walk = data;
-    REQUIRE(word->len > 0 && word->len <= IK_SEARCH_WORD_MAX && word->source_len > 0);
+    REQUIRE(word->len > 0 && word->len <= IK_TEXT_WORD_MAX && word->source_len > 0);
     REQUIRE(word->offset >= walk->end && word->offset + word->source_len <= walk->len);
     REQUIRE(ik_utf8_valid(word->word, word->len));
     for (size_t i = 0; i < word->len; i++) {
@@ -95,20 +96,20 @@ static bool on_word(void *data, const ik_search_word_t *word)
 static bool is_inside_word(const char *text, size_t place)
 {
     walk_t walk = {.text = text, .len = strlen(text), .place = place};
-    ik_search_words(text, walk.len, on_word, &walk);
+    ik_text_words(text, walk.len, on_word, &walk);
     return walk.hit;
 }
 
 /* --- snippets ----------------------------------------------------------------------------- */
 
-static void check_snippet(const ik_search_snippet_t *snippet, size_t max)
+static void check_snippet(const ik_store_snippet_t *snippet, size_t max)
 {
     size_t len = strlen(snippet->text);
     size_t at = 0;
     pieces_require_line(snippet->text);
     REQUIRE(len <= 3 * max + 6); /* a bad byte takes three */
     for (size_t i = 0; i < snippet->count; i++) {
-        const ik_search_mark_t *mark = &snippet->marks[i];
+        const ik_store_mark_t *mark = &snippet->marks[i];
         REQUIRE(mark->offset >= at && mark->len > 0 && mark->offset + mark->len <= len);
         at = mark->offset + mark->len;
         REQUIRE(!is_inside_word(snippet->text, mark->offset));
@@ -116,18 +117,18 @@ static void check_snippet(const ik_search_snippet_t *snippet, size_t max)
     }
 }
 
-static void check_search(const void *ctx, const ik_search_query_t *query, const char *text,
+static void check_search(const void *ctx, const ik_word_query_t *query, const char *text,
                          size_t len)
 {
     if (query->count == 0) {
         return;
     }
-    bool found = is_found(ik_search_query_format_fts5(ctx, query));
+    bool found = is_found(ik_word_query_format_fts5(ctx, query));
     bool all = true;
     for (size_t i = 0; i < query->count; i++) {
-        ik_search_query_t one = {.phrases = &query->phrases[i], .count = 1};
-        bool phrase_found = is_found(ik_search_query_format_fts5(ctx, &one));
-        REQUIRE(phrase_found == (ik_search_snippet_create(ctx, &one, text, len, len).count > 0));
+        ik_word_query_t one = {.phrases = &query->phrases[i], .count = 1};
+        bool phrase_found = is_found(ik_word_query_format_fts5(ctx, &one));
+        REQUIRE(phrase_found == (ik_word_snippet_create(ctx, &one, text, len, len).count > 0));
         all = all && phrase_found;
     }
     REQUIRE(found == all);
@@ -139,8 +140,8 @@ static void check_event(const void *ctx, const ik_store_event_t *event)
 {
     ik_buffer_t text;
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
-    ik_search_text_append(&text, event);
-    REQUIRE(text.len <= IK_SEARCH_TEXT_MAX);
+    ik_event_text_append(&text, event);
+    REQUIRE(text.len <= IK_EVENT_TEXT_MAX);
     ik_event_facts_t facts = ik_event_facts(ctx, event);
     REQUIRE(facts.answer == (facts.model != NULL));
     REQUIRE(facts.model == NULL || ik_utf8_valid(facts.model, strlen(facts.model)));
@@ -169,12 +170,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     size_t len = size - 1 - search_len;
     char *text = pieces_copy(bytes + 1 + search_len, len);
 
-    const ik_search_query_t *query = ik_search_query_parse(ctx, search);
-    ik_search_snippet_t snippet = ik_search_snippet_create(ctx, query, text, len, bytes[0]);
+    const ik_word_query_t *query = ik_word_query_parse(ctx, search);
+    ik_store_snippet_t snippet = ik_word_snippet_create(ctx, query, text, len, bytes[0]);
     check_snippet(&snippet, bytes[0]);
     ik_buffer_t words;
     ik_buffer_init(&words, ctx, IK_BUFFER_UNLIMITED);
-    ik_search_words_append(&words, text, len);
+    ik_text_words_append(&words, text, len);
     change_index("INSERT INTO search(rowid, words) VALUES(1, ?1)", &words);
     check_search(ctx, query, text, len);
     change_index("INSERT INTO search(search, rowid, words) VALUES('delete', 1, ?1)", &words);

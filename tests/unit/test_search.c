@@ -5,9 +5,10 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "conversation/message.h"
-#include "store/search/search_query.h"
-#include "store/search/search_snippet.h"
-#include "store/search/search_words.h"
+#include "store/words/event_text.h"
+#include "store/words/text_words.h"
+#include "store/words/word_query.h"
+#include "store/words/word_snippet.h"
 #include "suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof((table)[0])))
@@ -32,7 +33,7 @@ static const char *words_of(const char *text)
 {
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    ik_search_words_append(&out, text, strlen(text));
+    ik_text_words_append(&out, text, strlen(text));
     return ik_buffer_finish(&out);
 }
 
@@ -115,7 +116,7 @@ typedef struct {
     size_t most;
 } places_t;
 
-static bool on_word(void *data, const ik_search_word_t *word)
+static bool on_word(void *data, const ik_text_word_t *word)
 {
     places_t *places = data;
     ik_buffer_append_format(&places->seen, "%.*s=%.*s|", (int)word->len, word->word,
@@ -127,7 +128,7 @@ static const char *places_of(const char *text, size_t most)
 {
     places_t places = {.text = text, .most = most};
     ik_buffer_init(&places.seen, ctx, IK_BUFFER_UNLIMITED);
-    ik_search_words(text, strlen(text), on_word, &places);
+    ik_text_words(text, strlen(text), on_word, &places);
     return ik_buffer_finish(&places.seen);
 }
 
@@ -149,11 +150,11 @@ START_TEST(words_are_added_to_others)
 {
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    ik_search_words_append(&out, "", 0);
+    ik_text_words_append(&out, "", 0);
     ck_assert_uint_eq(out.len, 0);
-    ik_search_words_append(&out, "A b", 3);
-    ik_search_words_append(&out, " - ", 3);
-    ik_search_words_append(&out, "C", 1);
+    ik_text_words_append(&out, "A b", 3);
+    ik_text_words_append(&out, " - ", 3);
+    ik_text_words_append(&out, "C", 1);
     ck_assert_str_eq(out.data, "a b c");
     ck_assert_uint_eq(out.len, 5);
 }
@@ -166,7 +167,7 @@ static const char *text_of(const char *kind, const char *content, const char *da
     ik_store_event_t event = {.kind = kind, .content = content, .data_json = data_json};
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    ik_search_text_append(&out, &event);
+    ik_event_text_append(&out, &event);
     return ik_buffer_finish(&out);
 }
 
@@ -232,23 +233,23 @@ static char *long_text(size_t len)
 /* All of it in one text, in a result's output, in two arguments. */
 START_TEST(long_texts_are_cut_between_characters)
 {
-    const char *text = long_text(IK_SEARCH_TEXT_MAX + 101);
+    const char *text = long_text(IK_EVENT_TEXT_MAX + 101);
     const char *cut = text_of(IK_MSG_USER, text, NULL);
-    ck_assert_uint_eq(strlen(cut), IK_SEARCH_TEXT_MAX - 1);
+    ck_assert_uint_eq(strlen(cut), IK_EVENT_TEXT_MAX - 1);
     ck_assert(ik_utf8_valid(cut, strlen(cut)));
     const char *envelope = ik_sprintf(ctx, "{\"tool_success\":true,\"result\":\"%s\"}", text);
     ik_msg_result_t result = {.call_id = "c", .name = "t", .output = envelope};
     const ik_msg_t *message = ik_msg_create_result(ctx, &result);
     ck_assert_str_eq(text_of(message->kind, message->content, message->data_json), cut);
-    const char *half = long_text(IK_SEARCH_TEXT_MAX - 20);
+    const char *half = long_text(IK_EVENT_TEXT_MAX - 20);
     const char *arguments =
         ik_sprintf(ctx, "{\"a\":\"%s\",\"b\":\"%s\",\"c\":\"%s\"}", half, half, half);
     ik_msg_call_t call = {
         .id = "c", .name = "t", .arguments = arguments, .arguments_len = strlen(arguments)};
     message = ik_msg_create_call(ctx, &call, NULL);
     cut = text_of(message->kind, message->content, message->data_json);
-    ck_assert_uint_le(strlen(cut), IK_SEARCH_TEXT_MAX);
-    ck_assert_uint_gt(strlen(cut), IK_SEARCH_TEXT_MAX - 4);
+    ck_assert_uint_le(strlen(cut), IK_EVENT_TEXT_MAX);
+    ck_assert_uint_gt(strlen(cut), IK_EVENT_TEXT_MAX - 4);
     ck_assert(ik_utf8_valid(cut, strlen(cut)));
     ck_assert_str_eq(strrchr(cut, '\n'), ik_sprintf(ctx, "\n%.*s", 15, half));
 }
@@ -256,13 +257,13 @@ END_TEST
 
 START_TEST(what_was_there_does_not_count)
 {
-    const char *text = long_text(IK_SEARCH_TEXT_MAX + 101);
+    const char *text = long_text(IK_EVENT_TEXT_MAX + 101);
     ik_store_event_t event = {.kind = IK_MSG_USER, .content = text};
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    ik_search_text_append(&out, &event);
-    ik_search_text_append(&out, &event);
-    ck_assert_uint_eq(out.len, 2 * (IK_SEARCH_TEXT_MAX - 1));
+    ik_event_text_append(&out, &event);
+    ik_event_text_append(&out, &event);
+    ck_assert_uint_eq(out.len, 2 * (IK_EVENT_TEXT_MAX - 1));
 }
 END_TEST
 
@@ -301,9 +302,9 @@ static const struct {
 
 START_TEST(a_search_as_it_is_typed)
 {
-    ik_search_query_t *query = ik_search_query_parse(ctx, searches[_i].text);
-    ck_assert_str_eq(ik_search_query_format_fts5(ctx, query), searches[_i].fts5);
-    ck_assert_str_eq(ik_search_query_format_tsquery(ctx, query), searches[_i].tsquery);
+    ik_word_query_t *query = ik_word_query_parse(ctx, searches[_i].text);
+    ck_assert_str_eq(ik_word_query_format_fts5(ctx, query), searches[_i].fts5);
+    ck_assert_str_eq(ik_word_query_format_tsquery(ctx, query), searches[_i].tsquery);
     ck_assert_uint_eq(query->count == 0, searches[_i].fts5[0] == '\0');
 }
 END_TEST
@@ -315,13 +316,13 @@ START_TEST(a_text_that_was_pasted)
     for (int i = 0; i < 100; i++) {
         ik_buffer_append_format(&text, "w%d ", i);
     }
-    const ik_search_query_t *query = ik_search_query_parse(ctx, text.data);
-    ck_assert_uint_eq(query->count, IK_SEARCH_PHRASES_MAX);
-    ck_assert_str_eq(query->phrases[IK_SEARCH_PHRASES_MAX - 1].words[0], "w31");
+    const ik_word_query_t *query = ik_word_query_parse(ctx, text.data);
+    ck_assert_uint_eq(query->count, IK_WORD_QUERY_PHRASES_MAX);
+    ck_assert_str_eq(query->phrases[IK_WORD_QUERY_PHRASES_MAX - 1].words[0], "w31");
     const char *quoted = ik_sprintf(ctx, "\"%s\"*", text.data);
-    query = ik_search_query_parse(ctx, quoted);
+    query = ik_word_query_parse(ctx, quoted);
     ck_assert_uint_eq(query->count, 1);
-    ck_assert_uint_eq(query->phrases[0].count, IK_SEARCH_PHRASE_WORDS_MAX);
+    ck_assert_uint_eq(query->phrases[0].count, IK_WORD_QUERY_WORDS_MAX);
     ck_assert(!query->phrases[0].prefix);
 }
 END_TEST
@@ -329,7 +330,7 @@ END_TEST
 START_TEST(a_search_is_one_tree)
 {
     size_t blocks = talloc_total_blocks(ctx);
-    ik_search_query_t *query = ik_search_query_parse(ctx, "a b \"c d\" a ik_store*");
+    ik_word_query_t *query = ik_word_query_parse(ctx, "a b \"c d\" a ik_store*");
     ck_assert_uint_gt(talloc_total_blocks(ctx), blocks);
     talloc_free(query);
     ck_assert_uint_eq(talloc_total_blocks(ctx), blocks);
@@ -341,13 +342,13 @@ END_TEST
 /* The snippet with its marks in brackets. */
 static const char *shown(const char *search, const char *text, size_t max)
 {
-    const ik_search_query_t *query = ik_search_query_parse(ctx, search);
-    ik_search_snippet_t snippet = ik_search_snippet_create(ctx, query, text, strlen(text), max);
+    const ik_word_query_t *query = ik_word_query_parse(ctx, search);
+    ik_store_snippet_t snippet = ik_word_snippet_create(ctx, query, text, strlen(text), max);
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
     size_t at = 0;
     for (size_t i = 0; i < snippet.count; i++) {
-        const ik_search_mark_t *mark = &snippet.marks[i];
+        const ik_store_mark_t *mark = &snippet.marks[i];
         ck_assert_uint_ge(mark->offset, at);
         ck_assert_uint_gt(mark->len, 0);
         ck_assert_uint_le(mark->offset + mark->len, strlen(snippet.text));

@@ -9,9 +9,10 @@
 #include "base/file.h"
 #include "conversation/message.h"
 #include "scratch.h"
-#include "store/search/search_words.h"
 #include "store/sqlite/sqlite_link.h"
 #include "store/sqlite/sqlite_schema.h"
+#include "store/words/event_text.h"
+#include "store/words/text_words.h"
 
 static void *ctx;
 static sqlite3 *db;
@@ -368,8 +369,8 @@ static int on_commit(void *data)
 START_TEST(transactions_are_short)
 {
     int commits = 0;
-    char *text = ik_new_array(ctx, char, IK_SEARCH_TEXT_MAX + 1);
-    for (size_t i = 0; i < IK_SEARCH_TEXT_MAX; i++) {
+    char *text = ik_new_array(ctx, char, IK_EVENT_TEXT_MAX + 1);
+    for (size_t i = 0; i < IK_EVENT_TEXT_MAX; i++) {
         text[i] = i % 8 == 7 ? ' ' : 'w';
     }
     for (int i = 0; i < 9; i++) {
@@ -422,7 +423,7 @@ START_TEST(another_rule_for_words_begins_it_anew)
     ck_assert_str_eq(find("store"), "1/1");
     ck_assert_int_eq(indexed("outdated"), 0);
     ck_assert_int_eq(indexed("store"), 1);
-    ck_assert_int_eq(number("SELECT words_version FROM search_mark"), IK_SEARCH_WORDS_VERSION);
+    ck_assert_int_eq(number("SELECT words_version FROM search_mark"), IK_TEXT_WORDS_VERSION);
 }
 END_TEST
 

@@ -10,7 +10,8 @@
 #include "store/postgres/postgres_schema.h"
 #include "store/postgres/postgres_text.h"
 #include "store/postgres/pq_wait.h"
-#include "store/search/search_words.h"
+#include "store/words/event_text.h"
+#include "store/words/text_words.h"
 #include "store_backend.h"
 #include "store_log.h"
 
@@ -296,7 +297,7 @@ START_TEST(a_long_text_of_different_words)
 {
     ik_buffer_t text;
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
-    for (int i = 0; text.len < IK_SEARCH_TEXT_MAX - 16; i++) {
+    for (int i = 0; text.len < IK_EVENT_TEXT_MAX - 16; i++) {
         ik_buffer_append_format(&text, "%x ", i);
     }
     ik_buffer_append_text(&text, "the last words");
@@ -313,12 +314,12 @@ START_TEST(the_longest_words)
 {
     ik_buffer_t text;
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
-    for (int i = 0; text.len < IK_SEARCH_TEXT_MAX - 100; i++) {
-        ik_buffer_append_format(&text, "%0*x ", IK_SEARCH_WORD_MAX, i);
+    for (int i = 0; text.len < IK_EVENT_TEXT_MAX - 100; i++) {
+        ik_buffer_append_format(&text, "%0*x ", IK_TEXT_WORD_MAX, i);
     }
     ik_buffer_append_text(&text, "end");
     say_text(text.data);
-    check_found(ik_sprintf(ctx, "%0*x", IK_SEARCH_WORD_MAX, 1000));
+    check_found(ik_sprintf(ctx, "%0*x", IK_TEXT_WORD_MAX, 1000));
     check_found("end");
 }
 END_TEST
@@ -329,7 +330,7 @@ START_TEST(words_that_grow)
     ik_buffer_t text;
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append_text(&text, "begin ");
-    while (text.len < IK_SEARCH_TEXT_MAX - 8) {
+    while (text.len < IK_EVENT_TEXT_MAX - 8) {
         ik_buffer_append_text(&text, "\xef\xb7\xba\xef\xb7\xba ");
     }
     say_text(text.data);
@@ -342,7 +343,7 @@ START_TEST(one_word_everywhere)
 {
     ik_buffer_t text;
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
-    while (text.len < IK_SEARCH_TEXT_MAX - 8) {
+    while (text.len < IK_EVENT_TEXT_MAX - 8) {
         ik_buffer_append_text(&text, "it's \\ ");
     }
     ik_buffer_append_text(&text, "over");

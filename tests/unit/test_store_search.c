@@ -469,12 +469,12 @@ static char *show(const char *text)
 {
     ik_store_hits_t *hits = search(text);
     ck_assert_uint_eq(hits->count, 1);
-    const ik_search_snippet_t *snippet = &hits->hits[0].snippet;
+    const ik_store_snippet_t *snippet = &hits->hits[0].snippet;
     ik_buffer_t shown;
     size_t at = 0;
     ik_buffer_init(&shown, ctx, IK_BUFFER_UNLIMITED);
     for (size_t i = 0; i < snippet->count; i++) {
-        const ik_search_mark_t *mark = &snippet->marks[i];
+        const ik_store_mark_t *mark = &snippet->marks[i];
         ck_assert_uint_ge(mark->offset, at);
         ck_assert_uint_le(mark->offset + mark->len, strlen(snippet->text));
         ik_buffer_append(&shown, snippet->text + at, mark->offset - at);

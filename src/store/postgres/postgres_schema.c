@@ -5,9 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
-#include "store/search/search_words.h"
+#include "store/words/text_words.h"
 
-_Static_assert(IK_SEARCH_WORDS_VERSION == 1,
+_Static_assert(IK_TEXT_WORDS_VERSION == 1,
                "another rule for words needs a step here after which messages.words is made anew");
 
 /* The names are compared by bytes: then a range of ids is a range of the index. */

@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 #include "store/postgres/postgres_text.h"
-#include "store/search/search_words.h"
+#include "store/words/event_text.h"
+#include "store/words/word_snippet.h"
 
 enum { SNIPPET_MAX = 200 };
 
@@ -18,19 +19,19 @@ static const char sql[] =
     " JOIN ikigai.sessions s ON s.id = m.session_id"
     " ORDER BY best.rank DESC, m.created_at DESC, m.session_id, m.agent, m.seq";
 
-static ik_search_snippet_t make_snippet(const void *ctx, const ik_search_query_t *query,
-                                        const ik_store_event_t *event)
+static ik_store_snippet_t make_snippet(const void *ctx, const ik_word_query_t *query,
+                                       const ik_store_event_t *event)
 {
     ik_buffer_t text;
     ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
-    ik_search_text_append(&text, event);
-    ik_search_snippet_t snippet = ik_search_snippet_create(
+    ik_event_text_append(&text, event);
+    ik_store_snippet_t snippet = ik_word_snippet_create(
         ctx, query, text.data == NULL ? "" : text.data, text.len, SNIPPET_MAX);
     ik_buffer_reset(&text);
     return snippet;
 }
 
-static ik_store_hit_t read_hit(const void *ctx, const ik_search_query_t *query,
+static ik_store_hit_t read_hit(const void *ctx, const ik_word_query_t *query,
                                const ik_pq_rows_t *rows, int row)
 {
     ik_store_event_t event = {.session_id = ik_pq_rows_text(rows, row, 0),
@@ -51,7 +52,7 @@ static ik_store_hit_t read_hit(const void *ctx, const ik_search_query_t *query,
 }
 
 static res_t find(const void *ctx, ik_pq_link_t *link, const ik_pq_params_t *params,
-                  const ik_search_query_t *query, ik_store_hits_t **out)
+                  const ik_word_query_t *query, ik_store_hits_t **out)
 {
     ik_pq_rows_t *rows;
     TRY(ik_pq_link_run(params->ctx, link, sql, params, &rows));
@@ -66,12 +67,12 @@ static res_t find(const void *ctx, ik_pq_link_t *link, const ik_pq_params_t *par
 }
 
 res_t ik_postgres_search(const void *ctx, ik_pq_link_t *link, const ik_store_search_t *search,
-                         const ik_search_query_t *query, ik_store_hits_t **out)
+                         const ik_word_query_t *query, ik_store_hits_t **out)
 {
     void *scratch = talloc_new(NULL);
     ik_pq_params_t params;
     ik_pq_params_init(&params, scratch);
-    ik_pq_params_add_text(&params, ik_search_query_format_tsquery(scratch, query));
+    ik_pq_params_add_text(&params, ik_word_query_format_tsquery(scratch, query));
     ik_pq_params_add_text(&params, ik_postgres_text_clean(scratch, search->session_id));
     ik_pq_params_add_number(&params, (int64_t)search->limit);
     res_t found = find(ctx, link, &params, query, out);

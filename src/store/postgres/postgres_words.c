@@ -7,7 +7,8 @@
 #include "store/postgres/postgres_words.h"
 
 #include "base/buffer.h"
-#include "store/search/search_words.h"
+#include "store/words/event_text.h"
+#include "store/words/text_words.h"
 
 enum {
     POSITION_MAX = 16383,
@@ -23,7 +24,7 @@ typedef struct {
 } writer_t;
 
 /* No word has quotes or backslashes in it: it consists of letters and digits. */
-static bool on_word(void *data, const ik_search_word_t *word)
+static bool on_word(void *data, const ik_text_word_t *word)
 {
     writer_t *writer = data;
     writer->bytes += word->len;
@@ -42,9 +43,9 @@ char *ik_postgres_words_format(const void *ctx, const ik_store_event_t *event)
     writer_t writer = {0};
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&writer.text, ctx, IK_BUFFER_UNLIMITED);
-    ik_search_text_append(&text, event);
+    ik_event_text_append(&text, event);
     if (text.len > 0) {
-        ik_search_words(text.data, text.len, on_word, &writer);
+        ik_text_words(text.data, text.len, on_word, &writer);
     }
     ik_buffer_reset(&text);
     return writer.text.data;

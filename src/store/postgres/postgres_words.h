@@ -1,5 +1,5 @@
 /*
- * The words of an event as the text of a tsvector. They are cut by our own rule (search_words.h)
+ * The words of an event as the text of a tsvector. They are cut by our own rule (text_words.h)
  * and not by a text search configuration of the server, so that both stores find the same.
  */
 #pragma once

@@ -94,7 +94,7 @@ static res_t read_events(ik_store_t *store, const ik_store_agent_t *agent, int64
 }
 
 static res_t search_words(const void *ctx, postgres_t *postgres, const ik_store_search_t *search,
-                          const ik_search_query_t *query, ik_store_hits_t **out)
+                          const ik_word_query_t *query, ik_store_hits_t **out)
 {
     if (query->count == 0) {
         *out = ik_new(ctx, ik_store_hits_t);
@@ -107,7 +107,7 @@ static res_t search_words(const void *ctx, postgres_t *postgres, const ik_store_
 static res_t search(const void *ctx, ik_store_t *store, const ik_store_search_t *wanted,
                     ik_store_hits_t **out)
 {
-    ik_search_query_t *query = ik_search_query_parse(NULL, wanted->text);
+    ik_word_query_t *query = ik_word_query_parse(NULL, wanted->text);
     res_t found = search_words(ctx, (postgres_t *)store, wanted, query, out);
     talloc_free(query);
     return found;

@@ -11,9 +11,11 @@
 
 #include "base/alloc.h"
 #include "conversation/message.h"
-#include "store/search/search_query.h"
-#include "store/search/search_words.h"
 #include "store/sqlite/sqlite_link.h"
+#include "store/words/event_text.h"
+#include "store/words/text_words.h"
+#include "store/words/word_query.h"
+#include "store/words/word_snippet.h"
 
 /* The mark is the last messages.id in the index, and by which rule the words in it were cut. */
 const char ik_sqlite_search_schema[] =
@@ -79,7 +81,7 @@ static void read_text(ik_packer_t *packer, sqlite3_stmt *row, int column, ik_buf
     res_t data = ik_packed_text_read(packer, row, column + 2, &event.data_json, &len);
     text->len = 0;
     if (event.kind != NULL && is_ok(&content) && is_ok(&data)) {
-        ik_search_text_append(text, &event);
+        ik_event_text_append(text, &event);
     }
 }
 
@@ -97,7 +99,7 @@ static res_t change_row(indexer_t *indexer)
     read_text(indexer->packer, indexer->select, 1, &indexer->text);
     indexer->words.len = 0;
     if (indexer->text.len > 0) {
-        ik_search_words_append(&indexer->words, indexer->text.data, indexer->text.len);
+        ik_text_words_append(&indexer->words, indexer->text.data, indexer->text.len);
     }
     if (indexer->words.len == 0) {
         return OK;
@@ -117,7 +119,7 @@ static res_t set_mark(sqlite3 *db, int64_t id)
     sqlite3_stmt *update;
     TRY(ik_sqlite_prepare(db, "UPDATE search_mark SET id = ?1, words_version = ?2", &update));
     sqlite3_bind_int64(update, 1, id);
-    sqlite3_bind_int64(update, 2, IK_SEARCH_WORDS_VERSION);
+    sqlite3_bind_int64(update, 2, IK_TEXT_WORDS_VERSION);
     res_t done = ik_sqlite_execute(update);
     sqlite3_finalize(update);
     return done;
@@ -165,7 +167,7 @@ static res_t read_mark(sqlite3 *db, int64_t *id)
     res_t stepped = ik_sqlite_step(select, &row);
     bool found = is_ok(&stepped) && row;
     *id = found ? sqlite3_column_int64(select, 0) : 0;
-    bool current = found && sqlite3_column_int64(select, 1) == IK_SEARCH_WORDS_VERSION;
+    bool current = found && sqlite3_column_int64(select, 1) == IK_TEXT_WORDS_VERSION;
     sqlite3_finalize(select);
     TRY(stepped);
     if (!current) {
@@ -224,7 +226,7 @@ static res_t is_behind(sqlite3 *db, bool *behind)
                           "SELECT words_version <> ?1 OR id < (SELECT max(id) FROM messages)"
                           " FROM search_mark",
                           &select));
-    sqlite3_bind_int64(select, 1, IK_SEARCH_WORDS_VERSION);
+    sqlite3_bind_int64(select, 1, IK_TEXT_WORDS_VERSION);
     res_t stepped = ik_sqlite_step(select, &row);
     *behind = is_ok(&stepped) && row && sqlite3_column_int(select, 0) != 0;
     sqlite3_finalize(select);
@@ -292,7 +294,7 @@ static double rank(const int *counts, int phrases, int words, bool said)
 static void on_rank(const Fts5ExtensionApi *api, Fts5Context *row, sqlite3_context *result,
                     int argument_count, sqlite3_value **arguments)
 {
-    int counts[IK_SEARCH_PHRASES_MAX] = {0};
+    int counts[IK_WORD_QUERY_PHRASES_MAX] = {0};
     int matches = 0;
     int words = 0;
     int column = 0;
@@ -303,7 +305,7 @@ static void on_rank(const Fts5ExtensionApi *api, Fts5Context *row, sqlite3_conte
         int offset;
         failed = api->xInst(row, i, &phrase, &column, &offset);
         if (failed == SQLITE_OK) {
-            counts[phrase % IK_SEARCH_PHRASES_MAX]++;
+            counts[phrase % IK_WORD_QUERY_PHRASES_MAX]++;
         }
     }
     if (failed != SQLITE_OK) {
@@ -365,7 +367,7 @@ static res_t prepare_find(sqlite3 *db, const char *sql, sqlite3_stmt **out)
 }
 
 typedef struct {
-    const ik_search_query_t *query;
+    const ik_word_query_t *query;
     ik_packer_t *packer;
     ik_buffer_t text;
     ik_store_hits_t *hits;
@@ -384,9 +386,9 @@ static void add_hit(finder_t *finder, sqlite3_stmt *row)
         .kind = ik_sqlite_copy_text(hits, row, 6),
     };
     read_text(finder->packer, row, 6, &finder->text);
-    hit.snippet = ik_search_snippet_create(hits, finder->query,
-                                           finder->text.len == 0 ? "" : finder->text.data,
-                                           finder->text.len, SNIPPET_BYTES);
+    hit.snippet =
+        ik_word_snippet_create(hits, finder->query, finder->text.len == 0 ? "" : finder->text.data,
+                               finder->text.len, SNIPPET_BYTES);
     if ((hits->count & (hits->count + 1)) == 0) {
         hits->hits = ik_resize_array(hits, hits->hits, ik_store_hit_t, 2 * hits->count + 2);
     }
@@ -409,7 +411,7 @@ static res_t find(finder_t *finder, sqlite3 *db, const ik_store_search_t *search
     sqlite3_stmt *statement;
     bool anywhere = search->session_id == NULL;
     TRY(prepare_find(db, anywhere ? find_anywhere : find_in_session, &statement));
-    char *expression = ik_search_query_format_fts5(finder->query, finder->query);
+    char *expression = ik_word_query_format_fts5(finder->query, finder->query);
     sqlite3_bind_text(statement, 1, expression, -1, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 2, search->limit == 0 ? -1 : (int64_t)search->limit);
     if (!anywhere) {
@@ -445,7 +447,7 @@ res_t ik_sqlite_search_find(const void *ctx, sqlite3 *db, ik_packer_t *packer,
                             const ik_store_search_t *search, ik_store_hits_t **out)
 {
     void *scratch = talloc_new(NULL);
-    finder_t finder = {.query = ik_search_query_parse(scratch, search->text), .packer = packer};
+    finder_t finder = {.query = ik_word_query_parse(scratch, search->text), .packer = packer};
     finder.hits = ik_new(ctx, ik_store_hits_t);
     ik_buffer_init(&finder.text, scratch, IK_BUFFER_UNLIMITED);
     res_t found = OK;

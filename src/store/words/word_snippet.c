@@ -1,4 +1,4 @@
-#include "store/search/search_snippet.h"
+#include "store/words/word_snippet.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,16 +8,16 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
-#include "store/search/search_words.h"
+#include "store/words/text_words.h"
 
 typedef struct {
     size_t start;
     size_t end;
 } range_t;
 
-/* --- where the search stands ------------------------------------------------------------- */
+/* --- finding the matches ----------------------------------------------------------------- */
 
-/* A phrase found in the text. */
+/* An occurrence of a phrase in the text. */
 typedef struct {
     range_t range;
     size_t phrase;
@@ -25,56 +25,53 @@ typedef struct {
 
 typedef struct {
     const void *ctx;
-    const ik_search_query_t *query;
-    /* By phrase, which of its beginnings the words read so far end with: bit n is set when the last
-     * n + 1 words are its first n + 1. */
-    uint32_t progress[IK_SEARCH_PHRASES_MAX];
-    size_t starts[IK_SEARCH_PHRASE_WORDS_MAX]; /* of the last words, by their number */
-    size_t words;
+    const ik_word_query_t *query;
+    /* How much of each phrase the text read so far ends with: bit n is set when the last n + 1
+     * words are the first n + 1 of the phrase. */
+    uint32_t progress[IK_WORD_QUERY_PHRASES_MAX];
+    size_t starts[IK_WORD_QUERY_WORDS_MAX]; /* offsets of the last words, a ring by word number */
+    size_t words;                           /* read so far */
     match_t *matches;
     size_t count;
 } finder_t;
 
-static bool is_word(const ik_search_phrase_t *phrase, size_t i, const ik_search_word_t *word)
+/* Whether the word matches word i of the phrase. */
+static bool is_word(const ik_word_phrase_t *phrase, size_t i, const ik_text_word_t *word)
 {
     const char *wanted = phrase->words[i];
     size_t len = strlen(wanted);
-    bool beginning = phrase->prefix && i + 1 == phrase->count;
-    bool fits = beginning ? word->len >= len : word->len == len;
+    bool is_prefix = phrase->prefix && i + 1 == phrase->count;
+    bool fits = is_prefix ? word->len >= len : word->len == len;
     return fits && memcmp(wanted, word->word, len) == 0;
 }
 
-static void add_match(finder_t *finder, const match_t *match)
+static void advance(finder_t *finder, size_t number, const ik_text_word_t *word)
 {
-    if ((finder->count & (finder->count + 1)) == 0) {
-        finder->matches =
-            ik_resize_array(finder->ctx, finder->matches, match_t, 2 * finder->count + 2);
-    }
-    finder->matches[finder->count++] = *match;
-}
-
-static void advance(finder_t *finder, size_t number, const ik_search_word_t *word)
-{
-    const ik_search_phrase_t *phrase = &finder->query->phrases[number];
+    const ik_word_phrase_t *phrase = &finder->query->phrases[number];
     uint32_t possible = finder->progress[number] << 1 | 1;
     uint32_t now = 0;
-    bool fits = false; /* in the end: as the phrase's last word */
+    bool complete = false; /* after the loop: the word ends an occurrence of the phrase */
     for (size_t i = 0; i < phrase->count; i++) {
-        fits = (possible >> i & 1) != 0 && is_word(phrase, i, word);
-        now |= (uint32_t)fits << i;
+        complete = (possible >> i & 1) != 0 && is_word(phrase, i, word);
+        now |= (uint32_t)complete << i;
     }
     finder->progress[number] = now;
-    if (fits) {
+    if (complete) {
         size_t first = finder->words - (phrase->count - 1);
-        size_t start = finder->starts[first % IK_SEARCH_PHRASE_WORDS_MAX];
-        add_match(finder, &(match_t){{start, word->offset + word->source_len}, number});
+        size_t start = finder->starts[first % IK_WORD_QUERY_WORDS_MAX];
+        if ((finder->count & (finder->count + 1)) == 0) { /* grow at 0, 1, 3, 7 … */
+            finder->matches =
+                ik_resize_array(finder->ctx, finder->matches, match_t, 2 * finder->count + 2);
+        }
+        finder->matches[finder->count++] =
+            (match_t){{start, word->offset + word->source_len}, number};
     }
 }
 
-static bool on_word(void *data, const ik_search_word_t *word)
+static bool on_word(void *data, const ik_text_word_t *word)
 {
     finder_t *finder = data;
-    finder->starts[finder->words % IK_SEARCH_PHRASE_WORDS_MAX] = word->offset;
+    finder->starts[finder->words % IK_WORD_QUERY_WORDS_MAX] = word->offset;
     for (size_t i = 0; i < finder->query->count; i++) {
         advance(finder, i, word);
     }
@@ -82,7 +79,7 @@ static bool on_word(void *data, const ik_search_word_t *word)
     return true;
 }
 
-/* They are found by their ends. */
+/* Matches are found in the order of their ends. */
 static int by_start(const void *a, const void *b)
 {
     const range_t *first = &((const match_t *)a)->range;
@@ -93,11 +90,11 @@ static int by_start(const void *a, const void *b)
     return (first->end > second->end) - (first->end < second->end);
 }
 
-/* --- which part is shown ----------------------------------------------------------------- */
+/* --- choosing what to show --------------------------------------------------------------- */
 
-/* What fits into max bytes from a match on, and what that is worth: the different phrases count
- * first, then how many matches there are. */
-static size_t weigh(const finder_t *finder, size_t first, size_t max, range_t *range)
+/* Scores the max bytes from a match on: the number of different phrases counts first, then the
+ * number of matches. *range covers the matches that fit. */
+static size_t score(const finder_t *finder, size_t first, size_t max, range_t *range)
 {
     uint32_t phrases = 0;
     size_t fitting = 0;
@@ -116,14 +113,14 @@ static size_t weigh(const finder_t *finder, size_t first, size_t max, range_t *r
     return (size_t)__builtin_popcount(phrases) * (finder->count + 1) + fitting;
 }
 
-/* The part with most of the search in it; the first of several. Empty when there is nothing. */
+/* Returns the range with the best score, the first of several; empty when nothing matches. */
 static range_t find_best(const finder_t *finder, size_t max)
 {
     range_t best = {0, 0};
     size_t most = 0;
     for (size_t i = 0; i < finder->count; i++) {
         range_t range;
-        size_t worth = weigh(finder, i, max, &range);
+        size_t worth = score(finder, i, max, &range);
         if (worth > most || i == 0) {
             most = worth;
             best = range;
@@ -132,34 +129,13 @@ static range_t find_best(const finder_t *finder, size_t max)
     return best;
 }
 
-static bool is_blank(int32_t code)
-{
-    utf8proc_category_t category = utf8proc_category(code);
-    return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZS ||
-           category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
-}
-
-/* The character at text, and its length; not blank when it is none. */
-static size_t step_over(const char *text, size_t len, bool *blank)
-{
-    bool valid;
-    size_t step = ik_utf8_step(text, len, &valid);
-    int32_t code;
-    *blank = false;
-    if (valid) {
-        utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)step, &code);
-        *blank = is_blank(code);
-    }
-    return step;
-}
-
 static bool is_ascii_blank(char byte)
 {
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* A cut that hits a word moves to the white space next to it, if that is near; not beyond limit,
- * where the match is. */
+/* A cut inside a word moves to the next white space towards the match, which is at limit, if that
+ * is at most NEAR bytes away. */
 enum { NEAR = 16 };
 
 static size_t tidy_start(const char *text, size_t start, size_t limit)
@@ -190,7 +166,7 @@ static size_t tidy_end(const char *text, size_t limit, size_t end, size_t len)
     return end;
 }
 
-/* Fills up to max bytes with what stands around, half of it before. */
+/* Adds the surrounding text up to max bytes, half of it before the range. */
 static range_t widen(const char *text, size_t len, range_t range, size_t max)
 {
     size_t size = range.end - range.start;
@@ -216,12 +192,29 @@ static const char ellipsis[] = "…";
 
 typedef struct {
     const char *source;
-    size_t at; /* in source: what is before is written, or not shown */
+    size_t at; /* how far source is written */
     ik_buffer_t text;
-    bool begun; /* something but an ellipsis is written */
-    bool space; /* white space stood before what comes next */
+    bool begun; /* text holds more than the ellipsis */
+    bool space; /* a space is due before the next character */
 } writer_t;
 
+/* Returns the length of the character at text. Bytes that are not UTF-8 are not blank. */
+static size_t step_over(const char *text, size_t len, bool *blank)
+{
+    bool valid;
+    size_t step = ik_utf8_step(text, len, &valid);
+    int32_t code;
+    *blank = false;
+    if (valid) {
+        utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)step, &code);
+        utf8proc_category_t category = utf8proc_category(code);
+        *blank = category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZS ||
+                 category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+    }
+    return step;
+}
+
+/* Writes the source up to end, each run of white space as one space. */
 static void write_up_to(writer_t *writer, size_t end)
 {
     while (writer->at < end) {
@@ -237,16 +230,8 @@ static void write_up_to(writer_t *writer, size_t end)
     }
 }
 
-static ik_search_mark_t write_marked(writer_t *writer, range_t range)
-{
-    write_up_to(writer, range.start);
-    size_t offset = writer->text.len + writer->space;
-    write_up_to(writer, range.end);
-    return (ik_search_mark_t){offset, writer->text.len - offset};
-}
-
-/* The next piece to be marked among the matches from *i on: those that overlap are one, and one
- * that does not fit is marked as far as it is shown. False when there is none. */
+/* Finds the next range to mark among the matches from *i on. Overlapping matches are one range; a
+ * match that is shown in part is marked in part. False when there is none. */
 static bool next_marked(const finder_t *finder, size_t *i, range_t shown, range_t *range)
 {
     while (*i < finder->count && finder->matches[*i].range.start < shown.start) {
@@ -264,35 +249,32 @@ static bool next_marked(const finder_t *finder, size_t *i, range_t shown, range_
     return true;
 }
 
-static ik_search_snippet_t write_snippet(const void *ctx, const finder_t *finder, const char *text,
-                                         size_t len, range_t shown)
-{
-    ik_search_snippet_t snippet = {.count = 0};
-    writer_t writer = {.source = text, .at = shown.start};
-    ik_buffer_init(&writer.text, ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_text(&writer.text, shown.start > 0 ? ellipsis : "");
-    range_t range;
-    for (size_t i = 0; next_marked(finder, &i, shown, &range);) {
-        snippet.marks = ik_resize_array(ctx, snippet.marks, ik_search_mark_t, snippet.count + 1);
-        snippet.marks[snippet.count++] = write_marked(&writer, range);
-    }
-    write_up_to(&writer, shown.end);
-    ik_buffer_append_text(&writer.text, shown.end < len ? ellipsis : "");
-    snippet.text = ik_buffer_finish(&writer.text);
-    return snippet;
-}
-
-ik_search_snippet_t ik_search_snippet_create(const void *ctx, const ik_search_query_t *query,
-                                             const char *text, size_t len, size_t max)
+ik_store_snippet_t ik_word_snippet_create(const void *ctx, const ik_word_query_t *query,
+                                          const char *text, size_t len, size_t max)
 {
     void *scratch = talloc_new(NULL);
     finder_t finder = {.ctx = scratch, .query = query};
-    ik_search_words(text, len, on_word, &finder);
+    ik_text_words(text, len, on_word, &finder);
     if (finder.count > 0) {
         qsort(finder.matches, finder.count, sizeof(*finder.matches), by_start);
     }
     range_t shown = widen(text, len, find_best(&finder, max), max);
-    ik_search_snippet_t snippet = write_snippet(ctx, &finder, text, len, shown);
+
+    ik_store_snippet_t snippet = {.count = 0};
+    writer_t writer = {.source = text, .at = shown.start};
+    ik_buffer_init(&writer.text, ctx, IK_BUFFER_UNLIMITED); /* bounded by max */
+    ik_buffer_append_text(&writer.text, shown.start > 0 ? ellipsis : "");
+    range_t range;
+    for (size_t i = 0; next_marked(&finder, &i, shown, &range);) {
+        write_up_to(&writer, range.start);
+        size_t offset = writer.text.len + writer.space;
+        write_up_to(&writer, range.end);
+        snippet.marks = ik_resize_array(ctx, snippet.marks, ik_store_mark_t, snippet.count + 1);
+        snippet.marks[snippet.count++] = (ik_store_mark_t){offset, writer.text.len - offset};
+    }
+    write_up_to(&writer, shown.end);
+    ik_buffer_append_text(&writer.text, shown.end < len ? ellipsis : "");
+    snippet.text = ik_buffer_finish(&writer.text);
     talloc_free(scratch);
     return snippet;
 }
