@@ -5,7 +5,7 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* One to three bytes as four characters. */
+/* Encodes one to three bytes as four characters. */
 static void append_group(ik_buffer_t *out, const unsigned char *bytes, size_t len)
 {
     uint32_t word = (uint32_t)bytes[0] << 16;
@@ -31,24 +31,18 @@ void ik_base64_append(ik_buffer_t *out, const void *bytes, size_t len)
     }
 }
 
-/* The value of a digit, or -1. */
-static int value_of(char digit)
-{
-    const char *found = digit == '\0' ? NULL : strchr(digits, digit);
-    return found == NULL ? -1 : (int)(found - digits);
-}
-
-/* Four characters, of which padding may end the last group only. */
+/* Decodes four characters. Only the last group may be padded. */
 static bool append_decoded_group(ik_buffer_t *out, const char *group, bool last)
 {
     size_t padding = last && group[3] == '=' ? (group[2] == '=' ? 2 : 1) : 0;
     uint32_t word = 0;
     for (size_t i = 0; i < 4; i++) {
-        int value = i < 4 - padding ? value_of(group[i]) : 0;
-        if (value < 0) {
+        bool padded = i >= 4 - padding;
+        const char *found = padded ? digits : memchr(digits, group[i], sizeof(digits) - 1);
+        if (found == NULL) {
             return false;
         }
-        word = word << 6 | (uint32_t)value;
+        word = word << 6 | (uint32_t)(found - digits);
     }
     char bytes[3] = {(char)(word >> 16), (char)(word >> 8), (char)word};
     ik_buffer_append(out, bytes, 3 - padding);

@@ -1,4 +1,4 @@
-/* Base64 (RFC 4648, with padding), for bytes that cannot stand in a text. */
+/* Base64 (RFC 4648, with padding). */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +7,6 @@
 #include "base/buffer.h"
 
 void ik_base64_append(ik_buffer_t *out, const void *bytes, size_t len);
-/* Appends the bytes that text stands for. False when it stands for none: then what was appended is
- * of no use. */
+/* Appends the decoded bytes. False when the text is not Base64; some bytes may have been appended
+ * then. */
 bool ik_base64_append_decoded(ik_buffer_t *out, const char *text, size_t len);

@@ -43,7 +43,7 @@ static void print_facts(const void *ctx, const ik_store_session_t *session)
     print_fact("Folder", ik_session_lines_folder(ctx, session->cwd));
     print_fact("Host", strcmp(self.host, session->host) == 0 ? "" : session->host);
     print_fact("Model", session->model);
-    print_fact("Begun", ik_figure_of_local_time(session->created_us).text);
+    print_fact("Started", ik_figure_of_local_time(session->created_us).text);
     print_fact("Last used", ik_figure_of_local_time(session->updated_us).text);
     print_fact("Turns", ik_figure_of_count(session->turns).text);
     print_fact("Messages", ik_figure_of_count(session->messages).text);

@@ -1,6 +1,6 @@
 /*
- * A session as a file for others: JSON Lines hold everything and can be read back (import.h),
- * Markdown and the HTML page are for people. One const entry per format, one table; to add one:
+ * Writes a session to a file. JSON Lines hold everything and can be imported (import.h); Markdown
+ * and HTML are for reading. There is one const entry per format. To add a format:
  *   1. write export_NAME.c with `const ik_export_t ik_export_NAME`,
  *   2. declare it below,
  *   3. list it in the table in export.c.
@@ -13,7 +13,8 @@
 
 typedef struct {
     const char *name; /* "jsonl": what --format takes */
-    /* Writes the session and all its agents. Whether the stream took it, the caller asks it. */
+    /* Writes the session and all its agents. The result covers reading the store; the caller
+     * checks the stream for write errors. */
     res_t (*write)(FILE *out, ik_store_t *store, const ik_store_session_t *session);
 } ik_export_t;
 
@@ -21,7 +22,7 @@ extern const ik_export_t ik_export_jsonl;
 extern const ik_export_t ik_export_markdown; /* "md" */
 extern const ik_export_t ik_export_html;
 
-/* NULL when there is no such format. */
+/* NULL when the format does not exist. */
 const ik_export_t *ik_export_find(const char *name);
 /* "jsonl, md, html" */
 extern const char ik_export_names[];

@@ -5,8 +5,7 @@
 
 const char *ik_export_facts_title(const ik_store_session_t *session)
 {
-    return session->title == NULL || *session->title == '\0' ? "A session without words"
-                                                             : session->title;
+    return session->title == NULL || *session->title == '\0' ? "Untitled session" : session->title;
 }
 
 typedef struct {
@@ -31,7 +30,7 @@ size_t ik_export_facts(const void *ctx, const ik_store_session_t *session,
     add(&list, "Folder", session->cwd, true);
     add(&list, "Host", session->host, false);
     add(&list, "Model", session->model, true);
-    add(&list, "Begun", ik_figure_of_utc_minute(session->created_us).text, false);
+    add(&list, "Started", ik_figure_of_utc_minute(session->created_us).text, false);
     add(&list, "Last message", ik_figure_of_utc_minute(session->updated_us).text, false);
     add(&list, "Turns", ik_figure_of_count(session->turns).text, false);
     add(&list, "Tokens", ik_figure_format_usage(scratch, &session->usage), false);

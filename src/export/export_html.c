@@ -1,8 +1,8 @@
 /*
- * One page that needs nothing but itself: no script, no picture, no font, no connection, and a
- * policy that forbids them. What is long is folded in <details>, which every browser unfolds by
- * itself. Foreign text goes through html_escape.h and nowhere else. Written as it is read: memory
- * is that of one answer.
+ * One self-contained page: no scripts, images, fonts or connections, and a content security policy
+ * that forbids them. Long parts are folded in <details>, which needs no script. All text from the
+ * session passes through html_escape.h. The page is written while the log is read, so it takes the
+ * memory of one answer.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -22,8 +22,8 @@ typedef struct {
     FILE *file;
     ik_buffer_t out;
     const ik_store_agents_t *agents;
-    int64_t turns; /* so far, of all agents */
-    bool in_turn;
+    int64_t turns; /* written so far, of all agents */
+    bool in_turn;  /* the section of a turn is open */
 } page_t;
 
 static void flush(page_t *page)
@@ -44,7 +44,7 @@ static void add_text(page_t *page, const char *text)
     ik_html_escape_text(&page->out, text);
 }
 
-/* --- small things ------------------------------------------------------------------------ */
+/* --- parts of a message ------------------------------------------------------------------ */
 
 static void append_time(ik_buffer_t *out, int64_t us)
 {
@@ -64,7 +64,7 @@ static void append_small(ik_buffer_t *out, const char *before, const char *text)
     }
 }
 
-/* Which model answered, when, and for how much; "" for what is no answer. */
+/* The line below an answer: model, tokens, cost and time. "" for messages that are no answer. */
 static char *format_small(const void *ctx, const ik_transcript_entry_t *entry)
 {
     if (!entry->facts.answer) {
@@ -72,7 +72,7 @@ static char *format_small(const void *ctx, const ik_transcript_entry_t *entry)
     }
     ik_buffer_t line;
     void *scratch = talloc_new(NULL);
-    ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED); /* bounded by the model's name */
     append_small(&line, "", entry->facts.model == NULL ? "" : entry->facts.model);
     append_small(&line, "tokens: ", ik_figure_format_usage(scratch, &entry->facts.usage));
     append_small(&line, "", entry->facts.cost < 0 ? "" : ik_figure_of_cost(entry->facts.cost).text);
@@ -158,9 +158,9 @@ static void add_reasoning(page_t *page, const ik_transcript_entry_t *entry)
     }
 }
 
-static void add_broken_off(page_t *page, const ik_transcript_entry_t *entry)
+static void add_cut_off(page_t *page, const ik_transcript_entry_t *entry)
 {
-    add(page, entry->incomplete ? "<p class=\"cut\">The answer broke off here.</p>\n" : "");
+    add(page, entry->incomplete ? "<p class=\"cut\">(answer cut off)</p>\n" : "");
 }
 
 static void add_answer(page_t *page, const ik_transcript_entry_t *entry)
@@ -170,7 +170,7 @@ static void add_answer(page_t *page, const ik_transcript_entry_t *entry)
     ik_buffer_append_format(&page->out, "<div class=\"answer\" id=\"a%" PRId64 "-%" PRId64 "\">\n",
                             entry->event.agent, entry->event.seq);
     add_markdown(page, content_of(entry), strlen(content_of(entry)));
-    add_broken_off(page, entry);
+    add_cut_off(page, entry);
     add(page, small);
     add(page, "</div>\n");
     talloc_free(small);
@@ -181,7 +181,7 @@ static void add_tool(page_t *page, const ik_transcript_entry_t *entry)
     char *small = format_small(NULL, entry);
     add_reasoning(page, entry);
     ik_html_tool_append(&page->out, entry, small);
-    add_broken_off(page, entry);
+    add_cut_off(page, entry);
     talloc_free(small);
 }
 
@@ -200,7 +200,7 @@ static void add_note(page_t *page, const ik_transcript_entry_t *entry)
     add(page, "</div>\n");
 }
 
-/* Of a kind that this program does not know all is shown. */
+/* A message of an unknown kind is shown with all its data. */
 static void add_unknown(page_t *page, const ik_transcript_entry_t *entry)
 {
     const char *data = entry->event.data_json;
@@ -231,12 +231,12 @@ static void add_origin(page_t *page, const ik_store_agent_t *agent)
 {
     const ik_store_agent_t *origin = ik_transcript_origin(page->agents, agent);
     ik_buffer_append_format(&page->out,
-                            "<p>A fork of <a href=\"#agent-%" PRId64 "\">agent %" PRId64 "</a>",
+                            "<p>Forked from <a href=\"#agent-%" PRId64 "\">agent %" PRId64 "</a>",
                             agent->parent, agent->parent);
     if (origin != NULL) {
-        ik_buffer_append_format(
-            &page->out, ", from <a href=\"#a%" PRId64 "-%" PRId64 "\">message %" PRId64 "</a> on",
-            origin->number, agent->forked_at, agent->forked_at);
+        ik_buffer_append_format(&page->out,
+                                " at <a href=\"#a%" PRId64 "-%" PRId64 "\">message %" PRId64 "</a>",
+                                origin->number, agent->forked_at, agent->forked_at);
     }
     add(page, ". ");
     append_time(&page->out, agent->created_us);
@@ -308,7 +308,7 @@ static void add_contents(page_t *page)
                                 "<li><a href=\"#agent-%" PRId64 "\">Agent %" PRId64 "</a>",
                                 agent->number, agent->number);
         if (agent->parent != 0) {
-            ik_buffer_append_format(&page->out, ", a fork of agent %" PRId64, agent->parent);
+            ik_buffer_append_format(&page->out, ", forked from agent %" PRId64, agent->parent);
         }
         add(page, "</li>\n");
     }
@@ -338,7 +338,7 @@ static res_t write_html(FILE *out, ik_store_t *store, const ik_store_session_t *
     void *scratch = talloc_new(NULL);
     ik_store_agents_t *agents;
     page_t page = {.file = out};
-    ik_buffer_init(&page.out, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&page.out, scratch, IK_BUFFER_UNLIMITED); /* one message; then flushed */
     res_t written = ik_store_agents(scratch, store, session->id, &agents);
     if (is_ok(&written)) {
         page.agents = agents;

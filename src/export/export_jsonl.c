@@ -1,8 +1,8 @@
 /*
- * JSON Lines, from which import.h makes the same session again. A session is a line, each agent is
- * one, each of its messages is one; docs/export.md has the members. What is derived from the
- * messages (title, turns, tokens, cost) is not written: it would only be something to disagree
- * with.
+ * JSON Lines, from which import.h restores the session: one line for the session, one for each
+ * agent and one for each of its messages. docs/export.md describes the members. Figures that are
+ * derived from the messages (title, turns, tokens, cost) are left out, so that they cannot
+ * contradict them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void begin_line(writer_t *writer, const char *type)
     ik_json_append_text(&writer->line, type);
 }
 
-/* Memory that one long message needed is not kept for the short ones behind it. */
+/* Frees the memory of an unusually long message. */
 static void end_line(writer_t *writer)
 {
     ik_buffer_append_text(&writer->line, "}\n");
@@ -46,24 +46,20 @@ static void add_number(writer_t *writer, const char *name, int64_t number)
     ik_buffer_append_format(&writer->line, "%" PRId64, number);
 }
 
-/* Under another name what is no text: names of folders and broken output are bytes. */
-static void add_base64(writer_t *writer, const char *name, const char *bytes)
+/* Adds a text under text_name or, when it is not UTF-8 (names of folders and broken output are
+ * bytes), as Base64 under name_base64. */
+static void add_text_as(writer_t *writer, const char *name, const char *text_name, const char *text)
 {
+    if (ik_utf8_valid(text, strlen(text))) {
+        ik_json_add_text(&writer->line, text_name, text);
+        return;
+    }
     char *member = ik_sprintf(NULL, "%s_base64", name);
     ik_json_begin_member(&writer->line, member);
     talloc_free(member);
     ik_buffer_append_byte(&writer->line, '"');
-    ik_base64_append(&writer->line, bytes, strlen(bytes));
+    ik_base64_append(&writer->line, text, strlen(text));
     ik_buffer_append_byte(&writer->line, '"');
-}
-
-static void add_text_as(writer_t *writer, const char *name, const char *text_name, const char *text)
-{
-    if (!ik_utf8_valid(text, strlen(text))) {
-        add_base64(writer, name, text);
-        return;
-    }
-    ik_json_add_text(&writer->line, text_name, text);
 }
 
 static void add_text(writer_t *writer, const char *name, const char *text)
@@ -75,28 +71,22 @@ static void add_text(writer_t *writer, const char *name, const char *text)
     }
 }
 
-/* --- data -------------------------------------------------------------------------------- */
-
-/* Whether data can be a part of the line and be found again byte for byte. */
-static bool can_be_spliced(const char *data)
+/* Adds data as an object of the line if the import will find it again byte for byte. */
+static bool splice_data(writer_t *writer, const char *data)
 {
     ik_json_span_t value;
     size_t len = strlen(data);
-    return strpbrk(data, "\n\r") == NULL && ik_utf8_valid(data, len) &&
-           ik_json_scan(data, len, &value, NULL) && value.len == len &&
-           ik_json_kind(value) == IK_JSON_OBJECT;
-}
-
-/* False, and nothing was added, when data is nested as deeply as a scanner goes: then there is no
- * room for the braces around it. */
-static bool splice_data(writer_t *writer, const char *data)
-{
-    ik_json_span_t ignored;
     size_t before = writer->line.len;
+    if (strpbrk(data, "\n\r") != NULL || !ik_utf8_valid(data, len) ||
+        !ik_json_scan(data, len, &value, NULL) || value.len != len ||
+        ik_json_kind(value) != IK_JSON_OBJECT) {
+        return false;
+    }
     ik_json_begin_member(&writer->line, "data");
-    ik_buffer_append_text(&writer->line, data);
+    ik_buffer_append(&writer->line, data, len);
     ik_buffer_append_byte(&writer->line, '}');
-    bool fits = ik_json_scan(writer->line.data, writer->line.len, &ignored, NULL);
+    /* Data nested to the scanner's limit would be one level too deep inside the line. */
+    bool fits = ik_json_scan(writer->line.data, writer->line.len, &value, NULL);
     writer->line.len = fits ? writer->line.len - 1 : before;
     return fits;
 }
@@ -105,7 +95,7 @@ static void add_data(writer_t *writer, const char *data)
 {
     if (data == NULL) {
         add_text(writer, "data", NULL);
-    } else if (!can_be_spliced(data) || !splice_data(writer, data)) {
+    } else if (!splice_data(writer, data)) {
         add_text_as(writer, "data", "data_text", data);
     }
 }
@@ -165,7 +155,7 @@ static res_t write_jsonl(FILE *out, ik_store_t *store, const ik_store_session_t 
     void *scratch = talloc_new(NULL);
     writer_t writer = {.out = out};
     ik_store_agents_t *agents;
-    ik_buffer_init(&writer.line, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&writer.line, scratch, IK_BUFFER_UNLIMITED); /* bounded by the message */
     res_t written = ik_store_agents(scratch, store, session->id, &agents);
     if (is_ok(&written)) {
         written = write_all(&writer, store, session, agents);

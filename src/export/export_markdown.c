@@ -1,7 +1,7 @@
 /*
- * The session as a document: what the user said is quoted, what was answered stands as it is, tool
- * calls are a line with their results fenced below. Long results are cut: this is for reading, and
- * JSON Lines have everything.
+ * A document for reading: messages of the user are quoted, answers stand as they are, and a tool
+ * call is a line with its arguments and result in fences below it. Long results are cut; JSON Lines
+ * have everything.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -26,7 +26,7 @@ typedef struct {
     ik_buffer_t out;
     const ik_store_agents_t *agents;
     int level;     /* of a turn's heading */
-    int64_t turns; /* so far, of all agents */
+    int64_t turns; /* written so far, of all agents */
 } document_t;
 
 static void flush(document_t *document)
@@ -58,7 +58,7 @@ static void add_message(document_t *document, const char *text, size_t len)
 static void add_quoted(document_t *document, const char *text)
 {
     ik_buffer_t message;
-    ik_buffer_init(&message, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&message, NULL, IK_BUFFER_UNLIMITED); /* bounded by the message */
     ik_buffer_append_text(&message, "");
     ik_markdown_message_append(&message, text, strlen(text), document->level);
     for (const char *line = message.data; *line != '\0';) {
@@ -125,16 +125,16 @@ static void add_answer_facts(document_t *document, const ik_transcript_entry_t *
     talloc_free(scratch);
 }
 
-static void add_broken_off(document_t *document, const ik_transcript_entry_t *entry)
+static void add_cut_off(document_t *document, const ik_transcript_entry_t *entry)
 {
-    add(document, entry->incomplete ? "*The answer broke off here.*\n\n" : "");
+    add(document, entry->incomplete ? "*(answer cut off)*\n\n" : "");
 }
 
 static void add_answer(document_t *document, const ik_transcript_entry_t *entry)
 {
     add_reasoning(document, entry);
     add_message(document, content_of(entry), strlen(content_of(entry)));
-    add_broken_off(document, entry);
+    add_cut_off(document, entry);
     add_answer_facts(document, entry);
 }
 
@@ -143,7 +143,7 @@ static void add_system(document_t *document, const ik_transcript_entry_t *entry)
     add_folded(document, "System prompt", content_of(entry), strlen(content_of(entry)));
 }
 
-/* A star with white space behind it would begin a list, and change what all that follows is. */
+/* A star followed by white space would begin a list, so leading white space goes. */
 static void add_note(document_t *document, const ik_transcript_entry_t *entry)
 {
     const char *text = content_of(entry) + strspn(content_of(entry), " \t\r\n\v\f");
@@ -162,12 +162,9 @@ static void add_block(document_t *document, const char *language, const char *te
     ik_markdown_text_append_fenced(&document->out, language, text, shown);
     add(document, "\n");
     if (shown < len) {
-        void *scratch = talloc_new(NULL);
-        ik_buffer_append_format(&document->out,
-                                "*Of %s the first %s are shown. All of it is in an export as JSON "
-                                "Lines.*\n\n",
-                                ik_figure_of_size(len).text, ik_figure_of_size(shown).text);
-        talloc_free(scratch);
+        ik_buffer_append_format(
+            &document->out, "*Shows the first %s of %s. A JSON Lines export has all of it.*\n\n",
+            ik_figure_of_size(shown).text, ik_figure_of_size(len).text);
     }
 }
 
@@ -192,7 +189,7 @@ static void add_change(document_t *document, void *scratch, const ik_tool_fields
         ik_tool_fields_format_value(scratch, ik_tool_fields_find(fields, "old_string"), &old_len);
     char *fresh =
         ik_tool_fields_format_value(scratch, ik_tool_fields_find(fields, "new_string"), &fresh_len);
-    ik_buffer_init(&diff, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&diff, scratch, IK_BUFFER_UNLIMITED); /* bounded by both texts */
     ik_buffer_append_text(&diff, "");
     ik_line_diff_run(old, old_len, fresh, fresh_len, on_changed_line, &diff);
     add_block(document, "diff", diff.data, diff.len);
@@ -214,7 +211,7 @@ static void add_field(document_t *document, void *scratch, const ik_tool_fields_
     add_block(document, ik_html_code_is_diff(text, len) ? "diff" : language, text, len);
 }
 
-/* Only what does not fit into the line above. */
+/* Adds the fields that do not fit into the line of the call. */
 static void add_fields(document_t *document, void *scratch, const ik_tool_fields_t *arguments,
                        const ik_tool_fields_t *fields)
 {
@@ -229,37 +226,28 @@ static void add_fields(document_t *document, void *scratch, const ik_tool_fields
     }
 }
 
-static void add_arguments(document_t *document, void *scratch, const ik_transcript_text_t *text,
-                          ik_tool_fields_t *arguments)
+static void add_raw(document_t *document, const ik_transcript_text_t *text)
 {
-    bool known =
-        text->bytes != NULL && ik_tool_fields_of_arguments(text->bytes, text->len, arguments);
-    if (known) {
-        add_fields(document, scratch, arguments, arguments);
-    } else if (text->bytes != NULL && text->len > 0) {
+    if (text->bytes != NULL && text->len > 0) {
         add_block(document, "", text->bytes, text->len);
     }
 }
 
-static void add_result(document_t *document, void *scratch, const ik_transcript_text_t *text,
-                       const ik_tool_fields_t *arguments)
+/* The line of a call; a result without a call has only the name of the tool. */
+static void add_tool_line(document_t *document, const ik_transcript_entry_t *entry)
 {
-    ik_tool_fields_t result;
-    if (text->bytes != NULL && ik_tool_fields_of_envelope(text->bytes, text->len, &result)) {
-        add_fields(document, scratch, arguments, &result);
-    } else if (text->bytes != NULL && text->len > 0) {
-        add_block(document, "", text->bytes, text->len);
-    }
-}
-
-static void add_outcome(document_t *document, const ik_transcript_entry_t *entry)
-{
-    const char *summary = !entry->answered                ? "no result"
+    bool is_call = strcmp(entry->event.kind, IK_MSG_TOOL_CALL) == 0;
+    const char *call = is_call && entry->event.content != NULL ? entry->event.content
+                       : entry->name.bytes != NULL             ? entry->name.bytes
+                                                               : "a tool";
+    const char *outcome = !entry->answered                ? "no result"
                           : entry->result_summary != NULL ? entry->result_summary
                           : entry->success                ? "done"
                                                           : "failed";
+    add(document, "**Tool** ");
+    ik_markdown_text_append_code(&document->out, call);
     add(document, " → ");
-    ik_markdown_text_append_line(&document->out, summary);
+    ik_markdown_text_append_line(&document->out, outcome);
     if (entry->wall_ms >= 0) {
         ik_buffer_append_format(&document->out, " (%s)",
                                 ik_figure_of_duration(entry->wall_ms).text);
@@ -267,34 +255,32 @@ static void add_outcome(document_t *document, const ik_transcript_entry_t *entry
     add(document, "\n\n");
 }
 
-/* The line of a call; a result without one has only the tool's name. */
-static void add_tool_line(document_t *document, const ik_transcript_entry_t *entry)
-{
-    bool is_call = strcmp(entry->event.kind, IK_MSG_TOOL_CALL) == 0;
-    const char *summary = is_call && entry->event.content != NULL ? entry->event.content
-                          : entry->name.bytes != NULL             ? entry->name.bytes
-                                                                  : "a tool";
-    add(document, "**Tool** ");
-    ik_markdown_text_append_code(&document->out, summary);
-    add_outcome(document, entry);
-}
-
 static void add_tool(document_t *document, const ik_transcript_entry_t *entry)
 {
+    const ik_transcript_text_t *given = &entry->arguments;
+    const ik_transcript_text_t *output = &entry->output;
     void *scratch = talloc_new(NULL);
     ik_tool_fields_t arguments = {0};
+    ik_tool_fields_t result;
     add_reasoning(document, entry);
     add_tool_line(document, entry);
-    add_arguments(document, scratch, &entry->arguments, &arguments);
-    if (entry->answered) {
-        add_result(document, scratch, &entry->output, &arguments);
+    if (given->bytes != NULL && ik_tool_fields_of_arguments(given->bytes, given->len, &arguments)) {
+        add_fields(document, scratch, &arguments, &arguments);
+    } else {
+        add_raw(document, given);
     }
-    add_broken_off(document, entry);
+    if (entry->answered && output->bytes != NULL &&
+        ik_tool_fields_of_envelope(output->bytes, output->len, &result)) {
+        add_fields(document, scratch, &arguments, &result);
+    } else if (entry->answered) {
+        add_raw(document, output);
+    }
+    add_cut_off(document, entry);
     add_answer_facts(document, entry);
     talloc_free(scratch);
 }
 
-/* Of a kind that this program does not know all is shown. */
+/* A message of an unknown kind is shown with all its data. */
 static void add_unknown(document_t *document, const ik_transcript_entry_t *entry)
 {
     add(document, "**");
@@ -349,10 +335,9 @@ static void add_agent_head(document_t *document, const ik_store_agent_t *agent)
         return;
     }
     const ik_store_agent_t *origin = ik_transcript_origin(document->agents, agent);
-    ik_buffer_append_format(&document->out, "*A fork of agent %" PRId64, agent->parent);
+    ik_buffer_append_format(&document->out, "*Forked from agent %" PRId64, agent->parent);
     if (origin != NULL) {
-        ik_buffer_append_format(&document->out,
-                                ", from message %" PRId64 " of agent %" PRId64 " on",
+        ik_buffer_append_format(&document->out, " at message %" PRId64 " of agent %" PRId64,
                                 agent->forked_at, origin->number);
     }
     add(document, ".*\n\n");
@@ -380,7 +365,7 @@ static res_t write_markdown(FILE *out, ik_store_t *store, const ik_store_session
     void *scratch = talloc_new(NULL);
     ik_store_agents_t *agents;
     document_t document = {.file = out};
-    ik_buffer_init(&document.out, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&document.out, scratch, IK_BUFFER_UNLIMITED); /* one message; then flushed */
     res_t written = ik_store_agents(scratch, store, session->id, &agents);
     if (is_ok(&written)) {
         document.agents = agents;

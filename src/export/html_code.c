@@ -30,7 +30,7 @@ void ik_html_code_append(ik_buffer_t *out, const ik_code_language_t *language, c
     ik_code_colour_run(language, text, len, on_piece, out);
 }
 
-/* --- differences ------------------------------------------------------------------------- */
+/* --- diffs ------------------------------------------------------------------------------- */
 
 static bool begins(const char *text, size_t len, const char *with)
 {
@@ -38,14 +38,14 @@ static bool begins(const char *text, size_t len, const char *with)
     return len >= with_len && memcmp(text, with, with_len) == 0;
 }
 
-/* The line at text, with its end. */
+/* The length of the first line, with its line end. */
 static size_t line_length(const char *text, size_t len)
 {
     const char *end = memchr(text, '\n', len);
     return end == NULL ? len : (size_t)(end - text) + 1;
 }
 
-/* Two lines that name files, and one that names lines, as nothing else has them. */
+/* A pair of file names (---, +++) and then a hunk header (@@ -). */
 bool ik_html_code_is_diff(const char *text, size_t len)
 {
     bool named = false;
@@ -64,7 +64,7 @@ bool ik_html_code_is_diff(const char *text, size_t len)
     return false;
 }
 
-/* A line is a block: its colour reaches to the edge. */
+/* The class makes the line a block, so that its colour reaches the edge. */
 static void append_line(ik_buffer_t *out, const char *class, const char *mark, const char *line,
                         size_t len)
 {
@@ -76,7 +76,7 @@ static void append_line(ik_buffer_t *out, const char *class, const char *mark, c
     ik_buffer_append_text(out, "</span>");
 }
 
-/* Within a hunk a line is what its first character says; before it, lines name files. */
+/* Inside a hunk the first character decides; lines outside name files. */
 static const char *class_of_line(const char *line, size_t len, bool *in_hunk)
 {
     if (begins(line, len, "@@")) {
@@ -92,15 +92,10 @@ static const char *class_of_line(const char *line, size_t len, bool *in_hunk)
     return *line == '+' ? "l add" : *line == '-' ? "l del" : "l";
 }
 
-/* A diff in an answer may be without its head. */
-static bool has_hunks(const char *text, size_t len)
-{
-    return begins(text, len, "@@") || memmem(text, len, "\n@@", 3) != NULL;
-}
-
 void ik_html_code_append_diff(ik_buffer_t *out, const char *text, size_t len)
 {
-    bool in_hunk = !has_hunks(text, len);
+    /* A diff in an answer may lack file names and hunk headers: then all of it is a hunk. */
+    bool in_hunk = !begins(text, len, "@@") && memmem(text, len, "\n@@", 3) == NULL;
     while (len > 0) {
         size_t line = line_length(text, len);
         append_line(out, class_of_line(text, line, &in_hunk), "", text, line);

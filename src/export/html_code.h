@@ -1,4 +1,4 @@
-/* Code and differences in a page: the content of a <pre>, coloured by classes of html_style.h. */
+/* Code and diffs as the content of a <pre>, coloured with the classes of html_style.h. */
 #pragma once
 
 #include "base/buffer.h"
@@ -8,9 +8,9 @@
 void ik_html_code_append(ik_buffer_t *out, const ik_code_language_t *language, const char *text,
                          size_t len);
 
-/* Whether it is the output of diff -u or git diff. */
+/* Whether the text contains a unified diff (diff -u, git diff). */
 bool ik_html_code_is_diff(const char *text, size_t len);
 void ik_html_code_append_diff(ik_buffer_t *out, const char *text, size_t len);
-/* What became of one text, as a diff. */
+/* Appends the line diff of two texts. */
 void ik_html_code_append_change(ik_buffer_t *out, const char *before, size_t before_len,
                                 const char *after, size_t after_len);

@@ -10,11 +10,11 @@ size_t ik_html_cut(const char *text, size_t len)
 
 void ik_html_cut_append_note(ik_buffer_t *out, size_t shown, size_t len)
 {
-    if (shown == len) {
-        return;
+    if (shown < len) {
+        ik_buffer_append_format(
+            out,
+            "<p class=\"cut\">Shows the first %s of %s. A JSON Lines export has "
+            "all of it.</p>\n",
+            ik_figure_of_size(shown).text, ik_figure_of_size(len).text);
     }
-    ik_buffer_append_format(out,
-                            "<p class=\"cut\">Of %s the first %s are shown. All of it is in an "
-                            "export as JSON Lines.</p>\n",
-                            ik_figure_of_size(len).text, ik_figure_of_size(shown).text);
 }

@@ -1,6 +1,5 @@
 #include "export/html_escape.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/invisible.h"
@@ -15,11 +14,11 @@ enum {
 
 typedef struct {
     ik_buffer_t *out;
-    bool markup;      /* spans may be made */
-    int32_t previous; /* the character before; 0: none */
+    bool markup;      /* tags are allowed */
+    int32_t previous; /* character; 0: ASCII or none */
 } escaper_t;
 
-/* How many bytes from here on mean themselves. */
+/* Counts the bytes that need no escaping. */
 static size_t count_plain(const char *bytes, size_t len)
 {
     size_t n = 0;
@@ -47,7 +46,7 @@ static const char *entity(char c)
     }
 }
 
-/* The character at bytes, or 0. */
+/* Decodes the character at bytes; 0 when it is none. */
 static int32_t code_at(const char *bytes, size_t len)
 {
     bool valid = false;
@@ -55,36 +54,28 @@ static int32_t code_at(const char *bytes, size_t len)
     return valid ? ik_utf8_decode(bytes, step) : 0;
 }
 
-static bool has_shape(int32_t code)
+static bool is_visible(int32_t code)
 {
     return code >= 0xa0 && !ik_invisible(code);
 }
 
-/* Where scripts and emoji need them, joiners are as good as letters: between two characters that
- * show, or, a style, behind one. Code and addresses are not written in such. */
-static bool belongs(int32_t previous, int32_t code, int32_t next)
+/* Joiners between two visible non-ASCII characters and variation selectors after one are a normal
+ * part of scripts and emoji. Code and addresses have no use for them. */
+static bool is_legitimate(int32_t previous, int32_t code, int32_t next)
 {
     switch (code) {
     case ZERO_WIDTH_JOINER:
     case ZERO_WIDTH_NON_JOINER:
-        return (has_shape(previous) || previous == EMOJI_STYLE) && has_shape(next);
+        return (is_visible(previous) || previous == EMOJI_STYLE) && is_visible(next);
     case TEXT_STYLE:
     case EMOJI_STYLE:
-        return has_shape(previous) || next == 0x20e3; /* a key cap */
+        return is_visible(previous) || next == 0x20e3; /* a key cap */
     default:
         return false;
     }
 }
 
-static void show_number(escaper_t *escaper, int32_t code)
-{
-    const char *format = escaper->markup ? "<span class=\"u\">U+%04X</span>" : "[U+%04X]";
-    char text[64];
-    snprintf(text, sizeof(text), format, (unsigned)code);
-    ik_buffer_append_text(escaper->out, text);
-}
-
-/* A line end of two bytes is one; the other control characters have no meaning in a page. */
+/* CRLF becomes LF; other control characters have no meaning in a page. */
 static size_t append_ascii(escaper_t *escaper, const char *bytes, size_t len)
 {
     const char *escaped = entity(*bytes);
@@ -107,8 +98,10 @@ static size_t append_wide(escaper_t *escaper, const char *bytes, size_t len)
     if (!valid || code < 0xa0) {
         ik_buffer_append_text(escaper->out, IK_UTF8_REPLACEMENT);
     } else if (ik_invisible(code) &&
-               !belongs(escaper->previous, code, code_at(bytes + step, len - step))) {
-        show_number(escaper, code);
+               !is_legitimate(escaper->previous, code, code_at(bytes + step, len - step))) {
+        ik_buffer_append_format(escaper->out,
+                                escaper->markup ? "<span class=\"u\">U+%04X</span>" : "[U+%04X]",
+                                (unsigned)code);
     } else {
         ik_buffer_append(escaper->out, bytes, step);
     }

@@ -11,23 +11,23 @@
 #include "export/html_code.h"
 #include "export/html_escape.h"
 
-/* A table of many columns and many empty rows is short as text and has no end as HTML; so is
- * nesting. */
+/* A short text can expand without bound: a table of many columns with empty rows, deep nesting. The
+ * HTML may have ROOM + GROWTH times the text's length. */
 enum { LONGEST = 256 * 1024, ROOM = 64 * 1024, GROWTH = 24, MOST_DEPTH = 64 };
 
-/* Something that was opened. */
+/* An open element. */
 typedef struct {
     const char *close;
-    size_t start;   /* where its content begins */
-    bool is_target; /* it is left with its target written behind it */
+    size_t start;   /* of its content in the output */
+    bool is_target; /* a link that cannot be followed: its target is written after it */
 } open_t;
 
 typedef struct {
     ik_buffer_t *out;
     open_t open[MOST_DEPTH];
-    size_t depth; /* may be more than there is room for: the rest has no tags */
+    size_t depth; /* elements nested deeper than MOST_DEPTH get no tags */
     bool in_link;
-    bool in_code; /* a block of it, which is gathered */
+    bool in_code; /* a code block, collected in code */
     ik_buffer_t code;
     char *language;
 } page_t;
@@ -39,7 +39,7 @@ static bool has_room(const page_t *page)
     return page->depth < MOST_DEPTH;
 }
 
-/* What was opened, or NULL when it gets no tags. */
+/* Returns the element, or NULL when it is nested too deeply for tags. */
 static open_t *push(page_t *page, const char *tag, const char *close)
 {
     open_t *opened = has_room(page) ? &page->open[page->depth] : NULL;
@@ -51,7 +51,7 @@ static open_t *push(page_t *page, const char *tag, const char *close)
     return opened;
 }
 
-/* What is left, or NULL when it had no tags. */
+/* Returns the element that ends, or NULL when it has no tags. */
 static const open_t *pop(page_t *page)
 {
     page->depth--;
@@ -80,20 +80,15 @@ static const struct {
     {"&lsquo;", "‘"}, {"&rsquo;", "’"}, {"&ldquo;", "“"},  {"&rdquo;", "”"}, {"&plusmn;", "±"},
 };
 
-static void append_number(ik_buffer_t *text, const char *entity)
-{
-    bool hex = entity[2] == 'x' || entity[2] == 'X';
-    unsigned long code = strtoul(entity + (hex ? 3 : 2), NULL, hex ? 16 : 10);
-    bool valid = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
-    char bytes[4];
-    ik_buffer_append(text, bytes, ik_utf8_encode(bytes, valid ? (uint32_t)code : 0xfffd));
-}
-
-/* An entity that is not known stays what was written. */
+/* An unknown entity stays as it was written. */
 static void append_entity(ik_buffer_t *text, const char *entity, size_t len)
 {
     if (len > 2 && entity[1] == '#') {
-        append_number(text, entity); /* its semicolon ends the number */
+        bool hex = entity[2] == 'x' || entity[2] == 'X';
+        unsigned long code = strtoul(entity + (hex ? 3 : 2), NULL, hex ? 16 : 10);
+        bool valid = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
+        char bytes[4];
+        ik_buffer_append(text, bytes, ik_utf8_encode(bytes, valid ? (uint32_t)code : 0xfffd));
         return;
     }
     for (size_t i = 0; i < IK_LENGTH(entities); i++) {
@@ -105,26 +100,21 @@ static void append_entity(ik_buffer_t *text, const char *entity, size_t len)
     ik_buffer_append(text, entity, len);
 }
 
-static void append_part(ik_buffer_t *text, MD_TEXTTYPE type, const char *bytes, size_t len)
-{
-    if (type == MD_TEXT_ENTITY) {
-        append_entity(text, bytes, len);
-    } else {
-        ik_buffer_append(text, bytes, len);
-    }
-}
-
 /* The text of an attribute, on ctx. */
 static char *decode(const void *ctx, const MD_ATTRIBUTE *attribute)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by LONGEST */
     ik_buffer_append_text(&text, "");
     for (size_t i = 0; attribute->text != NULL && attribute->substr_offsets[i] < attribute->size;
          i++) {
         MD_OFFSET from = attribute->substr_offsets[i];
-        append_part(&text, attribute->substr_types[i], attribute->text + from,
-                    attribute->substr_offsets[i + 1] - from);
+        size_t len = attribute->substr_offsets[i + 1] - from;
+        if (attribute->substr_types[i] == MD_TEXT_ENTITY) {
+            append_entity(&text, attribute->text + from, len);
+        } else {
+            ik_buffer_append(&text, attribute->text + from, len);
+        }
     }
     return ik_buffer_finish(&text);
 }
@@ -137,7 +127,7 @@ static bool may_be_followed(const char *target)
            strncasecmp(target, "mailto:", 7) == 0;
 }
 
-/* A link within a link, as in an image that is one, is no link. */
+/* HTML has no nested links: an image inside a link becomes text. */
 static void open_link(page_t *page, const MD_ATTRIBUTE *target, const char *class)
 {
     char *address = decode(NULL, target);
@@ -155,7 +145,7 @@ static void open_link(page_t *page, const MD_ATTRIBUTE *target, const char *clas
     talloc_free(address);
 }
 
-/* Words may begin with tags of their own. */
+/* The words of a link may begin with tags, such as <em>. */
 static bool looks_like_address(const char *words, size_t len)
 {
     const char *end = words + len;
@@ -167,7 +157,7 @@ static bool looks_like_address(const char *words, size_t len)
            (strncasecmp(words, "http", 4) == 0 || strncasecmp(words, "www.", 4) == 0);
 }
 
-/* Whether words are the address, with or without the beginning that md4c adds to it. */
+/* Whether the words are the address, with or without the scheme that md4c adds. */
 static bool is_same_address(const char *words, size_t len, const ik_buffer_t *address)
 {
     static const char *const added[] = {"", "http://", "mailto:"};
@@ -181,8 +171,8 @@ static bool is_same_address(const char *words, size_t len, const ik_buffer_t *ad
     return false;
 }
 
-/* Where a link leads is written behind it when it cannot be followed, has no words, or has an
- * address for words that is not its own. */
+/* The target is written after a link that cannot be followed, has no words, or whose words look
+ * like another address. */
 static bool must_show_target(const page_t *page, const open_t *left, const ik_buffer_t *escaped)
 {
     const char *words = page->out->data + left->start;
@@ -199,7 +189,7 @@ static void close_link(page_t *page, const MD_ATTRIBUTE *target)
     }
     char *address = decode(NULL, target);
     ik_buffer_t escaped;
-    ik_buffer_init(&escaped, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&escaped, NULL, IK_BUFFER_UNLIMITED); /* bounded by LONGEST */
     ik_html_escape(&escaped, address, strlen(address));
     bool shown = must_show_target(page, left, &escaped);
     ik_buffer_append_text(page->out, left->close);
@@ -215,7 +205,7 @@ static void close_link(page_t *page, const MD_ATTRIBUTE *target)
 
 /* --- blocks ------------------------------------------------------------------------------ */
 
-/* Headings of the page itself are above those of its messages. */
+/* The page itself uses h1 to h3. */
 static void open_heading(page_t *page, unsigned level)
 {
     static const char *const opening[] = {"<h4>", "<h5>", "<h6>"};
@@ -280,9 +270,9 @@ static void close_code(page_t *page)
     page->language = NULL;
 }
 
-/* --- what md4c calls --------------------------------------------------------------------- */
+/* --- callbacks of md4c ------------------------------------------------------------------- */
 
-/* Not zero ends the parsing. */
+/* A callback that returns nonzero ends the parsing. */
 static int is_full(const page_t *page)
 {
     return page->out->dropped > 0;
@@ -402,7 +392,7 @@ static void append_text(page_t *page, MD_TEXTTYPE type, const char *text, size_t
         ik_html_escape(page->out, text, len);
         return;
     }
-    ik_buffer_init(&plain, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&plain, NULL, IK_BUFFER_UNLIMITED); /* one entity */
     append_entity(&plain, text, len);
     ik_html_escape(page->out, plain.data, plain.len);
     ik_buffer_reset(&plain);
@@ -447,7 +437,7 @@ bool ik_html_markdown_append(ik_buffer_t *out, const char *text, size_t len)
     ik_buffer_t html;
     page_t page = {.out = &html};
     ik_buffer_init(&html, scratch, ROOM + GROWTH * len);
-    ik_buffer_init(&page.code, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&page.code, scratch, IK_BUFFER_UNLIMITED); /* bounded by LONGEST */
     bool done = md_parse(text, (MD_SIZE)len, &parser, &page) == 0 && html.dropped == 0;
     if (done) {
         ik_buffer_append(out, html.data, html.len);

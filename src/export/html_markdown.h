@@ -1,11 +1,11 @@
 /*
- * Markdown of a message as HTML. Nothing in it is markup of the page: raw HTML is text, images are
- * links, and links go only to http, https and mailto; where any other points is written beside it.
+ * Converts the Markdown of a message to HTML. Raw HTML stays text, images become links, and only
+ * http, https and mailto links are made; the target of any other link is written beside it.
  */
 #pragma once
 
 #include "base/buffer.h"
 
-/* False, and nothing is appended, when the text is too long or becomes too much: it is then better
- * shown as it is. */
+/* False, with nothing appended, when the text or its HTML would be too long; show it unconverted
+ * then. */
 bool ik_html_markdown_append(ik_buffer_t *out, const char *text, size_t len);

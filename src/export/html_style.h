@@ -1,6 +1,6 @@
 /*
- * How the page looks: light and dark as the reader's system is, on a wide screen, a phone and
- * paper, with the fonts that are there. Text stands out from its ground by at least 4.5 to 1.
+ * The style sheet: light and dark as the system prefers, for wide screens, phones and print, with
+ * system fonts. Text has a contrast of at least 4.5 to 1.
  */
 #pragma once
 
@@ -8,6 +8,6 @@
 
 extern const char ik_html_style[];
 
-/* What lets a browser use this style and nothing else: no script, no other style, no picture, no
- * connection. */
+/* Appends the content security policy that allows this style sheet, by its hash, and forbids
+ * scripts, other styles, images and connections. */
 void ik_html_style_append_policy(ik_buffer_t *out);

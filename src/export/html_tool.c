@@ -14,9 +14,9 @@ typedef struct {
     ik_buffer_t *out;
     void *scratch;
     const ik_transcript_entry_t *entry;
-    bool has_arguments; /* as fields */
+    bool has_arguments; /* the arguments are JSON */
     ik_tool_fields_t arguments;
-    bool has_result;
+    bool has_result; /* the result is JSON */
     ik_tool_fields_t result;
 } tool_t;
 
@@ -39,7 +39,7 @@ static const state_t *state_of(const tool_t *tool)
     return tool->entry->success && !ik_tool_fields_tell_failure(&tool->result) ? &ok : &failed;
 }
 
-/* The summary of a call is name(arguments), unless somebody else made it. */
+/* The summary of a call is name(arguments); in an imported session it may be anything. */
 static void append_call(const tool_t *tool)
 {
     const ik_transcript_text_t *name = &tool->entry->name;
@@ -75,7 +75,7 @@ static void append_line(const tool_t *tool)
     ik_buffer_append_text(tool->out, "</summary>\n");
 }
 
-/* --- what is unfolded -------------------------------------------------------------------- */
+/* --- the unfolded part ------------------------------------------------------------------- */
 
 typedef struct {
     const char *text;
@@ -97,13 +97,6 @@ static void append_pre(ik_buffer_t *out, block_t block)
     ik_html_cut_append_note(out, shown, block.len);
 }
 
-static void append_label(const tool_t *tool, const char *label)
-{
-    ik_buffer_append_text(tool->out, "<p class=\"label\">");
-    ik_html_escape_text(tool->out, label);
-    ik_buffer_append_text(tool->out, "</p>\n");
-}
-
 static void append_block(const tool_t *tool, const ik_tool_field_t *field)
 {
     char *language = ik_tool_fields_format_language(tool->scratch, &tool->arguments, field);
@@ -115,21 +108,12 @@ static void append_block(const tool_t *tool, const ik_tool_field_t *field)
     }
     ik_buffer_append_text(tool->out, "<div class=\"part\">\n");
     if (field->key.len > 0) {
-        append_label(tool, ik_tool_fields_format_name(tool->scratch, field));
+        ik_buffer_append_text(tool->out, "<p class=\"label\">");
+        ik_html_escape_text(tool->out, ik_tool_fields_format_name(tool->scratch, field));
+        ik_buffer_append_text(tool->out, "</p>\n");
     }
     append_pre(tool->out, block);
     ik_buffer_append_text(tool->out, "</div>\n");
-}
-
-static void append_short(const tool_t *tool, const ik_tool_field_t *field)
-{
-    size_t len;
-    char *text = ik_tool_fields_format_value(tool->scratch, field, &len);
-    ik_buffer_append_text(tool->out, "<dt>");
-    ik_html_escape_text(tool->out, ik_tool_fields_format_name(tool->scratch, field));
-    ik_buffer_append_text(tool->out, "</dt><dd class=\"mono\">");
-    ik_html_escape(tool->out, text, len);
-    ik_buffer_append_text(tool->out, "</dd>\n");
 }
 
 static void append_change(const tool_t *tool, const ik_tool_fields_t *fields)
@@ -158,7 +142,13 @@ static void append_shorts(const tool_t *tool, const ik_tool_fields_t *fields)
         if (!ik_tool_fields_is_long(field) && !ik_tool_fields_is_of_change(fields, field)) {
             ik_buffer_append_text(tool->out, open ? "" : "<dl class=\"fields\">\n");
             open = true;
-            append_short(tool, field);
+            size_t len;
+            char *text = ik_tool_fields_format_value(tool->scratch, field, &len);
+            ik_buffer_append_text(tool->out, "<dt>");
+            ik_html_escape_text(tool->out, ik_tool_fields_format_name(tool->scratch, field));
+            ik_buffer_append_text(tool->out, "</dt><dd class=\"mono\">");
+            ik_html_escape(tool->out, text, len);
+            ik_buffer_append_text(tool->out, "</dd>\n");
         }
     }
     ik_buffer_append_text(tool->out, open ? "</dl>\n" : "");
@@ -180,7 +170,7 @@ static void append_blocks(const tool_t *tool, const ik_tool_fields_t *fields)
 static void append_left_out(const tool_t *tool, const ik_tool_fields_t *fields)
 {
     if (fields->left_out > 0) {
-        ik_buffer_append_format(tool->out, "<p class=\"cut\">%zu more are not shown.</p>\n",
+        ik_buffer_append_format(tool->out, "<p class=\"cut\">%zu more fields are not shown.</p>\n",
                                 fields->left_out);
     }
 }
@@ -205,7 +195,7 @@ static void append_arguments(const tool_t *tool)
     append_left_out(tool, &tool->arguments);
 }
 
-/* What the tool is all about comes first, its figures behind it. */
+/* The output comes before the short fields. */
 static void append_result(const tool_t *tool)
 {
     ik_buffer_append_format(tool->out, "<div class=\"result\" id=\"a%" PRId64 "-%" PRId64 "\">\n",

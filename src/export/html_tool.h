@@ -1,8 +1,8 @@
-/* A tool call in a page: one line that unfolds to what the tool was given and what it answered. */
+/* A tool call in a page: a line that unfolds to the arguments and the result. */
 #pragma once
 
 #include "base/buffer.h"
 #include "store/transcript.h"
 
-/* small is HTML for the end of what is unfolded. */
+/* small is HTML that ends the unfolded part. */
 void ik_html_tool_append(ik_buffer_t *out, const ik_transcript_entry_t *entry, const char *small);

@@ -1,8 +1,7 @@
 /*
- * The file is read twice: the first time to see that it is whole and agrees with what the store
- * has, the second time to write it. A file that cannot be read twice is copied to one without a
- * name first. So a file of any size is imported in little memory, and one that is wrong leaves
- * nothing.
+ * The file is read twice: first to check that it is complete and agrees with the store, then to
+ * write it. Input that cannot be read twice (a pipe) is first copied to a temporary file. So a file
+ * of any size is imported in little memory, and a faulty one writes nothing.
  */
 #include "export/import.h"
 
@@ -12,20 +11,34 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "export/import_batch.h"
 #include "export/import_session.h"
 #include "export/line_reader.h"
 
-/* A little below what one piece of memory can be. */
-enum { MOST_LINE_BYTES = 256 * 1000 * 1000 };
+enum {
+    MOST_LINE_BYTES = 256 * 1000 * 1000, /* a little below the largest talloc block */
+    BATCH_LINES = 1000,
+    BATCH_BYTES = 1 << 20,
+};
 
 /* A session of the file. */
 typedef struct {
     ik_import_t result;
     int64_t line;
-    bool stored; /* some of it is in the store, and it is claimed while the rest is added */
-    bool claimed;
+    bool stored;  /* the store has some of it */
+    bool claimed; /* by us, while the rest is added */
 } section_t;
+
+/* Lines that are read and not written yet. */
+typedef struct {
+    void *scratch; /* everything below */
+    ik_store_session_t *sessions;
+    size_t session_count;
+    ik_store_agent_t *agents;
+    size_t agent_count;
+    ik_store_event_t *events;
+    size_t event_count;
+    size_t bytes;
+} batch_t;
 
 typedef struct {
     const char *name;
@@ -35,16 +48,17 @@ typedef struct {
     size_t count;
     ik_line_reader_t *lines;
     ik_import_session_t *session; /* of the section being read; NULL before the first */
-    ik_import_batch_t *batch;     /* NULL the first time */
-    size_t at;                    /* the section being read, counted from 1 */
+    batch_t *batch;               /* NULL during the first reading */
+    size_t at;                    /* number of the section being read, from 1 */
 } importer_t;
 
+/* Adds the line to the message. */
 static res_t blame(const importer_t *importer, int64_t line, res_t error)
 {
     return ik_error_make(error.code, "%s:%" PRId64 ": %s", importer->name, line, error.message);
 }
 
-/* --- the end and the beginning of a session ---------------------------------------------- */
+/* --- sessions ---------------------------------------------------------------------------- */
 
 static res_t end_session(importer_t *importer)
 {
@@ -94,16 +108,70 @@ static res_t begin_session(importer_t *importer, const ik_import_line_t *line, i
 
 /* --- lines ------------------------------------------------------------------------------- */
 
-static res_t write_line(importer_t *importer, void *ctx, const ik_import_line_t *line)
+static void begin_batch(batch_t *batch)
 {
-    const section_t *section = importer->sections[importer->at - 1];
-    if (importer->batch == NULL || section->result.known) {
-        return OK;
-    }
-    return ik_import_batch_take(importer->batch, ctx, line, section->result.session_id);
+    void *parent = talloc_parent(batch->scratch);
+    talloc_free(batch->scratch);
+    *batch = (batch_t){.scratch = talloc_new(parent)};
+    batch->sessions = ik_new_array(batch->scratch, ik_store_session_t, BATCH_LINES);
+    batch->agents = ik_new_array(batch->scratch, ik_store_agent_t, BATCH_LINES);
+    batch->events = ik_new_array(batch->scratch, ik_store_event_t, BATCH_LINES);
 }
 
-/* False only when the file is not the same the second time. */
+static size_t count_lines(const batch_t *batch)
+{
+    return batch->session_count + batch->agent_count + batch->event_count;
+}
+
+static res_t write_batch(importer_t *importer, ik_store_safety_t safety)
+{
+    batch_t *batch = importer->batch;
+    ik_store_batch_t written = {
+        .sessions = batch->sessions,
+        .session_count = batch->session_count,
+        .agents = batch->agents,
+        .agent_count = batch->agent_count,
+        .events = batch->events,
+        .event_count = batch->event_count,
+        .safety = safety,
+    };
+    res_t result = count_lines(batch) == 0 ? OK : ik_store_write(importer->store, &written);
+    begin_batch(batch);
+    return result;
+}
+
+/* The batch takes over ctx, which owns the strings of the line. */
+static res_t take_to_write(importer_t *importer, void *ctx, const ik_import_line_t *line)
+{
+    const section_t *section = importer->sections[importer->at - 1];
+    const char *id = section->result.session_id;
+    batch_t *batch = importer->batch;
+    if (batch == NULL || section->result.known) {
+        return OK;
+    }
+    if (count_lines(batch) == BATCH_LINES || batch->bytes >= BATCH_BYTES) {
+        TRY(write_batch(importer, IK_STORE_NORMAL));
+    }
+    talloc_steal(batch->scratch, ctx);
+    switch (line->type) {
+    case IK_IMPORT_SESSION:
+        batch->sessions[batch->session_count++] = line->session;
+        break;
+    case IK_IMPORT_AGENT:
+        batch->agents[batch->agent_count] = line->agent;
+        batch->agents[batch->agent_count++].session_id = id;
+        break;
+    case IK_IMPORT_MESSAGE:
+        batch->events[batch->event_count] = line->event;
+        batch->events[batch->event_count++].session_id = id;
+        batch->bytes += line->event.content == NULL ? 0 : strlen(line->event.content);
+        batch->bytes += line->event.data_json == NULL ? 0 : strlen(line->event.data_json);
+        break;
+    }
+    return OK;
+}
+
+/* False only when the file has changed between the two readings. */
 static bool is_expected(const importer_t *importer, const ik_import_line_t *line)
 {
     return importer->at <= importer->count &&
@@ -116,13 +184,13 @@ static res_t take_parsed(importer_t *importer, void *ctx, const ik_import_line_t
     if (line->type == IK_IMPORT_SESSION) {
         TRY(begin_session(importer, line, number));
         return is_expected(importer, line)
-                   ? write_line(importer, ctx, line)
-                   : ERR(CONFLICT, "%s has changed while it was read", importer->name);
+                   ? take_to_write(importer, ctx, line)
+                   : ERR(CONFLICT, "%s changed while it was read", importer->name);
     }
     res_t taken = importer->session == NULL
-                      ? ERR(INVALID, "expected a line of type \"session\" before all others")
+                      ? ERR(INVALID, "expected a line of type \"session\" first")
                       : ik_import_session_take(importer->session, line, number);
-    return is_ok(&taken) ? write_line(importer, ctx, line) : blame(importer, number, taken);
+    return is_ok(&taken) ? take_to_write(importer, ctx, line) : blame(importer, number, taken);
 }
 
 static res_t take_line(importer_t *importer, const ik_buffer_t *text)
@@ -132,7 +200,7 @@ static res_t take_line(importer_t *importer, const ik_buffer_t *text)
     res_t taken = ik_import_line_parse(ctx, text->data, text->len, &line);
     taken = is_ok(&taken) ? take_parsed(importer, ctx, &line)
                           : blame(importer, ik_line_reader_number(importer->lines), taken);
-    if (talloc_parent(ctx) == importer->scratch) { /* nobody took it */
+    if (talloc_parent(ctx) == importer->scratch) { /* the batch did not take it */
         talloc_free(ctx);
     }
     return taken;
@@ -173,7 +241,7 @@ static res_t read_lines(importer_t *importer, FILE *in)
     return end_session(importer);
 }
 
-/* --- between the two times --------------------------------------------------------------- */
+/* --- between the two readings ------------------------------------------------------------ */
 
 static int compare_sections(const void *a, const void *b)
 {
@@ -192,8 +260,9 @@ static res_t refuse_doubles(const importer_t *importer)
         const char *id = sorted[i]->result.session_id;
         if (strcmp(sorted[i - 1]->result.session_id, id) == 0) {
             return blame(importer, sorted[i]->line,
-                         ERR(INVALID, "expected session %s only once: it begins in line %" PRId64,
-                             id, sorted[i - 1]->line));
+                         ERR(INVALID,
+                             "expected session %s only once; line %" PRId64 " begins it, too", id,
+                             sorted[i - 1]->line));
         }
     }
     return OK;
@@ -213,7 +282,7 @@ static res_t claim(importer_t *importer, section_t *section)
     return claimed;
 }
 
-/* Sessions to which something is added must not be written by somebody else meanwhile. */
+/* Claims the sessions to which messages are added, so that no other process writes them. */
 static res_t claim_all(importer_t *importer)
 {
     for (size_t i = 0; i < importer->count; i++) {
@@ -231,7 +300,7 @@ static void release_all(importer_t *importer)
     for (size_t i = 0; i < importer->count; i++) {
         section_t *section = importer->sections[i];
         if (section->claimed) {
-            /* Whoever finds it held by a process that is no more takes it over. */
+            /* A claim that stays behind does no harm: its holder is dead soon. */
             (void)ik_store_release(importer->store, section->result.session_id, &self);
         }
     }
@@ -243,8 +312,7 @@ static res_t check_file(importer_t *importer, FILE *in)
 {
     TRY(read_lines(importer, in));
     if (importer->count == 0) {
-        return ERR(INVALID, "%s: expected a line of type \"session\", and there is none",
-                   importer->name);
+        return ERR(INVALID, "%s: expected a line of type \"session\", found none", importer->name);
     }
     return refuse_doubles(importer);
 }
@@ -252,9 +320,11 @@ static res_t check_file(importer_t *importer, FILE *in)
 static res_t write_file(importer_t *importer, FILE *in)
 {
     TRY(claim_all(importer));
-    importer->batch = ik_import_batch_create(importer->scratch, importer->store);
+    importer->batch = ik_new(importer->scratch, batch_t);
+    importer->batch->scratch = talloc_new(importer->scratch);
+    begin_batch(importer->batch);
     TRY(read_lines(importer, in));
-    return ik_import_batch_end(importer->batch);
+    return write_batch(importer, IK_STORE_FULL); /* the file may be the only copy */
 }
 
 static res_t read_twice(importer_t *importer, FILE *in, off_t start)
@@ -289,7 +359,7 @@ static res_t read_once(importer_t *importer, FILE *in)
 {
     FILE *copy = tmpfile();
     if (copy == NULL) {
-        return ERR(SYSTEM, "no temporary file can be made: %s", strerror(errno));
+        return ERR(SYSTEM, "cannot create a temporary file: %s", strerror(errno));
     }
     res_t read = spool(importer, in, copy);
     if (is_ok(&read)) {
@@ -297,16 +367,6 @@ static res_t read_once(importer_t *importer, FILE *in)
     }
     fclose(copy);
     return read;
-}
-
-static void hand_out(const void *ctx, const importer_t *importer, ik_import_t **out, size_t *count)
-{
-    *out = ik_new_array(ctx, ik_import_t, importer->count);
-    *count = importer->count;
-    for (size_t i = 0; i < importer->count; i++) {
-        (*out)[i] = importer->sections[i]->result;
-        (*out)[i].session_id = ik_strdup(*out, (*out)[i].session_id);
-    }
 }
 
 res_t ik_import_read(const void *ctx, FILE *in, const char *name, ik_store_t *store,
@@ -317,7 +377,12 @@ res_t ik_import_read(const void *ctx, FILE *in, const char *name, ik_store_t *st
     res_t read = start < 0 ? read_once(&importer, in) : read_twice(&importer, in, start);
     release_all(&importer);
     if (is_ok(&read)) {
-        hand_out(ctx, &importer, out, count);
+        *out = ik_new_array(ctx, ik_import_t, importer.count);
+        *count = importer.count;
+        for (size_t i = 0; i < importer.count; i++) {
+            (*out)[i] = importer.sections[i]->result;
+            (*out)[i].session_id = ik_strdup(*out, (*out)[i].session_id);
+        }
     }
     talloc_free(importer.scratch);
     return read;

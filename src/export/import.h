@@ -1,4 +1,4 @@
-/* Reading back what export_jsonl wrote. */
+/* Reads back what export_jsonl.c wrote. */
 #pragma once
 
 #include <stdio.h>
@@ -11,8 +11,8 @@ typedef struct {
     bool known;       /* the store had all of it already */
 } ik_import_t;
 
-/* All of the file's sessions, or nothing: what is wrong with it is said with its line. A session
- * the store has already must be equal as far as both go (IK_ERR_CONFLICT otherwise). name is what
- * the file is called in messages. A file with several sessions gives as many entries. */
+/* Imports all sessions of the file, or none; an error names the line. Where the store has a session
+ * already, the part that both have must be equal (IK_ERR_CONFLICT otherwise). name is the file's
+ * name in messages. *out has one entry per session, on ctx. */
 res_t ik_import_read(const void *ctx, FILE *in, const char *name, ik_store_t *store,
                      ik_import_t **out, size_t *count);

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-/* Behind each text stands the same as Base64. */
+/* Each text is followed by its Base64 variant. */
 typedef enum {
     TYPE,
     VERSION,
@@ -81,7 +81,7 @@ static bool is_whole(ik_json_span_t value, int64_t *out)
     return end == value.text + value.len && errno == 0;
 }
 
-/* A whole number of at least least. */
+/* Reads a whole number that is at least least. */
 static res_t read_number(const line_t *line, member_t member, int64_t least, int64_t *out)
 {
     if (!is_whole(line->members[member], out)) {
@@ -92,7 +92,7 @@ static res_t read_number(const line_t *line, member_t member, int64_t least, int
                : ERR(INVALID, "expected \"%s\" to be at least %" PRId64, names[member], least);
 }
 
-/* Texts are C strings all the way down to the database. */
+/* Texts are C strings down to the database. */
 static res_t check_text(member_t member, const char *text, size_t len)
 {
     return memchr(text, '\0', len) == NULL
@@ -100,23 +100,19 @@ static res_t check_text(member_t member, const char *text, size_t len)
                : ERR(INVALID, "expected \"%s\" without the character NUL", names[member]);
 }
 
-/* NULL when it is no string. */
+/* NULL when it is not a string. */
 static char *decode(const line_t *line, member_t member, size_t *len)
 {
     ik_json_span_t value = line->members[member];
     return ik_json_is(value, IK_JSON_STRING) ? ik_json_decode(line->ctx, value, len) : NULL;
 }
 
-static res_t refuse_other(member_t member)
-{
-    return ERR(INVALID, "expected \"%s\" to be a string", names[member]);
-}
-
 static res_t read_string(const line_t *line, member_t member, char **out)
 {
     size_t len = 0;
     *out = decode(line, member, &len);
-    return *out == NULL ? refuse_other(member) : check_text(member, *out, len);
+    return *out == NULL ? ERR(INVALID, "expected \"%s\" to be a string", names[member])
+                        : check_text(member, *out, len);
 }
 
 static res_t read_base64(const line_t *line, member_t member, char **out)
@@ -124,11 +120,11 @@ static res_t read_base64(const line_t *line, member_t member, char **out)
     size_t len = 0;
     char *encoded = decode(line, member, &len);
     if (encoded == NULL) {
-        return refuse_other(member);
+        return ERR(INVALID, "expected \"%s\" to be a string", names[member]);
     }
     ik_buffer_t decoded;
-    ik_buffer_init(&decoded, line->ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_text(&decoded, ""); /* even nothing has its end */
+    ik_buffer_init(&decoded, line->ctx, len);
+    ik_buffer_append_text(&decoded, ""); /* an empty text needs its NUL */
     bool valid = ik_base64_append_decoded(&decoded, encoded, len);
     talloc_free(encoded);
     if (!valid) {
@@ -139,7 +135,7 @@ static res_t read_base64(const line_t *line, member_t member, char **out)
     return check_text(member, *out, len);
 }
 
-/* *out is NULL when it is there neither as text nor as Base64. */
+/* *out is NULL when the line has neither the text nor its Base64 variant. */
 static res_t read_text(const line_t *line, member_t member, const char **out)
 {
     char *text = NULL;
@@ -165,7 +161,7 @@ static res_t read_text_or_empty(const line_t *line, member_t member, const char 
     return OK;
 }
 
-/* An object as it is written, or what stands there in its place. */
+/* Reads "data", the object as it is written, or the text that takes its place. */
 static res_t read_data(const line_t *line, const char **out)
 {
     ik_json_span_t data = line->members[DATA];
@@ -192,8 +188,8 @@ static res_t check_version(const line_t *line)
     return version == IK_IMPORT_VERSION ? OK
                                         : ERR(INVALID,
                                               "the export has version %" PRId64
-                                              " and this program reads version %d: a newer "
-                                              "ikigai can import it",
+                                              ", this program reads version %d: import it with a "
+                                              "newer ikigai",
                                               version, IK_IMPORT_VERSION);
 }
 

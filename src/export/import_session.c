@@ -7,18 +7,17 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
-/* What the store has of an agent, a number for each event: a log need not be in memory to be
- * compared. Two different events of one number would be taken for equal here; the store itself
- * compares what it is given to write. */
+/* Hashes of the events that the store has of an agent, so that logs are compared without being in
+ * memory. A collision does no harm: the store compares again what it is given to write. */
 typedef struct {
     const void *ctx;
-    uint64_t *marks;
+    uint64_t *hashes;
     size_t count;
     size_t capacity;
 } stored_log_t;
 
 typedef struct {
-    ik_store_agent_t facts; /* last_seq is that of the file so far */
+    ik_store_agent_t facts; /* last_seq: in the file so far */
     int64_t line;
     stored_log_t log;
 } agent_t;
@@ -26,25 +25,25 @@ typedef struct {
 struct ik_import_session {
     char *id;
     ik_store_t *store;
-    ik_store_agents_t *stored; /* NULL: there is no such session */
+    ik_store_agents_t *stored; /* NULL: the store does not have the session */
     agent_t *agents;           /* by number */
     size_t count;
     size_t capacity;
     int64_t messages;
-    bool has_more; /* than the store */
+    bool has_more; /* the file has more than the store */
 };
 
-/* --- what the store has ------------------------------------------------------------------ */
+/* --- comparing with the store ------------------------------------------------------------ */
 
-static uint64_t mark_text(uint64_t mark, const char *text)
+static uint64_t hash_text(uint64_t hash, const char *text)
 {
-    return text == NULL ? ~mark : mark * 31 + ik_hash_bytes(text, strlen(text));
+    return text == NULL ? ~hash : hash * 31 + ik_hash_bytes(text, strlen(text));
 }
 
-static uint64_t mark_event(const ik_store_event_t *event)
+static uint64_t hash_event(const ik_store_event_t *event)
 {
-    uint64_t mark = mark_text((uint64_t)event->created_us, event->kind);
-    return mark_text(mark_text(mark, event->content), event->data_json);
+    uint64_t hash = hash_text((uint64_t)event->created_us, event->kind);
+    return hash_text(hash_text(hash, event->content), event->data_json);
 }
 
 static res_t on_stored_event(void *data, const ik_store_event_t *event)
@@ -53,9 +52,9 @@ static res_t on_stored_event(void *data, const ik_store_event_t *event)
     stored_log_t *log = &agent->log;
     if (log->count == log->capacity) {
         log->capacity = log->capacity == 0 ? 64 : log->capacity * 2;
-        log->marks = ik_resize_array(log->ctx, log->marks, uint64_t, log->capacity);
+        log->hashes = ik_resize_array(log->ctx, log->hashes, uint64_t, log->capacity);
     }
-    log->marks[log->count++] = mark_event(event);
+    log->hashes[log->count++] = hash_event(event);
     return OK;
 }
 
@@ -77,8 +76,8 @@ static res_t load_log(ik_import_session_t *session, agent_t *agent)
         return OK;
     }
     if (stored->parent != agent->facts.parent || stored->forked_at != agent->facts.forked_at) {
-        return ERR(CONFLICT, "session %s is here already, and its agent %" PRId64 " is another one",
-                   session->id, agent->facts.number);
+        return ERR(CONFLICT, "session %s exists here with a different agent %" PRId64, session->id,
+                   agent->facts.number);
     }
     agent->log.ctx = session;
     return ik_store_read(session->store, stored, stored->forked_at, on_stored_event, agent);
@@ -92,15 +91,15 @@ static res_t compare_event(ik_import_session_t *session, const agent_t *agent,
         session->has_more = true;
         return OK;
     }
-    return agent->log.marks[index] == mark_event(event)
+    return agent->log.hashes[index] == hash_event(event)
                ? OK
                : ERR(CONFLICT,
-                     "session %s is here already, and message %" PRId64 " of its agent %" PRId64
-                     " is another one",
+                     "session %s exists here with a different message %" PRId64
+                     " of agent %" PRId64,
                      session->id, event->seq, event->agent);
 }
 
-/* --- what the file says ------------------------------------------------------------------ */
+/* --- checking the file ------------------------------------------------------------------- */
 
 res_t ik_import_session_create(const void *ctx, const ik_import_line_t *line, ik_store_t *store,
                                ik_import_session_t **out)
@@ -149,7 +148,7 @@ static res_t check_agent(const ik_import_session_t *session, const ik_store_agen
     }
     return root || find_agent(session, agent->parent) != NULL
                ? OK
-               : ERR(INVALID, "expected \"parent\" to be an agent that came before");
+               : ERR(INVALID, "expected \"parent\" to be an earlier agent");
 }
 
 static res_t take_agent(ik_import_session_t *session, const ik_store_agent_t *facts, int64_t number)
@@ -189,7 +188,7 @@ res_t ik_import_session_take(ik_import_session_t *session, const ik_import_line_
                                          : take_message(session, &line->event);
 }
 
-/* Only now it is known how far each parent went. */
+/* How far each parent goes is known only at the end. */
 res_t ik_import_session_end(const ik_import_session_t *session, int64_t *number)
 {
     if (session->count == 0) {

@@ -11,7 +11,7 @@ struct ik_line_reader {
     FILE *in;
     ik_buffer_t line;
     int64_t number;
-    size_t at; /* what of the block is not taken yet */
+    size_t at; /* how much of the block is used */
     size_t len;
     char block[BLOCK];
 };
@@ -24,17 +24,7 @@ ik_line_reader_t *ik_line_reader_create(const void *ctx, FILE *in, size_t max)
     return reader;
 }
 
-/* False at the end of the file. */
-static bool fill(ik_line_reader_t *reader)
-{
-    if (reader->at == reader->len) {
-        reader->at = 0;
-        reader->len = fread(reader->block, 1, BLOCK, reader->in);
-    }
-    return reader->len > 0;
-}
-
-/* Moves what the block has of the line to it; true when that was the end of the line. */
+/* Appends the next part of the line from the block. Returns true at the end of the line. */
 static bool take_part(ik_line_reader_t *reader)
 {
     const char *part = reader->block + reader->at;
@@ -46,48 +36,45 @@ static bool take_part(ik_line_reader_t *reader)
     return end != NULL;
 }
 
-static void begin_line(ik_line_reader_t *reader)
+res_t ik_line_reader_next(ik_line_reader_t *reader, const ik_buffer_t **out)
 {
-    if (reader->line.capacity > KEPT_CAPACITY) {
-        ik_buffer_reset(&reader->line);
-    }
-    reader->line.len = 0;
-    reader->number++;
-}
-
-static void trim_line(ik_line_reader_t *reader)
-{
-    static const char mark[] = "\xef\xbb\xbf";
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
     ik_buffer_t *line = &reader->line;
-    if (line->len > 0 && line->data[line->len - 1] == '\r') {
-        line->len--;
+    bool found = false;
+    *out = NULL;
+    if (line->capacity > KEPT_CAPACITY) {
+        ik_buffer_reset(line);
     }
-    if (reader->number == 1 && line->len >= 3 && memcmp(line->data, mark, 3) == 0) {
-        line->len -= 3;
-        memmove(line->data, line->data + 3, line->len);
-    }
-}
-
-res_t ik_line_reader_next(ik_line_reader_t *reader, const ik_buffer_t **line)
-{
-    *line = NULL;
-    begin_line(reader);
-    bool some = false;
-    bool ended = false;
-    while (!ended && fill(reader)) {
-        some = true;
+    line->len = 0;
+    reader->number++;
+    for (bool ended = false; !ended;) {
+        if (reader->at == reader->len) {
+            reader->at = 0;
+            reader->len = fread(reader->block, 1, BLOCK, reader->in);
+        }
+        if (reader->len == 0) {
+            break;
+        }
+        found = true;
         ended = take_part(reader);
-        if (reader->line.dropped > 0) {
-            return ERR(LIMIT, "the line is longer than %zu bytes", reader->line.max);
+        if (line->dropped > 0) {
+            return ERR(LIMIT, "the line is longer than %zu bytes", line->max);
         }
     }
     if (ferror(reader->in)) {
         return ERR(SYSTEM, "cannot be read: %s", strerror(errno));
     }
-    if (some) {
-        trim_line(reader);
-        *line = &reader->line;
+    if (!found) {
+        return OK;
     }
+    if (line->len > 0 && line->data[line->len - 1] == '\r') {
+        line->len--;
+    }
+    if (reader->number == 1 && line->len >= 3 && memcmp(line->data, byte_order_mark, 3) == 0) {
+        line->len -= 3;
+        memmove(line->data, line->data + 3, line->len);
+    }
+    *out = line;
     return OK;
 }
 

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "export/markdown_text.h"
 
-/* What was HTML may have hidden Markdown that now counts, and more HTML in it: a few rounds. */
+/* Escaping HTML may uncover Markdown with more HTML in it, so it takes a few rounds. */
 enum { LONGEST = 256 * 1024, ROUNDS = 8, DEEPEST = 6 };
 
 /* --- headings ---------------------------------------------------------------------------- */
@@ -14,19 +14,10 @@ enum { LONGEST = 256 * 1024, ROUNDS = 8, DEEPEST = 6 };
 typedef struct {
     ik_buffer_t *out;
     int level;
-    char fence; /* of the block of code we are in; NUL: none */
+    char fence; /* character of the open fence; NUL: none */
     size_t fence_len;
-    bool after_text; /* the line before was not blank */
+    bool after_text; /* the previous line was text */
 } lines_t;
-
-static size_t count_indent(const char *line, size_t len)
-{
-    size_t n = 0;
-    while (n < len && line[n] == ' ') {
-        n++;
-    }
-    return n;
-}
 
 static size_t count_run(const char *line, size_t len, char c)
 {
@@ -42,7 +33,7 @@ static bool is_blank(const char *line, size_t len)
     return strspn(line, " \t") >= len;
 }
 
-/* Follows fences; true when the line is one or stands within. */
+/* Keeps track of fences. True when the line is a fence or inside one. */
 static bool is_code(lines_t *lines, const char *line, size_t len)
 {
     char c = len > 0 ? *line : '\0';
@@ -61,21 +52,14 @@ static bool is_code(lines_t *lines, const char *line, size_t len)
     return opens;
 }
 
-/* A line of one character only, under a line of text: that makes a heading of the text. */
+/* A setext underline: a line of one character only makes the text above it a heading. */
 static bool is_underline(const lines_t *lines, const char *line, size_t len, char c)
 {
     size_t run = count_run(line, len, c);
     return lines->after_text && run > 0 && is_blank(line + run, len - run);
 }
 
-static void append_signs(lines_t *lines, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        ik_buffer_append_byte(lines->out, '#');
-    }
-}
-
-/* line is without its indent. What is added goes before it. */
+/* Writes what must come before the line, which is without its indent, to lower a heading. */
 static void demote(lines_t *lines, const char *line, size_t len)
 {
     size_t signs = count_run(line, len, '#');
@@ -83,7 +67,9 @@ static void demote(lines_t *lines, const char *line, size_t len)
                    (signs == len || line[signs] == ' ' || line[signs] == '\t');
     if (heading) {
         size_t wanted = signs + (size_t)lines->level;
-        append_signs(lines, (wanted < DEEPEST ? wanted : DEEPEST) - signs);
+        for (size_t i = signs; i < wanted && i < DEEPEST; i++) {
+            ik_buffer_append_byte(lines->out, '#');
+        }
     } else if (is_underline(lines, line, len, '=')) {
         ik_buffer_append_byte(lines->out, '\\');
     } else if (is_underline(lines, line, len, '-')) {
@@ -93,7 +79,7 @@ static void demote(lines_t *lines, const char *line, size_t len)
 
 static void append_line(lines_t *lines, const char *line, size_t len)
 {
-    size_t indent = count_indent(line, len);
+    size_t indent = count_run(line, len, ' ');
     if (indent < 4 && !is_code(lines, line + indent, len - indent)) {
         demote(lines, line + indent, len - indent);
     }
@@ -102,7 +88,7 @@ static void append_line(lines_t *lines, const char *line, size_t len)
     ik_buffer_append_byte(lines->out, '\n');
 }
 
-/* With its headings below level and its last fence closed. */
+/* Appends the text with its headings below level and its last fence closed. */
 static void append_lines(ik_buffer_t *out, const char *text, int level)
 {
     lines_t lines = {.out = out, .level = level};
@@ -117,24 +103,27 @@ static void append_lines(ik_buffer_t *out, const char *text, int level)
     ik_buffer_append_text(out, lines.fence != '\0' ? "\n" : "");
 }
 
-/* --- what md4c sees ---------------------------------------------------------------------- */
+/* --- checking with md4c ------------------------------------------------------------------ */
+
+/* A heading after the message. When md4c does not see it as one at the top level, the message has
+ * left something open. */
 
 static const char sentinel[] = "\n\n# x\n";
 
 typedef struct {
     const char *text;
     size_t len;       /* without the sentinel */
-    ik_buffer_t html; /* offsets of what opens a tag, size_t each */
+    ik_buffer_t html; /* offsets of "<" in HTML, size_t each */
     int depth;
-    bool top_heading;
-    bool closed; /* the sentinel was seen as the heading it is */
+    bool top_heading; /* in a heading at the top level */
+    bool closed;      /* the sentinel is one */
 } seen_t;
 
 static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *data)
 {
     seen_t *seen = data;
     (void)detail;
-    seen->depth++; /* the document itself is the first */
+    seen->depth++; /* the document itself is 1 */
     seen->top_heading = type == MD_BLOCK_H && seen->depth == 2;
     return 0;
 }
@@ -155,7 +144,7 @@ static int on_span(MD_SPANTYPE type, void *detail, void *data)
     return 0;
 }
 
-/* Text is a piece of what is parsed, unless it is white space that md4c made up. */
+/* The text points into the source, except for white space that md4c inserts. */
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *data)
 {
     seen_t *seen = data;
@@ -182,7 +171,7 @@ static const MD_PARSER parser = {
     .text = on_text,
 };
 
-/* Offsets come in order. */
+/* Writes a backslash before each offset. They are in ascending order. */
 static void escape_html(ik_buffer_t *out, const char *text, size_t len, const ik_buffer_t *html)
 {
     size_t done = 0;
@@ -196,21 +185,22 @@ static void escape_html(ik_buffer_t *out, const char *text, size_t len, const ik
     ik_buffer_append(out, text + done, len - done);
 }
 
-/* One round; *settled when there was nothing to do. False when it cannot be told what is seen. */
-static bool mend(ik_buffer_t *text, bool *settled)
+/* One round of escaping; *settled when there was none to do. False when the message cannot be
+ * parsed or leaves something open. */
+static bool escape_round(ik_buffer_t *text, bool *settled)
 {
     size_t len = text->len;
     ik_buffer_append_text(text, sentinel);
     seen_t seen = {.text = text->data, .len = len};
-    ik_buffer_init(&seen.html, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&seen.html, NULL, IK_BUFFER_UNLIMITED); /* bounded by LONGEST */
     bool parsed = md_parse(text->data, (MD_SIZE)text->len, &parser, &seen) == 0;
     *settled = seen.html.len == 0;
     if (!*settled) {
-        ik_buffer_t mended;
-        ik_buffer_init(&mended, text->ctx, text->max);
-        escape_html(&mended, text->data, len, &seen.html);
+        ik_buffer_t escaped;
+        ik_buffer_init(&escaped, text->ctx, text->max);
+        escape_html(&escaped, text->data, len, &seen.html);
         ik_buffer_reset(text);
-        *text = mended;
+        *text = escaped;
     } else {
         text->len = len;
     }
@@ -218,8 +208,8 @@ static bool mend(ik_buffer_t *text, bool *settled)
     return parsed && (!*settled || seen.closed);
 }
 
-/* What is indented may be code by itself and text behind a list that an earlier message left open:
- * only what stands at the margin ends that. */
+/* Indented text at the start may continue a list that an earlier message left open; only text at
+ * the margin ends the list. */
 static bool begins_indented(const char *text)
 {
     size_t blank = strspn(text, " \t\n\r\v\f");
@@ -229,12 +219,12 @@ static bool begins_indented(const char *text)
 static bool make_message(ik_buffer_t *out, const char *text, int level)
 {
     bool settled = false;
-    bool told = strlen(text) <= LONGEST && !begins_indented(text);
-    append_lines(out, told ? text : "", level);
-    for (int round = 0; told && !settled && round < ROUNDS; round++) {
-        told = mend(out, &settled);
+    bool safe = strlen(text) <= LONGEST && !begins_indented(text);
+    append_lines(out, safe ? text : "", level);
+    for (int round = 0; safe && !settled && round < ROUNDS; round++) {
+        safe = escape_round(out, &settled);
     }
-    return told && settled;
+    return safe && settled;
 }
 
 void ik_markdown_message_append(ik_buffer_t *out, const char *text, size_t len, int level)
@@ -242,8 +232,8 @@ void ik_markdown_message_append(ik_buffer_t *out, const char *text, size_t len, 
     void *scratch = talloc_new(NULL);
     ik_buffer_t clean;
     ik_buffer_t message;
-    ik_buffer_init(&clean, scratch, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&message, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, scratch, IK_BUFFER_UNLIMITED);   /* bounded by the message */
+    ik_buffer_init(&message, scratch, IK_BUFFER_UNLIMITED); /* likewise */
     ik_buffer_append_text(&clean, "");
     ik_buffer_append_text(&message, "");
     ik_markdown_text_append_clean(&clean, text, len);

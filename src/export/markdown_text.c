@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-enum { MOST_TICKS = 16 }; /* around code: readers have limits of their own */
+enum { MOST_TICKS = 16 }; /* around a code span; renderers have limits, too */
 
-/* Control characters of one byte, and those of two, which UTF-8 writes as C2 80 to C2 9F. */
+/* C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
 static bool is_control(const char *bytes, size_t len)
 {
     unsigned char c = (unsigned char)bytes[0];
@@ -31,11 +31,11 @@ void ik_markdown_text_append_clean(ik_buffer_t *out, const char *text, size_t le
     }
 }
 
-/* Cleaned, and with line ends and tabs as spaces. */
+/* Cleans the text and turns line ends and tabs into spaces. */
 static char *make_line(const void *ctx, const char *text)
 {
     ik_buffer_t line;
-    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
     ik_buffer_append_text(&line, "");
     ik_markdown_text_append_clean(&line, text, strlen(text));
     for (size_t i = 0; i < line.len; i++) {
@@ -56,7 +56,7 @@ void ik_markdown_text_append_line(ik_buffer_t *out, const char *text)
     talloc_free(line);
 }
 
-/* The longest run of backticks. */
+/* Returns the length of the longest run of backticks. */
 static size_t longest_run(const char *text, size_t len)
 {
     size_t longest = 0;
@@ -75,18 +75,6 @@ static void append_ticks(ik_buffer_t *out, size_t count)
     }
 }
 
-/* The space keeps a backtick at the edge apart from the others; readers take it off. */
-static void append_spaced(ik_buffer_t *out, const char *line, const char *bar)
-{
-    size_t len = strlen(line);
-    bool apart = line[0] == '`' || line[len - 1] == '`';
-    ik_buffer_append_text(out, apart ? " " : "");
-    for (const char *c = line; *c != '\0'; c++) {
-        ik_buffer_append(out, *c == '|' ? bar : c, *c == '|' ? strlen(bar) : 1);
-    }
-    ik_buffer_append_text(out, apart ? " " : "");
-}
-
 static void append_code(ik_buffer_t *out, const char *text, const char *bar)
 {
     char *line = make_line(NULL, text);
@@ -94,8 +82,14 @@ static void append_code(ik_buffer_t *out, const char *text, const char *bar)
     if (ticks > MOST_TICKS) {
         ik_markdown_text_append_line(out, line);
     } else if (*line != '\0') {
+        /* Renderers remove one space at each edge, which separates backticks there. */
+        const char *space = line[0] == '`' || line[strlen(line) - 1] == '`' ? " " : "";
         append_ticks(out, ticks);
-        append_spaced(out, line, bar);
+        ik_buffer_append_text(out, space);
+        for (const char *c = line; *c != '\0'; c++) {
+            ik_buffer_append(out, *c == '|' ? bar : c, *c == '|' ? strlen(bar) : 1);
+        }
+        ik_buffer_append_text(out, space);
         append_ticks(out, ticks);
     }
     talloc_free(line);

@@ -1,17 +1,17 @@
-/* Foreign text in a Markdown document where it must not mean anything. What is no text becomes
- * U+FFFD, control characters too. */
+/* Escapes text for a Markdown document. Bytes that are not UTF-8 and control characters become
+ * U+FFFD. */
 #pragma once
 
 #include "base/buffer.h"
 
-/* Text with its line ends and tabs, cleaned. */
+/* Replaces such bytes only; line ends (CRLF as LF) and tabs stay. */
 void ik_markdown_text_append_clean(ik_buffer_t *out, const char *text, size_t len);
-/* One line of words. */
+/* One line of text, with all markup characters escaped. */
 void ik_markdown_text_append_line(ik_buffer_t *out, const char *text);
-/* One line as code. Nothing when there is no text. */
+/* One line as a code span; nothing for an empty text. */
 void ik_markdown_text_append_code(ik_buffer_t *out, const char *text);
-/* The same in a table, where a bar ends a cell even in code. */
+/* A code span in a table cell, where "|" must be escaped even in code. */
 void ik_markdown_text_append_cell_code(ik_buffer_t *out, const char *text);
-/* A block with a fence that nothing in it can close. language may be "". */
+/* A fenced block; the fence is longer than any run of backticks in the text. language may be "". */
 void ik_markdown_text_append_fenced(ik_buffer_t *out, const char *language, const char *text,
                                     size_t len);

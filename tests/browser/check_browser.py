@@ -105,7 +105,7 @@ class Ordinary(PageTest):
                       "The function exists, but under another name:", "You are welcome.",
                       "9,330 in (3,968 cached), 427 out", "$0.02", "5,120 in, 240 out", "$0.0041",
                       "4 tool results removed to fit the context", "no such tool", "2.5 s",
-                      "The answer broke off here."):
+                      "(answer cut off)"):
             self.assertIn(words, text)
         self.assert_quiet(page)
 
@@ -202,11 +202,11 @@ class Ordinary(PageTest):
     def test_long_results_are_cut(self):
         page = self.open()
         page.evaluate(OPEN_ALL)
-        self.assertIn("Of 330 KB the first 200 KB are shown.", self.text_of(page))
+        self.assertIn("Shows the first 200 KB of 330 KB.", self.text_of(page))
 
     def test_a_fork_says_where_it_began(self):
         page = self.open()
-        self.assertIn("A fork of agent 1, from message 4 on.", self.text_of(page, "#agent-2"))
+        self.assertIn("Forked from agent 1 at message 4.", self.text_of(page, "#agent-2"))
         page.click("nav li:last-child a")
         self.assertEqual(page.evaluate("document.querySelector(':target').id"), "agent-2")
         # Message 4 is a result and folded: who follows the link sees it all the same.

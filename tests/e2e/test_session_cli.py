@@ -513,7 +513,7 @@ class Show(SessionTest):
         self.assertEqual(facts.splitlines()[:5], [
             f"Session   {key(1)}", "Title     What is here?", "Folder    /proj/place",
             "Host      elsewhere", "Model     openai/gpt-5"])
-        self.assertRegex(facts, r"\nBegun     \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\nLast used \d{4}-")
+        self.assertRegex(facts, r"\nStarted   \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\nLast used \d{4}-")
         self.assertTrue(facts.endswith("\nTurns     1\nMessages  6\nTokens    80 in, 4 out"), facts)
         self.assertEqual(re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", talk), """\
 system prompt, 9 bytes: --full shows it

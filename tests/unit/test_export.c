@@ -410,14 +410,14 @@ END_TEST
 #define FORK(number, parent, at)                                                                   \
     "{\"type\":\"agent\",\"number\":" number ",\"parent\":" parent ",\"forked_at\":" at            \
     ",\"created_us\":1}\n"
-#define TWICE_THE_SAME "session " LOG_ID " only once: it begins in line 1"
+#define TWICE_THE_SAME "session " LOG_ID " only once; line 1 begins it, too"
 
 static const struct {
     const char *text;
     const char *message;
 } wrong[] = {
-    {"", "FILE: expected a line of type \"session\", and there is none"},
-    {"\n \n", "FILE: expected a line of type \"session\", and there is none"},
+    {"", "FILE: expected a line of type \"session\", found none"},
+    {"\n \n", "FILE: expected a line of type \"session\", found none"},
     {"{\"a\":}\n", "FILE:1: expected a JSON object: value expected at byte 6"},
     {"[]\n", "FILE:1: expected a JSON object"},
     {"{\"type\":\"\xff\"}\n", "FILE:1: expected UTF-8"},
@@ -425,11 +425,11 @@ static const struct {
     {"{\"type\":\"usage\"}",
      "FILE:1: expected \"type\" to be \"session\", \"agent\" or \"message\""},
     {"{\"type\":3}", "FILE:1: expected \"type\" to be \"session\", \"agent\" or \"message\""},
-    {AGENT_LINE, "FILE:1: expected a line of type \"session\" before all others"},
+    {AGENT_LINE, "FILE:1: expected a line of type \"session\" first"},
     {"{\"type\":\"session\"}", "FILE:1: expected \"version\", a whole number"},
     {"{\"type\":\"session\",\"version\":2}",
-     "FILE:1: the export has version 2 and this program reads version 1: a newer ikigai can import "
-     "it"},
+     "FILE:1: the export has version 2, this program reads version 1: import it with a newer "
+     "ikigai"},
     {"{\"type\":\"session\",\"version\":1,\"id\":\"xyz\"}",
      "FILE:1: expected \"id\", 16 hexadecimal digits"},
     {"{\"type\":\"session\",\"version\":1,\"id\":\"00000000000000A1\"}",
@@ -457,9 +457,9 @@ static const struct {
     {SESSION_LINE(LOG_ID) FORK("1", "0", "3"),
      "FILE:2: expected \"forked_at\" of the first agent to be 0"},
     {WHOLE FORK("1", "1", "1"), "FILE:4: expected agents by number: 1 comes after 1"},
-    {WHOLE FORK("3", "2", "1"), "FILE:4: expected \"parent\" to be an agent that came before"},
-    {WHOLE FORK("2", "2", "1"), "FILE:4: expected \"parent\" to be an agent that came before"},
-    {WHOLE FORK("2", "0", "1"), "FILE:4: expected \"parent\" to be an agent that came before"},
+    {WHOLE FORK("3", "2", "1"), "FILE:4: expected \"parent\" to be an earlier agent"},
+    {WHOLE FORK("2", "2", "1"), "FILE:4: expected \"parent\" to be an earlier agent"},
+    {WHOLE FORK("2", "0", "1"), "FILE:4: expected \"parent\" to be an earlier agent"},
     {WHOLE FORK("2", "1", "2") FORK("3", "1", "1"),
      "FILE:4: expected \"forked_at\" to be at most 1, the last message of agent 1"},
     {WHOLE FORK("2", "1", "9223372036854775807"),
@@ -529,13 +529,13 @@ START_TEST(a_session_that_went_another_way_is_refused)
     res_t read = import(store, text);
     log_assert_code(read, IK_ERR_CONFLICT);
     ck_assert_str_eq(read.message, "FILE:5: session " LOG_ID
-                                   " is here already, and message 1 of its agent 1 is another one");
+                                   " exists here with a different message 1 of agent 1");
     log_assert_same(log_dump_all(ctx, store), before);
 
     read = import(store, WHOLE FORK("2", "1", "0"));
     log_assert_code(read, IK_ERR_CONFLICT);
     ck_assert_str_eq(read.message,
-                     "FILE:4: session " LOG_ID " is here already, and its agent 2 is another one");
+                     "FILE:4: session " LOG_ID " exists here with a different agent 2");
     log_assert_same(log_dump_all(ctx, store), before);
 }
 END_TEST

@@ -242,7 +242,7 @@ START_TEST(a_session_as_a_document)
                                  "| Folder | `/work` |\n"
                                  "| Host | here |\n"
                                  "| Model | `p/m` |\n"
-                                 "| Begun | 2023-11-14 22:13 UTC |\n"
+                                 "| Started | 2023-11-14 22:13 UTC |\n"
                                  "| Last message | 2023-11-14 22:13 UTC |\n"
                                  "| Turns | 1 |\n"
                                  "| Tokens | 10 in, 2 out |\n"
@@ -296,9 +296,9 @@ START_TEST(long_results_are_cut)
     say("tool_result", NULL, data.data);
     char *text = body();
     ck_assert_int_eq(strncmp(text, "**Tool** `t` → failed\n\n```\né", 29), 0);
-    ck_assert_ptr_nonnull(strstr(text,
-                                 "é\n```\n\n*Of 20 KB the first 8 KB are shown. All of it is in "
-                                 "an export as JSON Lines.*\n\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "é\n```\n\n*Shows the first 8 KB of 20 KB. A JSON Lines export has all of "
+                     "it.*\n\n"));
     ck_assert_uint_lt(strlen(text), 8200);
 }
 END_TEST
@@ -332,7 +332,7 @@ START_TEST(forks_say_where_they_began)
                      "<details><summary>System prompt</summary>\n\nbe \\<brief>\n\n</details>\n\n"
                      "*1 removed*\n\n*The agent was "
                      "ended.*\n\n**odd\\***\n\n```\nthing\n```\n\n```json\n{}\n```\n\n"
-                     "## Agent 2\n\n*A fork of agent 1, from message 1 of agent 1 on.*\n\n"
+                     "## Agent 2\n\n*Forked from agent 1 at message 1 of agent 1.*\n\n"
                      "### 2. You\n\n*2023-11-14 22:13 UTC*\n\n> b\n>\n> #### c\n\n");
 }
 END_TEST
