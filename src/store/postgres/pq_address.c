@@ -1,7 +1,7 @@
 /*
- * getaddrinfo() can be neither interrupted nor asked to hurry, so a thread of its own calls it. Who
- * waits may lose patience and go; then the thread ends whenever the resolver does, and clears up.
- * Both share a lookup_t, and the last one to let go of it frees it.
+ * getaddrinfo() can be neither interrupted nor given a deadline, so a thread calls it. When the
+ * caller stops waiting, the thread ends whenever the resolver does. Both share a reference-counted
+ * lookup_t.
  */
 #include "store/postgres/pq_address.h"
 
@@ -20,19 +20,19 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 
-/* Addresses of one name that are tried; more would only take longer to fail. */
+/* More addresses of one name would only take longer to fail. */
 enum { ADDRESS_MAX = 8, LIST_MAX = 16 * 1024 };
 
-/* On the heap and not on a context: two threads use it. */
+/* Allocated with malloc because two threads use it and talloc contexts belong to one. */
 typedef struct {
     char *host;
-    int pipe[2]; /* closed at the writing end when there is an answer */
+    int pipe[2]; /* its writing end is closed when the answer is there */
     struct addrinfo *answer;
-    int failure; /* of getaddrinfo */
+    int failure; /* result of getaddrinfo */
     atomic_int users;
 } lookup_t;
 
-static void let_go(lookup_t *lookup)
+static void release(lookup_t *lookup)
 {
     if (atomic_fetch_sub(&lookup->users, 1) > 1) {
         return;
@@ -51,23 +51,11 @@ static void *look_up(void *data)
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     lookup->failure = getaddrinfo(lookup->host, NULL, &hints, &lookup->answer);
     close(lookup->pipe[1]);
-    let_go(lookup);
+    release(lookup);
     return NULL;
 }
 
-static lookup_t *create_lookup(const char *host)
-{
-    lookup_t *lookup = calloc(1, sizeof(*lookup));
-    char *copy = strdup(host);
-    if (lookup == NULL || copy == NULL) {
-        ik_alloc_fail();
-    }
-    lookup->host = copy;
-    atomic_init(&lookup->users, 1);
-    return lookup;
-}
-
-/* A thread that takes no signals: they are for those who expect them. */
+/* The thread blocks all signals, which are for the main thread. */
 static bool start_thread(lookup_t *lookup)
 {
     sigset_t all;
@@ -84,20 +72,25 @@ static bool start_thread(lookup_t *lookup)
     return failure == 0;
 }
 
-/* NULL when the system has no pipe or no thread for it. */
+/* NULL, with errno set, when the system refuses a pipe or a thread. */
 static lookup_t *start_lookup(const char *host)
 {
-    lookup_t *lookup = create_lookup(host);
+    lookup_t *lookup = calloc(1, sizeof(*lookup));
+    char *copy = strdup(host);
+    if (lookup == NULL || copy == NULL) {
+        ik_alloc_fail();
+    }
+    lookup->host = copy;
+    atomic_init(&lookup->users, 2);
     if (pipe2(lookup->pipe, O_CLOEXEC) != 0) {
         free(lookup->host);
         free(lookup);
         return NULL;
     }
-    atomic_store(&lookup->users, 2);
     if (!start_thread(lookup)) {
         atomic_store(&lookup->users, 1);
         close(lookup->pipe[1]);
-        let_go(lookup);
+        release(lookup);
         return NULL;
     }
     return lookup;
@@ -107,16 +100,16 @@ static lookup_t *start_lookup(const char *host)
 
 typedef struct {
     const char *host;
-    const char *port; /* "": what is usual */
+    const char *port; /* "": the default */
 } place_t;
 
-/* The lists that grow. */
+/* The lists being built; they have count items each. */
 typedef struct {
     ik_buffer_t host;
     ik_buffer_t hostaddr;
     ik_buffer_t port;
     size_t count;
-    bool asked; /* the resolver */
+    bool asked; /* the resolver was needed */
 } lists_t;
 
 static void append_item(ik_buffer_t *list, size_t count, const char *item)
@@ -144,7 +137,7 @@ static void append_answer(lists_t *lists, const place_t *place, const struct add
     }
 }
 
-/* Cuts the next item off, on ctx. A list of one is right for all. */
+/* Copies the next item, on ctx. A list of one item, such as a port for all hosts, repeats it. */
 static char *next_item(const void *ctx, const char **list)
 {
     size_t len = strcspn(*list, ",");
@@ -166,9 +159,9 @@ static res_t wait_for_answer(const lookup_t *lookup, const ik_pq_patience_t *pat
 {
     switch (ik_pq_wait(lookup->pipe[0], POLLIN, patience)) {
     case IK_PQ_WAIT_WOKEN:
-        return ERR(GONE, "given up while looking for host %s", lookup->host);
+        return ERR(GONE, "host %s: cancelled", lookup->host);
     case IK_PQ_WAIT_LATE:
-        return ERR(GONE, "the resolver does not answer in time for host %s", lookup->host);
+        return ERR(GONE, "host %s: the resolver did not answer in time", lookup->host);
     case IK_PQ_WAIT_READY:
         break;
     }
@@ -182,17 +175,17 @@ static res_t resolve(lists_t *lists, const place_t *place, const ik_pq_patience_
 {
     lookup_t *lookup = start_lookup(place->host);
     if (lookup == NULL) {
-        return ERR(SYSTEM, "no means to ask for host %s: %s", place->host, strerror(errno));
+        return ERR(SYSTEM, "host %s cannot be resolved: %s", place->host, strerror(errno));
     }
     res_t found = wait_for_answer(lookup, patience);
     if (is_ok(&found)) {
         append_answer(lists, place, lookup->answer);
     }
-    let_go(lookup);
+    release(lookup);
     return found;
 }
 
-/* One name that is not known costs only itself; what is returned matters when all are not. */
+/* Names that cannot be resolved are skipped. The result is that of the last name. */
 static res_t find_all(const void *ctx, lists_t *lists, const ik_pq_url_t *url,
                       const ik_pq_patience_t *patience)
 {

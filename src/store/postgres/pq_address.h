@@ -1,21 +1,19 @@
-/*
- * The addresses of host names, found with patience that ends: libpq would ask the resolver in the
- * middle of everything and wait for it as long as that takes, which can be a minute.
- */
+/* Resolves host names within a time limit. libpq itself would block in the resolver, for a minute
+ * in bad cases. */
 #pragma once
 
 #include "base/error.h"
 #include "store/postgres/pq_url.h"
 #include "store/postgres/pq_wait.h"
 
-/* As libpq takes it: lists with commas, each place beside its address. All NULL when the URL needs
- * no resolver: sockets of this machine, addresses, nothing said. */
+/* Comma-separated lists, as libpq accepts them. All are NULL when the URL needs no resolver because
+ * it names a socket, an address or no host. */
 typedef struct {
     char *host;
     char *hostaddr;
-    char *port; /* NULL: what the URL says is right for all */
+    char *port; /* NULL: the URL names none */
 } ik_pq_address_t;
 
-/* Whatever is allocated is on ctx. IK_ERR_GONE when none of the names is known, or not in time. */
+/* Strings are on ctx. IK_ERR_GONE when no name could be resolved in time. */
 res_t ik_pq_address_find(const void *ctx, const ik_pq_url_t *url, const ik_pq_patience_t *patience,
                          ik_pq_address_t *out);

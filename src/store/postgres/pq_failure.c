@@ -6,26 +6,26 @@
 
 enum { STATE_LEN = 5 };
 
-/* By the beginning of the SQLSTATE. What is not listed is a statement that this server does not
- * take: the same again would fail again. */
+/* By prefix of the SQLSTATE. IK_ERR_GONE means that trying again later may help. All other states
+ * are IK_ERR_INVALID: the statement would fail again. */
 static const struct {
     const char *state;
     ik_error_code_t code;
 } meanings[] = {
     {"08", IK_ERR_GONE},      /* connection */
-    {"25006", IK_ERR_DENIED}, /* the server only reads */
+    {"25006", IK_ERR_DENIED}, /* read-only server */
     {"25P03", IK_ERR_GONE},   /* idle for too long inside a transaction */
-    {"28", IK_ERR_DENIED},    /* who are you */
+    {"28", IK_ERR_DENIED},    /* authentication */
     {"3D000", IK_ERR_DENIED}, /* no such database */
-    {"40", IK_ERR_GONE},      /* deadlock and the like: again, later */
+    {"40", IK_ERR_GONE},      /* deadlock and other rollbacks */
     {"42501", IK_ERR_DENIED}, /* privileges */
-    {"53", IK_ERR_GONE},      /* disk full, too many connections: again, later */
-    {"55P03", IK_ERR_GONE},   /* a lock did not come free in time */
+    {"53", IK_ERR_GONE},      /* disk full, too many connections */
+    {"55P03", IK_ERR_GONE},   /* lock timeout */
     {"57", IK_ERR_GONE},      /* timeouts, shutdown, starting up */
-    {"58", IK_ERR_GONE},      /* the server's own system */
+    {"58", IK_ERR_GONE},      /* system error on the server */
     {"F0", IK_ERR_GONE},      /* the server's configuration */
-    {"XX", IK_ERR_GONE},      /* inside of the server */
-    {"23505", IK_ERR_GONE},   /* somebody was faster: again, later */
+    {"XX", IK_ERR_GONE},      /* internal error of the server */
+    {"23505", IK_ERR_GONE},   /* unique violation: a concurrent writer was faster */
 };
 
 static ik_error_code_t code_of(const char *state)
@@ -38,7 +38,7 @@ static ik_error_code_t code_of(const char *state)
     return IK_ERR_INVALID;
 }
 
-/* The first line of a message. */
+/* Makes an error of the first line of the message, without the password. */
 static res_t fail(const ik_pq_url_t *url, ik_error_code_t code, const char *message)
 {
     int len = (int)strcspn(message, "\n");
@@ -56,8 +56,8 @@ res_t ik_pq_failure_of_result(const ik_pq_library_t *library, const ik_pq_url_t 
     return fail(url, code_of(state), message);
 }
 
-/* A verbose message of the server reads "FATAL:  28P01: password authentication failed …", whatever
- * the language: the only place where libpq tells the state of a refused connection. */
+/* Finds the SQLSTATE in a verbose message, "FATAL:  28P01: password authentication failed …" in any
+ * language. For a refused connection libpq reports it nowhere else. */
 static const char *find_state(const char *message)
 {
     static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -70,8 +70,8 @@ static const char *find_state(const char *message)
     return NULL;
 }
 
-/* Without what libpq says about where it tried, which the URL's name says already. */
-static const char *skip_place(const char *message)
+/* Skips libpq's description of the server; url->name says the same. */
+static const char *skip_server(const char *message)
 {
     static const char end[] = " failed: ";
     const char *found = strstr(message, end);
@@ -88,11 +88,10 @@ res_t ik_pq_failure_of_connection(const ik_pq_library_t *library, const ik_pq_ur
         return fail(url, code_of(state), state + STATE_LEN + 2);
     }
     if (library->connectionNeedsPassword(conn)) {
-        return fail(url, IK_ERR_DENIED, "it wants a password and the URL has none");
+        return fail(url, IK_ERR_DENIED, "the server asks for a password and the URL has none");
     }
-    /* A value of the URL that libpq itself refuses; its quotes may hold what was meant to be a
-     * password. */
-    message = skip_place(message);
+    /* libpq refuses a value of the URL. It quotes the value, which may be part of a password. */
+    message = skip_server(message);
     if (strncmp(message, "invalid ", 8) == 0 || strncmp(message, "could not match ", 16) == 0) {
         return ik_pq_url_refuse(message);
     }

@@ -6,7 +6,7 @@
 
 static const char file_name[] = "libpq.so.5";
 
-/* Older ones refuse tcp_user_timeout. */
+/* Older versions refuse tcp_user_timeout. */
 enum { OLDEST = 120000 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -22,7 +22,7 @@ static bool complain(const char *what)
 
 static bool find_calls(void *handle)
 {
-    /* POSIX wants a function pointer to fit into a void pointer, C does not know how. */
+    /* POSIX allows storing a function pointer in a void pointer; C has no cast for it. */
 #define FIND(result_, name_, ...)                                                                  \
     *(void **)&library.name_ = dlsym(handle, "PQ" #name_);                                         \
     if (library.name_ == NULL) {                                                                   \

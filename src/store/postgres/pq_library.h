@@ -1,22 +1,22 @@
 /*
- * libpq, loaded instead of linked: only who keeps a shared history needs it, and it brings a dozen
- * libraries along. Its header is not needed to build either: what we use of it has stood in
- * libpq.so.5 unchanged for many years and is written down here.
+ * libpq, loaded at run time: only a shared history needs it, and it brings a dozen libraries. Its
+ * header is not needed to build; the part of the stable libpq.so.5 interface that we use is
+ * declared here.
  */
 #pragma once
 
 #include "base/error.h"
 
-/* Only libpq looks inside. */
+/* PGconn and PGresult. */
 typedef struct ik_pq_conn ik_pq_conn_t;
 typedef struct ik_pq_result ik_pq_result_t;
 
-/* One word of a connection URL and what it says. */
+/* PQconninfoOption: one parameter of a connection URL. */
 typedef struct {
     char *keyword;
     char *envvar;
     char *compiled;
-    char *val; /* NULL: the URL does not say */
+    char *val; /* NULL: not in the URL */
     char *label;
     char *dispchar;
     int dispsize;
@@ -24,7 +24,7 @@ typedef struct {
 
 typedef void (*ik_pq_notice_fn)(void *data, const ik_pq_result_t *notice);
 
-/* Their values are libpq's. */
+/* The values are libpq's. */
 enum { IK_PQ_CONNECTION_OK = 0, IK_PQ_CONNECTION_BAD = 1 };
 enum { IK_PQ_POLLING_FAILED = 0, IK_PQ_POLLING_READING = 1, IK_PQ_POLLING_OK = 3 };
 enum { IK_PQ_COMMAND_OK = 1, IK_PQ_TUPLES_OK = 2 };
@@ -32,7 +32,7 @@ enum { IK_PQ_ERRORS_VERBOSE = 2 };
 enum { IK_PQ_FORMAT_TEXT = 0, IK_PQ_FORMAT_BINARY = 1 };
 enum { IK_PQ_FIELD_SEVERITY = 'V', IK_PQ_FIELD_STATE = 'C', IK_PQ_FIELD_MESSAGE = 'M' };
 
-/* What a call returns, its name without PQ, and what it takes. */
+/* Result, name without PQ, and parameters of each function. */
 #define IK_PQ_LIBRARY_CALLS(X)                                                                     \
     X(void, clear, ik_pq_result_t *result)                                                         \
     X(int, connectPoll, ik_pq_conn_t *conn)                                                        \
@@ -70,13 +70,13 @@ enum { IK_PQ_FIELD_SEVERITY = 'V', IK_PQ_FIELD_STATE = 'C', IK_PQ_FIELD_MESSAGE 
     X(int, status, const ik_pq_conn_t *conn)                                                       \
     X(char *, user, const ik_pq_conn_t *conn)
 
-/* library->connectPoll is PQconnectPoll, and so on. */
+/* library->connectPoll is PQconnectPoll. */
 typedef struct {
 #define IK_PQ_LIBRARY_MEMBER(result_, name_, ...) result_ (*(name_))(__VA_ARGS__);
     IK_PQ_LIBRARY_CALLS(IK_PQ_LIBRARY_MEMBER)
 #undef IK_PQ_LIBRARY_MEMBER
 } ik_pq_library_t;
 
-/* Loads at the first call and waits for whoever is loading it; from any thread. It stays loaded to
- * the end. IK_ERR_NOT_FOUND when there is no usable libpq, for good. */
+/* The first call loads the library, which stays loaded. Can be called from any thread.
+ * IK_ERR_NOT_FOUND, also from later calls, when there is no usable libpq. */
 res_t ik_pq_library_load(const ik_pq_library_t **out);

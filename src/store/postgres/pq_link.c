@@ -13,12 +13,12 @@
 enum {
     CONNECT_MS = 5000,
     COMMAND_MS = 15000,
-    /* A machine that vanished must not keep its locks for the two hours that are usual: the server
-     * and we look every so often whether the other side is there, and an idle transaction ends. */
+    /* Keepalives on both sides and a limit on idle transactions: a machine that vanished must not
+     * keep its locks for the usual two hours. */
     KEEPALIVE_IDLE_S = 30,
     KEEPALIVE_INTERVAL_S = 10,
     KEEPALIVE_COUNT = 3,
-    IDLE_TRANSACTION_MS = 120000, /* slow parameters count as idle */
+    IDLE_TRANSACTION_MS = 120000, /* waiting for slow parameters counts as idle */
     LAST_WORDS_MAX = 8,
     PREPARED_MAX = 16,
     KEYWORDS_MAX = 16,
@@ -28,11 +28,11 @@ struct ik_pq_link {
     const ik_pq_library_t *library;
     ik_pq_url_t *url;
     ik_pq_conn_t *conn; /* NULL when there is none */
-    bool doomed;        /* the server said that it is going */
+    bool doomed;        /* the server announced that it closes the connection */
     ik_pq_patience_t patience;
     int connect_ms;
     int command_ms;
-    const char *prepared[PREPARED_MAX]; /* on this connection; its name is its place here */
+    const char *prepared[PREPARED_MAX]; /* statements on this connection, named by index */
     size_t prepared_count;
 };
 
@@ -98,16 +98,16 @@ static res_t wait_for(ik_pq_link_t *link, short events)
 {
     switch (ik_pq_wait(link->library->socket(link->conn), events, &link->patience)) {
     case IK_PQ_WAIT_WOKEN:
-        return ERR(GONE, "%s: given up", link->url->name);
+        return ERR(GONE, "%s: cancelled", link->url->name);
     case IK_PQ_WAIT_LATE:
-        return ERR(GONE, "%s does not answer in time", link->url->name);
+        return ERR(GONE, "%s did not answer in time", link->url->name);
     case IK_PQ_WAIT_READY:
         break;
     }
     return OK;
 }
 
-/* The connection is of no use any more, and this is why. */
+/* Closes a connection that is of no use any more. Returns the reason. */
 static res_t lose(ik_pq_link_t *link, res_t reason)
 {
     ik_pq_link_close(link);
@@ -121,7 +121,7 @@ static res_t lose_connection(ik_pq_link_t *link)
     return lose(link, reason);
 }
 
-/* What came while nobody asked. A server that goes says so first and hangs up a moment later. */
+/* Reads what arrived unasked. A server that shuts down sends a notice before it closes. */
 static bool is_alive(ik_pq_link_t *link)
 {
     ik_pq_patience_t now = {.wake_fd = -1};
@@ -131,7 +131,7 @@ static bool is_alive(ik_pq_link_t *link)
             break;
         }
         alive = link->library->consumeInput(link->conn) != 0;
-        link->library->isBusy(link->conn); /* reads it, and on_notice hears */
+        link->library->isBusy(link->conn); /* parses the input and calls on_notice */
     }
     return alive && !link->doomed;
 }
@@ -146,7 +146,7 @@ bool ik_pq_link_is_up(ik_pq_link_t *link)
 
 /* --- connecting -------------------------------------------------------------------------- */
 
-/* In the order in which libpq reads them: what comes later wins. */
+/* Parameters in the order libpq reads them; later ones win. */
 typedef struct {
     const char *keywords[KEYWORDS_MAX + 1];
     const char *values[KEYWORDS_MAX + 1];
@@ -182,7 +182,7 @@ static void fill_settings(const void *ctx, const ik_pq_link_t *link, const ik_pq
     set_text(settings, "client_encoding", "UTF8");
 }
 
-/* libpq's own way with a notice is to print it. An error that nobody asked for is one, too. */
+/* Replaces libpq's receiver, which prints. An error outside a statement arrives here, too. */
 static void on_notice(void *data, const ik_pq_result_t *notice)
 {
     ik_pq_link_t *link = data;
@@ -224,14 +224,14 @@ static res_t check_encoding(const ik_pq_link_t *link)
 {
     const char *encoding = link->library->parameterStatus(link->conn, "server_encoding");
     if (encoding == NULL || strcmp(encoding, "UTF8") != 0) {
-        return ERR(INVALID, "%s: database %s is in %s, and ikigai needs one with ENCODING 'UTF8'",
+        return ERR(INVALID, "%s: database %s has ENCODING '%s'; ikigai needs 'UTF8'",
                    link->url->name, ik_pq_link_database(link), encoding == NULL ? "?" : encoding);
     }
     return OK;
 }
 
-/* The server's limits are below ours, so that it is the server who gives up: then the connection
- * can be used further, and nobody goes on with work that no one waits for. */
+/* The server's timeouts are shorter than ours: when the server gives up, the connection stays
+ * usable and no work continues unattended. */
 static res_t set_up_server(const void *ctx, ik_pq_link_t *link)
 {
     static const char sql[] = "SELECT set_config('statement_timeout', $1, false),"
@@ -279,7 +279,7 @@ res_t ik_pq_link_connect(ik_pq_link_t *link)
 
 /* --- statements -------------------------------------------------------------------------- */
 
-/* Waits until the socket is ready, reads what came, and gives the other side its time again. */
+/* Waits for the socket, reads what arrived and restarts the clock. */
 static res_t exchange(ik_pq_link_t *link, short events)
 {
     res_t waited = wait_for(link, events);
@@ -290,7 +290,7 @@ static res_t exchange(ik_pq_link_t *link, short events)
     return link->library->consumeInput(link->conn) ? OK : lose_connection(link);
 }
 
-/* While it sends, it reads: a server that complains at length stops listening until it is heard. */
+/* Reads while it sends: a server with a long error message stops receiving until it is read. */
 static res_t send_all(ik_pq_link_t *link)
 {
     for (;;) {
@@ -305,7 +305,7 @@ static res_t send_all(ik_pq_link_t *link)
     }
 }
 
-/* NULL when there is no more. */
+/* *out is NULL after the last result. */
 static res_t next_result(ik_pq_link_t *link, ik_pq_result_t **out)
 {
     while (link->library->isBusy(link->conn)) {
@@ -315,7 +315,7 @@ static res_t next_result(ik_pq_link_t *link, ik_pq_result_t **out)
     return OK;
 }
 
-/* The first result; what follows it is only the end. */
+/* Sends the statement and receives its result. */
 static res_t receive(const void *ctx, ik_pq_link_t *link, ik_pq_rows_t **rows)
 {
     ik_pq_result_t *result;
@@ -336,7 +336,7 @@ static res_t receive(const void *ctx, ik_pq_link_t *link, ik_pq_rows_t **rows)
     }
 }
 
-static res_t judge(ik_pq_link_t *link, const ik_pq_rows_t *rows)
+static res_t check_result(ik_pq_link_t *link, const ik_pq_rows_t *rows)
 {
     int status = link->library->resultStatus(rows->result);
     if (status == IK_PQ_COMMAND_OK || status == IK_PQ_TUPLES_OK) {
@@ -350,7 +350,7 @@ static res_t judge(ik_pq_link_t *link, const ik_pq_rows_t *rows)
     return failure;
 }
 
-/* What was sent is answered. */
+/* sent is the result of the libpq call that queued the statement. */
 static res_t finish(const void *ctx, ik_pq_link_t *link, int sent, ik_pq_rows_t **out)
 {
     ik_pq_rows_t *rows = NULL;
@@ -359,7 +359,7 @@ static res_t finish(const void *ctx, ik_pq_link_t *link, int sent, ik_pq_rows_t 
     }
     res_t done = receive(ctx, link, &rows);
     if (is_ok(&done)) {
-        done = judge(link, rows);
+        done = check_result(link, rows);
     }
     if (is_ok(&done) && out != NULL) {
         *out = rows;
@@ -369,7 +369,7 @@ static res_t finish(const void *ctx, ik_pq_link_t *link, int sent, ik_pq_rows_t 
     return done;
 }
 
-/* Whoever is to stop stops before a statement, too, and then without harm to the connection. */
+/* A call that is cancelled before its statement leaves the connection intact. */
 static res_t begin(ik_pq_link_t *link)
 {
     if (link->conn == NULL) {
@@ -392,43 +392,26 @@ res_t ik_pq_link_run(const void *ctx, ik_pq_link_t *link, const char *sql,
     return finish(ctx, link, sent, rows);
 }
 
-typedef struct {
-    char text[16];
-} name_t;
-
-static name_t name_of(size_t place)
-{
-    name_t name;
-    snprintf(name.text, sizeof(name.text), "ikigai%u", (unsigned)place);
-    return name;
-}
-
-static res_t prepare(const void *ctx, ik_pq_link_t *link, const char *sql, name_t *name)
-{
-    size_t place = 0;
-    while (place < link->prepared_count && link->prepared[place] != sql) {
-        place++;
-    }
-    *name = name_of(place);
-    if (place < link->prepared_count) {
-        return OK;
-    }
-    if (place == PREPARED_MAX) {
-        PANIC("more than %d prepared statements", PREPARED_MAX);
-    }
-    TRY(finish(ctx, link, link->library->sendPrepare(link->conn, name->text, sql, 0, NULL), NULL));
-    link->prepared[link->prepared_count++] = sql;
-    return OK;
-}
-
 res_t ik_pq_link_run_large(const void *ctx, ik_pq_link_t *link, const char *sql,
                            const ik_pq_params_t *params, ik_pq_rows_t **rows)
 {
-    name_t name;
+    size_t index = 0;
+    char name[16];
     TRY(begin(link));
-    TRY(prepare(ctx, link, sql, &name));
+    while (index < link->prepared_count && link->prepared[index] != sql) {
+        index++;
+    }
+    snprintf(name, sizeof(name), "ikigai%u", (unsigned)index);
+    if (index == PREPARED_MAX) {
+        PANIC("more than %d prepared statements", PREPARED_MAX);
+    }
+    if (index == link->prepared_count) {
+        int sent = link->library->sendPrepare(link->conn, name, sql, 0, NULL);
+        TRY(finish(ctx, link, sent, NULL));
+        link->prepared[link->prepared_count++] = sql;
+    }
     int sent =
-        link->library->sendQueryPrepared(link->conn, name.text, params->count, params->values,
+        link->library->sendQueryPrepared(link->conn, name, params->count, params->values,
                                          params->lengths, params->formats, IK_PQ_FORMAT_TEXT);
     return finish(ctx, link, sent, rows);
 }
@@ -438,7 +421,7 @@ res_t ik_pq_link_pause(ik_pq_link_t *link, int ms)
     ik_pq_patience_t patience = {.wake_fd = link->patience.wake_fd,
                                  .deadline_ms = ik_clock_now_ms() + ms};
     return ik_pq_wait(-1, 0, &patience) == IK_PQ_WAIT_WOKEN
-               ? ERR(GONE, "%s: given up", link->url->name)
+               ? ERR(GONE, "%s: cancelled", link->url->name)
                : OK;
 }
 
@@ -454,7 +437,7 @@ res_t ik_pq_link_transact(ik_pq_link_t *link, ik_pq_link_body_fn body, void *dat
     if (is_err(&done) && link->conn != NULL) {
         res_t undone = ik_pq_link_run(link, link, "ROLLBACK", NULL, NULL);
         if (is_err(&undone)) {
-            ik_pq_link_close(link); /* then the server does it */
+            ik_pq_link_close(link); /* the server rolls back then */
         }
     }
     return done;

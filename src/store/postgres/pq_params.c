@@ -1,7 +1,7 @@
 /*
- * An array as array_recv() of the server reads it, numbers in network order: how many dimensions,
- * whether there may be NULLs, the type of the elements, then of the one dimension the size and the
- * lowest index, then each element with its length before it (-1: NULL).
+ * The binary format of an array, as the server's array_recv() reads it, in network byte order:
+ * number of dimensions, whether there may be NULLs, type of the elements; size and lowest index of
+ * the one dimension; then each element after its length (-1: NULL).
  */
 #include "store/postgres/pq_params.h"
 
@@ -13,7 +13,7 @@
 
 enum { HEADER_WORDS = 5, HEADER_SIZE = HEADER_WORDS * 4 };
 
-/* By ik_pq_array_kind_t; these numbers of built-in types never change. */
+/* Type OIDs by ik_pq_array_kind_t; those of built-in types never change. */
 static const uint32_t type_numbers[] = {25, 20, 701};
 
 void ik_pq_params_init(ik_pq_params_t *params, const void *ctx)
@@ -58,8 +58,9 @@ void ik_pq_array_init(ik_pq_array_t *array, const void *ctx, ik_pq_array_kind_t 
 {
     static const char header[HEADER_SIZE];
     *array = (ik_pq_array_t){.kind = kind};
-    ik_buffer_init(&array->elements, ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_append(&array->elements, header, sizeof(header)); /* filled in at the end */
+    ik_buffer_init(&array->elements, ctx, IK_BUFFER_UNLIMITED); /* bounded by the batch */
+    ik_buffer_append(&array->elements, header,
+                     sizeof(header)); /* filled in by ik_pq_params_add_array */
 }
 
 static void begin_element(ik_pq_array_t *array, size_t len)
@@ -108,6 +109,7 @@ void ik_pq_params_add_array(ik_pq_params_t *params, ik_pq_array_t *array)
     for (int i = 0; i < HEADER_WORDS; i++) {
         put_word(array->elements.data + i * 4, header[i], 4);
     }
-    size_t len = array->count > 0 ? array->elements.len : HEADER_SIZE - 8; /* nothing has no size */
+    size_t len = array->count > 0 ? array->elements.len
+                                  : HEADER_SIZE - 8; /* an empty array has no dimension */
     add(params, array->elements.data, len, 1);
 }

@@ -1,6 +1,6 @@
 /*
- * What goes into the $1, $2 … of a statement. Single values go as text; an array, a column of many
- * rows, goes as the server has it itself, so that nothing in it needs quoting.
+ * The parameters $1, $2 … of a statement. Single values are sent as text. Arrays, columns of many
+ * rows, are sent in the server's binary format, so that nothing needs quoting.
  */
 #pragma once
 
@@ -18,9 +18,10 @@ typedef struct {
     int formats[IK_PQ_PARAMS_MAX];
 } ik_pq_params_t;
 
-/* Numbers are written on ctx; texts and arrays must live until the statement has run. */
+/* Numbers are formatted on ctx. Texts and arrays are not copied: they must live until the statement
+ * has run. */
 void ik_pq_params_init(ik_pq_params_t *params, const void *ctx);
-/* NULL is SQL's. */
+/* NULL is sent as SQL NULL. */
 void ik_pq_params_add_text(ik_pq_params_t *params, const char *text);
 void ik_pq_params_add_number(ik_pq_params_t *params, int64_t number);
 
@@ -38,10 +39,10 @@ typedef struct {
 
 void ik_pq_array_init(ik_pq_array_t *array, const void *ctx, ik_pq_array_kind_t kind);
 void ik_pq_array_add_null(ik_pq_array_t *array);
-/* To an array of their kind. A NULL text is SQL's. */
+/* The array must be of that kind. A NULL text is sent as SQL NULL. */
 void ik_pq_array_add_text(ik_pq_array_t *array, const char *text);
 void ik_pq_array_add_number(ik_pq_array_t *array, int64_t number);
 void ik_pq_array_add_real(ik_pq_array_t *array, double number);
 
-/* The array is complete and is not added to any more. */
+/* Completes the array; nothing may be added to it afterwards. */
 void ik_pq_params_add_array(ik_pq_params_t *params, ik_pq_array_t *array);

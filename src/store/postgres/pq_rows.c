@@ -31,7 +31,7 @@ int64_t ik_pq_rows_number(const ik_pq_rows_t *rows, int row, int column, int64_t
     return text == NULL ? fallback : strtoll(text, NULL, 10);
 }
 
-/* strtod() would want the decimal comma of a locale, if the program had one; it stays in C's. */
+/* strtod() is safe: the program never leaves the C locale, so it expects a decimal point. */
 double ik_pq_rows_real(const ik_pq_rows_t *rows, int row, int column, double fallback)
 {
     const char *text = ik_pq_rows_text(rows, row, column);

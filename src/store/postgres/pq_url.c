@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 
-/* A password shorter than this is found in every other word. */
+/* Shorter passwords are not masked: they occur in ordinary words. */
 enum { PASSWORD_MIN = 4 };
 
 static const char *after_scheme(const char *text)
@@ -24,9 +24,9 @@ bool ik_pq_url_is_one(const char *text)
     return after_scheme(text) != NULL;
 }
 
-/* Cut as libpq cuts it: user and password end at the first "@" unless a "/" comes before it. With
- * another "@" behind that, what follows is the rest of a password that was not written as it must
- * be, and would be taken, and shown to everybody, for the name of a host or of a database. */
+/* As in libpq, user and password end at the first "@" unless a "/" comes before it. Another "@"
+ * after that belongs to a password that was not percent-encoded; its rest would be taken for a host
+ * or database name, and printed. */
 static bool has_stray_at(const char *rest)
 {
     const char *end = rest + strcspn(rest, "@/");
@@ -43,20 +43,7 @@ res_t ik_pq_url_refuse(const char *problem)
     return ERR(INVALID, "the URL of the database is wrong: %.*s", len, problem);
 }
 
-static res_t check_form(const char *text)
-{
-    const char *rest = after_scheme(text);
-    if (rest == NULL) {
-        return ERR(INVALID, "the URL of a shared history begins with postgresql://");
-    }
-    if (has_stray_at(rest)) {
-        return ERR(INVALID, "the URL of the database has an \"@\" where none can be; in a password "
-                            "write %%40 for \"@\", %%2F for \"/\" and %%25 for \"%%\"");
-    }
-    return OK;
-}
-
-/* On ctx; NULL when the URL does not say. */
+/* On ctx; NULL when the URL does not have it. */
 static char *option(const void *ctx, const ik_pq_option_t *options, const char *keyword)
 {
     for (; options->keyword != NULL; options++) {
@@ -68,17 +55,17 @@ static char *option(const void *ctx, const ik_pq_option_t *options, const char *
     return NULL;
 }
 
-static char *format_name(const void *ctx, const ik_pq_url_t *url)
-{
-    const char *place = url->host != NULL ? url->host : url->hostaddr;
-    return place == NULL ? ik_strdup(ctx, "PostgreSQL")
-                         : ik_sprintf(ctx, "PostgreSQL at %s", place);
-}
-
 res_t ik_pq_url_parse(const void *ctx, const ik_pq_library_t *library, const char *text,
                       ik_pq_url_t **out)
 {
-    TRY(check_form(text));
+    const char *rest = after_scheme(text);
+    if (rest == NULL) {
+        return ERR(INVALID, "the URL of a shared history must begin with postgresql://");
+    }
+    if (has_stray_at(rest)) {
+        return ERR(INVALID, "the URL of the database has an \"@\" where none can be; in a password "
+                            "write %%40 for \"@\", %%2F for \"/\" and %%25 for \"%%\"");
+    }
     char *problem = NULL;
     ik_pq_option_t *options = library->conninfoParse(text, &problem);
     if (options == NULL) {
@@ -92,7 +79,8 @@ res_t ik_pq_url_parse(const void *ctx, const ik_pq_library_t *library, const cha
     url->host = option(url, options, "host");
     url->port = option(url, options, "port");
     url->hostaddr = option(url, options, "hostaddr");
-    url->name = format_name(url, url);
+    const char *host = url->host != NULL ? url->host : url->hostaddr;
+    url->name = host == NULL ? "PostgreSQL" : ik_sprintf(url, "PostgreSQL at %s", host);
     library->conninfoFree(options);
     *out = url;
     return OK;

@@ -1,6 +1,6 @@
 /*
- * The postgresql:// URL of a database. It may hold a password, so nothing here or above says what
- * stands in it: a message that could quote a part of it is cut or masked.
+ * The postgresql:// URL of a database. It may contain a password, so messages never quote it: those
+ * that could are cut or masked.
  */
 #pragma once
 
@@ -11,21 +11,22 @@
 
 typedef struct {
     const char *text;     /* the URL itself: never print it */
-    const char *password; /* the same; NULL when there is none */
+    const char *password; /* never print it; NULL: none */
     const char *name;     /* for messages: "PostgreSQL at db.example.org" */
-    const char *host;     /* one, or several with commas between them; NULL when it says none */
-    const char *port;     /* the same */
-    const char *hostaddr; /* the same */
+    const char *host;     /* one, or a comma-separated list; NULL: none */
+    const char *port;     /* likewise */
+    const char *hostaddr; /* likewise */
 } ik_pq_url_t;
 
-/* By its scheme, in either spelling: whether a setting names a server and not a file. */
+/* Whether the text begins with postgresql:// or postgres://, so that it names a server and not a
+ * file. */
 bool ik_pq_url_is_one(const char *text);
 
-/* IK_ERR_INVALID when it is none. */
+/* IK_ERR_INVALID for a wrong URL. */
 res_t ik_pq_url_parse(const void *ctx, const ik_pq_library_t *library, const char *text,
                       ik_pq_url_t **out);
 
-/* A problem that libpq sees in the URL, without the parts of it that are quoted there. */
+/* Makes an error of libpq's complaint about a URL, without the parts of the URL that it quotes. */
 res_t ik_pq_url_refuse(const char *problem);
-/* The same result; should the message contain the password, that is not readable any more. */
+/* Returns the result with the password in its message, if any, replaced by asterisks. */
 res_t ik_pq_url_mask(const ik_pq_url_t *url, res_t result);

@@ -5,19 +5,13 @@
 
 #include "base/clock.h"
 
-/* Whole milliseconds, so what is left of the last one is waited for. */
-static int left_ms(const ik_pq_patience_t *patience)
-{
-    int64_t left = patience->deadline_ms - ik_clock_now_ms();
-    return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
-}
-
 ik_pq_wait_t ik_pq_wait(int fd, short events, const ik_pq_patience_t *patience)
 {
     for (;;) {
         struct pollfd fds[] = {{.fd = fd, .events = events},
                                {.fd = patience->wake_fd, .events = POLLIN}};
-        int timeout = left_ms(patience);
+        int64_t left = patience->deadline_ms - ik_clock_now_ms();
+        int timeout = left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
         int ready = poll(fds, 2, timeout);
         if (ready > 0) {
             return fds[1].revents != 0 ? IK_PQ_WAIT_WOKEN : IK_PQ_WAIT_READY;

@@ -1,4 +1,4 @@
-/* Waiting for a descriptor, but not for ever, and not when somebody wants us to stop. */
+/* Waits for a descriptor until a deadline or until another thread cancels. */
 #pragma once
 
 #include <stdint.h>
@@ -6,7 +6,7 @@
 typedef enum {
     IK_PQ_WAIT_READY,
     IK_PQ_WAIT_LATE,  /* the deadline has passed */
-    IK_PQ_WAIT_WOKEN, /* wake_fd is readable; comes before everything else */
+    IK_PQ_WAIT_WOKEN, /* wake_fd is readable; takes precedence */
 } ik_pq_wait_t;
 
 typedef struct {
@@ -14,5 +14,5 @@ typedef struct {
     int64_t deadline_ms;
 } ik_pq_patience_t;
 
-/* events as poll() has them; fd may be -1. */
+/* events are those of poll(); fd may be -1. */
 ik_pq_wait_t ik_pq_wait(int fd, short events, const ik_pq_patience_t *patience);
