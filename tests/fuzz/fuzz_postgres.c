@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "pieces.h"
-#include "store/postgres/postgres_data.h"
 #include "store/postgres/postgres_text.h"
 
 static bool has_member(ik_json_span_t object, ik_json_span_t key, ik_json_span_t value)
@@ -26,7 +25,7 @@ static bool has_member(ik_json_span_t object, ik_json_span_t key, ik_json_span_t
 
 static void check_data(const void *ctx, const char *text)
 {
-    char *made = ik_postgres_data_format(ctx, text);
+    char *made = ik_postgres_text_format_data(ctx, text);
     if (made == NULL) {
         return;
     }

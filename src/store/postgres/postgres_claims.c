@@ -52,26 +52,22 @@ static void forget(ik_postgres_claims_t *claims, claim_t *claim)
     *claim = claims->held[--claims->count];
 }
 
-/* --- the server -------------------------------------------------------------------------- */
+/* --- locks ------------------------------------------------------------------------------- */
 
-static void add_holder(ik_pq_params_t *params, const claim_t *claim)
-{
-    ik_pq_params_add_text(params, claim->id);
-    ik_pq_params_add_number(params, claim->holder.pid);
-    ik_pq_params_add_number(params, claim->holder.started);
-    ik_pq_params_add_text(params, ik_postgres_text_clean(params->ctx, claim->holder.host));
-}
-
+/* $1 to $4 are the id, pid, start and host. */
 static res_t run_with_holder(const void *ctx, const ik_postgres_claims_t *claims,
                              const claim_t *claim, const char *sql)
 {
     ik_pq_params_t params;
     ik_pq_params_init(&params, ctx);
-    add_holder(&params, claim);
+    ik_pq_params_add_text(&params, claim->id);
+    ik_pq_params_add_number(&params, claim->holder.pid);
+    ik_pq_params_add_number(&params, claim->holder.started);
+    ik_pq_params_add_text(&params, ik_postgres_text_clean(ctx, claim->holder.host));
     return ik_pq_link_run(ctx, claims->link, sql, &params, NULL);
 }
 
-/* The lock's number is the id read as one. */
+/* $1 is the number of the lock. */
 static res_t run_with_number(const void *ctx, const ik_postgres_claims_t *claims,
                              const char *session_id, const char *sql, ik_pq_rows_t **rows)
 {
@@ -86,7 +82,7 @@ static res_t unlock(const void *ctx, const ik_postgres_claims_t *claims, const c
     return run_with_number(ctx, claims, session_id, "SELECT pg_advisory_unlock($1::bigint)", NULL);
 }
 
-/* The lock, and then the word of it. Whoever cannot say that it has a lock does not keep it. */
+/* Takes the lock and notes the holder; a lock whose holder cannot be noted is given back. */
 static res_t lock(const void *ctx, const ik_postgres_claims_t *claims, const claim_t *claim,
                   bool *taken)
 {
@@ -110,7 +106,7 @@ static res_t lock(const void *ctx, const ik_postgres_claims_t *claims, const cla
     return noted;
 }
 
-/* pid 0 when nobody said that it has it. */
+/* The pid is 0 when no holder is noted. */
 static res_t read_holder(const void *ctx, const ik_postgres_claims_t *claims,
                          const char *session_id, ik_holder_t *holder)
 {
@@ -141,13 +137,6 @@ static res_t refuse(const char *session_id, const ik_holder_t *holder)
                holder->host);
 }
 
-/* The server notices a moment later that a connection ended, and who has a lock says so a moment
- * later: until it is known that somebody alive has it, the lock is worth waiting for. */
-static bool may_come_free(const ik_holder_t *holder)
-{
-    return holder->pid == 0 || !ik_holder_may_live(holder);
-}
-
 static res_t take(const void *ctx, ik_postgres_claims_t *claims, const claim_t *claim,
                   ik_holder_t *other)
 {
@@ -160,7 +149,9 @@ static res_t take(const void *ctx, ik_postgres_claims_t *claims, const claim_t *
             return OK;
         }
         TRY(read_holder(ctx, claims, claim->id, other));
-        if (!may_come_free(other)) {
+        /* The server notices the end of a connection with delay, and a holder is noted a moment
+         * after it took the lock. So only a holder that may be alive ends the waiting. */
+        if (other->pid != 0 && ik_holder_may_live(other)) {
             break;
         }
         TRY(ik_pq_link_pause(claims->link, PAUSE_MS));
@@ -168,24 +159,13 @@ static res_t take(const void *ctx, ik_postgres_claims_t *claims, const claim_t *
     return refuse(claim->id, other);
 }
 
-static bool is_id(const char *text)
-{
-    return strlen(text) == IK_STORE_ID_LEN && strspn(text, "0123456789abcdef") == IK_STORE_ID_LEN;
-}
-
-static claim_t make_claim(const char *session_id, const ik_holder_t *self)
-{
-    claim_t claim = {.holder = *self};
-    memcpy(claim.id, session_id, IK_STORE_ID_LEN);
-    return claim;
-}
-
-/* The server lets a connection have a lock twice, so whether it has one is our own knowledge. */
+/* A connection can take an advisory lock twice, so claims->held decides whether it is taken. */
 res_t ik_postgres_claims_take(ik_postgres_claims_t *claims, const char *session_id,
                               const ik_holder_t *self, ik_holder_t *other)
 {
-    if (!is_id(session_id)) {
-        return ERR(INVALID, "'%.32s' is no id of a session", session_id);
+    if (strlen(session_id) != IK_STORE_ID_LEN ||
+        strspn(session_id, "0123456789abcdef") != IK_STORE_ID_LEN) {
+        return ERR(INVALID, "'%.32s' is not a session id", session_id);
     }
     const claim_t *held = find(claims, session_id);
     if (held != NULL && ik_holder_equal(&held->holder, self)) {
@@ -196,7 +176,8 @@ res_t ik_postgres_claims_take(ik_postgres_claims_t *claims, const char *session_
         return refuse(session_id, other);
     }
     void *scratch = talloc_new(NULL);
-    claim_t claim = make_claim(session_id, self);
+    claim_t claim = {.holder = *self};
+    memcpy(claim.id, session_id, IK_STORE_ID_LEN);
     res_t taken = take(scratch, claims, &claim, other);
     talloc_free(scratch);
     return taken;
@@ -226,7 +207,7 @@ res_t ik_postgres_claims_release(ik_postgres_claims_t *claims, const char *sessi
     res_t released = give_back(scratch, claims, &claim);
     talloc_free(scratch);
     if (is_err(&released)) {
-        ik_pq_link_close(claims->link); /* with which the lock goes, too */
+        ik_pq_link_close(claims->link); /* which releases the lock */
     }
     return released;
 }

@@ -1,7 +1,7 @@
 /*
- * The sessions a connection has claimed. A claim is an advisory lock of the server on the number
- * that the id of the session is: it goes with the connection, however that ends. The table holders
- * only says who has it, for those who do not get it.
+ * The sessions that a connection has claimed. A claim is an advisory lock on the session's id, read
+ * as a number; the server releases it with the connection. The table holders only says who holds a
+ * lock, for messages to others.
  */
 #pragma once
 
@@ -11,10 +11,12 @@ typedef struct ik_postgres_claims ik_postgres_claims_t;
 
 ik_postgres_claims_t *ik_postgres_claims_create(const void *ctx, ik_pq_link_t *link);
 
+/* As ik_store_claim. Waits up to two seconds for a lock whose holder is dead or not known. */
 res_t ik_postgres_claims_take(ik_postgres_claims_t *claims, const char *session_id,
                               const ik_holder_t *self, ik_holder_t *other);
-/* Without a connection there is nothing left to release but the memory of it. */
+/* Without a connection the server has released the lock already. */
 res_t ik_postgres_claims_release(ik_postgres_claims_t *claims, const char *session_id,
                                  const ik_holder_t *self);
-/* On a new connection: takes them again. One that somebody else has meanwhile is lost. */
+/* Takes all claims again on a new connection. A claim that another process took meanwhile is lost.
+ */
 res_t ik_postgres_claims_renew(ik_postgres_claims_t *claims);

@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "store/postgres/postgres_text.h"
+#include "store/words/event_text.h"
+#include "store/words/word_snippet.h"
 
 /* --- sessions ---------------------------------------------------------------------------- */
 
@@ -10,7 +12,6 @@
     " tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost"                       \
     " FROM ikigai.sessions WHERE deleted_at IS NULL AND "
 
-/* The rows may go then. */
 static const char *copy_text(const void *ctx, const ik_pq_rows_t *rows, int row, int column)
 {
     return ik_strdup(ctx, ik_pq_rows_text(rows, row, column));
@@ -68,9 +69,9 @@ res_t ik_postgres_read_list(const void *ctx, ik_pq_link_t *link, const ik_store_
     return read;
 }
 
-/* Ids are hexadecimal, so that what begins so lies between the prefix and the prefix with a g. */
-res_t ik_postgres_read_beginning(const void *ctx, ik_pq_link_t *link, const char *prefix,
-                                 ik_store_list_t **out)
+/* Ids are hexadecimal, so those with the prefix lie between it and the prefix with a "g". */
+res_t ik_postgres_read_prefix(const void *ctx, ik_pq_link_t *link, const char *prefix,
+                              ik_store_list_t **out)
 {
     static const char sql[] = SELECT_SESSIONS "id >= $1::text AND id < $1::text || 'g'"
                                               " ORDER BY updated_at DESC, id LIMIT 10";
@@ -128,24 +129,13 @@ res_t ik_postgres_read_agents(const void *ctx, ik_pq_link_t *link, const char *s
 
 /* --- events ------------------------------------------------------------------------------ */
 
-/* A piece of a log ends behind so many events, or behind the one with which so many bytes are
- * reached: then the longest log takes no more memory than that. */
+/* A log is read in pieces of at most this many events, or as many as exceed this many bytes, so
+ * that the longest log takes no more memory. */
 #define PIECE_EVENTS "1000"
 #define PIECE_BYTES "1048576"
 
-static res_t hand_out(const ik_pq_rows_t *rows, int row, ik_store_event_t *event,
-                      ik_store_event_fn on_event, void *data)
-{
-    event->seq = ik_pq_rows_number(rows, row, 0, 0);
-    event->kind = ik_pq_rows_text(rows, row, 1);
-    event->content = ik_pq_rows_text(rows, row, 2);
-    event->data_json = ik_pq_rows_text(rows, row, 3);
-    event->created_us = ik_pq_rows_number(rows, row, 4, 0);
-    return on_event(data, event);
-}
-
-/* The next piece behind event->seq, which moves on. The callback may use the store: between pieces
- * nothing is open. */
+/* Reads the piece after event->seq, which advances. The callback may use the connection: all rows
+ * are received before it is called. */
 static res_t read_piece(const void *ctx, ik_pq_link_t *link, ik_store_event_t *event,
                         ik_store_event_fn on_event, void *data, bool *more)
 {
@@ -164,7 +154,12 @@ static res_t read_piece(const void *ctx, ik_pq_link_t *link, ik_store_event_t *e
     ik_pq_params_add_number(&params, event->seq);
     TRY(ik_pq_link_run(ctx, link, sql, &params, &rows));
     for (int i = 0; i < rows->count; i++) {
-        TRY(hand_out(rows, i, event, on_event, data));
+        event->seq = ik_pq_rows_number(rows, i, 0, 0);
+        event->kind = ik_pq_rows_text(rows, i, 1);
+        event->content = ik_pq_rows_text(rows, i, 2);
+        event->data_json = ik_pq_rows_text(rows, i, 3);
+        event->created_us = ik_pq_rows_number(rows, i, 4, 0);
+        TRY(on_event(data, event));
     }
     *more = rows->count > 0;
     return OK;
@@ -182,4 +177,81 @@ res_t ik_postgres_read_events(ik_pq_link_t *link, const ik_store_agent_t *agent,
         talloc_free(scratch);
     }
     return read;
+}
+
+/* --- search ------------------------------------------------------------------------------ */
+
+enum { SNIPPET_MAX = 200 };
+
+static ik_store_snippet_t make_snippet(const void *ctx, const ik_word_query_t *query,
+                                       const ik_store_event_t *event)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, NULL, IK_EVENT_TEXT_MAX);
+    ik_event_text_append(&text, event);
+    ik_store_snippet_t snippet = ik_word_snippet_create(
+        ctx, query, text.data == NULL ? "" : text.data, text.len, SNIPPET_MAX);
+    ik_buffer_reset(&text);
+    return snippet;
+}
+
+static ik_store_hit_t read_hit(const void *ctx, const ik_word_query_t *query,
+                               const ik_pq_rows_t *rows, int row)
+{
+    ik_store_event_t event = {.session_id = ik_pq_rows_text(rows, row, 0),
+                              .agent = ik_pq_rows_number(rows, row, 1, 0),
+                              .seq = ik_pq_rows_number(rows, row, 2, 0),
+                              .created_us = ik_pq_rows_number(rows, row, 3, 0),
+                              .kind = ik_pq_rows_text(rows, row, 4),
+                              .content = ik_pq_rows_text(rows, row, 5),
+                              .data_json = ik_pq_rows_text(rows, row, 6)};
+    return (ik_store_hit_t){.session_id = ik_strdup(ctx, event.session_id),
+                            .title = ik_strdup(ctx, ik_pq_rows_text(rows, row, 7)),
+                            .cwd = ik_strdup(ctx, ik_pq_rows_text(rows, row, 8)),
+                            .agent = event.agent,
+                            .seq = event.seq,
+                            .created_us = event.created_us,
+                            .kind = ik_strdup(ctx, event.kind),
+                            .snippet = make_snippet(ctx, query, &event)};
+}
+
+static res_t read_hits(const void *ctx, ik_pq_link_t *link, const ik_pq_params_t *params,
+                       const ik_word_query_t *query, ik_store_hits_t **out)
+{
+    /* Ranking needs only the words; the texts are read for the hits that are returned. */
+    static const char sql[] =
+        "SELECT m.session_id, m.agent, m.seq, m.created_at, m.kind, m.content, m.data_json, "
+        "s.title,"
+        " s.cwd FROM (SELECT session_id, agent, seq, ts_rank(words, $1::tsquery) AS rank FROM"
+        "   (SELECT session_id, agent, seq, created_at, words FROM ikigai.messages"
+        "     WHERE words @@ $1::tsquery AND ($2::text IS NULL OR session_id = $2)"
+        "     ORDER BY created_at DESC LIMIT 2000) AS newest"
+        "   ORDER BY rank DESC, created_at DESC LIMIT nullif($3::bigint, 0)) AS best"
+        " JOIN ikigai.messages m USING (session_id, agent, seq)"
+        " JOIN ikigai.sessions s ON s.id = m.session_id"
+        " ORDER BY best.rank DESC, m.created_at DESC, m.session_id, m.agent, m.seq";
+    ik_pq_rows_t *rows;
+    TRY(ik_pq_link_run(params->ctx, link, sql, params, &rows));
+    ik_store_hits_t *hits = ik_new(ctx, ik_store_hits_t);
+    hits->count = (size_t)rows->count;
+    hits->hits = ik_new_array(hits, ik_store_hit_t, hits->count);
+    for (int i = 0; i < rows->count; i++) {
+        hits->hits[i] = read_hit(hits, query, rows, i);
+    }
+    *out = hits;
+    return OK;
+}
+
+res_t ik_postgres_read_hits(const void *ctx, ik_pq_link_t *link, const ik_store_search_t *search,
+                            const ik_word_query_t *query, ik_store_hits_t **out)
+{
+    void *scratch = talloc_new(NULL);
+    ik_pq_params_t params;
+    ik_pq_params_init(&params, scratch);
+    ik_pq_params_add_text(&params, ik_word_query_format_tsquery(scratch, query));
+    ik_pq_params_add_text(&params, ik_postgres_text_clean(scratch, search->session_id));
+    ik_pq_params_add_number(&params, (int64_t)search->limit);
+    res_t found = read_hits(ctx, link, &params, query, out);
+    talloc_free(scratch);
+    return found;
 }

@@ -8,9 +8,8 @@
 #include "store/words/text_words.h"
 
 _Static_assert(IK_TEXT_WORDS_VERSION == 1,
-               "another rule for words needs a step here after which messages.words is made anew");
+               "a new version of text_words.c needs a migration that rebuilds messages.words");
 
-/* The names are compared by bytes: then a range of ids is a range of the index. */
 #define FIGURES                                                                                    \
     "tokens_in bigint,"                                                                            \
     "tokens_cached bigint,"                                                                        \
@@ -19,7 +18,8 @@ _Static_assert(IK_TEXT_WORDS_VERSION == 1,
     "tokens_reasoning bigint,"                                                                     \
     "cost double precision"
 
-/* One statement each. */
+/* One statement each. Collation "C" compares bytes, so that a range of ids is a range of the index.
+ */
 static const char *const first_step[] = {
     "CREATE TABLE ikigai.schema_version(version integer NOT NULL)",
     "CREATE TABLE ikigai.identity(id text NOT NULL)",
@@ -31,7 +31,7 @@ static const char *const first_step[] = {
     "  title text NOT NULL DEFAULT '',"
     "  created_at bigint NOT NULL,"
     "  updated_at bigint NOT NULL,"
-    "  answered_at bigint," /* whose model it is */
+    "  answered_at bigint," /* time of the answer that model belongs to */
     "  turns bigint NOT NULL DEFAULT 0,"
     "  messages bigint NOT NULL DEFAULT 0," FIGURES ","
     "  deleted_at bigint)",
@@ -58,7 +58,7 @@ static const char *const first_step[] = {
     "  FOREIGN KEY(session_id, agent) REFERENCES ikigai.agents(session_id, number)"
     "    ON DELETE CASCADE)",
     "CREATE INDEX messages_by_word ON ikigai.messages USING gin(words)",
-    /* The newest matches of a word that is everywhere are found from this end. */
+    /* Finds the newest matches of a frequent word. */
     "CREATE INDEX messages_by_time ON ikigai.messages(created_at)",
     "CREATE TABLE ikigai.usage("
     "  session_id text COLLATE \"C\" NOT NULL,"
@@ -83,7 +83,7 @@ typedef struct {
     ik_pq_link_t *link;
 } migration_t;
 
-/* The same complaint with what to do about it. */
+/* Adds advice to an error that is about missing privileges. */
 __attribute__((format(printf, 2, 3))) static res_t advise(res_t refused, const char *format, ...)
 {
     char advice[256];
@@ -108,7 +108,6 @@ static res_t query_number(const migration_t *migration, const char *sql, int64_t
     return OK;
 }
 
-/* Whoever may not use the schema is told so here, the first time it is used. */
 static res_t advise_use(const migration_t *migration, res_t result)
 {
     return advise(result,
@@ -117,7 +116,7 @@ static res_t advise_use(const migration_t *migration, res_t result)
                   ik_pq_link_user(migration->link), ik_pq_link_user(migration->link));
 }
 
-/* 0: there is nothing yet. */
+/* The version is 0 when the schema does not exist. */
 static res_t read_version(const migration_t *migration, int64_t *version)
 {
     int64_t there;
@@ -140,7 +139,7 @@ static res_t read_version(const migration_t *migration, int64_t *version)
                      ik_pq_link_name(migration->link), *version, IK_POSTGRES_SCHEMA);
 }
 
-/* CREATE SCHEMA IF NOT EXISTS needs the right even where there is one. */
+/* CREATE SCHEMA IF NOT EXISTS would need the privilege even where the schema exists. */
 static res_t create_schema(const migration_t *migration)
 {
     int64_t there;
@@ -149,46 +148,19 @@ static res_t create_schema(const migration_t *migration)
     if (there > 0) {
         return OK;
     }
-    /* First the query: the names are the connection's, which it may lose. */
+    /* A separate statement: the query may close the connection, which owns the names below. */
     res_t created = query(migration, "CREATE SCHEMA ikigai", NULL);
     return advise(created, "GRANT CREATE ON DATABASE \"%s\" TO \"%s\"",
                   ik_pq_link_database(migration->link), ik_pq_link_user(migration->link));
 }
 
-static res_t run_step(const migration_t *migration, int64_t version)
-{
-    for (const char *const *sql = steps[version]; *sql != NULL; sql++) {
-        res_t done = query(migration, *sql, NULL);
-        TRY(advise(done, "GRANT USAGE, CREATE ON SCHEMA ikigai TO \"%s\"",
-                   ik_pq_link_user(migration->link)));
-    }
-    return OK;
-}
-
-static res_t note_version(const migration_t *migration, int64_t version)
-{
-    ik_pq_params_t params;
-    ik_pq_params_init(&params, migration->scratch);
-    ik_pq_params_add_number(&params, version);
-    return ik_pq_link_run(migration->scratch, migration->link,
-                          "INSERT INTO ikigai.schema_version VALUES($1)", &params, NULL);
-}
-
-static res_t make_identity(const migration_t *migration)
-{
-    ik_pq_params_t params;
-    ik_pq_params_init(&params, migration->scratch);
-    ik_pq_params_add_text(&params, ik_sprintf(migration->scratch, "%016" PRIx64 "%016" PRIx64,
-                                              ik_random(), ik_random()));
-    return ik_pq_link_run(migration->scratch, migration->link,
-                          "INSERT INTO ikigai.identity VALUES($1)", &params, NULL);
-}
-
-/* One step, or none when another machine was faster: whoever comes second waits for the lock. Its
- * numbers are the letters of our name, and of another sort than those of sessions. */
+/* Runs one migration, or none when another machine did it while we waited for the lock. The two
+ * numbers of the lock spell "ikigai"; locks of sessions have a single number, so they cannot
+ * collide. */
 static res_t step_up(void *data)
 {
     const migration_t *migration = data;
+    ik_pq_params_t params;
     int64_t version;
     TRY(query(migration, "SELECT pg_advisory_xact_lock(1768647015, 24937)", NULL));
     TRY(read_version(migration, &version));
@@ -196,11 +168,22 @@ static res_t step_up(void *data)
         return OK;
     }
     TRY(create_schema(migration));
-    TRY(run_step(migration, version));
-    if (version == 0) {
-        TRY(make_identity(migration));
+    for (const char *const *sql = steps[version]; *sql != NULL; sql++) {
+        res_t done = query(migration, *sql, NULL);
+        TRY(advise(done, "GRANT USAGE, CREATE ON SCHEMA ikigai TO \"%s\"",
+                   ik_pq_link_user(migration->link)));
     }
-    return note_version(migration, version + 1);
+    if (version == 0) {
+        ik_pq_params_init(&params, migration->scratch);
+        ik_pq_params_add_text(&params, ik_sprintf(migration->scratch, "%016" PRIx64 "%016" PRIx64,
+                                                  ik_random(), ik_random()));
+        TRY(ik_pq_link_run(migration->scratch, migration->link,
+                           "INSERT INTO ikigai.identity VALUES($1)", &params, NULL));
+    }
+    ik_pq_params_init(&params, migration->scratch);
+    ik_pq_params_add_number(&params, version + 1);
+    return ik_pq_link_run(migration->scratch, migration->link,
+                          "INSERT INTO ikigai.schema_version VALUES($1)", &params, NULL);
 }
 
 static res_t read_identity(const void *ctx, const migration_t *migration, char **identity)

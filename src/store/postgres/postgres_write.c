@@ -1,26 +1,315 @@
+/*
+ * A batch is written in one transaction with a fixed number of statements, however many events it
+ * has: rows go to the server as arrays, one per column, and unnest() makes them rows again.
+ *
+ * The transaction holds the rows of all sessions it writes to, so what it reads about a session
+ * (where the logs of its agents end, for instance) stays true until it commits.
+ */
 #include "store/postgres/postgres_write.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "store/event_facts.h"
-#include "store/postgres/postgres_batch.h"
-#include "store/postgres/postgres_data.h"
 #include "store/postgres/postgres_text.h"
-#include "store/postgres/postgres_words.h"
 
-/* --- figures ----------------------------------------------------------------------------- */
+/* A session on the server, and what the batch adds to it. */
+typedef struct {
+    const char *id;
+    bool deleted;
+    bool touched; /* the batch adds something */
+    int64_t turns;
+    int64_t messages;
+    int64_t updated_us;
+    int64_t answered_us; /* time of the last answer; 0: none in this batch */
+    const char *model;   /* of that answer; NULL: unchanged */
+    const char *title;   /* NULL: unchanged */
+    ik_usage_t usage;
+    double cost;
+} session_t;
+
+/* An agent on the server; last_seq includes what the batch adds. */
+typedef struct {
+    const char *session_id;
+    int64_t number;
+    int64_t parent;
+    int64_t forked_at;
+    int64_t last_seq;
+} agent_t;
+
+typedef struct {
+    void *scratch; /* owns everything below */
+    ik_pq_link_t *link;
+    const ik_store_batch_t *given;
+    ik_pq_array_t ids;   /* of all sessions the batch names */
+    session_t *sessions; /* sorted by id */
+    size_t session_count;
+    agent_t *agents; /* sorted by session and number */
+    size_t agent_count;
+} batch_t;
+
+/* --- columns ----------------------------------------------------------------------------- */
+
+/* One letter per column: t text, n number, r real. */
+static void init_columns(const batch_t *batch, ik_pq_array_t *columns, const char *letters)
+{
+    for (size_t i = 0; letters[i] != '\0'; i++) {
+        ik_pq_array_kind_t kind = letters[i] == 't'   ? IK_PQ_ARRAY_TEXT
+                                  : letters[i] == 'n' ? IK_PQ_ARRAY_NUMBER
+                                                      : IK_PQ_ARRAY_REAL;
+        ik_pq_array_init(&columns[i], batch->scratch, kind);
+    }
+}
+
+/* Runs a statement whose parameters are the columns. sql is static; rows may be NULL. */
+static res_t run(const batch_t *batch, const char *sql, ik_pq_array_t *columns, size_t count,
+                 ik_pq_rows_t **rows)
+{
+    ik_pq_params_t params;
+    ik_pq_params_init(&params, batch->scratch);
+    for (size_t i = 0; i < count; i++) {
+        ik_pq_params_add_array(&params, &columns[i]);
+    }
+    return ik_pq_link_run_large(batch->scratch, batch->link, sql, &params, rows);
+}
+
+/* --- sessions ---------------------------------------------------------------------------- */
+
+/* Adds the id to batch->ids, unless it is the one added last: ids come in runs. */
+static res_t add_id(batch_t *batch, const char **last, const char *id)
+{
+    if (*last != NULL && strcmp(*last, id) == 0) {
+        return OK;
+    }
+    if (strlen(id) != IK_STORE_ID_LEN || strspn(id, "0123456789abcdef") != IK_STORE_ID_LEN) {
+        return ERR(INVALID, "'%.32s' is not a session id", id);
+    }
+    ik_pq_array_add_text(&batch->ids, id);
+    *last = id;
+    return OK;
+}
+
+static res_t collect_ids(batch_t *batch)
+{
+    const ik_store_batch_t *given = batch->given;
+    const char *last = NULL;
+    init_columns(batch, &batch->ids, "t");
+    for (size_t i = 0; i < given->session_count; i++) {
+        TRY(add_id(batch, &last, given->sessions[i].id));
+    }
+    for (size_t i = 0; i < given->agent_count; i++) {
+        TRY(add_id(batch, &last, given->agents[i].session_id));
+    }
+    for (size_t i = 0; i < given->event_count; i++) {
+        TRY(add_id(batch, &last, given->events[i].session_id));
+    }
+    return OK;
+}
+
+enum { QUEUES = 256, QUEUE_CLASS = 0x696b };
+
+/* Sessions are spread over the queues by the last two digits of their ids. */
+static size_t queue_of(const char *id)
+{
+    return strtoul(id + IK_STORE_ID_LEN - 2, NULL, 16);
+}
+
+/* Serialises writers of the same sessions with advisory locks, which every writer takes in
+ * ascending order before anything else. Row locks alone would deadlock: of two writers, each may
+ * hold a row that exists and wait for one that the other is inserting. */
+static res_t queue_up(const batch_t *batch)
+{
+    static const char sql[] = "SELECT pg_advisory_xact_lock($2::integer, queue::integer)"
+                              " FROM unnest($1::bigint[]) AS queue";
+    const ik_store_batch_t *given = batch->given;
+    bool wanted[QUEUES] = {false};
+    ik_pq_array_t queues;
+    ik_pq_params_t params;
+    for (size_t i = 0; i < given->session_count; i++) {
+        wanted[queue_of(given->sessions[i].id)] = true;
+    }
+    for (size_t i = 0; i < given->agent_count; i++) {
+        wanted[queue_of(given->agents[i].session_id)] = true;
+    }
+    for (size_t i = 0; i < given->event_count; i++) {
+        wanted[queue_of(given->events[i].session_id)] = true;
+    }
+    init_columns(batch, &queues, "n");
+    for (size_t i = 0; i < QUEUES; i++) {
+        if (wanted[i]) {
+            ik_pq_array_add_number(&queues, (int64_t)i);
+        }
+    }
+    ik_pq_params_init(&params, batch->scratch);
+    ik_pq_params_add_array(&params, &queues);
+    ik_pq_params_add_number(&params, QUEUE_CLASS);
+    return ik_pq_link_run_large(batch->scratch, batch->link, sql, &params, NULL);
+}
+
+/* Reads the sessions that exist and locks their rows. */
+static res_t hold_sessions(batch_t *batch)
+{
+    static const char sql[] = "SELECT id, deleted_at IS NOT NULL FROM ikigai.sessions"
+                              " WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE";
+    ik_pq_rows_t *rows;
+    TRY(run(batch, sql, &batch->ids, 1, &rows));
+    batch->sessions = ik_new_array(batch->scratch, session_t, (size_t)rows->count);
+    batch->session_count = (size_t)rows->count;
+    for (int i = 0; i < rows->count; i++) {
+        batch->sessions[i] = (session_t){.id = ik_pq_rows_text(rows, i, 0),
+                                         .deleted = ik_pq_rows_bool(rows, i, 1),
+                                         .usage = IK_USAGE_NONE,
+                                         .cost = -1};
+    }
+    return OK;
+}
+
+static int compare_id_to_row(const void *id, const void *row)
+{
+    return strcmp(id, ((const session_t *)row)->id);
+}
+
+/* NULL when the server does not have it. */
+static session_t *find_session(const batch_t *batch, const char *id)
+{
+    return bsearch(id, batch->sessions, batch->session_count, sizeof(*batch->sessions),
+                   compare_id_to_row);
+}
+
+static res_t insert_sessions(batch_t *batch)
+{
+    /* In the order of ids: an INSERT waits for a concurrent INSERT of the same id. */
+    static const char sql[] =
+        "INSERT INTO ikigai.sessions(id, cwd, host, model, created_at, updated_at)"
+        " SELECT id, cwd, host, model, created_at, created_at"
+        " FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])"
+        "   AS new(id, cwd, host, model, created_at)"
+        " ORDER BY id ON CONFLICT (id) DO NOTHING";
+    ik_pq_array_t columns[5];
+    init_columns(batch, columns, "ttttn");
+    for (size_t i = 0; i < batch->given->session_count; i++) {
+        const ik_store_session_t *session = &batch->given->sessions[i];
+        if (find_session(batch, session->id) != NULL) {
+            continue;
+        }
+        const char *model = session->model == NULL ? "" : session->model;
+        ik_pq_array_add_text(&columns[0], session->id);
+        ik_pq_array_add_text(&columns[1], ik_postgres_text_clean(batch->scratch, session->cwd));
+        ik_pq_array_add_text(&columns[2], ik_postgres_text_clean(batch->scratch, session->host));
+        ik_pq_array_add_text(&columns[3], ik_postgres_text_clean(batch->scratch, model));
+        ik_pq_array_add_number(&columns[4], session->created_us);
+    }
+    if (columns[0].count == 0) {
+        return OK;
+    }
+    TRY(run(batch, sql, columns, 5, NULL));
+    return hold_sessions(batch);
+}
+
+/* Finds a session to write to. *out is NULL when it was deleted: writes to it are dropped. */
+static res_t require_session(const batch_t *batch, const char *id, session_t **out)
+{
+    session_t *session = find_session(batch, id);
+    if (session == NULL) {
+        return ERR(NOT_FOUND, "There is no session %s", id);
+    }
+    *out = session->deleted ? NULL : session;
+    return OK;
+}
+
+/* --- agents ------------------------------------------------------------------------------ */
+
+static res_t read_agents(batch_t *batch)
+{
+    static const char sql[] =
+        "SELECT session_id, number, coalesce(parent, 0), forked_at,"
+        " coalesce((SELECT max(seq) FROM ikigai.messages m"
+        "   WHERE m.session_id = a.session_id AND m.agent = a.number), forked_at)"
+        " FROM ikigai.agents a WHERE session_id = ANY($1::text[]) ORDER BY session_id, number";
+    ik_pq_array_t ids;
+    ik_pq_rows_t *rows;
+    init_columns(batch, &ids, "t");
+    for (size_t i = 0; i < batch->session_count; i++) {
+        ik_pq_array_add_text(&ids, batch->sessions[i].id);
+    }
+    TRY(run(batch, sql, &ids, 1, &rows));
+    batch->agents = ik_new_array(batch->scratch, agent_t, (size_t)rows->count);
+    batch->agent_count = (size_t)rows->count;
+    for (int i = 0; i < rows->count; i++) {
+        batch->agents[i] = (agent_t){.session_id = ik_pq_rows_text(rows, i, 0),
+                                     .number = ik_pq_rows_number(rows, i, 1, 0),
+                                     .parent = ik_pq_rows_number(rows, i, 2, 0),
+                                     .forked_at = ik_pq_rows_number(rows, i, 3, 0),
+                                     .last_seq = ik_pq_rows_number(rows, i, 4, 0)};
+    }
+    return OK;
+}
+
+static int compare_agents(const void *a, const void *b)
+{
+    const agent_t *left = a;
+    const agent_t *right = b;
+    int order = strcmp(left->session_id, right->session_id);
+    return order != 0 ? order : (left->number > right->number) - (left->number < right->number);
+}
+
+/* NULL when the server does not have it. */
+static agent_t *find_agent(const batch_t *batch, const char *session_id, int64_t number)
+{
+    agent_t wanted = {.session_id = session_id, .number = number};
+    return bsearch(&wanted, batch->agents, batch->agent_count, sizeof(*batch->agents),
+                   compare_agents);
+}
+
+static res_t insert_agents(batch_t *batch)
+{
+    static const char sql[] =
+        "INSERT INTO ikigai.agents(session_id, number, parent, forked_at, created_at)"
+        " SELECT session_id, number, nullif(parent, 0), forked_at, created_at"
+        " FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])"
+        "   AS new(session_id, number, parent, forked_at, created_at)"
+        " ON CONFLICT (session_id, number) DO NOTHING";
+    ik_pq_array_t columns[5];
+    init_columns(batch, columns, "tnnnn");
+    for (size_t i = 0; i < batch->given->agent_count; i++) {
+        const ik_store_agent_t *agent = &batch->given->agents[i];
+        session_t *session = NULL;
+        TRY(require_session(batch, agent->session_id, &session));
+        if (session != NULL && find_agent(batch, agent->session_id, agent->number) == NULL) {
+            ik_pq_array_add_text(&columns[0], agent->session_id);
+            ik_pq_array_add_number(&columns[1], agent->number);
+            ik_pq_array_add_number(&columns[2], agent->parent);
+            ik_pq_array_add_number(&columns[3], agent->forked_at);
+            ik_pq_array_add_number(&columns[4], agent->created_us);
+        }
+    }
+    if (columns[0].count == 0) {
+        return OK;
+    }
+    TRY(run(batch, sql, columns, 5, NULL));
+    return read_agents(batch);
+}
+
+/* Runs after the insertion, so that it also compares agents that are in the batch twice. */
+static res_t compare_given_agents(const batch_t *batch)
+{
+    for (size_t i = 0; i < batch->given->agent_count; i++) {
+        const ik_store_agent_t *agent = &batch->given->agents[i];
+        const agent_t *stored = find_agent(batch, agent->session_id, agent->number);
+        if (stored != NULL &&
+            (stored->parent != agent->parent || stored->forked_at != agent->forked_at)) {
+            return ERR(CONFLICT, "%s: agent %" PRId64 " is another one", agent->session_id,
+                       agent->number);
+        }
+    }
+    return OK;
+}
+
+/* --- figures of sessions ----------------------------------------------------------------- */
 
 enum { USAGE_COLUMNS = 10, SESSION_COLUMNS = 13 };
-
-/* What is beyond any bill is cut: the server refuses a sum that overflows. */
-static ik_event_facts_t sane_facts(const ik_postgres_batch_t *batch, const ik_store_event_t *event)
-{
-    const double most = 1e12;
-    ik_event_facts_t facts = ik_event_facts(batch->scratch, event);
-    facts.cost = facts.cost < most ? facts.cost : most;
-    return facts;
-}
 
 static void add_known(ik_pq_array_t *column, int64_t number)
 {
@@ -31,7 +320,7 @@ static void add_known(ik_pq_array_t *column, int64_t number)
     }
 }
 
-/* The five figures and the cost, as six columns. */
+/* Fills six columns: the five figures and the cost. */
 static void add_usage(ik_pq_array_t *columns, const ik_usage_t *usage, double cost)
 {
     add_known(&columns[0], usage->in);
@@ -46,15 +335,17 @@ static void add_usage(ik_pq_array_t *columns, const ik_usage_t *usage, double co
     }
 }
 
-/* What an event that was not there before says about its session. */
-static void add_facts(const ik_postgres_batch_t *batch, ik_postgres_session_t *session,
-                      const ik_store_event_t *event, ik_pq_array_t *usage)
+/* Adds what a new event says about its session. */
+static void add_facts(const batch_t *batch, session_t *session, const ik_store_event_t *event,
+                      ik_pq_array_t *usage)
 {
-    ik_event_facts_t facts = sane_facts(batch, event);
+    const double most = 1e12; /* the server refuses a sum that overflows */
+    ik_event_facts_t facts = ik_event_facts(batch->scratch, event);
+    facts.cost = facts.cost < most ? facts.cost : most;
     session->touched = true;
     session->messages++;
     session->turns += facts.user;
-    /* Of the first agent: agents may be copied in any order. */
+    /* The title comes from the root agent; agents may be copied in any order. */
     if (session->title == NULL && event->agent == IK_STORE_ROOT_AGENT) {
         session->title = facts.title;
     }
@@ -79,20 +370,9 @@ static void add_facts(const ik_postgres_batch_t *batch, ik_postgres_session_t *s
     add_usage(&usage[4], &facts.usage, facts.cost);
 }
 
-static res_t insert_usage(const ik_postgres_batch_t *batch, ik_pq_array_t *columns)
+static res_t update_sessions(const batch_t *batch)
 {
-    static const char sql[] =
-        "INSERT INTO ikigai.usage(session_id, agent, seq, model, tokens_in, tokens_cached,"
-        " tokens_cache_write, tokens_out, tokens_reasoning, cost)"
-        " SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[],"
-        " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::float8[])";
-    return columns[0].count == 0 ? OK
-                                 : ik_postgres_batch_run(batch, sql, columns, USAGE_COLUMNS, NULL);
-}
-
-/* A sum of nothing known stays unknown. */
-static res_t update_sessions(const ik_postgres_batch_t *batch)
-{
+    /* coalesce: a sum is unknown only when both parts are. */
     static const char sql[] =
         "UPDATE ikigai.sessions s SET turns = s.turns + a.turns,"
         " messages = s.messages + a.messages, updated_at = greatest(s.updated_at, a.updated_at),"
@@ -111,36 +391,52 @@ static res_t update_sessions(const ik_postgres_batch_t *batch)
         " cost = coalesce(s.cost + a.cost, s.cost, a.cost)"
         " FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[],"
         " $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::float8[],"
-        " $13::bigint[]) AS a(id, turns, messages, updated_at, model, title, tokens_in, "
-        "tokens_cached,"
-        " tokens_cache_write, tokens_out, tokens_reasoning, cost, answered_at) WHERE s.id = a.id";
+        " $13::bigint[]) AS a(id, turns, messages, updated_at, model, title, tokens_in,"
+        " tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost, answered_at)"
+        " WHERE s.id = a.id";
     ik_pq_array_t columns[SESSION_COLUMNS];
-    ik_postgres_batch_init(batch, columns, "tnnnttnnnnnrn");
+    init_columns(batch, columns, "tnnnttnnnnnrn");
     for (size_t i = 0; i < batch->session_count; i++) {
-        const ik_postgres_session_t *row = &batch->sessions[i];
-        if (row->touched) {
-            ik_pq_array_add_text(&columns[0], row->id);
-            ik_pq_array_add_number(&columns[1], row->turns);
-            ik_pq_array_add_number(&columns[2], row->messages);
-            ik_pq_array_add_number(&columns[3], row->updated_us);
-            ik_pq_array_add_text(&columns[4], row->model);
-            ik_pq_array_add_text(&columns[5], row->title);
-            add_usage(&columns[6], &row->usage, row->cost);
-            ik_pq_array_add_number(&columns[12], row->answered_us);
+        const session_t *session = &batch->sessions[i];
+        if (session->touched) {
+            ik_pq_array_add_text(&columns[0], session->id);
+            ik_pq_array_add_number(&columns[1], session->turns);
+            ik_pq_array_add_number(&columns[2], session->messages);
+            ik_pq_array_add_number(&columns[3], session->updated_us);
+            ik_pq_array_add_text(&columns[4], session->model);
+            ik_pq_array_add_text(&columns[5], session->title);
+            add_usage(&columns[6], &session->usage, session->cost);
+            ik_pq_array_add_number(&columns[12], session->answered_us);
         }
     }
-    return columns[0].count == 0
-               ? OK
-               : ik_postgres_batch_run(batch, sql, columns, SESSION_COLUMNS, NULL);
+    return columns[0].count == 0 ? OK : run(batch, sql, columns, SESSION_COLUMNS, NULL);
 }
 
 /* --- events ------------------------------------------------------------------------------ */
 
-enum { EVENT_COLUMNS = 9, CHUNK_EVENTS = 5000, CHUNK_BYTES = 4 << 20 };
+/* The last two columns are derived from the event: data and words. */
+enum { EVENT_COLUMNS = 9, COMPARED_COLUMNS = 7, CHUNK_EVENTS = 5000, CHUNK_BYTES = 4 << 20 };
 
-static const char event_kinds[] = "tnntttntt";
+/* Events that are collected and not sent yet. */
+typedef struct {
+    ik_pq_array_t added[EVENT_COLUMNS]; /* to be inserted */
+    ik_pq_array_t known[EVENT_COLUMNS]; /* on the server already, to be compared */
+    ik_pq_array_t usage[USAGE_COLUMNS]; /* of the added ones */
+} chunk_t;
 
-/* The first seven are what an event is, the last two are made of it. */
+static void init_chunk(const batch_t *batch, chunk_t *chunk)
+{
+    init_columns(batch, chunk->added, "tnntttntt");
+    init_columns(batch, chunk->known, "tnntttntt");
+    init_columns(batch, chunk->usage, "tnntnnnnnr");
+}
+
+static bool is_full(const ik_pq_array_t *columns)
+{
+    return columns[0].count >= CHUNK_EVENTS ||
+           columns[4].elements.len + columns[5].elements.len >= CHUNK_BYTES;
+}
+
 static void add_event(ik_pq_array_t *columns, const ik_store_event_t *event)
 {
     ik_pq_array_add_text(&columns[0], event->session_id);
@@ -152,30 +448,8 @@ static void add_event(ik_pq_array_t *columns, const ik_store_event_t *event)
     ik_pq_array_add_number(&columns[6], event->created_us);
 }
 
-static ik_store_event_t clean_event(const void *ctx, const ik_store_event_t *event)
-{
-    ik_store_event_t copy = *event;
-    copy.kind = ik_postgres_text_clean(ctx, event->kind);
-    copy.content = ik_postgres_text_clean(ctx, event->content);
-    copy.data_json = ik_postgres_text_clean(ctx, event->data_json);
-    return copy;
-}
-
-static res_t insert_chunk(const ik_postgres_batch_t *batch, ik_pq_array_t *columns)
-{
-    static const char sql[] =
-        "INSERT INTO ikigai.messages(session_id, agent, seq, kind, content, data_json, created_at,"
-        " data, words)"
-        " SELECT session_id, agent, seq, kind, content, data_json, created_at, data::jsonb,"
-        " words::tsvector FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[],"
-        " $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[])"
-        " AS new(session_id, agent, seq, kind, content, data_json, created_at, data, words)";
-    return columns[0].count == 0 ? OK
-                                 : ik_postgres_batch_run(batch, sql, columns, EVENT_COLUMNS, NULL);
-}
-
-/* The first event of those in the columns that is there in another form. */
-static res_t compare_chunk(const ik_postgres_batch_t *batch, ik_pq_array_t *columns)
+/* Fails when an event of the columns differs from the one on the server. */
+static res_t compare_events(const batch_t *batch, ik_pq_array_t *columns)
 {
     static const char sql[] =
         "SELECT session_id, agent, seq FROM unnest($1::text[], $2::bigint[], $3::bigint[],"
@@ -188,105 +462,95 @@ static res_t compare_chunk(const ik_postgres_batch_t *batch, ik_pq_array_t *colu
     if (columns[0].count == 0) {
         return OK;
     }
-    TRY(ik_postgres_batch_run(batch, sql, columns, EVENT_COLUMNS - 2, &rows));
+    TRY(run(batch, sql, columns, COMPARED_COLUMNS, &rows));
     return rows->count == 0 ? OK
                             : ERR(CONFLICT, "%s: event %s of agent %s is another one",
                                   ik_pq_rows_text(rows, 0, 0), ik_pq_rows_text(rows, 0, 2),
                                   ik_pq_rows_text(rows, 0, 1));
 }
 
-/* Events on their way: those that are new, and those that are there and must be the same. */
-typedef struct {
-    ik_pq_array_t added[EVENT_COLUMNS];
-    ik_pq_array_t known[EVENT_COLUMNS];
-    ik_pq_array_t usage[USAGE_COLUMNS];
-} events_t;
-
-static void init_events(const ik_postgres_batch_t *batch, events_t *events)
+/* Inserts before it compares, so that it also compares events that are in the batch twice. */
+static res_t flush(const batch_t *batch, chunk_t *chunk)
 {
-    ik_postgres_batch_init(batch, events->added, event_kinds);
-    ik_postgres_batch_init(batch, events->known, event_kinds);
-    ik_postgres_batch_init(batch, events->usage, "tnntnnnnnr");
-}
-
-/* New ones first: one that is twice in the batch is compared with itself then. */
-static res_t flush_events(const ik_postgres_batch_t *batch, events_t *events)
-{
-    TRY(insert_chunk(batch, events->added));
-    TRY(compare_chunk(batch, events->known));
-    TRY(insert_usage(batch, events->usage));
-    init_events(batch, events);
+    static const char insert_events[] =
+        "INSERT INTO ikigai.messages(session_id, agent, seq, kind, content, data_json, created_at,"
+        " data, words)"
+        " SELECT session_id, agent, seq, kind, content, data_json, created_at, data::jsonb,"
+        " words::tsvector FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[],"
+        " $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[])"
+        " AS new(session_id, agent, seq, kind, content, data_json, created_at, data, words)";
+    static const char insert_usage[] =
+        "INSERT INTO ikigai.usage(session_id, agent, seq, model, tokens_in, tokens_cached,"
+        " tokens_cache_write, tokens_out, tokens_reasoning, cost)"
+        " SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[],"
+        " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::float8[])";
+    if (chunk->added[0].count > 0) {
+        TRY(run(batch, insert_events, chunk->added, EVENT_COLUMNS, NULL));
+    }
+    TRY(compare_events(batch, chunk->known));
+    if (chunk->usage[0].count > 0) {
+        TRY(run(batch, insert_usage, chunk->usage, USAGE_COLUMNS, NULL));
+    }
+    init_chunk(batch, chunk);
     return OK;
 }
 
-static res_t check_place(const ik_postgres_agent_t *agent, const ik_store_event_t *event)
+static res_t write_event(const batch_t *batch, const ik_store_event_t *given, chunk_t *chunk)
 {
-    if (event->seq <= agent->forked_at || event->seq > agent->last_seq + 1) {
-        return ERR(INVALID, "%s: event %" PRId64 " of agent %" PRId64 " is not the next, %" PRId64,
-                   event->session_id, event->seq, event->agent, agent->last_seq + 1);
-    }
-    return OK;
-}
-
-/* Takes an event that belongs where it says. */
-static void take_event(const ik_postgres_batch_t *batch, ik_postgres_session_t *session,
-                       ik_postgres_agent_t *agent, const ik_store_event_t *given, events_t *events)
-{
-    void *made = talloc_new(batch->scratch);
-    ik_store_event_t event = clean_event(made, given);
-    if (event.seq <= agent->last_seq) {
-        add_event(events->known, &event);
-    } else {
-        agent->last_seq = event.seq;
-        add_event(events->added, &event);
-        ik_pq_array_add_text(&events->added[7], ik_postgres_data_format(made, event.data_json));
-        ik_pq_array_add_text(&events->added[8], ik_postgres_words_format(made, &event));
-        add_facts(batch, session, &event, events->usage);
-    }
-    talloc_free(made);
-}
-
-static bool is_full(const ik_pq_array_t *columns)
-{
-    return columns[0].count >= CHUNK_EVENTS ||
-           columns[4].elements.len + columns[5].elements.len >= CHUNK_BYTES;
-}
-
-static res_t write_event(const ik_postgres_batch_t *batch, const ik_store_event_t *event,
-                         events_t *events)
-{
-    ik_postgres_session_t *session = NULL;
-    TRY(ik_postgres_batch_session(batch, event->session_id, &session));
+    session_t *session = NULL;
+    TRY(require_session(batch, given->session_id, &session));
     if (session == NULL) {
         return OK;
     }
-    ik_postgres_agent_t *agent = ik_postgres_batch_agent(batch, event->session_id, event->agent);
+    agent_t *agent = find_agent(batch, given->session_id, given->agent);
     if (agent == NULL) {
-        return ERR(NOT_FOUND, "Session %s has no agent %" PRId64, event->session_id, event->agent);
+        return ERR(NOT_FOUND, "Session %s has no agent %" PRId64, given->session_id, given->agent);
     }
-    TRY(check_place(agent, event));
-    take_event(batch, session, agent, event, events);
-    return is_full(events->added) || is_full(events->known) ? flush_events(batch, events) : OK;
+    if (given->seq <= agent->forked_at || given->seq > agent->last_seq + 1) {
+        return ERR(INVALID, "%s: event %" PRId64 " of agent %" PRId64 " is not the next, %" PRId64,
+                   given->session_id, given->seq, given->agent, agent->last_seq + 1);
+    }
+    void *scratch = talloc_new(batch->scratch);
+    ik_store_event_t event = *given;
+    event.kind = ik_postgres_text_clean(scratch, given->kind);
+    event.content = ik_postgres_text_clean(scratch, given->content);
+    event.data_json = ik_postgres_text_clean(scratch, given->data_json);
+    if (event.seq <= agent->last_seq) {
+        add_event(chunk->known, &event);
+    } else {
+        agent->last_seq = event.seq;
+        add_event(chunk->added, &event);
+        ik_pq_array_add_text(&chunk->added[7],
+                             ik_postgres_text_format_data(scratch, event.data_json));
+        ik_pq_array_add_text(&chunk->added[8], ik_postgres_text_format_words(scratch, &event));
+        add_facts(batch, session, &event, chunk->usage);
+    }
+    talloc_free(scratch);
+    return is_full(chunk->added) || is_full(chunk->known) ? flush(batch, chunk) : OK;
 }
 
-static res_t write_events(const ik_postgres_batch_t *batch)
-{
-    events_t events;
-    init_events(batch, &events);
-    for (size_t i = 0; i < batch->given->event_count; i++) {
-        TRY(write_event(batch, &batch->given->events[i], &events));
-    }
-    TRY(flush_events(batch, &events));
-    return update_sessions(batch);
-}
-
-/* --- a batch ----------------------------------------------------------------------------- */
+/* --- the batch --------------------------------------------------------------------------- */
 
 static res_t write_batch(void *data)
 {
-    ik_postgres_batch_t *batch = data;
-    TRY(ik_postgres_batch_begin(batch));
-    return batch->given->event_count == 0 ? OK : write_events(batch);
+    batch_t *batch = data;
+    chunk_t chunk;
+    TRY(collect_ids(batch));
+    TRY(queue_up(batch));
+    TRY(hold_sessions(batch));
+    TRY(insert_sessions(batch));
+    TRY(read_agents(batch));
+    TRY(insert_agents(batch));
+    TRY(compare_given_agents(batch));
+    if (batch->given->event_count == 0) {
+        return OK;
+    }
+    init_chunk(batch, &chunk);
+    for (size_t i = 0; i < batch->given->event_count; i++) {
+        TRY(write_event(batch, &batch->given->events[i], &chunk));
+    }
+    TRY(flush(batch, &chunk));
+    return update_sessions(batch);
 }
 
 res_t ik_postgres_write(ik_pq_link_t *link, const ik_store_batch_t *given)
@@ -294,7 +558,7 @@ res_t ik_postgres_write(ik_pq_link_t *link, const ik_store_batch_t *given)
     if (given->session_count + given->agent_count + given->event_count == 0) {
         return OK;
     }
-    ik_postgres_batch_t batch = {.scratch = talloc_new(NULL), .link = link, .given = given};
+    batch_t batch = {.scratch = talloc_new(NULL), .link = link, .given = given};
     res_t written = ik_pq_link_transact(link, write_batch, &batch);
     talloc_free(batch.scratch);
     return written;

@@ -1,8 +1,8 @@
-/* Writing to the shared history: a batch is a handful of statements, however many events it has. */
+/* Writes a batch to the shared history. */
 #pragma once
 
 #include "store/postgres/pq_link.h"
 
-/* store.h says what a write is. What is not UTF-8 becomes U+FFFD, for the comparison with what is
- * there, too; what is written to a deleted session is dropped. */
+/* store.h says what a write is. Bytes that are not UTF-8 become U+FFFD, also before the comparison
+ * with what the server has. Writes to a deleted session are dropped. */
 res_t ik_postgres_write(ik_pq_link_t *link, const ik_store_batch_t *batch);
