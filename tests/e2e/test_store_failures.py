@@ -508,7 +508,7 @@ class Locked(StoreTest):
         self.wait_for_file("started")
         self.run_sql("UPDATE messages SET content = x'00' WHERE kind = 'user' AND seq = 2")
         damaged, refused = self.problems(self.doctor(status=1))
-        self.assertIn("a stored text cannot be unpacked", damaged)
+        self.assertIn("a stored text cannot be decompressed", damaged)
         self.assertIn(f"session {self.session} is in use by pid {running.process.pid} on ", refused)
         self.write("project/go")
         self.assertEqual(self.said(running.finish()), [])
@@ -609,12 +609,12 @@ class Damaged(StoreTest):
         other = self.assert_saves()
         self.run_sql("UPDATE messages SET content = x'28b52ffd00' WHERE kind = 'tool_result'"
                      " AND session = 1")
-        self.assertIn("cannot be unpacked; `ikigai doctor` saves what can be read",
+        self.assertIn("cannot be decompressed; `ikigai doctor` saves what can be read",
                       self.ikigai("-p", "x", "-r", id, status=1).err)
         self.assert_saves("-r", other)
         lines = self.doctor(status=1)
         self.assertIn("  lost        1 message", lines)
-        self.assertIn(f"message 4 of session {id}: a stored text cannot be unpacked", lines[2])
+        self.assertIn(f"message 4 of session {id}: a stored text cannot be decompressed", lines[2])
         self.assertEqual(self.stored(id), ["system", "user", "tool_call", "assistant"])
         self.assert_saves("-r", id)
         self.assertEqual(self.stored(id), ["system", "user", "tool_call", "assistant", *KINDS])

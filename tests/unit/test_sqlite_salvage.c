@@ -829,7 +829,7 @@ START_TEST(files_of_newer_programs_and_of_others)
     refuse(IK_ERR_CONFLICT, "newer");
     scratch_empty();
     run_sql("CREATE TABLE messages(id INTEGER PRIMARY KEY); INSERT INTO messages VALUES(1)");
-    refuse(IK_ERR_CONFLICT, "no history");
+    refuse(IK_ERR_CONFLICT, "not a history");
 }
 END_TEST
 

@@ -7,8 +7,8 @@
 #include "base/buffer.h"
 
 enum {
-    PACK_FROM = 512, /* below, the frame eats what is saved */
-    LEVEL = -1, /* reading a long session back takes half the time of 1, at a tenth more space */
+    PACK_FROM = 512, /* bytes; shorter texts gain nothing */
+    LEVEL = -1,      /* reads a long session in half the time of level 1, for 10 % more space */
     COLUMNS = 8,
 };
 
@@ -30,16 +30,16 @@ ik_packer_t *ik_packer_create(const void *ctx)
 {
     ik_packer_t *packer = ik_new(ctx, ik_packer_t);
     for (size_t i = 0; i <= COLUMNS; i++) {
-        ik_buffer_init(&packer->bound[i], packer, IK_BUFFER_UNLIMITED);
-        ik_buffer_init(&packer->read[i], packer, IK_BUFFER_UNLIMITED);
+        ik_buffer_init(&packer->bound[i], packer, IK_BUFFER_UNLIMITED); /* bounded by the message */
+        ik_buffer_init(&packer->read[i], packer, IK_BUFFER_UNLIMITED);  /* bounded by the frame */
     }
     talloc_set_destructor(packer, free_states);
     return packer;
 }
 
-/* --- into a statement -------------------------------------------------------------------- */
+/* --- binding ----------------------------------------------------------------------------- */
 
-/* False when it does not get shorter, or there is no memory for the state. */
+/* False when the text does not get shorter or there is no memory for a context. */
 static bool pack(ik_packer_t *packer, const char *text, size_t len, ik_buffer_t *out)
 {
     if (packer->packing == NULL) {
@@ -68,12 +68,7 @@ void ik_packed_text_bind(ik_packer_t *packer, sqlite3_stmt *statement, int index
     }
 }
 
-/* --- out of a column --------------------------------------------------------------------- */
-
-static res_t refuse(void)
-{
-    return ERR(DAMAGED, "a stored text cannot be unpacked; `ikigai doctor` saves what can be read");
-}
+/* --- reading ----------------------------------------------------------------------------- */
 
 static res_t unpack(ik_packer_t *packer, const void *frame, size_t frame_len, ik_buffer_t *out)
 {
@@ -83,14 +78,12 @@ static res_t unpack(ik_packer_t *packer, const void *frame, size_t frame_len, ik
     }
     out->len = 0;
     bool known = len != ZSTD_CONTENTSIZE_UNKNOWN && len != ZSTD_CONTENTSIZE_ERROR;
-    /* zstd never packs better than this: a larger claim would only take memory. */
+    /* zstd compresses to 1/40000 at best; a frame that claims more would only take memory. */
     bool credible = known && len / 40000 <= frame_len;
-    if (!credible || packer->unpacking == NULL || ik_buffer_reserve(out, len) < len) {
-        return refuse();
-    }
-    size_t unpacked = ZSTD_decompressDCtx(packer->unpacking, out->data, len, frame, frame_len);
-    if (ZSTD_isError(unpacked) || unpacked != len) {
-        return refuse();
+    if (!credible || packer->unpacking == NULL || ik_buffer_reserve(out, len) < len ||
+        ZSTD_decompressDCtx(packer->unpacking, out->data, len, frame, frame_len) != len) {
+        return ERR(DAMAGED,
+                   "a stored text cannot be decompressed; `ikigai doctor` saves what can be read");
     }
     out->len = len;
     out->data[len] = '\0';

@@ -1,6 +1,6 @@
 /*
- * How a text stands in a column: as TEXT, or, when it is long and that makes it shorter, as a BLOB
- * that is one zstd frame. Either way the column tells by itself what it is.
+ * Compressed text columns. A short text is stored as TEXT; a long one that compression makes
+ * shorter is stored as a BLOB with one zstd frame. The type of the value says which.
  */
 #pragma once
 
@@ -11,15 +11,16 @@
 
 typedef struct ik_packer ik_packer_t;
 
-/* Owns the (un)packing state, which is worth keeping: making it costs more than a short text. */
+/* Owns the zstd contexts, which take longer to create than a short text to compress, and buffers.
+ */
 ik_packer_t *ik_packer_create(const void *ctx);
 
-/* Binds text (NULL: SQL's NULL). What is bound lives until the next call for the same index or the
- * text goes: run the statement first. index is a parameter's number, from 1, at most 8. */
+/* Binds text, or SQL NULL for NULL. The value is not copied: run the statement before the text goes
+ * and before the next call for the same index. index is 1 to 8. */
 void ik_packed_text_bind(ik_packer_t *packer, sqlite3_stmt *statement, int index, const char *text);
 
-/* The text of a column, NUL-terminated, valid until the next call for the same column or the next
- * step of the statement; NULL when the column is. IK_ERR_DAMAGED when it cannot be unpacked. column
- * counts from 0, at most 8. */
+/* Reads a column, 0 to 8. *text is NUL-terminated and valid until the next call for the same column
+ * or the next step of the statement; NULL for SQL NULL. IK_ERR_DAMAGED when it cannot be
+ * decompressed. */
 res_t ik_packed_text_read(ik_packer_t *packer, sqlite3_stmt *statement, int column,
                           const char **text, size_t *len);

@@ -1,8 +1,7 @@
 /*
- * Two passes over the wreck. The first finds out which messages can be read; then it is known how
- * every log is numbered when the gaps are closed, and where forks begin in it. The second carries
- * them over in the order in which they were written, so that the new file looks as if nothing but
- * the lost had never been.
+ * Two passes over the damaged file. The first finds the readable messages, from which follows how
+ * each log is numbered without gaps and where its forks begin. The second copies them in the order
+ * in which they were written. The new file looks as if the lost messages had never existed.
  */
 #include "store/sqlite/sqlite_salvage.h"
 
@@ -23,10 +22,10 @@
 
 enum { BATCH_EVENTS = 1000, BATCH_BYTES = 1 << 20 };
 
-/* An agent and what is left of its own events. */
+/* An agent and its readable events. */
 typedef struct {
-    ik_store_agent_t before;
-    ik_store_agent_t after; /* last_seq counts what was carried over */
+    ik_store_agent_t before; /* as in the damaged file */
+    ik_store_agent_t after;  /* renumbered; last_seq grows as events are copied */
     const ik_sqlite_wreck_row_t *rows;
     size_t count;
 } log_t;
@@ -34,22 +33,22 @@ typedef struct {
 typedef struct {
     int64_t key;
     ik_store_session_t facts;
-    log_t *logs; /* by number */
+    log_t *logs; /* sorted by number */
     size_t log_count;
 } survivor_t;
 
 typedef struct {
     void *ctx;
     ik_sqlite_wreck_t *wreck;
-    /* Messages that can be read, by id and by log; in buffers because there may be millions. */
+    /* Readable messages by id and by log; in buffers because there may be millions. */
     ik_buffer_t by_id;
     ik_buffer_t by_log;
     size_t count;
-    survivor_t *survivors; /* by key */
+    survivor_t *survivors; /* sorted by key */
     size_t survivor_count;
 } salvage_t;
 
-/* --- what is left ------------------------------------------------------------------------ */
+/* --- readable messages ------------------------------------------------------------------- */
 
 static const ik_sqlite_wreck_row_t *rows_of(const ik_buffer_t *buffer)
 {
@@ -109,7 +108,7 @@ static log_t *add_log(salvage_t *salvage, survivor_t *survivor, const ik_store_a
     return log;
 }
 
-/* A log whose agent is lost: its first event tells where it was forked. */
+/* Adds an agent whose own row is lost; its first event says where it was forked. */
 static log_t *add_lost_agent(salvage_t *salvage, survivor_t *survivor,
                              const ik_sqlite_wreck_row_t *first)
 {
@@ -120,7 +119,7 @@ static log_t *add_lost_agent(salvage_t *salvage, survivor_t *survivor,
     return add_log(salvage, survivor, &agent);
 }
 
-/* The rows of one session, agent after agent. */
+/* rows are those of one session, sorted by agent. */
 static void find_logs(salvage_t *salvage, survivor_t *survivor, const ik_sqlite_wreck_row_t *rows,
                       size_t count)
 {
@@ -151,10 +150,10 @@ static int compare_logs(const void *a, const void *b)
     return compare_numbers(((const log_t *)a)->before.number, ((const log_t *)b)->before.number);
 }
 
-/* --- numbering anew ---------------------------------------------------------------------- */
+/* --- renumbering ------------------------------------------------------------------------- */
 
-/* Which number the last event up to seq has now, as the agent of the log sees it: it may be one of
- * its ancestors'. */
+/* Returns the new number of the last readable event up to seq, which may belong to an ancestor of
+ * the log's agent. */
 static int64_t renumber(const survivor_t *survivor, const log_t *log, int64_t seq)
 {
     while (log->before.parent != 0 && seq <= log->before.forked_at) {
@@ -167,8 +166,8 @@ static int64_t renumber(const survivor_t *survivor, const log_t *log, int64_t se
     return number;
 }
 
-/* Parents come before their children: whoever says otherwise, or has lost its parent, is the root's
- * child. */
+/* A parent has a smaller number than its child. An agent that contradicts this, or whose parent is
+ * lost, becomes a child of the root. */
 static void settle_parent(const survivor_t *survivor, log_t *log)
 {
     ik_store_agent_t *agent = &log->before;
@@ -216,15 +215,10 @@ static void add_survivor(salvage_t *salvage, const ik_sqlite_wreck_row_t *rows, 
     settle_logs(survivor);
 }
 
-static void sort_rows(salvage_t *salvage)
+static void find_survivors(salvage_t *salvage)
 {
     ik_buffer_append(&salvage->by_log, salvage->by_id.data, salvage->by_id.len);
     qsort(salvage->by_log.data, salvage->count, sizeof(ik_sqlite_wreck_row_t), compare_rows);
-}
-
-static void find_survivors(salvage_t *salvage)
-{
-    sort_rows(salvage);
     const ik_sqlite_wreck_row_t *rows = rows_of(&salvage->by_log);
     for (size_t begin = 0, end; begin < salvage->count; begin = end) {
         end = begin + 1;
@@ -247,9 +241,9 @@ static survivor_t *find_survivor(const salvage_t *salvage, int64_t key)
                    compare_survivors);
 }
 
-/* --- carrying over ----------------------------------------------------------------------- */
+/* --- copying ----------------------------------------------------------------------------- */
 
-/* An id can stand there twice when the index that forbids it is broken. */
+/* A damaged unique index may have let an id in twice. */
 static void make_id_unique(salvage_t *salvage, survivor_t *survivor, ik_store_t *store)
 {
     ik_store_agents_t *agents;
@@ -275,7 +269,7 @@ static res_t write_survivor(salvage_t *salvage, survivor_t *survivor, ik_store_t
                                                      .agent_count = survivor->log_count});
 }
 
-/* Events on their way; texts belongs to nobody else. */
+/* Events to be written; texts owns their strings. */
 typedef struct {
     ik_store_t *store;
     void *texts;
@@ -301,12 +295,12 @@ static const char *load_text(load_t *load, const char *text)
     return text == NULL ? NULL : ik_strndup(load->texts, text, len);
 }
 
-static res_t carry_row(salvage_t *salvage, const ik_sqlite_wreck_row_t *row, load_t *load)
+static res_t copy_row(salvage_t *salvage, const ik_sqlite_wreck_row_t *row, load_t *load)
 {
     log_t *log = find_log(find_survivor(salvage, row->session), row->agent);
     ik_store_event_t *event = &load->events[load->count++];
     if (!ik_sqlite_wreck_read(salvage->wreck, row, event)) {
-        return ERR(SYSTEM, "what could be read a moment ago cannot be any more");
+        return ERR(SYSTEM, "a message became unreadable while it was copied");
     }
     event->session_id = log->after.session_id;
     event->seq = ++log->after.last_seq;
@@ -316,7 +310,7 @@ static res_t carry_row(salvage_t *salvage, const ik_sqlite_wreck_row_t *row, loa
     return load->count == BATCH_EVENTS || load->bytes >= BATCH_BYTES ? unload(load) : OK;
 }
 
-static res_t carry_over(salvage_t *salvage, ik_store_t *store)
+static res_t copy_all(salvage_t *salvage, ik_store_t *store)
 {
     load_t *load = ik_new(salvage->ctx, load_t);
     load->store = store;
@@ -325,7 +319,7 @@ static res_t carry_over(salvage_t *salvage, ik_store_t *store)
         TRY(write_survivor(salvage, &salvage->survivors[i], store));
     }
     for (size_t i = 0; i < salvage->count; i++) {
-        TRY(carry_row(salvage, &rows_of(&salvage->by_id)[i], load));
+        TRY(copy_row(salvage, &rows_of(&salvage->by_id)[i], load));
     }
     return unload(load);
 }
@@ -346,7 +340,7 @@ static void remove_file(const char *path)
     }
 }
 
-/* What is left in the log of changes would stay behind when the file gets its name. */
+/* Empties the write-ahead log, which would not be renamed with the file. */
 static res_t complete(ik_store_t *store)
 {
     sqlite3 *db = ((ik_sqlite_t *)store)->db;
@@ -370,7 +364,7 @@ static res_t build(salvage_t *salvage, const char *path)
 {
     ik_store_t *store;
     TRY(ik_store_sqlite_open(salvage->ctx, path, &store));
-    res_t built = carry_over(salvage, store);
+    res_t built = copy_all(salvage, store);
     if (is_ok(&built)) {
         built = complete(store);
     }
@@ -378,7 +372,7 @@ static res_t build(salvage_t *salvage, const char *path)
     return is_ok(&built) ? sync_path(path) : built;
 }
 
-/* A name nobody has. */
+/* Chooses a name that does not exist. */
 static char *choose_aside(const void *ctx, const char *path)
 {
     char when[32];
@@ -411,7 +405,7 @@ static res_t rename_companions(const char *from, const char *to)
     return renamed;
 }
 
-/* The companions first: beside a file that is not theirs they would be taken for its own. */
+/* Renames the companions first: SQLite would apply them to another file of that name. */
 static res_t set_aside(const char *path, const char *aside)
 {
     res_t renamed = rename_companions(path, aside);
@@ -424,7 +418,7 @@ static res_t set_aside(const char *path, const char *aside)
     return renamed;
 }
 
-/* What was saved is complete and safe by now: whatever happens in between, nothing is lost. */
+/* The saved file is complete and synced by now, so a crash in between loses nothing. */
 static res_t take_place(const char *path, const char *aside, const char *saved)
 {
     TRY(set_aside(path, aside));
@@ -434,20 +428,12 @@ static res_t take_place(const char *path, const char *aside, const char *saved)
         return placed;
     }
     char *folder = ik_file_folder(NULL, path);
-    (void)sync_path(folder); /* not every file system can */
+    (void)sync_path(folder); /* some file systems cannot sync a folder */
     talloc_free(folder);
     return OK;
 }
 
 /* --- all of it --------------------------------------------------------------------------- */
-
-static void fill_report(salvage_t *salvage, ik_sqlite_salvage_t *report)
-{
-    int64_t held = ik_sqlite_wreck_count(salvage->wreck);
-    report->sessions = (int64_t)salvage->survivor_count;
-    report->messages = (int64_t)salvage->count;
-    report->lost = held < 0 ? -1 : held - report->messages;
-}
 
 static res_t save(salvage_t *salvage, const char *path, const char *saved,
                   ik_sqlite_salvage_t *report)
@@ -456,37 +442,32 @@ static res_t save(salvage_t *salvage, const char *path, const char *saved,
     find_rows(salvage);
     find_survivors(salvage);
     TRY(build(salvage, saved));
-    fill_report(salvage, report);
+    int64_t held = ik_sqlite_wreck_count(salvage->wreck);
+    report->sessions = (int64_t)salvage->survivor_count;
+    report->messages = (int64_t)salvage->count;
+    report->lost = held < 0 ? -1 : held - report->messages;
     TALLOC_FREE(salvage->wreck);
     return take_place(path, report->aside, saved);
-}
-
-/* In the folder of the file, so that it can get its name. */
-static res_t make_empty(char *name)
-{
-    int fd = mkostemp(name, O_CLOEXEC); /* 0600 */
-    if (fd < 0) {
-        return ERR(SYSTEM, "%s: %s", name, strerror(errno));
-    }
-    close(fd);
-    return OK;
 }
 
 res_t ik_sqlite_salvage(const void *ctx, const char *path, ik_sqlite_salvage_t *report)
 {
     char real[PATH_MAX];
-    if (realpath(path, real) == NULL) { /* companions stand beside the file, not beside a link */
+    if (realpath(path, real) ==
+        NULL) { /* companions lie beside the file, not beside a link to it */
         return ERR(SYSTEM, "%s: %s", path, strerror(errno));
     }
     salvage_t salvage = {.ctx = talloc_new(NULL)};
-    ik_buffer_init(&salvage.by_id, salvage.ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&salvage.by_log, salvage.ctx, IK_BUFFER_UNLIMITED);
-    char *saved = ik_sprintf(salvage.ctx, "%s.saved-XXXXXX", real);
+    ik_buffer_init(&salvage.by_id, salvage.ctx, IK_BUFFER_UNLIMITED);  /* bounded by the file */
+    ik_buffer_init(&salvage.by_log, salvage.ctx, IK_BUFFER_UNLIMITED); /* likewise */
+    char *saved = ik_sprintf(salvage.ctx, "%s.saved-XXXXXX", real);    /* in the same folder */
     report->aside = choose_aside(ctx, real);
-    res_t done = make_empty(saved);
-    if (is_ok(&done)) {
-        done = save(&salvage, real, saved, report);
+    int fd = mkostemp(saved, O_CLOEXEC); /* mode 0600 */
+    if (fd >= 0) {
+        close(fd);
     }
+    res_t done = fd < 0 ? ERR(SYSTEM, "%s: %s", saved, strerror(errno))
+                        : save(&salvage, real, saved, report);
     TALLOC_FREE(salvage.wreck);
     if (is_err(&done)) {
         remove_file(saved);

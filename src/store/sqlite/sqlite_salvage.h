@@ -1,6 +1,6 @@
 /*
- * Saving what can be read of a damaged SQLite file. The file itself is neither changed nor deleted:
- * it gets another name, and a new one with what was saved takes its place.
+ * Saves the readable part of a damaged SQLite file. The file is renamed, never changed or deleted,
+ * and a new file with what was saved takes its place.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 #include "base/error.h"
 
 typedef struct {
-    char *aside; /* what the damaged file is called now; on ctx */
+    char *aside; /* the new name of the damaged file; on ctx */
     int64_t sessions;
-    int64_t messages; /* carried over */
-    int64_t lost;     /* messages; -1: it cannot be told how many */
+    int64_t messages; /* saved */
+    int64_t lost;     /* messages; -1: not known */
 } ik_sqlite_salvage_t;
 
-/* For a file that store_sqlite.h says is damaged. A session of which messages were lost is numbered
- * anew, one of which nothing but messages is left gets a new id and no folder. On an error, which
- * may be IK_ERR_CONFLICT when somebody uses the file, everything is as it was. */
+/* For a file that store_sqlite.h reports as damaged. Where messages were lost, the rest of the log
+ * is renumbered. A session of which only messages are left gets a new id and no folder. On an
+ * error, such as IK_ERR_CONFLICT when a process uses the file, nothing has changed. */
 res_t ik_sqlite_salvage(const void *ctx, const char *path, ik_sqlite_salvage_t *report);

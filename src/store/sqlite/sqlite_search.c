@@ -1,9 +1,10 @@
 /*
- * The index holds no text, only words and where they stand: messages are there already. What tools
- * said and what people and models said are two columns, so that ranking needs no look at messages.
+ * The index holds words and their positions but no text, which is in messages already. Words of
+ * tools and words of people and models are separate columns, so that ranking need not read
+ * messages.
  *
- * bm25() would count every row of every phrase of a search before the first one is ranked, which
- * for a frequent word is half of the history; search_rank below knows only the row it ranks.
+ * search_rank below looks only at the row it ranks. bm25() would first count all rows of every
+ * phrase, which for a frequent word is half of the history.
  */
 #include "store/sqlite/sqlite_search.h"
 
@@ -17,28 +18,28 @@
 #include "store/words/word_query.h"
 #include "store/words/word_snippet.h"
 
-/* The mark is the last messages.id in the index, and by which rule the words in it were cut. */
+/* search_mark has one row: the last messages.id in the index and its IK_TEXT_WORDS_VERSION. */
 const char ik_sqlite_search_schema[] =
     "CREATE VIRTUAL TABLE search USING fts5(tool, said, content='', tokenize='ascii');"
     "CREATE TABLE search_mark(id INTEGER NOT NULL, words_version INTEGER NOT NULL);"
     "INSERT INTO search_mark VALUES(0, 0);";
 
 enum {
-    /* A transaction ends with the first of these; others wait for it to write. */
+    /* Limits of one transaction, during which other writers wait. */
     BATCH_EVENTS = 500,
     BATCH_BYTES = 512 * 1024,
-    CATCH_UP_EVENTS = 20000, /* before a search, which then takes a second at most */
+    CATCH_UP_EVENTS = 20000, /* indexed before a search, in a second at most */
     SNIPPET_BYTES = 200,
 };
 
-/* --- the words of an event --------------------------------------------------------------- */
+/* --- changing the index ------------------------------------------------------------------ */
 
-/* What puts words into the index or takes them out: messages read, and rows written. */
+/* Adds messages to the index or removes them. */
 typedef struct {
     sqlite3 *db;
     ik_packer_t *packer;
     sqlite3_stmt *select; /* id, kind, content, data_json */
-    sqlite3_stmt *change; /* a row: its id, the words of tools, the words of others */
+    sqlite3_stmt *change; /* parameters: id, words of tools, words of others */
     ik_buffer_t text;
     ik_buffer_t words;
 } indexer_t;
@@ -56,8 +57,8 @@ static res_t create_indexer(sqlite3 *db, ik_packer_t *packer, const char *select
     indexer_t *indexer = ik_new(NULL, indexer_t);
     indexer->db = db;
     indexer->packer = packer;
-    ik_buffer_init(&indexer->text, indexer, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&indexer->words, indexer, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&indexer->text, indexer, IK_EVENT_TEXT_MAX);
+    ik_buffer_init(&indexer->words, indexer, IK_BUFFER_UNLIMITED); /* bounded by the text */
     talloc_set_destructor(indexer, finalize_statements);
     res_t prepared = ik_sqlite_prepare(db, select, &indexer->select);
     if (is_ok(&prepared)) {
@@ -71,8 +72,9 @@ static res_t create_indexer(sqlite3 *db, ik_packer_t *packer, const char *select
     return OK;
 }
 
-/* The text of a message, from three columns on. One that cannot be unpacked has none: it must
- * neither stop the index nor hide other hits. */
+/* Reads the searchable text of a message; kind, content and data_json are at column and the two
+ * after it. A message that cannot be decompressed gives no text, so that it neither stops the index
+ * nor hides other hits. */
 static void read_text(ik_packer_t *packer, sqlite3_stmt *row, int column, ik_buffer_t *text)
 {
     size_t len;
@@ -85,13 +87,7 @@ static void read_text(ik_packer_t *packer, sqlite3_stmt *row, int column, ik_buf
     }
 }
 
-static bool is_of_tools(sqlite3_stmt *row, int column)
-{
-    const char *kind = (const char *)sqlite3_column_text(row, column);
-    return strcmp(kind, IK_MSG_TOOL_CALL) == 0 || strcmp(kind, IK_MSG_TOOL_RESULT) == 0;
-}
-
-/* Puts the selected message in, or takes it out. */
+/* Adds or removes the selected message. */
 static res_t change_row(indexer_t *indexer)
 {
     enum { TOOL = 2, SAID };
@@ -104,11 +100,12 @@ static res_t change_row(indexer_t *indexer)
     if (indexer->words.len == 0) {
         return OK;
     }
-    int column = is_of_tools(indexer->select, 1) ? TOOL : SAID;
+    const char *kind = (const char *)sqlite3_column_text(indexer->select, 1);
+    bool is_tool = strcmp(kind, IK_MSG_TOOL_CALL) == 0 || strcmp(kind, IK_MSG_TOOL_RESULT) == 0;
     sqlite3_clear_bindings(change);
     sqlite3_bind_int64(change, 1, sqlite3_column_int64(indexer->select, 0));
-    sqlite3_bind_text64(change, column, indexer->words.data, indexer->words.len, SQLITE_STATIC,
-                        SQLITE_UTF8);
+    sqlite3_bind_text64(change, is_tool ? TOOL : SAID, indexer->words.data, indexer->words.len,
+                        SQLITE_STATIC, SQLITE_UTF8);
     return ik_sqlite_execute(change);
 }
 
@@ -125,14 +122,13 @@ static res_t set_mark(sqlite3 *db, int64_t id)
     return done;
 }
 
-/* What the index says must be derived again when it contradicts itself. */
 static bool is_damage(const res_t *result)
 {
     return result->code == IK_ERR_DAMAGED;
 }
 
-/* FTS5 opens its table, even to empty it, only with a readable record of its structure. This is the
- * one of an empty index. */
+/* FTS5 cannot open its table, not even to empty it, when the record of its structure is unreadable.
+ * This writes the record of an empty index. */
 static res_t write_structure(sqlite3 *db)
 {
     int defensive = 1;
@@ -143,7 +139,7 @@ static res_t write_structure(sqlite3 *db)
     return written;
 }
 
-/* In the caller's transaction, as what follows. */
+/* Needs a transaction, like read_mark. */
 static res_t empty_index(void *data)
 {
     static const char empty[] = "INSERT INTO search(search) VALUES('delete-all')";
@@ -157,8 +153,8 @@ static res_t empty_index(void *data)
     return set_mark(db, 0);
 }
 
-/* Another program may move the mark at any other time. An index whose words were cut by another
- * rule is emptied. */
+/* Outside a transaction another process may move the mark. Empties an index of another
+ * IK_TEXT_WORDS_VERSION. */
 static res_t read_mark(sqlite3 *db, int64_t *id)
 {
     sqlite3_stmt *select;
@@ -181,9 +177,9 @@ static res_t read_mark(sqlite3 *db, int64_t *id)
 
 typedef struct {
     indexer_t *indexer;
-    size_t most;
-    size_t done;
-    bool left;
+    size_t most; /* messages to index */
+    size_t done; /* messages indexed */
+    bool left;   /* there are more */
 } batch_t;
 
 static res_t index_rows(batch_t *batch, int64_t *mark)
@@ -217,7 +213,7 @@ static res_t index_batch(void *data)
     return batch->done > 0 ? set_mark(batch->indexer->db, mark) : OK;
 }
 
-/* Asked before any lock is taken: most of the time there is nothing to do. */
+/* Takes no lock: most of the time there is nothing to do. */
 static res_t is_behind(sqlite3 *db, bool *behind)
 {
     sqlite3_stmt *select;
@@ -275,8 +271,8 @@ res_t ik_sqlite_search_index(sqlite3 *db, ik_packer_t *packer, size_t most, bool
 
 static const char rank_name[] = "search_rank";
 
-/* More matches are better, the more of the text they are, each further one counting less; what was
- * said counts more than what tools wrote. */
+/* Like BM25 without document frequencies: more matches rank higher, each further one counts less,
+ * and long texts count less. Text of people and models counts twice as much as text of tools. */
 static double rank(const int *counts, int phrases, int words, bool said)
 {
     static const double typical_words = 150;
@@ -311,7 +307,7 @@ static void on_rank(const Fts5ExtensionApi *api, Fts5Context *row, sqlite3_conte
     if (failed != SQLITE_OK) {
         sqlite3_result_error_code(result, failed);
     } else {
-        /* A message has words in one of the columns only, so the last match tells. */
+        /* A message has words in one column only, so that of the last match will do. */
         sqlite3_result_double(result, rank(counts, api->xPhraseCount(row), words, column != 0));
     }
     (void)argument_count;
@@ -329,15 +325,15 @@ static res_t register_rank(sqlite3 *db)
     sqlite3_finalize(select);
     TRY(stepped);
     if (api == NULL || api->xCreateFunction(api, rank_name, NULL, on_rank, NULL) != SQLITE_OK) {
-        return ERR(SYSTEM, "SQLite was built without FTS5: there is no search");
+        return ERR(SYSTEM, "SQLite was built without FTS5, which search needs");
     }
     return OK;
 }
 
 /* --- searching --------------------------------------------------------------------------- */
 
-/* The newest matches are ranked, and only for the best of these messages are read. "+" keeps the
- * set of a session's messages from becoming one search per message. */
+/* Ranks the newest matches and reads messages only for the best. The "+" keeps SQLite from turning
+ * the set of a session's messages into one search per message. */
 #define FIND(filter)                                                                               \
     "SELECT sessions.id, coalesce(title, ''), cwd, agent, seq, messages.created_at,"               \
     " kind, content, data_json"                                                                    \
@@ -355,7 +351,7 @@ static const char find_anywhere[] = FIND("");
 static const char find_in_session[] = FIND("AND rowid BETWEEN " OF_SESSION(
     "min(id)") " AND " OF_SESSION("max(id)") " AND +rowid IN " OF_SESSION("id"));
 
-/* The connection remembers the function: whoever finds it missing is the first to search. */
+/* The first search on a connection fails to prepare and registers the ranking function. */
 static res_t prepare_find(sqlite3 *db, const char *sql, sqlite3_stmt **out)
 {
     res_t prepared = ik_sqlite_prepare(db, sql, out);
@@ -423,14 +419,14 @@ static res_t find(finder_t *finder, sqlite3 *db, const ik_store_search_t *search
     return found;
 }
 
-/* What cannot be indexed now, because the file is locked or may not be written, is not found now.
- */
+/* Failure is ignored: when the file is locked or read-only, the newest messages are not found. */
 static void catch_up(sqlite3 *db, ik_packer_t *packer)
 {
     bool left;
     ik_sqlite_search_index(db, packer, CATCH_UP_EVENTS, &left);
 }
 
+/* A damaged index is emptied and filled again. */
 static res_t find_or_rebuild(finder_t *finder, sqlite3 *db, const ik_store_search_t *search)
 {
     catch_up(db, finder->packer);
@@ -449,7 +445,7 @@ res_t ik_sqlite_search_find(const void *ctx, sqlite3 *db, ik_packer_t *packer,
     void *scratch = talloc_new(NULL);
     finder_t finder = {.query = ik_word_query_parse(scratch, search->text), .packer = packer};
     finder.hits = ik_new(ctx, ik_store_hits_t);
-    ik_buffer_init(&finder.text, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&finder.text, scratch, IK_EVENT_TEXT_MAX);
     res_t found = OK;
     if (finder.query->count > 0) {
         found = find_or_rebuild(&finder, db, search);
@@ -463,7 +459,7 @@ res_t ik_sqlite_search_find(const void *ctx, sqlite3 *db, ik_packer_t *packer,
     return OK;
 }
 
-/* --- forgetting -------------------------------------------------------------------------- */
+/* --- removing ---------------------------------------------------------------------------- */
 
 static res_t forget_rows(indexer_t *indexer, int64_t session, int64_t mark)
 {
@@ -478,7 +474,7 @@ static res_t forget_rows(indexer_t *indexer, int64_t session, int64_t mark)
     return OK;
 }
 
-/* An index without text cannot know which words a row had: it is told. */
+/* A contentless index does not know the words of a row: they must be given to delete it. */
 static res_t forget_session(sqlite3 *db, ik_packer_t *packer, int64_t session)
 {
     int64_t mark;

@@ -1,7 +1,8 @@
 /*
- * Full-text search in the SQLite file: a contentless FTS5 table "search" whose rowid is
- * messages.id, filled in batches up to a mark (search_mark). Ranked among the newest few thousand
- * matches: a word that stands in half of a million messages must not cost a look at all of them.
+ * Full-text search in the SQLite file. The index is a contentless FTS5 table "search" whose rowid
+ * is messages.id; it is filled in batches, and search_mark says how far. A search ranks the newest
+ * 2,000 matches, so that a word that occurs in half of a million messages does not make SQLite read
+ * them all.
  */
 #pragma once
 
@@ -10,22 +11,22 @@
 #include "store/sqlite/packed_text.h"
 #include "store/store.h"
 
-/* The tables, for the migration that adds them: one or more statements. */
+/* The statements that create the tables, for a migration. */
 extern const char ik_sqlite_search_schema[];
 
-/* In a transaction of their own. See store_sqlite.h. */
+/* See store_sqlite.h. Both use their own transactions. */
 res_t ik_sqlite_search_index(sqlite3 *db, ik_packer_t *packer, size_t most, bool *left);
 res_t ik_sqlite_search_find(const void *ctx, sqlite3 *db, ik_packer_t *packer,
                             const ik_store_search_t *search, ik_store_hits_t **out);
-/* Takes a session (sessions.key) out of the index, inside the caller's transaction, while its
- * messages are still there. */
+/* Removes a session (sessions.key) from the index. Call it in the transaction that deletes the
+ * session, before its messages are deleted. */
 res_t ik_sqlite_search_forget(sqlite3 *db, ik_packer_t *packer, int64_t session);
-/* Behind the caller's removal of messages, in the same transaction: ids that are free again may be
- * given to others, so the mark must not lie above them. */
+/* Lowers the mark. Call it after messages were deleted, in the same transaction: their ids may be
+ * used again and must lie above the mark. */
 res_t ik_sqlite_search_settle(sqlite3 *db);
-/* Writes the index anew without what was taken out: until then words of a session that was deleted
- * still stand in the file. Seconds for a million messages; in a transaction of its own. */
+/* Rewrites the index, which otherwise still contains the words of deleted sessions. Takes seconds
+ * for a million messages, in its own transaction. */
 res_t ik_sqlite_search_purge(sqlite3 *db);
-/* Looks through all of the index: one that contradicts itself is emptied, and the next search or
+/* Checks the whole index and empties it when it is inconsistent; the next search or
  * ik_sqlite_search_index fills it again. */
 res_t ik_sqlite_search_check(sqlite3 *db, bool *emptied);

@@ -13,7 +13,7 @@ static sqlite3 *database(ik_store_t *store)
 
 /* --- figures ----------------------------------------------------------------------------- */
 
-/* The number a statement returns, which is finalized. */
+/* Runs a statement that returns a number, and finalizes it. */
 static res_t take_number(sqlite3_stmt *statement, int64_t *number)
 {
     bool row;
@@ -51,7 +51,7 @@ res_t ik_sqlite_survey_undelivered(ik_store_t *store, const char *server, const 
     return take_number(statement, count);
 }
 
-/* --- who uses it ------------------------------------------------------------------------- */
+/* --- holders ----------------------------------------------------------------------------- */
 
 static void add_use(const void *ctx, ik_sqlite_survey_t *survey, sqlite3_stmt *row)
 {
@@ -91,7 +91,7 @@ res_t ik_sqlite_survey(const void *ctx, ik_store_t *store, ik_sqlite_survey_t *o
     return find_uses(ctx, store, out);
 }
 
-/* --- whether it is whole ----------------------------------------------------------------- */
+/* --- integrity --------------------------------------------------------------------------- */
 
 static res_t check_message(ik_store_t *store, sqlite3_stmt *row)
 {
@@ -111,7 +111,7 @@ static res_t check_message(ik_store_t *store, sqlite3_stmt *row)
                sqlite3_db_filename(database(store), "main"), seq, id, read.message);
 }
 
-/* SQLite does not know what stands in a text. */
+/* SQLite's check does not decompress texts. */
 static res_t check_messages(ik_store_t *store)
 {
     sqlite3_stmt *select;
@@ -139,24 +139,20 @@ res_t ik_sqlite_survey_check(ik_store_t *store)
 
 /* --- the library ------------------------------------------------------------------------- */
 
-/* Tried, because not every library says what it was built with. */
-static bool has_fts5(void)
+res_t ik_sqlite_survey_library(const void *ctx, char **out)
 {
+    /* Tries it, because not every build reports its compile options. */
     sqlite3 *db;
-    bool made =
+    bool has_fts5 =
         sqlite3_open(":memory:", &db) == SQLITE_OK &&
         sqlite3_exec(db, "CREATE VIRTUAL TABLE t USING fts5(words)", NULL, NULL, NULL) == SQLITE_OK;
     sqlite3_close(db);
-    return made;
-}
-
-res_t ik_sqlite_survey_library(const void *ctx, char **out)
-{
-    if (!has_fts5()) {
-        return ERR(NOT_FOUND,
-                   "SQLite %s was built without FTS5, so that no history can be kept: install one "
-                   "that has it",
-                   sqlite3_libversion());
+    if (!has_fts5) {
+        return ERR(
+            NOT_FOUND,
+            "SQLite %s was built without FTS5, which the history needs: install a build that "
+            "has it",
+            sqlite3_libversion());
     }
     *out = ik_sprintf(ctx, "SQLite %s with FTS5", sqlite3_libversion());
     return OK;

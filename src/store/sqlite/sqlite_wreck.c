@@ -13,7 +13,7 @@
 #include "store/sqlite/sqlite_link.h"
 #include "store/sqlite/sqlite_schema.h"
 
-/* How long a broken piece is searched id by id for its end: longer than the rows of many pages. */
+/* How many ids are tried one by one after a damaged one: more than there are on many pages. */
 enum { ONE_BY_ONE = 10000 };
 enum { BUSY_MS = 1000 };
 
@@ -23,13 +23,13 @@ struct ik_sqlite_wreck {
     sqlite3 *db;
     ik_packer_t *packer;
     sqlite3_stmt *statements[STATEMENTS]; /* NULL: the table cannot be read */
-    int64_t next;                         /* the id to go on from */
-    int64_t found;
-    bool whole; /* no row was skipped */
+    int64_t next;                         /* id to continue from */
+    int64_t found;                        /* messages so far */
+    bool whole;                           /* no row was skipped */
 };
 
-/* What stands before the long texts of a message lies on one page with its id, so that the place of
- * a message is known even where its end is lost. */
+/* The short columns of a message are on the same page as its id, so the position of a message is
+ * known even where the overflow pages of its texts are lost. */
 static const char *const sql[STATEMENTS] = {
     [PLACE] = "SELECT id, session, agent, seq FROM messages WHERE id >= ?1 ORDER BY id LIMIT 1",
     [MESSAGE] = "SELECT kind, content, data_json, created_at FROM messages WHERE id = ?1",
@@ -38,7 +38,7 @@ static const char *const sql[STATEMENTS] = {
                 " WHERE session = ?1 ORDER BY number"),
 };
 
-/* The statement, to be stepped through from its beginning; NULL when it cannot be run. */
+/* Resets the statement and binds its parameter; NULL when it could not be prepared. */
 static sqlite3_stmt *begin(ik_sqlite_wreck_t *wreck, statement_t which, int64_t number)
 {
     sqlite3_stmt *statement = wreck->statements[which];
@@ -54,7 +54,7 @@ static bool next_row(sqlite3_stmt *statement)
     return statement != NULL && sqlite3_step(statement) == SQLITE_ROW;
 }
 
-/* --- where messages stand ---------------------------------------------------------------- */
+/* --- finding messages -------------------------------------------------------------------- */
 
 typedef enum { FOUND, BROKEN, END } probe_t;
 
@@ -65,11 +65,11 @@ static bool is_place(sqlite3_stmt *row, int64_t from)
             return false;
         }
     }
-    /* A page that hangs in the wrong branch would lead around in circles. */
+    /* A page in the wrong branch of the tree could make the search go in circles. */
     return sqlite3_column_int64(row, 0) >= from && sqlite3_column_int64(row, 2) > 0;
 }
 
-/* The first row from an id on. */
+/* Finds the first row with at least this id. */
 static probe_t probe(ik_sqlite_wreck_t *wreck, int64_t from, ik_sqlite_wreck_row_t *row)
 {
     sqlite3_stmt *place = begin(wreck, PLACE, from);
@@ -88,7 +88,7 @@ static probe_t probe(ik_sqlite_wreck_t *wreck, int64_t from, ik_sqlite_wreck_row
     return result;
 }
 
-/* From low on nothing can be read, from high on something, or nothing is there any more. */
+/* Bisects: at low nothing can be read; at high there is a readable row or the end. */
 static probe_t find_end_of_hole(ik_sqlite_wreck_t *wreck, int64_t low, int64_t high,
                                 ik_sqlite_wreck_row_t *row)
 {
@@ -103,8 +103,8 @@ static probe_t find_end_of_hole(ik_sqlite_wreck_t *wreck, int64_t low, int64_t h
     return probe(wreck, high, row);
 }
 
-/* Ids lie close together, so that behind a broken page the next row is not far; only where a whole
- * branch is missing the steps grow. */
+/* Ids are dense, so the next row after a damaged page is near; only when a whole branch of the tree
+ * is missing do the steps grow. */
 static probe_t skip_hole(ik_sqlite_wreck_t *wreck, int64_t broken, ik_sqlite_wreck_row_t *row)
 {
     int64_t step = 1;
@@ -133,7 +133,7 @@ bool ik_sqlite_wreck_next(ik_sqlite_wreck_t *wreck, ik_sqlite_wreck_row_t *row)
     return true;
 }
 
-/* The number a query returns, or otherwise when it cannot be run. */
+/* Returns the number a query yields, or otherwise when it fails. */
 static int64_t query_number(sqlite3 *db, const char *query, int64_t otherwise)
 {
     sqlite3_stmt *statement = NULL;
@@ -143,7 +143,7 @@ static int64_t query_number(sqlite3 *db, const char *query, int64_t otherwise)
     return number;
 }
 
-/* The index that keeps seq unique lists every message on pages of its own. */
+/* The unique index on seq lists every message on other pages. */
 int64_t ik_sqlite_wreck_count(ik_sqlite_wreck_t *wreck)
 {
     int64_t listed = query_number(
@@ -154,15 +154,15 @@ int64_t ik_sqlite_wreck_count(ik_sqlite_wreck_t *wreck)
     return wreck->whole ? wreck->found : -1;
 }
 
-/* --- what stands there ------------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------------------------- */
 
-/* Nothing else was ever written. */
+/* Only UTF-8 without NUL was ever written. */
 static bool is_text(const char *text, size_t len)
 {
     return strlen(text) == len && ik_utf8_valid(text, len);
 }
 
-/* *text is NULL where nothing was written. */
+/* *text is NULL for SQL NULL. */
 static bool read_packed(ik_sqlite_wreck_t *wreck, sqlite3_stmt *row, int column, const char **text)
 {
     size_t len;
@@ -179,15 +179,10 @@ static bool read_text(sqlite3_stmt *row, int column, const char **text)
     return *text != NULL && is_text(*text, (size_t)sqlite3_column_bytes(row, column));
 }
 
-static bool is_json(const char *text)
-{
-    ik_json_span_t value;
-    return ik_json_scan(text, strlen(text), &value, NULL);
-}
-
 bool ik_sqlite_wreck_read(ik_sqlite_wreck_t *wreck, const ik_sqlite_wreck_row_t *row,
                           ik_store_event_t *event)
 {
+    ik_json_span_t value;
     sqlite3_stmt *message = begin(wreck, MESSAGE, row->id);
     if (!next_row(message) || !read_text(message, 0, &event->kind) ||
         !read_packed(wreck, message, 1, &event->content) ||
@@ -197,12 +192,8 @@ bool ik_sqlite_wreck_read(ik_sqlite_wreck_t *wreck, const ik_sqlite_wreck_row_t 
     event->agent = row->agent;
     event->seq = row->seq;
     event->created_us = sqlite3_column_int64(message, 3);
-    return event->data_json == NULL || is_json(event->data_json);
-}
-
-static bool is_id(const char *id)
-{
-    return strlen(id) == IK_STORE_ID_LEN && strspn(id, "0123456789abcdef") == IK_STORE_ID_LEN;
+    return event->data_json == NULL ||
+           ik_json_scan(event->data_json, strlen(event->data_json), &value, NULL);
 }
 
 bool ik_sqlite_wreck_session(const void *ctx, ik_sqlite_wreck_t *wreck, int64_t key,
@@ -224,7 +215,8 @@ bool ik_sqlite_wreck_session(const void *ctx, ik_sqlite_wreck_t *wreck, int64_t 
                                 .host = ik_strdup(ctx, texts[HOST]),
                                 .model = ik_strdup(ctx, texts[MODEL]),
                                 .created_us = sqlite3_column_int64(session, TEXTS)};
-    return is_id(out->id);
+    return strlen(out->id) == IK_STORE_ID_LEN &&
+           strspn(out->id, "0123456789abcdef") == IK_STORE_ID_LEN;
 }
 
 ik_store_agents_t *ik_sqlite_wreck_agents(const void *ctx, ik_sqlite_wreck_t *wreck, int64_t key)
@@ -253,7 +245,7 @@ static int close_wreck(ik_sqlite_wreck_t *wreck)
     return 0;
 }
 
-/* As far as it can be told. */
+/* Refuses files that are known to be foreign or newer; a damaged file may not say. */
 static res_t refuse_others(sqlite3 *db, const char *path)
 {
     int64_t version = query_number(db, "SELECT max(version) FROM schema_version", -1);
@@ -263,19 +255,19 @@ static res_t refuse_others(sqlite3 *db, const char *path)
             0 &&
         query_number(db, "SELECT count(*) FROM sqlite_master", 0) > 0;
     if (foreign) {
-        return ERR(CONFLICT, "%s is damaged, and no history of ikigai: choose another with --db",
+        return ERR(CONFLICT,
+                   "%s is damaged and not a history of ikigai: choose another file with --db",
                    path);
     }
     return version > IK_SQLITE_SCHEMA
                ? ERR(CONFLICT,
-                     "%s is damaged, and was written by a newer ikigai: only that one can save "
-                     "what is in it",
+                     "%s is damaged and was written by a newer ikigai: repair it with that version",
                      path)
                : OK;
 }
 
-/* Of other machines nobody knows; what a process writes to a file that was set aside stays there.
- */
+/* What a process still writes would end up in the renamed file. Whether processes of other machines
+ * live cannot be checked. */
 static res_t refuse_held(sqlite3 *db, const char *path)
 {
     sqlite3_stmt *select = NULL;
@@ -294,7 +286,7 @@ static res_t refuse_held(sqlite3 *db, const char *path)
         if (strcmp(holder.host, self.host) == 0 && !ik_holder_equal(&holder, &self) &&
             ik_holder_may_live(&holder)) {
             result = ERR(CONFLICT,
-                         "%s is damaged, but session %s is in use by pid %" PRId64
+                         "%s is damaged and session %s is in use by pid %" PRId64
                          " on %s: end it, then run `ikigai doctor` again",
                          path, id, holder.pid, holder.host);
         }
@@ -303,8 +295,8 @@ static res_t refuse_held(sqlite3 *db, const char *path)
     return result;
 }
 
-/* Leaves alone what stands in the log of changes: taking it into the file would be writing. An
- * empty one may go with the connection. */
+/* Keeps SQLite from copying the write-ahead log into the file when it is closed. An empty log may
+ * be removed. */
 static void keep_as_it_is(sqlite3 *db, const char *path)
 {
     struct stat status;
@@ -314,14 +306,14 @@ static void keep_as_it_is(sqlite3 *db, const char *path)
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, holds ? 1 : 0, NULL);
 }
 
-/* What a broken file makes SQLite say. All else (no memory, no room for the index of the log) is
- * no reason to give the file up. */
+/* Errors that mean a damaged file. Others (no memory, no room for the WAL index) may be temporary.
+ */
 static bool is_damage(int code)
 {
     switch (code & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_ERROR: /* a version of the format that there is not yet */
+    case SQLITE_ERROR: /* unknown version of the file format */
         return true;
     case SQLITE_IOERR:
         return code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ;
@@ -330,9 +322,8 @@ static bool is_damage(int code)
     }
 }
 
-/* Nobody is to write what we do not see. Where the lock cannot be had because too much is broken,
- * nobody can write either. A file that is shorter than it says is read only with writable_schema.
- */
+/* Locks the file against writers. When it is too damaged to be locked, it cannot be written either.
+ * writable_schema is needed to read a file that is shorter than its header says. */
 static res_t lock(sqlite3 *db, const char *path)
 {
     sqlite3_busy_timeout(db, BUSY_MS);
@@ -340,7 +331,8 @@ static res_t lock(sqlite3 *db, const char *path)
     sqlite3_exec(db, "PRAGMA writable_schema=ON", NULL, NULL, NULL);
     int begun = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     if ((begun & 0xff) == SQLITE_BUSY) {
-        return ERR(CONFLICT, "%s is damaged, but in use: try again when nobody writes to it", path);
+        return ERR(CONFLICT, "%s is damaged and in use: try again when no process writes to it",
+                   path);
     }
     if (begun != SQLITE_OK && !is_damage(begun)) {
         return ik_sqlite_error(db);

@@ -1,7 +1,7 @@
 /*
- * A damaged file of the SQLite store, read as far as it can be. What cannot be read is left out
- * without a word, so nothing here fails once the file is open. The file is not changed, and while
- * it is open nobody else changes it.
+ * Reads a damaged file of the SQLite store. What cannot be read is skipped, so nothing fails once
+ * the file is open. The file is not changed, and it is locked against other writers while it is
+ * open.
  */
 #pragma once
 
@@ -9,11 +9,11 @@
 
 typedef struct ik_sqlite_wreck ik_sqlite_wreck_t;
 
-/* Opens whatever stands there, also when nothing of it can be read. IK_ERR_CONFLICT when it is not
- * to be touched: a process of this machine uses it, or it is of a newer program or no history. */
+/* Succeeds even when nothing can be read. IK_ERR_CONFLICT when the file must not be touched: a
+ * process of this machine uses it, a newer program wrote it, or it is no history of ikigai. */
 res_t ik_sqlite_wreck_open(const void *ctx, const char *path, ik_sqlite_wreck_t **out);
 
-/* Where a message stands: in the file, and in which log. */
+/* The position of a message in the file and in its log. */
 typedef struct {
     int64_t id;
     int64_t session; /* sessions.key */
@@ -21,19 +21,20 @@ typedef struct {
     int64_t seq;
 } ik_sqlite_wreck_row_t;
 
-/* The next one by id; false at the end. */
+/* Finds the next message by id; false at the end. */
 bool ik_sqlite_wreck_next(ik_sqlite_wreck_t *wreck, ik_sqlite_wreck_row_t *row);
-/* The message itself as it was written; session_id is not filled in. False when it is not what was
- * written. Its texts are valid until the next call. */
+/* Reads the message, without session_id. False when it is damaged. Its texts are valid until the
+ * next call. */
 bool ik_sqlite_wreck_read(ik_sqlite_wreck_t *wreck, const ik_sqlite_wreck_row_t *row,
                           ik_store_event_t *event);
 
-/* What was written of a session, strings on ctx. False when that is lost. */
+/* Reads a session, strings on ctx. False when it is damaged. */
 bool ik_sqlite_wreck_session(const void *ctx, ik_sqlite_wreck_t *wreck, int64_t key,
                              ik_store_session_t *out);
-/* The agents of a session that can be read, by number, as they are written there: they may well
- * make no tree. session_id and last_seq are not filled in. */
+/* Reads the agents of a session that can be read, by number, without session_id and last_seq. They
+ * need not form a tree. */
 ik_store_agents_t *ik_sqlite_wreck_agents(const void *ctx, ik_sqlite_wreck_t *wreck, int64_t key);
 
-/* To be asked at the end: how many messages the file held; -1 when that cannot be told. */
+/* Returns how many messages the file held; -1 when that is not known. Call it after the last
+ * message. */
 int64_t ik_sqlite_wreck_count(ik_sqlite_wreck_t *wreck);
