@@ -21,7 +21,7 @@ void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message)
     conversation->messages[conversation->count++] = talloc_steal(conversation, message);
 }
 
-/* The last message of that kind, or NULL. */
+/* Returns the last message of that kind, or NULL. */
 static const ik_msg_t *find_last(const ik_conversation_t *conversation, const char *kind)
 {
     for (size_t i = conversation->count; i > 0; i--) {

@@ -1,11 +1,12 @@
 /*
- * Repair works in place. First each message by itself: what cannot be used goes. Then results find
- * their calls by id (the k-th result of an id belongs to its k-th call, wherever it stands), and
- * calls that cannot stay as they are are made anew. Last, everything is put in order, results right
- * behind the step that called.
+ * Repair works in place. First, unusable messages are dropped one by one. Then results are paired
+ * with calls by id (the k-th result of an id belongs to its k-th call, wherever it is), and calls
+ * that cannot stay are rebuilt. Last, everything is put in order, with the results right after
+ * their step.
  *
- * A long session has a hundred thousand messages, and nearly all of them stay: these are neither
- * copied nor decoded, what goes is freed at once, and the rest is an entry of a few words each.
+ * A long session has a hundred thousand messages, and nearly all of them are kept: these are
+ * neither copied nor decoded, dropped messages are freed at once, and each message costs one small
+ * entry.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,16 +30,16 @@ typedef enum { GONE, SYSTEM, COMPACTION, USER, ANSWER, CALL, RESULT } role_t;
 
 /* A message under repair. */
 typedef struct {
-    ik_msg_t *message; /* NULL: gone, or a result that stands behind its call already */
-    const char *id;    /* of a call or result, decoded; else NULL */
+    ik_msg_t *message; /* NULL: dropped, or a result that is written already */
+    const char *id;    /* of a call or result, decoded; otherwise NULL */
     size_t id_len;
-    uint32_t partner; /* of a call: its result */
+    uint32_t partner; /* index of the result of a call */
     role_t role : 8;
     bool begins_step : 1;
-    bool has_private : 1; /* it begins a step and has what its provider wants back */
+    bool has_private : 1; /* it begins a step and has private data of its provider */
     bool refused : 1;
     bool renamed : 1; /* the call needs another id */
-    bool rebuilt : 1; /* the call cannot stay: made anew, without private data */
+    bool rebuilt : 1; /* the call is to be rebuilt, without private data */
 } entry_t;
 
 typedef struct {
@@ -46,10 +47,10 @@ typedef struct {
     ik_conversation_t *conversation;
     entry_t *entries;
     size_t count;
-    size_t step_from;  /* the first entry whose result may be due */
-    size_t open_calls; /* how many are */
-    size_t step_left;  /* messages the step being written still has, by its own count */
-    bool begun;        /* something of the user or the model is written */
+    size_t step_from;  /* first entry whose result may be due */
+    size_t open_calls; /* number of results that are due */
+    size_t step_left;  /* messages still to come in the current step, by its own count */
+    bool begun;        /* a message of the user is written */
 } repair_t;
 
 /* --- entries ----------------------------------------------------------------------------- */
@@ -95,17 +96,17 @@ static void replace(entry_t *entry, ik_msg_t *message)
 
 /* --- texts ------------------------------------------------------------------------------- */
 
-/* A string literal as text, however long. */
+/* Decodes a string literal of any length. */
 static const char *decode(const void *ctx, ik_json_span_t literal, size_t *len)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the literal */
     ik_json_append_decoded(&text, literal);
     *len = text.len;
     return text.data;
 }
 
-/* A value that is text, and not cut short by a NUL; else NULL. */
+/* Returns the text of a string without NUL; NULL for other values. */
 static const char *text_of(const void *ctx, ik_json_span_t value)
 {
     size_t len;
@@ -129,8 +130,8 @@ static bool is_equal(ik_json_span_t a, ik_json_span_t b)
 
 /* --- data -------------------------------------------------------------------------------- */
 
-/* The data stays as it is, is cleaned (what stands in it goes out byte for byte), or goes. Returns
- * whether it stayed. */
+/* Keeps valid data, cleans what is sent to providers byte for byte, and drops what is no object.
+ * Returns whether the data was kept. */
 static bool make_data_usable(repair_t *repair, entry_t *entry)
 {
     const ik_msg_t *message = entry->message;
@@ -141,11 +142,11 @@ static bool make_data_usable(repair_t *repair, entry_t *entry)
     bool plain;
     bool usable = ik_json_scan_plain(message->data_json, message->data_len, &data, &plain) &&
                   ik_json_kind(data) == IK_JSON_OBJECT;
-    if (usable && (plain || ik_json_is_clean(data))) { /* looking closely takes time */
+    if (usable && (plain || ik_json_is_clean(data))) { /* the second check is slow */
         return true;
     }
     ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the data */
     usable = usable && ik_json_append_clean(&clean, data);
     replace(entry, ik_msg_create(repair->conversation, message->kind, message->content,
                                  usable ? clean.data : NULL));
@@ -153,7 +154,7 @@ static bool make_data_usable(repair_t *repair, entry_t *entry)
     return false;
 }
 
-/* What is to be known of a message, read in one walk: what follows may be long. */
+/* The members that repair needs, read in one walk over data that may be long. */
 enum { ID, MODEL, STEP, REFUSED, FUNCTION, OUTPUT, NAME, ARGUMENTS, FACT_COUNT };
 
 static void read_facts(const entry_t *entry, ik_json_span_t facts[FACT_COUNT])
@@ -182,7 +183,7 @@ static bool is_usable(const entry_t *entry, const ik_json_span_t facts[FACT_COUN
         return ik_json_has_text(facts[NAME]) && ik_json_is(facts[ARGUMENTS], IK_JSON_STRING);
     case RESULT:
         return ik_json_is(facts[OUTPUT], IK_JSON_STRING);
-    case ANSWER: /* without text it stays only for what its provider wants back */
+    case ANSWER: /* without text it is kept only for its private data */
         return !blank || facts[STEP].len > 0 || facts[REFUSED].len > 0;
     case COMPACTION:
         return ik_msg_field_number(entry->message, "trimmed_results", -1) >= 0;
@@ -194,7 +195,7 @@ static bool is_usable(const entry_t *entry, const ik_json_span_t facts[FACT_COUN
     }
 }
 
-/* A literal that ik_msg_create_call would write just so. */
+/* Whether ik_msg_create_call would write the name unchanged. */
 static bool is_usable_name(ik_json_span_t name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
@@ -206,7 +207,7 @@ static bool is_usable_name(ik_json_span_t name)
     return usable;
 }
 
-/* In the data itself where it is written plainly; "" when there is none. */
+/* The id points into the data where it has no escapes; "" when there is none. */
 static void set_id(repair_t *repair, entry_t *entry, ik_json_span_t literal)
 {
     bool is_text = ik_json_is(literal, IK_JSON_STRING);
@@ -220,7 +221,7 @@ static void set_id(repair_t *repair, entry_t *entry, ik_json_span_t literal)
     }
 }
 
-/* What is left of a step's own words about itself when its private data must go. */
+/* What a step says about itself without its private data. */
 static ik_msg_step_t bare_step(const void *ctx, const ik_msg_t *message)
 {
     return (ik_msg_step_t){
@@ -229,7 +230,7 @@ static ik_msg_step_t bare_step(const void *ctx, const ik_msg_t *message)
     };
 }
 
-/* Takes what only its provider can use from a message that begins a step. */
+/* Removes the private data from a message that begins a step. */
 static void strip(repair_t *repair, entry_t *entry)
 {
     if (entry->role == CALL) {
@@ -268,13 +269,13 @@ static void take_in(repair_t *repair, entry_t *entry, ik_msg_t *message)
         set_id(repair, entry, facts[ID]);
     }
     if (is_answer(entry) && !as_stored) {
-        strip(repair, entry); /* what was cleaned is not what the provider knows */
+        strip(repair, entry); /* cleaned data is not what the provider sent */
     }
 }
 
 /* --- refused turns ----------------------------------------------------------------------- */
 
-/* Behind the last message of the step that begins here. */
+/* Returns the index after the last message of the step that begins at index. */
 static size_t end_of_step(const repair_t *repair, size_t index)
 {
     size_t end = index + 1;
@@ -288,7 +289,7 @@ static size_t end_of_step(const repair_t *repair, size_t index)
     return end;
 }
 
-/* The turn that ends there, back to the words of the user that began it. */
+/* Drops the turn that ends at end, back to the message of the user that began it. */
 static void drop_turn(repair_t *repair, size_t from, size_t end)
 {
     bool begins = false;
@@ -303,7 +304,7 @@ static void drop_turn(repair_t *repair, size_t from, size_t end)
 
 static void drop_refused_turns(repair_t *repair)
 {
-    size_t end = 0; /* of the last one: no turn begins in another */
+    size_t end = 0; /* of the last one: turns do not overlap */
     for (size_t i = 0; i < repair->count; i++) {
         if (repair->entries[i].refused) {
             size_t from = end;
@@ -313,15 +314,15 @@ static void drop_refused_turns(repair_t *repair)
     }
 }
 
-/* --- doubled steps ----------------------------------------------------------------------- */
+/* --- duplicate steps --------------------------------------------------------------------- */
 
-/* A step and what its private data amounts to. */
+/* A step and a hash of its private data. */
 typedef struct {
     entry_t *entry;
-    uint64_t sum;
+    uint64_t hash;
 } step_t;
 
-static uint64_t sum_of_text(ik_json_span_t value)
+static uint64_t hash_text(ik_json_span_t value)
 {
     if (ik_json_kind(value) != IK_JSON_STRING) {
         return ik_hash_bytes(value.text, value.len);
@@ -332,36 +333,36 @@ static uint64_t sum_of_text(ik_json_span_t value)
     void *scratch = talloc_new(NULL);
     size_t len;
     const char *text = decode(scratch, value, &len);
-    uint64_t sum = ik_hash_bytes(text, len);
+    uint64_t hash = ik_hash_bytes(text, len);
     talloc_free(scratch);
-    return sum;
+    return hash;
 }
 
-/* The same for the same value, in whichever order and with whatever white space a database or an
- * export has written it. */
-static uint64_t sum_of(ik_json_span_t value)
+/* Hashes a value independently of white space and of the order of members, which a database or an
+ * export may have changed. */
+static uint64_t hash_value(ik_json_span_t value)
 {
     size_t position = 0;
-    uint64_t sum = 1;
+    uint64_t hash = 1;
     ik_json_span_t key;
     ik_json_span_t item;
     switch (ik_json_kind(value)) {
     case IK_JSON_OBJECT:
         while (ik_json_next_member(value, &position, &key, &item)) {
-            sum += (sum_of_text(key) | 1) * sum_of(item);
+            hash += (hash_text(key) | 1) * hash_value(item);
         }
-        return sum;
+        return hash;
     case IK_JSON_ARRAY:
         while (ik_json_next_element(value, &position, &item)) {
-            sum = 31 * sum + sum_of(item);
+            hash = 31 * hash + hash_value(item);
         }
-        return sum;
+        return hash;
     default:
-        return sum_of_text(value);
+        return hash_text(value);
     }
 }
 
-/* What the step's provider left, under its name; the model's begins with that. */
+/* Finds the private data: the member with the name of the provider, the first part of the model. */
 static bool find_private(const ik_msg_t *first, ik_json_span_t *value)
 {
     void *scratch = talloc_new(NULL);
@@ -376,13 +377,13 @@ static int compare_steps(const void *a, const void *b)
 {
     const step_t *left = a;
     const step_t *right = b;
-    if (left->sum != right->sum) {
-        return left->sum < right->sum ? -1 : 1;
+    if (left->hash != right->hash) {
+        return left->hash < right->hash ? -1 : 1;
     }
     return (left->entry > right->entry) - (left->entry < right->entry);
 }
 
-/* All with more than a little private data: that may be the same by chance. */
+/* Steps with little private data are left out: it may be equal by chance. */
 static step_t *sort_steps(repair_t *repair, size_t *count)
 {
     enum { BY_CHANCE = 64 };
@@ -396,29 +397,29 @@ static step_t *sort_steps(repair_t *repair, size_t *count)
         entry_t *entry = &repair->entries[i];
         ik_json_span_t value;
         if (entry->has_private && find_private(entry->message, &value) && value.len > BY_CHANCE) {
-            steps[(*count)++] = (step_t){entry, sum_of(value)};
+            steps[(*count)++] = (step_t){entry, hash_value(value)};
         }
     }
     qsort(steps, *count, sizeof(*steps), compare_steps);
     return steps;
 }
 
-/* A provider does not take the same reasoning twice. */
-static void strip_doubled_private_data(repair_t *repair)
+/* Providers refuse the same reasoning twice. */
+static void strip_duplicate_private_data(repair_t *repair)
 {
     size_t count;
     step_t *steps = sort_steps(repair, &count);
     for (size_t i = 1; i < count; i++) {
-        if (steps[i].sum == steps[i - 1].sum) {
+        if (steps[i].hash == steps[i - 1].hash) {
             strip(repair, steps[i].entry);
         }
     }
     talloc_free(steps);
 }
 
-/* --- results to calls -------------------------------------------------------------------- */
+/* --- pairing calls and results ----------------------------------------------------------- */
 
-/* A call or result by its id. The hash is at hand where the id may be anywhere in memory. */
+/* A call or result. The hash of its id saves looking at ids, which are all over memory. */
 typedef struct {
     uint64_t hash;
     entry_t *entry;
@@ -443,7 +444,7 @@ static int compare_ids(const bearer_t *left, const bearer_t *right)
                                    : 1;
 }
 
-/* Those of one id in the order of the conversation. */
+/* Equal ids are in the order of the conversation. */
 static int compare_bearers(const void *a, const void *b)
 {
     const bearer_t *left = a;
@@ -470,7 +471,7 @@ static bearer_t *sort_by_id(repair_t *repair, size_t *count)
     return sorted;
 }
 
-/* All calls and results of one id, in the order of the conversation. */
+/* same holds all calls and results of one id, in the order of the conversation. */
 static void pair_up(repair_t *repair, const bearer_t *same, size_t count)
 {
     size_t next_result = 0;
@@ -486,20 +487,20 @@ static void pair_up(repair_t *repair, const bearer_t *same, size_t count)
         if (next_result < count) {
             call->partner = (uint32_t)(same[next_result++].entry - repair->entries);
         }
-        /* the old id would be ambiguous, or is none */
+        /* A second call of that id needs another one, and so does an empty id. */
         call->renamed = !first || call->id_len == 0;
         first = false;
     }
 }
 
-/* Asks for the hash alone: hashes stay where they are while ids change. */
+/* Compares hashes only: they stay sorted while ids change. */
 static bool is_taken(const char *id, const bearer_t *taken, size_t count)
 {
     bearer_t wanted = {.hash = ik_hash_bytes(id, strlen(id))};
     return bsearch(&wanted, taken, count, sizeof(*taken), compare_hashes) != NULL;
 }
 
-/* An id made of the place, which stays when the conversation grows. */
+/* The new id is made from the index, which stays the same as the conversation grows. */
 static void rename_call(repair_t *repair, entry_t *call, const bearer_t *taken, size_t count)
 {
     char *id = ik_sprintf(repair->scratch, "ik_r%zu", (size_t)(call - repair->entries));
@@ -531,9 +532,9 @@ static void pair_results(repair_t *repair)
     talloc_free(sorted);
 }
 
-/* --- what is made anew ------------------------------------------------------------------- */
+/* --- rebuilding -------------------------------------------------------------------------- */
 
-/* The call by itself, without what its provider knew of it. */
+/* Rebuilds a call without the private data of its provider. */
 static void rebuild_call(repair_t *repair, entry_t *entry)
 {
     void *scratch = talloc_new(NULL);
@@ -550,20 +551,11 @@ static void rebuild_call(repair_t *repair, entry_t *entry)
     call.arguments_len = len;
     ik_msg_step_t step = bare_step(scratch, entry->message);
     replace(entry, ik_msg_create_call(repair->conversation, &call, &step));
-    entry->id = NULL; /* it may have stood in the old message */
+    entry->id = NULL; /* it may point into the old message */
     talloc_free(scratch);
 }
 
-static void rebuild_calls(repair_t *repair)
-{
-    for (size_t i = 0; i < repair->count; i++) {
-        if (repair->entries[i].rebuilt) {
-            rebuild_call(repair, &repair->entries[i]);
-        }
-    }
-}
-
-/* Whether a stored result says of its call, byte for byte, what the call says of itself. */
+/* Whether a stored result repeats id, provider and name of the call byte for byte. */
 static bool result_fits(const ik_msg_t *call, const ik_msg_t *result)
 {
     enum { CALL_ID, CALL_PROVIDER, CALL_NAME, SAID };
@@ -580,7 +572,7 @@ static bool result_fits(const ik_msg_t *call, const ik_msg_t *result)
            is_equal(said[CALL_NAME], repeated[CALL_NAME]);
 }
 
-/* A result for the call, of what is stored of one (NULL: nothing). */
+/* Makes a result for the call from a stored one, or INTERRUPTED when stored is NULL. */
 static ik_msg_t *rebuild_result(repair_t *repair, const ik_msg_t *call, const ik_msg_t *stored)
 {
     static const ik_msg_t nothing = {0};
@@ -610,7 +602,7 @@ static ik_msg_t *rebuild_result(repair_t *repair, const ik_msg_t *call, const ik
 
 /* --- order ------------------------------------------------------------------------------- */
 
-/* For all that may be written: what there is, a result for each call, a beginning. */
+/* Makes room for all messages, a result for each call, and a beginning. */
 static void make_room(repair_t *repair)
 {
     ik_conversation_t *conversation = repair->conversation;
@@ -646,7 +638,7 @@ static void put_result(repair_t *repair, const entry_t *call)
     stored->message = NULL;
 }
 
-/* The step being written is over: its results follow, in the order of its calls. */
+/* Ends the current step: writes its results in the order of its calls. */
 static void close_step(repair_t *repair, size_t end)
 {
     for (size_t i = repair->step_from; repair->open_calls > 0; i++) {
@@ -659,7 +651,7 @@ static void close_step(repair_t *repair, size_t end)
     repair->step_left = 0;
 }
 
-/* How many messages the step that begins here has, as far as it is known. */
+/* Returns how many messages the step that begins here has; 0 when that is not known. */
 static size_t count_of_step(const entry_t *entry)
 {
     bool known = entry->has_private && !entry->rebuilt;
@@ -667,7 +659,7 @@ static size_t count_of_step(const entry_t *entry)
     return count < 0 ? 0 : (size_t)count;
 }
 
-/* A message of the model's side: part of the step being written, or the first of another. */
+/* Writes a message of the model: part of the current step, or the first of another. */
 static void put_answer(repair_t *repair, size_t index)
 {
     const entry_t *entry = &repair->entries[index];
@@ -704,15 +696,6 @@ static void put_entry(repair_t *repair, size_t index)
     }
 }
 
-static void drop_results_without_call(repair_t *repair)
-{
-    for (size_t i = 0; i < repair->count; i++) {
-        if (repair->entries[i].role == RESULT) {
-            drop(&repair->entries[i]);
-        }
-    }
-}
-
 ik_conversation_t *ik_conversation_take_repaired(const void *ctx, ik_conversation_t *stored)
 {
     repair_t repair = {.scratch = talloc_new(NULL), .conversation = stored, .count = stored->count};
@@ -721,15 +704,25 @@ ik_conversation_t *ik_conversation_take_repaired(const void *ctx, ik_conversatio
         take_in(&repair, &repair.entries[i], stored->messages[i]);
     }
     drop_refused_turns(&repair);
-    strip_doubled_private_data(&repair);
+    strip_duplicate_private_data(&repair);
     pair_results(&repair);
-    rebuild_calls(&repair);
+    for (size_t i = 0; i < repair.count; i++) {
+        if (repair.entries[i].rebuilt) {
+            rebuild_call(&repair, &repair.entries[i]);
+        }
+    }
     make_room(&repair);
     for (size_t i = 0; i < repair.count; i++) {
         put_entry(&repair, i);
     }
     close_step(&repair, repair.count);
-    drop_results_without_call(&repair);
+    for (size_t i = 0; i < repair.count; i++) {
+        if (repair.entries[i].role == RESULT) {
+            drop(
+                &repair
+                     .entries[i]); /* results without a call; the others have no message any more */
+        }
+    }
     talloc_free(repair.scratch);
     return talloc_steal(ctx, stored);
 }

@@ -10,9 +10,9 @@
 #include "base/json_clean.h"
 #include "conversation/summary.h"
 
-/* --- making ------------------------------------------------------------------------------ */
+/* --- creating ---------------------------------------------------------------------------- */
 
-/* The constant for a kind, so that no message has a copy of it; NULL: it is not one of ours. */
+/* Returns the constant for a kind, so that messages need no copy; NULL for unknown kinds. */
 static const char *find_kind(const char *kind)
 {
     static const char *const kinds[] = {
@@ -27,17 +27,17 @@ static const char *find_kind(const char *kind)
     return NULL;
 }
 
-/* A longer text has a block of its own: talloc refuses pieces of 256 MB, and a buffer that long is
- * better taken over than copied. */
+/* A longer text has its own block: talloc refuses blocks of 256 MB, and taking over a buffer of
+ * that size is better than copying it. */
 enum { LONG_TEXT = 1 << 20 };
 
-/* How much of the message's own block a text needs. */
+/* Returns how many bytes the text needs in the block of the message. */
 static size_t room_for(const char *text, size_t len)
 {
     return text == NULL || len > LONG_TEXT ? 0 : len + 1;
 }
 
-/* Copies a text to the room that is left, or to a block of its own. */
+/* Copies a text into the block of the message, or into its own block. */
 static const char *keep(ik_msg_t *message, char **room, const char *text, size_t len)
 {
     if (text == NULL) {
@@ -45,7 +45,7 @@ static const char *keep(ik_msg_t *message, char **room, const char *text, size_t
     }
     if (len > LONG_TEXT) {
         ik_buffer_t block;
-        ik_buffer_init(&block, message, IK_BUFFER_UNLIMITED);
+        ik_buffer_init(&block, message, len);
         ik_buffer_append(&block, text, len);
         return ik_buffer_take(message, &block);
     }
@@ -60,7 +60,7 @@ static size_t length_of(const char *text)
     return text == NULL ? 0 : strlen(text);
 }
 
-/* Spans have no white space around them. */
+/* A span has no white space around it. */
 static ik_json_span_t trim(const char *text, size_t len)
 {
     static const char space[] = " \t\r\n";
@@ -82,7 +82,7 @@ ik_msg_t *ik_msg_create_sized(const void *ctx, const char *kind, const char *con
     ik_json_span_t data = trim(data_json, data_json == NULL ? 0 : data_len);
     size_t room = room_for(unknown, length_of(unknown)) + room_for(content, content_len) +
                   room_for(data.text, data.len);
-    /* not ik_new, which would clear the texts as well */
+    /* ik_new would clear the room for the texts first. */
     ik_msg_t *message = ik_alloc_resize(ctx, NULL, 1, sizeof(*message) + room, "ik_msg_t");
     char *at = (char *)(message + 1);
     *message = (ik_msg_t){.data_len = data.len};
@@ -108,8 +108,7 @@ ik_msg_t *ik_msg_copy(const void *ctx, const ik_msg_t *message)
     return copy;
 }
 
-/* A message with the object that was begun in a buffer, which is closed and taken over; no data
- * when nothing was begun. */
+/* Closes the object in the buffer, if there is one, and makes it the data of a message. */
 static ik_msg_t *take_data(const void *ctx, const char *kind, const char *content,
                            ik_buffer_t *data)
 {
@@ -149,33 +148,6 @@ static void add_true(ik_buffer_t *out, const char *name, bool value)
     }
 }
 
-static void add_usage(ik_buffer_t *out, const ik_usage_t *usage)
-{
-    if (ik_usage_known(usage)) {
-        ik_json_begin_member(out, "usage");
-        ik_usage_format(out, usage);
-    }
-}
-
-static void add_cost(ik_buffer_t *out, double cost)
-{
-    if (cost > 0) {
-        ik_json_begin_member(out, "cost_usd");
-        ik_buffer_append_format(out, "%.6f", cost);
-    }
-}
-
-static void add_call_ids(ik_buffer_t *out, const ik_msg_step_t *step)
-{
-    ik_json_begin_member(out, "calls");
-    ik_buffer_append_byte(out, '[');
-    for (size_t i = 0; i < step->call_count; i++) {
-        ik_buffer_append_text(out, i == 0 ? "" : ",");
-        ik_json_append_text(out, step->call_ids[i]);
-    }
-    ik_buffer_append_byte(out, ']');
-}
-
 static void add_step(ik_buffer_t *out, const ik_msg_step_t *step)
 {
     if (step == NULL) {
@@ -185,12 +157,24 @@ static void add_step(ik_buffer_t *out, const ik_msg_step_t *step)
     add_text(out, "stop", step->stop);
     add_true(out, "incomplete", step->incomplete);
     add_true(out, "refused", step->refused);
-    add_usage(out, &step->usage);
-    add_cost(out, step->cost);
+    if (ik_usage_known(&step->usage)) {
+        ik_json_begin_member(out, "usage");
+        ik_usage_format(out, &step->usage);
+    }
+    if (step->cost > 0) {
+        ik_json_begin_member(out, "cost_usd");
+        ik_buffer_append_format(out, "%.6f", step->cost);
+    }
     add_text(out, "reasoning", step->reasoning);
     if (step->private_json != NULL) {
         add_number(out, "step", (int64_t)step->messages, 0);
-        add_call_ids(out, step);
+        ik_json_begin_member(out, "calls");
+        ik_buffer_append_byte(out, '[');
+        for (size_t i = 0; i < step->call_count; i++) {
+            ik_buffer_append_text(out, i == 0 ? "" : ",");
+            ik_json_append_text(out, step->call_ids[i]);
+        }
+        ik_buffer_append_byte(out, ']');
         ik_json_begin_member(out, step->provider);
         ik_buffer_append_text(out, step->private_json);
     }
@@ -199,12 +183,12 @@ static void add_step(ik_buffer_t *out, const ik_msg_step_t *step)
 ik_msg_t *ik_msg_create_assistant(const void *ctx, const char *text, const ik_msg_step_t *step)
 {
     ik_buffer_t data;
-    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* bounded by the message */
     add_step(&data, step);
     return take_data(ctx, IK_MSG_ASSISTANT, text, &data);
 }
 
-/* Every provider refuses a history with a name it could not have called. */
+/* Writes the name as a valid tool name: providers refuse a conversation with any other. */
 static void add_usable_name(ik_buffer_t *out, const char *name)
 {
     char usable[IK_MSG_NAME_MAX + 1];
@@ -229,7 +213,7 @@ static bool is_clean_object(const char *text, size_t len)
 ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const ik_msg_step_t *step)
 {
     ik_buffer_t data;
-    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* bounded by the message */
     add_text(&data, "id", call->id);
     add_text(&data, "type", "function");
     ik_json_begin_member(&data, "function");
@@ -250,7 +234,7 @@ ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const i
 ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
 {
     ik_buffer_t data;
-    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* bounded by the message */
     add_text(&data, "tool_call_id", result->call_id);
     ik_json_begin_member(&data, "name");
     add_usable_name(&data, result->name);
@@ -317,7 +301,7 @@ bool ik_msg_is_shell_note(const ik_msg_t *message)
            ik_json_is(command, IK_JSON_STRING);
 }
 
-/* The length of the white space at text; 0: there is none. */
+/* Returns the length of the white space character at text, or 0. */
 static size_t blank_at(const char *text)
 {
     static const char *const wide[] = {
@@ -347,7 +331,7 @@ bool ik_msg_text_is_blank(const char *text)
     return text == NULL || *text == '\0';
 }
 
-/* Unlike ik_json_find it stops at the first hit: what follows may be a megabyte of output. */
+/* Unlike ik_json_find this stops at the first match: a megabyte of output may follow. */
 static bool find_first(ik_json_span_t object, const char *name, ik_json_span_t *value)
 {
     size_t position = 0;
@@ -368,19 +352,6 @@ bool ik_msg_field(const ik_msg_t *message, const char *name, ik_json_span_t *val
     return find_first((ik_json_span_t){message->data_json, message->data_len}, name, value);
 }
 
-/* Whether the member is the first of one of those names. */
-static bool take_field(const char *const *names, size_t count, ik_json_span_t key,
-                       ik_json_span_t value, ik_json_span_t *values)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (names[i] != NULL && values[i].len == 0 && ik_json_key_is(key, names[i])) {
-            values[i] = value;
-            return true;
-        }
-    }
-    return false;
-}
-
 void ik_msg_find_fields(ik_json_span_t object, const char *const *names, size_t count,
                         ik_json_span_t *values)
 {
@@ -393,7 +364,13 @@ void ik_msg_find_fields(ik_json_span_t object, const char *const *names, size_t 
         missing += names[i] != NULL;
     }
     while (object.len > 0 && missing > 0 && ik_json_next_member(object, &position, &key, &value)) {
-        missing -= take_field(names, count, key, value, values);
+        for (size_t i = 0; i < count; i++) {
+            if (names[i] != NULL && values[i].len == 0 && ik_json_key_is(key, names[i])) {
+                values[i] = value;
+                missing--;
+                break;
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * One message in the form that belongs to no provider; memory, store and every wire format are made
- * from it. content is for people, data_json for programs:
+ * A message, independent of providers. The store and every wire format are made from it. content is
+ * for people, data_json for programs:
  *
  *   kind         content                         data_json
  *   system       the system prompt               NULL
@@ -11,12 +11,14 @@
  *   compaction   12 tool results removed         {trimmed_results, dropped, target}
  *   end          the agent was ended             NULL
  *
- * What one answer of the model brought (text and calls, in order) is a step. The step's first
- * message says which model made it ("provider/model"); with what that provider wants back verbatim,
- * held under the provider's name, come the number of messages and the ids of the calls it stands
- * for (step, calls): only where these still fit it is sent. A call and its result name the provider
- * whose id they bear. A message is immutable and, up to a megabyte, one block of memory: a long
- * session has a hundred thousand of them.
+ * The messages of one answer (text and calls, in order) are a step. The first message of a step
+ * names the model ("provider/model"). It also holds the data that this provider wants back
+ * verbatim, in a member with the provider's name, with the number of messages of the step and the
+ * ids of its calls (step, calls): the data is sent only while these still match. A call and its
+ * result name the provider whose id they have.
+ *
+ * A message is immutable. Up to a megabyte it is one block of memory, because a long session has a
+ * hundred thousand of them.
  */
 #pragma once
 
@@ -34,30 +36,30 @@
 #define IK_MSG_COMPACTION "compaction"
 #define IK_MSG_END "end"
 
-enum { IK_MSG_NAME_MAX = 64 }; /* bytes of a tool's name that every provider takes */
+enum { IK_MSG_NAME_MAX = 64 }; /* bytes of a tool's name that every provider accepts */
 
 typedef struct {
     const char *kind;
     const char *content;   /* NULL when there is none */
     const char *data_json; /* a JSON object, or NULL */
     size_t data_len;       /* of data_json */
-    /* The arguments of a call, the output of a result: known to be an object as every server takes
-     * it (json_clean.h). */
-    bool clean;
+    bool clean; /* arguments or output are known to be an object that every server accepts
+                   (json_clean.h) */
 } ik_msg_t;
 
-/* What a step says about itself in its first message. NULL and zero mean: leave it out. */
+/* What the first message of a step says about it. Members that are NULL, zero or unknown are left
+ * out. */
 typedef struct {
     const char *model;     /* provider/model */
     const char *stop;      /* why the model stopped */
     const char *reasoning; /* readable, for people */
-    bool incomplete;       /* the stream broke off */
-    bool refused;          /* the provider wants this turn left out of what follows */
+    bool incomplete;       /* the answer was cut off */
+    bool refused;          /* the provider asks to leave this turn out of later requests */
     ik_usage_t usage;
     double cost;              /* USD */
-    const char *provider;     /* whose private data follows */
-    const char *private_json; /* a JSON value; NULL: the next three do not matter */
-    size_t messages;          /* of the step */
+    const char *provider;     /* that private_json belongs to */
+    const char *private_json; /* a JSON value; NULL: the next three are ignored */
+    size_t messages;          /* in the step */
     const char *const *call_ids;
     size_t call_count;
 } ik_msg_step_t;
@@ -67,7 +69,7 @@ typedef struct {
     const char *name;
     const char *arguments; /* as the model wrote them, JSON text or not */
     size_t arguments_len;
-    const char *provider; /* whose id it is; may be NULL */
+    const char *provider; /* that made the id; may be NULL */
 } ik_msg_call_t;
 
 typedef struct {
@@ -77,7 +79,7 @@ typedef struct {
     const char *output;   /* the envelope, exactly as the model gets it */
     bool success;
     const char *err; /* what a successful tool wrote to stderr, for people; NULL: nothing */
-    int64_t wall_ms; /* what the call cost; -1: not known */
+    int64_t wall_ms; /* this and the next two: -1 when not known */
     int64_t cpu_us;
     int64_t max_rss_kb;
 } ik_msg_result_t;
@@ -85,15 +87,16 @@ typedef struct {
 /* All strings are copied. content and data_json may be NULL. */
 ik_msg_t *ik_msg_create(const void *ctx, const char *kind, const char *content,
                         const char *data_json);
-/* The same for texts whose lengths are known. */
+/* For texts whose lengths are known. */
 ik_msg_t *ik_msg_create_sized(const void *ctx, const char *kind, const char *content,
                               size_t content_len, const char *data_json, size_t data_len);
 ik_msg_t *ik_msg_copy(const void *ctx, const ik_msg_t *message);
-/* step may be NULL for text that no model made. */
+/* step is NULL for text that no model made. */
 ik_msg_t *ik_msg_create_assistant(const void *ctx, const char *text, const ik_msg_step_t *step);
-/* step only with the first message of a step. The summary is made from the arguments. */
+/* step is NULL except for the first message of a step. content becomes a summary of the arguments.
+ */
 ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const ik_msg_step_t *step);
-/* The summary is made from the envelope. */
+/* content becomes a summary of the envelope. */
 ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result);
 ik_msg_t *ik_msg_create_compaction(const void *ctx, size_t trimmed_results);
 
@@ -112,20 +115,21 @@ ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *ta
 bool ik_msg_is(const ik_msg_t *message, const char *kind);
 /* A user message that holds what a command of the user's own ("!make") printed. */
 bool ik_msg_is_shell_note(const ik_msg_t *message);
-/* Nothing but white space, as Unicode knows it: no provider takes that for a message. NULL too. */
+/* Whether the text is NULL, empty or only Unicode white space, which providers refuse as a message.
+ */
 bool ik_msg_text_is_blank(const char *text);
 
-/* The first member of that name in data_json (what follows, a long output for instance, is not
- * looked at); false when there is none, or no data. Data that is not valid JSON must have gone
- * through ik_conversation_take_repaired before. */
+/* Finds the first member of that name in data_json, without reading further. False when there is
+ * none. The data must be valid JSON, which ik_conversation_take_repaired ensures for stored
+ * messages. */
 bool ik_msg_field(const ik_msg_t *message, const char *name, ik_json_span_t *value);
-/* Several first members of a scanned object in one walk: values[i] is the one called names[i], of
- * length 0 when there is none. A name may be NULL. */
+/* Finds several members of a scanned object in one walk: values[i] is the first member called
+ * names[i], of length 0 when there is none. A name may be NULL. */
 void ik_msg_find_fields(ik_json_span_t object, const char *const *names, size_t count,
                         ik_json_span_t *values);
-/* The first member of that name, decoded, when it is a string; NULL otherwise. */
+/* The member decoded, on ctx; NULL when it is not a string. */
 char *ik_msg_field_text(const void *ctx, const ik_msg_t *message, const char *name);
-/* The same as a number; otherwise fallback. */
+/* The member as a number; fallback when it is none. */
 int64_t ik_msg_field_number(const ik_msg_t *message, const char *name, int64_t fallback);
-/* A member of function: "name" or "arguments", as the string literal it is. */
+/* Finds the literal of a string in function: "name" or "arguments". */
 bool ik_msg_call_field(const ik_msg_t *call, const char *name, ik_json_span_t *literal);

@@ -8,8 +8,8 @@
 
 static const char ellipsis[] = "…";
 
-/* JSON may be written in many lines: the end of one and the white space behind it become a space.
- */
+/* Makes one line of JSON that is spread over several: a run of white space with a line end becomes
+ * a space. */
 static char *fold(char *text)
 {
     char *to = text;
@@ -28,22 +28,14 @@ static char *fold(char *text)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
-static void append_key(ik_buffer_t *out, ik_json_span_t key)
-{
-    size_t len = key.len - 2; /* without the quotes */
-    size_t shown = ik_utf8_cut(key.text + 1, len, IK_SUMMARY_VALUE_MAX);
-    ik_buffer_append(out, key.text + 1, shown);
-    ik_buffer_append_text(out, shown < len ? ellipsis : "");
-}
-
-/* A value as it stands in the arguments, cut where it is long. */
+/* Appends a value as it is written, cut when it is long. */
 static void append_value(ik_buffer_t *out, ik_json_span_t value)
 {
     if (value.len <= IK_SUMMARY_VALUE_MAX) {
         ik_buffer_append(out, value.text, value.len);
     } else if (ik_json_kind(value) == IK_JSON_STRING) {
         ik_buffer_t text;
-        ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+        ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the value */
         ik_json_append_decoded(&text, value);
         ik_buffer_append_byte(out, '"');
         ik_json_append_escaped(out, text.data,
@@ -69,8 +61,10 @@ static void append_arguments(ik_buffer_t *out, ik_json_span_t arguments)
             ik_buffer_append_text(out, ellipsis);
             return;
         }
-        append_key(out, key);
-        ik_buffer_append_byte(out, '=');
+        size_t len = key.len - 2; /* without the quotes */
+        size_t shown = ik_utf8_cut(key.text + 1, len, IK_SUMMARY_VALUE_MAX);
+        ik_buffer_append(out, key.text + 1, shown);
+        ik_buffer_append_format(out, "%s=", shown < len ? ellipsis : "");
         append_value(out, value);
     }
 }
@@ -79,7 +73,7 @@ char *ik_summary_of_call(const void *ctx, const char *name, const char *argument
 {
     ik_buffer_t out;
     ik_json_span_t object;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by IK_SUMMARY_MAX */
     ik_buffer_append_format(&out, "%s(", name);
     if (ik_json_scan(arguments, len, &object, NULL) && ik_json_kind(object) == IK_JSON_OBJECT) {
         append_arguments(&out, object);
@@ -94,7 +88,7 @@ char *ik_summary_of_call(const void *ctx, const char *name, const char *argument
 
 /* --- results ----------------------------------------------------------------------------- */
 
-/* What a tool that counts has counted. */
+/* What the "count" of a tool's result counts. */
 typedef struct {
     const char *tool;
     const char *one;
@@ -127,17 +121,17 @@ static size_t count_lines(const char *text, size_t len)
     return lines;
 }
 
-/* The first line, and how many there are. */
+/* The first line and the number of lines. */
 static char *summary_of_text(const void *ctx, ik_json_span_t literal, const char *before)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the literal */
     ik_json_append_decoded(&text, literal);
     size_t lines = count_lines(text.data, text.len);
     size_t first = strcspn(text.data, "\n");
     size_t shown = ik_utf8_cut(text.data, first, IK_SUMMARY_VALUE_MAX);
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by IK_SUMMARY_VALUE_MAX */
     ik_buffer_append_text(&out, before);
     ik_utf8_append_clean(&out, text.data, shown);
     if (shown < first) {

@@ -1,5 +1,5 @@
-/* Tool calls and results in a line, for people: glob(pattern="*.c", path="src/") and 3 files found.
- * Never longer than IK_SUMMARY_MAX bytes or so; the full text is in data_json. */
+/* One-line summaries of tool calls and results, for people: glob(pattern="*.c", path="src/") and "3
+ * files found". They have about IK_SUMMARY_MAX bytes at most; data_json has the full text. */
 #pragma once
 
 #include <stddef.h>

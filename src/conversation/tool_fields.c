@@ -63,14 +63,14 @@ bool ik_tool_fields_of_envelope(const char *text, size_t len, ik_tool_fields_t *
     for (size_t at = 0; ik_json_next_member(object, &at, &key, &value);) {
         if (ik_json_key_is(key, "result")) {
             add_result(out, value);
-        } else if (!ik_json_key_is(key, "tool_success")) { /* which is said otherwise */
+        } else if (!ik_json_key_is(key, "tool_success")) { /* shown by other means */
             add(out, key, value);
         }
     }
     return true;
 }
 
-/* --- asking ------------------------------------------------------------------------------ */
+/* --- finding ----------------------------------------------------------------------------- */
 
 static bool is_named(const ik_tool_field_t *field, const char *name)
 {
@@ -94,7 +94,7 @@ const ik_tool_field_t *ik_tool_fields_find(const ik_tool_fields_t *fields, const
     return find(fields, name, IK_JSON_STRING);
 }
 
-bool ik_tool_fields_tell_failure(const ik_tool_fields_t *result)
+bool ik_tool_fields_is_failure(const ik_tool_fields_t *result)
 {
     const ik_tool_field_t *code = find(result, "exit_code", IK_JSON_NUMBER);
     bool is_zero = code != NULL && code->value.len == 1 && code->value.text[0] == '0';
@@ -129,7 +129,7 @@ char *ik_tool_fields_format_name(const void *ctx, const ik_tool_field_t *field)
     return ik_json_decode(ctx, field->key, NULL);
 }
 
-/* Letters and digits behind the last point. */
+/* Returns the letters and digits after the last point, or "". */
 static char *format_suffix(const void *ctx, const ik_tool_field_t *path)
 {
     char *text = path == NULL ? ik_strdup(ctx, "") : ik_json_decode(ctx, path->value, NULL);
@@ -141,7 +141,8 @@ static char *format_suffix(const void *ctx, const ik_tool_field_t *path)
     return usual ? ik_strdup(ctx, point + 1) : ik_strdup(ctx, "");
 }
 
-/* What comes without a name from something that was only given a path is that file. */
+/* Whether the field is the content of the file named in the arguments: "content", or the output of
+ * a tool that got only a path. */
 static bool is_file(const ik_tool_fields_t *arguments, const ik_tool_field_t *field)
 {
     static const char *const others[] = {"pattern", "command", "content", "old_string"};
@@ -153,7 +154,7 @@ static bool is_file(const ik_tool_fields_t *arguments, const ik_tool_field_t *fi
     return field->key.len == 0;
 }
 
-/* As our tools call the path of a file, and then as others do; NULL when there is none. */
+/* Our tools say file_path, others say path. NULL when there is neither. */
 static const ik_tool_field_t *find_path(const ik_tool_fields_t *arguments)
 {
     const ik_tool_field_t *path = ik_tool_fields_find(arguments, "file_path");
@@ -173,8 +174,8 @@ char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *ar
                                      : ik_strdup(ctx, "");
 }
 
-/* A line end in a string literal is always an escape: \n, or \u000 and a digit. A backslash that is
- * itself escaped begins none. */
+/* A line end in a string literal is always an escape: \n, or \u000 and a digit. An escaped backslash
+ * starts none. */
 static bool has_lines(ik_json_span_t value)
 {
     const char *end = value.text + value.len;

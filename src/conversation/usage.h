@@ -1,6 +1,6 @@
 /*
- * Tokens of one answer, in one meaning for all vendors: cached and cache_write are parts of in,
- * reasoning is a part of out. A figure that was not reported is IK_USAGE_UNKNOWN.
+ * Token counts of an answer, with one meaning for all providers: cached and cache_write are parts
+ * of in, reasoning is part of out. A count that was not reported is IK_USAGE_UNKNOWN.
  */
 #pragma once
 

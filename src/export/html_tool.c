@@ -36,7 +36,7 @@ static const state_t *state_of(const tool_t *tool)
     if (!tool->entry->answered) {
         return &lost;
     }
-    return tool->entry->success && !ik_tool_fields_tell_failure(&tool->result) ? &ok : &failed;
+    return tool->entry->success && !ik_tool_fields_is_failure(&tool->result) ? &ok : &failed;
 }
 
 /* The summary of a call is name(arguments); in an imported session it may be anything. */

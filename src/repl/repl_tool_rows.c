@@ -302,7 +302,7 @@ static bool read_answer(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
     if (!ik_tool_fields_of_envelope(result->output, result->output_len, &answer->fields)) {
         return false;
     }
-    answer->failed = ik_tool_fields_tell_failure(&answer->fields);
+    answer->failed = ik_tool_fields_is_failure(&answer->fields);
     answer->interrupted = answer->failed && is_code(&answer->fields, "INTERRUPTED");
     answer->known = !answer->failed && !rows->full && shows_change(call);
     return true;

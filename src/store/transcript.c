@@ -8,13 +8,13 @@
 #include "base/json.h"
 #include "conversation/message.h"
 
-/* Between a call and its result come the other calls of the answer and its other texts. Of a log
- * that is not like that no more than this is kept. */
+/* Limits on what waits for the result of a call. Normally that is the rest of one answer; a log in
+ * another order must not take more memory. */
 enum { MOST_WAITING = 256, MOST_BYTES = 32 << 20 };
 
 typedef struct {
     ik_transcript_entry_t entry;
-    char *id; /* of a call */
+    char *id; /* of a call, or NULL */
     size_t bytes;
 } waiting_t;
 
@@ -27,7 +27,7 @@ typedef struct {
     size_t bytes;
 } queue_t;
 
-/* --- what a message says ----------------------------------------------------------------- */
+/* --- reading messages -------------------------------------------------------------------- */
 
 static size_t length(const char *text)
 {
@@ -48,7 +48,7 @@ static ik_transcript_text_t decode(const void *ctx, ik_json_span_t string)
     return text;
 }
 
-/* An object, or nothing. */
+/* A span of length 0 when the data is not valid JSON. */
 static ik_json_span_t scan(const char *data_json)
 {
     ik_json_span_t data;
@@ -91,7 +91,7 @@ static void read_call(waiting_t *waiting)
     }
 }
 
-/* Fills in the result of a call, or, where there is no call, an entry of its own. */
+/* Fills in the result, of a call or of an entry without one. */
 static void read_result(waiting_t *waiting, const ik_store_event_t *event)
 {
     enum { NAME, SUCCESS, WALL_MS, OUTPUT, COUNT };
@@ -174,7 +174,7 @@ static waiting_t *create_waiting(const queue_t *queue, const ik_store_event_t *e
     return waiting;
 }
 
-/* The call to which the result belongs, or NULL. */
+/* Returns the call that the result belongs to, or NULL. */
 static waiting_t *find_call(const queue_t *queue, const ik_store_event_t *result)
 {
     static const char *const names[] = {"tool_call_id"};
@@ -187,11 +187,6 @@ static waiting_t *find_call(const queue_t *queue, const ik_store_event_t *result
         }
     }
     return NULL;
-}
-
-static bool has_all(const waiting_t *waiting)
-{
-    return waiting->entry.kind != IK_TRANSCRIPT_TOOL || waiting->entry.answered;
 }
 
 static void hand_out_first(queue_t *queue)
@@ -211,21 +206,12 @@ static void hand_out_all(queue_t *queue)
     }
 }
 
-static void hand_out_complete(queue_t *queue)
-{
-    while (queue->count > 0 && (has_all(queue->waiting[0]) || queue->count == MOST_WAITING ||
-                                queue->bytes > MOST_BYTES)) {
-        hand_out_first(queue);
-    }
-}
-
-/* Where the user speaks again no result is to be expected. */
 static res_t on_event(void *data, const ik_store_event_t *event)
 {
     queue_t *queue = data;
     waiting_t *call = is_kind(event, IK_MSG_TOOL_RESULT) ? find_call(queue, event) : NULL;
     if (is_kind(event, IK_MSG_USER)) {
-        hand_out_all(queue);
+        hand_out_all(queue); /* results come before the next message of the user */
     }
     if (call != NULL) {
         queue->bytes -= call->bytes;
@@ -236,7 +222,14 @@ static res_t on_event(void *data, const ik_store_event_t *event)
         queue->waiting[queue->count++] = call;
     }
     queue->bytes += call->bytes;
-    hand_out_complete(queue);
+    while (queue->count > 0) {
+        const ik_transcript_entry_t *first = &queue->waiting[0]->entry;
+        bool complete = first->kind != IK_TRANSCRIPT_TOOL || first->answered;
+        if (!complete && queue->count < MOST_WAITING && queue->bytes <= MOST_BYTES) {
+            break;
+        }
+        hand_out_first(queue);
+    }
     return OK;
 }
 
@@ -256,7 +249,7 @@ const ik_store_agent_t *ik_transcript_origin(const ik_store_agents_t *agents,
                                              const ik_store_agent_t *agent)
 {
     const ik_store_agent_t *origin = ik_store_find_agent(agents, agent->parent);
-    /* Parents have smaller numbers; a damaged log must not send us round in a circle. */
+    /* Parents have smaller numbers; the check keeps a damaged log from causing an endless loop. */
     while (origin != NULL && agent->forked_at <= origin->forked_at) {
         const ik_store_agent_t *parent = ik_store_find_agent(agents, origin->parent);
         origin = parent == NULL || parent->number >= origin->number ? NULL : parent;

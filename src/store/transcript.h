@@ -1,37 +1,37 @@
 /*
- * The log of an agent as people read it: the parts of each message, and a tool call together with
- * its result, where the call was made. Messages are whatever somebody stored: data that is not what
- * it should be is shown as it is.
+ * Reads the log of an agent for display: each message split into its parts, and each tool call
+ * together with its result, at the position of the call. Imported messages may hold anything; data
+ * that has not the expected form is passed on as it is.
  */
 #pragma once
 
 #include "store/event_facts.h"
 #include "store/store.h"
 
-/* May hold any bytes, NUL too. NULL: there is none. */
+/* Any bytes, also NUL. bytes is NULL when there is no such text. */
 typedef struct {
     const char *bytes;
     size_t len;
 } ik_transcript_text_t;
 
-/* What an entry is to a reader. */
 typedef enum {
-    IK_TRANSCRIPT_OTHER, /* of a kind that a later program may write: show all of it */
+    IK_TRANSCRIPT_OTHER, /* an unknown kind: show all of it */
     IK_TRANSCRIPT_USER,
     IK_TRANSCRIPT_ANSWER,
-    IK_TRANSCRIPT_TOOL, /* a call, a result, or both */
+    IK_TRANSCRIPT_TOOL, /* a call, a result without a call, or both */
     IK_TRANSCRIPT_SYSTEM,
-    IK_TRANSCRIPT_NOTE, /* what became of the conversation: content says it all */
+    IK_TRANSCRIPT_NOTE, /* an event such as a compaction; content describes it */
     IK_TRANSCRIPT_KIND_COUNT,
 } ik_transcript_kind_t;
 
 typedef struct {
     ik_transcript_kind_t kind;
-    ik_store_event_t event; /* of a result whose call is missing, the result */
+    ik_store_event_t event; /* the message; for a call and its result, the call */
     ik_event_facts_t facts;
-    ik_transcript_text_t reasoning; /* of an answer, with its first message */
-    bool incomplete;                /* the answer broke off */
+    ik_transcript_text_t reasoning; /* in the first message of an answer */
+    bool incomplete;                /* the answer was cut off */
 
+    /* The rest is for IK_TRANSCRIPT_TOOL. */
     ik_transcript_text_t name;      /* of the tool */
     ik_transcript_text_t arguments; /* as the model wrote them, usually JSON */
     bool answered;                  /* there is a result */
@@ -42,14 +42,14 @@ typedef struct {
     ik_transcript_text_t output; /* as the model got it, usually an envelope */
 } ik_transcript_entry_t;
 
-/* The entry is valid inside the callback only. */
+/* The entry is valid only inside the callback. */
 typedef void (*ik_transcript_fn)(void *data, const ik_transcript_entry_t *entry);
 
-/* The agent's own messages. Memory is that of one answer with its results. */
+/* Reads the agent's own messages. Holds one answer with its results in memory. */
 res_t ik_transcript_read(ik_store_t *store, const ik_store_agent_t *agent,
                          ik_transcript_fn on_entry, void *data);
 
-/* The agent that wrote the message at which this one was forked: its parent, or an ancestor from
- * whom the parent had it. NULL when it is nobody's fork. */
+/* The agent whose log has the message at which this agent was forked: its parent or another
+ * ancestor. NULL when the agent is not a fork. */
 const ik_store_agent_t *ik_transcript_origin(const ik_store_agents_t *agents,
                                              const ik_store_agent_t *agent);

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         ik_tool_fields_are_change(&arguments);
         check_fields(ctx, &arguments, &arguments);
         if (ik_tool_fields_of_envelope(text, rest, &result)) {
-            ik_tool_fields_tell_failure(&result);
+            ik_tool_fields_is_failure(&result);
             check_fields(ctx, &arguments, &result);
         }
     }
