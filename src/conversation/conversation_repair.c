@@ -77,11 +77,6 @@ static bool is_answer(const entry_t *entry)
     return entry->role == ANSWER || entry->role == CALL;
 }
 
-static bool is_setting(const entry_t *entry)
-{
-    return entry->role == SYSTEM || entry->role == COMPACTION;
-}
-
 static void drop(entry_t *entry)
 {
     talloc_free(entry->message);
@@ -296,7 +291,7 @@ static void drop_turn(repair_t *repair, size_t from, size_t end)
     for (size_t i = end; i > from && !begins; i--) {
         entry_t *entry = &repair->entries[i - 1];
         begins = entry->role == USER;
-        if (entry->role != GONE && !is_setting(entry)) {
+        if (entry->role != GONE && entry->role != SYSTEM && entry->role != COMPACTION) {
             drop(entry);
         }
     }
@@ -651,14 +646,6 @@ static void close_step(repair_t *repair, size_t end)
     repair->step_left = 0;
 }
 
-/* Returns how many messages the step that begins here has; 0 when that is not known. */
-static size_t count_of_step(const entry_t *entry)
-{
-    bool known = entry->has_private && !entry->rebuilt;
-    int64_t count = known ? ik_msg_field_number(entry->message, "step", 0) : 0;
-    return count < 0 ? 0 : (size_t)count;
-}
-
 /* Writes a message of the model: part of the current step, or the first of another. */
 static void put_answer(repair_t *repair, size_t index)
 {
@@ -672,7 +659,9 @@ static void put_answer(repair_t *repair, size_t index)
         repair->begun = true;
     }
     if (entry->begins_step) {
-        repair->step_left = count_of_step(entry);
+        bool known = entry->has_private && !entry->rebuilt;
+        int64_t count = known ? ik_msg_field_number(entry->message, "step", 0) : 0;
+        repair->step_left = count < 0 ? 0 : (size_t)count;
     }
     repair->step_left -= repair->step_left > 0;
     repair->open_calls += entry->role == CALL;

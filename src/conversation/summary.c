@@ -1,5 +1,6 @@
 #include "conversation/summary.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -144,15 +145,6 @@ static char *summary_of_text(const void *ctx, ik_json_span_t literal, const char
     return ik_buffer_finish(&out);
 }
 
-static char *summary_of_exit(const void *ctx, ik_json_span_t code, ik_json_span_t output)
-{
-    bool fine = code.len == 1 && code.text[0] == '0';
-    char *before = ik_sprintf(NULL, "exit %.*s: ", (int)(code.len < 20 ? code.len : 20), code.text);
-    char *summary = summary_of_text(ctx, output, fine ? "" : before);
-    talloc_free(before);
-    return summary;
-}
-
 static char *summary_of_object(const void *ctx, const char *name, ik_json_span_t result)
 {
     ik_json_span_t value;
@@ -164,9 +156,14 @@ static char *summary_of_object(const void *ctx, const char *name, ik_json_span_t
         return summary_of_count(ctx, name, value);
     }
     if (ik_json_find_kind(result, "output", IK_JSON_STRING, &output)) {
-        return ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value)
-                   ? summary_of_exit(ctx, value, output)
-                   : summary_of_text(ctx, output, "");
+        char before[32] = "";
+        bool failed = ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value) &&
+                      !(value.len == 1 && value.text[0] == '0');
+        if (failed) {
+            snprintf(before, sizeof(before), "exit %.*s: ", (int)(value.len < 20 ? value.len : 20),
+                     value.text);
+        }
+        return summary_of_text(ctx, output, before);
     }
     return ik_strndup(ctx, result.text, ik_utf8_cut(result.text, result.len, IK_SUMMARY_VALUE_MAX));
 }

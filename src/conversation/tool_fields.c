@@ -154,13 +154,6 @@ static bool is_file(const ik_tool_fields_t *arguments, const ik_tool_field_t *fi
     return field->key.len == 0;
 }
 
-/* Our tools say file_path, others say path. NULL when there is neither. */
-static const ik_tool_field_t *find_path(const ik_tool_fields_t *arguments)
-{
-    const ik_tool_field_t *path = ik_tool_fields_find(arguments, "file_path");
-    return path != NULL ? path : ik_tool_fields_find(arguments, "path");
-}
-
 char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *arguments,
                                      const ik_tool_field_t *field)
 {
@@ -170,8 +163,11 @@ char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *ar
     if (is_named(field, "command")) {
         return ik_strdup(ctx, "sh");
     }
-    return is_file(arguments, field) ? format_suffix(ctx, find_path(arguments))
-                                     : ik_strdup(ctx, "");
+    if (!is_file(arguments, field)) {
+        return ik_strdup(ctx, "");
+    }
+    const ik_tool_field_t *path = ik_tool_fields_find(arguments, "file_path"); /* our tools */
+    return format_suffix(ctx, path != NULL ? path : ik_tool_fields_find(arguments, "path"));
 }
 
 /* A line end in a string literal is always an escape: \n, or \u000 and a digit. An escaped backslash

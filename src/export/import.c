@@ -251,7 +251,7 @@ static int compare_sections(const void *a, const void *b)
     return order != 0 ? order : (first->line > second->line) - (first->line < second->line);
 }
 
-static res_t refuse_doubles(const importer_t *importer)
+static res_t refuse_duplicates(const importer_t *importer)
 {
     section_t **sorted = ik_new_array(importer->scratch, section_t *, importer->count);
     memcpy(sorted, importer->sections, importer->count * sizeof(*sorted));
@@ -308,33 +308,23 @@ static void release_all(importer_t *importer)
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-static res_t check_file(importer_t *importer, FILE *in)
+static res_t read_twice(importer_t *importer, FILE *in, off_t start)
 {
     TRY(read_lines(importer, in));
     if (importer->count == 0) {
         return ERR(INVALID, "%s: expected a line of type \"session\", found none", importer->name);
     }
-    return refuse_doubles(importer);
-}
-
-static res_t write_file(importer_t *importer, FILE *in)
-{
+    TRY(refuse_duplicates(importer));
+    if (fseeko(in, start, SEEK_SET) < 0) {
+        return ERR(SYSTEM, "%s cannot be read again: %s", importer->name, strerror(errno));
+    }
+    clearerr(in);
     TRY(claim_all(importer));
     importer->batch = ik_new(importer->scratch, batch_t);
     importer->batch->scratch = talloc_new(importer->scratch);
     begin_batch(importer->batch);
     TRY(read_lines(importer, in));
     return write_batch(importer, IK_STORE_FULL); /* the file may be the only copy */
-}
-
-static res_t read_twice(importer_t *importer, FILE *in, off_t start)
-{
-    TRY(check_file(importer, in));
-    if (fseeko(in, start, SEEK_SET) < 0) {
-        return ERR(SYSTEM, "%s cannot be read again: %s", importer->name, strerror(errno));
-    }
-    clearerr(in);
-    return write_file(importer, in);
 }
 
 static res_t spool(const importer_t *importer, FILE *in, FILE *copy)

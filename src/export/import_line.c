@@ -107,14 +107,6 @@ static char *decode(const line_t *line, member_t member, size_t *len)
     return ik_json_is(value, IK_JSON_STRING) ? ik_json_decode(line->ctx, value, len) : NULL;
 }
 
-static res_t read_string(const line_t *line, member_t member, char **out)
-{
-    size_t len = 0;
-    *out = decode(line, member, &len);
-    return *out == NULL ? ERR(INVALID, "expected \"%s\" to be a string", names[member])
-                        : check_text(member, *out, len);
-}
-
 static res_t read_base64(const line_t *line, member_t member, char **out)
 {
     size_t len = 0;
@@ -146,7 +138,10 @@ static res_t read_text(const line_t *line, member_t member, const char **out)
                    names[member + 1]);
     }
     if (plain) {
-        TRY(read_string(line, member, &text));
+        size_t len = 0;
+        text = decode(line, member, &len);
+        TRY(text == NULL ? ERR(INVALID, "expected \"%s\" to be a string", names[member])
+                         : check_text(member, text, len));
     } else if (encoded) {
         TRY(read_base64(line, (member_t)(member + 1), &text));
     }

@@ -183,14 +183,6 @@ res_t ik_postgres_claims_take(ik_postgres_claims_t *claims, const char *session_
     return taken;
 }
 
-static res_t give_back(const void *ctx, const ik_postgres_claims_t *claims, const claim_t *claim)
-{
-    TRY(run_with_holder(ctx, claims, claim,
-                        "DELETE FROM ikigai.holders WHERE session_id = $1 AND pid = $2"
-                        " AND started = $3 AND host = $4"));
-    return unlock(ctx, claims, claim->id);
-}
-
 res_t ik_postgres_claims_release(ik_postgres_claims_t *claims, const char *session_id,
                                  const ik_holder_t *self)
 {
@@ -204,7 +196,12 @@ res_t ik_postgres_claims_release(ik_postgres_claims_t *claims, const char *sessi
         return OK;
     }
     void *scratch = talloc_new(NULL);
-    res_t released = give_back(scratch, claims, &claim);
+    res_t released = run_with_holder(scratch, claims, &claim,
+                                     "DELETE FROM ikigai.holders WHERE session_id = $1 AND pid = $2"
+                                     " AND started = $3 AND host = $4");
+    if (is_ok(&released)) {
+        released = unlock(scratch, claims, claim.id);
+    }
     talloc_free(scratch);
     if (is_err(&released)) {
         ik_pq_link_close(claims->link); /* which releases the lock */

@@ -175,19 +175,16 @@ static const ik_store_kind_t kind = {
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-static res_t open_store(postgres_t *postgres, const ik_store_postgres_options_t *options)
-{
-    TRY(ik_pq_link_create(postgres, options, &postgres->link));
-    postgres->claims = ik_postgres_claims_create(postgres, postgres->link);
-    return ensure_connected(postgres);
-}
-
 res_t ik_store_postgres_open(const void *ctx, const ik_store_postgres_options_t *options,
                              ik_store_t **out)
 {
     postgres_t *postgres = ik_new(ctx, postgres_t);
     postgres->store.kind = &kind;
-    res_t opened = open_store(postgres, options);
+    res_t opened = ik_pq_link_create(postgres, options, &postgres->link);
+    if (is_ok(&opened)) {
+        postgres->claims = ik_postgres_claims_create(postgres, postgres->link);
+        opened = ensure_connected(postgres);
+    }
     if (is_err(&opened)) {
         talloc_free(postgres);
         return opened;

@@ -108,17 +108,6 @@ static log_t *add_log(salvage_t *salvage, survivor_t *survivor, const ik_store_a
     return log;
 }
 
-/* Adds an agent whose own row is lost; its first event says where it was forked. */
-static log_t *add_lost_agent(salvage_t *salvage, survivor_t *survivor,
-                             const ik_sqlite_wreck_row_t *first)
-{
-    ik_store_agent_t agent = {.number = first->agent,
-                              .parent = IK_STORE_ROOT_AGENT,
-                              .forked_at = first->seq - 1,
-                              .created_us = time_of(salvage, first)};
-    return add_log(salvage, survivor, &agent);
-}
-
 /* rows are those of one session, sorted by agent. */
 static void find_logs(salvage_t *salvage, survivor_t *survivor, const ik_sqlite_wreck_row_t *rows,
                       size_t count)
@@ -133,7 +122,12 @@ static void find_logs(salvage_t *salvage, survivor_t *survivor, const ik_sqlite_
     for (size_t i = 0; i < count; i++) {
         log_t *log = find_log(survivor, rows[i].agent);
         if (log == NULL) {
-            log = add_lost_agent(salvage, survivor, &rows[i]);
+            /* The row of the agent is lost; its first event says where it was forked. */
+            log = add_log(salvage, survivor,
+                          &(ik_store_agent_t){.number = rows[i].agent,
+                                              .parent = IK_STORE_ROOT_AGENT,
+                                              .forked_at = rows[i].seq - 1,
+                                              .created_us = time_of(salvage, &rows[i])});
         }
         log->rows = log->count == 0 ? &rows[i] : log->rows;
         log->count++;

@@ -295,17 +295,6 @@ static res_t refuse_held(sqlite3 *db, const char *path)
     return result;
 }
 
-/* Keeps SQLite from copying the write-ahead log into the file when it is closed. An empty log may
- * be removed. */
-static void keep_as_it_is(sqlite3 *db, const char *path)
-{
-    struct stat status;
-    char *log = ik_sprintf(NULL, "%s-wal", path);
-    bool holds = stat(log, &status) == 0 && status.st_size > 0;
-    talloc_free(log);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, holds ? 1 : 0, NULL);
-}
-
 /* Errors that mean a damaged file. Others (no memory, no room for the WAL index) may be temporary.
  */
 static bool is_damage(int code)
@@ -350,7 +339,12 @@ static res_t open_database(ik_sqlite_wreck_t *wreck, const char *path)
     if (sqlite3_open_v2(path, &wreck->db, flags, NULL) != SQLITE_OK) {
         return ik_sqlite_error_at(wreck->db, path);
     }
-    keep_as_it_is(wreck->db, path);
+    /* Closing must not copy the write-ahead log into the file. An empty log may be removed. */
+    struct stat status;
+    char *log = ik_sprintf(NULL, "%s-wal", path);
+    bool has_log = stat(log, &status) == 0 && status.st_size > 0;
+    talloc_free(log);
+    sqlite3_db_config(wreck->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log ? 1 : 0, NULL);
     TRY(lock(wreck->db, path));
     TRY(refuse_others(wreck->db, path));
     TRY(refuse_held(wreck->db, path));
