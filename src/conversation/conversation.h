@@ -20,12 +20,12 @@ ik_conversation_t *ik_conversation_create(const void *ctx);
 void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message);
 
 /* Takes over a conversation and returns it, on ctx, repaired:
- *   - the results of a step follow it, in the order of its calls, and repeat the call's id, name
- * and provider; a missing result becomes INTERRUPTED, a surplus one is dropped;
+ *   - results follow their step, in the order of its calls, and repeat id, name and provider of
+ *     the call; a missing result becomes INTERRUPTED, a surplus one is dropped;
  *   - ids are unique and not empty, and names are valid tool names;
  *   - the first message besides system is the user's;
- *   - data that is not a JSON object, empty answers, unknown kinds and turns that a provider
- * refused are dropped; invalid characters in data become U+FFFD;
+ *   - data that is not a JSON object, empty answers, unknown kinds and turns refused by a
+ *     provider are dropped; invalid characters in data become U+FFFD;
  *   - no two steps have the same private data.
  * Messages that need no repair are kept, not copied. A wire made from the old conversation is no
  * longer valid. */

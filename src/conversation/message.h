@@ -43,8 +43,7 @@ typedef struct {
     const char *content;   /* NULL when there is none */
     const char *data_json; /* a JSON object, or NULL */
     size_t data_len;       /* of data_json */
-    bool clean; /* arguments or output are known to be an object that every server accepts
-                   (json_clean.h) */
+    bool clean;            /* arguments or output are an object in the sense of json_clean.h */
 } ik_msg_t;
 
 /* What the first message of a step says about it. Members that are NULL, zero or unknown are left
@@ -93,8 +92,7 @@ ik_msg_t *ik_msg_create_sized(const void *ctx, const char *kind, const char *con
 ik_msg_t *ik_msg_copy(const void *ctx, const ik_msg_t *message);
 /* step is NULL for text that no model made. */
 ik_msg_t *ik_msg_create_assistant(const void *ctx, const char *text, const ik_msg_step_t *step);
-/* step is NULL except for the first message of a step. content becomes a summary of the arguments.
- */
+/* step is NULL except for the first message of a step. content becomes a summary of the call. */
 ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const ik_msg_step_t *step);
 /* content becomes a summary of the envelope. */
 ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result);
@@ -115,8 +113,7 @@ ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *ta
 bool ik_msg_is(const ik_msg_t *message, const char *kind);
 /* A user message that holds what a command of the user's own ("!make") printed. */
 bool ik_msg_is_shell_note(const ik_msg_t *message);
-/* Whether the text is NULL, empty or only Unicode white space, which providers refuse as a message.
- */
+/* Whether the text is NULL, empty or only white space, which providers refuse as a message. */
 bool ik_msg_text_is_blank(const char *text);
 
 /* Finds the first member of that name in data_json, without reading further. False when there is

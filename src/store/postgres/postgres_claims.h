@@ -17,6 +17,5 @@ res_t ik_postgres_claims_take(ik_postgres_claims_t *claims, const char *session_
 /* Without a connection the server has released the lock already. */
 res_t ik_postgres_claims_release(ik_postgres_claims_t *claims, const char *session_id,
                                  const ik_holder_t *self);
-/* Takes all claims again on a new connection. A claim that another process took meanwhile is lost.
- */
+/* Takes all claims again on a new connection. A claim that another process took is lost. */
 res_t ik_postgres_claims_renew(ik_postgres_claims_t *claims);

@@ -11,8 +11,7 @@
 
 typedef struct ik_packer ik_packer_t;
 
-/* Owns the zstd contexts, which take longer to create than a short text to compress, and buffers.
- */
+/* Owns the zstd contexts, which take longer to create than a short text to compress. */
 ik_packer_t *ik_packer_create(const void *ctx);
 
 /* Binds text, or SQL NULL for NULL. The value is not copied: run the statement before the text goes
