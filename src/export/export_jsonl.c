@@ -102,28 +102,6 @@ static void add_data(writer_t *writer, const char *data)
 
 /* --- lines ------------------------------------------------------------------------------- */
 
-static void write_session(writer_t *writer, const ik_store_session_t *session)
-{
-    begin_line(writer, "session");
-    add_number(writer, "version", 1);
-    add_text(writer, "id", session->id);
-    add_text(writer, "cwd", session->cwd);
-    add_text(writer, "host", session->host);
-    add_text(writer, "model", session->model);
-    add_number(writer, "created_us", session->created_us);
-    end_line(writer);
-}
-
-static void write_agent(writer_t *writer, const ik_store_agent_t *agent)
-{
-    begin_line(writer, "agent");
-    add_number(writer, "number", agent->number);
-    add_number(writer, "parent", agent->parent);
-    add_number(writer, "forked_at", agent->forked_at);
-    add_number(writer, "created_us", agent->created_us);
-    end_line(writer);
-}
-
 static res_t on_event(void *data, const ik_store_event_t *event)
 {
     writer_t *writer = data;
@@ -141,10 +119,22 @@ static res_t on_event(void *data, const ik_store_event_t *event)
 static res_t write_all(writer_t *writer, ik_store_t *store, const ik_store_session_t *session,
                        const ik_store_agents_t *agents)
 {
-    write_session(writer, session);
+    begin_line(writer, "session");
+    add_number(writer, "version", 1);
+    add_text(writer, "id", session->id);
+    add_text(writer, "cwd", session->cwd);
+    add_text(writer, "host", session->host);
+    add_text(writer, "model", session->model);
+    add_number(writer, "created_us", session->created_us);
+    end_line(writer);
     for (size_t i = 0; i < agents->count; i++) {
         const ik_store_agent_t *agent = &agents->agents[i];
-        write_agent(writer, agent);
+        begin_line(writer, "agent");
+        add_number(writer, "number", agent->number);
+        add_number(writer, "parent", agent->parent);
+        add_number(writer, "forked_at", agent->forked_at);
+        add_number(writer, "created_us", agent->created_us);
+        end_line(writer);
         TRY(ik_store_read(store, agent, agent->forked_at, on_event, writer));
     }
     return OK;

@@ -81,25 +81,20 @@ static res_t end_session(importer_t *importer)
     return OK;
 }
 
-static void add_section(importer_t *importer, const ik_import_line_t *line, int64_t number)
-{
-    if ((importer->count & (importer->count - 1)) == 0) { /* full at every power of two */
-        size_t capacity = importer->count == 0 ? 1 : importer->count * 2;
-        importer->sections =
-            ik_resize_array(importer->scratch, importer->sections, section_t *, capacity);
-    }
-    section_t *section = ik_new(importer->scratch, section_t);
-    section->result.session_id = ik_strdup(section, line->session.id);
-    section->line = number;
-    importer->sections[importer->count++] = section;
-}
-
 static res_t begin_session(importer_t *importer, const ik_import_line_t *line, int64_t number)
 {
     TRY(end_session(importer));
     importer->at++;
     if (importer->batch == NULL) {
-        add_section(importer, line, number);
+        if ((importer->count & (importer->count - 1)) == 0) { /* full at every power of two */
+            size_t capacity = importer->count == 0 ? 1 : importer->count * 2;
+            importer->sections =
+                ik_resize_array(importer->scratch, importer->sections, section_t *, capacity);
+        }
+        section_t *section = ik_new(importer->scratch, section_t);
+        section->result.session_id = ik_strdup(section, line->session.id);
+        section->line = number;
+        importer->sections[importer->count++] = section;
     }
     ik_store_t *compared = importer->batch == NULL ? importer->store : NULL;
     res_t begun = ik_import_session_create(importer->scratch, line, compared, &importer->session);
@@ -268,28 +263,24 @@ static res_t refuse_duplicates(const importer_t *importer)
     return OK;
 }
 
-static res_t claim(importer_t *importer, section_t *section)
-{
-    ik_holder_t self = ik_holder_self();
-    ik_holder_t other;
-    const char *id = section->result.session_id;
-    res_t claimed = ik_store_claim(importer->store, id, &self, &other);
-    if (claimed.code == IK_ERR_CONFLICT) {
-        return ERR(CONFLICT, "%s: session %s is in use by process %" PRId64 " on %s",
-                   importer->name, id, other.pid, other.host);
-    }
-    section->claimed = is_ok(&claimed);
-    return claimed;
-}
-
 /* Claims the sessions to which messages are added, so that no other process writes them. */
 static res_t claim_all(importer_t *importer)
 {
+    ik_holder_t self = ik_holder_self();
     for (size_t i = 0; i < importer->count; i++) {
         section_t *section = importer->sections[i];
-        if (section->stored && !section->result.known) {
-            TRY(claim(importer, section));
+        const char *id = section->result.session_id;
+        ik_holder_t other;
+        if (!section->stored || section->result.known) {
+            continue;
         }
+        res_t claimed = ik_store_claim(importer->store, id, &self, &other);
+        if (claimed.code == IK_ERR_CONFLICT) {
+            return ERR(CONFLICT, "%s: session %s is in use by process %" PRId64 " on %s",
+                       importer->name, id, other.pid, other.host);
+        }
+        TRY(claimed);
+        section->claimed = true;
     }
     return OK;
 }

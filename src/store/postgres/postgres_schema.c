@@ -186,9 +186,14 @@ static res_t step_up(void *data)
                           "INSERT INTO ikigai.schema_version VALUES($1)", &params, NULL);
 }
 
-static res_t read_identity(const void *ctx, const migration_t *migration, char **identity)
+static res_t migrate(const void *ctx, migration_t *migration, char **identity)
 {
+    int64_t version;
     ik_pq_rows_t *rows;
+    TRY(read_version(migration, &version));
+    for (; version < IK_POSTGRES_SCHEMA; version++) {
+        TRY(ik_pq_link_transact(migration->link, step_up, migration));
+    }
     TRY(advise_use(migration, query(migration, "SELECT id FROM ikigai.identity", &rows)));
     if (rows->count != 1) {
         return ERR(DAMAGED, "The shared history (%s) has lost its identity",
@@ -196,16 +201,6 @@ static res_t read_identity(const void *ctx, const migration_t *migration, char *
     }
     *identity = ik_strdup(ctx, ik_pq_rows_text(rows, 0, 0));
     return OK;
-}
-
-static res_t migrate(const void *ctx, migration_t *migration, char **identity)
-{
-    int64_t version;
-    TRY(read_version(migration, &version));
-    for (; version < IK_POSTGRES_SCHEMA; version++) {
-        TRY(ik_pq_link_transact(migration->link, step_up, migration));
-    }
-    return read_identity(ctx, migration, identity);
 }
 
 res_t ik_postgres_schema_migrate(const void *ctx, ik_pq_link_t *link, char **identity)

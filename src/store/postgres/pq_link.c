@@ -166,39 +166,12 @@ static void set_number(const void *ctx, settings_t *settings, const char *keywor
     set_text(settings, keyword, ik_sprintf(ctx, "%d", value));
 }
 
-static void fill_settings(const void *ctx, const ik_pq_link_t *link, const ik_pq_address_t *address,
-                          settings_t *settings)
-{
-    set_text(settings, "fallback_application_name", "ikigai");
-    set_text(settings, "keepalives", "1");
-    set_number(ctx, settings, "keepalives_idle", KEEPALIVE_IDLE_S);
-    set_number(ctx, settings, "keepalives_interval", KEEPALIVE_INTERVAL_S);
-    set_number(ctx, settings, "keepalives_count", KEEPALIVE_COUNT);
-    set_number(ctx, settings, "tcp_user_timeout", link->command_ms);
-    set_text(settings, "dbname", link->url->text);
-    set_text(settings, "host", address->host);
-    set_text(settings, "hostaddr", address->hostaddr);
-    set_text(settings, "port", address->port);
-    set_text(settings, "client_encoding", "UTF8");
-}
-
 /* Replaces libpq's receiver, which prints. An error outside a statement arrives here, too. */
 static void on_notice(void *data, const ik_pq_result_t *notice)
 {
     ik_pq_link_t *link = data;
     const char *severity = link->library->resultErrorField(notice, IK_PQ_FIELD_SEVERITY);
     link->doomed = link->doomed || (severity != NULL && strcmp(severity, "FATAL") == 0);
-}
-
-static void start_connecting(ik_pq_link_t *link, const settings_t *settings)
-{
-    const ik_pq_library_t *library = link->library;
-    link->conn = library->connectStartParams(settings->keywords, settings->values, 1);
-    if (link->conn == NULL) {
-        ik_alloc_fail();
-    }
-    library->setNoticeReceiver(link->conn, on_notice, link);
-    library->setErrorVerbosity(link->conn, IK_PQ_ERRORS_VERBOSE); /* pq_failure.c says why */
 }
 
 static res_t poll_connection(ik_pq_link_t *link)
@@ -218,16 +191,6 @@ static res_t poll_connection(ik_pq_link_t *link)
         }
         events = state == IK_PQ_POLLING_READING ? POLLIN : POLLOUT;
     }
-}
-
-static res_t check_encoding(const ik_pq_link_t *link)
-{
-    const char *encoding = link->library->parameterStatus(link->conn, "server_encoding");
-    if (encoding == NULL || strcmp(encoding, "UTF8") != 0) {
-        return ERR(INVALID, "%s: database %s has ENCODING '%s'; ikigai needs 'UTF8'",
-                   link->url->name, ik_pq_link_database(link), encoding == NULL ? "?" : encoding);
-    }
-    return OK;
 }
 
 /* The server's timeouts are shorter than ours: when the server gives up, the connection stays
@@ -256,15 +219,35 @@ static res_t set_up_server(const void *ctx, ik_pq_link_t *link)
 
 static res_t connect_with(const void *ctx, ik_pq_link_t *link)
 {
+    const ik_pq_library_t *library = link->library;
     ik_pq_address_t address;
     settings_t settings = {0};
     start_clock(link, link->connect_ms);
     TRY(ik_pq_address_find(ctx, link->url, &link->patience, &address));
-    fill_settings(ctx, link, &address, &settings);
-    start_connecting(link, &settings);
+    set_text(&settings, "fallback_application_name", "ikigai");
+    set_text(&settings, "keepalives", "1");
+    set_number(ctx, &settings, "keepalives_idle", KEEPALIVE_IDLE_S);
+    set_number(ctx, &settings, "keepalives_interval", KEEPALIVE_INTERVAL_S);
+    set_number(ctx, &settings, "keepalives_count", KEEPALIVE_COUNT);
+    set_number(ctx, &settings, "tcp_user_timeout", link->command_ms);
+    set_text(&settings, "dbname", link->url->text);
+    set_text(&settings, "host", address.host);
+    set_text(&settings, "hostaddr", address.hostaddr);
+    set_text(&settings, "port", address.port);
+    set_text(&settings, "client_encoding", "UTF8");
+    link->conn = library->connectStartParams(settings.keywords, settings.values, 1);
+    if (link->conn == NULL) {
+        ik_alloc_fail();
+    }
+    library->setNoticeReceiver(link->conn, on_notice, link);
+    library->setErrorVerbosity(link->conn, IK_PQ_ERRORS_VERBOSE); /* pq_failure.c says why */
     TRY(poll_connection(link));
-    link->library->setnonblocking(link->conn, 1);
-    TRY(check_encoding(link));
+    library->setnonblocking(link->conn, 1);
+    const char *encoding = library->parameterStatus(link->conn, "server_encoding");
+    if (encoding == NULL || strcmp(encoding, "UTF8") != 0) {
+        return ERR(INVALID, "%s: database %s has ENCODING '%s'; ikigai needs 'UTF8'",
+                   link->url->name, ik_pq_link_database(link), encoding == NULL ? "?" : encoding);
+    }
     return set_up_server(ctx, link);
 }
 

@@ -160,26 +160,21 @@ static int64_t renumber(const survivor_t *survivor, const log_t *log, int64_t se
     return number;
 }
 
-/* A parent has a smaller number than its child. An agent that contradicts this, or whose parent is
- * lost, becomes a child of the root. */
-static void settle_parent(const survivor_t *survivor, log_t *log)
-{
-    ik_store_agent_t *agent = &log->before;
-    if (agent->number == IK_STORE_ROOT_AGENT) {
-        agent->parent = 0;
-        agent->forked_at = 0;
-    } else if (agent->parent < IK_STORE_ROOT_AGENT || agent->parent >= agent->number ||
-               find_log(survivor, agent->parent) == NULL) {
-        agent->parent = IK_STORE_ROOT_AGENT;
-    }
-}
-
 static void settle_logs(survivor_t *survivor)
 {
     qsort(survivor->logs, survivor->log_count, sizeof(log_t), compare_logs);
     for (size_t i = 0; i < survivor->log_count; i++) {
         log_t *log = &survivor->logs[i];
-        settle_parent(survivor, log);
+        ik_store_agent_t *agent = &log->before;
+        /* A parent has a smaller number than its child. An agent that contradicts this, or whose
+         * parent is lost, becomes a child of the root. */
+        if (agent->number == IK_STORE_ROOT_AGENT) {
+            agent->parent = 0;
+            agent->forked_at = 0;
+        } else if (agent->parent < IK_STORE_ROOT_AGENT || agent->parent >= agent->number ||
+                   find_log(survivor, agent->parent) == NULL) {
+            agent->parent = IK_STORE_ROOT_AGENT;
+        }
         log->after = log->before;
         log->after.session_id = survivor->facts.id;
         if (log->before.parent != 0) {

@@ -391,20 +391,10 @@ static void add_hit(finder_t *finder, sqlite3_stmt *row)
     hits->hits[hits->count++] = hit;
 }
 
-static res_t read_hits(finder_t *finder, sqlite3_stmt *statement)
-{
-    bool row;
-    TRY(ik_sqlite_step(statement, &row));
-    while (row) {
-        add_hit(finder, statement);
-        TRY(ik_sqlite_step(statement, &row));
-    }
-    return OK;
-}
-
 static res_t find(finder_t *finder, sqlite3 *db, const ik_store_search_t *search)
 {
     sqlite3_stmt *statement;
+    bool row;
     bool anywhere = search->session_id == NULL;
     TRY(prepare_find(db, anywhere ? find_anywhere : find_in_session, &statement));
     char *expression = ik_word_query_format_fts5(finder->query, finder->query);
@@ -414,9 +404,13 @@ static res_t find(finder_t *finder, sqlite3 *db, const ik_store_search_t *search
         sqlite3_bind_text(statement, 3, search->session_id, -1, SQLITE_STATIC);
     }
     finder->hits->count = 0;
-    res_t found = read_hits(finder, statement);
+    res_t stepped = ik_sqlite_step(statement, &row);
+    while (is_ok(&stepped) && row) {
+        add_hit(finder, statement);
+        stepped = ik_sqlite_step(statement, &row);
+    }
     sqlite3_finalize(statement);
-    return found;
+    return stepped;
 }
 
 /* Failure is ignored: when the file is locked or read-only, the newest messages are not found. */
@@ -461,32 +455,28 @@ res_t ik_sqlite_search_find(const void *ctx, sqlite3 *db, ik_packer_t *packer,
 
 /* --- removing ---------------------------------------------------------------------------- */
 
-static res_t forget_rows(indexer_t *indexer, int64_t session, int64_t mark)
-{
-    bool row;
-    sqlite3_bind_int64(indexer->select, 1, session);
-    sqlite3_bind_int64(indexer->select, 2, mark);
-    TRY(ik_sqlite_step(indexer->select, &row));
-    while (row) {
-        TRY(change_row(indexer));
-        TRY(ik_sqlite_step(indexer->select, &row));
-    }
-    return OK;
-}
-
 /* A contentless index does not know the words of a row: they must be given to delete it. */
 static res_t forget_session(sqlite3 *db, ik_packer_t *packer, int64_t session)
 {
     int64_t mark;
     indexer_t *indexer;
+    bool row;
     TRY(read_mark(db, &mark));
     TRY(create_indexer(
         db, packer,
         "SELECT id, kind, content, data_json FROM messages WHERE session = ?1 AND id <= ?2",
         "INSERT INTO search(search, rowid, tool, said) VALUES('delete', ?1, ?2, ?3)", &indexer));
-    res_t forgotten = forget_rows(indexer, session, mark);
+    sqlite3_bind_int64(indexer->select, 1, session);
+    sqlite3_bind_int64(indexer->select, 2, mark);
+    res_t stepped = ik_sqlite_step(indexer->select, &row);
+    while (is_ok(&stepped) && row) {
+        stepped = change_row(indexer);
+        if (is_ok(&stepped)) {
+            stepped = ik_sqlite_step(indexer->select, &row);
+        }
+    }
     talloc_free(indexer);
-    return forgotten;
+    return stepped;
 }
 
 res_t ik_sqlite_search_forget(sqlite3 *db, ik_packer_t *packer, int64_t session)
