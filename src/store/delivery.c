@@ -426,7 +426,7 @@ static res_t deliver_batch(post_t *post, const void *scratch, bool *all)
 {
     const char *server = ik_store_postgres_identity(post->shared);
     ik_store_batch_t batch;
-    ik_store_mark_t mark;
+    ik_store_delivered_t mark;
     TRY(ik_store_sqlite_undelivered(scratch, post->local, server, &batch, &mark));
     *all = mark.last == 0;
     if (*all) {

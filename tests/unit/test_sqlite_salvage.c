@@ -257,7 +257,7 @@ START_TEST(the_order_across_sessions_stays)
 {
     ik_sqlite_salvage_t report;
     ik_store_batch_t batch;
-    ik_store_mark_t mark;
+    ik_store_delivered_t mark;
     ik_store_t *store = open_store();
     begin_session(store, FORKED_ID, 2);
     begin_session(store, LOG_ID, 2);

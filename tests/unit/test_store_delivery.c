@@ -27,7 +27,7 @@ static void tear_down(void)
 static size_t deliver_some(bool *more)
 {
     ik_store_batch_t batch;
-    ik_store_mark_t mark;
+    ik_store_delivered_t mark;
     log_assert_ok(ik_store_sqlite_undelivered(ctx, store, SERVER, &batch, &mark));
     *more = mark.last != 0;
     if (batch.event_count > 0) {
@@ -77,7 +77,7 @@ END_TEST
 START_TEST(the_order_is_that_of_writing)
 {
     ik_store_batch_t batch;
-    ik_store_mark_t mark;
+    ik_store_delivered_t mark;
     log_say(store, LOG_ID, "1");
     log_say(store, "00000000000000b1", "2");
     say(LOG_ID, 2, "3");
@@ -96,7 +96,7 @@ END_TEST
 START_TEST(the_mark_decides)
 {
     ik_store_batch_t batch;
-    ik_store_mark_t mark;
+    ik_store_delivered_t mark;
     log_say(store, LOG_ID, "hello");
     for (int times = 0; times < 2; times++) {
         log_assert_ok(ik_store_sqlite_undelivered(ctx, store, SERVER, &batch, &mark));
@@ -311,7 +311,7 @@ END_TEST
 START_TEST(sharing_while_another_program_delivers)
 {
     ik_store_batch_t batch;
-    ik_store_mark_t mark;
+    ik_store_delivered_t mark;
     forget_consent();
     log_say(store, OTHER_ID, "before");
     log_assert_ok(ik_store_sqlite_undelivered(ctx, store, SERVER, &batch, &mark));
@@ -329,7 +329,7 @@ END_TEST
 START_TEST(two_programs_deliver)
 {
     ik_store_batch_t batch;
-    ik_store_mark_t mark;
+    ik_store_delivered_t mark;
     log_say(store, LOG_ID, "one");
     log_assert_ok(ik_store_sqlite_undelivered(ctx, store, SERVER, &batch, &mark));
     say(LOG_ID, 2, "two");

@@ -24,7 +24,7 @@ typedef struct {
     size_t session_count;
     ik_store_agent_t *agents;
     size_t agent_count;
-    ik_store_mark_t mark;
+    ik_store_delivered_t mark;
 } gathering_t;
 
 static res_t gather_text(gathering_t *gathering, sqlite3_stmt *row, int column, const char **text)
@@ -152,7 +152,7 @@ static res_t gather(void *data, const char *server)
 /* All of it is read in one transaction: a session that is deleted meanwhile is there as a whole or
  * not at all. */
 res_t ik_store_sqlite_undelivered(const void *ctx, ik_store_t *store, const char *server,
-                                  ik_store_batch_t *out, ik_store_mark_t *mark)
+                                  ik_store_batch_t *out, ik_store_delivered_t *mark)
 {
     gathering_t gathering = {.ctx = ctx, .sqlite = (ik_sqlite_t *)store};
     gathering.events = ik_new_array(ctx, ik_store_event_t, BATCH_EVENTS);
@@ -174,7 +174,7 @@ res_t ik_store_sqlite_undelivered(const void *ctx, ik_store_t *store, const char
 
 /* Two programs may deliver at the same time: the one that is behind does not take the mark back. */
 res_t ik_store_sqlite_mark_delivered(ik_store_t *store, const char *server,
-                                     const ik_store_mark_t *mark)
+                                     const ik_store_delivered_t *mark)
 {
     sqlite3_stmt *insert;
     TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,

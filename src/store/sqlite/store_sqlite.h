@@ -26,16 +26,16 @@ res_t ik_store_sqlite_index(ik_store_t *store, size_t most, bool *left);
 typedef struct {
     int64_t last;    /* messages.id; 0: there is nothing more */
     int64_t changes; /* of what is shared, when it was looked through */
-} ik_store_mark_t;
+} ik_store_delivered_t;
 
 /* The events server is to have and does not have yet, in the order in which they were written, with
  * the sessions and agents they belong to; about a megabyte of them. *mark is what to mark when they
  * are there. There may be no events in a part of the log that has a mark. */
 res_t ik_store_sqlite_undelivered(const void *ctx, ik_store_t *store, const char *server,
-                                  ik_store_batch_t *out, ik_store_mark_t *mark);
+                                  ik_store_batch_t *out, ik_store_delivered_t *mark);
 /* Nothing when it was changed meanwhile what is shared: the part is looked through again. */
 res_t ik_store_sqlite_mark_delivered(ik_store_t *store, const char *server,
-                                     const ik_store_mark_t *mark);
+                                     const ik_store_delivered_t *mark);
 /* The server may have lost something: everything it may have is delivered again. */
 res_t ik_store_sqlite_redeliver(ik_store_t *store, const char *server);
 
