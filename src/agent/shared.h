@@ -1,6 +1,6 @@
 /*
- * What all agents of a workspace share. The workspace fills it; agents only read it, except for what
- * they learn about providers.
+ * What all agents of a workspace share. The workspace fills it; agents only read it, except for
+ * what they learn about providers.
  */
 #pragma once
 

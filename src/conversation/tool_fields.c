@@ -170,8 +170,8 @@ char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *ar
     return format_suffix(ctx, path != NULL ? path : ik_tool_fields_find(arguments, "path"));
 }
 
-/* A line end in a string literal is always an escape: \n, or \u000 and a digit. An escaped backslash
- * starts none. */
+/* A line end in a string literal is always an escape: \n, or \u000 and a digit. An escaped
+ * backslash starts none. */
 static bool has_lines(ik_json_span_t value)
 {
     const char *end = value.text + value.len;

@@ -106,8 +106,8 @@ static void erase_all(ik_prompt_t *prompt)
     cut(&prompt->search, 0);
 }
 
-/* Replaces the draft by the chosen message, as one step of undo. From a list that the program opened,
- * the chosen row is the answer; where nothing matches there is none yet. */
+/* Replaces the draft by the chosen message, as one step of undo. From a list that the program
+ * opened, the chosen row is the answer; where nothing matches there is none yet. */
 static void take(ik_prompt_t *prompt)
 {
     size_t chosen = ik_choice_chosen(prompt->search.choice);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/keeper_protocol.h"
+#include "base/utf8.h"
 #include "tool/tool_wrapper.h"
 
 /* JSON escaping makes at most six bytes of one; the rest is for what stands around the text. */

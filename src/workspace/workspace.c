@@ -23,10 +23,10 @@ void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, con
 void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result)
 {
     workspace->stopping = true;
-    ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FAILED,
-                                                         .result = result,
-                                                         .misconfigured =
-                                                             workspace->target == NULL});
+    ik_workspace_emit(workspace,
+                      &(ik_workspace_event_t){.kind = IK_WORKSPACE_FAILED,
+                                              .result = result,
+                                              .misconfigured = workspace->target == NULL});
 }
 
 static void emit_for(ik_workspace_member_t *member, ik_workspace_event_kind_t kind)
@@ -359,8 +359,7 @@ static void on_stopping(void *data)
 {
     enum { CHECK_MS = 5 };
     stopping_t *stopping = data;
-    bool busy =
-        ik_workspace_is_busy(stopping->workspace, 0) || stopping->workspace->holds > 0;
+    bool busy = ik_workspace_is_busy(stopping->workspace, 0) || stopping->workspace->holds > 0;
     stopping->over = !busy || ik_clock_now_ms() >= stopping->until_ms;
     if (!stopping->over) {
         ik_timer_start(stopping->timer, CHECK_MS);
@@ -370,8 +369,7 @@ static void on_stopping(void *data)
 void ik_workspace_stop(ik_workspace_t *workspace, int patience_ms)
 {
     ik_loop_t *loop = workspace->options.loop;
-    stopping_t stopping = {.workspace = workspace,
-                           .until_ms = ik_clock_now_ms() + patience_ms};
+    stopping_t stopping = {.workspace = workspace, .until_ms = ik_clock_now_ms() + patience_ms};
     workspace->stopping = true;
     for (size_t i = 0; i < workspace->member_count; i++) {
         ik_workspace_interrupt(workspace, workspace->members[i]->number);
