@@ -136,18 +136,18 @@ static void report_models(ik_cli_checkup_t *checkup)
     }
 }
 
-static const char *describe_trust(const ik_tool_trust_status_t *trust)
+static const char *describe_trust(const ik_trust_status_t *trust)
 {
     switch (trust->state) {
-    case IK_TOOL_TRUST_ABSENT:
+    case IK_TRUST_ABSENT:
         return "none";
-    case IK_TOOL_TRUST_NEVER:
+    case IK_TRUST_NEVER:
         return "not trusted";
-    case IK_TOOL_TRUST_CHANGED:
+    case IK_TRUST_CHANGED:
         return "changed since they were trusted";
-    case IK_TOOL_TRUST_GIVEN:
+    case IK_TRUST_GIVEN:
         return "trusted";
-    case IK_TOOL_TRUST_REFUSED:
+    case IK_TRUST_REFUSED:
         return "cannot be trusted as they are";
     }
     return "";

@@ -11,7 +11,7 @@
 #include "io/foreground.h"
 #include "tool/tool_review.h"
 #include "tool/tool_review_contents.h"
-#include "tool/tool_trust.h"
+#include "trust/trust.h"
 
 static bool is_own_folder(const ik_cli_t *cli, const char *folder)
 {
@@ -110,7 +110,7 @@ static void show_contents(ik_cli_t *cli, const char *text, bool asks)
     }
 }
 
-static int grant(ik_cli_t *cli, const ik_cli_args_t *args, const ik_tool_trust_status_t *status)
+static int grant(ik_cli_t *cli, const ik_cli_args_t *args, const ik_trust_status_t *status)
 {
     bool asks = !ik_cli_args_has(args, "--yes");
     show_contents(cli, ik_tool_review_contents(cli->ctx, cli->paths, status), asks);
@@ -119,7 +119,7 @@ static int grant(ik_cli_t *cli, const ik_cli_args_t *args, const ik_tool_trust_s
         puts(ik_tool_review_declined);
         return IK_CLI_FAILED;
     }
-    res_t granted = ik_tool_trust_grant(cli->paths, status->snapshot);
+    res_t granted = ik_trust_grant(cli->paths, status->snapshot);
     if (is_err(&granted)) {
         return ik_cli_fail(granted.message);
     }
@@ -133,12 +133,12 @@ static int run_trust(ik_cli_t *cli, const ik_cli_args_t *args)
     if (folder == NULL) {
         return IK_CLI_FAILED;
     }
-    const ik_tool_trust_status_t *status = ik_tool_trust_check(cli->ctx, cli->paths, folder);
+    const ik_trust_status_t *status = ik_trust_check(cli->ctx, cli->paths, folder);
     const char *obstacle = ik_tool_review_obstacle(cli->ctx, folder, status);
     if (obstacle == NULL) {
         return grant(cli, args, status);
     }
-    if (status->state != IK_TOOL_TRUST_GIVEN) {
+    if (status->state != IK_TRUST_GIVEN) {
         return ik_cli_fail(obstacle);
     }
     puts(obstacle);
@@ -152,7 +152,7 @@ static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)
     if (folder == NULL) {
         return IK_CLI_FAILED;
     }
-    res_t revoked = ik_tool_trust_revoke(cli->paths, folder, &known);
+    res_t revoked = ik_trust_revoke(cli->paths, folder, &known);
     if (is_err(&revoked)) {
         return ik_cli_fail(revoked.message);
     }

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/nearest.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 
 static const ik_command_t *const table[] = {
     &ik_command_agents, &ik_command_clear,  &ik_command_compact,  &ik_command_copy,

@@ -2,7 +2,7 @@
  * Slash commands: one const entry per file, one sorted table. The dispatcher checks the number of
  * arguments and the preconditions; help and completion read the same table. To add one:
  *   1. write command_NAME.c with `const ik_command_t ik_command_NAME`,
- *   2. declare it in command_table.h,
+ *   2. declare it in command_list.h,
  *   3. list it in the table in command.c.
  *
  * A command works on the workspace and prints through its host.

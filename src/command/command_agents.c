@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 
 /* "2   from 1  idle      14 messages  openai/gpt-6-sol  fix the tests" */
 static char *format_line(ik_command_host_t *host, const void *ctx, int64_t number, int digits)

@@ -1,5 +1,5 @@
 /* /clear: the conversation so far stays in the history and on the screen. */
-#include "command/command_table.h"
+#include "command/command_list.h"
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {

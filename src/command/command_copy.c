@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 
 /* --- code blocks, as md4c sees them -------------------------------------------------------- */
 

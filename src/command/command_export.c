@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 #include "export/export.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 #include "terminal/key_help.h"
 #include "terminal/sheet.h"
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "command/command_list.h"
 #include "command/command_model.h"
-#include "command/command_table.h"
 #include "conversation/figure.h"
 
 /* --- what could answer --------------------------------------------------------------------- */

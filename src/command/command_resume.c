@@ -1,6 +1,6 @@
 /* /resume: without an id, the sessions to choose from. */
+#include "command/command_list.h"
 #include "command/command_session_list.h"
-#include "command/command_table.h"
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {

@@ -1,6 +1,6 @@
 /* /search: where something was said, in all sessions. */
 #include "base/alloc.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 #include "store/session_lines.h"
 
 enum { HITS_MAX = 20 };

@@ -1,7 +1,7 @@
 #include <string.h>
 
+#include "command/command_list.h"
 #include "command/command_session_list.h"
-#include "command/command_table.h"
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {

@@ -1,4 +1,4 @@
-#include "command/command_table.h"
+#include "command/command_list.h"
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {

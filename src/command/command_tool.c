@@ -1,7 +1,7 @@
 /* /tool and /tool NAME: what the model can call. */
 
 #include "base/alloc.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 #include "tool/tool_describe.h"
 
 static void print_tool(ik_command_host_t *host, const ik_command_args_t *args,

@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 #include "tool/tool_review.h"
 #include "tool/tool_review_contents.h"
 
 /* The answer is about exactly the bytes that were shown. */
 typedef struct {
     ik_command_host_t *host;
-    ik_tool_trust_status_t *status;
+    ik_trust_status_t *status;
 } review_t;
 
 static void on_answer(void *data, const char *answer)
@@ -20,7 +20,7 @@ static void on_answer(void *data, const char *answer)
         host->screen->print_line(host, ik_tool_review_declined);
     } else {
         res_t granted =
-            ik_tool_trust_grant(ik_workspace_paths(host->workspace), review->status->snapshot);
+            ik_trust_grant(ik_workspace_paths(host->workspace), review->status->snapshot);
         if (is_err(&granted)) {
             host->screen->fail(host, granted.message);
         } else {
@@ -41,11 +41,10 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
         return;
     }
     review_t *review = ik_new(host->ctx, review_t);
-    ik_tool_trust_status_t *status =
-        ik_tool_trust_check(review, ik_workspace_paths(host->workspace), folder);
+    ik_trust_status_t *status = ik_trust_check(review, ik_workspace_paths(host->workspace), folder);
     const char *obstacle = ik_tool_review_obstacle(args, folder, status);
     if (obstacle != NULL) {
-        bool refused = status->state == IK_TOOL_TRUST_REFUSED;
+        bool refused = status->state == IK_TRUST_REFUSED;
         (refused ? host->screen->fail : host->screen->print_line)(host, obstacle);
         talloc_free(review);
         return;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "command/command_table.h"
+#include "command/command_list.h"
 #include "conversation/figure.h"
 #include "store/event_facts.h"
 

@@ -17,9 +17,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "io/curl_library.h"
+#include "io/http_certificates.h"
 #include "io/http_failure.h"
 #include "io/http_head.h"
-#include "io/http_trust.h"
 #include "io/loop_uv.h"
 
 typedef struct transfer transfer_t;
@@ -385,7 +385,7 @@ static void set_options(transfer_t *transfer)
         curl->easy_setopt(easy, fixed_options[i].option, fixed_options[i].value);
     }
     allow_only_http(curl, easy);
-    transfer->half_trusting = ik_http_trust_apply(curl, easy, transfer->http->distrusted);
+    transfer->half_trusting = ik_http_certificates_apply(curl, easy, transfer->http->distrusted);
     curl->easy_setopt(easy, CURLOPT_URL, transfer->options.url);
     curl->easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* all it can decompress */
     curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)transfer->options.connect_ms);

@@ -12,10 +12,10 @@
 #include "base/buffer.h"
 #include "base/json.h"
 #include "conversation/usage.h"
-#include "io/sse.h"
 #include "provider/key_mask.h"
 #include "provider/provider.h"
 #include "provider/provider_error.h"
+#include "provider/sse.h"
 
 typedef enum {
     IK_STOP_NONE, /* not said yet */

@@ -26,8 +26,8 @@ enum {
 
 void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text)
 {
-    ik_repl_rows_t rows = ik_repl_view_rows(repl->view);
-    ik_repl_rows_say(&rows, role, text);
+    ik_rows_t rows = ik_view_rows(repl->view);
+    ik_rows_say(&rows, role, text);
 }
 
 void ik_repl_leave(ik_repl_t *repl, int status)
@@ -51,12 +51,12 @@ static bool is_occupied(const ik_repl_t *repl)
 /* What a command makes possible waits until it is done. */
 static void run_command(ik_repl_t *repl, const char *line, bool busy)
 {
-    if (!ik_repl_view_echoes(repl->view)) {
-        ik_repl_rows_t rows = ik_repl_view_rows(repl->view);
-        ik_repl_view_begin_block(repl->view);
-        ik_repl_rows_lines(&rows, IK_ROLE_USER, line);
+    if (!ik_view_echoes(repl->view)) {
+        ik_rows_t rows = ik_view_rows(repl->view);
+        ik_view_begin_block(repl->view);
+        ik_rows_lines(&rows, IK_ROLE_USER, line);
     }
-    repl->host.columns = (size_t)ik_repl_view_rows(repl->view).columns;
+    repl->host.columns = (size_t)ik_view_rows(repl->view).columns;
     ik_workspace_hold(repl->workspace);
     ik_command_run(&repl->host, line, busy);
     ik_workspace_release(repl->workspace);
@@ -92,7 +92,7 @@ static void on_submit(void *data, const char *text)
 /* What waits for that agent returns to the draft. */
 static void give_back_queue(ik_repl_t *repl, int64_t agent)
 {
-    ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
+    ik_prompt_t *prompt = ik_view_prompt(repl->view);
     char *text = ik_workspace_take_queue(repl, repl->workspace, agent);
     if (text == NULL) {
         return;
@@ -100,9 +100,9 @@ static void give_back_queue(ik_repl_t *repl, int64_t agent)
     if (prompt != NULL) {
         ik_prompt_prepend_text(prompt, text);
     } else {
-        ik_repl_rows_t rows = ik_repl_view_rows(repl->view);
+        ik_rows_t rows = ik_view_rows(repl->view);
         ik_repl_say(repl, IK_ROLE_WARNING, "This was not sent:");
-        ik_repl_rows_lines(&rows, IK_ROLE_TEXT, text);
+        ik_rows_lines(&rows, IK_ROLE_TEXT, text);
     }
     ik_repl_draft_changed(repl->draft);
     talloc_free(text);
@@ -133,7 +133,7 @@ ik_repl_talk_t *ik_repl_obtain_talk(ik_repl_t *repl, int64_t agent)
 /* The pager may be showing it. */
 static void remove_talk(ik_repl_t *repl, size_t index)
 {
-    ik_repl_view_close_pager(repl->view);
+    ik_view_close_pager(repl->view);
     talloc_free(repl->talks[index]);
     repl->talk_count--;
     memmove(repl->talks + index, repl->talks + index + 1,
@@ -146,7 +146,7 @@ static void show_talk(ik_repl_t *repl, int64_t agent)
     if (repl->current != NULL) {
         ik_repl_talk_hide(repl->current);
         char *line = ik_sprintf(repl, "── agent %lld ──", (long long)agent);
-        ik_repl_view_begin_block(repl->view);
+        ik_view_begin_block(repl->view);
         ik_repl_say(repl, IK_ROLE_RULE, line);
         talloc_free(line);
     }
@@ -156,12 +156,12 @@ static void show_talk(ik_repl_t *repl, int64_t agent)
 
 static void restore_draft(ik_repl_t *repl)
 {
-    ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
+    ik_prompt_t *prompt = ik_view_prompt(repl->view);
     const char *id = ik_session_id(ik_workspace_session(repl->workspace));
     char *text = prompt == NULL ? NULL : ik_repl_draft_find(repl, repl->draft, id);
     if (text != NULL) {
         ik_prompt_prepend_text(prompt, text);
-        ik_repl_view_touch(repl->view);
+        ik_view_touch(repl->view);
     }
     talloc_free(text);
 }
@@ -171,7 +171,7 @@ static void restore_draft(ik_repl_t *repl)
 /* In plain mode lines are read one by one: the list is printed, and the next line may name one. */
 static void offer_sessions(ik_repl_t *repl, const ik_store_list_t *list)
 {
-    ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
+    ik_prompt_t *prompt = ik_view_prompt(repl->view);
     if (prompt == NULL) {
         ik_workspace_choose(repl->workspace, NULL);
         ik_command_run(&repl->host, "/resume", false);
@@ -228,7 +228,7 @@ static void begin_session(ik_repl_t *repl, const ik_workspace_event_t *event)
         (first && (start->continue_last || start->choose || start->resume != NULL))) {
         restore_draft(repl);
     } else if (!first) {
-        ik_repl_view_begin_block(repl->view);
+        ik_view_begin_block(repl->view);
         ik_repl_say(repl, IK_ROLE_DIM, "A new conversation begins.");
     }
     ik_repl_draft_set_session(repl->draft, ik_session_id(ik_workspace_session(repl->workspace)));
@@ -254,11 +254,11 @@ static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_
         return;
     }
     bool failed = event->reason == IK_TURN_INTERRUPTED || event->reason == IK_TURN_ERROR;
-    if (failed && ik_repl_view_prompt(repl->view) != NULL) {
+    if (failed && ik_view_prompt(repl->view) != NULL) {
         give_back_queue(repl, agent);
     }
     if (ik_repl_talk_busy_ms(talk) > LONG_TURN_MS) {
-        ik_repl_view_notify(repl->view, "ikigai: the turn is over");
+        ik_view_notify(repl->view, "ikigai: the turn is over");
     }
 }
 
@@ -266,12 +266,12 @@ static void show_question(ik_repl_t *repl)
 {
     const ik_question_t *question = ik_workspace_question(repl->workspace);
     if (question == NULL) {
-        ik_repl_view_ask(repl->view, NULL);
+        ik_view_ask(repl->view, NULL);
         return;
     }
     char *hint = ik_workspace_question_hint(repl, question);
     ik_repl_say(repl, IK_ROLE_WARNING, question->text);
-    ik_repl_view_ask(repl->view, hint);
+    ik_view_ask(repl->view, hint);
     talloc_free(hint);
 }
 
@@ -285,11 +285,11 @@ static void settle(ik_repl_t *repl)
     bool queued = ik_workspace_queued(workspace, focus, 0) != NULL;
     bool busy = ik_workspace_is_busy(workspace, focus) || repl->shell != NULL;
     bool idle = !busy && !queued && !waits;
-    ik_repl_view_set_busy(repl->view, busy || (queued && waits));
+    ik_view_set_busy(repl->view, busy || (queued && waits));
     if (repl->ending && idle && !ik_workspace_is_busy(workspace, 0)) {
         ik_repl_leave(repl, STATUS_DONE);
     } else if (!repl->ending && idle && ik_workspace_question(workspace) == NULL) {
-        ik_repl_view_want_line(repl->view);
+        ik_view_want_line(repl->view);
     }
 }
 
@@ -352,7 +352,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
     case IK_WORKSPACE_READY:
         break;
     }
-    ik_repl_view_touch(repl->view);
+    ik_view_touch(repl->view);
 }
 
 /* --- keys that are for the program ------------------------------------------------------- */
@@ -381,7 +381,7 @@ static void cancel(ik_repl_t *repl)
         ik_repl_leave(repl, STATUS_DONE);
     } else {
         repl->cancelled_ms = now;
-        ik_prompt_set_hint(ik_repl_view_prompt(repl->view), "Press Ctrl-C again to leave");
+        ik_prompt_set_hint(ik_view_prompt(repl->view), "Press Ctrl-C again to leave");
     }
 }
 
@@ -391,7 +391,7 @@ void ik_repl_open_pager(ik_repl_t *repl)
     if (source.count == 0) {
         ik_repl_say(repl, IK_ROLE_DIM, "Nothing was said yet.");
     } else {
-        ik_repl_view_open_pager(repl->view, &source, "transcript");
+        ik_view_open_pager(repl->view, &source, "transcript");
     }
 }
 
@@ -399,7 +399,7 @@ void ik_repl_open_pager(ik_repl_t *repl)
 static void end_input(ik_repl_t *repl)
 {
     repl->ending = true;
-    if (ik_repl_view_prompt(repl->view) != NULL) {
+    if (ik_view_prompt(repl->view) != NULL) {
         ik_repl_leave(repl, STATUS_DONE);
     }
     ik_workspace_decline(repl->workspace);
@@ -423,7 +423,7 @@ static void on_action(void *data, ik_prompt_action_t action)
         ik_repl_open_pager(repl);
         break;
     case IK_PROMPT_CHOSEN:
-        take_choice(repl, ik_prompt_chosen(ik_repl_view_prompt(repl->view)));
+        take_choice(repl, ik_prompt_chosen(ik_view_prompt(repl->view)));
         break;
     default:
         break;
@@ -435,7 +435,7 @@ static void on_draft(void *data)
     ik_repl_t *repl = data;
     if (repl->cancelled_ms != 0) {
         repl->cancelled_ms = 0;
-        ik_prompt_set_hint(ik_repl_view_prompt(repl->view), NULL);
+        ik_prompt_set_hint(ik_view_prompt(repl->view), NULL);
     }
     ik_workspace_expect_message(repl->workspace);
     ik_repl_draft_changed(repl->draft);
@@ -445,7 +445,7 @@ static void on_draft(void *data)
 static void on_leave(void *data, int signal)
 {
     ik_repl_t *repl = data;
-    bool plain = ik_repl_view_prompt(repl->view) == NULL;
+    bool plain = ik_view_prompt(repl->view) == NULL;
     bool occupied = is_occupied(repl) || ik_workspace_question(repl->workspace) != NULL;
     if (plain && signal == SIGINT && occupied) {
         interrupt(repl);
@@ -456,7 +456,7 @@ static void on_leave(void *data, int signal)
 
 /* --- the live area ----------------------------------------------------------------------- */
 
-static void draw_activity(void *data, int max_rows, ik_repl_row_fn on_row, void *row_data)
+static void draw_activity(void *data, int max_rows, ik_rows_fn on_row, void *row_data)
 {
     ik_repl_t *repl = data;
     ik_repl_shell_draw(repl, max_rows, on_row, row_data);
@@ -487,7 +487,7 @@ static void on_start(void *data)
     if (prompt != NULL) {
         ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, false);
     }
-    ik_repl_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));
+    ik_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));
     ik_workspace_release(workspace);
 }
 
@@ -496,7 +496,7 @@ static char *draft_text(void *data, const void *ctx)
 {
     ik_repl_t *repl = data;
     const ik_workspace_t *workspace = repl->workspace;
-    ik_prompt_t *prompt = ik_repl_view_prompt(repl->view);
+    ik_prompt_t *prompt = ik_view_prompt(repl->view);
     ik_buffer_t text;
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by what was typed */
     ik_buffer_append_text(&text, "");
@@ -519,26 +519,26 @@ static char *draft_text(void *data, const void *ctx)
 static void on_files(void *data)
 {
     ik_repl_t *repl = data;
-    if (ik_repl_view_prompt(repl->view) != NULL) {
-        ik_prompt_refresh(ik_repl_view_prompt(repl->view));
-        ik_repl_view_touch(repl->view);
+    if (ik_view_prompt(repl->view) != NULL) {
+        ik_prompt_refresh(ik_view_prompt(repl->view));
+        ik_view_touch(repl->view);
     }
 }
 
 static res_t begin(ik_repl_t *repl)
 {
     const ik_repl_options_t *options = repl->options;
-    ik_repl_view_options_t view = {.loop = options->loop,
-                                   .paths = options->paths,
-                                   .plain = options->plain,
-                                   .completion = ik_repl_host_completion(repl),
-                                   .listener = {.on_submit = on_submit,
-                                                .on_action = on_action,
-                                                .on_draft = on_draft,
-                                                .on_leave = on_leave,
-                                                .draw_activity = draw_activity,
-                                                .draw_status = draw_status,
-                                                .data = repl}};
+    ik_view_options_t view = {.loop = options->loop,
+                              .paths = options->paths,
+                              .plain = options->plain,
+                              .completion = ik_repl_host_completion(repl),
+                              .listener = {.on_submit = on_submit,
+                                           .on_action = on_action,
+                                           .on_draft = on_draft,
+                                           .on_leave = on_leave,
+                                           .draw_activity = draw_activity,
+                                           .draw_status = draw_status,
+                                           .data = repl}};
     ik_workspace_options_t workspace = {.paths = options->paths,
                                         .config = options->config,
                                         .loop = options->loop,
@@ -551,9 +551,9 @@ static res_t begin(ik_repl_t *repl)
         .screen = &ik_repl_host_screen, .workspace = repl->workspace, .ctx = repl, .data = repl};
     repl->files = ik_repl_files_create(repl, options->host, options->paths, on_files, repl);
     repl->draft = ik_repl_draft_create(repl, options->loop, options->paths, draft_text, repl);
-    TRY(ik_repl_view_create(repl, &view, &repl->view));
+    TRY(ik_view_create(repl, &view, &repl->view));
     show_talk(repl, ik_workspace_focus(repl->workspace));
-    ik_repl_view_open(repl->view);
+    ik_view_open(repl->view);
     repl->start = ik_timer_create(repl, options->loop, on_start, repl);
     ik_timer_start(repl->start, 0);
     return OK;
@@ -577,7 +577,7 @@ static void say_farewell(ik_repl_t *repl)
     const ik_session_t *session = ik_workspace_session(repl->workspace);
     if (session != NULL && ik_workspace_usage(repl->workspace)->turns > 0 && repl->status <= 128) {
         char *line = ik_sprintf(repl, "Resume with: ikigai -r %.8s", ik_session_id(session));
-        ik_repl_view_begin_block(repl->view);
+        ik_view_begin_block(repl->view);
         ik_repl_say(repl, IK_ROLE_DIM, line);
         talloc_free(line);
     }
@@ -591,7 +591,7 @@ static void end(ik_repl_t *repl)
     ik_workspace_stop(repl->workspace, LEAVING_MS);
     save_draft(repl);
     say_farewell(repl);
-    ik_repl_view_close(repl->view);
+    ik_view_close(repl->view);
     ik_repl_shell_drop(repl, 0);
     TALLOC_FREE(repl->clipboard);
     ik_workspace_close(repl->workspace, repl->status > 128 ? 0 : FINISH_MS);

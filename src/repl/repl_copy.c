@@ -53,7 +53,7 @@ static void on_settled(void *data)
 
 static void ask_terminal(copying_t *copying)
 {
-    ik_repl_view_copy(copying->repl->view, copying->text, copying->len);
+    ik_view_copy(copying->repl->view, copying->text, copying->len);
     say_done(copying, " by way of the terminal");
 }
 

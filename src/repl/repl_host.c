@@ -11,8 +11,8 @@ static ik_repl_t *repl_of(ik_command_host_t *host)
 
 static void print(ik_command_host_t *host, const char *text)
 {
-    ik_repl_rows_t rows = ik_repl_view_rows(repl_of(host)->view);
-    ik_repl_rows_lines(&rows, IK_ROLE_TEXT, text);
+    ik_rows_t rows = ik_view_rows(repl_of(host)->view);
+    ik_rows_lines(&rows, IK_ROLE_TEXT, text);
 }
 
 static void print_line(ik_command_host_t *host, const char *text)
@@ -58,22 +58,22 @@ static void render_text(void *data, size_t part, int columns, ik_pager_row_fn on
                         void *row_data)
 {
     const pages_t *pages = data;
-    ik_repl_rows_t rows = ik_repl_view_rows(pages->repl->view);
+    ik_rows_t rows = ik_view_rows(pages->repl->view);
     rows.columns = columns;
     rows.full = true;
     rows.on_row = on_row;
     rows.data = row_data;
-    ik_repl_rows_lines(&rows, IK_ROLE_TEXT, pages->parts[part]);
+    ik_rows_lines(&rows, IK_ROLE_TEXT, pages->parts[part]);
 }
 
 static void show_text(ik_command_host_t *host, const char *title, const char *text)
 {
     ik_repl_t *repl = repl_of(host);
-    if (ik_repl_view_prompt(repl->view) == NULL) {
+    if (ik_view_prompt(repl->view) == NULL) {
         print(host, text);
         return;
     }
-    ik_repl_view_close_pager(repl->view); /* it may show what goes now */
+    ik_view_close_pager(repl->view); /* it may show what goes now */
     talloc_free(repl->shown_text);
     pages_t *pages = ik_new(repl, pages_t);
     repl->shown_text = pages;
@@ -90,7 +90,7 @@ static void show_text(ik_command_host_t *host, const char *title, const char *te
     }
     ik_pager_source_t source = {
         .count = pages->count, .render = render_text, .data = pages, .from_start = true};
-    ik_repl_view_open_pager(repl->view, &source, title);
+    ik_view_open_pager(repl->view, &source, title);
 }
 
 static void leave(ik_command_host_t *host)

@@ -9,101 +9,16 @@
 #include "terminal/markdown.h"
 #include "terminal/markdown_wrap.h"
 
-void ik_repl_rows_put(const ik_repl_rows_t *rows, ik_row_t *row)
-{
-    ik_row_end(row);
-    rows->on_row(rows->data, row->bytes.data == NULL ? "" : row->bytes.data, row->bytes.len);
-    ik_row_clear(row);
-}
-
-void ik_repl_rows_gap(const ik_repl_rows_t *rows)
-{
-    rows->on_row(rows->data, "", 0);
-}
-
-void ik_repl_rows_say(const ik_repl_rows_t *rows, ik_role_t role, const char *text)
-{
-    if (rows->backlog != NULL) {
-        ik_repl_backlog_add_sentence(rows->backlog, role, text);
-        return;
-    }
-    void *scratch = talloc_new(NULL);
-    char *line = ik_sanitise_line(scratch, text);
-    size_t indent = strspn(line, " ");
-    size_t room = rows->columns > 1 ? (size_t)rows->columns - 1 : 1;
-    ik_style_t style = ik_theme_style(rows->theme, role);
-    ik_markdown_wrap_t wrap;
-    ik_markdown_wrap_line_t part = {0};
-    ik_row_t row;
-    ik_row_init(&row, scratch, rows->theme);
-    indent = indent < room / 2 ? indent : 0;
-    ik_markdown_wrap_init(&wrap, line, 0, strlen(line), room - indent);
-    bool has_words = ik_markdown_wrap_next(&wrap, &part);
-    do { /* an empty sentence is an empty row */
-        ik_row_add(&row, style, line, has_words ? indent : 0);
-        ik_row_add(&row, style, line + part.from, part.to - part.from);
-        ik_repl_rows_put(rows, &row);
-        has_words = ik_markdown_wrap_next(&wrap, &part);
-    } while (has_words);
-    talloc_free(scratch);
-}
-
-/* Where the line at text ends, without its line end. */
-static size_t line_length(const char *text)
-{
-    return strcspn(text, "\n");
-}
-
-size_t ik_repl_rows_count_lines(const char *text, size_t len)
-{
-    size_t count = 0;
-    const char *end = text + len;
-    while (text < end) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        text = newline == NULL ? end : newline + 1;
-        count++;
-    }
-    return count;
-}
-
-size_t ik_repl_rows_find_tail(const char *text, size_t len, int lines)
-{
-    size_t begin = len;
-    while (begin > 0) {
-        bool is_line_end = text[begin - 1] == '\n' && begin < len;
-        if (is_line_end && --lines == 0) {
-            break;
-        }
-        begin--;
-    }
-    return begin;
-}
-
-void ik_repl_rows_lines(const ik_repl_rows_t *rows, ik_role_t role, const char *text)
-{
-    void *scratch = talloc_new(NULL);
-    ik_row_t row;
-    ik_row_init(&row, scratch, rows->theme);
-    while (*text != '\0') {
-        size_t len = line_length(text);
-        ik_row_add(&row, ik_theme_style(rows->theme, role), text, len);
-        ik_repl_rows_put(rows, &row);
-        text += len;
-        text += *text == '\n';
-    }
-    talloc_free(scratch);
-}
-
 /* --- people and models ------------------------------------------------------------------- */
 
-static void say_more(const ik_repl_rows_t *rows, size_t lines)
+static void say_more(const ik_rows_t *rows, size_t lines)
 {
     char *more = ik_sprintf(NULL, "… %zu more line%s, Ctrl-O", lines, lines == 1 ? "" : "s");
-    ik_repl_rows_say(rows, IK_ROLE_DIM, more);
+    ik_rows_say(rows, IK_ROLE_DIM, more);
     talloc_free(more);
 }
 
-void ik_repl_rows_user(const ik_repl_rows_t *rows, const char *text)
+void ik_repl_rows_user(const ik_rows_t *rows, const char *text)
 {
     void *scratch = talloc_new(NULL);
     ik_style_t style = ik_theme_style(rows->theme, IK_ROLE_USER);
@@ -111,31 +26,31 @@ void ik_repl_rows_user(const ik_repl_rows_t *rows, const char *text)
     size_t shown = 0;
     ik_row_init(&row, scratch, rows->theme);
     do {
-        size_t len = line_length(text);
+        size_t len = strcspn(text, "\n");
         ik_row_add_role(&row, IK_ROLE_MARK, shown == 0 ? "> " : "  ");
         ik_row_add(&row, style, text, len);
-        ik_repl_rows_put(rows, &row);
+        ik_rows_put(rows, &row);
         text += len;
         text += *text == '\n';
         shown++;
     } while (*text != '\0' && (rows->full || shown < IK_REPL_USER_ROWS_MAX));
     if (*text != '\0') {
-        say_more(rows, ik_repl_rows_count_lines(text, strlen(text)));
+        say_more(rows, ik_rows_count_lines(text, strlen(text)));
     }
     talloc_free(scratch);
 }
 
-void ik_repl_rows_answer(const ik_repl_rows_t *rows, const char *text)
+void ik_repl_rows_answer(const ik_rows_t *rows, const char *text)
 {
     if (rows->backlog != NULL) {
-        ik_repl_answer_t *answer = ik_repl_backlog_begin_answer(rows->backlog, true);
-        ik_repl_backlog_feed_answer(answer, text, strlen(text));
-        ik_repl_backlog_end_answer(answer);
+        ik_backlog_answer_t *answer = ik_backlog_begin_answer(rows->backlog, true);
+        ik_backlog_feed_answer(answer, text, strlen(text));
+        ik_backlog_end_answer(answer);
         return;
     }
     ik_markdown_options_t options = {.theme = rows->theme,
                                      .columns = rows->columns,
-                                     .max_open = IK_REPL_ROWS_MAX,
+                                     .max_open = IK_ROWS_MAX,
                                      .on_row = rows->on_row,
                                      .data = rows->data};
     ik_markdown_t *markdown = ik_markdown_create(NULL, &options);
@@ -144,33 +59,33 @@ void ik_repl_rows_answer(const ik_repl_rows_t *rows, const char *text)
     talloc_free(markdown);
 }
 
-void ik_repl_rows_reasoning(const ik_repl_rows_t *rows, const char *text, int64_t wall_ms)
+void ik_repl_rows_reasoning(const ik_rows_t *rows, const char *text, int64_t wall_ms)
 {
-    size_t lines = ik_repl_rows_count_lines(text, strlen(text));
+    size_t lines = ik_rows_count_lines(text, strlen(text));
     char *line = wall_ms < 0
                      ? ik_sprintf(NULL, "✻ thought, %zu line%s", lines, lines == 1 ? "" : "s")
                      : ik_sprintf(NULL, "✻ thought for %.1f s, %zu line%s", (double)wall_ms / 1000,
                                   lines, lines == 1 ? "" : "s");
-    ik_repl_rows_say(rows, IK_ROLE_DIM, line);
+    ik_rows_say(rows, IK_ROLE_DIM, line);
     talloc_free(line);
     if (rows->full) {
-        ik_repl_rows_lines(rows, IK_ROLE_DIM, text);
+        ik_rows_lines(rows, IK_ROLE_DIM, text);
     }
 }
 
 /* As it was shown when it ran: the command, then what it printed. */
-static void add_command(const ik_repl_rows_t *rows, const ik_msg_t *message, const char *content)
+static void add_command(const ik_rows_t *rows, const ik_msg_t *message, const char *content)
 {
     char *command = ik_msg_field_text(NULL, message, "command");
     assert(command != NULL); /* ik_msg_is_shell_note said so */
     char *line = ik_sprintf(command, "! %s", command);
     const char *output = strchr(content, '$');
     output = output == NULL ? NULL : strstr(output, command);
-    ik_repl_rows_lines(rows, IK_ROLE_USER, line);
+    ik_rows_lines(rows, IK_ROLE_USER, line);
     if (output != NULL) {
         output += strlen(command);
         ik_code_rows_output(rows->theme, output + (*output == '\n'),
-                            strlen(output + (*output == '\n')), rows->full ? 0 : IK_REPL_ROWS_MAX,
+                            strlen(output + (*output == '\n')), rows->full ? 0 : IK_ROWS_MAX,
                             rows->full ? 0 : IK_REPL_BYTES_MAX, rows->on_row, rows->data);
     }
     talloc_free(command);
@@ -178,7 +93,7 @@ static void add_command(const ik_repl_rows_t *rows, const ik_msg_t *message, con
 
 /* --- whole messages ---------------------------------------------------------------------- */
 
-static void add_answer(const ik_repl_rows_t *rows, const ik_msg_t *message)
+static void add_answer(const ik_rows_t *rows, const ik_msg_t *message)
 {
     ik_json_span_t incomplete;
     char *reasoning = ik_msg_field_text(NULL, message, "reasoning");
@@ -190,7 +105,7 @@ static void add_answer(const ik_repl_rows_t *rows, const ik_msg_t *message)
         ik_repl_rows_answer(rows, message->content);
     }
     if (ik_msg_field(message, "incomplete", &incomplete)) {
-        ik_repl_rows_say(rows, IK_ROLE_WARNING, "(the answer broke off here)");
+        ik_rows_say(rows, IK_ROLE_WARNING, "(the answer broke off here)");
     }
 }
 
@@ -218,8 +133,8 @@ static const ik_msg_t *find_call(const ik_conversation_t *conversation, size_t i
     return found;
 }
 
-static void add_result(const ik_repl_rows_t *rows, const ik_conversation_t *conversation,
-                       size_t index, size_t number)
+static void add_result(const ik_rows_t *rows, const ik_conversation_t *conversation, size_t index,
+                       size_t number)
 {
     void *scratch = talloc_new(NULL);
     const ik_msg_t *message = conversation->messages[index];
@@ -238,13 +153,13 @@ static void add_result(const ik_repl_rows_t *rows, const ik_conversation_t *conv
     }
     char *err = rows->full ? ik_msg_field_text(scratch, message, "stderr") : NULL;
     if (err != NULL) {
-        ik_repl_rows_say(rows, IK_ROLE_NAME, "stderr:");
-        ik_repl_rows_lines(rows, IK_ROLE_DIM, err);
+        ik_rows_say(rows, IK_ROLE_NAME, "stderr:");
+        ik_rows_lines(rows, IK_ROLE_DIM, err);
     }
     talloc_free(scratch);
 }
 
-void ik_repl_rows_message(const ik_repl_rows_t *rows, const ik_conversation_t *conversation,
+void ik_repl_rows_message(const ik_rows_t *rows, const ik_conversation_t *conversation,
                           size_t index, size_t number)
 {
     const ik_msg_t *message = conversation->messages[index];
@@ -258,8 +173,8 @@ void ik_repl_rows_message(const ik_repl_rows_t *rows, const ik_conversation_t *c
     } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
         add_result(rows, conversation, index, number);
     } else if (ik_msg_is(message, IK_MSG_COMPACTION)) {
-        ik_repl_rows_say(rows, IK_ROLE_DIM, content);
+        ik_rows_say(rows, IK_ROLE_DIM, content);
     } else if (ik_msg_is(message, IK_MSG_SYSTEM) && rows->full) {
-        ik_repl_rows_lines(rows, IK_ROLE_DIM, content);
+        ik_rows_lines(rows, IK_ROLE_DIM, content);
     }
 }

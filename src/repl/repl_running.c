@@ -133,7 +133,7 @@ void ik_repl_running_progress(ik_repl_running_t *running, const ik_msg_t *call, 
     }
 }
 
-bool ik_repl_running_show(ik_repl_running_t *running, const ik_repl_rows_t *rows,
+bool ik_repl_running_show(ik_repl_running_t *running, const ik_rows_t *rows,
                           const ik_msg_t *message, size_t number)
 {
     ik_json_span_t output;
@@ -181,20 +181,19 @@ size_t ik_repl_running_count(const ik_repl_running_t *running)
 
 /* --- the live area ----------------------------------------------------------------------- */
 
-static void draw_run(const run_t *run, const ik_repl_view_t *view, int tail_rows,
-                     ik_repl_row_fn on_row, void *data)
+static void draw_run(const run_t *run, const ik_view_t *view, int tail_rows, ik_rows_fn on_row,
+                     void *data)
 {
     void *scratch = talloc_new(NULL);
     ik_row_t row;
     int64_t seconds = (ik_clock_now_ms() - run->started_ms) / 1000;
-    ik_row_init(&row, scratch, ik_repl_view_theme(view));
-    ik_row_add_format(&row, IK_ROLE_DIM, "%s %llds ", ik_repl_view_spinner(view),
-                      (long long)seconds);
+    ik_row_init(&row, scratch, ik_view_theme(view));
+    ik_row_add_format(&row, IK_ROLE_DIM, "%s %llds ", ik_view_spinner(view), (long long)seconds);
     ik_repl_rows_call_line(&row, &run->call);
     ik_row_end(&row);
     on_row(data, row.bytes.data, row.bytes.len);
     if (tail_rows > 0 && run->tail_len > 0) {
-        size_t begin = ik_repl_rows_find_tail(run->tail, run->tail_len, tail_rows);
+        size_t begin = ik_rows_find_tail(run->tail, run->tail_len, tail_rows);
         ik_code_rows_output(row.theme, run->tail + begin, run->tail_len - begin, (size_t)tail_rows,
                             0, on_row, data);
     }
@@ -214,13 +213,13 @@ static void add_reason(ik_row_t *row, const run_t *run, const run_t *before)
     }
 }
 
-static void draw_waiting(const ik_repl_running_t *running, const ik_repl_view_t *view, int most,
-                         ik_repl_row_fn on_row, void *data)
+static void draw_waiting(const ik_repl_running_t *running, const ik_view_t *view, int most,
+                         ik_rows_fn on_row, void *data)
 {
     void *scratch = talloc_new(NULL);
     ik_row_t row;
     size_t left = running->count - ik_repl_running_count(running);
-    ik_row_init(&row, scratch, ik_repl_view_theme(view));
+    ik_row_init(&row, scratch, ik_view_theme(view));
     for (size_t i = 0; i < running->count && most > 0; i++) {
         const run_t *run = running->runs[i];
         if (run->started_ms != 0) {
@@ -241,8 +240,8 @@ static void draw_waiting(const ik_repl_running_t *running, const ik_repl_view_t 
     talloc_free(scratch);
 }
 
-void ik_repl_running_draw(const ik_repl_running_t *running, const ik_repl_view_t *view,
-                          int max_rows, ik_repl_row_fn on_row, void *data)
+void ik_repl_running_draw(const ik_repl_running_t *running, const ik_view_t *view, int max_rows,
+                          ik_rows_fn on_row, void *data)
 {
     int active = (int)ik_repl_running_count(running);
     int waiting = (int)running->count - active;

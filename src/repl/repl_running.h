@@ -3,7 +3,8 @@
 #pragma once
 
 #include "agent/shared.h"
-#include "repl/repl_view.h"
+#include "repl/repl_rows.h"
+#include "terminal/view.h"
 
 typedef struct ik_repl_running ik_repl_running_t;
 
@@ -17,12 +18,12 @@ void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *sh
 void ik_repl_running_progress(ik_repl_running_t *running, const ik_msg_t *call, const char *text,
                               size_t len);
 /* Prints a call with its result; false when the call is not known here. */
-bool ik_repl_running_show(ik_repl_running_t *running, const ik_repl_rows_t *rows,
-                          const ik_msg_t *result, size_t number);
+bool ik_repl_running_show(ik_repl_running_t *running, const ik_rows_t *rows, const ik_msg_t *result,
+                          size_t number);
 void ik_repl_running_end(ik_repl_running_t *running, const ik_msg_t *result);
 void ik_repl_running_clear(ik_repl_running_t *running);
 
 /* Tools that run. */
 size_t ik_repl_running_count(const ik_repl_running_t *running);
-void ik_repl_running_draw(const ik_repl_running_t *running, const ik_repl_view_t *view,
-                          int max_rows, ik_repl_row_fn on_row, void *data);
+void ik_repl_running_draw(const ik_repl_running_t *running, const ik_view_t *view, int max_rows,
+                          ik_rows_fn on_row, void *data);

@@ -31,7 +31,7 @@ static void on_progress(void *data, const char *text, size_t len)
 {
     ik_repl_shell_t *shell = data;
     ik_repl_running_progress(shell->running, shell->call, text, len);
-    ik_repl_view_touch(shell->repl->view);
+    ik_view_touch(shell->repl->view);
 }
 
 /* "$ make", what it printed, and how it ended when that was not well. */
@@ -83,9 +83,9 @@ static void announce(ik_repl_shell_t *shell)
 
 static void show(ik_repl_shell_t *shell, const ik_tool_result_t *result)
 {
-    ik_repl_rows_t rows = ik_repl_view_rows(shell->repl->view);
-    ik_repl_view_begin_block(shell->repl->view);
-    ik_repl_rows_lines(&rows, IK_ROLE_USER, ik_sprintf(shell, "! %s", shell->command));
+    ik_rows_t rows = ik_view_rows(shell->repl->view);
+    ik_view_begin_block(shell->repl->view);
+    ik_rows_lines(&rows, IK_ROLE_USER, ik_sprintf(shell, "! %s", shell->command));
     ik_repl_rows_command(&rows, result->envelope);
 }
 
@@ -163,7 +163,7 @@ void ik_repl_shell_drop(ik_repl_t *repl, int64_t agent)
     }
 }
 
-void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_repl_row_fn on_row, void *data)
+void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data)
 {
     if (repl->shell != NULL) {
         ik_repl_running_draw(repl->shell->running, repl->view, max_rows, on_row, data);

@@ -7,7 +7,7 @@
 #include "repl/repl_draft.h"
 #include "repl/repl_files.h"
 #include "repl/repl_talk.h"
-#include "repl/repl_view.h"
+#include "terminal/view.h"
 
 typedef struct ik_repl_shell ik_repl_shell_t;
 
@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     const ik_repl_options_t *options;
     ik_workspace_t *workspace;
-    ik_repl_view_t *view;
+    ik_view_t *view;
     ik_command_host_t host;
     ik_repl_talk_t **talks; /* of the agents that were on the screen or said something */
     size_t talk_count;
@@ -61,7 +61,7 @@ void ik_repl_shell_start(ik_repl_t *repl, const char *command);
 void ik_repl_shell_cancel(ik_repl_t *repl);
 /* Ends it at once and silently when it was run for that agent; 0: for any. */
 void ik_repl_shell_drop(ik_repl_t *repl, int64_t agent);
-void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_repl_row_fn on_row, void *data);
+void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data);
 
 /* --- repl_status.c: */
 

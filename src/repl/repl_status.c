@@ -133,8 +133,8 @@ void ik_repl_status_welcome(ik_repl_t *repl)
                                ik_workspace_target(repl->workspace)->name));
     }
     if (makeshift) {
-        ik_repl_rows_t rows = ik_repl_view_rows(repl->view);
-        ik_repl_rows_lines(&rows, IK_ROLE_DIM, ik_agent_target_describe_local_servers(scratch));
+        ik_rows_t rows = ik_view_rows(repl->view);
+        ik_rows_lines(&rows, IK_ROLE_DIM, ik_agent_target_describe_local_servers(scratch));
     }
     talloc_free(scratch);
 }

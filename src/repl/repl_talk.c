@@ -13,7 +13,7 @@ enum {
 };
 
 struct ik_repl_talk {
-    ik_repl_view_t *view;
+    ik_view_t *view;
     ik_workspace_t *workspace;
     int64_t number;
     bool current;   /* on the screen */
@@ -23,9 +23,9 @@ struct ik_repl_talk {
     size_t results; /* tool results among the known messages */
 
     /* the answer that is being said */
-    ik_repl_answer_t *printed; /* NULL: nothing of it is on the screen */
-    size_t fed;                /* bytes of the answer that it has */
-    ik_buffer_t answer;        /* its text, for when the talk is shown again */
+    ik_backlog_answer_t *printed; /* NULL: nothing of it is on the screen */
+    size_t fed;                   /* bytes of the answer that it has */
+    ik_buffer_t answer;           /* its text, for when the talk is shown again */
     ik_buffer_t reasoning;
     int64_t reasoning_ms; /* when it began */
 
@@ -50,13 +50,13 @@ static const ik_conversation_t *conversation_of(const ik_repl_talk_t *talk)
 static int close_talk(ik_repl_talk_t *talk)
 {
     if (talk->printed != NULL) {
-        ik_repl_backlog_drop_answer(talk->printed);
+        ik_backlog_drop_answer(talk->printed);
     }
     return 0;
 }
 
-ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_repl_view_t *view,
-                                    ik_workspace_t *workspace, int64_t number)
+ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_view_t *view, ik_workspace_t *workspace,
+                                    int64_t number)
 {
     ik_repl_talk_t *talk = ik_new(ctx, ik_repl_talk_t);
     talk->view = view;
@@ -111,8 +111,8 @@ void ik_repl_talk_mark_shown(ik_repl_talk_t *talk)
 
 static void say(ik_repl_talk_t *talk, ik_role_t role, const char *text)
 {
-    ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
-    ik_repl_rows_say(&rows, role, text);
+    ik_rows_t rows = ik_view_rows(talk->view);
+    ik_rows_say(&rows, role, text);
 }
 
 /* Something about an agent in the background says whose it is. */
@@ -134,8 +134,8 @@ static void fold_reasoning(ik_repl_talk_t *talk)
         return;
     }
     if (talk->current) {
-        ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
-        ik_repl_view_begin_block(talk->view);
+        ik_rows_t rows = ik_view_rows(talk->view);
+        ik_view_begin_block(talk->view);
         ik_repl_rows_reasoning(&rows, talk->reasoning.data, ik_clock_now_ms() - talk->reasoning_ms);
     }
     ik_buffer_reset(&talk->reasoning);
@@ -145,7 +145,7 @@ static void fold_reasoning(ik_repl_talk_t *talk)
 static void end_answer(ik_repl_talk_t *talk)
 {
     if (talk->printed != NULL && talk->current) {
-        ik_repl_backlog_end_answer(talk->printed);
+        ik_backlog_end_answer(talk->printed);
         talk->printed = NULL;
     }
 }
@@ -153,12 +153,12 @@ static void end_answer(ik_repl_talk_t *talk)
 static void feed_answer(ik_repl_talk_t *talk, const char *text, size_t len)
 {
     if (talk->printed == NULL) {
-        ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
-        ik_repl_view_begin_block(talk->view);
-        talk->printed = ik_repl_backlog_begin_answer(rows.backlog, false);
+        ik_rows_t rows = ik_view_rows(talk->view);
+        ik_view_begin_block(talk->view);
+        talk->printed = ik_backlog_begin_answer(rows.backlog, false);
         talk->fed = 0;
     }
-    ik_repl_backlog_feed_answer(talk->printed, text, len);
+    ik_backlog_feed_answer(talk->printed, text, len);
     talk->fed += len;
 }
 
@@ -197,12 +197,12 @@ static void note_incomplete(ik_repl_talk_t *talk, const ik_msg_t *message)
  */
 static void show_answer(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
-    ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
+    ik_rows_t rows = ik_view_rows(talk->view);
     fold_reasoning(talk);
     if (talk->printed != NULL) {
         end_answer(talk);
     } else if (!ik_msg_text_is_blank(message->content)) {
-        ik_repl_view_begin_block(talk->view);
+        ik_view_begin_block(talk->view);
         ik_repl_rows_answer(&rows, message->content);
     }
     note_incomplete(talk, message);
@@ -210,8 +210,8 @@ static void show_answer(ik_repl_talk_t *talk, const ik_msg_t *message)
 
 static void show_result(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
-    ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
-    ik_repl_view_begin_block(talk->view);
+    ik_rows_t rows = ik_view_rows(talk->view);
+    ik_view_begin_block(talk->view);
     if (!ik_repl_running_show(talk->running, &rows, message, talk->results)) {
         const ik_conversation_t *conversation = conversation_of(talk);
         ik_repl_rows_message(&rows, conversation, conversation->count - 1, talk->results);
@@ -220,14 +220,14 @@ static void show_result(ik_repl_talk_t *talk, const ik_msg_t *message)
 
 static void show_message(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
-    ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
+    ik_rows_t rows = ik_view_rows(talk->view);
     if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
         show_answer(talk, message);
     } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
         show_result(talk, message);
     } else if (ik_msg_is(message, IK_MSG_USER) && !ik_msg_is_shell_note(message) &&
-               !ik_repl_view_echoes(talk->view)) {
-        ik_repl_view_begin_block(talk->view);
+               !ik_view_echoes(talk->view)) {
+        ik_view_begin_block(talk->view);
         ik_repl_rows_user(&rows, message->content);
     } else if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
         fold_reasoning(talk); /* the call is shown while it runs, and with its result */
@@ -328,7 +328,7 @@ void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event)
         on_turn_ended(talk, event->reason);
         break;
     }
-    ik_repl_view_touch(talk->view);
+    ik_view_touch(talk->view);
 }
 
 /* --- on and off the screen --------------------------------------------------------------- */
@@ -340,7 +340,7 @@ static size_t skip_earlier(ik_repl_talk_t *talk, const ik_conversation_t *conver
     if (conversation->count - from > EARLIER_MESSAGES) {
         size_t left_out = conversation->count - EARLIER_MESSAGES - from;
         char *line = ik_sprintf(talk, "… %zu earlier messages, Ctrl-O", left_out);
-        ik_repl_view_begin_block(talk->view);
+        ik_view_begin_block(talk->view);
         say(talk, IK_ROLE_DIM, line);
         talloc_free(line);
         from += left_out;
@@ -356,13 +356,13 @@ static bool is_shown_alone(const ik_msg_t *message)
 static void print_missing(ik_repl_talk_t *talk)
 {
     const ik_conversation_t *conversation = conversation_of(talk);
-    ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
+    ik_rows_t rows = ik_view_rows(talk->view);
     size_t from = skip_earlier(talk, conversation);
     size_t results = count_results(conversation, 0, from);
     for (size_t i = from; i < conversation->count; i++) {
         results += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
         if (is_shown_alone(conversation->messages[i])) {
-            ik_repl_view_begin_block(talk->view);
+            ik_view_begin_block(talk->view);
             ik_repl_rows_message(&rows, conversation, i, results);
         }
     }
@@ -374,7 +374,7 @@ static void feed_rest(ik_repl_talk_t *talk, const char *answer, size_t len)
 {
     size_t had = talk->printed == NULL ? 0 : talk->fed;
     if (len > had) {
-        ik_repl_view_begin_block(talk->view);
+        ik_view_begin_block(talk->view);
         feed_answer(talk, answer + had, len - had);
     }
 }
@@ -407,7 +407,7 @@ void ik_repl_talk_show(ik_repl_talk_t *talk)
         print_missing(talk);
     }
     feed_rest(talk, talk->answer.data, talk->answer.len);
-    ik_repl_view_touch(talk->view);
+    ik_view_touch(talk->view);
 }
 
 void ik_repl_talk_hide(ik_repl_talk_t *talk)
@@ -423,13 +423,13 @@ bool ik_repl_talk_has_news(const ik_repl_talk_t *talk)
 /* --- the live area ----------------------------------------------------------------------- */
 
 typedef struct {
-    ik_repl_rows_t rows;
+    ik_rows_t rows;
     ik_row_t row;
 } canvas_t;
 
 static void put_row(canvas_t *canvas)
 {
-    ik_repl_rows_put(&canvas->rows, &canvas->row);
+    ik_rows_put(&canvas->rows, &canvas->row);
 }
 
 /* The last rows of what is being thought. */
@@ -437,8 +437,8 @@ static void draw_reasoning(const ik_repl_talk_t *talk, canvas_t *canvas)
 {
     const char *text = talk->reasoning.data;
     size_t len = talk->reasoning.len;
-    size_t begin = ik_repl_rows_find_tail(text, len, REASONING_ROWS);
-    ik_row_add_role(&canvas->row, IK_ROLE_DIM, ik_repl_view_spinner(talk->view));
+    size_t begin = ik_rows_find_tail(text, len, REASONING_ROWS);
+    ik_row_add_role(&canvas->row, IK_ROLE_DIM, ik_view_spinner(talk->view));
     ik_row_add_role(&canvas->row, IK_ROLE_DIM, " thinking");
     put_row(canvas);
     while (begin < len) {
@@ -454,7 +454,7 @@ static void draw_reasoning(const ik_repl_talk_t *talk, canvas_t *canvas)
 static void draw_waiting(const ik_repl_talk_t *talk, canvas_t *canvas, const char *waiting_for)
 {
     int64_t seconds = ik_repl_talk_busy_ms(talk) / 1000;
-    ik_row_add_role(&canvas->row, IK_ROLE_DIM, ik_repl_view_spinner(talk->view));
+    ik_row_add_role(&canvas->row, IK_ROLE_DIM, ik_view_spinner(talk->view));
     if (talk->retry_at_ms > 0) {
         int64_t left = ik_repl_talk_retry_ms(talk);
         ik_row_add_format(&canvas->row, IK_ROLE_WARNING,
@@ -490,7 +490,7 @@ static void draw_queue(const ik_repl_talk_t *talk, canvas_t *canvas)
     }
 }
 
-void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_repl_row_fn on_row, void *data)
+void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_rows_fn on_row, void *data)
 {
     const char *waiting_for = ik_workspace_queued(talk->workspace, talk->number, 0) == NULL
                                   ? NULL
@@ -498,9 +498,9 @@ void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_repl_row_fn on_row
     void *scratch = talloc_new(talk);
     canvas_t canvas = {.rows = {.on_row = on_row, .data = data}};
     bool busy = ik_workspace_is_busy(talk->workspace, talk->number);
-    ik_row_init(&canvas.row, scratch, ik_repl_view_theme(talk->view));
+    ik_row_init(&canvas.row, scratch, ik_view_theme(talk->view));
     if (talk->printed != NULL) {
-        ik_repl_backlog_draw_open(talk->printed, on_row, data);
+        ik_backlog_draw_open(talk->printed, on_row, data);
     }
     if (ik_repl_running_count(talk->running) > 0) {
         ik_repl_running_draw(talk->running, talk->view, max_rows, on_row, data);
@@ -540,9 +540,9 @@ res_t ik_repl_talk_show_result(ik_repl_talk_t *talk, size_t number)
     for (size_t i = 0; conversation != NULL && i < conversation->count; i++) {
         results += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
         if (results == number && ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT)) {
-            ik_repl_rows_t rows = ik_repl_view_rows(talk->view);
+            ik_rows_t rows = ik_view_rows(talk->view);
             rows.full = true;
-            ik_repl_view_begin_block(talk->view);
+            ik_view_begin_block(talk->view);
             ik_repl_rows_message(&rows, conversation, i, number);
             return OK;
         }
@@ -568,14 +568,14 @@ static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on
 {
     ik_repl_talk_t *talk = data;
     const ik_conversation_t *conversation = conversation_of(talk);
-    ik_repl_rows_t rows = {.theme = ik_repl_view_theme(talk->view),
-                           .columns = columns,
-                           .full = true,
-                           .on_row = on_row,
-                           .data = row_data};
+    ik_rows_t rows = {.theme = ik_view_theme(talk->view),
+                      .columns = columns,
+                      .full = true,
+                      .on_row = on_row,
+                      .data = row_data};
     if (part < conversation->count && !ik_msg_is(conversation->messages[part], IK_MSG_TOOL_CALL)) {
         ik_repl_rows_message(&rows, conversation, part, number_page(talk, conversation, part));
-        ik_repl_rows_gap(&rows);
+        ik_rows_gap(&rows);
     }
 }
 

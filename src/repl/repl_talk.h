@@ -4,14 +4,15 @@
  */
 #pragma once
 
-#include "repl/repl_view.h"
+#include "repl/repl_rows.h"
+#include "terminal/view.h"
 #include "workspace/workspace.h"
 
 typedef struct ik_repl_talk ik_repl_talk_t;
 
 /* The agent may not exist yet, and need not. */
-ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_repl_view_t *view,
-                                    ik_workspace_t *workspace, int64_t number);
+ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_view_t *view, ik_workspace_t *workspace,
+                                    int64_t number);
 int64_t ik_repl_talk_number(const ik_repl_talk_t *talk);
 
 void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event);
@@ -27,7 +28,7 @@ void ik_repl_talk_hide(ik_repl_talk_t *talk);
 bool ik_repl_talk_has_news(const ik_repl_talk_t *talk);
 
 /* The rows of the live area. */
-void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_repl_row_fn on_row, void *data);
+void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_rows_fn on_row, void *data);
 
 /* --- for the status line: */
 

@@ -19,7 +19,7 @@ typedef struct {
 /* --- texts ------------------------------------------------------------------------------- */
 
 /* Code of a known language; returns how many lines were left out. */
-static size_t add_code(const ik_repl_rows_t *rows, const block_t *block,
+static size_t add_code(const ik_rows_t *rows, const block_t *block,
                        const ik_code_language_t *language)
 {
     void *scratch = talloc_new(NULL);
@@ -29,34 +29,34 @@ static size_t add_code(const ik_repl_rows_t *rows, const block_t *block,
     ik_row_t row;
     ik_row_init(&row, scratch, rows->theme);
     for (size_t shown = 0; at < end; shown++) {
-        if (!rows->full && (shown == IK_REPL_ROWS_MAX || at - block->bytes > IK_REPL_BYTES_MAX)) {
+        if (!rows->full && (shown == IK_ROWS_MAX || at - block->bytes > IK_REPL_BYTES_MAX)) {
             break;
         }
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len = newline == NULL ? (size_t)(end - at) : (size_t)(newline - at);
         ik_code_rows_add(code, &row, at, len);
-        ik_repl_rows_put(rows, &row);
+        ik_rows_put(rows, &row);
         at += newline == NULL ? len : len + 1;
     }
     talloc_free(scratch);
-    return ik_repl_rows_count_lines(at, (size_t)(end - at));
+    return ik_rows_count_lines(at, (size_t)(end - at));
 }
 
-static void add_block(const ik_repl_rows_t *rows, const block_t *block)
+static void add_block(const ik_rows_t *rows, const block_t *block)
 {
     const ik_code_language_t *language =
         ik_code_colour_find(block->language, strlen(block->language));
     size_t left_out = language != NULL ? add_code(rows, block, language)
                                        : ik_code_rows_output(rows->theme, block->bytes, block->len,
-                                                             rows->full ? 0 : IK_REPL_ROWS_MAX,
+                                                             rows->full ? 0 : IK_ROWS_MAX,
                                                              rows->full ? 0 : IK_REPL_BYTES_MAX,
                                                              rows->on_row, rows->data);
     if (left_out > 0) {
         void *scratch = talloc_new(NULL);
         ik_figure_t count = ik_figure_of_count((int64_t)left_out);
-        ik_repl_rows_say(rows, IK_ROLE_DIM,
-                         ik_sprintf(scratch, "… %s more line%s, %s", count.text,
-                                    left_out == 1 ? "" : "s", block->rest));
+        ik_rows_say(rows, IK_ROLE_DIM,
+                    ik_sprintf(scratch, "… %s more line%s, %s", count.text,
+                               left_out == 1 ? "" : "s", block->rest));
         talloc_free(scratch);
     }
 }
@@ -113,7 +113,7 @@ static void add_field(ik_row_t *row, const char *folder, ik_role_t role,
     talloc_free(scratch);
 }
 
-static void add_long_field(const ik_repl_rows_t *rows, const ik_tool_fields_t *arguments,
+static void add_long_field(const ik_rows_t *rows, const ik_tool_fields_t *arguments,
                            const ik_tool_field_t *field, const char *rest)
 {
     void *scratch = talloc_new(NULL);
@@ -122,7 +122,7 @@ static void add_long_field(const ik_repl_rows_t *rows, const ik_tool_fields_t *a
     block.language = ik_tool_fields_format_language(scratch, arguments, field);
     if (field->key.len > 0) {
         char *name = ik_tool_fields_format_name(scratch, field);
-        ik_repl_rows_say(rows, IK_ROLE_NAME, ik_sprintf(scratch, "%s:", name));
+        ik_rows_say(rows, IK_ROLE_NAME, ik_sprintf(scratch, "%s:", name));
     }
     add_block(rows, &block);
     talloc_free(scratch);
@@ -167,7 +167,7 @@ static text_t as_line(const void *ctx, text_t text)
 }
 
 /* What an edit does to the file where that is known, else what becomes of the text, as a diff. */
-static void add_edit(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
+static void add_edit(const ik_rows_t *rows, const ik_repl_call_t *call,
                      const ik_tool_fields_t *arguments)
 {
     void *scratch = talloc_new(NULL);
@@ -186,7 +186,7 @@ static void add_edit(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
 }
 
 /* What a whole file was and becomes. */
-static bool add_rewrite(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
+static bool add_rewrite(const ik_rows_t *rows, const ik_repl_call_t *call,
                         const ik_tool_field_t *field)
 {
     if (call->before == NULL || !ik_json_key_is(field->key, "content")) {
@@ -201,7 +201,7 @@ static bool add_rewrite(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
     return true;
 }
 
-static void add_long_arguments(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
+static void add_long_arguments(const ik_rows_t *rows, const ik_repl_call_t *call,
                                const ik_tool_fields_t *arguments)
 {
     bool change = ik_tool_fields_are_change(arguments);
@@ -245,7 +245,7 @@ void ik_repl_rows_call_line(ik_row_t *row, const ik_repl_call_t *call)
     }
 }
 
-void ik_repl_rows_call(const ik_repl_rows_t *rows, const ik_repl_call_t *call)
+void ik_repl_rows_call(const ik_rows_t *rows, const ik_repl_call_t *call)
 {
     void *scratch = talloc_new(NULL);
     ik_tool_fields_t arguments;
@@ -257,7 +257,7 @@ void ik_repl_rows_call(const ik_repl_rows_t *rows, const ik_repl_call_t *call)
     if (readable) {
         add_short_arguments(&row, rows->folder, &arguments, false);
     }
-    ik_repl_rows_put(rows, &row);
+    ik_rows_put(rows, &row);
     if (readable) {
         add_long_arguments(rows, call, &arguments);
     } else if (call->arguments != NULL) {
@@ -295,7 +295,7 @@ static bool shows_change(const ik_repl_call_t *call)
            (strcmp(call->name, "file_edit") == 0 || strcmp(call->name, "file_write") == 0);
 }
 
-static bool read_answer(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
+static bool read_answer(const ik_rows_t *rows, const ik_repl_call_t *call,
                         const ik_repl_result_t *result, answer_t *answer)
 {
     *answer = (answer_t){.result = result};
@@ -326,8 +326,7 @@ static bool is_printed(const ik_tool_field_t *field)
 }
 
 /* What is said elsewhere, or says nothing. */
-static bool is_left_out(const ik_repl_rows_t *rows, const answer_t *answer,
-                        const ik_tool_field_t *field)
+static bool is_left_out(const ik_rows_t *rows, const answer_t *answer, const ik_tool_field_t *field)
 {
     bool empty = is_value(field, "null") || is_value(field, "\"\"");
     bool of_end = has_name(field, "exit_code"); /* of an interrupted tool: of our own signal */
@@ -371,7 +370,7 @@ static void add_verdict(ik_row_t *row, const answer_t *answer, const void *ctx)
     }
 }
 
-static void add_result_head(const ik_repl_rows_t *rows, const answer_t *answer)
+static void add_result_head(const ik_rows_t *rows, const answer_t *answer)
 {
     void *scratch = talloc_new(NULL);
     const ik_repl_result_t *result = answer->result;
@@ -392,11 +391,11 @@ static void add_result_head(const ik_repl_rows_t *rows, const answer_t *answer)
             add_field(&row, NULL, answer->failed ? IK_ROLE_ERROR : IK_ROLE_TEXT, field);
         }
     }
-    ik_repl_rows_put(rows, &row);
+    ik_rows_put(rows, &row);
     talloc_free(scratch);
 }
 
-static void add_long_results(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
+static void add_long_results(const ik_rows_t *rows, const ik_repl_call_t *call,
                              const answer_t *answer, const char *rest)
 {
     ik_tool_fields_t arguments = {.count = 0};
@@ -415,7 +414,7 @@ static void add_long_results(const ik_repl_rows_t *rows, const ik_repl_call_t *c
     }
 }
 
-void ik_repl_rows_result(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
+void ik_repl_rows_result(const ik_rows_t *rows, const ik_repl_call_t *call,
                          const ik_repl_result_t *result)
 {
     answer_t answer;
@@ -430,7 +429,7 @@ void ik_repl_rows_result(const ik_repl_rows_t *rows, const ik_repl_call_t *call,
     talloc_free(rest);
 }
 
-void ik_repl_rows_command(const ik_repl_rows_t *rows, const char *envelope)
+void ik_repl_rows_command(const ik_rows_t *rows, const char *envelope)
 {
     ik_repl_result_t result = {.output = envelope, .output_len = strlen(envelope), .wall_ms = -1};
     answer_t answer;

@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/ownership.h"
 #include "tool/tool_cache.h"
-#include "tool/tool_copy.h"
 #include "tool/tool_schema.h"
+#include "trust/trust_copy.h"
 
 enum {
     SCHEMA_MAX = 1024 * 1024,
@@ -216,23 +216,23 @@ static void list_folder(ik_tool_discovery_t *discovery, const char *folder,
 static void list_project(ik_tool_discovery_t *discovery)
 {
     const ik_tool_discovery_options_t *options = &discovery->options;
-    ik_tool_trust_status_t *trust =
-        ik_tool_trust_check(discovery, options->paths, options->paths->project_tools);
+    ik_trust_status_t *trust =
+        ik_trust_check(discovery, options->paths, options->paths->project_tools);
     discovery->result.trust = trust;
-    bool usable = trust->state == IK_TOOL_TRUST_GIVEN ||
+    bool usable = trust->state == IK_TRUST_GIVEN ||
                   (options->trust_project &&
-                   (trust->state == IK_TOOL_TRUST_NEVER || trust->state == IK_TOOL_TRUST_CHANGED));
+                   (trust->state == IK_TRUST_NEVER || trust->state == IK_TRUST_CHANGED));
     if (!usable) {
         return;
     }
     char *copy;
-    res_t copied = ik_tool_copy_create(discovery, options->paths->trusted, trust->snapshot, &copy);
+    res_t copied = ik_trust_copy_create(discovery, options->paths->trusted, trust->snapshot, &copy);
     if (is_err(&copied)) {
-        trust->state = IK_TOOL_TRUST_REFUSED;
+        trust->state = IK_TRUST_REFUSED;
         trust->reason = ik_strdup(trust, copied.message);
         return;
     }
-    trust->state = IK_TOOL_TRUST_GIVEN;
+    trust->state = IK_TRUST_GIVEN;
     list_folder(discovery, copy, options->paths->project_tools, IK_TOOL_PROJECT);
 }
 
@@ -569,7 +569,7 @@ res_t ik_tool_discovery_run(const void *ctx, const ik_tool_discovery_options_t *
 /* The names are guesses from the file names: asking the tools would mean running them. */
 static void append_overrides(ik_buffer_t *line, const ik_tool_discovery_result_t *result)
 {
-    const ik_tool_snapshot_t *snapshot = result->trust->snapshot;
+    const ik_trust_snapshot_t *snapshot = result->trust->snapshot;
     const char *separator = "; would override ";
     for (size_t i = 0; i < snapshot->tool_count; i++) {
         char *name = ik_tool_schema_name_of_file(line->ctx, snapshot->tools[i]);
@@ -584,22 +584,22 @@ static void append_overrides(ik_buffer_t *line, const ik_tool_discovery_result_t
 
 char *ik_tool_discovery_trust_line(const void *ctx, const ik_tool_discovery_result_t *result)
 {
-    const ik_tool_trust_status_t *trust = result->trust;
+    const ik_trust_status_t *trust = result->trust;
     ik_buffer_t line;
     ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
     switch (trust->state) {
-    case IK_TOOL_TRUST_ABSENT:
-    case IK_TOOL_TRUST_GIVEN:
+    case IK_TRUST_ABSENT:
+    case IK_TRUST_GIVEN:
         return NULL;
-    case IK_TOOL_TRUST_REFUSED:
+    case IK_TRUST_REFUSED:
         ik_buffer_append_format(&line, "Project tools are not used: %s", trust->reason);
         return ik_buffer_finish(&line);
-    case IK_TOOL_TRUST_NEVER:
+    case IK_TRUST_NEVER:
         ik_buffer_append_format(&line, "%zu project tool%s not trusted and not used",
                                 trust->snapshot->tool_count,
                                 trust->snapshot->tool_count == 1 ? " is" : "s are");
         break;
-    case IK_TOOL_TRUST_CHANGED:
+    case IK_TRUST_CHANGED:
         ik_buffer_append_format(&line, "%zu project tool%s no longer trusted and not used: %s",
                                 trust->snapshot->tool_count,
                                 trust->snapshot->tool_count == 1 ? " is" : "s are", trust->changed);

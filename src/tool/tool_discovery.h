@@ -13,7 +13,7 @@
 #include "base/paths.h"
 #include "io/process.h"
 #include "tool/tool_registry.h"
-#include "tool/tool_trust.h"
+#include "trust/trust.h"
 
 typedef enum {
     TOOL_SCAN_NOT_STARTED,
@@ -49,7 +49,7 @@ typedef struct {
     size_t hiding_count;
     res_t limit; /* OK, or that processes cannot be started at all: a limit is too low */
     /* The project's tools: trusted and present, or why not. */
-    ik_tool_trust_status_t *trust;
+    ik_trust_status_t *trust;
     size_t started;    /* processes that were needed */
     size_t remembered; /* user's tools whose schema came from the cache */
     bool none;         /* there is no tool at all, not even a disabled one */

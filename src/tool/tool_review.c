@@ -37,24 +37,23 @@ static char *show_name(const void *ctx, const char *name)
     return line;
 }
 
-char *ik_tool_review_obstacle(const void *ctx, const char *folder,
-                              const ik_tool_trust_status_t *status)
+char *ik_tool_review_obstacle(const void *ctx, const char *folder, const ik_trust_status_t *status)
 {
     switch (status->state) {
-    case IK_TOOL_TRUST_ABSENT:
+    case IK_TRUST_ABSENT:
         return ik_sprintf(ctx, "There are no tools in %s.", folder);
-    case IK_TOOL_TRUST_REFUSED:
+    case IK_TRUST_REFUSED:
         return ik_sprintf(ctx, "Cannot trust %s: %s", folder, status->reason);
-    case IK_TOOL_TRUST_GIVEN:
+    case IK_TRUST_GIVEN:
         return ik_strdup(ctx, "Already trusted.");
-    case IK_TOOL_TRUST_NEVER:
-    case IK_TOOL_TRUST_CHANGED:
+    case IK_TRUST_NEVER:
+    case IK_TRUST_CHANGED:
         break;
     }
     return NULL;
 }
 
-static void append_file(ik_buffer_t *out, const void *scratch, const ik_tool_snapshot_file_t *file)
+static void append_file(ik_buffer_t *out, const void *scratch, const ik_trust_snapshot_file_t *file)
 {
     const char *name = show_name(scratch, file->path);
     if (file->target != NULL) {
@@ -80,7 +79,8 @@ static const char *find_hidden(const void *scratch, const ik_tool_registry_t *re
 }
 
 static void append_overrides(ik_buffer_t *out, const void *scratch,
-                             const ik_tool_snapshot_t *snapshot, const ik_tool_registry_t *registry)
+                             const ik_trust_snapshot_t *snapshot,
+                             const ik_tool_registry_t *registry)
 {
     for (size_t i = 0; i < snapshot->tool_count; i++) {
         char *name = ik_tool_schema_name_of_file(scratch, snapshot->tools[i]);
@@ -91,15 +91,15 @@ static void append_overrides(ik_buffer_t *out, const void *scratch,
     }
 }
 
-char *ik_tool_review_format(const void *ctx, const ik_tool_trust_status_t *status,
+char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
                             const ik_tool_registry_t *registry)
 {
-    const ik_tool_snapshot_t *snapshot = status->snapshot;
+    const ik_trust_snapshot_t *snapshot = status->snapshot;
     void *scratch = talloc_new(NULL);
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append_format(&out, "About to trust %s:\n", show_name(scratch, snapshot->folder));
-    if (status->state == IK_TOOL_TRUST_CHANGED) {
+    if (status->state == IK_TRUST_CHANGED) {
         ik_buffer_append_format(&out, "(trusted before; %s)\n",
                                 show_name(scratch, status->changed));
     }

@@ -5,17 +5,16 @@
 #pragma once
 
 #include "tool/tool_registry.h"
-#include "tool/tool_trust.h"
+#include "trust/trust.h"
 
 extern const char ik_tool_review_question[];
 extern const char ik_tool_review_granted[];
 extern const char ik_tool_review_declined[];
 
 /* Why there is nothing to consent to in that folder; NULL when there is: then comes the review. */
-char *ik_tool_review_obstacle(const void *ctx, const char *folder,
-                              const ik_tool_trust_status_t *status);
+char *ik_tool_review_obstacle(const void *ctx, const char *folder, const ik_trust_status_t *status);
 
 /* Every file with size, mode and hash, the tools they would hide, and the sum, in lines. registry:
  * what is there without them, or with an earlier state of them; NULL: nothing is. */
-char *ik_tool_review_format(const void *ctx, const ik_tool_trust_status_t *status,
+char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
                             const ik_tool_registry_t *registry);

@@ -55,7 +55,7 @@ static char *format_name(const void *ctx, const char *name)
 typedef struct {
     char *bytes;
     size_t len;
-    char hash[IK_TOOL_SNAPSHOT_HASH_LENGTH + 1];
+    char hash[IK_TRUST_SNAPSHOT_HASH_LENGTH + 1];
     bool is_text;
 } content_t;
 
@@ -66,7 +66,7 @@ static res_t read_content(const void *ctx, int folder, const char *path, content
     if (copy < 0) {
         return ERR(SYSTEM, "%s", strerror(errno));
     }
-    res_t hashed = ik_tool_snapshot_hash_file(folder, path, copy, content->hash);
+    res_t hashed = ik_trust_snapshot_hash_file(folder, path, copy, content->hash);
     off_t len = is_ok(&hashed) ? lseek(copy, 0, SEEK_END) : 0;
     content->len = (size_t)len;
     content->bytes = ik_new_array(ctx, char, (size_t)len + 1);
@@ -168,8 +168,8 @@ typedef struct {
     void *scratch; /* freed after each file */
     int folder;
     int old_folder; /* the trusted copy; -1: there is none */
-    const ik_tool_snapshot_t *snapshot;
-    const ik_tool_snapshot_t *old; /* NULL: there is none */
+    const ik_trust_snapshot_t *snapshot;
+    const ik_trust_snapshot_t *old; /* NULL: there is none */
 } review_t;
 
 /* Every line is set off, so that none can pass for one of ours. */
@@ -195,8 +195,8 @@ static void append_binary(ik_buffer_t *out, const content_t *content)
     ik_buffer_append_format(out, "[not text: %zu bytes, sha256 %s]\n", content->len, content->hash);
 }
 
-static void append_change(const review_t *review, const ik_tool_snapshot_file_t *before,
-                          const ik_tool_snapshot_file_t *file, const content_t *content)
+static void append_change(const review_t *review, const ik_trust_snapshot_file_t *before,
+                          const ik_trust_snapshot_file_t *file, const content_t *content)
 {
     content_t old;
     if ((before->mode & 0100) != (file->mode & 0100)) { /* the copy is read-only */
@@ -216,10 +216,10 @@ static void append_change(const review_t *review, const ik_tool_snapshot_file_t 
 }
 
 /* Exactly the bytes that are asked about, or words instead of them. */
-static void append_file(const review_t *review, const ik_tool_snapshot_file_t *file)
+static void append_file(const review_t *review, const ik_trust_snapshot_file_t *file)
 {
-    const ik_tool_snapshot_file_t *before =
-        review->old == NULL ? NULL : ik_tool_snapshot_find(review->old, file->path);
+    const ik_trust_snapshot_file_t *before =
+        review->old == NULL ? NULL : ik_trust_snapshot_find(review->old, file->path);
     ik_buffer_t *out = review->out;
     content_t content;
     ik_buffer_append_format(out, "=== %s%s\n", format_name(review->scratch, file->path),
@@ -243,7 +243,7 @@ static void append_file(const review_t *review, const ik_tool_snapshot_file_t *f
     }
 }
 
-static bool is_same(const ik_tool_snapshot_file_t *a, const ik_tool_snapshot_file_t *b)
+static bool is_same(const ik_trust_snapshot_file_t *a, const ik_trust_snapshot_file_t *b)
 {
     const char *content_a = a->target == NULL ? a->hash : a->target;
     const char *content_b = b->target == NULL ? b->hash : b->target;
@@ -254,12 +254,12 @@ static bool is_same(const ik_tool_snapshot_file_t *a, const ik_tool_snapshot_fil
 
 static void append_files(review_t *review)
 {
-    const ik_tool_snapshot_t *snapshot = review->snapshot;
+    const ik_trust_snapshot_t *snapshot = review->snapshot;
     size_t unchanged = 0;
     for (size_t i = 0; i < snapshot->count; i++) {
-        const ik_tool_snapshot_file_t *file = &snapshot->files[i];
-        const ik_tool_snapshot_file_t *before =
-            review->old == NULL ? NULL : ik_tool_snapshot_find(review->old, file->path);
+        const ik_trust_snapshot_file_t *file = &snapshot->files[i];
+        const ik_trust_snapshot_file_t *before =
+            review->old == NULL ? NULL : ik_trust_snapshot_find(review->old, file->path);
         if (before != NULL && is_same(before, file)) {
             unchanged++;
             continue;
@@ -275,7 +275,7 @@ static void append_files(review_t *review)
     }
     for (size_t i = 0; review->old != NULL && i < review->old->count; i++) {
         const char *path = review->old->files[i].path;
-        if (ik_tool_snapshot_find(snapshot, path) == NULL) {
+        if (ik_trust_snapshot_find(snapshot, path) == NULL) {
             ik_buffer_append_format(review->out, "=== %s (gone)\n",
                                     format_name(review->scratch, path));
         }
@@ -287,7 +287,7 @@ static void append_files(review_t *review)
 }
 
 char *ik_tool_review_contents(const void *ctx, const ik_paths_t *paths,
-                              const ik_tool_trust_status_t *status)
+                              const ik_trust_status_t *status)
 {
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
@@ -300,8 +300,8 @@ char *ik_tool_review_contents(const void *ctx, const ik_paths_t *paths,
     void *kept = talloc_new(NULL);
     if (status->trusted_hash != NULL) {
         char *copy = ik_sprintf(kept, "%s/%s", paths->trusted, status->trusted_hash);
-        ik_tool_snapshot_t *old;
-        res_t taken = ik_tool_snapshot_create(kept, copy, NULL, NULL, &old);
+        ik_trust_snapshot_t *old;
+        res_t taken = ik_trust_snapshot_create(kept, copy, NULL, NULL, &old);
         review.old_folder = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         review.old = is_ok(&taken) && review.old_folder >= 0 ? old : NULL;
     }

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/paths.h"
-#include "tool/tool_trust.h"
+#include "trust/trust.h"
 
 char *ik_tool_review_contents(const void *ctx, const ik_paths_t *paths,
-                              const ik_tool_trust_status_t *status);
+                              const ik_trust_status_t *status);

@@ -26,7 +26,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "io/http.h"
-#include "io/sse.h"
+#include "provider/sse.h"
 
 enum { LIMIT_MS = 60000, BODY_MAX = 64 * 1024 * 1024 };
 

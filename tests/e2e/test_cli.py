@@ -15,7 +15,7 @@ SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 USAGE = {
     "tool list": "Usage: ikigai tool list [--json] [--trust] [--refresh]",
     "tool show": "Usage: ikigai tool show NAME [--json] [--trust]",
-    "tool run": "Usage: ikigai tool run NAME [JSON] [--trust]",
+    "tool run": "Usage: ikigai tool run NAME [JSON] [--trust] [--verbose]",
     "tool check": "Usage: ikigai tool check PATH",
     "tool new": "Usage: ikigai tool new NAME [--lang sh|python|c]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",

@@ -11,7 +11,7 @@
 #include "folder.h"
 #include "terminal/recall.h"
 #include "tool/tool_cache.h"
-#include "tool/tool_trust.h"
+#include "trust/trust.h"
 
 /* --- what was typed before ---------------------------------------------------------------- */
 
@@ -56,23 +56,23 @@ static void check_trust(const void *ctx, const uint8_t *bytes, size_t len)
         REQUIRE(chmod(tool, 0700) == 0);
     }
     folder_write(paths.trust_file, bytes, len);
-    ik_tool_trust_status_t *status = ik_tool_trust_check(ctx, &paths, project);
+    ik_trust_status_t *status = ik_trust_check(ctx, &paths, project);
     switch (status->state) {
-    case IK_TOOL_TRUST_REFUSED:
+    case IK_TRUST_REFUSED:
         REQUIRE(status->reason != NULL);
         break;
-    case IK_TOOL_TRUST_CHANGED:
+    case IK_TRUST_CHANGED:
         REQUIRE(status->changed != NULL);
         break;
-    case IK_TOOL_TRUST_GIVEN:
-        REQUIRE(memmem(bytes, len, status->snapshot->hash, IK_TOOL_SNAPSHOT_HASH_LENGTH) != NULL);
+    case IK_TRUST_GIVEN:
+        REQUIRE(memmem(bytes, len, status->snapshot->hash, IK_TRUST_SNAPSHOT_HASH_LENGTH) != NULL);
         break;
     default:
-        REQUIRE(status->state == IK_TOOL_TRUST_NEVER);
+        REQUIRE(status->state == IK_TRUST_NEVER);
     }
     bool known;
-    res_t revoked = ik_tool_trust_revoke(&paths, project, &known);
-    REQUIRE(is_ok(&revoked) == (status->state != IK_TOOL_TRUST_REFUSED));
+    res_t revoked = ik_trust_revoke(&paths, project, &known);
+    REQUIRE(is_ok(&revoked) == (status->state != IK_TRUST_REFUSED));
 }
 
 /* --- the cache ---------------------------------------------------------------------------- */

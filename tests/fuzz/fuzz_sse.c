@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "io/sse.h"
 #include "pieces.h"
+#include "provider/sse.h"
 
 /* Every event one after the other, with lengths, so that two logs are equal when the events are. */
 static bool on_event(void *user, const char *event, const char *data, size_t len)

@@ -31,7 +31,7 @@ static void tear_down(void)
 
 static void expect(bool full, int64_t wall_ms, const char *envelope, const char *wanted)
 {
-    ik_repl_rows_t rows = {.theme = &bare, .columns = 80, .full = full, .on_row = on_row};
+    ik_rows_t rows = {.theme = &bare, .columns = 80, .full = full, .on_row = on_row};
     ik_repl_call_t call = {.name = "bash", .arguments = "{\"command\":\"x\"}", .arguments_len = 15};
     ik_repl_result_t result = {
         .number = 3, .output = envelope, .output_len = strlen(envelope), .wall_ms = wall_ms};

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "io/sse.h"
+#include "provider/sse.h"
 #include "suite.h"
 
 /* The events, each as "name|data" and a line feed after it; a line feed in the data is a slash. */

@@ -1,4 +1,4 @@
-#include "tool/tool_copy.h"
+#include "trust/trust_copy.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ static res_t make_parents(int copy_fd, const char *path)
     return result;
 }
 
-static res_t copy_file(int from_fd, int to_fd, const ik_tool_snapshot_file_t *file)
+static res_t copy_file(int from_fd, int to_fd, const ik_trust_snapshot_file_t *file)
 {
     TRY(make_parents(to_fd, file->path));
     if (file->target != NULL) {
@@ -45,8 +45,8 @@ static res_t copy_file(int from_fd, int to_fd, const ik_tool_snapshot_file_t *fi
     if (fd < 0) {
         return ERR(SYSTEM, "Cannot copy %s: %s", file->path, strerror(errno));
     }
-    char hex[IK_TOOL_SNAPSHOT_HASH_LENGTH + 1];
-    res_t result = ik_tool_snapshot_hash_file(from_fd, file->path, fd, hex);
+    char hex[IK_TRUST_SNAPSHOT_HASH_LENGTH + 1];
+    res_t result = ik_trust_snapshot_hash_file(from_fd, file->path, fd, hex);
     if (is_ok(&result) && strcmp(hex, file->hash) != 0) {
         result = ERR(CONFLICT, "%s changed in the meantime; review again", file->path);
     }
@@ -79,7 +79,7 @@ static void remove_tree(int parent_fd, const char *name)
 }
 
 /* Folders lose their write bit last, deepest first: the list is sorted, so parents come before. */
-static void lock_folders(int copy_fd, const ik_tool_snapshot_t *snapshot)
+static void lock_folders(int copy_fd, const ik_trust_snapshot_t *snapshot)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
         char *path = ik_strdup(NULL, snapshot->files[i].path);
@@ -93,15 +93,15 @@ static void lock_folders(int copy_fd, const ik_tool_snapshot_t *snapshot)
 }
 
 static res_t copy_all(int from_fd, int to_fd, const char *building,
-                      const ik_tool_snapshot_t *snapshot)
+                      const ik_trust_snapshot_t *snapshot)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
         TRY(copy_file(from_fd, to_fd, &snapshot->files[i]));
     }
     for (size_t i = 0; i < snapshot->count; i++) {
-        const ik_tool_snapshot_file_t *file = &snapshot->files[i];
+        const ik_trust_snapshot_file_t *file = &snapshot->files[i];
         if (file->target != NULL &&
-            !ik_tool_snapshot_ends_inside(building, file->path, file->target)) {
+            !ik_trust_snapshot_ends_inside(building, file->path, file->target)) {
             return ERR(CONFLICT, "the symlink %s leaves the folder", file->path);
         }
     }
@@ -111,7 +111,7 @@ static res_t copy_all(int from_fd, int to_fd, const char *building,
 
 /* Builds the copy beside its place and moves it there whole, so that what stands under a hash is
  * always complete. */
-static res_t build_copy(const char *store, const ik_tool_snapshot_t *snapshot, const char *copy)
+static res_t build_copy(const char *store, const ik_trust_snapshot_t *snapshot, const char *copy)
 {
     TRY(ik_file_make_private_folder(store));
     char *canonical = realpath(store, NULL);
@@ -146,8 +146,8 @@ static res_t build_copy(const char *store, const ik_tool_snapshot_t *snapshot, c
     return result;
 }
 
-res_t ik_tool_copy_create(const void *ctx, const char *store, const ik_tool_snapshot_t *snapshot,
-                          char **copy)
+res_t ik_trust_copy_create(const void *ctx, const char *store, const ik_trust_snapshot_t *snapshot,
+                           char **copy)
 {
     char *path = ik_sprintf(ctx, "%s/%s", store, snapshot->hash);
     res_t built = access(path, F_OK) == 0 ? OK : build_copy(store, snapshot, path);
@@ -163,11 +163,11 @@ res_t ik_tool_copy_create(const void *ctx, const char *store, const ik_tool_snap
 
 static bool is_hash(const char *name)
 {
-    return strlen(name) == IK_TOOL_SNAPSHOT_HASH_LENGTH &&
-           strspn(name, "0123456789abcdef") == IK_TOOL_SNAPSHOT_HASH_LENGTH;
+    return strlen(name) == IK_TRUST_SNAPSHOT_HASH_LENGTH &&
+           strspn(name, "0123456789abcdef") == IK_TRUST_SNAPSHOT_HASH_LENGTH;
 }
 
-void ik_tool_copy_remove(const char *store, const char *hash)
+void ik_trust_copy_remove(const char *store, const char *hash)
 {
     int fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && is_hash(hash)) {
@@ -185,8 +185,8 @@ static bool is_old(int store_fd, const char *name)
            time(NULL) - status.st_mtim.tv_sec > UNUSED_SECONDS;
 }
 
-void ik_tool_copy_clean(const char *store, bool (*is_used)(void *data, const char *hash),
-                        void *data)
+void ik_trust_copy_clean(const char *store, bool (*is_used)(void *data, const char *hash),
+                         void *data)
 {
     DIR *folder = opendir(store);
     struct dirent *entry;

@@ -7,15 +7,15 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "tool/tool_snapshot.h"
+#include "trust/trust_snapshot.h"
 
 /* Copies the snapshot's folder into the store, unless the copy is there already, and returns its
  * path. IK_ERR_CONFLICT when a file is no longer what the snapshot says. */
-res_t ik_tool_copy_create(const void *ctx, const char *store, const ik_tool_snapshot_t *snapshot,
-                          char **copy);
+res_t ik_trust_copy_create(const void *ctx, const char *store, const ik_trust_snapshot_t *snapshot,
+                           char **copy);
 
-void ik_tool_copy_remove(const char *store, const char *hash);
+void ik_trust_copy_remove(const char *store, const char *hash);
 
 /* Removes the copies that are not used and were made more than a week ago. */
-void ik_tool_copy_clean(const char *store, bool (*is_used)(void *data, const char *hash),
-                        void *data);
+void ik_trust_copy_clean(const char *store, bool (*is_used)(void *data, const char *hash),
+                         void *data);

@@ -1,4 +1,4 @@
-#include "io/sse.h"
+#include "provider/sse.h"
 
 #include <string.h>
 

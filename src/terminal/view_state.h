@@ -3,27 +3,27 @@
 
 #include "io/foreground.h"
 #include "io/tty.h"
-#include "repl/repl_plain.h"
-#include "repl/repl_view.h"
 #include "terminal/decoder.h"
+#include "terminal/plain.h"
 #include "terminal/screen.h"
+#include "terminal/view.h"
 
 /* For a slow terminal to take the last rows before somebody else gets it. */
-enum { IK_REPL_VIEW_LEAVE_MS = 300 };
+enum { IK_VIEW_LEAVE_MS = 300 };
 
-struct ik_repl_view {
+struct ik_view {
     ik_loop_t *loop;
     const ik_paths_t *paths;
-    ik_repl_view_listener_t listener;
+    ik_view_listener_t listener;
     ik_theme_t theme;
     ik_screen_t *screen;
-    ik_repl_backlog_t *backlog; /* what is to be printed */
+    ik_backlog_t *backlog; /* what is to be printed */
     bool plain;
     bool dumb; /* no escape at all */
     bool closed;
 
     /* plain */
-    ik_repl_plain_t *lines;
+    ik_plain_t *lines;
     bool line_wanted; /* which was said */
 
     /* a terminal */
@@ -55,6 +55,6 @@ struct ik_repl_view {
 };
 
 /* The window may have another size. */
-void ik_repl_view_fit(ik_repl_view_t *view);
+void ik_view_fit(ik_view_t *view);
 /* The main view makes room for another program. */
-void ik_repl_view_pause(ik_repl_view_t *view);
+void ik_view_pause(ik_view_t *view);

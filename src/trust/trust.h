@@ -11,34 +11,33 @@
 
 #include "base/error.h"
 #include "base/paths.h"
-#include "tool/tool_snapshot.h"
+#include "trust/trust_snapshot.h"
 
 typedef enum {
-    IK_TOOL_TRUST_ABSENT, /* no folder, or nothing in it that could be a tool */
-    IK_TOOL_TRUST_NEVER,  /* not trusted so far */
-    IK_TOOL_TRUST_CHANGED,
-    IK_TOOL_TRUST_GIVEN,
-    IK_TOOL_TRUST_REFUSED, /* it cannot be trusted as it is; see reason */
-} ik_tool_trust_state_t;
+    IK_TRUST_ABSENT, /* no folder, or nothing in it that could be a tool */
+    IK_TRUST_NEVER,  /* not trusted so far */
+    IK_TRUST_CHANGED,
+    IK_TRUST_GIVEN,
+    IK_TRUST_REFUSED, /* it cannot be trusted as it is; see reason */
+} ik_trust_state_t;
 
 typedef struct {
-    ik_tool_trust_state_t state;
-    ik_tool_snapshot_t
+    ik_trust_state_t state;
+    ik_trust_snapshot_t
         *snapshot;      /* NULL when there is no folder, or none that could be looked at */
     char *changed;      /* CHANGED: the first file that differs, and how */
     char *trusted_hash; /* CHANGED: of what was trusted, whose copy may still be there */
     char *reason;       /* REFUSED */
-} ik_tool_trust_status_t;
+} ik_trust_status_t;
 
 /* Looks at the folder (NULL: there is none) without executing anything. Files whose recorded
  * identity is unchanged are not read again; where the bytes are trusted and only identities are
  * new, those are recorded. */
-ik_tool_trust_status_t *ik_tool_trust_check(const void *ctx, const ik_paths_t *paths,
-                                            const char *folder);
+ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, const char *folder);
 
 /* Copies and records the decision. */
-res_t ik_tool_trust_grant(const ik_paths_t *paths, const ik_tool_snapshot_t *snapshot);
+res_t ik_trust_grant(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot);
 
 /* Forgets the decision and removes the copy unless another folder's trust needs it. *known tells
  * whether there was one. */
-res_t ik_tool_trust_revoke(const ik_paths_t *paths, const char *folder, bool *known);
+res_t ik_trust_revoke(const ik_paths_t *paths, const char *folder, bool *known);

@@ -1,4 +1,4 @@
-#include "repl/repl_plain.h"
+#include "terminal/plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,18 +13,18 @@
 
 enum { DEFAULT_COLUMNS = 80, LINE_MAX_BYTES = 16 * 1024 * 1024 };
 
-struct ik_repl_plain {
+struct ik_plain {
     ik_watch_t *input; /* NULL: at its end */
     ik_interrupt_t *interrupt;
     ik_buffer_t line; /* not ended yet */
-    ik_repl_plain_line_fn on_line;
-    ik_repl_plain_signal_fn on_signal;
+    ik_plain_line_fn on_line;
+    ik_plain_signal_fn on_signal;
     void *data;
 };
 
 static void on_interrupt(void *data, int signal)
 {
-    ik_repl_plain_t *plain = data;
+    ik_plain_t *plain = data;
     plain->on_signal(plain->data, signal);
 }
 
@@ -38,7 +38,7 @@ static bool goes_on(ik_buffer_t *line)
     return more;
 }
 
-static void end_line(ik_repl_plain_t *plain)
+static void end_line(ik_plain_t *plain)
 {
     if (goes_on(&plain->line)) {
         return;
@@ -48,7 +48,7 @@ static void end_line(ik_repl_plain_t *plain)
     talloc_free(line);
 }
 
-static void take(ik_repl_plain_t *plain, const char *bytes, size_t len)
+static void take(ik_plain_t *plain, const char *bytes, size_t len)
 {
     while (len > 0) {
         const char *newline = memchr(bytes, '\n', len);
@@ -65,7 +65,7 @@ static void take(ik_repl_plain_t *plain, const char *bytes, size_t len)
 
 static void on_readable(void *data)
 {
-    ik_repl_plain_t *plain = data;
+    ik_plain_t *plain = data;
     char bytes[4096];
     ssize_t got = read(ik_watch_fd(plain->input), bytes, sizeof(bytes));
     if (got > 0) {
@@ -79,11 +79,10 @@ static void on_readable(void *data)
     }
 }
 
-ik_repl_plain_t *ik_repl_plain_create(const void *ctx, ik_loop_t *loop,
-                                      ik_repl_plain_line_fn on_line,
-                                      ik_repl_plain_signal_fn on_signal, void *data)
+ik_plain_t *ik_plain_create(const void *ctx, ik_loop_t *loop, ik_plain_line_fn on_line,
+                            ik_plain_signal_fn on_signal, void *data)
 {
-    ik_repl_plain_t *plain = ik_new(ctx, ik_repl_plain_t);
+    ik_plain_t *plain = ik_new(ctx, ik_plain_t);
     ik_buffer_init(&plain->line, plain, LINE_MAX_BYTES);
     plain->on_line = on_line;
     plain->on_signal = on_signal;
@@ -94,7 +93,7 @@ ik_repl_plain_t *ik_repl_plain_create(const void *ctx, ik_loop_t *loop,
     return plain;
 }
 
-int ik_repl_plain_columns(const ik_repl_plain_t *plain)
+int ik_plain_columns(const ik_plain_t *plain)
 {
     struct winsize size;
     (void)plain;
@@ -102,7 +101,7 @@ int ik_repl_plain_columns(const ik_repl_plain_t *plain)
                                                                            : DEFAULT_COLUMNS;
 }
 
-void ik_repl_plain_write(ik_repl_plain_t *plain, const char *bytes, size_t len)
+void ik_plain_write(ik_plain_t *plain, const char *bytes, size_t len)
 {
     (void)plain;
     while (len > 0) {
@@ -118,7 +117,7 @@ void ik_repl_plain_write(ik_repl_plain_t *plain, const char *bytes, size_t len)
     }
 }
 
-void ik_repl_plain_prompt(ik_repl_plain_t *plain, const char *prompt)
+void ik_plain_prompt(ik_plain_t *plain, const char *prompt)
 {
-    ik_repl_plain_write(plain, prompt, strlen(prompt));
+    ik_plain_write(plain, prompt, strlen(prompt));
 }

@@ -1,9 +1,9 @@
-#include "repl/repl_backlog.h"
+#include "terminal/backlog.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "repl/repl_rows.h"
+#include "terminal/rows.h"
 
 enum {
     SLICE = 4096,      /* bytes of an answer that are laid out at once */
@@ -17,19 +17,19 @@ typedef enum { ITEM_ROW, ITEM_GAP, ITEM_SENTENCE, ITEM_TEXT, ITEM_END, ITEM_DROP
 /* Stands before its text. */
 typedef struct {
     kind_t kind;
-    ik_role_t role;           /* of a sentence */
-    ik_repl_answer_t *answer; /* of TEXT, END and DROP */
-    size_t len;               /* of the text */
+    ik_role_t role;              /* of a sentence */
+    ik_backlog_answer_t *answer; /* of TEXT, END and DROP */
+    size_t len;                  /* of the text */
 } item_t;
 
-struct ik_repl_answer {
-    ik_repl_backlog_t *backlog;
+struct ik_backlog_answer {
+    ik_backlog_t *backlog;
     ik_markdown_t *markdown;
     bool is_whole;
 };
 
-struct ik_repl_backlog {
-    ik_repl_backlog_options_t options;
+struct ik_backlog {
+    ik_backlog_options_t options;
     int columns; /* as of the last printing */
     int max_open;
     ik_buffer_t items; /* each with its text behind it */
@@ -40,9 +40,9 @@ struct ik_repl_backlog {
     size_t given; /* bytes of rows, since printing began */
 };
 
-ik_repl_backlog_t *ik_repl_backlog_create(const void *ctx, const ik_repl_backlog_options_t *options)
+ik_backlog_t *ik_backlog_create(const void *ctx, const ik_backlog_options_t *options)
 {
-    ik_repl_backlog_t *backlog = ik_new(ctx, ik_repl_backlog_t);
+    ik_backlog_t *backlog = ik_new(ctx, ik_backlog_t);
     backlog->options = *options;
     backlog->columns = 80;
     backlog->max_open = 1;
@@ -52,14 +52,14 @@ ik_repl_backlog_t *ik_repl_backlog_create(const void *ctx, const ik_repl_backlog
     return backlog;
 }
 
-bool ik_repl_backlog_ends_empty(const ik_repl_backlog_t *backlog)
+bool ik_backlog_ends_empty(const ik_backlog_t *backlog)
 {
     return backlog->ends_empty;
 }
 
 /* --- adding ------------------------------------------------------------------------------ */
 
-static item_t read_item(const ik_repl_backlog_t *backlog, size_t at)
+static item_t read_item(const ik_backlog_t *backlog, size_t at)
 {
     item_t item;
     memcpy(&item, backlog->items.data + at, sizeof(item));
@@ -67,7 +67,7 @@ static item_t read_item(const ik_repl_backlog_t *backlog, size_t at)
 }
 
 /* More of an answer joins the text of it that waits already. */
-static void add(ik_repl_backlog_t *backlog, item_t item, const char *text)
+static void add(ik_backlog_t *backlog, item_t item, const char *text)
 {
     ik_buffer_t *items = &backlog->items;
     bool grows = false;
@@ -85,17 +85,17 @@ static void add(ik_repl_backlog_t *backlog, item_t item, const char *text)
     backlog->options.on_waiting(backlog->options.data);
 }
 
-void ik_repl_backlog_add_row(ik_repl_backlog_t *backlog, const char *bytes, size_t len)
+void ik_backlog_add_row(ik_backlog_t *backlog, const char *bytes, size_t len)
 {
     add(backlog, (item_t){.kind = ITEM_ROW, .len = len}, bytes);
 }
 
-void ik_repl_backlog_add_gap(ik_repl_backlog_t *backlog)
+void ik_backlog_add_gap(ik_backlog_t *backlog)
 {
     add(backlog, (item_t){.kind = ITEM_GAP}, "");
 }
 
-void ik_repl_backlog_add_sentence(ik_repl_backlog_t *backlog, ik_role_t role, const char *text)
+void ik_backlog_add_sentence(ik_backlog_t *backlog, ik_role_t role, const char *text)
 {
     item_t item = {.kind = ITEM_SENTENCE, .role = role, .len = strlen(text)};
     add(backlog, item, text);
@@ -103,20 +103,20 @@ void ik_repl_backlog_add_sentence(ik_repl_backlog_t *backlog, ik_role_t role, co
 
 static void give_row(void *data, const char *bytes, size_t len)
 {
-    ik_repl_backlog_t *backlog = data;
+    ik_backlog_t *backlog = data;
     backlog->ends_empty = len == 0;
     backlog->given += len + 1;
     backlog->options.on_row(backlog->options.data, bytes, len);
 }
 
-static int max_open_of(const ik_repl_answer_t *answer)
+static int max_open_of(const ik_backlog_answer_t *answer)
 {
-    return answer->is_whole ? IK_REPL_ROWS_MAX : answer->backlog->max_open;
+    return answer->is_whole ? IK_ROWS_MAX : answer->backlog->max_open;
 }
 
-ik_repl_answer_t *ik_repl_backlog_begin_answer(ik_repl_backlog_t *backlog, bool is_whole)
+ik_backlog_answer_t *ik_backlog_begin_answer(ik_backlog_t *backlog, bool is_whole)
 {
-    ik_repl_answer_t *answer = ik_new(backlog, ik_repl_answer_t);
+    ik_backlog_answer_t *answer = ik_new(backlog, ik_backlog_answer_t);
     answer->backlog = backlog;
     answer->is_whole = is_whole;
     ik_markdown_options_t options = {.theme = backlog->options.theme,
@@ -128,49 +128,49 @@ ik_repl_answer_t *ik_repl_backlog_begin_answer(ik_repl_backlog_t *backlog, bool 
     return answer;
 }
 
-void ik_repl_backlog_feed_answer(ik_repl_answer_t *answer, const char *text, size_t len)
+void ik_backlog_feed_answer(ik_backlog_answer_t *answer, const char *text, size_t len)
 {
     if (len > 0) {
         add(answer->backlog, (item_t){.kind = ITEM_TEXT, .answer = answer, .len = len}, text);
     }
 }
 
-void ik_repl_backlog_end_answer(ik_repl_answer_t *answer)
+void ik_backlog_end_answer(ik_backlog_answer_t *answer)
 {
     add(answer->backlog, (item_t){.kind = ITEM_END, .answer = answer}, "");
 }
 
-void ik_repl_backlog_drop_answer(ik_repl_answer_t *answer)
+void ik_backlog_drop_answer(ik_backlog_answer_t *answer)
 {
     add(answer->backlog, (item_t){.kind = ITEM_DROP, .answer = answer}, "");
 }
 
 /* --- printing ---------------------------------------------------------------------------- */
 
-static void fit(ik_repl_answer_t *answer)
+static void fit(ik_backlog_answer_t *answer)
 {
     ik_markdown_resize(answer->markdown, answer->backlog->columns, max_open_of(answer));
 }
 
-void ik_repl_backlog_draw_open(ik_repl_answer_t *answer, ik_markdown_row_fn on_row, void *data)
+void ik_backlog_draw_open(ik_backlog_answer_t *answer, ik_markdown_row_fn on_row, void *data)
 {
     fit(answer);
     ik_markdown_draw_open(answer->markdown, on_row, data);
 }
 
-static void print_sentence(ik_repl_backlog_t *backlog, ik_role_t role, const char *text, size_t len)
+static void print_sentence(ik_backlog_t *backlog, ik_role_t role, const char *text, size_t len)
 {
-    ik_repl_rows_t rows = {.theme = backlog->options.theme,
-                           .columns = backlog->columns,
-                           .on_row = give_row,
-                           .data = backlog};
+    ik_rows_t rows = {.theme = backlog->options.theme,
+                      .columns = backlog->columns,
+                      .on_row = give_row,
+                      .data = backlog};
     char *sentence = ik_strndup(backlog, text, len);
-    ik_repl_rows_say(&rows, role, sentence);
+    ik_rows_say(&rows, role, sentence);
     talloc_free(sentence);
 }
 
 /* Prints the first item, or a slice of it; true when that was all of it. */
-static bool print_item(ik_repl_backlog_t *backlog, const item_t *item)
+static bool print_item(ik_backlog_t *backlog, const item_t *item)
 {
     const char *text = backlog->items.data + backlog->taken + sizeof(*item);
     size_t left = item->len - backlog->begun;
@@ -204,7 +204,7 @@ static bool print_item(ik_repl_backlog_t *backlog, const item_t *item)
     return true;
 }
 
-static void forget_taken(ik_repl_backlog_t *backlog)
+static void forget_taken(ik_backlog_t *backlog)
 {
     ik_buffer_t *items = &backlog->items;
     size_t left = items->len - backlog->taken;
@@ -222,7 +222,7 @@ static void forget_taken(ik_repl_backlog_t *backlog)
     backlog->taken = 0;
 }
 
-bool ik_repl_backlog_print(ik_repl_backlog_t *backlog, int columns, int max_open, size_t most)
+bool ik_backlog_print(ik_backlog_t *backlog, int columns, int max_open, size_t most)
 {
     backlog->columns = columns;
     backlog->max_open = max_open;

@@ -13,11 +13,11 @@
 
 #include "base/paths.h"
 #include "io/loop.h"
-#include "repl/repl_rows.h"
 #include "terminal/pager.h"
 #include "terminal/prompt.h"
+#include "terminal/rows.h"
 
-typedef struct ik_repl_view ik_repl_view_t;
+typedef struct ik_view ik_view_t;
 
 /* All from the loop. */
 typedef struct {
@@ -29,56 +29,54 @@ typedef struct {
     /* A signal asks for it, or the terminal is gone (SIGHUP): save and leave. */
     void (*on_leave)(void *data, int signal);
     /* Rows of the live area above the draft: at most max_rows, the last ones count. */
-    void (*draw_activity)(void *data, int max_rows, ik_repl_row_fn on_row, void *row_data);
+    void (*draw_activity)(void *data, int max_rows, ik_rows_fn on_row, void *row_data);
     void (*draw_status)(void *data, ik_row_t *row);
     void *data;
-} ik_repl_view_listener_t;
+} ik_view_listener_t;
 
 typedef struct {
     ik_loop_t *loop;
     const ik_paths_t *paths;
     bool plain;
     ik_completion_source_t completion;
-    ik_repl_view_listener_t listener;
-} ik_repl_view_options_t;
+    ik_view_listener_t listener;
+} ik_view_options_t;
 
 /* Nothing is drawn yet. */
-res_t ik_repl_view_create(const void *ctx, const ik_repl_view_options_t *options,
-                          ik_repl_view_t **out);
+res_t ik_view_create(const void *ctx, const ik_view_options_t *options, ik_view_t **out);
 /* Takes the terminal and draws the first frame. */
-void ik_repl_view_open(ik_repl_view_t *view);
+void ik_view_open(ik_view_t *view);
 /* The terminal as it was, with all rows printed; drawing is over. Freeing it does the same. */
-void ik_repl_view_close(ik_repl_view_t *view);
+void ik_view_close(ik_view_t *view);
 
 /* Where rows go: they are printed with the next frame, text wrapped for the width it has then. */
-ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view);
+ik_rows_t ik_view_rows(ik_view_t *view);
 /* What was entered stands there already: the terminal itself echoes it in plain mode. */
-bool ik_repl_view_echoes(const ik_repl_view_t *view);
+bool ik_view_echoes(const ik_view_t *view);
 /* What follows stands apart: one empty row, unless there is one. */
-void ik_repl_view_begin_block(ik_repl_view_t *view);
-const ik_theme_t *ik_repl_view_theme(const ik_repl_view_t *view);
+void ik_view_begin_block(ik_view_t *view);
+const ik_theme_t *ik_view_theme(const ik_view_t *view);
 
 /* The live area changed; it is drawn soon. */
-void ik_repl_view_touch(ik_repl_view_t *view);
+void ik_view_touch(ik_view_t *view);
 /* While busy the spinner turns. */
-void ik_repl_view_set_busy(ik_repl_view_t *view, bool busy);
-const char *ik_repl_view_spinner(const ik_repl_view_t *view);
+void ik_view_set_busy(ik_view_t *view, bool busy);
+const char *ik_view_spinner(const ik_view_t *view);
 
 /* The draft; NULL in plain mode. */
-ik_prompt_t *ik_repl_view_prompt(ik_repl_view_t *view);
+ik_prompt_t *ik_view_prompt(ik_view_t *view);
 /* What is asked for instead of a message; NULL: a message again. */
-void ik_repl_view_ask(ik_repl_view_t *view, const char *question);
+void ik_view_ask(ik_view_t *view, const char *question);
 
 /* Nothing more is going on: in plain mode the next line is asked for, once. */
-void ik_repl_view_want_line(ik_repl_view_t *view);
+void ik_view_want_line(ik_view_t *view);
 
 /* Nothing in plain mode, and while somebody else has the terminal. */
-void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *source,
-                             const char *title);
+void ik_view_open_pager(ik_view_t *view, const ik_pager_source_t *source, const char *title);
 /* What it shows is about to go; nothing when there is none. */
-void ik_repl_view_close_pager(ik_repl_view_t *view);
+void ik_view_close_pager(ik_view_t *view);
 /* Attention: a turn that took long is over. Nothing while the window has the focus. */
-void ik_repl_view_notify(ik_repl_view_t *view, const char *text);
-void ik_repl_view_set_title(ik_repl_view_t *view, const char *title);
+void ik_view_notify(ik_view_t *view, const char *text);
+void ik_view_set_title(ik_view_t *view, const char *title);
 /* Puts text into the clipboard by OSC 52. */
-void ik_repl_view_copy(ik_repl_view_t *view, const char *text, size_t len);
+void ik_view_copy(ik_view_t *view, const char *text, size_t len);

@@ -15,7 +15,7 @@ static const char *const prose = "An answer of several words that is wrapped whe
 static void *ctx;
 static ik_theme_t bare;
 static ik_buffer_t given; /* rows, each with a '\n' behind it */
-static ik_repl_backlog_t *backlog;
+static ik_backlog_t *backlog;
 static size_t waits;
 
 static void on_row(void *data, const char *bytes, size_t len)
@@ -37,9 +37,8 @@ static void set_up(void)
     ik_theme_init(&bare, IK_BACKGROUND_DARK, false, false);
     ik_buffer_init(&given, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append_text(&given, "");
-    ik_repl_backlog_options_t options = {
-        .theme = &bare, .on_row = on_row, .on_waiting = on_waiting};
-    backlog = ik_repl_backlog_create(ctx, &options);
+    ik_backlog_options_t options = {.theme = &bare, .on_row = on_row, .on_waiting = on_waiting};
+    backlog = ik_backlog_create(ctx, &options);
     waits = 0;
 }
 
@@ -50,7 +49,7 @@ static void tear_down(void)
 
 static void print(int columns)
 {
-    ck_assert(ik_repl_backlog_print(backlog, columns, MAX_OPEN, SIZE_MAX));
+    ck_assert(ik_backlog_print(backlog, columns, MAX_OPEN, SIZE_MAX));
 }
 
 static void expect(const char *rows)
@@ -60,16 +59,16 @@ static void expect(const char *rows)
     given.data[0] = '\0';
 }
 
-static void feed(ik_repl_answer_t *answer, const char *text)
+static void feed(ik_backlog_answer_t *answer, const char *text)
 {
-    ik_repl_backlog_feed_answer(answer, text, strlen(text));
+    ik_backlog_feed_answer(answer, text, strlen(text));
 }
 
 START_TEST(nothing_is_given_before_it_is_printed)
 {
-    ik_repl_backlog_add_row(backlog, "a row", 5);
-    ik_repl_backlog_add_gap(backlog);
-    ik_repl_backlog_add_sentence(backlog, IK_ROLE_TEXT, "a sentence");
+    ik_backlog_add_row(backlog, "a row", 5);
+    ik_backlog_add_gap(backlog);
+    ik_backlog_add_sentence(backlog, IK_ROLE_TEXT, "a sentence");
     ck_assert_uint_eq(waits, 3);
     expect("");
     print(80);
@@ -81,35 +80,35 @@ END_TEST
 
 START_TEST(a_gap_is_one_empty_row_and_none_at_the_top)
 {
-    ik_repl_backlog_add_gap(backlog);
-    ik_repl_backlog_add_row(backlog, "a", 1);
-    ik_repl_backlog_add_gap(backlog);
-    ik_repl_backlog_add_gap(backlog);
+    ik_backlog_add_gap(backlog);
+    ik_backlog_add_row(backlog, "a", 1);
+    ik_backlog_add_gap(backlog);
+    ik_backlog_add_gap(backlog);
     print(80);
-    ck_assert(ik_repl_backlog_ends_empty(backlog));
-    ik_repl_backlog_add_gap(backlog);
-    ik_repl_backlog_add_row(backlog, "b", 1);
+    ck_assert(ik_backlog_ends_empty(backlog));
+    ik_backlog_add_gap(backlog);
+    ik_backlog_add_row(backlog, "b", 1);
     print(80);
-    ck_assert(!ik_repl_backlog_ends_empty(backlog));
+    ck_assert(!ik_backlog_ends_empty(backlog));
     expect("a\n\nb\n");
 }
 END_TEST
 
 START_TEST(a_sentence_is_wrapped_for_the_width_of_the_moment)
 {
-    ik_repl_backlog_add_sentence(backlog, IK_ROLE_TEXT, "one two three four five");
+    ik_backlog_add_sentence(backlog, IK_ROLE_TEXT, "one two three four five");
     print(10);
     expect("one two\nthree\nfour five\n");
-    ik_repl_backlog_add_sentence(backlog, IK_ROLE_TEXT, "  one two three");
+    ik_backlog_add_sentence(backlog, IK_ROLE_TEXT, "  one two three");
     print(12);
     expect("  one two\n  three\n");
-    ik_repl_backlog_add_sentence(backlog, IK_ROLE_TEXT, "  one  two three");
+    ik_backlog_add_sentence(backlog, IK_ROLE_TEXT, "  one  two three");
     print(80);
     expect("  one  two three\n");
-    ik_repl_backlog_add_sentence(backlog, IK_ROLE_TEXT, "");
+    ik_backlog_add_sentence(backlog, IK_ROLE_TEXT, "");
     print(80);
     expect("\n");
-    ik_repl_backlog_add_sentence(backlog, IK_ROLE_TEXT, "ab");
+    ik_backlog_add_sentence(backlog, IK_ROLE_TEXT, "ab");
     print(1);
     expect("a\nb\n");
 }
@@ -117,14 +116,14 @@ END_TEST
 
 START_TEST(an_answer_is_wrapped_for_the_width_of_the_moment)
 {
-    ik_repl_answer_t *answer = ik_repl_backlog_begin_answer(backlog, false);
+    ik_backlog_answer_t *answer = ik_backlog_begin_answer(backlog, false);
     feed(answer, "one two three\n\n");
     print(80);
     feed(answer, "four five six\n\n");
     print(1);
     feed(answer, "seven eight nine");
-    ik_repl_backlog_end_answer(answer);
-    ik_repl_backlog_add_row(backlog, "after it", 8);
+    ik_backlog_end_answer(answer);
+    ik_backlog_add_row(backlog, "after it", 8);
     print(12);
     expect("one two three\n\nf\no\nu\nr\nf\ni\nv\ne\ns\ni\nx\n\nseven eight\nnine\nafter it\n");
 }
@@ -132,16 +131,16 @@ END_TEST
 
 START_TEST(the_open_block_is_that_of_what_was_printed)
 {
-    ik_repl_answer_t *answer = ik_repl_backlog_begin_answer(backlog, false);
+    ik_backlog_answer_t *answer = ik_backlog_begin_answer(backlog, false);
     feed(answer, "one two");
     print(80);
     feed(answer, " three");
-    ik_repl_backlog_draw_open(answer, on_row, NULL);
+    ik_backlog_draw_open(answer, on_row, NULL);
     expect("one two\n");
     print(80);
-    ik_repl_backlog_draw_open(answer, on_row, NULL);
+    ik_backlog_draw_open(answer, on_row, NULL);
     expect("one two three\n");
-    ik_repl_backlog_drop_answer(answer);
+    ik_backlog_drop_answer(answer);
     print(80);
     expect("");
 }
@@ -150,7 +149,7 @@ END_TEST
 /* As if it were laid out at once. */
 static char *lay_out(int columns, const char *text)
 {
-    ik_repl_rows_t rows = {.theme = &bare, .columns = columns, .on_row = on_row};
+    ik_rows_t rows = {.theme = &bare, .columns = columns, .on_row = on_row};
     ik_repl_rows_answer(&rows, text);
     char *all = ik_strdup(ctx, given.data);
     given.len = 0;
@@ -163,16 +162,16 @@ START_TEST(pieces_of_text_and_of_printing_change_nothing)
     for (int columns = 1; columns < 90; columns += 4) {
         char *wanted = lay_out(columns, prose);
         for (size_t piece = 1; piece < 40; piece += 6) {
-            ik_repl_answer_t *answer = ik_repl_backlog_begin_answer(backlog, true);
+            ik_backlog_answer_t *answer = ik_backlog_begin_answer(backlog, true);
             for (size_t at = 0; at < strlen(prose); at += piece) {
                 size_t left = strlen(prose) - at;
-                ik_repl_backlog_feed_answer(answer, prose + at, left < piece ? left : piece);
+                ik_backlog_feed_answer(answer, prose + at, left < piece ? left : piece);
                 if (at % 3 == 0) {
-                    ik_repl_backlog_print(backlog, columns, MAX_OPEN, 1);
+                    ik_backlog_print(backlog, columns, MAX_OPEN, 1);
                 }
             }
-            ik_repl_backlog_end_answer(answer);
-            while (!ik_repl_backlog_print(backlog, columns, MAX_OPEN, 1)) {
+            ik_backlog_end_answer(answer);
+            while (!ik_backlog_print(backlog, columns, MAX_OPEN, 1)) {
             }
             expect(wanted);
         }
@@ -188,10 +187,10 @@ START_TEST(much_is_printed_in_parts_and_takes_no_memory_afterwards)
     size_t before = talloc_total_size(backlog);
     for (int i = 0; i < ROWS; i++) {
         int len = snprintf(row, sizeof(row), "row %d", i);
-        ik_repl_backlog_add_row(backlog, row, (size_t)len);
+        ik_backlog_add_row(backlog, row, (size_t)len);
     }
-    for (; !ik_repl_backlog_print(backlog, 80, MAX_OPEN, 1000); parts++) {
-        ik_repl_backlog_add_row(backlog, "x", 1);
+    for (; !ik_backlog_print(backlog, 80, MAX_OPEN, 1000); parts++) {
+        ik_backlog_add_row(backlog, "x", 1);
     }
     ck_assert_uint_gt(parts, 900);
     ck_assert_uint_lt(talloc_total_size(backlog), before + 300 * 1024);

@@ -1,4 +1,4 @@
-#include "tool/tool_trust.h"
+#include "trust/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/ownership.h"
-#include "tool/tool_copy.h"
+#include "trust/trust_copy.h"
 
 enum { FORMAT = 1, TRUST_FILE_MAX = 32 * 1024 * 1024 };
 
@@ -79,18 +79,18 @@ static res_t save_records(const ik_paths_t *paths, json_t *folders)
     return saved;
 }
 
-static json_t *record_of_file(const ik_tool_snapshot_file_t *file)
+static json_t *record_of_file(const ik_trust_snapshot_file_t *file)
 {
     return json_pack("{s:i, s:s, s:s*, s:s*}", "mode", (int)file->mode, "identity", file->identity,
                      "hash", file->hash, "target", file->target);
 }
 
 /* NULL when a name is not UTF-8. */
-static json_t *record_of_snapshot(const ik_tool_snapshot_t *snapshot, json_int_t trusted_at)
+static json_t *record_of_snapshot(const ik_trust_snapshot_t *snapshot, json_int_t trusted_at)
 {
     json_t *files = json_object();
     for (size_t i = 0; i < snapshot->count; i++) {
-        const ik_tool_snapshot_file_t *file = &snapshot->files[i];
+        const ik_trust_snapshot_file_t *file = &snapshot->files[i];
         if (json_object_set_new(files, file->path, record_of_file(file)) != 0) {
             json_decref(files);
             return NULL;
@@ -113,7 +113,7 @@ static const char *recorded_text(json_t *file, const char *key)
 
 /* --- checking ---------------------------------------------------------------------------- */
 
-static char *describe_file_change(const void *ctx, const ik_tool_snapshot_file_t *file,
+static char *describe_file_change(const void *ctx, const ik_trust_snapshot_file_t *file,
                                   json_t *recorded)
 {
     const char *content = file->target == NULL ? file->hash : file->target;
@@ -132,10 +132,10 @@ static char *describe_file_change(const void *ctx, const ik_tool_snapshot_file_t
 }
 
 /* The first difference between the record and the snapshot, in words. */
-static char *describe_change(const void *ctx, const ik_tool_snapshot_t *snapshot, json_t *record)
+static char *describe_change(const void *ctx, const ik_trust_snapshot_t *snapshot, json_t *record)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
-        const ik_tool_snapshot_file_t *file = &snapshot->files[i];
+        const ik_trust_snapshot_file_t *file = &snapshot->files[i];
         char *change = describe_file_change(ctx, file, find_recorded(record, file->path));
         if (change != NULL) {
             return change;
@@ -145,21 +145,21 @@ static char *describe_change(const void *ctx, const ik_tool_snapshot_t *snapshot
     json_t *recorded;
     json_object_foreach(json_object_get(record, "files"), path, recorded)
     {
-        if (ik_tool_snapshot_find(snapshot, path) == NULL) {
+        if (ik_trust_snapshot_find(snapshot, path) == NULL) {
             return ik_sprintf(ctx, "%s is gone", path);
         }
     }
     return ik_strdup(ctx, "its record is damaged");
 }
 
-static void refuse(ik_tool_trust_status_t *status, const char *reason)
+static void refuse(ik_trust_status_t *status, const char *reason)
 {
-    status->state = IK_TOOL_TRUST_REFUSED;
+    status->state = IK_TRUST_REFUSED;
     status->reason = ik_strdup(status, reason);
 }
 
 /* What the record says of a file that has not changed since; data is the folder's record. */
-static const char *known_hash(void *data, const ik_tool_snapshot_file_t *file)
+static const char *known_hash(void *data, const ik_trust_snapshot_file_t *file)
 {
     json_t *recorded = find_recorded(data, file->path);
     const char *identity = recorded_text(recorded, "identity");
@@ -169,10 +169,10 @@ static const char *known_hash(void *data, const ik_tool_snapshot_file_t *file)
 
 /* Whether some file's identity could now be recorded, or differs from the record (a file was
  * touched, or copied back): the next check would have to read it again. */
-static bool record_is_stale(const ik_tool_snapshot_t *snapshot, json_t *record)
+static bool record_is_stale(const ik_trust_snapshot_t *snapshot, json_t *record)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
-        const ik_tool_snapshot_file_t *file = &snapshot->files[i];
+        const ik_trust_snapshot_file_t *file = &snapshot->files[i];
         const char *recorded = recorded_text(find_recorded(record, file->path), "identity");
         if (file->target == NULL && *file->identity != '\0' &&
             (recorded == NULL || strcmp(recorded, file->identity) != 0)) {
@@ -199,7 +199,7 @@ static bool hash_in_use(void *data, const char *hash)
 
 /* Takes the snapshot into the records. As a refresh it changes nothing but identities, and nothing
  * at all when these bytes are no longer trusted. */
-static res_t record_snapshot(const ik_paths_t *paths, const ik_tool_snapshot_t *snapshot,
+static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
                              bool refresh)
 {
     int lock;
@@ -220,27 +220,27 @@ static res_t record_snapshot(const ik_paths_t *paths, const ik_tool_snapshot_t *
                     : ERR(INVALID, "%s: its name or a name in it is not UTF-8", snapshot->folder);
     }
     if (is_ok(&saved) && !refresh) {
-        ik_tool_copy_clean(paths->trusted, hash_in_use, folders);
+        ik_trust_copy_clean(paths->trusted, hash_in_use, folders);
     }
     json_decref(folders);
     close(lock);
     return saved;
 }
 
-static void judge(ik_tool_trust_status_t *status, const char *folder, json_t *record)
+static void judge(ik_trust_status_t *status, const char *folder, json_t *record)
 {
-    res_t taken = ik_tool_snapshot_create(status, folder, known_hash, record, &status->snapshot);
+    res_t taken = ik_trust_snapshot_create(status, folder, known_hash, record, &status->snapshot);
     const char *trusted = recorded_text(record, "hash");
     if (is_err(&taken)) {
         refuse(status, taken.message);
     } else if (status->snapshot->tool_count == 0) {
-        status->state = IK_TOOL_TRUST_ABSENT;
+        status->state = IK_TRUST_ABSENT;
     } else if (trusted == NULL) {
-        status->state = IK_TOOL_TRUST_NEVER;
+        status->state = IK_TRUST_NEVER;
     } else if (strcmp(trusted, status->snapshot->hash) == 0) {
-        status->state = IK_TOOL_TRUST_GIVEN;
+        status->state = IK_TRUST_GIVEN;
     } else {
-        status->state = IK_TOOL_TRUST_CHANGED;
+        status->state = IK_TRUST_CHANGED;
         status->changed = describe_change(status, status->snapshot, record);
         status->trusted_hash = ik_strdup(status, trusted);
     }
@@ -254,10 +254,9 @@ static char *canonical(const void *ctx, const char *folder)
     return copy;
 }
 
-ik_tool_trust_status_t *ik_tool_trust_check(const void *ctx, const ik_paths_t *paths,
-                                            const char *folder)
+ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, const char *folder)
 {
-    ik_tool_trust_status_t *status = ik_new(ctx, ik_tool_trust_status_t);
+    ik_trust_status_t *status = ik_new(ctx, ik_trust_status_t);
     char *resolved = folder == NULL ? NULL : canonical(status, folder);
     if (resolved == NULL) {
         if (folder != NULL && errno != ENOENT) {
@@ -273,7 +272,7 @@ ik_tool_trust_status_t *ik_tool_trust_check(const void *ctx, const ik_paths_t *p
     } else {
         judge(status, resolved, record);
     }
-    if (status->state == IK_TOOL_TRUST_GIVEN && record_is_stale(status->snapshot, record)) {
+    if (status->state == IK_TRUST_GIVEN && record_is_stale(status->snapshot, record)) {
         /* The same bytes under new identities: saves rehashing at the next start. That it cannot
          * be saved is no reason to complain. */
         record_snapshot(paths, status->snapshot, true);
@@ -286,10 +285,10 @@ ik_tool_trust_status_t *ik_tool_trust_check(const void *ctx, const ik_paths_t *p
 
 /* The copy holds the reviewed bytes in any case; but who is told "trusted" expects that the folder
  * as it is now is meant. */
-static res_t check_unchanged(const ik_tool_snapshot_t *reviewed)
+static res_t check_unchanged(const ik_trust_snapshot_t *reviewed)
 {
-    ik_tool_snapshot_t *now;
-    TRY(ik_tool_snapshot_create(NULL, reviewed->folder, NULL, NULL, &now));
+    ik_trust_snapshot_t *now;
+    TRY(ik_trust_snapshot_create(NULL, reviewed->folder, NULL, NULL, &now));
     res_t result = OK;
     if (strcmp(now->hash, reviewed->hash) != 0) {
         json_t *record = record_of_snapshot(reviewed, 0);
@@ -301,10 +300,10 @@ static res_t check_unchanged(const ik_tool_snapshot_t *reviewed)
     return result;
 }
 
-res_t ik_tool_trust_grant(const ik_paths_t *paths, const ik_tool_snapshot_t *snapshot)
+res_t ik_trust_grant(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot)
 {
     char *copy;
-    TRY(ik_tool_copy_create(NULL, paths->trusted, snapshot, &copy));
+    TRY(ik_trust_copy_create(NULL, paths->trusted, snapshot, &copy));
     talloc_free(copy);
     TRY(check_unchanged(snapshot));
     return record_snapshot(paths, snapshot, false);
@@ -324,7 +323,7 @@ static res_t forget(const ik_paths_t *paths, const char *folder, bool *known)
     if (is_ok(&saved)) {
         const char *hash = recorded_text(record, "hash");
         if (hash != NULL && !hash_in_use(folders, hash)) {
-            ik_tool_copy_remove(paths->trusted, hash);
+            ik_trust_copy_remove(paths->trusted, hash);
         }
     }
     json_decref(record);
@@ -332,7 +331,7 @@ static res_t forget(const ik_paths_t *paths, const char *folder, bool *known)
     return saved;
 }
 
-res_t ik_tool_trust_revoke(const ik_paths_t *paths, const char *folder, bool *known)
+res_t ik_trust_revoke(const ik_paths_t *paths, const char *folder, bool *known)
 {
     int lock;
     TRY(lock_records(paths, &lock));

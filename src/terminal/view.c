@@ -1,4 +1,4 @@
-#include "repl/repl_view.h"
+#include "terminal/view.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "base/sanitiser.h"
 #include "io/signal_watch.h"
 #include "io/tty.h"
-#include "repl/repl_editor.h"
-#include "repl/repl_plain.h"
-#include "repl/repl_view_state.h"
+#include "terminal/plain.h"
+#include "terminal/view_editor.h"
+#include "terminal/view_state.h"
 
 enum {
     FRAME_MS = 16,
@@ -49,7 +49,7 @@ static void collect_row(void *data, const char *bytes, size_t len)
     }
 }
 
-static void add_rows(ik_repl_view_t *view, const rows_t *rows, size_t from)
+static void add_rows(ik_view_t *view, const rows_t *rows, size_t from)
 {
     for (size_t i = from; i < rows->count; i++) {
         size_t begin = i == 0 ? 0 : rows->ends[i - 1];
@@ -57,7 +57,7 @@ static void add_rows(ik_repl_view_t *view, const rows_t *rows, size_t from)
     }
 }
 
-static void add_status(ik_repl_view_t *view, const void *ctx)
+static void add_status(ik_view_t *view, const void *ctx)
 {
     ik_row_t row;
     ik_row_init(&row, ctx, &view->theme);
@@ -68,7 +68,7 @@ static void add_status(ik_repl_view_t *view, const void *ctx)
 
 /* What goes on stands apart from the history above and the draft below, where there is room.
  * Returns how many rows that took. */
-static int draw_activity(ik_repl_view_t *view, rows_t *rows, int room)
+static int draw_activity(ik_view_t *view, rows_t *rows, int room)
 {
     int most = room - 1;
     if (most > 0) {
@@ -78,7 +78,7 @@ static int draw_activity(ik_repl_view_t *view, rows_t *rows, int room)
     if (count <= 0) {
         return 0;
     }
-    bool apart = ik_repl_backlog_ends_empty(view->backlog) || rows->ends[0] == 0;
+    bool apart = ik_backlog_ends_empty(view->backlog) || rows->ends[0] == 0;
     bool gap = !apart && count + 1 < room;
     if (gap) {
         ik_screen_add_live(view->screen, "", 0);
@@ -89,7 +89,7 @@ static int draw_activity(ik_repl_view_t *view, rows_t *rows, int room)
 
 /* The live area from top to bottom: what goes on, an empty row, the draft, the status line. The
  * draft comes first when there is little room. */
-static void compose(ik_repl_view_t *view)
+static void compose(ik_view_t *view)
 {
     void *scratch = talloc_new(view);
     rows_t *prompt = ik_new(scratch, rows_t);
@@ -104,7 +104,7 @@ static void compose(ik_repl_view_t *view)
     int left = room - drawing.rows - status;
     ik_screen_begin_live(view->screen);
     int above = draw_activity(view, activity, left);
-    if (above > 0 || (left > 0 && !ik_repl_backlog_ends_empty(view->backlog))) {
+    if (above > 0 || (left > 0 && !ik_backlog_ends_empty(view->backlog))) {
         ik_screen_add_live(view->screen, "", 0);
         above++;
     }
@@ -117,7 +117,7 @@ static void compose(ik_repl_view_t *view)
 }
 
 /* What goes on in the main view changes nothing in it. */
-static void draw_pager(ik_repl_view_t *view)
+static void draw_pager(ik_view_t *view)
 {
     ik_buffer_t frame;
     if (!view->pager_due) {
@@ -135,7 +135,7 @@ static void draw_pager(ik_repl_view_t *view)
 }
 
 /* False while the window is being resized; on_resize goes on then. */
-static bool is_settled(ik_repl_view_t *view)
+static bool is_settled(ik_view_t *view)
 {
     bool settled = ik_tty_is_settled(view->tty);
     if (!settled) {
@@ -145,23 +145,23 @@ static bool is_settled(ik_repl_view_t *view)
 }
 
 /* Rows the open block of an answer may have. */
-static int open_max(const ik_repl_view_t *view)
+static int open_max(const ik_view_t *view)
 {
     int most = ik_screen_live_max(view->screen) - 3; /* the empty row, the draft, the status */
     return most < 1 ? 1 : most;
 }
 
 /* True: nothing is left to draw. */
-static bool draw_main(ik_repl_view_t *view)
+static bool draw_main(ik_view_t *view)
 {
-    bool all = ik_repl_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view),
-                                     PRINTED);
+    bool all =
+        ik_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view), PRINTED);
     compose(view);
     return ik_screen_flush(view->screen) && all;
 }
 
 /* Nobody draws while the terminal has not taken the last frame: on_drained goes on then. */
-static void draw(ik_repl_view_t *view)
+static void draw(ik_view_t *view)
 {
     if (view->plain || view->closed || view->away) {
         return;
@@ -175,14 +175,14 @@ static void draw(ik_repl_view_t *view)
     } else if (is_settled(view)) {
         view->draw_due = !draw_main(view);
         if (view->draw_due && ik_tty_is_drained(view->tty)) {
-            ik_repl_view_touch(view); /* it took all at once: on_drained does not come */
+            ik_view_touch(view); /* it took all at once: on_drained does not come */
         }
     }
 }
 
 static void on_frame(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     view->frame_armed = false;
     if (view->pager != NULL && ik_pager_is_searching(view->pager)) {
         ik_pager_continue(view->pager);
@@ -191,7 +191,7 @@ static void on_frame(void *data)
     draw(view);
 }
 
-void ik_repl_view_touch(ik_repl_view_t *view)
+void ik_view_touch(ik_view_t *view)
 {
     if (!view->plain && !view->frame_armed && !view->closed) {
         view->frame_armed = true;
@@ -201,13 +201,13 @@ void ik_repl_view_touch(ik_repl_view_t *view)
 
 static void on_spinner(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     view->spinner_step++;
     ik_timer_start(view->spinner, SPINNER_MS);
-    ik_repl_view_touch(view);
+    ik_view_touch(view);
 }
 
-void ik_repl_view_set_busy(ik_repl_view_t *view, bool busy)
+void ik_view_set_busy(ik_view_t *view, bool busy)
 {
     if (view->plain || busy == view->busy) {
         return;
@@ -218,10 +218,10 @@ void ik_repl_view_set_busy(ik_repl_view_t *view, bool busy)
     } else {
         ik_timer_stop(view->spinner);
     }
-    ik_repl_view_touch(view);
+    ik_view_touch(view);
 }
 
-const char *ik_repl_view_spinner(const ik_repl_view_t *view)
+const char *ik_view_spinner(const ik_view_t *view)
 {
     static const char *const steps[] = {"⠋", "⠙", "⠸", "⠴", "⠦", "⠇"};
     return steps[view->spinner_step % (IK_LENGTH(steps))];
@@ -230,17 +230,17 @@ const char *ik_repl_view_spinner(const ik_repl_view_t *view)
 /* --- finished rows ----------------------------------------------------------------------- */
 
 /* The mark of the line that is wanted ends where something is said before it comes. */
-static void end_mark(ik_repl_view_t *view)
+static void end_mark(ik_view_t *view)
 {
     if (view->line_wanted) {
         view->line_wanted = false;
-        ik_repl_plain_write(view->lines, "\n", 1);
+        ik_plain_write(view->lines, "\n", 1);
     }
 }
 
 static void commit_row(void *data, const char *bytes, size_t len)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     if (view->plain) {
         end_mark(view);
     }
@@ -250,67 +250,66 @@ static void commit_row(void *data, const char *bytes, size_t len)
 /* With the next frame, or now where there are none. */
 static void on_waiting(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     if (view->plain) {
-        ik_repl_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view),
-                              SIZE_MAX);
+        ik_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view), SIZE_MAX);
         ik_screen_flush(view->screen);
     } else {
-        ik_repl_view_touch(view);
+        ik_view_touch(view);
     }
 }
 
 static void add_row(void *data, const char *bytes, size_t len)
 {
-    ik_repl_backlog_add_row(((ik_repl_view_t *)data)->backlog, bytes, len);
+    ik_backlog_add_row(((ik_view_t *)data)->backlog, bytes, len);
 }
 
-ik_repl_rows_t ik_repl_view_rows(ik_repl_view_t *view)
+ik_rows_t ik_view_rows(ik_view_t *view)
 {
-    return (ik_repl_rows_t){.theme = &view->theme,
-                            .columns = ik_screen_columns(view->screen),
-                            .folder = view->paths->cwd,
-                            .on_row = add_row,
-                            .data = view,
-                            .backlog = view->backlog};
+    return (ik_rows_t){.theme = &view->theme,
+                       .columns = ik_screen_columns(view->screen),
+                       .folder = view->paths->cwd,
+                       .on_row = add_row,
+                       .data = view,
+                       .backlog = view->backlog};
 }
 
-bool ik_repl_view_echoes(const ik_repl_view_t *view)
+bool ik_view_echoes(const ik_view_t *view)
 {
     return view->plain;
 }
 
-void ik_repl_view_begin_block(ik_repl_view_t *view)
+void ik_view_begin_block(ik_view_t *view)
 {
-    ik_repl_backlog_add_gap(view->backlog);
+    ik_backlog_add_gap(view->backlog);
 }
 
-const ik_theme_t *ik_repl_view_theme(const ik_repl_view_t *view)
+const ik_theme_t *ik_view_theme(const ik_view_t *view)
 {
     return &view->theme;
 }
 
 /* --- keys -------------------------------------------------------------------------------- */
 
-void ik_repl_view_pause(ik_repl_view_t *view)
+void ik_view_pause(ik_view_t *view)
 {
     (void)is_settled(view); /* else the area is erased with care */
     ik_screen_pause(view->screen);
     ik_screen_flush(view->screen);
 }
 
-static void suspend(ik_repl_view_t *view)
+static void suspend(ik_view_t *view)
 {
     if (ik_signal_watch_is_ignored(SIGTSTP)) {
         return; /* nobody could make us go on */
     }
-    ik_repl_view_pause(view);
+    ik_view_pause(view);
     ik_tty_suspend(view->tty); /* on_continued draws again */
 }
 
 /* Somebody else gets the terminal when the keys that came together with this one had their turn,
  * and when it has taken the last frame, of which it would else get a part only. */
-static void leave_when_ready(ik_repl_view_t *view)
+static void leave_when_ready(ik_view_t *view)
 {
     ik_prompt_action_t action = view->leave_due;
     if (!view->away && !ik_tty_is_drained(view->tty)) {
@@ -320,23 +319,23 @@ static void leave_when_ready(ik_repl_view_t *view)
     if (action == IK_PROMPT_SUSPEND) {
         suspend(view);
     } else if (action == IK_PROMPT_EDITOR) {
-        ik_repl_editor_open(view);
+        ik_view_editor_open(view);
     }
 }
 
-static void submit(ik_repl_view_t *view)
+static void submit(ik_view_t *view)
 {
     char *text = ik_prompt_take(view, view->prompt);
     view->listener.on_submit(view->listener.data, text);
     talloc_free(text);
 }
 
-static void redraw(ik_repl_view_t *view)
+static void redraw(ik_view_t *view)
 {
     ik_screen_resize(view->screen, ik_screen_columns(view->screen), ik_screen_rows(view->screen));
 }
 
-static void act(ik_repl_view_t *view, ik_prompt_action_t action)
+static void act(ik_view_t *view, ik_prompt_action_t action)
 {
     switch (action) {
     case IK_PROMPT_NONE:
@@ -356,14 +355,14 @@ static void act(ik_repl_view_t *view, ik_prompt_action_t action)
     }
 }
 
-static void close_pager(ik_repl_view_t *view)
+static void close_pager(ik_view_t *view)
 {
     TALLOC_FREE(view->pager);
     ik_tty_use_alternate(view->tty, false);
     ik_screen_resume(view->screen);
 }
 
-static void choose_theme(ik_repl_view_t *view, ik_background_t background)
+static void choose_theme(ik_view_t *view, ik_background_t background)
 {
     const char *no_colour = getenv("NO_COLOR");
     bool colours = no_colour == NULL || *no_colour == '\0';
@@ -384,7 +383,7 @@ typedef struct {
 } terminal_t;
 
 /* What is known of a terminal by its name. Of the others nothing is expected. */
-static void learn_terminal(ik_repl_view_t *view, const char *name, size_t len)
+static void learn_terminal(ik_view_t *view, const char *name, size_t len)
 {
     static const terminal_t known[] = {{"tmux", true, true},     {"kitty", true, false},
                                        {"foot", true, false},    {"VTE", true, false},
@@ -402,7 +401,7 @@ static void learn_terminal(ik_repl_view_t *view, const char *name, size_t len)
 }
 
 /* What the terminal says about itself; true when the key was such an answer. */
-static bool learn(ik_repl_view_t *view, const ik_key_t *key)
+static bool learn(ik_view_t *view, const ik_key_t *key)
 {
     switch (key->kind) {
     case IK_KEY_KITTY:
@@ -437,7 +436,7 @@ static bool learn(ik_repl_view_t *view, const ik_key_t *key)
 
 static void on_key(void *data, const ik_key_t *key)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     if (learn(view, key) || view->closed) {
         return;
     }
@@ -458,14 +457,14 @@ static void on_key(void *data, const ik_key_t *key)
 
 static void on_escape_time(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     ik_decoder_expire(view->decoder);
     draw(view);
 }
 
 static void on_input(void *data, const char *bytes, size_t len)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     ik_timer_stop(view->escape);
     view->key_seen = false;
     ik_decoder_feed(view->decoder, bytes, len);
@@ -476,7 +475,7 @@ static void on_input(void *data, const char *bytes, size_t len)
     if (view->key_seen) {
         draw(view);
     } else {
-        ik_repl_view_touch(view);
+        ik_view_touch(view);
     }
 }
 
@@ -484,14 +483,14 @@ static void on_input(void *data, const char *bytes, size_t len)
 
 static void on_drained(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     leave_when_ready(view);
     if (view->draw_due) {
         draw(view);
     }
 }
 
-void ik_repl_view_fit(ik_repl_view_t *view)
+void ik_view_fit(ik_view_t *view)
 {
     int columns;
     int rows;
@@ -505,33 +504,33 @@ void ik_repl_view_fit(ik_repl_view_t *view)
 
 static void on_resize(void *data)
 {
-    ik_repl_view_t *view = data;
-    ik_repl_view_fit(view);
+    ik_view_t *view = data;
+    ik_view_fit(view);
     draw(view);
 }
 
 static void on_signal(void *data, int signal)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     view->listener.on_leave(view->listener.data, signal);
 }
 
 static void on_gone(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     view->gone = true;
     view->listener.on_leave(view->listener.data, SIGHUP);
 }
 
 static void on_continued(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     on_resize(view);
     if (view->away) {
         return;
     }
     if (view->pager == NULL) {
-        ik_repl_view_pause(view);
+        ik_view_pause(view);
         ik_screen_resume(view->screen);
     } else {
         ik_tty_use_alternate(view->tty, true);
@@ -541,16 +540,16 @@ static void on_continued(void *data)
 
 static void on_stop(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     view->leave_due = IK_PROMPT_SUSPEND;
     leave_when_ready(view);
 }
 
 static void write_frame(void *data, const char *bytes, size_t len)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     if (view->plain) {
-        ik_repl_plain_write(view->lines, bytes, len);
+        ik_plain_write(view->lines, bytes, len);
     } else {
         ik_tty_write(view->tty, bytes, len);
     }
@@ -558,7 +557,7 @@ static void write_frame(void *data, const char *bytes, size_t len)
 
 static bool is_drained(void *data)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     return view->plain || ik_tty_is_drained(view->tty);
 }
 
@@ -566,7 +565,7 @@ static bool is_drained(void *data)
 
 static void on_line(void *data, const char *line)
 {
-    ik_repl_view_t *view = data;
+    ik_view_t *view = data;
     if (line == NULL) {
         view->listener.on_action(view->listener.data, IK_PROMPT_END);
     } else {
@@ -575,15 +574,15 @@ static void on_line(void *data, const char *line)
     }
 }
 
-static void begin_plain(ik_repl_view_t *view, ik_loop_t *loop)
+static void begin_plain(ik_view_t *view, ik_loop_t *loop)
 {
     ik_screen_options_t screen = {
         .write = write_frame, .is_drained = is_drained, .data = view, .plain = true};
-    view->lines = ik_repl_plain_create(view, loop, on_line, on_signal, view);
-    view->screen = ik_screen_create(view, &screen, ik_repl_plain_columns(view->lines), 24);
+    view->lines = ik_plain_create(view, loop, on_line, on_signal, view);
+    view->screen = ik_screen_create(view, &screen, ik_plain_columns(view->lines), 24);
 }
 
-static res_t begin_terminal(ik_repl_view_t *view, const ik_repl_view_options_t *options)
+static res_t begin_terminal(ik_view_t *view, const ik_view_options_t *options)
 {
     int columns;
     int rows;
@@ -608,7 +607,7 @@ static res_t begin_terminal(ik_repl_view_t *view, const ik_repl_view_options_t *
     return OK;
 }
 
-void ik_repl_view_open(ik_repl_view_t *view)
+void ik_view_open(ik_view_t *view)
 {
     if (!view->plain) {
         ik_tty_enter(view->tty);
@@ -618,27 +617,26 @@ void ik_repl_view_open(ik_repl_view_t *view)
     }
 }
 
-static int close_view(ik_repl_view_t *view)
+static int close_view(ik_view_t *view)
 {
-    ik_repl_view_close(view);
+    ik_view_close(view);
     return 0;
 }
 
-res_t ik_repl_view_create(const void *ctx, const ik_repl_view_options_t *options,
-                          ik_repl_view_t **out)
+res_t ik_view_create(const void *ctx, const ik_view_options_t *options, ik_view_t **out)
 {
     const char *term = getenv("TERM");
-    ik_repl_view_t *view = ik_new(ctx, ik_repl_view_t);
+    ik_view_t *view = ik_new(ctx, ik_view_t);
     view->loop = options->loop;
     view->paths = options->paths;
     view->listener = options->listener;
     view->dumb = term == NULL || strcmp(term, "dumb") == 0 || isatty(STDOUT_FILENO) == 0;
     view->plain = options->plain || view->dumb;
     choose_theme(view, IK_BACKGROUND_UNKNOWN);
-    view->backlog = ik_repl_backlog_create(
-        view,
-        &(ik_repl_backlog_options_t){
-            .theme = &view->theme, .on_row = commit_row, .on_waiting = on_waiting, .data = view});
+    view->backlog = ik_backlog_create(view, &(ik_backlog_options_t){.theme = &view->theme,
+                                                                    .on_row = commit_row,
+                                                                    .on_waiting = on_waiting,
+                                                                    .data = view});
     if (view->plain) {
         begin_plain(view, options->loop);
     } else {
@@ -655,11 +653,11 @@ res_t ik_repl_view_create(const void *ctx, const ik_repl_view_options_t *options
 
 static void on_patience_over(void *data)
 {
-    ((ik_repl_view_t *)data)->answered = true;
+    ((ik_view_t *)data)->answered = true;
 }
 
 /* Whoever leaves at once would leave the answers to our questions to the shell. */
-static void await_answers(ik_repl_view_t *view)
+static void await_answers(ik_view_t *view)
 {
     int64_t left = view->asked_ms + ANSWER_MS - ik_clock_now_ms();
     if (view->answered || view->gone || view->away || left <= 0) {
@@ -672,14 +670,14 @@ static void await_answers(ik_repl_view_t *view)
 }
 
 /* The end does not wait for a window that is being resized: the size is the one it has now. */
-static void print_rest(ik_repl_view_t *view)
+static void print_rest(ik_view_t *view)
 {
-    ik_repl_view_fit(view);
+    ik_view_fit(view);
     (void)is_settled(view);
-    ik_repl_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view), SIZE_MAX);
+    ik_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view), SIZE_MAX);
 }
 
-void ik_repl_view_close(ik_repl_view_t *view)
+void ik_view_close(ik_view_t *view)
 {
     if (view->closed) {
         return;
@@ -704,45 +702,44 @@ void ik_repl_view_close(ik_repl_view_t *view)
         ik_screen_append_end(view->screen, &end);
         ik_tty_write(view->tty, end.data == NULL ? "" : end.data, end.len);
     }
-    ik_tty_leave(view->tty, view->gone ? 0 : IK_REPL_VIEW_LEAVE_MS);
+    ik_tty_leave(view->tty, view->gone ? 0 : IK_VIEW_LEAVE_MS);
     ik_buffer_reset(&end);
 }
 
 /* --- the rest ---------------------------------------------------------------------------- */
 
-ik_prompt_t *ik_repl_view_prompt(ik_repl_view_t *view)
+ik_prompt_t *ik_view_prompt(ik_view_t *view)
 {
     return view->prompt;
 }
 
-void ik_repl_view_ask(ik_repl_view_t *view, const char *question)
+void ik_view_ask(ik_view_t *view, const char *question)
 {
     if (view->plain && question == NULL) {
         end_mark(view);
     } else if (view->plain) {
         view->line_wanted = true;
-        ik_repl_plain_prompt(view->lines, question);
+        ik_plain_prompt(view->lines, question);
     } else {
         ik_prompt_ask(view->prompt, question);
-        ik_repl_view_touch(view);
+        ik_view_touch(view);
     }
 }
 
-void ik_repl_view_want_line(ik_repl_view_t *view)
+void ik_view_want_line(ik_view_t *view)
 {
     if (view->plain && !view->line_wanted) {
         view->line_wanted = true;
-        ik_repl_plain_prompt(view->lines, "> ");
+        ik_plain_prompt(view->lines, "> ");
     }
 }
 
-void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *source,
-                             const char *title)
+void ik_view_open_pager(ik_view_t *view, const ik_pager_source_t *source, const char *title)
 {
     if (view->plain || view->away || view->pager != NULL) {
         return;
     }
-    ik_repl_view_pause(view);
+    ik_view_pause(view);
     ik_tty_use_alternate(view->tty, true);
     view->pager = ik_pager_create(view, &view->theme, source, title,
                                   ik_screen_columns(view->screen), ik_screen_rows(view->screen));
@@ -750,16 +747,16 @@ void ik_repl_view_open_pager(ik_repl_view_t *view, const ik_pager_source_t *sour
     draw(view);
 }
 
-void ik_repl_view_close_pager(ik_repl_view_t *view)
+void ik_view_close_pager(ik_view_t *view)
 {
     if (view->pager != NULL) {
         close_pager(view);
-        ik_repl_view_touch(view);
+        ik_view_touch(view);
     }
 }
 
 /* OSC with text of others in it: one line without anything that could end it early. */
-static void send_osc(ik_repl_view_t *view, const char *code, const char *text)
+static void send_osc(ik_view_t *view, const char *code, const char *text)
 {
     if (view->plain) {
         return;
@@ -768,10 +765,10 @@ static void send_osc(ik_repl_view_t *view, const char *code, const char *text)
     char *sequence = ik_sprintf(line, "\x1b]%s;%s\x07", code, line);
     ik_screen_send(view->screen, sequence, strlen(sequence));
     talloc_free(line);
-    ik_repl_view_touch(view);
+    ik_view_touch(view);
 }
 
-void ik_repl_view_notify(ik_repl_view_t *view, const char *text)
+void ik_view_notify(ik_view_t *view, const char *text)
 {
     if (view->unfocused) {
         send_osc(view, "9", text);
@@ -779,7 +776,7 @@ void ik_repl_view_notify(ik_repl_view_t *view, const char *text)
     }
 }
 
-void ik_repl_view_set_title(ik_repl_view_t *view, const char *title)
+void ik_view_set_title(ik_view_t *view, const char *title)
 {
     if (!view->plain) {
         char *line = ik_sanitise_line(view, title);
@@ -788,7 +785,7 @@ void ik_repl_view_set_title(ik_repl_view_t *view, const char *title)
     }
 }
 
-void ik_repl_view_copy(ik_repl_view_t *view, const char *text, size_t len)
+void ik_view_copy(ik_view_t *view, const char *text, size_t len)
 {
     ik_buffer_t encoded;
     ik_buffer_init(&encoded, view, IK_BUFFER_UNLIMITED);

@@ -1,4 +1,4 @@
-#include "io/http_trust.h"
+#include "io/http_certificates.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -66,7 +66,7 @@ static bool has_hashed_folder(const ik_curl_library_t *curl, CURL *easy)
     return folder != NULL && is_openssl(curl) && is_hashed_folder(folder);
 }
 
-bool ik_http_trust_apply(const ik_curl_library_t *curl, CURL *easy, bool everything)
+bool ik_http_certificates_apply(const ik_curl_library_t *curl, CURL *easy, bool everything)
 {
     const char *bundle = setting("CURL_CA_BUNDLE");
     const char *file = bundle == NULL ? setting("SSL_CERT_FILE") : bundle;

@@ -1,4 +1,4 @@
-#include "repl/repl_editor.h"
+#include "terminal/view_editor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/file.h"
-#include "repl/repl_view_state.h"
+#include "terminal/view_state.h"
 
 typedef struct {
-    ik_repl_view_t *view;
+    ik_view_t *view;
     char *draft; /* as it was */
     char *file;
     ik_foreground_t *program;
@@ -22,11 +22,11 @@ static int forget_file(editing_t *editing)
     return 0;
 }
 
-static void say(ik_repl_view_t *view, const char *text)
+static void say(ik_view_t *view, const char *text)
 {
-    ik_repl_rows_t rows = ik_repl_view_rows(view);
-    ik_repl_view_begin_block(view);
-    ik_repl_rows_say(&rows, IK_ROLE_ERROR, text);
+    ik_rows_t rows = ik_view_rows(view);
+    ik_view_begin_block(view);
+    ik_rows_say(&rows, IK_ROLE_ERROR, text);
 }
 
 /* The draft becomes the text, behind what returned to it meanwhile: messages that were queued. */
@@ -60,19 +60,19 @@ static void take_text(editing_t *editing)
     editing->view->listener.on_draft(editing->view->listener.data);
 }
 
-static void return_to_view(ik_repl_view_t *view)
+static void return_to_view(ik_view_t *view)
 {
     view->away = false;
     ik_tty_enter(view->tty);
-    ik_repl_view_fit(view);
+    ik_view_fit(view);
     ik_screen_resume(view->screen);
-    ik_repl_view_touch(view);
+    ik_view_touch(view);
 }
 
 static void on_end(void *data, int status)
 {
     editing_t *editing = data;
-    ik_repl_view_t *view = editing->view;
+    ik_view_t *view = editing->view;
     return_to_view(view);
     if (status == 0) {
         take_text(editing);
@@ -113,13 +113,13 @@ static res_t write_draft(editing_t *editing)
  * no one stands between us and it when it has to go. */
 static res_t start(editing_t *editing)
 {
-    ik_repl_view_t *view = editing->view;
+    ik_view_t *view = editing->view;
     char *command = ik_sprintf(editing, "exec %s \"$1\"", choose_editor());
     const char *argv[] = {"/bin/sh", "-c", command, "sh", editing->file, NULL};
     return ik_foreground_start(editing, view->loop, argv, on_end, editing, &editing->program);
 }
 
-void ik_repl_editor_open(ik_repl_view_t *view)
+void ik_view_editor_open(ik_view_t *view)
 {
     editing_t *editing = ik_new(view, editing_t);
     editing->view = view;
@@ -131,8 +131,8 @@ void ik_repl_editor_open(ik_repl_view_t *view)
         return;
     }
     talloc_set_destructor(editing, forget_file);
-    ik_repl_view_pause(view);
-    ik_tty_leave(view->tty, IK_REPL_VIEW_LEAVE_MS);
+    ik_view_pause(view);
+    ik_tty_leave(view->tty, IK_VIEW_LEAVE_MS);
     view->away = true;
     view->editing = editing;
     ready = start(editing);

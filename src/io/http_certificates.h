@@ -14,4 +14,4 @@
 
 /* Sets a new handle's options. True when the folder alone is trusted now, so that a server which is
  * not trusted must be tried again with everything. */
-bool ik_http_trust_apply(const ik_curl_library_t *curl, CURL *easy, bool everything);
+bool ik_http_certificates_apply(const ik_curl_library_t *curl, CURL *easy, bool everything);

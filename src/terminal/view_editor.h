@@ -2,6 +2,6 @@
  * has to show waits until the terminal is free again. */
 #pragma once
 
-#include "repl/repl_view.h"
+#include "terminal/view.h"
 
-void ik_repl_editor_open(ik_repl_view_t *view);
+void ik_view_editor_open(ik_view_t *view);

@@ -1,4 +1,4 @@
-#include "tool/tool_snapshot.h"
+#include "trust/trust_snapshot.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static void format_hex(const uint8_t *bytes, size_t len, char *hex)
     }
 }
 
-res_t ik_tool_snapshot_hash_file(int folder_fd, const char *path, int copy_fd, char *hex)
+res_t ik_trust_snapshot_hash_file(int folder_fd, const char *path, int copy_fd, char *hex)
 {
     static uint8_t bytes[READ_SIZE];
     int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -52,12 +52,12 @@ res_t ik_tool_snapshot_hash_file(int folder_fd, const char *path, int copy_fd, c
 }
 
 /* One hash over all entries; NUL and newline keep fields and entries apart. */
-static void hash_snapshot(ik_tool_snapshot_t *snapshot)
+static void hash_snapshot(ik_trust_snapshot_t *snapshot)
 {
     SHA2_CTX state;
     SHA256Init(&state);
     for (size_t i = 0; i < snapshot->count; i++) {
-        const ik_tool_snapshot_file_t *file = &snapshot->files[i];
+        const ik_trust_snapshot_file_t *file = &snapshot->files[i];
         char kind[32];
         int kind_len = snprintf(kind, sizeof(kind), "%c%04o", file->target == NULL ? 'f' : 'l',
                                 file->target == NULL ? (unsigned)file->mode : 0);
@@ -80,7 +80,7 @@ static char *format_identity(const void *ctx, const struct stat *status)
                                                : ik_strdup(ctx, "");
 }
 
-bool ik_tool_snapshot_ends_inside(const char *folder, const char *path, const char *target)
+bool ik_trust_snapshot_ends_inside(const char *folder, const char *path, const char *target)
 {
     char *link = ik_sprintf(NULL, "%s/%s", folder, path);
     char *end = realpath(link, NULL);
@@ -94,24 +94,24 @@ bool ik_tool_snapshot_ends_inside(const char *folder, const char *path, const ch
 }
 
 typedef struct {
-    ik_tool_snapshot_t *snapshot;
+    ik_trust_snapshot_t *snapshot;
     int fd; /* of the folder */
 } listing_t;
 
 static res_t add_entry(listing_t *listing, const char *path, const struct stat *status)
 {
-    ik_tool_snapshot_t *snapshot = listing->snapshot;
-    if (snapshot->count == IK_TOOL_SNAPSHOT_MAX_FILES) {
+    ik_trust_snapshot_t *snapshot = listing->snapshot;
+    if (snapshot->count == IK_TRUST_SNAPSHOT_MAX_FILES) {
         return ERR(LIMIT, "%s holds more than %d files", snapshot->folder,
-                   IK_TOOL_SNAPSHOT_MAX_FILES);
+                   IK_TRUST_SNAPSHOT_MAX_FILES);
     }
     snapshot->files =
-        ik_resize_array(snapshot, snapshot->files, ik_tool_snapshot_file_t, snapshot->count + 1);
-    ik_tool_snapshot_file_t *file = &snapshot->files[snapshot->count++];
-    *file = (ik_tool_snapshot_file_t){.path = ik_strdup(snapshot, path),
-                                      .mode = status->st_mode & 07777,
-                                      .size = status->st_size,
-                                      .identity = format_identity(snapshot, status)};
+        ik_resize_array(snapshot, snapshot->files, ik_trust_snapshot_file_t, snapshot->count + 1);
+    ik_trust_snapshot_file_t *file = &snapshot->files[snapshot->count++];
+    *file = (ik_trust_snapshot_file_t){.path = ik_strdup(snapshot, path),
+                                       .mode = status->st_mode & 07777,
+                                       .size = status->st_size,
+                                       .identity = format_identity(snapshot, status)};
     if (S_ISLNK(status->st_mode)) {
         char target[4096];
         ssize_t len = readlinkat(listing->fd, path, target, sizeof(target) - 1);
@@ -119,15 +119,15 @@ static res_t add_entry(listing_t *listing, const char *path, const struct stat *
             return ERR(SYSTEM, "Cannot read the symlink %s", path);
         }
         file->target = ik_strndup(snapshot, target, (size_t)len);
-        if (!ik_tool_snapshot_ends_inside(snapshot->folder, path, file->target)) {
+        if (!ik_trust_snapshot_ends_inside(snapshot->folder, path, file->target)) {
             return ERR(DENIED, "the symlink %s leaves the folder; replace it by a copy", path);
         }
     } else {
         snapshot->bytes += status->st_size;
     }
-    if (snapshot->bytes > IK_TOOL_SNAPSHOT_MAX_BYTES) {
+    if (snapshot->bytes > IK_TRUST_SNAPSHOT_MAX_BYTES) {
         return ERR(LIMIT, "%s holds more than %d MB", snapshot->folder,
-                   IK_TOOL_SNAPSHOT_MAX_BYTES / 1024 / 1024);
+                   IK_TRUST_SNAPSHOT_MAX_BYTES / 1024 / 1024);
     }
     return OK;
 }
@@ -178,22 +178,22 @@ static res_t list_folder(listing_t *listing, const char *path, int depth)
 
 static int compare_files(const void *a, const void *b)
 {
-    return strcmp(((const ik_tool_snapshot_file_t *)a)->path,
-                  ((const ik_tool_snapshot_file_t *)b)->path);
+    return strcmp(((const ik_trust_snapshot_file_t *)a)->path,
+                  ((const ik_trust_snapshot_file_t *)b)->path);
 }
 
-static res_t fill_hashes(listing_t *listing, ik_tool_snapshot_known_fn known, void *data)
+static res_t fill_hashes(listing_t *listing, ik_trust_snapshot_known_fn known, void *data)
 {
-    ik_tool_snapshot_t *snapshot = listing->snapshot;
+    ik_trust_snapshot_t *snapshot = listing->snapshot;
     for (size_t i = 0; i < snapshot->count; i++) {
-        ik_tool_snapshot_file_t *file = &snapshot->files[i];
+        ik_trust_snapshot_file_t *file = &snapshot->files[i];
         if (file->target != NULL) {
             continue;
         }
         const char *hash = known == NULL ? NULL : known(data, file);
-        char hex[IK_TOOL_SNAPSHOT_HASH_LENGTH + 1];
+        char hex[IK_TRUST_SNAPSHOT_HASH_LENGTH + 1];
         if (hash == NULL) {
-            TRY(ik_tool_snapshot_hash_file(listing->fd, file->path, -1, hex));
+            TRY(ik_trust_snapshot_hash_file(listing->fd, file->path, -1, hex));
             hash = hex;
         }
         file->hash = ik_strdup(snapshot, hash);
@@ -201,7 +201,7 @@ static res_t fill_hashes(listing_t *listing, ik_tool_snapshot_known_fn known, vo
     return OK;
 }
 
-static bool is_tool(const listing_t *listing, const ik_tool_snapshot_file_t *file)
+static bool is_tool(const listing_t *listing, const ik_trust_snapshot_file_t *file)
 {
     struct stat status;
     return strchr(file->path, '/') == NULL && file->path[0] != '.' &&
@@ -211,7 +211,7 @@ static bool is_tool(const listing_t *listing, const ik_tool_snapshot_file_t *fil
 
 static void collect_tools(const listing_t *listing)
 {
-    ik_tool_snapshot_t *snapshot = listing->snapshot;
+    ik_trust_snapshot_t *snapshot = listing->snapshot;
     snapshot->tools = ik_new_array(snapshot, char *, snapshot->count + 1);
     for (size_t i = 0; i < snapshot->count; i++) {
         if (is_tool(listing, &snapshot->files[i])) {
@@ -220,9 +220,9 @@ static void collect_tools(const listing_t *listing)
     }
 }
 
-static res_t fill(listing_t *listing, ik_tool_snapshot_known_fn known, void *data)
+static res_t fill(listing_t *listing, ik_trust_snapshot_known_fn known, void *data)
 {
-    ik_tool_snapshot_t *snapshot = listing->snapshot;
+    ik_trust_snapshot_t *snapshot = listing->snapshot;
     TRY(list_folder(listing, "", 0));
     if (snapshot->count > 0) {
         qsort(snapshot->files, snapshot->count, sizeof(*snapshot->files), compare_files);
@@ -233,14 +233,15 @@ static res_t fill(listing_t *listing, ik_tool_snapshot_known_fn known, void *dat
     return OK;
 }
 
-res_t ik_tool_snapshot_create(const void *ctx, const char *folder, ik_tool_snapshot_known_fn known,
-                              void *data, ik_tool_snapshot_t **out)
+res_t ik_trust_snapshot_create(const void *ctx, const char *folder,
+                               ik_trust_snapshot_known_fn known, void *data,
+                               ik_trust_snapshot_t **out)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         return ERR(SYSTEM, "Cannot read %s: %s", folder, strerror(errno));
     }
-    ik_tool_snapshot_t *snapshot = ik_new(ctx, ik_tool_snapshot_t);
+    ik_trust_snapshot_t *snapshot = ik_new(ctx, ik_trust_snapshot_t);
     snapshot->folder = ik_strdup(snapshot, folder);
     listing_t listing = {.snapshot = snapshot, .fd = fd};
     res_t filled = fill(&listing, known, data);
@@ -253,10 +254,10 @@ res_t ik_tool_snapshot_create(const void *ctx, const char *folder, ik_tool_snaps
     return OK;
 }
 
-const ik_tool_snapshot_file_t *ik_tool_snapshot_find(const ik_tool_snapshot_t *snapshot,
-                                                     const char *path)
+const ik_trust_snapshot_file_t *ik_trust_snapshot_find(const ik_trust_snapshot_t *snapshot,
+                                                       const char *path)
 {
-    ik_tool_snapshot_file_t wanted = {.path = (char *)path};
+    ik_trust_snapshot_file_t wanted = {.path = (char *)path};
     return snapshot->count == 0
                ? NULL
                : bsearch(&wanted, snapshot->files, snapshot->count, sizeof(wanted), compare_files);

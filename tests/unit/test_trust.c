@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "scratch.h"
-#include "tool/tool_copy.h"
-#include "tool/tool_trust.h"
+#include "trust/trust.h"
+#include "trust/trust_copy.h"
 
 static void *ctx;
 static ik_paths_t paths;
@@ -27,7 +27,7 @@ static void set_up(void)
 static void tear_down(void)
 {
     bool known;
-    ik_tool_trust_revoke(&paths, paths.project_tools, &known);
+    ik_trust_revoke(&paths, paths.project_tools, &known);
     talloc_free(ctx);
 }
 
@@ -38,14 +38,14 @@ static void write_tool(const char *name, const char *text)
     ck_assert_int_eq(chmod(scratch_write(path, text), 0755), 0);
 }
 
-static const ik_tool_trust_status_t *check(void)
+static const ik_trust_status_t *check(void)
 {
-    return ik_tool_trust_check(ctx, &paths, paths.project_tools);
+    return ik_trust_check(ctx, &paths, paths.project_tools);
 }
 
-static const ik_tool_trust_status_t *check_is(ik_tool_trust_state_t state)
+static const ik_trust_status_t *check_is(ik_trust_state_t state)
 {
-    const ik_tool_trust_status_t *status = check();
+    const ik_trust_status_t *status = check();
     ck_assert_msg(status->state == state, "state %d, reason %s, changed %s", status->state,
                   status->reason == NULL ? "-" : status->reason,
                   status->changed == NULL ? "-" : status->changed);
@@ -54,18 +54,17 @@ static const ik_tool_trust_status_t *check_is(ik_tool_trust_state_t state)
 
 static void grant(void)
 {
-    res_t granted = ik_tool_trust_grant(&paths, check()->snapshot);
+    res_t granted = ik_trust_grant(&paths, check()->snapshot);
     ck_assert_msg(is_ok(&granted), "%s", granted.message);
 }
 
 START_TEST(absent)
 {
-    ck_assert_int_eq(ik_tool_trust_check(ctx, &paths, NULL)->state, IK_TOOL_TRUST_ABSENT);
-    ck_assert_int_eq(ik_tool_trust_check(ctx, &paths, "/no/such/folder")->state,
-                     IK_TOOL_TRUST_ABSENT);
-    check_is(IK_TOOL_TRUST_ABSENT);
+    ck_assert_int_eq(ik_trust_check(ctx, &paths, NULL)->state, IK_TRUST_ABSENT);
+    ck_assert_int_eq(ik_trust_check(ctx, &paths, "/no/such/folder")->state, IK_TRUST_ABSENT);
+    check_is(IK_TRUST_ABSENT);
     scratch_write("tools/data", "not executable");
-    check_is(IK_TOOL_TRUST_ABSENT);
+    check_is(IK_TRUST_ABSENT);
 }
 END_TEST
 
@@ -79,7 +78,7 @@ START_TEST(a_snapshot)
     write_tool("__pycache__/x", "");
     scratch_write("tools/a", "");
     ck_assert_int_eq(symlink("b", scratch_path("tools/link")), 0);
-    const ik_tool_snapshot_t *snapshot = check_is(IK_TOOL_TRUST_NEVER)->snapshot;
+    const ik_trust_snapshot_t *snapshot = check_is(IK_TRUST_NEVER)->snapshot;
     static const struct {
         const char *path;
         const char *hash; /* of the content, or NULL for a link */
@@ -93,7 +92,7 @@ START_TEST(a_snapshot)
     };
     ck_assert_uint_eq(snapshot->count, 5);
     for (size_t i = 0; i < 5; i++) {
-        const ik_tool_snapshot_file_t *file = &snapshot->files[i];
+        const ik_trust_snapshot_file_t *file = &snapshot->files[i];
         ck_assert_str_eq(file->path, files[i].path);
         ck_assert_pstr_eq(file->hash, files[i].hash);
         ck_assert_pstr_eq(file->target, files[i].hash == NULL ? "b" : NULL);
@@ -103,7 +102,7 @@ START_TEST(a_snapshot)
     ck_assert_uint_eq(snapshot->tool_count, 2); /* b and link */
     ck_assert_str_eq(snapshot->tools[0], "b");
     ck_assert_str_eq(snapshot->tools[1], "link");
-    ck_assert_uint_eq(strlen(snapshot->hash), IK_TOOL_SNAPSHOT_HASH_LENGTH);
+    ck_assert_uint_eq(strlen(snapshot->hash), IK_TRUST_SNAPSHOT_HASH_LENGTH);
 }
 END_TEST
 
@@ -117,7 +116,7 @@ START_TEST(different_folders_have_different_hashes)
         {"a", "ab", NULL}, {"a", "", "a"},  {"a", "", "t"},   {"aa", "", NULL},
     };
     enum { COUNT = sizeof(cases) / sizeof(cases[0]) };
-    char hashes[COUNT][IK_TOOL_SNAPSHOT_HASH_LENGTH + 1];
+    char hashes[COUNT][IK_TRUST_SNAPSHOT_HASH_LENGTH + 1];
     for (size_t i = 0; i < COUNT; i++) {
         scratch_empty();
         scratch_make_folder("tools");
@@ -126,7 +125,7 @@ START_TEST(different_folders_have_different_hashes)
         if (cases[i].link != NULL) {
             ck_assert_int_eq(symlink(cases[i].link, scratch_path("tools/link")), 0);
         }
-        memcpy(hashes[i], check_is(IK_TOOL_TRUST_NEVER)->snapshot->hash, sizeof(hashes[i]));
+        memcpy(hashes[i], check_is(IK_TRUST_NEVER)->snapshot->hash, sizeof(hashes[i]));
         for (size_t j = 0; j < i; j++) {
             ck_assert_msg(strcmp(hashes[i], hashes[j]) != 0, "%zu and %zu are alike", i, j);
         }
@@ -138,15 +137,15 @@ START_TEST(given_changed_given_again)
 {
     write_tool("t", "one");
     grant();
-    check_is(IK_TOOL_TRUST_GIVEN);
+    check_is(IK_TRUST_GIVEN);
     write_tool("t", "two");
-    ck_assert_str_eq(check_is(IK_TOOL_TRUST_CHANGED)->changed, "t changed");
+    ck_assert_str_eq(check_is(IK_TRUST_CHANGED)->changed, "t changed");
     write_tool("t", "one");
-    check_is(IK_TOOL_TRUST_GIVEN);
+    check_is(IK_TRUST_GIVEN);
     ck_assert_int_eq(chmod(scratch_path("tools/t"), 0700), 0);
-    ck_assert_str_eq(check_is(IK_TOOL_TRUST_CHANGED)->changed, "the permissions of t changed");
+    ck_assert_str_eq(check_is(IK_TRUST_CHANGED)->changed, "the permissions of t changed");
     grant();
-    check_is(IK_TOOL_TRUST_GIVEN);
+    check_is(IK_TRUST_GIVEN);
 }
 END_TEST
 
@@ -155,10 +154,10 @@ START_TEST(taken_back)
     bool known = false;
     write_tool("t", "one");
     grant();
-    res_t revoked = ik_tool_trust_revoke(&paths, paths.project_tools, &known);
+    res_t revoked = ik_trust_revoke(&paths, paths.project_tools, &known);
     ck_assert(is_ok(&revoked) && known);
-    check_is(IK_TOOL_TRUST_NEVER);
-    revoked = ik_tool_trust_revoke(&paths, paths.project_tools, &known);
+    check_is(IK_TRUST_NEVER);
+    revoked = ik_trust_revoke(&paths, paths.project_tools, &known);
     ck_assert(is_ok(&revoked) && !known);
     ck_assert_int_eq(rmdir(paths.trusted), 0); /* nothing is left in it */
 }
@@ -170,19 +169,19 @@ START_TEST(the_copy_holds_the_reviewed_bytes)
     char *text;
     size_t len;
     write_tool("t", "one");
-    const ik_tool_snapshot_t *reviewed = check()->snapshot;
-    res_t copied = ik_tool_copy_create(ctx, paths.trusted, reviewed, &copy);
+    const ik_trust_snapshot_t *reviewed = check()->snapshot;
+    res_t copied = ik_trust_copy_create(ctx, paths.trusted, reviewed, &copy);
     ck_assert(is_ok(&copied));
     write_tool("t", "two");
-    res_t again = ik_tool_copy_create(ctx, paths.trusted, reviewed, &copy);
+    res_t again = ik_trust_copy_create(ctx, paths.trusted, reviewed, &copy);
     ck_assert(is_ok(&again));
     res_t read = ik_file_read(ctx, ik_sprintf(ctx, "%s/t", copy), 100, &text, &len);
     ck_assert(is_ok(&read));
     ck_assert_str_eq(text, "one");
-    check_is(IK_TOOL_TRUST_NEVER); /* a copy is no decision */
+    check_is(IK_TRUST_NEVER); /* a copy is no decision */
     /* Known bytes or not, what was changed since the review is not trusted. */
-    ck_assert_int_eq(ik_tool_trust_grant(&paths, reviewed).code, IK_ERR_CONFLICT);
-    check_is(IK_TOOL_TRUST_NEVER);
+    ck_assert_int_eq(ik_trust_grant(&paths, reviewed).code, IK_ERR_CONFLICT);
+    check_is(IK_TRUST_NEVER);
 }
 END_TEST
 
@@ -190,9 +189,9 @@ START_TEST(what_changed_since_the_review_is_not_copied)
 {
     char *copy;
     write_tool("t", "one");
-    const ik_tool_snapshot_t *reviewed = check()->snapshot;
+    const ik_trust_snapshot_t *reviewed = check()->snapshot;
     write_tool("t", "two");
-    res_t copied = ik_tool_copy_create(ctx, paths.trusted, reviewed, &copy);
+    res_t copied = ik_trust_copy_create(ctx, paths.trusted, reviewed, &copy);
     ck_assert_int_eq(copied.code, IK_ERR_CONFLICT);
     ck_assert_str_eq(copied.message, "t changed in the meantime; review again");
     ck_assert_int_eq(rmdir(paths.trusted), 0);
@@ -203,7 +202,7 @@ END_TEST
 static char *copy_of_now(void)
 {
     char *copy;
-    res_t copied = ik_tool_copy_create(ctx, paths.trusted, check()->snapshot, &copy);
+    res_t copied = ik_trust_copy_create(ctx, paths.trusted, check()->snapshot, &copy);
     ck_assert_msg(is_ok(&copied), "%s", copied.message);
     return copy;
 }
@@ -239,12 +238,12 @@ START_TEST(refused)
 {
     write_tool("t", "one");
     ck_assert_int_eq(symlink("/etc/passwd", scratch_path("tools/abs")), 0);
-    const ik_tool_trust_status_t *status = check_is(IK_TOOL_TRUST_REFUSED);
+    const ik_trust_status_t *status = check_is(IK_TRUST_REFUSED);
     ck_assert_str_eq(status->reason, "the symlink abs leaves the folder; replace it by a copy");
     ck_assert_ptr_null(status->snapshot);
     ck_assert_int_eq(unlink(scratch_path("tools/abs")), 0);
     ck_assert_int_eq(mkfifo(scratch_path("tools/fifo"), 0600), 0);
-    ck_assert_str_eq(check_is(IK_TOOL_TRUST_REFUSED)->reason,
+    ck_assert_str_eq(check_is(IK_TRUST_REFUSED)->reason,
                      "fifo is neither a file nor a folder; remove it");
 }
 END_TEST
@@ -256,7 +255,7 @@ START_TEST(a_link_to_a_namesake_leaves)
     scratch_make_folder("tools2");
     scratch_write("tools2/x", "");
     ck_assert_int_eq(symlink("../tools2/x", scratch_path("tools/x")), 0);
-    check_is(IK_TOOL_TRUST_REFUSED);
+    check_is(IK_TRUST_REFUSED);
 }
 END_TEST
 
@@ -265,11 +264,10 @@ START_TEST(a_damaged_record_is_no_trust)
     write_tool("t", "one");
     grant();
     scratch_write("home/trust.json", "{\"format\":1,");
-    const ik_tool_trust_status_t *status = check_is(IK_TOOL_TRUST_REFUSED);
+    const ik_trust_status_t *status = check_is(IK_TRUST_REFUSED);
     ck_assert_ptr_nonnull(strstr(status->reason, "is damaged"));
     bool known;
-    ck_assert_int_eq(ik_tool_trust_revoke(&paths, paths.project_tools, &known).code,
-                     IK_ERR_INVALID);
+    ck_assert_int_eq(ik_trust_revoke(&paths, paths.project_tools, &known).code, IK_ERR_INVALID);
     ck_assert_int_eq(unlink(paths.trust_file), 0);
     grant();
 }
