@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -194,10 +192,7 @@ int ik_file_open_anonymous(const char *name, bool close_on_exec)
     if (fd >= 0) {
         return fd;
     }
-    const char *folder = getenv("TMPDIR");
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/ikigai-XXXXXX",
-             folder == NULL || *folder == '\0' ? "/tmp" : folder);
+    char path[] = "/tmp/ikigai-XXXXXX";
     fd = mkostemp(path, close_on_exec ? O_CLOEXEC : 0);
     if (fd >= 0) {
         unlink(path);

@@ -40,6 +40,10 @@ EXACT = {
     "members": (PRINT.format(value=r"""b'{' + b'"":0,' * (full // 5 - 2) + b'"":0}'"""), None),
     "deep": (PRINT.format(value=r"""b'[' * full"""), "INVALID_OUTPUT"),
     "over": (PRINT.format(value=r"""b'"' + b'x' * (full - 1) + b'"'"""), "INVALID_OUTPUT"),
+    # ended at its deadline, with a whole answer printed
+    "unfinished": (PRINT.format(value=r"""b'{"output":"' + b'\\u0001' * (limit + 1) + b'"}'""")
+                   + "sys.stdout.flush()\nos.write(2, b'\\x01' * 1000000)\ntime.sleep(300)\n",
+                   "TOOL_TIMEOUT"),
     "crashes": (PRINT.format(value=r"""b'\x01' * full""") + "sys.stdout.flush()\nos.write(2, b'\\x01'"
                 " * 1000000)\nos._exit(3)\n", "TOOL_CRASHED"),
 }
@@ -76,7 +80,8 @@ def main():
             allowed_kb = BASE_KB + FACTOR * max_kb
             with open(os.path.join(home, "config.json"), "w", encoding="utf-8") as f:
                 json.dump({"max_output_size": max_kb * 1024, "tool_timeout_seconds": 600,
-                           "tools": {"yes": {"timeout_seconds": 1}}}, f)
+                           "tools": {"yes": {"timeout_seconds": 1},
+                                     "unfinished": {"timeout_seconds": 2}}}, f)
             for name, (_, code) in tools.items():
                 answer = hostile.drive(driver, home, scratch, 1, [(name, "{}")])
                 peak = answer["peak_kb"]
