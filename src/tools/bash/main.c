@@ -12,11 +12,13 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/keeper_protocol.h"
 #include "tools/bash/head_tail.h"
 #include "tools/bash/progress_line.h"
 #include "tools/bash/shell_command.h"
@@ -122,6 +124,9 @@ static void terminate_command(session_t *session, int64_t now)
 {
     session->term_at = NEVER;
     session->kill_at = earlier(session->kill_at, now + GRACE_MS);
+    if (session->interrupted && getenv(IK_KEEPER_TAG) != NULL) {
+        return; /* the keeper has sent it to all of us; a second one would run a trap twice */
+    }
     ik_shell_command_signal(&session->command, SIGTERM);
     ik_shell_command_signal(&session->command, SIGCONT); /* a stopped process ignores SIGTERM */
 }
