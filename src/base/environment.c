@@ -17,7 +17,6 @@ static const ik_environment_t table[] = {
     {"VISUAL", USER, "the editor for a draft (Ctrl-G)"},
     {"EDITOR", USER, "the editor when `VISUAL` is not set; vi otherwise"},
     {"PAGER", USER, "what `ikigai trust` shows files with; less when it is not set"},
-    {"TMPDIR", USER, "where memory files are kept on kernels without memfd_create; /tmp otherwise"},
     {"TMUX", USER, "set: `/copy` goes through tmux"},
     {"WAYLAND_DISPLAY", USER, "set: `/copy` goes through wl-copy"},
     {"DISPLAY", USER, "set: `/copy` goes through xclip"},
