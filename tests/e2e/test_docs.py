@@ -85,7 +85,7 @@ class References(unittest.TestCase):
 class Environment(unittest.TestCase):
     """The table of environment variables and the places that read them say the same."""
     # Where a name is not written in the call: it is among the capitals in these files.
-    BY_NAME = {"src/repl/repl_editor.c": None, "src/repl/repl_copy.c": None,
+    BY_NAME = {"src/terminal/view_editor.c": None, "src/repl/repl_copy.c": None,
                "src/io/http_certificates.c": None, "src/base/config.c": None,
                "src/base/config_secret.c": "src/base/config_provider.c"}
     # Read by libcurl and libpq.
