@@ -88,7 +88,7 @@ static void leave(ik_turn_t *turn)
     agent->turn = NULL;
     talloc_free(turn);
     if (agent->wire != NULL) {
-        ik_wire_rest(agent->wire);
+        ik_wire_drop(agent->wire);
     }
     ik_agent_emit(agent, &event);
 }
@@ -289,7 +289,7 @@ static bool drop_refused(ik_turn_t *turn)
                              ? IK_MSG_DROP_REASONING
                              : IK_MSG_DROP_CALLS;
     if (drop == IK_MSG_DROP_CALLS &&
-        (!agent->target->provider->tells_calls ||
+        (!agent->target->provider->can_send_calls_as_text ||
          !has_calls_from(agent->conversation, request->calls_as_text))) {
         return false;
     }

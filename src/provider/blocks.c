@@ -65,7 +65,7 @@ static void rebuild_step(ik_blocks_t *blocks, const ik_wire_step_t *step)
     }
 }
 
-/* Whether there is a place for each call of the step and no other. */
+/* Whether the private data has one placeholder for each call of the step. */
 static bool can_replay(const ik_blocks_t *blocks, const ik_wire_step_t *step)
 {
     ik_json_span_t block;

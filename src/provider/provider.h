@@ -1,6 +1,7 @@
 /*
- * A provider is a wire format: a pair of pure transforms, request to bytes and stream bytes to
- * events, with no I/O. One const entry per format; provider.c chooses by configuration.
+ * A provider is a wire format: a pair of pure transforms, from a request to bytes and from the
+ * bytes of a stream to events, without I/O. Each format is one constant ik_provider_t; provider.c
+ * chooses among them by configuration.
  *
  * To add one:
  *   1. write provider/NAME/NAME_format.c and NAME_stream.c with `const ik_provider_t
@@ -25,16 +26,16 @@ typedef struct ik_request ik_request_t;
 typedef struct ik_stream ik_stream_t;
 typedef struct ik_wire ik_wire_t;
 
-/* Whom a request goes to. Everything in it outlives the agent's use of it. */
+/* Where a request goes. Everything it points to outlives the agent's use of it. */
 typedef struct {
     const ik_config_provider_t *config;
     const ik_provider_t *provider;
     const char *name;        /* provider/model, as the user writes it */
     const char *model;       /* without the provider */
-    const ik_model_t *facts; /* never NULL; what is unknown is zero */
+    const ik_model_t *facts; /* never NULL; unknown figures are zero or negative */
 } ik_target_t;
 
-/* Fields that a server may refuse: such a field is left out from then on (bits of
+/* Optional fields that a server may refuse. A refused field is left out of later requests (bits of
  * ik_request_t.refused). */
 typedef enum {
     IK_FIELD_STREAM_OPTIONS = 1 << 0,
@@ -44,61 +45,63 @@ typedef enum {
     IK_FIELD_SUMMARY = 1 << 4,  /* reasoning.summary */
     IK_FIELD_THINKING = 1 << 5, /* thinking, thinkingConfig, reasoning as a whole */
     IK_FIELD_TOOL_CHOICE = 1 << 6,
-    IK_FIELD_MAX_TOKENS = 1 << 7, /* chat: the other spelling is used */
+    IK_FIELD_MAX_TOKENS = 1 << 7, /* chat: the other spelling is sent instead */
     IK_FIELD_CACHE_KEY = 1 << 8,  /* prompt_cache_key */
     IK_FIELD_INCLUDE = 1 << 9,    /* include: reasoning.encrypted_content */
     IK_FIELD_STORE = 1 << 10,
     IK_FIELD_CACHE_CONTROL = 1 << 11,
-    IK_FIELD_REASONING_CONTENT = 1 << 12, /* chat: reasoning in the history */
+    IK_FIELD_REASONING_CONTENT = 1 << 12, /* chat: reasoning of earlier steps */
     IK_FIELD_JSON_SCHEMA = 1 << 13,       /* google: parametersJsonSchema */
 } ik_field_t;
 
 struct ik_provider {
     const char *name; /* "chat", "responses", "anthropic", "google", "offline" */
-    /* Reasoning is void once anything before it has changed: it is dropped at a compaction. */
+    /* Reasoning becomes invalid when anything before it changes: a compaction drops it. */
     bool reasoning_is_bound;
-    /* Every step with calls has reasoning: one of this model that has none stored lost it, and
-     * what stands before is sent without. */
+    /* Every step with calls has reasoning. A step of this model without any has lost it, and
+     * reasoning before such a step is not sent. */
     bool reasons_for_every_call;
-    /* Can write calls and results as text (ik_request_t.calls_as_text). */
-    bool tells_calls;
-    /* Ids have no set form: its own go back as they came, whatever they look like. */
+    /* Implements ik_request_t.calls_as_text. */
+    bool can_send_calls_as_text;
+    /* Ids have no fixed form: the provider gets its own ids back, whatever they look like. */
     bool takes_any_id;
 
     /* --- request to bytes. The body is an object whose last member is the list of messages: */
 
-    /* URL on ctx. */
+    /* Returns the URL, on ctx. */
     char *(*format_url)(const void *ctx, const ik_request_t *request);
-    /* NULL-terminated "Name: value" on ctx, content-type and authorisation among them. */
+    /* Returns a NULL-terminated list of "Name: value" on ctx, content type and key included. */
     char **(*format_headers)(const void *ctx, const ik_request_t *request);
-    /* The value of the member that holds the tools, as JSON; asked once per ik_wire_t. */
+    /* Appends the JSON value of the member that holds the tools. Called when a wire starts over. */
     void (*format_tools)(ik_buffer_t *out, const ik_request_t *request);
-    /* From "{" up to and with the "[" of the messages. tools is what format_tools wrote, empty when
-     * there are none. */
+    /* Appends the body from "{" up to and including the "[" of the messages. tools is what
+     * format_tools wrote, empty when there are no tools. */
     void (*format_head)(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools);
-    /* Messages that stand together: all from the user's side (user, tool_result) or all from the
-     * model's (assistant, tool_call). Appends one or more elements (ik_wire_begin_element). */
+    /* Appends a group as one or more elements (ik_wire_begin_element). A group is a run of messages
+     * all from the user's side (user, tool_result) or all from the model's (assistant, tool_call).
+     */
     void (*format_group)(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
                          size_t count);
 
-    /* Undoes what format_tools changed in a tool's parameters, so that arguments are as the tool's
-     * author described them. Appends them to out and returns true when they differ. NULL: they
-     * always come as described. */
+    /* Undoes in a call's arguments what format_tools changed in the tool's schema, so that they
+     * follow the schema of the tool's author. Appends them to out and returns true when they
+     * differ. NULL: format_tools changes no schema. */
     bool (*restore_arguments)(ik_buffer_t *out, const ik_target_t *target, json_t *parameters,
                               ik_json_span_t arguments);
 
     /* --- stream bytes to events: */
 
-    /* The state of one stream, a talloc child of it. */
+    /* Returns the format's state for one stream, a talloc child of the stream. */
     void *(*stream_begin)(ik_stream_t *stream);
-    /* One event of the stream, or a whole body that came as application/json: a scanned value. */
+    /* Reads one event of the stream, or the whole body of an answer that came as application/json:
+     * data is a scanned value. */
     void (*stream_event)(ik_stream_t *stream, ik_json_span_t data);
-    /* The stream is over: close what is open, set stream->private_json. Not asked when the stream
-     * is incomplete or failed. May be NULL. */
+    /* Ends the stream: closes what is open and sets stream->private_json. Not called when the
+     * stream is incomplete or failed. May be NULL. */
     void (*stream_end)(ik_stream_t *stream);
 
-    /* A provider without a server makes its answer itself, by the functions of stream.h; the
-     * members above but name are then NULL. */
+    /* A provider without a server writes its answer itself, with the functions of stream.h; all
+     * members above except name are then NULL. */
     void (*answer)(ik_stream_t *stream, const ik_request_t *request);
 };
 
@@ -108,10 +111,10 @@ extern const ik_provider_t ik_provider_anthropic;
 extern const ik_provider_t ik_provider_google;
 extern const ik_provider_t ik_provider_offline;
 
-/* Resolves provider/model. IK_ERR_DENIED when the provider has no key: the message says which
- * variable to set. models may be NULL. */
+/* Resolves a name of the form provider/model. IK_ERR_DENIED when the provider has no key; the
+ * message names the variable to set. models may be NULL. */
 res_t ik_target_create(const void *ctx, const ik_config_t *config, const ik_models_t *models,
                        const char *model, const ik_target_t **out);
-/* The model to use when nobody chose one: the default of the first provider that has a key, else
+/* The model to use when none is chosen: the default model of the first provider that has a key, or
  * offline/offline. */
 const char *ik_target_default(const ik_config_t *config, const ik_models_t *models);

@@ -1,6 +1,6 @@
 /*
- * What is asked of a model, independent of wire formats. Filled once per request by
- * ik_request_build_from_conversation (agent/agent_request.h); serialised by ik_wire_format.
+ * A request to a model, independent of wire formats. ik_request_build_from_conversation
+ * (agent/agent_request.h) fills one for each request; ik_wire_format serialises it.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct {
     const char *name;
     const char *description;
     json_t *parameters; /* a JSON Schema object */
-    json_t *returns;    /* schema of the envelope around what it returns; may be NULL */
+    json_t *returns;    /* the schema of its result's envelope; may be NULL */
 } ik_request_tool_t;
 
 struct ik_request {
@@ -20,15 +20,16 @@ struct ik_request {
     const char *system; /* NULL: none */
     ik_request_tool_t *tools;
     size_t tool_count;
-    bool forbid_tools; /* the tools stay in the request, so that caches hold, but may not be used */
+    bool
+        forbid_tools; /* tools are listed, so that prompt caches stay valid, but must not be used */
     const ik_conversation_t *conversation; /* repaired; ends on the user's side */
-    size_t trimmed_results; /* this many tool results, from the first, are sent as the marker */
-    size_t drop_reasoning;  /* of so many messages, from the first: the server no longer takes it */
-    size_t calls_as_text;   /* so many messages, from the first, without calls: they are told */
-    const char *effort;     /* NULL: the model's default */
-    long max_output_tokens; /* 0: the model's own limit, or none */
-    const char *cache_key;  /* the session's id: routes to a warm cache */
-    const char *continuation; /* google: goes on where an answer was cut; NULL */
+    size_t trimmed_results;                /* the first N tool results are replaced by a marker */
+    size_t drop_reasoning;                 /* the first N messages are sent without reasoning */
+    size_t calls_as_text;     /* the calls and results of the first N messages are sent as text */
+    const char *effort;       /* NULL: the model's default */
+    long max_output_tokens;   /* 0: the model's own limit, or none */
+    const char *cache_key;    /* the session's id, which routes requests to one prompt cache */
+    const char *continuation; /* google: the token that resumes a cut answer; NULL: none */
     unsigned refused;         /* ik_field_t bits */
 };
 

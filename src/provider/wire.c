@@ -8,7 +8,7 @@
 #include "provider/key_mask.h"
 #include "provider/words.h"
 
-enum { REST_MIN = 256 * 1024 }; /* less is not worth writing again */
+enum { DROP_MIN = 256 * 1024 }; /* freeing less is not worth serialising it again */
 
 /* --- sides ------------------------------------------------------------------------------- */
 
@@ -33,21 +33,16 @@ static bool find_id(const ik_msg_t *message, ik_json_span_t *literal)
     return ik_msg_field(message, name, literal) && ik_json_kind(*literal) == IK_JSON_STRING;
 }
 
-static bool is_from_provider(const ik_request_t *request, const ik_msg_t *message)
-{
-    ik_json_span_t provider;
-    return ik_msg_field(message, "provider", &provider) &&
-           ik_json_is_text(provider, request->target->config->name);
-}
-
-/* Whether the provider gets the id back as it gave it. */
+/* Whether this provider gave the id and gets it back unchanged. */
 static bool keeps_id(const ik_request_t *request, const ik_msg_t *message)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     enum { ID_MAX = 64 };
+    ik_json_span_t provider;
     ik_json_span_t id;
-    return is_from_provider(request, message) && find_id(message, &id) && id.len > 2 &&
-           id.len <= ID_MAX + 2 &&
+    return ik_msg_field(message, "provider", &provider) &&
+           ik_json_is_text(provider, request->target->config->name) && find_id(message, &id) &&
+           id.len > 2 && id.len <= ID_MAX + 2 &&
            (request->target->provider->takes_any_id || strspn(id.text + 1, plain) == id.len - 2);
 }
 
@@ -59,7 +54,7 @@ bool ik_wire_is_own_id(const ik_request_t *request, const ik_msg_t *message)
            strncmp(id.text, made_up, sizeof(made_up) - 1) != 0;
 }
 
-/* The same nine for the same id, so that call and result meet again. */
+/* The nine characters are a hash of the id, so that a call and its result get the same ones. */
 static void append_nine(ik_buffer_t *out, ik_json_span_t literal)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -91,11 +86,11 @@ void ik_wire_append_id(ik_buffer_t *out, const ik_request_t *request, const ik_m
 
 /* --- objects in strings ------------------------------------------------------------------ */
 
-/* The object that a string literal holds, as every server takes it; len 0: none. */
+/* The JSON object that a string literal holds, made valid for every server. */
 typedef struct {
-    char *text; /* holds the object; to be freed */
-    ik_json_span_t object;
-    bool as_written;
+    char *text;            /* owns the object; the caller frees it */
+    ik_json_span_t object; /* len 0: the literal holds no object */
+    bool as_written;       /* nothing had to be changed */
 } content_t;
 
 static content_t find_object(char *text, size_t len)
@@ -106,7 +101,7 @@ static content_t find_object(char *text, size_t len)
         content.object = (ik_json_span_t){0};
     } else if (!ik_json_is_clean(content.object)) {
         ik_buffer_t clean;
-        ik_buffer_init(&clean, content.text, IK_BUFFER_UNLIMITED);
+        ik_buffer_init(&clean, content.text, IK_BUFFER_UNLIMITED); /* bounded by the text */
         ik_json_append_clean(&clean, content.object);
         content.object = (ik_json_span_t){clean.data, clean.len};
         content.as_written = false;
@@ -114,7 +109,7 @@ static content_t find_object(char *text, size_t len)
     return content;
 }
 
-/* A call's arguments, as the model wrote them; what is no object is none. */
+/* A call's arguments; a missing literal counts as an empty one. */
 static content_t decode_arguments(const ik_msg_t *call)
 {
     static const ik_json_span_t none = {"\"\"", 2};
@@ -125,31 +120,16 @@ static content_t decode_arguments(const ik_msg_t *call)
     return find_object(text, len);
 }
 
-/* A result's envelope, the words in it cleaned. */
-static content_t decode_output(ik_json_span_t literal)
-{
-    size_t len;
-    char *text = ik_words_decode(NULL, literal, &len);
-    return find_object(text, len);
-}
-
 /* --- what is sent of a step -------------------------------------------------------------- */
 
-/* The first message of a step says which model made it. */
+/* The first message of a step names the model that made it. */
 static bool begins_step(const ik_msg_t *message)
 {
     ik_json_span_t model;
     return ik_msg_field(message, "model", &model) && ik_json_kind(model) == IK_JSON_STRING;
 }
 
-static bool is_own_step(const ik_msg_t *first, const ik_request_t *request)
-{
-    ik_json_span_t model;
-    return ik_msg_field(first, "model", &model) && ik_json_is_text(model, request->target->name);
-}
-
-/* Whether a call can be the one its provider knows: the id goes back as it came, and so do the
- * arguments. */
+/* Whether the call goes back as its provider sent it: with its id and arguments unchanged. */
 static bool call_fits(const ik_request_t *request, const ik_msg_t *call, ik_json_span_t stored_id)
 {
     ik_json_span_t id;
@@ -166,8 +146,8 @@ static bool call_fits(const ik_request_t *request, const ik_msg_t *call, ik_json
     return fits;
 }
 
-/* Whether the messages are as many as the step was stored with, and its calls the same. Messages
- * of neither side may stand among them. */
+/* Whether the step still has all the messages and calls it was stored with. Messages of neither
+ * side may stand among them. */
 static bool step_fits(const ik_request_t *request, ik_msg_t *const *messages, size_t count)
 {
     ik_json_span_t ids;
@@ -188,7 +168,7 @@ static bool step_fits(const ik_request_t *request, ik_msg_t *const *messages, si
            ik_msg_field_number(messages[0], "step", 0) == answers;
 }
 
-/* What the provider left for itself: data_json.PROVIDER.WIRE */
+/* Finds the provider's private data of a step: data_json.PROVIDER.WIRE */
 static bool find_private(const ik_msg_t *first, const ik_request_t *request, ik_json_span_t *value)
 {
     ik_json_span_t own;
@@ -197,7 +177,7 @@ static bool find_private(const ik_msg_t *first, const ik_request_t *request, ik_
            ik_json_find(own, request->target->provider->name, value);
 }
 
-/* The messages from the first on that belong to its step. */
+/* How many messages, from the first on, belong to its step. */
 static size_t step_length(ik_msg_t *const *messages, size_t count)
 {
     size_t len = 1;
@@ -215,11 +195,11 @@ bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *c
     }
     ik_msg_t *const *first = messages + *position;
     *step = (ik_wire_step_t){.messages = first, .count = step_length(first, count - *position)};
-    /* from there on every step that has private data was found to fit it */
-    ik_json_span_t said;
-    bool fits = wire->group_index[first - wire->group] >= wire->reasoning_from &&
-                begins_step(*first) && ik_msg_field(*first, "step", &said);
-    if (!fits || !find_private(*first, request, &step->private_json)) {
+    /* From reasoning_from on, is_damaged has checked every step that has private data. */
+    ik_json_span_t stored;
+    bool valid = wire->group_index[first - wire->group] >= wire->reasoning_from &&
+                 begins_step(*first) && ik_msg_field(*first, "step", &stored);
+    if (!valid || !find_private(*first, request, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
     }
     ik_key_unmask_json(&wire->unmasked, &step->private_json, request->target->config->api_key);
@@ -227,8 +207,8 @@ bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *c
     return true;
 }
 
-bool ik_wire_tells_calls(const ik_wire_t *wire, const ik_request_t *request,
-                         ik_msg_t *const *message)
+bool ik_wire_has_calls_as_text(const ik_wire_t *wire, const ik_request_t *request,
+                               ik_msg_t *const *message)
 {
     return wire->group_index[message - wire->group] < request->calls_as_text;
 }
@@ -283,7 +263,7 @@ void ik_wire_append_arguments_text(ik_buffer_t *out, const ik_msg_t *call)
     talloc_free(arguments.text);
 }
 
-/* The output as stored; false when the marker is to be sent. Counts the result. */
+/* Counts the result and finds its output; false when the trimming marker is sent instead. */
 static bool take_output(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *result,
                         ik_json_span_t *literal)
 {
@@ -298,7 +278,7 @@ void ik_wire_append_output_text(ik_wire_t *wire, const ik_request_t *request, ik
     ik_json_span_t literal;
     if (!take_output(wire, request, result, &literal)) {
         ik_json_append_text(out, ik_conversation_trimmed_envelope);
-    } else if (literal.len == 2) { /* not every server takes an empty one */
+    } else if (literal.len == 2) { /* some servers refuse an empty result */
         ik_buffer_append_text(out, "\"(no output)\"");
     } else {
         ik_words_append_literal(out, literal);
@@ -307,7 +287,9 @@ void ik_wire_append_output_text(ik_wire_t *wire, const ik_request_t *request, ik
 
 static void append_object(ik_buffer_t *out, ik_json_span_t literal)
 {
-    content_t output = decode_output(literal);
+    size_t len;
+    char *text = ik_words_decode(NULL, literal, &len);
+    content_t output = find_object(text, len);
     if (output.object.len > 0) {
         ik_buffer_append(out, output.object.text, output.object.len);
     } else {
@@ -331,9 +313,9 @@ void ik_wire_append_output(ik_wire_t *wire, const ik_request_t *request, ik_buff
     }
 }
 
-/* --- whose reasoning counts --------------------------------------------------------------- */
+/* --- whose reasoning is valid ------------------------------------------------------------- */
 
-/* Whether the message before, one of either side, is of the model's. */
+/* Whether the message before, skipping those of neither side, is the model's. */
 static bool follows_answer(const ik_conversation_t *conversation, size_t index)
 {
     while (index > 0 && side_of(conversation->messages[index - 1]) == NEITHER) {
@@ -352,13 +334,14 @@ static bool has_calls(ik_msg_t *const *messages, size_t count)
     return false;
 }
 
-/* Whether a step is not what its provider knows: another model made it, or it lost something. */
+/* Whether a step differs from what its provider sent: another model made it, or messages or private
+ * data of it are missing. */
 static bool is_damaged(const ik_request_t *request, size_t index)
 {
     ik_msg_t *const *first = request->conversation->messages + index;
     size_t count = step_length(first, request->conversation->count - index);
     ik_json_span_t value;
-    if (!is_own_step(*first, request)) {
+    if (!ik_msg_field(*first, "model", &value) || !ik_json_is_text(value, request->target->name)) {
         return true;
     }
     if (!ik_msg_field(*first, "step", &value)) {
@@ -368,8 +351,9 @@ static bool is_damaged(const ik_request_t *request, size_t index)
            !ik_json_is_clean(value);
 }
 
-/* Whether everything before this message must go without reasoning: a step is damaged or nobody
- * knows whose it is, or (where reasoning is bound to it) what precedes was changed. */
+/* Whether this message makes all reasoning before it invalid: it begins a damaged step or one of
+ * unknown origin, or (for providers that bind reasoning to what precedes it) it is a compaction or
+ * a system message. */
 static bool voids_reasoning(const ik_request_t *request, size_t index)
 {
     const ik_msg_t *message = request->conversation->messages[index];
@@ -383,25 +367,11 @@ static bool voids_reasoning(const ik_request_t *request, size_t index)
                                 : !follows_answer(request->conversation, index);
 }
 
-static size_t find_reasoning_from(const ik_request_t *request)
-{
-    size_t index = request->conversation->count;
-    while (index > request->drop_reasoning && !voids_reasoning(request, index - 1)) {
-        index--;
-    }
-    return index;
-}
-
 /* --- groups ------------------------------------------------------------------------------ */
-
-static side_t group_side(const ik_wire_t *wire)
-{
-    return wire->group_count == 0 ? NEITHER : side_of(wire->group[0]);
-}
 
 static void add_to_group(ik_wire_t *wire, size_t index)
 {
-    if ((wire->group_count & (wire->group_count - 1)) == 0) { /* 0, 1, 2, 4, 8 …: full */
+    if ((wire->group_count & (wire->group_count - 1)) == 0) { /* full at 0, 1, 2, 4, 8 … */
         size_t capacity = wire->group_count == 0 ? 1 : 2 * wire->group_count;
         wire->group = ik_resize_array(wire, wire->group, ik_msg_t *, capacity);
         wire->group_index = ik_resize_array(wire, wire->group_index, size_t, capacity);
@@ -424,7 +394,7 @@ static void begin_group(ik_wire_t *wire)
     wire->group_results = wire->results;
 }
 
-/* Takes the last group back, and the marks in it: it has more messages now. */
+/* Removes the text of the last group and its marks, because more messages join it. */
 static void reopen_group(ik_wire_t *wire)
 {
     wire->messages.len = wire->group_offset;
@@ -435,8 +405,8 @@ static void reopen_group(ik_wire_t *wire)
     wire->mark = wire->previous_mark = SIZE_MAX;
 }
 
-/* An answer without words is there for what its provider wants back; to anyone else it would be an
- * empty message. */
+/* An answer without text is kept only for its private data; without valid private data it would be
+ * an empty message. */
 static bool is_silent(const ik_wire_t *wire, const ik_request_t *request, size_t index)
 {
     const ik_conversation_t *conversation = request->conversation;
@@ -449,13 +419,13 @@ static bool is_silent(const ik_wire_t *wire, const ik_request_t *request, size_t
 
 static void append_until(ik_wire_t *wire, const ik_request_t *request, size_t limit)
 {
-    bool open = false; /* the group holds something that is not written yet */
+    bool open = false; /* the group holds messages that are not written yet */
     for (; wire->done < limit; wire->done++) {
         side_t side = side_of(request->conversation->messages[wire->done]);
         if (side == NEITHER || is_silent(wire, request, wire->done)) {
             continue;
         }
-        if (side != group_side(wire)) {
+        if (wire->group_count == 0 || side != side_of(wire->group[0])) {
             if (open) {
                 write_group(wire, request);
             }
@@ -473,8 +443,8 @@ static void append_until(ik_wire_t *wire, const ik_request_t *request, size_t li
 
 /* --- starting over ----------------------------------------------------------------------- */
 
-/* Whether something new takes the reasoning from what is already written. */
-static bool news_void_reasoning(const ik_wire_t *wire, const ik_request_t *request)
+/* Whether a new message makes reasoning invalid that is already written. */
+static bool new_messages_void_reasoning(const ik_wire_t *wire, const ik_request_t *request)
 {
     for (size_t i = wire->done; i < request->conversation->count; i++) {
         if (voids_reasoning(request, i)) {
@@ -491,31 +461,24 @@ static bool is_outdated(const ik_wire_t *wire, const ik_request_t *request)
            wire->drop_reasoning != request->drop_reasoning ||
            wire->calls_as_text != request->calls_as_text || wire->refused != request->refused ||
            wire->tool_count != request->tool_count || wire->done > request->conversation->count ||
-           news_void_reasoning(wire, request);
+           new_messages_void_reasoning(wire, request);
 }
 
 static void begin_messages(ik_wire_t *wire)
 {
-    wire->rests = false;
+    wire->dropped = false;
     wire->done = wire->results = 0;
     wire->messages.len = 0;
     wire->mark = wire->previous_mark = SIZE_MAX;
     begin_group(wire);
 }
 
-void ik_wire_rest(ik_wire_t *wire)
+void ik_wire_drop(ik_wire_t *wire)
 {
-    if (wire->messages.len >= REST_MIN) {
+    if (wire->messages.len >= DROP_MIN) {
         ik_buffer_reset(&wire->messages);
-        wire->rests = true;
+        wire->dropped = true;
     }
-}
-
-static void take_up(ik_wire_t *wire, const ik_request_t *request)
-{
-    size_t written = wire->done;
-    begin_messages(wire);
-    append_until(wire, request, written);
 }
 
 static void start_over(ik_wire_t *wire, const ik_request_t *request)
@@ -528,7 +491,11 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
     wire->refused = request->refused;
     wire->begun = true;
     wire->tools.len = 0;
-    wire->reasoning_from = find_reasoning_from(request);
+    wire->reasoning_from = request->conversation->count;
+    while (wire->reasoning_from > request->drop_reasoning &&
+           !voids_reasoning(request, wire->reasoning_from - 1)) {
+        wire->reasoning_from--;
+    }
     begin_messages(wire);
     if (request->tool_count > 0) {
         request->target->provider->format_tools(&wire->tools, request);
@@ -540,6 +507,7 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
 ik_wire_t *ik_wire_create(const void *ctx)
 {
     ik_wire_t *wire = ik_new(ctx, ik_wire_t);
+    /* All are bounded by the registered tools and by the conversation, which is in memory too. */
     ik_buffer_init(&wire->tools, wire, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&wire->head, wire, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&wire->messages, wire, IK_BUFFER_UNLIMITED);
@@ -556,7 +524,7 @@ static void add_part(ik_wire_body_t *body, const char *bytes, size_t len)
     }
 }
 
-/* The messages with the member inserted at each mark. */
+/* Adds the messages, with the member inserted at each mark. */
 static void add_messages(const ik_wire_t *wire, ik_wire_body_t *body)
 {
     size_t marks[] = {wire->previous_mark, wire->mark};
@@ -578,8 +546,10 @@ void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t
     if (is_outdated(wire, request)) {
         start_over(wire, request);
     }
-    if (wire->rests) {
-        take_up(wire, request);
+    if (wire->dropped) {
+        size_t done = wire->done;
+        begin_messages(wire);
+        append_until(wire, request, done);
     }
     if (wire->done < request->conversation->count) {
         wire->previous_mark = wire->mark;

@@ -1,10 +1,10 @@
 /*
- * The serialised form of one conversation for one target. What was serialised is kept: building
- * request n+1 costs what is new in it. A change of what was already sent (compaction, dropped
- * reasoning, refused fields and tools) starts over by itself; another target or other tools need
- * another ik_wire_t.
+ * The serialised form of one conversation for one target. It is kept from request to request, so
+ * that each request serialises only the messages added since the last one. When something already
+ * serialised changes (compaction, dropped reasoning, refused fields or tools), ik_wire_format
+ * starts over by itself; another target or another set of tools needs another ik_wire_t.
  *
- * The body is handed out in parts that point into the wire, so that nothing is copied to send it.
+ * The body is a list of parts that point into the wire, so that sending copies nothing.
  */
 #pragma once
 
@@ -20,12 +20,12 @@ typedef struct {
 } ik_wire_body_t;
 
 struct ik_wire {
-    ik_buffer_t tools;    /* of format_tools */
-    ik_buffer_t head;     /* of the last request */
+    ik_buffer_t tools;    /* written by format_tools */
+    ik_buffer_t head;     /* written by format_head for the last request */
     ik_buffer_t messages; /* elements with commas between them */
-    ik_buffer_t unmasked; /* private data of a step that has the key in it */
+    ik_buffer_t unmasked; /* a step's private data with the API key put back into it */
 
-    /* with what tools and messages were written: when it changes, they are written anew */
+    /* What tools and messages depend on: a change of any of these starts over. */
     const ik_conversation_t *conversation;
     size_t trimmed_results;
     size_t drop_reasoning;
@@ -34,75 +34,78 @@ struct ik_wire {
     unsigned refused;
     bool begun;
 
-    size_t done;           /* messages of the conversation that are in */
-    bool rests;            /* they were, and are to be written again */
+    size_t done;           /* how many messages of the conversation were serialised */
+    bool dropped;          /* their text was freed; the next request serialises them again */
     size_t results;        /* tool results among them */
     size_t reasoning_from; /* steps before this message are sent without their private data */
-    /* The last group: it is written anew when it has grown. */
+    /* The last group of messages, which is written again when messages join it. */
     ik_msg_t **group;
-    size_t *group_index; /* of its messages in the conversation */
+    size_t *group_index; /* the position of each of its messages in the conversation */
     size_t group_count;
-    size_t group_offset;  /* where it begins in messages */
-    size_t group_results; /* results before it */
+    size_t group_offset;  /* where its text begins in messages */
+    size_t group_results; /* tool results before it */
 
-    /* Offsets in messages where the object that ends there could take another member: where a
-     * provider marks the end of what a cache should hold. format_group sets mark. SIZE_MAX: none.
-     */
+    /* Cache marks: offsets in messages, each just before the closing brace of an object, where a
+     * member is inserted that marks the end of a cacheable prefix. format_group sets mark.
+     * SIZE_MAX: no mark. */
     size_t mark;
-    size_t previous_mark;    /* the mark of the request before */
-    const char *mark_member; /* what to insert at the marks, with its comma; NULL: nothing */
+    size_t previous_mark;    /* the mark of the previous request */
+    const char *mark_member; /* the member to insert, with its comma; NULL: insert nothing */
 };
 
 ik_wire_t *ik_wire_create(const void *ctx);
 
-/* The body of the request, valid until the next call or until the conversation grows. */
+/* Serialises the request. The body is valid until the next call or until the conversation grows. */
 void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t *body);
 
-/* No request follows for a while. A long text is let go, since the conversation is there as well;
- * the next request writes it again, to the byte and the mark as it was. */
-void ik_wire_rest(ik_wire_t *wire);
+/* Frees the serialised messages if they are large: call it between turns. The next request rebuilds
+ * the same bytes and the same mark from the conversation. */
+void ik_wire_drop(ik_wire_t *wire);
 
 /* --- for format_group ---------------------------------------------------------------------- */
 
-/* A comma where one is needed; returns the buffer to append the element to. */
+/* Appends a comma where one is needed; returns the buffer to append the element to. */
 ik_buffer_t *ik_wire_begin_element(ik_wire_t *wire);
 
-/* Messages of a group that came in one answer, or a single one of which nothing is known. */
+/* A step: the messages of a group that came in one answer. A message that does not say which answer
+ * it came in begins a step as well. */
 typedef struct {
     ik_msg_t *const *messages;
     size_t count;
-    ik_json_span_t private_json; /* what the provider left for itself; len 0: none, or void */
+    ik_json_span_t
+        private_json; /* the provider's own form of the step; len 0: none that is valid */
 } ik_wire_step_t;
 
-/* Walks the steps of a group of the model's side; start with position 0, false at the end. A step
- * is valid until the next one. */
+/* Walks the steps of a group from the model's side: start with position 0; false at the end. A step
+ * is valid until the next call. */
 bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
                        size_t count, size_t *position, ik_wire_step_t *step);
-/* The next call of a step; start with position 0, NULL: there are no more. */
+/* The next tool call of a step: start with position 0; NULL at the end. */
 const ik_msg_t *ik_wire_next_call(const ik_wire_step_t *step, size_t *position);
 
-/* Whether a message of the group, given by its place in it, is one whose calls and results are sent
- * as text (ik_request_t.calls_as_text). */
-bool ik_wire_tells_calls(const ik_wire_t *wire, const ik_request_t *request,
-                         ik_msg_t *const *message);
+/* Whether calls and results are sent as text (ik_request_t.calls_as_text) in this message, an
+ * element of the array that format_group was given. */
+bool ik_wire_has_calls_as_text(const ik_wire_t *wire, const ik_request_t *request,
+                               ik_msg_t *const *message);
 
-/* The id of a call or result as this target gets it, as a JSON string literal: its own ids
- * unchanged, those of others as nine letters and digits, which everyone accepts. nine: even its
- * own. */
+/* Appends the id of a call or result as a JSON string literal: an id that this provider gave
+ * unchanged, any other one replaced by nine letters and digits derived from it, which every server
+ * accepts. nine: replaces the provider's own ids as well. */
 void ik_wire_append_id(ik_buffer_t *out, const ik_request_t *request, const ik_msg_t *message,
                        bool nine);
-/* Whether the id was given by this very provider (not by another, and not made up by us). */
+/* Whether this provider gave the id: not another provider, and not ik_stream_finish. */
 bool ik_wire_is_own_id(const ik_request_t *request, const ik_msg_t *message);
 
-/* A call's arguments as a JSON object ({} when the model wrote none or rubbish). */
+/* Appends a call's arguments as a JSON object: {} when the model wrote none, or no object. */
 void ik_wire_append_arguments(ik_buffer_t *out, const ik_msg_t *call);
-/* The same as a string literal that holds such an object. */
+/* Appends them as a string literal that holds the object. */
 void ik_wire_append_arguments_text(ik_buffer_t *out, const ik_msg_t *call);
 
-/* A result's envelope, cleaned (words.h), as a string literal, or the marker when it is trimmed;
- * call it, or the next, exactly once for each result of a group, in order. */
+/* Appends a result's envelope as a string literal, with its text cleaned (words.h); a trimmed
+ * result is replaced by a marker. Results are counted here: call this function or the next one
+ * exactly once for each result of a group, in order. */
 void ik_wire_append_output_text(ik_wire_t *wire, const ik_request_t *request, ik_buffer_t *out,
                                 const ik_msg_t *result);
-/* The same as the JSON object it is. */
+/* Appends the envelope as a JSON object. */
 void ik_wire_append_output(ik_wire_t *wire, const ik_request_t *request, ik_buffer_t *out,
                            const ik_msg_t *result);

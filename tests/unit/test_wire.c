@@ -349,7 +349,7 @@ START_TEST(no_mark_is_left_in_what_was_written_again)
 }
 END_TEST
 
-/* A conversation whose text is long enough to be let go. */
+/* A conversation whose text is long enough to be dropped. */
 static void talk_long(void)
 {
     for (int i = 0; i < 30000; i++) {
@@ -359,23 +359,23 @@ static void talk_long(void)
     add(IK_MSG_USER, "the last question", NULL);
 }
 
-START_TEST(a_long_text_is_let_go_and_comes_back_to_the_byte)
+START_TEST(a_long_text_is_dropped_and_rebuilt_to_the_byte)
 {
-    ik_wire_t *restless = ik_wire_create(ctx);
+    ik_wire_t *undropped = ik_wire_create(ctx);
     talk_long();
-    ck_assert_str_eq(format_with(wire, request), format_with(restless, request));
-    ik_wire_rest(wire);
+    ck_assert_str_eq(format_with(wire, request), format_with(undropped, request));
+    ik_wire_drop(wire);
     ck_assert_uint_eq(wire->messages.capacity, 0);
-    ck_assert_str_eq(format_with(wire, request), format_with(restless, request));
-    ik_wire_rest(wire);
+    ck_assert_str_eq(format_with(wire, request), format_with(undropped, request));
+    ik_wire_drop(wire);
     if (_i == 0) { /* otherwise the last question goes on */
         add(IK_MSG_ASSISTANT, "an answer", NULL);
     }
     add(IK_MSG_USER, "another question", NULL);
-    ck_assert_str_eq(format_with(wire, request), format_with(restless, request));
+    ck_assert_str_eq(format_with(wire, request), format_with(undropped, request));
     add(IK_MSG_ASSISTANT, "an answer", NULL);
     add(IK_MSG_USER, "yet another question", NULL);
-    ck_assert_str_eq(format_with(wire, request), format_with(restless, request));
+    ck_assert_str_eq(format_with(wire, request), format_with(undropped, request));
 }
 END_TEST
 
@@ -383,19 +383,19 @@ START_TEST(a_short_text_is_kept)
 {
     add(IK_MSG_USER, "q", NULL);
     format_with(wire, request);
-    ik_wire_rest(wire);
+    ik_wire_drop(wire);
     asked.groups = 0;
     format_with(wire, request);
     ck_assert_int_eq(asked.groups, 0);
 }
 END_TEST
 
-START_TEST(other_settings_start_over_after_a_rest)
+START_TEST(other_settings_start_over_after_a_drop)
 {
     ik_wire_t *fresh = ik_wire_create(ctx);
     talk_long();
     format_with(wire, request);
-    ik_wire_rest(wire);
+    ik_wire_drop(wire);
     request->trimmed_results = 1;
     ck_assert_str_eq(format_with(wire, request), format_with(fresh, request));
 }
@@ -950,9 +950,9 @@ int main(void)
     tcase_add_test(tests, marks_are_where_it_ends_now_and_where_it_ended_before);
     tcase_add_test(tests, a_group_that_grew_has_one_mark);
     tcase_add_test(tests, no_mark_is_left_in_what_was_written_again);
-    tcase_add_loop_test(tests, a_long_text_is_let_go_and_comes_back_to_the_byte, 0, 2);
+    tcase_add_loop_test(tests, a_long_text_is_dropped_and_rebuilt_to_the_byte, 0, 2);
     tcase_add_test(tests, a_short_text_is_kept);
-    tcase_add_test(tests, other_settings_start_over_after_a_rest);
+    tcase_add_test(tests, other_settings_start_over_after_a_drop);
     tcase_add_test(tests, without_a_member_there_are_no_marks);
     tcase_add_test(tests, a_step_that_fits_goes_back);
     tcase_add_test(tests, steps_without_words_count_while_they_go_back);

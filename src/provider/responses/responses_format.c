@@ -241,7 +241,7 @@ static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_w
         append_own_items(wire, step->private_json);
         return;
     }
-    bool told = ik_wire_tells_calls(wire, request, step->messages);
+    bool told = ik_wire_has_calls_as_text(wire, request, step->messages);
     for (size_t i = 0; i < step->count; i++) {
         if (told && ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
             tell_call(wire, step->messages[i]);
@@ -273,7 +273,7 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
     for (size_t i = 0; i < count; i++) {
         if (ik_msg_is(messages[i], IK_MSG_USER)) {
             append_user(wire, messages[i]);
-        } else if (ik_wire_tells_calls(wire, request, &messages[i])) {
+        } else if (ik_wire_has_calls_as_text(wire, request, &messages[i])) {
             tell_result(wire, request, messages[i]);
         } else {
             append_result(wire, request, messages[i]);
@@ -284,7 +284,7 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
 const ik_provider_t ik_provider_responses = {
     .name = "responses",
     .reasons_for_every_call = true,
-    .tells_calls = true,
+    .can_send_calls_as_text = true,
     .takes_any_id = true,
     .format_url = format_url,
     .format_headers = ik_openai_endpoint_headers,
