@@ -13,7 +13,7 @@ typedef struct {
     ik_error_body_t *body;
 } reader_t;
 
-/* NULL when there is no such string, or an empty one. */
+/* NULL when there is no such string or it is empty. */
 static char *find_text(const void *ctx, ik_json_span_t object, const char *name)
 {
     ik_json_span_t value;
@@ -40,14 +40,14 @@ static void add_name(reader_t *reader, const char *name)
 /* --- messages ---------------------------------------------------------------------------- */
 
 /* ["body","messages",1,"reasoning_content"] -> messages.reasoning_content, and
- * ["body","tools",3,"function"] -> tools[3].function: which tool it is tells what to leave out. */
-static char *join_place(const void *ctx, ik_json_span_t place)
+ * ["body","tools",3,"function"] -> tools[3].function: the index tells which tool to leave out. */
+static char *join_location(const void *ctx, ik_json_span_t location)
 {
     ik_buffer_t joined;
-    ik_buffer_init(&joined, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&joined, ctx, IK_BUFFER_UNLIMITED); /* bounded by the body */
     size_t position = 0;
     ik_json_span_t part;
-    while (ik_json_next_element(place, &position, &part)) {
+    while (ik_json_next_element(location, &position, &part)) {
         if (ik_json_kind(part) == IK_JSON_STRING && !ik_json_key_is(part, "body")) {
             ik_buffer_append_text(&joined, joined.len == 0 ? "" : ".");
             ik_json_append_decoded(&joined, part);
@@ -63,24 +63,24 @@ static char *join_place(const void *ctx, ik_json_span_t place)
 static void read_complaint(reader_t *reader, ik_json_span_t complaint)
 {
     ik_error_body_t *body = reader->body;
-    ik_json_span_t place;
+    ik_json_span_t location;
     body->message = find_text(reader->ctx, complaint, "msg");
     if (body->message == NULL) {
         return;
     }
     add_name(reader, find_text(reader->ctx, complaint, "type"));
-    if (ik_json_find_kind(complaint, "loc", IK_JSON_ARRAY, &place)) {
-        body->param = join_place(reader->ctx, place);
+    if (ik_json_find_kind(complaint, "loc", IK_JSON_ARRAY, &location)) {
+        body->param = join_location(reader->ctx, location);
     }
     if (body->param != NULL) {
         body->message = ik_sprintf(reader->ctx, "%s: %s", body->param, body->message);
     }
 }
 
-/* A message is a string, or hides in an object or in the first element of an array. */
+/* A message is a string, or is inside an object or the first element of an array. */
 static void read_message(reader_t *reader, ik_json_span_t value, int depth)
 {
-    static const char *const homes[] = {"message", "detail", "error", NULL};
+    static const char *const members[] = {"message", "detail", "error", NULL};
     size_t position = 0;
     ik_json_span_t inner;
     if (ik_json_kind(value) == IK_JSON_STRING) {
@@ -92,15 +92,15 @@ static void read_message(reader_t *reader, ik_json_span_t value, int depth)
         }
     } else if (ik_json_kind(value) == IK_JSON_OBJECT && depth < NESTING_MAX) {
         read_complaint(reader, value);
-        for (size_t i = 0; homes[i] != NULL && reader->body->message == NULL; i++) {
-            if (ik_json_find(value, homes[i], &inner)) {
+        for (size_t i = 0; members[i] != NULL && reader->body->message == NULL; i++) {
+            if (ik_json_find(value, members[i], &inner)) {
                 read_message(reader, inner, depth + 1);
             }
         }
     }
 }
 
-/* What the server behind a router said is often all there is to know. */
+/* A router's own message is vague; the message of the server behind it is in "raw". */
 static void add_raw(reader_t *reader, ik_json_span_t object)
 {
     ik_json_span_t metadata;
@@ -117,7 +117,7 @@ static void add_raw(reader_t *reader, ik_json_span_t object)
 
 static void read_violations(reader_t *reader, ik_json_span_t detail)
 {
-    static const char *const homes[] = {"quotaId", "quotaMetric", NULL};
+    static const char *const members[] = {"quotaId", "quotaMetric", NULL};
     size_t position = 0;
     ik_json_span_t list;
     ik_json_span_t violation;
@@ -125,8 +125,8 @@ static void read_violations(reader_t *reader, ik_json_span_t detail)
         return;
     }
     while (ik_json_next_element(list, &position, &violation)) {
-        for (size_t i = 0; homes[i] != NULL; i++) {
-            const char *quota = find_text(reader->ctx, violation, homes[i]);
+        for (size_t i = 0; members[i] != NULL; i++) {
+            const char *quota = find_text(reader->ctx, violation, members[i]);
             if (quota != NULL && (strcasestr(quota, "PerDay") || strcasestr(quota, "per_day"))) {
                 reader->body->per_day = true;
             }
@@ -134,44 +134,37 @@ static void read_violations(reader_t *reader, ik_json_span_t detail)
     }
 }
 
-static void read_detail(reader_t *reader, ik_json_span_t detail)
-{
-    const char *delay = find_text(reader->ctx, detail, "retryDelay");
-    if (delay != NULL) {
-        reader->body->retry_delay = delay;
-    }
-    add_name(reader, find_text(reader->ctx, detail, "reason"));
-    read_violations(reader, detail);
-}
-
 static void read_details(reader_t *reader, ik_json_span_t object)
 {
     size_t position = 0;
     ik_json_span_t details;
     ik_json_span_t detail;
-    if (ik_json_find_kind(object, "details", IK_JSON_ARRAY, &details)) {
-        while (ik_json_next_element(details, &position, &detail)) {
-            read_detail(reader, detail);
+    if (!ik_json_find_kind(object, "details", IK_JSON_ARRAY, &details)) {
+        return;
+    }
+    while (ik_json_next_element(details, &position, &detail)) {
+        const char *delay = find_text(reader->ctx, detail, "retryDelay");
+        if (delay != NULL) {
+            reader->body->retry_delay = delay;
         }
+        add_name(reader, find_text(reader->ctx, detail, "reason"));
+        read_violations(reader, detail);
     }
 }
 
 /* --- the object -------------------------------------------------------------------------- */
 
-static bool is_status(long number)
-{
-    return number >= 300 && number <= 599;
-}
-
-/* A number is the last resort for a code: words say more. */
+/* Read last, because a number becomes the code only when there is no name. */
 static void read_number(reader_t *reader, ik_json_span_t object)
 {
-    static const char *const homes[] = {"code", "status", "status_code", NULL};
+    static const char *const members[] = {"code", "status", "status_code", NULL};
     ik_json_span_t value;
-    for (size_t i = 0; homes[i] != NULL; i++) {
-        if (ik_json_find_kind(object, homes[i], IK_JSON_NUMBER, &value)) {
+    for (size_t i = 0; members[i] != NULL; i++) {
+        if (ik_json_find_kind(object, members[i], IK_JSON_NUMBER, &value)) {
             long number = strtol(value.text, NULL, 10);
-            reader->body->status = is_status(number) ? (int)number : reader->body->status;
+            if (number >= 300 && number <= 599) {
+                reader->body->status = (int)number;
+            }
             add_name(reader, ik_strndup(reader->ctx, value.text, value.len));
         }
     }
@@ -186,7 +179,7 @@ static void read_names(reader_t *reader, ik_json_span_t object)
     add_name(reader, find_text(reader->ctx, object, "code"));
     add_name(reader, find_text(reader->ctx, object, "status"));
     const char *type = find_text(reader->ctx, object, "type");
-    if (type != NULL && strcmp(type, "error") != 0) { /* that is the event's, not the error's */
+    if (type != NULL && strcmp(type, "error") != 0) { /* "error" is the event's type */
         add_name(reader, type);
     }
 }

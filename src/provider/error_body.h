@@ -1,5 +1,5 @@
 /*
- * The body of an error, whoever wrote it, as one set of facts:
+ * Reads the error body of any vendor into one set of facts. The forms it knows:
  *
  *   OpenAI       {"error":{"message","type","param","code"}}
  *   Anthropic    {"type":"error","error":{"type","message","details":{"error_code"}}}
@@ -19,15 +19,15 @@
 enum { IK_ERROR_BODY_NAMES_MAX = 16 };
 
 typedef struct {
-    const char *code;    /* the vendor's best word for it; NULL */
+    const char *code;    /* the vendor's most specific code; NULL: none */
     const char *message; /* NULL: none */
-    const char *param;   /* what it complains about; NULL */
-    /* Everything in it that could be a code: code, status, type, reasons among the details. */
+    const char *param;   /* the part of the request it complains about; NULL: none is named */
+    /* Everything that could be a code: code, status, type, the reasons among the details. */
     const char *names[IK_ERROR_BODY_NAMES_MAX];
     size_t name_count;
-    int status;              /* HTTP status that the body itself gives; 0 */
-    bool per_day;            /* a quota of a whole day is named */
-    const char *retry_delay; /* "34s"; NULL */
+    int status;              /* the HTTP status that the body itself gives; 0: none */
+    bool per_day;            /* a daily quota is exhausted */
+    const char *retry_delay; /* "34s"; NULL: none */
     ik_json_span_t headers;  /* an object of headers inside the body; len 0: none */
 } ik_error_body_t;
 

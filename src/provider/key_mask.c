@@ -9,7 +9,7 @@ static const char *secret(const char *key)
     return key != NULL && strlen(key) >= SECRET_MIN ? key : NULL;
 }
 
-/* How many bytes at the end of text, fewer than the whole key, are the beginning of the key. */
+/* The number of bytes at the end of text that begin the key, without being all of it. */
 static size_t measure_begun(const char *text, size_t len, const char *key, size_t key_len)
 {
     size_t begun = len < key_len ? len : key_len - 1;
@@ -23,7 +23,7 @@ void ik_key_mask_init(ik_key_mask_t *mask, const void *ctx, const char *key)
 {
     *mask = (ik_key_mask_t){.key = secret(key)};
     mask->len = mask->key == NULL ? 0 : strlen(mask->key);
-    ik_buffer_init(&mask->held, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&mask->held, ctx, IK_BUFFER_UNLIMITED); /* shorter than the key */
 }
 
 void ik_key_mask_add(ik_key_mask_t *mask, const char *text, size_t len, ik_buffer_t *out)

@@ -1,7 +1,7 @@
 /*
- * Hides an API key in text that others wrote: a server that quotes the key it refuses, a model that
- * repeats it. Every byte of the key becomes a '*'. Text may come in pieces, and the key be spread
- * over them. Pure.
+ * Hides an API key in text from outside: a server may quote the key it refuses, a model may repeat
+ * it. Every byte of the key becomes a '*'. The text may come in pieces, and the key may be spread
+ * over several of them. Pure.
  */
 #pragma once
 
@@ -14,25 +14,26 @@
 typedef struct {
     const char *key; /* NULL: nothing is hidden */
     size_t len;
-    ik_buffer_t held; /* the end of what came, which may be the beginning of the key */
+    ik_buffer_t held; /* the end of the text so far, where it may begin the key */
     bool found;       /* the key was in the text */
 } ik_key_mask_t;
 
-/* key is borrowed and may be NULL; one of fewer than eight bytes is not a secret ("none") but could
- * be any word, and is not hidden. */
+/* key is borrowed and may be NULL. A key of fewer than eight bytes ("none") is not hidden: it is no
+ * secret and could be part of any word. */
 void ik_key_mask_init(ik_key_mask_t *mask, const void *ctx, const char *key);
-/* Appends to out what can be shown: everything except an end that may begin the key. */
+/* Appends to out all the text that can be shown: everything except an end that may begin the key.
+ */
 void ik_key_mask_add(ik_key_mask_t *mask, const char *text, size_t len, ik_buffer_t *out);
-/* The text is over: appends the end that was held back, hidden when it is most likely a part of the
- * key. */
+/* Ends the text: appends the end that was held back, hidden when it is long enough to be part of
+ * the key. */
 void ik_key_mask_finish(ik_key_mask_t *mask, ik_buffer_t *out);
 
-/* JSON that its provider wants back as it was: a word that stands for the key is put in its place,
- * and the key back in the place of the word. False when the key is not written plainly in JSON, so
- * that it cannot be found. */
+/* For JSON that its provider gets back unchanged: appends it to out with a stand-in for the key.
+ * Returns false when JSON could write the key with escapes, so that it may not have been found. */
 bool ik_key_mask_json(ik_buffer_t *out, ik_json_span_t json, const char *key);
-/* *json is the same, or stands in out. */
+/* Puts the key back: *json is unchanged when it holds no stand-in, and points into out otherwise.
+ */
 void ik_key_unmask_json(ik_buffer_t *out, ik_json_span_t *json, const char *key);
 
-/* Hides it in a line that may have been cut at its end, perhaps inside the key. */
+/* Hides the key in a line whose end may have been cut, perhaps inside the key. */
 void ik_key_mask_line(char *line, const char *key);

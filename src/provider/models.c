@@ -21,7 +21,7 @@ struct ik_models {
     char day[DAY_SIZE];
 };
 
-/* What counts from one day on. */
+/* Prices that are valid from one day on. */
 typedef struct {
     char from[DAY_SIZE];
     ik_model_price_t figures;
@@ -47,21 +47,17 @@ ik_models_t *ik_models_create(const void *ctx)
     return ik_models_create_for_day(ctx, day);
 }
 
-static int compare(const char *name, size_t len, const ik_model_t *model)
-{
-    int order = strncmp(name, model->name, len);
-    return order != 0 ? order : -(model->name[len] != '\0');
-}
-
-/* Where the name stands in the list, or would stand. */
-static size_t find_place(const ik_models_t *models, const char *name, size_t len, bool *found)
+/* Binary search for the first len bytes of name: the model's index, or where to insert it. */
+static size_t find_index(const ik_models_t *models, const char *name, size_t len, bool *found)
 {
     size_t low = 0;
     size_t high = models->count;
     *found = false;
     while (low < high && !*found) {
         size_t middle = low + (high - low) / 2;
-        int order = compare(name, len, models->list[middle]);
+        const char *other = models->list[middle]->name;
+        int order = strncmp(name, other, len);
+        order = order != 0 ? order : -(other[len] != '\0');
         *found = order == 0;
         low = order > 0 ? middle + 1 : *found ? middle : low;
         high = order < 0 ? middle : high;
@@ -72,16 +68,16 @@ static size_t find_place(const ik_models_t *models, const char *name, size_t len
 static ik_model_t *open_model(ik_models_t *models, const char *name)
 {
     bool found;
-    size_t place = find_place(models, name, strlen(name), &found);
+    size_t index = find_index(models, name, strlen(name), &found);
     if (found) {
-        return models->list[place];
+        return models->list[index];
     }
     if (models->count == models->capacity) {
         models->capacity = models->capacity == 0 ? 32 : models->capacity * 2;
         models->list = ik_resize_array(models, models->list, ik_model_t *, models->capacity);
     }
-    ik_model_t **at = models->list + place;
-    memmove(at + 1, at, (models->count - place) * sizeof(*at));
+    ik_model_t **at = models->list + index;
+    memmove(at + 1, at, (models->count - index) * sizeof(*at));
     models->count++;
     *at = ik_new(models, ik_model_t);
     (*at)->name = ik_strdup(*at, name);
@@ -93,14 +89,14 @@ static ik_model_t *open_model(ik_models_t *models, const char *name)
 
 typedef struct {
     ik_models_t *models;
-    ik_config_loader_t *loader; /* complains with file and line */
+    ik_config_loader_t *loader; /* reports errors with file and line */
 } reader_t;
 
 typedef struct {
     const char *name;
-    /* Stores the value, or complains and leaves what was there. */
+    /* Stores the value, or reports an error and leaves *into unchanged. */
     void (*read)(reader_t *reader, const char *name, ik_json_span_t value, void *into);
-    size_t offset; /* of what read fills, in the struct at hand */
+    size_t offset; /* of the field that read fills, in the struct at hand */
 } member_t;
 
 static void complain(reader_t *reader, ik_json_span_t value, const char *name, const char *what)
@@ -127,11 +123,11 @@ static void read_count(reader_t *reader, const char *name, ik_json_span_t value,
         complain(reader, value, name, "must be a whole number");
     } else {
         *(int64_t *)into =
-            strtoll(value.text, NULL, 10); /* it stands in an object: , or } ends it */
+            strtoll(value.text, NULL, 10); /* a comma or brace follows in the object */
     }
 }
 
-/* By jansson, which reads a decimal point in every locale. */
+/* Parsed by jansson, which reads a decimal point in every locale. */
 static void read_number(reader_t *reader, const char *name, ik_json_span_t value, void *into)
 {
     json_error_t error;
@@ -144,7 +140,7 @@ static void read_number(reader_t *reader, const char *name, ik_json_span_t value
     json_decref(number);
 }
 
-/* For people only. */
+/* Notes and sources are for the reader of the file; only their type is checked. */
 static void read_text(reader_t *reader, const char *name, ik_json_span_t value, void *into)
 {
     (void)into;
@@ -189,14 +185,6 @@ static void read_style(reader_t *reader, const char *name, ik_json_span_t value,
 
 /* --- reading objects --------------------------------------------------------------------- */
 
-static const member_t *find_key(const member_t *keys, ik_json_span_t literal)
-{
-    while (keys->name != NULL && !ik_json_key_is(literal, keys->name)) {
-        keys++;
-    }
-    return keys->name == NULL ? NULL : keys;
-}
-
 static void read_object(reader_t *reader, const char *name, ik_json_span_t object,
                         const member_t *keys, void *into)
 {
@@ -207,17 +195,20 @@ static void read_object(reader_t *reader, const char *name, ik_json_span_t objec
         return;
     }
     while (ik_json_next_member(object, &position, &literal, &value)) {
-        const member_t *key = find_key(keys, literal);
-        if (key != NULL) {
+        const member_t *key = keys;
+        while (key->name != NULL && !ik_json_key_is(literal, key->name)) {
+            key++;
+        }
+        if (key->name != NULL) {
             key->read(reader, key->name, value, (char *)into + key->offset);
         } else {
             const char *unknown = ik_json_decode(reader->loader->scratch, literal, NULL);
-            complain(reader, literal, unknown, "is no key that is known here");
+            complain(reader, literal, unknown, "is not a known key here");
         }
     }
 }
 
-/* An object whose keys are names of the file's own. */
+/* An object whose keys are names that the file chooses. */
 typedef void entry_fn(reader_t *reader, const char *name, ik_json_span_t literal,
                       ik_json_span_t value);
 static void read_entries(reader_t *reader, const char *name, ik_json_span_t object, entry_fn *read)
@@ -256,7 +247,7 @@ static const member_t price_keys[] = {
     {NULL, NULL, 0},
 };
 
-/* Of several prices the last one whose day has come counts, in whatever order they stand. */
+/* The latest price whose day has come is valid, whatever the order of the list. */
 static void read_prices(reader_t *reader, const char *name, ik_json_span_t list, void *into)
 {
     price_t best = {.figures = NO_PRICE};
@@ -298,13 +289,7 @@ static void read_thinking(reader_t *reader, const char *name, ik_json_span_t val
     read_object(reader, name, value, keys, into);
 }
 
-/* Length of "provider/". */
-static size_t provider_length(const char *name)
-{
-    return (size_t)(strchr(name, '/') - name) + 1;
-}
-
-/* A provider has one default: the one that was marked last. */
+/* A provider has one default model: the one that was marked last. */
 static void read_default(reader_t *reader, const char *name, ik_json_span_t value, void *into)
 {
     ik_model_t *model = into;
@@ -313,8 +298,9 @@ static void read_default(reader_t *reader, const char *name, ik_json_span_t valu
         return;
     }
     bool marked = value.text[0] == 't';
+    size_t prefix = strcspn(model->name, "/") + 1; /* "provider/" */
     for (size_t i = 0; marked && i < models->count; i++) {
-        if (strncmp(models->list[i]->name, model->name, provider_length(model->name)) == 0) {
+        if (strncmp(models->list[i]->name, model->name, prefix) == 0) {
             models->list[i]->is_default = false;
         }
     }
@@ -379,7 +365,7 @@ static void read_file(reader_t *reader, const char *text, size_t len)
 
 res_t ik_models_parse(ik_models_t *models, const char *file, const char *text, size_t len)
 {
-    /* The configuration's way of complaining wants a configuration to complain to. */
+    /* The loader reports errors to a configuration, so it gets an empty one. */
     ik_config_t *complaints = ik_new(NULL, ik_config_t);
     ik_config_loader_t loader = {
         .config = complaints, .scratch = talloc_new(complaints), .origin = file, .text = text};
@@ -389,7 +375,7 @@ res_t ik_models_parse(ik_models_t *models, const char *file, const char *text, s
     return loader.error;
 }
 
-/* Who can write this file decides what a request costs: the same rule as for a configuration. */
+/* The file decides what a request seems to cost, so it is checked like a configuration file. */
 static res_t load_file(ik_models_t *models, const char *path)
 {
     void *scratch = talloc_new(NULL);
@@ -419,10 +405,10 @@ res_t ik_models_load(const void *ctx, const ik_paths_t *paths, ik_models_t **out
     return is_err(&first) ? first : second;
 }
 
-/* --- asking ------------------------------------------------------------------------------ */
+/* --- looking up -------------------------------------------------------------------------- */
 
-/* Endings that make no other model of it; 0 stands for a digit. Not "-0" or "-00": those tell
- * claude-opus-5-5 from claude-opus-5. */
+/* Endings of a name that do not make it another model; 0 stands for a digit. "-0" and "-00" are not
+ * among them: they distinguish claude-opus-5-5 from claude-opus-5. */
 static const char *const endings[] = {"-00000000", "-00-0000", "-00-00", "-0000", "-000",
                                       "-latest",   "-preview", "-exp",   NULL};
 
@@ -436,7 +422,7 @@ static bool matches(const char *text, const char *form)
     return true;
 }
 
-/* The length without one such ending; 0 when there is none. */
+/* The length of the name without one such ending; 0 when it has none. */
 static size_t strip_ending(const char *name, size_t len)
 {
     for (const char *const *ending = endings; *ending != NULL; ending++) {
@@ -456,9 +442,9 @@ const ik_model_t *ik_models_find(const ik_models_t *models, const char *name)
     }
     for (size_t len = strlen(name); len > 0; len = strip_ending(name, len)) {
         bool found;
-        size_t place = find_place(models, name, len, &found);
+        size_t index = find_index(models, name, len, &found);
         if (found) {
-            return models->list[place];
+            return models->list[index];
         }
     }
     return &unknown;
@@ -484,7 +470,7 @@ const ik_model_t *ik_models_next(const ik_models_t *models, size_t *position)
 
 /* --- cost -------------------------------------------------------------------------------- */
 
-/* False when the price is needed and not known. */
+/* False when the price is needed but unknown. */
 static bool add_cost(double *sum, int64_t tokens, double price, double factor)
 {
     *sum += tokens > 0 ? (double)tokens * price * factor / 1e6 : 0;

@@ -10,7 +10,7 @@
 #include "provider/refused_tool.h"
 #include "provider/retry_hint.h"
 
-enum { SOUGHT_MAX = 64 * 1024 }; /* bytes of a body in which words for people are sought */
+enum { BODY_READ_MAX = 64 * 1024 }; /* bytes of a body that are searched for a message */
 
 /* --- what a status means ----------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ static const status_rule_t statuses[] = {
 static const status_rule_t redirect = {0, IK_FAULT_INVALID, false, "redirects are not followed"};
 static const status_rule_t other_request = {0, IK_FAULT_INVALID, false, "request refused"};
 static const status_rule_t other_server = {0, IK_FAULT_SERVER, true, "server error"};
-/* No status that tells: the request was accepted, so it is the server that failed. */
+/* Below 300 or no status: the request was accepted, so the server failed. */
 static const status_rule_t accepted = {0, IK_FAULT_SERVER, true, "unexpected answer"};
 
 static const status_rule_t *find_status(int status)
@@ -60,7 +60,7 @@ static const status_rule_t *find_status(int status)
 
 /* --- what names mean --------------------------------------------------------------------- */
 
-/* For an error without an HTTP status of its own: the one it would have had. */
+/* The HTTP status that stands for a name, for errors that come without a status. */
 typedef struct {
     const char *name;
     int status;
@@ -88,7 +88,7 @@ static int status_of(const ik_error_body_t *body)
     return 0;
 }
 
-/* Names that say more than any status. */
+/* Names that are more specific than the status. */
 typedef struct {
     const char *name;
     ik_fault_t fault;
@@ -108,9 +108,9 @@ static const name_rule_t name_rules[] = {
     {"exceed_context_size_error", IK_FAULT_OVERFLOW, false, 0},
     {"model_context_window_exceeded", IK_FAULT_OVERFLOW, false, 0},
     {"invalid_encrypted_content", IK_FAULT_REASONING, false, 0},
-    /* The model wrote a call that the server could not read; another try may well be better. */
+    /* The model wrote a call that the server could not read; a retry may succeed. */
     {"tool_use_failed", IK_FAULT_SERVER, true, 0},
-    /* Schemas that are fit for strict mode in our view but not in the server's. */
+    /* The server does not accept a schema that we sent as strict. */
     {"invalid_function_parameters", IK_FAULT_FIELD, false, IK_FIELD_STRICT},
     {NULL, IK_FAULT_NONE, false, 0},
 };
@@ -132,7 +132,8 @@ static bool apply_names(ik_provider_error_t *error, const ik_error_body_t *body)
 
 typedef struct {
     ik_fault_t fault;
-    const char *words[2]; /* all of them, in any case */
+    const char
+        *words[2]; /* the message holds both, in upper or lower case; the second may be NULL */
 } text_rule_t;
 
 static const text_rule_t text_rules[] = {
@@ -157,17 +158,12 @@ static const text_rule_t text_rules[] = {
     {IK_FAULT_NONE, {NULL}},
 };
 
-static bool holds(const char *message, const char *const words[2])
+/* Whether the status is vague enough for the message to decide: "too many tokens" with 429 means
+ * the rate, not the context. */
+static bool is_vague(int status)
 {
-    return strcasestr(message, words[0]) != NULL &&
-           (words[1] == NULL || strcasestr(message, words[1]) != NULL);
-}
-
-/* Sentences count only where a status leaves it open: "too many tokens" with 429 is a rate. */
-static bool is_open(int status)
-{
-    static const int open[] = {400, 404, 413, 422, 500, 0};
-    for (const int *candidate = open; *candidate != 0; candidate++) {
+    static const int vague[] = {400, 404, 413, 422, 500, 0};
+    for (const int *candidate = vague; *candidate != 0; candidate++) {
         if (*candidate == status) {
             return true;
         }
@@ -177,11 +173,12 @@ static bool is_open(int status)
 
 static bool apply_texts(ik_provider_error_t *error, const char *message, int status)
 {
-    if (message == NULL || !is_open(status)) {
+    if (message == NULL || !is_vague(status)) {
         return false;
     }
     for (const text_rule_t *rule = text_rules; rule->fault != IK_FAULT_NONE; rule++) {
-        if (holds(message, rule->words)) {
+        if (strcasestr(message, rule->words[0]) != NULL &&
+            (rule->words[1] == NULL || strcasestr(message, rule->words[1]) != NULL)) {
             error->fault = rule->fault;
             error->retryable = false;
             return true;
@@ -192,23 +189,7 @@ static bool apply_texts(ik_provider_error_t *error, const char *message, int sta
 
 /* --- classifying ------------------------------------------------------------------------- */
 
-static bool is_daily(const ik_error_body_t *body)
-{
-    bool said = ik_error_body_has_name(body, "RESOURCE_EXHAUSTED") && body->message != NULL &&
-                strcasestr(body->message, "per day") != NULL;
-    return body->per_day || said;
-}
-
-static void apply_field(ik_provider_error_t *error, const ik_error_body_t *body)
-{
-    unsigned field = error->fault == IK_FAULT_INVALID ? ik_refused_field_find(body) : 0;
-    if (field != 0) {
-        error->fault = IK_FAULT_FIELD;
-        error->field = field;
-    }
-}
-
-/* Status first, names and sentences second. */
+/* The status gives a first answer, which names and sentences refine. */
 static void classify(ik_provider_error_t *error, const ik_error_body_t *body)
 {
     int status = error->status >= 300 ? error->status : body->status;
@@ -219,20 +200,24 @@ static void classify(ik_provider_error_t *error, const ik_error_body_t *body)
     if (apply_names(error, body) || apply_texts(error, body->message, status)) {
         return;
     }
-    if (error->fault == IK_FAULT_RATE_LIMIT && is_daily(body)) {
+    bool daily =
+        body->per_day || (ik_error_body_has_name(body, "RESOURCE_EXHAUSTED") &&
+                          body->message != NULL && strcasestr(body->message, "per day") != NULL);
+    if (error->fault == IK_FAULT_RATE_LIMIT && daily) {
         error->fault = IK_FAULT_QUOTA;
         error->retryable = false;
-    } else if (status == 400 || status == 422) {
-        apply_field(error, body);
+    } else if (status == 400 || status == 422) { /* both are IK_FAULT_INVALID */
+        error->field = ik_refused_field_find(body);
+        error->fault = error->field != 0 ? IK_FAULT_FIELD : error->fault;
     }
     if (error->fault == IK_FAULT_INVALID && error->tool >= 0) {
         error->fault = IK_FAULT_TOOL;
     }
 }
 
-/* --- words ------------------------------------------------------------------------------- */
+/* --- messages ---------------------------------------------------------------------------- */
 
-/* How many bytes of blank or invisible characters stand here, 0 if none: C0, space, DEL, C1. */
+/* The length of the blank or control character (C0, space, DEL, C1) at this position; 0: none. */
 static size_t skip_blank(const char *at)
 {
     unsigned char c = (unsigned char)at[0];
@@ -242,19 +227,15 @@ static size_t skip_blank(const char *at)
     return c == 0xc2 && (unsigned char)at[1] >= 0x80 && (unsigned char)at[1] < 0xa0 ? 2 : 0;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* One line: white space becomes a space, other control characters go. */
+/* Appends the text as one line: white space becomes a space, other control characters are removed.
+ */
 static void append_line(ik_buffer_t *out, const char *text)
 {
     bool gap = false;
     while (*text != '\0') {
         size_t blank = skip_blank(text);
         if (blank > 0) {
-            gap = gap || is_space(*text);
+            gap = gap || *text == ' ' || (*text >= '\t' && *text <= '\r');
             text += blank;
             continue;
         }
@@ -266,13 +247,13 @@ static void append_line(ik_buffer_t *out, const char *text)
     }
 }
 
-/* Into an array of the error, cut between characters. */
+/* Copies the text as one line into an array of the error, cut between characters. */
 static void set_line(const void *ctx, char *out, size_t size, const char *text)
 {
     static const char ellipsis[] = "…";
     ik_buffer_t clean;
     ik_buffer_t line;
-    ik_buffer_init(&clean, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
     ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
     ik_utf8_append_clean(&clean, text, strlen(text));
     ik_buffer_append_text(&clean, "");
@@ -295,7 +276,7 @@ static bool has_words(const char *line)
     return *line != '\0';
 }
 
-/* The first line that says something, or NULL. */
+/* The first line that is not blank, or NULL. */
 static char *take_first_line(const void *ctx, const char *text)
 {
     for (;;) {
@@ -311,7 +292,7 @@ static char *take_first_line(const void *ctx, const char *text)
     }
 }
 
-/* The title of a page, else its text without the tags. */
+/* Reduces a page to its title or, without one, to its text without the tags. */
 static void strip_tags(char *html)
 {
     char *title = strcasestr(html, "<title");
@@ -328,11 +309,11 @@ static void strip_tags(char *html)
     *out = '\0';
 }
 
-/* What a body without a message says: JSON as it is, or the first line of the pages and texts that
- * proxies answer with. */
+/* Describes a body without a message: unknown JSON as it is, or the first line of the page or text
+ * that a proxy answered with. */
 static char *describe_body(const void *ctx, const char *bytes, size_t len)
 {
-    char *text = ik_strndup(ctx, bytes, len < SOUGHT_MAX ? len : SOUGHT_MAX);
+    char *text = ik_strndup(ctx, bytes, len < BODY_READ_MAX ? len : BODY_READ_MAX);
     char first = text[strspn(text, " \t\r\n")];
     if (first == '{' || first == '[') {
         return text;
@@ -341,13 +322,6 @@ static char *describe_body(const void *ctx, const char *bytes, size_t len)
         strip_tags(text);
     }
     return take_first_line(ctx, text);
-}
-
-static char *describe_status(const void *ctx, int status, const char *words)
-{
-    const char *phrase = find_status(status)->phrase;
-    return words == NULL ? ik_sprintf(ctx, "HTTP %d %s", status, phrase)
-                         : ik_sprintf(ctx, "HTTP %d %s: %s", status, phrase, words);
 }
 
 /* --- the error --------------------------------------------------------------------------- */
@@ -361,7 +335,7 @@ static void fill(const void *ctx, ik_provider_error_t *error, const ik_error_bod
     set_line(ctx, error->message, sizeof(error->message), message);
 }
 
-/* The server's explicit word, unless we know that the same request cannot succeed. */
+/* The server's explicit hint is followed, unless the same request cannot succeed. */
 static void apply_should_retry(ik_provider_error_t *error, const char *value)
 {
     bool hopeless = error->fault == IK_FAULT_QUOTA || error->fault == IK_FAULT_OVERFLOW ||
@@ -405,7 +379,8 @@ void ik_provider_error_parse(ik_provider_error_t *error, int status, const char 
     if (message == NULL || !has_words(message)) {
         bool moved = status >= 300 && status < 400;
         const char *words = moved ? header(data, "location") : describe_body(scratch, body, len);
-        message = describe_status(scratch, status, words);
+        message = ik_sprintf(scratch, "HTTP %d %s%s%s", status, find_status(status)->phrase,
+                             words == NULL ? "" : ": ", words == NULL ? "" : words);
     }
     fill(scratch, error, &facts, message);
     apply_should_retry(error, header(data, "x-should-retry"));
@@ -413,7 +388,7 @@ void ik_provider_error_parse(ik_provider_error_t *error, int status, const char 
     talloc_free(scratch);
 }
 
-/* Headers that a body carries itself. */
+/* Headers that stand inside the body. */
 typedef struct {
     const void *ctx;
     ik_json_span_t object;

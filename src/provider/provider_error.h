@@ -1,7 +1,7 @@
 /*
- * What went wrong at a provider, in one form for all vendors: classified, with what the server said
- * about waiting, and what to do about it. Pure: made from a status, headers and a body, or from an
- * error object inside a stream.
+ * An error of a provider, in one form for all vendors: its class, a message, whether and when to
+ * retry, and which field or tool was refused. Pure: made from a status, headers and a body, or from
+ * an error object inside a stream.
  */
 #pragma once
 
@@ -14,17 +14,17 @@
 typedef enum {
     IK_FAULT_NONE,
     IK_FAULT_AUTH,       /* key missing, wrong, or not allowed */
-    IK_FAULT_QUOTA,      /* no money or a limit that waiting does not lift */
-    IK_FAULT_RATE_LIMIT, /* too fast */
+    IK_FAULT_QUOTA,      /* no credit, or a limit that a short wait does not lift */
+    IK_FAULT_RATE_LIMIT, /* too many requests or tokens in a short time */
     IK_FAULT_SERVER,     /* overloaded, internal, gateway, timeout */
     IK_FAULT_NOT_FOUND,  /* no such model or path */
-    IK_FAULT_TOO_LARGE,  /* the body, not the context */
-    IK_FAULT_OVERFLOW,   /* the context window */
-    IK_FAULT_REASONING,  /* what we sent back of its reasoning is not accepted */
+    IK_FAULT_TOO_LARGE,  /* the body has too many bytes */
+    IK_FAULT_OVERFLOW,   /* the conversation exceeds the context window */
+    IK_FAULT_REASONING,  /* the server refuses the reasoning that was sent back to it */
     IK_FAULT_FIELD,      /* an optional field is refused: see field */
     IK_FAULT_TOOL,       /* the definition of a tool is refused: see tool */
-    IK_FAULT_INVALID,    /* anything else about the request */
-    IK_FAULT_NETWORK,    /* no answer: connection, TLS, silence; set by the agent */
+    IK_FAULT_INVALID,    /* any other fault of the request */
+    IK_FAULT_NETWORK,    /* no answer: connection, TLS, timeout; set by the agent */
 } ik_fault_t;
 
 typedef struct {
@@ -34,18 +34,18 @@ typedef struct {
     char message[512]; /* for people, one line; never empty */
     bool retryable;
     int64_t retry_after_ms; /* -1: no hint */
-    unsigned field;         /* ik_field_t */
-    int tool;               /* place of the refused tool in the request; -1: none is named by it */
+    unsigned field;         /* ik_field_t bits */
+    int tool;               /* index of the refused tool in the request; -1: no index is given */
 } ik_provider_error_t;
 
-/* header(data, name) returns a response header or NULL. The body may be anything: JSON of any
- * vendor, HTML, nothing. now is the wall clock in seconds, for HTTP dates. */
+/* header(data, name) returns a response header or NULL. The body may be JSON of any vendor, HTML,
+ * other text or empty. now is the wall clock in seconds, for HTTP dates. */
 void ik_provider_error_parse(ik_provider_error_t *error, int status, const char *body, size_t len,
                              const char *(*header)(void *data, const char *name), void *data,
                              int64_t now);
-/* From an error object inside a stream: {"error":{…}}, {"type":"error",…}, the inner object of it,
- * or a string. */
+/* Reads an error inside a stream: {"error":{…}}, {"type":"error",…}, the inner object alone, or a
+ * string. */
 void ik_provider_error_from_event(ik_provider_error_t *error, ik_json_span_t value);
 
-/* "auth", "quota", "rate_limit", "server", … for programs. */
+/* "auth", "quota", "rate_limit", "server", …: the name in machine-readable output. */
 const char *ik_fault_name(ik_fault_t fault);

@@ -7,13 +7,13 @@
 
 #define REASONING (IK_FIELD_THINKING | IK_FIELD_EFFORT | IK_FIELD_SUMMARY)
 
-/* A space stands for whatever may join the words: reasoning_effort, reasoning.effort,
+/* A space stands for any way to join two words: reasoning_effort, reasoning.effort,
  * reasoningEffort, reasoning effort. */
 typedef struct {
     const char *words;
     unsigned field;
-    bool common; /* an English word: counts only where it is quoted or set off as a name */
-    bool valued; /* complaints about its value are more common than refusals */
+    bool common; /* an English word: in a sentence it must be quoted or set off as a name */
+    bool valued; /* servers complain about its value more often than they refuse it */
 } spelling_t;
 
 static const spelling_t spellings[] = {
@@ -50,7 +50,7 @@ static const spelling_t spellings[] = {
     {NULL, 0, false, false},
 };
 
-/* How a refusal sounds. Without one of these a sentence that names a field is about its value. */
+/* Phrases of a refusal. A sentence with none of them complains about the field's value. */
 static const char *const refusals[] = {
     "unsupported",
     "not supported",
@@ -77,7 +77,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* Length of what matches the words at text, 0 when nothing does. */
+/* The length of the words where they stand at the beginning of text; 0: they do not. */
 static size_t match_words(const char *text, const char *words)
 {
     const char *at = text;
@@ -93,7 +93,7 @@ static size_t match_words(const char *text, const char *words)
     return is_word(*at) ? 0 : (size_t)(at - text);
 }
 
-/* 'store', `store`, store: not allowed, unknown argument: store */
+/* Matches "'store'", "`store`", "store: not allowed" and "unknown argument: store". */
 static bool is_set_off(const char *text, const char *at, size_t len)
 {
     static const char marks[] = "'\"`.[";
@@ -103,9 +103,9 @@ static bool is_set_off(const char *text, const char *at, size_t len)
            (before == ' ' && at - text > 1 && at[-2] == ':');
 }
 
-/* The first field that the text names, by its longest spelling: in reasoning.effort that is the
- * effort, not reasoning as a whole. all: the text is a name, not a sentence. */
-static const spelling_t *find_spelling(const char *text, bool all)
+/* The first field that the text names, by its longest spelling: reasoning.effort is the effort, not
+ * reasoning as a whole. is_name: the text is a parameter's name, not a sentence. */
+static const spelling_t *find_spelling(const char *text, bool is_name)
 {
     const spelling_t *found = NULL;
     size_t longest = 0;
@@ -113,7 +113,7 @@ static const spelling_t *find_spelling(const char *text, bool all)
         bool begins = at == text || !is_word(at[-1]);
         for (const spelling_t *s = spellings; begins && s->words != NULL; s++) {
             size_t len = match_words(at, s->words);
-            if (len > longest && (all || !s->common || is_set_off(text, at, len))) {
+            if (len > longest && (is_name || !s->common || is_set_off(text, at, len))) {
                 found = s;
                 longest = len;
             }

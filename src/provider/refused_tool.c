@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/array.h"
 
-/* The number in tools[3] or tools.3; -1: there is none. */
-static int index_behind(const char *text, const char *word)
+/* The number after word in tools[3] or tools.3; -1: there is none. */
+static int index_after(const char *text, const char *word)
 {
     enum { INDEX_MAX = 100000 };
     for (const char *at = text; (at = strcasestr(at, word)) != NULL;) {
@@ -22,13 +22,13 @@ static int index_behind(const char *text, const char *word)
     return -1;
 }
 
-/* Gemini's declarations stand inside the one tool. */
+/* Gemini has one tool that holds all the declarations, so their index comes first. */
 static int find_index(const char *text)
 {
     static const char *const words[] = {"function_declarations", "functionDeclarations", "tools"};
     int index = -1;
     for (size_t i = 0; text != NULL && i < IK_LENGTH(words) && index < 0; i++) {
-        index = index_behind(text, words[i]);
+        index = index_after(text, words[i]);
     }
     return index;
 }
@@ -39,7 +39,7 @@ int ik_refused_tool_find_index(const ik_error_body_t *body)
     return index >= 0 ? index : find_index(body->message);
 }
 
-/* A name counts where it is quoted. */
+/* A tool's name may be a common word, so it must be quoted. */
 static bool quotes(const char *message, const char *name)
 {
     static const char marks[] = "'\"`";

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-static const double LONGEST_MS = 30.0 * 24 * 3600 * 1000; /* nobody means more */
+static const double LONGEST_MS = 30.0 * 24 * 3600 * 1000; /* longer hints are cut to this */
 
 static int64_t to_hint(double ms)
 {
@@ -20,7 +20,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* strtod would take "inf" and, in some locales, a comma. */
+/* strtod would accept "inf" and, in some locales, a comma. */
 static bool take_decimal(const char **at, double *value)
 {
     const char *p = *at;
@@ -104,7 +104,7 @@ static int64_t until(struct tm *date, int64_t zone_seconds, int64_t now)
     return seconds > 0 ? to_hint((double)seconds * 1000) : 0;
 }
 
-/* Wed, 21 Oct 2026 07:28:00 GMT. strptime would want the names in the user's language. */
+/* Wed, 21 Oct 2026 07:28:00 GMT. strptime would expect the names in the user's language. */
 static int64_t parse_http_date(const char *text, int64_t now)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -144,7 +144,7 @@ static int64_t parse_rfc3339(const char *text, int64_t now)
     return until(&date, (*zone == '-' ? -60 : 60) * (hours * 60 + minutes), now);
 }
 
-/* --- where they stand -------------------------------------------------------------------- */
+/* --- headers and messages ---------------------------------------------------------------- */
 
 int64_t ik_retry_hint_from_headers(ik_retry_hint_header_fn *header, void *data, int64_t now)
 {
@@ -171,13 +171,6 @@ static const limit_t limits[] = {
     {NULL, NULL},
 };
 
-static int64_t parse_reset(const char *text, int64_t now)
-{
-    int64_t hint = ik_retry_hint_parse_duration(text);
-    hint = hint < 0 ? parse_count(text, 1000) : hint;
-    return hint < 0 ? parse_rfc3339(text, now) : hint;
-}
-
 int64_t ik_retry_hint_from_limits(ik_retry_hint_header_fn *header, void *data, int64_t now)
 {
     int64_t longest = -1;
@@ -185,7 +178,9 @@ int64_t ik_retry_hint_from_limits(ik_retry_hint_header_fn *header, void *data, i
         const char *remaining = header(data, limit->remaining);
         const char *reset = header(data, limit->reset);
         if (remaining != NULL && reset != NULL && strcmp(remaining, "0") == 0) {
-            int64_t hint = parse_reset(reset, now);
+            int64_t hint = ik_retry_hint_parse_duration(reset);
+            hint = hint < 0 ? parse_count(reset, 1000) : hint;
+            hint = hint < 0 ? parse_rfc3339(reset, now) : hint;
             longest = hint > longest ? hint : longest;
         }
     }

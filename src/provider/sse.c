@@ -10,17 +10,17 @@ static const char BOM[] = {'\xef', '\xbb', '\xbf'};
 struct ik_sse {
     ik_sse_fn on_event;
     void *user;
-    ik_buffer_t line; /* what has come of a line that lies in several pieces */
+    ik_buffer_t line; /* the beginning of a line that is spread over several pieces */
     ik_buffer_t event;
     ik_buffer_t data;
-    bool has_data;  /* an event without a data line is none, with an empty one it is one */
-    bool after_cr;  /* it has ended a line; a newline that follows belongs to it */
-    size_t bom_len; /* how much of a BOM has come; all of it when none can come any more */
+    bool has_data;  /* a data line, even an empty one: without any, there is no event */
+    bool after_cr;  /* a CR ended the last line; a newline right after it belongs to it */
+    size_t bom_len; /* bytes of a BOM so far; its full length once no BOM can follow */
     bool stopped;
 };
 
-/* What is left of a piece, with the next end of a line of either kind in it: each is searched for
- * only when the last one found has been passed, so no byte is looked at twice. */
+/* The rest of a piece, with the next newline and the next CR in it. Each is searched for only after
+ * the last one found was passed, so that no byte is searched twice. */
 typedef struct {
     const char *at;
     const char *end;
@@ -77,7 +77,7 @@ static void take_field(ik_sse_t *sse, const char *name, size_t name_len, const c
     }
 }
 
-/* A comment is a field without a name. */
+/* A comment is a field with an empty name. */
 static bool take_line(ik_sse_t *sse, const char *line, size_t len)
 {
     if (len == 0) {
@@ -94,8 +94,8 @@ static bool take_line(ik_sse_t *sse, const char *line, size_t len)
     return true;
 }
 
-/* Whether the event stays within its maximum with len more bytes in the line under way. That
- * depends only on the bytes of the stream so far and not on how they were cut. */
+/* Whether the event stays within its maximum with len more bytes in the current line. The result
+ * depends only on the bytes of the stream so far, not on how they were cut into pieces. */
 static bool fits(const ik_sse_t *sse, size_t len)
 {
     size_t held = sse->event.len + sse->data.len + sse->line.len;
@@ -113,7 +113,8 @@ static bool end_line(ik_sse_t *sse, const char *bytes, size_t len)
     return take_line(sse, sse->line.data, len);
 }
 
-/* Also right in the middle of it: what turns out not to be a BOM is the beginning of a line. */
+/* Returns how many bytes to skip. The BOM may be spread over pieces; a beginning that turns out not
+ * to be a BOM becomes the beginning of the first line. */
 static size_t skip_bom(ik_sse_t *sse, const char *bytes, size_t len)
 {
     size_t taken = 0;
@@ -145,7 +146,7 @@ static const char *next_line_end(piece_t *piece)
     return piece->newline < piece->cr ? piece->newline : piece->cr;
 }
 
-/* Takes one line, or what there is of it; false when the stream is over. */
+/* Takes one line or the beginning of one; false when the parser has stopped. */
 static bool take_next(ik_sse_t *sse, piece_t *piece)
 {
     const char *line = piece->at;

@@ -316,7 +316,7 @@ static const complaint_t complaints[] = {
     {"{\"note\":\"\xff\"}", "m.json: the file is not UTF-8"},
     {"[]", "m.json:1: the model data must be an object"},
     {"{\"note\":1}", "m.json:1: note must be a string"},
-    {"{\n\"modles\":{}}", "m.json:2: modles is no key that is known here"},
+    {"{\n\"modles\":{}}", "m.json:2: modles is not a known key here"},
     {"{\"models\":[]}", "m.json:1: models must be an object"},
     {"{\"sources\":1}", "m.json:1: sources must be an object"},
     {"{\"sources\":{\"s\":1}}", "m.json:1: s must be an object"},
@@ -330,7 +330,7 @@ static const complaint_t complaints[] = {
     {MODEL("\"limits\":{\"context\":1.5}"), "m.json:3: context must be a whole number"},
     {MODEL("\"limits\":{\"context\":-1}"), "m.json:3: context must be a whole number"},
     {MODEL("\"limits\":{\"context\":9999999999999}"), "m.json:3: context must be a whole number"},
-    {MODEL("\"limits\":{\"contxt\":1}"), "m.json:3: contxt is no key that is known here"},
+    {MODEL("\"limits\":{\"contxt\":1}"), "m.json:3: contxt is not a known key here"},
     {MODEL("\"limits\":{\"source\":1}"), "m.json:3: source must be a string"},
     {MODEL("\"thinking\":{\"style\":\"hard\"}"),
      "m.json:3: style must be \"none\", \"adaptive\", \"budget\", \"level\" or \"effort\""},
@@ -344,7 +344,7 @@ static const complaint_t complaints[] = {
     {PRICE("\"from\":\"2026/01/19\""), "m.json:4: from must be a day, \"YYYY-MM-DD\""},
     {PRICE("\"from\":\"2026-01-190\""), "m.json:4: from must be a day, \"YYYY-MM-DD\""},
     {PRICE("\"long\":{\"over\":true}"), "m.json:4: over must be a whole number"},
-    {MODEL("\"a\\u001bb\":1"), "m.json:3: a?b is no key that is known here"},
+    {MODEL("\"a\\u001bb\":1"), "m.json:3: a?b is not a known key here"},
 };
 
 START_TEST(complaints_name_file_and_line)
