@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 
-enum { NAME_BYTES_MAX = 1024 }; /* of a call: longer ones are cut, and known to nobody */
+enum { NAME_BYTES_MAX = 1024 }; /* of a call's name and id; no tool has a longer name */
 
 static const char *const stop_names[] = {
     [IK_STOP_NONE] = "none",
@@ -47,7 +47,7 @@ void ik_stream_fail(ik_stream_t *stream, ik_json_span_t error)
     fail_with(stream, &parsed);
 }
 
-/* The server, or something on the way, did not keep to its format. */
+/* The server or a proxy did not keep to the format. */
 static void fail_format(ik_stream_t *stream, const char *message)
 {
     ik_provider_error_t error = {.fault = IK_FAULT_SERVER, .retryable = true, .retry_after_ms = -1};
@@ -114,7 +114,7 @@ ik_stream_t *ik_stream_create(const void *ctx, const ik_target_t *target,
     ik_buffer_init(&stream->private_json, stream, 2 * (size_t)IK_STREAM_MAX);
     ik_buffer_init(&stream->body, stream, IK_SSE_EVENT_MAX);
     ik_buffer_init(&stream->decoded, stream, IK_SSE_EVENT_MAX);
-    ik_buffer_init(&stream->shown, stream, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&stream->shown, stream, IK_BUFFER_UNLIMITED); /* bounded by one event */
     ik_key_mask_init(&stream->text_mask, stream, target->config->api_key);
     ik_key_mask_init(&stream->reasoning_mask, stream, target->config->api_key);
     stream->sse = ik_sse_create(stream, on_sse_event, stream);
@@ -181,7 +181,7 @@ static void read_plain_body(ik_stream_t *stream)
 
 /* --- what formats write ------------------------------------------------------------------ */
 
-/* Text as C strings can hold it: UTF-8, a space for a NUL. */
+/* Makes text valid UTF-8 without NUL bytes, as C strings need it. */
 static void clean_decoded(ik_buffer_t *decoded)
 {
     if (!ik_utf8_valid(decoded->data, decoded->len)) {
@@ -239,7 +239,7 @@ static void show_reasoning(ik_stream_t *stream, const char *text, size_t len)
     }
 }
 
-/* What was held back because it could have been the beginning of the key. */
+/* Shows what was held back because it could have begun the API key. */
 static void end_reasoning(ik_stream_t *stream)
 {
     stream->shown.len = 0;
@@ -276,7 +276,7 @@ void ik_stream_add_reasoning(ik_stream_t *stream, const char *text, size_t len)
     show_reasoning(stream, stream->shown.data, stream->shown.len);
 }
 
-/* The decoded text lives until the next literal is decoded. */
+/* The decoded text is valid until the next literal is decoded. */
 static ik_buffer_t *decode(ik_stream_t *stream, ik_json_span_t literal)
 {
     stream->decoded.len = 0;
@@ -362,7 +362,7 @@ static bool has_whole_arguments(const ik_stream_call_t *call)
            ik_json_kind(value) == IK_JSON_OBJECT;
 }
 
-/* Calls of an answer that was not finished properly must never run, not even repaired. */
+/* The calls of an answer that did not end properly must never run, not even repaired. */
 static bool must_not_run(const ik_stream_t *stream, const ik_stream_call_t *call)
 {
     switch (stream->stop) {
@@ -379,7 +379,7 @@ static bool must_not_run(const ik_stream_t *stream, const ik_stream_call_t *call
     }
 }
 
-/* Whether there were any to drop. */
+/* Removes the calls that must not run; returns whether there were any. */
 static bool drop_calls(ik_stream_t *stream)
 {
     size_t kept = 0;
@@ -397,13 +397,6 @@ static bool drop_calls(ik_stream_t *stream)
     return kept < before;
 }
 
-static char *make_id(const void *ctx)
-{
-    char name[10];
-    ik_random_name(name, 9);
-    return ik_sprintf(ctx, "ik_%s", name);
-}
-
 static bool is_taken(const ik_stream_t *stream, size_t before, const char *id)
 {
     for (size_t i = 0; i < before; i++) {
@@ -415,7 +408,7 @@ static bool is_taken(const ik_stream_t *stream, size_t before, const char *id)
     return stream->listener.has_id != NULL && stream->listener.has_id(stream->listener.data, id);
 }
 
-/* Gives every call an id of its own; false when one that was given could not be used. */
+/* Gives every call a unique id; false when an id that the provider gave had to be replaced. */
 static bool settle_ids(ik_stream_t *stream)
 {
     bool unchanged = true;
@@ -428,13 +421,19 @@ static bool settle_ids(ik_stream_t *stream)
         bool usable = given && ik_utf8_valid(call->given_id.data, call->given_id.len) &&
                       strlen(call->given_id.data) == call->given_id.len &&
                       !is_taken(stream, i, call->given_id.data);
-        call->id = usable ? call->given_id.data : make_id(call);
+        if (usable) {
+            call->id = call->given_id.data;
+        } else {
+            char name[10];
+            ik_random_name(name, 9);
+            call->id = ik_sprintf(call, "ik_%s", name);
+        }
         unchanged = unchanged && (usable || !given);
     }
     return unchanged;
 }
 
-/* A name that the history repeats as it is (ik_msg_create_call). */
+/* Whether ik_msg_create_call keeps the name unchanged. */
 static bool is_plain_name(const ik_buffer_t *name)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789-";
@@ -443,8 +442,8 @@ static bool is_plain_name(const ik_buffer_t *name)
            strchr("0123456789-", name->data[0]) == NULL;
 }
 
-/* What goes back verbatim must be what the history says; where a call had to be changed, or the
- * server would refuse its own words, the history alone is sent. */
+/* Private data must match the messages of the conversation. When a call has to be changed there, or
+ * its arguments are no object, the step is rebuilt from its messages instead. */
 static bool can_go_back(const ik_stream_t *stream)
 {
     for (size_t i = 0; i < stream->item_count; i++) {
@@ -462,7 +461,7 @@ static void wrap_private(ik_stream_t *stream)
         return;
     }
     ik_buffer_t wrapped;
-    ik_buffer_init(&wrapped, stream, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&wrapped, stream, IK_BUFFER_UNLIMITED); /* bounded by private_json */
     ik_json_span_t own = {stream->private_json.data, stream->private_json.len};
     ik_buffer_append_format(&wrapped, "{\"%s\":", stream->target->provider->name);
     bool masked = ik_key_mask_json(&wrapped, own, stream->target->config->api_key);
@@ -475,7 +474,7 @@ static void wrap_private(ik_stream_t *stream)
     }
 }
 
-/* An answer that meant to call, and of whose calls none can be told, was not read right. */
+/* Whether the answer has calls decides the reason; one that lost all its calls was malformed. */
 static void settle_stop(ik_stream_t *stream, bool lost_calls)
 {
     bool calls = ik_stream_call_count(stream) > 0;

@@ -1,8 +1,8 @@
 /*
- * Requests to Anthropic's Messages. A prompt cache holds a prefix of tools, system and messages up
- * to a mark; of the four marks a request may have, one is on the tools, one on the system prompt
- * and two on the growing end: where it is now and where it was last time, which is what the cache
- * knows.
+ * Requests to Anthropic's Messages API. The prompt cache holds the prefix of tools, system prompt
+ * and messages up to a mark (cache_control), and a request may have four marks: one is on the
+ * tools, one on the system prompt, one on the end of the messages, and one where the messages ended
+ * in the previous request, which is the prefix that the cache holds.
  */
 #include <string.h>
 #include <strings.h>
@@ -24,16 +24,16 @@ static char *format_url(const void *ctx, const ik_request_t *request)
     return ik_sprintf(ctx, "%s/v1/messages", request->target->config->base_url);
 }
 
-/* Gateways that speak the format know its first version; the newer one takes away only what is
- * never sent. */
+/* Gateways know only the first version of the API. The newer one removes nothing that is sent here,
+ * so the same requests suit both. */
 static const char *version_for(const char *base_url)
 {
-    static const char home[] = "api.anthropic.com";
+    static const char anthropic[] = "api.anthropic.com";
     const char *host = strstr(base_url, "://");
     host = host == NULL ? base_url : host + 3;
-    bool at_home =
-        strcspn(host, ":/?#") == strlen(home) && strncasecmp(host, home, strlen(home)) == 0;
-    return at_home ? "2026-10-21" : "2023-06-01";
+    bool is_anthropic = strcspn(host, ":/?#") == strlen(anthropic) &&
+                        strncasecmp(host, anthropic, strlen(anthropic)) == 0;
+    return is_anthropic ? "2026-10-21" : "2023-06-01";
 }
 
 static char **format_headers(const void *ctx, const ik_request_t *request)
@@ -82,7 +82,8 @@ static long long max_tokens(const ik_request_t *request)
     return limit < MAX_TOKENS_WANTED ? limit : MAX_TOKENS_WANTED;
 }
 
-/* How much older models may think; 0: not at all. At least half is left for the answer. */
+/* The budget of models that think with one; 0: no thinking. At least half of the output is left for
+ * the answer. */
 static long long thinking_budget(const ik_request_t *request)
 {
     static const struct {
@@ -102,8 +103,8 @@ static long long thinking_budget(const ik_request_t *request)
     return 0;
 }
 
-/* A model with a budget wants its thoughts in every step of the turn, so once they are dropped it
- * must not think. */
+/* A model with a budget expects its thinking in every step of the turn, so once reasoning was
+ * dropped it must not think. */
 static void append_thinking(ik_buffer_t *out, const ik_request_t *request)
 {
     ik_model_thinking_t thinking = request->target->facts->thinking;
@@ -120,7 +121,7 @@ static void append_thinking(ik_buffer_t *out, const ik_request_t *request)
     }
 }
 
-/* The lowest effort there is, is low. */
+/* The lowest effort that the API knows is "low". */
 static void append_effort(ik_buffer_t *out, const ik_request_t *request)
 {
     const char *effort = request->effort;
@@ -141,7 +142,7 @@ static void append_mark(ik_buffer_t *out, const ik_request_t *request)
     }
 }
 
-/* The mark goes into the last tool: before the "}]" they end with. */
+/* The mark goes into the last tool, before the "}]" that ends the list. */
 static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
 {
     if (tools.len == 0) {
@@ -191,12 +192,6 @@ static void append_text(ik_blocks_t *blocks, const ik_msg_t *message)
     }
 }
 
-static bool has_failed(const ik_msg_t *result)
-{
-    ik_json_span_t success;
-    return ik_msg_field(result, "success", &success) && success.text[0] == 'f';
-}
-
 static void append_result(ik_blocks_t *blocks, const ik_msg_t *result)
 {
     ik_buffer_t *out = ik_blocks_begin(blocks);
@@ -204,7 +199,9 @@ static void append_result(ik_blocks_t *blocks, const ik_msg_t *result)
     ik_wire_append_id(out, blocks->request, result, false);
     ik_buffer_append_text(out, ",\"content\":");
     ik_wire_append_output_text(blocks->wire, blocks->request, out, result);
-    ik_buffer_append_text(out, has_failed(result) ? ",\"is_error\":true}" : "}");
+    ik_json_span_t success;
+    bool failed = ik_msg_field(result, "success", &success) && success.text[0] == 'f';
+    ik_buffer_append_text(out, failed ? ",\"is_error\":true}" : "}");
 }
 
 static bool has_type(ik_json_span_t block, const char *name)
@@ -223,7 +220,8 @@ static bool is_words(ik_json_span_t block)
     return has_type(block, "text");
 }
 
-static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_t place, bool first)
+static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_t placeholder,
+                        bool first)
 {
     static const char *const own[] = {"type", "id", "name", "input", NULL};
     ik_buffer_t *out = ik_blocks_begin(blocks);
@@ -237,7 +235,7 @@ static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_
     }
     ik_buffer_append_text(out, ",\"input\":");
     ik_wire_append_arguments(out, call);
-    ik_blocks_append_members(out, place, own);
+    ik_blocks_append_members(out, placeholder, own);
     ik_buffer_append_byte(out, '}');
 }
 

@@ -8,27 +8,28 @@ typedef enum {
     TEXT,
     THINKING,
     CALL,
-    OPAQUE, /* redacted thinking, blocks of the server's own tools, and what is yet to come */
+    OPAQUE, /* redacted thinking, blocks of the server's own tools, and unknown types */
 } block_kind_t;
 
 typedef struct {
-    int64_t index; /* by which the server refers to it */
+    int64_t index; /* the server's number for it */
     block_kind_t kind;
-    ik_buffer_t content; /* text or thinking; of a call the members we know nothing of, with their
-                            commas; otherwise the block itself, empty when it cannot go back */
+    /* TEXT and THINKING: the text. CALL: its unknown members, each after a comma. OPAQUE: the whole
+     * block, or empty when it cannot go back. */
+    ik_buffer_t content;
     ik_buffer_t signature;
     bool has_signature;
     ik_stream_call_t *call;
-    bool has_input; /* the call came with an input, which holds unless deltas bring another */
+    bool has_input; /* the call was opened with an input, which deltas replace */
 } block_t;
 
-/* Cleaning can make three bytes of one. */
+/* Cleaning can turn one byte into three. */
 enum { SIZE_KEPT_MAX = IK_STREAM_MAX / 3 };
 
 typedef struct {
     block_t **blocks;
     size_t count;
-    size_t size; /* of what nobody else counts: the blocks, and bytes kept without being read */
+    size_t size; /* of what ik_stream_t.size does not count: blocks and JSON kept as it came */
     int64_t input, cache_read, cache_write;
 } state_t;
 
@@ -59,7 +60,8 @@ static block_t *add_block(state_t *state, int64_t index, block_kind_t kind)
     return block;
 }
 
-/* Nearly always the last one. Should a server use an index twice, the later block is meant. */
+/* Searches from the end: the last block is nearly always the right one, and when a server uses an
+ * index twice, the later block is meant. */
 static block_t *find_block(const state_t *state, ik_json_span_t event)
 {
     int64_t index = -1;
@@ -72,7 +74,7 @@ static block_t *find_block(const state_t *state, ik_json_span_t event)
     return NULL;
 }
 
-/* Keeps a piece of JSON as it is; false when there is too much of it. */
+/* Appends a piece of JSON to the block's content; false when the limit is exceeded. */
 static bool keep(state_t *state, block_t *block, ik_json_span_t piece)
 {
     state->size += piece.len;
@@ -91,7 +93,7 @@ static void add_text(ik_stream_t *stream, block_t *block, ik_json_span_t text)
     ik_stream_add_text_literal(stream, text);
 }
 
-/* Thoughts before and after a call are paragraphs of their own to whoever reads them. */
+/* Each thinking block is shown as a paragraph of its own. */
 static void add_thinking(ik_stream_t *stream, block_t *block, ik_json_span_t text)
 {
     if (block->content.len == 0 && stream->reasoning.len > 0 && text.len > 2) {
@@ -141,7 +143,8 @@ static void on_block_delta(ik_stream_t *stream, ik_json_span_t data)
         return;
     }
     if (block->kind == OPAQUE) {
-        ik_buffer_reset(&block->content); /* it was not whole, and we cannot make it so */
+        ik_buffer_reset(
+            &block->content); /* incomplete: deltas of unknown blocks cannot be applied */
         return;
     }
     for (size_t i = 0; i < IK_LENGTH(deltas); i++) {
@@ -173,12 +176,6 @@ static void open_thinking(ik_stream_t *stream, block_t *block, ik_json_span_t da
     }
 }
 
-static bool is_of_call(ik_json_span_t key)
-{
-    return ik_json_key_is(key, "type") || ik_json_key_is(key, "id") ||
-           ik_json_key_is(key, "name") || ik_json_key_is(key, "input");
-}
-
 static void keep_unknown_members(state_t *state, block_t *block, ik_json_span_t data)
 {
     size_t position = 0;
@@ -186,7 +183,8 @@ static void keep_unknown_members(state_t *state, block_t *block, ik_json_span_t 
     ik_json_span_t value;
     while (ik_json_next_member(data, &position, &key, &value)) {
         ik_json_span_t member = {key.text, (size_t)(value.text + value.len - key.text)};
-        if (!is_of_call(key)) {
+        if (!ik_json_key_is(key, "type") && !ik_json_key_is(key, "id") &&
+            !ik_json_key_is(key, "name") && !ik_json_key_is(key, "input")) {
             ik_buffer_append_byte(&block->content, ',');
             if (!keep(state, block, member)) {
                 ik_buffer_reset(&block->content);
@@ -222,7 +220,7 @@ static void open_opaque(ik_stream_t *stream, block_t *block, ik_json_span_t data
 }
 
 static const struct {
-    const char *type; /* NULL: any other */
+    const char *type; /* NULL: any other type */
     block_kind_t kind;
     void (*open)(ik_stream_t *stream, block_t *block, ik_json_span_t data);
 } openings[] = {
@@ -270,7 +268,7 @@ static int64_t sum_known(int64_t a, int64_t b)
     return a + b;
 }
 
-/* Figures are those of the whole answer so far; one that is not repeated stands. */
+/* Figures are totals of the answer so far; a figure that is not repeated stays valid. */
 static void take_usage(ik_stream_t *stream, ik_json_span_t owner)
 {
     state_t *state = stream->state;
@@ -301,7 +299,7 @@ static bool has_text(const ik_stream_t *stream)
     return false;
 }
 
-/* A refusal is often all there is; then the reason given for it is the answer. */
+/* When a refusal comes without text, its explanation becomes the answer. */
 static void take_refusal(ik_stream_t *stream, ik_json_span_t owner)
 {
     ik_json_span_t details;
@@ -366,7 +364,7 @@ static void on_message_stop(ik_stream_t *stream, ik_json_span_t data)
     stream->terminal = stream->done = true;
 }
 
-/* Not a stream, although one was asked for. */
+/* A whole message, from a server that does not stream. */
 static void on_message(ik_stream_t *stream, ik_json_span_t data)
 {
     ik_json_span_t content;
@@ -385,7 +383,7 @@ static void on_message(ik_stream_t *stream, ik_json_span_t data)
 
 void ik_anthropic_stream_event(ik_stream_t *stream, ik_json_span_t data)
 {
-    /* the most frequent first */
+    /* in order of frequency */
     static const struct {
         const char *type;
         void (*handle)(ik_stream_t *stream, ik_json_span_t data);
@@ -416,9 +414,9 @@ static bool goes_back(const block_t *block)
 {
     switch (block->kind) {
     case TEXT:
-        return !ik_msg_text_is_blank(block->content.data); /* the server refuses it, even its own */
+        return !ik_msg_text_is_blank(block->content.data); /* the server refuses blank text */
     case CALL:
-        return block->call->id != NULL; /* else it was dropped */
+        return block->call->id != NULL; /* NULL: ik_stream_finish dropped the call */
     case OPAQUE:
         return block->content.len > 0;
     default:
@@ -458,12 +456,6 @@ static void append_block(ik_buffer_t *out, const block_t *block)
     ik_buffer_append_byte(out, '}');
 }
 
-/* Whether the canonical messages could not say it. */
-static bool is_private(const block_t *block)
-{
-    return block->kind != TEXT && (block->kind != CALL || block->content.len > 0);
-}
-
 static bool is_thought(const block_t *block)
 {
     ik_json_span_t whole = {block->content.data, block->content.len};
@@ -471,7 +463,8 @@ static bool is_thought(const block_t *block)
            (block->kind == OPAQUE && has_type(whole, "redacted_thinking"));
 }
 
-/* Leaves in blocks what goes back; true when that is more than the messages tell. */
+/* Removes the blocks that do not go back; true when the rest holds more than the messages of the
+ * conversation do. */
 static bool sift_blocks(state_t *state)
 {
     size_t kept = 0;
@@ -481,12 +474,13 @@ static bool sift_blocks(state_t *state)
             state->blocks[kept++] = state->blocks[i];
         }
     }
-    /* A message must not end in thoughts: they led to nothing, the limit came first. */
+    /* The server refuses a message that ends in thinking, as one cut by the token limit does. */
     while (kept > 0 && is_thought(state->blocks[kept - 1])) {
         kept--;
     }
     for (size_t i = 0; i < kept; i++) {
-        needed = needed || is_private(state->blocks[i]);
+        const block_t *block = state->blocks[i];
+        needed = needed || (block->kind != TEXT && (block->kind != CALL || block->content.len > 0));
     }
     state->count = kept;
     return needed;

@@ -1,10 +1,10 @@
 /*
- * The stream of Anthropic's Messages: content blocks that are opened, grow by deltas and are
- * closed. A message that came as a whole is read as if all its blocks had just been opened.
+ * Streams of Anthropic's Messages API: content blocks that are opened, grow by deltas and are
+ * closed. An answer that is not streamed is read as if all its blocks had just been opened.
  *
- * What goes back with a step is the list of its blocks as they came. A tool_use block in it is only
- * a place: its id, name and input are those of the step's call, so that a large input is stored
- * once. An answer of nothing but text and calls needs no such list.
+ * The private data of a step is the list of its blocks. A tool_use block is a placeholder in it:
+ * its id, name and input are those of the step's call, so that a large input is stored only once.
+ * An answer that consists only of text and calls has no private data.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* Requests to Gemini's generateContent. Everything is proto3 JSON: a name the server does not know
- * makes it refuse the whole request, so what is not needed is left out. */
+/* Requests to Gemini's generateContent. The body is proto3 JSON, where an unknown name makes the
+ * server refuse the whole request; fields that are not needed are therefore left out. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,25 +10,25 @@
 #include "provider/google/google_stream.h"
 #include "provider/words.h"
 
-/* What a call is sent with that no Gemini made, where one made by it would be signed. */
+/* Sent with a call that Gemini did not make, in place of the signature that its own calls have. */
 #define NO_SIGNATURE ",\"thoughtSignature\":\"skip_thought_signature_validator\""
 
 static const ik_json_span_t unknown = {"\"unknown\"", 9};
 
 /* --- where to ---------------------------------------------------------------------------- */
 
-/* The name as lists of models spell it, or without the folder. */
+/* The model's name without the prefix "models/", which lists of models add. */
 static const char *model_name(const ik_request_t *request)
 {
-    static const char folder[] = "models/";
+    static const char prefix[] = "models/";
     const char *name = request->target->model;
-    return strncmp(name, folder, sizeof(folder) - 1) == 0 ? name + sizeof(folder) - 1 : name;
+    return strncmp(name, prefix, sizeof(prefix) - 1) == 0 ? name + sizeof(prefix) - 1 : name;
 }
 
 static char *format_url(const void *ctx, const ik_request_t *request)
 {
     ik_buffer_t url;
-    ik_buffer_init(&url, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&url, ctx, IK_BUFFER_UNLIMITED); /* bounded by the configuration */
     ik_buffer_append_format(&url, "%s/v1beta/models/", request->target->config->base_url);
     for (const char *c = model_name(request); *c != '\0'; c++) {
         bool plain = isalnum((unsigned char)*c) || strchr("-._~", *c) != NULL;
@@ -49,8 +49,8 @@ static char **format_headers(const void *ctx, const ik_request_t *request)
 
 /* --- tools ------------------------------------------------------------------------------- */
 
-/* Older Gemini and everything that imitates it know only the first of the two keys, so it is used
- * wherever it can say the same. */
+/* Older models and compatible servers know only key, which takes a subset of JSON Schema, so it is
+ * used wherever the subset can express the schema. */
 static void append_schema(ik_buffer_t *out, const ik_request_t *request, json_t *schema,
                           const char *key, const char *json_schema_key)
 {
@@ -104,7 +104,7 @@ typedef struct {
     int budget; /* tokens */
 } thinking_t;
 
-/* NULL when nobody asked for an effort, or for one that is unknown here. */
+/* NULL when no effort is chosen, or one that is unknown here. */
 static const thinking_t *find_thinking(const ik_request_t *request)
 {
     static const thinking_t known[] = {
@@ -133,17 +133,12 @@ static void append_thinking(ik_buffer_t *out, const ik_request_t *request)
     ik_buffer_append_byte(out, '}');
 }
 
-static bool can_think(const ik_request_t *request)
-{
-    ik_model_thinking_t thinking = request->target->facts->thinking;
-    return ik_request_may_send(request, IK_FIELD_THINKING) &&
-           (thinking == IK_MODEL_THINKING_LEVEL || thinking == IK_MODEL_THINKING_BUDGET);
-}
-
 static void append_generation(ik_buffer_t *out, const ik_request_t *request)
 {
     bool limited = request->max_output_tokens > 0;
-    bool thinks = can_think(request);
+    ik_model_thinking_t thinking = request->target->facts->thinking;
+    bool thinks = ik_request_may_send(request, IK_FIELD_THINKING) &&
+                  (thinking == IK_MODEL_THINKING_LEVEL || thinking == IK_MODEL_THINKING_BUDGET);
     if (!limited && !thinks) {
         return;
     }
@@ -203,7 +198,7 @@ static void append_text(ik_blocks_t *blocks, const ik_msg_t *message)
     }
 }
 
-/* {"id":…,"name":…, and the comma. An id goes back only to who gave it. */
+/* Appends {"id":…,"name":…, with the comma. An id goes back only to the provider that gave it. */
 static void begin_function(const ik_blocks_t *blocks, const ik_msg_t *message, ik_json_span_t name)
 {
     ik_buffer_t *out = blocks->out;
@@ -238,7 +233,7 @@ static bool is_call(ik_json_span_t part)
     return ik_json_find(part, "functionCall", &call);
 }
 
-/* What is signed stays as it is, and so do thoughts. */
+/* Signed parts and thoughts must not be changed. */
 static bool is_words(ik_json_span_t part)
 {
     static const char *const names[] = {"text", "thought", "thoughtSignature"};
@@ -247,16 +242,17 @@ static bool is_words(ik_json_span_t part)
     return values[0].len > 0 && values[1].len == 0 && values[2].len == 0;
 }
 
-/* From the third Gemini on the first call of a step must be signed. */
-static bool lacks_signature(const ik_request_t *request, ik_json_span_t place)
+/* From Gemini 3 on, the first call of a step must be signed. */
+static bool lacks_signature(const ik_request_t *request, ik_json_span_t placeholder)
 {
     const char *model = model_name(request);
     ik_json_span_t signature;
     return strncmp(model, "gemini-1", 8) != 0 && strncmp(model, "gemini-2", 8) != 0 &&
-           (place.len == 0 || !ik_json_find(place, "thoughtSignature", &signature));
+           (placeholder.len == 0 || !ik_json_find(placeholder, "thoughtSignature", &signature));
 }
 
-static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_t place, bool first)
+static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_t placeholder,
+                        bool first)
 {
     static const char *const own[] = {"functionCall", NULL};
     ik_buffer_t *out = ik_blocks_begin(blocks);
@@ -269,8 +265,8 @@ static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_
     ik_buffer_append_text(out, "\"args\":");
     ik_wire_append_arguments(out, call);
     ik_buffer_append_byte(out, '}');
-    ik_blocks_append_members(out, place, own);
-    if (first && lacks_signature(blocks->request, place)) {
+    ik_blocks_append_members(out, placeholder, own);
+    if (first && lacks_signature(blocks->request, placeholder)) {
         ik_buffer_append_text(out, NO_SIGNATURE);
     }
     ik_buffer_append_byte(out, '}');

@@ -1,8 +1,8 @@
 /*
- * Each key of a schema has a rule that writes what it means into a node. Composition (one option of
- * anyOf that is left, allOf, a reference) applies the rules of the composed schema to the same
- * node. When all keys are read, the node is written: the server wants a type everywhere, and
- * beside it only keys that belong to that type.
+ * Each key of a schema has a rule that writes its meaning into a node. Composition (the only option
+ * of an anyOf, allOf, a reference) applies the rules of the composed schema to the same node. After
+ * all keys are read the node is written: the server requires a type everywhere, together with only
+ * those keys that belong to the type.
  */
 #include "provider/google/google_schema.h"
 
@@ -12,23 +12,23 @@
 #include "base/array.h"
 #include "base/json.h"
 
-/* References may be circular, and a schema deeper than any that is meant to be read. */
+/* References may be circular, and a schema may be nested without end. */
 enum { REFERENCES_MAX = 64, DEPTH_MAX = 100, NOTE_MAX = 400 };
 
 typedef struct {
-    json_t *root; /* what references point into */
-    int references;
+    json_t *root;   /* the schema that references point into */
+    int references; /* followed so far */
     int depth;
-    bool exact;
+    bool exact; /* nothing was lost so far */
 } pass_t;
 
 typedef struct {
     pass_t *pass;
-    json_t *types; /* allowed ones, without null */
+    json_t *types; /* the allowed types except null */
     bool nullable;
-    json_t *keys; /* of the result, apart from type, nullable and required */
+    json_t *keys; /* of the result, except type, nullable and required */
     json_t *required;
-    json_t *notes; /* what the subset has no word for: key and value */
+    json_t *notes; /* lost keys with their values, for the description */
 } node_t;
 
 typedef void (*rule_fn)(node_t *node, const char *key, json_t *value);
@@ -134,7 +134,7 @@ static void apply_nullable(node_t *node, const char *key, json_t *value)
     node->nullable = node->nullable || json_is_true(value);
 }
 
-/* Values must be strings, and none of them empty. */
+/* The server accepts only non-empty strings as values. */
 static void apply_enum(node_t *node, const char *key, json_t *value)
 {
     json_t *strings = json_array();
@@ -204,18 +204,13 @@ static void apply_required(node_t *node, const char *key, json_t *value)
     }
 }
 
-/* Closed or open objects are all the same to the server; typed ones it cannot say. */
+/* The server does not distinguish closed from open objects; a schema for the other members cannot
+ * be expressed. */
 static void apply_additional(node_t *node, const char *key, json_t *value)
 {
     if (!json_is_boolean(value)) {
         lose(node, key, value);
     }
-}
-
-static bool is_null_schema(json_t *schema)
-{
-    const char *type = json_string_value(json_object_get(schema, "type"));
-    return type != NULL && strcmp(type, "null") == 0;
 }
 
 static void apply_any_of(node_t *node, const char *key, json_t *value)
@@ -225,7 +220,8 @@ static void apply_any_of(node_t *node, const char *key, json_t *value)
     json_t *each;
     json_array_foreach(value, i, each)
     {
-        if (is_null_schema(each)) {
+        const char *type = json_string_value(json_object_get(each, "type"));
+        if (type != NULL && strcmp(type, "null") == 0) {
             node->nullable = true;
         } else {
             json_array_append(options, each);
@@ -293,7 +289,7 @@ static void apply_reference(node_t *node, const char *key, json_t *value)
     }
 }
 
-/* A key that is not here is lost. */
+/* A key without a rule is lost. */
 static const struct {
     const char *key;
     rule_fn apply;
@@ -347,7 +343,7 @@ static rule_fn rule_of(const char *key)
     return lose;
 }
 
-/* true and false are schemas, too: anything and nothing. */
+/* The schemas true and false cannot be expressed. */
 static void apply_schema(node_t *node, json_t *schema)
 {
     pass_t *pass = node->pass;
@@ -367,7 +363,7 @@ static void apply_schema(node_t *node, json_t *schema)
 
 /* --- types ------------------------------------------------------------------------------- */
 
-/* Keys that mean something for one type only. */
+/* Keys that have a meaning for one type only. */
 static const struct {
     const char *key;
     const char *type;
@@ -395,13 +391,13 @@ static bool is_owned(const char *key)
     return !belongs(key, "");
 }
 
-/* A type that was left to be understood. */
+/* Adds the type that a schema without one implies; string when it implies none. */
 static void infer_type(node_t *node)
 {
-    static const char *const telling[] = {"properties", "items", "enum"};
+    static const char *const keys[] = {"properties", "items", "enum"};
     static const char *const types[] = {"object", "array", "string"};
     for (size_t i = 0; i < 3 && json_array_size(node->types) == 0; i++) {
-        if (json_object_get(node->keys, telling[i]) != NULL) {
+        if (json_object_get(node->keys, keys[i]) != NULL) {
             json_array_append_new(node->types, json_string(types[i]));
         }
     }
@@ -416,7 +412,7 @@ static const char *const formats[][2] = {
     {"integer", "int64"},    {"number", "float"}, {"number", "double"},
 };
 
-/* A format is a hint; one the server does not know makes it refuse. */
+/* The server refuses unknown formats. A format is only a hint, so it becomes a note. */
 static void check_format(node_t *node, json_t *out, const char *type)
 {
     json_t *format = json_object_get(out, "format");
@@ -432,7 +428,7 @@ static void check_format(node_t *node, json_t *out, const char *type)
     }
 }
 
-/* Names that are no properties are refused. */
+/* The server refuses required names that are not properties. */
 static void add_required(node_t *node, json_t *out)
 {
     json_t *properties = json_object_get(out, "properties");
@@ -453,7 +449,7 @@ static void add_required(node_t *node, json_t *out)
     json_decref(required);
 }
 
-/* What the server insists on: items of every array, properties of every object. */
+/* The server requires items in every array and at least one member in properties. */
 static void complete(node_t *node, json_t *out, const char *type)
 {
     if (strcmp(type, "array") == 0 && json_object_get(out, "items") == NULL) {
@@ -469,8 +465,8 @@ static void complete(node_t *node, json_t *out, const char *type)
     }
 }
 
-/* The node as a schema of one type: with all keys that are not another type's, or only with those
- * that are this one's own. */
+/* Writes the node as a schema of one type, without the keys that belong to other types. only_own:
+ * without the keys that belong to no type, too. */
 static json_t *write_type(node_t *node, const char *type, bool only_own)
 {
     json_t *out = json_pack("{s:s}", "type", type);
@@ -487,7 +483,7 @@ static json_t *write_type(node_t *node, const char *type, bool only_own)
     return out;
 }
 
-/* A union: each type with its own keys, around them what is said of all. */
+/* Writes a union: an anyOf in which each type has its own keys; keys of no type stand beside it. */
 static json_t *write_union(node_t *node)
 {
     json_t *out = json_object();
@@ -510,7 +506,7 @@ static json_t *write_union(node_t *node)
     return out;
 }
 
-/* Options without a type of their own. */
+/* Writes an anyOf without a type beside it. */
 static json_t *write_options(node_t *node)
 {
     json_t *out = json_object();
@@ -533,7 +529,7 @@ static json_t *write_node(node_t *node)
     size_t types = json_array_size(node->types);
     bool options = json_object_get(node->keys, "anyOf") != NULL;
     if (types > 0 && options) {
-        node->pass->exact = false; /* the server takes one or the other */
+        node->pass->exact = false; /* the server takes a type or anyOf, not both */
     }
     if (types > 1) {
         return write_union(node);
@@ -544,7 +540,7 @@ static json_t *write_node(node_t *node)
     return write_options(node);
 }
 
-/* --- the rest ---------------------------------------------------------------------------- */
+/* --- notes ------------------------------------------------------------------------------- */
 
 /* "How many. (exclusiveMinimum: 0, multipleOf: 5)" */
 static void append_notes(const node_t *node, json_t *out)
@@ -557,9 +553,9 @@ static void append_notes(const node_t *node, json_t *out)
     json_t *value;
     json_object_foreach(node->notes, key, value)
     {
-        char *said = ik_json_format(scratch, value);
-        if (strlen(said) <= NOTE_MAX) {
-            text = ik_sprintf(scratch, "%s%s%s: %s", text, separator, key, said);
+        char *json = ik_json_format(scratch, value);
+        if (strlen(json) <= NOTE_MAX) {
+            text = ik_sprintf(scratch, "%s%s%s: %s", text, separator, key, json);
             separator = ", ";
         }
     }
@@ -598,7 +594,7 @@ json_t *ik_google_schema_convert(json_t *schema, bool *exact)
     return converted;
 }
 
-/* --- JSON Schema as it is ---------------------------------------------------------------- */
+/* --- schemas sent as JSON Schema --------------------------------------------------------- */
 
 static bool all_honoured(json_t *schemas)
 {

@@ -1,5 +1,5 @@
 /*
- * A JSON Schema in the words Gemini knows: a subset of OpenAPI's schema object, where any other key
+ * Converts a JSON Schema to the schema object of Gemini, a subset of OpenAPI's. An unknown key
  * makes the server refuse the whole request.
  */
 #pragma once
@@ -7,12 +7,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* New reference. *exact is false when the subset cannot say what the schema means; then the result
- * is the nearest it can say, with what was lost told in the descriptions. */
+/* Returns a new reference. *exact is false when the subset cannot express the schema; the result is
+ * then the closest one, and descriptions mention the lost keys. */
 json_t *ik_google_schema_convert(json_t *schema, bool *exact);
 
-/* Whether the server knows every keyword of a schema that is sent as JSON Schema. */
+/* Whether the server supports every keyword of the schema when it is sent as JSON Schema. */
 bool ik_google_schema_is_honoured(json_t *schema);
 
-/* Whether there is anything to say: an object schema that allows no member needs no words. */
+/* Whether the schema describes any parameter; without one it is not sent at all. */
 bool ik_google_schema_has_members(json_t *schema);

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 
-/* Text, a call, or neither; and what is attached to it. */
+/* A text, a call, or neither, with the members attached to it. */
 typedef struct {
     bool has_text;
     ik_buffer_t text;
@@ -15,12 +15,12 @@ typedef struct {
 typedef struct {
     part_t **parts;
     size_t count;
-    size_t size;   /* of what nobody else counts: the parts, and bytes kept without being read */
-    bool attached; /* to any part */
+    size_t size;   /* of what ik_stream_t.size does not count: parts and attached members */
+    bool attached; /* a part has attached members */
     int64_t prompt, tool_prompt, candidates, thoughts;
 } state_t;
 
-/* Cleaning can make three bytes of one. */
+/* Cleaning can turn one byte into three. */
 enum { SIZE_KEPT_MAX = IK_STREAM_MAX / 3 };
 
 void *ik_google_stream_begin(ik_stream_t *stream)
@@ -33,7 +33,7 @@ void *ik_google_stream_begin(ik_stream_t *stream)
 
 /* --- parts ------------------------------------------------------------------------------- */
 
-/* What a part says, taken apart. Spans that are not there are empty. */
+/* The members of a part; missing spans are empty. */
 typedef struct {
     ik_json_span_t text;
     ik_json_span_t call;
@@ -42,7 +42,7 @@ typedef struct {
     bool has_more; /* members besides text, functionCall and thought */
 } reading_t;
 
-/* An empty signature is none, and a text or call that is none is nothing to attach. */
+/* Null and empty strings are not attached: an empty signature counts as none. */
 static bool can_attach(ik_json_span_t key, ik_json_span_t value)
 {
     return !ik_json_key_is(key, "text") && !ik_json_key_is(key, "functionCall") &&
@@ -103,13 +103,6 @@ static part_t *add_part(state_t *state)
     return part;
 }
 
-/* The last part, if text may join it. */
-static part_t *open_text(const state_t *state)
-{
-    part_t *last = state->count == 0 ? NULL : state->parts[state->count - 1];
-    return last != NULL && last->has_text && last->attached.len == 0 ? last : NULL;
-}
-
 static void attach(state_t *state, part_t *part, ik_json_span_t data)
 {
     size_t position = 0;
@@ -129,7 +122,8 @@ static void attach(state_t *state, part_t *part, ik_json_span_t data)
     }
 }
 
-/* Thoughts go back only when they are signed, and nothing that is empty does. */
+/* Unsigned thoughts and empty parts do not go back. Text joins the last part if that is bare text.
+ */
 static void keep_part(state_t *state, const reading_t *reading, ik_stream_call_t *call,
                       ik_json_span_t data)
 {
@@ -138,8 +132,9 @@ static void keep_part(state_t *state, const reading_t *reading, ik_stream_call_t
         (bare_text && reading->text.len <= 2)) {
         return;
     }
-    part_t *part = bare_text ? open_text(state) : NULL;
-    part = part == NULL ? add_part(state) : part;
+    part_t *last = state->count == 0 ? NULL : state->parts[state->count - 1];
+    bool joins = bare_text && last != NULL && last->has_text && last->attached.len == 0;
+    part_t *part = joins ? last : add_part(state);
     part->call = call;
     part->has_text = call == NULL && reading->text.len > 0;
     ik_stream_append_literal(&part->text, reading->text);
@@ -172,8 +167,8 @@ static int64_t known(int64_t figure)
     return figure == IK_USAGE_UNKNOWN ? 0 : figure;
 }
 
-/* Figures are those of the whole answer so far; one that is not repeated stands. Without any of the
- * answer's own the model wrote nothing. */
+/* Figures are totals of the answer so far; a figure that is not repeated stays valid. Without
+ * candidates and thoughts the model wrote nothing. */
 static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
 {
     state_t *state = stream->state;
@@ -192,13 +187,13 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
     stream->usage.reasoning = state->thoughts;
 }
 
-/* The model gave up for reasons of its own. */
+/* Finish reason OTHER: the model stopped with an error. */
 static void fail_other(ik_stream_t *stream, ik_json_span_t candidate)
 {
     ik_buffer_t text;
     ik_json_span_t message = {0};
     ik_json_span_t error;
-    ik_buffer_init(&text, stream, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, stream, IK_BUFFER_UNLIMITED); /* bounded by the event */
     if (!ik_json_find_kind(candidate, "finishMessage", IK_JSON_STRING, &message) ||
         message.len == 2) {
         message = (ik_json_span_t){"\"the model stopped without saying why\"", 38};
@@ -243,15 +238,15 @@ static ik_stop_t stop_of(ik_json_span_t reason)
     return IK_STOP_END;
 }
 
-/* "SAFETY", or "SAFETY: …" where more is said. */
+/* "SAFETY", or "SAFETY: …" when there is an explanation. */
 static void take_stop_detail(ik_stream_t *stream, ik_json_span_t reason, ik_json_span_t owner,
                              const char *member)
 {
-    ik_json_span_t said;
+    ik_json_span_t explanation;
     char *word = ik_json_decode(stream, reason, NULL);
-    bool explained =
-        ik_json_find_kind(owner, member, IK_JSON_STRING, &said) && ik_json_has_text(said);
-    char *words = explained ? ik_json_decode(stream, said, NULL) : NULL;
+    bool explained = ik_json_find_kind(owner, member, IK_JSON_STRING, &explanation) &&
+                     ik_json_has_text(explanation);
+    char *words = explained ? ik_json_decode(stream, explanation, NULL) : NULL;
     stream->stop_detail = words == NULL ? word : ik_sprintf(stream, "%s: %s", word, words);
 }
 
@@ -280,7 +275,7 @@ static void take_candidate(ik_stream_t *stream, ik_json_span_t candidate)
     }
 }
 
-/* The first is the only one asked for. */
+/* A request asks for one candidate, so the first is the only one. */
 static void take_candidates(ik_stream_t *stream, ik_json_span_t candidates)
 {
     ik_json_span_t first;
@@ -302,7 +297,7 @@ static void take_feedback(ik_stream_t *stream, ik_json_span_t feedback)
     }
 }
 
-/* Every piece may have a token; the last one counts. */
+/* Every event may have a token; the last one is valid. */
 static void take_token(ik_stream_t *stream, ik_json_span_t token)
 {
     if (ik_json_kind(token) == IK_JSON_STRING && token.len > 2) {
@@ -375,7 +370,7 @@ static void append_part(ik_buffer_t *out, const part_t *part)
         ik_buffer_append_text(out, "\"text\":");
         ik_json_append_string(out, part->text.data, part->text.len);
     } else {
-        attached++; /* its first comma */
+        attached++; /* skips the first comma */
         len--;
     }
     ik_buffer_append(out, attached, len);
@@ -386,7 +381,7 @@ static void append_parts(ik_buffer_t *out, const state_t *state)
 {
     for (size_t i = 0; i < state->count; i++) {
         const part_t *part = state->parts[i];
-        if (part->call == NULL || part->call->id != NULL) { /* else it was dropped */
+        if (part->call == NULL || part->call->id != NULL) { /* NULL: ik_stream_finish dropped it */
             append_part(out, part);
         }
     }

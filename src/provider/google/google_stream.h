@@ -1,11 +1,11 @@
 /*
- * The stream of Gemini's generateContent: every event is a piece of the answer in the form of a
- * whole response, so an answer that was not streamed, or came as one array, is read the same way.
+ * Streams of Gemini's generateContent. Every event is a piece of the answer in the form of a whole
+ * response, so an answer that is not streamed or comes as one array is read by the same code.
  *
- * What goes back with a step is the list of its parts as they came, text joined where nothing is
- * attached to it, because a thoughtSignature must stay on the very part it came with. A part with a
- * functionCall is only a place: name, arguments and id are those of the step's call, so that they
- * are stored once. An answer to which nothing was attached needs no such list.
+ * The private data of a step is the list of its parts, because a thoughtSignature must stay on the
+ * part it came with; text parts to which nothing is attached are joined. A part with a functionCall
+ * is a placeholder: its name, arguments and id are those of the step's call, so that they are
+ * stored only once. An answer to which nothing is attached has no private data.
  */
 #pragma once
 
