@@ -195,9 +195,9 @@ END_TEST
 
 static void assert_notice(const char *words)
 {
-    static const char *const parts[] = {"no language model", "OPENAI_API_KEY",
-                                        "ANTHROPIC_API_KEY", "GEMINI_API_KEY",
-                                        "-m provider/model", "config.json"};
+    static const char *const parts[] = {"not a language model", "OPENAI_API_KEY",
+                                        "ANTHROPIC_API_KEY",    "GEMINI_API_KEY",
+                                        "-m provider/model",    "config.json"};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         ck_assert_msg(strstr(words, parts[i]) != NULL, "%s is not in: %s", parts[i], words);
     }
@@ -225,9 +225,10 @@ START_TEST(only_tools_at_hand_are_offered)
 {
     request->tool_count = 1; /* bash */
     const char *words = words_of(ask("read a.c"));
-    assert_begins(words, "That needs the tool `file_read`, which is not here. What I understand:"
-                         "\n\n- `run COMMAND`\n- `TOOL {json}`, any tool with its arguments: "
-                         "`bash`\n");
+    assert_begins(words,
+                  "That needs the tool `file_read`, which is not available. What I understand:"
+                  "\n\n- `run COMMAND`\n- `TOOL {json}`, any tool with its arguments: "
+                  "`bash`\n");
 }
 END_TEST
 
@@ -235,7 +236,7 @@ START_TEST(what_is_wrong_with_a_call_is_said)
 {
     assert_begins(words_of(ask("word_count {\"a\":}")),
                   "What follows `word_count` is not JSON: value expected at character 6. What I");
-    assert_begins(words_of(ask("nothing {}")), "There is no tool `nothing` here. What I");
+    assert_begins(words_of(ask("nothing {}")), "There is no tool `nothing`. What I");
 }
 END_TEST
 
@@ -259,23 +260,23 @@ typedef struct {
 
 static const result_t results[] = {
     {"glob", "{\"tool_success\":true,\"result\":{\"output\":\"a.c\\nb.c\",\"count\":2}}",
-     "`glob`: 2 files found:\n\n```\na.c\nb.c\n```\n\nI am no"},
+     "`glob`: 2 files found:\n\n```\na.c\nb.c\n```\n\nI am not a"},
     {"bash", "{\"tool_success\":true,\"result\":{\"output\":\"no\\n\",\"exit_code\":3}}",
-     "`bash` ended with exit code 3:\n\n```\nno\n```\n\nI am no"},
+     "`bash` ended with exit code 3:\n\n```\nno\n```\n\nI am not a"},
     {"bash", "{\"tool_success\":true,\"result\":{\"output\":\"\",\"exit_code\":0}}",
-     "`bash` ended with exit code 0, without output.\n\nI am no"},
+     "`bash` ended with exit code 0, without output.\n\nI am not a"},
     {"file_read", "{\"tool_success\":true,\"result\":{\"output\":\"```\\n````x\"}}",
-     "`file_read` is done:\n\n`````\n```\n````x\n`````\n\nI am no"},
+     "`file_read` is done:\n\n`````\n```\n````x\n`````\n\nI am not a"},
     {"load", "{\"tool_success\":true,\"result\":{\"minute\": 0.52}}",
-     "`load` is done:\n\n```\n{\"minute\": 0.52}\n```\n\nI am no"},
+     "`load` is done:\n\n```\n{\"minute\": 0.52}\n```\n\nI am not a"},
     {"load", "{\"tool_success\":true,\"result\":\"text\"}",
-     "`load` is done:\n\n```\ntext\n```\n\nI am no"},
+     "`load` is done:\n\n```\ntext\n```\n\nI am not a"},
     {"file_read",
      "{\"tool_success\":true,\"result\":{\"error\":\"File not found: x\",\"error_code\":\"E\"}}",
-     "`file_read` failed: File not found: x\n\nI am no"},
+     "`file_read` failed: File not found: x\n\nI am not a"},
     {"slow", "{\"tool_success\":false,\"error\":\"Timed out\",\"error_code\":\"TOOL_TIMEOUT\"}",
-     "`slow` failed: Timed out\n\nI am no"},
-    {"odd", "not JSON", "`odd` left nothing that can be read.\n\nI am no"},
+     "`slow` failed: Timed out\n\nI am not a"},
+    {"odd", "not JSON", "`odd` returned nothing that can be read.\n\nI am not a"},
 };
 
 START_TEST(results_are_told)

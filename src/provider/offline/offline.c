@@ -1,6 +1,6 @@
 /*
- * The provider for a machine without a key or a network: no language model, but the same loop. A
- * request in plain words becomes one tool call, and what came of it is told.
+ * The provider for a machine without a key or a network. It has no language model but runs the same
+ * agent loop: a request in plain words becomes one tool call, and the answer reports its result.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "provider/offline/offline_command.h"
 #include "provider/stream.h"
 
-enum { SHOWN_MAX = 4000 }; /* bytes of a result that are repeated */
+enum { SHOWN_MAX = 4000 }; /* bytes of a result that the answer quotes */
 
 static const char notice[] =
-    "I am no language model, only the offline stand-in that turns plain requests into single tool "
+    "I am not a language model, only an offline stand-in that turns simple requests into tool "
     "calls. For a model, set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`, or choose "
     "one with `-m provider/model` or as `model` in `~/.ikigai/config.json`.\n";
 
@@ -22,9 +22,9 @@ static void say(ik_stream_t *stream, const char *text)
     ik_stream_add_text(stream, text, strlen(text));
 }
 
-/* --- telling what came of a call --------------------------------------------------------- */
+/* --- reporting a result ------------------------------------------------------------------ */
 
-/* The result's text: its output where it has one, a string, or the JSON it is. */
+/* The text of a result: its output if it has one, else the string or JSON that it is. */
 static char *take_text(const void *ctx, ik_json_span_t result)
 {
     ik_json_span_t output;
@@ -35,7 +35,7 @@ static char *take_text(const void *ctx, ik_json_span_t result)
                                                   : ik_strndup(ctx, result.text, result.len);
 }
 
-/* In a few words. */
+/* The first words of the report. */
 static char *describe_result(const void *ctx, const ik_msg_t *message, const char *name,
                              ik_json_span_t result)
 {
@@ -49,30 +49,18 @@ static char *describe_result(const void *ctx, const ik_msg_t *message, const cha
     return ik_sprintf(ctx, "`%s` is done", name);
 }
 
-/* A fence that the text does not contain. */
-static const char *make_fence(const void *ctx, const char *text)
-{
-    char *fence = ik_strdup(ctx, "```");
-    while (strstr(text, fence) != NULL) {
-        fence = ik_sprintf(ctx, "%s`", fence);
-    }
-    return fence;
-}
-
-/* The longest beginning that fits, in whole lines if it has any. */
-static size_t cut(const char *text, size_t len)
-{
-    size_t kept = ik_utf8_cut(text, len, SHOWN_MAX);
-    const char *newline = kept < len ? memrchr(text, '\n', kept) : NULL;
-    return newline == NULL ? kept : (size_t)(newline - text) + 1;
-}
-
+/* Quotes the text in a code block, cut after the last line that fits. */
 static void say_text(ik_stream_t *stream, const void *ctx, char *text)
 {
     size_t len = strlen(text);
-    size_t kept = cut(text, len);
+    size_t kept = ik_utf8_cut(text, len, SHOWN_MAX);
+    const char *newline = kept < len ? memrchr(text, '\n', kept) : NULL;
+    kept = newline == NULL ? kept : (size_t)(newline - text) + 1;
     text[kept] = '\0';
-    const char *fence = make_fence(ctx, text);
+    const char *fence = "```";
+    while (strstr(text, fence) != NULL) {
+        fence = ik_sprintf(ctx, "%s`", fence);
+    }
     bool ended = kept > 0 && text[kept - 1] == '\n';
     say(stream, ik_sprintf(ctx, ":\n\n%s\n", fence));
     say(stream, text);
@@ -94,8 +82,8 @@ static void say_result(ik_stream_t *stream, const void *ctx, const ik_msg_t *mes
     }
 }
 
-static void tell_envelope(ik_stream_t *stream, const void *ctx, const ik_msg_t *message,
-                          const char *name, ik_json_span_t envelope)
+static void say_envelope(ik_stream_t *stream, const void *ctx, const ik_msg_t *message,
+                         const char *name, ik_json_span_t envelope)
 {
     ik_json_span_t inner = envelope;
     ik_json_span_t error;
@@ -109,16 +97,16 @@ static void tell_envelope(ik_stream_t *stream, const void *ctx, const ik_msg_t *
     }
 }
 
-static void tell(ik_stream_t *stream, const void *ctx, const ik_msg_t *message)
+static void report(ik_stream_t *stream, const void *ctx, const ik_msg_t *message)
 {
     const char *name = ik_msg_field_text(ctx, message, "name");
     const char *output = ik_msg_field_text(ctx, message, "output");
     ik_json_span_t envelope;
     name = name == NULL ? "tool" : name;
     if (output != NULL && ik_json_scan(output, strlen(output), &envelope, NULL)) {
-        tell_envelope(stream, ctx, message, name, envelope);
+        say_envelope(stream, ctx, message, name, envelope);
     } else {
-        say(stream, ik_sprintf(ctx, "`%s` left nothing that can be read.\n", name));
+        say(stream, ik_sprintf(ctx, "`%s` returned nothing that can be read.\n", name));
     }
 }
 
@@ -137,14 +125,14 @@ static void say_help(ik_stream_t *stream, const void *ctx, const ik_request_t *r
                      const char *beginning)
 {
     ik_buffer_t list;
-    ik_buffer_init(&list, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&list, ctx, IK_BUFFER_UNLIMITED); /* bounded by the tools */
     ik_offline_command_describe(&list, request);
     say(stream, beginning);
     say(stream, " What I understand:\n\n");
     say(stream, list.data);
 }
 
-/* True when a call was made. */
+/* Turns a request into a call; true when one was made. */
 static bool obey(ik_stream_t *stream, const void *ctx, const ik_request_t *request,
                  const char *text)
 {
@@ -186,7 +174,7 @@ static void answer(ik_stream_t *stream, const ik_request_t *request)
     const ik_msg_t *last = find_last(request->conversation);
     bool called = false;
     if (last != NULL && ik_msg_is(last, IK_MSG_TOOL_RESULT)) {
-        tell(stream, scratch, last);
+        report(stream, scratch, last);
     } else {
         const char *text = last == NULL || last->content == NULL ? "" : last->content;
         called = obey(stream, scratch, request, text);

@@ -26,7 +26,7 @@ static char *trim(const void *ctx, const char *text, size_t len)
     return ik_strndup(ctx, text, len);
 }
 
-/* What follows the words, when text begins with them as whole words; otherwise NULL. */
+/* The text after the words, if it begins with them as whole words; otherwise NULL. */
 static const char *skip_words(const char *text, const char *words)
 {
     size_t len = strlen(words);
@@ -69,7 +69,7 @@ static char *strip_politeness(const void *ctx, const char *text)
     return ik_strdup(ctx, skip_politeness(request));
 }
 
-/* The text inside quotes that enclose all of it, or the text itself. */
+/* Removes quotes that enclose the whole text. */
 static char *unquote(const void *ctx, const char *text)
 {
     size_t len = strlen(text);
@@ -78,16 +78,16 @@ static char *unquote(const void *ctx, const char *text)
     return quoted ? ik_strndup(ctx, text + 1, len - 2) : ik_strdup(ctx, text);
 }
 
-/* "WHAT in WHERE": the last " in " before a single word, or something in quotes. */
-static void split_place(const void *ctx, const char *text, char **what, char **where)
+/* Splits "WHAT in WHERE" at the last " in ", if a single word or a quoted text follows it. */
+static void split_path(const void *ctx, const char *text, char **what, char **where)
 {
     const char *found = NULL;
     for (const char *at = text; (at = strcasestr(at, " in ")) != NULL; at++) {
         found = at;
     }
-    const char *place = found == NULL ? NULL : found + strlen(" in ");
-    char *plain = place == NULL ? NULL : unquote(ctx, place);
-    bool one = plain != NULL && (strlen(plain) < strlen(place) || strpbrk(plain, " \t\n") == NULL);
+    const char *path = found == NULL ? NULL : found + strlen(" in ");
+    char *plain = path == NULL ? NULL : unquote(ctx, path);
+    bool one = plain != NULL && (strlen(plain) < strlen(path) || strpbrk(plain, " \t\n") == NULL);
     *where = one && *plain != '\0' ? plain : NULL;
     *what = unquote(ctx, *where == NULL ? text : trim(ctx, text, (size_t)(found - text)));
 }
@@ -104,7 +104,7 @@ static char *format_arguments(const void *ctx, const char *name, const char *val
                               const char *second, const char *second_value)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the request */
     ik_buffer_append_format(&out, "{\"%s\":", name);
     ik_json_append_text(&out, value);
     if (second_value != NULL) {
@@ -127,7 +127,7 @@ static const char *skip_article(const char *text)
     return text;
 }
 
-/* A sentence may end in a full stop, a file hardly does. */
+/* A full stop at the end belongs to the sentence: file names rarely end in one. */
 static char *read_arguments(const void *ctx, const char *rest)
 {
     char *line = first_line(ctx, skip_article(rest));
@@ -139,12 +139,12 @@ static char *read_arguments(const void *ctx, const char *rest)
     return *path == '\0' ? NULL : format_arguments(ctx, "file_path", path, NULL, NULL);
 }
 
-/* A plain name is looked for everywhere, a pattern where it says. */
+/* A plain name is searched for in all directories; a pattern is used as it is. */
 static char *find_arguments(const void *ctx, const char *rest)
 {
     char *pattern;
     char *path;
-    split_place(ctx, first_line(ctx, rest), &pattern, &path);
+    split_path(ctx, first_line(ctx, rest), &pattern, &path);
     if (*pattern == '\0') {
         return NULL;
     }
@@ -156,11 +156,11 @@ static char *find_arguments(const void *ctx, const char *rest)
 
 static char *list_arguments(const void *ctx, const char *rest)
 {
-    const char *place = skip_words(first_line(ctx, rest), "in");
-    if (place == NULL && *rest != '\0') {
+    const char *directory = skip_words(first_line(ctx, rest), "in");
+    if (directory == NULL && *rest != '\0') {
         return strpbrk(rest, "*?[") == NULL ? NULL : find_arguments(ctx, rest);
     }
-    char *path = place == NULL || *place == '\0' ? NULL : unquote(ctx, place);
+    char *path = directory == NULL || *directory == '\0' ? NULL : unquote(ctx, directory);
     return format_arguments(ctx, "pattern", "*", "path", path);
 }
 
@@ -168,18 +168,18 @@ static char *grep_arguments(const void *ctx, const char *rest)
 {
     char *pattern;
     char *path;
-    split_place(ctx, first_line(ctx, rest), &pattern, &path);
+    split_path(ctx, first_line(ctx, rest), &pattern, &path);
     return *pattern == '\0' ? NULL : format_arguments(ctx, "pattern", pattern, "path", path);
 }
 
-/* Who searches for words means these words; who says grep means a pattern. */
+/* "search" takes text, "grep" a pattern: the text is escaped. */
 static char *search_arguments(const void *ctx, const char *rest)
 {
     char *words;
     char *path;
     ik_buffer_t pattern;
-    split_place(ctx, first_line(ctx, rest), &words, &path);
-    ik_buffer_init(&pattern, ctx, IK_BUFFER_UNLIMITED);
+    split_path(ctx, first_line(ctx, rest), &words, &path);
+    ik_buffer_init(&pattern, ctx, IK_BUFFER_UNLIMITED); /* bounded by the request */
     for (const char *c = words; *c != '\0'; c++) {
         if (strchr("\\^$.[]|()?*+{}", *c) != NULL) {
             ik_buffer_append_byte(&pattern, '\\');
@@ -202,12 +202,12 @@ static char *run_arguments(const void *ctx, const char *rest)
 typedef struct {
     const char *words;
     const char *tool;
-    /* NULL when the rest of the request makes no sense with these words. */
+    /* Returns the arguments for the rest of the request; NULL when it makes no sense. */
     char *(*format)(const void *ctx, const char *rest);
-    const char *usage; /* what is told about it; NULL: another spelling of one that is told */
+    const char *usage; /* its line in the list of requests; NULL: a synonym, which is not listed */
 } verb_t;
 
-/* Where one begins with another the longer stands first. */
+/* The first match wins, so a phrase stands before any shorter one that it begins with. */
 static const verb_t verbs[] = {
     {"read", "file_read", read_arguments, "read FILE"},
     {"show me", "file_read", read_arguments, NULL},
@@ -268,7 +268,7 @@ static void parse_json(const void *ctx, const char *name, size_t len, const char
     ik_json_fault_t fault;
     const char *tool = find_tool(request, name, len);
     if (tool == NULL) {
-        command->problem = ik_sprintf(ctx, "There is no tool `%.*s` here.", (int)len, name);
+        command->problem = ik_sprintf(ctx, "There is no tool `%.*s`.", (int)len, name);
     } else if (!ik_json_scan(json, strlen(json), &object, &fault)) {
         command->problem = ik_sprintf(ctx, "What follows `%s` is not JSON: %s at character %zu.",
                                       tool, fault.reason, fault.offset + 1);
@@ -277,7 +277,8 @@ static void parse_json(const void *ctx, const char *name, size_t len, const char
     }
 }
 
-/* TOOL and TOOL {json}: the name of a tool beats every verb. False when it is neither. */
+/* Parses TOOL and TOOL {json}: the name of a tool takes precedence over every verb. False when the
+ * text is neither. */
 static bool parse_tool(const void *ctx, const char *text, const ik_request_t *request,
                        ik_offline_command_t *command)
 {
@@ -307,7 +308,7 @@ static void parse_verb(const void *ctx, const char *text, const ik_request_t *re
     const char *tool = find_tool(request, verb->tool, strlen(verb->tool));
     if (tool == NULL) {
         command->problem =
-            ik_sprintf(ctx, "That needs the tool `%s`, which is not here.", verb->tool);
+            ik_sprintf(ctx, "That needs the tool `%s`, which is not available.", verb->tool);
     } else {
         set_call(command, tool, arguments);
     }

@@ -1,11 +1,11 @@
 /*
- * To which call does a fragment belong?
+ * The call to which a fragment belongs:
  *
- *   with an index     to the call of that index; but an id that differs from that call's opens a
- *                     new one (some servers say 0 for all), and so does a second whole call
- *   with an id only   to the call of that id, or it opens one
- *   with a name only  it opens one
- *   with none         to the last one
+ *   with an index     the call of that index; an id that differs from that call's opens a new call
+ *                     (some servers send index 0 for all), and so does a second complete call
+ *   with an id only   the call of that id, or a new one
+ *   with a name only  a new one
+ *   with none         the last one
  *
  * The position inside tool_calls is never an index.
  */
@@ -19,7 +19,7 @@
 typedef struct {
     ik_stream_call_t *call;
     int64_t index;     /* -1: it came without one */
-    size_t pieces;     /* of arguments that were not empty */
+    size_t pieces;     /* how many non-empty pieces of arguments came */
     ik_buffer_t extra; /* extra_content as it came */
 } slot_t;
 
@@ -47,16 +47,13 @@ ik_chat_calls_t *ik_chat_calls_create(ik_stream_t *stream)
 
 /* --- finding the call ---------------------------------------------------------------------- */
 
-static bool has_id(const slot_t *slot, ik_json_span_t id)
-{
-    return slot->call->given_id.len > 0 && ik_json_key_is(id, slot->call->given_id.data);
-}
-
 static slot_t *find_by_id(const ik_chat_calls_t *calls, int64_t index, ik_json_span_t id)
 {
     for (size_t i = calls->count; i > 0; i--) {
         slot_t *slot = calls->slots[i - 1];
-        if ((index < 0 || slot->index == index) && has_id(slot, id)) {
+        const ik_buffer_t *known = &slot->call->given_id;
+        if ((index < 0 || slot->index == index) && known->len > 0 &&
+            ik_json_key_is(id, known->data)) {
             return slot;
         }
     }
@@ -91,8 +88,8 @@ static bool has_whole_arguments(const fragment_t *fragment)
     return whole;
 }
 
-/* A name and whole arguments behind a name and whole arguments: servers that send calls whole. Only
- * arguments that came in one piece are looked at, so that this costs no more than their length. */
+/* Whether a complete call follows a complete call, as from servers that send calls in one piece.
+ * Only arguments that came in one piece are scanned, so that the cost is linear in their length. */
 static bool is_second_call(const slot_t *slot, const fragment_t *fragment)
 {
     return slot->pieces == 1 && slot->call->name.len > 0 && ik_json_has_text(fragment->name) &&
@@ -138,16 +135,7 @@ static slot_t *open_slot(ik_chat_calls_t *calls, int64_t index)
     return slot;
 }
 
-/* Set once. Other text behind a name whose arguments have not begun is the rest of it. */
-static void take_name(slot_t *slot, ik_json_span_t name)
-{
-    ik_buffer_t *known = &slot->call->name;
-    if (known->len == 0 || (slot->pieces == 0 && !ik_json_key_is(name, known->data))) {
-        ik_stream_append_literal(known, name);
-    }
-}
-
-/* JSON text in a string; some send the object itself. */
+/* Arguments are JSON text in a string; some servers send the object itself. */
 static void take_arguments(ik_chat_calls_t *calls, slot_t *slot, ik_json_span_t arguments)
 {
     size_t before = slot->call->arguments.len;
@@ -164,8 +152,11 @@ static void fill(ik_chat_calls_t *calls, slot_t *slot, const fragment_t *fragmen
     if (slot->call->given_id.len == 0) {
         ik_stream_append_literal(&slot->call->given_id, fragment->id);
     }
-    if (ik_json_has_text(fragment->name)) {
-        take_name(slot, fragment->name);
+    /* A name may come in pieces until the arguments begin; some servers repeat it instead. */
+    ik_buffer_t *name = &slot->call->name;
+    if (ik_json_has_text(fragment->name) &&
+        (name->len == 0 || (slot->pieces == 0 && !ik_json_key_is(fragment->name, name->data)))) {
+        ik_stream_append_literal(name, fragment->name);
     }
     take_arguments(calls, slot, fragment->arguments);
     if (ik_json_is(fragment->extra, IK_JSON_OBJECT)) {
@@ -189,7 +180,7 @@ void ik_chat_calls_add(ik_chat_calls_t *calls, ik_json_span_t fragment)
     ik_json_span_t function[2];
     ik_json_find_members(fragment, names, 4, values);
     if (!ik_json_is(values[2], IK_JSON_OBJECT) && values[3].len == 0) {
-        return; /* a custom tool, which nobody offered, or something newer */
+        return; /* a call of a custom tool, which no request offers, or an unknown type */
     }
     ik_json_find_members(values[2], function_names, 2, function);
     fragment_t parsed = {.index = index_of(values[0]),

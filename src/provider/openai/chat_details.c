@@ -5,7 +5,8 @@
 #include "base/alloc.h"
 #include "base/json.h"
 
-/* Only these two come in pieces: an encrypted block is one piece, whatever its index. */
+/* The member that holds a block's text. Only these two types come in pieces: an encrypted block is
+ * always whole. */
 static const char *text_member(const json_t *block)
 {
     const char *type = json_string_value(json_object_get(block, "type"));
@@ -18,14 +19,14 @@ static const char *text_member(const json_t *block)
     return strcmp(type, "reasoning.summary") == 0 ? "summary" : NULL;
 }
 
-/* Without an index they are no pieces of anything. */
+/* json_equal is false for a missing index: such blocks are whole. */
 static bool is_same_block(const json_t *a, const json_t *b)
 {
     return text_member(b) != NULL && text_member(a) == text_member(b) &&
            json_equal(json_object_get(a, "index"), json_object_get(b, "index"));
 }
 
-/* What one of them does not say (signature, id) the other may. */
+/* Adds the members (signature, id) that the block does not have yet. */
 static void join_members(json_t *block, json_t *piece)
 {
     const char *name;
@@ -39,14 +40,6 @@ static void join_members(json_t *block, json_t *piece)
     }
 }
 
-/* The text of the block that is being put together. */
-static void take_text(ik_buffer_t *text, const json_t *piece)
-{
-    const json_t *value =
-        text_member(piece) == NULL ? NULL : json_object_get(piece, text_member(piece));
-    ik_buffer_append(text, json_string_value(value), json_string_length(value));
-}
-
 static void end_block(json_t *block, ik_buffer_t *text)
 {
     if (text->len > 0) {
@@ -55,14 +48,14 @@ static void end_block(json_t *block, ik_buffer_t *text)
     text->len = 0;
 }
 
-/* The array with pieces joined, a new reference. */
+/* Returns a new reference to the array with pieces joined; changes the pieces. */
 static json_t *join_all(json_t *pieces)
 {
     json_t *blocks = json_array();
     json_t *block = NULL;
     void *scratch = talloc_new(NULL);
     ik_buffer_t text;
-    ik_buffer_init(&text, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, scratch, IK_BUFFER_UNLIMITED); /* bounded by the pieces */
     size_t i;
     json_t *piece;
     json_array_foreach(pieces, i, piece)
@@ -74,7 +67,9 @@ static json_t *join_all(json_t *pieces)
             json_array_append(blocks, piece);
             block = piece;
         }
-        take_text(&text, piece);
+        const char *member = text_member(piece);
+        const json_t *value = member == NULL ? NULL : json_object_get(piece, member);
+        ik_buffer_append(&text, json_string_value(value), json_string_length(value));
     }
     end_block(block, &text);
     talloc_free(scratch);
@@ -87,7 +82,7 @@ void ik_chat_details_format(ik_buffer_t *out, const ik_buffer_t *elements)
     ik_buffer_append_byte(out, '[');
     ik_buffer_append(out, elements->data, elements->len);
     ik_buffer_append_byte(out, ']');
-    json_error_t error; /* a tree cannot hold everything; what it cannot stays as it is */
+    json_error_t error; /* what jansson cannot parse is left as it is */
     json_t *pieces = ik_json_parse(out->data + begin, out->len - begin, &error);
     json_t *blocks = join_all(pieces);
     if (json_array_size(blocks) < json_array_size(pieces)) {

@@ -1,9 +1,8 @@
 /*
- * OpenAI's Chat Completions, spoken by many servers in many dialects. What only OpenAI takes goes
- * to the provider named openai alone; Mistral and DeepSeek are known by their hosts, because they
- * refuse what everyone else takes or miss what nobody else needs.
+ * Requests to OpenAI's Chat Completions API, which many servers imitate with differences. Fields
+ * that only OpenAI accepts go only to the provider named openai; openai_endpoint.h tells Mistral
+ * and DeepSeek apart, which need special treatment.
  */
-
 #include "provider/openai/chat_stream.h"
 #include "provider/openai/openai_endpoint.h"
 #include "provider/openai/openai_model.h"
@@ -26,7 +25,7 @@ static char *format_url(const void *ctx, const ik_request_t *request)
     return ik_openai_endpoint_url(ctx, request, "/chat/completions");
 }
 
-/* --- everything but the messages ----------------------------------------------------------- */
+/* --- head ---------------------------------------------------------------------------------- */
 
 static void format_tools(ik_buffer_t *out, const ik_request_t *request)
 {
@@ -34,19 +33,16 @@ static void format_tools(ik_buffer_t *out, const ik_request_t *request)
                               IK_OPENAI_TOOL_OMIT);
 }
 
-/* max_tokens is the old spelling, which most servers know and OpenAI's reasoning models refuse. */
-static void append_max_tokens(ik_buffer_t *out, const ik_request_t *request)
+static void append_generation(ik_buffer_t *out, const ik_request_t *request)
 {
+    /* max_tokens is the old spelling, which most servers know and OpenAI's reasoning models refuse.
+     * After a refusal the other spelling is used. */
     bool newer = is_openai(request) == ik_request_may_send(request, IK_FIELD_MAX_TOKENS);
+    const char *effort = ik_openai_model_chat_effort(request);
     if (request->max_output_tokens > 0) {
         ik_buffer_append_format(out, ",\"%s\":%ld", newer ? "max_completion_tokens" : "max_tokens",
                                 request->max_output_tokens);
     }
-}
-
-static void append_effort(ik_buffer_t *out, const ik_request_t *request)
-{
-    const char *effort = ik_openai_model_chat_effort(request);
     if (effort != NULL) {
         ik_buffer_append_text(out, ",\"reasoning_effort\":");
         ik_json_append_text(out, effort);
@@ -65,8 +61,8 @@ static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_
     ik_buffer_append(out, tools.text, tools.len);
 }
 
-/* The system prompt is the first message. It may change from one request to the next, so it is
- * written here; the user's message that begins every conversation follows it. */
+/* The system prompt is the first message. It may change between requests, so it is written here.
+ * Its comma is safe: every conversation begins with a user's message. */
 static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
 {
     ik_buffer_append_text(out, "{\"model\":");
@@ -78,8 +74,7 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
     if (is_openai(request)) {
         ik_openai_endpoint_append_fields(out, request);
     }
-    append_max_tokens(out, request);
-    append_effort(out, request);
+    append_generation(out, request);
     append_tools(out, request, tools);
     ik_buffer_append_text(out, ",\"messages\":[");
     if (request->system != NULL) {
@@ -91,15 +86,8 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
 
 /* --- messages ------------------------------------------------------------------------------ */
 
-static void append_user(ik_wire_t *wire, const ik_msg_t *message)
-{
-    ik_buffer_t *out = ik_wire_begin_element(wire);
-    ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":\"");
-    ik_words_append(out, message->content);
-    ik_buffer_append_text(out, "\"}");
-}
-
-/* Servers that passed for OpenAI before may have given longer ids than it takes. */
+/* Another server may have used the provider's name before and given longer ids than OpenAI takes.
+ */
 static bool needs_short_id(const ik_request_t *request, const ik_msg_t *message)
 {
     enum { OPENAI_MAX = 40 };
@@ -107,13 +95,6 @@ static bool needs_short_id(const ik_request_t *request, const ik_msg_t *message)
     ik_json_span_t id;
     return is_mistral(request) ||
            (is_openai(request) && ik_msg_field(message, name, &id) && id.len > OPENAI_MAX + 2);
-}
-
-/* Between the result of a tool and the user's next words, where no answer came. */
-static void append_missing_answer(ik_wire_t *wire)
-{
-    ik_buffer_append_text(ik_wire_begin_element(wire), "{\"role\":\"assistant\",\"content\":"
-                                                       "\"(The answer was interrupted.)\"}");
 }
 
 static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message)
@@ -132,7 +113,7 @@ static bool is_text(const ik_msg_t *message)
            message->content[0] != '\0';
 }
 
-/* Texts that other messages stood between are paragraphs. */
+/* Several texts of one step become paragraphs. */
 static void append_content(ik_buffer_t *out, const ik_wire_step_t *step)
 {
     bool any = false;
@@ -200,7 +181,7 @@ static bool has_text(const ik_wire_step_t *step)
     return false;
 }
 
-/* As it came. DeepSeek refuses a step with calls that has none, be it empty. */
+/* DeepSeek refuses a step with calls unless it has reasoning_content, which may be empty. */
 static void append_reasoning(ik_buffer_t *out, const ik_request_t *request,
                              const ik_wire_step_t *step, ik_json_span_t content,
                              ik_json_span_t details)
@@ -227,7 +208,7 @@ static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_w
                                              "extra_content"};
     ik_json_span_t values[COUNT];
     if (!has_text(step) && !has_calls(step)) {
-        return; /* it thought and said nothing: there is no message for that */
+        return; /* reasoning alone makes no message */
     }
     ik_json_find_members(step->private_json, names, COUNT, values);
     ik_buffer_t *out = ik_wire_begin_element(wire);
@@ -238,19 +219,12 @@ static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_w
     ik_buffer_append_byte(out, '}');
 }
 
-static void append_answers(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
-                           size_t count)
-{
-    size_t position = 0;
-    ik_wire_step_t step;
-    while (ik_wire_next_step(wire, request, messages, count, &position, &step)) {
-        append_step(wire, request, &step);
-    }
-}
-
+/* Mistral refuses a user's message right after a tool result. */
 static void append_questions(ik_wire_t *wire, const ik_request_t *request,
                              ik_msg_t *const *messages, size_t count)
 {
+    static const char interrupted[] =
+        "{\"role\":\"assistant\",\"content\":\"(The answer was interrupted.)\"}";
     bool after_result = false;
     for (size_t i = 0; i < count; i++) {
         bool is_result = ik_msg_is(messages[i], IK_MSG_TOOL_RESULT);
@@ -258,9 +232,12 @@ static void append_questions(ik_wire_t *wire, const ik_request_t *request,
             append_result(wire, request, messages[i]);
         } else {
             if (after_result && is_mistral(request)) {
-                append_missing_answer(wire);
+                ik_buffer_append_text(ik_wire_begin_element(wire), interrupted);
             }
-            append_user(wire, messages[i]);
+            ik_buffer_t *out = ik_wire_begin_element(wire);
+            ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":\"");
+            ik_words_append(out, messages[i]->content);
+            ik_buffer_append_text(out, "\"}");
         }
         after_result = is_result;
     }
@@ -271,8 +248,12 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
 {
     if (ik_msg_is(messages[0], IK_MSG_USER) || ik_msg_is(messages[0], IK_MSG_TOOL_RESULT)) {
         append_questions(wire, request, messages, count);
-    } else {
-        append_answers(wire, request, messages, count);
+        return;
+    }
+    size_t position = 0;
+    ik_wire_step_t step;
+    while (ik_wire_next_step(wire, request, messages, count, &position, &step)) {
+        append_step(wire, request, &step);
     }
 }
 

@@ -10,12 +10,10 @@
 
 typedef struct {
     ik_chat_calls_t *calls;
-    ik_chat_think_t *think; /* NULL: OpenAI itself never writes tags */
-    /* What was sent as reasoning_content: the literals without their quotes, one after the other.
-     */
-    ik_buffer_t reasoning_content;
+    ik_chat_think_t *think;        /* NULL: OpenAI itself never writes tags */
+    ik_buffer_t reasoning_content; /* the literals without their quotes, joined */
     bool has_reasoning_content;
-    ik_buffer_t details; /* elements of reasoning_details with commas */
+    ik_buffer_t details; /* elements of reasoning_details with commas between them */
     bool refusal;
 } chat_t;
 
@@ -43,7 +41,7 @@ static void add_text(ik_stream_t *stream, ik_json_span_t literal)
     }
 }
 
-/* A string, or chunks of the same shape as content. */
+/* thinking is a string or an array of chunks, like content. */
 static void add_thinking(ik_stream_t *stream, ik_json_span_t thinking)
 {
     size_t position = 0;
@@ -83,16 +81,7 @@ static void add_content(ik_stream_t *stream, ik_json_span_t content)
     }
 }
 
-static void add_refusal(ik_stream_t *stream, ik_json_span_t refusal)
-{
-    chat_t *chat = stream->state;
-    if (ik_json_has_text(refusal)) {
-        chat->refusal = true;
-        ik_stream_add_text_literal(stream, refusal);
-    }
-}
-
-/* Servers that send several of these send the same text in each. */
+/* Servers that send several of these members send the same text in each. */
 static void add_reasoning(ik_stream_t *stream, ik_json_span_t content, ik_json_span_t reasoning,
                           ik_json_span_t thinking)
 {
@@ -160,12 +149,15 @@ static void take_delta(ik_stream_t *stream, ik_json_span_t delta)
     add_reasoning(stream, values[REASONING_CONTENT], values[REASONING], values[THINKING]);
     keep_details(stream->state, values[DETAILS]);
     add_content(stream, values[CONTENT]);
-    add_refusal(stream, values[REFUSAL]);
+    if (ik_json_has_text(values[REFUSAL])) {
+        ((chat_t *)stream->state)->refusal = true;
+        ik_stream_add_text_literal(stream, values[REFUSAL]);
+    }
     add_calls(stream, values[CALLS], values[LEGACY]);
 }
 
-/* The last one wins; any that is not known is an ordinary end, and so is "" where none was before.
- */
+/* The last reason is kept. An unknown one is an ordinary end, and so is "" unless a reason came
+ * before it. */
 static void take_finish(ik_stream_t *stream, ik_json_span_t reason)
 {
     static const struct {
@@ -202,7 +194,7 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
     ik_json_find_members(usage, names, COUNT, values);
     ik_stream_take_count(&stream->usage.in, usage, names[IN]);
     ik_stream_take_count(&stream->usage.out, usage, names[OUT]);
-    if (values[HIT].len > 0) { /* DeepSeek's name for it */
+    if (values[HIT].len > 0) { /* DeepSeek's name for cached tokens */
         ik_stream_take_count(&stream->usage.cached, usage, names[HIT]);
     }
     if (values[IN_DETAILS].len > 0) {
@@ -214,7 +206,7 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
     }
 }
 
-/* Some servers have message where a delta belongs, and a body that is no stream always has. */
+/* Some servers send a message instead of a delta; an answer that is not streamed always has one. */
 static void take_choice(ik_stream_t *stream, ik_json_span_t choice)
 {
     enum { INDEX, DELTA, MESSAGE, FINISH, USAGE, ERROR, COUNT };
@@ -223,7 +215,7 @@ static void take_choice(ik_stream_t *stream, ik_json_span_t choice)
     ik_json_span_t values[COUNT];
     ik_json_find_members(choice, names, COUNT, values);
     if (values[INDEX].len > 0 && values[INDEX].text[0] != '0') {
-        return; /* further answers, which nobody asked for */
+        return; /* a request asks for one choice only */
     }
     bool whole = !ik_json_is(values[DELTA], IK_JSON_OBJECT);
     take_delta(stream, whole ? values[MESSAGE] : values[DELTA]);
@@ -265,7 +257,7 @@ enum {
 static const char *const event_names[EVENT_MEMBERS] = {"choices", "usage", "error",  "x_groq",
                                                        "object",  "type",  "message"};
 
-/* No two servers report a failure inside a stream in the same way. */
+/* Servers report an error inside a stream in different ways. */
 static bool is_error(const ik_json_span_t *values)
 {
     bool says_so = ik_json_is_text(values[EVENT_OBJECT], "error") ||
@@ -274,23 +266,16 @@ static bool is_error(const ik_json_span_t *values)
            (values[EVENT_CHOICES].len == 0 && values[EVENT_MESSAGE].len > 0);
 }
 
-static void take_groq(ik_stream_t *stream, ik_json_span_t groq)
-{
-    ik_json_span_t usage;
-    if (ik_json_kind(groq) == IK_JSON_OBJECT && ik_json_find(groq, "usage", &usage) &&
-        ik_json_kind(usage) == IK_JSON_OBJECT) {
-        take_usage(stream, usage);
-    }
-}
-
 void ik_chat_stream_event(ik_stream_t *stream, ik_json_span_t data)
 {
     static const char unexplained[] = "\"The provider ended the answer with an error.\"";
     ik_json_span_t values[EVENT_MEMBERS];
     ik_json_find_members(data, event_names, EVENT_MEMBERS, values);
     take_choices(stream, values[EVENT_CHOICES]);
-    if (values[EVENT_GROQ].len > 0) {
-        take_groq(stream, values[EVENT_GROQ]);
+    ik_json_span_t usage;
+    if (ik_json_is(values[EVENT_GROQ], IK_JSON_OBJECT) &&
+        ik_json_find_kind(values[EVENT_GROQ], "usage", IK_JSON_OBJECT, &usage)) {
+        take_usage(stream, usage);
     }
     if (ik_json_is(values[EVENT_USAGE], IK_JSON_OBJECT)) {
         take_usage(stream, values[EVENT_USAGE]);
@@ -304,41 +289,26 @@ void ik_chat_stream_event(ik_stream_t *stream, ik_json_span_t data)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-static void append_reasoning_content(ik_buffer_t *out, const chat_t *chat)
-{
-    if (chat->has_reasoning_content && chat->reasoning_content.dropped == 0) {
-        ik_json_begin_member(out, "reasoning_content");
-        ik_buffer_append_byte(out, '"');
-        ik_buffer_append(out, chat->reasoning_content.data, chat->reasoning_content.len);
-        ik_buffer_append_byte(out, '"');
-    }
-}
-
-static void append_details(ik_buffer_t *out, const chat_t *chat)
-{
-    if (chat->details.len > 0 && chat->details.dropped == 0) {
-        ik_json_begin_member(out, "reasoning_details");
-        ik_chat_details_format(out, &chat->details);
-    }
-}
-
-static void append_extra(ik_buffer_t *out, chat_t *chat)
-{
-    ik_buffer_t extra;
-    ik_buffer_init(&extra, chat, IK_BUFFER_UNLIMITED);
-    if (ik_chat_calls_append_extra(chat->calls, &extra)) {
-        ik_json_begin_member(out, "extra_content");
-        ik_buffer_append(out, extra.data, extra.len);
-    }
-}
-
 static void keep_private(ik_stream_t *stream, chat_t *chat)
 {
     ik_buffer_t kept;
-    ik_buffer_init(&kept, chat, IK_BUFFER_UNLIMITED);
-    append_reasoning_content(&kept, chat);
-    append_details(&kept, chat);
-    append_extra(&kept, chat);
+    ik_buffer_t extra;
+    ik_buffer_init(&kept, chat, IK_BUFFER_UNLIMITED);  /* bounded by its three members */
+    ik_buffer_init(&extra, chat, IK_BUFFER_UNLIMITED); /* bounded by the calls */
+    if (chat->has_reasoning_content && chat->reasoning_content.dropped == 0) {
+        ik_json_begin_member(&kept, "reasoning_content");
+        ik_buffer_append_byte(&kept, '"');
+        ik_buffer_append(&kept, chat->reasoning_content.data, chat->reasoning_content.len);
+        ik_buffer_append_byte(&kept, '"');
+    }
+    if (chat->details.len > 0 && chat->details.dropped == 0) {
+        ik_json_begin_member(&kept, "reasoning_details");
+        ik_chat_details_format(&kept, &chat->details);
+    }
+    if (ik_chat_calls_append_extra(chat->calls, &extra)) {
+        ik_json_begin_member(&kept, "extra_content");
+        ik_buffer_append(&kept, extra.data, extra.len);
+    }
     if (kept.len > 0) {
         ik_buffer_append_byte(&kept, '}');
         ik_json_append_clean(&stream->private_json, (ik_json_span_t){kept.data, kept.len});

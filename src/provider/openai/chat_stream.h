@@ -1,9 +1,9 @@
 /*
- * The stream of Chat Completions: chunks with a delta each. What a step keeps for its provider:
+ * Streams of the Chat Completions API: chunks with a delta each. The private data of a step:
  *
  *   {"reasoning_content":"…","reasoning_details":[…],"extra_content":[{…},null]}
  *
- * as far as it came; extra_content has one element per call.
+ * with the members that came; extra_content has one element per call.
  */
 #pragma once
 

@@ -7,20 +7,19 @@
 
 static const char open_tag[] = "<think>";
 static const char close_tag[] = "</think>";
-/* White space before the tag that is waited through. */
-enum { BLANK_MAX = 64 };
+enum { BLANK_MAX = 64 }; /* bytes of white space that may precede the tag */
 
 typedef enum {
-    BEGIN,  /* nothing but white space or a part of the tag has come */
+    BEGIN,  /* only white space or a part of the tag has come */
     INSIDE, /* thinking */
     GAP,    /* white space between thinking and answer */
     ANSWER,
-} place_t;
+} phase_t;
 
 struct ik_chat_think {
     ik_stream_t *stream;
-    place_t place;
-    ik_buffer_t held; /* what cannot be told apart yet */
+    phase_t phase;
+    ik_buffer_t held; /* bytes that may be part of a tag */
 };
 
 ik_chat_think_t *ik_chat_think_create(ik_stream_t *stream)
@@ -40,7 +39,7 @@ static size_t count_blank(const char *text, size_t len)
     return blank;
 }
 
-/* Drops the first bytes of what is held. */
+/* Removes the first bytes of the buffer. */
 static void skip(ik_buffer_t *held, size_t len)
 {
     memmove(held->data, held->data + len, held->len - len);
@@ -49,12 +48,12 @@ static void skip(ik_buffer_t *held, size_t len)
 
 static void begin_answer(ik_chat_think_t *think)
 {
-    think->place = ANSWER;
+    think->phase = ANSWER;
     ik_stream_add_text(think->stream, think->held.data, think->held.len);
     think->held.len = 0;
 }
 
-/* These three return whether the place has changed and what is held has to be looked at again. */
+/* The settle functions return whether the phase changed, so that the held bytes are read again. */
 
 static bool settle_begin(ik_chat_think_t *think)
 {
@@ -70,11 +69,11 @@ static bool settle_begin(ik_chat_think_t *think)
         return false;
     }
     skip(held, blank + tag);
-    think->place = INSIDE;
+    think->phase = INSIDE;
     return true;
 }
 
-/* How much at the end could be the beginning of the closing tag. */
+/* The number of bytes at the end that could begin the closing tag. */
 static size_t count_tag_begin(const ik_buffer_t *held)
 {
     size_t most = sizeof(close_tag) - 2;
@@ -93,24 +92,15 @@ static bool settle_inside(ik_chat_think_t *think)
     size_t thought = tag == NULL ? held->len - count_tag_begin(held) : (size_t)(tag - held->data);
     ik_stream_add_reasoning(think->stream, held->data, thought);
     skip(held, tag == NULL ? thought : thought + sizeof(close_tag) - 1);
-    think->place = tag == NULL ? INSIDE : GAP;
+    think->phase = tag == NULL ? INSIDE : GAP;
     return tag != NULL;
-}
-
-static bool settle_gap(ik_chat_think_t *think)
-{
-    skip(&think->held, count_blank(think->held.data, think->held.len));
-    if (think->held.len > 0) {
-        begin_answer(think);
-    }
-    return false;
 }
 
 static void settle(ik_chat_think_t *think)
 {
     bool again = think->held.len > 0;
     while (again && think->held.len > 0) {
-        switch (think->place) {
+        switch (think->phase) {
         case BEGIN:
             again = settle_begin(think);
             break;
@@ -118,7 +108,11 @@ static void settle(ik_chat_think_t *think)
             again = settle_inside(think);
             break;
         default:
-            again = settle_gap(think);
+            skip(&think->held, count_blank(think->held.data, think->held.len));
+            if (think->held.len > 0) {
+                begin_answer(think);
+            }
+            again = false;
             break;
         }
     }
@@ -126,7 +120,7 @@ static void settle(ik_chat_think_t *think)
 
 void ik_chat_think_add(ik_chat_think_t *think, ik_json_span_t literal)
 {
-    if (think->place == ANSWER) {
+    if (think->phase == ANSWER) {
         ik_stream_add_text_literal(think->stream, literal);
         return;
     }
@@ -142,9 +136,9 @@ void ik_chat_think_add(ik_chat_think_t *think, ik_json_span_t literal)
 
 void ik_chat_think_flush(ik_chat_think_t *think)
 {
-    if (think->place == BEGIN && think->held.len > 0) {
+    if (think->phase == BEGIN && think->held.len > 0) {
         begin_answer(think);
-    } else if (think->place == INSIDE) {
+    } else if (think->phase == INSIDE) {
         ik_stream_add_reasoning(think->stream, think->held.data, think->held.len);
         think->held.len = 0;
     }

@@ -1,7 +1,7 @@
 /*
- * Local servers without a parser for it deliver a model's thinking inside the text:
- * <think>…</think>, then the answer. This tells the two apart, wherever the tags are cut. Only a
- * tag that is the very first thing counts; any other is text.
+ * Separates thinking from the answer where a server leaves both in the text, as local servers do:
+ * <think>…</think>, then the answer. The tags may be spread over pieces. Only a tag at the very
+ * beginning is recognised; any other is text.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 typedef struct ik_chat_think ik_chat_think_t;
 
 ik_chat_think_t *ik_chat_think_create(ik_stream_t *stream);
-/* A piece of text, as the string literal it came as. */
+/* Adds a piece of text, given as a string literal. */
 void ik_chat_think_add(ik_chat_think_t *think, ik_json_span_t literal);
-/* Something other than text follows, or nothing: what was held back is let go. */
+/* Releases what was held back: call it when something other than text follows, and at the end. */
 void ik_chat_think_flush(ik_chat_think_t *think);

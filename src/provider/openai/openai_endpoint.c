@@ -15,7 +15,7 @@ bool ik_openai_endpoint_is_openai(const ik_target_t *target)
     return is_named(target, "openai");
 }
 
-/* The host of a URL as it stands there; *len is its length. */
+/* Points to the host inside the URL; *len is its length. */
 static const char *find_host(const char *url, size_t *len)
 {
     const char *scheme = strstr(url, "://");
@@ -31,7 +31,7 @@ static const char *find_host(const char *url, size_t *len)
     return host;
 }
 
-/* Whether the base URL's host is this one or lies below it. */
+/* Whether the base URL's host is this one or a subdomain of it. */
 static bool has_host(const ik_target_t *target, const char *host)
 {
     size_t len;
@@ -70,7 +70,7 @@ char **ik_openai_endpoint_headers(const void *ctx, const ik_request_t *request)
     if (key != NULL) {
         headers[count++] = ik_sprintf(headers, "Authorization: Bearer %s", key);
     }
-    return headers; /* the memory was zeroed: NULL ends it */
+    return headers; /* ik_new_array zeroes the memory, so NULL ends the list */
 }
 
 void ik_openai_endpoint_append_fields(ik_buffer_t *out, const ik_request_t *request)

@@ -1,22 +1,22 @@
 /*
- * What Chat Completions and Responses have in common: where a request goes and with which key, and
- * which of the many servers that speak them it is.
+ * The parts that Chat Completions and Responses share: URL, headers, common fields, and which of
+ * the many compatible servers a target is.
  */
 #pragma once
 
 #include "provider/request.h"
 
-/* The provider that is named openai, whatever its base URL: what only OpenAI takes is sent there
- * and to nobody else. */
+/* Whether the provider is named openai, whatever its base URL. Fields that only OpenAI accepts are
+ * sent to no other provider. */
 bool ik_openai_endpoint_is_openai(const ik_target_t *target);
-/* These two refuse what everyone else takes, or miss what nobody else needs. They are known by
- * their host; where a proxy stands between, by the provider's name. */
+/* These two servers refuse fields that others accept, or require some that others do not. They are
+ * recognised by their host or, behind a proxy, by the provider's name. */
 bool ik_openai_endpoint_is_mistral(const ik_target_t *target);
 bool ik_openai_endpoint_is_deepseek(const ik_target_t *target);
 
-/* path is what follows the base URL, with its slash. */
+/* path follows the base URL and begins with a slash. */
 char *ik_openai_endpoint_url(const void *ctx, const ik_request_t *request, const char *path);
 char **ik_openai_endpoint_headers(const void *ctx, const ik_request_t *request);
-/* Members of a request that both APIs of OpenAI take, each after a comma: nothing is stored, caches
- * are found again, calls may come several at a time. */
+/* Appends the fields that both of OpenAI's APIs take, each after a comma: store, prompt_cache_key
+ * and parallel_tool_calls. */
 void ik_openai_endpoint_append_fields(ik_buffer_t *out, const ik_request_t *request);

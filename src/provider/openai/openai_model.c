@@ -6,7 +6,7 @@
 
 #include "provider/openai/openai_endpoint.h"
 
-/* The version of gpt-5.6-luna is 506; 0 when it is no such name. */
+/* The version as a number: 506 for gpt-5.6-luna; 0 when the name has another form. */
 static int version_of(const char *model)
 {
     static const char prefix[] = "gpt-";
@@ -20,25 +20,15 @@ static int version_of(const char *model)
     return major < 0 || major > 99 || minor < 0 || minor > 99 ? 0 : (int)(major * 100 + minor);
 }
 
-/* The models behind the chat products (gpt-5-chat-latest) do not reason. */
-static bool is_name_of_reasoner(const char *model)
-{
-    bool o_series = model[0] == 'o' && isdigit((unsigned char)model[1]);
-    return (o_series || version_of(model) >= 500) && strstr(model, "-chat") == NULL;
-}
-
 bool ik_openai_model_reasons(const ik_target_t *target)
 {
-    if (target->facts->thinking == IK_MODEL_THINKING_UNKNOWN) {
-        return is_name_of_reasoner(target->model);
+    const char *model = target->model;
+    if (target->facts->thinking != IK_MODEL_THINKING_UNKNOWN) {
+        return target->facts->thinking == IK_MODEL_THINKING_EFFORT;
     }
-    return target->facts->thinking == IK_MODEL_THINKING_EFFORT;
-}
-
-/* Effort none does not exist here, so that tools do not work over Chat Completions at all. */
-static bool always_reasons(const char *model)
-{
-    return version_of(model) > 600 || strstr(model, "astra") != NULL;
+    /* The models of the chat products (gpt-5-chat-latest) do not reason. */
+    bool o_series = model[0] == 'o' && isdigit((unsigned char)model[1]);
+    return (o_series || version_of(model) >= 500) && strstr(model, "-chat") == NULL;
 }
 
 static const char *openai_effort(const ik_request_t *request)
@@ -50,7 +40,9 @@ static const char *openai_effort(const ik_request_t *request)
     if (request->tool_count == 0 || version_of(model) < 504) {
         return request->effort;
     }
-    return version_of(model) >= 506 && !always_reasons(model) ? "none" : NULL;
+    /* These models have no effort "none", so tools do not work over Chat Completions at all. */
+    bool always_reasons = version_of(model) > 600 || strstr(model, "astra") != NULL;
+    return version_of(model) >= 506 && !always_reasons ? "none" : NULL;
 }
 
 const char *ik_openai_model_chat_effort(const ik_request_t *request)

@@ -1,6 +1,7 @@
 /*
- * The transform is careful: a schema that OpenAI refuses costs the whole request, one that is sent
- * non-strict costs nothing much. So only keywords known to be accepted pass.
+ * The transform is conservative: a strict schema that OpenAI refuses fails the whole request, while
+ * a schema sent as non-strict costs little. Only keywords known to be accepted make a strict
+ * schema.
  */
 #include "provider/openai/openai_schema.h"
 
@@ -8,7 +9,7 @@
 
 #include "base/alloc.h"
 
-/* OpenAI's bounds of a strict schema, the oldest and narrowest that were published. */
+/* OpenAI's limits for strict schemas: the first and lowest that were published. */
 enum { DEPTH_MAX = 5, PROPERTIES_MAX = 100, ENUM_MAX = 500 };
 
 typedef struct {
@@ -50,9 +51,9 @@ static const char *const accepted_keywords[] = {"type",
                                                 "minItems",
                                                 "maxItems",
                                                 NULL};
-/* They say nothing about a value, so the strict form does without them. */
+/* These do not constrain a value and are removed from the strict form. */
 static const char *const dropped_keywords[] = {"$schema", "$id", "$comment", NULL};
-/* What may stand beside a reference. */
+/* Keywords that may stand beside a reference. */
 static const char *const annotations[] = {"$ref", "description", "title", "$comment", NULL};
 static const char *const formats[] = {"date-time", "time", "date", "duration", "email",
                                       "hostname",  "ipv4", "ipv6", "uuid",     NULL};
@@ -79,7 +80,7 @@ static bool is_type(json_t *type)
     return json_is_string(type) && is_one_of(types, json_string_value(type));
 }
 
-/* Every schema says what it is: by its type, as a union, or by a reference. */
+/* Every schema needs a type, an anyOf or a reference. */
 static bool has_valid_type(json_t *schema)
 {
     json_t *type = json_object_get(schema, "type");
@@ -115,7 +116,7 @@ static bool has_type(json_t *schema, const char *name)
     return false;
 }
 
-/* A keyword without the type it is about would be ignored by JSON Schema; not so by OpenAI. */
+/* JSON Schema ignores a keyword that does not apply to the type; OpenAI refuses it. */
 static bool has_fitting_keywords(json_t *schema)
 {
     bool of_object = json_object_get(schema, "properties") != NULL ||
@@ -155,7 +156,7 @@ static bool is_required(json_t *schema, const char *name)
     return false;
 }
 
-/* Nothing may be required that is not described. */
+/* Whether every required name is a property. */
 static bool requires_known_only(json_t *schema)
 {
     json_t *required = json_object_get(schema, "required");
@@ -197,8 +198,8 @@ static void append_if_missing(json_t *array, json_t *value)
     }
 }
 
-/* An enum that does not list null forbids it, whatever the type says; OpenAI wants both to say the
- * same. */
+/* An enum that does not list null forbids it even if the type allows it; OpenAI requires the two to
+ * agree. */
 static void forbid_unlisted_null(json_t *schema)
 {
     json_t *types_given = json_object_get(schema, "type");
@@ -227,7 +228,7 @@ static void allow_null_type(json_t *schema)
     }
 }
 
-/* The schema that also takes null, a new reference. */
+/* Returns the schema that also accepts null, a new reference. */
 static json_t *make_nullable(json_t *schema)
 {
     json_t *choices = json_object_get(schema, "anyOf");
@@ -263,7 +264,7 @@ static bool make_properties_strict(json_t *schema, size_t depth, budget_t *budge
     return ok;
 }
 
-/* An object that is open to any member cannot be said: strict mode has no maps. */
+/* Strict mode cannot express objects with arbitrary members. */
 static bool is_closed_object(json_t *schema, size_t depth)
 {
     json_t *properties = json_object_get(schema, "properties");
@@ -344,6 +345,7 @@ static bool make_strict(json_t *schema, size_t depth, budget_t *budget)
            budget->enum_values <= ENUM_MAX;
 }
 
+/* Strict mode wants a plain object at the top. */
 static bool is_valid_root(json_t *parameters)
 {
     json_t *type = json_object_get(parameters, "type");
@@ -373,7 +375,7 @@ typedef struct {
 
 static void write_value(removal_t *removal, json_t *schema, ik_json_span_t value);
 
-/* Follows references; NULL when they lead nowhere, or round in a circle. */
+/* Follows references; NULL when one does not resolve or they are circular. */
 static json_t *resolve(const removal_t *removal, json_t *schema)
 {
     static const char local[] = "#/$defs/";
@@ -395,7 +397,7 @@ static json_t *resolve(const removal_t *removal, json_t *schema)
     return NULL;
 }
 
-/* The property that a key names; NULL when the schema does not know it. */
+/* The property that a key names, or NULL. */
 static json_t *find_property(json_t *schema, ik_json_span_t key)
 {
     size_t len;
@@ -406,8 +408,8 @@ static json_t *find_property(json_t *schema, ik_json_span_t key)
     return property;
 }
 
-/* Strict arguments hold all members of their schema and no other: that tells which one of a union
- * they belong to. */
+/* Strict arguments have exactly the members of their schema, which tells the alternatives of a
+ * union apart. */
 static bool has_members_of(json_t *schema, ik_json_span_t object)
 {
     size_t position = 0;

@@ -4,36 +4,26 @@
 #include "provider/openai/openai_endpoint.h"
 #include "provider/openai/openai_schema.h"
 
-static void append_schema(ik_buffer_t *out, const json_t *schema)
-{
-    char *text = ik_json_format(NULL, schema);
-    ik_buffer_append_text(out, text);
-    talloc_free(text);
-}
-
-/* OpenAI's own Responses is strict unless told otherwise: there, not saying it is no way out. */
-static bool says_strict(const ik_request_t *request, ik_openai_tool_strict_t strict)
-{
-    bool allowed = ik_request_may_send(request, IK_FIELD_STRICT);
-    bool always = strict == IK_OPENAI_TOOL_STATE;
-    return ik_openai_endpoint_is_openai(request->target) ? allowed || always : allowed && always;
-}
-
 static void append_tool(ik_buffer_t *out, const ik_request_t *request,
                         const ik_request_tool_t *tool, ik_openai_tool_strict_t strict)
 {
-    bool wanted = ik_openai_endpoint_is_openai(request->target) &&
-                  ik_request_may_send(request, IK_FIELD_STRICT);
-    json_t *made = wanted ? ik_openai_schema_make_strict(tool->parameters) : NULL;
+    bool openai = ik_openai_endpoint_is_openai(request->target);
+    bool allowed = ik_request_may_send(request, IK_FIELD_STRICT);
+    bool always = strict == IK_OPENAI_TOOL_STATE;
+    json_t *made = openai && allowed ? ik_openai_schema_make_strict(tool->parameters) : NULL;
+    char *schema = ik_json_format(NULL, made != NULL ? made : tool->parameters);
     ik_buffer_append_text(out, "\"name\":");
     ik_json_append_text(out, tool->name);
     ik_buffer_append_text(out, ",\"description\":");
     ik_json_append_text(out, tool->description);
     ik_buffer_append_text(out, ",\"parameters\":");
-    append_schema(out, made != NULL ? made : tool->parameters);
-    if (says_strict(request, strict)) {
+    ik_buffer_append_text(out, schema);
+    /* OpenAI's Responses API is strict by default, so there the field stays even after a refusal.
+     */
+    if (openai ? allowed || always : allowed && always) {
         ik_buffer_append_text(out, made != NULL ? ",\"strict\":true" : ",\"strict\":false");
     }
+    talloc_free(schema);
     json_decref(made);
 }
 

@@ -1,6 +1,6 @@
 /*
- * OpenAI's Responses, stateless: nothing is stored at the server, so what it said goes back as the
- * items it sent, with its encrypted reasoning.
+ * Requests to OpenAI's Responses API, used without state: the server stores nothing, so its output
+ * items go back to it with their encrypted reasoning.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static char *format_url(const void *ctx, const ik_request_t *request)
     return ik_openai_endpoint_url(ctx, request, "/responses");
 }
 
-/* --- everything but the items -------------------------------------------------------------- */
+/* --- head ---------------------------------------------------------------------------------- */
 
 static void format_tools(ik_buffer_t *out, const ik_request_t *request)
 {
@@ -41,7 +41,7 @@ static void append_reasoning(ik_buffer_t *out, const ik_request_t *request)
     ik_buffer_append_byte(out, '}');
 }
 
-/* A model that does not reason refuses to be asked for its reasoning. */
+/* A model that does not reason refuses these fields. */
 static void append_reasoning_fields(ik_buffer_t *out, const ik_request_t *request)
 {
     if (!ik_openai_model_reasons(request->target)) {
@@ -51,13 +51,6 @@ static void append_reasoning_fields(ik_buffer_t *out, const ik_request_t *reques
         ik_buffer_append_text(out, ",\"include\":[\"reasoning.encrypted_content\"]");
     }
     append_reasoning(out, request);
-}
-
-static void append_max_tokens(ik_buffer_t *out, const ik_request_t *request)
-{
-    if (request->max_output_tokens > 0 && ik_request_may_send(request, IK_FIELD_MAX_TOKENS)) {
-        ik_buffer_append_format(out, ",\"max_output_tokens\":%ld", request->max_output_tokens);
-    }
 }
 
 static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
@@ -80,7 +73,9 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
     ik_buffer_append_text(out, ",\"stream\":true");
     ik_openai_endpoint_append_fields(out, request);
     append_reasoning_fields(out, request);
-    append_max_tokens(out, request);
+    if (request->max_output_tokens > 0 && ik_request_may_send(request, IK_FIELD_MAX_TOKENS)) {
+        ik_buffer_append_format(out, ",\"max_output_tokens\":%ld", request->max_output_tokens);
+    }
     append_tools(out, request, tools);
     if (request->system != NULL) {
         ik_buffer_append_text(out, ",\"instructions\":");
@@ -122,7 +117,7 @@ static void append_text(ik_wire_t *wire, const ik_msg_t *message)
     ik_buffer_append_text(out, "\",\"annotations\":[]}]}");
 }
 
-/* Without an id of the item: the server would look for it, and for the reasoning before it. */
+/* The item has no id: the server would look up a stored item of that id and its reasoning. */
 static void append_call(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *call)
 {
     ik_json_span_t name = {"\"\"", 2};
@@ -139,9 +134,9 @@ static void append_call(ik_wire_t *wire, const ik_request_t *request, const ik_m
 
 /* --- calls as text ------------------------------------------------------------------------- */
 
-/* One message that says what a call or result was; literal is a string literal. */
-static void append_told(ik_wire_t *wire, const char *opening, const ik_msg_t *message,
-                        const ik_buffer_t *literal, const char *closing)
+/* Appends a message that describes a call or result; literal is a string literal. */
+static void append_described(ik_wire_t *wire, const char *opening, const ik_msg_t *message,
+                             const ik_buffer_t *literal, const char *closing)
 {
     ik_json_span_t name = {"\"\"", 2};
     if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
@@ -157,33 +152,34 @@ static void append_told(ik_wire_t *wire, const char *opening, const ik_msg_t *me
     ik_buffer_append_text(out, closing);
 }
 
-static void tell_call(ik_wire_t *wire, const ik_msg_t *call)
+static void append_call_as_text(ik_wire_t *wire, const ik_msg_t *call)
 {
     ik_buffer_t literal;
-    ik_buffer_init(&literal, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&literal, NULL, IK_BUFFER_UNLIMITED); /* bounded by the message */
     ik_wire_append_arguments_text(&literal, call);
-    append_told(wire,
-                "{\"type\":\"message\",\"role\":\"assistant\",\"content\":["
-                "{\"type\":\"output_text\",\"text\":\"(I called the tool ",
-                call, &literal, ")\",\"annotations\":[]}]}");
+    append_described(wire,
+                     "{\"type\":\"message\",\"role\":\"assistant\",\"content\":["
+                     "{\"type\":\"output_text\",\"text\":\"(I called the tool ",
+                     call, &literal, ")\",\"annotations\":[]}]}");
     ik_buffer_reset(&literal);
 }
 
-static void tell_result(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *result)
+static void append_result_as_text(ik_wire_t *wire, const ik_request_t *request,
+                                  const ik_msg_t *result)
 {
     ik_buffer_t literal;
-    ik_buffer_init(&literal, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&literal, NULL, IK_BUFFER_UNLIMITED); /* bounded by the message */
     ik_wire_append_output_text(wire, request, &literal, result);
-    append_told(wire,
-                "{\"type\":\"message\",\"role\":\"user\",\"content\":["
-                "{\"type\":\"input_text\",\"text\":\"(Result of the tool ",
-                result, &literal, ")\"}]}");
+    append_described(wire,
+                     "{\"type\":\"message\",\"role\":\"user\",\"content\":["
+                     "{\"type\":\"input_text\",\"text\":\"(Result of the tool ",
+                     result, &literal, ")\"}]}");
     ik_buffer_reset(&literal);
 }
 
 /* --- steps --------------------------------------------------------------------------------- */
 
-/* Whether an item is no call, or the next one of the step. */
+/* Whether an item is not a call, or is the next call of the step. */
 static bool item_fits(ik_json_span_t item, const ik_wire_step_t *step, size_t *calls)
 {
     static const char *const names[] = {"type", "call_id"};
@@ -198,7 +194,7 @@ static bool item_fits(ik_json_span_t item, const ik_wire_step_t *step, size_t *c
            memcmp(id.text, values[1].text, id.len) == 0;
 }
 
-/* Whether the items are there and call what the step calls: that is what there are results for. */
+/* Whether the private items make exactly the calls of the step, for which there are results. */
 static bool can_replay(const ik_wire_step_t *step)
 {
     size_t position = 0;
@@ -215,19 +211,15 @@ static bool can_replay(const ik_wire_step_t *step)
     return ik_wire_next_call(step, &calls) == NULL;
 }
 
-static bool is_words(ik_json_span_t item)
-{
-    ik_json_span_t type;
-    return ik_json_find(item, "type", &type) && ik_json_is_text(type, "message");
-}
-
+/* The text of messages is cleaned; all other items go back unchanged. */
 static void append_own_items(ik_wire_t *wire, ik_json_span_t items)
 {
     size_t position = 0;
     ik_json_span_t item;
+    ik_json_span_t type;
     while (ik_json_next_element(items, &position, &item)) {
         ik_buffer_t *out = ik_wire_begin_element(wire);
-        if (is_words(item)) {
+        if (ik_json_find(item, "type", &type) && ik_json_is_text(type, "message")) {
             ik_words_append_json(out, item);
         } else {
             ik_buffer_append(out, item.text, item.len);
@@ -241,10 +233,10 @@ static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_w
         append_own_items(wire, step->private_json);
         return;
     }
-    bool told = ik_wire_has_calls_as_text(wire, request, step->messages);
+    bool as_text = ik_wire_has_calls_as_text(wire, request, step->messages);
     for (size_t i = 0; i < step->count; i++) {
-        if (told && ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
-            tell_call(wire, step->messages[i]);
+        if (as_text && ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
+            append_call_as_text(wire, step->messages[i]);
         } else if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
             append_call(wire, request, step->messages[i]);
         } else {
@@ -253,28 +245,22 @@ static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_w
     }
 }
 
-static void append_answers(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
-                           size_t count)
-{
-    size_t position = 0;
-    ik_wire_step_t step;
-    while (ik_wire_next_step(wire, request, messages, count, &position, &step)) {
-        append_step(wire, request, &step);
-    }
-}
-
 static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
                          size_t count)
 {
     if (!ik_msg_is(messages[0], IK_MSG_USER) && !ik_msg_is(messages[0], IK_MSG_TOOL_RESULT)) {
-        append_answers(wire, request, messages, count);
+        size_t position = 0;
+        ik_wire_step_t step;
+        while (ik_wire_next_step(wire, request, messages, count, &position, &step)) {
+            append_step(wire, request, &step);
+        }
         return;
     }
     for (size_t i = 0; i < count; i++) {
         if (ik_msg_is(messages[i], IK_MSG_USER)) {
             append_user(wire, messages[i]);
         } else if (ik_wire_has_calls_as_text(wire, request, &messages[i])) {
-            tell_result(wire, request, messages[i]);
+            append_result_as_text(wire, request, messages[i]);
         } else {
             append_result(wire, request, messages[i]);
         }

@@ -8,23 +8,23 @@
 
 typedef struct {
     int64_t output_index;   /* -1: it came without one */
-    ik_buffer_t id;         /* the literal; of a call that has none its call_id */
-    bool opened;            /* by an event of its own */
-    ik_stream_call_t *call; /* of a function call */
-    int64_t shown;          /* parts below this one have been shown */
-    int64_t thought;        /* the same of a reasoning item */
+    ik_buffer_t id;         /* the literal; for a call without an id, its call_id */
+    bool opened;            /* by output_item.added, not only by a delta */
+    ik_stream_call_t *call; /* NULL: not a function call */
+    int64_t shown;          /* text parts below this index have been shown */
+    int64_t thought;        /* reasoning parts below this index have been shown */
     bool closed;
-    ik_buffer_t final; /* as it came */
+    ik_buffer_t final; /* the final form as it came */
 } slot_t;
 
 struct ik_responses_items {
     ik_stream_t *stream;
-    slot_t **slots; /* in the order of output_index, as far as there are any */
+    slot_t **slots; /* by output_index; items without one stand where they came */
     size_t count;
     const slot_t *last_text; /* whose text was shown last */
     const slot_t *last_thought;
     int64_t last_thought_part;
-    size_t size; /* of final forms */
+    size_t size; /* of all final forms */
     bool any_closed;
     bool refused;
     bool incomplete;
@@ -59,7 +59,7 @@ void ik_responses_items_add_refusal(ik_responses_items_t *items)
 
 /* --- finding the item ---------------------------------------------------------------------- */
 
-/* -1 when it is no index. */
+/* -1 when the value is not an index. */
 static int64_t index_of(ik_json_span_t value)
 {
     enum { INDEX_MAX = 1000000 };
@@ -72,10 +72,10 @@ static bool has_id(const slot_t *slot, ik_json_span_t id)
     return id.len > 2 && slot->id.len == id.len && memcmp(slot->id.data, id.text, id.len) == 0;
 }
 
-/* By the index, and by the id where several items have one index; where either has no index by the
- * id alone; without both it is the item that was opened last. That the id is another one does not
- * make it another item while that is open: there are proxies that give each event an id of its own.
- */
+/* Finds an item by its index, and by its id where several items share an index. When the event or
+ * the item has no index, the id alone decides; an event with neither belongs to the last item. A
+ * different id does not mean a different item while the item of that index is open: some proxies
+ * give each event an id of its own. */
 static slot_t *find(const ik_responses_items_t *items, const ik_responses_place_t *place)
 {
     int64_t index = index_of(place->output_index);
@@ -146,7 +146,7 @@ static void show_text(ik_responses_items_t *items, const slot_t *slot, ik_json_s
     ik_stream_add_text_literal(items->stream, literal);
 }
 
-/* Parts of reasoning are paragraphs. */
+/* Each part of reasoning is shown as a paragraph. */
 static void show_reasoning(ik_responses_items_t *items, const slot_t *slot, int64_t part,
                            ik_json_span_t literal)
 {
@@ -162,8 +162,9 @@ static void show_reasoning(ik_responses_items_t *items, const slot_t *slot, int6
     ik_stream_add_reasoning_literal(items->stream, literal);
 }
 
-/* Whether a part, in pieces or whole, is to be shown: a whole one only when no piece of it was. */
-static bool is_news(int64_t *shown, int64_t part, bool whole)
+/* Whether to show a piece of a part, or a whole part: a whole part is shown only if no piece was.
+ * Records that it was shown. */
+static bool take_part(int64_t *shown, int64_t part, bool whole)
 {
     part = part < 0 ? 0 : part;
     if (whole && part < *shown) {
@@ -177,7 +178,7 @@ void ik_responses_items_text(ik_responses_items_t *items, const ik_responses_pla
                              ik_json_span_t literal, bool whole)
 {
     slot_t *slot = find_or_open(items, place);
-    if (slot != NULL && is_news(&slot->shown, index_of(place->part), whole)) {
+    if (slot != NULL && take_part(&slot->shown, index_of(place->part), whole)) {
         show_text(items, slot, literal);
     }
 }
@@ -187,7 +188,7 @@ void ik_responses_items_reasoning(ik_responses_items_t *items, const ik_response
 {
     slot_t *slot = find_or_open(items, place);
     int64_t part = index_of(place->part);
-    if (slot != NULL && is_news(&slot->thought, part, whole)) {
+    if (slot != NULL && take_part(&slot->thought, part, whole)) {
         show_reasoning(items, slot, part, literal);
     }
 }
@@ -202,7 +203,7 @@ static void show_part(ik_responses_items_t *items, const slot_t *slot, ik_json_s
     show_text(items, slot, values[1]);
 }
 
-/* What a message holds that was not shown yet. */
+/* Shows the parts of a message that were not shown yet. */
 static void show_message(ik_responses_items_t *items, slot_t *slot, ik_json_span_t content)
 {
     size_t position = 0;
@@ -210,7 +211,7 @@ static void show_message(ik_responses_items_t *items, slot_t *slot, ik_json_span
     for (int64_t i = 0;
          ik_json_is(content, IK_JSON_ARRAY) && ik_json_next_element(content, &position, &part);
          i++) {
-        if (is_news(&slot->shown, i, true)) {
+        if (take_part(&slot->shown, i, true)) {
             show_part(items, slot, part);
         }
     }
@@ -224,23 +225,13 @@ static void show_thoughts(ik_responses_items_t *items, slot_t *slot, ik_json_spa
     for (int64_t i = 0;
          ik_json_is(parts, IK_JSON_ARRAY) && ik_json_next_element(parts, &position, &part); i++) {
         if (ik_json_kind(part) == IK_JSON_OBJECT && ik_json_find(part, "text", &text) &&
-            is_news(&slot->thought, i, true)) {
+            take_part(&slot->thought, i, true)) {
             show_reasoning(items, slot, i, text);
         }
     }
 }
 
 /* --- calls --------------------------------------------------------------------------------- */
-
-/* Counts a final form; false, and the stream has failed, when they are too much. */
-static bool keeps(ik_responses_items_t *items, size_t len)
-{
-    items->size += len;
-    if (items->size > IK_STREAM_MAX) {
-        ik_stream_fail_size(items->stream, "the answer is too long");
-    }
-    return items->size <= IK_STREAM_MAX;
-}
 
 static void replace(ik_buffer_t *buffer, ik_json_span_t literal)
 {
@@ -333,7 +324,12 @@ void ik_responses_items_close(ik_responses_items_t *items, const ik_responses_pl
     read_item(item, values);
     ik_responses_place_t at = {.output_index = place->output_index, .item_id = identity(values)};
     slot_t *slot = ik_json_is(item, IK_JSON_OBJECT) ? find_or_open(items, &at) : NULL;
-    if (slot == NULL || slot->closed || !keeps(items, item.len)) {
+    if (slot == NULL || slot->closed) {
+        return;
+    }
+    items->size += item.len;
+    if (items->size > IK_STREAM_MAX) {
+        ik_stream_fail_size(items->stream, "the answer is too long");
         return;
     }
     take_item(items, slot, values);
@@ -360,15 +356,8 @@ static bool is_among_items(const ik_stream_t *stream, const ik_stream_call_t *ca
     return false;
 }
 
-static bool is_reasoning(const slot_t *slot)
-{
-    ik_json_span_t values[MEMBERS];
-    read_item((ik_json_span_t){slot->final.data, slot->final.len}, values);
-    return ik_json_is_text(values[TYPE], "reasoning");
-}
-
-/* Nothing is stored at the server, so reasoning needs its content; servers of open models send it
- * in the clear. */
+/* The server stores nothing, so reasoning must go back with its content: encrypted, or in the clear
+ * to servers of open models. */
 static bool is_complete_reasoning(const ik_responses_items_t *items, const ik_json_span_t *values)
 {
     bool clear = ik_json_is(values[CONTENT], IK_JSON_ARRAY) && values[CONTENT].len > 2;
@@ -376,8 +365,8 @@ static bool is_complete_reasoning(const ik_responses_items_t *items, const ik_js
            (clear && !ik_openai_endpoint_is_openai(items->stream->target));
 }
 
-/* A call that was dropped, or has no id of its own, would have no result; one without arguments
- * is told to have had {}. */
+/* A call that was dropped or has no id would have no result, and a call without arguments is stored
+ * with {} instead. */
 static bool can_go_back(const ik_responses_items_t *items, const slot_t *slot)
 {
     ik_json_span_t values[MEMBERS];
@@ -392,19 +381,24 @@ static bool can_go_back(const ik_responses_items_t *items, const slot_t *slot)
     return !ik_json_is_text(values[TYPE], "reasoning") || is_complete_reasoning(items, values);
 }
 
-/* Reasoning must be followed by what it led to: an answer may have been cut right behind it. */
-static size_t count_without_loose_end(const ik_responses_items_t *items)
+/* Another item must follow reasoning, so reasoning at the end of a cut answer does not go back. */
+static size_t count_without_last_reasoning(const ik_responses_items_t *items)
 {
+    ik_json_span_t values[MEMBERS];
     size_t count = items->count;
-    while (count > 0 && items->slots[count - 1]->closed && is_reasoning(items->slots[count - 1])) {
-        count--;
+    for (; count > 0 && items->slots[count - 1]->closed; count--) {
+        const ik_buffer_t *final = &items->slots[count - 1]->final;
+        read_item((ik_json_span_t){final->data, final->len}, values);
+        if (!ik_json_is_text(values[TYPE], "reasoning")) {
+            break;
+        }
     }
     return count;
 }
 
 void ik_responses_items_format(const ik_responses_items_t *items, ik_buffer_t *out)
 {
-    size_t count = count_without_loose_end(items);
+    size_t count = count_without_last_reasoning(items);
     for (size_t i = 0; i < count; i++) {
         if (!can_go_back(items, items->slots[i])) {
             return;

@@ -1,6 +1,6 @@
 /*
- * The output items of a Responses stream: messages, calls and reasoning, each opened, filled by
- * deltas and closed with its final form. The final forms go back to the server as they are.
+ * The output items of a Responses stream: messages, calls and reasoning. Each item is opened,
+ * filled by deltas and closed with its final form; the final forms go back to the server unchanged.
  */
 #pragma once
 
@@ -10,7 +10,7 @@ enum { IK_RESPONSES_ITEMS_MAX = 4096 }; /* of one answer */
 
 typedef struct ik_responses_items ik_responses_items_t;
 
-/* Where a delta belongs; missing members have length 0. */
+/* Names the item and part to which an event belongs; missing members have length 0. */
 typedef struct {
     ik_json_span_t output_index;
     ik_json_span_t item_id;
@@ -21,26 +21,27 @@ ik_responses_items_t *ik_responses_items_create(ik_stream_t *stream);
 
 void ik_responses_items_open(ik_responses_items_t *items, const ik_responses_place_t *place,
                              ik_json_span_t item);
-/* The final form; what no delta brought is taken from it. */
+/* Closes the item with its final form, from which everything is taken that no delta brought. */
 void ik_responses_items_close(ik_responses_items_t *items, const ik_responses_place_t *place,
                               ik_json_span_t item);
 
-/* A piece of text (whole false), or the whole text of a part, which counts when no piece came. */
+/* Adds a piece of text or, with whole, the whole text of a part, which is ignored when a piece of
+ * that part came before. */
 void ik_responses_items_text(ik_responses_items_t *items, const ik_responses_place_t *place,
                              ik_json_span_t literal, bool whole);
 void ik_responses_items_reasoning(ik_responses_items_t *items, const ik_responses_place_t *place,
                                   ik_json_span_t literal, bool whole);
-/* A piece of arguments, or all of them, which replace the pieces. */
+/* Adds a piece of arguments or, with whole, replaces all pieces by the whole arguments. */
 void ik_responses_items_arguments(ik_responses_items_t *items, const ik_responses_place_t *place,
                                   ik_json_span_t literal, bool whole);
 
-/* Whether any item has come in its final form. */
+/* Whether any item was closed. */
 bool ik_responses_items_has_closed(const ik_responses_items_t *items);
-/* Whether a refusal is among the messages. */
+/* Whether the status of any item is "incomplete". */
 bool ik_responses_items_has_incomplete(const ik_responses_items_t *items);
+/* Whether a message contains a refusal, or ik_responses_items_add_refusal was called. */
 bool ik_responses_items_has_refusal(const ik_responses_items_t *items);
-/* One came. */
 void ik_responses_items_add_refusal(ik_responses_items_t *items);
 
-/* Appends the array of final items; nothing when the server could not take them back. */
+/* Appends the array of final items; nothing when the server would refuse one of them. */
 void ik_responses_items_format(const ik_responses_items_t *items, ik_buffer_t *out);

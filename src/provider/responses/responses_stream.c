@@ -40,7 +40,7 @@ void *ik_responses_stream_begin(ik_stream_t *stream)
     return ik_responses_items_create(stream);
 }
 
-/* --- a response as a whole: in the event that ends the stream, or as a body of its own ------- */
+/* --- whole responses: in the event that ends the stream, or as a body ------------------------ */
 
 static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
 {
@@ -77,7 +77,7 @@ static ik_stop_t stop_of_incomplete(ik_stream_t *stream, ik_json_span_t details)
     return IK_STOP_CUT;
 }
 
-/* The whole output of a body, or of a proxy that leaves the events about items out. */
+/* Reads the output of a body, or of a stream from a proxy that omits the events about items. */
 static void take_output(ik_responses_items_t *items, ik_json_span_t output)
 {
     size_t position = 0;
@@ -191,7 +191,7 @@ static void on_end(event_t *event)
     take_response(event->stream, event->values[RESPONSE]);
 }
 
-/* The name of the event says it, whatever the status inside. */
+/* The event's name decides, whatever the status inside it. */
 static void on_incomplete(event_t *event)
 {
     static const char *const names[] = {"incomplete_details"};
@@ -216,7 +216,7 @@ static void on_error(event_t *event)
     ik_stream_fail(event->stream, event->data);
 }
 
-/* Those that come once per token first. Others are about what nobody asked for, or are newer. */
+/* Events that come once per token are first. Unknown events are ignored. */
 static const struct {
     const char *type;
     void (*handle)(event_t *event);
@@ -269,7 +269,8 @@ void ik_responses_stream_end(ik_stream_t *stream)
 {
     ik_responses_items_t *items = stream->state;
     ik_buffer_t kept;
-    ik_buffer_init(&kept, items, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&kept, items,
+                   IK_BUFFER_UNLIMITED); /* final forms are bounded by IK_STREAM_MAX */
     bool ended = stream->stop == IK_STOP_END;
     if (ik_responses_items_has_refusal(items) && ended) {
         stream->stop = IK_STOP_REFUSAL;

@@ -1,6 +1,6 @@
 /*
- * The stream of OpenAI's Responses: typed events about output items. What a step keeps for its
- * provider is the array of its final items, which goes back verbatim.
+ * Streams of OpenAI's Responses API: typed events about output items. The private data of a step is
+ * the array of its final items.
  */
 #pragma once
 
