@@ -353,6 +353,13 @@ void ik_stream_take_count(int64_t *figure, ik_json_span_t object, const char *na
     }
 }
 
+int64_t ik_stream_read_index(ik_json_span_t value)
+{
+    enum { INDEX_MAX = 1000000 };
+    long long index = ik_json_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : -1;
+    return index >= 0 && index <= INDEX_MAX ? index : -1;
+}
+
 /* --- the end ----------------------------------------------------------------------------- */
 
 static bool has_whole_arguments(const ik_stream_call_t *call)

@@ -11,9 +11,6 @@
  */
 #include "provider/openai/chat_calls.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/alloc.h"
 
 typedef struct {
@@ -165,13 +162,6 @@ static void fill(ik_chat_calls_t *calls, slot_t *slot, const fragment_t *fragmen
     }
 }
 
-static int64_t index_of(ik_json_span_t value)
-{
-    enum { INDEX_MAX = 1000000 };
-    long long index = ik_json_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : -1;
-    return index >= 0 && index <= INDEX_MAX ? index : -1;
-}
-
 void ik_chat_calls_add(ik_chat_calls_t *calls, ik_json_span_t fragment)
 {
     static const char *const names[] = {"index", "id", "function", "extra_content"};
@@ -183,7 +173,7 @@ void ik_chat_calls_add(ik_chat_calls_t *calls, ik_json_span_t fragment)
         return; /* a call of a custom tool, which no request offers, or an unknown type */
     }
     ik_json_find_members(values[2], function_names, 2, function);
-    fragment_t parsed = {.index = index_of(values[0]),
+    fragment_t parsed = {.index = ik_stream_read_index(values[0]),
                          .id = values[1],
                          .name = function[0],
                          .arguments = function[1],

@@ -1,6 +1,5 @@
 #include "provider/responses/responses_items.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -59,14 +58,6 @@ void ik_responses_items_add_refusal(ik_responses_items_t *items)
 
 /* --- finding the item ---------------------------------------------------------------------- */
 
-/* -1 when the value is not an index. */
-static int64_t index_of(ik_json_span_t value)
-{
-    enum { INDEX_MAX = 1000000 };
-    long long index = ik_json_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : -1;
-    return index >= 0 && index <= INDEX_MAX ? index : -1;
-}
-
 static bool has_id(const slot_t *slot, ik_json_span_t id)
 {
     return id.len > 2 && slot->id.len == id.len && memcmp(slot->id.data, id.text, id.len) == 0;
@@ -78,7 +69,7 @@ static bool has_id(const slot_t *slot, ik_json_span_t id)
  * give each event an id of its own. */
 static slot_t *find(const ik_responses_items_t *items, const ik_responses_place_t *place)
 {
-    int64_t index = index_of(place->output_index);
+    int64_t index = ik_stream_read_index(place->output_index);
     bool named = place->item_id.len > 2;
     slot_t *open = NULL;
     slot_t *closed = NULL;
@@ -121,7 +112,7 @@ static slot_t *open_slot(ik_responses_items_t *items, const ik_responses_place_t
         return NULL;
     }
     slot_t *slot = ik_new(items, slot_t);
-    slot->output_index = index_of(place->output_index);
+    slot->output_index = ik_stream_read_index(place->output_index);
     ik_buffer_init(&slot->id, slot, 1024);
     ik_buffer_append(&slot->id, place->item_id.text, place->item_id.len);
     ik_buffer_init(&slot->final, slot, IK_STREAM_MAX);
@@ -178,7 +169,7 @@ void ik_responses_items_text(ik_responses_items_t *items, const ik_responses_pla
                              ik_json_span_t literal, bool whole)
 {
     slot_t *slot = find_or_open(items, place);
-    if (slot != NULL && take_part(&slot->shown, index_of(place->part), whole)) {
+    if (slot != NULL && take_part(&slot->shown, ik_stream_read_index(place->part), whole)) {
         show_text(items, slot, literal);
     }
 }
@@ -187,7 +178,7 @@ void ik_responses_items_reasoning(ik_responses_items_t *items, const ik_response
                                   ik_json_span_t literal, bool whole)
 {
     slot_t *slot = find_or_open(items, place);
-    int64_t part = index_of(place->part);
+    int64_t part = ik_stream_read_index(place->part);
     if (slot != NULL && take_part(&slot->thought, part, whole)) {
         show_reasoning(items, slot, part, literal);
     }
@@ -308,7 +299,8 @@ void ik_responses_items_open(ik_responses_items_t *items, const ik_responses_pla
     ik_json_span_t values[MEMBERS];
     read_item(item, values);
     ik_responses_place_t at = {.output_index = place->output_index, .item_id = identity(values)};
-    slot_t *slot = index_of(at.output_index) < 0 && at.item_id.len <= 2 ? NULL : find(items, &at);
+    slot_t *slot =
+        ik_stream_read_index(at.output_index) < 0 && at.item_id.len <= 2 ? NULL : find(items, &at);
     bool another = slot != NULL && slot->opened && at.item_id.len > 2 && !has_id(slot, at.item_id);
     slot = slot == NULL || another ? open_slot(items, &at) : slot;
     if (slot != NULL && !slot->closed) {

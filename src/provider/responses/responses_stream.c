@@ -30,7 +30,6 @@ static const char *const member_names[MEMBERS] = {
 typedef struct {
     ik_stream_t *stream;
     ik_responses_items_t *items;
-    ik_json_span_t data;
     ik_json_span_t values[MEMBERS];
     ik_responses_place_t place;
 } event_t;
@@ -122,142 +121,119 @@ static void take_response(ik_stream_t *stream, ik_json_span_t response)
 
 /* --- events -------------------------------------------------------------------------------- */
 
-static void on_text_delta(event_t *event)
+/* A handler gets the value of the member that its row names; whole tells a whole text or the whole
+ * arguments from a delta. */
+
+static void on_text(event_t *event, ik_json_span_t value, bool whole)
 {
-    ik_responses_items_text(event->items, &event->place, event->values[DELTA], false);
+    ik_responses_items_text(event->items, &event->place, value, whole);
 }
 
-static void on_text_done(event_t *event)
-{
-    ik_responses_items_text(event->items, &event->place, event->values[TEXT], true);
-}
-
-static void on_refusal_delta(event_t *event)
+static void on_refusal(event_t *event, ik_json_span_t value, bool whole)
 {
     ik_responses_items_add_refusal(event->items);
-    ik_responses_items_text(event->items, &event->place, event->values[DELTA], false);
+    ik_responses_items_text(event->items, &event->place, value, whole);
 }
 
-static void on_refusal_done(event_t *event)
+static void on_arguments(event_t *event, ik_json_span_t value, bool whole)
 {
-    ik_responses_items_add_refusal(event->items);
-    ik_responses_items_text(event->items, &event->place, event->values[REFUSAL], true);
+    ik_responses_items_arguments(event->items, &event->place, value, whole);
 }
 
-static void on_arguments_delta(event_t *event)
+static void on_reasoning(event_t *event, ik_json_span_t value, bool whole)
 {
-    ik_responses_items_arguments(event->items, &event->place, event->values[DELTA], false);
+    ik_responses_items_reasoning(event->items, &event->place, value, whole);
 }
 
-static void on_arguments_done(event_t *event)
-{
-    ik_responses_items_arguments(event->items, &event->place, event->values[ARGUMENTS], true);
-}
-
-static void on_summary_delta(event_t *event)
+static void on_summary(event_t *event, ik_json_span_t value, bool whole)
 {
     event->place.part = event->values[SUMMARY_INDEX];
-    ik_responses_items_reasoning(event->items, &event->place, event->values[DELTA], false);
+    ik_responses_items_reasoning(event->items, &event->place, value, whole);
 }
 
-static void on_summary_done(event_t *event)
+static void on_item(event_t *event, ik_json_span_t value, bool whole)
 {
-    event->place.part = event->values[SUMMARY_INDEX];
-    ik_responses_items_reasoning(event->items, &event->place, event->values[TEXT], true);
+    if (whole) {
+        ik_responses_items_close(event->items, &event->place, value);
+    } else {
+        ik_responses_items_open(event->items, &event->place, value);
+    }
 }
 
-static void on_reasoning_delta(event_t *event)
+static void on_completed(event_t *event, ik_json_span_t value, bool whole)
 {
-    ik_responses_items_reasoning(event->items, &event->place, event->values[DELTA], false);
-}
-
-static void on_reasoning_done(event_t *event)
-{
-    ik_responses_items_reasoning(event->items, &event->place, event->values[TEXT], true);
-}
-
-static void on_item_added(event_t *event)
-{
-    ik_responses_items_open(event->items, &event->place, event->values[ITEM]);
-}
-
-static void on_item_done(event_t *event)
-{
-    ik_responses_items_close(event->items, &event->place, event->values[ITEM]);
-}
-
-static void on_end(event_t *event)
-{
-    take_response(event->stream, event->values[RESPONSE]);
+    (void)whole;
+    take_response(event->stream, value);
 }
 
 /* The event's name decides, whatever the status inside it. */
-static void on_incomplete(event_t *event)
+static void on_incomplete(event_t *event, ik_json_span_t value, bool whole)
 {
     static const char *const names[] = {"incomplete_details"};
     ik_json_span_t details;
-    take_response(event->stream, event->values[RESPONSE]);
-    ik_json_find_members(event->values[RESPONSE], names, 1, &details);
+    (void)whole;
+    take_response(event->stream, value);
+    ik_json_find_members(value, names, 1, &details);
     if (event->stream->error.fault == IK_FAULT_NONE) {
         event->stream->stop = stop_of_incomplete(event->stream, details);
     }
 }
 
-static void on_failed(event_t *event)
+static void on_failed(event_t *event, ik_json_span_t value, bool whole)
 {
     static const char *const names[] = {"error"};
     ik_json_span_t error;
-    ik_json_find_members(event->values[RESPONSE], names, 1, &error);
+    (void)whole;
+    ik_json_find_members(value, names, 1, &error);
     fail_response(event->stream, error);
-}
-
-static void on_error(event_t *event)
-{
-    ik_stream_fail(event->stream, event->data);
 }
 
 /* Events that come once per token are first. Unknown events are ignored. */
 static const struct {
     const char *type;
-    void (*handle)(event_t *event);
+    void (*handle)(event_t *event, ik_json_span_t value, bool whole);
+    int member;
+    bool whole;
 } handlers[] = {
-    {"response.output_text.delta", on_text_delta},
-    {"response.function_call_arguments.delta", on_arguments_delta},
-    {"response.reasoning_summary_text.delta", on_summary_delta},
-    {"response.reasoning_text.delta", on_reasoning_delta},
-    {"response.refusal.delta", on_refusal_delta},
-    {"response.output_item.added", on_item_added},
-    {"response.output_item.done", on_item_done},
-    {"response.output_text.done", on_text_done},
-    {"response.function_call_arguments.done", on_arguments_done},
-    {"response.reasoning_summary_text.done", on_summary_done},
-    {"response.reasoning_text.done", on_reasoning_done},
-    {"response.refusal.done", on_refusal_done},
-    {"response.completed", on_end},
-    {"response.incomplete", on_incomplete},
-    {"response.failed", on_failed},
-    {"error", on_error},
+    {"response.output_text.delta", on_text, DELTA, false},
+    {"response.function_call_arguments.delta", on_arguments, DELTA, false},
+    {"response.reasoning_summary_text.delta", on_summary, DELTA, false},
+    {"response.reasoning_text.delta", on_reasoning, DELTA, false},
+    {"response.refusal.delta", on_refusal, DELTA, false},
+    {"response.output_item.added", on_item, ITEM, false},
+    {"response.output_item.done", on_item, ITEM, true},
+    {"response.output_text.done", on_text, TEXT, true},
+    {"response.function_call_arguments.done", on_arguments, ARGUMENTS, true},
+    {"response.reasoning_summary_text.done", on_summary, TEXT, true},
+    {"response.reasoning_text.done", on_reasoning, TEXT, true},
+    {"response.refusal.done", on_refusal, REFUSAL, true},
+    {"response.completed", on_completed, RESPONSE, true},
+    {"response.incomplete", on_incomplete, RESPONSE, true},
+    {"response.failed", on_failed, RESPONSE, true},
 };
 
-static void dispatch(event_t *event)
+static void dispatch(event_t *event, ik_json_span_t data)
 {
     for (size_t i = 0; i < IK_LENGTH(handlers); i++) {
         if (ik_json_key_is(event->values[TYPE], handlers[i].type)) {
-            handlers[i].handle(event);
+            handlers[i].handle(event, event->values[handlers[i].member], handlers[i].whole);
             return;
         }
+    }
+    if (ik_json_key_is(event->values[TYPE], "error")) {
+        ik_stream_fail(event->stream, data);
     }
 }
 
 void ik_responses_stream_event(ik_stream_t *stream, ik_json_span_t data)
 {
-    event_t event = {.stream = stream, .items = stream->state, .data = data};
+    event_t event = {.stream = stream, .items = stream->state};
     ik_json_find_members(data, member_names, MEMBERS, event.values);
     event.place = (ik_responses_place_t){.output_index = event.values[OUTPUT_INDEX],
                                          .item_id = event.values[ITEM_ID],
                                          .part = event.values[CONTENT_INDEX]};
     if (ik_json_is(event.values[TYPE], IK_JSON_STRING)) {
-        dispatch(&event);
+        dispatch(&event, data);
     } else if (event.values[OUTPUT].len > 0 || ik_json_is_text(event.values[OBJECT], "response")) {
         take_response(stream, data);
     } else if (event.values[ERROR].len > 0 || ik_json_is_text(event.values[OBJECT], "error")) {
