@@ -1,5 +1,5 @@
-/* What the drivers of the provider tests share: a target from a few words, without configuration
- * files, environment or network. */
+/* Shared by the drivers of the provider tests: makes a target from a few strings, without
+ * configuration files, environment or network. */
 #pragma once
 
 #include <stdio.h>

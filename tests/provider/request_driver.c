@@ -1,10 +1,10 @@
 /*
- * A conversation as JSON on stdin, the request that goes out on stdout, as README.md says:
+ * Reads a conversation as JSON from stdin and prints the request that is sent for it (README.md):
  *
  *   request_driver < case.json
  *
- * With "turns": true the conversation grows as it does in an agent, one request after each group of
- * the user's side over the same ik_wire_t, and all bodies are printed.
+ * With "turns": true the conversation grows as in an agent: each group of the user's side makes a
+ * request over the same ik_wire_t, and all bodies are printed.
  */
 #include "driver.h"
 #include "provider/openai/openai_schema.h"
@@ -201,8 +201,8 @@ static void print_request(const void *ctx, json_t *spec)
     puts(out.data);
 }
 
-/* {"schema":…, "arguments":"…"}: what the strict transform makes of the one, and what is left of
- * the other before the tool sees it. */
+/* {"schema":…, "arguments":"…"}: prints the strict form of the schema, and the arguments as the
+ * tool gets them. */
 static void print_strict(const void *ctx, json_t *spec)
 {
     json_t *schema = json_object_get(spec, "schema");

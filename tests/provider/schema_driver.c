@@ -1,6 +1,6 @@
 /*
- * What becomes of a tool's schema on its way to a model. stdin holds one JSON text per line, as a
- * tool would print it; for each there is a line on stdout: {"error": …} when discovery skips the
+ * Shows how a tool's schema is sent to each provider. stdin holds one JSON text per line, as a tool
+ * would print it; each line is answered by one on stdout: {"error": …} when discovery skips the
  * tool, or {"repairs": […], "bodies": {TARGET: request, …}} with the request in every wire format.
  */
 #include "driver.h"

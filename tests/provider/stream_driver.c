@@ -1,10 +1,10 @@
 /*
- * One recorded stream through a wire format, as README.md says:
+ * Feeds a recorded stream to a wire format (README.md):
  *
  *   stream_driver MODE WIRE FILE [KEY=VALUE]...
  *
- * Every mode but replay prints the result as one JSON object; bytes, splits and random fail at the
- * first cut that changes it.
+ * Every mode except replay prints the result as one JSON object; bytes, splits and random fail at
+ * the first cut that changes the result.
  */
 #include "agent/answer.h"
 #include "base/utf8.h"
@@ -26,7 +26,7 @@ typedef struct {
     bool whole; /* the connection ended in order */
 } options_t;
 
-/* What the listener heard. */
+/* What the listener got. */
 typedef struct {
     ik_buffer_t text;
     ik_buffer_t reasoning;
@@ -74,7 +74,7 @@ static run_t *begin_run(const void *ctx, const options_t *options)
     return run;
 }
 
-/* Each piece in memory of its own, so that a sanitizer sees a read beyond it. */
+/* Each piece is a separate allocation, so that a sanitizer detects a read beyond its end. */
 static bool feed(run_t *run, const char *bytes, size_t len)
 {
     char *piece = malloc(len == 0 ? 1 : len);
@@ -93,7 +93,7 @@ static void check_heard(const char *what, const ik_buffer_t *heard, const ik_buf
 {
     if (heard->len != held->len ||
         (held->len > 0 && memcmp(heard->data, held->data, held->len) != 0)) {
-        driver_fail("what was told is not what is held", what);
+        driver_fail("the listener did not get what the stream holds", what);
     }
 }
 
@@ -107,7 +107,7 @@ static void append_arguments(ik_buffer_t *out, const ik_stream_call_t *call)
     }
 }
 
-/* An id that was made up has no value worth comparing: it is shown as @ and its number. */
+/* A made-up id is random, so it is shown as @ and its number. */
 static void append_call(ik_buffer_t *out, const ik_stream_call_t *call, size_t *made_up)
 {
     bool given = call->given_id.len > 0 && strcmp(call->id, call->given_id.data) == 0;
@@ -298,7 +298,7 @@ static void compare_random(const drive_t *drive)
     }
 }
 
-/* --- replay: what the agent makes of an answer, sent back ---------------------------------- */
+/* --- replay: the answer as the agent stores it and sends it back ---------------------------- */
 
 static void append_step(ik_conversation_t *conversation, const ik_stream_t *stream)
 {

@@ -1,4 +1,4 @@
-"""The two drivers of the provider tests as functions; README.md says what they take and print."""
+"""Runs the drivers of the provider tests; README.md describes their input and output."""
 import json
 import os
 import subprocess
@@ -16,7 +16,7 @@ FIELDS = ["stream_options", "parallel_tool_calls", "strict", "effort", "summary"
 
 
 def run(program, *args, input=None):
-    """What the driver printed; a driver that fails says why on stderr."""
+    """Returns what the driver printed; a driver that fails writes the reason to stderr."""
     done = subprocess.run([os.path.join(OBJECTS, "tests", "provider", program), *args],
                           input=input, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     if done.returncode != 0:
@@ -31,7 +31,7 @@ def stream_file(mode, wire, path, **options):
 
 
 def stream(mode, wire, data, **options):
-    """The same for bytes, a string, or a list of events (a string is sent as it is)."""
+    """Runs the stream driver on bytes, a string, or a list of events (strings are sent unchanged)."""
     if isinstance(data, list):
         data = events(wire, data)
     with tempfile.NamedTemporaryFile(prefix="ikigai-stream-") as file:
@@ -87,8 +87,8 @@ class ProviderTest(unittest.TestCase):
         return whole
 
     def assert_result(self, got, expected):
-        """Fields that are not expected must be null or empty; order and replay are free, and so is
-        what is derived from the rest."""
+        """Fields that are not expected must be null or empty, except order, replay and fields that
+        are derived from others."""
         free = ("order", "replay", "fault", "refused", "continuation")
         got = {k: v for k, v in got.items()
                if k in expected or (k not in free and v not in (None, "", [], {}))}

@@ -1,4 +1,4 @@
-"""Anthropic's Messages: what is sent, what is understood, and what goes back unchanged."""
+"""Anthropic's Messages API: requests, streams, and the data that goes back unchanged."""
 import json
 import unittest
 
@@ -29,12 +29,12 @@ def count_marks(value):
 
 
 def step(blocks, messages, calls=(), model="anthropic/claude-x", wire="anthropic"):
-    """What the first message of an answer says about it."""
+    """The data of the first message of a step."""
     return {"model": model, "step": messages, "calls": list(calls), "anthropic": {wire: blocks}}
 
 
 def own(message):
-    """Bearing an id that Anthropic gave."""
+    """A message with an id that Anthropic gave."""
     message["data"]["provider"] = "anthropic"
     return message
 
@@ -93,7 +93,7 @@ class Request(ProviderTest):
                 ("budget", {"effort": "low", "max_output_tokens": 3000}, budget(1500), None),
                 ("budget", {"effort": "low", "max_output_tokens": 2047}, None, None),
                 ("budget", {"effort": "low", "refused": ["thinking"]}, None, None),
-                # thoughts of this turn are gone, so it must not be told to think
+                # the reasoning of this turn is dropped, so thinking must be off
                 ("budget", {"effort": "low", "drop_reasoning": True}, None, None)]:
             with self.subTest(thinking=thinking, **more):
                 body = self.body(target_more={"thinking": thinking, "max_output": 64000}, **more)
@@ -154,7 +154,7 @@ class Request(ProviderTest):
     def test_text_of_nothing_but_space_is_left_out(self):
         sent = self.messages([user("go"), assistant(" \n\t"), call("a", "pwd"), result("a", "pwd")])
         self.assertEqual([b["type"] for b in sent[1]["content"]], ["tool_use"])
-        # kept for what another model wants back
+        # kept for the private data of another model
         sent = self.messages([user("go"), assistant("\n", **step([THOUGHT], 1, model="a/b")),
                               user("on")])
         self.assertNotIn("assistant", [m["role"] for m in sent])
@@ -166,7 +166,7 @@ class Request(ProviderTest):
         self.assertNotIn('"result":1', outputs[0])
         self.assertEqual(outputs[1], '{"tool_success":true,"result":1}')
 
-    # --- what the server wants back ---
+    # --- private data ---
 
     def answer(self, blocks, count=2, calls=("toolu_1",), **more):
         return [user("go"), assistant("Looking.", **step(blocks, count, calls, **more)),

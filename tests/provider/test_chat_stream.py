@@ -1,4 +1,4 @@
-"""Streams of Chat Completions: what servers do that OpenAI's documentation does not say."""
+"""Streams of Chat Completions, with the deviations of servers that imitate OpenAI."""
 import json
 import unittest
 
@@ -32,7 +32,7 @@ class ChatTest(ProviderTest):
 
 
 class Slots(ChatTest):
-    """To which call a fragment belongs."""
+    """Finding the call to which a fragment belongs."""
 
     def test_by_id_without_index(self):
         got = self.finished(calls(fragment("read", '{"a', id="x")),
@@ -439,7 +439,7 @@ class Errors(ChatTest):
 
 
 class PlainBody(ChatTest):
-    """200 with application/json although a stream was asked for."""
+    """Answers with application/json where a stream was requested."""
 
     def body(self, value, **options):
         return self.stream(json.dumps(value), content_type="application/json", **options)

@@ -1,6 +1,6 @@
-"""What a model gets of words and results that hold escape sequences, in every format: the words
-without them. Arguments, thoughts and what is signed go back as they came, and what is stored is not
-touched, so a longer conversation begins with the same bytes."""
+"""Every format sends text and results without their escape sequences. Arguments, thoughts and signed
+data go back as they came, and stored messages are not changed, so that a longer conversation begins
+with the same bytes."""
 import json
 import unittest
 
@@ -14,7 +14,7 @@ ENVELOPE = json.dumps({"tool_success": True, "result": {"output": RED, "exit_cod
 
 
 def strings(value):
-    """Every string in a request; JSON in strings is looked into."""
+    """Every string in a request, and in JSON inside its strings."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key
@@ -136,7 +136,7 @@ class Escapes(ProviderTest):
 
 
 def strip(messages):
-    """Without the marks of a cache, which move on."""
+    """Removes the cache marks, which move from request to request."""
     return json.loads(json.dumps(messages).replace(
         ', "cache_control": {"type": "ephemeral"}', ""))
 

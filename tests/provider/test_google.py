@@ -1,4 +1,4 @@
-"""Gemini's generateContent: what is sent, what is understood, and what goes back unchanged."""
+"""Gemini's generateContent: requests, streams, and the data that goes back unchanged."""
 import json
 import unittest
 
@@ -16,7 +16,7 @@ def target(model="gemini-3.8-flash", **more):
 
 
 def own(message):
-    """Bearing an id that Google gave."""
+    """A message with an id that Google gave."""
     message["data"]["provider"] = "google"
     return message
 
@@ -127,7 +127,7 @@ class Request(ProviderTest):
             got = [p.get("thoughtSignature") for i in (1, 3) for p in contents[i]["parts"]]
             self.assertEqual(got, [wanted, None, wanted])
 
-    # --- what the server wants back ---
+    # --- private data ---
 
     def answer(self, parts, count=2, calls=("f1",), **more):
         return [user("go"), assistant("Looking.", **step(parts, count, calls, **more)),
@@ -188,7 +188,7 @@ def schema(**properties):
 
 
 class Schema(ProviderTest):
-    """Parameters in the words of the subset, or unchanged where it has none."""
+    """Parameters converted to the subset, or unchanged where it cannot express them."""
 
     def declare(self, schemas, **more):
         tools = [{"name": f"t{i:03}", "description": "d", "parameters": s}
@@ -197,7 +197,7 @@ class Schema(ProviderTest):
         return body["tools"][0]["functionDeclarations"]
 
     def assert_plain(self, cases):
-        """{schema of a property: the same in the subset}"""
+        """{schema of a property: its exact form in the subset}"""
         declared = self.declare([schema(a=before) for before, _ in cases])
         for (before, after), got in zip(cases, declared):
             with self.subTest(before):
@@ -205,8 +205,8 @@ class Schema(ProviderTest):
                 self.assertEqual(got["parameters"], schema(a=after))
 
     def assert_foreign(self, cases):
-        """{schema of a property: the nearest in the subset}. Where JSON Schema has the words and
-        the server knows all of them, it gets the schema itself."""
+        """{schema of a property: its closest form in the subset}. A schema of which the server
+        supports every keyword is sent as JSON Schema instead."""
         schemas = [schema(a=before) for before, _ in cases]
         for got, sent, (_, nearest) in zip(self.declare(schemas), schemas, cases):
             problems = Problems()
@@ -247,7 +247,7 @@ class Schema(ProviderTest):
             ({**schema(b=text), "additionalProperties": False, "required": []}, schema(b=text)),
             ({**text, "format": "uri", "description": "Where."},
              {"type": "string", "description": "Where. (format: \"uri\")"}),
-            # keys that mean nothing for the type
+            # keys that have no meaning for the type
             ({"type": "string", "minimum": 1, "properties": {"b": text}}, text)])
 
     def test_names_of_properties_are_no_keys(self):

@@ -1,5 +1,5 @@
-"""What is sent to Chat Completions and Responses: every field, for whom it is meant, and that a
-server as strict as the real ones takes it."""
+"""Requests to Chat Completions and Responses: every field, the servers it is sent to, and validation
+as strict as that of the real servers."""
 import json
 import random
 import unittest
@@ -29,7 +29,7 @@ RESPONSES = target("responses", "openai", model="gpt-6.1-sol")
 
 
 def step(private, messages, calls=(), model="test/model", wire="chat", provider="test"):
-    """What the first message of an answer says about it."""
+    """The data of the first message of a step."""
     return {"model": model, "step": messages, "calls": list(calls), provider: {wire: private}}
 
 
@@ -114,7 +114,7 @@ class ChatHead(RequestTest):
             self.assertIsNone(effort(model), model)
         self.assertEqual(effort("gpt-4-strange", thinking="effort"), "high")
         self.assertIsNone(effort("gpt-5", thinking="none"))
-        # Others decide for themselves.
+        # Other providers choose their own default.
         self.assertEqual(effort("gpt-5.6-luna", "test", [READ]), "high")
         self.assertIsNone(effort("qwen", "test", effort=None))
         self.assertIsNone(effort("qwen", "test", thinking="none"))
@@ -304,7 +304,7 @@ class ResponsesHead(RequestTest):
                                                 **everything))
 
     def test_refused_strict(self):
-        """OpenAI itself would be strict when nothing is said."""
+        """OpenAI itself is strict by default."""
         for where, strict in ((RESPONSES, {"strict": False}), (target("responses"), {})):
             tool = self.body(where, tools=[READ], refused=["strict"])["tools"][0]
             self.assertEqual(tool, {"type": "function", **READ, **strict})
@@ -366,8 +366,8 @@ class ResponsesItems(RequestTest):
 
 
 class Bytes(RequestTest):
-    """The same input gives the same bytes, and a conversation that grows what it would give whole:
-    caches of the providers hold only what is repeated to the byte."""
+    """Equal input gives equal bytes, and a conversation that grows gives the bytes of one that is
+    formatted at once: prompt caches match only identical bytes."""
 
     MESSAGES = [user("q"), assistant("Looking.", model="test/model"), call("a", "read", '{"p":1}'),
                 call("b", "pwd"), result("a", "read", "Ä\n"), result("b", "pwd", "B"),
@@ -400,7 +400,7 @@ class Bytes(RequestTest):
 
 
 class Servers(RequestTest):
-    """Random histories against servers as strict as the real ones."""
+    """Random conversations against validators as strict as the real servers."""
 
     TARGETS = [("chat", "openai", OPENAI), ("chat", "plain", LOCAL),
                ("chat", "openai", target(provider="openai", model="gpt-5.6-luna")),
@@ -445,7 +445,7 @@ class Servers(RequestTest):
 
 class Names(unittest.TestCase):
     def test_fields_are_those_of_the_driver(self):
-        """A field that the driver does not know would be an error there."""
+        """The driver reports a field that it does not know as an error."""
         for name in FIELDS:
             request(LOCAL, HELLO, refused=[name])
         with self.assertRaises(AssertionError):

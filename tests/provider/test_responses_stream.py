@@ -1,4 +1,4 @@
-"""Streams of OpenAI's Responses, proxies of it included."""
+"""Streams of OpenAI's Responses API and of proxies for it."""
 import json
 import unittest
 

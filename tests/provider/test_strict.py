@@ -29,7 +29,7 @@ class StrictTest(unittest.TestCase):
         return made
 
     def of(self, property, required=False):
-        """The strict form of one property, None when there is none."""
+        """The strict form of one property; None when it has none."""
         made = self.strict(schema(["x"] if required else [], x=property))
         return None if made is None else made["properties"]["x"]
 
@@ -194,7 +194,7 @@ class Keywords(StrictTest):
 
 
 class Nulls(StrictTest):
-    """Arguments before the tool sees them."""
+    """Arguments as the tool gets them."""
 
     def left(self, schema, arguments):
         return self.ask(schema, arguments)["arguments"]

@@ -1,5 +1,5 @@
-"""No schema that discovery accepts makes a provider refuse a request: thousands of odd ones, as
-people and generators write them, against the validators of all wire formats."""
+"""No schema that discovery accepts makes a provider refuse a request: thousands of odd schemas, such as
+people and generators write, are checked by the validators of all wire formats."""
 import json
 import os
 import random
@@ -17,7 +17,7 @@ COUNT = int(os.environ.get("IKIGAI_SCHEMAS", "3000"))
 
 
 def ask(schemas):
-    """What the driver says of each."""
+    """The driver's answer for each schema."""
     text = "".join(json.dumps(schema) + "\n" for schema in schemas)
     done = subprocess.run([os.path.join(OBJECTS, "tests", "provider", "schema_driver")],
                           input=text.encode(), stdout=subprocess.PIPE, timeout=600, check=True)
@@ -32,7 +32,7 @@ def find_problems(answer):
 
 
 class Writer:
-    """Writes schemas: mostly sound, with now and then something that somebody could have meant."""
+    """Generates schemas: mostly valid, with occasional plausible mistakes."""
     TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"]
     ODD_TYPES = ["String", "int", "str", "strng", "bool", "any", "list", "", None, 5, [], "dict"]
     NAMES = ["path", "a", "b", "x-y", "x.y", "count", "type", "properties", "required", "items",
@@ -190,7 +190,7 @@ class Schemas(unittest.TestCase):
             accepted += 1
             repaired += bool(answer["repairs"])
             self.assertEqual(find_problems(answer), {}, json.dumps(schema))
-        # The test says nothing when everything is refused.
+        # The test would prove nothing if every schema were refused.
         self.assertGreater(accepted, COUNT * 0.4)
         self.assertGreater(repaired, COUNT * 0.1)
 

@@ -1,5 +1,5 @@
-"""Recorded streams of all wire formats: the result, whatever way the bytes are cut, and what goes
-back to the server afterwards."""
+"""Recorded streams of all wire formats: the result must not depend on how the bytes are cut, and the
+next request must send back the right data."""
 import glob
 import json
 import os
@@ -49,7 +49,7 @@ class Vectors(ProviderTest):
         self.check("splits", content_type="application/octet-stream")
 
     def test_a_connection_that_breaks_is_an_incomplete_answer_or_a_whole_one(self):
-        """Cut off at every byte: no call of an answer that is not finished ever runs."""
+        """Streams cut off at every byte: no call of an unfinished answer ever runs."""
         for name in names():
             vector, path = load(name)
             with open(path, "rb") as f:
@@ -66,7 +66,7 @@ class Vectors(ProviderTest):
 
 
 class Replay(ProviderTest):
-    """The next request after a vector."""
+    """The request that follows a vector."""
 
     def next(self, name, **options):
         vector, path = load(name)

@@ -1,4 +1,4 @@
-/* A key in text that comes in pieces, cut at every place, and in lines that were cut. */
+/* A key in text that is cut into pieces at every offset, and in lines that were cut. */
 #include <check.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static const struct {
     {"gr\u00fc\u00df " KEY "\u00fc", "gr\u00fc\u00df " STARS "\u00fc"},
 };
 
-/* The pieces are cut at two places; nothing that is shown may have to be taken back. */
+/* Text cut at two offsets: nothing that was shown may turn out to be part of the key. */
 static void check_pieces(const char *text, size_t first, size_t second, const char *masked)
 {
     ik_key_mask_t mask;

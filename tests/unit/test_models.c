@@ -105,7 +105,7 @@ START_TEST(the_shipped_defaults)
 }
 END_TEST
 
-/* A group of figures without a source, or a source without a date, is not worth shipping. */
+/* Every group of figures needs a source, and every source a date. */
 static void assert_sourced(json_t *sources, const char *model, json_t *group)
 {
     const char *name = json_string_value(json_object_get(group, "source"));
@@ -300,7 +300,7 @@ START_TEST(what_is_free_costs_nothing)
 }
 END_TEST
 
-/* --- complaints -------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------ */
 
 typedef struct {
     const char *text;
@@ -450,13 +450,13 @@ static const cost_t costs[] = {
     {"openai/gpt-6.1-sol", {272001, 0, 0, 0, 0}, 1.088004},
     {"anthropic/claude-haiku-5-5", {200000, 0, 100000, 1000, 0}, 0.05 + 0.0625 + 0.0025},
     {"anthropic/claude-opus-5-5", {2312, 2000, 300, 57, 20}, 0.000048 + 0.0004 + 0.0015 + 0.00114},
-    /* a price that is needed and not known */
+    /* a needed price is unknown */
     {"openai/gpt-6-astra", {1000, 0, 0, 100, 0}, 0.015},
     {"openai/gpt-6-astra", {1000, 10, 0, 100, 0}, -1},
     {"openai/gpt-5.6-terra", {1000, 0, 10, 100, 0}, -1},
     {"p/unknown", {1000, 0, 0, 100, 0}, -1},
     {"p/unknown", {0, 0, 0, 0, 0}, 0},
-    /* a count that is not known */
+    /* a count is unknown */
     {"openai/gpt-6.1-sol", {-1, -1, -1, 100, -1}, -1},
     {"openai/gpt-6.1-sol", {100, -1, -1, -1, -1}, -1},
     /* counts that do not add up */

@@ -59,7 +59,7 @@ static ik_stream_t *ask(const char *text)
     return answer();
 }
 
-/* What an answer without a call says. */
+/* The text of an answer without a call. */
 static const char *words_of(ik_stream_t *stream)
 {
     ck_assert_int_eq(stream->stop, IK_STOP_END);

@@ -1,5 +1,5 @@
-/* What the recorded streams in tests/provider cannot show: what counts as a sign of life, and that
- * a server which never stops does not fill the memory. */
+/* What the recorded streams in tests/provider cannot show: which events count as a sign of life,
+ * and that a server which never stops does not exhaust memory. */
 #include <check.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@ enum { NOW = 1794729600 }; /* 2026-11-15T08:00:00Z */
 /* "name: value\nname: value" */
 static const char *find_header(void *data, const char *name)
 {
-    static char values[16][256]; /* the product may hold two at a time */
+    static char values[16][256]; /* the caller may hold two at a time */
     static unsigned next;
     size_t len = strlen(name);
     for (const char *line = data; line != NULL; line = strchr(line, '\n')) {
@@ -41,7 +41,7 @@ static ik_provider_error_t parse_event(const char *json)
     return error;
 }
 
-/* --- what is said: bodies of all vendors ------------------------------------------------- */
+/* --- messages: bodies of all vendors ----------------------------------------------------- */
 
 typedef struct {
     int status;
@@ -88,7 +88,7 @@ static const body_case_t bodies[] = {
     /* vLLM */
     {400, "{\"object\":\"error\",\"message\":\"m\",\"type\":\"BadRequestError\",\"code\":400}",
      "BadRequestError", "m"},
-    /* OpenRouter: a number for a code, and what the server behind it said */
+    /* OpenRouter: a number as the code, and the message of the server behind it */
     {502, "{\"error\":{\"code\":502,\"message\":\"Upstream closed\"}}", "502", "Upstream closed"},
     {400,
      "{\"error\":{\"code\":400,\"message\":\"Provider returned error\",\"metadata\":{\"raw\":"
@@ -98,7 +98,7 @@ static const body_case_t bodies[] = {
     {404, "{\"detail\":\"Not Found\"}", "", "Not Found"},
     {422, "{\"detail\":[{\"type\":\"missing\",\"loc\":[\"body\",\"model\"],\"msg\":\"Required\"}]}",
      "missing", "model: Required"},
-    /* strings, and JSON that says nothing to people */
+    /* strings, and JSON without a message */
     {500, "\"it broke\"", "", "it broke"},
     {500, "{\"error\":\"it broke\"}", "", "it broke"},
     {400, "{\n \"a\": 1\n}", "", "HTTP 400 Bad Request: { \"a\": 1 }"},
@@ -178,7 +178,7 @@ START_TEST(a_redirect_says_where_to)
 }
 END_TEST
 
-/* --- what it means ----------------------------------------------------------------------- */
+/* --- classes ----------------------------------------------------------------------------- */
 
 typedef struct {
     int status; /* 0: inside a stream */
@@ -212,12 +212,12 @@ static const meaning_t meanings[] = {
     {524, "", IK_FAULT_SERVER, true},
     {529, "", IK_FAULT_SERVER, true},
     {302, "", IK_FAULT_INVALID, false},
-    /* the status beats a name */
+    /* the status takes precedence over a name */
     {404, CODE("rate_limit_exceeded"), IK_FAULT_NOT_FOUND, false},
     {429, CODE("rate_limit_exceeded"), IK_FAULT_RATE_LIMIT, true},
     {413, CODE("rate_limit_exceeded"), IK_FAULT_TOO_LARGE, false},
     {503, TYPE("invalid_request_error"), IK_FAULT_SERVER, true},
-    /* but some names say more than it */
+    /* except names that are more specific */
     {429, CODE("insufficient_quota"), IK_FAULT_QUOTA, false},
     {429, CODE("credit_balance_exhausted"), IK_FAULT_QUOTA, false},
     {429,
@@ -235,7 +235,7 @@ static const meaning_t meanings[] = {
     {400, CODE("context_length_exceeded"), IK_FAULT_OVERFLOW, false},
     {400, TYPE("exceed_context_size_error"), IK_FAULT_OVERFLOW, false},
     {400, CODE("invalid_encrypted_content"), IK_FAULT_REASONING, false},
-    /* a quota of a day does not come back by waiting, one of a minute does */
+    /* a short wait lifts a quota per minute, but not one per day */
     {429,
      "{\"error\":{\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\"m\",\"details\":[{\"violations\":"
      "[{"
@@ -295,7 +295,7 @@ static const meaning_t meanings[] = {
      IK_FAULT_REASONING, false},
     {404, SAYS("Item with id 'rs_1' not found. Items are not persisted when `store` is false."),
      IK_FAULT_REASONING, false},
-    /* inside a stream only the body tells */
+    /* inside a stream there is only the body */
     {0, TYPE("overloaded_error"), IK_FAULT_SERVER, true},
     {0, TYPE("api_error"), IK_FAULT_SERVER, true},
     {0, TYPE("timeout_error"), IK_FAULT_SERVER, true},
@@ -460,7 +460,7 @@ static const hint_case_t hints[] = {
      "anthropic-ratelimit-tokens-remaining: 0\n"
      "anthropic-ratelimit-tokens-reset: 2026-11-15T08:00:30",
      "", true, -1},
-    /* the server's explicit word */
+    /* the server's explicit hint */
     {503, "x-should-retry: false\nretry-after: 3", "", false, -1},
     {400, "x-should-retry: true\nretry-after: 3", "", true, 3000},
     {429, "x-should-retry: true", CODE("insufficient_quota"), false, -1},
@@ -468,7 +468,7 @@ static const hint_case_t hints[] = {
     {400, "x-should-retry: true", CODE("invalid_encrypted_content"), false, -1},
     {400, "x-should-retry: true", CODE("invalid_function_parameters"), false, -1},
     {503, "x-should-retry: perhaps", "", true, -1},
-    /* what is final needs no hint */
+    /* an error that is not retried has no hint */
     {401, "retry-after: 3", "", false, -1},
 };
 
@@ -537,7 +537,7 @@ static const field_case_t fields[] = {
      IK_FIELD_INCLUDE},
     {400, PARAM("store", "m"), IK_FIELD_STORE},
     {400, PARAM("messages[2].reasoning_content", "m"), IK_FIELD_REASONING_CONTENT},
-    /* named by the place in a list of complaints */
+    /* named by the location in a list of errors */
     {422,
      "{\"object\":\"error\",\"message\":{\"detail\":[{\"type\":\"extra_forbidden\",\"loc\":["
      "\"body\","
@@ -601,14 +601,14 @@ static const field_case_t fields[] = {
     {400, PARAM("max_output_tokens", "max_output_tokens is too large: 200000"), 0},
     {400, SAYS("max_tokens: 200000 > 128000, which is the maximum allowed"), 0},
     {400, SAYS("tool_choice: Input should be 'auto' or 'any'"), 0},
-    /* words that only sound like a field */
+    /* words that only look like a field */
     {400, SAYS("Requests that include images are not supported"), 0},
     {400, SAYS("The store is unknown"), 0},
     {400, SAYS("Unknown model deepseek-reasoning"), 0},
     {400, SAYS("Unknown model: max-thinking-pro"), 0},
     {400, SAYS("x does not support tools"), 0},
     {400, PARAM("model", "m"), 0},
-    /* only where the request is what is wrong */
+    /* only where the request is at fault */
     {404, PARAM("stream_options", "not supported"), 0},
     {500, PARAM("stream_options", "not supported"), 0},
     {429, SAYS("stream_options not supported"), 0},

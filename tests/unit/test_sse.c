@@ -1,4 +1,4 @@
-/* Each stream is fed whole, byte by byte and cut at every place; the events must not differ. */
+/* Each stream is fed whole, byte by byte and cut at every offset; the events must not differ. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 typedef struct {
     ik_buffer_t log;
     size_t events;
-    size_t stop_at; /* the callback says no at this event; 0: never */
+    size_t stop_at; /* the callback returns false at this event; 0: never */
 } listener_t;
 
 static void *ctx;
@@ -50,7 +50,7 @@ static ik_sse_t *begin(listener_t *listener)
     return ik_sse_create(ctx, on_event, listener);
 }
 
-/* In pieces of their own, so that a look beyond the end is seen. */
+/* Each piece is a separate allocation, so that a read beyond its end is detected. */
 static bool feed(ik_sse_t *sse, const char *bytes, size_t len)
 {
     char *piece = malloc(len == 0 ? 1 : len);
@@ -133,7 +133,7 @@ static const struct {
     {ROW("data: \n\n", "|\n")},
     {ROW("data\ndata\n\n", "|/\n")},
     {ROW("data:\ndata: a\ndata\n\n", "|/a/\n")},
-    /* names belong to one event, the last one counts, and without data there is none */
+    /* a name belongs to one event, the last one is used, and without data there is no event */
     {ROW("event: x\ndata: a\n\ndata: b\n\n", "x|a\n|b\n")},
     {ROW("data: a\nevent: x\n\n", "x|a\n")},
     {ROW("event: x\nevent: yy\ndata: a\n\n", "yy|a\n")},
@@ -147,7 +147,7 @@ static const struct {
     {ROW("id: 7\nretry: 10\nfoo: bar\nfoo\ndata: a\n\n", "|a\n")},
     {ROW("Data: a\ndat: b\ndataa: c\n data: d\ndata : e\n\n", "")},
     {ROW("\xef\xbb\xbf: c\ndata: a\n\n", "|a\n")},
-    /* a BOM at the beginning, once, and what only looks like one */
+    /* one BOM at the beginning, and bytes that only begin like one */
     {ROW("\xef\xbb\xbf"
          "data: a\n\n",
          "|a\n")},
@@ -195,7 +195,7 @@ START_TEST(events_do_not_depend_on_the_cuts)
 }
 END_TEST
 
-/* Several events, cut at every two places. */
+/* Several events, cut at every pair of offsets. */
 START_TEST(three_pieces)
 {
     static const char stream[] = "\xef\xbb\xbf"
@@ -219,7 +219,7 @@ START_TEST(three_pieces)
 }
 END_TEST
 
-/* Whoever reads a stream as it comes must not wait for a byte that the event does not need. */
+/* An event is dispatched at once, without waiting for a byte that it does not need. */
 START_TEST(events_come_at_once)
 {
     static const char *const streams[] = {"data: a\n\n", "data: a\r\n\r", "data: a\r\r"};
@@ -270,7 +270,7 @@ static bool count_bytes(void *user, const char *event, const char *data, size_t 
     return true;
 }
 
-/* True when a stream of count times these bytes, in pieces of that many, was accepted. */
+/* Feeds the bytes count times, in pieces of the given size; true when all were accepted. */
 static bool feed_many(ik_sse_t *sse, const char *bytes, size_t count, size_t per_piece)
 {
     size_t len = strlen(bytes);
@@ -306,7 +306,8 @@ START_TEST(a_large_event_is_accepted)
 }
 END_TEST
 
-/* Whatever makes it large, and wherever it was cut; the next stream is not harmed. */
+/* The limit holds whatever makes the event large and wherever it is cut, and the next stream works.
+ */
 START_TEST(an_event_over_the_maximum_is_refused)
 {
     static const struct {
@@ -341,8 +342,8 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Looking at anything again for each byte, line or event would take minutes and not milliseconds:
- * the whole stream in one piece, and byte by byte. */
+/* Parsing takes linear time, in one piece and byte by byte: quadratic time would take minutes here
+ * instead of milliseconds. */
 START_TEST(time_is_linear)
 {
     static const char *const lines[] = {"x",      "data: x\n\n", "data: x\r\r", "data: x\r\n\r\n",

@@ -1,7 +1,7 @@
 /*
- * The wire by itself, seen through a provider that writes down what it is asked: one element for
- * each step or question, "3" for a question of three messages, "2P" for a step of two that may go
- * back as its provider left it, "2-" for one that may not.
+ * Tests the wire with a provider that records the groups it gets. It writes one element for each
+ * step or question: "3" for a question of three messages, "2P" for a step of two messages with
+ * private data, "2-" for one without.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static void add_user(void)
     add(IK_MSG_USER, "go on", NULL);
 }
 
-/* more is what follows in the data, with its comma. */
+/* more is the rest of the data, with its comma. */
 static void add_call(const char *id, const char *more)
 {
     add(IK_MSG_TOOL_CALL, "t()",
@@ -133,7 +133,7 @@ static void add_result(const char *id)
                    id, id));
 }
 
-/* What a step says of itself: calls are literals with commas between them. */
+/* The data of a step; calls are literals with commas between them. */
 static char *own(int messages, const char *calls)
 {
     return ik_sprintf(ctx, "\"model\":\"p/m\",\"step\":%d,\"calls\":[%s],\"p\":{\"spy\":[]}",
@@ -145,7 +145,7 @@ static void add_answer(const char *data)
     add(IK_MSG_ASSISTANT, "answer", data == NULL ? NULL : ik_sprintf(ctx, "{%s}", data));
 }
 
-/* An answer of this model for which nothing goes back. */
+/* An answer of this model without private data. */
 static void add_reply(void)
 {
     add_answer("\"model\":\"p/m\"");
@@ -172,7 +172,7 @@ static char *format_with(ik_wire_t *any, const ik_request_t *asking)
     return join(&body);
 }
 
-/* What was said, without the marks. */
+/* The body without the marks. */
 static const char *said(void)
 {
     wire->mark_member = NULL;
@@ -272,7 +272,7 @@ static void take_messages_over(void)
     request->conversation = conversation = other;
 }
 
-/* Each of these changes what was already sent. */
+/* Each of these changes messages that were already serialised. */
 START_TEST(other_settings_start_over)
 {
     request->tools = ik_new_array(request, ik_request_tool_t, 1);
@@ -331,13 +331,13 @@ START_TEST(a_group_that_grew_has_one_mark)
     ck_assert_ptr_nonnull(
         strstr(format_with(wire, request),
                "[{\"n\":2,\"mark\":1},\"1-\",{\"n\":1},\"1-\",{\"n\":1,\"mark\":1}]"));
-    request->trimmed_results = 1; /* starting over forgets where it was */
+    request->trimmed_results = 1; /* starting over forgets the previous mark */
     ck_assert_ptr_nonnull(strstr(format_with(wire, request),
                                  "[{\"n\":2},\"1-\",{\"n\":1},\"1-\",{\"n\":1,\"mark\":1}]"));
 }
 END_TEST
 
-/* What is written again may be longer in the middle. */
+/* A group that is written again may be longer in the middle. */
 START_TEST(no_mark_is_left_in_what_was_written_again)
 {
     for (int i = 0; i < 9; i++) {
@@ -368,7 +368,7 @@ START_TEST(a_long_text_is_dropped_and_rebuilt_to_the_byte)
     ck_assert_uint_eq(wire->messages.capacity, 0);
     ck_assert_str_eq(format_with(wire, request), format_with(undropped, request));
     ik_wire_drop(wire);
-    if (_i == 0) { /* otherwise the last question goes on */
+    if (_i == 0) { /* otherwise another message joins the last question */
         add(IK_MSG_ASSISTANT, "an answer", NULL);
     }
     add(IK_MSG_USER, "another question", NULL);
@@ -454,7 +454,7 @@ START_TEST(a_step_of_nobody_does_not_go_back)
 }
 END_TEST
 
-/* One step that is whole, then one that is not: both go as plain text. */
+/* An intact step, then a damaged one: both are rebuilt from their messages. */
 static const struct {
     const char *why;
     const char *data; /* of the first message, without braces; then comes a call "a" */
@@ -489,7 +489,7 @@ START_TEST(a_damaged_step_takes_the_reasoning_before_it)
 }
 END_TEST
 
-/* Calls whose private part would say something else than the history. */
+/* Calls whose private data would not match the stored messages. */
 START_TEST(calls_that_were_changed_do_not_go_back)
 {
     static const char *const calls[] = {
@@ -542,7 +542,7 @@ START_TEST(reasoning_is_dropped_up_to_a_message)
 }
 END_TEST
 
-/* Bound reasoning is void once what stood before it changed. */
+/* Bound reasoning becomes invalid when something before it changes. */
 static void add_change(const char *kind)
 {
     add_user();
@@ -659,7 +659,7 @@ START_TEST(nobody_gets_an_id_that_is_too_long)
 }
 END_TEST
 
-/* Not even if it was given in its name: other servers may have used that. */
+/* Not even with the provider's name on it: another server may have used the name before. */
 START_TEST(openai_takes_ids_of_forty_characters)
 {
     const ik_target_t *openai = driver_target(ctx, "chat", "p", "http://x", "m");
@@ -853,7 +853,7 @@ END_TEST
 static const char *const real[][2] = {
     {"chat", "p"}, {"responses", "p"}, {"anthropic", "p"}, {"google", "p"}};
 
-/* A session with everything in it, as p/m leaves it in each format. */
+/* A session with every kind of message, as p/m stores it in each format. */
 static const char *const privates[] = {
     "{\"chat\":{\"reasoning_content\":\"hm\"}}",
     ("{\"responses\":[{\"type\":\"reasoning\",\"id\":\"rs_%d\",\"summary\":[],"
@@ -914,7 +914,7 @@ static char *messages_of(ik_wire_t *any, const ik_request_t *asking)
     return any->messages.data;
 }
 
-/* At every request: what has grown is, apart from the marks, what would be made at once. */
+/* At every request the grown body equals, apart from the marks, one that is made at once. */
 START_TEST(growing_gives_the_bytes_of_a_fresh_one)
 {
     const ik_target_t *target = driver_target(ctx, real[_i][0], real[_i][1], "http://x", "m");

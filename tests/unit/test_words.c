@@ -1,5 +1,5 @@
-/* What a model gets of words and results that hold escape sequences, and that the rest stays as it
- * is, byte for byte. */
+/* How text and results with escape sequences are sent to a model; everything else must stay the
+ * same, byte for byte. */
 #include <check.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ START_TEST(words_of_messages)
 }
 END_TEST
 
-/* Literals as they are written, and what becomes of them; NULL: the very same bytes. */
+/* Literals and their cleaned form; NULL: unchanged bytes. */
 static const struct {
     const char *literal;
     const char *clean;
@@ -80,7 +80,7 @@ static const struct {
      "\"{\\\"output\\\":\\\"C:\\\\\\\\u001b\\\"}\""},
     {"\"{\\\"a\\\": [1.50, \\\"\\\\u009b\\\"],\\\"b\\\\u009b\\\":null }\"",
      "\"{\\\"a\\\": [1.50, \\\"" FFFD "\\\"],\\\"b\\\":null }\""},
-    /* a quote that is written as an escape is no end */
+    /* an escaped quote does not end the string */
     {"\"{\\\"a\\\":\\\"\\\\u0022\\\\u001b[1m\\\"}\"", "\"{\\\"a\\\":\\\"\\\\\\\"\\\"}\""},
 };
 
@@ -107,7 +107,7 @@ static bool may_be_unclean(const char *literal)
     return ik_words_may_be_unclean(literal, strlen(literal));
 }
 
-/* The look is cheap and mistaken only on one side. */
+/* The quick scan may report clean text as unclean, but never the reverse. */
 START_TEST(the_look_finds_what_is_there)
 {
     ck_assert(literals[_i].clean == NULL || may_be_unclean(literals[_i].literal));
