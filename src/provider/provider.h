@@ -77,9 +77,9 @@ struct ik_provider {
     /* Appends the body from "{" up to and including the "[" of the messages. tools is what
      * format_tools wrote, empty when there are no tools. */
     void (*format_head)(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools);
-    /* Appends a group as one or more elements (ik_wire_begin_element). A group is a run of messages
-     * all from the user's side (user, tool_result) or all from the model's (assistant, tool_call).
-     */
+    /* Appends a group as one or more elements (ik_wire_begin_element). The messages of a group are
+     * all from the user's side (user, tool_result) or all from the model's (assistant,
+     * tool_call). */
     void (*format_group)(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
                          size_t count);
 

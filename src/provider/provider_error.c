@@ -132,8 +132,7 @@ static bool apply_names(ik_provider_error_t *error, const ik_error_body_t *body)
 
 typedef struct {
     ik_fault_t fault;
-    const char
-        *words[2]; /* the message holds both, in upper or lower case; the second may be NULL */
+    const char *words[2]; /* both must occur, in upper or lower case; the second may be NULL */
 } text_rule_t;
 
 static const text_rule_t text_rules[] = {
@@ -227,8 +226,7 @@ static size_t skip_blank(const char *at)
     return c == 0xc2 && (unsigned char)at[1] >= 0x80 && (unsigned char)at[1] < 0xa0 ? 2 : 0;
 }
 
-/* Appends the text as one line: white space becomes a space, other control characters are removed.
- */
+/* Appends the text as one line: white space becomes a space, other control characters vanish. */
 static void append_line(ik_buffer_t *out, const char *text)
 {
     bool gap = false;
@@ -254,7 +252,7 @@ static void set_line(const void *ctx, char *out, size_t size, const char *text)
     ik_buffer_t clean;
     ik_buffer_t line;
     ik_buffer_init(&clean, ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
-    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);  /* and so is the line */
     ik_utf8_append_clean(&clean, text, strlen(text));
     ik_buffer_append_text(&clean, "");
     append_line(&line, clean.data);

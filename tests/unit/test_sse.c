@@ -306,8 +306,7 @@ START_TEST(a_large_event_is_accepted)
 }
 END_TEST
 
-/* The limit holds whatever makes the event large and wherever it is cut, and the next stream works.
- */
+/* The limit holds whatever makes the event large and wherever it is cut; the next stream works. */
 START_TEST(an_event_over_the_maximum_is_refused)
 {
     static const struct {

@@ -122,8 +122,7 @@ static void attach(state_t *state, part_t *part, ik_json_span_t data)
     }
 }
 
-/* Unsigned thoughts and empty parts do not go back. Text joins the last part if that is bare text.
- */
+/* Unsigned thoughts and empty parts do not go back. Bare text joins a last part of bare text. */
 static void keep_part(state_t *state, const reading_t *reading, ik_stream_call_t *call,
                       ik_json_span_t data)
 {

@@ -86,8 +86,7 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
 
 /* --- messages ------------------------------------------------------------------------------ */
 
-/* Another server may have used the provider's name before and given longer ids than OpenAI takes.
- */
+/* Another server under the same provider name may have given longer ids than OpenAI takes. */
 static bool needs_short_id(const ik_request_t *request, const ik_msg_t *message)
 {
     enum { OPENAI_MAX = 40 };

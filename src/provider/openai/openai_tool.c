@@ -18,8 +18,7 @@ static void append_tool(ik_buffer_t *out, const ik_request_t *request,
     ik_json_append_text(out, tool->description);
     ik_buffer_append_text(out, ",\"parameters\":");
     ik_buffer_append_text(out, schema);
-    /* OpenAI's Responses API is strict by default, so there the field stays even after a refusal.
-     */
+    /* OpenAI's Responses API is strict by default, so the field is sent even after a refusal. */
     if (openai ? allowed || always : allowed && always) {
         ik_buffer_append_text(out, made != NULL ? ",\"strict\":true" : ",\"strict\":false");
     }

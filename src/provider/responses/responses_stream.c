@@ -121,8 +121,8 @@ static void take_response(ik_stream_t *stream, ik_json_span_t response)
 
 /* --- events -------------------------------------------------------------------------------- */
 
-/* A handler gets the value of the member that its row names; whole tells a whole text or the whole
- * arguments from a delta. */
+/* A handler gets the value of the member that its row in the table names; whole is false for a
+ * delta. */
 
 static void on_text(event_t *event, ik_json_span_t value, bool whole)
 {
@@ -245,8 +245,7 @@ void ik_responses_stream_end(ik_stream_t *stream)
 {
     ik_responses_items_t *items = stream->state;
     ik_buffer_t kept;
-    ik_buffer_init(&kept, items,
-                   IK_BUFFER_UNLIMITED); /* final forms are bounded by IK_STREAM_MAX */
+    ik_buffer_init(&kept, items, IK_BUFFER_UNLIMITED); /* items keep up to IK_STREAM_MAX */
     bool ended = stream->stop == IK_STOP_END;
     if (ik_responses_items_has_refusal(items) && ended) {
         stream->stop = IK_STOP_REFUSAL;
