@@ -220,6 +220,16 @@ class Release(LintTest):
             self.write_release(noted=noted)
             self.assert_accepted("release")
 
+    def test_a_section_of_the_next_version(self):
+        released = "\n\n- Something.\n\n## 1.2.3 (2026-11-15)"
+        for noted in ("1.3.0 (unreleased)", "1.2.10 (unreleased)"):
+            self.write_release(noted=noted + released)
+            self.assert_accepted("release")
+        for noted in ("1.3.0 (2026-11-16)", "1.2.2 (unreleased)", "1.3.0 (unreleased)\n\n## 1.2.4 (unreleased)"):
+            with self.subTest(noted=noted):
+                self.write_release(noted=noted + released)
+                self.assert_refused("release", "CHANGELOG.md")
+
     def test_one_does_not(self):
         for change, expected in (({"noted": "1.2.2 (2026-11-15)"}, "CHANGELOG.md"),
                                  ({"noted": "1.2.3 (2026-11-14)"}, "CHANGELOG.md"),
