@@ -211,6 +211,22 @@ class Manuals(unittest.TestCase):
                     path = os.path.join(ROOT, os.path.dirname(document), target)
                     self.assertTrue(os.path.exists(path), f"{document} -> {target}")
 
+    def test_sources_that_documents_name_exist(self):
+        """`src/io/loop.h`; in architecture.md also `io/loop` and `tests/e2e`."""
+        folders = "|".join(os.listdir(os.path.join(ROOT, "src")))
+        for document in ("README.md", "CONTRIBUTING.md", "docs/architecture.md"):
+            for path in re.findall(rf"`((?:src|tests|{folders})/[a-z][\w/.]*)`", read(document)):
+                path = path if path.startswith(("src/", "tests/")) else "src/" + path
+                found = [end for end in ("", ".c", ".h") if os.path.exists(os.path.join(ROOT, path + end))]
+                # NAME stands for the name of something new
+                self.assertTrue(found or "NAME" in path, f"{document}: {path}")
+
+    def test_functions_that_documents_name_are_there(self):
+        named = re.findall(r"`(\w+)` in `(src/[\w/.]+)`", read("CONTRIBUTING.md"))
+        self.assertGreater(len(named), 2)
+        for name, path in named:
+            self.assertRegex(read(path), rf"\b{name}\b", path)
+
 
 class Readme(ScratchTest):
     """What a stranger reads first."""
