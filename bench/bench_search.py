@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How fast grep and glob are beside ripgrep and fd, on a large tree of sources.
+"""Measures grep and glob beside ripgrep and fd, on a large source tree.
 
-Both sides run in turn, with the same number of threads, the same files and output to a file; the
-fastest of several runs counts. The tree is IKIGAI_BENCH_TREE, else an unpacked kernel source, else
-whatever large tree there is.
+Both sides run alternately, with the same number of threads and the same files, and with output to a
+file; the fastest of several runs counts. The tree is IKIGAI_BENCH_TREE, else an unpacked kernel
+source, else another large tree on this machine.
 """
 import glob
 import json
@@ -59,7 +59,7 @@ def seconds_of(argv, stdin, tree, sink):
 
 
 def megabytes_of(argv, stdin, tree, sink):
-    """Peak memory, by looking often: what wait4 reports would count this interpreter's too."""
+    """Peak memory, sampled often: what wait4 reports would include this interpreter's memory."""
     process = start(argv, stdin, tree, sink)
     peak = 0
     while process.poll() is None:
@@ -88,7 +88,7 @@ def compare(name, ours, theirs, yardstick, tree, budget=1.0, memory_budget=None)
 
 
 def version_of(program):
-    """The first line of what it says; None when it is not there."""
+    """The first line of its output; None if it is not installed."""
     if program is None:
         return None
     done = subprocess.run([program, "--version"], check=True, stdout=subprocess.PIPE, text=True)
@@ -103,7 +103,7 @@ def describe_tree(tree):
 
 
 def tell_compared(tree):
-    """The versions behind the yardsticks."""
+    """The versions of the yardsticks."""
     found = {"rg": version_of(shutil.which("rg")), "fd": version_of(FD),
              "tree": describe_tree(tree)}
     print(json.dumps({"compared": {k: v for k, v in found.items() if v}}), flush=True)

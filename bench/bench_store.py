@@ -1,6 +1,6 @@
-"""What the store costs: an event, a resumed session, a search, a list, and the size of the file.
+"""Measures the store: an event, a resumed session, a search, a list, and the size of the file.
 
-Messages are cut from the sources of this repository, in the mix of a coding session: a question,
+Messages are made from the sources of this repository, in the mix of a coding session: a question,
 five calls with their results, an answer.
 """
 import glob

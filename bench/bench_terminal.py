@@ -1,9 +1,9 @@
-"""What the interactive program costs on a terminal: the first frame, a key, a streamed answer,
-doing nothing, memory.
+"""Measures the interactive program on a terminal: the first frame, a key, a streamed answer, doing
+nothing, memory.
 
-pty_cost.c holds the terminal and the clock. Yardsticks from the same run are an empty program that
-is started the same way, cat on a raw terminal, ikigai -p; peers are other agents, by what their own
-trackers say.
+pty_cost.c has the terminal and the clock. Yardsticks from the same run are an empty program that is
+started the same way, cat on a raw terminal, and ikigai -p; figures of peers are those that other
+agents publish in their own trackers.
 """
 import glob
 import json
@@ -37,14 +37,14 @@ START, END = "\x1b<", "\x1b>"  # Alt-< and Alt->: to the draft's beginning, to i
 
 
 def tell(name, value, unit, yardstick=None, yardstick_value=None):
-    """A figure that has no budget."""
+    """A figure without a budget."""
     print(json.dumps({"name": name, "value": round(value, 6), "unit": unit, "yardstick": yardstick,
                       "yardstick_value": yardstick_value and round(yardstick_value, 6)}),
           flush=True)
 
 
 class Bench:
-    """A folder to work in, and programs that know no other home than one in it."""
+    """A folder to work in, and programs whose home is inside it."""
 
     def __init__(self, scratch):
         self.scratch = scratch
@@ -75,7 +75,7 @@ class Bench:
         return Server(self.scratch, "--script", path)
 
     def ikigai(self, *arguments, wrapper=(), **env):
-        """At its prompt, with all done that comes after the first frame."""
+        """At its prompt, when everything that follows the first frame is done."""
         terminal = Terminal([*wrapper, IKIGAI, *arguments], self.env(**env), self.project)
         terminal.wait("\x1b[c")
         terminal.send(ANSWERS)
@@ -131,12 +131,12 @@ class Terminal:
             return int(re.search(r"VmRSS:\s+(\d+) kB", f.read())[1]) / 1024
 
     def turn(self):
-        """Sends a message; returns when its turn is over: until then a spinner turns."""
+        """Sends a message and waits for the end of the turn, when the spinner stops."""
         self.send("go\r")
         self.quiet(0.7)
 
 
-# ---- what a model says: no upper case letter, which a key could be taken for
+# ---- answers of the model: without upper case letters, which could be taken for echoed keys
 
 WORDS = ("the of and a to in is that it for as with on be by this are or from at which but not "
          "have an they you were all one we when there can more if no out do so up about into than "
@@ -255,7 +255,7 @@ def saved_draft(home):
 
 
 def type_draft(terminal, home, *parts):
-    """Each part is typed at the draft's beginning. None of it is lost: it is saved in a second."""
+    """Types each part at the beginning of the draft, and checks that all of it is saved."""
     for part in parts:
         terminal.send(START + part)
     terminal.quiet(1.5)
@@ -294,7 +294,7 @@ def bench_keys(bench):
 # ---- a streamed answer
 
 def stream(bench, text, pace):
-    """Of one turn, what an answer of one word costs taken off: ms of processor time and bytes."""
+    """Processor time in ms and bytes of one turn, minus those of an answer of one word."""
     with bench.server(SHORT, SHORT, answer(text, pace)) as server, \
             bench.ikigai(url=server.url) as terminal:
         cost = []
@@ -308,7 +308,7 @@ def stream(bench, text, pace):
 
 
 def headless_cpu(bench, text, pace):
-    """The same for ikigai -p: ms."""
+    """Processor time in ms of such a turn with ikigai -p."""
     with bench.server(SHORT, SHORT, answer(text, pace)) as server:
         env = bench.env(url=server.url)
         cost = [Run(PROMPT, env).cpu_ms for _ in range(3)]
@@ -346,8 +346,8 @@ RETURNED = re.compile(r"\d+ +(\d+\.\d+) (<\.\.\. )?(\w+).*<(\d+\.\d+)>$")
 
 
 def returned_calls(trace, begin, end):
-    """Names of the system calls of a log of strace -f -ttt -T that returned in that time. What was
-    interrupted by a line of another process is resumed at its end."""
+    """Names of the system calls in a log of strace -f -ttt -T that returned in the given time. A
+    call whose line was interrupted by another process is listed where it is resumed."""
     names = []
     with open(trace, errors="replace") as f:
         for line in f:
@@ -360,7 +360,7 @@ def returned_calls(trace, begin, end):
 
 
 def idle_terminals(bench, server):
-    """(what happened before, terminal, log): all that they started is traced with them."""
+    """(what happened before, terminal, log): traced together with all child processes."""
     prepared = []
     for what in ("after the start", "after a turn", "with a draft"):
         trace = bench.path("trace " + what)
@@ -435,8 +435,8 @@ def bench_resumed(bench):
 
 
 def bench_grown(bench):
-    """The same for one that grew: what is kept of each answer. The first one makes the buffers that
-    the others use again."""
+    """Memory that a session keeps per answer as it grows. The first answer allocates buffers that
+    the others reuse."""
     text = mixed(1 << 20)
     with bench.server(answer(text, fragments=20000)) as server, \
             bench.ikigai(url=server.url) as terminal:
@@ -453,7 +453,7 @@ PARTS = {"start": bench_start, "keys": bench_keys, "stream": bench_stream, "idle
 
 
 def main():
-    """All parts, or those that are named."""
+    """All parts, or the named ones."""
     with tempfile.TemporaryDirectory(prefix="ikigai-bench-") as scratch:
         bench = Bench(scratch)
         for name in sys.argv[1:] or PARTS:

@@ -1,6 +1,6 @@
-"""What tools cost: a call, a schema, discovery, reading far into a file, memory.
+"""Measures tools: a call, a schema, discovery, reading far into a file, memory.
 
-Each figure stands beside its yardstick, measured in the same run and in turns with it.
+Each figure is measured alternately with its yardstick, in the same run.
 """
 import json
 import os
@@ -18,8 +18,8 @@ TOOLS = os.path.join(OUT, "libexec/ikigai")
 
 
 def report(name, value, unit, yardstick, yardstick_value, budget, absolute=False, peers=None):
-    """absolute: the budget is for the value itself, not for the ratio. peers: what other programs
-    say of themselves."""
+    """absolute: the budget applies to the value, not to the ratio. peers: figures that other
+    programs publish."""
     ratio = value / yardstick_value if yardstick_value else None
     measured = value if absolute else ratio
     print(json.dumps({"name": name, "value": round(value, 6), "unit": unit, "yardstick": yardstick,
@@ -95,7 +95,7 @@ def bench_discovery(scratch):
     cold, direct = [], {p: [] for p in (2, 4, 8, 16)}
     for _ in range(7):
         for p, times in direct.items():
-            # xargs does not put the name into the command's place; sh is what #!/bin/sh starts.
+            # xargs cannot run the name itself as the command; sh is what #!/bin/sh starts.
             times.append(seconds(["xargs", "-P", str(p), "-I{}", "/bin/sh", "{}", "--schema"],
                                  input=names.encode()))
         shutil.rmtree(os.path.join(home, "cache"), ignore_errors=True)
@@ -112,7 +112,7 @@ def bench_discovery(scratch):
 
 
 def bench_warm(home, env):
-    """A warm start: nothing but ikigai itself is executed."""
+    """A warm start executes only ikigai itself."""
     if shutil.which("strace") is None:
         skip("programs started by a warm start", "strace is not installed")
         return

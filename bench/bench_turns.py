@@ -1,7 +1,7 @@
-"""What the model loop costs, headless, against a scripted server on the loopback: the start, a tool
-turn, fifty and five hundred of them, memory, streaming, serialising.
+"""Measures the model loop, headless, against a scripted server on the loopback interface: the
+start, a tool turn, fifty and five hundred of them, memory, streaming, serialising.
 
-Each figure stands beside its yardstick, measured in the same run: a minimal program on libcurl.
+The yardstick, measured in the same run, is a minimal program on libcurl.
 """
 import json
 import os
@@ -20,7 +20,7 @@ CALL = {"pattern": "/etc/h*"}
 
 
 class Server:
-    """tests/fake_llm as a process of its own; log holds its lines once it has ended."""
+    """tests/fake_llm as a separate process; log has its lines once it has ended."""
 
     def __init__(self, scratch, *options):
         self.path = os.path.join(scratch, "log")
@@ -40,7 +40,7 @@ class Server:
             self.log = f.read().splitlines()
 
     def times(self):
-        """(request received, answer handed over) in ns of CLOCK_MONOTONIC"""
+        """(request received, answer sent) in ns of CLOCK_MONOTONIC"""
         return [tuple(int(word) for word in line.split()[:2]) for line in self.log]
 
 
@@ -78,7 +78,8 @@ def ikigai(scratch, url):
 
 
 def peak_mb(command, env=None):
-    """Started by a small program: a process counts what its parent had when it was forked."""
+    """Started by a small program, because the peak memory of a process includes that of its parent
+    at the fork."""
     quiet = ["/bin/sh", "-c", 'exec "$@" > /dev/null 2>&1', "sh", *command]
     return process_cost(quiet, 3, env=env)["rss_kb"] / 1024
 
@@ -100,7 +101,7 @@ def bench_start(scratch):
 
 
 def gaps(server, begin):
-    """ms from each answer to the next request, of requests since begin"""
+    """ms from each answer to the next request, for requests from number begin on"""
     times = [t for t in server.times() if t[0] >= begin]
     return [(after[0] - before[1]) / 1e6 for before, after in zip(times, times[1:])]
 
@@ -140,7 +141,7 @@ def bench_long(scratch):
 
 
 def stream_script(scratch, tokens):
-    """An answer of so many tokens, each an event and a packet of its own."""
+    """An answer of that many tokens, each in an event and a packet of its own."""
     path = os.path.join(scratch, f"script-{tokens}")
     with open(path, "w") as f:
         json.dump({"answers": [{"text": "token " * tokens, "fragments": tokens}], "repeat": True}, f)

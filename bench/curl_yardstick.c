@@ -1,6 +1,6 @@
 /*
- * The least a program can do to ask a model: libcurl, linked the ordinary way, one POST after the
- * other on one connection, the answers thrown away.
+ * The smallest program that can ask a model: libcurl, linked dynamically, one POST after the other
+ * on one connection, with the answers discarded.
  *
  *   curl_yardstick URL ROUNDS
  */

@@ -1,7 +1,7 @@
-"""The figures of a run as a table: printed, and kept as a report for people (Markdown), for
-programs (JSON) and for the eye (plot.py).
+"""The figures of a run as a table: printed, and saved as a report in Markdown, as JSON and as a
+plot (plot.py).
 
-A figure is what a benchmark prints, see run, and which benchmark that was.
+A figure is a line that a benchmark prints (see run), and the name of that benchmark.
 """
 import re
 
@@ -42,7 +42,7 @@ def missed(figures):
 
 def show(figures):
     rows = [TITLE] + [row(f) for f in figures]
-    # The reason of a skipped one may run over the other columns.
+    # The reason for skipping a figure may extend over the other columns.
     widths = [max(len(r[i]) for r in rows if i == 0 or len(r) == len(TITLE))
               for i in range(len(TITLE))]
     for cells in rows:
@@ -52,8 +52,8 @@ def show(figures):
 # ---- the report
 
 def compiler(program):
-    """What a program was compiled with, by what it says itself; parts of the C library, which gcc
-    made, are in each of them."""
+    """The compiler that a program names in itself. Every program also has parts of the C library,
+    which gcc compiled."""
     with open(program, "rb") as f:
         found = re.findall(rb"\0((?:GCC: |[\w ]*clang version )[ -~]+)", f.read())
     found.sort(key=lambda words: b"clang" not in words)
@@ -87,7 +87,7 @@ def format_report(about, figures):
 
 
 def section(heading, figures):
-    """Columns that are empty are left out."""
+    """Omits empty columns."""
     rows = [row(f) for f in figures]
     rows = [TITLE] + [cells + [""] * (len(TITLE) - len(cells)) for cells in rows]
     columns = [column for column in zip(*rows) if any(column[1:])]

@@ -1,4 +1,4 @@
-/* The yardstick: the least a program can do. Linked statically as noop, dynamically as empty. */
+/* A yardstick: the smallest program. Linked statically as noop, dynamically as empty. */
 int main(void)
 {
     return 0;

@@ -1,15 +1,15 @@
-"""Draws the figures of a run that people ask for first: start, memory, a turn.
+"""Draws the most important figures of a run: start, memory, a turn.
 
 One row per program on a common scale, names on the left and values on the right, so that no label
-ever meets a mark or another label. Dots and not bars, because on a logarithmic scale the length of
-a bar means nothing. The output depends on the figures alone.
+overlaps a mark or another label. Dots instead of bars, because on a logarithmic scale the length of
+a bar has no meaning. The output depends only on the figures.
 """
 import math
 import re
 from string import Template
 from xml.sax.saxutils import escape
 
-# Names as the benchmarks give them.
+# Names as in the benchmarks.
 PANELS = [
     ("Start", "ms", ["exec to first typeable frame", "exec to first request"]),
     ("Memory", "MB", ["resident at the prompt", "resident after a turn, libcurl loaded",
@@ -54,7 +54,7 @@ def is_number(value):
 
 
 class Figure:
-    """What is drawn of one: marks at positive numbers, everything else is a gap."""
+    """The marks of one figure; values that are not positive are left out."""
 
     def __init__(self, name, unit, said):
         self.name, self.unit = name, unit
@@ -100,13 +100,13 @@ def why_missing(said):
 
 
 def parse_range(text, unit):
-    """(470, 930) of "470-930 ms"; None when it is not in this unit."""
+    """(470, 930) for "470-930 ms"; None if it is in another unit."""
     found = re.fullmatch(rf"([\d.]+)-([\d.]+) {unit}", text or "")
     return found and (float(found[1]), float(found[2]))
 
 
 class Scale:
-    """From zero, or logarithmic where the numbers differ by more than a factor of 20."""
+    """From zero, or logarithmic if the numbers differ by more than a factor of 20."""
 
     def __init__(self, numbers):
         self.logarithmic = max(numbers) / min(numbers) > 20
@@ -255,7 +255,7 @@ class Drawing:
 
 
 def describe(panels):
-    """The picture in words, for those who do not see it."""
+    """A description of the picture, for screen readers."""
     sentences = []
     for _, unit, figures in panels:
         for figure in figures:

@@ -1,7 +1,7 @@
 /*
- * What a command costs over starting a program at all: NOOP and the command are started the same
- * way (through io/process and the keeper), in turns, with INPUT on stdin; the medians are printed
- * in microseconds and the command's peak memory in KB: {"noop":…,"command":…,"rss_kb":…}.
+ * Measures a command beside a program that does nothing: NOOP and the command are started
+ * alternately, through io/process and the keeper, with INPUT on stdin. Prints the medians in
+ * microseconds and the command's peak memory in KB: {"noop":…,"command":…,"rss_kb":…}.
  *
  *   process_cost KEEPER NOOP ROUNDS INPUT COMMAND [ARGUMENT]...
  */

@@ -1,26 +1,28 @@
 /*
- * What a program costs on a terminal, for bench_terminal.py. Its terminal is a pseudo terminal of
- * 80 columns and 24 rows, controlling a session of its own; all that it prints is read at once.
+ * Measures a program on a terminal, for bench_terminal.py. The terminal is a pseudo terminal of 80
+ * columns and 24 rows that controls a session of its own; all output is read at once.
  *
  *   pty_cost start EMPTY COMMAND [ARGUMENT]...
  *
- * prints us from fork to the end of EMPTY, to the first output of COMMAND that shows its prompt,
- * and to the echo of a key that is pressed at that moment.
+ * prints the microseconds from fork to the end of EMPTY, to the first output of COMMAND that shows
+ * its prompt, and to the echo of a key that is pressed at that moment.
  *
  *   pty_cost drive COMMAND [ARGUMENT]...
  *
- * does what the lines on stdin say and answers each with a line of numbers; texts are JSON strings:
+ * reads commands from stdin, one per line, and answers each with a line of numbers; TEXT is a JSON
+ * string:
  *
- *   send TEXT             types it as fast as it is taken
- *   wait MS TEXT          until this was printed, since the last text that was waited for
- *   quiet MS              until nothing was printed for so long
- *   keys COUNT ERASE MS   types so many keys, so far apart, each after the echo of the one before;
- *                         ERASE 1: and takes each back: us to the echo, median, p99 and slowest
- *   bytes                 that were printed so far
- *   cpu                   us of processor time that were used so far
- *   pid                   of COMMAND
+ *   send TEXT             types the text as fast as the program reads it
+ *   wait MS TEXT          waits until the text is printed after the text of the last wait
+ *   quiet MS              waits until nothing has been printed for MS milliseconds
+ *   keys COUNT ERASE MS   types COUNT keys MS milliseconds apart, each after the previous echo, and
+ *                         erases each when ERASE is 1; answers with the microseconds to the echo:
+ *                         median, p99 and slowest
+ *   bytes                 answers with the number of bytes printed so far
+ *   cpu                   answers with the microseconds of processor time used so far
+ *   pid                   answers with the pid of COMMAND
  *
- * The end of stdin hangs up.
+ * The end of stdin hangs up the terminal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +44,7 @@
 enum {
     COLUMNS = 80,
     ROWS = 24,
-    PATIENCE_MS = 20000, /* with a key and with the first frame */
+    PATIENCE_MS = 20000, /* for a key and for the first frame */
     HANG_UP_MS = 3000,   /* until a program that does not end is killed */
     UNSEEN_MAX = 65536,
 };
@@ -50,10 +52,10 @@ enum {
 typedef struct {
     int master;
     pid_t pid;
-    bool gone;          /* nobody has the terminal any more */
+    bool gone;          /* no process has the terminal open */
     uint64_t bytes;     /* printed so far */
-    double printed_us;  /* when the last of them came */
-    ik_buffer_t unseen; /* the last of what was printed and not waited for */
+    double printed_us;  /* when the last byte was read */
+    ik_buffer_t unseen; /* the end of the output after the last wait */
 } pty_t;
 
 static double now_us(void)
@@ -87,8 +89,7 @@ static void __attribute__((noreturn)) become(int slave, char **argv)
     _exit(127);
 }
 
-/* The other end is open before the fork: a terminal that nobody has opened yet is one that was hung
- * up. */
+/* The other end is open before the fork: a terminal that no process has open reads as hung up. */
 static int open_ends(int *slave)
 {
     struct winsize size = {.ws_col = COLUMNS, .ws_row = ROWS};
@@ -140,7 +141,7 @@ static void take_output(pty_t *pty)
     }
 }
 
-/* Waits at most so long for output; whether some came. */
+/* Waits for output, with a time limit; returns whether there was some. */
 static bool read_some(pty_t *pty, int patience_ms)
 {
     uint64_t before = pty->bytes;
@@ -151,7 +152,7 @@ static bool read_some(pty_t *pty, int patience_ms)
     return pty->bytes > before;
 }
 
-/* What is printed meanwhile is read: a program that waits for its terminal takes no keys. */
+/* Reads output meanwhile: a program that waits for its terminal reads no keys. */
 static void send_keys(pty_t *pty, const char *keys, size_t len)
 {
     while (len > 0) {
@@ -224,8 +225,8 @@ static void hang_up(pty_t *pty)
 
 /* --- keys -------------------------------------------------------------------------------- */
 
-/* Letters that end no escape sequence and stand in no text of bench_terminal.py: whatever else is
- * printed, an echo is an echo. */
+/* Letters that end no escape sequence and occur in no text of bench_terminal.py, so that an echo
+ * cannot be confused with other output. */
 static const char letters[] = {'Q', 'V', 'W', 'Y', 'Z'};
 
 static double press(pty_t *pty, char key)
@@ -262,7 +263,7 @@ static void type(pty_t *pty, size_t count, bool erase, int pause_ms)
 
 /* --- start ------------------------------------------------------------------------------- */
 
-/* A prompt before the terminal is raw would be no promise: the echo would be the kernel's. */
+/* A prompt counts only when the terminal is raw: before, the kernel would echo the key. */
 static void require_raw(const pty_t *pty)
 {
     struct termios modes;
@@ -363,7 +364,7 @@ static void obey(pty_t *pty, const char *line)
     fflush(stdout);
 }
 
-/* Each line is answered before the next one comes, so that none waits in the stream's buffer. */
+/* Each line is answered before the next one is sent, so that none waits in the stream's buffer. */
 static void drive(pty_t *pty)
 {
     char *line = NULL;

@@ -1,14 +1,14 @@
 /*
- * What the store costs, for bench_store.py:
+ * Measures the store, for bench_store.py:
  *
- *   store_cost append FOLDER EVENTS TEXTS...     us per event: a bare INSERT, ours
- *   store_cost fill FILE EVENTS SESSIONS TEXTS...   makes a history; prints the bytes of its text
- *   store_cost resume FILE ID                    s to read the rows, s to resume, bytes of text,
- *                                                bytes of memory
- *   store_cost search FILE QUERY...              ms of each, the best of five
+ *   store_cost append FOLDER EVENTS TEXTS...        microseconds per event: a bare INSERT, ours
+ *   store_cost fill FILE EVENTS SESSIONS TEXTS...   creates a history; prints the size of its text
+ *   store_cost resume FILE ID                       seconds to read the rows, seconds to resume,
+ *                                                   bytes of text, bytes of memory
+ *   store_cost search FILE QUERY...                 milliseconds of each, the best of five
  *
- * TEXTS are files from which messages are cut. The text of a history is what was said: content and
- * data_json of its messages.
+ * Messages are made from the files TEXTS. The text of a history is content and data_json of its
+ * messages.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static double now(void)
     return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
 }
 
-/* --- messages as they are ---------------------------------------------------------------- */
+/* --- messages ---------------------------------------------------------------------------- */
 
 static ik_buffer_t texts;
 static uint64_t seed = 1;
@@ -59,7 +59,7 @@ static void load_texts(char **paths)
         char *bytes;
         size_t len;
         require(ik_file_read(NULL, *paths, 64 << 20, &bytes, &len));
-        for (size_t i = 0; i < len; i++) { /* cut anywhere it must stay text */
+        for (size_t i = 0; i < len; i++) { /* must stay text wherever it is cut */
             bytes[i] = (bytes[i] & 0x80) != 0 ? '?' : bytes[i];
         }
         ik_buffer_append(&texts, bytes, len);
@@ -157,7 +157,7 @@ static void insert_bare(sqlite3_stmt *insert, int64_t seq, const ik_msg_t *messa
     require(ik_sqlite_execute(insert));
 }
 
-/* In turns of a few hundred, so that both meet the same machine. */
+/* Alternates every few hundred events, so that both run under the same conditions. */
 static void measure_append(const char *folder, int64_t events)
 {
     enum { ROUND = 240 };

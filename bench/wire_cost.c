@@ -1,6 +1,6 @@
 /*
- * What it costs to serialise a conversation of about two megabytes for each wire format: from
- * nothing, and when one tool turn is new; beside copying as many bytes. Medians in microseconds:
+ * Measures the serialisation of a conversation of about two megabytes for each wire format, from
+ * scratch and with one new tool turn, beside copying as many bytes. Prints medians in microseconds:
  * {"bytes":…,"copy":…,"chat":{"whole":…,"next":…},…}
  *
  *   wire_cost ROUNDS
@@ -30,7 +30,7 @@ static const format_t formats[] = {
 };
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(*formats) };
 
-/* The time this process had the processor: others may be busy, too. */
+/* Processor time, because other processes may be busy, too. */
 static double now_us(void)
 {
     struct timespec now;
@@ -53,7 +53,7 @@ static double median(double *samples, size_t count)
 
 /* --- the conversation -------------------------------------------------------------------- */
 
-/* What a model reads all day. */
+/* A typical piece of source code. */
 static const char source[] = "/* The first entry of that name; NULL when there is none. */\n"
                              "static const entry_t *find(const table_t *table, const char *name)\n"
                              "{\n"
@@ -80,7 +80,7 @@ static char *make_envelope(const void *ctx)
 
 static const char arguments[] = "{\"file_path\":\"src/main.c\"}";
 
-/* What Responses wants back with a call. */
+/* The raw items of a step, which Responses wants back. */
 static char *make_private(const void *ctx, const char *id)
 {
     ik_buffer_t out;
@@ -185,7 +185,7 @@ static double measure_copy(const void *ctx, size_t bytes, int rounds)
         double begin = now_us();
         char *to = malloc(bytes);
         memcpy(to, from, bytes);
-        __asm__ volatile("" : : "r"(to) : "memory"); /* someone could read it */
+        __asm__ volatile("" : : "r"(to) : "memory"); /* the compiler must not drop the copy */
         samples[i] = now_us() - begin;
         free(to);
     }

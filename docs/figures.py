@@ -9,7 +9,7 @@ sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "tests")]
 import figure_table
 import report
 
-# What the README says of it: how the figure's name begins in the report.
+# The label in the README: the beginning of the figure's name in the report.
 MEASURED = {
     "from starting it to a prompt you can type at": "exec to first typeable frame",
     "from a key to its echo (median)": "key to echo, a new draft: p50",

@@ -3,10 +3,10 @@
 
     docs/make_picture.py [--check] [NAME]...
 
-Each is played in tmux, in a project and a home of its own, against the scripted model server of the
-tests; docs/NAME.svg is what stood on the screen and in the scrollback at its end, not a byte of it
-edited. --check plays them again and compares, figures aside, with the files, so that the pictures
-show what the program does. IKIGAI_OUT names the tree of the program when it is not this one.
+Each session runs in tmux, in a project and a home of its own, against the scripted model server of
+the tests; docs/NAME.svg is the unedited content of screen and scrollback at its end. --check runs
+the sessions again and compares the result, except for numbers, with the files, so that the pictures
+show what the program does. IKIGAI_OUT is the build tree of the program, if it is not this one.
 """
 import argparse
 import difflib

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Writes into the documents what comes from elsewhere: the reference tables as the built program
-prints them, and into the README the figures of the release.
+"""Updates the generated parts of the documents: reference tables as the built program prints them,
+and the figures of the release in the README.
 
     docs/refresh.py [PROGRAM]       PROGRAM is bin/ikigai of this tree unless given
 
-A place is what stands between the lines `<!-- topic: NAME -->` and `<!-- end of topic -->`. It holds
-`ikigai help --markdown NAME` without its heading; headings inside are as deep as the place wants.
-Figures stand between `<!-- figures -->` and `<!-- end of figures -->` (figures.py).
+The text between the lines `<!-- topic: NAME -->` and `<!-- end of topic -->` is the output of
+`ikigai help --markdown NAME` without its heading; the level of headings inside is adapted. Figures
+are between `<!-- figures -->` and `<!-- end of figures -->` (figures.py).
 """
 import glob
 import os
@@ -38,7 +38,7 @@ def body(markdown, depth):
 
 
 def refreshed(text, program):
-    """The same document with every place as the program has it."""
+    """The document with all generated parts updated."""
     def fill(place):
         inside = body(topic(program, place[1]), depth_before(text[:place.start()]))
         return f"<!-- topic: {place[1]} -->\n\n{inside}\n<!-- end of topic -->\n"

@@ -140,7 +140,7 @@ class Tree(ScratchTest):
         else:
             names = subprocess.run(["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files"],
                                    check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
-        built = re.compile(r"^(bin|build|lib|libexec|share/(man|zsh|fish|bash-completion)|"
-                           r"share/ikigai/manual)/|\.(o|a|d|pyc|so)$")
+        built = re.compile(r"^(bin|build|lib|libexec|share/man|share/ikigai/manual)/|"
+                           r"\.(o|a|d|pyc|so)$")
         self.assertEqual([name for name in names if built.search(name)], [])
         self.assertIn("Makefile", names)

@@ -236,7 +236,7 @@ class Screen(HelpTest):
 
     def test_wide_terminals_are_not_filled(self):
         rows = self.on_terminal("sessions", width=300)
-        prose = [row for row in rows if row.startswith("Everything that is said")]
+        prose = [row for row in rows if row.startswith("ikigai stores every conversation")]
         self.assertLessEqual(columns(prose[0]), 100)
         self.assertGreater(columns(prose[0]), 80)
 
@@ -249,7 +249,7 @@ class Screen(HelpTest):
 
     def test_chapters_name_each_other_by_the_command(self):
         text = re.sub(r"\s+", " ", self.help("configuration"))
-        self.assertIn("How to set up each provider: ikigai help providers.", text)
+        self.assertIn("ikigai help providers describes how to set up each provider.", text)
         self.assertNotIn(".md)", text)
 
 

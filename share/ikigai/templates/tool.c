@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 1. It describes itself: quickly, and without needing anything from its surroundings. */
+/* 1. The description of the tool. Print it quickly, without network, credentials or settings. */
 static const char schema[] =
     "{\"name\": \"@NAME@\", \"description\": \"Count the words of a text\","
     " \"parameters\": {\"type\": \"object\", \"properties\": {"
@@ -17,7 +17,7 @@ static const char schema[] =
     " \"returns\": {\"type\": \"object\", \"properties\":"
     " {\"count\": {\"type\": \"integer\", \"description\": \"How many\"}}}}";
 
-/* 2. A failed operation is an answer with error and error_code, and exit status 0. */
+/* 2. If the operation fails, answer with error and error_code, and exit with status 0. */
 static json_t *fail(const char *error)
 {
     return json_pack("{s:s, s:s}", "error", error, "error_code", "INVALID_ARG");
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         puts(schema);
         return 0;
     }
-    /* 3. It reads its parameters, whatever comes, and answers with one JSON value. */
+    /* 3. Read the parameters, which may be invalid, and answer with one JSON value. */
     json_t *params = json_loadf(stdin, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
     json_t *answer = run(params);
     json_dumpf(answer, stdout, JSON_COMPACT);

@@ -5,7 +5,7 @@ Check it with: ikigai tool check @FILE@
 import json
 import sys
 
-# 1. It describes itself: quickly, and without needing anything from its surroundings.
+# 1. The description of the tool. Print it quickly, without network, credentials or settings.
 SCHEMA = {
     "name": "@NAME@",
     "description": "Count the words of a text",
@@ -24,7 +24,7 @@ SCHEMA = {
 }
 
 
-# 2. A failed operation is an answer with error and error_code, and exit status 0.
+# 2. If the operation fails, answer with error and error_code, and exit with status 0.
 def fail(error, code="INVALID_ARG"):
     return {"error": error, "error_code": code}
 
@@ -45,12 +45,12 @@ def main():
     if sys.argv[1:] == ["--schema"]:
         print(json.dumps(SCHEMA))
         return
-    # 3. It reads its parameters, whatever comes.
+    # 3. Read the parameters, which may be invalid.
     try:
         params = json.load(sys.stdin)
     except ValueError:
         params = None
-    # 4. It answers with one JSON value.
+    # 4. Answer with one JSON value.
     if isinstance(params, dict):
         print(json.dumps(run(params)))
     else:

@@ -2,7 +2,7 @@
 # A tool for ikigai: JSON in on stdin, JSON out on stdout.
 # Check it with: ikigai tool check @FILE@
 
-# 1. It describes itself: quickly, and without needing anything from its surroundings.
+# 1. The description of the tool. Print it quickly, without network, credentials or settings.
 if [ "$1" = --schema ]; then
     cat <<'END'
 {
@@ -25,14 +25,13 @@ END
     exit 0
 fi
 
-# 2. A failed operation is an answer with error and error_code, and exit status 0.
+# 2. If the operation fails, answer with error and error_code, and exit with status 0.
 fail() {
     printf '{"error": "%s", "error_code": "%s"}' "$1" "$2"
     exit 0
 }
 
-# 3. It reads its parameters. sed is enough for one-line values; where more is needed, jq -r
-#    .text is the better tool.
+# 3. Read the parameters. sed is enough for one-line values; for others use jq: jq -r .text
 input=$(cat | tr '\n' ' ')
 value() {
     printf '%s' "$input" |
@@ -43,7 +42,7 @@ case $input in
 *) fail 'Parameter text is missing' INVALID_ARG ;;
 esac
 
-# 4. It answers with one JSON value.
+# 4. Answer with one JSON value.
 case $(value unit) in
 '' | words) count=$(printf '%s' "$text" | sed 's/\\[ntr]/ /g' | wc -w) ;;
 lines) count=$(printf '%s' "$text" | sed 's/\\n/\n/g' | grep -c '') ;;
