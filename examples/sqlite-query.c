@@ -26,10 +26,10 @@ enum {
     ROWS_MAX = 1000,
     BLOB_SHOWN = 64, /* bytes */
     QUERY_MAX = 100000,
-    ANSWER_BYTES = 100, /* of an answer beside columns and rows, and some */
-    QUERY_SECONDS = 20, /* ikigai gives up after 30 without a sign of life */
+    ANSWER_BYTES = 100, /* of an answer beside columns and rows, with a margin */
+    QUERY_SECONDS = 20, /* ikigai gives up after 30 without progress */
     BUSY_MS = 2000,
-    STEPS = 10000, /* of SQLite's virtual machine, between two looks at the clock */
+    STEPS = 10000, /* of SQLite's virtual machine, between two checks of the clock */
 };
 
 static const char schema[] =
@@ -65,7 +65,7 @@ typedef struct {
     size_t max_bytes;
 } params_t;
 
-/* A failed operation is an answer, too. */
+/* The answer for a failed operation. */
 static json_t *fail(const char *code, const char *error)
 {
     return json_pack("{s:s, s:s}", "error", error, "error_code", code);
@@ -73,7 +73,7 @@ static json_t *fail(const char *code, const char *error)
 
 /* --- parameters -------------------------------------------------------------------------- */
 
-/* Returns what is wrong, or NULL. An absent parameter may come as null. */
+/* Returns an error message, or NULL. null counts as absent. */
 static const char *read_params(json_t *given, params_t *params)
 {
     json_t *file = json_object_get(given, "file");
@@ -94,7 +94,7 @@ static const char *read_params(json_t *given, params_t *params)
     params->limit = ROWS_DEFAULT;
     params->max_bytes = max_bytes == NULL ? SIZE_MAX : strtoull(max_bytes, NULL, 10);
     if (limit != NULL && !json_is_null(limit)) {
-        params->limit = json_integer_value(limit); /* 0 when it is none */
+        params->limit = json_integer_value(limit); /* 0 if it is not an integer */
     }
     bool in_range = params->limit >= 1 && params->limit <= ROWS_MAX;
     return in_range ? NULL : "Parameter 'limit' must be between 1 and 1000";
@@ -102,7 +102,7 @@ static const char *read_params(json_t *given, params_t *params)
 
 /* --- values ------------------------------------------------------------------------------ */
 
-/* As SQL writes them: x'00ff', cut where they are long. */
+/* In SQL notation, x'00ff'; long values are cut. */
 static json_t *blob_value(const unsigned char *bytes, int len)
 {
     char text[2 * BLOB_SHOWN + 1];
@@ -158,7 +158,7 @@ static json_t *column_names(sqlite3_stmt *statement)
 
 /* --- the database ------------------------------------------------------------------------ */
 
-/* SQLITE_DENY for what sqlite3_stmt_readonly takes for reading although it is more than that. */
+/* SQLITE_DENY for statements that have effects although sqlite3_stmt_readonly accepts them. */
 static int permit(void *data, int action, const char *first, const char *second,
                   const char *database, const char *trigger)
 {
@@ -279,7 +279,7 @@ static json_t *run(json_t *given)
     if (stat(params.file, &status) != 0) {
         return fail(errno == ENOENT ? "FILE_NOT_FOUND" : "OPEN_FAILED", strerror(errno));
     }
-    if (!S_ISREG(status.st_mode)) { /* at a FIFO SQLite would wait for ever */
+    if (!S_ISREG(status.st_mode)) { /* SQLite would wait for ever at a FIFO */
         return fail("OPEN_FAILED", "It is not a regular file");
     }
     return read_database(&params);
