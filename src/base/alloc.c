@@ -54,7 +54,7 @@ void *ik_alloc_array(const void *ctx, size_t size, size_t count, const char *nam
 
 void *ik_alloc_resize(const void *ctx, void *pointer, size_t size, size_t count, const char *name)
 {
-    /* talloc takes a size of 0 for free. */
+    /* A talloc_realloc to 0 bytes would free the memory. */
     size_t bytes = multiply(size, count);
     return check(_talloc_realloc(ctx, pointer, bytes == 0 ? 1 : bytes, name));
 }

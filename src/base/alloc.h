@@ -1,7 +1,7 @@
 /*
- * Allocation on talloc contexts. The first parameter owns the result; freeing it frees everything
- * below. Nothing here returns NULL: running out of memory ends the program, in this file, with a
- * panic or as the program's own handler does it.
+ * Allocation on talloc contexts. The first parameter owns the result; freeing the owner frees
+ * everything below it. No function returns NULL: running out of memory ends the program, by the
+ * handler the program has set or else by a panic.
  */
 #pragma once
 
@@ -15,12 +15,12 @@
 #define ik_resize_array(ctx, pointer, type, count)                                                 \
     ((type *)ik_alloc_resize((ctx), (pointer), sizeof(type), (count), #type))
 
-/* Sets what ends the program when memory runs out, instead of a panic. The handler must neither
- * allocate nor return; any thread may call it. */
+/* Replaces the panic when memory runs out. The handler must neither allocate nor return; any thread
+ * may call it. */
 void ik_alloc_on_failure(void (*handler)(void));
-/* Ends the program because memory could not be had. For allocations that are not made here. */
+/* Ends the program for lack of memory; for allocations that are made elsewhere. */
 _Noreturn void ik_alloc_fail(void);
-/* malloc() for libraries that take a function of their own; release with free(). */
+/* malloc() for libraries that let us choose the allocator; release with free(). */
 void *ik_alloc_plain(size_t size);
 
 /* Zeroed memory. */

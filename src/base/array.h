@@ -1,4 +1,4 @@
-/* The number of elements of an array, never of a pointer to one. */
+/* The number of elements of an array; wrong for a pointer. */
 #pragma once
 
 #define IK_LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,4 +1,4 @@
-/* The clock by which waiting is measured: it never jumps, whatever is done to the time of day. */
+/* The monotonic clock, for timeouts: setting the time of day does not affect it. */
 #pragma once
 
 #include <stdint.h>

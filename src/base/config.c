@@ -43,14 +43,14 @@ res_t ik_config_resolve_model(const ik_config_t *config, const char *model,
     return result;
 }
 
-static res_t check_wish(const ik_config_t *config, const char *model, ik_config_source_t source)
+static res_t check_model(const ik_config_t *config, const char *model, ik_config_source_t source)
 {
     const ik_config_provider_t *provider = NULL;
     const char *model_name;
     TRY(ik_config_resolve_model(config, model, &provider, &model_name));
     assert(provider != NULL);
-    /* The user who asks for a provider without a key is told so when it is used; a project must
-     * not take away a model that works. */
+    /* A missing key is reported when the user's own choice is used. A project's choice is refused
+     * here, so that it cannot replace a model that works. */
     if (source == IK_CONFIG_PROJECT && !provider->configured) {
         return ERR(DENIED, "model '%.100s' is not honoured: provider %s is not configured", model,
                    provider->name);
@@ -58,24 +58,24 @@ static res_t check_wish(const ik_config_t *config, const char *model, ik_config_
     return OK;
 }
 
-/* The highest wish that can be granted wins; those that cannot are complained about. */
+/* The model of the highest layer that names a usable one; the unusable ones are reported. */
 static void settle_model(ik_config_loader_t *loader)
 {
     ik_config_t *config = loader->config;
     size_t index = (size_t)(ik_config_find_key(IK_CONFIG_TOP, "model") - ik_config_keys);
     for (int source = 0; source < IK_CONFIG_SOURCE_COUNT; source++) {
-        const ik_config_wish_t *wish = &loader->wishes[source];
-        if (wish->model == NULL) {
+        const ik_config_model_t *chosen = &loader->models[source];
+        if (chosen->model == NULL) {
             continue;
         }
-        res_t result = check_wish(config, wish->model, (ik_config_source_t)source);
+        res_t result = check_model(config, chosen->model, (ik_config_source_t)source);
         if (is_ok(&result)) {
-            config->model = wish->model;
+            config->model = chosen->model;
             config->sources[index] = (ik_config_source_t)source;
         } else if (source == IK_CONFIG_PROJECT) {
-            ik_config_loader_warn_at(loader, wish->place, result.message);
+            ik_config_loader_warn_at(loader, chosen->place, result.message);
         } else {
-            ik_config_loader_fail_at(loader, wish->place, &result);
+            ik_config_loader_fail_at(loader, chosen->place, &result);
         }
     }
 }

@@ -1,11 +1,12 @@
 /*
- * The configuration: built-in values, overlaid by the system's file, the user's, the project's (a
- * few harmless keys only), the environment and the command line. Plain data, filled once by
- * ik_config_load and read-only afterwards. One table names every key; parsing, `ikigai doctor` and
- * the manual read it. Each value remembers where it came from.
+ * The configuration: built-in values, overridden in turn by the system's file, the user's file, the
+ * project's file (a few harmless keys only), the environment and the command line. It is plain
+ * data, filled once by ik_config_load and read-only afterwards. One table lists every key; parsing,
+ * `ikigai doctor` and the manual all read it. Each value records where it came from.
  *
- * Provider keys are the only secrets here. They are read into memory once and, by
- * ik_config_scrub_environment, taken out of the process's environment. Nothing formats them.
+ * Provider keys and the values of a tool's env are secrets: no function here formats them. Provider
+ * keys are read into memory once; ik_config_scrub_environment then removes them from the process's
+ * environment.
  */
 #pragma once
 
@@ -18,12 +19,11 @@
 enum {
     IK_CONFIG_KEY_COUNT = 21, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
-    IK_CONFIG_WARNING_MAX =
-        100,                    /* a hostile file cannot flood: the last one says what is missing */
-    IK_CONFIG_ENTRY_MAX = 1000, /* providers, and tools, that may be named */
+    IK_CONFIG_WARNING_MAX = 100, /* the last one says that more were left out */
+    IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, of tools, and of variables of one tool */
 };
 
-/* Where a value came from, the later ones beating the earlier. */
+/* Where a value came from; later sources override earlier ones. */
 typedef enum {
     IK_CONFIG_BUILT_IN,
     IK_CONFIG_SYSTEM,
@@ -43,9 +43,9 @@ typedef enum {
 
 typedef enum {
     IK_CONFIG_LINE,     /* const char *, NULL when not set; no control characters */
-    IK_CONFIG_TEXT,     /* the same, control characters allowed */
-    IK_CONFIG_URL,      /* the same, http or https, no slash at the end */
-    IK_CONFIG_VARIABLE, /* the same, an environment variable that holds a provider key */
+    IK_CONFIG_TEXT,     /* as LINE, control characters allowed */
+    IK_CONFIG_URL,      /* as LINE: http or https, no slash at the end */
+    IK_CONFIG_VARIABLE, /* as LINE: the environment variable that holds a provider key */
     IK_CONFIG_INTEGER,  /* long */
     IK_CONFIG_BOOLEAN,  /* bool */
     IK_CONFIG_CHOICE,   /* an enum as int: 0 when not set, else 1 + the index in choices */
@@ -57,8 +57,8 @@ typedef enum {
 typedef enum {
     IK_CONFIG_FORBID,
     IK_CONFIG_ALLOW,
-    IK_CONFIG_LOWER, /* a smaller number than the layers below say */
-    IK_CONFIG_FALSE, /* false, never true */
+    IK_CONFIG_LOWER, /* may only lower the number */
+    IK_CONFIG_FALSE, /* may only set it to false */
 } ik_config_project_t;
 
 typedef struct {
@@ -92,11 +92,11 @@ typedef struct {
     int type;                /* ik_config_provider_type_t, always set after loading */
     int api;                 /* ik_config_api_t, settled after loading */
     const char *base_url;    /* http(s), no slash at the end; NULL for offline */
-    const char *api_key_env; /* the variable api_key is or would be in; NULL: needs no key */
+    const char *api_key_env; /* the variable that holds api_key; NULL: needs no key */
     const char *api_key;     /* never print it; NULL when there is none */
     const char *place;       /* "FILE:LINE" that first names it; NULL when built in */
     bool built_in;
-    bool configured; /* could be talked to: a key is present or none is needed */
+    bool configured; /* usable: a key is present or none is needed */
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT];
 } ik_config_provider_t;
 
@@ -116,7 +116,7 @@ typedef struct {
 } ik_config_secret_t;
 
 typedef struct {
-    const char *model;      /* provider/model of a known provider; NULL when nobody chose one */
+    const char *model;      /* provider/model of a known provider; NULL when not set */
     const char *effort;     /* NULL when not set */
     long max_output_tokens; /* 0 when not set */
     long max_tool_turns;
@@ -132,18 +132,18 @@ typedef struct {
 
     ik_config_provider_t **providers; /* the built-in ones first, then as named */
     size_t provider_count;
-    ik_config_tool_t **tools; /* those some file mentions */
+    ik_config_tool_t **tools; /* only those that a file mentions */
     size_t tool_count;
     const char **warnings; /* "FILE:LINE: message" */
     size_t warning_count;
-    const char *system_file; /* where the tools' env is read again; NULL: nowhere */
-    const char *user_file;
+    const char *system_file; /* read again for a tool's env at each call; may be NULL */
+    const char *user_file;   /* as system_file */
     ik_config_secret_t *secrets;
     size_t secret_count;
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT]; /* by index in ik_config_keys */
 } ik_config_t;
 
-/* What the command line said; zero means not given. */
+/* Options of the command line; zero means not given. */
 typedef struct {
     const char *model;
     const char *db;
@@ -152,32 +152,29 @@ typedef struct {
 
 /* The built-in values alone. */
 ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths);
-/* Always makes a whole configuration in *out, also when it returns an error: then it is the first
- * one, the value concerned keeps what the lower layers said, and later errors are among the
- * warnings. flags may be NULL. */
+/* Always stores a complete configuration in *out. On errors it returns the first and adds the
+ * others to the warnings; a faulty value leaves that of the lower layers in force. flags may be
+ * NULL. */
 res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_flags_t *flags,
                      ik_config_t **out);
 
-/* Overwrites the provider keys' bytes in this process's environment block and unsets their
+/* Overwrites the bytes of provider keys in this process's environment block and unsets their
  * variables: the four built-in names and every api_key_env. Call right after loading, before
  * anything calls setenv or starts a process. */
 void ik_config_scrub_environment(const ik_config_t *config);
-/* What is added to the environment of a call of tool_name, as a NULL-terminated array of
- * "NAME=VALUE": the scrubbed variables that its pass_env gives back, and its env. The latter is
- * read from the user's and the system's file at each call, and so are the files that it names: who
- * sets a credential need not start again. Never NULL. */
+/* The variables to add to the environment of a call of tool_name, as a NULL-terminated array of
+ * "NAME=VALUE": the scrubbed variables listed in its pass_env, and its env. env and the files it
+ * names are read at each call, so that a new credential needs no restart. Never NULL. */
 char **ik_config_tool_environment(const void *ctx, const ik_config_t *config,
                                   const char *tool_name);
 
-/* The file that holds the value of an entry of a tool's env; NULL when the entry holds it itself.
- */
+/* The file named by an entry "NAME=file:PATH" of a tool's env; NULL for a plain value. */
 char *ik_config_tool_env_file(const void *ctx, const char *entry);
 
 /* NULL when there is no such provider. */
 const ik_config_provider_t *ik_config_provider(const ik_config_t *config, const char *name);
-/* Splits provider/model: *model_name is set to what follows the first slash. IK_ERR_INVALID when
- * there is no provider part or model part, IK_ERR_NOT_FOUND when the provider is unknown. Says
- * nothing about whether it is configured. */
+/* Splits provider/model at the first slash. IK_ERR_INVALID when either part is missing,
+ * IK_ERR_NOT_FOUND when the provider is unknown. The provider need not be configured. */
 res_t ik_config_resolve_model(const ik_config_t *config, const char *model,
                               const ik_config_provider_t **provider, const char **model_name);
 
@@ -194,7 +191,7 @@ const char *ik_config_provider_type_name(int type);
 const ik_config_key_t *ik_config_find_key(ik_config_section_t section, const char *name);
 /* section_data is the ik_config_t, provider or tool that key's section names. */
 ik_config_source_t ik_config_key_source(const ik_config_key_t *key, const void *section_data);
-/* The text without the password, if it is a URL that has one; on ctx. */
+/* A copy of the text in which *** replaces the password of a URL. */
 char *ik_config_hide_password(const void *ctx, const char *text);
-/* The value as a person reads it, "" when not set. A password in a URL is left out. */
+/* The value for display, "" when not set. The password of a URL is hidden. */
 char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const void *section_data);

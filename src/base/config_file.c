@@ -56,7 +56,7 @@ static int compare_members(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Sorted, not compared with each other: a file of a hundred thousand keys must not cost seconds. */
+/* By sorting, because comparing every pair would take seconds for a hundred thousand keys. */
 static void mark_superseded(const void *ctx, member_t *members, size_t count)
 {
     member_t **sorted = ik_new_array(ctx, member_t *, count);
@@ -71,7 +71,7 @@ static void mark_superseded(const void *ctx, member_t *members, size_t count)
 
 typedef void member_function_t(ik_config_loader_t *loader, const member_t *member, void *data);
 
-/* Calls visit for the members that count; label names the object in messages. */
+/* Calls visit for the members that are not superseded; label names the object in messages. */
 static void visit_members(ik_config_loader_t *loader, ik_json_span_t object, const char *label,
                           member_function_t *visit, void *data)
 {
@@ -84,11 +84,11 @@ static void visit_members(ik_config_loader_t *loader, ik_json_span_t object, con
     mark_superseded(loader->scratch, members, count);
     for (size_t i = 0; i < count; i++) {
         if (strlen(members[i].name) != members[i].name_len) {
-            /* Behind the \\u0000 could stand anything: it must not pass for its beginning. */
+            /* As a C string it would be taken for the part before the NUL. */
             ik_config_loader_warn(loader, members[i].key.text, "unknown key with \\u0000 in it");
         } else if (members[i].superseded) {
             ik_config_loader_warn(loader, members[i].key.text,
-                                  "'%s' stands here more than once; the last one counts",
+                                  "'%s' appears more than once; the last one counts",
                                   ik_config_loader_show(loader, members[i].name));
         } else {
             visit(loader, &members[i], data);
@@ -227,15 +227,6 @@ void ik_config_file_parse(ik_config_loader_t *loader, const char *path, const ch
     loader->text = NULL;
 }
 
-static res_t check_and_read(const void *ctx, const char *path, char **text, size_t *len)
-{
-    res_t owned = ik_ownership_check_file(path);
-    if (is_err(&owned)) {
-        return ik_error_make(owned.code, "refused: %s", owned.message);
-    }
-    return ik_file_read(ctx, path, IK_CONFIG_FILE_MAX, text, len);
-}
-
 void ik_config_file_load(ik_config_loader_t *loader, const char *path)
 {
     char *text = NULL;
@@ -243,7 +234,12 @@ void ik_config_file_load(ik_config_loader_t *loader, const char *path)
     if (path == NULL) {
         return;
     }
-    res_t result = check_and_read(loader->scratch, path, &text, &len);
+    res_t result = ik_ownership_check_file(path);
+    if (is_ok(&result)) {
+        result = ik_file_read(loader->scratch, path, IK_CONFIG_FILE_MAX, &text, &len);
+    } else {
+        result = ik_error_make(result.code, "refused: %s", result.message);
+    }
     if (is_ok(&result)) {
         ik_config_file_parse(loader, path, text, len);
     } else if (result.code != IK_ERR_NOT_FOUND) {

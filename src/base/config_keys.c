@@ -24,20 +24,21 @@ static const char *const APIS[] = {"chat", "responses", NULL};
 #define LINE IK_CONFIG_LINE
 
 /*
- * To add a key: a field in its section's struct (config.h), a row here, IK_CONFIG_KEY_COUNT; a
- * built-in value goes to config.c. Leave FORBID unless a hostile project could do no harm with it.
+ * To add a key: add a field to its section's struct (config.h) and a row here, and count it in
+ * IK_CONFIG_KEY_COUNT; a built-in value goes into config.c. Keep FORBID unless a hostile project
+ * could do no harm with the key.
  */
 const ik_config_key_t ik_config_keys[] = {
     {TOP(model), LINE, IK_CONFIG_ALLOW, 1, LINE_MAX_BYTES, NULL,
      "the model to talk to, as `provider/model`"},
     {TOP(effort), LINE, FORBID, 1, NAME_MAX_BYTES, NULL,
-     "how hard a reasoning model thinks, in the provider's words"},
+     "the reasoning effort, in the provider's own terms"},
     {TOP(max_output_tokens), INTEGER, FORBID, 1, 100000000, NULL,
-     "the longest answer; not set: as long as the model can"},
+     "the longest answer, in tokens; not set: the model's own maximum"},
     {TOP(max_tool_turns), INTEGER, IK_CONFIG_ALLOW, 1, 1000000, NULL,
-     "how often a model may call tools in one turn"},
+     "how many times a model may call tools in one turn"},
     {TOP(max_output_size), INTEGER, IK_CONFIG_LOWER, 1, 256L * 1024 * 1024, NULL,
-     "bytes of a tool's result that a model gets"},
+     "the most bytes of a tool's result that a model receives"},
     {TOP(tool_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
      "how long a tool may go without progress"},
     {TOP(tool_max_seconds), INTEGER, FORBID, 1, DAY, NULL, "how long a tool may take at all"},
@@ -45,38 +46,36 @@ const ik_config_key_t ik_config_keys[] = {
     {TOP(connect_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
      "how long it may take to reach a provider"},
     {TOP(silence_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
-     "how long no byte at all may come from a model"},
+     "how long a model may send no byte at all"},
     {TOP(idle_stream_seconds), INTEGER, FORBID, 1, DAY, NULL,
-     "how long nothing but keep-alives may come from a model"},
+     "how long a model may send only keep-alives"},
     {TOP(db), LINE, FORBID, 1, LINE_MAX_BYTES, NULL,
      "where sessions are kept: a file, or a `postgresql://` URL for a shared history"},
     {TOP(system_prompt), IK_CONFIG_TEXT, FORBID, 0, IK_CONFIG_FILE_MAX, NULL,
-     "what the model is told first, instead of our own words"},
+     "the system prompt, instead of the built-in one"},
 
-    {PROVIDER(type), IK_CONFIG_CHOICE, FORBID, 0, 0, TYPES,
-     "the API it speaks, `openai` unless given"},
+    {PROVIDER(type), IK_CONFIG_CHOICE, FORBID, 0, 0, TYPES, "the API it speaks; default: `openai`"},
     {PROVIDER(api), IK_CONFIG_CHOICE, FORBID, 0, 0, APIS,
-     "of the type `openai`, `responses` for OpenAI's own server and `chat` for every other unless "
-     "given"},
+     "for the type `openai`: `responses` or `chat`; default: `responses` for OpenAI's own server, "
+     "`chat` for any other"},
     {PROVIDER(base_url), IK_CONFIG_URL, FORBID, 1, LINE_MAX_BYTES, NULL,
-     "where it is: what the provider's client libraries take"},
+     "its address, in the form the provider's client libraries take"},
     {PROVIDER(api_key_env), IK_CONFIG_VARIABLE, FORBID, 1, NAME_MAX_BYTES, NULL,
-     "the environment variable that holds its key; a provider of your own without it needs no "
-     "key"},
+     "the environment variable that holds its key; leave it out for a provider of your own that "
+     "needs no key"},
 
     {TOOL(timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
-     "how long it may go without progress; beats the tool's own wish"},
-    {TOOL(enabled), IK_CONFIG_BOOLEAN, IK_CONFIG_FALSE, 0, 0, NULL,
-     "`false`: the tool does not exist"},
+     "how long it may go without progress; overrides what the tool asks for"},
+    {TOOL(enabled), IK_CONFIG_BOOLEAN, IK_CONFIG_FALSE, 0, 0, NULL, "`false` removes the tool"},
     {TOOL(pass_env), IK_CONFIG_NAMES, FORBID, 1, NAME_MAX_BYTES, NULL,
-     "variables with provider keys that this one tool may see"},
+     "variables with provider keys that this tool may see"},
     {TOOL(env), IK_CONFIG_VALUES, FORBID, 0, VALUE_MAX_BYTES, NULL,
-     "variables that calls of this tool get, an object of names and values; `\"file:PATH\"` is the "
-     "text in that file. Read at each call"},
+     "variables to set for calls of this tool, an object of names and values; `\"file:PATH\"` "
+     "stands for the text of that file. Read at each call"},
 };
 
 _Static_assert(IK_LENGTH(ik_config_keys) == IK_CONFIG_KEY_COUNT,
-               "IK_CONFIG_KEY_COUNT is the length of the table");
+               "IK_CONFIG_KEY_COUNT must be the length of the table");
 
 const ik_config_key_t *ik_config_find_key(ik_config_section_t section, const char *name)
 {
@@ -126,8 +125,8 @@ const char *ik_config_provider_type_name(int type)
 
 /* --- formatting -------------------------------------------------------------------------- */
 
-/* What doctor prints ends up in bug reports: scheme://user:secret@host loses the secret, and so
- * does password=secret. */
+/* Output of doctor ends up in bug reports. Hides the secret in scheme://user:secret@host and in
+ * password=secret. */
 char *ik_config_hide_password(const void *ctx, const char *text)
 {
     const char *scheme = strstr(text, "://");
@@ -135,11 +134,11 @@ char *ik_config_hide_password(const void *ctx, const char *text)
         return ik_strdup(ctx, text);
     }
     const char *authority = scheme + 3;
-    /* The last @ counts: a password may hold one that was not escaped. */
+    /* The last @ counts: a password may contain one that was not escaped. */
     const char *at = memrchr(authority, '@', strcspn(authority, "/?#"));
     const char *colon = at == NULL ? NULL : memchr(authority, ':', (size_t)(at - authority));
     ik_buffer_t shown;
-    ik_buffer_init(&shown, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&shown, ctx, strlen(text) + 2 * strlen("***"));
     if (colon != NULL) {
         ik_buffer_append(&shown, text, (size_t)(colon - text));
         ik_buffer_append_text(&shown, ":***");
@@ -159,7 +158,7 @@ char *ik_config_hide_password(const void *ctx, const char *text)
 static char *format_names(const void *ctx, const char *const *names)
 {
     ik_buffer_t list;
-    ik_buffer_init(&list, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&list, ctx, IK_CONFIG_FILE_MAX);
     ik_buffer_append_text(&list, "");
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
         ik_buffer_append_format(&list, "%s%s", i == 0 ? "" : ", ", names[i]);
@@ -167,11 +166,11 @@ static char *format_names(const void *ctx, const char *const *names)
     return ik_buffer_finish(&list);
 }
 
-/* The names, and of values the files they are in: a value itself is a secret. */
+/* The names, and the files that values are read from; a value itself is a secret. */
 static char *format_values(const void *ctx, const char *const *values)
 {
     ik_buffer_t list;
-    ik_buffer_init(&list, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&list, ctx, IK_CONFIG_FILE_MAX);
     ik_buffer_append_text(&list, "");
     for (size_t i = 0; values != NULL && values[i] != NULL; i++) {
         const char *value = strchr(values[i], '=') + 1;
@@ -183,28 +182,25 @@ static char *format_values(const void *ctx, const char *const *values)
     return ik_buffer_finish(&list);
 }
 
-static char *format_choice(const void *ctx, const ik_config_key_t *key, int value)
-{
-    if (key->choices == TYPES && value == IK_CONFIG_TYPE_OFFLINE) {
-        return ik_strdup(ctx, ik_config_provider_type_name(value));
-    }
-    return ik_strdup(ctx, value == 0 ? "" : key->choices[value - 1]);
-}
-
 char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const void *section_data)
 {
     const void *value = (const char *)section_data + key->offset;
     const char *text;
     long number;
+    int choice;
     switch (key->type) {
     case IK_CONFIG_INTEGER:
         number = *(const long *)value;
-        /* No key's range begins at 0 or below, so 0 is one that was not set. */
+        /* Every key's range begins above 0, so 0 means not set. */
         return number == 0 ? ik_strdup(ctx, "") : ik_sprintf(ctx, "%ld", number);
     case IK_CONFIG_BOOLEAN:
         return ik_strdup(ctx, *(const bool *)value ? "true" : "false");
     case IK_CONFIG_CHOICE:
-        return format_choice(ctx, key, *(const int *)value);
+        choice = *(const int *)value;
+        text = choice == 0             ? ""
+               : key->choices == TYPES ? ik_config_provider_type_name(choice)
+                                       : key->choices[choice - 1];
+        return ik_strdup(ctx, text);
     case IK_CONFIG_NAMES:
         return format_names(ctx, *(const char *const *const *)value);
     case IK_CONFIG_VALUES:

@@ -9,7 +9,7 @@
 
 enum { SHOWN_NAME_MAX = 80 };
 
-/* --- complaints -------------------------------------------------------------------------- */
+/* --- errors and warnings ----------------------------------------------------------------- */
 
 char *ik_config_loader_place(const ik_config_loader_t *loader, const char *at)
 {
@@ -31,7 +31,7 @@ static void keep_warning(ik_config_t *config, char *text)
     config->warning_count = count + 1;
 }
 
-/* Counts a warning in; false when there have been enough of them. */
+/* Whether one more warning may be kept; the last one allowed says that others were left out. */
 static bool has_room(ik_config_t *config)
 {
     if (config->warning_count == IK_CONFIG_WARNING_MAX - 1) {
@@ -60,7 +60,7 @@ void ik_config_loader_fail_at(ik_config_loader_t *loader, const char *place, con
 void ik_config_loader_warn(ik_config_loader_t *loader, const char *at, const char *format, ...)
 {
     if (!has_room(loader->config)) {
-        return; /* before the line is counted: many complaints must not cost a walk each */
+        return; /* before lines are counted, which would be slow for thousands of warnings */
     }
     va_list args;
     va_start(args, format);
@@ -126,7 +126,7 @@ static bool is_variable(const char *text)
     return strspn(text, first) > 0 && text[strspn(text, more)] == '\0';
 }
 
-/* What is wrong with a text for this key, or NULL. */
+/* The reason why the text cannot be this key's value, or NULL. */
 static const char *find_fault(const ik_config_key_t *key, const char *text)
 {
     size_t len = strlen(text);
@@ -140,7 +140,7 @@ static const char *find_fault(const ik_config_key_t *key, const char *text)
         return "is not UTF-8";
     }
     if (key->type != IK_CONFIG_TEXT && !is_plain_line(text)) {
-        return "must not hold control characters";
+        return "must not contain control characters";
     }
     if (key->type == IK_CONFIG_URL && !is_url(text)) {
         return "must be a URL that begins with http:// or https://";
@@ -188,19 +188,15 @@ static void store_text(ik_config_loader_t *loader, const ik_config_key_t *key, v
     }
 }
 
-static bool is_model(const ik_config_key_t *key)
-{
-    return key->section == IK_CONFIG_TOP && key->offset == offsetof(ik_config_t, model);
-}
-
 void ik_config_loader_set_text(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
                                const char *label, const char *at, const char *value)
 {
     const char *fault = find_fault(key, value);
+    bool is_model = key->section == IK_CONFIG_TOP && key->offset == offsetof(ik_config_t, model);
     if (fault != NULL) {
         ik_config_loader_fail(loader, IK_ERR_INVALID, at, "%s %s", label, fault);
-    } else if (is_model(key)) {
-        loader->wishes[loader->source] = (ik_config_wish_t){
+    } else if (is_model) {
+        loader->models[loader->source] = (ik_config_model_t){
             .model = ik_strdup(loader->config, value),
             .place = ik_config_loader_place(loader, at),
         };
@@ -231,7 +227,7 @@ void ik_config_loader_set_integer(ik_config_loader_t *loader, const ik_config_ke
 
 /* --- from JSON --------------------------------------------------------------------------- */
 
-/* The string, or NULL with a complaint. */
+/* The string, or NULL after reporting why not. */
 static char *take_text(ik_config_loader_t *loader, const char *label, ik_json_span_t value)
 {
     size_t len;
@@ -241,20 +237,11 @@ static char *take_text(ik_config_loader_t *loader, const char *label, ik_json_sp
     }
     char *text = ik_json_decode(loader->scratch, value, &len);
     if (strlen(text) != len) {
-        ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must not hold \\u0000",
+        ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must not contain \\u0000",
                               label);
         return NULL;
     }
     return text;
-}
-
-static void set_text(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
-                     const char *label, ik_json_span_t value)
-{
-    const char *text = take_text(loader, label, value);
-    if (text != NULL) {
-        ik_config_loader_set_text(loader, key, data, label, value.text, text);
-    }
 }
 
 static void set_integer(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
@@ -265,8 +252,8 @@ static void set_integer(ik_config_loader_t *loader, const ik_config_key_t *key, 
                               label);
         return;
     }
-    /* The file's text goes on after the span and ends with NUL, so strtol stops in time; what
-     * overflows saturates and is out of every range. */
+    /* strtol stops at the end of the span or at the NUL after the file's text; an overflow
+     * saturates, which is out of every range. */
     long number = strtol(value.text, NULL, 10);
     ik_config_loader_set_integer(loader, key, data, label, value.text, number);
 }
@@ -313,7 +300,7 @@ static void set_choice(ik_config_loader_t *loader, const ik_config_key_t *key, v
                           list_choices(loader->scratch, key->choices));
 }
 
-/* The next name of the list, or NULL with a complaint. */
+/* The next name of the list, or NULL after reporting why not. */
 static const char *take_name(ik_config_loader_t *loader, const ik_config_key_t *key,
                              const char *label, ik_json_span_t value)
 {
@@ -351,14 +338,15 @@ static void set_names(ik_config_loader_t *loader, const ik_config_key_t *key, vo
     note_source(loader, key, data);
 }
 
-/* What is wrong with an entry of an environment, or NULL. Messages never hold the value. */
+/* The reason why the entry cannot be in a tool's env, or NULL. It never quotes the value, which is
+ * a secret. */
 static const char *find_value_fault(const char *name, const char *value, long max)
 {
     if (!is_variable(name)) {
         return "is not the name of an environment variable";
     }
     if (strncmp(name, "IKIGAI_", 7) == 0) {
-        return "is ikigai's own";
+        return "is reserved for ikigai";
     }
     if ((long)strlen(value) > max) {
         return "is too long";
@@ -369,7 +357,7 @@ static const char *find_value_fault(const char *name, const char *value, long ma
     return NULL;
 }
 
-/* "NAME=VALUE" of the next member, or NULL with a complaint. */
+/* "NAME=VALUE" of the next member, or NULL after reporting why not. */
 static char *take_value(ik_config_loader_t *loader, const ik_config_key_t *key, const char *label,
                         ik_json_span_t name_span, ik_json_span_t value_span)
 {
@@ -428,6 +416,7 @@ void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t
                               label);
         return;
     }
+    const char *text;
     switch (key->type) {
     case IK_CONFIG_INTEGER:
         set_integer(loader, key, data, label, value);
@@ -445,7 +434,10 @@ void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t
         set_names(loader, key, data, label, value);
         break;
     default:
-        set_text(loader, key, data, label, value);
+        text = take_text(loader, label, value);
+        if (text != NULL) {
+            ik_config_loader_set_text(loader, key, data, label, value.text, text);
+        }
         break;
     }
 }

@@ -14,7 +14,7 @@ typedef struct {
     ik_config_provider_type_t type;
     const char *base_url;
     const char *api_key_env;
-    const char *other_key_env; /* asked when the first one is not set */
+    const char *other_key_env; /* used when api_key_env is not set */
 } built_in_t;
 
 static const built_in_t BUILT_IN[] = {
@@ -87,7 +87,8 @@ ik_config_provider_t *ik_config_provider_open(ik_config_loader_t *loader, const 
     }
     if (!is_name(name)) {
         ik_config_loader_fail(loader, IK_ERR_INVALID, at,
-                              "'%s' cannot name a provider: letters, digits, - and _, at most %d",
+                              "'%s' is not a valid provider name; use up to %d letters, digits, - "
+                              "and _",
                               ik_config_loader_show(loader, name), NAME_LIMIT);
         return NULL;
     }
@@ -101,7 +102,7 @@ ik_config_provider_t *ik_config_provider_open(ik_config_loader_t *loader, const 
     return provider;
 }
 
-/* --- what follows from the values -------------------------------------------------------- */
+/* --- derived values ---------------------------------------------------------------------- */
 
 static bool is_host(const char *url, const char *host)
 {
@@ -113,32 +114,29 @@ static bool is_host(const char *url, const char *host)
     return host_len == strlen(host) && strncasecmp(start, host, host_len) == 0;
 }
 
-/* Only the company's own server is known to have the newer API; whoever is compatible has chat. */
-static ik_config_api_t default_api(const ik_config_provider_t *provider)
-{
-    bool own = provider->built_in && is_host(provider->base_url, "api.openai.com");
-    return own ? IK_CONFIG_API_RESPONSES : IK_CONFIG_API_CHAT;
-}
-
 static void settle_api(ik_config_loader_t *loader, ik_config_provider_t *provider)
 {
     if (provider->type == IK_CONFIG_TYPE_OPENAI) {
-        provider->api = provider->api == 0 ? (int)default_api(provider) : provider->api;
+        if (provider->api == IK_CONFIG_API_NONE) {
+            /* Compatible servers implement the chat API; few have the newer one. */
+            bool own = provider->built_in && is_host(provider->base_url, "api.openai.com");
+            provider->api = own ? IK_CONFIG_API_RESPONSES : IK_CONFIG_API_CHAT;
+        }
         return;
     }
     if (provider->api != IK_CONFIG_API_NONE) {
         const char *place = provider->place == NULL ? "configuration" : provider->place;
         ik_config_loader_warn_at(loader, place,
                                  ik_sprintf(loader->scratch,
-                                            "providers.%s.api has no effect: only the type openai "
-                                            "has a choice",
+                                            "providers.%s.api has no effect: it applies only to "
+                                            "the type openai",
                                             provider->name));
         provider->api = IK_CONFIG_API_NONE;
     }
 }
 
-/* A key that could not stand in a header is treated as missing. White space around it is what a
- * careless export leaves. */
+/* Removes the surrounding white space that a careless export leaves. A key that cannot be sent in a
+ * header is treated as missing. */
 static const char *clean_key(ik_config_loader_t *loader, const char *variable, const char *value)
 {
     static const char space[] = " \t\r\n";
@@ -149,7 +147,8 @@ static const char *clean_key(ik_config_loader_t *loader, const char *variable, c
     }
     for (size_t i = 0; i < len; i++) {
         if ((unsigned char)value[i] <= ' ' || (unsigned char)value[i] >= 0x7f) {
-            ik_config_loader_warn_at(loader, variable, "the key holds characters no key can have");
+            ik_config_loader_warn_at(loader, variable,
+                                     "the key contains characters that no key can have");
             return NULL;
         }
     }

@@ -38,22 +38,18 @@ const char *ik_config_secret_value(const ik_config_t *config, const char *variab
     return held ? secret->value : NULL;
 }
 
-/* Every entry of that name: a parent may have passed several, and /proc shows them all. */
-static void wipe(const char *variable)
-{
-    size_t len = strlen(variable);
-    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
-        if (strncmp(*entry, variable, len) == 0 && (*entry)[len] == '=') {
-            char *value = *entry + len + 1;
-            explicit_bzero(value, strlen(value));
-        }
-    }
-    unsetenv(variable);
-}
-
 void ik_config_scrub_environment(const ik_config_t *config)
 {
     for (size_t i = 0; i < config->secret_count; i++) {
-        wipe(config->secrets[i].name);
+        const char *variable = config->secrets[i].name;
+        size_t len = strlen(variable);
+        /* All entries of that name: a parent may have passed several, and /proc shows them all. */
+        for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+            if (strncmp(*entry, variable, len) == 0 && (*entry)[len] == '=') {
+                char *value = *entry + len + 1;
+                explicit_bzero(value, strlen(value));
+            }
+        }
+        unsetenv(variable);
     }
 }

@@ -1,12 +1,13 @@
 /*
- * The environment variables that hold provider keys. Their values are copied when they are first
- * named and stay on the configuration until it is freed; config.h says who may see them.
+ * The environment variables that hold provider keys. A value is copied when its variable is first
+ * named and lives as long as the configuration. Only requests to the provider and tools with
+ * pass_env receive it.
  */
 #pragma once
 
 #include "base/config.h"
 
-/* Remembers the variable and what it holds now; naming it twice is fine. */
+/* Records the variable and its current value; does nothing when it is recorded already. */
 void ik_config_secret_add(ik_config_t *config, const char *variable);
 /* NULL when the variable was not set, is empty, or was never added. */
 const char *ik_config_secret_value(const ik_config_t *config, const char *variable);

@@ -10,7 +10,7 @@
 
 enum { NAME_LIMIT = 64 };
 
-/* Files and people may write file-read; the registry says file_read. */
+/* Treats - as _: files and people may write file-read for the registry's file_read. */
 static bool is_same_name(const char *name, const char *given)
 {
     for (; *name != '\0' && *given != '\0'; name++, given++) {
@@ -74,7 +74,7 @@ ik_config_tool_t *ik_config_tool_open(ik_config_loader_t *loader, const char *na
         return tool;
     }
     if (!is_name(name)) {
-        ik_config_loader_warn(loader, at, "no tool can be called '%s'",
+        ik_config_loader_warn(loader, at, "'%s' is not a valid tool name",
                               ik_config_loader_show(loader, name));
         return NULL;
     }
@@ -116,8 +116,8 @@ char *ik_config_tool_env_file(const void *ctx, const char *entry)
     return ik_sprintf(ctx, "%s%s", below_home ? home : "", path + (below_home ? 1 : 0));
 }
 
-/* The text of a file without the newline at its end; NULL when there is none that could be a value.
- * The tool then finds its variable not set, and says what is missing. */
+/* The text of a file without its final newline; NULL when it cannot be read or contains a NUL. The
+ * variable then stays unset, and the tool reports what it misses. */
 static const char *read_value(const void *ctx, const char *path)
 {
     char *text;
@@ -132,7 +132,7 @@ static const char *read_value(const void *ctx, const char *path)
     return text;
 }
 
-/* The tool's env as the files say it now; what it was at the start when they cannot be read. */
+/* The tool's env as the files have it now, or as it was at the start when they cannot be read. */
 static const char **current_env(void *scratch, const ik_config_t *config, const char *tool_name)
 {
     const ik_config_tool_t *tool = find(config, tool_name);

@@ -1,8 +1,8 @@
-/* The entries of tools.NAME while the configuration is being loaded. */
+/* The entries of tools.NAME while the configuration is loaded. */
 #pragma once
 
 #include "base/config_loader.h"
 
-/* The tool to set keys of, made when it is new; at is its name in the file. NULL with a complaint
- * when no tool can have that name or there are too many. */
+/* The tool of that name, created if new; at points to the name in the file. Reports an invalid name
+ * or too many tools and returns NULL. */
 ik_config_tool_t *ik_config_tool_open(ik_config_loader_t *loader, const char *name, const char *at);

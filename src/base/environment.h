@@ -1,6 +1,6 @@
 /*
- * Every environment variable that means something to ikigai, for the manual. The program reads them
- * where they matter; a test keeps this table and those places the same.
+ * Every environment variable that ikigai reads or sets, for the manual. The program reads them
+ * where they matter; a test checks this table against those places.
  */
 #pragma once
 

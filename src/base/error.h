@@ -1,7 +1,6 @@
 /*
- * Results by value: an error has a code and a bounded message and no lifetime of its own, so it can
- * be returned through any number of layers without anyone having to free it. Low layers return;
- * they never print.
+ * Results by value. An error is a code and a bounded message; it needs no freeing and can be
+ * returned through any number of layers. Low layers return errors and never print them.
  */
 #pragma once
 
@@ -13,10 +12,10 @@ typedef enum {
     IK_ERR_NOT_FOUND, /* the thing named does not exist */
     IK_ERR_DENIED,    /* permission, ownership or trust forbids it */
     IK_ERR_LIMIT,     /* a stated bound would be exceeded */
-    IK_ERR_CONFLICT,  /* it changed, or exists, where that must not be */
-    IK_ERR_SYSTEM,    /* the operating system said no; the message holds strerror */
+    IK_ERR_CONFLICT,  /* the thing changed meanwhile, or exists already */
+    IK_ERR_SYSTEM,    /* a system call failed; the message contains strerror */
     IK_ERR_GONE,      /* the other side does not answer, or no longer */
-    IK_ERR_DAMAGED,   /* what was stored cannot be read */
+    IK_ERR_DAMAGED,   /* stored data cannot be read */
 } ik_error_code_t;
 
 typedef struct {
@@ -36,7 +35,7 @@ typedef struct {
         }                                                                                          \
     } while (0)
 
-/* Formats the message; what does not fit is cut. */
+/* Formats the message, truncated to its maximum. */
 res_t ik_error_make(ik_error_code_t code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -50,7 +49,7 @@ static inline bool is_err(const res_t *result)
     return result->code != IK_ERR_NONE;
 }
 
-/* For the impossible: prints where and why to stderr and aborts. */
+/* For broken invariants: prints the place and the message to stderr and aborts. */
 #define PANIC(...) ik_error_panic(__FILE__, __LINE__, __VA_ARGS__)
 _Noreturn void ik_error_panic(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -62,7 +62,7 @@ static res_t read_regular(int fd, const char *path, size_t max, ik_buffer_t *buf
     if (status.st_size > 0 && (size_t)status.st_size > max) {
         return ERR(LIMIT, "%s is larger than %zu bytes", path, max);
     }
-    /* One byte for the read that finds the end; files in /proc have no size to go by. */
+    /* One byte more for the read that finds the end; files in /proc report no size. */
     ik_buffer_reserve(buffer, (size_t)status.st_size + 1);
     return read_all(fd, path, max, buffer);
 }
@@ -132,7 +132,7 @@ static bool is_folder(const char *path)
 static res_t make_one(const char *path)
 {
     if (mkdir(path, 0700) == 0) {
-        /* The umask may have taken bits that we need ourselves. */
+        /* The umask may have removed permissions that we need. */
         return chmod(path, 0700) == 0 ? OK : system_error("make folder", path, errno);
     }
     int error = errno;

@@ -1,5 +1,4 @@
-/* A quick hash of bytes (FNV-1a) for sets and short names; not for anything an attacker gains by.
- */
+/* FNV-1a, a quick hash for sets and short names. It does not resist deliberate collisions. */
 #pragma once
 
 #include <stddef.h>

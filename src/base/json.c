@@ -18,8 +18,8 @@ typedef struct {
     size_t at;
     int depth;
     const char *reason;
-    bool validated; /* it was scanned before: strings need only be skipped */
-    bool by_number; /* some character is written as \uXXXX */
+    bool validated;      /* scanned before: strings can be skipped */
+    bool unicode_escape; /* a \uXXXX escape was seen */
 } scanner_t;
 
 static bool fail(scanner_t *s, const char *reason)
@@ -35,16 +35,14 @@ static int peek(const scanner_t *s)
     return s->at < s->len ? (unsigned char)s->text[s->at] : -1;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-/* Between the parts of what programs write there is none: asked for inline. */
+/* JSON written by programs has no white space, so the common case is one comparison. */
 static inline void skip_space(scanner_t *s)
 {
-    while (s->at < s->len && (unsigned char)s->text[s->at] <= ' ' && is_space(s->text[s->at])) {
-        s->at++;
+    for (; s->at < s->len && (unsigned char)s->text[s->at] <= ' '; s->at++) {
+        char c = s->text[s->at];
+        if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
+            return;
+        }
     }
 }
 
@@ -58,7 +56,7 @@ static bool is_hex(int c)
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* The letters that may follow a backslash, \u apart. */
+/* The letters that may follow a backslash, other than u. */
 static bool is_escape(int c)
 {
     switch (c) {
@@ -78,21 +76,14 @@ static bool is_escape(int c)
 
 #define EIGHT(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Whether one of the eight bytes is zero: only a zero borrows into its own highest bit. */
+/* Not 0 when one of the eight bytes is zero: subtracting 1 sets the top bit of a zero byte. */
 static uint64_t has_zero(uint64_t word)
 {
     return (word - EIGHT(0x01)) & ~word & EIGHT(0x80);
 }
 
-/* How many of the eight bytes stand before the first that is marked. A mark may be wrong only above
- * a right one, so on a machine that keeps the first byte lowest the lowest one counts. */
-static size_t before_mark(uint64_t marks)
-{
-    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? (size_t)__builtin_ctzll(marks) / 8 : 0;
-}
-
-/* How many bytes from here on mean themselves in a string, eight at a time: long strings are most
- * of what is ever scanned or written. There may be a few more. */
+/* Counts bytes that need no escape in a string, eight at a time, because most scanned JSON is long
+ * strings. The true number may be higher by a few. */
 static size_t count_plain(const char *bytes, size_t len)
 {
     size_t n = 0;
@@ -101,7 +92,9 @@ static size_t count_plain(const char *bytes, size_t len)
         uint64_t control = (word - EIGHT(0x20)) & ~word & EIGHT(0x80);
         uint64_t marks = control | has_zero(word ^ EIGHT('"')) | has_zero(word ^ EIGHT('\\'));
         if (marks != 0) {
-            return n + before_mark(marks);
+            /* A borrow can set false marks, but only above a true one: the lowest is right. */
+            bool first_is_lowest = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+            return first_is_lowest ? n + (size_t)__builtin_ctzll(marks) / 8 : n;
         }
     }
     return n;
@@ -112,7 +105,7 @@ static bool scan_escape(scanner_t *s)
     s->at++;
     int c = peek(s);
     if (c == 'u') {
-        s->by_number = true;
+        s->unicode_escape = true;
         for (int i = 0; i < 4; i++) {
             s->at++;
             if (!is_hex(peek(s))) {
@@ -126,7 +119,7 @@ static bool scan_escape(scanner_t *s)
     return true;
 }
 
-/* A quote ends the string unless an odd number of backslashes stands before it. */
+/* A quote ends the string unless an odd number of backslashes precedes it. */
 static void skip_string(scanner_t *s)
 {
     const char *quote = s->text + s->at;
@@ -327,7 +320,7 @@ bool ik_json_scan_plain(const char *text, size_t len, ik_json_span_t *value, boo
 {
     scanner_t s = {.text = text, .len = len};
     bool ok = scan_all(&s, value);
-    *plain = ok && !s.by_number && ik_utf8_valid(value->text, value->len);
+    *plain = ok && !s.unicode_escape && ik_utf8_valid(value->text, value->len);
     return ok;
 }
 
@@ -350,7 +343,7 @@ ik_json_kind_t ik_json_kind(ik_json_span_t value)
     }
 }
 
-/* Stands at the next item of a container, or returns false at its end. */
+/* Moves to the next item of a container; false at its end. */
 static bool enter_next(scanner_t *s, ik_json_span_t container, size_t position)
 {
     *s = (scanner_t){
@@ -476,7 +469,7 @@ static uint32_t hex4(const char *digits)
     return value;
 }
 
-/* Reads the escape at p (behind the backslash); returns how many bytes it takes. */
+/* Decodes the escape at p (after the backslash); returns its length in bytes. */
 static size_t decode_escape(const char *p, const char *end, char *out, size_t *out_len)
 {
     static const char values[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
@@ -516,7 +509,7 @@ size_t ik_json_step(const char *at, const char *end, size_t *decoded)
     return written;
 }
 
-/* Copies up to the next backslash, in steps of eight; returns how many bytes. */
+/* Copies up to the next backslash, eight bytes at a time; returns the number of bytes. */
 static size_t copy_plain(char *out, const char *p, const char *end)
 {
     size_t n = 0;
@@ -534,7 +527,7 @@ static size_t copy_plain(char *out, const char *p, const char *end)
     return n;
 }
 
-/* No escape is shorter than what it stands for, so out needs no more room than the literal. */
+/* No escape is shorter than its value, so out needs no more room than the literal. */
 static size_t decode_into(char *out, ik_json_span_t string)
 {
     const char *p = string.text + 1;
@@ -579,11 +572,11 @@ void ik_json_append_decoded(ik_buffer_t *buffer, ik_json_span_t string)
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-/* A character that does not stand for itself: a quote, a backslash, a control character. */
+/* Escapes a quote, a backslash or a control character. */
 static void append_escape(ik_buffer_t *buffer, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
-    char by_number[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    char code[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
     switch (c) {
     case '"':
         ik_buffer_append(buffer, "\\\"", 2);
@@ -601,7 +594,7 @@ static void append_escape(ik_buffer_t *buffer, unsigned char c)
         ik_buffer_append(buffer, "\\t", 2);
         break;
     default:
-        ik_buffer_append(buffer, by_number, sizeof(by_number));
+        ik_buffer_append(buffer, code, sizeof(code));
         break;
     }
 }

@@ -1,8 +1,8 @@
 /*
- * JSON on three levels. jansson builds and reads trees. The scanner below validates text and hands
- * out spans of it without building anything, so that foreign JSON can be checked, cut and spliced
- * byte for byte (numbers keep their digits, strings their escapes). The writers append to a buffer
- * and always produce valid UTF-8.
+ * JSON in three parts. jansson builds and reads trees. The scanner validates text and returns spans
+ * of it without allocating, so that JSON from elsewhere can be checked, cut and spliced byte for
+ * byte (numbers keep their digits, strings their escapes). The writers append to a buffer and
+ * always produce valid UTF-8.
  */
 #pragma once
 
@@ -34,49 +34,50 @@ typedef struct {
     const char *reason; /* static text */
 } ik_json_fault_t;
 
-/* True when text is exactly one JSON value (RFC 8259, any depth up to 512, bytes of strings are not
- * required to be UTF-8: ask ik_utf8_valid). *value is the value without the white space around it.
- * fault may be NULL. */
+/* True when text is exactly one JSON value (RFC 8259) nested at most 512 deep. Strings need not be
+ * UTF-8; use ik_utf8_valid to check. *value is the value without the white space around it. fault
+ * may be NULL. */
 bool ik_json_scan(const char *text, size_t len, ik_json_span_t *value, ik_json_fault_t *fault);
 
-/* The same. *plain: all of it is UTF-8 and no character is written by its number, so that every
- * string is whole text as it stands: nothing in it can be half of a surrogate pair. */
+/* As ik_json_scan. *plain is true when the text is UTF-8 and has no \u escape, so that no string
+ * can contain half a surrogate pair. */
 bool ik_json_scan_plain(const char *text, size_t len, ik_json_span_t *value, bool *plain);
 
 ik_json_kind_t ik_json_kind(ik_json_span_t value);
 
-/* Walks the members of a scanned object in order. Start with position 0; false at the end. key is
- * the quoted string as written. */
+/* Iterates over the members of a scanned object in order. Start with position 0; false at the end.
+ * key is the quoted string as written. */
 bool ik_json_next_member(ik_json_span_t object, size_t *position, ik_json_span_t *key,
                          ik_json_span_t *value);
-/* The same for the elements of a scanned array. */
+/* Iterates over the elements of a scanned array. */
 bool ik_json_next_element(ik_json_span_t array, size_t *position, ik_json_span_t *value);
 
-/* The last member of that name, as parsers resolve duplicates; false when there is none. */
+/* The last member of that name, which is how parsers resolve duplicates; false when there is none.
+ */
 bool ik_json_find(ik_json_span_t object, const char *name, ik_json_span_t *value);
 bool ik_json_key_is(ik_json_span_t key, const char *name);
 
-/* Several members in one walk, for those who read thousands of small objects: values[i] becomes the
- * last member called names[i]. What is missing or null, and everything when object is none, has
- * length 0. */
+/* Finds several members in one pass, for callers that read thousands of small objects: values[i]
+ * becomes the last member called names[i]. A missing or null member has length 0, and so have all
+ * when object is not an object. */
 void ik_json_find_members(ik_json_span_t object, const char *const *names, size_t count,
                           ik_json_span_t *values);
-/* Kinds of a value that may be missing. */
+/* Checks the kind of a value that may be missing. */
 static inline bool ik_json_is(ik_json_span_t value, ik_json_kind_t kind)
 {
     return value.len > 0 && ik_json_kind(value) == kind;
 }
-/* A string literal of just this text. */
+/* Whether value is a string equal to text. */
 static inline bool ik_json_is_text(ik_json_span_t value, const char *text)
 {
     return ik_json_is(value, IK_JSON_STRING) && ik_json_key_is(value, text);
 }
-/* A string literal that is not empty. */
+/* Whether value is a string that is not empty. */
 static inline bool ik_json_has_text(ik_json_span_t value)
 {
     return value.len > 2 && ik_json_kind(value) == IK_JSON_STRING;
 }
-/* A member of that name and kind; false as well when object is none. */
+/* Finds a member of that name and kind; also false when object is not an object. */
 static inline bool ik_json_find_kind(ik_json_span_t object, const char *name, ik_json_kind_t kind,
                                      ik_json_span_t *value)
 {
@@ -84,28 +85,26 @@ static inline bool ik_json_find_kind(ik_json_span_t object, const char *name, ik
            ik_json_kind(*value) == kind;
 }
 
-/* One character of a scanned string literal, at a position between its quotes: how many bytes it
- * takes as written, and in *decoded as UTF-8 (what is not UTF-8 counts as the U+FFFD it becomes).
- */
+/* Measures the character at a position inside a scanned string literal: returns its length as
+ * written and sets *decoded to its length in UTF-8. Invalid UTF-8 counts as U+FFFD. */
 size_t ik_json_step(const char *at, const char *end, size_t *decoded);
 
 /* Decodes a scanned string literal; NUL bytes are kept, lone surrogates become U+FFFD. len may be
  * NULL. */
 char *ik_json_decode(const void *ctx, ik_json_span_t string, size_t *len);
-/* The same to the end of a buffer. */
+/* Decodes a scanned string literal to the end of a buffer. */
 void ik_json_append_decoded(ik_buffer_t *buffer, ik_json_span_t string);
 
 /* Appends a quoted string; bytes that are not UTF-8 become U+FFFD. */
 void ik_json_append_string(ik_buffer_t *buffer, const char *bytes, size_t len);
 void ik_json_append_text(ik_buffer_t *buffer, const char *text);
-/* The same without the quotes, for a string written in pieces. A piece must end between
- * characters. */
+/* Appends a part of a string, without quotes. A part must not end inside a character. */
 void ik_json_append_escaped(ik_buffer_t *buffer, const char *bytes, size_t len);
 
-/* Begins a member of an object that is the whole buffer so far: the brace or a comma, the name and
- * the colon. */
+/* Begins a member of the object that the buffer holds: appends { or a comma, the name and a colon.
+ */
 void ik_json_begin_member(ik_buffer_t *buffer, const char *name);
-/* A whole member; NULL is null. */
+/* Appends a whole member; a NULL text becomes null. */
 void ik_json_add_text(ik_buffer_t *buffer, const char *name, const char *text);
 void ik_json_add_number(ik_buffer_t *buffer, const char *name, int64_t number);
 
@@ -113,9 +112,9 @@ void ik_json_add_number(ik_buffer_t *buffer, const char *name, int64_t number);
  * returns a new reference or NULL with the error filled in. */
 json_t *ik_json_parse(const char *text, size_t len, json_error_t *error);
 char *ik_json_format(const void *ctx, const json_t *value);
-/* Makes value belong to ctx: it is released with it. Returns value. */
+/* Ties value to ctx, which releases it when freed. Returns value. */
 json_t *ik_json_adopt(const void *ctx, json_t *value);
 
-/* Seeds jansson's hash tables from the kernel's random bytes of this process, without the system
- * calls that jansson would spend. Call once, before the first object. */
+/* Seeds jansson's hash tables from the auxiliary vector (AT_RANDOM), which saves the system calls
+ * of jansson's own seeding. Call once, before the first object. */
 void ik_json_seed(void);

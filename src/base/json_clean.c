@@ -7,28 +7,17 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* The next member or element; key is empty in an array. */
-static bool next_item(ik_json_span_t container, size_t *position, ik_json_span_t *key,
-                      ik_json_span_t *value)
-{
-    if (ik_json_kind(container) == IK_JSON_OBJECT) {
-        return ik_json_next_member(container, position, key, value);
-    }
-    *key = (ik_json_span_t){0};
-    return ik_json_next_element(container, position, value);
-}
-
 /* --- strings ----------------------------------------------------------------------------- */
 
-/* The first four characters of a \u escape that is a surrogate: \uD8 to \uDB high, \uDC to \uDF
- * low. */
+/* Whether a \u escape at that place is a surrogate; digits selects the high ones (\uD8 to \uDB) or
+ * the low ones (\uDC to \uDF). */
 static bool is_surrogate(const char *at, const char *end, const char *digits)
 {
     return end - at >= 6 && at[0] == '\\' && at[1] == 'u' && (at[2] | 0x20) == 'd' &&
            strchr(digits, at[3]) != NULL;
 }
 
-/* The length of the escape at a backslash; of half a pair of surrogates 0. */
+/* The length of the escape at a backslash; 0 for half a surrogate pair. */
 static size_t escape_length(const char *at, const char *end)
 {
     static const char high[] = "89abAB";
@@ -42,7 +31,7 @@ static size_t escape_length(const char *at, const char *end)
     return 2;
 }
 
-/* Bytes up to the next quote, backslash or one that is not ASCII, in steps of eight. */
+/* Counts ASCII bytes other than quote and backslash, eight at a time. */
 static size_t count_harmless(const char *at, const char *end)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -59,7 +48,8 @@ static size_t count_harmless(const char *at, const char *end)
     return n;
 }
 
-/* The end of the string literal that begins at the quote; *clean becomes false when it is not. */
+/* Returns the end of the string literal that begins at the quote; sets *clean to false when the
+ * literal is not clean. */
 static const char *check_string(const char *quote, const char *end, bool *clean)
 {
     const char *at = quote + 1;
@@ -82,16 +72,11 @@ static const char *check_string(const char *quote, const char *end, bool *clean)
     }
 }
 
-static bool is_clean_string(ik_json_span_t literal)
+static void append_string(ik_buffer_t *out, ik_json_span_t literal)
 {
     bool clean = true;
     check_string(literal.text, literal.text + literal.len, &clean);
-    return clean;
-}
-
-static void append_string(ik_buffer_t *out, ik_json_span_t literal)
-{
-    if (is_clean_string(literal)) {
+    if (clean) {
         ik_buffer_append(out, literal.text, literal.len);
         return;
     }
@@ -123,13 +108,13 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : (left->number > right->number) - (left->number < right->number);
 }
 
-/* As it would be written. */
+/* The name in the form in which append_string would write it, without escapes. */
 static name_t name_of(const void *ctx, ik_json_span_t key, size_t number)
 {
     name_t name = {.text = key.text + 1, .len = key.len - 2, .number = number};
     if (memchr(name.text, '\\', name.len) != NULL || !ik_utf8_valid(name.text, name.len)) {
         ik_buffer_t text;
-        ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+        ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the key */
         ik_json_append_decoded(&text, key);
         ik_utf8_clean(&text);
         name.text = text.data;
@@ -138,7 +123,7 @@ static name_t name_of(const void *ctx, ik_json_span_t key, size_t number)
     return name;
 }
 
-/* The names of an object in the order of their bytes. */
+/* The names of an object, sorted by their bytes. */
 static name_t *sort_names(const void *ctx, ik_json_span_t object, size_t *count)
 {
     size_t capacity = 16;
@@ -159,7 +144,7 @@ static name_t *sort_names(const void *ctx, ik_json_span_t object, size_t *count)
     return names;
 }
 
-/* For each member whether one of the same name follows; NULL when none does. */
+/* For each member, whether a later one has the same name; NULL when there are no duplicates. */
 static bool *find_doubled(const void *ctx, ik_json_span_t object)
 {
     size_t count;
@@ -174,32 +159,24 @@ static bool *find_doubled(const void *ctx, ik_json_span_t object)
     return doubled;
 }
 
-static bool has_doubled(ik_json_span_t object)
-{
-    void *scratch = talloc_new(NULL);
-    bool doubled = find_doubled(scratch, object) != NULL;
-    talloc_free(scratch);
-    return doubled;
-}
-
 /* --- values ------------------------------------------------------------------------------ */
 
 typedef enum { CLEAN, UNCLEAN, TOO_DEEP } state_t;
 
-/* Most objects have few names, and those need no second walk. */
+/* Up to this many names are compared directly, which saves most objects the sorting. */
 enum { FEW = 12 };
 
-/* A container that is open. */
+/* An open container. */
 typedef struct {
     const char *begin;
     bool is_object;
     bool key_next;
-    bool sure; /* so far all names were written plainly and none was twice */
+    bool sure; /* so far all names are in names, without escapes and without duplicates */
     size_t count;
     ik_json_span_t names[FEW];
 } level_t;
 
-static void see_name(level_t *level, ik_json_span_t key)
+static void add_name(level_t *level, ik_json_span_t key)
 {
     level->sure = level->sure && level->count < FEW && memchr(key.text, '\\', key.len) == NULL;
     for (size_t i = 0; level->sure && i < level->count; i++) {
@@ -218,16 +195,23 @@ static void open_level(level_t *level, const char *begin)
     level->count = 0;
 }
 
-static bool closes_clean(const level_t *level, const char *end)
+/* Whether the container that ends here has no duplicate names. */
+static bool has_unique_names(const level_t *level, const char *end)
 {
+    if (!level->is_object || level->sure) {
+        return true;
+    }
     ik_json_span_t object = {level->begin, (size_t)(end - level->begin)};
-    return !level->is_object || level->sure || !has_doubled(object);
+    void *scratch = talloc_new(NULL);
+    bool unique = find_doubled(scratch, object) == NULL;
+    talloc_free(scratch);
+    return unique;
 }
 
-/* One walk over text that is known to be JSON, whatever is nested in what. */
-static state_t judge(ik_json_span_t value)
+/* One pass over text that is known to be JSON, without recursion. */
+static state_t check_value(ik_json_span_t value)
 {
-    level_t levels[IK_JSON_CLEAN_DEPTH + 1]; /* the first is around everything */
+    level_t levels[IK_JSON_CLEAN_DEPTH + 1]; /* the first encloses the value itself */
     level_t *level = levels;
     const char *end = value.text + value.len;
     bool clean = true;
@@ -240,13 +224,13 @@ static state_t judge(ik_json_span_t value)
             }
             open_level(++level, begin);
         } else if (level > levels && (*begin == '}' || *begin == ']')) {
-            clean = closes_clean(level--, at) && clean;
+            clean = has_unique_names(level--, at) && clean;
         } else if (*begin == ',') {
             level->key_next = level->is_object;
         } else if (*begin == '"') {
             at = check_string(begin, end, &clean);
             if (level->key_next) {
-                see_name(level, (ik_json_span_t){begin, (size_t)(at - begin)});
+                add_name(level, (ik_json_span_t){begin, (size_t)(at - begin)});
                 level->key_next = false;
             }
         }
@@ -256,7 +240,7 @@ static state_t judge(ik_json_span_t value)
 
 bool ik_json_is_clean(ik_json_span_t value)
 {
-    return judge(value) == CLEAN;
+    return check_value(value) == CLEAN;
 }
 
 static void append_value(ik_buffer_t *out, ik_json_span_t value);
@@ -268,13 +252,16 @@ static void append_items(ik_buffer_t *out, ik_json_span_t container, const bool 
     const char *separator = "";
     ik_json_span_t key;
     ik_json_span_t item;
-    for (; next_item(container, &position, &key, &item); number++) {
+    bool is_object = ik_json_kind(container) == IK_JSON_OBJECT;
+    for (; is_object ? ik_json_next_member(container, &position, &key, &item)
+                     : ik_json_next_element(container, &position, &item);
+         number++) {
         if (left_out != NULL && left_out[number]) {
             continue;
         }
         ik_buffer_append_text(out, separator);
         separator = ",";
-        if (key.len > 0) {
+        if (is_object) {
             append_string(out, key);
             ik_buffer_append_byte(out, ':');
         }
@@ -308,7 +295,7 @@ static void append_value(ik_buffer_t *out, ik_json_span_t value)
 
 bool ik_json_append_clean(ik_buffer_t *out, ik_json_span_t value)
 {
-    switch (judge(value)) {
+    switch (check_value(value)) {
     case CLEAN:
         ik_buffer_append(out, value.text, value.len);
         return true;

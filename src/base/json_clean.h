@@ -1,7 +1,7 @@
 /*
- * JSON as every server takes it. What is valid by itself may still be refused: bytes that are not
- * UTF-8, an escape that is half a surrogate pair, a name twice in one object, nesting without end.
- * Values here are scanned ones (base/json.h).
+ * JSON that every server accepts. Valid JSON may still be refused: for bytes that are not UTF-8,
+ * half a surrogate pair, duplicate names in an object, or deep nesting. Values passed in must have
+ * been scanned (base/json.h).
  */
 #pragma once
 
@@ -9,12 +9,12 @@
 
 #include "base/json.h"
 
-/* Servers that count levels allow a hundred, and a level of ours can be three of theirs. */
+/* Servers that limit nesting allow a hundred levels, and one level here can become three there. */
 enum { IK_JSON_CLEAN_DEPTH = 32 };
 
 bool ik_json_is_clean(ik_json_span_t value);
 
-/* Appends the value, byte for byte when it is clean. Else characters that are none become U+FFFD,
- * and of the members of one name the last one stays. False, and nothing is appended, when it is
- * nested too deeply. */
+/* Appends the value, byte for byte when it is clean. Otherwise invalid characters become U+FFFD and
+ * only the last of several members of one name is kept. Returns false and appends nothing when the
+ * value is nested too deeply. */
 bool ik_json_append_clean(ik_buffer_t *out, ik_json_span_t value);

@@ -16,18 +16,17 @@ static res_t check_status(const char *path, const struct stat *status)
     uid_t me = geteuid();
     if (status->st_uid != me && status->st_uid != 0) {
         return ERR(DENIED,
-                   "%s belongs to user %u, neither to you nor to root; if it is yours to trust: "
+                   "%s belongs to user %u, not to you or root; if you trust it, run: "
                    "sudo chown %u '%s'",
                    path, (unsigned)status->st_uid, (unsigned)me, path);
     }
     if (status->st_mode & S_IWOTH) {
-        return ERR(DENIED, "%s can be changed by everybody; put it right with: chmod o-w '%s'",
-                   path, path);
+        return ERR(DENIED, "%s can be changed by everyone; run: chmod o-w '%s'", path, path);
     }
     if ((status->st_mode & S_IWGRP) && status->st_gid != getegid()) {
         return ERR(DENIED,
-                   "%s can be changed by group %u, which is not your primary one; put it right "
-                   "with: chmod g-w '%s'",
+                   "%s can be changed by group %u, which is not your primary group; run: "
+                   "chmod g-w '%s'",
                    path, (unsigned)status->st_gid, path);
     }
     return OK;
@@ -39,18 +38,15 @@ static res_t stat_error(const char *path)
         return ERR(NOT_FOUND, "%s does not exist", path);
     }
     if (errno == EACCES) {
-        return ERR(DENIED, "cannot look at %s: %s", path, strerror(errno));
+        return ERR(DENIED, "cannot access %s: %s", path, strerror(errno));
     }
-    return ERR(SYSTEM, "cannot look at %s: %s", path, strerror(errno));
+    return ERR(SYSTEM, "cannot access %s: %s", path, strerror(errno));
 }
 
 static res_t check_target(const char *path)
 {
     struct stat status;
-    if (stat(path, &status) != 0) {
-        return stat_error(path);
-    }
-    return check_status(path, &status);
+    return stat(path, &status) == 0 ? check_status(path, &status) : stat_error(path);
 }
 
 res_t ik_ownership_check_folder(const char *path)
@@ -58,7 +54,7 @@ res_t ik_ownership_check_folder(const char *path)
     return check_target(path);
 }
 
-/* Where the link at path points to, or NULL when path is no link. */
+/* The target of the link at path, or NULL when path is not a link. */
 static char *follow(const void *ctx, const char *folder, const char *path)
 {
     char target[PATH_MAX];
@@ -70,25 +66,26 @@ static char *follow(const void *ctx, const char *folder, const char *path)
     return target[0] == '/' ? ik_strdup(ctx, target) : ik_sprintf(ctx, "%s/%s", folder, target);
 }
 
-/* Whoever may write a link's folder chooses the target, so the folders count all the way. */
+/* A user who may write a link's folder chooses its target, so every folder on the way is checked.
+ */
 static res_t check_chain(const void *scratch, const char *path)
 {
     const char *at = path;
     for (int i = 0; i <= MAX_LINKS; i++) {
         char *folder = ik_file_folder(scratch, at);
-        TRY(ik_ownership_check_folder(folder));
+        TRY(check_target(folder));
         char *next = follow(scratch, folder, at);
         if (next == NULL) {
             return check_target(at);
         }
         at = next;
     }
-    return ERR(SYSTEM, "cannot look at %s: %s", path, strerror(ELOOP));
+    return ERR(SYSTEM, "cannot access %s: %s", path, strerror(ELOOP));
 }
 
 res_t ik_ownership_check_file(const char *path)
 {
-    /* Without a file there is nothing to refuse, whatever the folder is like. */
+    /* A missing file is reported as such, whoever may write its folder. */
     struct stat status;
     if (stat(path, &status) != 0) {
         return stat_error(path);

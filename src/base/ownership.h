@@ -1,8 +1,8 @@
 /*
- * Whether others could have put their words into a file: the file and the folder it stands in must
- * be owned by me or root, not be world-writable (a sticky folder neither) and not be writable by a
- * group other than my primary one. Messages name the chmod or chown that helps. The check is worth
- * something before the use because those who pass it are the only ones who can change the answer.
+ * Checks that no other user could have written a file. The file and its folder must be owned by the
+ * user or root, must not be world-writable (not even a sticky folder) and must not be writable by a
+ * group other than the user's primary one. Messages name the chmod or chown that helps. There is no
+ * race between check and use: only the user and root could undo a passed check.
  */
 #pragma once
 

@@ -40,9 +40,9 @@ static char *absolute(const void *ctx, const char *cwd, const char *path)
     return full;
 }
 
-/* --- sameness ---------------------------------------------------------------------------- */
+/* --- comparing --------------------------------------------------------------------------- */
 
-/* Symlinks resolved as far as the path exists, the rest as written. */
+/* Resolves symlinks as far as the path exists; the rest stays as written. */
 static char *canonical(const void *ctx, const char *path)
 {
     char resolved[PATH_MAX];
@@ -73,41 +73,35 @@ static bool is_same(const char *a, const char *b)
     return same;
 }
 
-/* --- the parts --------------------------------------------------------------------------- */
+/* --- the table --------------------------------------------------------------------------- */
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* The installation the binary stands in (a build tree, ~/.local, a moved prefix), if it does. */
+/* The installation that contains the binary (a build tree, ~/.local, a moved prefix), or the
+ * default. */
 static const char *find_prefix(const void *ctx, const ik_paths_origin_t *origin)
 {
     const char *found = origin->default_prefix;
     if (is_given(origin->executable)) {
+        struct stat status;
         char *prefix = ik_file_folder(ctx, ik_file_folder(ctx, origin->executable));
-        found = is_folder(join(ctx, prefix, "libexec/ikigai")) ? prefix : found;
+        bool installed = stat(join(ctx, prefix, "libexec/ikigai"), &status) == 0;
+        found = installed && S_ISDIR(status.st_mode) ? prefix : found;
     }
     return found;
 }
 
-/* --- what is where ----------------------------------------------------------------------- */
-
 #define AT(field_) offsetof(ik_paths_t, field_)
 
-/* To add a path: a field in paths.h and a row here; the manual follows. */
+/* To add a path: add a field in paths.h and a row here. The manual is made from this table. */
 static const ik_paths_entry_t entries[] = {
     {AT(user_config), IK_PATHS_HOME, "config.json", "your configuration"},
     {AT(user_models), IK_PATHS_HOME, "models.json", "your model data, if you keep any"},
     {AT(user_tools), IK_PATHS_HOME, "tools", "your tools"},
     {AT(trust_file), IK_PATHS_HOME, "trust.json", "your decisions about projects' tools"},
-    {AT(trusted), IK_PATHS_HOME, "trusted", "the copies of projects' tools that run"},
-    {AT(cache), IK_PATHS_HOME, "cache",
-     "what tools said about themselves; can be removed at any time"},
+    {AT(trusted), IK_PATHS_HOME, "trusted", "the copies of trusted tools that run"},
+    {AT(cache), IK_PATHS_HOME, "cache", "tool schemas; can be removed at any time"},
     {AT(database), IK_PATHS_HOME, "ikigai.db", "your sessions"},
-    {AT(history), IK_PATHS_HOME, "history", "what you sent, for Up and Ctrl-R"},
-    {AT(drafts), IK_PATHS_HOME, "drafts", "what you typed and did not send yet"},
+    {AT(recall), IK_PATHS_HOME, "history", "prompts you sent, for Up and Ctrl-R"},
+    {AT(drafts), IK_PATHS_HOME, "drafts", "drafts you have not sent yet"},
     {AT(project_config), IK_PATHS_PROJECT, ".ikigai/config.json",
      "the project's configuration, of which four keys count"},
     {AT(project_tools), IK_PATHS_PROJECT, ".ikigai/tools",
@@ -116,9 +110,8 @@ static const ik_paths_entry_t entries[] = {
      "the system's configuration; `/etc/ikigai/config.json` for an installation in `/usr`"},
     {AT(system_tools), IK_PATHS_PREFIX, "libexec/ikigai", "the tools that come with ikigai"},
     {AT(keeper), IK_PATHS_PREFIX, "lib/ikigai/keeper", "the parent of all tool processes"},
-    {AT(models), IK_PATHS_PREFIX, "share/ikigai/models.json", "what is known about models"},
-    {AT(templates), IK_PATHS_PREFIX, "share/ikigai/templates",
-     "what `ikigai tool new` begins with"},
+    {AT(models), IK_PATHS_PREFIX, "share/ikigai/models.json", "model data"},
+    {AT(templates), IK_PATHS_PREFIX, "share/ikigai/templates", "templates of `ikigai tool new`"},
     {AT(manual), IK_PATHS_PREFIX, "share/ikigai/manual", "the chapters of `ikigai help`"},
 };
 enum { ENTRY_COUNT = IK_LENGTH(entries) };
@@ -160,16 +153,6 @@ ik_paths_t *ik_paths_create_shown(const void *ctx)
     return paths;
 }
 
-static void drop_project_of_user(ik_paths_t *paths)
-{
-    if (is_same(paths->project_tools, paths->user_tools)) {
-        paths->project_tools = NULL;
-    }
-    if (is_same(paths->project_config, paths->user_config)) {
-        paths->project_config = NULL;
-    }
-}
-
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out)
 {
     bool own = is_given(origin->ikigai_home);
@@ -177,7 +160,7 @@ res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_
     if (!is_given(given)) {
         return ERR(NOT_FOUND, "no home folder: set HOME or IKIGAI_HOME");
     }
-    /* Taken from the working folder, a relative one would make a project's files the user's. */
+    /* A relative path would turn a project's files into the user's own. */
     if (given[0] != '/') {
         return ERR(INVALID,
                    "%s is '%.100s', which is not an absolute path; set it to one that "
@@ -190,20 +173,18 @@ res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_
     paths->prefix = absolute(paths, paths->cwd, find_prefix(scratch, origin));
     paths->home = absolute(paths, paths->cwd, own ? given : join(scratch, given, ".ikigai"));
     fill(paths);
-    drop_project_of_user(paths);
+    if (is_same(paths->project_tools, paths->user_tools)) {
+        paths->project_tools = NULL;
+    }
+    if (is_same(paths->project_config, paths->user_config)) {
+        paths->project_config = NULL;
+    }
     talloc_free(scratch);
     *out = paths;
     return OK;
 }
 
 /* --- this process ------------------------------------------------------------------------ */
-
-static const char *find_executable(const void *ctx)
-{
-    char path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof(path));
-    return len > 0 && len < (ssize_t)sizeof(path) ? ik_strndup(ctx, path, (size_t)len) : NULL;
-}
 
 static const char *find_user_home(void)
 {
@@ -218,19 +199,22 @@ static const char *find_user_home(void)
 res_t ik_paths_create(const void *ctx, ik_paths_t **out)
 {
     char cwd[PATH_MAX];
+    char executable[PATH_MAX];
     if (getcwd(cwd, sizeof(cwd)) == NULL) {
-        return ERR(SYSTEM, "cannot tell the working folder: %s", strerror(errno));
+        return ERR(SYSTEM, "cannot find the working folder: %s", strerror(errno));
     }
-    void *scratch = talloc_new(NULL);
+    ssize_t len = readlink("/proc/self/exe", executable, sizeof(executable));
+    bool known = len > 0 && len < (ssize_t)sizeof(executable);
+    if (known) {
+        executable[len] = '\0';
+    }
     const char *ikigai_home = getenv("IKIGAI_HOME");
     ik_paths_origin_t origin = {
-        .executable = find_executable(scratch),
+        .executable = known ? executable : NULL,
         .default_prefix = IKIGAI_PREFIX,
         .ikigai_home = ikigai_home,
         .user_home = is_given(ikigai_home) ? NULL : find_user_home(),
         .cwd = cwd,
     };
-    res_t result = ik_paths_create_from(ctx, &origin, out);
-    talloc_free(scratch);
-    return result;
+    return ik_paths_create_from(ctx, &origin, out);
 }

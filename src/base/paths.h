@@ -1,7 +1,7 @@
 /*
- * Where everything lives, found at run time. All paths are absolute; none of them need exist. A
+ * The paths of ikigai's files, found at run time. All are absolute; none of them need exist. A
  * project path is NULL when it would be the user's own file or folder (ikigai started in the home
- * folder), so nothing is ever both.
+ * folder), so that no file is ever both.
  */
 #pragma once
 
@@ -25,17 +25,17 @@ typedef struct {
     const char *trusted;        /* home/trusted */
     const char *trust_file;     /* home/trust.json */
     const char *database;       /* home/ikigai.db */
-    const char *history;        /* home/history */
+    const char *recall;         /* home/history, the prompts that were sent */
     const char *drafts;         /* home/drafts */
     const char *cwd;            /* the project */
     const char *project_tools;  /* cwd/.ikigai/tools or NULL */
     const char *project_config; /* cwd/.ikigai/config.json or NULL */
 } ik_paths_t;
 
-/* What a path is below. */
+/* The folder that a path is relative to. */
 typedef enum { IK_PATHS_PREFIX, IK_PATHS_HOME, IK_PATHS_PROJECT } ik_paths_root_t;
 
-/* How a path is made, and what the manual says of it. */
+/* How a path is built, and its description in the manual. */
 typedef struct {
     size_t offset; /* in ik_paths_t */
     ik_paths_root_t root;
@@ -43,28 +43,27 @@ typedef struct {
     const char *help;  /* Markdown */
 } ik_paths_entry_t;
 
-/* All of them but prefix, home and cwd, in the order of the manual; *count of them. */
+/* All paths except prefix, home and cwd, in the order of the manual. */
 const ik_paths_entry_t *ik_paths_entries(size_t *count);
-/* The paths as people write them: "PREFIX/libexec/ikigai", "~/.ikigai/tools", ".ikigai/tools". */
+/* The paths as documentation writes them: "PREFIX/libexec/ikigai", "~/.ikigai/tools". */
 ik_paths_t *ik_paths_create_shown(const void *ctx);
 static inline const char *ik_paths_at(const ik_paths_t *paths, const ik_paths_entry_t *entry)
 {
     return *(const char *const *)((const char *)paths + entry->offset);
 }
 
-/* What the paths follow from. */
+/* The facts from which the paths are derived. */
 typedef struct {
-    const char *executable; /* the running binary; NULL when unknown */
-    const char
-        *default_prefix;     /* used unless ../libexec/ikigai stands beside executable's folder */
-    const char *ikigai_home; /* NULL or "" when not set */
-    const char *user_home;   /* NULL or "" when not known; only used without ikigai_home */
+    const char *executable;     /* the running binary; NULL when unknown */
+    const char *default_prefix; /* used when EXECUTABLE/../../libexec/ikigai does not exist */
+    const char *ikigai_home;    /* NULL or "" when not set */
+    const char *user_home;      /* NULL or "" when not known; only used without ikigai_home */
     const char *cwd;
 } ik_paths_origin_t;
 
-/* From this process: /proc/self/exe, the environment (or the passwd entry) and the working folder.
- * IK_ERR_INVALID when the home is not an absolute path, another error when there is no working
- * folder or no home. */
+/* Takes the facts from this process: /proc/self/exe, the environment (or the passwd entry) and the
+ * working folder. IK_ERR_INVALID when the home is not an absolute path, another error when there is
+ * no working folder or no home. */
 res_t ik_paths_create(const void *ctx, ik_paths_t **out);
-/* The same from given facts; copies what it keeps. */
+/* Takes the facts from origin and copies what it keeps. */
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out);

@@ -37,16 +37,6 @@ void ik_print_line(FILE *stream, const char *text)
 
 /* --- JSON -------------------------------------------------------------------------------- */
 
-/* How many bytes from here on mean nothing but themselves. */
-static size_t count_plain(const char *text, size_t len)
-{
-    size_t n = 0;
-    while (n < len && text[n] >= ' ' && text[n] < 0x7f) {
-        n++;
-    }
-    return n;
-}
-
 static void print_escape(FILE *stream, int32_t code)
 {
     if (code > 0xffff) {
@@ -57,8 +47,8 @@ static void print_escape(FILE *stream, int32_t code)
     fprintf(stream, "\\u%04x", (unsigned)code);
 }
 
-/* A line end or tab stands between values, where an escape would mean nothing: strings of JSON have
- * no such bytes. */
+/* A newline or tab can only stand between values, because strings of JSON contain none; an escape
+ * would be invalid there. */
 static void print_character(FILE *stream, const char *bytes, size_t len)
 {
     int32_t code = ik_utf8_decode(bytes, len);
@@ -74,9 +64,11 @@ static void print_character(FILE *stream, const char *bytes, size_t len)
 void ik_print_json(FILE *stream, const char *text, size_t len)
 {
     for (size_t i = 0; i < len;) {
-        size_t plain = count_plain(text + i, len - i);
-        fwrite(text + i, 1, plain, stream);
-        i += plain;
+        size_t plain = i;
+        while (i < len && text[i] >= ' ' && text[i] < 0x7f) {
+            i++;
+        }
+        fwrite(text + plain, 1, i - plain, stream);
         if (i < len) {
             bool valid;
             size_t step = ik_utf8_step(text + i, len - i, &valid);

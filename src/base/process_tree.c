@@ -18,9 +18,9 @@
 #include "base/keeper_protocol.h"
 
 enum {
-    LOOKS_MAX = 8,     /* in one round of killing */
-    LOOKS_QUIET = 4,   /* in a row that find nothing, where zombies tell nothing */
-    CONFINE_MAX = 256, /* at a time */
+    LOOKS_MAX = 8,     /* searches in one round of killing */
+    LOOKS_QUIET = 4,   /* searches in a row without a new process, while other calls go on */
+    CONFINE_MAX = 256, /* processes confined at a time */
 };
 
 /* Reads a /proc file of any length; NULL when it cannot be read. */
@@ -54,15 +54,6 @@ static void add_pid(const void *ctx, ik_process_list_t *list, pid_t pid)
     list->pids[list->count++] = pid;
 }
 
-static void parse_pids(const void *ctx, ik_process_list_t *list, const char *text)
-{
-    char *end;
-    for (long pid = strtol(text, &end, 10); end != text; pid = strtol(text, &end, 10)) {
-        add_pid(ctx, list, (pid_t)pid);
-        text = end;
-    }
-}
-
 static void add_children_of_thread(const void *ctx, ik_process_list_t *list, pid_t pid,
                                    const char *tid)
 {
@@ -70,13 +61,18 @@ static void add_children_of_thread(const void *ctx, ik_process_list_t *list, pid
     snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)pid, tid);
     size_t len;
     char *text = read_proc(ctx, path, &len);
-    if (text != NULL) {
-        parse_pids(ctx, list, text);
-        talloc_free(text);
+    char *end = NULL;
+    for (char *at = text; at != NULL; at = end) {
+        long child = strtol(at, &end, 10);
+        if (end == at) {
+            break;
+        }
+        add_pid(ctx, list, (pid_t)child);
     }
+    talloc_free(text);
 }
 
-/* Children are listed per thread: a process forks from any of its threads. */
+/* /proc lists children per thread, and a process can fork from any of its threads. */
 static void add_children(const void *ctx, ik_process_list_t *list, pid_t pid)
 {
     char folder[64];
@@ -93,7 +89,7 @@ static void add_children(const void *ctx, ik_process_list_t *list, pid_t pid)
     }
 }
 
-/* Our own children, which all hang on our first thread, the newest last. */
+/* Our own children, the newest last. They all belong to our first thread. */
 static void add_own_children(const void *ctx, ik_process_list_t *list)
 {
     char tid[24];
@@ -101,8 +97,8 @@ static void add_own_children(const void *ctx, ik_process_list_t *list)
     add_children_of_thread(ctx, list, getpid(), tid);
 }
 
-/* No tool has started what is in our own session (the user's editor): every tool begins a new one,
- * and none can be joined. */
+/* Every tool starts in a session of its own, and no process can join an existing session. So a
+ * child in our own session (the user's editor) does not come from a tool. */
 static bool is_of_tool(pid_t child)
 {
     return getsid(child) != getsid(0);
@@ -123,7 +119,7 @@ static const char *read_tag(const void *ctx, pid_t pid)
     return NULL;
 }
 
-/* The tree an orphan belongs to; NULL for a stray. */
+/* The tree that an orphan belongs to; NULL for a stray. */
 static ik_process_tree_t *find_owner(const void *ctx, ik_process_tree_t *const *trees, size_t count,
                                      pid_t orphan)
 {
@@ -142,8 +138,8 @@ static ik_process_tree_t *find_owner(const void *ctx, ik_process_tree_t *const *
     return NULL;
 }
 
-/* One of our children has ended and waits to be reaped; its own children are ours by now. Asking
- * is much cheaper than looking for those, and there may be thousands. */
+/* Whether a child has ended but was not reaped. Its own children have become ours, so they need not
+ * be searched for; there may be thousands of zombies, and this check is much cheaper. */
 static bool is_zombie(pid_t child)
 {
     siginfo_t info = {0};
@@ -171,17 +167,17 @@ static ik_process_tree_t *first_wanted(ik_process_tree_t *const *trees, size_t c
     return NULL;
 }
 
-/* --- looking ----------------------------------------------------------------------------- */
+/* --- searching --------------------------------------------------------------------------- */
 
-/* One or several looks for the processes of the same trees. */
+/* One or more searches for the processes of the same trees. */
 typedef struct {
     const void *ctx;
     ik_process_tree_t *const *trees;
     size_t count;
-    int signal;                /* for each process as soon as it is found; 0: none */
-    size_t *recent;            /* of each tree: where what the last look found begins */
+    int signal;                /* sent to each process as soon as it is found; 0: none */
+    size_t *recent;            /* per tree: index of the first process of the last search */
     ik_process_list_t zombies; /* children of ours that have ended but were not reaped */
-    ik_process_list_t known;   /* what earlier looks found, zombies too, sorted */
+    ik_process_list_t known;   /* found by earlier searches, zombies included; sorted */
 } hunt_t;
 
 static int compare_pids(const void *a, const void *b)
@@ -204,7 +200,7 @@ static void learn(hunt_t *hunt, const ik_process_list_t *list)
     }
 }
 
-/* Whatever was found so far becomes known. */
+/* Adds everything found so far to known. */
 static void learn_all(hunt_t *hunt)
 {
     hunt->known.count = 0;
@@ -228,8 +224,8 @@ static void add_found(const hunt_t *hunt, ik_process_tree_t *tree, pid_t pid)
     add_pid(hunt->ctx, &tree->found, pid);
 }
 
-/* The newest first: they are alive, and may be gone a moment later; of the others thousands may be
- * zombies. */
+/* Newest first: those are alive and may be gone a moment later, while thousands of the older ones
+ * may be zombies. */
 static void add_orphans(hunt_t *hunt)
 {
     ik_process_tree_t *only = hunt->count == 1 && hunt->trees[0]->wanted ? hunt->trees[0] : NULL;
@@ -256,8 +252,8 @@ static void add_orphans(hunt_t *hunt)
     }
 }
 
-/* Those found by the look before are walked once more: a process that is stopped in the middle of a
- * fork has a child that was not there when it was first looked at. */
+/* Processes from the previous search are visited once more: one that was stopped in the middle of a
+ * fork has a child that did not exist at the first visit. */
 static void add_descendants(hunt_t *hunt, size_t index, size_t begin)
 {
     ik_process_tree_t *tree = hunt->trees[index];
@@ -272,7 +268,7 @@ static void add_descendants(hunt_t *hunt, size_t index, size_t begin)
     hunt->recent[index] = begin;
 }
 
-/* True when it found no process that was not known before. */
+/* Searches once; true when it found no new process. */
 static bool look(hunt_t *hunt)
 {
     learn_all(hunt);
@@ -327,7 +323,7 @@ size_t ik_process_tree_signal(const ik_process_tree_t *tree, int first_signal, i
     return ours;
 }
 
-/* A processor that we may use and do not; -1: there is none. */
+/* A processor that we may use but are not running on; -1 when there is none. */
 static int find_other_processor(void)
 {
     cpu_set_t usable;
@@ -364,8 +360,9 @@ void ik_process_tree_confine(ik_process_tree_t *const *trees, size_t count)
     talloc_free(ctx);
 }
 
-/* A process that became a zombie while we looked may have left a child that the look missed. Where
- * other trees go on it may be one of theirs: then several looks have to find nothing. */
+/* Whether no process was missed. A process that became a zombie during the search may have left a
+ * child that the search missed. While other trees go on, new zombies may be theirs and prove
+ * nothing, so several searches in a row must find nothing new. */
 static bool is_settled(const hunt_t *hunt, bool new_zombies, int quiet_looks)
 {
     bool all_wanted = true;
@@ -393,7 +390,7 @@ bool ik_process_tree_kill(const void *ctx, ik_process_tree_t *const *trees, size
 
 /* --- every descendant -------------------------------------------------------------------- */
 
-/* A tree without a root, to which all orphans belong: every child of ours is one. */
+/* A tree without a root, to which all orphans belong, that is, every child of ours. */
 static ik_process_tree_t everything(void)
 {
     return (ik_process_tree_t){.tag = "", .wanted = true};
@@ -409,8 +406,8 @@ size_t ik_process_tree_signal_all(int first_signal, int second_signal)
     return ours;
 }
 
-/* Reaps those that have ended; false when no child was left. A process that forks and exits is in
- * the list until it is reaped, and its child from before that on. */
+/* Reaps the children that have ended; false when no child was left. A process that forks and exits
+ * stays in the list until it is reaped, and its child appears there before that. */
 static bool reap_children(const void *ctx)
 {
     ik_process_list_t children = {0};
@@ -429,10 +426,10 @@ bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms)
 {
     int64_t begin = ik_clock_now_ms();
     int64_t now = begin;
-    int64_t outrun = begin; /* when there was last no end of new ones */
+    int64_t outrun = begin; /* when new processes last appeared faster than we found them */
     void *ctx = talloc_new(NULL);
     bool left = true;
-    bool hopeless = false; /* only such are left as we may not signal */
+    bool hopeless = false; /* all that are left belong to other users */
     while ((left = reap_children(ctx)) && !hopeless && now < begin + limit_ms &&
            now < outrun + unkillable_ms) {
         ik_process_tree_t tree = everything();

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* Where the kernel has no getrandom. */
+/* For kernels without getrandom. */
 static bool read_device(uint64_t *number)
 {
     int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
@@ -21,7 +21,7 @@ uint64_t ik_random(void)
 {
     uint64_t number;
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number) && !read_device(&number)) {
-        PANIC("neither getrandom nor /dev/urandom gives random bytes");
+        PANIC("neither getrandom nor /dev/urandom works");
     }
     return number;
 }

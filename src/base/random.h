@@ -4,5 +4,5 @@
 #include <stdint.h>
 
 uint64_t ik_random(void);
-/* That many letters and digits, and the NUL, into out. */
+/* Writes len random letters and digits and a NUL to out. */
 void ik_random_name(char *out, int len);

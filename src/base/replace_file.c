@@ -1,13 +1,13 @@
 /*
- * The order of the steps is the point of this file.
+ * The order of the steps is what matters in this file.
  *
- * A new file is written without a name (O_TMPFILE), synced, and linked to its name: whatever kills
- * us before the link leaves nothing. Replacing needs a rename, hence a temporary name for an
- * instant; the guard process removes that name should we die in this instant. Filesystems without
- * O_TMPFILE get a named temporary file, guarded from its creation on.
+ * A new file is written without a name (O_TMPFILE), synced, and linked to its name; dying before
+ * the link leaves nothing behind. Replacing a file needs a rename and therefore a temporary name
+ * for an instant; the guard process removes that name if we die in that instant. On filesystems
+ * without O_TMPFILE the temporary file has a name from the start and is guarded from then on.
  *
- * Functions return 0 or an errno value. ESTALE stands for "the file changed since it was read",
- * which is what network filesystems mean by it, too.
+ * Functions return 0 or an errno value. ESTALE means that the file changed since it was read, as it
+ * does on network filesystems.
  */
 #include "base/replace_file.h"
 
@@ -30,19 +30,19 @@
 #include "base/unlink_guard.h"
 
 enum {
-    MAX_ATTEMPTS = 4,         /* each one lost to another program that changed the folder */
-    MAX_LINKS = 40,           /* as many as the kernel follows */
+    MAX_ATTEMPTS = 4,         /* an attempt fails when another program changes the folder */
+    MAX_LINKS = 40,           /* the kernel's own limit */
     READER_TIMEOUT_MS = 5000, /* how long a full pipe may stay full */
 };
 
 static const char NOT_SYNCED[] =
-    "The folder could not be synced: the change may not survive a loss of power";
+    "The folder could not be synced: the change may not survive a power failure";
 
-/* Where a path leads: an open folder and a name in it, which need not exist. The new file is made
- * beside the target of a symlink, not beside the link, and a folder held open stays the same one
- * even when another program renames it. */
+/* The place a path leads to: an open folder and a name in it, which need not exist. For a symlink
+ * it is the place of the target. An open folder stays the same one even when another program
+ * renames it. */
 typedef struct {
-    int folder; /* O_PATH: good for the *at calls only */
+    int folder; /* O_PATH: only for the *at calls */
     char name[NAME_MAX + 1];
 } place_t;
 
@@ -51,14 +51,14 @@ typedef struct {
     const char *bytes;
     size_t len;
     ik_replace_options_t options;
-    bool opened;       /* something was opened for writing: from here on errors are write errors */
-    bool without_name; /* the temporary file may do without a name until it is complete */
+    bool opened;       /* a file was opened for writing: later errors are write errors */
+    bool without_name; /* the temporary file has no name until it is complete */
     const char *note;
 
     struct stat old;
     place_t place;
     int temp;
-    char temp_name[64]; /* empty while it has none */
+    char temp_name[64]; /* empty while the temporary file has no name */
     ik_unlink_guard_t guard;
 } job_t;
 
@@ -85,7 +85,7 @@ static bool unchanged(const struct stat *a, const struct stat *b)
 
 static int sync_file(int fd)
 {
-    bool synced = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: nothing there to sync */
+    bool synced = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: it cannot be synced, as a pipe */
     return errno_unless(synced);
 }
 
@@ -99,8 +99,8 @@ static void close_place(place_t *place)
     place->folder = AT_FDCWD;
 }
 
-/* Goes from the place's folder into the folder part of path and notes the rest as the name. Writes
- * into path while it works. */
+/* Opens the folder part of path, relative to the place's folder, and stores the rest as the name.
+ * Modifies path. */
 static bool enter(place_t *place, char *path)
 {
     char *slash = strrchr(path, '/');
@@ -143,7 +143,7 @@ static bool find_place(place_t *place, const char *path, bool follow)
         }
         ssize_t got = readlinkat(place->folder, place->name, target, sizeof(target) - 1);
         if (got < 0 && (errno == EINVAL || errno == ENOENT)) {
-            return true; /* not a link, or nothing yet */
+            return true; /* not a link, or it does not exist yet */
         }
         if (got < 0) {
             break;
@@ -159,7 +159,7 @@ static bool find_place(place_t *place, const char *path, bool follow)
 
 /* --- identity ------------------------------------------------------------------------------ */
 
-/* The kernel's own limits for the list of names and for one value. */
+/* The kernel's limits for the list of names and for one value. */
 enum { ATTRIBUTE_LIST_MAX = 65536, ATTRIBUTE_MAX = 65536 };
 
 static bool lists(const char *list, size_t len, const char *name)
@@ -172,17 +172,10 @@ static bool lists(const char *list, size_t len, const char *name)
     return false;
 }
 
-/* A value that is there already needs no right to set it: security labels are often so. */
-static bool has_value(int fd, const char *name, const char *value, size_t len)
-{
-    static char present[ATTRIBUTE_MAX];
-    ssize_t got = fgetxattr(fd, name, present, sizeof(present));
-    return got >= 0 && (size_t)got == len && memcmp(present, value, len) == 0;
-}
-
 static int copy_attribute(int fd, const char *path, const char *name)
 {
     static char value[ATTRIBUTE_MAX];
+    static char present[ATTRIBUTE_MAX];
     ssize_t len = getxattr(path, name, value, sizeof(value));
     if (len < 0) {
         return errno;
@@ -191,10 +184,12 @@ static int copy_attribute(int fd, const char *path, const char *name)
         return 0;
     }
     int error = errno;
-    return has_value(fd, name, value, (size_t)len) ? 0 : error;
+    /* A security label often cannot be set but has the right value already. */
+    ssize_t got = fgetxattr(fd, name, present, sizeof(present));
+    return got >= 0 && got == len && memcmp(present, value, (size_t)len) == 0 ? 0 : error;
 }
 
-/* A new file may have got attributes of its own, such as the ACL its folder hands down. */
+/* A new file may have attributes of its own, such as an ACL inherited from its folder. */
 static int remove_others(int fd, const char *wanted, size_t wanted_len)
 {
     static char list[ATTRIBUTE_LIST_MAX];
@@ -229,9 +224,8 @@ static int copy_attributes(int fd, const char *path)
     return remove_others(fd, list, list_len);
 }
 
-/* What makes a file the same file to its owner besides its bytes: owner, group, extended attributes
- * (POSIX ACLs are among them), mode. In this order: a change of owner clears set-id bits and
- * capabilities, and setting an ACL changes the mode. */
+/* Copies owner, group, extended attributes (which include POSIX ACLs) and mode, in this order: a
+ * change of owner clears set-id bits and capabilities, and setting an ACL changes the mode. */
 static int copy_identity(int fd, const char *path, const struct stat *status)
 {
     struct stat fresh;
@@ -286,7 +280,7 @@ static int open_temp(job_t *job, mode_t mode)
     if (job->temp >= 0) {
         return 0;
     }
-    /* The ways in which kernels and filesystems say that they have no such files. */
+    /* The errors by which kernels and filesystems report that they lack O_TMPFILE. */
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL) {
         return errno;
     }
@@ -294,8 +288,8 @@ static int open_temp(job_t *job, mode_t mode)
     return open_named_temp(job, mode);
 }
 
-/* Gives a temporary file without a name this one. Linking an open file needs a privilege on older
- * kernels; /proc needs none. */
+/* Gives the nameless temporary file a name. Linking by descriptor needs a privilege on older
+ * kernels; linking through /proc does not. */
 static int link_temp(const job_t *job, const char *name)
 {
     if (linkat(job->temp, "", job->place.folder, name, AT_EMPTY_PATH) == 0) {
@@ -325,7 +319,7 @@ static int fill_temp(job_t *job, bool replacing)
     return error != 0 || job->options.fast ? error : sync_file(job->temp);
 }
 
-/* The name is removed before the guard is told that it need not. */
+/* The name must be gone before the guard is stopped. */
 static void drop_temp(job_t *job, bool still_named)
 {
     if (job->temp >= 0) {
@@ -339,8 +333,8 @@ static void drop_temp(job_t *job, bool still_named)
     job->temp_name[0] = '\0';
 }
 
-/* What was renamed is safe from a crash of ours; the folder's sync makes it safe from a crash of
- * the machine. Too late to fail: the new file is there. */
+/* Makes the rename survive a crash of the machine. A failure is only noted: the new file is in
+ * place already. */
 static void sync_folder(job_t *job)
 {
     if (job->options.fast) {
@@ -355,7 +349,7 @@ static void sync_folder(job_t *job)
     }
 }
 
-/* --- a file that was not there ------------------------------------------------------------ */
+/* --- new files ---------------------------------------------------------------------------- */
 
 static int give_final_name(job_t *job)
 {
@@ -392,7 +386,7 @@ static int create_file(job_t *job)
     }
     int error = make_new(job);
     if (error == ENOENT && job->without_name && job->opened) {
-        /* Neither way of linking works here (no /proc): do with a named one. */
+        /* Neither way of linking works (no /proc): use a named temporary file. */
         job->without_name = false;
         error = make_new(job);
     }
@@ -403,18 +397,9 @@ static int create_file(job_t *job)
     return error;
 }
 
-/* --- a file that exists ------------------------------------------------------------------- */
+/* --- existing files ----------------------------------------------------------------------- */
 
-static int name_temp(job_t *job)
-{
-    if (!job->without_name) {
-        return 0;
-    }
-    int error = choose_temp_name(job);
-    return error != 0 ? error : link_temp(job, job->temp_name);
-}
-
-/* Last look before the rename; what is left is the instant between two system calls. */
+/* The last check before the rename; a change can only be missed between these two system calls. */
 static int check_unchanged(const job_t *job)
 {
     struct stat now;
@@ -433,8 +418,9 @@ static int rename_over(job_t *job)
     if (error == 0) {
         error = fill_temp(job, true);
     }
-    if (error == 0) {
-        error = name_temp(job);
+    if (error == 0 && job->without_name) {
+        error = choose_temp_name(job);
+        error = error != 0 ? error : link_temp(job, job->temp_name);
     }
     if (error == 0) {
         error = check_unchanged(job);
@@ -447,8 +433,8 @@ static int rename_over(job_t *job)
     return error;
 }
 
-/* Space for the whole of the new content, before a byte of the old one is touched. The limit of the
- * process is not looked at by fallocate, only by a write that has reached it. */
+/* Reserves space for the new content before a byte of the old one is touched. RLIMIT_FSIZE is
+ * checked here because fallocate does not enforce it. */
 static int reserve_space(int fd, const job_t *job)
 {
     struct rlimit limit;
@@ -462,7 +448,7 @@ static int reserve_space(int fd, const job_t *job)
     if (error == EOPNOTSUPP || error == ENODEV || error == ENOSYS) {
         return 0;
     }
-    /* Gives back what was reserved beyond the end; the size stays what it is. */
+    /* Releases the space reserved beyond the end; the size does not change. */
     int ignored __attribute__((unused)) = ftruncate(fd, job->old.st_size);
     return error;
 }
@@ -501,8 +487,7 @@ static int overwrite(int fd, const job_t *job)
         error = sync_file(fd);
     }
     if (error == 0 && (now.st_mode & (S_ISUID | S_ISGID)) != 0) {
-        /* Writing cleared the set-id bits. Not being the owner, we may not give them back, and
-         * that is the kernel's decision to make. */
+        /* Writing cleared the set-id bits. Only the owner may restore them (EPERM otherwise). */
         error = fchmod(fd, now.st_mode & 07777) == 0 || errno == EPERM ? 0 : errno;
     }
     return error;
@@ -523,19 +508,19 @@ static int write_in_place(job_t *job)
     return error;
 }
 
-/* Errors that say "not by a rename" rather than "not at all". */
+/* Errors after which writing in place may still work. */
 static bool rename_is_refused(int error)
 {
     switch (error) {
-    case EPERM:  /* sticky folder; owner or attribute not ours to give */
+    case EPERM:  /* sticky folder; owner or attribute that we may not set */
     case EACCES: /* folder not writable */
     case EROFS:  /* a writable file mounted over a read-only folder */
     case EBUSY:  /* mount point */
     case EXDEV:
     case EOPNOTSUPP:
-    case EINVAL: /* an owner that has no number here (user namespaces) */
+    case EINVAL: /* an owner without an id in this user namespace */
     case ENOSYS:
-    case ENOENT: /* /proc and its like, where no file can be made */
+    case ENOENT: /* /proc and similar, where no file can be created */
         return true;
     default:
         return false;
@@ -554,7 +539,7 @@ static int replace_existing(job_t *job)
     if (job->old.st_nlink > 1 || !find_place(&job->place, job->path, true)) {
         return write_in_place(job);
     }
-    /* A link of /proc/PID/fd leads to a file that its text does not name. */
+    /* A link in /proc/PID/fd leads to a file that its text may not name. */
     struct stat found;
     int flags = AT_SYMLINK_NOFOLLOW;
     bool nameable = fstatat(job->place.folder, job->place.name, &found, flags) == 0 &&
@@ -605,7 +590,7 @@ static int write_special(job_t *job)
 
 /* --- private files ------------------------------------------------------------------------ */
 
-/* A file of our own: what is there, a symlink too, is replaced. */
+/* Replaces whatever is there, even a symlink. */
 static int replace_private(job_t *job)
 {
     if (!find_place(&job->place, job->path, false)) {
@@ -613,7 +598,7 @@ static int replace_private(job_t *job)
     }
     int error = rename_over(job);
     if (error == ENOENT && job->without_name && job->opened) {
-        job->without_name = false; /* no way of linking works here (no /proc) */
+        job->without_name = false; /* neither way of linking works (no /proc) */
         error = rename_over(job);
     }
     if (error == 0) {
@@ -623,7 +608,7 @@ static int replace_private(job_t *job)
     return error;
 }
 
-/* --- all together ------------------------------------------------------------------------- */
+/* --- the interface ------------------------------------------------------------------------ */
 
 static int attempt(job_t *job)
 {
@@ -645,7 +630,7 @@ static int attempt(job_t *job)
 ik_replaced_t ik_replace_file(const char *path, const char *bytes, size_t len,
                               const ik_replace_options_t *options)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* makes writing beyond RLIMIT_FSIZE an ordinary error */
     job_t job = {
         .path = path,
         .bytes = bytes,

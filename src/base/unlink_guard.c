@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Hands one byte over; false when nobody is there to take it. */
+/* False when the other side is gone. */
 static bool send_byte(int socket)
 {
     ssize_t sent;
@@ -16,7 +16,7 @@ static bool send_byte(int socket)
     return sent == 1;
 }
 
-/* False when the other side has gone without a byte. */
+/* False when the other side is gone without having sent a byte. */
 static bool receive_byte(int socket)
 {
     char byte;
@@ -27,9 +27,9 @@ static bool receive_byte(int socket)
     return got == 1;
 }
 
-/* All signals are blocked and the session is new, so that what ends the tool and its whole group
- * does not end the guard first. The standard descriptors are closed, so that nobody waits for their
- * end of file here. */
+/* Blocks all signals and starts a new session, so that a signal that ends the tool's whole group
+ * does not end the guard as well. Closes the standard descriptors, so that a reader of the tool's
+ * output does not wait for the guard. */
 static _Noreturn void watch(int ours, int theirs, int folder, const char *name)
 {
     sigset_t all;
@@ -79,7 +79,7 @@ void ik_unlink_guard_stop(ik_unlink_guard_t *guard)
     if (guard->pid == 0) {
         return;
     }
-    send_byte(guard->socket); /* without it the guard finds no such name, which is as good */
+    send_byte(guard->socket); /* if this fails, the guard unlinks a name that is gone */
     close(guard->socket);
     while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR) {
     }

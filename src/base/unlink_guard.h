@@ -1,8 +1,8 @@
 /*
- * Removes a name when this process dies before it could. Between the moment a temporary file gets a
- * name and the moment it is renamed, a SIGKILL would leave it behind; no handler can help, so a
- * tiny process of its own session watches. It holds one end of a socket: the end of file without a
- * byte means that we died, and it unlinks the name.
+ * Removes a temporary file when this process is killed before it can. A SIGKILL between naming a
+ * temporary file and renaming it would leave it behind, and no handler can prevent that, so a small
+ * process in a session of its own watches. It holds one end of a socket: an end of file without a
+ * byte means that this process died, and the guard unlinks the name.
  */
 #pragma once
 
@@ -14,8 +14,8 @@ typedef struct {
     int socket;
 } ik_unlink_guard_t;
 
-/* Call before the name exists; returns when the guard is ready. folder stays the caller's. False
- * with errno set. */
+/* Call before the name exists; returns when the guard is ready. The caller keeps folder. Returns
+ * false and sets errno on failure. */
 bool ik_unlink_guard_start(ik_unlink_guard_t *guard, int folder, const char *name);
 /* Call when the name is gone; does nothing when the guard is not running. */
 void ik_unlink_guard_stop(ik_unlink_guard_t *guard);

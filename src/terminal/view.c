@@ -599,7 +599,7 @@ static res_t begin_terminal(ik_view_t *view, const ik_view_options_t *options)
     ik_screen_options_t screen = {.write = write_frame, .is_drained = is_drained, .data = view};
     view->screen = ik_screen_create(view, &screen, columns, rows);
     view->decoder = ik_decoder_create(view, on_key, view);
-    view->recall = ik_recall_create(view, options->paths->history);
+    view->recall = ik_recall_create(view, options->paths->recall);
     view->prompt = ik_prompt_create(view, &view->theme, view->recall, &options->completion);
     view->frame = ik_timer_create(view, options->loop, on_frame, view);
     view->spinner = ik_timer_create(view, options->loop, on_spinner, view);

@@ -230,7 +230,7 @@ class List(IkigaiTest):
             r"Debug: tool 'rubbish' schema failed \(invalid JSON: .*\)",
             r"Debug: tool 'nameless' schema failed \(no name\)",
             r"Debug: tool 'slow' schema failed \(timeout\)",
-            r"Debug: tool 'others' skipped \(.*can be changed by everybody.*chmod o-w .*\)",
+            r"Debug: tool 'others' skipped \(.*can be changed by everyone.*chmod o-w .*\)",
             r"Debug: tool 'list-type' schema failed \(parameters are not of type object\)",
             r"Debug: tool 'twin-b' schema failed \(.*twin-a already provides 'twin'\)",
         ]

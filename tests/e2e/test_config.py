@@ -136,9 +136,9 @@ class Complaints(ConfigTest):
         ('{\n\n"model": "nothing"}', 3, "must be written provider/model"),
         ('{"model": "nobody/x"}', 1, "there is no provider 'nobody'"),
         ('{"model": ""}', 1, "model must not be empty"),
-        ('{"effort": "a\\nb"}', 1, "effort must not hold control characters"),
+        ('{"effort": "a\\nb"}', 1, "effort must not contain control characters"),
         ('{"effort": ["high"]}', 1, "effort must be a string"),
-        ('{"effort": "a\\u0000"}', 1, "effort must not hold \\u0000"),
+        ('{"effort": "a\\u0000"}', 1, "effort must not contain \\u0000"),
         ('{"max_tool_turns": "50"}', 1, "max_tool_turns must be a whole number"),
         ('{"max_tool_turns": 1.5}', 1, "max_tool_turns must be a whole number"),
         ('{"max_tool_turns": 1e3}', 1, "max_tool_turns must be a whole number"),
@@ -156,7 +156,7 @@ class Complaints(ConfigTest):
         ('{"system_prompt": null}', 1, "system_prompt must be a string"),
         ('{"providers": []}', 1, "providers must be an object"),
         ('{"providers": {\n"x": 1}}', 2, "providers.x must be an object"),
-        ('{"providers": {"x y": {}}}', 1, "cannot name a provider"),
+        ('{"providers": {"x y": {}}}', 1, "is not a valid provider name"),
         ('{"providers": {"x": {}}}', 1, "providers.x needs a base_url"),
         ('{"providers": {"x": {"type":\n"cobol"}}}', 2, 'providers.x.type must be "openai", '
          '"anthropic" or "google"'),
@@ -209,8 +209,8 @@ class Complaints(ConfigTest):
         ('{"providers": {"offline": {}}}', 1, "providers.offline has nothing to configure"),
         ('{"providers": {"anthropic": {"api": "chat"}}}', None,
          "providers.anthropic.api has no effect"),
-        ('{"max_tool_turns": 1,\n"max_tool_turns": 2}', 1, "stands here more than once"),
-        ('{"tools": {"no tool": {}}}', 1, "no tool can be called 'no tool'"),
+        ('{"max_tool_turns": 1,\n"max_tool_turns": 2}', 1, "appears more than once"),
+        ('{"tools": {"no tool": {}}}', 1, "'no tool' is not a valid tool name"),
     ]
 
     def test_warnings_name_file_and_line_and_go_on(self):
@@ -251,7 +251,7 @@ class Complaints(ConfigTest):
         for mode in (0o666, 0o602):
             os.chmod(path, mode)
             done = self.ikigai("tool", "list", status=2)
-            self.assertIn(f"ikigai: {path}: refused: {path} can be changed by everybody", done.err)
+            self.assertIn(f"ikigai: {path}: refused: {path} can be changed by everyone", done.err)
             self.assertEqual(self.values()["max_tool_turns"], ("50", "built-in"))
         os.chmod(path, 0o600)
         os.chmod(self.home, 0o777)
@@ -378,7 +378,7 @@ class Project(ConfigTest):
                 f.truncate(1 << 40)
         for make, words in ((os.mkfifo, "is not a regular file"), (os.mkdir, "is not a regular"),
                             (lambda name: os.symlink("/dev/zero", name), "(refused|.*regular)"),
-                            (lambda name: os.symlink("config.json", name), "cannot look at"),
+                            (lambda name: os.symlink("config.json", name), "cannot access"),
                             (huge, "is larger than")):
             make(path)
             self.assert_warns(path, f": .*{words}")
@@ -463,7 +463,7 @@ class Secrets(ConfigTest):
     def test_bad_keys_are_not_shown_either(self):
         done = self.ikigai("doctor", env={"OPENAI_API_KEY": f"{CANARY} \x01"}, status=1)
         self.assertNotIn(CANARY, done.out + done.err)
-        self.assertIn("the key holds characters no key can have", done.out)
+        self.assertIn("the key contains characters that no key can have", done.out)
 
     def test_passwords_in_urls_are_not_shown(self):
         self.config({"db": f"postgresql://me:{CANARY}@127.0.0.1:1/db?password={CANARY}",

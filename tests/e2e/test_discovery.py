@@ -181,12 +181,12 @@ class Ownership(DiscoveryTest):
 
     def test_world_writable(self):
         self.spy(mode=0o757)
-        self.assertIn("can be changed by everybody", self.refused("spy"))
+        self.assertIn("can be changed by everyone", self.refused("spy"))
 
     def test_world_writable_folder(self):
         self.spy()
         os.chmod(self.tools, 0o777)
-        self.assertIn("can be changed by everybody", self.refused("spy"))
+        self.assertIn("can be changed by everyone", self.refused("spy"))
 
     def test_target_of_a_link_counts(self):
         os.symlink(self.spy("target", self.path("elsewhere"), 0o757),

@@ -737,13 +737,13 @@ class Record(TrustTest):
         for mode in (0o666, 0o622, 0o602):
             with self.subTest(mode=oct(mode)):
                 os.chmod(self.file, mode)
-                self.assert_refused("can be changed by everybody; put it right with: chmod o-w")
+                self.assert_refused("can be changed by everyone; run: chmod o-w")
         os.chmod(self.file, 0o600)
         self.assertIn("canary", self.names())
 
     def test_home_writable_by_others(self):
         os.chmod(self.home, 0o777)
-        self.assert_refused("can be changed by everybody")
+        self.assert_refused("can be changed by everyone")
 
     @ROOT_ONLY
     def test_of_somebody_else(self):

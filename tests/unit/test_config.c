@@ -260,7 +260,7 @@ START_TEST(wrong_types_are_errors)
     assert_error("{\n \"model\": 5}", 2, "model must be a string");
     assert_error("{\"model\":null}", 1, "model must be a string");
     assert_error("{\"model\":\"\"}", 1, "model must not be empty");
-    assert_error("{\"db\":\"a\\u0000b\"}", 1, "must not hold \\u0000");
+    assert_error("{\"db\":\"a\\u0000b\"}", 1, "must not contain \\u0000");
     assert_error("{\"db\":\"a\\nb\"}", 1, "control characters");
     assert_error("{\n\n\"max_tool_turns\":\"5\"}", 3, "max_tool_turns must be a whole number");
     assert_error("{\"max_tool_turns\":5.0}", 1, "whole number");
@@ -340,10 +340,10 @@ START_TEST(unknown_and_repeated_keys_are_warnings)
     ck_assert_str_eq(config->effort, "last");
     ck_assert(!ik_config_tool_enabled(config, "bash"));
     assert_warning("user.json", 2, "unknown key modle");
-    assert_warning("user.json", 3, "'effort' stands here more than once");
-    assert_warning("user.json", 4, "'effort' stands here more than once");
+    assert_warning("user.json", 3, "'effort' appears more than once");
+    assert_warning("user.json", 4, "'effort' appears more than once");
     assert_warning("user.json", 5, "unknown key providers.openai.api_key");
-    assert_warning("user.json", 6, "'bash' stands here more than once");
+    assert_warning("user.json", 6, "'bash' appears more than once");
     assert_warning("user.json", 7, "unknown key ?[2J??");
     assert_warning("user.json", 8, "unknown key with \\u0000");
     ck_assert_uint_eq(config->warning_count, 7);
@@ -614,9 +614,9 @@ END_TEST
 
 START_TEST(provider_names_are_checked)
 {
-    assert_error("{\"providers\":{\"a/b\":{}}}", 1, "cannot name a provider");
-    assert_error("{\"providers\":{\n\"\":{}}}", 2, "cannot name a provider");
-    assert_error("{\"providers\":{\"a b\":{}}}", 1, "cannot name a provider");
+    assert_error("{\"providers\":{\"a/b\":{}}}", 1, "is not a valid provider name");
+    assert_error("{\"providers\":{\n\"\":{}}}", 2, "is not a valid provider name");
+    assert_error("{\"providers\":{\"a b\":{}}}", 1, "is not a valid provider name");
     assert_error("{\"providers\":{\n\n\"box\":{}}}", 3, "providers.box needs a base_url");
     assert_error("{\"providers\":{\"openai\":\n{\"type\":\"google\"}}}", 2, "built in");
     ck_assert_int_eq(ik_config_provider(config, "openai")->type, IK_CONFIG_TYPE_OPENAI);
@@ -868,7 +868,7 @@ START_TEST(env_is_checked)
                  "not the name of an environment");
     assert_error("{\"tools\":{\"t\":{\"env\":{\"A\\u0000\":\"x\"}}}}", 1, "not the name of an");
     assert_error("{\"tools\":{\"t\":{\"env\":{\"A\":\"file:x\"}}}}", 1, "begins with / or ~/");
-    assert_error("{\"tools\":{\"t\":{\"env\":{\"IKIGAI_HOME\":\"x\"}}}}", 1, "ikigai's own");
+    assert_error("{\"tools\":{\"t\":{\"env\":{\"IKIGAI_HOME\":\"x\"}}}}", 1, "reserved for ikigai");
 }
 END_TEST
 

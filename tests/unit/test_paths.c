@@ -33,7 +33,7 @@ START_TEST(everything_follows_from_prefix_home_and_cwd)
     ck_assert_str_eq(paths->trust_file, "/home/u/.ikigai/trust.json");
     ck_assert_str_eq(paths->database, "/home/u/.ikigai/ikigai.db");
     ck_assert_str_eq(paths->user_models, "/home/u/.ikigai/models.json");
-    ck_assert_str_eq(paths->history, "/home/u/.ikigai/history");
+    ck_assert_str_eq(paths->recall, "/home/u/.ikigai/history");
     ck_assert_str_eq(paths->drafts, "/home/u/.ikigai/drafts");
     ck_assert_str_eq(paths->cwd, "/srv/project");
     ck_assert_str_eq(paths->project_tools, "/srv/project/.ikigai/tools");
