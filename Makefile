@@ -1,18 +1,18 @@
-# One Makefile, no repeated rules: sources are found by wildcard, a folder under src/tools is a tool.
+# Sources are found by wildcard; every folder below src/tools is a tool.
 #
 #   make                build bin/ikigai, libexec/ikigai/*, lib/ikigai/keeper
 #   make check          everything a change must pass; check-deep adds sanitizers, valgrind, fuzzing
-#   make promises       proves what docs/promises.md promises; promises-quick in minutes
-#   make bench          measures, each figure against its yardstick
+#   make promises       test every promise of docs/promises.md; promises-quick takes minutes
+#   make bench          measure speed and memory, each figure against a yardstick
 #   make install        PREFIX=/usr/local DESTDIR=; uninstall takes the same two
-#   make dist           build/ikigai-VERSION.tar.gz; make deb builds a Debian package of it
-#   make format         clang-format over everything
-#   make docs           writes the tables in docs/ anew from those in the program
-#   make OUT=dir        build somewhere else than in the tree itself
+#   make dist           build/ikigai-VERSION.tar.gz; make deb builds a Debian package from it
+#   make format         run clang-format on all sources
+#   make docs           regenerate the tables in docs/ from those in the program
+#   make OUT=dir        build outside the source tree
 #   make SANITIZE=address,undefined OUT=build/asan
 
 VERSION := 0.1.0
-# The day of this version: it stands on the manual pages.
+# The date of this version, printed on the manual pages.
 RELEASED := 2026-11-15
 PREFIX ?= /usr/local
 CC ?= cc
@@ -27,7 +27,7 @@ endif
 override PREFIX := $(abspath $(PREFIX))
 sysconfdir := $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 
-# Who only builds a release need not stop at what a newer compiler warns of: make WERROR=
+# To build with a newer compiler despite its new warnings: make WERROR=
 WERROR ?= -Werror
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(WERROR)
 OPTIMIZE ?= -O2
@@ -36,19 +36,19 @@ ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(if $(SANITIZE),-fsan
     -fno-omit-frame-pointer -fno-sanitize-recover=undefined) -MMD -MP -Isrc -D_GNU_SOURCE -DIKIGAI_VERSION='"$(VERSION)"'
 ALL_LDFLAGS = $(LDFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 
-# Paths are compiled in only where they are used.
+# Only these files depend on the prefix.
 $(BUILD)/base/paths.o: EXTRA_CFLAGS := -DIKIGAI_PREFIX='"$(PREFIX)"'
-# libFuzzer calls a function that no header declares.
+# libFuzzer's entry point is not declared in any header.
 $(BUILD)/tests/fuzz/%.o: EXTRA_CFLAGS := -Wno-missing-prototypes
 
-# libcurl and libpq are not among them: they are loaded when they are needed
-# (src/io/curl_library.h, src/store/postgres/pq_library.h).
+# libcurl and libpq are not linked but loaded when needed (src/io/curl_library.h,
+# src/store/postgres/pq_library.h).
 APP_LIBS := -lsqlite3 -lzstd -lutf8proc -lmd4c -luv -ljansson -ltalloc -lmd -ldl -lpthread
 TOOL_LIBS := -ljansson -ltalloc -lm
 grep_LIBS := -lpcre2-8 -lpthread
 
-# Shipped tools and the keeper start several times a turn: they are linked statically where the
-# static libraries exist (and no sanitizer needs to be loaded).
+# Tools start several times a turn, so they and the keeper are linked statically for speed, if the
+# static libraries exist and no sanitizer is used.
 CAN_STATIC := $(if $(SANITIZE),,$(shell echo 'int main(void){return 0;}' | $(CC) -static -x c - \
     -o /dev/null $(TOOL_LIBS) -lpcre2-8 -lpthread 2>/dev/null && echo yes))
 STATIC := $(if $(CAN_STATIC),-static)
@@ -58,7 +58,7 @@ TOOLS := $(patsubst %,$(OUT)/libexec/ikigai/%,$(subst _,-,$(TOOL_DIRS)))
 KEEPER := $(OUT)/lib/ikigai/keeper
 TEMPLATES := $(wildcard share/ikigai/templates/*)
 MODELS := share/ikigai/models.json
-# What a build elsewhere than in the tree needs beside its programs.
+# Files that a build outside the source tree needs besides its programs.
 DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(COMPLETIONS)
 IKIGAI := $(OUT)/bin/ikigai
 # The chapters that `ikigai help` shows.
@@ -80,7 +80,7 @@ APP_OBJECTS := $(call objects,$(APP_SOURCES))
 LIB_BASE := $(BUILD)/libbase.a
 LIB_COMMON := $(BUILD)/libcommon.a
 LIB_APP := $(BUILD)/libapp.a
-# What tools and keeper are made of, without their main, for the tests that look inside.
+# The code of the tools and the keeper without their main functions, for unit tests.
 LIB_PARTS := $(BUILD)/libparts.a
 PARTS_OBJECTS := $(call objects,$(filter-out %/main.c src/tools/common/%,\
     $(wildcard src/tools/*/*.c src/keeper/*.c)))
@@ -103,8 +103,8 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags.stamp
 $(BUILD)/bench/%.o: bench/%.c $(BUILD)/flags.stamp
 	$(COMPILE)
 
-# A stamp is rewritten only when the words in it change: whoever builds with another compiler,
-# other flags or another prefix than last time gets what these touch built again.
+# A stamp is rewritten only when its text changes, so a build with another compiler, other flags or
+# another prefix rebuilds what depends on them.
 STAMP_flags = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
 STAMP_prefix = $(PREFIX)
 STAMP_date = $(DATE)
@@ -160,7 +160,7 @@ $(MAN_PAGES): $(OUT)/share/man/%: docs/man/$$(notdir $$*).md docs/man/page.sed \
 	IKIGAI_HOME=/nonexistent $(IKIGAI) help --expand $< > $@.md
 	lowdown -s -tman --out-no-smarty -m date=$(DATE) $@.md | sed -f docs/man/page.sed > $@
 	@rm -f $@.md
-# What a program began to write before it failed is no result.
+# A command that fails must not leave a partial target behind.
 .DELETE_ON_ERROR:
 
 # ---- tests
@@ -168,7 +168,7 @@ $(MAN_PAGES): $(OUT)/share/man/%: docs/man/$$(notdir $$*).md docs/man/page.sed \
 programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
-# Programs through which tests in Python reach what no command does.
+# Programs through which Python tests call functions that no command exposes.
 DRIVERS := $(call programs,tests/e2e/*_driver.c tests/provider/*_driver.c \
     tests/promises/history_driver.c tests/promises/foreign_driver.c tests/browser/export_driver.c)
 $(UNIT_TESTS): LINK = $(shell pkg-config --libs check)
@@ -177,13 +177,13 @@ $(BUILD)/tests/e2e/vterm_driver: LINK := -lvterm
 $(UNIT_TESTS) $(FUZZERS) $(DRIVERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS) $(grep_LIBS) $(TOOL_LIBS) $(LINK)
 
-# The yardstick of every start time is a static program that does nothing.
+# The yardstick for start times: a static program that does nothing.
 $(BUILD)/bench/noop: $(BUILD)/bench/noop.o
 	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^
-# The yardstick of the first frame is the same program, linked as most are.
+# The yardstick for the first frame: the same program, linked dynamically.
 $(BUILD)/bench/empty: $(BUILD)/bench/noop.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
-# The yardstick of a request links libcurl as any program does.
+# The yardstick for a request: a program that links libcurl.
 $(BUILD)/bench/curl_yardstick: $(BUILD)/bench/curl_yardstick.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcurl
 BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost store_cost pty_cost)
@@ -197,7 +197,7 @@ $(UNIT_TESTS:%=%.o): | need-check
 RUN := $(PYTHON) tests/run --out $(OUT) --build $(BUILD)
 check: all unit-tests
 	@$(RUN) check
-# The unit tests that need no server: what a package runs when it is built.
+# The unit tests that need no server, for package builds.
 WITH_SERVER := $(call programs,$(shell grep -ls store_backend.h tests/unit/*.c))
 check-unit: $(filter-out $(WITH_SERVER),$(UNIT_TESTS))
 	@$(RUN) $^
@@ -207,7 +207,7 @@ docs: all
 	@$(PYTHON) docs/refresh.py $(IKIGAI)
 format:
 	find src tests bench -name '*.[ch]' -exec clang-format -i {} +
-# ONLY= is an expression for file names: make promises ONLY='_(04|17)_'
+# ONLY= selects files by a regular expression: make promises ONLY='_(04|17)_'
 promises promises-quick: all drivers
 	@$(RUN) $(if $(ONLY),-k '$(ONLY)') $@
 bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick) $(BENCHES)
@@ -217,12 +217,12 @@ bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick) $(BENCHES)
 .PHONY: check-deep check-clang check-asan check-valgrind check-fuzz check-analysis check-fresh
 check-deep: check-clang check-asan check-valgrind check-fuzz check-analysis
 DEEP := $(patsubst %/obj,%,$(BUILD))
-# The + hands the jobs on: make does not see a $(MAKE) behind a call.
+# The + passes on -j: make does not recognise a $(MAKE) inside a call.
 build_in = +$(MAKE) --no-print-directory OUT=$(DEEP)/$(1) BUILD=$(DEEP)/$(1)/obj
 
 check-clang: need-clang # both compilers, no warning from either
 	$(call build_in,clang) CC=clang all unit-tests
-# The leak checker of ASan gives up under strace, which some tests use; valgrind has an eye on leaks.
+# ASan's leak checker fails under strace, which some tests use; valgrind checks for leaks instead.
 check-asan:
 	$(call build_in,asan) SANITIZE=address,undefined all unit-tests
 	@$(PYTHON) tests/run --out $(DEEP)/asan --slow 5 unit
@@ -234,7 +234,7 @@ check-valgrind: need-valgrind
 check-fuzz: # promise 18 in full; FUZZ_SECONDS=N for each target
 	@$(RUN) -k _18_ promises
 
-# What promise 18 runs: a tree with nothing but the fuzz targets, quickly built (tests/fuzz/README.md).
+# Promise 18 builds a tree with only the fuzz targets, which is quick (tests/fuzz/README.md).
 .PHONY: fuzz-tree fuzzers
 fuzz-tree: need-clang
 	$(call build_in,fuzz) CC=clang SANITIZE=address,undefined,fuzzer-no-link \
@@ -248,10 +248,10 @@ check-analysis: need-cppcheck need-clang-tidy
 	    --library=posix --suppressions-list=tests/lint/cppcheck.txt $(ANALYSE) $(ANALYSED)
 	find $(ANALYSED) -name '*.c' | sort | xargs -P2 -I{} \
 	    clang-tidy --quiet --config-file=tests/lint/clang-tidy {} -- -std=gnu11 $(ANALYSE) 2> /dev/null
-check-fresh: # a new system in a folder, from nothing to a passed script/test
+check-fresh: # from an empty system in a folder to a passed script/test
 	tests/fresh/run
 .PHONY: check-fake
-# The vendors' own clients against tests/fake_llm, and ikigai over HTTP/2.
+# Runs the vendors' own clients against tests/fake_llm, and ikigai over HTTP/2.
 check-fake: need-node need-npm all
 	@$(PYTHON) tests/fake_llm/check_clients.py $(DEEP)/fake_clients $(IKIGAI)
 EXPORT_DRIVER := $(BUILD)/tests/browser/export_driver
@@ -259,7 +259,7 @@ EXPORT_DRIVER := $(BUILD)/tests/browser/export_driver
 check-browser: need-chromium $(EXPORT_DRIVER) # what a reader sees of exported pages, in a browser
 	@$(PYTHON) tests/browser/check_browser.py $(EXPORT_DRIVER)
 
-# need-X: X is there, or it is said what installs it.
+# need-X fails with a hint how to install X when it is missing.
 NEEDED = { echo "$* is missing: script/bootstrap --$(GROUP) installs it" >&2; exit 1; }
 GROUP := test
 need-node need-npm: GROUP := fake
@@ -275,24 +275,24 @@ $(NEEDED_COMMANDS): need-%:
 
 # ---- installing
 
-# The chapters are not among the documents: they are in the manual.
+# Without the chapters, which are installed as the manual.
 DOCUMENTS := $(wildcard README.md CHANGELOG.md LICENSE)
-# Not what somebody compiled there.
+# Without programs compiled in that folder.
 EXAMPLES := $(filter-out %/__pycache__ $(patsubst %.c,%,$(wildcard examples/*.c)),\
     $(wildcard examples/*))
-# FILE:PLACE below PREFIX. What is executable stays so.
+# FILE:PLACE pairs; PLACE is relative to PREFIX. Executable files stay executable.
 BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES)
 INSTALLED := $(foreach file,$(BUILT),$(file):$(file:$(OUT)/%=%)) \
     $(foreach file,$(TEMPLATES) $(MODELS) $(COMPLETIONS),$(file):$(file)) \
     $(foreach file,$(DOCUMENTS) $(EXAMPLES),$(file):share/doc/ikigai/$(file))
-# Folders that are ours alone and go with the last file; the others may be somebody else's.
+# Folders that belong to ikigai alone; uninstall removes them when they are empty.
 OWN_DIRS := $(sysconfdir)/ikigai \
     $(patsubst %,$(PREFIX)/%/ikigai,libexec lib share share/doc)
 CONFIG := $(sysconfdir)/ikigai/config.json
 
-# DESTDIR reaches the shell as it is, whatever characters are in it.
+# Passed in the environment, so that DESTDIR may contain any character.
 export DESTDIR
-# Folders that exist keep their mode. The administrator's config stays, changed or not.
+# Existing folders keep their mode, and an existing config.json is not overwritten.
 install: all
 	@set -eu; umask 022; \
 	put() { [ -d "$${2%/*}" ] || mkdir -p "$${2%/*}"; \
@@ -308,7 +308,7 @@ uninstall:
 
 # ---- packing
 
-# A package is made of the tarball and not of this tree, and knows nothing of how make was called.
+# A package is built from the tarball, not from this tree, and without make's own environment.
 .PHONY: dist deb check-package
 DIST := ikigai-$(VERSION)
 dist:
@@ -321,7 +321,7 @@ deb: need-dpkg-buildpackage need-dh need-lintian dist
 	    dpkg-buildpackage -us -uc
 	lintian --fail-on error $(DEEP)/deb/*.changes
 	cp $(DEEP)/deb/ikigai_*.deb $(DEEP)
-check-package: deb # a new system in a folder: install, try, upgrade, remove without a trace
+check-package: deb # in an empty system in a folder: install, try, upgrade, remove
 	tests/fresh/package $(DEEP)/deb/ikigai_*.deb
 
 clean:

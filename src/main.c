@@ -1,4 +1,4 @@
-/* Options and wiring, nothing else. */
+/* Parses the options, creates the parts and connects them. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "repl/repl.h"
 #include "store/history.h"
 
-/* A program started with a closed standard descriptor would open its files in its place. */
+/* If a standard descriptor is closed at start, the next file opened would take its number. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -27,8 +27,8 @@ static void open_standard_descriptors(void)
     }
 }
 
-/* Another program with the same pipe or terminal may have made it non-blocking; what does not fit
- * at once would then be lost, and what is not there yet be missed. */
+/* Another program that shares the pipe or terminal may have made it non-blocking; reads and writes
+ * would then fail instead of waiting. */
 static void make_standard_descriptors_block(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -39,24 +39,16 @@ static void make_standard_descriptors_block(void)
     }
 }
 
-/* Large buffers (answers, results, requests) come and go. The C library would learn from the first
- * of them to keep such memory for itself. */
-static void keep_memory_returnable(void)
-{
-#ifdef M_MMAP_THRESHOLD
-    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
-#endif
-}
-
-/* A limit (ulimit -v) or the machine's own: an ordinary failure, and no reason for a core dump. */
+/* Running out of memory, often because of ulimit -v, is an ordinary failure and needs no core dump.
+ */
 static void on_out_of_memory(void)
 {
     static const char line[] =
         "\nikigai: out of memory; free some, or raise the limit (ulimit -v)\n";
-    size_t newline = isatty(STDERR_FILENO) ? 0 : 1; /* the cursor may be inside of what was drawn */
+    size_t skip = isatty(STDERR_FILENO) ? 0 : 1; /* on a terminal the cursor may be within a line */
     ik_tty_restore_run();
-    ssize_t told = write(STDERR_FILENO, line + newline, sizeof(line) - 1 - newline);
-    (void)told;
+    ssize_t ignored = write(STDERR_FILENO, line + skip, sizeof(line) - 1 - skip);
+    (void)ignored;
     _exit(IK_CLI_FAILED);
 }
 
@@ -86,7 +78,7 @@ static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
     return ik_repl_run(cli->ctx, &repl);
 }
 
-/* Without a terminal to type at there is one turn. */
+/* A conversation, or one turn when standard input is not a terminal. */
 static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
 {
     if (!ik_cli_accept_config(cli)) {
@@ -126,7 +118,8 @@ static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv
     return status;
 }
 
-static int start_in(void *ctx, int argc, char **argv)
+/* Arguments that do not begin with a command are options and a prompt. */
+static int start(void *ctx, int argc, char **argv)
 {
     ik_cli_options_t options = {0};
     if (argc > 0 && ik_cli_begins_command(argv[0])) {
@@ -147,27 +140,25 @@ static int start_in(void *ctx, int argc, char **argv)
     }
 }
 
-/* What is no command is options and a prompt: talking to a model. */
-static int start(int argc, char **argv)
-{
-    void *ctx = talloc_new(NULL);
-    int status = start_in(ctx, argc, argv);
-    talloc_free(ctx);
-    return status;
-}
-
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
     make_standard_descriptors_block();
-    /* Nobody else of this user may read our memory or environment, where the keys are. */
+    /* Keeps other processes of this user from reading our memory and environment, which hold the
+     * keys. */
     prctl(PR_SET_DUMPABLE, 0);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* makes writing beyond RLIMIT_FSIZE an ordinary error */
     ik_alloc_on_failure(on_out_of_memory);
     ik_json_seed();
-    keep_memory_returnable();
-    int status = start(argc - (argc > 0), argv + (argc > 0));
+#ifdef M_MMAP_THRESHOLD
+    /* Otherwise the C library raises this threshold with the first large buffer it frees, and no
+     * longer returns such memory to the system. */
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+#endif
+    void *ctx = talloc_new(NULL);
+    int status = start(ctx, argc - (argc > 0), argv + (argc > 0));
+    talloc_free(ctx);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("ikigai: cannot write to standard output\n", stderr);
         status = status == IK_CLI_DONE ? IK_CLI_FAILED : status;

@@ -1,17 +1,17 @@
 /*
- * The keeper: the one parent of all tool processes.
+ * The keeper: the parent of all tool processes.
  *
  * It is a child subreaper, so whatever a tool starts, however often it forks or detaches, is
- * orphaned to the keeper and not to init. It reaps with wait4, so CPU time and peak memory are the
- * tool's own. When its socket closes, however ikigai died, it ends every descendant and exits.
+ * orphaned to the keeper and not to init. It reaps with wait4 and so gets CPU time and peak memory
+ * of each tool. When its socket closes, however ikigai died, it ends every descendant and exits.
  *
- * A call ends in phases: RUNNING until the first process exits or ikigai asks for the end; then
- * TERM (everything got SIGTERM), then KILL after the grace, until nothing of the call is left:
- * GONE. Only then is it reported. The loop sleeps in ppoll without a timeout while nothing is
- * ending.
+ * A call goes through four phases: RUNNING until its first process exits or ikigai asks for its
+ * end; TERM once all its processes were sent SIGTERM; KILL when the grace is over; GONE when none
+ * is left. Only then is it reported. While no call is ending, the loop sleeps in ppoll without a
+ * timeout.
  *
- * Whatever a tool does, each round of the loop has an end: a bounded number of processes is reaped,
- * and processes are looked for a bounded number of times.
+ * Whatever a tool does, each round of the loop is bounded: in the number of processes it reaps and
+ * in the number of searches for processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,22 +32,22 @@
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
 
-/* How long a dying keeper gives the tools of a dead ikigai before SIGKILL, and how long it waits,
- * then as at the end of any call, for processes that even SIGKILL does not end (uninterruptible
- * sleep). */
-enum { ORPHANED_GRACE_MS = 100, UNKILLABLE_MS = 2000, RETRY_MS = 5 };
-
-/* Each process takes about a millisecond to die, which is taken from the grace of all, up to this.
- */
-enum { MANY = 150 };
-
-/* After looking for processes we leave it for this many times as long as it took. */
-enum { LOOK_PAUSE = 3 };
-
-/* Processes that fork and exit without end may keep us from everything else: a round reaps at most
- * REAP_MAX of them. More than STORM in a round get no more than one processor, and do not wake us
- * one by one, but we sleep for NAP_MS. */
-enum { REAP_MAX = 1024, STORM = 32, NAP_MS = 10, STORM_LOOK_MS = 50, STORM_GRACE_MS = 200 };
+enum {
+    ORPHANED_GRACE_MS = 100, /* between SIGTERM and SIGKILL when ikigai has died */
+    UNKILLABLE_MS = 2000,    /* wait for processes that SIGKILL does not end */
+    RETRY_MS = 5,
+    /* Killing takes about 1 ms per process, which is subtracted from the grace, up to this. */
+    KILL_TIME_MAX_MS = 150,
+    /* The pause after a search for processes, as a multiple of the CPU time it took. */
+    LOOK_PAUSE = 3,
+    /* A storm is more than STORM processes that exit in one round, as with a fork bomb. They are
+     * then confined to one processor and do not wake us one by one; we sleep for NAP_MS instead. */
+    REAP_MAX = 1024, /* in one round */
+    STORM = 32,
+    NAP_MS = 10,
+    STORM_LOOK_MS = 50,
+    STORM_GRACE_MS = 200,
+};
 
 typedef enum { RUNNING, TERM, KILL, GONE } phase_t;
 
@@ -55,8 +55,8 @@ typedef struct call {
     ik_process_tree_t tree;
     ik_keeper_report_t report;
     phase_t phase;
-    int64_t kill_at_ms; /* 0 while nobody wants it to end */
-    int64_t killed_ms;  /* when SIGKILL had reached all of it; 0: not yet */
+    int64_t kill_at_ms; /* when the grace is over; 0: its end was not requested */
+    int64_t killed_ms;  /* when SIGKILL had reached all its processes; 0: not yet */
     bool reported;
     struct call *next;
 } call_t;
@@ -70,12 +70,12 @@ typedef struct {
 } start_t;
 
 static call_t *calls;
-static int64_t next_look_ms; /* not before this */
-static int64_t look_due_ms;  /* a look that had to wait is due then; 0: none */
+static int64_t next_look_ms; /* no search for processes before this */
+static int64_t look_due_ms;  /* when a search that had to wait is due; 0: none */
 static size_t reaped;        /* in this round */
 
-/* False when ikigai is not reading at the moment. Waiting for it here could be for ever: it may
- * itself be waiting for us to take its next request. */
+/* False when ikigai is not reading at the moment. Waiting here could deadlock, because ikigai may
+ * be waiting for us to read its next request. */
 static bool send_report(const ik_keeper_report_t *report)
 {
     ssize_t sent;
@@ -87,11 +87,11 @@ static bool send_report(const ik_keeper_report_t *report)
 
 /* --- starting ---------------------------------------------------------------------------- */
 
-/* Those we ignore ourselves; all others are at their default already (prepare_signals). */
+/* Ignored by the keeper; all others have their default action (prepare_signals). */
 static const int ignored_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 enum { IGNORED_SIGNALS = IK_LENGTH(ignored_signals) };
 
-/* Runs between vfork and exec, in our memory: nothing but system calls. Returns errno. */
+/* Runs between vfork and exec in our memory, so it may only make system calls. Returns errno. */
 static int become_tool(const start_t *start)
 {
     setsid();
@@ -112,7 +112,7 @@ static int become_tool(const start_t *start)
     sigprocmask(SIG_SETMASK, &none, NULL);
     execve(start->argv[0], start->argv, start->environment);
     if (errno == ENOEXEC) {
-        /* A script without a #! line, which every shell would run: argv[-1] is reserved for sh. */
+        /* A script without a #! line; shells run it with sh. argv[-1] is reserved for this. */
         start->argv[-1] = (char *)"sh";
         execve("/bin/sh", start->argv - 1, start->environment);
     }
@@ -159,7 +159,7 @@ static char **merge_environment(const void *ctx, char **extra, size_t extra_coun
     return merged;
 }
 
-/* Splits the strings behind the header; NULL when the packet does not hold as many as it says. */
+/* Splits the strings after the header; NULL when the packet contains fewer than it declares. */
 static char **split_strings(const void *ctx, char *bytes, size_t len, size_t count)
 {
     char **strings = ik_new_array(ctx, char *, count + 1);
@@ -216,7 +216,7 @@ static void start_call(const ik_keeper_request_t *request, char *bytes, size_t l
 
 /* --- ending ------------------------------------------------------------------------------ */
 
-/* In a storm SIGTERM hardly reaches a process before it is gone, and killing takes longer. */
+/* In a storm most processes are gone before SIGTERM reaches them, and killing takes longer. */
 static void ask_for_end(call_t *call)
 {
     if (call->kill_at_ms == 0) {
@@ -245,7 +245,7 @@ static void record_exit(call_t *call, int status, const struct rusage *usage)
     call->report.max_rss_kb = (uint64_t)usage->ru_maxrss;
 }
 
-/* Collects what ended. True while there are children at all. */
+/* Reaps processes that have ended. True while there are children left. */
 static bool reap(void)
 {
     for (; reaped < REAP_MAX; reaped++) {
@@ -265,8 +265,8 @@ static bool reap(void)
     return true;
 }
 
-/* One step towards the end of a call that is not to be killed yet and whose processes were just
- * looked for; all: there are no others. */
+/* Advances a call that is ending but not to be killed yet. Its processes were just searched for;
+ * all: the search was complete. */
 static void advance(call_t *call, bool all)
 {
     ik_process_tree_t *tree = &call->tree;
@@ -275,7 +275,7 @@ static void advance(call_t *call, bool all)
     size_t found = ik_process_tree_signal(tree, first ? SIGTERM : 0, first ? SIGCONT : 0);
     if (first) {
         call->report.leftovers = tree->root_alive ? 0 : (uint32_t)found;
-        call->kill_at_ms -= found < MANY ? (int64_t)found : MANY;
+        call->kill_at_ms -= found < KILL_TIME_MAX_MS ? (int64_t)found : KILL_TIME_MAX_MS;
     }
     call->phase = all && found == 0 && !tree->root_alive ? GONE : TERM;
 }
@@ -299,8 +299,7 @@ static size_t mark_ending(void)
     return ending;
 }
 
-/* Kills the calls whose grace is over; false when their processes start others faster than we stop
- * them. */
+/* Kills the calls whose grace is over; false when their processes fork faster than we stop them. */
 static bool kill_overdue(const void *ctx, ik_process_tree_t *const *trees, size_t count)
 {
     bool any = false;
@@ -323,7 +322,7 @@ static bool kill_overdue(const void *ctx, ik_process_tree_t *const *trees, size_
     return cornered;
 }
 
-/* Looks for the processes of calls that have been asked to end, or are about to be. */
+/* Searches for the processes of the calls that are ending and whose grace is not over. */
 static void advance_polite(const void *ctx, ik_process_tree_t *const *trees, size_t count)
 {
     bool any = false;
@@ -354,16 +353,7 @@ static ik_process_tree_t **list_trees(const void *ctx, size_t *count)
     return trees;
 }
 
-static void weather_storm(void)
-{
-    void *scratch = talloc_new(NULL);
-    size_t count;
-    ik_process_tree_t **trees = list_trees(scratch, &count);
-    ik_process_tree_confine(trees, count);
-    talloc_free(scratch);
-}
-
-/* False when the next look must not wait. */
+/* False when the next search must not wait. */
 static bool look_at_ending(void)
 {
     void *scratch = talloc_new(NULL);
@@ -381,7 +371,8 @@ static bool look_at_ending(void)
     return cornered;
 }
 
-static bool is_overdue(int64_t now)
+/* Whether the grace of a call is over. */
+static bool any_overdue(int64_t now)
 {
     const call_t *call = calls;
     while (call != NULL && (call->phase != TERM || now < call->kill_at_ms)) {
@@ -390,7 +381,7 @@ static bool is_overdue(int64_t now)
     return call != NULL;
 }
 
-/* What this process has used of a processor, however many others want it. */
+/* The CPU time of this process, which does not depend on the load of the machine. */
 static int64_t cpu_ms(void)
 {
     struct timespec used;
@@ -398,14 +389,14 @@ static int64_t cpu_ms(void)
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* Every process that ends wakes us, and when hundreds do, looking at all the others each time
- * would take longer than they live: looking takes a quarter of our time at most. */
+/* Every process that ends wakes us. When hundreds end, searching for all the others each time would
+ * take longer than they live, so at most a quarter of our time is spent searching. */
 static void advance_ending(bool have_children)
 {
     size_t ending = mark_ending();
     int64_t begin = ik_clock_now_ms();
     look_due_ms = ending > 0 ? next_look_ms : 0;
-    if (ending == 0 || (have_children && begin < next_look_ms && !is_overdue(begin))) {
+    if (ending == 0 || (have_children && begin < next_look_ms && !any_overdue(begin))) {
         return;
     }
     if (have_children) {
@@ -423,19 +414,15 @@ static void advance_ending(bool have_children)
     look_due_ms = 0;
 }
 
-/* What even SIGKILL does not end is not waited for, but not forgotten, either. */
-static bool is_unkillable(const call_t *call)
-{
-    return call->phase == KILL && call->killed_ms != 0 &&
-           ik_clock_now_ms() > call->killed_ms + UNKILLABLE_MS;
-}
-
 static void report_gone(void)
 {
     call_t **link = &calls;
     while (*link != NULL) {
         call_t *call = *link;
-        if (!call->reported && (call->phase == GONE || is_unkillable(call))) {
+        /* A call that SIGKILL does not end is reported but stays in the list. */
+        bool unkillable = call->phase == KILL && call->killed_ms != 0 &&
+                          ik_clock_now_ms() > call->killed_ms + UNKILLABLE_MS;
+        if (!call->reported && (call->phase == GONE || unkillable)) {
             call->reported = send_report(&call->report);
         }
         if (call->phase == GONE && call->reported) {
@@ -456,7 +443,7 @@ static void wake_at(int *timeout, int64_t when_ms)
     }
 }
 
-/* How long we may sleep: forever, unless a call is ending. */
+/* The timeout for ppoll: none unless a call is ending. */
 static int next_timeout(void)
 {
     int timeout = reaped == REAP_MAX ? 0 : reaped > STORM ? NAP_MS : -1;
@@ -532,12 +519,12 @@ static bool serve_request(void)
 
 static void on_child(int signal)
 {
-    (void)signal; /* it only ends ppoll */
+    (void)signal; /* its arrival interrupts ppoll */
 }
 
-/* Signals that reach us because somebody meant ikigai's terminal or group must not end us: we are
- * the one who cleans up. Whatever else ikigai or who started it ignored, a tool does not inherit.
- */
+/* Signals sent to ikigai's terminal or process group must not end the keeper, which has to clean
+ * up. All others get their default action, so that tools do not inherit ignored signals from ikigai
+ * or its parent. */
 static void prepare_signals(void)
 {
     struct sigaction wake = {.sa_handler = on_child, .sa_flags = SA_NOCLDSTOP};
@@ -554,7 +541,7 @@ static void prepare_signals(void)
     sigaction(SIGCHLD, &wake, NULL);
 }
 
-/* SIGCHLD is blocked except in here, so that none is missed between reaping and sleeping. True when
+/* SIGCHLD is unblocked only here, so that none is missed between reaping and sleeping. True when
  * there is a request. */
 static bool wait_for_events(void)
 {
@@ -574,25 +561,29 @@ int main(void)
     int type;
     socklen_t type_len = sizeof(type);
     if (getsockopt(IK_KEEPER_SOCKET, SOL_SOCKET, SO_TYPE, &type, &type_len) < 0) {
-        fprintf(stderr, "keeper: started by ikigai itself, not by hand\n");
+        fprintf(stderr, "keeper: cannot be run by hand; ikigai starts it\n");
         return 2;
     }
     fcntl(IK_KEEPER_SOCKET, F_SETFD, FD_CLOEXEC);
-    /* What ikigai inherited from who started it is not for tools. */
+    /* Tools must not inherit descriptors that ikigai got from its parent. */
     closefrom(IK_KEEPER_SOCKET + 1);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prepare_signals();
     while (!wait_for_events() || serve_request()) {
-        if (reaped > STORM) {
-            weather_storm(); /* first of all, while none of our turn on the processor is used up */
+        if (reaped > STORM) { /* first of all, while our time slice is still unused */
+            void *scratch = talloc_new(NULL);
+            size_t count;
+            ik_process_tree_t **trees = list_trees(scratch, &count);
+            ik_process_tree_confine(trees, count);
+            talloc_free(scratch);
         }
         reaped = 0;
         advance_ending(reap());
-        reap(); /* what was just seen to be gone is no zombie, either, when that is reported */
+        reap(); /* so that no zombie of a call is left when its end is reported */
         report_gone();
     }
     end_everything();
-    /* Not exit: in a sanitizer build the leak checker would stop us by tracing us, and be taken
-     * for one of the children that must end first. */
+    /* Not exit: in a sanitizer build the leak checker starts a process that traces us, which would
+     * be taken for a child that has to end first. */
     _exit(0);
 }

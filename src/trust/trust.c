@@ -20,8 +20,7 @@ enum { FORMAT = 1, TRUST_FILE_MAX = 32 * 1024 * 1024 };
 /* --- the recorded decisions -------------------------------------------------------------- */
 
 /* The recorded folders, {canonical path: {hash, trusted_at, files}}; an empty object when there are
- * none. New reference. A file that others may write, or that is broken, is an error: trust is not
- * guessed. */
+ * none. New reference. A file that is damaged, or that other users may write, is an error. */
 static res_t load_records(const ik_paths_t *paths, json_t **folders)
 {
     char *text;
@@ -49,9 +48,9 @@ static res_t load_records(const ik_paths_t *paths, json_t **folders)
     return OK;
 }
 
-/* Who reads the records to change them holds this lock from before the reading until after the
- * saving, or a decision taken at the same time elsewhere would be undone; worst, a refreshed record
- * would bring back what the user just took away. Returns a descriptor to close. */
+/* Held from before the records are read until after they are saved. Without it a decision made at
+ * the same time elsewhere would be lost; at worst a refresh would restore trust that the user has
+ * just revoked. *lock is a descriptor to close. */
 static res_t lock_records(const ik_paths_t *paths, int *lock)
 {
     TRY(ik_file_make_private_folder(paths->home));
@@ -79,19 +78,15 @@ static res_t save_records(const ik_paths_t *paths, json_t *folders)
     return saved;
 }
 
-static json_t *record_of_file(const ik_trust_snapshot_file_t *file)
-{
-    return json_pack("{s:i, s:s, s:s*, s:s*}", "mode", (int)file->mode, "identity", file->identity,
-                     "hash", file->hash, "target", file->target);
-}
-
 /* NULL when a name is not UTF-8. */
 static json_t *record_of_snapshot(const ik_trust_snapshot_t *snapshot, json_int_t trusted_at)
 {
     json_t *files = json_object();
     for (size_t i = 0; i < snapshot->count; i++) {
         const ik_trust_snapshot_file_t *file = &snapshot->files[i];
-        if (json_object_set_new(files, file->path, record_of_file(file)) != 0) {
+        json_t *record = json_pack("{s:i, s:s, s:s*, s:s*}", "mode", (int)file->mode, "identity",
+                                   file->identity, "hash", file->hash, "target", file->target);
+        if (json_object_set_new(files, file->path, record) != 0) {
             json_decref(files);
             return NULL;
         }
@@ -131,7 +126,7 @@ static char *describe_file_change(const void *ctx, const ik_trust_snapshot_file_
     return NULL;
 }
 
-/* The first difference between the record and the snapshot, in words. */
+/* Describes the first difference between the record and the snapshot. */
 static char *describe_change(const void *ctx, const ik_trust_snapshot_t *snapshot, json_t *record)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
@@ -158,7 +153,7 @@ static void refuse(ik_trust_status_t *status, const char *reason)
     status->reason = ik_strdup(status, reason);
 }
 
-/* What the record says of a file that has not changed since; data is the folder's record. */
+/* The recorded hash of a file that has not changed since; data is the folder's record. */
 static const char *known_hash(void *data, const ik_trust_snapshot_file_t *file)
 {
     json_t *recorded = find_recorded(data, file->path);
@@ -167,8 +162,8 @@ static const char *known_hash(void *data, const ik_trust_snapshot_file_t *file)
     return same ? recorded_text(recorded, "hash") : NULL;
 }
 
-/* Whether some file's identity could now be recorded, or differs from the record (a file was
- * touched, or copied back): the next check would have to read it again. */
+/* Whether the identity of a file is not recorded yet or differs from the record (it was touched, or
+ * copied back), so that the next check would have to read the file again. */
 static bool record_is_stale(const ik_trust_snapshot_t *snapshot, json_t *record)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
@@ -182,7 +177,7 @@ static bool record_is_stale(const ik_trust_snapshot_t *snapshot, json_t *record)
     return false;
 }
 
-/* Whether some folder's trust needs this copy; data are the recorded folders. */
+/* Whether a trusted folder uses this copy; data are the recorded folders. */
 static bool hash_in_use(void *data, const char *hash)
 {
     const char *folder;
@@ -197,8 +192,8 @@ static bool hash_in_use(void *data, const char *hash)
     return false;
 }
 
-/* Takes the snapshot into the records. As a refresh it changes nothing but identities, and nothing
- * at all when these bytes are no longer trusted. */
+/* Records the snapshot as trusted. A refresh only updates the identities of files, and fails when
+ * these bytes are no longer trusted. */
 static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
                              bool refresh)
 {
@@ -209,15 +204,16 @@ static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t 
     json_t *old = json_object_get(folders, snapshot->folder);
     const char *trusted = recorded_text(old, "hash");
     if (is_ok(&saved) && refresh && (trusted == NULL || strcmp(trusted, snapshot->hash) != 0)) {
-        saved = ERR(CONFLICT, "The trust was taken back in the meantime");
+        saved = ERR(CONFLICT, "The trust was revoked in the meantime");
     }
     if (is_ok(&saved)) {
         json_int_t when = refresh ? json_integer_value(json_object_get(old, "trusted_at"))
                                   : (json_int_t)time(NULL);
         json_t *record = record_of_snapshot(snapshot, when);
-        saved = record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0
-                    ? save_records(paths, folders)
-                    : ERR(INVALID, "%s: its name or a name in it is not UTF-8", snapshot->folder);
+        saved =
+            record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0
+                ? save_records(paths, folders)
+                : ERR(INVALID, "The name of %s or of a file in it is not UTF-8", snapshot->folder);
     }
     if (is_ok(&saved) && !refresh) {
         ik_trust_copy_clean(paths->trusted, hash_in_use, folders);
@@ -227,7 +223,7 @@ static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t 
     return saved;
 }
 
-static void judge(ik_trust_status_t *status, const char *folder, json_t *record)
+static void compare_with_record(ik_trust_status_t *status, const char *folder, json_t *record)
 {
     res_t taken = ik_trust_snapshot_create(status, folder, known_hash, record, &status->snapshot);
     const char *trusted = recorded_text(record, "hash");
@@ -270,11 +266,10 @@ ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, cons
     if (is_err(&loaded)) {
         refuse(status, loaded.message);
     } else {
-        judge(status, resolved, record);
+        compare_with_record(status, resolved, record);
     }
     if (status->state == IK_TRUST_GIVEN && record_is_stale(status->snapshot, record)) {
-        /* The same bytes under new identities: saves rehashing at the next start. That it cannot
-         * be saved is no reason to complain. */
+        /* Saves hashing the files at the next start; a failure to save does no harm. */
         record_snapshot(paths, status->snapshot, true);
     }
     json_decref(folders);
@@ -283,8 +278,8 @@ ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, cons
 
 /* --- deciding ---------------------------------------------------------------------------- */
 
-/* The copy holds the reviewed bytes in any case; but who is told "trusted" expects that the folder
- * as it is now is meant. */
+/* The copy contains the reviewed bytes in any case, but the user expects to have trusted the folder
+ * in its present state. */
 static res_t check_unchanged(const ik_trust_snapshot_t *reviewed)
 {
     ik_trust_snapshot_t *now;
@@ -335,7 +330,7 @@ res_t ik_trust_revoke(const ik_paths_t *paths, const char *folder, bool *known)
 {
     int lock;
     TRY(lock_records(paths, &lock));
-    /* The folder itself may be gone; then its path as given is the best there is. */
+    /* A folder that no longer exists is looked up by its path as given. */
     char *resolved = canonical(NULL, folder);
     res_t forgotten = forget(paths, resolved == NULL ? folder : resolved, known);
     talloc_free(resolved);

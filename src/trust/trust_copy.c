@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "base/file.h"
 
-/* How long a copy that no record names may still be in use: by a run with --trust, or by an
- * instance that was started before its project changed. */
+/* How long a copy without a record may still be in use: by a run with --trust, or by an instance
+ * that started before its project changed. */
 enum { UNUSED_SECONDS = 7 * 24 * 60 * 60 };
 
 static res_t make_parents(int copy_fd, const char *path)
@@ -78,7 +78,7 @@ static void remove_tree(int parent_fd, const char *name)
     unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
-/* Folders lose their write bit last, deepest first: the list is sorted, so parents come before. */
+/* Makes the folders read-only once all files are in place. */
 static void lock_folders(int copy_fd, const ik_trust_snapshot_t *snapshot)
 {
     for (size_t i = 0; i < snapshot->count; i++) {
@@ -102,15 +102,15 @@ static res_t copy_all(int from_fd, int to_fd, const char *building,
         const ik_trust_snapshot_file_t *file = &snapshot->files[i];
         if (file->target != NULL &&
             !ik_trust_snapshot_ends_inside(building, file->path, file->target)) {
-            return ERR(CONFLICT, "the symlink %s leaves the folder", file->path);
+            return ERR(CONFLICT, "the symlink %s leads outside the folder", file->path);
         }
     }
     lock_folders(to_fd, snapshot);
     return OK;
 }
 
-/* Builds the copy beside its place and moves it there whole, so that what stands under a hash is
- * always complete. */
+/* Builds the copy under another name and renames it, so that a folder named by a hash is always
+ * complete. */
 static res_t build_copy(const char *store, const ik_trust_snapshot_t *snapshot, const char *copy)
 {
     TRY(ik_file_make_private_folder(store));
@@ -178,23 +178,19 @@ void ik_trust_copy_remove(const char *store, const char *hash)
     }
 }
 
-static bool is_old(int store_fd, const char *name)
-{
-    struct stat status;
-    return fstatat(store_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-           time(NULL) - status.st_mtim.tv_sec > UNUSED_SECONDS;
-}
-
 void ik_trust_copy_clean(const char *store, bool (*is_used)(void *data, const char *hash),
                          void *data)
 {
     DIR *folder = opendir(store);
     struct dirent *entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        /* What a killed ikigai was building counts as unused, too. */
-        bool ours = is_hash(entry->d_name) || strncmp(entry->d_name, "building-", 9) == 0;
-        if (ours && is_old(dirfd(folder), entry->d_name) && !is_used(data, entry->d_name)) {
-            remove_tree(dirfd(folder), entry->d_name);
+        /* A copy that a killed ikigai did not finish is unused, too. */
+        const char *name = entry->d_name;
+        bool ours = is_hash(name) || strncmp(name, "building-", 9) == 0;
+        struct stat status;
+        if (ours && fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            time(NULL) - status.st_mtim.tv_sec > UNUSED_SECONDS && !is_used(data, name)) {
+            remove_tree(dirfd(folder), name);
         }
     }
     if (folder != NULL) {

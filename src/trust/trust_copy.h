@@ -1,6 +1,6 @@
 /*
- * The private store of trusted folders: read-only copies under the hash of what they hold. A copy
- * is complete or not there, and never changes; tools run from it.
+ * The private store of trusted folders: read-only copies, named by the hash of their content. A
+ * copy appears only when it is complete and never changes. Tools run from it.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "trust/trust_snapshot.h"
 
-/* Copies the snapshot's folder into the store, unless the copy is there already, and returns its
- * path. IK_ERR_CONFLICT when a file is no longer what the snapshot says. */
+/* Copies the snapshot's folder into the store, unless the copy exists already, and returns its
+ * path. IK_ERR_CONFLICT when a file differs from the snapshot. */
 res_t ik_trust_copy_create(const void *ctx, const char *store, const ik_trust_snapshot_t *snapshot,
                            char **copy);
 

@@ -51,7 +51,7 @@ res_t ik_trust_snapshot_hash_file(int folder_fd, const char *path, int copy_fd, 
     return result;
 }
 
-/* One hash over all entries; NUL and newline keep fields and entries apart. */
+/* One hash over all entries; a NUL ends each field. */
 static void hash_snapshot(ik_trust_snapshot_t *snapshot)
 {
     SHA2_CTX state;
@@ -72,13 +72,6 @@ static void hash_snapshot(ik_trust_snapshot_t *snapshot)
 }
 
 /* --- listing ----------------------------------------------------------------------------- */
-
-/* Empty while the file is so young that another change could look the same. */
-static char *format_identity(const void *ctx, const struct stat *status)
-{
-    return ik_file_is_settled(status->st_ctim) ? ik_file_format_identity(ctx, status)
-                                               : ik_strdup(ctx, "");
-}
 
 bool ik_trust_snapshot_ends_inside(const char *folder, const char *path, const char *target)
 {
@@ -110,8 +103,10 @@ static res_t add_entry(listing_t *listing, const char *path, const struct stat *
     ik_trust_snapshot_file_t *file = &snapshot->files[snapshot->count++];
     *file = (ik_trust_snapshot_file_t){.path = ik_strdup(snapshot, path),
                                        .mode = status->st_mode & 07777,
-                                       .size = status->st_size,
-                                       .identity = format_identity(snapshot, status)};
+                                       .size = status->st_size};
+    /* A young file could change again without a change of its times. */
+    file->identity = ik_file_is_settled(status->st_ctim) ? ik_file_format_identity(snapshot, status)
+                                                         : ik_strdup(snapshot, "");
     if (S_ISLNK(status->st_mode)) {
         char target[4096];
         ssize_t len = readlinkat(listing->fd, path, target, sizeof(target) - 1);
@@ -120,7 +115,8 @@ static res_t add_entry(listing_t *listing, const char *path, const struct stat *
         }
         file->target = ik_strndup(snapshot, target, (size_t)len);
         if (!ik_trust_snapshot_ends_inside(snapshot->folder, path, file->target)) {
-            return ERR(DENIED, "the symlink %s leaves the folder; replace it by a copy", path);
+            return ERR(DENIED, "the symlink %s leads outside the folder; replace it with a copy",
+                       path);
         }
     } else {
         snapshot->bytes += status->st_size;
@@ -138,7 +134,7 @@ static res_t list_entry(listing_t *listing, const char *path, const char *name, 
 {
     struct stat status;
     if (fstatat(listing->fd, path, &status, AT_SYMLINK_NOFOLLOW) < 0) {
-        return ERR(SYSTEM, "Cannot look at %s: %s", path, strerror(errno));
+        return ERR(SYSTEM, "Cannot access %s: %s", path, strerror(errno));
     }
     if (S_ISDIR(status.st_mode)) {
         return strcmp(name, "__pycache__") == 0 ? OK : list_folder(listing, path, depth + 1);
@@ -149,7 +145,7 @@ static res_t list_entry(listing_t *listing, const char *path, const char *name, 
     return add_entry(listing, path, &status);
 }
 
-/* path is "" for the folder itself. */
+/* path is relative to the snapshot's folder, "" for the folder itself. */
 static res_t list_folder(listing_t *listing, const char *path, int depth)
 {
     if (depth > MAX_DEPTH) {

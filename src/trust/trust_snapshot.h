@@ -1,8 +1,8 @@
 /*
- * A tool folder as it was at one moment, with one hash over all of it: the path, permissions and
- * content of every file and the target of every symlink. __pycache__ is left out. Looking does not
- * execute anything. A folder that holds something else than files, folders and symlinks that stay
- * inside, or too much, has no snapshot.
+ * The state of a tool folder at one moment, with one hash over the path, permissions and content of
+ * every file and the target of every symlink. __pycache__ is left out. Taking a snapshot executes
+ * nothing. It fails for a folder that is too large or contains anything but files, folders and
+ * symlinks that stay inside.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ typedef struct {
     char *path; /* below the folder */
     mode_t mode;
     int64_t size;
-    char *identity; /* device, inode, size, times: equal means unchanged */
+    char *identity; /* device, inode, size, times; equal means unchanged. "": file too young */
     char *hash;     /* of the content; NULL for a symlink */
     char *target;   /* of a symlink; NULL for a file */
 } ik_trust_snapshot_file_t;
@@ -38,22 +38,22 @@ typedef struct {
     size_t tool_count;
 } ik_trust_snapshot_t;
 
-/* The hash of a file that is known by its identity, or NULL: then it is read. */
+/* Returns the hash of a file whose identity is known, or NULL to have the file read. */
 typedef const char *(*ik_trust_snapshot_known_fn)(void *data, const ik_trust_snapshot_file_t *file);
 
-/* folder is canonical; known may be NULL. The error's message says what keeps the folder from being
+/* folder must be canonical; known may be NULL. The error's message says why the folder cannot be
  * trusted. */
 res_t ik_trust_snapshot_create(const void *ctx, const char *folder,
                                ik_trust_snapshot_known_fn known, void *data,
                                ik_trust_snapshot_t **out);
 
-/* NULL when there is no such file in it. */
+/* NULL when the snapshot has no such file. */
 const ik_trust_snapshot_file_t *ik_trust_snapshot_find(const ik_trust_snapshot_t *snapshot,
                                                        const char *path);
 
-/* Hashes a file into hex and, when copy_fd is not negative, writes what it read there. */
+/* Hashes a file into hex and, when copy_fd is not negative, copies its bytes there. */
 res_t ik_trust_snapshot_hash_file(int folder_fd, const char *path, int copy_fd, char *hex);
 
-/* Whether a symlink, followed to its end, is still below the (canonical) folder. Looking at the
- * text would not do: "sub/../x" leaves when sub is itself a link. */
+/* Whether a symlink leads to a place below the (canonical) folder. The link's text alone does not
+ * tell: "sub/../x" leads outside when sub is itself a link. */
 bool ik_trust_snapshot_ends_inside(const char *folder, const char *path, const char *target);

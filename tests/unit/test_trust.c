@@ -239,7 +239,7 @@ START_TEST(refused)
     write_tool("t", "one");
     ck_assert_int_eq(symlink("/etc/passwd", scratch_path("tools/abs")), 0);
     const ik_trust_status_t *status = check_is(IK_TRUST_REFUSED);
-    ck_assert_str_eq(status->reason, "the symlink abs leaves the folder; replace it by a copy");
+    ck_assert_str_eq(status->reason, "the symlink abs leads outside the folder; replace it with a copy");
     ck_assert_ptr_null(status->snapshot);
     ck_assert_int_eq(unlink(scratch_path("tools/abs")), 0);
     ck_assert_int_eq(mkfifo(scratch_path("tools/fifo"), 0600), 0);
