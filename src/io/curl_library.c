@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-/* The second is Debian's name for the one with GnuTLS. */
+/* The second is Debian's name for the build with GnuTLS. */
 static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 enum { NAME_COUNT = IK_LENGTH(names) };
 
@@ -16,8 +16,8 @@ static ik_curl_library_t library;
 static bool loaded;
 static char why_not[300];
 
-/* Only about the first name, which is the usual one. */
-static void complain(const char *what)
+/* Keeps the first reason: it concerns the usual name. */
+static void note_problem(const char *what)
 {
     if (why_not[0] == '\0') {
         snprintf(why_not, sizeof(why_not), "%s", what);
@@ -26,11 +26,11 @@ static void complain(const char *what)
 
 static bool find_calls(void *handle)
 {
-    /* POSIX wants a function pointer to fit into a void pointer, C does not know how. */
+    /* POSIX allows to convert a void pointer to a function pointer, C does not. */
 #define FIND(call)                                                                                 \
     *(void **)&library.call = dlsym(handle, "curl_" #call);                                        \
     if (library.call == NULL) {                                                                    \
-        complain("it lacks curl_" #call);                                                          \
+        note_problem("it lacks curl_" #call);                                                      \
         return false;                                                                              \
     }
     IK_CURL_LIBRARY_CALLS(FIND)
@@ -42,7 +42,7 @@ static bool load(const char *name)
 {
     void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     if (handle == NULL) {
-        complain(dlerror());
+        note_problem(dlerror());
         return false;
     }
     if (!find_calls(handle)) {
@@ -51,7 +51,7 @@ static bool load(const char *name)
     }
     CURLcode code = library.global_init(CURL_GLOBAL_DEFAULT);
     if (code != CURLE_OK) {
-        complain(library.easy_strerror(code));
+        note_problem(library.easy_strerror(code));
     }
     return code == CURLE_OK;
 }

@@ -1,10 +1,10 @@
 /*
- * libcurl, loaded instead of linked: the dozens of libraries it brings would be loaded at every
- * start, before main, and cost more than everything else a start does.
+ * Loads libcurl at run time. Linked, it and the dozens of libraries it depends on would be loaded
+ * at every start, which would take longer than everything else a start does.
  */
 #pragma once
 
-#define CURL_DISABLE_DEPRECATION /* what a new libcurl deprecates, an old one may need */
+#define CURL_DISABLE_DEPRECATION /* older versions need options that newer ones deprecate */
 #include <curl/curl.h>
 
 #define IK_CURL_LIBRARY_CALLS(X)                                                                   \
@@ -38,6 +38,6 @@ typedef struct {
 #undef IK_CURL_LIBRARY_MEMBER
 } ik_curl_library_t;
 
-/* Loads at the first call and waits for whoever is loading it; from any thread. NULL when there is
- * no usable libcurl, for good: then *problem says why. It stays loaded to the end. */
+/* Loads the library at the first call; a call from another thread waits for that. When there is no
+ * usable libcurl, this and every later call return NULL and *problem says why. */
 const ik_curl_library_t *ik_curl_library_load(const char **problem);

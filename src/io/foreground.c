@@ -15,37 +15,29 @@
 
 enum { FAREWELL_MS = 500 };
 
-/* Ours to ignore while the program runs: they are sent to the whole process group. */
+/* Ignored while the program runs, because the terminal sends them to the whole process group. */
 static const int keys[] = {SIGINT, SIGQUIT};
 enum { KEY_COUNT = IK_LENGTH(keys) };
-/* What ikigai itself does not want to hear of and a program expects at its default. */
-static const int ours[] = {SIGPIPE, SIGXFSZ};
-enum { OURS_COUNT = IK_LENGTH(ours) };
+/* Ignored by ikigai; the program expects the default action. */
+static const int ignored[] = {SIGPIPE, SIGXFSZ};
+enum { IGNORED_COUNT = IK_LENGTH(ignored) };
 
 struct ik_foreground {
     pid_t pid;
     ik_watch_t *watch;                  /* of the pidfd */
-    struct sigaction before[KEY_COUNT]; /* what the keys did; the loop's handlers among it */
+    struct sigaction before[KEY_COUNT]; /* previous actions of keys, the loop's handlers included */
     ik_foreground_fn on_end;
     void *data;
 };
 
-static void ignore_keys(ik_foreground_t *foreground)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        sigaction(keys[i], &ignore, &foreground->before[i]);
-    }
-}
-
-static void hear_keys(const ik_foreground_t *foreground)
+static void stop_ignoring_keys(const ik_foreground_t *foreground)
 {
     for (size_t i = 0; i < KEY_COUNT; i++) {
         sigaction(keys[i], &foreground->before[i], NULL);
     }
 }
 
-/* Exactly this child: others are reaped by whoever started them. */
+/* Reaps only this child; the process host reaps its own. */
 static int reap(const ik_foreground_t *foreground, int options)
 {
     int status = 0;
@@ -54,7 +46,7 @@ static int reap(const ik_foreground_t *foreground, int options)
         got = waitpid(foreground->pid, &status, options);
     } while (got < 0 && errno == EINTR);
     if (got != foreground->pid) {
-        return 128 + SIGKILL; /* somebody else was faster */
+        return 128 + SIGKILL; /* reaped elsewhere, so its status is lost */
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -66,29 +58,24 @@ static int abandon(ik_foreground_t *foreground)
     kill(foreground->pid, SIGCONT);
     poll(&end, 1, FAREWELL_MS);
     reap(foreground, WNOHANG);
-    hear_keys(foreground);
+    stop_ignoring_keys(foreground);
     return 0;
-}
-
-/* Its owner may be freed from inside on_end. */
-static void take_from_owner(ik_foreground_t *foreground)
-{
-    talloc_set_destructor(foreground, (int (*)(ik_foreground_t *))NULL);
-    talloc_steal(NULL, foreground);
 }
 
 static void on_ended(void *data)
 {
     ik_foreground_t *foreground = data;
     int status = reap(foreground, 0);
-    hear_keys(foreground);
-    take_from_owner(foreground);
+    stop_ignoring_keys(foreground);
+    /* on_end may free the owner. */
+    talloc_set_destructor(foreground, (int (*)(ik_foreground_t *))NULL);
+    talloc_steal(NULL, foreground);
     foreground->on_end(foreground->data, status);
     talloc_free(foreground);
 }
 
-/* What we handle would be reset by exec itself, but a signal may come before that and must not be
- * taken for one of ours: the loop's handlers write into a pipe that both have. */
+/* exec resets handled signals, but one may arrive before that; the loop's handler would then write
+ * into a pipe that the child shares with us. */
 static void reset_signals(const ik_foreground_t *foreground)
 {
     struct sigaction action;
@@ -98,8 +85,8 @@ static void reset_signals(const ik_foreground_t *foreground)
             signal(number, SIG_DFL);
         }
     }
-    for (size_t i = 0; i < OURS_COUNT; i++) {
-        signal(ours[i], SIG_DFL);
+    for (size_t i = 0; i < IGNORED_COUNT; i++) {
+        signal(ignored[i], SIG_DFL);
     }
     for (size_t i = 0; i < KEY_COUNT; i++) {
         signal(keys[i], foreground->before[i].sa_handler == SIG_IGN ? SIG_IGN : SIG_DFL);
@@ -108,7 +95,8 @@ static void reset_signals(const ik_foreground_t *foreground)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the child. It gets SIGHUP when we die, however that is, and can put the terminal back. */
+/* Runs in the child. It gets SIGHUP when ikigai dies in any way, so that it can restore the
+ * terminal. */
 _Noreturn static void become(const ik_foreground_t *foreground, const char *const *argv,
                              pid_t parent, int report)
 {
@@ -123,7 +111,7 @@ _Noreturn static void become(const ik_foreground_t *foreground, const char *cons
     _exit(127);
 }
 
-/* What the child could not do; 0: it has become the program. */
+/* The child's errno; 0 when exec succeeded. */
 static int read_report(int fd)
 {
     int error = 0;
@@ -160,13 +148,8 @@ static int fork_and_become(ik_foreground_t *foreground, const char *const *argv)
     return error;
 }
 
-static res_t spawn(ik_foreground_t *foreground, const char *const *argv)
-{
-    int error = fork_and_become(foreground, argv);
-    return error == 0 ? OK : ERR(SYSTEM, "Cannot start %s: %s", argv[0], strerror(error));
-}
-
-/* Without a descriptor for it (an old kernel, no descriptors left) we could not see its end. */
+/* Fails on an old kernel or when no descriptor is left: without a pidfd its end would go unnoticed.
+ */
 static res_t watch(ik_foreground_t *foreground, ik_loop_t *loop)
 {
     int fd = (int)syscall(SYS_pidfd_open, foreground->pid, 0);
@@ -186,13 +169,15 @@ res_t ik_foreground_start(const void *ctx, ik_loop_t *loop, const char *const *a
     ik_foreground_t *foreground = ik_new(ctx, ik_foreground_t);
     foreground->on_end = on_end;
     foreground->data = data;
-    ignore_keys(foreground);
-    res_t started = spawn(foreground, argv);
-    if (is_ok(&started)) {
-        started = watch(foreground, loop);
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        sigaction(keys[i], &ignore, &foreground->before[i]);
     }
+    int error = fork_and_become(foreground, argv);
+    res_t started = error == 0 ? watch(foreground, loop)
+                               : ERR(SYSTEM, "Cannot start %s: %s", argv[0], strerror(error));
     if (is_err(&started)) {
-        hear_keys(foreground);
+        stop_ignoring_keys(foreground);
         talloc_free(foreground);
         return started;
     }

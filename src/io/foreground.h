@@ -1,8 +1,8 @@
 /*
- * A program that gets the terminal for itself, as an editor does. It is a child of ours in our own
- * process group, so that Ctrl-Z stops both and the shell sees one job; keys that interrupt are its
- * own business while it runs. Should we die, it gets SIGHUP. The loop goes on meanwhile. The caller
- * leaves the terminal before (io/tty.h) and enters it again afterwards.
+ * Runs a program that takes over the terminal, such as an editor. It is a child in our own process
+ * group, so that Ctrl-Z stops both and the shell sees one job. While it runs, ikigai ignores the
+ * keys that interrupt (Ctrl-C, Ctrl-\). If ikigai dies, the program gets SIGHUP. The loop goes on
+ * meanwhile. The caller must leave the terminal before (io/tty.h) and enter it again afterwards.
  */
 #pragma once
 
@@ -11,10 +11,11 @@
 
 typedef struct ik_foreground ik_foreground_t;
 
-/* status: of exit, or 128 + signal. */
+/* status is the exit status, or 128 + the signal that ended the program. */
 typedef void (*ik_foreground_fn)(void *data, int status);
 
-/* argv[0] is searched in PATH. Frees itself after on_end, which comes from the loop. Freeing it
- * earlier sends SIGHUP and waits a moment for its end, in which it can put the terminal back. */
+/* Looks up argv[0] in PATH. on_end comes from the loop; afterwards the object frees itself. Freeing
+ * it earlier sends SIGHUP and waits up to half a second, so that the program can restore the
+ * terminal. */
 res_t ik_foreground_start(const void *ctx, ik_loop_t *loop, const char *const *argv,
                           ik_foreground_fn on_end, void *data, ik_foreground_t **out);

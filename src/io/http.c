@@ -1,10 +1,10 @@
 /*
- * Three things keep this simple. What libcurl works on (a transfer) is not the request that its
- * owner holds: a request can be freed at any moment, from inside libcurl as well, where a transfer
- * must not be removed; it is then left without its request and removed when libcurl has returned.
- * For the same reason a request started from inside libcurl waits in the list until then, as all do
- * until the library is loaded. And nothing is done per byte but to note the time: the watchdog
- * looks at it when it fires.
+ * A transfer is what libcurl works on; a request is the handle that its owner holds. A request can
+ * be freed at any time, even from a callback of libcurl, where a transfer must not be removed. The
+ * transfer is then left without its request and removed when libcurl has returned. For the same
+ * reason a request started from such a callback waits in the list until then, as all requests do
+ * until the library is loaded. For the silence limit each read only notes the time; the watchdog
+ * checks it when it fires.
  */
 #include "io/http.h"
 
@@ -26,41 +26,41 @@ typedef struct transfer transfer_t;
 
 enum { LOAD_STACK = 1024 * 1024 };
 
-/* In the hands of a worker thread until on_loaded, so not a child of http. The thread is our own:
- * libuv's pool ends the program when the system has none for it. */
+/* Used by a worker thread until on_loaded, so not a child of http. The thread does not come from
+ * libuv's pool, which ends the program when the system cannot create a thread. */
 typedef struct {
     uv_async_t loaded;
     uv_thread_t thread;
     bool threaded;
-    ik_http_t *http; /* NULL when that was freed meanwhile */
+    ik_http_t *http; /* NULL when it was freed meanwhile */
 } load_t;
 
 struct ik_http {
     ik_loop_t *loop;
-    load_t *load;                  /* under way */
+    load_t *load;                  /* while the library is being loaded */
     const ik_curl_library_t *curl; /* NULL until it is loaded */
     CURLM *multi;
-    ik_timer_t *timer; /* when libcurl wants to be called though no socket is ready */
-    bool inside;       /* libcurl, from which it must not be called again */
-    bool distrusted;   /* some server was, so everything that can be trusted is needed */
+    ik_timer_t *timer; /* for libcurl's own timeouts */
+    bool inside;       /* libcurl is running and must not be called again */
+    bool distrusted;   /* a server was, so all certificates are needed (http_certificates.h) */
     transfer_t *transfers;
 };
 
-/* A socket of libcurl's. libuv holds the handle, so it is freed in on_socket_closed. */
+/* A socket of libcurl. libuv holds the handle, so it is freed in on_socket_closed. */
 typedef struct {
     uv_poll_t poll;
     ik_http_t *http;
     curl_socket_t fd;
     int wanted; /* UV_READABLE, UV_WRITABLE */
-    /* A rush: so many pieces in so little time that it pays to let some gather. */
-    unsigned reads;   /* since then */
-    uint64_t since;   /* ms of the loop */
-    bool rushing;     /* the last RUSH_READS took no longer than RUSH_MS */
+    /* When data arrives in a rush of small reads, a short rest lets several arrive together. */
+    unsigned reads;   /* since the time below */
+    uint64_t since;   /* in ms of the loop */
+    bool rushing;     /* the last RUSH_READS reads took no longer than RUSH_MS */
     ik_timer_t *rest; /* NULL until it is needed */
 } socket_t;
 
-/* Nothing a person waits for comes at this rate for that long: models write 50 to 300 pieces a
- * second, and the burst at the end of an answer is shorter. */
+/* Above the rate at which models stream answers (50 to 300 reads a second), so a rest never delays
+ * text that a person is reading. */
 enum { RUSH_READS = 32, RUSH_MS = 32, REST_MS = 1 };
 
 struct ik_http_request {
@@ -70,36 +70,27 @@ struct ik_http_request {
 struct transfer {
     ik_http_t *http;
     transfer_t *next;
-    transfer_t **link;          /* what points to this one */
-    ik_http_request_t *request; /* NULL: freed by its owner, nobody is interested any more */
-    ik_http_options_t options;  /* with strings and parts of our own */
+    transfer_t **link;          /* the pointer to this transfer */
+    ik_http_request_t *request; /* NULL: freed by its owner */
+    ik_http_options_t options;  /* with copies of strings and parts */
     CURL *easy;                 /* NULL while it waits */
     struct curl_slist *headers;
-    size_t part;   /* of the body, from which is read next */
-    size_t offset; /* in it */
+    size_t part;   /* index of the part of the body to read next */
+    size_t offset; /* in that part */
     ik_http_head_t head;
     bool answered;
     bool head_too_large;
-    bool half_trusting; /* see http_trust.h */
-    bool refused;       /* by on_body */
+    bool folder_only; /* not all certificates are used (http_certificates.h) */
+    bool refused;     /* by on_body */
     bool ended;
     ik_timer_t *watchdog;
-    bool overdue; /* its time is up; what has arrived meanwhile is looked at first */
+    bool overdue; /* the silence limit has passed; pending input is read before the end */
     int64_t begun_ms;
-    int64_t byte_ms; /* when the last byte came or went */
+    int64_t byte_ms; /* when the last byte was received or sent */
     char error[CURL_ERROR_SIZE];
 };
 
 /* --- the list of transfers ----------------------------------------------------------------- */
-
-static void link_last(transfer_t **link, transfer_t *transfer)
-{
-    while (*link != NULL) {
-        link = &(*link)->next;
-    }
-    *link = transfer;
-    transfer->link = link;
-}
 
 static void unlink_transfer(transfer_t *transfer)
 {
@@ -115,7 +106,7 @@ static void drop(transfer_t *transfer)
     talloc_free(transfer);
 }
 
-/* Takes libcurl's hands off it. */
+/* Removes the transfer from libcurl. */
 static int release(transfer_t *transfer)
 {
     ik_http_t *http = transfer->http;
@@ -141,7 +132,7 @@ static int abandon(ik_http_request_t *request)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-/* The transfer must be out of the list already: on_end may start requests and free any of them. */
+/* The transfer must have been unlinked: on_end may start requests and free any of them. */
 static void end(transfer_t *transfer, const ik_http_failure_t *failure)
 {
     const ik_curl_library_t *curl = transfer->http->curl;
@@ -160,7 +151,7 @@ static void end(transfer_t *transfer, const ik_http_failure_t *failure)
     talloc_free(transfer);
 }
 
-/* Whether the request is on its way, and since when. */
+/* Whether the request is being sent or was sent, and since when. */
 static bool is_sent(const transfer_t *transfer, int64_t *since_ms)
 {
     curl_off_t connecting_us = 0;
@@ -169,7 +160,8 @@ static bool is_sent(const transfer_t *transfer, int64_t *since_ms)
     return connecting_us > 0;
 }
 
-/* Where libcurl's own words mislead, or it is content with what is no whole response. */
+/* The cause in cases where libcurl's own message misleads, or where it accepts an incomplete
+ * response; otherwise NULL. */
 static const char *explain(const transfer_t *transfer, CURLcode code)
 {
     if (transfer->answered) {
@@ -179,10 +171,10 @@ static const char *explain(const transfer_t *transfer, CURLcode code)
         return "its header is too large";
     }
     if (code == CURLE_OUT_OF_MEMORY) {
-        return "a line of its header is too large, or memory ran out"; /* libcurl has one code */
+        return "a line of its header is too large, or memory ran out"; /* one code for both */
     }
     if (code == CURLE_UNSUPPORTED_PROTOCOL) {
-        return "what came is not HTTP";
+        return "the response is not HTTP";
     }
     return code == CURLE_OK ? "its header is cut off" : NULL;
 }
@@ -211,9 +203,9 @@ static void end_by_curl(transfer_t *transfer, CURLcode code)
     end(transfer, &failure);
 }
 
-/* Timers come before sockets in a round of the loop: if we ourselves were held up (stopped, a
- * laptop asleep), bytes may have arrived in time and not been read yet, so the verdict falls one
- * round after the time is up. While it connects, the other limit holds. */
+/* A round of the loop runs timers before sockets: if ikigai itself was suspended (stopped, a laptop
+ * asleep), bytes may have arrived in time without having been read. The request is therefore ended
+ * one round after the limit. While it connects, connect_ms applies instead. */
 static void on_watchdog(void *data)
 {
     transfer_t *transfer = data;
@@ -238,9 +230,9 @@ static void on_watchdog(void *data)
     end(transfer, &failure);
 }
 
-/* --- what libcurl calls with bytes ---------------------------------------------------------- */
+/* --- callbacks for data --------------------------------------------------------------------- */
 
-/* The loop's own time, taken when the socket became ready: costs nothing. */
+/* Uses the loop's cached time, taken when the socket became ready: no system call. */
 static void note_byte(transfer_t *transfer)
 {
     transfer->byte_ms = (int64_t)uv_now(ik_loop_uv(transfer->http->loop));
@@ -304,7 +296,7 @@ static size_t on_read(char *target, size_t size, size_t count, void *data)
     return filled;
 }
 
-/* When a kept connection turns out to be dead, libcurl begins again with a new one. */
+/* When a reused connection turns out to be dead, libcurl sends the body again on a new one. */
 static int on_seek(void *data, curl_off_t offset, int origin)
 {
     transfer_t *transfer = data;
@@ -327,12 +319,12 @@ static const struct {
     {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS},
     {CURLOPT_FOLLOWLOCATION, 0},
     {CURLOPT_NETRC, CURL_NETRC_IGNORED},
-    {CURLOPT_HEADEROPT, CURLHEADER_SEPARATE}, /* a proxy that tunnels does not get our headers */
+    {CURLOPT_HEADEROPT, CURLHEADER_SEPARATE}, /* a tunnelling proxy must not see our headers */
     {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
     {CURLOPT_TCP_NODELAY, 1},
     {CURLOPT_TCP_KEEPALIVE, 1},
 #if LIBCURL_VERSION_NUM >= 0x075700
-    {CURLOPT_QUICK_EXIT, 1}, /* does not wait for a resolver that hangs when the request goes */
+    {CURLOPT_QUICK_EXIT, 1}, /* do not wait for a hanging resolver when a request is freed */
 #endif
 };
 
@@ -385,9 +377,9 @@ static void set_options(transfer_t *transfer)
         curl->easy_setopt(easy, fixed_options[i].option, fixed_options[i].value);
     }
     allow_only_http(curl, easy);
-    transfer->half_trusting = ik_http_certificates_apply(curl, easy, transfer->http->distrusted);
+    transfer->folder_only = ik_http_certificates_apply(curl, easy, transfer->http->distrusted);
     curl->easy_setopt(easy, CURLOPT_URL, transfer->options.url);
-    curl->easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* all it can decompress */
+    curl->easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* every encoding it supports */
     curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)transfer->options.connect_ms);
     curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl->easy_setopt(easy, CURLOPT_PRIVATE, transfer);
@@ -399,7 +391,7 @@ static void set_options(transfer_t *transfer)
     set_body(transfer);
 }
 
-/* Hands it to libcurl, which does nothing yet but ask for a timer. */
+/* Passes the transfer to libcurl, which only asks for a timer at this point. */
 static void admit(transfer_t *transfer)
 {
     ik_http_t *http = transfer->http;
@@ -412,13 +404,13 @@ static void admit(transfer_t *transfer)
     ik_timer_start(transfer->watchdog, transfer->options.silence_ms);
     CURLMcode code = http->curl->multi_add_handle(http->multi, transfer->easy);
     if (code != CURLM_OK) {
-        PANIC("libcurl takes no request: %d", (int)code);
+        PANIC("libcurl does not accept a request: %d", (int)code);
     }
 }
 
 /* --- libcurl on the loop -------------------------------------------------------------------- */
 
-/* What had to wait until libcurl returned. */
+/* Does what had to wait until libcurl returned. */
 static void settle(ik_http_t *http)
 {
     transfer_t *next;
@@ -440,7 +432,7 @@ static void report_ends(ik_http_t *http)
         transfer_t *transfer = NULL;
         CURLcode code = message->data.result;
         http->curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-        if (code == CURLE_PEER_FAILED_VERIFICATION && transfer->half_trusting) {
+        if (code == CURLE_PEER_FAILED_VERIFICATION && transfer->folder_only) {
             http->distrusted = true;
             release(transfer);
             admit(transfer);
@@ -477,12 +469,6 @@ static int on_timer_wanted(CURLM *multi, long after_ms, void *data)
     return 0;
 }
 
-static int ready_bits(int events)
-{
-    return ((events & UV_READABLE) != 0 ? CURL_CSELECT_IN : 0) |
-           ((events & UV_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0);
-}
-
 static void on_socket_ready(uv_poll_t *handle, int status, int events);
 
 static void watch_socket(socket_t *socket)
@@ -495,8 +481,8 @@ static void on_rested(void *data)
     watch_socket(data);
 }
 
-/* Whether pieces come so fast that each is hardly worth the wake-up. Found out anew after every
- * RUSH_READS of them. */
+/* Whether reads follow so fast that waking up for each is wasteful. Measured every RUSH_READS reads.
+ */
 static bool is_rush(socket_t *socket)
 {
     if (++socket->reads >= RUSH_READS) {
@@ -517,8 +503,9 @@ static void rest(socket_t *socket)
     ik_timer_start(socket->rest, REST_MS);
 }
 
-/* At an error libuv stops watching. libcurl shall read what came before it, which can take several
- * rounds, and find the error by itself: so watching goes on until it takes the socket away. */
+/* libuv stops watching at an error. libcurl still has to read the data before it, which can take
+ * several rounds, and find the error itself; so watching goes on until libcurl removes the socket.
+ */
 static void on_socket_ready(uv_poll_t *handle, int status, int events)
 {
     socket_t *socket = handle->data;
@@ -526,7 +513,9 @@ static void on_socket_ready(uv_poll_t *handle, int status, int events)
         watch_socket(socket);
         events = socket->wanted;
     }
-    run_curl(socket->http, socket->fd, ready_bits(events));
+    int ready = ((events & UV_READABLE) != 0 ? CURL_CSELECT_IN : 0) |
+                ((events & UV_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0);
+    run_curl(socket->http, socket->fd, ready);
     bool gone = uv_is_closing((uv_handle_t *)handle) != 0;
     if (!gone && status >= 0 && socket->wanted == UV_READABLE && is_rush(socket)) {
         rest(socket);
@@ -551,7 +540,7 @@ static socket_t *create_socket(ik_http_t *http, curl_socket_t fd)
     return socket;
 }
 
-/* libcurl takes a socket away before it closes it. */
+/* libcurl removes a socket here before it closes it. */
 static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *data, void *assigned)
 {
     (void)easy;
@@ -588,7 +577,7 @@ static void create_multi(ik_http_t *http)
 
 /* --- loading the library -------------------------------------------------------------------- */
 
-/* In a worker thread. */
+/* Runs in a worker thread. */
 static void on_load(void *data)
 {
     const char *problem;
@@ -601,7 +590,7 @@ static void on_load_closed(uv_handle_t *handle)
     talloc_free(handle->data);
 }
 
-/* Those that on_end starts wait for another attempt. */
+/* Requests that on_end starts wait for another attempt. */
 static void end_all_waiting(ik_http_t *http, const char *problem)
 {
     transfer_t *waiting = http->transfers;
@@ -639,8 +628,8 @@ static void on_loaded(uv_async_t *loaded)
     }
 }
 
-/* Without a thread it is loaded from the loop, which stands still meanwhile. Signals are the
- * loop's. */
+/* If no thread can be created, on_loaded loads the library and blocks the loop meanwhile. The thread
+ * blocks all signals, which belong to the loop. */
 static void start_loading(load_t *load)
 {
     uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = LOAD_STACK};
@@ -699,7 +688,8 @@ ik_http_t *ik_http_create(const void *ctx, ik_loop_t *loop)
     return http;
 }
 
-/* A line break, as at the end of a key read from a file, would end all headers. */
+/* Cuts a header at a line break, as at the end of a key read from a file: it would end all headers.
+ */
 static const char *const *copy_headers(const void *ctx, const char *const *headers)
 {
     size_t count = 0;
@@ -739,7 +729,12 @@ ik_http_request_t *ik_http_start(const void *ctx, ik_http_t *http, const ik_http
     request->transfer = transfer;
     transfer->request = request;
     talloc_set_destructor(request, abandon);
-    link_last(&http->transfers, transfer);
+    transfer_t **link = &http->transfers;
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    *link = transfer;
+    transfer->link = link;
     ik_http_prepare(http);
     if (http->multi != NULL && !http->inside) {
         admit(transfer);

@@ -17,13 +17,7 @@ static void trust_file(const ik_curl_library_t *curl, CURL *easy, const char *fi
     curl->easy_setopt(easy, CURLOPT_PROXY_CAINFO, file);
 }
 
-static void trust_folder(const ik_curl_library_t *curl, CURL *easy, const char *folder)
-{
-    curl->easy_setopt(easy, CURLOPT_CAPATH, folder);
-    curl->easy_setopt(easy, CURLOPT_PROXY_CAPATH, folder);
-}
-
-/* "1f2e3d4c.0": the hash of a subject, under which OpenSSL looks. */
+/* "1f2e3d4c.0", the hash of a subject: OpenSSL looks up certificates by such names. */
 static bool is_hashed_name(const char *name)
 {
     size_t digits = 0;
@@ -48,13 +42,8 @@ static bool is_hashed_folder(const char *path)
     return found;
 }
 
-/* Other libraries read the whole folder, which is worse than the file. */
-static bool is_openssl(const ik_curl_library_t *curl)
-{
-    return strstr(curl->version(), " OpenSSL/") != NULL;
-}
-
-/* The folder that libcurl was built to use, when OpenSSL can look things up in it. */
+/* Whether libcurl was built to use a folder in which OpenSSL looks up certificates by hash. Other
+ * TLS libraries read the whole folder, which takes longer than reading the file. */
 static bool has_hashed_folder(const ik_curl_library_t *curl, CURL *easy)
 {
     char *folder = NULL;
@@ -63,7 +52,8 @@ static bool has_hashed_folder(const ik_curl_library_t *curl, CURL *easy)
         return false;
     }
 #endif
-    return folder != NULL && is_openssl(curl) && is_hashed_folder(folder);
+    bool openssl = strstr(curl->version(), " OpenSSL/") != NULL;
+    return folder != NULL && openssl && is_hashed_folder(folder);
 }
 
 bool ik_http_certificates_apply(const ik_curl_library_t *curl, CURL *easy, bool everything)
@@ -75,7 +65,8 @@ bool ik_http_certificates_apply(const ik_curl_library_t *curl, CURL *easy, bool 
         trust_file(curl, easy, file);
     }
     if (folder != NULL) {
-        trust_folder(curl, easy, folder);
+        curl->easy_setopt(easy, CURLOPT_CAPATH, folder);
+        curl->easy_setopt(easy, CURLOPT_PROXY_CAPATH, folder);
     }
     if (file != NULL || folder != NULL || everything || !has_hashed_folder(curl, easy)) {
         return false;

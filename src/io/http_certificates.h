@@ -1,10 +1,11 @@
 /*
- * Whose certificates are accepted: what SSL_CERT_FILE, SSL_CERT_DIR or CURL_CA_BUNDLE name, which
- * libcurl does not read itself, and otherwise what libcurl was built to use.
+ * Chooses the CA certificates: those named by SSL_CERT_FILE, SSL_CERT_DIR or CURL_CA_BUNDLE, which
+ * libcurl does not read itself, or else those that libcurl was built to use.
  *
- * That is often a file of all certificates, which takes 20 ms to read for every new connection, and
- * also a folder in which OpenSSL finds the one it needs at once. Then the folder alone is used
- * first; someone may have added to the file by hand, so it is asked before a server is distrusted.
+ * The latter are often a file of all certificates, which takes 20 ms to read for every new
+ * connection, and a folder in which OpenSSL finds the one it needs at once. In that case the folder
+ * alone is used first. A certificate may have been added to the file by hand, so a server is
+ * refused only after a second attempt with both.
  */
 #pragma once
 
@@ -12,6 +13,6 @@
 
 #include "io/curl_library.h"
 
-/* Sets a new handle's options. True when the folder alone is trusted now, so that a server which is
- * not trusted must be tried again with everything. */
+/* Sets a new handle's options. True when only the folder is used, so that a server which is not
+ * trusted must be tried again with everything. */
 bool ik_http_certificates_apply(const ik_curl_library_t *curl, CURL *easy, bool everything);

@@ -6,7 +6,7 @@
 
 static bool is_about_tls(CURLcode code)
 {
-    switch ((int)code) { /* an int, because a newer libcurl has codes that our header lacks */
+    switch ((int)code) { /* an int, because a newer libcurl may return codes not in our header */
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_ENGINE_NOTFOUND:
     case CURLE_SSL_ENGINE_SETFAILED:
@@ -33,14 +33,14 @@ ik_http_outcome_t ik_http_failure_outcome(CURLcode code, bool sent)
     if (code == CURLE_URL_MALFORMAT || (code == CURLE_UNSUPPORTED_PROTOCOL && !sent)) {
         return IK_HTTP_BAD_REQUEST;
     }
-    /* Of libcurl's own limits only the one for connecting is used. */
+    /* The timeout for connecting is the only one we let libcurl enforce. */
     if (code == CURLE_OPERATION_TIMEDOUT) {
         return IK_HTTP_CONNECT_TIMEOUT;
     }
     if (is_about_tls(code)) {
         return IK_HTTP_TLS;
     }
-    /* A connection kept from earlier may die under the request, and a new one not come about. */
+    /* "sent" does not rule this out: a reused connection may break, and a new one may fail. */
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
         code == CURLE_COULDNT_RESOLVE_PROXY || !sent) {
         return IK_HTTP_NO_CONNECTION;
@@ -48,7 +48,7 @@ ik_http_outcome_t ik_http_failure_outcome(CURLcode code, bool sent)
     return IK_HTTP_BROKEN;
 }
 
-/* "host:port", as libcurl understands the URL. */
+/* "host:port", as libcurl parses the URL. */
 static char *place_of(const void *ctx, const ik_curl_library_t *curl, const char *url)
 {
     CURLU *parsed = curl->url();
@@ -66,11 +66,12 @@ static char *place_of(const void *ctx, const ik_curl_library_t *curl, const char
     return place;
 }
 
-/* libcurl quotes what the server sent and, when the URL of a proxy is wrong, that URL. */
+/* Removes what must not reach the terminal: libcurl quotes bytes from the server and, when the URL
+ * of a proxy is wrong, that URL with its password. */
 static char *clean(const void *ctx, const char *detail)
 {
-    bool may_tell = strchr(detail, '@') == NULL;
-    char *text = ik_strdup(ctx, may_tell ? detail : "a URL is wrong, perhaps that of a proxy");
+    bool has_url = strchr(detail, '@') != NULL;
+    char *text = ik_strdup(ctx, has_url ? "a URL is wrong, perhaps that of a proxy" : detail);
     size_t len = strlen(text);
     while (len > 0 && text[len - 1] == ' ') {
         text[--len] = '\0';
@@ -83,8 +84,8 @@ static char *clean(const void *ctx, const char *detail)
     return text;
 }
 
-/* libcurl says "Failed to connect to HOST port PORT after 0 ms: Couldn't connect to server", the
- * system says why. But HOST may be a proxy, which must then be named. */
+/* libcurl says "Failed to connect to HOST port PORT after 0 ms: Couldn't connect to server"; errno
+ * gives the cause and is shown instead, unless HOST is a proxy, which the message must name. */
 static const char *connect_cause(const void *ctx, const ik_http_failure_t *failure,
                                  const char *place)
 {

@@ -1,6 +1,6 @@
 /*
- * What went wrong with a request, for the program and for people. A message names the host and
- * never holds a header, a key, or the user and password of a URL.
+ * Classifies and describes a failed request. A message names the host and never contains a header,
+ * a key, or the user and password of a URL.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 typedef struct {
     ik_http_outcome_t outcome;
     const char *url;
-    const char *detail; /* what libcurl, the system or we say about it; not NULL */
-    int connect_errno;  /* why connecting failed, 0: not known */
-    int64_t limit_ms;   /* of an outcome that is about time */
+    const char *detail; /* the cause, often in libcurl's words; not NULL */
+    int connect_errno;  /* why connecting failed; 0: not known */
+    int64_t limit_ms;   /* the limit that was exceeded, for a timeout */
 } ik_http_failure_t;
 
-/* libcurl's verdict; sent: there was a connection, and the request was on its way. */
+/* Maps libcurl's code. sent: a connection existed and the request was being sent. */
 ik_http_outcome_t ik_http_failure_outcome(CURLcode code, bool sent);
 
 /* One line; NULL for DONE. curl may be NULL only when UNAVAILABLE. */

@@ -16,12 +16,7 @@ static bool is_space(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-static bool is_status_line(const char *line, size_t len)
-{
-    return len >= strlen(VERSION) && memcmp(line, VERSION, strlen(VERSION)) == 0;
-}
-
-/* "HTTP/1.1 200 OK": libcurl has checked that it looks like this. */
+/* The status in "HTTP/1.1 200 OK"; libcurl has checked the form. */
 static int parse_status(const char *line, size_t len)
 {
     const char *end = line + len;
@@ -43,7 +38,7 @@ ik_http_head_state_t ik_http_head_add(ik_http_head_t *head, const char *line, si
     while (len > 0 && is_space(line[len - 1])) {
         len--;
     }
-    if (is_status_line(line, len)) {
+    if (len >= strlen(VERSION) && memcmp(line, VERSION, strlen(VERSION)) == 0) {
         head->status = parse_status(line, len);
         head->lines.len = 0;
     } else if (len > 0) {

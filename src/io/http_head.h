@@ -1,13 +1,13 @@
 /*
- * The head of a response, collected line by line as libcurl hands it out: that of an interim
- * response (1xx) comes first and is forgotten when the next one begins.
+ * The head of a response, collected line by line from libcurl. The head of an interim response
+ * (1xx) comes first and is dropped when the next head begins.
  */
 #pragma once
 
 #include "base/buffer.h"
 #include "io/http.h"
 
-enum { IK_HTTP_HEAD_MAX = 256 * 1024 }; /* of all lines, those of interim responses too */
+enum { IK_HTTP_HEAD_MAX = 256 * 1024 }; /* bytes of all lines, interim responses included */
 
 typedef enum {
     IK_HTTP_HEAD_MORE,

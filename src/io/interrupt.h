@@ -1,6 +1,6 @@
 /*
- * The signals with which a person or the system asks the program to stop (SIGINT, SIGTERM, SIGHUP),
- * as a callback from the loop. Freed like a timer; from then on they act as they do by default.
+ * Delivers the signals that ask the program to stop (SIGINT, SIGTERM, SIGHUP) as a callback from
+ * the loop. Freeing it restores their default action.
  */
 #pragma once
 

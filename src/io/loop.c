@@ -7,12 +7,12 @@
 
 struct ik_loop {
     uv_loop_t uv;
-    uv_prepare_t before_sleep; /* its memory is the loop's, which outlives it */
-    const bool *done;          /* what is waited for */
+    uv_prepare_t before_sleep; /* closed before the loop's memory is freed */
+    const bool *done;          /* of the innermost ik_loop_run_until */
 };
 
-/* libuv needs a handle's memory until its close callback, which may be after the owner is gone; so
- * handles are not children of their owners but allocated by themselves and freed in on_closed. */
+/* libuv uses a handle's memory until its close callback, which may come after the owner was freed.
+ * Handles are therefore separate allocations, freed in on_closed. */
 struct ik_timer {
     uv_timer_t *handle;
     ik_timer_fn on_timer;
@@ -32,8 +32,7 @@ static void on_closed(uv_handle_t *handle)
     talloc_free(handle);
 }
 
-/* One round of libuv runs timers and then sleeps, although a timer may have done what is waited
- * for. */
+/* A round of libuv runs timers and then sleeps. If a timer has set *done, it must not sleep. */
 static void on_before_sleep(uv_prepare_t *handle)
 {
     const ik_loop_t *loop = handle->data;
@@ -45,8 +44,8 @@ static void on_before_sleep(uv_prepare_t *handle)
 static int close_loop(ik_loop_t *loop)
 {
     uv_close((uv_handle_t *)&loop->before_sleep, NULL);
-    /* Lets pending close callbacks run and waits for a worker thread that has not come back;
-     * nothing else can be active any more. */
+    /* Runs pending close callbacks and waits for a worker thread that is still running; nothing
+     * else can be active. */
     while (uv_loop_close(&loop->uv) == UV_EBUSY) {
         uv_run(&loop->uv, UV_RUN_ONCE);
     }
@@ -79,7 +78,7 @@ bool ik_loop_run_until(ik_loop_t *loop, const bool *done)
     bool alive = true;
     loop->done = done;
     uv_prepare_start(&loop->before_sleep, on_before_sleep);
-    uv_unref((uv_handle_t *)&loop->before_sleep); /* it alone keeps nobody waiting */
+    uv_unref((uv_handle_t *)&loop->before_sleep); /* it must not keep the loop alive */
     while (!*done && alive) {
         alive = uv_run(&loop->uv, UV_RUN_ONCE) != 0;
     }

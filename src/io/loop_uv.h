@@ -1,4 +1,4 @@
-/* What the rest of this folder needs to put libuv handles of its own on the loop. */
+/* Gives the rest of this folder access to the libuv loop. */
 #pragma once
 
 #include <uv.h>

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* On the loopback an answer is immediate, or the queue of the listener is full. */
+/* On the loopback interface a connection is immediate unless the listener's queue is full. */
 static bool has_connected(int fd)
 {
     enum { PATIENCE_MS = 50 };

@@ -1,4 +1,4 @@
-/* Whether something listens on a port of this machine. Connects and hangs up; says nothing. */
+/* Whether a server listens on a port of this machine. Connects and disconnects; sends no data. */
 #pragma once
 
 #include <stdbool.h>

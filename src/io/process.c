@@ -20,16 +20,16 @@
 #include "base/process_tree.h"
 
 enum {
-    DRAIN_MS = 100,       /* after the end, for what is still in the pipes */
+    DRAIN_MS = 100,       /* limit for reading the pipes after the end */
     READ_SIZE = 65536,    /* a pipe's capacity */
-    READS_PER_EVENT = 16, /* so that one flooding tool does not starve the loop */
+    READS_PER_EVENT = 16, /* so that one tool cannot starve the loop with output */
     PROGRESS_LINE_MAX = 4096,
-    ORPHANS_MS = 1000,   /* for what a killed keeper left behind */
-    KEEPER_MS = 2000,    /* for the keeper's own end */
-    KEEPER_LOOK_MS = 20, /* how often a keeper that should end is looked at */
-    STOPS_MAX = 3,       /* found stopped that often, it will not get to its end */
-    STOPPED_MS = 320,    /* after an end was asked for: is the keeper stopped? */
-    HUNG_MS = 30000,     /* a keeper that says nothing for so long is not waited for */
+    ORPHANS_MS = 1000,   /* limit for ending what a killed keeper left behind */
+    KEEPER_MS = 2000,    /* limit for the keeper's exit */
+    KEEPER_LOOK_MS = 20, /* interval of checks whether the keeper has exited */
+    STOPS_MAX = 3,       /* a keeper that was stopped this often will not exit by itself */
+    STOPPED_MS = 320,    /* time after an end request when a stopped keeper is checked for */
+    HUNG_MS = 30000,     /* limit for a keeper that does not report an end */
 };
 
 struct ik_process_host {
@@ -37,8 +37,8 @@ struct ik_process_host {
     char *keeper_path;
     pid_t keeper;
     ik_watch_t *socket; /* NULL while no keeper runs */
-    int stops;          /* how often it was found stopped while it should end */
-    bool orphans_left;  /* a killed keeper left more than we could end in time */
+    int stops;          /* how often the keeper was found stopped when it should exit */
+    bool orphans_left;  /* not all that a killed keeper left behind was ended in time */
     int null_fd;
     uint32_t last_id;
     ik_process_t *processes;
@@ -46,7 +46,7 @@ struct ik_process_host {
 
 /* One output of a process: bounded, drained to its end. */
 typedef struct {
-    ik_watch_t *watch; /* NULL at the end */
+    ik_watch_t *watch; /* NULL once the end was read */
     ik_buffer_t *buffer;
 } drain_t;
 
@@ -54,9 +54,9 @@ struct ik_process {
     ik_process_host_t *host;
     ik_process_t *next;
     uint32_t id;
-    bool ending;  /* the keeper was told to end it */
+    bool ending;  /* the keeper was asked to end it */
     bool late;    /* its end takes longer than it should */
-    bool overdue; /* its time is up; what has arrived meanwhile is looked at first */
+    bool overdue; /* its deadline has passed; pending input is read before it is ended */
     bool stop_when_full;
     bool impatient;
     ik_timer_t *timer;
@@ -76,13 +76,7 @@ struct ik_process {
 
 /* --- output ------------------------------------------------------------------------------ */
 
-static void close_drain(drain_t *drain)
-{
-    talloc_free(drain->watch);
-    drain->watch = NULL;
-}
-
-/* Reads once; false when there is nothing more to read now or ever. */
+/* Reads once; false when no more can be read now, or at the end. */
 static bool read_some(drain_t *drain)
 {
     static char overflow[READ_SIZE];
@@ -94,7 +88,7 @@ static bool read_some(drain_t *drain)
         return errno == EINTR;
     }
     if (got == 0) {
-        close_drain(drain);
+        TALLOC_FREE(drain->watch);
         return false;
     }
     if (room > 0) {
@@ -128,7 +122,7 @@ static void on_err(void *data)
     drain_ready(&((ik_process_t *)data)->err);
 }
 
-/* Hands complete lines on and keeps the rest; a line that is too long is no progress line. */
+/* Passes complete lines on and keeps the rest; a line that is too long is ignored. */
 static void take_progress_lines(ik_process_t *process)
 {
     ik_buffer_t *pending = &process->progress_line;
@@ -158,8 +152,8 @@ static void on_progress_readable(void *data)
     }
 }
 
-/* What the process wrote before it ended is in the pipes now; only something that escaped could
- * still be writing, so "empty" is as good as the end. */
+/* Everything the process wrote before it ended is in the pipes now. Only an escaped process could
+ * still write, so reading stops when the pipes are empty, not at their end. */
 static void drain_rest(ik_process_t *process)
 {
     int64_t until = ik_clock_now_ms() + DRAIN_MS;
@@ -199,8 +193,8 @@ static void send_request(ik_process_host_t *host, const void *packet, size_t len
     }
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    /* The socket blocks for writing: the keeper always reads, within microseconds. A keeper that
-     * is gone is noticed by the watch. */
+    /* Sending may block, but the keeper reads within microseconds. The watch notices when the
+     * keeper is gone. */
     while (sendmsg(ik_watch_fd(host->socket), &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
     }
 }
@@ -221,18 +215,13 @@ static int abandon_process(ik_process_t *process)
     return 0;
 }
 
-/* Its owner may be freed from inside on_end; the process and its result outlive that. */
-static void take_from_owner(ik_process_t *process)
-{
-    talloc_set_destructor(process, (int (*)(ik_process_t *))NULL);
-    talloc_steal(NULL, process);
-}
-
 static void finish(ik_process_t *process)
 {
     process->result.wall_ms = ik_clock_now_ms() - process->started_ms;
     unlink_process(process);
-    take_from_owner(process);
+    /* on_end may free the owner; the process and its result must outlive that. */
+    talloc_set_destructor(process, (int (*)(ik_process_t *))NULL);
+    talloc_steal(NULL, process);
     ik_timer_stop(process->timer);
     process->on_end(process->data, &process->result);
     talloc_free(process);
@@ -252,16 +241,9 @@ static void begin_end(ik_process_t *process, ik_process_end_t end)
     }
 }
 
-static bool keeper_is_stopped(const ik_process_host_t *host)
-{
-    siginfo_t info = {0};
-    int options = WSTOPPED | WNOHANG | WNOWAIT;
-    return waitid(P_PID, (id_t)host->keeper, &info, options) == 0 && info.si_pid == host->keeper;
-}
-
-/* The end was asked for and has not come, although the keeper reports in time even when SIGKILL
- * does not help. When a tool stops it again and again it is given up; its end is seen by the watch,
- * and what it leaves comes to us. */
+/* The end was requested but not reported, although the keeper reports in time even when SIGKILL has
+ * no effect. A keeper that a tool keeps stopping is killed; the watch notices that, and the orphans
+ * become our children. */
 static void on_late_end(ik_process_t *process)
 {
     ik_process_host_t *host = process->host;
@@ -270,7 +252,10 @@ static void on_late_end(ik_process_t *process)
         return;
     }
     process->late = true;
-    if (host->socket != NULL && keeper_is_stopped(host)) {
+    siginfo_t info = {0};
+    int options = WSTOPPED | WNOHANG | WNOWAIT;
+    if (host->socket != NULL && waitid(P_PID, (id_t)host->keeper, &info, options) == 0 &&
+        info.si_pid == host->keeper) {
         kill(host->keeper, SIGKILL);
     }
     ik_timer_start(process->timer, HUNG_MS);
@@ -283,10 +268,10 @@ static int64_t next_deadline(const ik_process_t *process)
     return idle_at < end_at ? idle_at : end_at;
 }
 
-/* Progress only moves progress_ms; the timer looks when it fires, so a chatty tool costs no timer
- * restarts. Timers come before descriptors in a round of the loop: if we ourselves were held up
- * (stopped, a laptop asleep), progress or even the end may have arrived in time and not been read
- * yet, so the verdict falls one round after the time is up. */
+/* Progress only updates progress_ms, which is checked when the timer fires; so frequent progress
+ * does not restart the timer each time. A round of the loop runs timers before descriptors: if
+ * ikigai itself was suspended (stopped, a laptop asleep), progress or even the end may have arrived
+ * in time without having been read. The process is therefore ended one round after its deadline. */
 static void on_deadline(void *data)
 {
     ik_process_t *process = data;
@@ -313,7 +298,7 @@ void ik_process_cancel(ik_process_t *process)
     begin_end(process, IK_PROCESS_CANCELLED);
 }
 
-/* A limit of the user or the machine gets a code of its own: no other process can be started,
+/* A limit of the user or the machine gets its own code, because no other process can be started
  * either. */
 static res_t describe_start_error(const char *what, int error)
 {
@@ -346,7 +331,7 @@ static void take_report(ik_process_t *process, const ik_keeper_report_t *report)
 
 /* --- the keeper -------------------------------------------------------------------------- */
 
-/* True when it has exited. A tool may have stopped it. */
+/* True when the keeper has exited. Wakes it when a tool has stopped it. */
 static bool keeper_has_exited(ik_process_host_t *host)
 {
     int status = 0;
@@ -359,14 +344,14 @@ static bool keeper_has_exited(ik_process_host_t *host)
     return got > 0 || (got < 0 && errno != EINTR);
 }
 
-/* Asks the keeper to end all processes and itself, and waits for that, but not for ever: it goes on
- * without us. Only one that a tool stops again and again is killed, and what it had under way is
- * then ours to end. */
+/* Asks the keeper to end all processes and exit, and waits for that for a limited time; the keeper
+ * goes on without us. Only a keeper that a tool keeps stopping is killed; its processes are then
+ * ours to end. */
 static void end_keeper(ik_process_host_t *host)
 {
     int64_t until = ik_clock_now_ms() + KEEPER_MS;
     int fd = ik_watch_fd(host->socket);
-    struct pollfd hangup = {.fd = fd}; /* when it exits */
+    struct pollfd hangup = {.fd = fd}; /* POLLHUP when the keeper exits */
     bool exited = false;
     shutdown(fd, SHUT_WR);
     wake_keeper(host);
@@ -380,27 +365,24 @@ static void end_keeper(ik_process_host_t *host)
     }
 }
 
-static ik_process_t *find_up_to(const ik_process_host_t *host, uint32_t last_id)
-{
-    ik_process_t *process = host->processes;
-    while (process != NULL && process->id > last_id) {
-        process = process->next;
-    }
-    return process;
-}
-
-/* The keeper was killed, and its children with it; theirs have come to us, and nothing else is our
- * child. Every process that was running is lost, unless it was to end anyway; a new keeper is
- * started for the next one, which on_end may already ask for. */
+/* The keeper was killed, and its children with it; their children are now ours, and we have no
+ * others. Every running process is lost unless it was ending anyway. on_end may start a process,
+ * which gets a new keeper and an id above last_id. */
 static void lose_keeper(ik_process_host_t *host)
 {
     uint32_t last_id = host->last_id;
-    ik_process_t *process;
     talloc_free(host->socket);
     host->socket = NULL;
-    kill(host->keeper, SIGKILL); /* should it have closed the socket and live */
+    kill(host->keeper, SIGKILL); /* it may have closed the socket and still be alive */
     host->orphans_left = !ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
-    while ((process = find_up_to(host, last_id)) != NULL) {
+    for (;;) {
+        ik_process_t *process = host->processes;
+        while (process != NULL && process->id > last_id) {
+            process = process->next;
+        }
+        if (process == NULL) {
+            return;
+        }
         if (!process->ending) {
             process->result.end = IK_PROCESS_LOST;
             process->result.error = ERR(SYSTEM, "the process keeper died");
@@ -460,14 +442,6 @@ static res_t spawn_keeper(ik_process_host_t *host, int child_end)
     return OK;
 }
 
-/* A descriptor above those a process finds in place, so that dup2 in the child never collides. */
-static int move_up(int fd)
-{
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-    close(fd);
-    return moved;
-}
-
 static res_t start_keeper(ik_process_host_t *host)
 {
     int ends[2];
@@ -477,9 +451,11 @@ static res_t start_keeper(ik_process_host_t *host)
     if (host->null_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
         return ERR(SYSTEM, "Cannot start %s: %s", host->keeper_path, strerror(errno));
     }
-    /* Should a tool kill the keeper, its orphans come to us (end_orphans). */
+    /* If a tool kills the keeper, its orphans become our children (lose_keeper). */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    int child_end = move_up(ends[1]);
+    /* A number above those the child sets up, so that its dup2 cannot overwrite it. */
+    int child_end = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
+    close(ends[1]);
     res_t started = spawn_keeper(host, child_end);
     close(child_end);
     if (is_err(&started)) {
@@ -525,15 +501,15 @@ ik_loop_t *ik_process_host_loop(const ik_process_host_t *host)
 
 /* --- starting ---------------------------------------------------------------------------- */
 
-/* The child's ends while they are being collected; -1 is none. */
+/* The child's descriptors while they are being opened; -1: not open. */
 typedef struct {
     int fds[IK_KEEPER_MAX_FDS];
     size_t count;
-    bool null_input;
-    bool null_err;
+    bool null_input; /* fds[0] is the host's null_fd */
+    bool null_err;   /* fds[2] is the host's null_fd */
 } child_ends_t;
 
-/* Standard input is a file in memory: it cannot fill up, needs no writer and no SIGPIPE. */
+/* Standard input is a file in memory, which cannot fill up like a pipe and needs no writer. */
 static res_t make_input(const ik_process_options_t *options, int *fd)
 {
     *fd = ik_file_open_anonymous("input", true);
@@ -612,7 +588,7 @@ static void append_strings(ik_buffer_t *packet, const char *const *strings, uint
     }
 }
 
-/* A packet with the child's ends attached. */
+/* Sends a packet with the child's descriptors attached. */
 static void send_with_ends(ik_process_host_t *host, const ik_buffer_t *packet,
                            const child_ends_t *ends)
 {

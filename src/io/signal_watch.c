@@ -6,7 +6,7 @@
 #include "io/loop_uv.h"
 
 struct ik_signal_watch {
-    uv_signal_t *handle; /* by itself, as in io/loop.c */
+    uv_signal_t *handle; /* a separate allocation, as in io/loop.c */
     ik_signal_watch_fn on_signal;
     void *data;
 };

@@ -1,6 +1,6 @@
 /*
- * One signal as a callback from the loop. Freed like a timer, inside its callback too; from then on
- * the signal acts as it does by default.
+ * Delivers one signal as a callback from the loop. It can be freed at any time, even from its own
+ * callback; the signal then has its default action.
  */
 #pragma once
 
@@ -12,9 +12,9 @@ typedef struct ik_signal_watch ik_signal_watch_t;
 
 typedef void (*ik_signal_watch_fn)(void *data, int signal);
 
-/* Whether the program was started with the signal ignored (nohup), or ignores it itself. */
+/* Whether the signal is ignored, by the program itself or since it was started (nohup). */
 bool ik_signal_watch_is_ignored(int signal);
 
-/* A signal that is ignored stays ignored: NULL. Does not keep the loop alive. */
+/* Does not keep the loop alive. Returns NULL for an ignored signal, which stays ignored. */
 ik_signal_watch_t *ik_signal_watch_create(const void *ctx, ik_loop_t *loop, int signal,
                                           ik_signal_watch_fn on_signal, void *data);

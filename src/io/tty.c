@@ -1,8 +1,8 @@
 /*
- * Three states: left; entered, with modes set and input flowing; and wanted but not entered, which
- * is the background. A program that is in the background (continued by `bg`, or started with `&`)
- * must touch neither settings nor screen, so it stops again, as a program that reads the terminal
- * does, until it is brought to the foreground. What is written while not entered is kept.
+ * There are three states: left; entered, with modes set and input flowing; and wanted but not
+ * entered, which means in the background. A program in the background (continued by `bg`, or
+ * started with `&`) must not touch settings or screen, so it stops again, like a program that reads
+ * the terminal, until it is brought to the foreground. Output is kept while not entered.
  */
 #include "io/tty.h"
 
@@ -26,15 +26,14 @@ enum {
     READ_SIZE = 65536,
     SETTLING_MS = 300,
     FAREWELL_MS = 100, /* for pending output when the tty is freed */
-    /* Signals that arrived together with the one that made us go on are seen first. */
+    /* Delay before stopping, so that signals which arrived with SIGCONT are handled first. */
     BACKGROUND_MS = 10,
     DEFAULT_COLUMNS = 80,
     DEFAULT_ROWS = 24,
 };
 
 #define MODES "\x1b[?2004h\x1b[?1004h"
-/* Flags 1, to tell keys apart, and 4, to be told what a key gives with Shift and on a Latin
- * keyboard. */
+/* Flag 1 disambiguates keys; flag 4 also reports the shifted and the Latin-layout key. */
 #define KITTY_ON "\x1b[>5u"
 #define KITTY_OFF "\x1b[<u"
 #define KITTY_AGAIN "\x1b[=5;1u" /* without growing the terminal's stack of flags */
@@ -51,25 +50,25 @@ struct ik_tty {
     ik_loop_t *loop;
     ik_tty_listener_t listener;
     ik_tty_found_t found;
-    bool has_settings; /* in found */
+    bool has_settings; /* found.settings is filled in */
     bool wanted;
     bool entered;
-    bool broken; /* the terminal vanished */
-    bool ending; /* a signal asked for the end: no more stopping */
+    bool broken; /* the terminal is gone */
+    bool ending; /* a signal asked the program to end: do not stop any more */
     keyboard_t keyboard;
     bool alternate;
     char *title; /* NULL: the window keeps its own */
-    int columns; /* as it was told last */
-    int rows;
-    bool resizing;   /* the size may be another one; the timer runs */
+    int columns; /* as last returned by ik_tty_size */
+    int rows;    /* as columns */
+    bool resizing;   /* the size may have changed; the timer runs */
     int settling_ms; /* after the last change */
     ik_buffer_t queue;
-    size_t sent; /* of the queue */
+    size_t sent; /* bytes of the queue that are written */
     ik_watch_t *input;
-    ik_watch_t *room; /* only while the terminal does not take what is queued */
+    ik_watch_t *room; /* only while the terminal does not accept the queue */
     ik_timer_t *resize;
     ik_timer_t *background;
-    ik_timer_t *verdict; /* tells of a failed write from the loop */
+    ik_timer_t *failure; /* reports a failed write from the loop */
     ik_signal_watch_t *stop;
     ik_signal_watch_t *go_on;
 };
@@ -90,12 +89,12 @@ static void lose(ik_tty_t *tty)
     unwatch(tty);
     ik_buffer_reset(&tty->queue);
     tty->sent = 0;
-    ik_timer_stop(tty->verdict);
+    ik_timer_stop(tty->failure);
     ik_timer_stop(tty->background);
     tty->listener.on_gone(tty->listener.data);
 }
 
-static void on_verdict(void *data)
+static void on_failure(void *data)
 {
     lose(data);
 }
@@ -113,14 +112,14 @@ bool ik_tty_is_drained(const ik_tty_t *tty)
     return tty->queue.len == 0;
 }
 
-/* What has to be undone: told before a mode is switched on, and when all is written, because then a
- * mode that was switched off is off. */
+/* Records the modes that have to be undone. Called before a mode is switched on, and when all
+ * output is written, because only then a mode that was switched off is off. */
 static void remember_modes(const ik_tty_t *tty)
 {
     ik_tty_restore_set_modes(tty->keyboard == KEYBOARD_KITTY, tty->alternate);
 }
 
-/* Writes what the terminal takes now. False: it takes nothing any more. */
+/* Writes as much as the terminal accepts now. False when writing fails. */
 static bool write_some(ik_tty_t *tty)
 {
     while (tty->sent < tty->queue.len) {
@@ -152,7 +151,7 @@ static void flush(ik_tty_t *tty)
     }
     if (!write_some(tty)) {
         tty->broken = true;
-        ik_timer_start(tty->verdict, 0);
+        ik_timer_start(tty->failure, 0);
     } else if (!ik_tty_is_drained(tty)) {
         watch_room(tty);
     }
@@ -170,20 +169,15 @@ static void on_room(void *data)
     }
 }
 
-/* Most of the time the terminal takes everything at once, and nothing needs to be kept. */
-static size_t write_at_once(const ik_tty_t *tty, const char *bytes, size_t len)
-{
-    bool free_to_write = tty->entered && ik_tty_is_drained(tty);
-    ssize_t put = free_to_write ? write(tty->found.out, bytes, len) : -1;
-    return put > 0 ? (size_t)put : 0;
-}
-
 void ik_tty_write(ik_tty_t *tty, const char *bytes, size_t len)
 {
     if (tty->broken) {
         return;
     }
-    size_t put = write_at_once(tty, bytes, len);
+    /* Usually the terminal accepts everything at once, and the queue is not needed. */
+    bool direct = tty->entered && ik_tty_is_drained(tty);
+    ssize_t written = direct ? write(tty->found.out, bytes, len) : -1;
+    size_t put = written > 0 ? (size_t)written : 0;
     if (put == len) {
         remember_modes(tty);
     } else {
@@ -197,7 +191,7 @@ static void write_text(ik_tty_t *tty, const char *text)
     ik_tty_write(tty, text, strlen(text));
 }
 
-/* Waits for the terminal to take what is queued. */
+/* Waits for the terminal to accept the queue. */
 static void drain(ik_tty_t *tty, int patience_ms)
 {
     struct pollfd room = {.fd = tty->found.out, .events = POLLOUT};
@@ -217,7 +211,7 @@ static void drain(ik_tty_t *tty, int patience_ms)
 
 static void go_to_background(ik_tty_t *tty);
 
-/* An end of file by itself may only mean that somebody changed the settings. */
+/* An end of file alone may only mean that another program changed the settings. */
 static bool has_hung_up(const ik_tty_t *tty)
 {
     struct pollfd input = {.fd = tty->found.in, .events = POLLIN};
@@ -303,7 +297,7 @@ static void switch_keyboard_on(ik_tty_t *tty)
     }
 }
 
-/* Every screen has its own keyboard flags. */
+/* Each screen has its own keyboard flags. */
 static void switch_alternate(ik_tty_t *tty)
 {
     bool kitty = tty->keyboard == KEYBOARD_KITTY;
@@ -350,7 +344,7 @@ static void set_raw(const ik_tty_t *tty)
     cfmakeraw(&raw);
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    /* Should we be in the background after all, this would stop us in the middle. */
+    /* If we are in the background after all, SIGTTOU would stop us half-way. */
     sigemptyset(&stopping);
     sigaddset(&stopping, SIGTTOU);
     pthread_sigmask(SIG_BLOCK, &stopping, &before);
@@ -368,7 +362,7 @@ static void make_non_blocking(const ik_tty_t *tty)
     }
 }
 
-/* Saved once per visit: a program that was stopped from outside finds its own title there. */
+/* Saves the window's title once: after a stop from outside the title is already our own. */
 static void show_title(ik_tty_t *tty)
 {
     if (tty->title == NULL) {
@@ -406,7 +400,7 @@ static void enter(ik_tty_t *tty)
     }
     tty->entered = true;
     if (!ik_tty_is_drained(tty)) {
-        watch_room(tty); /* somebody waits for on_drained */
+        watch_room(tty); /* the listener expects on_drained */
     }
     prepare(tty);
     tty->input =
@@ -447,34 +441,34 @@ void ik_tty_leave(ik_tty_t *tty, int patience_ms)
     leave(tty, patience_ms);
 }
 
-/* --- stopping and going on ----------------------------------------------------------------- */
+/* --- stopping and continuing --------------------------------------------------------------- */
 
-static volatile sig_atomic_t has_gone_on;
+static volatile sig_atomic_t continued;
 
-static void note_going_on(int number)
+static void note_continued(int number)
 {
     (void)number;
-    has_gone_on = 1;
+    continued = 1;
 }
 
 static void watch_stopping(ik_tty_t *tty);
 
-/* Returns when the process group, which this stops, goes on. False: it cannot be stopped, because
- * nobody is there who could make it go on. */
+/* Stops the process group and returns when it continues. False when it cannot be stopped because no
+ * shell is there to continue it. */
 static bool stop_group(ik_tty_t *tty)
 {
-    struct sigaction action = {.sa_handler = note_going_on};
+    struct sigaction action = {.sa_handler = note_continued};
     talloc_free(tty->stop);
     talloc_free(tty->go_on);
-    has_gone_on = 0;
+    continued = 0;
     sigaction(SIGCONT, &action, NULL);
     kill(0, SIGTSTP);
     signal(SIGCONT, SIG_DFL);
     watch_stopping(tty);
-    return has_gone_on != 0;
+    return continued != 0;
 }
 
-/* Whoever had the terminal meanwhile may have changed its settings for good. */
+/* Reads the settings again: another program may have changed them on purpose meanwhile. */
 static void come_back(ik_tty_t *tty)
 {
     if (!is_foreground(tty)) {
@@ -499,7 +493,7 @@ static void on_background(void *data)
     }
 }
 
-/* The terminal is somebody else's now, who has put it in order. */
+/* Another program has the terminal now and has set it up for itself, so nothing is restored. */
 static void go_to_background(ik_tty_t *tty)
 {
     unwatch(tty);
@@ -516,7 +510,7 @@ void ik_tty_suspend(ik_tty_t *tty)
     }
     leave(tty, FAREWELL_MS);
     if (entered) {
-        ik_tty_restore_disarm(); /* the shell may change the settings for good */
+        ik_tty_restore_disarm(); /* the shell may change the settings on purpose */
     }
     stop_group(tty);
     if (entered) {
@@ -531,8 +525,8 @@ static void on_stop(void *data, int number)
     tty->listener.on_stop(tty->listener.data);
 }
 
-/* Stopped by a signal that cannot be caught; the shell has had the terminal meanwhile. */
-static void on_go_on(void *data, int number)
+/* The program was stopped by SIGSTOP, and the shell has had the terminal meanwhile. */
+static void on_continue(void *data, int number)
 {
     ik_tty_t *tty = data;
     (void)number;
@@ -555,7 +549,7 @@ static void on_go_on(void *data, int number)
 static void watch_stopping(ik_tty_t *tty)
 {
     tty->stop = ik_signal_watch_create(tty, tty->loop, SIGTSTP, on_stop, tty);
-    tty->go_on = ik_signal_watch_create(tty, tty->loop, SIGCONT, on_go_on, tty);
+    tty->go_on = ik_signal_watch_create(tty, tty->loop, SIGCONT, on_continue, tty);
 }
 
 static void on_ending(void *data, int number)
@@ -565,7 +559,7 @@ static void on_ending(void *data, int number)
     tty->listener.on_signal(tty->listener.data, number);
 }
 
-/* --- the whole ----------------------------------------------------------------------------- */
+/* --- creating and freeing ------------------------------------------------------------------ */
 
 static int close_tty(ik_tty_t *tty)
 {
@@ -582,7 +576,7 @@ static int close_tty(ik_tty_t *tty)
     return 0;
 }
 
-/* The descriptor to use; flags is -1 when it is one of our own. */
+/* The descriptor to use; flags is -1 when we opened it ourselves. */
 static int open_own(int fd, int *flags)
 {
     int own = ik_tty_device_open(fd);
@@ -602,10 +596,10 @@ res_t ik_tty_create(const void *ctx, ik_loop_t *loop, const ik_tty_listener_t *l
     tty->settling_ms = SETTLING_MS;
     tty->found.in = open_own(STDIN_FILENO, &tty->found.in_flags);
     tty->found.out = open_own(STDOUT_FILENO, &tty->found.out_flags);
-    ik_buffer_init(&tty->queue, tty, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&tty->queue, tty, IK_BUFFER_UNLIMITED); /* callers wait for on_drained */
     tty->resize = ik_timer_create(tty, loop, on_resize_settled, tty);
     tty->background = ik_timer_create(tty, loop, on_background, tty);
-    tty->verdict = ik_timer_create(tty, loop, on_verdict, tty);
+    tty->failure = ik_timer_create(tty, loop, on_failure, tty);
     ik_tty_restore_install();
     for (size_t i = 0; i < IK_LENGTH(ending_signals); i++) {
         ik_signal_watch_create(tty, loop, ending_signals[i], on_ending, tty);

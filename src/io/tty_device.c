@@ -6,19 +6,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Names can mislead: a terminal of another mount namespace may have the name of one in ours. */
-static bool is_same(int fd, int other)
-{
-    unsigned int device;
-    unsigned int other_device;
-    return ioctl(fd, TIOCGDEV, &device) == 0 && ioctl(other, TIOCGDEV, &other_device) == 0 &&
-           device == other_device;
-}
-
+/* A terminal of another mount namespace may have the name of one in ours, so the devices are
+ * compared. */
 static int open_name(const char *name, int fd)
 {
+    unsigned int device;
+    unsigned int opened_device;
     int opened = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-    if (opened >= 0 && !is_same(fd, opened)) {
+    if (opened >= 0 && (ioctl(fd, TIOCGDEV, &device) != 0 ||
+                        ioctl(opened, TIOCGDEV, &opened_device) != 0 || device != opened_device)) {
         close(opened);
         return -1;
     }

@@ -10,27 +10,27 @@
 #include "base/array.h"
 
 enum {
-    PATIENCE_MS = 200, /* for a terminal that takes nothing */
+    PATIENCE_MS = 200, /* for a terminal that accepts no output */
     CRASH_STACK = 64 * 1024,
     TEXT_MAX = 256,
 };
 
-/* The end of a link, and of a string that may have been cut off. */
+/* Ends a hyperlink, and a control string that may have been cut off. */
 #define BEGIN "\x1b]8;;\x1b\\"
-/* Every screen has its own stack of kitty's keyboard flags. */
+/* Each screen has its own stack of kitty keyboard flags. */
 #define END_KITTY "\x1b[<u"
 #define END_TITLE "\x1b[23;2t"
 #define END_ALTERNATE "\x1b[?1049l"
 #define END_MODES "\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[>4;0m\x1b[?25h\x1b[0m"
 
-/* The end of the program, but for SIGTERM and its like, which are handled from the loop. */
+/* Signals that end the program, except SIGTERM and others that the loop handles. */
 static const int deadly[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,   SIGABRT,   SIGTRAP,
                              SIGSYS,  SIGALRM, SIGUSR1, SIGUSR2,  SIGVTALRM, SIGPROF,
                              SIGXCPU, SIGIO,   SIGPWR,  SIGSTKFLT};
 enum { DEADLY_COUNT = IK_LENGTH(deadly) };
 
-/* What there is to put back: while another program has the terminal, its settings only, should that
- * program leave them as they are. */
+/* How much to restore. SETTINGS: the terminal was left, and another program that uses it meanwhile
+ * may not restore its settings. */
 typedef enum { NOTHING, SETTINGS, EVERYTHING } extent_t;
 
 static struct {
@@ -39,10 +39,10 @@ static struct {
     volatile sig_atomic_t alternate;
     volatile sig_atomic_t title;
     ik_tty_found_t found;
-    struct sigaction before[_NSIG]; /* what a deadly signal did */
+    struct sigaction before[_NSIG]; /* previous actions of the deadly signals */
 } state;
 
-/* --- putting back -------------------------------------------------------------------------- */
+/* --- restoring ----------------------------------------------------------------------------- */
 
 static void add(char *text, size_t *len, const char *part)
 {
@@ -83,38 +83,28 @@ static void write_all(const char *text, size_t len)
     }
 }
 
-static void block_stopping(sigset_t *before)
-{
-    sigset_t stopping;
-    sigemptyset(&stopping);
-    sigaddset(&stopping, SIGTTOU);
-    pthread_sigmask(SIG_BLOCK, &stopping, before);
-}
-
-static bool is_ours(void)
-{
-    pid_t group = tcgetpgrp(state.found.in);
-    return group < 0 || group == getpgrp();
-}
-
-static void put_flags_back(int fd, int flags)
+static void restore_flags(int fd, int flags)
 {
     if (flags != -1) {
         fcntl(fd, F_SETFL, flags);
     }
 }
 
-static void put_back(const char *farewell)
+static void restore(const char *farewell)
 {
     const ik_tty_found_t *found = &state.found;
     char text[TEXT_MAX];
+    sigset_t stopping;
     sigset_t before;
     int error = errno;
     if (state.extent == NOTHING) {
         return;
     }
-    block_stopping(&before);
-    bool ours = is_ours();
+    sigemptyset(&stopping);
+    sigaddset(&stopping, SIGTTOU); /* would stop us in the background */
+    pthread_sigmask(SIG_BLOCK, &stopping, &before);
+    pid_t group = tcgetpgrp(found->in);
+    bool ours = group < 0 || group == getpgrp();
     if (ours && state.extent == EVERYTHING) {
         write_all(text, compose(text, farewell));
         state.title = false;
@@ -122,8 +112,8 @@ static void put_back(const char *farewell)
     if (ours) {
         tcsetattr(found->in, TCSANOW, &found->settings);
     }
-    put_flags_back(found->in, found->in_flags);
-    put_flags_back(found->out, found->out_flags);
+    restore_flags(found->in, found->in_flags);
+    restore_flags(found->out, found->out_flags);
     state.extent = SETTINGS;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
@@ -131,7 +121,7 @@ static void put_back(const char *farewell)
 
 void ik_tty_restore_run(void)
 {
-    put_back("");
+    restore("");
 }
 
 void ik_tty_restore_arm(const ik_tty_found_t *found)
@@ -161,19 +151,16 @@ void ik_tty_restore_disarm(void)
 
 /* --- deadly signals ------------------------------------------------------------------------ */
 
-/* Happens again when its handler returns, with all that a debugger or sanitizer wants to know. */
-static bool is_fault(int number, const siginfo_t *info)
-{
-    return info->si_code > 0 &&
-           (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE);
-}
-
 static void on_deadly(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    put_back("\r\n"); /* nobody has moved the cursor below what was drawn */
+    restore("\r\n"); /* the cursor may still be within the drawing */
     sigaction(number, &state.before[number], NULL);
-    if (!is_fault(number, info)) {
+    /* A fault happens again when this handler returns, with the facts that a debugger or sanitizer
+     * needs. */
+    bool is_fault = info->si_code > 0 &&
+                    (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE);
+    if (!is_fault) {
         raise(number);
     }
 }
@@ -206,7 +193,7 @@ static void for_all_deadly(void (*apply)(int number))
     }
 }
 
-/* A stack that has overflown is no place for a handler. */
+/* After a stack overflow a handler needs a stack of its own. */
 static void provide_stack(void)
 {
     static char stack[CRASH_STACK];

@@ -350,7 +350,7 @@ class Misbehaviour(DriverTest):
         self.broken(handle, "", fill=20_000_000)
 
     def test_not_http(self):
-        self.broken(answering("nonsense\r\n" * 10), "what came is not HTTP")
+        self.broken(answering("nonsense\r\n" * 10), "the response is not HTTP")
         self.broken(answering(b"\x00\xff\x1b[31m" * 100), "")
         self.broken(answering("SSH-2.0-OpenSSH_9.2\r\n"), "")
         self.broken(answering("HTTP/1.1 abc\r\n\r\n"), "")
