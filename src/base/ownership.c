@@ -85,7 +85,7 @@ static res_t check_chain(const void *scratch, const char *path)
 
 res_t ik_ownership_check_file(const char *path)
 {
-    /* A missing file is reported as such, whoever may write its folder. */
+    /* A missing file is reported as such, even in a folder that fails the check. */
     struct stat status;
     if (stat(path, &status) != 0) {
         return stat_error(path);

@@ -481,7 +481,8 @@ static void on_rested(void *data)
     watch_socket(data);
 }
 
-/* Whether reads follow so fast that waking up for each is wasteful. Measured every RUSH_READS reads.
+/* Whether reads follow so fast that waking up for each is wasteful. Measured every RUSH_READS
+ * reads.
  */
 static bool is_rush(socket_t *socket)
 {
@@ -628,8 +629,8 @@ static void on_loaded(uv_async_t *loaded)
     }
 }
 
-/* If no thread can be created, on_loaded loads the library and blocks the loop meanwhile. The thread
- * blocks all signals, which belong to the loop. */
+/* If no thread can be created, on_loaded loads the library and blocks the loop meanwhile. The
+ * thread blocks all signals, which belong to the loop. */
 static void start_loading(load_t *load)
 {
     uv_thread_options_t options = {.flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = LOAD_STACK};

@@ -127,10 +127,10 @@ char *ik_http_failure_describe(const void *ctx, const ik_curl_library_t *curl,
         message = ik_sprintf(ctx, "the connection to %s broke: %s", place, detail);
         break;
     case IK_HTTP_SILENT:
-        message = ik_sprintf(ctx, "nothing came from %s for %g s", place, seconds);
+        message = ik_sprintf(ctx, "no data from %s for %g s", place, seconds);
         break;
     case IK_HTTP_REFUSED:
-        message = ik_sprintf(ctx, "the answer of %s was refused", place);
+        message = ik_sprintf(ctx, "the response of %s was refused", place);
         break;
     }
     talloc_free(scratch);

@@ -57,9 +57,9 @@ struct ik_tty {
     bool ending; /* a signal asked the program to end: do not stop any more */
     keyboard_t keyboard;
     bool alternate;
-    char *title; /* NULL: the window keeps its own */
-    int columns; /* as last returned by ik_tty_size */
-    int rows;    /* as columns */
+    char *title;     /* NULL: the window keeps its own */
+    int columns;     /* as last returned by ik_tty_size */
+    int rows;        /* as columns */
     bool resizing;   /* the size may have changed; the timer runs */
     int settling_ms; /* after the last change */
     ik_buffer_t queue;

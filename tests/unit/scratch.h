@@ -1,6 +1,6 @@
 /*
- * A folder of its own for a test program: made by main, emptied before each test, removed at the
- * end. In main and not in a fixture, because a test that fails never reaches its teardown.
+ * A temporary folder for a test program: main creates and removes it, and it is emptied before each
+ * test. A fixture could not remove it, because a test that fails never reaches its teardown.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ static inline int scratch_remove_entry(const char *path, const struct stat *stat
     return walk->level == 0 ? 0 : remove(path);
 }
 
-/* An ordinary user empties only folders that are writable. */
+/* Unless root, the user can only empty folders that are writable. */
 static inline int scratch_open_entry(const char *path, const struct stat *status, int flag,
                                      struct FTW *walk)
 {

@@ -1,9 +1,9 @@
-/* What main of every unit test does with its suite. */
+/* Runs the suite of a unit test program. */
 #pragma once
 
 #include <check.h>
 
-/* Runs it as the environment wants it (CK_FORK, CK_VERBOSITY …); returns the exit status. */
+/* Obeys the environment (CK_FORK, CK_VERBOSITY …); returns the exit status for main. */
 static inline int suite_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);

@@ -58,7 +58,7 @@ static void load_good(void)
     ck_assert_msg(is_ok(&result), "%s", result.message);
 }
 
-/* One user file that must be refused at this line, with these words. */
+/* Loads a user file that must fail at this line with a message that contains words. */
 static void assert_error(const char *text, int line, const char *words)
 {
     char place[128];
@@ -159,7 +159,7 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_str_eq(tool->env[0], "A=b");
     ck_assert_ptr_null(tool->env[1]);
 
-    /* All three sections: every row of the table says "user" but the ones left out above. */
+    /* In all three sections, every key in the file above must come from "user". */
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
         const ik_config_key_t *key = &ik_config_keys[i];
         const void *data = key->section == IK_CONFIG_TOP        ? (const void *)config
@@ -224,7 +224,7 @@ START_TEST(empty_variables_count_as_unset)
 }
 END_TEST
 
-/* A copy, because the tree may belong to somebody else. Tests run in the tree's root. */
+/* Uses a copy, because the tree may belong to another user. Tests run in the tree's root. */
 START_TEST(the_shipped_file_is_accepted_and_hides_no_default)
 {
     char *text;
@@ -325,7 +325,7 @@ START_TEST(an_error_keeps_the_rest)
     ck_assert_str_eq(config->effort, "low");
     ck_assert_int_eq(source_of("effort"), IK_CONFIG_SYSTEM);
     ck_assert_int_eq(config->max_tool_turns, 9);
-    assert_warning("user.json", 2, "db must be a string"); /* the second error is not lost */
+    assert_warning("user.json", 2, "db must be a string"); /* the second error */
 }
 END_TEST
 
@@ -417,7 +417,7 @@ START_TEST(files_others_may_write_are_refused)
 }
 END_TEST
 
-/* Somebody else's folder must not keep us from starting. */
+/* A project folder of another user must not keep ikigai from starting. */
 START_TEST(a_project_file_others_may_write_is_left_out)
 {
     const char *path = scratch_write("project.json", "{\"max_tool_turns\":7}");
@@ -441,7 +441,7 @@ START_TEST(unreadable_and_oversized_files_are_errors)
     ck_assert_int_eq(result.code, IK_ERR_INVALID);
     rmdir(scratch_path("user.json"));
     ck_assert_int_eq(mkfifo(scratch_path("user.json"), 0600), 0);
-    load(); /* and does not hang */
+    load(); /* must not hang */
     ck_assert_int_eq(result.code, IK_ERR_INVALID);
     unlink(scratch_path("user.json"));
 
@@ -474,7 +474,7 @@ END_TEST
 
 /* --- projects ---------------------------------------------------------------------------- */
 
-/* Every row of the table from project scope: what is forbidden changes nothing and is named. */
+/* Sets every key from a project's file: a forbidden key has no effect and is reported. */
 START_TEST(a_project_sets_only_what_the_table_allows)
 {
     static const char *const forms[] = {
@@ -807,7 +807,7 @@ START_TEST(pass_env_gives_scrubbed_variables_back)
     load_good();
     ik_config_scrub_environment(config);
     char **entries = ik_config_tool_environment(config, config, "ask_model");
-    ck_assert_str_eq(entries[0], "OPENAI_API_KEY= sk=1 "); /* as it was */
+    ck_assert_str_eq(entries[0], "OPENAI_API_KEY= sk=1 "); /* not trimmed */
     ck_assert_ptr_null(entries[1]);
     entries = ik_config_tool_environment(config, config, "bash");
     ck_assert_ptr_null(entries[0]);
@@ -825,8 +825,8 @@ static void assert_env(const char *const *expected)
     ck_assert_ptr_null(entries[i]);
 }
 
-/* Files are read when a tool is called, and so is the configuration itself: a credential that is
- * set while the program runs counts at the next call. */
+/* The configuration and the files it names are read at each call of a tool, so a credential that is
+ * set while the program runs is used by the next call. */
 START_TEST(env_is_read_at_each_call)
 {
     char text[512];
@@ -850,9 +850,9 @@ START_TEST(env_is_read_at_each_call)
     assert_env((const char *const[]){"OPENAI_API_KEY=own", "A=1=2", "H=home", NULL});
     scratch_write("user.json", "{\"tools\":{\"ask-model\":{\"env\":{\"C\":\"\"}}}}");
     assert_env((const char *const[]){"OPENAI_API_KEY=sk-1", "C=", NULL});
-    scratch_write("user.json", "{"); /* as it was at the start */
+    scratch_write("user.json", "{"); /* broken: the values from the start are used */
     assert_env((const char *const[]){"OPENAI_API_KEY=own", "A=1=2", "H=home", NULL});
-    /* A project's file never counts, neither at the start nor later. */
+    /* A project's file is never used, neither at the start nor later. */
     scratch_write("user.json", "{}");
     scratch_write("project.json", "{\"tools\":{\"ask-model\":{\"env\":{\"LD_PRELOAD\":\"/x\"}}}}");
     load_good();
@@ -872,7 +872,7 @@ START_TEST(env_is_checked)
 }
 END_TEST
 
-/* --- what doctor reads ------------------------------------------------------------------- */
+/* --- formatting for doctor --------------------------------------------------------------- */
 
 static void assert_format(ik_config_section_t section, const char *name, const void *data,
                           const char *expected)

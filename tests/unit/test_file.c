@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "scratch.h"
 
-/* Two forms of one promise; a loop test has the one of its number. */
+/* Each loop test runs once with each of these functions. */
 static res_t (*const writers[])(const char *path, const char *bytes,
                                 size_t len) = {ik_file_write_private, ik_file_write_private_fast};
 enum { WRITERS = sizeof(writers) / sizeof(writers[0]) };
@@ -129,7 +129,7 @@ START_TEST(a_symlink_is_replaced_not_followed)
 }
 END_TEST
 
-/* The limit on file sizes makes the write fail half way, as a full disk would. */
+/* RLIMIT_FSIZE makes the write fail half-way, as a full disk would. */
 START_TEST(a_failed_write_leaves_the_old_file_and_nothing_else)
 {
     scratch_write("f", "old");

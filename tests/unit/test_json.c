@@ -144,7 +144,7 @@ START_TEST(every_beginning_of_a_text_is_refused)
 {
     static const char text[] = "{\"a\":[1.5e3,\"\\u00e9\\n\",true,null],\"b\":{\"c\":false}}";
     for (size_t len = 0; len + 1 < sizeof(text); len++) {
-        /* A copy of exactly that length, so that a sanitizer sees any byte read too many. */
+        /* A copy of exactly that length, so that a sanitizer notices reads beyond it. */
         char *part = malloc(len == 0 ? 1 : len);
         memcpy(part, text, len);
         ik_json_span_t value;
@@ -245,7 +245,7 @@ START_TEST(find_takes_the_last_of_a_name)
     ck_assert(ik_json_find(object, "", &value));
     assert_span(value, "5");
     ck_assert(ik_json_find(object, "b", &value));
-    ck_assert(!ik_json_find(object, "c", &value)); /* not below */
+    ck_assert(!ik_json_find(object, "c", &value)); /* only in a nested object */
     ck_assert(!ik_json_find(object, "A", &value));
     ck_assert(!ik_json_find(scan("{}"), "a", &value));
 }
@@ -264,7 +264,7 @@ END_TEST
 
 /* --- decoding and writing ---------------------------------------------------------------- */
 
-/* Stepping from character to character comes to the same length. */
+/* The decoded length of a literal, measured character by character. */
 static size_t step_through(ik_json_span_t literal)
 {
     const char *at = literal.text + 1;
@@ -350,7 +350,7 @@ START_TEST(what_is_quoted_reads_back_the_same)
     ck_assert_mem_eq(back, bytes, 128);
     talloc_free(back);
     json_error_t error;
-    json_t *tree = ik_json_parse(buffer.data, buffer.len, &error); /* another reader agrees */
+    json_t *tree = ik_json_parse(buffer.data, buffer.len, &error); /* jansson agrees */
     ck_assert_ptr_nonnull(tree);
     ck_assert_uint_eq(json_string_length(tree), 128);
     json_decref(tree);
@@ -358,7 +358,7 @@ START_TEST(what_is_quoted_reads_back_the_same)
 }
 END_TEST
 
-/* Foreign text spliced into ours: number digits, escapes and spaces come out as they went in. */
+/* JSON spliced into other JSON keeps its digits, escapes and spaces. */
 START_TEST(spans_are_spliced_byte_for_byte)
 {
     static const char foreign[] =
@@ -405,7 +405,7 @@ START_TEST(trees_keep_order_and_nul)
     char *written = ik_json_format(ctx, tree);
     ck_assert_str_eq(written, text);
     talloc_free(ctx);
-    ck_assert_uint_eq(kept->refcount, 1); /* the context gave its reference back */
+    ck_assert_uint_eq(kept->refcount, 1); /* the context has released its reference */
     json_decref(kept);
     ck_assert_ptr_null(ik_json_parse("{", 1, &error));
 }

@@ -55,7 +55,7 @@ END_TEST
 #define FFFD "\xef\xbf\xbd"
 
 static const char *const unclean[][2] = {
-    /* halves of pairs, alone, doubled, in the wrong order, before other escapes */
+    /* half a surrogate pair: alone, twice, in the wrong order, before other escapes */
     {"\"\\ud800\"", "\"" FFFD "\""},
     {"\"\\udfff\"", "\"" FFFD "\""},
     {"\"\\uD83D\"", "\"" FFFD "\""},
@@ -64,10 +64,10 @@ static const char *const unclean[][2] = {
     {"\"\\ud83d\\n\\ude00x\"", "\"" FFFD "\\n" FFFD "x\""},
     {"\"\\\\\\ud800\"", "\"\\\\" FFFD "\""},
     {"{\"\\ud800\":[\"\\ud800\"]}", "{\"" FFFD "\":[\"" FFFD "\"]}"},
-    /* bytes */
+    /* invalid UTF-8 */
     {"\"\xff\"", "\"" FFFD "\""},
     {"{\"\xc3\":1}", "{\"" FFFD "\":1}"},
-    /* names: the last one counts, also where it is spelt in another way, also further down */
+    /* duplicate names: the last one counts, even if spelt differently, even in nested objects */
     {"{\"a\":1,\"a\":2}", "{\"a\":2}"},
     {"{\"a\":1,\"b\":2,\"a\":3,\"c\":4,\"a\":5}", "{\"b\":2,\"c\":4,\"a\":5}"},
     {"{\"a\":1,\"\\u0061\":2}", "{\"\\u0061\":2}"},

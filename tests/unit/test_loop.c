@@ -1,4 +1,4 @@
-/* Waiting on the loop ends when it should, whatever else is on it. */
+/* ik_loop_run_until returns when it should, whatever else is on the loop. */
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -23,7 +23,7 @@ static void tear_down(void)
 static void on_readable(void *data)
 {
     (void)data;
-    ck_abort_msg("nobody writes");
+    ck_abort_msg("no data was written");
 }
 
 static void on_timer(void *data)
@@ -31,7 +31,7 @@ static void on_timer(void *data)
     *(bool *)data = true;
 }
 
-/* Something to wait for that never comes. */
+/* Watches a pipe that is never written to. */
 static ik_watch_t *watch_silence(int *other_end)
 {
     int ends[2];

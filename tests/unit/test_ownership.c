@@ -9,7 +9,7 @@ static void assert_accepted(const char *path)
     ck_assert_msg(is_ok(&result), "%s", result.message);
 }
 
-/* Refused, with a message that names the culprit and the remedy. */
+/* The check must fail with a message that names the path and the remedy. */
 static void assert_refused(const char *path, const char *culprit, const char *remedy)
 {
     res_t result = ik_ownership_check_file(path);
@@ -63,7 +63,7 @@ END_TEST
 START_TEST(a_foreign_group_may_not_write)
 {
     if (geteuid() != 0) {
-        return; /* nobody else can give files away */
+        return; /* only root can give files away */
     }
     scratch_make_folder("d");
     const char *path = scratch_write("d/f", "x");

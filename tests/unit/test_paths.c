@@ -51,7 +51,7 @@ START_TEST(paths_can_be_shown_to_people)
     ck_assert_str_eq(shown->project_config, ".ikigai/config.json");
     ck_assert_str_eq(shown->project_tools, ".ikigai/tools");
     ck_assert_str_eq(shown->system_config, "PREFIX/etc/ikigai/config.json");
-    for (size_t i = 0; i < count; i++) { /* each names another one */
+    for (size_t i = 0; i < count; i++) { /* no two rows name the same field */
         for (size_t k = 0; k < i; k++) {
             ck_assert_ptr_ne(ik_paths_at(shown, &entries[i]), ik_paths_at(shown, &entries[k]));
         }
@@ -121,7 +121,7 @@ START_TEST(without_any_home_there_is_an_error)
 }
 END_TEST
 
-/* A relative home would turn the .ikigai of whatever folder one works in into the user's own. */
+/* A relative home would turn the .ikigai of the working folder into the user's own. */
 START_TEST(a_relative_home_is_refused)
 {
     static const ik_paths_origin_t origins[] = {
@@ -142,7 +142,7 @@ END_TEST
 
 START_TEST(the_users_own_folder_is_no_project)
 {
-    /* Nothing exists yet: the text decides. */
+    /* None of the paths exists yet: their text is compared. */
     ik_paths_t *paths = create((ik_paths_origin_t){.user_home = scratch_folder});
     ck_assert_ptr_null(paths->project_tools);
     ck_assert_ptr_null(paths->project_config);
@@ -172,7 +172,7 @@ START_TEST(links_to_the_users_folder_are_seen_through)
     ck_assert_ptr_null(paths->project_config);
     talloc_free(paths);
 
-    /* Another folder's link to it is the user's as well. */
+    /* A link from another folder counts as the user's as well. */
     scratch_make_folder("project");
     ck_assert_int_eq(symlink("../home/.ikigai", scratch_path("project/.ikigai")), 0);
     origin.cwd = scratch_path("project");
@@ -204,7 +204,7 @@ START_TEST(this_process_has_paths)
     ck_assert_int_eq(ik_paths_create(NULL, &paths).code, IK_ERR_INVALID);
     unsetenv("IKIGAI_HOME");
     unsetenv("HOME");
-    res_t result = ik_paths_create(NULL, &paths); /* the passwd entry, where there is one */
+    res_t result = ik_paths_create(NULL, &paths); /* from the passwd entry, if there is one */
     if (is_ok(&result)) {
         ck_assert_int_eq(paths->home[0], '/');
         talloc_free(paths);

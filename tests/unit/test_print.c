@@ -11,7 +11,7 @@
 
 typedef enum { TEXT, LINE, JSON } how_t;
 
-/* What was printed; to be freed. */
+/* The printed text; the caller frees it. */
 static char *print(how_t how, const char *bytes, size_t len, size_t *printed)
 {
     char *out = NULL;
@@ -39,7 +39,7 @@ static void assert_printed(how_t how, const char *text, const char *expected)
 static const struct {
     const char *bytes;
     const char *text;
-    const char *line; /* without its end */
+    const char *line; /* without its newline */
 } cases[] = {
     {"", "", ""},
     {"plain ~", "plain ~", "plain ~"},
@@ -90,7 +90,7 @@ START_TEST(json_stays_what_it_means)
 }
 END_TEST
 
-/* White space between values that is no blank would break the line. */
+/* Newlines and tabs between values become spaces, so that the output stays on one line. */
 START_TEST(json_is_one_line)
 {
     assert_printed(JSON, "{\n\t\"a\":\r\n1}", "{  \"a\":  1}\n");
@@ -103,7 +103,7 @@ START_TEST(json_with_bytes_that_are_no_text)
 }
 END_TEST
 
-/* No byte that could begin a sequence gets through, whatever stands before and behind it. */
+/* No byte that could begin a control sequence gets through, whatever surrounds it. */
 START_TEST(nothing_drives_the_terminal)
 {
     for (int a = 0; a < 256; a++) {

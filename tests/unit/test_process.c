@@ -1,5 +1,5 @@
-/* What the command line does not reach: cancelling, freeing early, several at once, a host that
- * goes while processes run. With a real keeper and real programs. */
+/* Cases that the command line does not reach: cancelling, freeing early, several processes at once,
+ * freeing the host while processes run. Uses a real keeper and real programs. */
 #include <check.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ typedef struct {
     int exit_code;
     char *out;
     char *line;           /* the last progress line */
-    ik_process_t *victim; /* cancelled when a progress line comes */
-    bool *stop;           /* set when a progress line comes */
+    ik_process_t *victim; /* cancelled when a progress line arrives */
+    bool *stop;           /* set when a progress line arrives */
 } outcome_t;
 
 static void *ctx;
@@ -93,7 +93,7 @@ static void wait_for(outcome_t *outcome)
     ck_assert_int_eq(outcome->ends, 1);
 }
 
-/* Until the script has written its first progress line. */
+/* Waits until the script has written its first progress line. */
 static void wait_for_line(outcome_t *outcome)
 {
     bool said = false;
@@ -102,7 +102,7 @@ static void wait_for_line(outcome_t *outcome)
     outcome->stop = NULL;
 }
 
-/* A background process whose pid it reports; both would live for long. */
+/* Starts a long-lived background process, reports its pid and waits for it. */
 #define LINGER "sleep 100 & echo $! >&3; wait"
 
 static bool is_alive(const outcome_t *outcome)
@@ -188,7 +188,7 @@ START_TEST(a_host_that_goes_takes_all_with_it)
 }
 END_TEST
 
-/* At once where the system tells that a program cannot be started; valgrind does not. */
+/* Fails in ik_process_start where posix_spawn reports the error; under valgrind it does not. */
 START_TEST(no_keeper_is_an_error)
 {
     ik_process_host_t *lame = ik_process_host_create(ctx, loop, "/nonexistent/keeper");

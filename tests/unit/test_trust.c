@@ -23,7 +23,7 @@ static void set_up(void)
     scratch_make_folder("tools");
 }
 
-/* Copies are read-only, also for scratch_empty when it is not root. */
+/* Revoking removes the read-only copies, which scratch_empty can only do as root. */
 static void tear_down(void)
 {
     bool known;
@@ -106,7 +106,7 @@ START_TEST(a_snapshot)
 }
 END_TEST
 
-/* Names, contents and links cannot be shifted into each other. */
+/* Moving bytes between a name, a content and a link target changes the hash. */
 START_TEST(different_folders_have_different_hashes)
 {
     static const struct {
@@ -159,7 +159,7 @@ START_TEST(taken_back)
     check_is(IK_TRUST_NEVER);
     revoked = ik_trust_revoke(&paths, paths.project_tools, &known);
     ck_assert(is_ok(&revoked) && !known);
-    ck_assert_int_eq(rmdir(paths.trusted), 0); /* nothing is left in it */
+    ck_assert_int_eq(rmdir(paths.trusted), 0); /* it is empty */
 }
 END_TEST
 
@@ -178,8 +178,8 @@ START_TEST(the_copy_holds_the_reviewed_bytes)
     res_t read = ik_file_read(ctx, ik_sprintf(ctx, "%s/t", copy), 100, &text, &len);
     ck_assert(is_ok(&read));
     ck_assert_str_eq(text, "one");
-    check_is(IK_TRUST_NEVER); /* a copy is no decision */
-    /* Known bytes or not, what was changed since the review is not trusted. */
+    check_is(IK_TRUST_NEVER); /* a copy alone is not a decision */
+    /* A folder that changed since the review is not trusted, even if a copy of it exists. */
     ck_assert_int_eq(ik_trust_grant(&paths, reviewed).code, IK_ERR_CONFLICT);
     check_is(IK_TRUST_NEVER);
 }
@@ -198,7 +198,7 @@ START_TEST(what_changed_since_the_review_is_not_copied)
 }
 END_TEST
 
-/* The path of the copy of the tool folder as it is now. */
+/* The path of the copy of the tool folder in its present state. */
 static char *copy_of_now(void)
 {
     char *copy;
@@ -239,7 +239,8 @@ START_TEST(refused)
     write_tool("t", "one");
     ck_assert_int_eq(symlink("/etc/passwd", scratch_path("tools/abs")), 0);
     const ik_trust_status_t *status = check_is(IK_TRUST_REFUSED);
-    ck_assert_str_eq(status->reason, "the symlink abs leads outside the folder; replace it with a copy");
+    ck_assert_str_eq(status->reason,
+                     "the symlink abs leads outside the folder; replace it with a copy");
     ck_assert_ptr_null(status->snapshot);
     ck_assert_int_eq(unlink(scratch_path("tools/abs")), 0);
     ck_assert_int_eq(mkfifo(scratch_path("tools/fifo"), 0600), 0);
@@ -248,7 +249,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* A folder beside whose name begins alike is outside. */
+/* A sibling folder whose name begins with the folder's name is outside. */
 START_TEST(a_link_to_a_namesake_leaves)
 {
     write_tool("t", "one");
