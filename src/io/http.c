@@ -481,9 +481,7 @@ static void on_rested(void *data)
     watch_socket(data);
 }
 
-/* Whether reads follow so fast that waking up for each is wasteful. Measured every RUSH_READS
- * reads.
- */
+/* Whether reads follow so fast that waking up for each is wasteful; measured over RUSH_READS. */
 static bool is_rush(socket_t *socket)
 {
     if (++socket->reads >= RUSH_READS) {

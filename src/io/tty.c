@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -19,7 +20,6 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "io/signal_watch.h"
-#include "io/tty_device.h"
 #include "io/tty_restore.h"
 
 enum {
@@ -576,10 +576,28 @@ static int close_tty(ik_tty_t *tty)
     return 0;
 }
 
-/* The descriptor to use; flags is -1 when we opened it ourselves. */
+/* A terminal of another mount namespace may have the name of one in ours, so the devices are
+ * compared. */
+static int open_name(const char *name, int fd)
+{
+    unsigned int device;
+    unsigned int opened_device;
+    int opened = open(name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (opened >= 0 && (ioctl(fd, TIOCGDEV, &device) != 0 ||
+                        ioctl(opened, TIOCGDEV, &opened_device) != 0 || device != opened_device)) {
+        close(opened);
+        return -1;
+    }
+    return opened;
+}
+
+/* Opens the terminal behind fd a second time, so that the new descriptor shares no flags with fd
+ * and sets *flags to -1. Where that fails (another user's terminal, no /dev), returns fd itself. */
 static int open_own(int fd, int *flags)
 {
-    int own = ik_tty_device_open(fd);
+    char name[PATH_MAX] = "";
+    int own = ttyname_r(fd, name, sizeof(name)) == 0 ? open_name(name, fd) : -1;
+    own = own >= 0 ? own : open_name("/dev/tty", fd);
     *flags = own >= 0 ? -1 : fcntl(fd, F_GETFL);
     return own >= 0 ? own : fd;
 }
