@@ -276,8 +276,8 @@ static res_t claim_all(importer_t *importer)
         }
         res_t claimed = ik_store_claim(importer->store, id, &self, &other);
         if (claimed.code == IK_ERR_CONFLICT) {
-            return ERR(CONFLICT, "%s: session %s is in use by process %" PRId64 " on %s",
-                       importer->name, id, other.pid, other.host);
+            return ERR(CONFLICT, "%s: session %s is %s", importer->name, id,
+                       ik_holder_describe_use(&other).text);
         }
         TRY(claimed);
         section->claimed = true;

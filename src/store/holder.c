@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,13 +13,12 @@
 /* Fields of /proc/PID/stat, counted from 1 as proc(5) does. */
 enum { STATE_FIELD = 3, STARTED_FIELD = 22 };
 
-/* What /proc says of a process. */
 typedef struct {
     char state;
     int64_t started;
 } process_t;
 
-/* Steps over fields, each with the space behind it. */
+/* Skips count fields and the spaces after them. NULL: there are not that many. */
 static const char *skip_fields(const char *at, int count)
 {
     for (int i = 0; i < count && at != NULL; i++) {
@@ -28,8 +28,8 @@ static const char *skip_fields(const char *at, int count)
     return at;
 }
 
-/* The second field is the name of the program in parentheses and may hold both itself: what follows
- * is counted from the last one. */
+/* The second field is the program's name in parentheses. The name may contain spaces and
+ * parentheses, so fields are counted from the last ')'. */
 static bool parse_stat(const char *text, process_t *process)
 {
     const char *name_end = strrchr(text, ')');
@@ -67,7 +67,7 @@ ik_holder_t ik_holder_self(void)
     if (read_process(self.pid, &process)) {
         self.started = process.started;
     }
-    /* A name that does not fit is cut, and need not be terminated then. */
+    /* A name that is too long is truncated, possibly without a terminating NUL. */
     if (gethostname(self.host, sizeof(self.host) - 1) != 0 && errno != ENAMETOOLONG) {
         self.host[0] = '\0';
     }
@@ -91,9 +91,19 @@ bool ik_holder_may_live(const ik_holder_t *holder)
     }
     process_t process;
     if (!read_process(holder->pid, &process)) {
-        return true; /* it is there, and not ours to look at */
+        return true; /* it exists, but this user may not inspect it */
     }
     bool ended = process.state == 'Z' || process.state == 'X';
     bool other = holder->started != 0 && process.started != 0 && holder->started != process.started;
     return !ended && !other;
+}
+
+ik_holder_use_t ik_holder_describe_use(const ik_holder_t *holder)
+{
+    ik_holder_use_t use = {"in use"};
+    if (holder->pid != 0) {
+        snprintf(use.text, sizeof(use.text), "in use by pid %" PRId64 " on %s", holder->pid,
+                 holder->host);
+    }
+    return use;
 }

@@ -111,11 +111,8 @@ static res_t load_agents(ik_session_t *session)
 
 res_t ik_session_held(const char *id, const ik_holder_t *holder)
 {
-    return ERR(CONFLICT,
-               "Session %s is in use by pid %" PRId64
-               " on %s. Wait until it is done, or go on in a "
-               "copy with --fork",
-               id, holder->pid, holder->host);
+    return ERR(CONFLICT, "Session %s is %s. Wait until it is done, or go on in a copy with --fork",
+               id, ik_holder_describe_use(holder).text);
 }
 
 res_t ik_session_open(const void *ctx, ik_history_t *history, const char *id, ik_session_t **out)

@@ -79,10 +79,7 @@ res_t ik_store_find(const void *ctx, ik_store_t *store, const char *prefix, ik_s
 {
     ik_store_list_t *list;
     if (!can_begin_id(prefix)) {
-        return ERR(INVALID,
-                   "'%s' is no id of a session, nor the beginning of one: "
-                   "`ikigai session list` shows them",
-                   prefix);
+        return ERR(INVALID, "No session matches '%s': `ikigai session list` shows them", prefix);
     }
     TRY(store->kind->find(ctx, store, prefix, &list));
     if (list->count == 0) {

@@ -121,7 +121,8 @@ static void read_exit(call_t *call, ik_process_result_t *process)
 {
     const char *note = NULL;
     if (process->leftovers > 0) {
-        note = ik_sprintf(call, "%zu background processes ended", process->leftovers);
+        note = ik_sprintf(call, "Stopped %zu background process%s", process->leftovers,
+                          process->leftovers == 1 ? "" : "es");
     }
     if (process->exit_code != 0) {
         set_failure(

@@ -477,9 +477,10 @@ class Leftovers(ToolTest):
         self.python("leaves", body)
         begin = time.monotonic()
         envelope = self.run_tool("leaves")
+        plural = "" if count == 1 else "es"
         self.assertLess(time.monotonic() - begin, SLACK)
         self.assertEqual(envelope, {"tool_success": True, "result": 1,
-                                    "note": f"{count} background processes ended"})
+                                    "note": f"Stopped {count} background process{plural}"})
         self.assert_nothing_left()
 
     def test_background_child(self):
@@ -519,7 +520,7 @@ print(1)""", 1)
         self.sh("leaves", "sleep 300 & sleep 300 & exit 2")
         envelope = self.run_tool("leaves")
         self.assert_failed(envelope, "TOOL_CRASHED")
-        self.assertEqual(envelope["note"], "2 background processes ended")
+        self.assertEqual(envelope["note"], "Stopped 2 background processes")
 
     def test_one_that_flees_from_fork_to_fork(self):
         self.python("comet", """

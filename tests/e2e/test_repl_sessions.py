@@ -165,7 +165,7 @@ class ResumeOptionTest(SessionsTest):
 
     def test_an_unknown_id(self):
         self.finished([Answer("One.")])
-        self.assert_refused(1, "'zzzz' is no id of a session, nor the beginning of one",
+        self.assert_refused(1, "No session matches 'zzzz'",
                             "-r", "zzzz")
         self.assert_refused(1, "0" * 16, "-r", "0" * 16)
 
@@ -285,7 +285,7 @@ class ResumeTest(SessionsTest):
 
     def test_an_unknown_id_changes_nothing(self):
         t, session = self.held([Answer("One."), Answer("Two.")])
-        self.enter(t, "/resume zzzz", "'zzzz' is no id of a session")
+        self.enter(t, "/resume zzzz", "No session matches 'zzzz'")
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
         self.assertEqual(self.newest(t), session)

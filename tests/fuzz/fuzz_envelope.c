@@ -64,7 +64,7 @@ static void check_cut(const void *ctx, ik_json_span_t given, ik_json_span_t cut,
 static void check_success(const void *ctx, ik_json_span_t given, size_t max)
 {
     size_t most = (TEXT_FACTOR + REST_FACTOR) * max + AROUND;
-    char *envelope = ik_tool_wrap_success(ctx, given, max, "1 background processes ended");
+    char *envelope = ik_tool_wrap_success(ctx, given, max, "Stopped 1 background process");
     ik_json_span_t whole = check_envelope(envelope, most);
     ik_json_span_t result;
     ik_json_span_t flag;

@@ -71,7 +71,7 @@ class Run:
 
     def note(self):
         """What the result of a call says that ended by itself."""
-        return b'"note":"7 background processes ended"'
+        return b'"note":"Stopped 7 background processes"'
 
     def go(self):
         ready = os.path.join(self.scratch, "ready")
@@ -127,7 +127,7 @@ class CometRun(Run):
         return '{"early":1}' if self.end == "normal" else "{}"
 
     def note(self):
-        return b" background processes ended"
+        return b'"note":"Stopped '
 
     def survivors(self):
         return {} if self.comets.gone() else {0: "comets"}

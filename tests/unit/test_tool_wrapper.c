@@ -252,10 +252,10 @@ START_TEST(failures)
           .exit_code = -1,
           .out = "",
           .err = "",
-          .note = "1 background process ended"},
+          .note = "Stopped 1 background process"},
          "{\"tool_success\":false,\"error\":\"Arguments of tool 'x' are not a JSON object\","
          "\"error_code\":\"INVALID_PARAMS\",\"exit_code\":null,\"stdout\":\"\",\"stderr\":\"\","
-         "\"note\":\"1 background process ended\"}"},
+         "\"note\":\"Stopped 1 background process\"}"},
         {{.error = "Tool 'x' was interrupted",
           .code = IK_TOOL_INTERRUPTED,
           .exit_code = 143,

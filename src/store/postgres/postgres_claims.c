@@ -1,6 +1,5 @@
 #include "store/postgres/postgres_claims.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,11 +129,7 @@ static res_t read_holder(const void *ctx, const ik_postgres_claims_t *claims,
 
 static res_t refuse(const char *session_id, const ik_holder_t *holder)
 {
-    if (holder->pid == 0) {
-        return ERR(CONFLICT, "Session %s is in use", session_id);
-    }
-    return ERR(CONFLICT, "Session %s is in use by pid %" PRId64 " on %s", session_id, holder->pid,
-               holder->host);
+    return ERR(CONFLICT, "Session %s is %s", session_id, ik_holder_describe_use(holder).text);
 }
 
 static res_t take(const void *ctx, ik_postgres_claims_t *claims, const claim_t *claim,

@@ -1,7 +1,6 @@
 #include "store/sqlite/sqlite_wreck.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -286,9 +285,9 @@ static res_t refuse_held(sqlite3 *db, const char *path)
         if (strcmp(holder.host, self.host) == 0 && !ik_holder_equal(&holder, &self) &&
             ik_holder_may_live(&holder)) {
             result = ERR(CONFLICT,
-                         "%s is damaged and session %s is in use by pid %" PRId64
-                         " on %s: end it, then run `ikigai doctor` again",
-                         path, id, holder.pid, holder.host);
+                         "%s is damaged and session %s is %s: end it, then run `ikigai doctor` "
+                         "again",
+                         path, id, ik_holder_describe_use(&holder).text);
         }
     }
     sqlite3_finalize(select);

@@ -82,7 +82,7 @@ static res_t write_session(ik_sqlite_t *sqlite, const ik_store_session_t *sessio
 {
     sqlite3_stmt *insert;
     if (strlen(session->id) != IK_STORE_ID_LEN) {
-        return ERR(INVALID, "'%s' is no id of a session", session->id);
+        return ERR(INVALID, "'%s' is not a session id", session->id);
     }
     TRY(prepare(sqlite, IK_SQLITE_INSERT_SESSION, &insert));
     sqlite3_bind_text(insert, 1, session->id, -1, SQLITE_STATIC);

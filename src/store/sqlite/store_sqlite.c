@@ -1,6 +1,5 @@
 #include "store/sqlite/store_sqlite.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -322,8 +321,8 @@ static res_t refuse_held(const claim_t *claim)
         ik_holder_t holder = read_holder(select);
         if (!ik_holder_equal(&holder, claim->self) && ik_holder_may_live(&holder)) {
             *claim->other = holder;
-            stepped = ERR(CONFLICT, "Session %s is in use by pid %" PRId64 " on %s",
-                          claim->session_id, holder.pid, holder.host);
+            stepped = ERR(CONFLICT, "Session %s is %s", claim->session_id,
+                          ik_holder_describe_use(&holder).text);
         }
     }
     sqlite3_finalize(select);
