@@ -1,8 +1,8 @@
 /*
- * Makes a tool's JSON Schema one that every provider accepts. A provider refuses the whole request,
- * and with it every turn, because of one odd keyword in one tool. So what can be understood in only
- * one way is put right here ("required": true inside of a property, an array without items, the
- * draft-4 exclusiveMinimum), and what cannot is a fault, for which the tool is skipped.
+ * Makes the JSON Schema of a tool one that every provider accepts. A provider refuses the whole
+ * request, and with it every turn, because of one odd keyword in one tool. What can mean only one
+ * thing is repaired ("required": true inside a property, an array without items, the
+ * exclusiveMinimum of draft 4). Anything else is a fault, for which the tool is skipped.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Lines such as "parameters.path: unknown type 'strng'; did you mean 'string'?", owned by ctx. Of a
- * schema that is wrong everywhere only the first few are kept. */
+/* Lines such as "parameters.path: unknown type 'strng'; did you mean 'string'?", owned by ctx. Only
+ * the first few of each are kept. */
 typedef struct {
     const void *ctx;
-    char **repairs; /* what was put right, and should be by the author */
+    char **repairs; /* what was repaired, and the author should correct */
     size_t repair_count;
-    char **faults; /* what could not be */
+    char **faults; /* what could not be repaired */
     size_t fault_count;
 } ik_tool_schema_findings_t;
 
@@ -25,10 +25,10 @@ void ik_tool_schema_add_repair(ik_tool_schema_findings_t *findings, const char *
 void ik_tool_schema_add_fault(ik_tool_schema_findings_t *findings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Repairs a schema, an object, in place; doing so twice changes nothing more. label names it in the
- * findings. Its references point into itself. */
+/* Repairs a schema, an object, in place; a second call changes nothing. label names the schema in
+ * the findings. References are looked up inside the schema. */
 void ik_tool_schema_repair(json_t *schema, const char *label, ik_tool_schema_findings_t *findings);
 
-/* The same for the parameters of a tool, where providers want more: an object at the top, nothing
- * beside it that chooses between schemas, and names that all of them take. */
+/* Repairs the parameters of a tool, for which providers have further rules: an object at the top
+ * level, no choice between schemas beside it, and names that all providers accept. */
 void ik_tool_schema_repair_parameters(json_t *parameters, ik_tool_schema_findings_t *findings);

@@ -666,7 +666,7 @@ class Check(IkigaiTest):
     SCHEMAS = {
         # (a property, or the parameters), words
         '{"type": "string", "required": true}':
-            "parameters.x: required belongs into the list of the object around it",
+            "parameters.x: required belongs in the list of the enclosing object",
         '{"type": "strng"}': "parameters.x: unknown type 'strng'; did you mean 'string'?",
         '{"type": "array"}': "parameters.x: an array needs items",
         '{"type": "array", "items": {"type": "strin"}}':
