@@ -62,7 +62,7 @@ static void list_sessions(ik_cli_t *cli, ik_command_words_t *out)
 static void list_tools(ik_cli_t *cli, ik_command_words_t *out)
 {
     ik_tool_discovery_options_t options = {
-        .paths = cli->paths, .config = cli->config, .host = cli->host, .ask_nobody = true};
+        .paths = cli->paths, .config = cli->config, .host = cli->host, .cache_only = true};
     const ik_tool_discovery_result_t *found;
     res_t looked = ik_tool_discovery_run(cli->ctx, &options, &found);
     for (size_t i = 0; is_ok(&looked) && i < found->registry->count; i++) {

@@ -71,32 +71,27 @@ void ik_tool_cache_put(ik_tool_cache_t *cache, const char *path, const struct st
     char *identity = ik_file_format_identity(NULL, status);
     json_t *entry = json_pack("{s:s, s:s%}", "identity", identity, "schema", schema, len);
     talloc_free(identity);
-    /* A path or schema that is not UTF-8 cannot be kept; then it is simply asked again. */
+    /* A path or schema that is not UTF-8 cannot be stored; the tool is asked again next time. */
     if (entry != NULL && json_object_set_new(cache->entries, path, entry) == 0) {
         cache->changed = true;
     }
 }
 
-static void drop_vanished(json_t *entries)
+void ik_tool_cache_save(ik_tool_cache_t *cache)
 {
     void *next;
     const char *path;
     json_t *entry;
-    json_object_foreach_safe(entries, next, path, entry)
-    {
-        struct stat status;
-        if (stat(path, &status) != 0) {
-            json_object_del(entries, path);
-        }
-    }
-}
-
-void ik_tool_cache_save(ik_tool_cache_t *cache)
-{
     if (!cache->changed) {
         return;
     }
-    drop_vanished(cache->entries);
+    json_object_foreach_safe(cache->entries, next, path, entry)
+    {
+        struct stat status;
+        if (stat(path, &status) != 0) {
+            json_object_del(cache->entries, path);
+        }
+    }
     json_t *root = json_pack("{s:i, s:O}", "format", FORMAT, "entries", cache->entries);
     char *text = ik_json_format(cache, root);
     json_decref(root);

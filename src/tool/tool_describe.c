@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "tool/tool_wrapper.h"
 
-/* Descriptions, names and paths are parts of a line, whatever the author wrote. */
+/* Keeps descriptions, names and paths on one line, whatever the author wrote. */
 static void append_one_line(ik_buffer_t *out, const char *text)
 {
     for (const char *c = text; *c != '\0'; c++) {
@@ -20,7 +20,7 @@ static void append_one_line(ik_buffer_t *out, const char *text)
 char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the registry */
     size_t width = 0;
     for (size_t i = 0; i < registry->count; i++) {
         size_t len = strlen(registry->entries[i]->name);
@@ -52,7 +52,7 @@ static bool is_required(json_t *parameters, const char *name)
     return false;
 }
 
-/* A type is a name or a list of names; without one, anything goes. */
+/* The type, a name or a list of names, as text; "any" when there is none. */
 static char *format_type(const void *ctx, json_t *property)
 {
     json_t *type = json_object_get(property, "type");
@@ -60,7 +60,7 @@ static char *format_type(const void *ctx, json_t *property)
         return ik_strdup(ctx, json_string_value(type));
     }
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the schema */
     size_t i;
     json_t *name;
     json_array_foreach(type, i, name)
@@ -129,7 +129,7 @@ char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *en
 {
     const ik_tool_schema_t *schema = entry->schema;
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the schema */
     ik_buffer_append_format(&out, "%s - ", entry->name);
     append_one_line(&out, schema->description);
     ik_buffer_append_text(&out, "\n\n");
@@ -147,14 +147,13 @@ char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *en
     return ik_buffer_finish(&out);
 }
 
-/* File names are bytes, JSON is not: what is not UTF-8 becomes U+FFFD. NULL becomes null. */
 json_t *ik_tool_describe_path_json(const char *path)
 {
     if (path == NULL) {
         return json_null();
     }
     ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the path */
     ik_utf8_append_clean(&clean, path, strlen(path));
     json_t *text = json_stringn(clean.len > 0 ? clean.data : "", clean.len);
     ik_buffer_reset(&clean);
@@ -164,12 +163,11 @@ json_t *ik_tool_describe_path_json(const char *path)
 json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry)
 {
     const ik_tool_schema_t *schema = entry->schema;
-    json_t *described =
-        json_pack("{s:s, s:o, s:s, s:s, s:b, s:o}", "name", entry->name, "path",
-                  ik_tool_describe_path_json(entry->origin), "source",
-                  ik_tool_source_name(entry->source), "description", schema->description, "cached",
-                  entry->cached, "overrides", ik_tool_describe_path_json(entry->overrides));
-    return described;
+    return json_pack("{s:s, s:o, s:s, s:s, s:b, s:o}", "name", entry->name, "path",
+                     ik_tool_describe_path_json(entry->origin), "source",
+                     ik_tool_source_name(entry->source), "description", schema->description,
+                     "cached", entry->cached, "overrides",
+                     ik_tool_describe_path_json(entry->overrides));
 }
 
 json_t *ik_tool_describe_list_json(const ik_tool_registry_t *registry)

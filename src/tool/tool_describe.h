@@ -1,5 +1,5 @@
 /*
- * Tools as text for people: the formats of /tool, /tool NAME and their JSON forms, shared by the
+ * Describes tools: the text of /tool and /tool NAME and the JSON of `ikigai tool`, shared by the
  * command line and the terminal.
  */
 #pragma once
@@ -8,13 +8,13 @@
 
 #include "tool/tool_registry.h"
 
-/* "Available tools:" and one line per tool, sorted; user and project tools say so. */
+/* "Available tools:" and one line per tool, by name. User and project tools are marked. */
 char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry);
-/* Name, parameters, the envelope around its returns, file and source. */
+/* Name, parameters, the envelope of its result, file and source. */
 char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *entry);
 
 /* New references. */
 json_t *ik_tool_describe_list_json(const ik_tool_registry_t *registry);
 json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry);
-/* A path as a JSON string; NULL becomes null. */
+/* A path as a JSON string, in which bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
 json_t *ik_tool_describe_path_json(const char *path);

@@ -20,7 +20,7 @@
 
 enum {
     SCHEMA_MAX = 1024 * 1024,
-    YOUNG_MS = 100, /* a slower tool gives up its slot, not its clock */
+    YOUNG_MS = 100, /* a tool that takes longer frees its slot, but keeps its timeout */
     YOUNG_TOOLS_PER_CORE = 4,
 };
 
@@ -33,7 +33,7 @@ typedef struct {
     struct stat status;
     bool cached;
     bool young;
-    bool lost; /* the keeper died while it was asked: it, or a neighbour, killed it */
+    bool lost; /* the keeper died while it ran; this tool or another one may have killed it */
     bool asked_alone;
     int64_t started_ms;
     ik_process_t *process;
@@ -45,7 +45,7 @@ struct ik_tool_discovery {
     ik_tool_cache_t *cache;
     candidate_t **candidates;
     size_t count;
-    size_t next;    /* first that was not started yet */
+    size_t next;    /* the first that was not started yet */
     size_t waiting; /* started and not ended */
     size_t young;
     size_t young_max;
@@ -61,7 +61,7 @@ struct ik_tool_discovery {
 const char ik_tool_discovery_none[] =
     "No tools could be found; going on without. ikigai doctor says more.";
 
-/* One line, whatever stands in a file's name or a tool's words. */
+/* File names and messages of tools may contain line breaks, which become spaces. */
 static void add_line(ik_tool_discovery_t *discovery, char ***lines, size_t *count, const char *text)
 {
     char *line = ik_strdup(discovery, text);
@@ -106,7 +106,7 @@ static bool looks_like_program(const char *path)
     return strncmp(start, "#!", 2) == 0 || strncmp(start, "\177ELF", 4) == 0;
 }
 
-/* What is wrong with the line that names a script's interpreter; NULL: nothing that can be seen. */
+/* What is wrong with the #! line of a script; NULL: nothing obvious. */
 static const char *describe_first_line(const void *ctx, const char *path)
 {
     char start[256];
@@ -140,7 +140,7 @@ static const char *describe_first_line(const void *ctx, const char *path)
 
 /* --- listing ----------------------------------------------------------------------------- */
 
-/* A file that is no tool is left alone; one that was meant to be a tool is told of. */
+/* Reports a file that was meant to be a tool and cannot be used; ignores other files. */
 static void pass_over(const candidate_t *candidate, bool exists)
 {
     ik_tool_discovery_result_t *result = &candidate->discovery->result;
@@ -212,7 +212,7 @@ static void list_folder(ik_tool_discovery_t *discovery, const char *folder,
     }
 }
 
-/* The project's tools are only looked at; they take part from their trusted copy or not at all. */
+/* Project tools are run from their trusted copy only, never from the project itself. */
 static void list_project(ik_tool_discovery_t *discovery)
 {
     const ik_tool_discovery_options_t *options = &discovery->options;
@@ -238,7 +238,8 @@ static void list_project(ik_tool_discovery_t *discovery)
 
 /* --- the end ----------------------------------------------------------------------------- */
 
-/* Built in listing order, which is also the order of precedence, whoever answered first. */
+/* Tools are added in the order of the listing, which is the order of precedence, not in the order
+ * of their answers. */
 static void build_registry(ik_tool_discovery_t *discovery)
 {
     ik_tool_registry_t *registry = ik_tool_registry_create(discovery);
@@ -322,23 +323,18 @@ static char *describe_exit(const candidate_t *candidate, int exit_code)
                       why == NULL ? "" : why);
 }
 
-static void add_start_problem(const candidate_t *candidate, const char *message)
-{
-    const char *why = describe_first_line(candidate, candidate->path);
-    add_schema_problem(candidate, why == NULL ? message : why);
-}
-
 /* A limit that is too low concerns all tools and is reported once. */
 static void note_not_started(candidate_t *candidate, res_t error)
 {
     if (error.code == IK_ERR_LIMIT) {
         candidate->discovery->result.limit = error;
     } else {
-        add_start_problem(candidate, error.message);
+        const char *why = describe_first_line(candidate, candidate->path);
+        add_schema_problem(candidate, why == NULL ? error.message : why);
     }
 }
 
-static void judge(candidate_t *candidate, ik_process_result_t *result)
+static void take_answer(candidate_t *candidate, ik_process_result_t *result)
 {
     switch (result->end) {
     case IK_PROCESS_EXITED:
@@ -377,7 +373,7 @@ static void on_answer(void *data, ik_process_result_t *result)
     candidate_t *candidate = data;
     ik_tool_discovery_t *discovery = candidate->discovery;
     candidate->process = NULL;
-    judge(candidate, result);
+    take_answer(candidate, result);
     grow_up(candidate);
     discovery->waiting--;
     start_more(discovery);
@@ -410,7 +406,7 @@ static void ask(candidate_t *candidate)
     discovery->result.started++;
 }
 
-/* What the cache holds may be damaged: then it is as if it held nothing. */
+/* Takes the schema from the cache. A damaged entry counts as none. */
 static bool remember(candidate_t *candidate)
 {
     const ik_tool_discovery_t *discovery = candidate->discovery;
@@ -424,14 +420,14 @@ static bool remember(candidate_t *candidate)
     return candidate->cached;
 }
 
-/* As much of a schema as a file's name tells; a name that no tool may have tells nothing. */
+/* Makes a schema of the file name, if it is a valid name for a tool. */
 static void guess(candidate_t *candidate)
 {
     char *name = ik_tool_schema_name_of_file(candidate, candidate->file);
     if (ik_tool_schema_valid_name(name)) {
         char *text = ik_sprintf(candidate, "{\"name\":\"%s\",\"description\":\"\"}", name);
         ik_tool_schema_parse(candidate, text, strlen(text), &candidate->schema);
-        candidate->schema->description[0] = '\0'; /* its name is no description */
+        candidate->schema->description[0] = '\0'; /* the parser put the name there */
     }
 }
 
@@ -444,15 +440,15 @@ static void look_up(candidate_t *candidate)
             return;
         }
     }
-    if (options->ask_nobody) {
+    if (options->cache_only) {
         guess(candidate);
     } else {
         ask(candidate);
     }
 }
 
-/* Those that were lost get a second chance when all others are done, one after the other, so that
- * only the guilty fails. */
+/* Lost tools are asked again when all others are done, one at a time, so that only the tool that
+ * kills the keeper fails. */
 static void ask_lost(ik_tool_discovery_t *discovery)
 {
     for (size_t i = 0; i < discovery->count && discovery->waiting == 0; i++) {
@@ -465,7 +461,7 @@ static void ask_lost(ik_tool_discovery_t *discovery)
     }
 }
 
-/* When the oldest young tool will have had its 100 ms. */
+/* Starts the timer for the moment at which the oldest young tool frees its slot. */
 static void set_timer(ik_tool_discovery_t *discovery)
 {
     if (discovery->young < discovery->young_max || discovery->next == discovery->count) {
@@ -509,21 +505,17 @@ static void on_timer(void *data)
     start_more(discovery);
 }
 
-static size_t core_count(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
-}
-
 ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
                                              const ik_tool_discovery_options_t *options,
                                              void (*on_done)(void *data), void *data)
 {
     ik_tool_discovery_t *discovery = ik_new(ctx, ik_tool_discovery_t);
+    cpu_set_t set;
+    int cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
     discovery->options = *options;
     discovery->on_done = on_done;
     discovery->data = data;
-    discovery->young_max = YOUNG_TOOLS_PER_CORE * core_count();
+    discovery->young_max = YOUNG_TOOLS_PER_CORE * (size_t)cores;
     discovery->cache = ik_tool_cache_create(discovery, options->paths->cache);
     discovery->timer =
         ik_timer_create(discovery, ik_process_host_loop(options->host), on_timer, discovery);
@@ -531,7 +523,7 @@ ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
                 IK_TOOL_SYSTEM);
     list_folder(discovery, options->paths->user_tools, options->paths->user_tools, IK_TOOL_USER);
     list_project(discovery);
-    /* From the loop, so that on_done never comes before we returned. */
+    /* Started from the loop, so that on_done is never called before this returns. */
     ik_timer_start(discovery->timer, 0);
     return discovery;
 }
@@ -566,7 +558,7 @@ res_t ik_tool_discovery_run(const void *ctx, const ik_tool_discovery_options_t *
 
 /* --- the untrusted project --------------------------------------------------------------- */
 
-/* The names are guesses from the file names: asking the tools would mean running them. */
+/* The names are guessed from the file names, because untrusted tools must not be run. */
 static void append_overrides(ik_buffer_t *line, const ik_tool_discovery_result_t *result)
 {
     const ik_trust_snapshot_t *snapshot = result->trust->snapshot;
@@ -586,7 +578,7 @@ char *ik_tool_discovery_trust_line(const void *ctx, const ik_tool_discovery_resu
 {
     const ik_trust_status_t *trust = result->trust;
     ik_buffer_t line;
-    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED); /* bounded by the tools of the project */
     switch (trust->state) {
     case IK_TRUST_ABSENT:
     case IK_TRUST_GIVEN:

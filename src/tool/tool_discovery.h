@@ -1,8 +1,8 @@
 /*
- * Finds the tools of the three folders and asks each for its schema: asynchronously, in parallel,
- * each with its own clock, so that no tool can hold up another. What a tool does wrong costs one
- * line in problems and nothing else. Files remembered by the cache are not started at all, unless
- * the caller wants the user's tools asked again.
+ * Finds the tools in the three tool folders and runs each with --schema: asynchronously, in
+ * parallel, each with its own timeout, so that no tool delays another. A tool that fails is left
+ * out and adds one line to problems. A tool whose schema is cached is not run, unless the options
+ * say so.
  */
 #pragma once
 
@@ -26,54 +26,53 @@ typedef struct {
     const ik_paths_t *paths;
     const ik_config_t *config;
     ik_process_host_t *host;
-    bool refresh; /* ask everyone again, whatever the cache says */
-    /* Ask the user's tools again, although the cache knows them: what a wrapper says may come from
-     * a file that the cache does not watch. One that does not answer keeps its last answer. */
+    bool refresh; /* ignore the cache and ask all tools */
+    /* Ask the user's tools even if they are cached: the schema that a wrapper prints may come from
+     * a file that the cache does not watch. A tool that does not answer keeps its cached schema. */
     bool ask_user_again;
     bool trust_project; /* trust the project's tools for this run */
-    /* Nothing is executed: a tool that the cache does not know is called as its file is. */
-    bool ask_nobody;
+    /* Execute nothing: a tool that is not cached gets its name from its file and no parameters. */
+    bool cache_only;
 } ik_tool_discovery_options_t;
 
 typedef struct {
     ik_tool_registry_t *registry;
     char **problems; /* lines such as "Debug: tool 'foo' schema failed (timeout)" */
     size_t problem_count;
-    /* Names of tools that answered otherwise than the cache knew, "a, b"; NULL: none did. */
+    /* Names of tools whose answer differs from the cached schema, "a, b"; NULL: none. */
     char *changed;
-    /* For who asks what there is (/refresh, tool list): files that look like tools and are
-     * not used, and tools that hide others by their name. */
+    /* For /refresh and `ikigai tool list`: files that look like tools but are not used, and tools
+     * that hide another tool of the same name. */
     char **unused;
     size_t unused_count;
     char **hiding;
     size_t hiding_count;
-    res_t limit; /* OK, or that processes cannot be started at all: a limit is too low */
-    /* The project's tools: trusted and present, or why not. */
-    ik_trust_status_t *trust;
-    size_t started;    /* processes that were needed */
-    size_t remembered; /* user's tools whose schema came from the cache */
-    bool none;         /* there is no tool at all, not even a disabled one */
+    res_t limit;              /* an error when a resource limit is too low to start any process */
+    ik_trust_status_t *trust; /* of the project's tools */
+    size_t started;           /* number of tools that were run */
+    size_t remembered;        /* number of user tools whose schema came from the cache */
+    bool none;                /* there is no tool at all, not even a disabled one */
 } ik_tool_discovery_result_t;
 
 typedef struct ik_tool_discovery ik_tool_discovery_t;
 
-/* on_done comes from the loop, later, exactly once; the result is owned by the discovery, which the
- * caller frees when it has taken over the registry (talloc_steal). Freeing it earlier ends
- * everything. */
+/* on_done is called exactly once, from the loop, never before this returns. The discovery owns the
+ * result; the caller steals the registry (talloc_steal) and frees the discovery. Freeing it earlier
+ * stops the tools that are running, and on_done is not called. */
 ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
                                              const ik_tool_discovery_options_t *options,
                                              void (*on_done)(void *data), void *data);
 bool ik_tool_discovery_is_complete(const ik_tool_discovery_t *discovery);
-/* NULL before it is complete. */
+/* NULL until the discovery is complete. */
 const ik_tool_discovery_result_t *ik_tool_discovery_result(const ik_tool_discovery_t *discovery);
 
-/* The blocking form: runs the loop until all have answered. The result is allocated on ctx. */
+/* Blocks: runs the loop until the discovery is complete. The result belongs to ctx. */
 res_t ik_tool_discovery_run(const void *ctx, const ik_tool_discovery_options_t *options,
                             const ik_tool_discovery_result_t **out);
 
-/* For a result without any tool. */
+/* The message for a result without any tool. */
 extern const char ik_tool_discovery_none[];
 
-/* The one line for a project whose tools are not used because they are not trusted: how many, which
- * names they would override, how to review. NULL when there is nothing to say. */
+/* One line about project tools that are not used because they are not trusted: how many there are,
+ * which tools they would override and how to review them. NULL when there is nothing to report. */
 char *ik_tool_discovery_trust_line(const void *ctx, const ik_tool_discovery_result_t *result);

@@ -9,11 +9,10 @@
 #include "base/utf8.h"
 #include "tool/tool_wrapper.h"
 
-/* JSON escaping makes at most six bytes of one; the rest is for what stands around the text. */
+/* JSON escaping turns one byte into at most six; the slack is for the JSON around the text. */
 enum { ESCAPE_FACTOR = 6, OUTPUT_SLACK = 65536, STDERR_MAX = 65536 };
 
-/* That much of a successful call's stderr is kept with its result. */
-enum { STDERR_KEPT = 16384 };
+enum { STDERR_KEPT = 16384 }; /* bytes of stderr that the result of a successful call keeps */
 
 typedef struct {
     const ik_tool_context_t *context;
@@ -34,7 +33,7 @@ static size_t max_output(const call_t *call)
 
 /* --- from the process's end to the envelope ---------------------------------------------- */
 
-/* process is NULL when there was none. */
+/* process is NULL when none was started. */
 static ik_tool_failure_t describe_failure(const char *code, const char *error,
                                           const ik_process_result_t *process, const char *note)
 {
@@ -58,7 +57,7 @@ static void set_failure(call_t *call, const char *code, const char *error,
     call->result.success = false;
 }
 
-/* The tool was ended: what it had printed by then is kept. */
+/* For a tool that was stopped: the envelope has what it had printed by then. */
 static void set_unfinished(call_t *call, const char *code, const char *error,
                            ik_process_result_t *process)
 {
@@ -68,7 +67,7 @@ static void set_unfinished(call_t *call, const char *code, const char *error,
     call->result.success = false;
 }
 
-/* Its stderr on a success. A NUL would end the text; it becomes what other rubbish does. */
+/* Keeps the stderr of a successful call. NUL becomes U+FFFD, as invalid UTF-8 does. */
 static void keep_stderr(call_t *call, const ik_buffer_t *printed)
 {
     if (printed->len == 0) {
@@ -77,7 +76,7 @@ static void keep_stderr(call_t *call, const ik_buffer_t *printed)
     uint64_t total = printed->len + printed->dropped;
     size_t kept = ik_utf8_cut(printed->data, printed->len, STDERR_KEPT);
     ik_buffer_t text;
-    ik_buffer_init(&text, call->result.owner, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, call->result.owner, IK_BUFFER_UNLIMITED); /* bounded by STDERR_KEPT */
     for (size_t at = 0, len; at < kept; at += len + 1) {
         const char *nul = memchr(printed->data + at, '\0', kept - at);
         len = nul == NULL ? kept - at : (size_t)(nul - printed->data) - at;
@@ -90,7 +89,7 @@ static void keep_stderr(call_t *call, const ik_buffer_t *printed)
     call->result.err = ik_buffer_finish(&text);
 }
 
-/* A tool that exited well: its output is the result if it is JSON. */
+/* For exit code 0: the output is the result, if it is JSON. */
 static void read_output(call_t *call, ik_process_result_t *process, const char *note)
 {
     const char *text = process->out.len > 0 ? process->out.data : "";
@@ -258,7 +257,6 @@ static void on_deliver(void *data)
     call->on_end(call->data, &call->result);
 }
 
-/* The seeds' name for running an external tool. */
 static void *ik_tool_external_exec(const void *ctx, const ik_tool_context_t *context,
                                    const ik_tool_registry_entry_t *entry,
                                    const ik_tool_request_t *request)

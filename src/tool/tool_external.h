@@ -1,6 +1,6 @@
 /*
- * The runner of tools that are executables: one process per call, JSON on stdin and stdout, and
- * whatever happens to it becomes an envelope.
+ * Runs tools that are executables: one process per call, JSON on stdin and stdout. However the
+ * process ends, the result is an envelope.
  */
 #pragma once
 

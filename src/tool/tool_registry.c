@@ -17,7 +17,7 @@ const char *ik_tool_source_name(ik_tool_source_t source)
     return names[source];
 }
 
-/* Index of the name, or where it would have to be inserted. */
+/* Returns the index of the name, or where to insert it. */
 static size_t find(const ik_tool_registry_t *registry, const char *name, bool *found)
 {
     size_t low = 0;
@@ -36,18 +36,13 @@ static size_t find(const ik_tool_registry_t *registry, const char *name, bool *f
     return *found ? high : low;
 }
 
-static void adopt_schema(ik_tool_registry_entry_t *entry, ik_tool_schema_t *schema)
-{
-    entry->schema = talloc_steal(entry, schema);
-    entry->name = schema->name;
-}
-
 static ik_tool_registry_entry_t *create_entry(ik_tool_registry_t *registry, const char *path,
                                               const char *origin, ik_tool_source_t source,
                                               bool cached, ik_tool_schema_t *schema)
 {
     ik_tool_registry_entry_t *entry = ik_new(registry, ik_tool_registry_entry_t);
-    adopt_schema(entry, schema);
+    entry->schema = talloc_steal(entry, schema);
+    entry->name = schema->name;
     entry->runner = &ik_tool_external;
     entry->path = ik_strdup(entry, path);
     entry->origin = ik_strdup(entry, origin);
@@ -155,7 +150,7 @@ char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_
                                         const ik_tool_registry_t *after)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the registries */
     append_names(&out, "New: ", after, before, is_missing);
     append_names(&out, "Gone: ", before, after, is_missing);
     append_names(&out, "Changed: ", after, before, is_changed);

@@ -1,6 +1,6 @@
 /*
- * The tools a model can call, sorted by name. Built once by discovery and immutable afterwards: a
- * refresh builds a new registry, and the old one goes when its last user is done.
+ * The tools a model can call, sorted by name. Discovery builds a registry once; it does not change
+ * afterwards. A refresh builds a new one, and the old one is freed with its last user.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "base/config.h"
 #include "tool/tool_schema.h"
 
-/* Later ones win by name. */
+/* A tool overrides those of earlier sources that have the same name. */
 typedef enum {
     IK_TOOL_SYSTEM,
     IK_TOOL_USER,
@@ -22,7 +22,7 @@ typedef struct ik_tool_runner ik_tool_runner_t; /* tool_runner.h */
 
 typedef struct {
     const char *name;
-    const ik_tool_runner_t *runner; /* how its calls are run */
+    const ik_tool_runner_t *runner; /* runs its calls */
     const char *path;               /* what is executed; for a project's tool, the trusted copy */
     const char *origin;             /* where the author put it */
     ik_tool_source_t source;
@@ -38,24 +38,23 @@ typedef struct {
 
 ik_tool_registry_t *ik_tool_registry_create(const void *ctx);
 
-/* Takes the schema over. A tool of a later source replaces one of the same name; within one source
- * the first stays and IK_ERR_CONFLICT names it. */
+/* Takes ownership of schema, except on an error. A tool replaces one of an earlier source that has
+ * the same name. Within one source the first stays, and IK_ERR_CONFLICT names it. */
 res_t ik_tool_registry_add(ik_tool_registry_t *registry, const char *path, const char *origin,
                            ik_tool_source_t source, bool cached, ik_tool_schema_t *schema);
 
-/* Takes out what the configuration disables. */
+/* Removes the tools that the configuration disables. */
 void ik_tool_registry_remove_disabled(ik_tool_registry_t *registry, const ik_config_t *config);
 
-/* NULL when there is none of that name. */
+/* NULL when there is no tool of that name. */
 const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t *registry,
                                                         const char *name);
 
-/* All tools as [{name, description, parameters}, …], byte-stable for the same tools. New
- * reference. */
+/* All tools as [{name, description, parameters}, …], a new reference. Equal tools give equal bytes.
+ */
 json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry);
 
-/* "New: a, b. Gone: c. Changed: d."; NULL when both hold the same tools with the same schemas.
- * before may be NULL: then there was nothing. */
+/* "New: a, b. Gone: c. Changed: d."; NULL when nothing differs. before may be NULL: no tools. */
 char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_t *before,
                                         const ik_tool_registry_t *after);
 

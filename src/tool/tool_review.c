@@ -11,13 +11,13 @@ const char ik_tool_review_question[] = "Trust them?";
 const char ik_tool_review_granted[] = "Trusted. Any change in the folder takes the trust back.";
 const char ik_tool_review_declined[] = "Not trusted.";
 
-/* A name as a part of one line. Control characters stand as U+FFFD: a name from which they were
- * only dropped could pass for another. */
+/* A name as part of one line. Control characters become U+FFFD: if they were dropped, the name
+ * could look like another one. */
 static char *show_name(const void *ctx, const char *name)
 {
     ik_buffer_t shown;
     size_t len = strlen(name);
-    ik_buffer_init(&shown, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&shown, ctx, IK_BUFFER_UNLIMITED); /* bounded by the name */
     for (size_t i = 0; i < len;) {
         bool valid;
         size_t step = ik_utf8_step(name + i, len - i, &valid);
@@ -64,8 +64,8 @@ static void append_file(ik_buffer_t *out, const void *scratch, const ik_trust_sn
     }
 }
 
-/* The file that a tool of this name would hide, or NULL. Names come from the file names: nothing
- * here may be run yet. */
+/* The file that a tool of this name would override, or NULL. Names are guessed from file names,
+ * because nothing may be run before it is trusted. */
 static const char *find_hidden(const void *scratch, const ik_tool_registry_t *registry,
                                const char *name)
 {
@@ -97,7 +97,7 @@ char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
     const ik_trust_snapshot_t *snapshot = status->snapshot;
     void *scratch = talloc_new(NULL);
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the snapshot */
     ik_buffer_append_format(&out, "About to trust %s:\n", show_name(scratch, snapshot->folder));
     if (status->state == IK_TRUST_CHANGED) {
         ik_buffer_append_format(&out, "(trusted before; %s)\n",

@@ -1,6 +1,6 @@
 /*
- * What the user is asked to consent to, as text for people, shared by `ikigai trust` and /trust.
- * Names in it are foreign: what could drive a terminal or hide something is shown, not obeyed.
+ * The text with which `ikigai trust` and /trust ask the user to trust a project's tools. The names
+ * in it come from the project: control characters and invisible characters are made visible.
  */
 #pragma once
 
@@ -11,10 +11,10 @@ extern const char ik_tool_review_question[];
 extern const char ik_tool_review_granted[];
 extern const char ik_tool_review_declined[];
 
-/* Why there is nothing to consent to in that folder; NULL when there is: then comes the review. */
+/* Why the tools in the folder cannot or need not be trusted; NULL: ask the user. */
 char *ik_tool_review_obstacle(const void *ctx, const char *folder, const ik_trust_status_t *status);
 
-/* Every file with size, mode and hash, the tools they would hide, and the sum, in lines. registry:
- * what is there without them, or with an earlier state of them; NULL: nothing is. */
+/* Lists every file with size, mode and hash, the tools that would be overridden, and the totals.
+ * registry has the current tools, which may include earlier versions of these; NULL: none. */
 char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
                             const ik_tool_registry_t *registry);

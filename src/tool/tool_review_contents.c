@@ -15,12 +15,12 @@ enum { CONTEXT_LINES = 3, SHOWN_FILE_MAX = 1024 * 1024, SHOWN_MAX = 8 * 1024 * 1
 
 /* --- bytes as text ----------------------------------------------------------------------- */
 
-/* Control characters as less shows them: a script from which they were only dropped could pass for
- * another. The sanitiser spells out what else cannot be seen. */
+/* Spells out control characters as less does: if they were dropped, a script could look like
+ * another one. The sanitiser spells out other invisible characters. */
 static void append_text(ik_buffer_t *out, const char *bytes, size_t len)
 {
     ik_buffer_t spelled;
-    ik_buffer_init(&spelled, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&spelled, NULL, IK_BUFFER_UNLIMITED); /* bounded by len */
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
@@ -42,7 +42,7 @@ static void append_text(ik_buffer_t *out, const char *bytes, size_t len)
 static char *format_name(const void *ctx, const char *name)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the name */
     append_text(&out, name, strlen(name));
     char *text = ik_buffer_finish(&out);
     char *line = ik_sanitise_line(ctx, text);
@@ -59,7 +59,7 @@ typedef struct {
     bool is_text;
 } content_t;
 
-/* What a file below a folder holds, with the hash of exactly these bytes. */
+/* Reads a file below the folder, and the hash of exactly the bytes that were read. */
 static res_t read_content(const void *ctx, int folder, const char *path, content_t *content)
 {
     int copy = memfd_create("review", MFD_CLOEXEC);
@@ -103,8 +103,8 @@ static void on_change(void *data, ik_line_change_t change, const char *line, siz
     all->changes[all->count++] = (change_t){.change = change, .line = line, .len = len};
 }
 
-/* Where the hunk that begins at a change ends: behind the context of the last change of which the
- * next is not farther away than two contexts. */
+/* Returns the end of the hunk that begins at a change. Changes whose contexts touch or overlap
+ * share a hunk. */
 static size_t find_hunk_end(const changes_t *all, size_t begin)
 {
     size_t last = begin;
@@ -140,7 +140,7 @@ static void append_hunk(ik_buffer_t *out, const changes_t *all, size_t begin, si
 static void append_diff(ik_buffer_t *out, const content_t *old, const content_t *fresh)
 {
     changes_t all = {.ctx = talloc_new(NULL)};
-    size_t lines[2] = {0, 0}; /* of both texts, before the position */
+    size_t lines[2] = {0, 0}; /* of both texts, before position i */
     ik_line_diff_run(old->bytes, old->len, fresh->bytes, fresh->len, on_change, &all);
     for (size_t i = 0; i < all.count;) {
         size_t ahead = i;
@@ -172,7 +172,7 @@ typedef struct {
     const ik_trust_snapshot_t *old; /* NULL: there is none */
 } review_t;
 
-/* Every line is set off, so that none can pass for one of ours. */
+/* Every line gets a prefix, so that no line of the file looks like one of the review. */
 static void append_whole(ik_buffer_t *out, const content_t *content)
 {
     size_t shown = content->len < SHOWN_FILE_MAX ? content->len : SHOWN_FILE_MAX;
@@ -215,7 +215,7 @@ static void append_change(const review_t *review, const ik_trust_snapshot_file_t
     }
 }
 
-/* Exactly the bytes that are asked about, or words instead of them. */
+/* Shows exactly the bytes in the snapshot, or says why it cannot. */
 static void append_file(const review_t *review, const ik_trust_snapshot_file_t *file)
 {
     const ik_trust_snapshot_file_t *before =
@@ -290,7 +290,7 @@ char *ik_tool_review_contents(const void *ctx, const ik_paths_t *paths,
                               const ik_trust_status_t *status)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* append_files stops at SHOWN_MAX */
     ik_buffer_append_text(&out, "");
     review_t review = {.out = &out,
                        .scratch = talloc_new(NULL),

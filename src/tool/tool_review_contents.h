@@ -1,7 +1,7 @@
 /*
- * What the files of a project's tool folder hold, for the user who is asked to trust them: the text
- * of each, or how it differs from the copy that was trusted before. Only what is text and newlines
- * comes out; a byte that a terminal could obey, or that hides something, is spelled out.
+ * Shows the user who is asked to trust a project's tools what the files contain: the text of each,
+ * or how it differs from the copy that was trusted before. The result is plain text; control
+ * characters and invisible characters are spelled out.
  */
 #pragma once
 

@@ -6,10 +6,10 @@
 #include "tool/tool_wrapper.h"
 
 struct ik_tool_call {
-    ik_tool_request_t request; /* its callbacks; the texts belong to the caller */
+    ik_tool_request_t request; /* for its callbacks; the texts belong to the caller */
     const ik_tool_runner_t *runner;
-    void *running;         /* of the runner; NULL: the call needs none */
-    ik_tool_result_t made; /* the result of a call that needs no runner */
+    void *running;         /* what the runner started; NULL: nothing */
+    ik_tool_result_t made; /* the result of a call that was refused */
     ik_timer_t *deliver;   /* delivers made from the loop */
 };
 
@@ -95,7 +95,7 @@ static void on_blocking_progress(void *data, const char *text, size_t len)
     }
 }
 
-/* An envelope can be megabytes: it changes its owner and is not copied. */
+/* An envelope can have megabytes, so it is stolen, not copied. */
 static void on_blocking_end(void *data, const ik_tool_result_t *result)
 {
     blocking_t *blocking = data;

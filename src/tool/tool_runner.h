@@ -1,9 +1,9 @@
 /*
- * How one tool call is run. A registry entry names its runner: an executable of its own process is
- * one kind (tool_external.h). Nothing above tool/ asks which kind a tool is.
+ * Runs one tool call. Each registry entry has a runner; the runner of tool_external.h starts the
+ * tool as a process. Code outside tool/ does not depend on the kind of runner.
  *
- * A call never fails: a tool that is missing, crashes, hangs or prints rubbish has a result like
- * any other, an envelope (tool_wrapper.h) that says what happened.
+ * A call always has a result: when the tool is missing, crashes, hangs or prints invalid output,
+ * the envelope (tool_wrapper.h) says so.
  */
 #pragma once
 
@@ -14,19 +14,19 @@
 #include "io/process.h"
 #include "tool/tool_registry.h"
 
-/* What all calls share; it outlives them. */
+/* Shared by all calls; outlives them. */
 typedef struct {
     ik_process_host_t *host;
     const ik_config_t *config;
-    const char *folder; /* the project's: working folder of the tools */
+    const char *folder; /* the project, in which the tools run */
 } ik_tool_context_t;
 
 typedef struct {
     char *envelope; /* exactly what the model gets */
-    void *owner;    /* of the envelope; steal it to keep the envelope */
-    bool success;   /* its tool_success */
-    /* What a successful tool wrote to stderr, as UTF-8 and bounded: for people, not for the model.
-     * NULL: nothing, or it is in the envelope. */
+    void *owner;    /* the talloc parent of the texts; steal it to keep them */
+    bool success;   /* tool_success of the envelope */
+    /* What a successful tool wrote to stderr, as UTF-8 and bounded, for the user and not for the
+     * model. NULL: nothing, or it is in the envelope. */
     char *err;
     int64_t wall_ms;
     int64_t cpu_us;
@@ -39,37 +39,36 @@ typedef struct {
     size_t arguments_len;
     const char *call_id;
     const char *session_id;
-    /* text is decoded and NUL-terminated; may be NULL */
+    /* text is decoded and NUL-terminated. The callback may be NULL. */
     void (*on_progress)(void *data, const char *text, size_t len);
-    /* The result belongs to the call, which is freed when this returns. */
+    /* The result belongs to the call, which is freed when the callback returns. */
     void (*on_end)(void *data, const ik_tool_result_t *result);
     void *data;
 } ik_tool_request_t;
 
 typedef struct ik_tool_call ik_tool_call_t;
 
-/* One kind of running. */
 struct ik_tool_runner {
-    /* Starts the call; entry and context outlive it. on_end comes from the loop, later, exactly
-     * once, and its receiver frees what this returns, then or later. Freeing it earlier ends the
-     * tool silently. */
+    /* Starts the call; entry and context outlive it. on_end is called exactly once, from the loop,
+     * never before this returns. The caller frees the returned object, in on_end or later; freeing
+     * it earlier stops the tool, and on_end is not called. */
     void *(*start)(const void *ctx, const ik_tool_context_t *context,
                    const ik_tool_registry_entry_t *entry, const ik_tool_request_t *request);
-    /* Ends the tool; its result is INTERRUPTED and comes from the loop, later. */
+    /* Stops the tool; on_end is called later, from the loop, with the result INTERRUPTED. */
     void (*cancel)(void *call);
 };
 
-/* Finds the tool and has its runner start the call. A name that registry does not have, or
- * arguments that are not a JSON object, give a result without a process. registry may be NULL (no
- * tools) and must live until on_end, which comes from the loop, later, exactly once. Freeing the
- * call ends the tool silently. */
+/* Finds the tool and lets its runner start the call. An unknown name, or arguments that are not a
+ * JSON object, give a failure without running anything. registry may be NULL (no tools) and must
+ * live until on_end, which is called exactly once, from the loop, never before this returns.
+ * Freeing the call stops the tool, and on_end is not called. */
 ik_tool_call_t *ik_tool_call_start(const void *ctx, const ik_tool_context_t *context,
                                    const ik_tool_registry_t *registry,
                                    const ik_tool_request_t *request);
 void ik_tool_call_cancel(ik_tool_call_t *call);
 
-/* Blocks: runs the loop until the result is there, and returns it on ctx. The callbacks of request
- * are not called, except on_progress. */
+/* Blocks: runs the loop until the call ends, and returns the result on ctx. Of the callbacks of
+ * request only on_progress is called. */
 ik_tool_result_t *ik_tool_call_run(const void *ctx, const ik_tool_context_t *context,
                                    const ik_tool_registry_t *registry,
                                    const ik_tool_request_t *request);

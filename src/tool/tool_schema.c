@@ -33,7 +33,7 @@ char *ik_tool_schema_name_of_file(const void *ctx, const char *file_name)
     return name;
 }
 
-static bool all_objects(json_t *object)
+static bool are_schemas(json_t *object)
 {
     const char *key;
     json_t *value;
@@ -46,13 +46,13 @@ static bool all_objects(json_t *object)
     return true;
 }
 
-/* A parameter may itself be called "type" or "properties": only a type that is a string, or
- * properties that look like properties, make a JSON Schema. */
+/* A parameter of the short form may be called "type" or "properties". Only a type that is a string,
+ * or properties whose values are schemas, make a JSON Schema. */
 static bool is_json_schema(json_t *parameters)
 {
     json_t *properties = json_object_get(parameters, "properties");
     return json_is_string(json_object_get(parameters, "type")) ||
-           (json_is_object(properties) && all_objects(properties));
+           (json_is_object(properties) && are_schemas(properties));
 }
 
 /* New reference. */
@@ -72,7 +72,7 @@ static json_t *convert_short_form(json_t *parameters, ik_tool_schema_findings_t 
         if (json_is_true(json_object_get(value, "required"))) {
             json_array_append_new(required, json_string(name));
         }
-        /* In a nested object schema "required" is a list and stays. */
+        /* In a nested object "required" is a list and stays. */
         if (json_is_boolean(json_object_get(value, "required"))) {
             json_object_del(property, "required");
         }
@@ -120,8 +120,8 @@ static void normalise_parameters(json_t *root, ik_tool_schema_findings_t *findin
     ik_tool_schema_repair_parameters(json_object_get(root, "parameters"), findings);
 }
 
-/* What a tool returns is told to those who want to know it. Where it is described badly they are
- * told nothing; the tool itself is as good as before. */
+/* The description of the result is only shown to people. When it is faulty, it is left out and the
+ * tool is used all the same. */
 static void normalise_returns(const void *ctx, json_t *root, ik_tool_schema_findings_t *findings)
 {
     json_t *returns = json_object_get(root, "returns");
@@ -146,7 +146,7 @@ static void normalise_returns(const void *ctx, json_t *root, ik_tool_schema_find
         ik_tool_schema_add_fault(&own, "returns has no type");
     }
     if (own.fault_count == 0 && holds_key(returns, "$ref")) {
-        /* It is told inside of the envelope's schema, where references would lead elsewhere. */
+        /* returns becomes a part of the envelope's schema, where references would not resolve. */
         ik_tool_schema_add_fault(&own, "returns: $ref is not supported here");
     }
     for (size_t i = 0; i < own.repair_count; i++) {
@@ -180,7 +180,7 @@ static res_t read_name(ik_tool_schema_t *schema)
     return OK;
 }
 
-/* Models choose tools by their descriptions, and some services refuse a tool without. */
+/* Models choose tools by their descriptions, and some providers refuse a tool without one. */
 static void read_description(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
 {
     json_t *description = json_object_get(schema->root, "description");
@@ -214,7 +214,7 @@ static void read_options(ik_tool_schema_t *schema, ik_tool_schema_findings_t *fi
     schema->parallel = json_is_true(parallel);
 }
 
-/* Errors are what makes all else pointless; what is wrong beyond that is found all at once. */
+/* Returns an error where nothing else can be checked; other faults are collected in findings. */
 static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
                   ik_tool_schema_findings_t *findings)
 {

@@ -1,7 +1,8 @@
 /*
- * What a tool says about itself, parsed and normalised: the name's hyphens are underscores, the
- * parameters are a JSON Schema object also where the author wrote the short form
- * ("param": {"type": …, "required": true}), and every provider accepts them (tool_schema_repair.h).
+ * The schema that a tool prints for --schema, parsed and normalised: hyphens in the name become
+ * underscores, the short form of parameters ("param": {"type": …, "required": true}) becomes a JSON
+ * Schema, and the parameters are repaired so that every provider accepts them
+ * (tool_schema_repair.h).
  */
 #pragma once
 
@@ -14,9 +15,9 @@
 
 typedef struct {
     char *name;
-    char *description;    /* the name where the author gave none */
+    char *description;    /* the name when the author gave none */
     json_t *root;         /* the normalised schema; owned by the struct */
-    json_t *parameters;   /* borrowed from root; always an object schema */
+    json_t *parameters;   /* borrowed from root; always a schema of type object */
     json_t *returns;      /* borrowed from root; NULL when not declared */
     long timeout_seconds; /* 0: not declared */
     bool parallel;
@@ -24,13 +25,13 @@ typedef struct {
 
 /* The error's message is a short reason such as "invalid JSON: …" or "no name". */
 res_t ik_tool_schema_parse(const void *ctx, const char *text, size_t len, ik_tool_schema_t **out);
-/* For the author: the same, with everything that was found on the way. findings->ctx is the
- * caller's; findings may be there also when it fails. */
+/* As ik_tool_schema_parse, and reports all repairs and faults, for the author of the tool. The
+ * caller sets findings->ctx. findings are also set on an error. */
 res_t ik_tool_schema_examine(const void *ctx, const char *text, size_t len,
                              ik_tool_schema_findings_t *findings, ik_tool_schema_t **out);
 
 /* [A-Za-z_][A-Za-z0-9_]{0,63} */
 bool ik_tool_schema_valid_name(const char *name);
 
-/* A file name as a tool name: hyphens become underscores. A guess: the schema decides. */
+/* Guesses the name of a tool from its file name: hyphens become underscores. */
 char *ik_tool_schema_name_of_file(const void *ctx, const char *file_name);

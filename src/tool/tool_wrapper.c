@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* Room in front of a result that is put into its envelope: for what comes before it, and for the
- * flags, should what is cut be shorter than they are. */
+/* Room in front of a result that is wrapped in place: for the opening, and for flags that are
+ * longer than the text that was cut. */
 enum { ROOM = 256 };
 
 static const char OPENING[] = "{\"tool_success\":true,\"result\":";
@@ -26,8 +26,8 @@ static void append_note(ik_buffer_t *out, const char *note)
     }
 }
 
-/* How long a string literal may be (without its closing quote) so that its text has at most
- * max_output bytes; *total is what the whole text has. */
+/* Returns the length of a string literal, without its closing quote, whose text has at most
+ * max_output bytes. *total is the length of the whole text. */
 static size_t measure_text(ik_json_span_t literal, size_t max_output, size_t *total)
 {
     const char *at = literal.text + 1;
@@ -43,8 +43,8 @@ static size_t measure_text(ik_json_span_t literal, size_t max_output, size_t *to
     return kept;
 }
 
-/* True when the result is an object whose bulk is the text in output. What stands beside it, such
- * as exit_code, stays even where the limit is so small that it is longer. */
+/* Whether the result is an object most of which is the text in output. Other members, such as
+ * exit_code, are kept even when they are longer than a very small limit. */
 static bool has_output(ik_json_span_t result, size_t max_output, ik_json_span_t *output)
 {
     enum { BESIDE_MIN = 1024 };
@@ -53,12 +53,12 @@ static bool has_output(ik_json_span_t result, size_t max_output, ik_json_span_t 
            ik_json_kind(*output) == IK_JSON_STRING && result.len - output->len <= beside;
 }
 
-/* Moves the result up in its own memory, so that the envelope can be written from the start of the
- * buffer: what is written never overtakes what is still to be read. Returns where it is now. */
+/* Moves the result to ROOM bytes after the start of its buffer, so that the envelope can be written
+ * from the start without overwriting what has not been read. Returns the moved result. */
 static ik_json_span_t make_room(ik_buffer_t *printed, ik_json_span_t result)
 {
     size_t offset = (size_t)(result.text - printed->data);
-    printed->max = IK_BUFFER_UNLIMITED; /* it bounded what was read, which is over */
+    printed->max = IK_BUFFER_UNLIMITED; /* max bounded the reading, which is over */
     ik_buffer_reserve(printed, ROOM);
     memmove(printed->data + ROOM, printed->data + offset, result.len);
     printed->len = 0;
@@ -66,16 +66,15 @@ static ik_json_span_t make_room(ik_buffer_t *printed, ik_json_span_t result)
     return (ik_json_span_t){.text = printed->data + ROOM, .len = result.len};
 }
 
-/* Appends a piece of the same buffer that stands further on. */
+/* Appends bytes that may lie further on in the same buffer. */
 static void move_down(ik_buffer_t *printed, const char *bytes, size_t len)
 {
     memmove(printed->data + printed->len, bytes, len);
     printed->len += len;
 }
 
-/* Copies the object with its output cut, the flags behind it. Flags the tool itself set would be
- * wrong now and are left out, and so are earlier members called output, which the last one
- * overrules. */
+/* Writes the object with its output cut and followed by the flags. Flags that the tool set are
+ * wrong now and are dropped, as are duplicates of output, of which only the last one counts. */
 static void put_cut_object(ik_buffer_t *printed, ik_json_span_t result, size_t kept, size_t total)
 {
     ik_json_span_t output;
@@ -103,14 +102,14 @@ static void put_cut_object(ik_buffer_t *printed, ik_json_span_t result, size_t k
     move_down(printed, "}", 1);
 }
 
-/* A result of another shape becomes the beginning of its JSON text, as a string. */
+/* Writes the beginning of the JSON text of any other result, as a string. */
 static void put_cut_text(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
                          size_t max_output)
 {
     size_t kept = ik_utf8_cut(result.text, result.len, max_output);
     char *text = ik_strndup(ctx, result.text, kept);
     ik_buffer_reset(printed);
-    printed->max = IK_BUFFER_UNLIMITED;
+    printed->max = IK_BUFFER_UNLIMITED; /* bounded by max_output */
     ik_buffer_append_text(printed, OPENING);
     ik_json_append_string(printed, text, kept);
     append_flags(printed, result.len);
@@ -133,7 +132,8 @@ static void put_result(const void *ctx, ik_buffer_t *printed, ik_json_span_t res
     }
     result = make_room(printed, result);
     if (total <= max_output) {
-        move_down(printed, result.text, result.len); /* long, if at all, only by its escapes */
+        move_down(printed, result.text,
+                  result.len); /* only its escapes exceed the limit, if anything does */
     } else {
         put_cut_object(printed, result, kept, total);
     }
@@ -159,14 +159,14 @@ char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_ou
                            const char *note)
 {
     ik_buffer_t copy;
-    ik_buffer_init(&copy, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&copy, ctx, IK_BUFFER_UNLIMITED); /* bounded by the result */
     ik_buffer_append(&copy, result.text, result.len);
     result.text = copy.data;
     wrap_in_place(ctx, &copy, result, max_output, note);
     return ik_buffer_finish(&copy);
 }
 
-/* Everything in front of the value of stdout. */
+/* Everything before the value of stdout. */
 static void append_failure_head(ik_buffer_t *out, const ik_tool_failure_t *failure)
 {
     ik_buffer_append_text(out, "{\"tool_success\":false,\"error\":");
@@ -181,7 +181,7 @@ static void append_failure_head(ik_buffer_t *out, const ik_tool_failure_t *failu
     ik_buffer_append_text(out, ",\"stdout\":");
 }
 
-/* Everything behind it. out_total is the length of the whole text of stdout. */
+/* Everything after the value of stdout. out_total is the length of the whole text of stdout. */
 static void append_failure_tail(ik_buffer_t *out, const ik_tool_failure_t *failure, size_t max,
                                 bool out_cut, uint64_t out_total)
 {
@@ -205,14 +205,14 @@ char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, si
     size_t max = shown_max(max_output);
     size_t kept = ik_utf8_cut(failure->out, failure->out_len, max);
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by max */
     append_failure_head(&out, failure);
     ik_json_append_string(&out, failure->out, kept);
     append_failure_tail(&out, failure, max, kept < failure->out_len, failure->out_len);
     return ik_buffer_finish(&out);
 }
 
-/* What the tool itself says about how much it left out; 0: nothing, or it does not say so. */
+/* total_bytes of an answer that the tool truncated itself; 0: it did not, or does not say. */
 static uint64_t own_total(ik_json_span_t answer)
 {
     ik_json_span_t value;
@@ -240,10 +240,10 @@ char *ik_tool_wrap_take_unfinished(const void *ctx, ik_buffer_t *printed,
     bool cut = total > max_output;
     uint64_t own = own_total(answer);
     ik_buffer_t head;
-    ik_buffer_init(&head, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&head, ctx, IK_BUFFER_UNLIMITED); /* one error message */
     append_failure_head(&head, failure);
     size_t offset = (size_t)(output.text - printed->data);
-    printed->max = IK_BUFFER_UNLIMITED; /* it bounded what was read, which is over */
+    printed->max = IK_BUFFER_UNLIMITED; /* max bounded the reading, which is over */
     ik_buffer_reserve(printed, head.len);
     memmove(printed->data + head.len, printed->data + offset, kept);
     memcpy(printed->data, head.data, head.len);
@@ -272,7 +272,7 @@ char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_too
     bool empty = !ik_json_next_member(target, &position, &key, &value);
     size_t brace = (size_t)(target.text - envelope) + target.len - 1;
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the envelope */
     ik_buffer_append(&out, envelope, brace);
     ik_buffer_append_format(&out,
                             "%s\"limit_reached\":true,\"limit_message\":"

@@ -1,12 +1,11 @@
 /*
- * The envelope around every tool result, which tells a tool's own answer from a failure of running
- * it:
+ * The envelope around every tool result, which distinguishes the answer of a tool from a failure to
+ * run it:
  *
  *   {"tool_success":true,"result":…}
  *   {"tool_success":false,"error":…,"error_code":…,"exit_code":N,"stdout":…,"stderr":…}
  *
- * The tool's bytes are spliced in unchanged, never parsed and printed again. Pure text work, no
- * I/O.
+ * The bytes of the tool are inserted unchanged, not parsed and formatted again.
  */
 #pragma once
 
@@ -23,19 +22,20 @@
 #define IK_TOOL_INTERRUPTED "INTERRUPTED"
 #define IK_TOOL_PERMISSION_DENIED "PERMISSION_DENIED"
 
-/* Wraps a scanned result; its bytes that are not UTF-8 become U+FFFD. Text over max_output bytes is
- * cut and marked; note is added when it is not NULL. */
+/* Wraps a scanned result. Bytes that are not UTF-8 become U+FFFD. Text beyond max_output bytes is
+ * cut, and the envelope says so. note is added unless it is NULL. */
 char *ik_tool_wrap_success(const void *ctx, ik_json_span_t result, size_t max_output,
                            const char *note);
-/* The same, made of the memory of the buffer the result stands in: a long result is never there
- * twice. The buffer is empty afterwards; the envelope lives as long as ctx (ik_buffer_take). */
+/* As ik_tool_wrap_success, but builds the envelope in the buffer that contains the result, so that
+ * a long result is never in memory twice. The buffer is empty afterwards; the envelope lives as
+ * long as ctx (ik_buffer_take). */
 char *ik_tool_wrap_take_success(const void *ctx, ik_buffer_t *printed, ik_json_span_t result,
                                 size_t max_output, const char *note);
 
 typedef struct {
     const char *error;
     const char *code;
-    int exit_code; /* -1: there was none, sent as null */
+    int exit_code; /* -1: none, becomes null */
     const char *out;
     size_t out_len;
     const char *err;
@@ -43,20 +43,19 @@ typedef struct {
     const char *note; /* or NULL */
 } ik_tool_failure_t;
 
-/* What the tool printed is shortened to IK_TOOL_WRAP_SHOWN bytes each, or to max_output. */
+/* stdout and stderr are cut to IK_TOOL_WRAP_SHOWN bytes each, or to max_output if that is less. */
 enum { IK_TOOL_WRAP_SHOWN = 65536 };
 char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, size_t max_output);
-/* For a call that was ended before the tool was done; out of failure is not used, but what was
- * printed. Where that is an answer with a text in output (what bash prints on SIGTERM), stdout is
- * this text, up to max_output, and not the JSON around it. Made of the memory of the buffer, which
- * is empty afterwards or no longer needed. */
+/* For a tool that was stopped before it was done. stdout is printed, not failure->out. If printed
+ * is JSON with a text in output, as bash prints on SIGTERM, stdout is only this text, up to
+ * max_output. The envelope may be built in the buffer, which must not be used afterwards. */
 char *ik_tool_wrap_take_unfinished(const void *ctx, ik_buffer_t *printed,
                                    const ik_tool_failure_t *failure, size_t max_output);
 
-/* Adds limit_reached and limit_message to an envelope: in its result when that is an object, else
- * beside it. */
+/* Adds limit_reached and limit_message to the result in an envelope, or to the envelope itself when
+ * the result is not an object. */
 char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_tool_turns);
 
-/* JSON Schema of the envelope around a tool's declared returns (NULL: not declared). New
+/* JSON Schema of the envelope around the declared returns of a tool (NULL: not declared), a new
  * reference. */
 json_t *ik_tool_wrap_returns(json_t *returns);
