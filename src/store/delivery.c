@@ -1,7 +1,8 @@
 /*
- * Two threads share a post_t: orders go to the worker, words to the loop. Either may be the last to
- * leave (the worker can hang in a name lookup that nobody can end), so the post counts its users.
- * The mutex guards everything in it; neither side holds it while it does anything that takes time.
+ * The two threads share a post_t: orders go to the worker, messages to the loop. Either thread may
+ * be the last to leave (the worker can hang in a name lookup, which cannot be interrupted), so the
+ * post counts its users. The mutex guards everything in it; neither thread holds it during an
+ * operation that takes time.
  */
 #include "store/delivery.h"
 
@@ -24,22 +25,22 @@
 enum {
     RETRY_FIRST_MS = 1000,
     RETRY_MOST_MS = 60000,
-    ASK_AGAIN_MS = 1000, /* a question is worth an attempt, unless the last one was just now */
+    ASK_AGAIN_MS = 1000, /* a question causes an attempt, but not sooner after the last one */
     LEAVE_MS = 500,
-    CONNECT_MS = 3000, /* less than anybody waits: who waits in vain is told why */
+    CONNECT_MS = 3000, /* not longer than callers wait, so that they get the reason */
 };
 
 typedef struct order {
     struct order *next;
     ik_delivery_fn answer;
-    void *question; /* on no context: it goes to whoever is left */
+    void *question; /* without a talloc parent, because its owner changes */
     res_t result;
     bool done;
-    bool abandoned; /* nobody waits for it */
-    bool by_loop;   /* it is the loop that waits for it */
+    bool abandoned; /* no caller waits: the worker frees it */
+    bool by_loop;   /* the loop waits, and must be woken */
 } order_t;
 
-/* What the loop is to be told. */
+/* A message to the loop: a notice, a question about withheld sessions, or a renamed session. */
 typedef struct word {
     struct word *next;
     char *line;       /* a notice, or NULL */
@@ -55,9 +56,9 @@ typedef struct {
     char *url;
     char *address;
     char *file;
-    bool asks;   /* somebody can be asked about sessions that stay here */
-    int wake_fd; /* readable when the worker is to leave */
-    int word_fd; /* readable when there are words */
+    bool asks;   /* the user can be asked about sessions that stay here */
+    int wake_fd; /* readable when the worker must stop */
+    int word_fd; /* readable when there are messages or answers for the loop */
     atomic_bool stop;
     bool poked; /* something may be undelivered */
     bool away;  /* the last attempt failed */
@@ -66,13 +67,13 @@ typedef struct {
     char held_id[IK_STORE_ID_LEN + 1]; /* "": none */
     ik_holder_t holder;
     bool held;                   /* on the server */
-    ik_store_consent_t decision; /* of the user, to be written down; UNDECIDED: none */
-    /* the worker's own */
+    ik_store_consent_t decision; /* of the user, not stored yet; UNDECIDED: none */
+    /* used by the worker only */
     ik_store_t *local;
     ik_store_t *shared;
-    bool told_away;
-    bool settled;     /* it is known what this server may have */
-    bool redelivered; /* from the beginning, because the server had lost something */
+    bool reported_away;
+    bool settled;     /* the user was asked about withheld sessions, if necessary */
+    bool redelivered; /* everything, because the server had lost something */
     int64_t retry_ms;
     int64_t tried_ms;
 } post_t;
@@ -82,7 +83,7 @@ struct ik_delivery {
     bool started;
     pthread_t thread;
     ik_watch_t *watch;
-    ik_delivery_inquiry_t *inquiries; /* the loop's own */
+    ik_delivery_inquiry_t *inquiries; /* used by the loop only */
     ik_delivery_options_t options;
 };
 
@@ -90,7 +91,7 @@ struct ik_delivery_inquiry {
     ik_delivery_inquiry_t *next;
     ik_delivery_t *delivery;
     order_t *order;
-    ik_timer_t *timer; /* until patience ends; fires at once when there is an answer */
+    ik_timer_t *timer; /* ends the waiting; restarted with 0 when there is an answer */
     ik_delivery_answer_fn on_answer;
     void *data;
 };
@@ -117,7 +118,7 @@ static post_t *create_post(const ik_delivery_options_t *options)
     return post;
 }
 
-/* Called with the mutex held, by a user who leaves. */
+/* Called with the mutex held, which is unlocked. The last user frees the post. */
 static void leave_post(post_t *post)
 {
     bool last = --post->users == 0;
@@ -143,7 +144,7 @@ static struct timespec deadline_in(int64_t ms)
     return at;
 }
 
-/* --- words to the loop ------------------------------------------------------------------- */
+/* --- messages to the loop ---------------------------------------------------------------- */
 
 static void wake_loop(const post_t *post)
 {
@@ -171,23 +172,8 @@ static void say(post_t *post, char *line)
     post_word(post, word);
 }
 
-static void say_renamed(post_t *post, const char *from, const char *to)
-{
-    word_t *word = ik_new(NULL, word_t);
-    snprintf(word->from, sizeof(word->from), "%s", from);
-    snprintf(word->to, sizeof(word->to), "%s", to);
-    post_word(post, word);
-}
-
-static void say_withheld(post_t *post, int64_t count)
-{
-    word_t *word = ik_new(NULL, word_t);
-    word->withheld = count;
-    post_word(post, word);
-}
-
-/* Answers are handed out by the timers and not from here: somebody else may be waiting for an
- * answer of their own. With the mutex held. */
+/* Answers are given by timers and not from here, because this may run inside ik_delivery_ask.
+ * Called with the mutex held. */
 static void hurry_answered(const ik_delivery_t *delivery)
 {
     for (ik_delivery_inquiry_t *i = delivery->inquiries; i != NULL; i = i->next) {
@@ -202,7 +188,7 @@ static void on_words(void *data)
     const ik_delivery_t *delivery = data;
     uint64_t count;
     ssize_t got = read(delivery->post->word_fd, &count, sizeof(count));
-    (void)got; /* whatever it says, the lists say more */
+    (void)got; /* the count does not matter: all messages are taken */
     pthread_mutex_lock(&delivery->post->mutex);
     word_t *word = delivery->post->words;
     delivery->post->words = NULL;
@@ -232,14 +218,14 @@ static void set_away(post_t *post, bool away)
     pthread_mutex_unlock(&post->mutex);
 }
 
-/* The user hears of it once, and before anybody stops waiting because of it. */
+/* The user is notified once, before callers stop waiting. */
 static void on_failure(post_t *post, const res_t *failure)
 {
-    int64_t longer = post->told_away ? 2 * post->retry_ms : RETRY_FIRST_MS;
+    int64_t longer = post->reported_away ? 2 * post->retry_ms : RETRY_FIRST_MS;
     post->retry_ms = longer > RETRY_MOST_MS ? RETRY_MOST_MS : longer;
     post->tried_ms = ik_clock_now_ms();
-    if (!post->told_away && !post->stop) {
-        post->told_away = true;
+    if (!post->reported_away && !post->stop) {
+        post->reported_away = true;
         say(post, ik_sprintf(NULL,
                              "The shared history is out of reach (%s). Everything is kept in %s "
                              "and delivered later.",
@@ -251,8 +237,8 @@ static void on_failure(post_t *post, const res_t *failure)
 static void on_success(post_t *post)
 {
     set_away(post, false);
-    if (post->told_away) {
-        post->told_away = false;
+    if (post->reported_away) {
+        post->reported_away = false;
         say(post, ik_strdup(NULL, "The shared history is back; nothing was lost."));
     }
 }
@@ -262,7 +248,7 @@ static res_t connect_both(post_t *post)
     if (post->local == NULL) {
         TRY(ik_store_sqlite_open(post, post->file, &post->local));
     }
-    if (post->shared != NULL) { /* it knows what it has claimed, so it is kept */
+    if (post->shared != NULL) { /* kept, because it knows what it has claimed */
         return ik_store_postgres_reach(post->shared);
     }
     ik_store_postgres_options_t options = {
@@ -282,7 +268,7 @@ static bool read_held(post_t *post, char *id, ik_holder_t *self)
     return due;
 }
 
-/* Somebody who holds it is no reason to stop: should they write as well, the two part ways. */
+/* A session that another process holds is no error: if both write it, part_ways renames ours. */
 static res_t hold_session(post_t *post)
 {
     char id[IK_STORE_ID_LEN + 1];
@@ -313,8 +299,8 @@ static void rename_held(post_t *post, const char *from, const char *to)
 
 /* --- the worker: what the server may have ------------------------------------------------ */
 
-/* A session the server has already is no secret to it: the file forgot that it was delivered, or it
- * was saved from a damaged one. */
+/* Shares the sessions that the server already has. The local file does not know that they were
+ * delivered when it was saved from a damaged one. */
 static res_t share_known(post_t *post, const char *server)
 {
     void *scratch = talloc_new(NULL);
@@ -332,7 +318,7 @@ static res_t share_known(post_t *post, const char *server)
     return shared;
 }
 
-/* What was decided stays so until it is written down. */
+/* The decision is kept until it is stored. */
 static res_t write_decision(post_t *post, const char *server)
 {
     pthread_mutex_lock(&post->mutex);
@@ -350,7 +336,7 @@ static res_t write_decision(post_t *post, const char *server)
     return OK;
 }
 
-static res_t raise_question(post_t *post, const char *server)
+static res_t ask_about_withheld(post_t *post, const char *server)
 {
     ik_store_consent_t consent;
     int64_t count;
@@ -359,19 +345,21 @@ static res_t raise_question(post_t *post, const char *server)
         return OK;
     }
     if (post->asks) {
-        say_withheld(post, count);
+        word_t *word = ik_new(NULL, word_t);
+        word->withheld = count;
+        post_word(post, word);
     } else if (consent == IK_STORE_SHARE_UNDECIDED) {
         say(post, ik_sprintf(NULL,
                              "%lld earlier session%s of this machine stay%s here: `ikigai session "
                              "deliver --all` delivers %s to the shared history, too.",
                              (long long)count, count == 1 ? "" : "s", count == 1 ? "s" : "",
                              count == 1 ? "it" : "them"));
-        return ik_store_sqlite_set_consent(post->local, server, IK_STORE_SHARE_TOLD);
+        return ik_store_sqlite_set_consent(post->local, server, IK_STORE_SHARE_NOTIFIED);
     }
     return OK;
 }
 
-/* The question is raised once in a program. */
+/* The user is asked at most once per program. */
 static res_t settle_sharing(post_t *post)
 {
     const char *server = ik_store_postgres_identity(post->shared);
@@ -382,7 +370,7 @@ static res_t settle_sharing(post_t *post)
     }
     TRY(write_decision(post, server));
     if (!post->settled) {
-        TRY(raise_question(post, server));
+        TRY(ask_about_withheld(post, server));
         post->settled = true;
     }
     return OK;
@@ -390,19 +378,23 @@ static res_t settle_sharing(post_t *post)
 
 /* --- the worker: delivering -------------------------------------------------------------- */
 
-/* Under one id different things were said here and elsewhere. Both are kept. */
+/* Two different sessions have one id, because it was continued here and elsewhere. Both are kept.
+ */
 static res_t part_ways(post_t *post, const res_t *conflict)
 {
     char from[IK_STORE_ID_LEN + 1];
     char *to = ik_store_new_id(post);
-    snprintf(from, sizeof(from), "%.16s", conflict->message); /* it begins with the id */
+    snprintf(from, sizeof(from), "%.16s", conflict->message); /* which begins with the id */
     res_t renamed = ik_store_sqlite_rename(post->local, from, to);
     if (renamed.code == IK_ERR_NOT_FOUND) {
-        renamed = *conflict; /* of another kind: it is about no session of ours */
+        renamed = *conflict; /* another kind of conflict, not about a session of ours */
     }
     if (is_ok(&renamed)) {
         rename_held(post, from, to);
-        say_renamed(post, from, to);
+        word_t *word = ik_new(NULL, word_t);
+        snprintf(word->from, sizeof(word->from), "%s", from);
+        snprintf(word->to, sizeof(word->to), "%s", to);
+        post_word(post, word);
         say(post, ik_sprintf(NULL,
                              "Session %s was continued elsewhere, too; what was said here is "
                              "session %s now.",
@@ -412,7 +404,7 @@ static res_t part_ways(post_t *post, const res_t *conflict)
     return renamed;
 }
 
-/* The server lacks what it once had, as after a backup was put back: all is delivered again. */
+/* The server lacks what it once had, as after a restored backup. Everything is delivered again. */
 static res_t start_over(post_t *post, const char *server, const res_t *failure)
 {
     if (post->redelivered) {
@@ -462,7 +454,7 @@ static res_t deliver_all(post_t *post)
 static bool may_try(const post_t *post, bool asked)
 {
     int64_t wait = asked ? ASK_AGAIN_MS : post->retry_ms;
-    return !post->told_away || ik_clock_now_ms() - post->tried_ms >= wait;
+    return !post->reported_away || ik_clock_now_ms() - post->tried_ms >= wait;
 }
 
 static void finish_order(post_t *post, order_t *order, res_t result)
@@ -482,7 +474,7 @@ static void finish_order(post_t *post, order_t *order, res_t result)
     }
 }
 
-/* The server is asked only when it has all this machine has. *answer is what it said. */
+/* Delivers everything, then asks the server. *answer is the answer. */
 static res_t reach_server(post_t *post, const order_t *order, res_t *answer)
 {
     TRY(connect_both(post));
@@ -493,13 +485,6 @@ static res_t reach_server(post_t *post, const order_t *order, res_t *answer)
         *answer = order->answer(order->question, post->local, post->shared);
     }
     return answer->code == IK_ERR_GONE ? *answer : OK;
-}
-
-static void set_poked(post_t *post)
-{
-    pthread_mutex_lock(&post->mutex);
-    post->poked = true;
-    pthread_mutex_unlock(&post->mutex);
 }
 
 static void work(post_t *post, order_t *order)
@@ -516,17 +501,20 @@ static void work(post_t *post, order_t *order)
         }
     }
     if (answer.code == IK_ERR_GONE) {
-        set_poked(post); /* something is to be done yet */
+        pthread_mutex_lock(&post->mutex);
+        post->poked = true; /* there is still something to do */
+        pthread_mutex_unlock(&post->mutex);
     }
     if (order != NULL) {
         finish_order(post, order, answer);
     }
 }
 
-/* With the mutex held: sleeps until there is something to do, which is taken. */
+/* Sleeps until there is something to do, and returns the order if that is one. Called with the
+ * mutex held. */
 static order_t *await_work(post_t *post)
 {
-    while (!post->stop && post->orders == NULL && (!post->poked || post->told_away)) {
+    while (!post->stop && post->orders == NULL && (!post->poked || post->reported_away)) {
         if (!post->poked) {
             pthread_cond_wait(&post->changed, &post->mutex);
             continue;
@@ -565,7 +553,7 @@ static void *run_worker(void *data)
 
 /* --- the loop's side --------------------------------------------------------------------- */
 
-/* Signals are the loop's. */
+/* The thread blocks all signals: the loop handles them. */
 static void start_thread(ik_delivery_t *delivery)
 {
     sigset_t all;
@@ -617,7 +605,7 @@ static order_t *give_order(ik_delivery_t *delivery, ik_delivery_fn answer, void 
     return order;
 }
 
-/* True when nobody took it yet. With the mutex held. */
+/* Withdraws an order; false when the worker has taken it. Called with the mutex held. */
 static bool take_back(post_t *post, const order_t *order)
 {
     for (order_t **link = &post->orders; *link != NULL; link = &(*link)->next) {
@@ -629,8 +617,8 @@ static bool take_back(post_t *post, const order_t *order)
     return false;
 }
 
-/* Whoever waited for it waits no more: the question is theirs, unless the worker is at it. Called
- * with the mutex held, which is given up. */
+/* Ends the waiting for an order. The question goes back to the caller, unless the worker is busy
+ * with it. Called with the mutex held, which is unlocked. */
 static res_t end_waiting(post_t *post, order_t *order, void **question)
 {
     res_t result =
@@ -681,19 +669,14 @@ static int abandon_inquiry(ik_delivery_inquiry_t *inquiry)
     return 0;
 }
 
-/* Its owner may be freed from inside on_answer. */
-static void take_from_owner(ik_delivery_inquiry_t *inquiry)
-{
-    talloc_set_destructor(inquiry, (int (*)(ik_delivery_inquiry_t *))NULL);
-    talloc_steal(NULL, inquiry);
-}
-
 static void on_inquiry_timer(void *data)
 {
     ik_delivery_inquiry_t *inquiry = data;
     void *question;
     res_t result = end_inquiry(inquiry, &question);
-    take_from_owner(inquiry);
+    /* on_answer may free the owner of the inquiry. */
+    talloc_set_destructor(inquiry, (int (*)(ik_delivery_inquiry_t *))NULL);
+    talloc_steal(NULL, inquiry);
     inquiry->on_answer(inquiry->data, &result, question);
     talloc_free(inquiry);
 }
@@ -715,7 +698,7 @@ ik_delivery_inquiry_t *ik_delivery_ask_start(const void *ctx, ik_delivery_t *del
     return inquiry;
 }
 
-/* --- telling ----------------------------------------------------------------------------- */
+/* --- without an answer ------------------------------------------------------------------- */
 
 void ik_delivery_hold(ik_delivery_t *delivery, const char *session_id, const ik_holder_t *self)
 {
@@ -740,7 +723,7 @@ void ik_delivery_let_go(ik_delivery_t *delivery, const char *session_id)
     pthread_mutex_unlock(&post->mutex);
 }
 
-void ik_delivery_tell(ik_delivery_t *delivery, ik_delivery_fn answer, void *question)
+void ik_delivery_submit(ik_delivery_t *delivery, ik_delivery_fn answer, void *question)
 {
     give_order(delivery, answer, question)->abandoned = true;
     pthread_mutex_unlock(&delivery->post->mutex);
@@ -754,7 +737,7 @@ static res_t answer_nothing(void *question, ik_store_t *local, ik_store_t *share
     return OK;
 }
 
-/* An empty question is answered when all is delivered, or cannot be. */
+/* Asks an empty question, which is answered when everything is delivered, or cannot be. */
 res_t ik_delivery_finish(ik_delivery_t *delivery, int patience_ms)
 {
     res_t finished = ERR(GONE, "the shared history is out of reach");
@@ -772,7 +755,7 @@ res_t ik_delivery_finish(ik_delivery_t *delivery, int patience_ms)
 
 /* --- beginning and end ------------------------------------------------------------------- */
 
-/* Orders nobody took, words nobody heard. With the mutex held. */
+/* Drops orders and messages. Called with the mutex held. */
 static void empty_post(post_t *post)
 {
     while (post->orders != NULL) {
@@ -802,7 +785,7 @@ static int stop_worker(ik_delivery_t *delivery)
     (void)written;
     if (delivery->started) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until); /* the clock this call wants */
+        clock_gettime(CLOCK_REALTIME, &until); /* the clock of pthread_timedjoin_np */
         until.tv_sec += (until.tv_nsec + LEAVE_MS * 1000000L) / 1000000000L;
         until.tv_nsec = (until.tv_nsec + LEAVE_MS * 1000000L) % 1000000000L;
         if (pthread_timedjoin_np(delivery->thread, NULL, &until) != 0) {
@@ -820,7 +803,8 @@ ik_delivery_t *ik_delivery_create(const void *ctx, const ik_delivery_options_t *
     ik_delivery_t *delivery = ik_new(ctx, ik_delivery_t);
     delivery->options = *options;
     delivery->post = create_post(options);
-    int fd = fcntl(delivery->post->word_fd, F_DUPFD_CLOEXEC, 0); /* the watch closes its own */
+    int fd =
+        fcntl(delivery->post->word_fd, F_DUPFD_CLOEXEC, 0); /* the watch closes its descriptor */
     delivery->watch = ik_watch_create(delivery, options->loop, fd, on_words, delivery);
     talloc_set_destructor(delivery, stop_worker);
     return delivery;

@@ -15,8 +15,8 @@ enum { TITLE_MAX_CHARS = 80 };
 typedef struct {
     ik_buffer_t text;
     size_t chars;
-    size_t kept;   /* bytes that stay when it must be cut */
-    bool at_space; /* white space stood before what comes next */
+    size_t kept;   /* bytes that stay if it must be cut */
+    bool at_space; /* white space precedes the next character */
 } title_t;
 
 static void add_char(title_t *title, const char *bytes, size_t len)
@@ -26,7 +26,7 @@ static void add_char(title_t *title, const char *bytes, size_t len)
         add_char(title, " ", 1);
     }
     title->at_space = false;
-    /* The last character that fits gives way to the sign that something was cut. */
+    /* If the title is cut, "…" replaces the last character that fits. */
     if (title->chars == TITLE_MAX_CHARS - 1) {
         title->kept = title->text.len;
     }
@@ -41,7 +41,7 @@ static bool is_blank(int32_t code)
            category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
 }
 
-/* Takes what stands at text, if it shows; returns its length. */
+/* Adds the character at text unless it is a control character; returns its length. */
 static size_t add_next(title_t *title, const char *text, size_t len)
 {
     bool valid;
@@ -61,7 +61,7 @@ static size_t add_next(title_t *title, const char *text, size_t len)
 static char *make_title(const void *ctx, const char *words)
 {
     title_t title = {0};
-    ik_buffer_init(&title.text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&title.text, ctx, IK_BUFFER_UNLIMITED); /* bounded by TITLE_MAX_CHARS */
     size_t len = strlen(words);
     for (size_t at = 0; at < len && title.chars <= TITLE_MAX_CHARS;) {
         if (title.chars > 0 && (words[at] == '\n' || words[at] == '\r')) {
@@ -82,7 +82,7 @@ static char *make_title(const void *ctx, const char *words)
 
 /* --- the answer -------------------------------------------------------------------------- */
 
-/* What is beyond any bill is none: sums of it must not overflow. */
+/* An absurdly large count is unknown, so that sums do not overflow. */
 static int64_t read_count(ik_json_span_t number)
 {
     static const long long most = INT64_C(1) << 50;
@@ -110,7 +110,7 @@ static ik_usage_t read_usage(ik_json_span_t usage)
     };
 }
 
-/* By jansson, which reads a decimal point whatever the locale. */
+/* jansson reads a decimal point in every locale; strtod does not. */
 static double read_cost(ik_json_span_t number)
 {
     if (!ik_json_is(number, IK_JSON_NUMBER)) {
@@ -125,7 +125,7 @@ static double read_cost(ik_json_span_t number)
 static char *read_text(const void *ctx, ik_json_span_t string)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the event */
     ik_json_append_decoded(&text, string);
     ik_utf8_clean(&text);
     return ik_buffer_finish(&text);

@@ -1,16 +1,16 @@
-/* What an event says about its session: the figures of a list are sums of these. */
+/* What an event adds to the title and the figures of its session. */
 #pragma once
 
 #include "store/store.h"
 
 typedef struct {
-    bool user;   /* the user's words: a turn begins */
-    bool answer; /* the first message of an answer: the next three are known */
+    bool user;   /* a message of the user: a turn begins */
+    bool answer; /* the first message of an answer: usage, cost and model are set */
     ik_usage_t usage;
-    double cost; /* USD; negative: not known */
+    double cost; /* USD; negative: unknown */
     char *model; /* provider/model, or NULL */
-    char *title; /* what a session that begins with these words is called, or NULL */
+    char *title; /* of a session that begins with this message, or NULL */
 } ik_event_facts_t;
 
-/* Strings on ctx. */
+/* The strings belong to ctx. */
 ik_event_facts_t ik_event_facts(const void *ctx, const ik_store_event_t *event);

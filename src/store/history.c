@@ -11,7 +11,7 @@
 #include "store/postgres/pq_url.h"
 #include "store/sqlite/store_sqlite.h"
 
-enum { TIDY_EVENTS = 2000 }; /* indexed in one go; the rest waits for the next moment */
+enum { TIDY_EVENTS = 2000 }; /* indexed by one ik_history_tidy */
 
 static void on_notice(void *data, const char *line)
 {
@@ -146,7 +146,7 @@ void ik_history_decide(ik_history_t *history, bool all)
     }
 }
 
-/* --- moments ----------------------------------------------------------------------------- */
+/* --- notifications ----------------------------------------------------------------------- */
 
 void ik_history_wrote(ik_history_t *history)
 {
@@ -155,7 +155,7 @@ void ik_history_wrote(ik_history_t *history)
     }
 }
 
-/* That the index is not up to date is no loss: the next search sees to it. */
+/* Errors do not matter: the next search updates the index. */
 void ik_history_tidy(ik_history_t *history)
 {
     if (history->local != NULL) {

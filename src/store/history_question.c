@@ -1,8 +1,8 @@
 /*
- * Questions to the history. One and the same question can be put with waiting (run) and without
- * (start). Either way the worker that talks to the shared history gets a copy; when it answers in
- * time the copy, with all that was found, takes the place of the question. Then the rest is done
- * here, on the loop's side, which is everything when nothing is shared or there was no answer.
+ * Questions to the history, with waiting (run) or without (start). The worker that talks to the
+ * shared history gets a copy of the question. If it answers in time, the copy, with all that was
+ * found, replaces the question. Then the question is settled in the loop's thread; when nothing is
+ * shared or there was no answer, it is settled from the local file alone.
  */
 #include <assert.h>
 #include <string.h>
@@ -17,36 +17,34 @@ enum { PATIENCE_MS = 3000 }; /* how long a question to the shared history may ta
 typedef struct question question_t;
 
 typedef struct {
-    /* By the worker. */
-    ik_delivery_fn ask;
-    /* Then here. answered is IK_ERR_GONE when the shared history was not asked, or in vain. */
+    ik_delivery_fn ask; /* runs in the worker */
+    /* Runs in the loop's thread. answered is IK_ERR_GONE when there is no answer of the server. */
     res_t (*settle)(ik_history_t *history, question_t *question, const res_t *answered);
-    /* To the one who did not wait. */
-    void (*tell)(const ik_history_question_t *started, const res_t *result);
-    /* Nobody wants the answer any more; NULL: nothing is to be undone. */
+    /* Calls the callback of a started question. */
+    void (*report)(const ik_history_question_t *started, const res_t *result);
+    /* Undoes what the worker may have done for a cancelled question; NULL: nothing to undo. */
     void (*withdraw)(ik_history_t *history, const question_t *question);
 } kind_t;
 
-/* A question of any kind with what it needs and what was found. On no context: it goes to the
- * worker and comes back. */
+/* A question of any kind with its parameters and its answer. It has no talloc parent, because the
+ * worker owns it for a while. */
 struct question {
     const kind_t *kind;
-    /* From whichever store: the shared one, or the local one. */
+    /* Reads the answer from the shared or the local store. */
     res_t (*read)(question_t *question, ik_store_t *store);
-    /* Adds what the local store withholds from the server, whose answer is read. */
+    /* Adds the sessions that stay on this machine to read, the answer of the server. */
     res_t (*join)(question_t *question, ik_store_t *local, const char *server, res_t read);
     ik_store_filter_t filter;
     ik_store_search_t search;
     const char *text; /* a prefix, or the id of a session */
     ik_holder_t self;
-    /* what was found */
+    /* the answer */
     ik_holder_t other;
     ik_store_list_t *list;
     ik_store_hits_t *hits;
     ik_store_session_t session;
 };
 
-/* The one who did not wait. */
 typedef union {
     ik_history_list_fn list;
     ik_history_find_fn find;
@@ -55,10 +53,10 @@ typedef union {
 } listener_t;
 
 struct ik_history_question {
-    ik_history_t *history; /* NULL: it is gone */
+    ik_history_t *history; /* NULL: it was freed */
     ik_history_question_t *next;
     question_t *question;
-    ik_timer_t *later;              /* when there is nobody to ask but the local file */
+    ik_timer_t *later;              /* when nothing is shared */
     ik_delivery_inquiry_t *inquiry; /* otherwise */
     listener_t on_answer;
     void *data;
@@ -92,7 +90,7 @@ static bool is_claimed(const ik_history_t *history, const char *session_id)
 
 /* --- asking ------------------------------------------------------------------------------ */
 
-/* asked is what came back from the worker, or NULL. */
+/* asked is the copy that came back from the worker, or NULL. */
 static res_t settle(ik_history_t *history, question_t **question, question_t *asked,
                     const res_t *answered)
 {
@@ -117,7 +115,7 @@ static res_t run(ik_history_t *history, question_t **question)
     return settle(history, question, asked, &answered);
 }
 
-/* The answer goes to the caller's context, with all it consists of. */
+/* The caller's context owns the answer. */
 static res_t run_and_take(const void *ctx, ik_history_t *history, const question_t *asked,
                           question_t **out)
 {
@@ -162,20 +160,15 @@ void ik_history_drop_questions(ik_history_t *history)
     }
 }
 
-/* Its owner may be freed from inside the callback. */
-static void take_from_owner(ik_history_question_t *started)
-{
-    talloc_set_destructor(started, (int (*)(ik_history_question_t *))NULL);
-    talloc_steal(NULL, started);
-}
-
 static void on_answer(void *data, const res_t *answered, void *asked)
 {
     ik_history_question_t *started = data;
     unlink_started(started);
-    take_from_owner(started);
+    /* The callback may free the owner of the question. */
+    talloc_set_destructor(started, (int (*)(ik_history_question_t *))NULL);
+    talloc_steal(NULL, started);
     res_t result = settle(started->history, &started->question, asked, answered);
-    started->question->kind->tell(started, &result);
+    started->question->kind->report(started, &result);
     talloc_free(started->question);
     talloc_free(started);
 }
@@ -210,7 +203,7 @@ static ik_history_question_t *start(const void *ctx, ik_history_t *history, cons
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-/* What stays on this machine is part of the history, too. */
+/* Sessions that stay on this machine are part of the history, too. */
 static res_t ask_reading(void *data, ik_store_t *local, ik_store_t *shared)
 {
     question_t *question = data;
@@ -259,12 +252,13 @@ static res_t join_list(question_t *question, ik_store_t *local, const char *serv
     return OK;
 }
 
-static void tell_list(const ik_history_question_t *started, const res_t *result)
+static void report_list(const ik_history_question_t *started, const res_t *result)
 {
     started->on_answer.list(started->data, result, is_ok(result) ? started->question->list : NULL);
 }
 
-static const kind_t list_kind = {.ask = ask_reading, .settle = settle_reading, .tell = tell_list};
+static const kind_t list_kind = {
+    .ask = ask_reading, .settle = settle_reading, .report = report_list};
 
 static question_t ask_list(const ik_store_filter_t *filter)
 {
@@ -295,7 +289,7 @@ static res_t read_find(question_t *question, ik_store_t *store)
     return ik_store_find(question, store, question->text, &question->session);
 }
 
-/* A prefix of which both know a session is not enough. */
+/* A prefix that matches one session here and another on the server is ambiguous. */
 static res_t join_find(question_t *question, ik_store_t *local, const char *server, res_t read)
 {
     ik_store_session_t here;
@@ -316,13 +310,14 @@ static res_t join_find(question_t *question, ik_store_t *local, const char *serv
     return OK;
 }
 
-static void tell_find(const ik_history_question_t *started, const res_t *result)
+static void report_find(const ik_history_question_t *started, const res_t *result)
 {
     started->on_answer.find(started->data, result,
                             is_ok(result) ? &started->question->session : NULL);
 }
 
-static const kind_t find_kind = {.ask = ask_reading, .settle = settle_reading, .tell = tell_find};
+static const kind_t find_kind = {
+    .ask = ask_reading, .settle = settle_reading, .report = report_find};
 
 static question_t ask_find(const char *prefix)
 {
@@ -352,7 +347,7 @@ static res_t read_search(question_t *question, ik_store_t *store)
     return ik_store_search(question, store, &question->search, &question->hits);
 }
 
-/* Places in sessions that stay here follow those on the server. */
+/* Hits in sessions that stay here follow those on the server. */
 static res_t join_search(question_t *question, ik_store_t *local, const char *server, res_t read)
 {
     ik_store_hits_t *here;
@@ -371,14 +366,14 @@ static res_t join_search(question_t *question, ik_store_t *local, const char *se
     return OK;
 }
 
-static void tell_search(const ik_history_question_t *started, const res_t *result)
+static void report_search(const ik_history_question_t *started, const res_t *result)
 {
     started->on_answer.search(started->data, result,
                               is_ok(result) ? started->question->hits : NULL);
 }
 
 static const kind_t search_kind = {
-    .ask = ask_reading, .settle = settle_reading, .tell = tell_search};
+    .ask = ask_reading, .settle = settle_reading, .report = report_search};
 
 static question_t ask_search(const ik_store_search_t *search)
 {
@@ -433,7 +428,7 @@ res_t ik_history_list_withheld(const void *ctx, ik_history_t *history, ik_store_
 
 /* --- bringing a session here ------------------------------------------------------------- */
 
-/* What came from there is nothing this machine withholds. */
+/* A session that came from the server is shared with it. */
 static res_t fetch(const question_t *question, ik_store_t *local, ik_store_t *shared)
 {
     TRY(ik_store_copy(shared, question->text, local, NULL));
@@ -445,7 +440,7 @@ static res_t ask_fetch(void *data, ik_store_t *local, ik_store_t *shared)
     return fetch(data, local, shared);
 }
 
-/* A session that only this machine has, because it was deleted elsewhere, can still be read. */
+/* A session that was deleted on the server can still be read here. */
 static res_t require_local(ik_history_t *history, question_t *question)
 {
     ik_store_t *local;
@@ -473,8 +468,9 @@ res_t ik_history_fetch(ik_history_t *history, const char *session_id)
 
 /* --- the right to write it --------------------------------------------------------------- */
 
-/* On the server, too, when it answers. That it is shared is written down before anything is said in
- * it; a file that takes no note of it does not take what is said, either. */
+/* Holds the session on the server, too, as soon as it answers. The session is marked as shared
+ * before its first event is written. An error can be ignored: writing that event would fail as
+ * well. */
 static void hold(ik_history_t *history, const char *session_id)
 {
     snprintf(history->claimed, sizeof(history->claimed), "%s", session_id);
@@ -495,7 +491,7 @@ static void release_shared(ik_history_t *history, const char *session_id)
 {
     if (history->delivery != NULL) {
         question_t question = {.text = session_id, .self = history->self};
-        ik_delivery_tell(history->delivery, ask_release, copy_question(&question));
+        ik_delivery_submit(history->delivery, ask_release, copy_question(&question));
     }
 }
 
@@ -515,7 +511,7 @@ static res_t claim_local(ik_history_t *history, question_t *question)
     return ik_store_claim(local, question->text, &history->self, &question->other);
 }
 
-/* The worker may have claimed it by now, or will in a moment: what it is told now comes later. */
+/* The worker may have claimed the session or may be about to; the release comes after that. */
 static void withdraw_claim(ik_history_t *history, const question_t *question)
 {
     if (!is_claimed(history, question->text)) {
@@ -537,20 +533,21 @@ static res_t settle_claim(ik_history_t *history, question_t *question, const res
     return claimed;
 }
 
-static void tell_claim(const ik_history_question_t *started, const res_t *result)
+static void report_claim(const ik_history_question_t *started, const res_t *result)
 {
     started->on_answer.claim(started->data, result, &started->question->other);
 }
 
 static const kind_t claim_kind = {
-    .ask = ask_claim, .settle = settle_claim, .tell = tell_claim, .withdraw = withdraw_claim};
+    .ask = ask_claim, .settle = settle_claim, .report = report_claim, .withdraw = withdraw_claim};
 
 static question_t ask_to_claim(const ik_history_t *history, const char *session_id)
 {
     return (question_t){.kind = &claim_kind, .text = session_id, .self = history->self};
 }
 
-/* What is claimed already is here, and nobody else can have written to it. */
+/* A session that is already claimed is in the local file, and no other process can have written it.
+ */
 res_t ik_history_claim(ik_history_t *history, const char *session_id, ik_holder_t *other)
 {
     question_t asked = ask_to_claim(history, session_id);
@@ -606,7 +603,7 @@ static res_t ask_remove(void *data, ik_store_t *local, ik_store_t *shared)
     return removed;
 }
 
-/* A session of the local file has been claimed there by now, and is removed last. */
+/* The local session, which is claimed, is removed last. */
 static res_t settle_remove(ik_history_t *history, question_t *question, const res_t *answered)
 {
     ik_store_t *local;
@@ -620,7 +617,7 @@ static res_t settle_remove(ik_history_t *history, question_t *question, const re
     }
     TRY(ik_history_local(history, &local));
     res_t removed = ik_store_remove(local, question->text);
-    /* It may have been on the server alone. */
+    /* It may have been only on the server. */
     return removed.code == IK_ERR_NOT_FOUND && shared ? OK : removed;
 }
 

@@ -42,7 +42,7 @@ res_t ik_store_sqlite_redeliver(ik_store_t *store, const char *server);
 /* What the user said about sessions that were begun without the server. */
 typedef enum {
     IK_STORE_SHARE_UNDECIDED, /* nothing: they stay here */
-    IK_STORE_SHARE_TOLD,      /* nothing yet, but a line said that they stay here */
+    IK_STORE_SHARE_NOTIFIED,  /* nothing yet, but a notice said that they stay here */
     IK_STORE_SHARE_NEW,       /* they stay here */
     IK_STORE_SHARE_ALL,       /* they are delivered, too */
 } ik_store_consent_t;
