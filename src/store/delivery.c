@@ -172,17 +172,6 @@ static void say(post_t *post, char *line)
     post_word(post, word);
 }
 
-/* Answers are given by timers and not from here, because this may run inside ik_delivery_ask.
- * Called with the mutex held. */
-static void hurry_answered(const ik_delivery_t *delivery)
-{
-    for (ik_delivery_inquiry_t *i = delivery->inquiries; i != NULL; i = i->next) {
-        if (i->order->done) {
-            ik_timer_start(i->timer, 0);
-        }
-    }
-}
-
 static void on_words(void *data)
 {
     const ik_delivery_t *delivery = data;
@@ -192,7 +181,12 @@ static void on_words(void *data)
     pthread_mutex_lock(&delivery->post->mutex);
     word_t *word = delivery->post->words;
     delivery->post->words = NULL;
-    hurry_answered(delivery);
+    /* Answers are given by timers and not from here, because this may run in ik_delivery_ask. */
+    for (ik_delivery_inquiry_t *i = delivery->inquiries; i != NULL; i = i->next) {
+        if (i->order->done) {
+            ik_timer_start(i->timer, 0);
+        }
+    }
     pthread_mutex_unlock(&delivery->post->mutex);
     while (word != NULL) {
         word_t *next = word->next;
@@ -404,16 +398,6 @@ static res_t part_ways(post_t *post, const res_t *conflict)
     return renamed;
 }
 
-/* The server lacks what it once had, as after a restored backup. Everything is delivered again. */
-static res_t start_over(post_t *post, const char *server, const res_t *failure)
-{
-    if (post->redelivered) {
-        return *failure;
-    }
-    post->redelivered = true;
-    return ik_store_sqlite_redeliver(post->local, server);
-}
-
 static res_t deliver_batch(post_t *post, const void *scratch, bool *all)
 {
     const char *server = ik_store_postgres_identity(post->shared);
@@ -430,8 +414,12 @@ static res_t deliver_batch(post_t *post, const void *scratch, bool *all)
         return ik_store_sqlite_mark_delivered(post->local, server, &mark);
     case IK_ERR_CONFLICT:
         return part_ways(post, &written);
-    case IK_ERR_INVALID:
-        return start_over(post, server, &written);
+    case IK_ERR_INVALID: /* the server lacks what it once had, as after a restored backup */
+        if (post->redelivered) {
+            return written;
+        }
+        post->redelivered = true;
+        return ik_store_sqlite_redeliver(post->local, server);
     default:
         return written;
     }

@@ -122,15 +122,6 @@ static double read_cost(ik_json_span_t number)
     return cost >= 0 ? cost : -1;
 }
 
-static char *read_text(const void *ctx, ik_json_span_t string)
-{
-    ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the event */
-    ik_json_append_decoded(&text, string);
-    ik_utf8_clean(&text);
-    return ik_buffer_finish(&text);
-}
-
 static void read_answer(const void *ctx, const char *data_json, ik_event_facts_t *facts)
 {
     enum { MODEL, USAGE, COST, COUNT };
@@ -145,7 +136,11 @@ static void read_answer(const void *ctx, const char *data_json, ik_event_facts_t
         return;
     }
     facts->answer = true;
-    facts->model = read_text(ctx, values[MODEL]);
+    ik_buffer_t model;
+    ik_buffer_init(&model, ctx, IK_BUFFER_UNLIMITED); /* bounded by the event */
+    ik_json_append_decoded(&model, values[MODEL]);
+    ik_utf8_clean(&model);
+    facts->model = ik_buffer_finish(&model);
     facts->usage = read_usage(values[USAGE]);
     facts->cost = read_cost(values[COST]);
 }

@@ -6,22 +6,22 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* A store that failed is not tried again with each event: a lock makes everything wait. */
+/* A store that failed is not tried again with each event, because waiting for a lock blocks. */
 enum { RETRY_MS = 1000 };
 
 struct ik_session {
     ik_history_t *history; /* NULL: nothing is stored */
     ik_store_session_t facts;
     char *id;
-    bool begun;  /* the user has said something */
+    bool begun;  /* there is a message of the user */
     bool stored; /* it is in the store */
     bool claimed;
-    ik_store_agents_t agents; /* last_seq counts what is waiting, too */
-    size_t agents_stored;     /* so many of them are in the store */
+    ik_store_agents_t agents; /* last_seq includes waiting events */
+    size_t agents_stored;     /* the first ones, which are in the store */
     ik_store_event_t *waiting;
     size_t waiting_count;
     ik_store_safety_t waiting_safety;
-    void *waiting_texts;
+    void *waiting_texts; /* owns waiting and its texts */
     bool failed;
     int64_t failed_ms;
     res_t failure;
@@ -33,11 +33,11 @@ static void on_renamed(void *data, const char *from, const char *to)
 {
     ik_session_t *session = data;
     if (strcmp(session->id, from) == 0) {
-        memcpy(session->id, to, IK_STORE_ID_LEN); /* in place: others hold on to it */
+        memcpy(session->id, to, IK_STORE_ID_LEN); /* in place: others keep pointers to it */
     }
 }
 
-/* One more try for what waits; then others may write. */
+/* Tries once more to write what waits, then lets other processes write. */
 static int close_session(ik_session_t *session)
 {
     if (session->history == NULL) {
@@ -92,7 +92,7 @@ ik_session_t *ik_session_create(const void *ctx, ik_history_t *history,
     return session;
 }
 
-/* What the store knows of a session that is there. */
+/* Loads the agents of a stored session. */
 static res_t load_agents(ik_session_t *session)
 {
     ik_store_t *local;
@@ -111,8 +111,9 @@ static res_t load_agents(ik_session_t *session)
 
 res_t ik_session_held(const char *id, const ik_holder_t *holder)
 {
-    return ERR(CONFLICT, "Session %s is %s. Wait until it is done, or go on in a copy with --fork",
-               id, ik_holder_describe_use(holder).text);
+    return ERR(CONFLICT,
+               "Session %s is %s. Wait until it is done, or continue in a copy with --fork", id,
+               ik_holder_describe_use(holder).text);
 }
 
 res_t ik_session_open(const void *ctx, ik_history_t *history, const char *id, ik_session_t **out)
@@ -167,7 +168,7 @@ static ik_store_agent_t *find_agent(const ik_session_t *session, int64_t number)
     PANIC("session %s has no agent %" PRId64, session->id, number);
 }
 
-/* The session itself and its new agents go with the first event that is written. */
+/* Writes the session itself and new agents, too, if they are not stored yet. */
 static res_t write_events(ik_session_t *session, const ik_store_event_t *events, size_t count,
                           ik_store_safety_t safety)
 {
@@ -240,8 +241,8 @@ res_t ik_session_flush(ik_session_t *session)
     return OK;
 }
 
-/* A session begins with the words of the user. */
-static bool waits_for_words(const char *kind)
+/* Events that are not worth a session before the first message of the user. */
+static bool is_preliminary(const char *kind)
 {
     return strcmp(kind, IK_MSG_SYSTEM) == 0 || strcmp(kind, IK_MSG_END) == 0;
 }
@@ -268,7 +269,7 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *m
     ik_store_event_t *events = ik_new_array(NULL, ik_store_event_t, count + 1);
     for (size_t i = 0; i < count; i++) {
         events[i] = make_event(session, agent, messages[i]);
-        session->begun = session->begun || !waits_for_words(events[i].kind);
+        session->begun = session->begun || !is_preliminary(events[i].kind);
     }
     res_t written = OK;
     bool in_order = session->waiting_count == 0 && session->begun;
@@ -300,7 +301,7 @@ res_t ik_session_load(const void *ctx, ik_session_t *session, int64_t agent,
 {
     ik_store_t *local;
     *out = ik_conversation_create(ctx);
-    if (!session->stored) { /* what there is waits */
+    if (!session->stored) { /* all events are waiting */
         for (size_t i = 0; i < session->waiting_count; i++) {
             TRY(on_event(*out, &session->waiting[i]));
         }
@@ -339,8 +340,8 @@ static bool has_children(const ik_session_t *session, int64_t agent)
     return false;
 }
 
-/* One that said nothing of its own goes without a trace, unless the store has it already, which
- * came with what another one said, or a child refers to it. */
+/* Removes an agent without events of its own, unless it is stored already, which happens with an
+ * event of another agent, or has children. */
 static bool forget_agent(ik_session_t *session, int64_t agent)
 {
     ik_store_agent_t *log = find_agent(session, agent);

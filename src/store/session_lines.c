@@ -14,8 +14,8 @@ typedef enum { ID, AGE, HOST, FOLDER, TURNS, MODEL, TOKENS, COST, TITLE, COLUMN_
 
 typedef struct {
     const char *head;
-    bool right;   /* aligned there */
-    bool elastic; /* gives way to the title on a narrow terminal; its end tells more */
+    bool right;   /* aligned to the right */
+    bool elastic; /* shrinks for the title on a narrow terminal, and keeps its end */
     size_t width; /* 0: not shown */
 } layout_t;
 
@@ -42,11 +42,10 @@ static size_t width_of(const char *text)
     return ik_width(text, strlen(text));
 }
 
-/* --- a table. Thousands of sessions are one buffer. ---------------------------------------- */
+/* --- the table --------------------------------------------------------------------------- */
 
-/* What the table knows once for all rows. */
 typedef struct {
-    row_t *rows; /* also owns their texts */
+    row_t *rows; /* owns their texts, too */
     int64_t now_us;
     ik_holder_t self;
     bool with_folder;
@@ -99,8 +98,8 @@ static size_t width_without_title(const layout_t *layout)
     return width;
 }
 
-/* Makes the table fit the terminal, the last column of which stays free: the title gets what is
- * left, and takes from the elastic columns when that is little. */
+/* Makes the table fit the terminal, whose last column stays free. The title gets the rest; elastic
+ * columns shrink if that is too little. */
 static void fit(layout_t *layout, size_t terminal)
 {
     for (int c = 0; c < TITLE; c++) {
@@ -122,19 +121,16 @@ static void append_spaces(ik_buffer_t *out, size_t count)
     }
 }
 
-static void append_cell(ik_buffer_t *out, const layout_t *column, const char *cell)
-{
-    append_spaces(out, column->right ? column->width - width_of(cell) : 0);
-    size_t used = ik_width_append(out, cell, column->width,
-                                  column->elastic ? IK_WIDTH_KEEP_END : IK_WIDTH_KEEP_START);
-    append_spaces(out, (column->right ? 0 : column->width - used) + GAP);
-}
-
 static void append_row(ik_buffer_t *out, const layout_t *layout, const char *const *cells)
 {
     for (int c = 0; c < TITLE; c++) {
-        if (layout[c].width > 0) {
-            append_cell(out, &layout[c], cells[c]);
+        const layout_t *column = &layout[c];
+        if (column->width > 0) {
+            append_spaces(out, column->right ? column->width - width_of(cells[c]) : 0);
+            size_t used =
+                ik_width_append(out, cells[c], column->width,
+                                column->elastic ? IK_WIDTH_KEEP_END : IK_WIDTH_KEEP_START);
+            append_spaces(out, (column->right ? 0 : column->width - used) + GAP);
         }
     }
     ik_width_append(out, cells[TITLE], layout[TITLE].width, IK_WIDTH_KEEP_START);
@@ -172,7 +168,7 @@ char *ik_session_lines_table(const void *ctx, const ik_store_list_t *list, size_
     for (int c = 0; c < COLUMN_COUNT; c++) {
         heads[c] = layout[c].head;
     }
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the list */
     append_row(&out, layout, heads);
     for (size_t i = 0; i < list->count; i++) {
         append_row(&out, layout, table.rows[i].cells);
@@ -192,15 +188,15 @@ char *ik_session_lines_note(const void *ctx, const ik_store_session_t *session)
     return note;
 }
 
-/* --- where something was found ----------------------------------------------------------- */
+/* --- search hits ------------------------------------------------------------------------- */
 
-/* The title, last, gets what is left of the line. */
+/* The title comes last and gets the rest of the line. */
 char *ik_session_lines_hit(const void *ctx, const ik_store_hit_t *hit, size_t columns)
 {
     ik_buffer_t line;
     void *scratch = talloc_new(NULL);
     ik_figure_t age = ik_figure_of_age(hit->created_us, ik_store_now_us());
-    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED); /* bounded by the hit */
     ik_buffer_append_format(&line, "%s  %s  ", hit->session_id, age.text);
     ik_width_append(&line, ik_session_lines_folder(scratch, hit->cwd), FOLDER_MAX,
                     IK_WIDTH_KEEP_END);

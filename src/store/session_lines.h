@@ -1,5 +1,5 @@
-/* Sessions, and places in them, as lines for people: what `ikigai session list` and `search` and
- * the commands of the terminal print. What is foreign in it is sanitised. */
+/* Formats sessions and search hits as lines for `ikigai session` and the commands of the terminal.
+ * Untrusted text is sanitised. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,16 +7,16 @@
 
 #include "store/store.h"
 
-/* The folder with ~ for the user's home, on ctx; cwd itself when it is elsewhere. */
+/* The folder with ~ for the user's home, on ctx; cwd itself when it is outside. */
 const char *ik_session_lines_folder(const void *ctx, const char *cwd);
 
-/* A table with a heading that leaves the last of so many columns free; 0: as wide as it wants to
- * be. */
+/* A table with a heading, for a terminal of that many columns. The last column stays free.
+ * columns may be 0: no limit. */
 char *ik_session_lines_table(const void *ctx, const ik_store_list_t *list, size_t columns,
                              bool with_folder);
 
-/* What tells a session from another of the same title: "2m  3 turns  openai/gpt-5  7c5be1f0". */
+/* Distinguishes sessions of the same title: "2m  3 turns  openai/gpt-5  7c5be1f0". */
 char *ik_session_lines_note(const void *ctx, const ik_store_session_t *session);
 
-/* Where a hit is: session, age, folder, kind of message and the title. */
+/* Session, age, folder, kind of message and title of a search hit. */
 char *ik_session_lines_hit(const void *ctx, const ik_store_hit_t *hit, size_t columns);

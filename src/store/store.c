@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 
-/* --- what every store does in its own way ------------------------------------------------ */
+/* --- functions of the stores ------------------------------------------------------------- */
 
 res_t ik_store_write(ik_store_t *store, const ik_store_batch_t *batch)
 {
@@ -107,7 +107,7 @@ const ik_store_agent_t *ik_store_find_agent(const ik_store_agents_t *agents, int
 typedef struct {
     ik_store_event_fn on_event;
     void *data;
-    int64_t last; /* of the events wanted */
+    int64_t last; /* event to read */
     bool over;
 } reading_t;
 
@@ -116,7 +116,7 @@ static res_t on_event_up_to(void *data, const ik_store_event_t *event)
     reading_t *reading = data;
     if (event->seq > reading->last) {
         reading->over = true;
-        return ERR(LIMIT, "enough"); /* ends the reading; nobody sees it */
+        return ERR(LIMIT, "enough"); /* ends the reading; read_up_to drops it */
     }
     return reading->on_event(reading->data, event);
 }
@@ -124,20 +124,21 @@ static res_t on_event_up_to(void *data, const ik_store_event_t *event)
 static res_t read_up_to(ik_store_t *store, const ik_store_agent_t *agent, reading_t *reading)
 {
     if (agent->forked_at >= reading->last) {
-        return OK; /* all that is wanted of it is inherited */
+        return OK; /* all its wanted events are inherited */
     }
     reading->over = false;
     res_t read = ik_store_read(store, agent, agent->forked_at, on_event_up_to, reading);
     return reading->over ? OK : read;
 }
 
-/* Agents on the way from one to the root, each with the last of its events that counts. */
+/* An agent on the way to the root, and the last of its events to read. */
 typedef struct {
     const ik_store_agent_t *agent;
     int64_t last;
 } step_t;
 
-/* *count is how many they are. Numbers grow from parent to child, so that there are no circles. */
+/* Fills way from the agent to the root. Numbers grow from parent to child, so there are no cycles.
+ */
 static res_t find_way(const ik_store_agents_t *agents, const ik_store_agent_t *agent, step_t *way,
                       size_t *count)
 {
@@ -187,7 +188,7 @@ res_t ik_store_read_all(ik_store_t *store, const char *session_id, int64_t agent
 
 /* --- copying ----------------------------------------------------------------------------- */
 
-/* Events on their way from one store to another, a batch at a time. */
+/* Events that are copied from one store to another, in batches. */
 typedef struct {
     ik_store_t *to;
     const char *id; /* under which they are written */
@@ -236,8 +237,8 @@ static res_t on_copied_event(void *data, const ik_store_event_t *event)
     return OK;
 }
 
-/* Of an agent the other store has, too, it also has the beginning. The last event it has is copied
- * all the same: there a log that went another way shows. */
+/* Returns the seq after which to copy. If the other store has the agent, it has the beginning of
+ * its log. The last event that both have is copied again, so that a different log is a conflict. */
 static int64_t copied_up_to(const ik_store_agents_t *known, const ik_store_agent_t *agent)
 {
     const ik_store_agent_t *there =

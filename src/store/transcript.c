@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "conversation/message.h"
 
-/* Limits on what waits for the result of a call. Normally that is the rest of one answer; a log in
- * another order must not take more memory. */
+/* Limits on the entries that wait for the result of a call. Normally these are the rest of one
+ * answer; the limits bound the memory for a log in another order. */
 enum { MOST_WAITING = 256, MOST_BYTES = 32 << 20 };
 
 typedef struct {

@@ -1,14 +1,14 @@
 /*
- * Reads the log of an agent for display: each message split into its parts, and each tool call
- * together with its result, at the position of the call. Imported messages may hold anything; data
- * that has not the expected form is passed on as it is.
+ * Reads the log of an agent for display: each message is split into its parts, and each tool call
+ * comes with its result, at the position of the call. Imported messages may contain anything; data
+ * of an unexpected form is passed on unchanged.
  */
 #pragma once
 
 #include "store/event_facts.h"
 #include "store/store.h"
 
-/* Any bytes, also NUL. bytes is NULL when there is no such text. */
+/* Any bytes, including NUL. bytes is NULL when there is no such text. */
 typedef struct {
     const char *bytes;
     size_t len;

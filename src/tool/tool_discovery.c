@@ -59,7 +59,7 @@ struct ik_tool_discovery {
 /* --- problems ---------------------------------------------------------------------------- */
 
 const char ik_tool_discovery_none[] =
-    "No tools could be found; going on without. ikigai doctor says more.";
+    "No tools were found; continuing without tools. `ikigai doctor` says more.";
 
 /* File names and messages of tools may contain line breaks, which become spaces. */
 static void add_line(ik_tool_discovery_t *discovery, char ***lines, size_t *count, const char *text)
@@ -262,19 +262,10 @@ static void build_registry(ik_tool_discovery_t *discovery)
         const ik_tool_registry_entry_t *entry = registry->entries[i];
         if (entry->overrides != NULL) {
             add_line(discovery, &discovery->result.hiding, &discovery->result.hiding_count,
-                     ik_sprintf(discovery, "Tool '%s' of %s hides that of %s", entry->name,
-                                entry->origin, entry->overrides));
+                     ik_sprintf(discovery, "Tool '%s' from %s overrides the one from %s",
+                                entry->name, entry->origin, entry->overrides));
         }
     }
-}
-
-static void finish(ik_tool_discovery_t *discovery)
-{
-    build_registry(discovery);
-    ik_tool_cache_save(discovery->cache);
-    ik_timer_stop(discovery->timer);
-    discovery->complete = true;
-    discovery->on_done(discovery->data);
 }
 
 /* --- asking ------------------------------------------------------------------------------ */
@@ -486,7 +477,11 @@ static void start_more(ik_tool_discovery_t *discovery)
         ask_lost(discovery);
     }
     if (discovery->next == discovery->count && discovery->waiting == 0) {
-        finish(discovery);
+        build_registry(discovery);
+        ik_tool_cache_save(discovery->cache);
+        ik_timer_stop(discovery->timer);
+        discovery->complete = true;
+        discovery->on_done(discovery->data);
     } else {
         set_timer(discovery);
     }

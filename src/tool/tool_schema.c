@@ -120,8 +120,8 @@ static void normalise_parameters(json_t *root, ik_tool_schema_findings_t *findin
     ik_tool_schema_repair_parameters(json_object_get(root, "parameters"), findings);
 }
 
-/* The description of the result is only shown to people. When it is faulty, it is left out and the
- * tool is used all the same. */
+/* The description of the result is only shown to people. If it is faulty, it is left out and the
+ * tool is used without it. */
 static void normalise_returns(const void *ctx, json_t *root, ik_tool_schema_findings_t *findings)
 {
     json_t *returns = json_object_get(root, "returns");

@@ -98,7 +98,7 @@ class Folders(DiscoveryTest):
         tools, lines = self.discover("--trust")
         self.assertEqual((tools["bash"]["path"], tools["bash"]["source"], tools["bash"]["overrides"],
                           tools["bash"]["description"]), (project, "project", user, "project"))
-        self.assertEqual(lines, [f"Tool 'bash' of {project} hides that of {user}"])
+        self.assertEqual(lines, [f"Tool 'bash' from {project} overrides the one from {user}"])
 
     def test_untrusted_project_runs_nothing(self):
         self.program("spy", f"touch {self.path('ran')}; echo '{{\"name\":\"spy\"}}'",

@@ -681,7 +681,7 @@ class UserTools(AgentTest):
         done = subprocess.run([os.path.join(installed, "bin/ikigai"), "-p", "hi"], env=self.env(),
                               cwd=self.project, stdin=subprocess.DEVNULL, timeout=60,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.assertIn("No tools could be found; going on without. ikigai doctor says more.\n",
+        self.assertIn("No tools were found; continuing without tools. `ikigai doctor` says more.\n",
                       done.stderr)
         self.assertEqual(self.ikigai("-p", "hi").err.count("No tools"), 0)
 

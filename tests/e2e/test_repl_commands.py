@@ -164,7 +164,7 @@ class RefreshTest(CommandTest):
         self.assertEqual(rows, [
             "Refreshing tools...",
             f"Tool 'plain' is not used: it is not executable; chmod +x '{path}'",
-            f"Tool 'grep' of {mine} hides that of {TOOLS}/grep", "Changed: grep.",
+            f"Tool 'grep' from {mine} overrides the one from {TOOLS}/grep", "Changed: grep.",
             "Tools refreshed. 6 tools available."])
 
     def test_messages_wait_until_it_is_done(self):

@@ -154,7 +154,8 @@ class Choice(AgentTest):
 
     def test_r_that_names_nothing(self):
         self.offline()
-        for wrong, words in (("nothing", "is no id"), ("", "is no id"), ("0" * 17, "is no id"),
+        for wrong, words in (("nothing", "No session matches"), ("", "No session matches"),
+                             ("0" * 17, "No session matches"),
                              ("0123456789abcdef", "There is no session")):
             done = self.offline("-r", wrong, status=1)
             self.assertIn(words, done.err)
@@ -244,7 +245,7 @@ class Choice(AgentTest):
         with open(path, "rb") as f:
             before = f.read()
         done = self.offline("--db", path)
-        self.assertIn("not one of ikigai", done.err)
+        self.assertIn("of another application", done.err)
         with open(path, "rb") as f:
             self.assertEqual(f.read(), before)
 

@@ -243,9 +243,9 @@ class Usage(SessionTest):
         for command in (["show"], ["export"], ["fork"], ["delete", "--yes"],
                         ["search", "one", "--session"]):
             for wrong, why in (("123", "Several sessions begin with '123': "),
-                               ("9", "There is no session 9"), ("xyz", "'xyz' is no id"),
-                               ("", "" if command[0] == "search" else "'' is no id"),
-                               ("1" * 17, "is no id")):
+                               ("9", "There is no session 9"), ("xyz", "No session matches 'xyz'"),
+                               ("", "" if command[0] == "search" else "No session matches ''"),
+                               ("1" * 17, "No session matches")):
                 with self.subTest(command=command, wrong=wrong):
                     done = self.session(*command, wrong, status=None)
                     self.assertEqual(done.status, 2 if not why else 1)

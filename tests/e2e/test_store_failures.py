@@ -195,13 +195,13 @@ class Unopenable(StoreTest):
 
     def test_a_folder(self):
         os.mkdir(self.path("x.db"))
-        self.check(self.path("x.db"), "x.db: it is no file", lambda: os.rmdir(self.path("x.db")))
+        self.check(self.path("x.db"), "x.db: it is not a regular file", lambda: os.rmdir(self.path("x.db")))
 
     def test_a_pipe(self):
         """Or a device: SQLite would leave a journal beside it."""
         os.mkfifo(self.path("x.db"))
-        self.assert_goes_on("x.db: it is no file", "--db", self.path("x.db"))
-        self.assert_doctor_complains("x.db: it is no file", "--db", self.path("x.db"))
+        self.assert_goes_on("x.db: it is not a regular file", "--db", self.path("x.db"))
+        self.assert_doctor_complains("x.db: it is not a regular file", "--db", self.path("x.db"))
         self.assertEqual(sorted(os.listdir(self.dir)), ["home", "project", "x.db"])
 
     def test_below_a_file(self):
@@ -239,7 +239,7 @@ class Unopenable(StoreTest):
         for option in (["-c"], ["-r", "0123456789abcdef"]):
             done = self.ikigai("-p", "hello", *option, "--db", self.path("x.db"), status=1)
             self.assertEqual(done.out, "")
-            self.assertIn("x.db: it is no file", done.err)
+            self.assertIn("x.db: it is not a regular file", done.err)
 
 
 class NotOurs(StoreTest):
@@ -263,7 +263,7 @@ class NotOurs(StoreTest):
     def test_of_another_program(self):
         os.mkdir(self.home)
         self.run_sql("CREATE TABLE recipes(name TEXT); INSERT INTO recipes VALUES('soup')")
-        self.check("not one of ikigai", lambda: os.remove(self.db))
+        self.check("of another application", lambda: os.remove(self.db))
 
     def test_read_only(self):
         id = self.assert_saves()

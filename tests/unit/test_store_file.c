@@ -151,7 +151,7 @@ END_TEST
 START_TEST(a_database_of_others_is_refused)
 {
     run_sql(backend_file(), "CREATE TABLE sessions(id); INSERT INTO sessions VALUES(1)");
-    check_refused(IK_ERR_CONFLICT, "not one of ikigai");
+    check_refused(IK_ERR_CONFLICT, "of another application");
 }
 END_TEST
 

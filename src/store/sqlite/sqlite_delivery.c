@@ -1,9 +1,9 @@
 /*
- * What a server has is one number: the id of the last message that arrived or is not for it. Ids
- * grow in the order of the commits, so that everything behind it is what is missing, in order.
- * When an older session is shared the number goes back to before that session: what is delivered
- * again the server leaves alone. Each such change is counted, so that a program that looked through
- * the log before it does not move the number past what it skipped.
+ * What a server has is one number, last_id: the id of the last message that was delivered or need
+ * not be. Ids grow in the order of the commits, so all later messages are missing on the server.
+ * When an older session is shared, last_id goes back to before that session; the server ignores
+ * messages that it already has. Each such change is counted, so that a program that examined the
+ * log before the change does not move last_id past messages that it skipped.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum { BATCH_EVENTS = 1000, BATCH_BYTES = 1 << 20 };
 
-/* A batch under construction; everything in it belongs to ctx. */
+/* A batch under construction. ctx owns everything in it. */
 typedef struct {
     const void *ctx;
     ik_sqlite_t *sqlite;
@@ -41,7 +41,7 @@ static res_t gather_event(gathering_t *gathering, sqlite3_stmt *row)
 {
     gathering->mark.last = sqlite3_column_int64(row, 0);
     if (!sqlite3_column_int(row, 8)) {
-        return OK; /* it stays here */
+        return OK; /* the session is not shared */
     }
     ik_store_event_t *event = &gathering->events[gathering->event_count++];
     event->session_id = ik_strdup(gathering->ctx, (const char *)sqlite3_column_text(row, 1));
@@ -53,7 +53,7 @@ static res_t gather_event(gathering_t *gathering, sqlite3_stmt *row)
     return gather_text(gathering, row, 6, &event->data_json);
 }
 
-/* All 0 for a server of which nothing is known. */
+/* The row of a server in deliveries; all 0 when there is none. */
 typedef struct {
     int64_t last;
     int64_t changes;
@@ -119,7 +119,7 @@ static bool has_session(const gathering_t *gathering, const char *id)
     return false;
 }
 
-/* A session with all its agents. */
+/* Adds a session with all its agents. */
 static res_t gather_session(gathering_t *gathering, const char *id)
 {
     ik_store_t *store = &gathering->sqlite->store;
@@ -137,9 +137,8 @@ static res_t gather_session(gathering_t *gathering, const char *id)
     return OK;
 }
 
-static res_t gather(void *data, const char *server)
+static res_t gather(gathering_t *gathering, const char *server)
 {
-    gathering_t *gathering = data;
     TRY(gather_events(gathering, server));
     for (size_t i = 0; i < gathering->event_count; i++) {
         if (!has_session(gathering, gathering->events[i].session_id)) {
@@ -149,8 +148,8 @@ static res_t gather(void *data, const char *server)
     return OK;
 }
 
-/* All of it is read in one transaction: a session that is deleted meanwhile is there as a whole or
- * not at all. */
+/* Reads everything in one transaction, so that a session that is deleted meanwhile is either
+ * complete or absent. */
 res_t ik_store_sqlite_undelivered(const void *ctx, ik_store_t *store, const char *server,
                                   ik_store_batch_t *out, ik_store_delivered_t *mark)
 {
@@ -172,7 +171,9 @@ res_t ik_store_sqlite_undelivered(const void *ctx, ik_store_t *store, const char
     return gathered;
 }
 
-/* Two programs may deliver at the same time: the one that is behind does not take the mark back. */
+/* max, because two programs may deliver at the same time, and the slower one must not lower the
+ * mark.
+ */
 res_t ik_store_sqlite_mark_delivered(ik_store_t *store, const char *server,
                                      const ik_store_delivered_t *mark)
 {
@@ -192,7 +193,7 @@ res_t ik_store_sqlite_mark_delivered(ik_store_t *store, const char *server,
 
 /* --- what is shared ---------------------------------------------------------------------- */
 
-/* A statement with texts for ?1 and ?2; the second may be NULL. */
+/* Runs a statement with texts for ?1 and, unless second is NULL, ?2. */
 static res_t run_with(ik_sqlite_t *sqlite, const char *sql, const char *first, const char *second)
 {
     sqlite3_stmt *statement;
@@ -326,7 +327,7 @@ res_t ik_store_sqlite_set_consent(ik_store_t *store, const char *server, ik_stor
     return set;
 }
 
-/* --- a session that went two ways -------------------------------------------------------- */
+/* --- renaming ---------------------------------------------------------------------------- */
 
 typedef struct {
     ik_sqlite_t *sqlite;

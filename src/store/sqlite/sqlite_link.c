@@ -14,21 +14,16 @@
 #include "base/random.h"
 
 enum {
-    BUSY_MS = 2000,       /* longer than any transaction of ours; the loop waits for it */
-    BUSY_MOST_MS = 60000, /* while others write: hundreds of programs may begin at once */
-    BUSY_STEP_MS = 40,    /* between two attempts; up to twice as long */
+    BUSY_MS = 2000,       /* longer than any transaction of ours; blocks the loop */
+    BUSY_MOST_MS = 60000, /* while others commit: hundreds of programs may start at once */
+    BUSY_STEP_MS = 40,    /* between two attempts; up to twice that at random */
 };
 
 /* --- errors ------------------------------------------------------------------------------ */
 
-static const char *reason_of_os(sqlite3 *db)
-{
-    int number = sqlite3_system_errno(db);
-    return number == 0 ? sqlite3_errmsg(db) : strerror(number);
-}
-
 res_t ik_sqlite_error_at(sqlite3 *db, const char *path)
 {
+    int number = sqlite3_system_errno(db);
     switch (sqlite3_errcode(db) & 0xff) {
     case SQLITE_FULL:
         return ERR(SYSTEM, "%s: the disk is full", path);
@@ -45,11 +40,11 @@ res_t ik_sqlite_error_at(sqlite3 *db, const char *path)
                    sqlite3_errmsg(db));
     case SQLITE_CONSTRAINT:
         return sqlite3_extended_errcode(db) == SQLITE_CONSTRAINT_FOREIGNKEY
-                   ? ERR(NOT_FOUND, "%s: what it belongs to is not there any more", path)
+                   ? ERR(NOT_FOUND, "%s: the session or agent no longer exists", path)
                    : ERR(CONFLICT, "%s: %s", path, sqlite3_errmsg(db));
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
-        return ERR(SYSTEM, "%s: %s", path, reason_of_os(db));
+        return ERR(SYSTEM, "%s: %s", path, number == 0 ? sqlite3_errmsg(db) : strerror(number));
     default:
         return ERR(SYSTEM, "%s: %s", path, sqlite3_errmsg(db));
     }
@@ -124,8 +119,8 @@ res_t ik_sqlite_transact(sqlite3 *db, ik_sqlite_work_fn work, void *data)
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-/* SQLite gives its companions the mode of the file, and those of one that was read-only once stay:
- * they would keep it so for ever. */
+/* SQLite creates -wal and -shm with the mode of the file. If the file was read-only then, they
+ * would keep it from being written even after it is writable again. */
 static void free_companions(const char *path)
 {
     static const char *const companions[] = {"-wal", "-shm"};
@@ -138,11 +133,11 @@ static void free_companions(const char *path)
     }
 }
 
-/* Beside a device SQLite would leave a journal. */
+/* A device is refused, because SQLite would create a journal beside it. */
 static res_t check_file(const char *path, const struct stat *status)
 {
     if (!S_ISREG(status->st_mode)) {
-        return ERR(SYSTEM, "%s: it is no file", path);
+        return ERR(SYSTEM, "%s: it is not a regular file", path);
     }
     if ((status->st_mode & 0200) != 0) {
         free_companions(path);
@@ -169,9 +164,8 @@ static res_t make_file(const char *path)
     return OK;
 }
 
-/* The lock is on the folder: one on the file itself would be lost with the first descriptor that
- * SQLite closes, and a file of its own would stay behind. Where a folder cannot be locked, SQLite's
- * own locks have to do. */
+/* Locks the folder: a lock on the file would be lost with the first descriptor that SQLite closes,
+ * and a lock file would be left behind. If the folder cannot be locked, SQLite's locks must do. */
 int ik_sqlite_begin_making(const char *path)
 {
     struct stat status;
@@ -199,7 +193,7 @@ void ik_sqlite_end_making(int lock)
     }
 }
 
-/* As well as it can be done: a failure is no reason to stop. */
+/* Failures are ignored. */
 void ik_sqlite_make_private(sqlite3 *db)
 {
     static const char *const companions[] = {"", "-wal", "-shm"};
@@ -218,7 +212,7 @@ void ik_sqlite_make_private(sqlite3 *db)
 
 /* --- waiting for a lock -------------------------------------------------------------------- */
 
-/* Changes with every commit of anyone. */
+/* Changes with every commit of any program. */
 static uint64_t fingerprint(sqlite3 *db)
 {
     static const char *const companions[] = {"", "-wal"};
@@ -236,8 +230,8 @@ static uint64_t fingerprint(sqlite3 *db)
     return sum;
 }
 
-/* A lock that somebody keeps is given up soon; one that goes from hand to hand comes to us as well,
- * and it would be wrong to say that nothing can be saved. */
+/* Gives up soon if one program keeps the lock. As long as others commit, the lock changes hands and
+ * this program gets it, too, so waiting longer is right. */
 static int on_busy(void *data, int count)
 {
     static _Thread_local struct {
@@ -257,8 +251,8 @@ static int on_busy(void *data, int count)
     if (now - wait.moved_ms >= BUSY_MS || now - wait.began_ms >= BUSY_MOST_MS) {
         return 0;
     }
-    /* seldom enough that hundreds that wait leave the machine to the one that writes, and not all
-     * at the same moments */
+    /* Rare and random attempts, so that hundreds of waiting programs do not slow down the writer.
+     */
     int step = count < BUSY_STEP_MS ? count + 1 : BUSY_STEP_MS;
     sqlite3_sleep(step + (int)(ik_random() % (uint64_t)step));
     return 1;

@@ -3,8 +3,8 @@
 #include "store/sqlite/sqlite_link.h"
 #include "store/sqlite/sqlite_search.h"
 
-/* 1: the log. A key of a session is never given twice: a writer that still remembers one must not
- * hit another session. */
+/* 1: the log. AUTOINCREMENT, because a writer may remember the key of a deleted session, which must
+ * not be the key of another one. */
 static const char log_schema[] =
     "CREATE TABLE sessions("
     "  key INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -15,7 +15,7 @@ static const char log_schema[] =
     "  title TEXT,"
     "  created_at INTEGER NOT NULL,"
     "  updated_at INTEGER NOT NULL,"
-    "  answered_at INTEGER," /* whose model it is */
+    "  answered_at INTEGER," /* time of the answer that set model */
     "  turns INTEGER NOT NULL DEFAULT 0,"
     "  tokens_in INTEGER,"
     "  tokens_cached INTEGER,"
@@ -67,8 +67,8 @@ static const char sharing_schema[] = "CREATE TABLE holders("
                                      "  server TEXT PRIMARY KEY,"
                                      "  last_id INTEGER NOT NULL) WITHOUT ROWID;";
 
-/* 4: which sessions a server may have. Those that were shared before had all of them delivered:
- * consent 3 is IK_STORE_SHARE_ALL. */
+/* 4: which sessions are delivered to a server. Before, all of them were: consent 3 is
+ * IK_STORE_SHARE_ALL. */
 static const char consent_schema[] =
     "ALTER TABLE deliveries ADD COLUMN consent INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE deliveries ADD COLUMN changes INTEGER NOT NULL DEFAULT 0;"
@@ -96,7 +96,7 @@ static res_t query_number(sqlite3 *db, const char *sql, int *number)
     return stepped;
 }
 
-/* 0: there is nothing yet. */
+/* *version is 0 for an empty database. */
 static res_t read_version(sqlite3 *db, int *version)
 {
     int there;
@@ -105,32 +105,30 @@ static res_t read_version(sqlite3 *db, int *version)
     return there == 0 ? OK : query_number(db, "SELECT max(version) FROM schema_version", version);
 }
 
-static res_t refuse_newer(sqlite3 *db, int version)
-{
-    return version > IK_SQLITE_SCHEMA
-               ? ERR(CONFLICT,
-                     "%s was written by a newer ikigai (schema %d, this program knows %d): upgrade "
-                     "this program, or choose another file with --db",
-                     sqlite3_db_filename(db, "main"), version, IK_SQLITE_SCHEMA)
-               : OK;
-}
-
-/* A database of somebody else's is not ours to add tables to. Tables are counted first: one that
- * another program is making this moment has none then, or it has its version. */
+/* Refuses databases of other applications and of newer programs. Tables are counted first: if
+ * another program creates the database at this moment, there are either no tables or a version,
+ * too. */
 static res_t read_own_version(sqlite3 *db, int *version)
 {
     int tables;
     TRY(query_number(db, "SELECT count(*) FROM sqlite_master", &tables));
     TRY(read_version(db, version));
-    TRY(refuse_newer(db, *version));
+    if (*version > IK_SQLITE_SCHEMA) {
+        return ERR(CONFLICT,
+                   "%s was written by a newer ikigai (schema %d, this program knows %d): upgrade "
+                   "this program, or choose another file with --db",
+                   sqlite3_db_filename(db, "main"), *version, IK_SQLITE_SCHEMA);
+    }
     return *version == 0 && tables > 0
-               ? ERR(CONFLICT, "%s is a database, but not one of ikigai: choose another with --db",
+               ? ERR(CONFLICT,
+                     "%s is a database of another application: choose another file with --db",
                      sqlite3_db_filename(db, "main"))
                : OK;
 }
 
-/* SQLite does not wait for a lock here, where two that make one file wait for each other. */
-static res_t keep_log(sqlite3 *db)
+/* Here SQLite does not call the busy handler, because two programs that create one file could wait
+ * for each other. */
+static res_t enable_wal(sqlite3 *db)
 {
     enum { PATIENCE_MS = 1000, STEP_MS = 5 };
     int waited = 0;
@@ -142,7 +140,7 @@ static res_t keep_log(sqlite3 *db)
     return kept;
 }
 
-/* One step, or none when another program was faster. */
+/* Makes one step, or none when another program has made it. */
 static res_t step_up(void *data)
 {
     sqlite3 *db = data;
@@ -159,8 +157,8 @@ static res_t step_up(void *data)
                              "FROM schema_version");
 }
 
-/* Whoever may not write the file may still read it; and nothing is written before it is known that
- * the file is ours. */
+/* A file that is read-only can still be read, and nothing is written before the file is known to be
+ * ours. */
 res_t ik_sqlite_schema_migrate(sqlite3 *db)
 {
     int version;
@@ -169,7 +167,7 @@ res_t ik_sqlite_schema_migrate(sqlite3 *db)
         return OK;
     }
     ik_sqlite_make_private(db);
-    TRY(keep_log(db));
+    TRY(enable_wal(db));
     while (version < IK_SQLITE_SCHEMA) {
         TRY(ik_sqlite_transact(db, step_up, db));
         version++;

@@ -1,7 +1,6 @@
 /*
- * The schema as numbered steps: a file is brought from the version it has to IK_SQLITE_SCHEMA, each
- * step in a transaction of its own. A step that was released is never changed; to change the
- * schema, add one.
+ * The schema, as numbered migrations: a file is brought from its version to IK_SQLITE_SCHEMA, each
+ * step in its own transaction. A released step is never changed; to change the schema, add a step.
  *
  *   sessions(key, id, cwd, host, model, title, created_at, updated_at, answered_at, turns,
  *            tokens_in, tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost)
@@ -14,7 +13,7 @@
  *   search, search_mark                                     sqlite_search.h
  *   schema_version(version)
  *
- * session is sessions.key. A figure that is not known is NULL.
+ * session is sessions.key. An unknown figure is NULL.
  */
 #pragma once
 
@@ -24,5 +23,5 @@
 
 enum { IK_SQLITE_SCHEMA = 4 };
 
-/* IK_ERR_CONFLICT when the file is of a newer program. */
+/* IK_ERR_CONFLICT when the file was written by a newer program or is not a database of ikigai. */
 res_t ik_sqlite_schema_migrate(sqlite3 *db);

@@ -1,5 +1,5 @@
 /*
- * Writing events. Most batches are one event that says nothing about its session: those are one
+ * Writes events. Most batches are one event that changes no figure of its session; these are one
  * statement, which is its own transaction.
  */
 #include <inttypes.h>
@@ -29,8 +29,8 @@ static const char *const sql[IK_SQLITE_STATEMENTS] = {
     [IK_SQLITE_ADD_TURN] =
         "UPDATE sessions SET turns = turns + 1, updated_at = max(updated_at, ?2),"
         " title = coalesce(title, ?3) WHERE key = ?1",
-    /* A sum of nothing known stays unknown. Agents may be copied one after the other: the model is
-     * that of the last answer in time. */
+    /* A sum is NULL until one value is known. Agents may be copied one after the other, so the
+     * model is that of the answer with the latest time. */
     [IK_SQLITE_ADD_ANSWER] =
         "UPDATE sessions SET updated_at = max(updated_at, ?2), model = CASE WHEN ?2 >= "
         "coalesce(answered_at, 0) THEN coalesce(?3, model)"
@@ -51,7 +51,7 @@ static const char *const sql[IK_SQLITE_STATEMENTS] = {
                                  " WHERE session = ?1 AND agent = ?2 AND seq = ?3",
 };
 
-/* Prepared on first use; to be reset by whoever steps it. */
+/* Prepares the statement on first use. The caller resets it after stepping. */
 static res_t prepare(ik_sqlite_t *sqlite, ik_sqlite_statement_t which, sqlite3_stmt **out)
 {
     if (sqlite->statements[which] == NULL) {
@@ -126,17 +126,12 @@ static res_t write_agent(ik_sqlite_t *sqlite, const ik_store_agent_t *agent)
 
 /* --- events ------------------------------------------------------------------------------ */
 
-static bool is_end_of_log(const ik_sqlite_t *sqlite, const ik_store_event_t *event)
-{
-    return sqlite->agent == event->agent && strcmp(sqlite->session_id, event->session_id) == 0;
-}
-
-/* Learns where the log of the event's agent ends. */
+/* Finds the end of the log of the event's agent. */
 static res_t find_end_of_log(ik_sqlite_t *sqlite, const ik_store_event_t *event)
 {
     sqlite3_stmt *select;
     bool row;
-    sqlite->agent = 0; /* none, until it is found */
+    sqlite->agent = 0; /* unknown until it is found */
     TRY(ik_sqlite_find_key(sqlite, event->session_id, &sqlite->session));
     TRY(prepare(sqlite, IK_SQLITE_SELECT_LAST, &select));
     sqlite3_bind_int64(select, 1, sqlite->session);
@@ -153,14 +148,16 @@ static res_t find_end_of_log(ik_sqlite_t *sqlite, const ik_store_event_t *event)
     return OK;
 }
 
-/* Where the event belongs is sqlite->session then. */
-static res_t find_place(ik_sqlite_t *sqlite, const ik_store_event_t *event)
+/* Checks that the event is the next one of its log, or an earlier one. Sets sqlite->session. */
+static res_t check_position(ik_sqlite_t *sqlite, const ik_store_event_t *event)
 {
-    if (!is_end_of_log(sqlite, event) || event->seq != sqlite->last_seq + 1) {
+    bool known =
+        sqlite->agent == event->agent && strcmp(sqlite->session_id, event->session_id) == 0;
+    if (!known || event->seq != sqlite->last_seq + 1) {
         TRY(find_end_of_log(sqlite, event));
     }
     if (event->seq < sqlite->first_seq || event->seq > sqlite->last_seq + 1) {
-        return ERR(INVALID, "%s: it is not the turn of event %" PRId64 " of agent %" PRId64,
+        return ERR(INVALID, "%s: event %" PRId64 " of agent %" PRId64 " is out of order",
                    event->session_id, event->seq, event->agent);
     }
     return OK;
@@ -186,7 +183,7 @@ static res_t compare_row(ik_sqlite_t *sqlite, sqlite3_stmt *row, const ik_store_
                        event->session_id, event->seq, event->agent);
 }
 
-/* It is there already: it must be the same one. */
+/* The event is already stored; it must be equal. */
 static res_t compare_event(ik_sqlite_t *sqlite, const ik_store_event_t *event)
 {
     sqlite3_stmt *select;
@@ -214,7 +211,7 @@ static res_t insert_message(ik_sqlite_t *sqlite, const ik_store_event_t *event, 
     ik_packed_text_bind(sqlite->packer, insert, 6, event->data_json);
     sqlite3_bind_int64(insert, 7, event->created_us);
     res_t executed = ik_sqlite_execute(insert);
-    sqlite3_clear_bindings(insert); /* the texts are the caller's */
+    sqlite3_clear_bindings(insert); /* the texts belong to the caller */
     *inserted = is_ok(&executed) && sqlite3_changes(sqlite->db) > 0;
     return executed;
 }
@@ -230,7 +227,7 @@ static void bind_known(sqlite3_stmt *statement, int index, int64_t number)
     }
 }
 
-/* The five figures and the cost, as parameters from index on. */
+/* Binds the five figures and the cost to the parameters from index on. */
 static void bind_usage(sqlite3_stmt *statement, int index, const ik_event_facts_t *facts)
 {
     bind_known(statement, index, facts->usage.in);
@@ -252,7 +249,7 @@ static res_t add_turn(ik_sqlite_t *sqlite, const ik_store_event_t *event,
     TRY(prepare(sqlite, IK_SQLITE_ADD_TURN, &update));
     sqlite3_bind_int64(update, 1, sqlite->session);
     sqlite3_bind_int64(update, 2, event->created_us);
-    /* Of the first agent: agents may be copied in any order. */
+    /* Only the root agent sets the title, because agents may be copied in any order. */
     sqlite3_bind_text(update, 3, event->agent == IK_STORE_ROOT_AGENT ? facts->title : NULL, -1,
                       SQLITE_STATIC);
     return ik_sqlite_execute(update);
@@ -280,7 +277,7 @@ static res_t add_answer(ik_sqlite_t *sqlite, const ik_store_event_t *event,
 
 /* --- a batch ----------------------------------------------------------------------------- */
 
-/* What an event that was not there before says about its session. */
+/* Updates the figures of the session for a new event. */
 static res_t add_facts(ik_sqlite_t *sqlite, const ik_store_event_t *event)
 {
     void *scratch = talloc_new(NULL);
@@ -298,7 +295,7 @@ static res_t add_facts(ik_sqlite_t *sqlite, const ik_store_event_t *event)
 static res_t write_event(ik_sqlite_t *sqlite, const ik_store_event_t *event)
 {
     bool inserted;
-    TRY(find_place(sqlite, event));
+    TRY(check_position(sqlite, event));
     TRY(insert_message(sqlite, event, &inserted));
     if (!inserted) {
         return compare_event(sqlite, event);
@@ -328,7 +325,7 @@ static res_t run_prepared(ik_sqlite_t *sqlite, ik_sqlite_statement_t which)
     return ik_sqlite_execute(statement);
 }
 
-/* As ik_sqlite_transact, for what is done several times a turn. */
+/* As ik_sqlite_transact, with prepared statements, because it runs several times a turn. */
 static res_t write_batch(ik_sqlite_t *sqlite, const ik_store_batch_t *batch)
 {
     TRY(run_prepared(sqlite, IK_SQLITE_BEGIN));
@@ -342,14 +339,14 @@ static res_t write_batch(ik_sqlite_t *sqlite, const ik_store_batch_t *batch)
     return written;
 }
 
-/* In WAL mode, full means that a commit waits for the disk. */
+/* In WAL mode a commit waits for the disk only with FULL. */
 static void set_full_safety(ik_sqlite_t *sqlite, bool full)
 {
     sqlite3_exec(sqlite->db, full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", NULL,
                  NULL, NULL); /* cannot fail outside of a transaction */
 }
 
-/* One event of a kind that says nothing about its session is one statement. */
+/* One event of a kind that changes no figure of its session is one statement. */
 static bool is_plain(const ik_store_batch_t *batch)
 {
     return batch->session_count == 0 && batch->agent_count == 0 && batch->event_count == 1 &&
@@ -369,7 +366,7 @@ res_t ik_sqlite_write(ik_store_t *store, const ik_store_batch_t *batch)
         set_full_safety(sqlite, false);
     }
     if (is_err(&written)) {
-        sqlite->agent = 0; /* where the log ends is to be found out anew */
+        sqlite->agent = 0; /* the end of the log is unknown now */
     }
     return written;
 }

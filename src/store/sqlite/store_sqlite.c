@@ -13,12 +13,12 @@
     "SELECT id, cwd, host, model, coalesce(title, ''), created_at, updated_at, turns,"             \
     " tokens_in, tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost, " messages \
     " FROM sessions "
-/* How many events all agents of the session have of their own. */
+/* Adds the number of events of all agents, inherited events not included. */
 #define COUNTED                                                                                    \
     SESSIONS("(SELECT sum(coalesce((SELECT max(seq) FROM messages"                                 \
              " WHERE session = a.session AND agent = a.number), forked_at) - forked_at)"           \
              " FROM agents a WHERE a.session = key)")
-/* Without a limit SQLite sorts; with one it keeps a tree, which for all sessions is much slower. */
+/* Two statements, because LIMIT makes SQLite keep a tree, which is much slower for all sessions. */
 #define LIST "WHERE ?1 IS NULL OR cwd = ?1 ORDER BY updated_at DESC, key DESC"
 #define LIST_FIRST LIST " LIMIT ?2"
 
@@ -49,7 +49,7 @@ static ik_store_session_t read_session(const void *ctx, sqlite3_stmt *row)
     };
 }
 
-/* All rows of a statement, which is finalized. */
+/* Reads all rows of a statement and finalizes it. */
 static res_t read_sessions(const void *ctx, sqlite3_stmt *statement, ik_store_list_t **out)
 {
     ik_store_list_t *list = ik_new(ctx, ik_store_list_t);
@@ -103,7 +103,7 @@ res_t ik_store_sqlite_list_withheld(const void *ctx, ik_store_t *store, const ch
     return read_sessions(ctx, select, out);
 }
 
-/* Ids are hexadecimal, so that what begins so lies between the prefix and the prefix with a g. */
+/* Ids are hexadecimal, so those with the prefix lie between the prefix and the prefix with 'g'. */
 static res_t find_sessions(const void *ctx, ik_store_t *store, const char *prefix,
                            ik_store_list_t **out)
 {
@@ -198,8 +198,8 @@ static res_t hand_out_events(ik_sqlite_t *sqlite, const ik_store_agent_t *agent,
     return stepped;
 }
 
-/* Each page is read once. A large cache would lie between the messages in memory, and keep what is
- * between them when it goes. */
+/* Each page is read only once, so a small cache does. Pages of a large one would lie between the
+ * messages in memory and fragment it. */
 static res_t read_events(ik_store_t *store, const ik_store_agent_t *agent, int64_t after,
                          ik_store_event_fn on_event, void *data)
 {
@@ -225,7 +225,7 @@ res_t ik_store_sqlite_index(ik_store_t *store, size_t most, bool *left)
     bool more;
     res_t indexed =
         ik_sqlite_search_index(sqlite->db, sqlite->packer, most, left == NULL ? &more : left);
-    sqlite3_db_release_memory(sqlite->db); /* of what was just used little is used again */
+    sqlite3_db_release_memory(sqlite->db); /* little of it is used again */
     return indexed;
 }
 
@@ -247,15 +247,6 @@ static res_t run_with_key(ik_sqlite_t *sqlite, const char *sql, int64_t key)
     return done;
 }
 
-/* Ids of messages that are free again may be given to new ones, which have not been delivered. */
-static res_t settle(ik_sqlite_t *sqlite)
-{
-    TRY(ik_sqlite_search_settle(sqlite->db));
-    return ik_sqlite_run(sqlite->db, "UPDATE deliveries SET changes = changes + 1,"
-                                     " last_id = min(last_id,"
-                                     " coalesce((SELECT max(id) FROM messages), 0))");
-}
-
 static res_t remove_all(void *data)
 {
     const removal_t *removal = data;
@@ -269,10 +260,14 @@ static res_t remove_all(void *data)
     TRY(run_with_key(sqlite, "DELETE FROM usage WHERE session = ?1", key));
     TRY(run_with_key(sqlite, "DELETE FROM messages WHERE session = ?1", key));
     TRY(run_with_key(sqlite, "DELETE FROM sessions WHERE key = ?1", key));
-    return settle(sqlite);
+    /* Freed ids may be given to new messages, which must not count as indexed or delivered. */
+    TRY(ik_sqlite_search_settle(sqlite->db));
+    return ik_sqlite_run(sqlite->db, "UPDATE deliveries SET changes = changes + 1,"
+                                     " last_id = min(last_id,"
+                                     " coalesce((SELECT max(id) FROM messages), 0))");
 }
 
-/* What was deleted is overwritten in the file, when the log of the database is moved there. */
+/* secure_delete overwrites deleted data in the file at the next checkpoint. */
 static res_t remove_session(ik_store_t *store, const char *session_id)
 {
     ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
@@ -285,7 +280,7 @@ static res_t remove_session(ik_store_t *store, const char *session_id)
 res_t ik_store_sqlite_shrink(ik_store_t *store)
 {
     ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
-    TRY(ik_sqlite_search_purge(sqlite->db)); /* or it keeps words of what was deleted */
+    TRY(ik_sqlite_search_purge(sqlite->db)); /* or the index keeps words of deleted sessions */
     TRY(ik_sqlite_run(sqlite->db, "VACUUM"));
     sqlite3_wal_checkpoint_v2(sqlite->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     return OK;
@@ -371,7 +366,7 @@ static res_t release_session(ik_store_t *store, const char *session_id, const ik
     return done;
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- opening and checking ---------------------------------------------------------------- */
 
 static const ik_store_kind_t kind = {
     .write = ik_sqlite_write,
@@ -414,7 +409,7 @@ res_t ik_store_sqlite_open(const void *ctx, const char *path, ik_store_t **out)
     return OK;
 }
 
-/* The first complaint is enough; a line above it says which database it is about. */
+/* Reports the first fault only. Lines before it name the database. */
 res_t ik_store_sqlite_check(ik_store_t *store)
 {
     sqlite3 *db = ((ik_sqlite_t *)store)->db;
@@ -430,7 +425,7 @@ res_t ik_store_sqlite_check(ik_store_t *store)
     }
     sqlite3_finalize(check);
     TRY(checked);
-    /* An index that contradicts itself costs nothing that was said: it is made anew. */
+    /* An inconsistent search index is emptied and rebuilt. */
     bool emptied = false;
     if (sqlite3_db_readonly(db, "main") == 0) {
         TRY(ik_sqlite_search_check(db, &emptied));
