@@ -69,7 +69,7 @@ static inline res_t log_begin(ik_store_t *store, const char *id)
                    .sessions = &session, .session_count = 1, .agents = &root, .agent_count = 1});
 }
 
-/* The same with the user's words, all in one batch. */
+/* Also writes a message of the user, all in one batch. */
 static inline void log_say(ik_store_t *store, const char *id, const char *words)
 {
     ik_store_session_t session = log_session(id);

@@ -1,5 +1,5 @@
-/* Asking the worker without waiting: who has the question when, and what is not done any more. The
- * questions of these tests wait for a word, so that the worker is where a test wants it. */
+/* Tests of asking the worker without waiting: who owns the question when, and what is cancelled.
+ * The questions block until the test writes a byte, so that the worker is in a known state. */
 #include <stdatomic.h>
 
 #include "store/delivery.h"
@@ -11,15 +11,15 @@ enum { LONG_MS = 60000 };
 static void *ctx;
 static ik_loop_t *loop;
 static ik_delivery_t *delivery;
-static atomic_int freed; /* questions, by whichever thread */
+static atomic_int freed; /* questions, freed by either thread */
 
 typedef struct {
-    int wait_fd; /* the worker reads a byte from it; -1: it does not wait */
+    int wait_fd; /* the worker reads a byte from it; -1: it does not block */
     int begun_fd;
     atomic_bool asked;
 } question_t;
 
-/* What came of it. */
+/* The answer as the callback got it. */
 typedef struct {
     int count;
     bool done;
@@ -48,7 +48,7 @@ static res_t answer_nothing(void *question, ik_store_t *local, ik_store_t *share
     return OK;
 }
 
-/* A busy machine may need more than one try. */
+/* Retries, because a busy machine may time out. */
 static void await_connection(void)
 {
     res_t reached;
@@ -127,7 +127,7 @@ static ik_delivery_inquiry_t *start(question_t *question, int patience_ms, answe
                                  answer);
 }
 
-/* Something the worker waits in until it is let go. */
+/* A question in which the worker blocks until the test releases it. */
 typedef struct {
     int wait[2];
     int begun[2];
@@ -162,7 +162,7 @@ static void close_gate(const gate_t *gate)
     }
 }
 
-/* The worker has done all it was asked before. */
+/* Waits until the worker has answered everything it was asked before. */
 static void await_worker(void)
 {
     void *question = create_question();
@@ -176,7 +176,7 @@ START_TEST(the_answer_comes_from_the_loop)
     answer_t answer = {0};
     question_t *question = create_question();
     start(question, LONG_MS, &answer);
-    await_worker(); /* it is answered by now, and nobody is told from inside another's call */
+    await_worker(); /* it is answered by now, but no callback runs inside another call */
     ck_assert_int_eq(answer.count, 0);
     ck_assert(ik_loop_run_until(loop, &answer.done));
     ck_assert_int_eq(answer.count, 1);
@@ -251,7 +251,7 @@ START_TEST(what_was_not_begun_in_time_is_not_done)
 }
 END_TEST
 
-/* In each state: waiting in line, being asked, answered and not told. */
+/* In each state: queued, running, and answered but not reported. */
 START_TEST(a_freed_one_is_silent)
 {
     answer_t first = {0};
@@ -283,7 +283,7 @@ END_TEST
 static void on_answer_free_owner(void *data, const res_t *result, void *question)
 {
     answer_t *answer = data;
-    TALLOC_FREE(answer->question); /* here: what the inquiry was created on */
+    TALLOC_FREE(answer->question); /* the owner of the inquiry */
     on_answer(data, result, question);
 }
 

@@ -1,5 +1,5 @@
-/* Questions to the history that nobody waits for: of the local file alone, of a shared one, and of
- * one that does not answer. */
+/* Tests of asking the history without waiting: the local file alone, a shared history, and one that
+ * does not answer. */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -15,7 +15,7 @@ static void *ctx;
 static ik_loop_t *loop;
 static ik_history_t *history;
 
-/* What was heard, as plain text: the answer itself goes when the callback returns. */
+/* The answer as plain text, because the answer itself is freed when the callback returns. */
 typedef struct {
     int count;
     bool done;
@@ -52,7 +52,7 @@ static void set_up_local(void)
     history = open_history(backend_file());
 }
 
-/* A busy machine may need more than one try. Nothing can be removed while nobody answers. */
+/* Retries, because a busy machine may time out, and nothing can be removed without an answer. */
 static void await_connection(void)
 {
     while (ik_history_remove(history, LOG_ID).code == IK_ERR_GONE) {
@@ -191,7 +191,7 @@ static void say_in(backend_t backend, const char *id, const char *words)
     talloc_free(store);
 }
 
-/* Somebody else who lives: on another machine, and in another process of this one. */
+/* Another running holder: on another machine, and in another process of this machine. */
 static ik_holder_t somebody_elsewhere(void)
 {
     return (ik_holder_t){.pid = 7, .host = "elsewhere"};
@@ -205,7 +205,7 @@ static ik_holder_t somebody_here(void)
     return holder;
 }
 
-/* The worker has done all that it was told. */
+/* Waits until the worker has done everything. */
 static void await_worker(void)
 {
     ik_store_list_t *list;
@@ -258,7 +258,7 @@ START_TEST(a_claimed_session_can_be_opened)
     heard_t heard = hear_claim(LOG_ID);
     log_assert_ok(heard.result);
     check_open(LOG_ID);
-    check_open(LOG_ID); /* closing it gave it back */
+    check_open(LOG_ID); /* closing it released it */
 }
 END_TEST
 
@@ -354,7 +354,7 @@ START_TEST(several_at_once)
 }
 END_TEST
 
-/* Nobody is told while somebody waits for something else. */
+/* No callback runs while another call waits. */
 START_TEST(a_waiting_question_answers_no_other)
 {
     heard_t heard = {0};
@@ -364,7 +364,7 @@ START_TEST(a_waiting_question_answers_no_other)
 }
 END_TEST
 
-/* With the tables locked nobody gets an answer from the server. */
+/* While the tables are locked, the server does not answer. */
 static void with_locked_tables(void (*act)(void))
 {
     void *(*connect)(const char *) = backend_symbol("PQconnectdb");
@@ -383,7 +383,8 @@ static void check_open_at_once(void)
     int64_t began = ik_clock_now_ms();
     ik_session_t *session;
     log_assert_ok(ik_session_open(history, history, LOG_ID, &session));
-    ck_assert_int_lt(ik_clock_now_ms() - began, 2000); /* who asks in vain waits three seconds */
+    ck_assert_int_lt(ik_clock_now_ms() - began,
+                     2000); /* a question without an answer takes three seconds */
 }
 
 START_TEST(a_claimed_session_is_opened_without_the_server)
@@ -458,7 +459,7 @@ START_TEST(what_cannot_be_claimed_here_is_not_kept_there)
 }
 END_TEST
 
-/* At once (0), and when the worker has claimed it (1). */
+/* Freed at once (0), and after the worker has claimed the session (1). */
 START_TEST(a_freed_claim_leaves_none)
 {
     ik_holder_t elsewhere = somebody_elsewhere();
@@ -476,7 +477,7 @@ START_TEST(a_freed_claim_leaves_none)
 }
 END_TEST
 
-/* Of the session that is open, asked again and dropped: it is still ours. */
+/* A cancelled claim of the open session does not release it. */
 START_TEST(a_freed_claim_leaves_the_one_there_was)
 {
     ik_holder_t elsewhere = somebody_elsewhere();
@@ -557,7 +558,7 @@ static void on_tick(void *data)
     ik_timer_start(ticks->timer, 50);
 }
 
-/* Connections are made by the system, and nobody ever answers. The loop goes on meanwhile. */
+/* The kernel accepts connections, but no program answers. The loop keeps running. */
 START_TEST(when_patience_ends_the_file_answers)
 {
     struct sockaddr_in address;
@@ -583,7 +584,7 @@ static void check_finish(void)
     ck_assert_int_lt(ik_clock_now_ms() - began, 3000);
 }
 
-/* Delivery waits for the tables; the caller says how long it wants to wait for that. */
+/* Delivery waits for the tables, at most as long as the caller allows. */
 START_TEST(the_end_is_as_patient_as_the_caller)
 {
     say_in(BACKEND_POSTGRES, LOG_ID, "hello");

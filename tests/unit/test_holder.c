@@ -9,7 +9,7 @@
 #include "store/holder.h"
 #include "suite.h"
 
-/* A child that waits to be ended. */
+/* A child that waits to be killed. */
 static pid_t start_child(void)
 {
     pid_t pid = fork();
@@ -50,7 +50,7 @@ START_TEST(this_process)
 }
 END_TEST
 
-/* A name with everything in it that could be taken for the end of the field. */
+/* A program name with everything that could be taken for the end of the field. */
 START_TEST(a_program_may_be_called_anything)
 {
     ik_holder_t self = ik_holder_self();
@@ -104,7 +104,7 @@ START_TEST(a_number_that_was_given_again)
     ik_holder_t self = ik_holder_self();
     self.started++;
     ck_assert(!ik_holder_may_live(&self));
-    self.started = 0; /* not known: it may be the same */
+    self.started = 0; /* unknown: it may be the same process */
     ck_assert(ik_holder_may_live(&self));
 }
 END_TEST
@@ -113,7 +113,7 @@ START_TEST(numbers_that_no_process_has)
 {
     ik_holder_t holder = holder_of(0);
     ck_assert(!ik_holder_may_live(&holder));
-    holder.pid = -1; /* to kill, this is everybody */
+    holder.pid = -1; /* kill(-1) would signal every process */
     ck_assert(!ik_holder_may_live(&holder));
     holder.pid = (INT64_C(1) << 32) + getpid();
     ck_assert(!ik_holder_may_live(&holder));
@@ -131,7 +131,7 @@ START_TEST(other_machines_are_not_ours_to_judge)
 }
 END_TEST
 
-/* Not ours to signal, and there nevertheless. */
+/* A process that exists, but that this user may not signal. */
 START_TEST(a_process_of_somebody_else)
 {
     pid_t child = fork();

@@ -1,5 +1,5 @@
-/* A session and its one writer, on a real file: when it comes into being, what is kept when the
- * store fails, agents and their forks, and who may write. */
+/* Tests of a session on a real file: when it is stored, what is kept when the store fails, agents
+ * and their forks, and which process may write. */
 #include <sys/wait.h>
 
 #include "base/alloc.h"
@@ -58,7 +58,7 @@ static size_t count_sessions(void)
     return list->count;
 }
 
-/* What agent knows, its texts joined. */
+/* The texts of all events of an agent, joined. */
 static const char *known(ik_session_t *session, int64_t agent)
 {
     ik_conversation_t *log;
@@ -111,7 +111,7 @@ START_TEST(forks_of_forks_know_what_their_parents_knew)
     must_say(session, 1, IK_MSG_USER, "b");
     must_say(session, second, IK_MSG_USER, "c");
     int64_t third = ik_session_fork(session, second);
-    int64_t fourth = ik_session_fork(session, third); /* from what its parent only inherited */
+    int64_t fourth = ik_session_fork(session, third); /* at an event that its parent inherited */
     must_say(session, second, IK_MSG_USER, "d");
     must_say(session, third, IK_MSG_USER, "e");
     must_say(session, fourth, IK_MSG_USER, "f");
@@ -135,7 +135,7 @@ START_TEST(forks_of_forks_know_what_their_parents_knew)
 }
 END_TEST
 
-/* A folder stands where the file should be, and goes away in the middle. */
+/* A folder in place of the file is removed in the middle. */
 START_TEST(what_could_not_be_written_is_written_when_it_can_be)
 {
     scratch_make_folder("ikigai.db");
@@ -165,8 +165,7 @@ START_TEST(what_waits_is_written_at_the_end)
 }
 END_TEST
 
-/* Runs in a process of its own: whether the session can be opened there, and what is said if not.
- */
+/* Opens the session in another process; returns the code and the message of the error. */
 static int open_elsewhere(const char *id, char *message, size_t size)
 {
     int ends[2];
@@ -205,7 +204,7 @@ START_TEST(it_has_one_writer_who_is_named)
 }
 END_TEST
 
-/* The child above left without letting go; it is dead, so that nobody holds the session. */
+/* The child exited without releasing the session; it is dead, so the session is free. */
 START_TEST(the_claim_of_a_dead_process_is_taken_over)
 {
     char message[600];

@@ -1,4 +1,4 @@
-/* What store.h promises, of both kinds of stores: every test here runs for each. */
+/* Tests of the contract of store.h. Every test runs with both kinds of stores. */
 #include <sys/wait.h>
 
 #include "store_backend.h"
@@ -95,7 +95,8 @@ START_TEST(a_batch_may_begin_with_what_is_there)
 }
 END_TEST
 
-/* Refused, and nothing changed. A conflict names the session first: whoever delivers needs it. */
+/* Refused, and nothing changed. A conflict begins with the id of the session, which delivery uses.
+ */
 static void check_refused(const ik_store_batch_t *batch, ik_error_code_t code)
 {
     char *before = log_dump_all(ctx, store);
@@ -236,7 +237,7 @@ END_TEST
 
 /* --- texts come back byte for byte ------------------------------------------------------- */
 
-/* Writes it as content and as data of one event and looks at what comes back. */
+/* Writes a text as content and as data of one event and compares what is read. */
 static void check_round_trip(const char *content, const char *data_json)
 {
     void *scratch = talloc_new(ctx);
@@ -289,7 +290,7 @@ START_TEST(texts_of_every_sort)
 }
 END_TEST
 
-/* Data is kept as text, whatever a parser would make of it. */
+/* Data is stored as text, not as parsed JSON. */
 START_TEST(data_of_every_sort)
 {
     static const char *const data[] = {
@@ -341,7 +342,7 @@ START_TEST(kinds_are_any_text)
 }
 END_TEST
 
-/* Around every size at which a store might keep a text in another way. */
+/* Around every size at which a store might change the way it stores a text. */
 START_TEST(texts_of_every_length)
 {
     char *text = ik_new_array(ctx, char, 70001);
@@ -426,7 +427,7 @@ START_TEST(reading_begins_and_ends_where_it_should)
 }
 END_TEST
 
-/* Whoever reads may write what is read somewhere else, or look something up, meanwhile. */
+/* A reader may use the stores from inside its callback. */
 static res_t on_event_nested(void *data, const ik_store_event_t *event)
 {
     int *count = data;
@@ -525,7 +526,7 @@ START_TEST(an_agent_knows_what_its_ancestors_knew)
     go_on(1, 4, 5);
     fork_agent(3, 2, 4);
     go_on(3, 5, 6);
-    fork_agent(4, 3, 1); /* from what the parent itself had inherited */
+    fork_agent(4, 3, 1); /* at an event that the parent inherited */
     go_on(4, 2, 2);
     fork_agent(5, 3, 5);
     fork_agent(6, 1, 0);
@@ -566,7 +567,7 @@ START_TEST(agents_are_listed_as_they_were_written)
 }
 END_TEST
 
-/* More than a stack has room for, if it were asked to remember them. */
+/* Too many ancestors for recursion. */
 START_TEST(a_long_line_of_forks)
 {
     enum { LONG = 20000 };
@@ -926,7 +927,7 @@ static void end_neighbour(void)
     waitpid(neighbour, NULL, 0);
 }
 
-/* Another process of this machine that lives until it is ended. */
+/* Another process of this machine that runs until it is killed. */
 static ik_holder_t start_neighbour(void)
 {
     int tell[2];
@@ -983,8 +984,8 @@ START_TEST(a_session_has_one_writer)
 }
 END_TEST
 
-/* A file remembers a holder after its end, a server ends the claims with the connection, as soon as
- * it has seen that. */
+/* A file keeps the holder after its end; a server ends the claims when it notices that the
+ * connection is gone. */
 START_TEST(a_dead_writer_is_succeeded)
 {
     ik_store_t *second = backend_open(ctx, backend);

@@ -1,5 +1,5 @@
-/* What a server does not have yet of the SQLite file: all that is shared with it arrives, in order,
- * once, and nothing else. */
+/* Tests of delivery from the SQLite file: everything that is shared with a server arrives there, in
+ * order, once, and nothing else does. */
 #include "store_backend.h"
 #include "store_log.h"
 
@@ -23,7 +23,7 @@ static void tear_down(void)
     talloc_free(ctx);
 }
 
-/* One batch; returns how many events were in it. */
+/* Delivers one batch; returns its number of events. */
 static size_t deliver_some(bool *more)
 {
     ik_store_batch_t batch;
@@ -157,7 +157,7 @@ START_TEST(forks_are_delivered)
 }
 END_TEST
 
-/* The place of what was removed may be given to what comes. */
+/* Ids of removed messages may be reused. */
 START_TEST(what_follows_a_removal_is_delivered)
 {
     log_say(store, LOG_ID, "stays");
@@ -197,13 +197,13 @@ START_TEST(the_writer_of_a_renamed_session_goes_on)
 {
     static const char other[] = "00000000000000c1";
     ik_holder_t self = ik_holder_self();
-    ik_holder_t somebody = {.pid = self.pid, .host = "elsewhere"};
+    ik_holder_t stranger = {.pid = self.pid, .host = "elsewhere"};
     ik_holder_t holder;
     log_say(store, LOG_ID, "hello");
     log_assert_ok(ik_store_claim(store, LOG_ID, &self, &holder));
     log_assert_ok(ik_store_sqlite_rename(store, LOG_ID, other));
-    log_assert_code(ik_store_claim(store, other, &somebody, &holder), IK_ERR_CONFLICT);
-    log_assert_ok(ik_store_claim(store, LOG_ID, &somebody, &holder));
+    log_assert_code(ik_store_claim(store, other, &stranger, &holder), IK_ERR_CONFLICT);
+    log_assert_ok(ik_store_claim(store, LOG_ID, &stranger, &holder));
     say(other, 2, "more");
     ck_assert_int_eq(log_find(ctx, store, other).messages, 2);
     log_assert_code(log_write_one(store, log_event(LOG_ID, 2, "user", "x", NULL)),
@@ -257,7 +257,7 @@ START_TEST(only_what_is_shared_is_delivered)
     log_say(store, OTHER_ID, "before");
     log_assert_ok(ik_store_sqlite_share(store, ADDRESS, LOG_ID));
     log_say(store, LOG_ID, "shared");
-    ck_assert_uint_eq(deliver_all(), 0); /* it is not known yet who answers there */
+    ck_assert_uint_eq(deliver_all(), 0); /* the server at the address is not known yet */
     ck_assert(!adopt());
     ck_assert_uint_eq(deliver_all(), 1);
     say(OTHER_ID, 2, "still not");
@@ -283,7 +283,8 @@ START_TEST(an_older_session_is_shared_later)
     ck_assert_uint_ge(deliver_all(), 2);
     ck_assert_int_eq(count_withheld(), 0);
     check_same();
-    log_assert_ok(ik_store_sqlite_share(store, ADDRESS, OTHER_ID)); /* again, as by resuming it */
+    log_assert_ok(
+        ik_store_sqlite_share(store, ADDRESS, OTHER_ID)); /* again, as when it is resumed */
     adopt();
     ck_assert_uint_eq(deliver_all(), 0);
 }
@@ -307,7 +308,7 @@ START_TEST(consent_delivers_everything)
 }
 END_TEST
 
-/* A program that looked through the log before a session was shared must not mark it as done. */
+/* A program that examined the log before a session was shared must not mark it as delivered. */
 START_TEST(sharing_while_another_program_delivers)
 {
     ik_store_batch_t batch;
@@ -325,7 +326,7 @@ START_TEST(sharing_while_another_program_delivers)
 }
 END_TEST
 
-/* The one that is behind does not make the other deliver again. */
+/* The slower of two programs does not make the other one deliver again. */
 START_TEST(two_programs_deliver)
 {
     ik_store_batch_t batch;

@@ -1,5 +1,6 @@
-/* The SQLite file itself: who may read it, what becomes of old, foreign and broken ones, and of
- * disks that are full and files that are locked. */
+/* Tests of the SQLite file itself: permissions, old, foreign and damaged files, full disks and
+ * locks.
+ */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
@@ -20,7 +21,7 @@ static void set_up(void)
     ctx = talloc_new(NULL);
 }
 
-/* Before anything: the next test wants to be root again. */
+/* First of all, become root again for the next test. */
 static void tear_down(void)
 {
     struct rlimit size = {RLIM_INFINITY, RLIM_INFINITY};
@@ -43,7 +44,7 @@ static res_t try_open(const char *path)
     return ik_store_sqlite_open(ctx, path, &store);
 }
 
-/* A database as it stands when everybody has closed it. */
+/* The bytes of a database that all programs have closed. */
 static void make_store(void)
 {
     ik_store_t *store = open_store();
@@ -116,9 +117,9 @@ START_TEST(a_file_in_memory_leaves_nothing)
 }
 END_TEST
 
-/* --- what is not ours, or no more -------------------------------------------------------- */
+/* --- foreign and damaged files ----------------------------------------------------------- */
 
-/* Refused with a line that names the file, which is then as it was, and alone. */
+/* Refused with a line that names the file, which is unchanged and has no companions. */
 static void check_refused(ik_error_code_t code, const char *reason)
 {
     size_t len_before;
@@ -279,7 +280,7 @@ START_TEST(schema_2_is_brought_up_to_date)
 }
 END_TEST
 
-/* A server that was shared with before got everything, and goes on getting it. */
+/* A server that got everything before the migration still gets everything. */
 START_TEST(schema_3_is_brought_up_to_date)
 {
     ik_store_consent_t consent;
@@ -328,8 +329,8 @@ static void run_processes(int count, void (*work)(int number))
     }
 }
 
-/* In a child, where a failed assertion would go on with the tests. A lock that was not had in time,
- * as on a busy machine, is no failure: whoever writes tries again. */
+/* Used in a child, where a failed assertion would continue with the next test. Not getting a lock
+ * in time, as on a busy machine, is no failure: the writer tries again. */
 static bool must_try_again(res_t result)
 {
     static int tries;
@@ -386,7 +387,7 @@ END_TEST
 
 /* --- when it cannot be written ----------------------------------------------------------- */
 
-/* Somebody for whom permissions count. */
+/* Becomes a user to whom permissions apply. */
 static void be_ordinary(void)
 {
     if (geteuid() == 0) {
@@ -489,7 +490,7 @@ START_TEST(a_full_disk_costs_nothing_that_was_there)
 }
 END_TEST
 
-/* Also without the room being given back. */
+/* Even if the space is not returned. */
 START_TEST(what_is_deleted_is_overwritten)
 {
     size_t len;

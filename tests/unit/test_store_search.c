@@ -1,4 +1,4 @@
-/* Searching, in both kinds of stores: what is found, in which order, and what is shown of it. */
+/* Tests of searching in both kinds of stores: what is found, in which order, and the snippets. */
 #include "store_backend.h"
 #include "store_log.h"
 
@@ -51,7 +51,7 @@ static ik_store_hits_t *search(const char *text)
     return hits;
 }
 
-/* That exactly these are found, by seq, in any order. */
+/* Checks that exactly these events are found, by seq, in any order. */
 static void check_found(const char *text, const char *expected)
 {
     ik_store_hits_t *hits = search(text);
@@ -416,7 +416,7 @@ START_TEST(a_hit_says_where_it_is)
 }
 END_TEST
 
-/* Whichever was written first. */
+/* Regardless of the order of writing. */
 START_TEST(the_best_comes_first)
 {
     static const char best[] = "needle, needle and needle";
@@ -447,7 +447,7 @@ START_TEST(what_is_removed_is_not_found)
 }
 END_TEST
 
-/* The one written last: its place in an index may be given to another. */
+/* The event written last: its id in the index may be reused. */
 START_TEST(what_is_removed_unsearched_is_not_found)
 {
     say_in("00000000000000b1", "needle there");

@@ -32,7 +32,7 @@ static res_t add(const char *name, const char *origin, ik_tool_source_t source)
     ik_tool_schema_t *schema = schema_of(text);
     res_t added = ik_tool_registry_add(registry, origin, origin, source, false, schema);
     if (is_err(&added)) {
-        talloc_free(schema); /* it was not taken over */
+        talloc_free(schema); /* the registry did not take it */
     }
     talloc_free(text);
     return added;

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "suite.h"
 #include "tool/tool_schema.h"
+#include "tool/tool_schema_pattern.h"
 
 static void *ctx;
 
@@ -51,7 +52,7 @@ START_TEST(the_example_of_the_protocol)
 }
 END_TEST
 
-/* What an author wrote as parameters, and the JSON Schema that becomes of it. */
+/* Parameters as an author wrote them, and the JSON Schema that they become. */
 START_TEST(parameters_become_json_schema)
 {
     static const struct {
@@ -70,7 +71,7 @@ START_TEST(parameters_become_json_schema)
          "\"required\":false},\"c\":{\"type\":\"boolean\"}}",
          "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":"
          "\"integer\"},\"c\":{\"type\":\"boolean\"}},\"required\":[\"a\"]}"},
-        /* parameters that bear the names of JSON Schema's own keys */
+        /* parameters with the names of keywords of JSON Schema */
         {"{\"type\":{\"type\":\"string\",\"required\":true}}",
          "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\"}},\"required\":"
          "[\"type\"]}"},
@@ -157,8 +158,8 @@ START_TEST(faults_have_words)
 }
 END_TEST
 
-/* What an author may write where only one thing can be meant: the parameters that providers get,
- * and the words for the author. */
+/* Mistakes that can mean only one thing: the schema that providers get, and the message for the
+ * author. */
 START_TEST(what_is_unambiguous_is_repaired)
 {
     static const struct {
@@ -236,14 +237,15 @@ START_TEST(required_moves_into_the_list_at_the_top)
     assert_json(schema->parameters,
                 "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},"
                 "\"b\":{\"type\":\"string\"}},\"required\":[\"a\"]}");
-    /* Alternatives that only restrict are the tool's own business. */
+    /* Alternatives that only restrict are dropped; the tool checks its input. */
     schema = parse("{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{},"
                    "\"b\":{}},\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}}");
     ck_assert_ptr_null(json_object_get(schema->parameters, "anyOf"));
 }
 END_TEST
 
-/* What could mean several things: the tool is skipped, and the words say where and why. */
+/* Mistakes that could mean several things: the tool is skipped, and the message says where and why.
+ */
 START_TEST(what_is_ambiguous_is_a_fault)
 {
     static const struct {
@@ -288,6 +290,32 @@ START_TEST(what_is_ambiguous_is_a_fault)
         ck_assert_msg(strstr(parsed.message, cases[i].words) != NULL, "%s: %s", cases[i].written,
                       parsed.message);
     }
+}
+END_TEST
+
+START_TEST(patterns_that_every_provider_understands)
+{
+    static const char *const portable[] = {"",          "a|b|",      "^[a-z_]+$", "\\d{1,3}",
+                                           "(?:x|y)*?", "(?!a)b",    "a{2,}",     "[^\\s-]",
+                                           "x{3}",      "\\bfoo\\b", "((((a))))", "[\\]a]"};
+    static const char *const others[] = {
+        "(",      "a)",      "[a",    "[]",      "[z-a]", "[\\d-z]", "[[:x:]]", "[a&&b]",
+        "a{2,1}", "x{,3}",   "{2}",   "a{1001}", "a**",   "^*",      "\\b*",    "\\p{L}",
+        "\\",     "(?<n>a)", "(?:?)", "]",       "}",     "(?"};
+    for (size_t i = 0; i < sizeof(portable) / sizeof(portable[0]); i++) {
+        ck_assert_msg(ik_tool_schema_pattern_is_portable(portable[i], strlen(portable[i])), "%s",
+                      portable[i]);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        ck_assert_msg(!ik_tool_schema_pattern_is_portable(others[i], strlen(others[i])), "%s",
+                      others[i]);
+    }
+    ck_assert(!ik_tool_schema_pattern_is_portable("a\0b", 3));
+    char deep[100] = "";
+    memset(deep, '(', 33);
+    memset(deep + 33, ')', 33);
+    ck_assert(!ik_tool_schema_pattern_is_portable(deep, 66));
+    ck_assert(ik_tool_schema_pattern_is_portable("((()))", 6));
 }
 END_TEST
 
@@ -380,6 +408,7 @@ int main(void)
     tcase_add_test(tests, what_is_unambiguous_is_repaired);
     tcase_add_test(tests, required_moves_into_the_list_at_the_top);
     tcase_add_test(tests, what_is_ambiguous_is_a_fault);
+    tcase_add_test(tests, patterns_that_every_provider_understands);
     tcase_add_test(tests, all_is_found_at_once);
     tcase_add_test(tests, bad_returns_cost_only_themselves);
     tcase_add_test(tests, options_are_read);

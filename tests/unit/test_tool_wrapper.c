@@ -99,13 +99,13 @@ START_TEST(long_results_are_cut)
         size_t max;
         const char *envelope;
     } cases[] = {
-        /* output is cut, the flags stand beside it */
+        /* output is cut and followed by the flags */
         {"{\"output\":\"0123456789\",\"count\":10}", 24,
          "{\"tool_success\":true,\"result\":{\"output\":\"0123456789\",\"count\":10}}"},
         {"{\"output\":\"0123456789012345678901234\",\"count\":25}", 23,
          "{\"tool_success\":true,\"result\":{\"output\":\"01234567890123456789012\",\"truncated\":"
          "true,\"total_bytes\":25,\"count\":25}}"},
-        /* flags of the tool itself would be wrong now */
+        /* flags of the tool itself are dropped */
         {"{\"truncated\":false,\"output\":\""
          "0123456789012345678901234567890123456789"
          "0123456789012345678901234567890123456789\",\"total_bytes\":1}",
@@ -130,7 +130,7 @@ START_TEST(long_results_are_cut)
         {"{\"lines\":\"0123456789\"}", 9,
          "{\"tool_success\":true,\"result\":\"{\\\"lines\\\":\",\"truncated\":true,"
          "\"total_bytes\":22}"},
-        /* what is short stays, however small the limit is */
+        /* short members stay, however small the limit is */
         {"{\"output\":\"ab\",\"exit_code\":3,\"truncated\":true,\"total_bytes\":9}", 2,
          "{\"tool_success\":true,\"result\":{\"output\":\"ab\",\"exit_code\":3,\"truncated\":true,"
          "\"total_bytes\":9}}"},
