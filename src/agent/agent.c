@@ -21,7 +21,7 @@ const char *ik_turn_reason_name(ik_turn_reason_t reason)
     return reason_names[reason];
 }
 
-/* A message that is made of a status alone begins with it. */
+/* A message that consists of the status alone already begins with it. */
 char *ik_agent_describe_retry(const void *ctx, const ik_agent_event_t *retry)
 {
     return retry->status == 0 || strncmp(retry->text, "HTTP ", strlen("HTTP ")) == 0
@@ -36,7 +36,7 @@ void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event)
 
 /* --- the conversation -------------------------------------------------------------------- */
 
-/* Ids of calls are unique in a conversation. */
+/* Call ids are unique within a conversation. */
 static void remember_id(ik_agent_t *agent, const ik_msg_t *message)
 {
     if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
@@ -46,7 +46,6 @@ static void remember_id(ik_agent_t *agent, const ik_msg_t *message)
     }
 }
 
-/* A message joins the conversation in memory. */
 static void remember(ik_agent_t *agent, ik_msg_t *message)
 {
     remember_id(agent, message);
@@ -59,7 +58,7 @@ static void notice(ik_agent_t *agent, const char *text)
                   &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = text, .len = strlen(text)});
 }
 
-/* A store that fails costs one line, and one when it works again; never the turn. */
+/* A failing store is reported once, and once more when it works again; the turn continues. */
 static void report_store(ik_agent_t *agent, const res_t *stored)
 {
     bool failed = is_err(stored);
@@ -71,13 +70,6 @@ static void report_store(ik_agent_t *agent, const res_t *stored)
         notice(agent, "This conversation is being saved again; nothing was lost.");
     }
     agent->store_failed = failed;
-}
-
-static void tell(ik_agent_t *agent, const ik_msg_t *message, const res_t *stored)
-{
-    ik_agent_emit(agent, &(ik_agent_event_t){.kind = IK_AGENT_MESSAGE,
-                                             .message = message,
-                                             .unsaved = is_err(stored)});
 }
 
 void ik_agent_append_all(ik_agent_t *agent, ik_msg_t *const *messages, size_t count,
@@ -92,7 +84,9 @@ void ik_agent_append_all(ik_agent_t *agent, ik_msg_t *const *messages, size_t co
         remember(agent, messages[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        tell(agent, messages[i], &stored);
+        ik_agent_emit(agent, &(ik_agent_event_t){.kind = IK_AGENT_MESSAGE,
+                                                 .message = messages[i],
+                                                 .unsaved = is_err(&stored)});
     }
 }
 
@@ -101,24 +95,23 @@ void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t saf
     ik_agent_append_all(agent, &message, 1, safety);
 }
 
-static bool is_refused(const ik_msg_t *message)
-{
-    ik_json_span_t refused;
-    return ik_msg_is(message, IK_MSG_ASSISTANT) && ik_msg_field(message, "refused", &refused);
-}
-
-/* The turn before was refused, and the provider wants it left out of what follows. It stays in the
- * store, where a repair leaves it out as well. */
+/* Drops a turn that ended in a refusal: providers want it left out of later requests. It stays in
+ * the store, and repair drops it whenever the session is loaded. */
 static void drop_refused_turn(ik_agent_t *agent)
 {
     ik_conversation_t *conversation = agent->conversation;
-    if (conversation->count > 0 && is_refused(conversation->messages[conversation->count - 1])) {
+    ik_json_span_t refused;
+    if (conversation->count == 0) {
+        return;
+    }
+    const ik_msg_t *last = conversation->messages[conversation->count - 1];
+    if (ik_msg_is(last, IK_MSG_ASSISTANT) && ik_msg_field(last, "refused", &refused)) {
         agent->conversation = ik_conversation_take_repaired(agent, conversation);
-        TALLOC_FREE(agent->wire); /* it knows the old one */
+        TALLOC_FREE(agent->wire); /* it refers to the old conversation */
     }
 }
 
-/* --- making ------------------------------------------------------------------------------ */
+/* --- creating ---------------------------------------------------------------------------- */
 
 static ik_agent_t *create(const void *ctx, const ik_agent_options_t *options, int64_t number)
 {
@@ -194,21 +187,26 @@ int64_t ik_agent_number(const ik_agent_t *agent)
     return agent->number;
 }
 
-void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_json)
+/* Appends a message of the user. The system prompt is stored together with the first one: a session
+ * in which the user wrote nothing stays empty. */
+static void append_user(ik_agent_t *agent, const char *text, const char *data_json)
 {
     assert(agent->turn == NULL);
     drop_refused_turn(agent);
-    /* the system prompt is stored with the first words of the user: without them a session is
-     * empty */
-    ik_msg_t *said[] = {agent->system, ik_msg_create(NULL, IK_MSG_USER, text, data_json)};
+    ik_msg_t *messages[] = {agent->system, ik_msg_create(NULL, IK_MSG_USER, text, data_json)};
     size_t skipped = agent->system == NULL ? 1 : 0;
     agent->system = NULL;
-    ik_agent_append_all(agent, said + skipped, IK_LENGTH(said) - skipped, IK_STORE_FULL);
+    ik_agent_append_all(agent, messages + skipped, IK_LENGTH(messages) - skipped, IK_STORE_FULL);
+}
+
+void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_json)
+{
+    append_user(agent, text, data_json);
 }
 
 void ik_agent_start_turn(ik_agent_t *agent, const char *text)
 {
-    ik_agent_add_note(agent, text, NULL);
+    append_user(agent, text, NULL);
     agent->turn = ik_turn_start(agent);
 }
 

@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "conversation/figure.h"
 
 enum { CUT_NOTE_MAX = 64 };
 
@@ -47,8 +48,8 @@ static const char envelope[] =
 
 static const char guides_heading[] =
     "What follows is from the AGENTS.md files of this project, outermost first: instructions of "
-    "the "
-    "people who work on it. Where two disagree the later one counts, and what the user says beats "
+    "the people who work on it. Where two disagree the later one counts, and what the user says "
+    "beats "
     "both.\n";
 
 /* --- finding guides ---------------------------------------------------------------------- */
@@ -56,7 +57,7 @@ static const char guides_heading[] =
 typedef struct {
     ik_agent_guides_t *found;
     const char *root; /* without symlinks; guides must lie in it */
-    size_t room;      /* bytes that are left of the maximum */
+    size_t room;      /* bytes left of the maximum */
 } search_t;
 
 static void add_problem(ik_agent_guides_t *guides, char *problem)
@@ -76,7 +77,7 @@ static char *join(const void *ctx, const char *folder, const char *name)
     return ik_sprintf(ctx, "%s%s%s", folder, strcmp(folder, "/") == 0 ? "" : "/", name);
 }
 
-/* One byte more than there is room for shows that there is more. */
+/* Reads one byte more than fits, which shows that the file is longer. */
 static bool read_start(int fd, size_t room, ik_buffer_t *bytes)
 {
     size_t want = room + 1;
@@ -96,7 +97,7 @@ static bool read_start(int fd, size_t room, ik_buffer_t *bytes)
     return true;
 }
 
-/* Cuts the text so that it fits with a last line that says so. */
+/* Cuts the text so that it fits together with a last line that says so. */
 static void cut(ik_agent_guide_t *guide, ik_buffer_t *text, size_t room)
 {
     size_t kept = ik_utf8_cut(text->data, text->len, room - CUT_NOTE_MAX);
@@ -108,13 +109,13 @@ static void cut(ik_agent_guide_t *guide, ik_buffer_t *text, size_t room)
     guide->cut = true;
 }
 
-/* Appends valid UTF-8 in which no tag opens or closes a guide: a file must not be able to end its
- * own section and go on in the words of the user's prompt. */
+/* Appends the bytes as valid UTF-8 and escapes agents_md tags: a file must not be able to close its
+ * own section and pose as the rest of the prompt. */
 static void append_without_tags(ik_buffer_t *out, const char *bytes, size_t len)
 {
     static const char name[] = "agents_md";
     ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, 3 * len + 1); /* an invalid byte becomes U+FFFD */
     ik_utf8_append_clean(&clean, bytes, len);
     ik_buffer_append_byte(&clean, '\0');
     const char *text = clean.data;
@@ -137,7 +138,7 @@ static void take_guide(search_t *search, const char *path, size_t size, const ik
         add_problem(found, ik_sprintf(found, "%s is left out: it is not text", path));
         return;
     }
-    ik_buffer_init(&text, found, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, found, IK_BUFFER_UNLIMITED); /* bounded by bytes */
     append_without_tags(&text, bytes->data, bytes->len);
     if (text.len > search->room && search->room < 2 * CUT_NOTE_MAX) {
         add_problem(found, ik_sprintf(found, "%s is left out: the others fill %d KB", path,
@@ -157,7 +158,7 @@ static void take_guide(search_t *search, const char *path, size_t size, const ik
 static void read_guide(search_t *search, const char *path, int fd, size_t size)
 {
     ik_buffer_t bytes;
-    ik_buffer_init(&bytes, search->found, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&bytes, search->found, search->room + 1);
     if (read_start(fd, search->room, &bytes)) {
         take_guide(search, path, size, &bytes);
     } else {
@@ -172,9 +173,10 @@ static bool is_inside(const char *root, const char *path)
     return strncmp(path, root, len) == 0 && path[len] == '/';
 }
 
-/* Whether the file behind an O_PATH descriptor may be read: a regular file that lies in the
- * repository. A link out of it would send a private file to the provider. */
-static bool is_fit(search_t *search, const char *path, const char *descriptor, int fd, size_t *size)
+/* Whether the file behind an O_PATH descriptor is a regular file inside the repository. A link that
+ * leads out of it would send a private file to the provider. */
+static bool may_read(search_t *search, const char *path, const char *descriptor, int fd,
+                     size_t *size)
 {
     ik_agent_guides_t *found = search->found;
     struct stat status;
@@ -203,15 +205,15 @@ static void look_into(search_t *search, const char *folder)
     char *path = join(search->found, folder, "AGENTS.md");
     char descriptor[64];
     size_t size;
-    /* O_PATH opens nothing: neither a FIFO nor a device behind a link notices it. What was checked
-     * is then opened through the descriptor, so that it cannot be exchanged in between. */
+    /* O_PATH has no effect on a FIFO or a device. The file is then opened through the descriptor,
+     * so that it cannot be replaced after the check. */
     int fd = open(path, O_PATH | O_CLOEXEC);
     snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", fd);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
         talloc_free(path);
     } else if (fd < 0) {
         add_errno(search->found, path, errno);
-    } else if (is_fit(search, path, descriptor, fd, &size)) {
+    } else if (may_read(search, path, descriptor, fd, &size)) {
         int readable = open(descriptor, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (readable < 0) {
             add_errno(search->found, path, errno);
@@ -225,7 +227,7 @@ static void look_into(search_t *search, const char *folder)
     }
 }
 
-/* The folder that holds .git, which is a file in a worktree; the folder itself when none does. */
+/* The nearest folder that holds .git, which is a file in a worktree; cwd if there is none. */
 static char *find_root(const void *ctx, const char *cwd)
 {
     char *folder = ik_strdup(ctx, cwd);
@@ -276,12 +278,8 @@ res_t ik_agent_prompt_find_guides(const void *ctx, const char *cwd, ik_agent_gui
 
 char *ik_agent_prompt_format_guide(const void *ctx, const ik_agent_guide_t *guide)
 {
-    const char *cut = guide->cut ? ", cut" : "";
-    if (guide->size < 1024) {
-        return ik_sprintf(ctx, "AGENTS.md: %s (%zu bytes%s)", guide->path, guide->size, cut);
-    }
-    return ik_sprintf(ctx, "AGENTS.md: %s (%.1f KB%s)", guide->path, (double)guide->size / 1024,
-                      cut);
+    return ik_sprintf(ctx, "AGENTS.md: %s (%s%s)", guide->path, ik_figure_of_size(guide->size).text,
+                      guide->cut ? ", cut" : "");
 }
 
 /* --- the prompt -------------------------------------------------------------------------- */
@@ -298,11 +296,11 @@ static void append_platform(ik_buffer_t *out, const char *platform)
     }
 }
 
-/* A path as a part of one line, and inside of quotes: what would end either is replaced. */
+/* Appends a path for use in a quoted string on one line: replaces what would end either. */
 static void append_path(ik_buffer_t *out, const char *path)
 {
     ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the path */
     ik_utf8_append_clean(&clean, path, strlen(path));
     for (size_t i = 0; i < clean.len; i++) {
         unsigned char byte = (unsigned char)clean.data[i];
@@ -324,7 +322,7 @@ static void append_built_in(ik_buffer_t *out, const ik_agent_prompt_facts_t *fac
     ik_buffer_append_text(out, facts->has_tools ? tool_rules : "");
 }
 
-/* A paragraph is set off by a blank line from what stands before it. */
+/* Separates a paragraph from the text before it by a blank line. */
 static void begin_paragraph(ik_buffer_t *out)
 {
     if (out->len > 0) {
@@ -348,7 +346,7 @@ char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *fac
 {
     size_t count = facts->guides == NULL ? 0 : facts->guides->count;
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* fixed texts and bounded guides */
     if (facts->replacement != NULL) {
         ik_buffer_append_text(&out, facts->replacement);
     } else {
@@ -372,17 +370,6 @@ char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *fac
     return ik_buffer_finish(&out);
 }
 
-static void tell_guides(const void *ctx, const ik_agent_guides_t *guides,
-                        ik_agent_prompt_line_fn on_line, void *data)
-{
-    for (size_t i = 0; i < guides->count; i++) {
-        on_line(data, ik_agent_prompt_format_guide(ctx, &guides->guides[i]));
-    }
-    for (size_t i = 0; i < guides->problem_count; i++) {
-        on_line(data, guides->problems[i]);
-    }
-}
-
 char *ik_agent_prompt_gather(const void *ctx, const char *cwd, const char *replacement,
                              bool has_tools, ik_agent_prompt_line_fn on_line, void *data)
 {
@@ -390,8 +377,12 @@ char *ik_agent_prompt_gather(const void *ctx, const char *cwd, const char *repla
     res_t found = ik_agent_prompt_find_guides(ctx, cwd, &guides);
     if (is_err(&found)) {
         on_line(data, found.message);
-    } else {
-        tell_guides(ctx, guides, on_line, data);
+    }
+    for (size_t i = 0; i < guides->count; i++) {
+        on_line(data, ik_agent_prompt_format_guide(ctx, &guides->guides[i]));
+    }
+    for (size_t i = 0; i < guides->problem_count; i++) {
+        on_line(data, guides->problems[i]);
     }
     ik_agent_prompt_facts_t facts = {
         .cwd = cwd, .replacement = replacement, .has_tools = has_tools, .guides = guides};

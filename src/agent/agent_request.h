@@ -1,5 +1,4 @@
-/* From an agent's conversation and the tools at hand to a request, in one place for all providers.
- */
+/* Builds a provider-independent request from an agent's conversation and its tools. */
 #pragma once
 
 #include "agent/agent.h"

@@ -1,4 +1,4 @@
-/* What an agent consists of, for the files of this folder. */
+/* The state of an agent, private to this folder. */
 #pragma once
 
 #include "agent/agent.h"
@@ -10,28 +10,27 @@ struct ik_agent {
     ik_shared_ctx_t *shared;
     const ik_target_t *target;
     ik_session_t *session;
-    int64_t number; /* in the session */
+    int64_t number; /* its number in the session */
     bool without_tools;
     ik_agent_listener_fn on_event;
     void *data;
 
-    ik_msg_t *system;                /* waits for the first turn; NULL: none, or it is said */
-    ik_conversation_t *conversation; /* always one that can be sent, but for the turn under way */
+    ik_msg_t *system;                /* not yet in the conversation; NULL: none, or it is */
+    ik_conversation_t *conversation; /* between turns every call has its result */
     ik_id_set_t *call_ids;
-    ik_turn_t *turn; /* NULL: no turn under way */
+    ik_turn_t *turn; /* NULL: no turn is running */
     bool store_failed;
 
-    /* for requests */
-    ik_wire_t *wire;                         /* NULL: to be made */
-    const ik_tool_registry_t *wire_registry; /* whose tools are in wire */
-    json_t **returns;                        /* of those tools: schema of the envelope */
-    unsigned refused;                        /* fields this target does not take */
-    double tokens_per_byte; /* learnt from what the last request was said to be; 0: nothing yet */
+    ik_wire_t *wire;                         /* formats requests; NULL: not created yet */
+    const ik_tool_registry_t *wire_registry; /* the registry that wire and returns describe */
+    json_t **returns;       /* schema of the envelope of each tool in wire_registry */
+    unsigned refused;       /* request fields that the target rejected */
+    double tokens_per_byte; /* from the usage of the last request; 0: unknown */
 };
 
 void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event);
-/* Store first, then memory, then the listener. Takes the messages over; they are stored in one
- * transaction, so that a step is in the log as a whole or not at all. */
+/* Stores the messages, adds them to the conversation and reports them, in this order. Takes
+ * ownership. They are stored in one transaction: a step is logged as a whole or not at all. */
 void ik_agent_append_all(ik_agent_t *agent, ik_msg_t *const *messages, size_t count,
                          ik_store_safety_t safety);
 void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t safety);

@@ -17,13 +17,13 @@ static const local_server_t local_servers[] = {{"Ollama", 11434}, {"llama.cpp", 
 char *ik_agent_target_describe_local_servers(const void *ctx)
 {
     ik_buffer_t lines;
-    ik_buffer_init(&lines, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&lines, ctx, IK_BUFFER_UNLIMITED); /* a line per local server */
     for (size_t i = 0; i < IK_LENGTH(local_servers); i++) {
         const local_server_t *server = &local_servers[i];
         if (ik_port_probe(server->port)) {
             ik_buffer_append_format(&lines,
-                                    "Something listens on port %d of this machine, as %s does. To "
-                                    "use it: OPENAI_BASE_URL=http://127.0.0.1:%d/v1 "
+                                    "A server listens on port %d, the usual port of %s. To use "
+                                    "it: OPENAI_BASE_URL=http://127.0.0.1:%d/v1 "
                                     "OPENAI_API_KEY=none ikigai -m openai/MODEL\n",
                                     server->port, server->name, server->port);
         }
@@ -36,25 +36,20 @@ bool ik_agent_target_is_makeshift(const ik_config_t *config, const ik_target_t *
     return config->model == NULL && target->config->type == IK_CONFIG_TYPE_OFFLINE;
 }
 
-static bool keeps_model(const ik_config_t *config, const char *kept)
-{
-    ik_config_source_t source =
-        ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config);
-    return kept != NULL && kept[0] != '\0' && /* it may have been lost */
-           source < IK_CONFIG_ENVIRONMENT && strncmp(kept, "offline/", 8) != 0;
-}
-
 res_t ik_agent_target_choose(const void *ctx, const ik_config_t *config, const ik_models_t *models,
                              const char *kept, const ik_target_t **out, char **notice)
 {
+    ik_config_source_t source =
+        ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config);
     *notice = NULL;
-    if (keeps_model(config, kept)) {
+    if (kept != NULL && kept[0] != '\0' && source < IK_CONFIG_ENVIRONMENT &&
+        strncmp(kept, "offline/", strlen("offline/")) != 0) {
         res_t created = ik_target_create(ctx, config, models, kept, out);
         if (is_ok(&created)) {
             return OK;
         }
-        *notice = ik_sprintf(ctx, "The session was held with %s: %s. Going on with another model.",
-                             kept, created.message);
+        *notice = ik_sprintf(ctx, "The session used %s: %s. Continuing with another model.", kept,
+                             created.message);
     }
     const char *model = config->model != NULL ? config->model : ik_target_default(config, models);
     return ik_target_create(ctx, config, models, model, out);

@@ -7,7 +7,7 @@ typedef struct {
     const ik_answer_options_t *options;
     ik_conversation_t *messages;
     ik_msg_step_t step;
-    const char *carried; /* NULL: nothing, or written */
+    const char *carried; /* NULL: none, or already written */
 } answer_t;
 
 static bool becomes_message(const answer_t *answer, const ik_stream_item_t *item)
@@ -16,14 +16,15 @@ static bool becomes_message(const answer_t *answer, const ik_stream_item_t *item
                               : !answer->options->without_calls;
 }
 
-/* It broke off, or a call of it cannot be told. */
+/* The answer was cut off, or one of its calls cannot be parsed. */
 static bool is_incomplete(const ik_stream_t *stream)
 {
     return stream->stop == IK_STOP_INCOMPLETE || stream->stop == IK_STOP_BAD_TOOL_CALL;
 }
 
-/* What the provider wants back stands for the whole answer, as it came in one piece. */
-static bool may_go_back(const answer_t *answer)
+/* Provider data describes a whole answer: it is kept only if every part of the answer is, and if
+ * the answer came in one response. */
+static bool keeps_provider_data(const answer_t *answer)
 {
     bool whole = !answer->options->without_calls || ik_stream_call_count(answer->stream) == 0;
     return answer->stream->private_json.len > 0 && whole && !is_incomplete(answer->stream) &&
@@ -43,7 +44,7 @@ static void describe_step(answer_t *answer)
         .usage = stream->usage,
         .cost = ik_model_cost(stream->target->facts, &stream->usage),
         .provider = stream->target->config->name,
-        .private_json = may_go_back(answer) ? stream->private_json.data : NULL,
+        .private_json = keeps_provider_data(answer) ? stream->private_json.data : NULL,
         .call_ids = ids,
     };
     for (size_t i = 0; i < stream->item_count; i++) {
@@ -56,13 +57,13 @@ static void describe_step(answer_t *answer)
     }
 }
 
-/* Only the first message tells of the step. */
+/* Only the first message describes the step. */
 static const ik_msg_step_t *next_step(const answer_t *answer)
 {
     return answer->messages->count == 0 ? &answer->step : NULL;
 }
 
-/* What was carried is the beginning of the first text. */
+/* Carried text is the beginning of the first text. */
 static void add_text(answer_t *answer, const char *text)
 {
     char *whole = ik_sprintf(NULL, "%s%s", answer->carried == NULL ? "" : answer->carried, text);
@@ -93,31 +94,26 @@ static void add_call(answer_t *answer, const ik_stream_call_t *call)
                            ik_msg_create_call(NULL, &described, next_step(answer)));
 }
 
-static void add_items(answer_t *answer)
-{
-    for (size_t i = 0; i < answer->stream->item_count; i++) {
-        const ik_stream_item_t *item = answer->stream->items[i];
-        if (!becomes_message(answer, item)) {
-            continue;
-        }
-        if (item->call == NULL) {
-            add_text(answer, item->text.data);
-        } else {
-            add_call(answer, item->call);
-        }
-    }
-    add_carried(answer);
-}
-
 ik_conversation_t *ik_answer_to_messages(const void *ctx, const ik_stream_t *stream,
                                          const ik_answer_options_t *options)
 {
     answer_t answer = {.stream = stream, .options = options, .carried = options->carried};
     answer.messages = ik_conversation_create(ctx);
     describe_step(&answer);
-    add_items(&answer);
+    for (size_t i = 0; i < stream->item_count; i++) {
+        const ik_stream_item_t *item = stream->items[i];
+        if (!becomes_message(&answer, item)) {
+            continue;
+        }
+        if (item->call == NULL) {
+            add_text(&answer, item->text.data);
+        } else {
+            add_call(&answer, item->call);
+        }
+    }
+    add_carried(&answer);
     if (answer.messages->count == 0 && (answer.step.private_json != NULL || stream->refused)) {
-        answer.step.messages = 1; /* nothing to read, but something to send back, or never again */
+        answer.step.messages = 1; /* an empty message that holds the provider data or the refusal */
         ik_conversation_append(answer.messages, ik_msg_create_assistant(NULL, "", &answer.step));
     }
     return answer.messages;

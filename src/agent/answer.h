@@ -1,16 +1,15 @@
-/* What an answer becomes in the conversation: a step, its texts and calls as messages in order. */
+/* Converts a model's answer to the messages of one step: its texts and calls, in order. */
 #pragma once
 
 #include "conversation/conversation.h"
 #include "provider/stream.h"
 
 typedef struct {
-    /* The text of an answer in several pieces, as far as it came before; NULL: it came in one. */
-    const char *carried;
-    bool without_calls; /* it was to make none */
+    const char *carried; /* text of earlier parts of a continued answer; NULL: none */
+    bool without_calls;  /* drop calls: the request forbade them */
 } ik_answer_options_t;
 
-/* The messages of a finished stream, in a conversation of their own on ctx: none when there is
- * nothing to read and nothing that the provider wants back. */
+/* Returns the messages of a finished stream as a new conversation on ctx. It is empty if the answer
+ * has neither text, calls, nor provider data that must be sent back. */
 ik_conversation_t *ik_answer_to_messages(const void *ctx, const ik_stream_t *stream,
                                          const ik_answer_options_t *options);

@@ -3,8 +3,7 @@
 #include "base/alloc.h"
 #include "tool/tool_wrapper.h"
 
-/* A model that asks for hundreds of files at once does not get hundreds of processes at once. */
-enum { OVERLAP_MAX = 8 };
+enum { OVERLAP_MAX = 8 }; /* processes at once, however many calls an answer makes */
 
 typedef struct {
     ik_call_batch_t *batch;
@@ -14,9 +13,9 @@ typedef struct {
     char *arguments;
     size_t arguments_len;
     const ik_tool_registry_entry_t *entry; /* NULL: there is no such tool */
-    void *decision;      /* the gate's, while it has not decided; NULL: it has, or was not asked */
+    void *decision;      /* pending at the gate; NULL: decided, or not asked yet */
     ik_tool_call_t *run; /* NULL: not running */
-    ik_msg_t *result;    /* NULL: none yet, or handed out */
+    ik_msg_t *result;    /* NULL: none yet, or delivered */
 } call_t;
 
 struct ik_call_batch {
@@ -25,9 +24,10 @@ struct ik_call_batch {
     size_t count;
     size_t started;
     size_t running;
-    size_t handed_out;
+    size_t delivered;
     bool interrupted;
-    ik_timer_t *advance; /* tools end inside their own callback: what follows waits for the loop */
+    ik_timer_t
+        *advance; /* a tool reports its end from a callback: the next step runs from the loop */
 };
 
 /* --- results ----------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static ik_msg_t *make_result(const call_t *call, const ik_tool_result_t *tool)
     return message;
 }
 
-/* The result of a call that was not run. */
+/* The result of a call that did not run. */
 static ik_msg_t *make_refusal(const call_t *call, const char *code, const char *error)
 {
     ik_tool_failure_t failure = {
@@ -73,11 +73,11 @@ static ik_msg_t *make_refusal(const call_t *call, const char *code, const char *
     return message;
 }
 
-/* Results whose predecessors all have been handed out. */
-static void hand_out(ik_call_batch_t *batch)
+/* Delivers results up to the first call that has none. */
+static void deliver_results(ik_call_batch_t *batch)
 {
-    while (batch->handed_out < batch->count && batch->calls[batch->handed_out].result != NULL) {
-        call_t *call = &batch->calls[batch->handed_out++];
+    while (batch->delivered < batch->count && batch->calls[batch->delivered].result != NULL) {
+        call_t *call = &batch->calls[batch->delivered++];
         ik_msg_t *result = call->result;
         call->result = NULL;
         batch->options.on_result(batch->options.data, result);
@@ -123,7 +123,7 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
         .on_end = on_tool_end,
         .data = call,
     };
-    /* before it runs: a listener may want to see a file as it still is */
+    /* before the tool runs: a listener may read a file that the tool changes */
     options->on_started(options->data, call->message);
     call->run =
         ik_tool_call_start(batch, &options->shared->tool_context, options->registry, &request);
@@ -151,7 +151,7 @@ static bool is_parallel(const call_t *call)
     return call->entry != NULL && call->entry->schema->parallel;
 }
 
-/* Whether the next call may start beside those that run. */
+/* Whether the next call may start while others are running. */
 static bool may_start(const ik_call_batch_t *batch)
 {
     if (batch->interrupted || batch->started == batch->count) {
@@ -172,16 +172,16 @@ static void start_calls(ik_call_batch_t *batch)
 static void on_advance(void *data)
 {
     ik_call_batch_t *batch = data;
-    hand_out(batch);
+    deliver_results(batch);
     start_calls(batch);
-    if (batch->handed_out == batch->count) {
+    if (batch->delivered == batch->count) {
         batch->options.on_end(batch->options.data);
     }
 }
 
 /* --- starting ---------------------------------------------------------------------------- */
 
-/* What is run is what was stored: name and arguments are read from the message. */
+/* Reads name and arguments from the stored message: what runs is what was logged. */
 static void prepare(ik_call_batch_t *batch, call_t *call, const ik_msg_t *message)
 {
     const ik_target_t *target = batch->options.target;

@@ -1,7 +1,7 @@
 /*
- * The calls of one answer. Each passes the gate and then starts, in order, one after the other;
- * only adjacent calls of tools that declare themselves parallel overlap. Results are handed out in
- * the order of the calls.
+ * Runs the tool calls of one answer. Each call passes the gate before it starts. Calls run one
+ * after the other, except that adjacent calls of tools declared parallel overlap. Results are
+ * delivered in the order of the calls.
  */
 #pragma once
 
@@ -13,24 +13,24 @@ typedef struct ik_call_batch ik_call_batch_t;
 
 typedef struct {
     const ik_shared_ctx_t *shared;
-    const ik_tool_registry_t *registry; /* lives until the end; may be NULL */
+    const ik_tool_registry_t *registry; /* outlives the batch; may be NULL */
     const char *session_id;
     int64_t agent;                /* its number in the session */
-    const ik_target_t *target;    /* who made the calls */
-    long limit;                   /* of tool turns; put into the last result; 0: not reached */
-    const ik_msg_t *const *calls; /* live until the end */
+    const ik_target_t *target;    /* the model that made the calls */
+    long limit;                   /* of tool turns, stated in the last result; 0: not reached */
+    const ik_msg_t *const *calls; /* outlive the batch */
     size_t count;
     void (*on_started)(void *data, const ik_msg_t *call);
     void (*on_progress)(void *data, const ik_msg_t *call, const char *text, size_t len);
-    /* In order; result is NULL-parented: the receiver takes it over. */
+    /* In the order of the calls. The receiver owns result, which has no talloc parent. */
     void (*on_result)(void *data, ik_msg_t *result);
-    /* After the last result; the owner frees the batch, here or later. */
+    /* After the last result. The owner frees the batch here or later. */
     void (*on_end)(void *data);
     void *data;
 } ik_call_batch_options_t;
 
-/* Callbacks come from the loop, later, but for on_started of the first calls. Freeing the batch
- * ends its tools silently. */
+/* on_started of the first calls may come before this returns; all other callbacks come later from
+ * the loop. Freeing the batch ends its tools without further callbacks. */
 ik_call_batch_t *ik_call_batch_start(const void *ctx, const ik_call_batch_options_t *options);
-/* Ends what runs and starts nothing more; every call without a result is INTERRUPTED. */
+/* Ends running tools and starts no others; every call without a result gets INTERRUPTED. */
 void ik_call_batch_interrupt(ik_call_batch_t *batch);

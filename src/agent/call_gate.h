@@ -1,16 +1,16 @@
 /*
- * The one place between a model's call and its start. Every call of every agent passes the gate,
- * which decides asynchronously: run it, run it with other arguments, or deny it with a reason that
- * the model reads. call_batch only obeys.
+ * Approves tool calls. Every call of every agent passes the gate before it starts. The gate decides
+ * asynchronously: run the call, run it with other arguments, or deny it with a reason for the
+ * model.
  */
 #pragma once
 
 #include "conversation/message.h"
 #include "tool/tool_registry.h"
 
-/* What is decided about. Valid until the verdict, or until the decision is given up. */
+/* The call to decide on. Valid until the verdict, or until the decision is cancelled. */
 typedef struct {
-    int64_t agent; /* its number in the session */
+    int64_t agent; /* number in the session */
     const char *id;
     const char *name;      /* as the model wrote it */
     const char *arguments; /* JSON text */
@@ -19,22 +19,21 @@ typedef struct {
 } ik_call_t;
 
 typedef struct {
-    const char *denied; /* why the call is not run; NULL: it is */
-    /* Arguments to run it with instead of the model's; NULL: the model's own. */
-    const char *arguments;
+    const char *denied;    /* why the call must not run; NULL: it may */
+    const char *arguments; /* replaces the model's arguments; NULL: keeps them */
     size_t arguments_len;
 } ik_call_verdict_t;
 
 typedef void (*ik_call_verdict_fn)(void *data, const ik_call_verdict_t *verdict);
 
 typedef struct {
-    /* Decides on a call and says so through on_verdict exactly once: before this returns, and then
-     * it returns NULL, or later from the loop. Freeing what it returns gives the decision up:
-     * on_verdict does not come. The texts of a verdict are valid inside the callback only. */
+    /* Calls on_verdict exactly once: either before it returns, and then it returns NULL, or later
+     * from the loop. Freeing the returned object cancels the decision; on_verdict is then not
+     * called. The strings of a verdict are valid inside the callback only. */
     void *(*decide)(void *gate, const void *ctx, const ik_call_t *call,
                     ik_call_verdict_fn on_verdict, void *data);
     void *gate; /* the first argument of decide */
 } ik_call_gate_t;
 
-/* Every call runs as it is. */
+/* Lets every call run unchanged. */
 extern const ik_call_gate_t ik_call_gate_open;

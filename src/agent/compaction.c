@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What trimming a result saves: nothing for one that is as short as the marker. */
+/* Bytes saved by trimming a result; 0 for one that is no longer than the marker. */
 static size_t savings(const ik_msg_t *result)
 {
     ik_json_span_t output;
@@ -28,13 +28,12 @@ static size_t count_older_results(const ik_conversation_t *conversation)
     return older;
 }
 
-/* Trims up to limit results until enough is saved. */
+/* Counts results up to limit until trimming them saves enough bytes. */
 static size_t trim(const ik_conversation_t *conversation, size_t trimmed, size_t limit,
                    size_t bytes, size_t *saved)
 {
     size_t results = 0;
-    /* Trimming what saves nothing at the end would be a loss for nothing. */
-    size_t useful = trimmed;
+    size_t useful = trimmed; /* excludes trailing results whose trimming saves nothing */
     for (size_t i = 0; i < conversation->count && *saved < bytes; i++) {
         const ik_msg_t *message = conversation->messages[i];
         if (!ik_msg_is(message, IK_MSG_TOOL_RESULT) || ++results <= trimmed) {

@@ -1,7 +1,8 @@
 /*
- * When a conversation no longer fits the model's context, its oldest tool results are sent as a
- * short marker. This decides how many; the decision is recorded as a message of kind compaction,
- * so that every later request begins with the same bytes. Pure.
+ * When a conversation no longer fits the model's context, its oldest tool results are replaced by a
+ * short marker in requests. These functions compute how many. The caller records the number in a
+ * compaction message, so that later requests begin with the same bytes and hit the provider's
+ * cache. No I/O.
  */
 #pragma once
 
@@ -9,10 +10,10 @@
 
 #include "conversation/conversation.h"
 
-/* How many results, from the first, must be trimmed to save at least `bytes`; never fewer than one
- * more than now. The results of the last step are spared while anything else will do. Returns the
- * current number when nothing is left to trim. */
+/* Returns how many results, counted from the first, to trim in order to save at least `bytes`: at
+ * least trimmed_now + 1, or trimmed_now if no result is left to trim. The results of the last step
+ * are trimmed only if no others are left. */
 size_t ik_compaction_plan(const ik_conversation_t *conversation, size_t trimmed_now, size_t bytes);
 
-/* The same for somebody who asks for it: all results but those of the last step. */
+/* Returns the count that trims all results but those of the last step. */
 size_t ik_compaction_plan_all(const ik_conversation_t *conversation, size_t trimmed_now);

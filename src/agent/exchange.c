@@ -9,8 +9,8 @@
 
 enum {
     ERROR_BODY_MAX = 1024 * 1024,
-    /* An answer that is whole need not wait for the connection's end: but a moment's patience keeps
-     * the connection for the next request. */
+    /* A complete answer need not wait for the end of the response, but a short wait lets the
+     * connection be reused. */
     GRACE_DONE_MS = 200,
     GRACE_TERMINAL_MS = 5000,
 };
@@ -19,16 +19,16 @@ struct ik_exchange {
     ik_exchange_options_t options;
     ik_stream_t *stream;
     ik_http_request_t *http;
-    const ik_http_head_t *head; /* NULL until there is one */
+    const ik_http_head_t *head; /* NULL until it arrives */
     ik_wire_body_t body;
     ik_buffer_t error_body;
-    ik_timer_t *idle;  /* nothing of use for too long; for a provider without a server: its cue */
-    ik_timer_t *grace; /* the answer is whole */
-    size_t progress;   /* when the idle timer was started */
+    ik_timer_t *idle;  /* no progress for too long; without a server: starts the answer */
+    ik_timer_t *grace; /* started when the answer is complete */
+    size_t progress;   /* of the answer when the idle timer was started */
 };
 
-/* There are servers that quote the key they do not like: it must not get onto a screen or into a
- * log. Of what the model says the stream takes care. */
+/* Some servers quote a key they reject: it must not reach a screen or a log. The stream masks it in
+ * the answer itself. */
 static void end(ik_exchange_t *exchange, bool whole)
 {
     ik_timer_stop(exchange->idle);
@@ -39,7 +39,7 @@ static void end(ik_exchange_t *exchange, bool whole)
     exchange->options.on_end(exchange->options.data, exchange->stream);
 }
 
-/* --- failing ----------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------ */
 
 static void set_error(ik_exchange_t *exchange, const char *code, const char *message,
                       bool retryable)
@@ -104,7 +104,7 @@ static bool on_body(void *data, const char *bytes, size_t len)
     ik_exchange_t *exchange = data;
     if (!is_answer(exchange)) {
         ik_buffer_append(&exchange->error_body, bytes, len);
-        return exchange->error_body.dropped == 0; /* more words do not tell more */
+        return exchange->error_body.dropped == 0; /* the rest of an error body is not needed */
     }
     bool was_done = exchange->stream->done;
     bool was_terminal = exchange->stream->terminal;
@@ -134,7 +134,7 @@ static void on_http_end(void *data, const ik_http_end_t *http_end)
     end(exchange, whole);
 }
 
-/* The server has said everything and does not close. */
+/* The answer is complete, but the server keeps the response open. */
 static void on_grace(void *data)
 {
     ik_exchange_t *exchange = data;
@@ -142,8 +142,8 @@ static void on_grace(void *data)
     end(exchange, true);
 }
 
-/* Grows with all that belongs to the answer. Not with mere events: pings have many names, and a
- * server that is lost in a loop sends whatever it sends. */
+/* A sum that grows with every part of the answer, but not with events as such: a stuck server may
+ * send pings or empty events forever. */
 static size_t progress(const ik_stream_t *stream)
 {
     size_t sum = stream->reasoning.len + stream->item_count;
@@ -170,7 +170,7 @@ static void on_idle(void *data)
     }
     TALLOC_FREE(exchange->http);
     if (!ik_stream_is_visible(exchange->stream)) {
-        set_error(exchange, "idle", "the server sent nothing but signs of life for too long", true);
+        set_error(exchange, "idle", "the server sent only keep-alive events for too long", true);
     }
     end(exchange, false);
 }

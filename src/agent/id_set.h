@@ -1,5 +1,7 @@
-/* The ids of a conversation's calls, to see at once whether one is taken. It knows hashes only: it
- * may, very rarely, take a new id for a known one, but never the other way round. */
+/*
+ * A set of call ids that answers in constant time whether an id is taken. It stores 64-bit hashes
+ * only: a collision makes a new id look taken, but a taken id is never missed.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
- * The tools that a provider refused to be told of, for each target: they are left out of requests
- * to it for as long as the program runs.
+ * The tools whose definition a provider rejected, per target. They are left out of requests to that
+ * target until the program ends.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct {
     size_t count;       /* of pairs */
 } ik_left_out_t;
 
-/* Both texts are copied; what is needed for it is allocated on ctx. */
+/* Copies both strings. The pairs are allocated on ctx. */
 void ik_left_out_add(ik_left_out_t *left_out, const void *ctx, const char *target,
                      const char *tool);
 bool ik_left_out_has(const ik_left_out_t *left_out, const char *target, const char *tool);

@@ -1,6 +1,6 @@
 /*
- * What all agents of a workspace share. The workspace fills it; agents only read it, except for
- * what they learn about providers.
+ * What all agents of a workspace share. The workspace fills it in; agents only read it, except for
+ * left_out.
  */
 #pragma once
 
@@ -18,11 +18,11 @@ typedef struct {
     const ik_models_t *models;
     ik_loop_t *loop;
     ik_http_t *http;
-    ik_history_t *history;          /* NULL: nothing is stored */
-    ik_tool_context_t tool_context; /* of every call */
-    const ik_call_gate_t *gate;     /* every call passes it */
-    /* NULL until discovery is complete, or without tools. */
+    ik_history_t *history;          /* NULL: sessions are not stored */
+    ik_tool_context_t tool_context; /* for every call */
+    const ik_call_gate_t *gate;     /* approves every call */
+    /* NULL until discovery is complete, and when there are no tools. */
     const ik_tool_registry_t *tool_registry;
     tool_scan_state_t tool_scan_state;
-    ik_left_out_t left_out; /* of those, what a provider refused; agents add to it */
+    ik_left_out_t left_out; /* tools that a provider rejected; agents add to it */
 } ik_shared_ctx_t;

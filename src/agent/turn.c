@@ -1,12 +1,13 @@
 /*
- * The state of a turn is told by which of these is not NULL:
+ * The pointer that is set gives the state of a turn:
  *
- *   exchange   the model is asked
- *   batch      tools run
- *   (neither)  the next attempt waits for its time, or something is being decided in a callback
+ *   exchange   a request is running
+ *   batch      tools are running
+ *   (neither)  the turn waits for the next attempt, or a callback is deciding what comes next
  *
- * An answer is judged by on_answer. What is wrong with it is either mended (another field set, less
- * reasoning, a shorter context), tried again after a while, or the end of the turn.
+ * on_answer handles a finished answer. An error leads to a changed request (without a field, a tool
+ * or old reasoning, or with a shorter context), to another attempt after a delay, or to the end of
+ * the turn.
  */
 #include "agent/turn.h"
 
@@ -27,10 +28,10 @@ enum {
     RETRY_MAX = 4,
     RETRY_BASE_MS = 1000,
     RETRY_CAP_MS = 30000,
-    HINT_MAX_MS = 60000, /* nobody waits longer without being asked */
-    COMPACTION_MAX = 8,  /* each saves at least a third, or what is missing */
+    HINT_MAX_MS = 60000, /* fail instead of waiting longer */
+    COMPACTION_MAX = 8,  /* each removes at least a third of the request */
     RESUME_MAX = 20,
-    LEFT_OUT_MAX = 16, /* tools in one turn */
+    LEFT_OUT_MAX = 16, /* tools per turn */
 };
 
 struct ik_turn {
@@ -39,26 +40,26 @@ struct ik_turn {
     ik_request_t *request;
     ik_exchange_t *exchange;
     ik_call_batch_t *batch;
-    const ik_msg_t **calls; /* of batch */
-    ik_timer_t *wait;       /* until the next attempt */
-    int attempt;            /* of the request: retries so far */
+    const ik_msg_t **calls; /* in batch */
+    ik_timer_t *wait;       /* for the next attempt */
+    int attempt;            /* retries of the request so far */
     int compactions;
     int resumes;
     int tools_left_out;
-    bool asked_again; /* after a call that could not be read */
+    bool asked_again; /* after a call that could not be parsed */
     long tool_turns;
-    bool last_word; /* the limit was reached: no more tools */
+    bool last_word; /* the limit of tool turns is reached: no more tools */
     bool interrupted;
     bool over;
     ik_turn_reason_t reason;
-    char *continuation; /* with which the answer goes on … */
-    char *carried;      /* … and the text it had before */
-    size_t text_item;   /* the last text shown belongs to this item of the answer, from 1 */
+    char *continuation; /* token that continues the answer */
+    char *carried;      /* its text so far */
+    size_t text_item;   /* number of the answer's item that the last text belongs to, from 1 */
 };
 
 static void ask(ik_turn_t *turn);
 
-/* --- telling ----------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------ */
 
 static void emit_text(ik_turn_t *turn, ik_agent_event_kind_t kind, const char *text, size_t len)
 {
@@ -70,14 +71,14 @@ static void notice(ik_turn_t *turn, const char *text)
     emit_text(turn, IK_AGENT_NOTICE, text, strlen(text));
 }
 
-/* The turn is over; it goes when the callback that found this out is done (leave). */
+/* Marks the turn as over; leave() frees it at the end of the current callback. */
 static void end_turn(ik_turn_t *turn, ik_turn_reason_t reason)
 {
     turn->over = true;
     turn->reason = reason;
 }
 
-/* The last thing every entry into this file does: the turn may be gone afterwards. */
+/* Every entry point ends with this call, which frees the turn if it is over. */
 static void leave(ik_turn_t *turn)
 {
     if (!turn->over) {
@@ -102,9 +103,9 @@ static void end_with_error(ik_turn_t *turn, const char *code, const char *messag
     end_turn(turn, IK_TURN_ERROR);
 }
 
-/* --- an answer becomes messages ---------------------------------------------------------- */
+/* --- storing answers --------------------------------------------------------------------- */
 
-/* The answer, as far as it may be kept, joins the conversation. */
+/* Appends the answer to the conversation and collects its calls. */
 static void append_step(ik_turn_t *turn, const ik_stream_t *stream)
 {
     bool last = turn->last_word || ik_stream_call_count(stream) == 0;
@@ -124,7 +125,7 @@ static void append_step(ik_turn_t *turn, const ik_stream_t *stream)
     TALLOC_FREE(turn->continuation);
 }
 
-/* The beginning of an answer whose rest will not come. */
+/* Keeps the first parts of an answer that will not be continued. */
 static void keep_carried(ik_turn_t *turn)
 {
     ik_msg_step_t step = {
@@ -151,14 +152,6 @@ static void emit_usage(ik_turn_t *turn, const ik_stream_t *stream)
     }
 }
 
-/* How many tokens a byte of this conversation is, as the server counts. */
-static void learn_density(ik_turn_t *turn, const ik_stream_t *stream, size_t sent)
-{
-    if (stream->usage.in > 0 && sent > 0) {
-        turn->agent->tokens_per_byte = (double)stream->usage.in / (double)sent;
-    }
-}
-
 /* --- tools ------------------------------------------------------------------------------- */
 
 static void on_tool_started(void *data, const ik_msg_t *call)
@@ -181,7 +174,7 @@ static void on_tool_result(void *data, ik_msg_t *result)
     ik_agent_append(turn->agent, result, turn->interrupted ? IK_STORE_FULL : IK_STORE_NORMAL);
 }
 
-/* The results say it to the model, this says it to the user. */
+/* Tells the user; the last tool result tells the model. */
 static void announce_limit(ik_turn_t *turn)
 {
     long max = turn->agent->shared->config->max_tool_turns;
@@ -231,9 +224,9 @@ static void run_calls(ik_turn_t *turn, size_t count)
     turn->batch = ik_call_batch_start(turn, &options);
 }
 
-/* --- mending and trying again ------------------------------------------------------------ */
+/* --- failures ---------------------------------------------------------------------------- */
 
-/* Records that so many results are trimmed from now on; false when that changes nothing. */
+/* Trims enough tool results to save `bytes`; false if none are left to trim. */
 static bool compact(ik_turn_t *turn, size_t bytes)
 {
     ik_agent_t *agent = turn->agent;
@@ -248,24 +241,14 @@ static bool compact(ik_turn_t *turn, size_t bytes)
     return true;
 }
 
-/* In tokens per byte; before any answer a guess that is rather too high. */
-static double density(const ik_agent_t *agent)
+/* Shortens a request that exceeds the context window by its estimated excess, at least a third. */
+static bool shorten(ik_turn_t *turn, size_t sent)
 {
-    return agent->tokens_per_byte > 0 ? agent->tokens_per_byte : 1.0 / 3;
-}
-
-/* How many bytes too long a body of that size is, by what is known of the model. */
-static size_t excess(const ik_agent_t *agent, size_t sent)
-{
-    double room = (double)agent->target->facts->context / density(agent);
-    return agent->target->facts->context > 0 && (double)sent > room ? (size_t)((double)sent - room)
-                                                                    : 0;
-}
-
-/* The server says it is too long: at least a third must go, or what is known to be too much. */
-static bool mend_overflow(ik_turn_t *turn, size_t sent)
-{
-    size_t surplus = excess(turn->agent, sent);
+    const ik_agent_t *agent = turn->agent;
+    /* before the first answer: an estimate on the high side */
+    double density = agent->tokens_per_byte > 0 ? agent->tokens_per_byte : 1.0 / 3;
+    double room = (double)agent->target->facts->context / density;
+    size_t surplus = room > 0 && (double)sent > room ? (size_t)((double)sent - room) : 0;
     size_t third = sent / 3;
     return compact(turn, surplus > third ? surplus : third);
 }
@@ -279,9 +262,9 @@ static bool has_calls_from(const ik_conversation_t *conversation, size_t index)
     return index < conversation->count;
 }
 
-/* Records that what was said so far is sent without its reasoning from now on, or, when that was
- * refused as well, its calls as text; false when nothing is left to drop. */
-static bool drop_refused(ik_turn_t *turn)
+/* Sends the conversation so far without its reasoning from now on or, if that was rejected as well,
+ * its calls as text; false if neither is left to change. */
+static bool drop_rejected(ik_turn_t *turn)
 {
     ik_agent_t *agent = turn->agent;
     const ik_request_t *request = turn->request;
@@ -300,8 +283,8 @@ static bool drop_refused(ik_turn_t *turn)
     return true;
 }
 
-/* A tool whose definition the provider does not take must not cost the others: requests to this
- * target go without it while the program runs. False when none is named. */
+/* Leaves the tool that the error names out of requests to this target, so that the other tools stay
+ * usable; false if the error names none. */
 static bool leave_tool_out(ik_turn_t *turn, const ik_provider_error_t *error)
 {
     ik_agent_t *agent = turn->agent;
@@ -319,13 +302,13 @@ static bool leave_tool_out(ik_turn_t *turn, const ik_provider_error_t *error)
     return true;
 }
 
-/* Whether the same question, put a little differently, may be answered. */
-static bool mend(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
+/* Changes what the provider objected to; false if the request would be the same again. */
+static bool adapt_request(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
 {
     ik_agent_t *agent = turn->agent;
     switch (error->fault) {
     case IK_FAULT_OVERFLOW:
-        return mend_overflow(turn, sent);
+        return shorten(turn, sent);
     case IK_FAULT_FIELD:
         if ((agent->refused & error->field) == error->field) {
             return leave_tool_out(turn, error);
@@ -336,13 +319,13 @@ static bool mend(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
     case IK_FAULT_INVALID:
         return leave_tool_out(turn, error);
     case IK_FAULT_REASONING:
-        return drop_refused(turn);
+        return drop_rejected(turn);
     default:
         return false;
     }
 }
 
-/* Full jitter: many clients that failed together must not come back together. */
+/* Exponential backoff with full jitter, so that clients that failed together spread out. */
 static int64_t retry_delay(int attempt)
 {
     int64_t delay = (int64_t)RETRY_BASE_MS << attempt;
@@ -370,47 +353,41 @@ static void try_again(ik_turn_t *turn, const ik_provider_error_t *error)
                                                    .delay_ms = delay});
 }
 
-/* What the user can do about it; NULL: nothing that we know of. */
+/* What the user can do about the error; NULL: no advice. */
 static char *advise(const ik_turn_t *turn, const ik_provider_error_t *error)
 {
     const ik_config_provider_t *provider = turn->agent->target->config;
     switch (error->fault) {
     case IK_FAULT_AUTH:
         return provider->api_key_env != NULL
-                   ? ik_sprintf(turn, "check the key in %s and what it may be used for",
+                   ? ik_sprintf(turn, "check the key in %s and its permissions",
                                 provider->api_key_env)
                    : ik_sprintf(turn,
-                                "a key is wanted: providers.%s.api_key_env names its variable",
+                                "set providers.%s.api_key_env to the variable that holds the key",
                                 provider->name);
     case IK_FAULT_QUOTA:
-        return ik_strdup(turn, "waiting does not help: see the account's credit and limits");
+        return ik_strdup(turn, "waiting does not help: check the account's credit and limits");
     case IK_FAULT_NOT_FOUND:
         return ik_strdup(turn, "choose another model with -m provider/model, or check base_url");
     case IK_FAULT_OVERFLOW:
-        return ik_strdup(turn, "nothing is left to shorten: begin a new session");
+        return ik_strdup(turn, "nothing is left to shorten: start a new session");
     case IK_FAULT_TOO_LARGE:
-        return ik_strdup(turn, "begin a new session, or ask for less at once");
+        return ik_strdup(turn, "start a new session, or ask for less at once");
     default:
         return NULL;
     }
 }
 
-/* How long it was tried, or would have to be; NULL: it was not. */
-static char *describe_patience(const ik_turn_t *turn, const ik_provider_error_t *error)
-{
-    if (error->retryable && error->retry_after_ms > HINT_MAX_MS) {
-        return ik_sprintf(turn, "the server asks to wait %lld s",
-                          (long long)(error->retry_after_ms / 1000));
-    }
-    return turn->attempt == 0 ? NULL : ik_sprintf(turn, "after %d attempts", turn->attempt + 1);
-}
-
-/* Nothing can be done about it any more. */
 static void give_up(ik_turn_t *turn, const ik_provider_error_t *error)
 {
     const char *code = *error->code != '\0' ? error->code : ik_fault_name(error->fault);
     const char *more = advise(turn, error);
-    more = more != NULL ? more : describe_patience(turn, error);
+    if (more == NULL && error->retryable && error->retry_after_ms > HINT_MAX_MS) {
+        more = ik_sprintf(turn, "the server asks to wait %lld s",
+                          (long long)(error->retry_after_ms / 1000));
+    } else if (more == NULL && turn->attempt > 0) {
+        more = ik_sprintf(turn, "after %d attempts", turn->attempt + 1);
+    }
     char *message = more == NULL ? ik_strdup(turn, error->message)
                                  : ik_sprintf(turn, "%s (%s)", error->message, more);
     end_with_error(turn, code, message);
@@ -419,12 +396,11 @@ static void give_up(ik_turn_t *turn, const ik_provider_error_t *error)
 static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 {
     const ik_provider_error_t error = stream->error;
-    bool visible = ik_stream_is_visible(stream);
-    if (visible) {
-        stream->stop = IK_STOP_INCOMPLETE; /* what was shown is kept, and marked */
+    if (ik_stream_is_visible(stream)) {
+        stream->stop = IK_STOP_INCOMPLETE; /* keeps what was shown, marked as incomplete */
         append_step(turn, stream);
         give_up(turn, &error);
-    } else if (mend(turn, &error, sent)) {
+    } else if (adapt_request(turn, &error, sent)) {
         ask(turn);
     } else if (error.retryable && turn->attempt < RETRY_MAX &&
                error.retry_after_ms <= HINT_MAX_MS) {
@@ -440,7 +416,7 @@ static void on_incomplete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
     if (!ik_stream_is_visible(stream)) {
         stream->error = (ik_provider_error_t){.fault = IK_FAULT_NETWORK,
                                               .code = "incomplete",
-                                              .message = "the answer broke off before it began",
+                                              .message = "the answer ended before it began",
                                               .retryable = true,
                                               .retry_after_ms = -1};
         on_failure(turn, stream, sent);
@@ -449,13 +425,13 @@ static void on_incomplete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
     append_step(turn, stream);
     end_with_error(turn, "incomplete",
                    stream->item_count > 0
-                       ? "the answer broke off; what came of it is kept"
-                       : "the answer broke off while the model was still thinking");
+                       ? "the answer was cut off; the part received is kept"
+                       : "the answer was cut off while the model was still thinking");
 }
 
-/* --- judging an answer ------------------------------------------------------------------- */
+/* --- handling answers -------------------------------------------------------------------- */
 
-/* Asked once more, unless something was shown already, which would then be said twice. */
+/* Asks once more, unless text was shown already, which would then appear twice. */
 static void on_bad_call(ik_turn_t *turn, const ik_stream_t *stream)
 {
     if (!turn->asked_again && !ik_stream_is_visible(stream)) {
@@ -464,14 +440,14 @@ static void on_bad_call(ik_turn_t *turn, const ik_stream_t *stream)
         return;
     }
     append_step(turn, stream);
-    end_with_error(turn, "bad_tool_call", "the model's tool call could not be read");
+    end_with_error(turn, "bad_tool_call", "the model's tool call could not be parsed");
 }
 
-/* The answer comes in several pieces, each to the same request: the text is one. */
+/* Adds the text of this part to that of the earlier parts of a continued answer. */
 static void carry_text(ik_turn_t *turn, const ik_stream_t *stream)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, turn, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, turn, IK_BUFFER_UNLIMITED); /* at most RESUME_MAX answers */
     ik_buffer_append_text(&text, turn->carried == NULL ? "" : turn->carried);
     for (size_t i = 0; i < stream->item_count; i++) {
         if (stream->items[i]->call == NULL) {
@@ -482,15 +458,15 @@ static void carry_text(ik_turn_t *turn, const ik_stream_t *stream)
     turn->carried = ik_buffer_finish(&text);
 }
 
-static void go_on(ik_turn_t *turn, ik_stream_t *stream)
+static void continue_answer(ik_turn_t *turn, ik_stream_t *stream)
 {
     if (++turn->resumes > RESUME_MAX) {
         append_step(turn, stream);
-        end_with_error(turn, "resume", "the answer does not come to an end");
+        end_with_error(turn, "resume", "the answer does not end");
         return;
     }
     if (stream->continuation == NULL) {
-        append_step(turn, stream); /* sent back as it is, the model goes on from there */
+        append_step(turn, stream); /* the model continues from its own answer */
     } else {
         carry_text(turn, stream);
         turn->continuation = ik_strdup(turn, stream->continuation);
@@ -503,14 +479,14 @@ static bool is_empty(const ik_stream_t *stream)
     return stream->item_count == 0 && stream->reasoning.len == 0 && stream->usage.out <= 0;
 }
 
-/* With what the provider said about it, if anything. */
+/* Adds the provider's explanation, if it gave one. */
 static const char *explain(const ik_turn_t *turn, const char *what, const ik_stream_t *stream)
 {
     return stream->stop_detail == NULL ? what
                                        : ik_sprintf(turn, "%s (%s)", what, stream->stop_detail);
 }
 
-/* An answer without calls: the end of the turn, one way or another. */
+/* An answer without calls ends the turn. */
 static void finish(ik_turn_t *turn, ik_stream_t *stream)
 {
     append_step(turn, stream);
@@ -540,7 +516,7 @@ static void finish(ik_turn_t *turn, ik_stream_t *stream)
     end_turn(turn, turn->last_word ? IK_TURN_LIMIT : IK_TURN_END);
 }
 
-static void judge(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
+static void on_complete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 {
     size_t calls = turn->last_word ? 0 : ik_stream_call_count(stream);
     turn->attempt = 0;
@@ -550,9 +526,9 @@ static void judge(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
     } else if (stream->stop == IK_STOP_BAD_TOOL_CALL) {
         on_bad_call(turn, stream);
     } else if (stream->stop == IK_STOP_RESUME) {
-        go_on(turn, stream);
+        continue_answer(turn, stream);
     } else if (stream->stop == IK_STOP_CONTEXT_FULL && stream->item_count == 0 &&
-               mend_overflow(turn, sent)) {
+               shorten(turn, sent)) {
         ask(turn);
     } else if (is_empty(stream) && stream->stop == IK_STOP_END && turn->carried == NULL) {
         end_with_error(turn, "empty_response",
@@ -569,7 +545,9 @@ static void on_answer(void *data, ik_stream_t *stream)
     size_t sent = ik_exchange_sent(exchange);
     turn->exchange = NULL;
     emit_usage(turn, stream);
-    learn_density(turn, stream, sent);
+    if (stream->usage.in > 0 && sent > 0) {
+        turn->agent->tokens_per_byte = (double)stream->usage.in / (double)sent;
+    }
     switch (stream->stop) {
     case IK_STOP_ERROR:
         on_failure(turn, stream, sent);
@@ -578,13 +556,13 @@ static void on_answer(void *data, ik_stream_t *stream)
         on_incomplete(turn, stream, sent);
         break;
     default:
-        judge(turn, stream, sent);
+        on_complete(turn, stream, sent);
     }
     talloc_free(exchange);
     leave(turn);
 }
 
-/* --- asking ------------------------------------------------------------------------------ */
+/* --- requests ---------------------------------------------------------------------------- */
 
 static void on_text(void *data, const char *text, size_t len)
 {
@@ -608,7 +586,7 @@ static bool has_id(void *data, const char *id)
     return ik_id_set_has(turn->agent->call_ids, id);
 }
 
-/* The envelope's schema around what each tool returns, made once per registry. */
+/* Wraps the `returns` schema of each tool in that of the envelope, once per registry. */
 static void prepare_returns(ik_agent_t *agent, const ik_tool_registry_t *registry)
 {
     talloc_free(agent->returns);
@@ -635,19 +613,14 @@ static void prepare_wire(ik_turn_t *turn)
     }
 }
 
-static void build_request(ik_turn_t *turn)
+static void ask(ik_turn_t *turn)
 {
+    prepare_wire(turn);
     talloc_free(turn->request);
     ik_request_build_from_conversation(turn, turn->agent, turn->registry, &turn->request);
     turn->request->forbid_tools = turn->last_word;
     turn->request->continuation = turn->continuation;
-}
-
-static void ask(ik_turn_t *turn)
-{
-    prepare_wire(turn);
-    build_request(turn);
-    turn->text_item = turn->carried == NULL ? 0 : 1; /* what goes on does not begin */
+    turn->text_item = turn->carried == NULL ? 0 : 1; /* a continuation starts no new message */
     ik_exchange_options_t options = {
         .shared = turn->agent->shared,
         .request = turn->request,
@@ -674,7 +647,7 @@ ik_turn_t *ik_turn_start(ik_agent_t *agent)
 
 /* --- interrupting ------------------------------------------------------------------------ */
 
-/* What came of the answer so far is kept, without its calls. */
+/* Keeps the part of the answer that was received, without its calls. */
 static void keep_partial_answer(ik_turn_t *turn)
 {
     ik_stream_t *stream = ik_exchange_stream(turn->exchange);
@@ -693,7 +666,7 @@ void ik_turn_interrupt(ik_turn_t *turn)
     }
     turn->interrupted = true;
     if (turn->batch != NULL) {
-        ik_call_batch_interrupt(turn->batch); /* the end comes with the last result */
+        ik_call_batch_interrupt(turn->batch); /* on_tools_end ends the turn */
         return;
     }
     if (turn->exchange != NULL) {

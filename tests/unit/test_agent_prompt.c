@@ -329,14 +329,14 @@ END_TEST
 START_TEST(guides_are_announced)
 {
     ik_agent_guide_t guide = {.path = "/p/AGENTS.md", .size = 1229};
-    ck_assert_str_eq(ik_agent_prompt_format_guide(ctx, &guide), "AGENTS.md: /p/AGENTS.md (1.2 KB)");
+    ck_assert_str_eq(ik_agent_prompt_format_guide(ctx, &guide), "AGENTS.md: /p/AGENTS.md (1 KB)");
     guide.size = 10;
     ck_assert_str_eq(ik_agent_prompt_format_guide(ctx, &guide),
                      "AGENTS.md: /p/AGENTS.md (10 bytes)");
     guide.size = 65536;
     guide.cut = true;
     ck_assert_str_eq(ik_agent_prompt_format_guide(ctx, &guide),
-                     "AGENTS.md: /p/AGENTS.md (64.0 KB, cut)");
+                     "AGENTS.md: /p/AGENTS.md (66 KB, cut)");
 }
 END_TEST
 
