@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "workspace/workspace_state.h"
 
-/* --- telling the front end --------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------ */
 
 void ik_workspace_emit(ik_workspace_t *workspace, const ik_workspace_event_t *event)
 {
@@ -52,7 +52,7 @@ const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
         return "looking for tools";
     }
     if (workspace->rechecking) {
-        return "asking your tools again";
+        return "checking your tools";
     }
     return NULL;
 }
@@ -65,7 +65,7 @@ static void drop_line(ik_workspace_member_t *member)
     emit_for(member, IK_WORKSPACE_QUEUE);
 }
 
-/* Takes one line of the agent's queue; false when none can be taken now. */
+/* Takes one line from the agent's queue; false if none can be taken now. */
 static bool take_line(ik_workspace_member_t *member)
 {
     ik_workspace_t *workspace = member->workspace;
@@ -75,7 +75,7 @@ static bool take_line(ik_workspace_member_t *member)
         return false;
     }
     if (!member->queue[0].command && workspace->recheck_due) {
-        ik_workspace_expect_message(workspace); /* the pump runs again when they have answered */
+        ik_workspace_expect_message(workspace); /* the pump runs again when it is done */
         return false;
     }
     bool command = member->queue[0].command;
@@ -104,7 +104,7 @@ static bool can_take(const ik_workspace_t *workspace)
            ik_workspace_waiting_for(workspace) == NULL && !ik_workspace_has_own_question(workspace);
 }
 
-/* Agents may come and go while lines are taken: every round begins from the start. */
+/* Taking a line may add or free agents: every round starts with the first one. */
 void ik_workspace_pump(ik_workspace_t *workspace)
 {
     if (workspace->pumping || workspace->stopping || workspace->closed) {
@@ -190,7 +190,7 @@ void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number)
     }
 }
 
-/* --- what agents report ------------------------------------------------------------------ */
+/* --- agent events ------------------------------------------------------------------------ */
 
 void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
 {
@@ -262,14 +262,14 @@ res_t ik_workspace_set_model(ik_workspace_t *workspace, const char *model)
     return OK;
 }
 
-/* --- beginning and ending ---------------------------------------------------------------- */
+/* --- starting and stopping --------------------------------------------------------------- */
 
 static void on_history_notice(void *data, const char *line)
 {
     ik_workspace_say(data, IK_WORKSPACE_WARNING, line);
 }
 
-/* Without an answer the question comes again the next time. */
+/* Without an answer, the next start asks again. */
 static void on_delivery_answer(void *data, const char *answer)
 {
     ik_workspace_t *workspace = data;
@@ -279,11 +279,11 @@ static void on_delivery_answer(void *data, const char *answer)
     bool all = strcmp(answer, "yes") == 0;
     ik_history_decide(workspace->shared.history, all);
     ik_workspace_say(workspace, IK_WORKSPACE_NOTE,
-                     all ? "They are delivered."
-                         : "They stay here; `ikigai session deliver` delivers them later.");
+                     all ? "Delivering earlier sessions."
+                         : "Not delivered. To deliver them later: ikigai session deliver");
 }
 
-/* Sessions were begun without the shared history. */
+/* Asks about sessions that began without the shared history. */
 static void on_withheld(void *data, int64_t count)
 {
     static const char *const choices[] = {"yes", "no", NULL};
@@ -326,8 +326,8 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
     return workspace;
 }
 
-/* A resumed session keeps its model: then a default that cannot be had matters only if that one
- * cannot be had either. */
+/* A resumed session keeps its model: an unusable default matters only if the session's model is not
+ * usable either. */
 res_t ik_workspace_start(ik_workspace_t *workspace)
 {
     const ik_workspace_start_t *start = workspace->options.start;
@@ -344,7 +344,8 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
     }
     ik_workspace_find_tools(workspace, false);
     ik_workspace_open_first(workspace);
-    ik_history_wrote(workspace->shared.history); /* an earlier program may have left something */
+    ik_history_wrote(
+        workspace->shared.history); /* an earlier run may have left undelivered messages */
     return OK;
 }
 

@@ -21,7 +21,7 @@ static void announce(ik_workspace_t *workspace)
     ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_QUESTION});
 }
 
-/* Freed by its asker, or after its answer: in both cases it leaves the queue. */
+/* Destructor: removes a question that its asker cancels. */
 static int leave_queue(ik_workspace_question_t *question)
 {
     ik_workspace_t *workspace = question->workspace;
@@ -101,7 +101,7 @@ char *ik_workspace_question_hint(const void *ctx, const ik_question_t *question)
     return ik_buffer_finish(&hint);
 }
 
-/* The question leaves the queue before the answer is delivered, so that its receiver may ask the
+/* Removes the question from the queue before delivering the answer, so that on_answer may ask the
  * next one. */
 static void end(ik_workspace_question_t *question, const char *answer)
 {

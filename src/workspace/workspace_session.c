@@ -1,4 +1,4 @@
-/* The session and its agents: beginning, resuming, forking, switching, ending. */
+/* The session and its agents: starting, resuming, forking, switching, ending. */
 #include <string.h>
 
 #include "agent/agent_prompt.h"
@@ -73,7 +73,7 @@ void ik_workspace_set_context(ik_workspace_member_t *member, const ik_usage_t *u
     member->context = (usage->in > 0 ? usage->in : 0) + (usage->out > 0 ? usage->out : 0);
 }
 
-/* Finds out title and context of an agent that was loaded. */
+/* Sets title and context of an agent from its conversation. */
 static void describe(ik_workspace_member_t *member)
 {
     const ik_conversation_t *conversation = ik_agent_conversation(member->agent);
@@ -155,7 +155,7 @@ static void on_prompt_line(void *data, const char *line)
     ik_workspace_say(data, IK_WORKSPACE_NOTE, line);
 }
 
-/* While tools are looked for, the prompt assumes that there are some. */
+/* While discovery runs, the prompt assumes that there are tools. */
 static char *gather_prompt(ik_workspace_t *workspace, const void *ctx)
 {
     const ik_tool_registry_t *registry = workspace->shared.tool_registry;
@@ -177,8 +177,8 @@ static ik_agent_options_t agent_options(ik_workspace_member_t *member, ik_sessio
                                 .data = member};
 }
 
-/* A stored agent whose log is empty was left for a child before anything was said to it: it gets
- * the system prompt now. */
+/* A stored agent has an empty log if it was forked before its first message. It gets the system
+ * prompt now. */
 static res_t load_agent(ik_workspace_member_t *member, ik_session_t *session)
 {
     ik_workspace_t *workspace = member->workspace;
@@ -221,9 +221,9 @@ void ik_workspace_load_agents(ik_workspace_t *workspace)
     }
 }
 
-/* --- one session after another ----------------------------------------------------------- */
+/* --- changing sessions ------------------------------------------------------------------- */
 
-/* Agents go before the session they write to. */
+/* Frees the agents before the session that they write to. */
 void ik_workspace_drop_session(ik_workspace_t *workspace)
 {
     if (workspace->member_count > 0 && !workspace->closed) {
@@ -243,7 +243,7 @@ static void announce_session(ik_workspace_t *workspace, bool resumed)
                                                          .resumed = resumed});
 }
 
-/* It is stored with the first message; its id is known at once. */
+/* The session gets its id now and is stored with the first message. */
 static void create_session(ik_workspace_t *workspace)
 {
     ik_session_facts_t facts = {.cwd = workspace->options.paths->cwd,
@@ -252,7 +252,7 @@ static void create_session(ik_workspace_t *workspace)
     announce_session(workspace, false);
 }
 
-/* What waits for the agent with the focus follows the user into the next session. */
+/* The queue of the agent with the focus moves to the next session. */
 static void move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
 {
     to->queue =
@@ -307,7 +307,8 @@ static void fail_opening(opening_t *opening, const res_t *result)
     ik_workspace_pump(workspace);
 }
 
-/* member is the agent that spoke last. Every other agent that has not ended becomes one, too. */
+/* Makes session the current one. member is its last active agent; the other agents that have not
+ * ended become members that are not loaded yet. */
 static void take_session(opening_t *opening, ik_session_t *session, ik_workspace_member_t *member)
 {
     ik_workspace_t *workspace = opening->workspace;
@@ -329,7 +330,7 @@ static void take_session(opening_t *opening, ik_session_t *session, ik_workspace
     announce_session(workspace, true);
 }
 
-/* What can fail comes before the old session is dropped. */
+/* Everything that can fail happens before the old session is dropped. */
 static res_t open_session(opening_t *opening)
 {
     ik_workspace_t *workspace = opening->workspace;
@@ -340,7 +341,7 @@ static res_t open_session(opening_t *opening)
                                  : ik_session_open(workspace, history, id, &session);
     if (is_err(&opened)) {
         if (!opening->fork) {
-            ik_history_release(history, id); /* it was claimed */
+            ik_history_release(history, id); /* on_claimed had claimed it */
         }
         return opened;
     }
@@ -390,7 +391,7 @@ static void open_found(opening_t *opening, const ik_store_session_t *session)
 {
     ik_workspace_t *workspace = opening->workspace;
     if (workspace->session != NULL && strcmp(session->id, ik_session_id(workspace->session)) == 0) {
-        res_t same = ERR(INVALID, "This is the session you are in.");
+        res_t same = ERR(INVALID, "This session is already open.");
         fail_opening(opening, &same);
         return;
     }
@@ -414,7 +415,7 @@ static void on_found(void *data, const res_t *result, const ik_store_session_t *
     }
 }
 
-/* There is nothing to resume. */
+/* Starts a new session because none can be resumed. */
 static void begin_instead(opening_t *opening, const char *why)
 {
     ik_workspace_t *workspace = opening->workspace;
@@ -429,7 +430,7 @@ static void begin_instead(opening_t *opening, const char *why)
     ik_workspace_pump(workspace);
 }
 
-static const char none_here[] = "There is no session in this folder yet: a new one begins.";
+static const char none_here[] = "No session in this folder yet; starting a new one.";
 
 static void on_listed(void *data, const res_t *result, const ik_store_list_t *list)
 {
@@ -443,7 +444,7 @@ static void on_listed(void *data, const res_t *result, const ik_store_list_t *li
     }
 }
 
-/* With a user, an empty list begins a new session; without one, it is reported like any other. */
+/* With a user, an empty list starts a new session; without one, CHOOSE reports the empty list. */
 static void on_choices(void *data, const res_t *result, const ik_store_list_t *list)
 {
     opening_t *opening = data;
@@ -477,7 +478,7 @@ void ik_workspace_choose(ik_workspace_t *workspace, const char *id)
     opening->fork = workspace->options.start->fork;
     workspace->choosing = false;
     if (id == NULL) {
-        begin_instead(opening, "No session was chosen: a new one begins.");
+        begin_instead(opening, "No session chosen; starting a new one.");
     } else {
         workspace->opening =
             ik_history_find_start(opening, workspace->shared.history, id, on_found, opening);
@@ -555,7 +556,7 @@ res_t ik_workspace_switch(ik_workspace_t *workspace, int64_t number)
     ik_workspace_member_t *member;
     TRY(find(workspace, number, &member));
     if (member == workspace->focus) {
-        return ERR(INVALID, "Agent %lld is the one you talk to.", (long long)number);
+        return ERR(INVALID, "You are already talking to agent %lld.", (long long)number);
     }
     if (member->agent == NULL) {
         TRY(load_agent(member, workspace->session));
@@ -564,13 +565,13 @@ res_t ik_workspace_switch(ik_workspace_t *workspace, int64_t number)
     return OK;
 }
 
-/* The end is part of the agent's log, so that it stays away when the session is resumed. */
+/* The end is logged, so that the agent does not return when the session is resumed. */
 res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number)
 {
     ik_workspace_member_t *member;
     TRY(find(workspace, number, &member));
     if (workspace->member_count == 1) {
-        return ERR(INVALID, "Agent %lld is the only one. /clear begins a new conversation.",
+        return ERR(INVALID, "Agent %lld is the only one. /clear starts a new conversation.",
                    (long long)number);
     }
     if (member == workspace->focus) {

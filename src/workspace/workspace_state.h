@@ -1,4 +1,4 @@
-/* What a workspace consists of, for the files of this folder. */
+/* The state of a workspace, private to this folder. */
 #pragma once
 
 #include "workspace/workspace.h"
@@ -12,12 +12,12 @@ typedef struct {
 typedef struct {
     ik_workspace_t *workspace;
     int64_t number;
-    ik_agent_t *agent; /* NULL: nothing was said yet, or the log is not loaded */
-    char *title;       /* the last words of the user; NULL: none */
+    ik_agent_t *agent; /* NULL: no messages yet, or the log is not loaded */
+    char *title;       /* the user's last message as one line; NULL: none */
     int64_t context;   /* tokens of the last request and answer; 0: not known */
     ik_workspace_line_t *queue;
     size_t queue_count;
-    char **notes; /* pairs of text and data_json (may be NULL) that wait for the turn's end */
+    char **notes; /* pairs of text and data_json (may be NULL), appended after the turn */
     size_t note_count;
 } ik_workspace_member_t;
 
@@ -25,33 +25,33 @@ struct ik_workspace {
     ik_workspace_options_t options;
     ik_shared_ctx_t shared;
     const ik_target_t *target; /* of new agents; NULL: not chosen yet */
-    res_t target_error;        /* why it is not */
+    res_t target_error;        /* why not */
 
     /* --- the session */
-    ik_session_t *session;          /* NULL: none yet, or it is being opened */
-    ik_history_question_t *opening; /* NULL: none is */
-    bool choosing;                  /* the user chooses a session */
+    ik_session_t *session;          /* NULL: not open yet */
+    ik_history_question_t *opening; /* NULL: no session is being opened */
+    bool choosing;                  /* the user is choosing a session */
     ik_workspace_member_t **members;
     size_t member_count;
-    ik_workspace_member_t *focus; /* one of them */
+    ik_workspace_member_t *focus; /* one of members */
     ik_workspace_usage_t usage;
 
     /* --- tools */
-    ik_tool_discovery_t *discovery; /* NULL: none is under way */
+    ik_tool_discovery_t *discovery; /* NULL: not running */
     ik_tool_registry_t *registry;   /* shared.tool_registry */
-    void *old_registries;           /* turns that began with them may still use them */
-    bool refreshing;                /* the user asked for it and reads the result */
-    bool recheck_due;               /* the cache answered for tools of the user */
-    bool rechecking;                /* discovery asks them again */
-    char **problems;                /* of the last search */
+    void *old_registries;           /* running turns may still use them */
+    bool refreshing;                /* at the user's request: report the result */
+    bool recheck_due;               /* schemas of user tools came from the cache */
+    bool rechecking;                /* discovery is reloading those schemas */
+    char **problems;                /* of the last discovery */
     size_t problem_count;
 
-    /* --- what waits */
+    /* --- questions and queues */
     ik_workspace_question_t *questions; /* a list; the first one is open */
     int holds;
     bool pumping;
     bool ready;    /* READY was sent */
-    bool stopping; /* nothing new is begun */
+    bool stopping; /* nothing more is taken from the queues */
     bool closed;
 };
 
@@ -59,10 +59,10 @@ struct ik_workspace {
 
 void ik_workspace_emit(ik_workspace_t *workspace, const ik_workspace_event_t *event);
 void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, const char *text);
-/* The conversation asked for cannot begin: nothing is taken from the queues any more. */
+/* Reports FAILED and takes nothing more from the queues. */
 void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result);
-/* Takes what can be taken from the queues. Call it whenever something may be possible that was
- * not before. */
+/* Takes as many lines from the queues as possible. To be called whenever something that may have
+ * blocked them has changed. */
 void ik_workspace_pump(ik_workspace_t *workspace);
 /* Chooses the target of new agents; kept, which may be NULL, is the model of a resumed session. */
 res_t ik_workspace_choose_target(ik_workspace_t *workspace, const char *kept);
@@ -70,7 +70,7 @@ void ik_workspace_on_agent_event(void *member, const ik_agent_event_t *event);
 
 /* --- workspace_session.c: */
 
-void ik_workspace_open_first(ik_workspace_t *workspace); /* what options.start asks for */
+void ik_workspace_open_first(ik_workspace_t *workspace); /* according to options.start */
 void ik_workspace_create_root(ik_workspace_t *workspace);
 void ik_workspace_drop_session(ik_workspace_t *workspace);
 ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number);
@@ -86,5 +86,5 @@ void ik_workspace_free_old_tools(ik_workspace_t *workspace);
 
 /* --- workspace_question.c: */
 
-/* The program itself has asked something: the queues wait. */
+/* Whether the program itself has asked a question: the queues then wait. */
 bool ik_workspace_has_own_question(const ik_workspace_t *workspace);

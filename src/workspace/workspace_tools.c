@@ -1,4 +1,4 @@
-/* Finding tools while the user may type already, and again when asked to. */
+/* Tool discovery in the background, and again on request. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@ void ik_workspace_free_old_tools(ik_workspace_t *workspace)
     talloc_free_children(workspace->old_registries);
 }
 
-/* A turn that is under way keeps the registry it began with. */
+/* A running turn keeps the registry it started with. */
 static void adopt_registry(ik_workspace_t *workspace, ik_tool_registry_t *registry)
 {
     if (workspace->registry != NULL) {
@@ -28,7 +28,7 @@ static void adopt_registry(ik_workspace_t *workspace, ik_tool_registry_t *regist
     workspace->shared.tool_registry = registry;
 }
 
-static bool was_said(const ik_workspace_t *workspace, const char *problem)
+static bool was_reported(const ik_workspace_t *workspace, const char *problem)
 {
     for (size_t i = 0; i < workspace->problem_count; i++) {
         if (strcmp(workspace->problems[i], problem) == 0) {
@@ -38,13 +38,13 @@ static bool was_said(const ik_workspace_t *workspace, const char *problem)
     return false;
 }
 
-/* only_new: problems that the last search had, too, are not said again. */
+/* only_new: does not repeat problems of the last discovery. */
 static void say_problems(ik_workspace_t *workspace, const ik_tool_discovery_result_t *found,
                          bool only_new)
 {
     char **said = ik_new_array(workspace, char *, found->problem_count);
     for (size_t i = 0; i < found->problem_count; i++) {
-        if (!only_new || !was_said(workspace, found->problems[i])) {
+        if (!only_new || !was_reported(workspace, found->problems[i])) {
             ik_workspace_say(workspace, IK_WORKSPACE_NOTE, found->problems[i]);
         }
         said[i] = ik_strdup(said, found->problems[i]);
@@ -54,7 +54,7 @@ static void say_problems(ik_workspace_t *workspace, const ik_tool_discovery_resu
     workspace->problem_count = found->problem_count;
 }
 
-/* What /refresh tells beyond the number: what is not used, and what is not as before. */
+/* Reports the result of /refresh: unused and hidden tools, changes, and the number of tools. */
 static void say_refreshed(ik_workspace_t *workspace, const ik_tool_discovery_result_t *found,
                           const char *changes)
 {
@@ -105,7 +105,7 @@ static void on_found(void *data)
         say_refreshed(workspace, found, changes);
         workspace->refreshing = false;
     } else if (found->changed != NULL) {
-        char *line = ik_sprintf(workspace, "Tools asked again. Changed: %s.", found->changed);
+        char *line = ik_sprintf(workspace, "Tool schemas reloaded. Changed: %s.", found->changed);
         ik_workspace_say(workspace, IK_WORKSPACE_NOTE, line);
         talloc_free(line);
     }
@@ -114,7 +114,7 @@ static void on_found(void *data)
     finish(workspace);
 }
 
-/* The old registry stays when nothing changed, so that requests keep their bytes. */
+/* Keeps the old registry if nothing changed, so that the agents keep their prepared requests. */
 static void on_rechecked(void *data)
 {
     ik_workspace_t *workspace = data;
@@ -124,7 +124,7 @@ static void on_rechecked(void *data)
     workspace->rechecking = false;
     say_problems(workspace, found, true);
     if (changes != NULL) {
-        char *line = ik_sprintf(changes, "Tools asked again. %s", changes);
+        char *line = ik_sprintf(changes, "Tool schemas reloaded. %s", changes);
         adopt_registry(workspace, found->registry);
         ik_workspace_say(workspace, IK_WORKSPACE_NOTE, line);
         talloc_free(changes);
@@ -155,11 +155,11 @@ void ik_workspace_expect_message(ik_workspace_t *workspace)
 
 void ik_workspace_find_tools(ik_workspace_t *workspace, bool refresh)
 {
-    if (workspace->rechecking) { /* it asks the user's tools only */
+    if (workspace->rechecking) { /* it reloads user tools only */
         workspace->rechecking = false;
         TALLOC_FREE(workspace->discovery);
     }
-    if (workspace->discovery != NULL) { /* it is under way already */
+    if (workspace->discovery != NULL) { /* already running */
         workspace->refreshing = workspace->refreshing || refresh;
         return;
     }
@@ -172,7 +172,7 @@ void ik_workspace_find_tools(ik_workspace_t *workspace, bool refresh)
     }
     ik_tool_discovery_options_t options = discovery_options(workspace);
     options.refresh = refresh;
-    options.ask_user_again = workspace->options.unattended; /* the first message is here */
+    options.ask_user_again = workspace->options.unattended; /* the first message is already there */
     workspace->refreshing = refresh;
     workspace->shared.tool_scan_state = TOOL_SCAN_IN_PROGRESS;
     workspace->discovery = ik_tool_discovery_start(workspace, &options, on_found, workspace);

@@ -224,7 +224,7 @@ class TextOutput(AgentTest):
         self.assertIn("max_output_tokens", done.err)
         done = self.ask_text([Answer("Half", stop="incomplete")], status=1)
         self.assertEqual(done.out, "Half\n")
-        self.assertIn("broke off", done.err)
+        self.assertIn("cut off", done.err)
 
     def test_what_a_tool_is_called_with_cannot_drive_the_terminal(self):
         done = self.ask_text([Answer(calls=[Call("bash", {"command": "echo '\x1b[2J'\n# x\x9b"})]),
@@ -657,7 +657,7 @@ class UserTools(AgentTest):
         self.write("schema", '{"name":"wrapper","description":"New words"}')
         turn = self.ask([Answer("Done.")])
         self.assertEqual((self.described(turn), turn.err),
-                         ("New words", "Tools asked again. Changed: wrapper.\n"))
+                         ("New words", "Tool schemas reloaded. Changed: wrapper.\n"))
         turn = self.ask([Answer("Done.")])
         self.assertEqual((self.described(turn), turn.err), ("New words", ""))
 

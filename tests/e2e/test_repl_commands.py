@@ -229,7 +229,7 @@ class AskedAgainTest(CommandTest):
         self.assertEqual(self.asked(), before + 1)
         self.enter(t, "more", "Again.")
         self.assertEqual(self.asked(), before + 1, "once is enough")
-        self.assertNotIn("asked again", "\n".join(t.all_rows()))
+        self.assertNotIn("schemas reloaded", "\n".join(t.all_rows()))
 
     def test_a_changed_answer_counts_for_the_first_message(self):
         schema = self.warm()
@@ -238,7 +238,7 @@ class AskedAgainTest(CommandTest):
         t = self.ready([Answer("Fine."), Answer("Again.")])
         self.enter(t, "hi", "Fine.")
         self.assertEqual(self.description(self.llm.requests[0]), "New words")
-        t.wait_for("Tools asked again. Changed: weather.")
+        t.wait_for("Tool schemas reloaded. Changed: weather.")
         self.enter(t, "/tool weather", "weather - New words")
 
     def test_a_message_of_the_command_line_waits_for_it(self):

@@ -62,7 +62,7 @@ class ContinueTest(SessionsTest):
         self.project = os.path.join(self.dir, "elsewhere")
         os.mkdir(self.project)
         t = self.ready(None, "-c", **WIDE)
-        t.wait_for("There is no session in this folder yet: a new one begins.")
+        t.wait_for("No session in this folder yet; starting a new one.")
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["second"])
 
@@ -138,13 +138,13 @@ class ResumeOptionTest(SessionsTest):
         t = self.start(None, "-r", **WIDE)
         t.wait_for("Resume which session?")
         t.send("\x1b")
-        t.wait_for("No session was chosen: a new one begins.")
+        t.wait_for("No session chosen; starting a new one.")
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["second"])
 
     def test_there_is_none_to_choose(self):
         t = self.ready([Answer("One.")], "-r", **WIDE)
-        t.wait_for("There is no session in this folder yet: a new one begins.")
+        t.wait_for("No session in this folder yet; starting a new one.")
         self.enter(t, "first", "One.")
 
     def test_a_chosen_one_in_use(self):
@@ -292,7 +292,7 @@ class ResumeTest(SessionsTest):
 
     def test_the_session_one_is_in(self):
         t, session = self.held([Answer("One."), Answer("Two.")])
-        self.enter(t, f"/resume {session}", "This is the session you are in.")
+        self.enter(t, f"/resume {session}", "This session is already open.")
         self.assert_refused(1, f"in use by pid {t.pid}", "-r", session)  # it is still held
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])

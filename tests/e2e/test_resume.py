@@ -142,7 +142,7 @@ class Choice(AgentTest):
 
     def test_c_without_a_session_says_so_and_begins_one(self):
         done = self.offline("-c")
-        self.assertIn("There is no session in this folder yet: a new one begins.\n", done.err)
+        self.assertIn("No session in this folder yet; starting a new one.\n", done.err)
         self.assertEqual(len(self.sessions()), 1)
 
     def test_r_takes_the_beginning_of_an_id(self):
@@ -284,7 +284,7 @@ class Model(AgentTest):
         with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
             db.execute("UPDATE sessions SET model = 'gone/model'")
         done = self.go("-c")
-        self.assertIn("The session was held with gone/model", done.err)
+        self.assertIn("The session used gone/model", done.err)
         self.assertEqual(self.models(), ["gpt-5-mini", "gpt-5"])
 
 

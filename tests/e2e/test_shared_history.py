@@ -352,20 +352,20 @@ class Asking(SharedTest, TerminalTest):
         self.leave(t)
 
     def test_yes(self):
-        self.leave(self.answer("y", "They are delivered."))
+        self.leave(self.answer("y", "Delivering earlier sessions."))
         for turn in self.earlier:
             self.assert_delivered(session_of(turn), turn)
         self.assert_not_asked()
 
     def test_no(self):
-        self.leave(self.answer("", "They stay here"))
+        self.leave(self.answer("", "Not delivered."))
         self.assert_not_asked()
         self.assertEqual(self.sessions() & {session_of(turn) for turn in self.earlier}, set())
         self.assertEqual(len(self.sessions()), 1)
 
     def test_the_address_has_no_password(self):
         self.here["IKIGAI_DB"] += "&password=sesame-street"
-        t = self.answer("n", "They stay here")
+        t = self.answer("n", "Not delivered.")
         self.assertIn("password=***", "".join(t.all_rows()))
         self.assertNotIn("sesame", "".join(t.all_rows()))
 
@@ -374,7 +374,7 @@ class Asking(SharedTest, TerminalTest):
         t.wait_for("[y/N]")
         t.send("\x04")
         self.assertEqual(t.wait_exit(), 0)
-        self.answer("y", "They are delivered.")
+        self.answer("y", "Delivering earlier sessions.")
 
 
 class Absence(SharedTest):
