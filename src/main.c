@@ -72,7 +72,7 @@ static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
         .config = cli->config,
         .loop = cli->loop,
         .host = cli->host,
-        .wish = &options->wish,
+        .start = &options->wish,
         .plain = options->plain,
     };
     return ik_repl_run(cli->ctx, &repl);

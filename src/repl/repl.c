@@ -1,7 +1,7 @@
 /*
- * The interactive front end: keys and lines go to the workspace, its events become rows. The parts:
- * repl_talk shows the conversation with one agent, repl_view is the terminal, repl_host what slash
- * commands need, repl_shell "!CMD", repl_draft what was typed and not sent.
+ * The interactive front end passes keys and lines to the workspace and shows its events. repl_talk
+ * shows the conversation of one agent, terminal/view drives the terminal, repl_host serves slash
+ * commands, repl_shell runs "!CMD", and repl_draft saves unsent text.
  */
 #include "repl/repl.h"
 
@@ -19,9 +19,9 @@ enum {
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
     CANCEL_AGAIN_MS = 2000,
-    LONG_TURN_MS = 10000, /* a user who looked away is notified of its end */
-    FINISH_MS = 1000,     /* for the delivery to a shared history at the end */
-    LEAVING_MS = 1000,    /* for tools that run at the end: twice the grace they have */
+    LONG_TURN_MS = 10000, /* the user is notified when a longer turn ends */
+    FINISH_MS = 1000,     /* at the end, for delivery to a shared history */
+    LEAVING_MS = 1000,    /* at the end, for running tools: twice their grace period */
 };
 
 void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text)
@@ -38,9 +38,9 @@ void ik_repl_leave(ik_repl_t *repl, int status)
     }
 }
 
-/* --- what was entered -------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------- */
 
-/* The agent with the focus works, or something waits for it: Esc has something to do. */
+/* Whether Esc has something to interrupt: the agent with the focus, its queue, or a !CMD. */
 static bool is_occupied(const ik_repl_t *repl)
 {
     int64_t focus = ik_workspace_focus(repl->workspace);
@@ -48,7 +48,7 @@ static bool is_occupied(const ik_repl_t *repl)
            ik_workspace_queued(repl->workspace, focus, 0) != NULL;
 }
 
-/* What a command makes possible waits until it is done. */
+/* Holds the queues until the command is done. */
 static void run_command(ik_repl_t *repl, const char *line, bool busy)
 {
     if (!ik_view_echoes(repl->view)) {
@@ -62,16 +62,7 @@ static void run_command(ik_repl_t *repl, const char *line, bool busy)
     ik_workspace_release(repl->workspace);
 }
 
-static void run_queued(ik_repl_t *repl, const char *line)
-{
-    if (line[0] == IK_PROMPT_SIGN_SHELL) {
-        ik_repl_shell_start(repl, line + 1 + strspn(line + 1, " \t"));
-    } else {
-        run_command(repl, line, false);
-    }
-}
-
-/* A slash command runs at once, unless it needs tools that are still looked for. */
+/* A slash command runs at once, unless it needs the tools and discovery is still running. */
 static void on_submit(void *data, const char *text)
 {
     ik_repl_t *repl = data;
@@ -89,7 +80,7 @@ static void on_submit(void *data, const char *text)
     ik_repl_draft_changed(repl->draft);
 }
 
-/* What waits for that agent returns to the draft. */
+/* Moves the agent's queue back into the draft. */
 static void give_back_queue(ik_repl_t *repl, int64_t agent)
 {
     ik_prompt_t *prompt = ik_view_prompt(repl->view);
@@ -101,7 +92,7 @@ static void give_back_queue(ik_repl_t *repl, int64_t agent)
         ik_prompt_prepend_text(prompt, text);
     } else {
         ik_rows_t rows = ik_view_rows(repl->view);
-        ik_repl_say(repl, IK_ROLE_WARNING, "This was not sent:");
+        ik_repl_say(repl, IK_ROLE_WARNING, "Not sent:");
         ik_rows_lines(&rows, IK_ROLE_TEXT, text);
     }
     ik_repl_draft_changed(repl->draft);
@@ -130,7 +121,7 @@ ik_repl_talk_t *ik_repl_obtain_talk(ik_repl_t *repl, int64_t agent)
     return repl->talks[index];
 }
 
-/* The pager may be showing it. */
+/* Closes the pager, which may be showing the talk. */
 static void remove_talk(ik_repl_t *repl, size_t index)
 {
     ik_view_close_pager(repl->view);
@@ -168,7 +159,7 @@ static void restore_draft(ik_repl_t *repl)
 
 /* --- choosing a session ------------------------------------------------------------------ */
 
-/* In plain mode lines are read one by one: the list is printed, and the next line may name one. */
+/* Plain mode has no list to choose from: it prints the sessions, and the user may enter /resume. */
 static void offer_sessions(ik_repl_t *repl, const ik_store_list_t *list)
 {
     ik_prompt_t *prompt = ik_view_prompt(repl->view);
@@ -192,16 +183,16 @@ static void offer_sessions(ik_repl_t *repl, const ik_store_list_t *list)
     ik_prompt_choose(prompt, "Resume which session? ", choices->items, list->count);
 }
 
-/* index is SIZE_MAX when none was chosen. */
-static void take_choice(ik_repl_t *repl, size_t index)
+static void take_choice(ik_repl_t *repl)
 {
     ik_repl_choices_t *choices = repl->choices;
+    size_t index = ik_prompt_chosen(ik_view_prompt(repl->view));
     repl->choices = NULL;
     ik_workspace_choose(repl->workspace, index == SIZE_MAX ? NULL : choices->ids[index]);
     talloc_free(choices);
 }
 
-/* --- events of the workspace ------------------------------------------------------------- */
+/* --- workspace events -------------------------------------------------------------------- */
 
 static void end_session(ik_repl_t *repl)
 {
@@ -217,8 +208,8 @@ static void end_session(ik_repl_t *repl)
 
 static void begin_session(ik_repl_t *repl, const ik_workspace_event_t *event)
 {
-    const ik_workspace_start_t *start = repl->options->wish;
-    bool first = repl->current != NULL; /* end_session did not come before it */
+    const ik_workspace_start_t *start = repl->options->start;
+    bool first = repl->current != NULL; /* end_session clears it */
     if (first) {
         remove_talk(repl, 0);
         repl->current = NULL;
@@ -229,7 +220,7 @@ static void begin_session(ik_repl_t *repl, const ik_workspace_event_t *event)
         restore_draft(repl);
     } else if (!first) {
         ik_view_begin_block(repl->view);
-        ik_repl_say(repl, IK_ROLE_DIM, "A new conversation begins.");
+        ik_repl_say(repl, IK_ROLE_DIM, "New conversation.");
     }
     ik_repl_draft_set_session(repl->draft, ik_session_id(ik_workspace_session(repl->workspace)));
 }
@@ -244,8 +235,8 @@ static void end_agent(ik_repl_t *repl, int64_t agent)
     }
 }
 
-/* After an interrupt the user wants to think again, and after a failure the rest of the queue would
- * fail as well: what waits returns to the draft. */
+/* After an interrupt or a failure the queue returns to the draft: the user may want to change it,
+ * or the rest of the queue would fail as well. */
 static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_t *event)
 {
     ik_repl_talk_t *talk = ik_repl_obtain_talk(repl, agent);
@@ -258,7 +249,7 @@ static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_
         give_back_queue(repl, agent);
     }
     if (ik_repl_talk_busy_ms(talk) > LONG_TURN_MS) {
-        ik_view_notify(repl->view, "ikigai: the turn is over");
+        ik_view_notify(repl->view, "ikigai: the turn has ended");
     }
 }
 
@@ -275,8 +266,8 @@ static void show_question(ik_repl_t *repl)
     talloc_free(hint);
 }
 
-/* The spinner turns while something on the screen goes on. Without input left, the program ends
- * when the background is idle, too. */
+/* The spinner turns while the agent on the screen is busy. At the end of input, the program ends
+ * when all other agents are idle, too. */
 static void settle(ik_repl_t *repl)
 {
     const ik_workspace_t *workspace = repl->workspace;
@@ -331,7 +322,11 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         on_agent_event(repl, event->agent, event->event);
         break;
     case IK_WORKSPACE_COMMAND:
-        run_queued(repl, event->text);
+        if (event->text[0] == IK_PROMPT_SIGN_SHELL) {
+            ik_repl_shell_start(repl, event->text + 1 + strspn(event->text + 1, " \t"));
+        } else {
+            run_command(repl, event->text, false);
+        }
         break;
     case IK_WORKSPACE_QUEUE:
         ik_repl_draft_changed(repl->draft);
@@ -355,7 +350,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
     ik_view_touch(repl->view);
 }
 
-/* --- keys that are for the program ------------------------------------------------------- */
+/* --- keys -------------------------------------------------------------------------------- */
 
 static void interrupt(ik_repl_t *repl)
 {
@@ -389,13 +384,13 @@ void ik_repl_open_pager(ik_repl_t *repl)
 {
     ik_pager_source_t source = ik_repl_talk_pages(repl->current);
     if (source.count == 0) {
-        ik_repl_say(repl, IK_ROLE_DIM, "Nothing was said yet.");
+        ik_repl_say(repl, IK_ROLE_DIM, "No messages yet.");
     } else {
         ik_view_open_pager(repl->view, &source, "transcript");
     }
 }
 
-/* What was entered before the end of input is still done; open questions are declined. */
+/* Queued lines still run after the end of input; open questions are declined. */
 static void end_input(ik_repl_t *repl)
 {
     repl->ending = true;
@@ -423,7 +418,7 @@ static void on_action(void *data, ik_prompt_action_t action)
         ik_repl_open_pager(repl);
         break;
     case IK_PROMPT_CHOSEN:
-        take_choice(repl, ik_prompt_chosen(ik_view_prompt(repl->view)));
+        take_choice(repl);
         break;
     default:
         break;
@@ -441,7 +436,7 @@ static void on_draft(void *data)
     ik_repl_draft_changed(repl->draft);
 }
 
-/* In plain mode Ctrl-C is a signal; there it interrupts first. */
+/* In plain mode Ctrl-C is a signal, which interrupts first. */
 static void on_leave(void *data, int signal)
 {
     ik_repl_t *repl = data;
@@ -468,14 +463,14 @@ static void draw_status(void *data, ik_row_t *row)
     ik_repl_status_draw(data, row);
 }
 
-/* --- beginning --------------------------------------------------------------------------- */
+/* --- starting ---------------------------------------------------------------------------- */
 
-/* Everything that the first frame did not wait for. */
+/* Runs after the first frame. */
 static void on_start(void *data)
 {
     ik_repl_t *repl = data;
     ik_workspace_t *workspace = repl->workspace;
-    const char *prompt = repl->options->wish->prompt;
+    const char *prompt = repl->options->start->prompt;
     ik_workspace_hold(workspace);
     res_t started = ik_workspace_start(workspace);
     if (is_err(&started)) {
@@ -491,7 +486,7 @@ static void on_start(void *data)
     ik_workspace_release(workspace);
 }
 
-/* All that was typed and not sent: what waits for agents, and the draft. */
+/* All unsent text: the queues of all agents, and the draft. */
 static char *draft_text(void *data, const void *ctx)
 {
     ik_repl_t *repl = data;
@@ -543,7 +538,7 @@ static res_t begin(ik_repl_t *repl)
                                         .config = options->config,
                                         .loop = options->loop,
                                         .host = options->host,
-                                        .start = options->wish,
+                                        .start = options->start,
                                         .on_event = on_event,
                                         .data = repl};
     repl->workspace = ik_workspace_create(repl, &workspace);
@@ -561,7 +556,7 @@ static res_t begin(ik_repl_t *repl)
 
 /* --- ending ------------------------------------------------------------------------------ */
 
-/* Also of a session that was never opened. */
+/* Saves the draft even if no session was opened. */
 static void save_draft(ik_repl_t *repl)
 {
     if (ik_workspace_session(repl->workspace) == NULL) {
@@ -583,7 +578,7 @@ static void say_farewell(ik_repl_t *repl)
     }
 }
 
-/* The terminal is given back early: what follows may take a moment. */
+/* Restores the terminal before the steps that may take a moment. */
 static void end(ik_repl_t *repl)
 {
     repl->done = true;

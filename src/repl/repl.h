@@ -1,6 +1,6 @@
 /*
- * The interactive program. The prompt is there at once; tools, models, the history and the network
- * come after the first frame, from the loop, and what is entered meanwhile waits for them.
+ * The interactive program. It draws the prompt first; tools, models, the history and the network
+ * are set up from the loop after the first frame, and lines entered in the meantime are queued.
  */
 #pragma once
 
@@ -16,10 +16,10 @@ typedef struct {
     const ik_config_t *config;
     ik_loop_t *loop;
     ik_process_host_t *host;
-    const ik_workspace_start_t *wish;
-    bool plain; /* lines only */
+    const ik_workspace_start_t *start;
+    bool plain; /* read and print lines only */
 } ik_repl_options_t;
 
-/* Blocks; returns the exit status: 0 when the user left, 1 when the session that was asked for
- * could not be opened, 2 without a terminal or a usable model, 128 + N when signal N ended it. */
+/* Blocks; returns the exit status: 0 when the user left, 1 if the requested session could not be
+ * opened, 2 without a terminal or a usable model, 128 + N when signal N ended the program. */
 int ik_repl_run(const void *ctx, const ik_repl_options_t *options);

@@ -1,8 +1,7 @@
 /*
- * The clipboard. A program for it is used where there is one and it is this machine's clipboard;
- * over ssh, and where there is none, the terminal is asked (OSC 52). Most such programs are the
- * clipboard: whoever pastes asks them for the text. They run until the next text, or the end of
- * ikigai.
+ * The clipboard. A clipboard program is used if there is one and it serves this machine; otherwise,
+ * and over ssh, the text goes to the terminal (OSC 52). Clipboard programs usually own the
+ * selection and serve it to other programs: they run until the next copy or the end of ikigai.
  */
 #include <stdlib.h>
 
@@ -12,7 +11,7 @@
 #include "repl/repl_state.h"
 
 typedef struct {
-    const char *variable; /* that must be set */
+    const char *variable; /* must be set */
     bool remote;          /* it works over ssh, too */
     const char *argv[5];  /* reads the text from standard input */
 } clipboard_t;
@@ -24,7 +23,7 @@ static const clipboard_t clipboards[] = {
 };
 
 enum {
-    FAILURE_MS = 150, /* a program that runs for so long has taken the text */
+    FAILURE_MS = 150, /* a program that still runs by then has the text */
     FOR_EVER_MS = 1000 * 60 * 60 * 24 * 7,
 };
 
@@ -54,7 +53,7 @@ static void on_settled(void *data)
 static void ask_terminal(copying_t *copying)
 {
     ik_view_copy(copying->repl->view, copying->text, copying->len);
-    say_done(copying, " by way of the terminal");
+    say_done(copying, " through the terminal");
 }
 
 static void on_end(void *data, ik_process_result_t *result)
@@ -106,7 +105,7 @@ static res_t start(copying_t *copying, const clipboard_t *clipboard)
     return ik_process_start(repl, repl->options->host, &options, &copying->process);
 }
 
-/* The process is no child of it, since that frees itself after on_end. */
+/* The process is not a talloc child: it frees itself after on_end. */
 static int end_process(copying_t *copying)
 {
     if (copying->repl->clipboard == copying) {
@@ -119,7 +118,7 @@ void ik_repl_copy(ik_repl_t *repl, const char *text, size_t len)
 {
     const clipboard_t *clipboard = choose();
     copying_t *copying = ik_new(repl, copying_t);
-    TALLOC_FREE(repl->clipboard); /* the text before is no longer offered */
+    TALLOC_FREE(repl->clipboard); /* ends the program that holds the previous text */
     copying->repl = repl;
     copying->text = ik_strndup(copying, text, len);
     copying->len = len;

@@ -14,7 +14,7 @@
 
 enum {
     SAVE_MS = 500,
-    HASH_LEN = 16, /* digits of the name before the dot */
+    HASH_LEN = 16, /* hex digits in a file name before the dot */
     TEXT_MAX = 64 * 1024 * 1024,
 };
 
@@ -25,10 +25,10 @@ struct ik_repl_draft {
     char *folder;
     char hash[HASH_LEN + 1]; /* of the working folder */
     char *path;              /* NULL: no session yet */
-    char *saved;             /* the file that was written last, and is locked; NULL: none */
-    char *found;             /* the file that was read last; NULL: none, or it is saved elsewhere */
-    int lock_fd;             /* of saved; -1: none */
-    bool due;                /* something is to be saved */
+    char *saved;             /* the file written last, which is locked; NULL: none */
+    char *found;             /* the file read last; NULL: none, or its text is saved again */
+    int lock_fd;             /* on saved; -1: none */
+    bool due;                /* there are unsaved changes */
 };
 
 /* --- files ------------------------------------------------------------------------------- */
@@ -55,15 +55,15 @@ static bool is_same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-/* A file is locked as long as the program runs whose draft it is. */
-static bool is_alone(int folder_fd, const char *name)
+/* A file is locked while the program that wrote it runs. */
+static bool is_unlocked(int folder_fd, const char *name)
 {
     int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    bool alone = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    bool unlocked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
     if (fd >= 0) {
         close(fd);
     }
-    return alone;
+    return unlocked;
 }
 
 static void unlock(ik_repl_draft_t *draft)
@@ -80,11 +80,11 @@ static void lock(ik_repl_draft_t *draft)
     if (fd >= 0) {
         flock(fd, LOCK_EX | LOCK_NB);
     }
-    unlock(draft); /* of the file that was there before */
+    unlock(draft); /* releases the file before it */
     draft->lock_fd = fd;
 }
 
-/* --- all of them ------------------------------------------------------------------------- */
+/* --- the folder -------------------------------------------------------------------------- */
 
 typedef bool (*accept_fn)(const ik_repl_draft_t *draft, int folder_fd, const char *name);
 
@@ -95,7 +95,7 @@ static bool is_older(const struct stat *a, const struct stat *b)
 }
 
 typedef struct {
-    char *name; /* the oldest of those accepted, or the newest; NULL: none */
+    char *name; /* the oldest or newest accepted file; NULL: none */
     struct stat status;
     size_t count; /* of all files */
 } survey_t;
@@ -117,7 +117,7 @@ static void look_at(const ik_repl_draft_t *draft, int folder_fd, const char *nam
     }
 }
 
-/* The name is on no context. */
+/* Finds the newest or the oldest accepted file. The caller frees the name. */
 static survey_t survey_folder(const ik_repl_draft_t *draft, bool newest, accept_fn accept)
 {
     survey_t survey = {.name = NULL};
@@ -132,17 +132,17 @@ static survey_t survey_folder(const ik_repl_draft_t *draft, bool newest, accept_
     return survey;
 }
 
-static bool is_old(const ik_repl_draft_t *draft, int folder_fd, const char *name)
+static bool may_remove(const ik_repl_draft_t *draft, int folder_fd, const char *name)
 {
     (void)draft;
-    return is_alone(folder_fd, name);
+    return is_unlocked(folder_fd, name);
 }
 
-/* One file comes at a time; an earlier program, or another one, may have left more. */
+/* Removes files above the limit, oldest first; other programs may have left more than one. */
 static void remove_oldest(ik_repl_draft_t *draft)
 {
     for (int i = 0; i < IK_REPL_DRAFT_FILES_MAX; i++) {
-        survey_t survey = survey_folder(draft, false, is_old);
+        survey_t survey = survey_folder(draft, false, may_remove);
         bool too_many = survey.count > IK_REPL_DRAFT_FILES_MAX && survey.name != NULL;
         if (too_many) {
             char *path = ik_sprintf(draft, "%s/%s", draft->folder, survey.name);
@@ -181,7 +181,7 @@ static void save(ik_repl_draft_t *draft, const char *text)
     bool is_new = !is_same(draft->path, draft->saved);
     res_t written = write_text(draft, text);
     if (is_err(&written)) {
-        return; /* what was written before is better than nothing */
+        return; /* keeps the older file */
     }
     forget(&draft->saved, draft->path);
     forget(&draft->found, draft->path);
@@ -190,14 +190,6 @@ static void save(ik_repl_draft_t *draft, const char *text)
     if (is_new) {
         remove_oldest(draft);
     }
-}
-
-static void remove_all(ik_repl_draft_t *draft)
-{
-    unlink(draft->path);
-    forget(&draft->saved, NULL);
-    forget(&draft->found, NULL);
-    unlock(draft);
 }
 
 void ik_repl_draft_save_now(ik_repl_draft_t *draft)
@@ -209,7 +201,10 @@ void ik_repl_draft_save_now(ik_repl_draft_t *draft)
     ik_timer_stop(draft->timer);
     char *text = draft->text(draft->data, draft);
     if (text[0] == '\0') {
-        remove_all(draft);
+        unlink(draft->path);
+        forget(&draft->saved, NULL);
+        forget(&draft->found, NULL);
+        unlock(draft);
     } else {
         save(draft, text);
     }
@@ -229,7 +224,7 @@ void ik_repl_draft_changed(ik_repl_draft_t *draft)
     draft->due = true;
 }
 
-/* --- whose draft it is ------------------------------------------------------------------- */
+/* --- creating ---------------------------------------------------------------------------- */
 
 static int close_draft(ik_repl_draft_t *draft)
 {
@@ -271,38 +266,28 @@ static char *read_text(const void *ctx, const char *path)
     return is_ok(&read) && len > 0 ? text : NULL;
 }
 
-static bool is_own(const ik_repl_draft_t *draft, const char *name)
-{
-    return draft->saved != NULL && strcmp(strrchr(draft->saved, '/') + 1, name) == 0;
-}
-
-/* Of this folder, and no file that was not written to its end, which has one more dot. */
+/* Whether a draft of this folder was left by a program that has ended. Temporary files have a
+ * second dot in their names. */
 static bool is_left_here(const ik_repl_draft_t *draft, int folder_fd, const char *name)
 {
-    return strncmp(name, draft->hash, HASH_LEN) == 0 && name[HASH_LEN] == '.' &&
-           strchr(name + HASH_LEN + 1, '.') == NULL && !is_own(draft, name) &&
-           is_alone(folder_fd, name);
-}
-
-static char *find_left(const ik_repl_draft_t *draft)
-{
-    survey_t survey = survey_folder(draft, true, is_left_here);
-    char *path = survey.name == NULL ? NULL : ik_sprintf(NULL, "%s/%s", draft->folder, survey.name);
-    talloc_free(survey.name);
-    return path;
+    bool own = draft->saved != NULL && strcmp(strrchr(draft->saved, '/') + 1, name) == 0;
+    return !own && strncmp(name, draft->hash, HASH_LEN) == 0 && name[HASH_LEN] == '.' &&
+           strchr(name + HASH_LEN + 1, '.') == NULL && is_unlocked(folder_fd, name);
 }
 
 char *ik_repl_draft_find(const void *ctx, ik_repl_draft_t *draft, const char *session_id)
 {
     char *text = NULL;
     char *path = session_id == NULL ? NULL : make_path(NULL, draft, session_id);
-    if (path != NULL && !is_same(path, draft->saved)) { /* what is saved is in the text already */
+    if (path != NULL && !is_same(path, draft->saved)) { /* the saved text is already shown */
         text = read_text(ctx, path);
     }
     if (text == NULL) {
         talloc_free(path);
-        path = find_left(draft);
+        survey_t left = survey_folder(draft, true, is_left_here);
+        path = left.name == NULL ? NULL : ik_sprintf(NULL, "%s/%s", draft->folder, left.name);
         text = path == NULL ? NULL : read_text(ctx, path);
+        talloc_free(left.name);
     }
     if (text != NULL) {
         talloc_free(draft->found);

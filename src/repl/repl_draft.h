@@ -1,8 +1,8 @@
 /*
- * What the user typed and did not send survives everything: it is written within a second to a file
- * of its own, ~/.ikigai/drafts/CWDHASH.SESSIONID, and found again by whoever continues in this
- * folder. The program whose draft it is holds a lock on the file, so that nobody else takes it
- * while that runs.
+ * Saves text that the user typed but did not send, so that it survives a crash. It is written
+ * within a second to ~/.ikigai/drafts/CWDHASH.SESSIONID and restored when a session continues in
+ * the same folder. The running program holds a lock on its file, so that no other program takes the
+ * draft.
  */
 #pragma once
 
@@ -12,23 +12,22 @@
 
 typedef struct ik_repl_draft ik_repl_draft_t;
 
-/* The text as it is now, on ctx. */
+/* The current text, on ctx. */
 typedef char *(*ik_repl_draft_text_fn)(void *data, const void *ctx);
 
-/* Nothing is read or written yet. */
+/* Does no I/O. */
 ik_repl_draft_t *ik_repl_draft_create(const void *ctx, ik_loop_t *loop, const ik_paths_t *paths,
                                       ik_repl_draft_text_fn text, void *data);
-/* Whose draft it is: the file is named after it from the next save on, and the old one is gone. */
+/* Sets the session that names the file. The next save removes the old file. */
 void ik_repl_draft_set_session(ik_repl_draft_t *draft, const char *session_id);
-/* It changed: saved soon. Without a session nothing is saved yet. */
+/* Schedules a save. Without a session nothing is saved yet. */
 void ik_repl_draft_changed(ik_repl_draft_t *draft);
-/* What changed is saved at once; an empty text leaves no file. */
+/* Saves changes at once; an empty text removes the file. */
 void ik_repl_draft_save_now(ik_repl_draft_t *draft);
 
-/* The draft of that session (NULL: of none), or else the newest one of this folder whose program is
- * gone; NULL: none. On ctx. Whoever asks puts it into the text: it is saved with that soon, and its
- * own file stays until then. */
+/* Returns, on ctx, the draft of this session (may be NULL), or else the newest draft of this folder
+ * whose program has ended; NULL: none. The caller adds it to the text; its file is removed once
+ * that text is saved. */
 char *ik_repl_draft_find(const void *ctx, ik_repl_draft_t *draft, const char *session_id);
 
-/* Of all folders, so many files are kept. */
-enum { IK_REPL_DRAFT_FILES_MAX = 100 };
+enum { IK_REPL_DRAFT_FILES_MAX = 100 }; /* of all folders together */

@@ -18,13 +18,13 @@ struct ik_repl_files {
     const ik_paths_t *paths;
     void (*on_ready)(void *data);
     void *data;
-    char *glob;            /* the tool */
-    ik_process_t *process; /* NULL: nobody is asked */
-    bool by_glob;          /* the glob tool is asked: there is no repository */
+    char *glob;            /* path of the glob tool */
+    ik_process_t *process; /* NULL: none is running */
+    bool by_glob;          /* process is the glob tool: there is no repository */
     int64_t asked_ms;
     ik_completion_t *items;
     size_t count;
-    ik_completion_t *before; /* the items of the last answer, which last until the next question */
+    ik_completion_t *before; /* the previous items, which the prompt may use until the next call */
 };
 
 ik_repl_files_t *ik_repl_files_create(const void *ctx, ik_process_host_t *host,
@@ -41,19 +41,13 @@ ik_repl_files_t *ik_repl_files_create(const void *ctx, ik_process_host_t *host,
     return files;
 }
 
-static size_t count_pieces(const char *text, size_t len, char separator)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < len; i++) {
-        count += text[i] == separator;
-    }
-    return count;
-}
-
-/* Takes a list of paths apart; the text is theirs from now on. */
+/* Splits a list of paths and takes ownership of the text. */
 static void take_paths(ik_repl_files_t *files, char *text, size_t len, char separator)
 {
-    size_t most = count_pieces(text, len, separator) + 1;
+    size_t most = 1;
+    for (size_t i = 0; i < len; i++) {
+        most += text[i] == separator;
+    }
     files->before = files->items;
     most = most > FILES_MAX ? FILES_MAX : most;
     files->items = ik_new_array(files, ik_completion_t, most);
@@ -125,7 +119,7 @@ static void start(ik_repl_files_t *files)
     };
     res_t started = ik_process_start(files, files->host, &options, &files->process);
     if (is_err(&started)) {
-        files->process = NULL; /* there is nothing to offer then */
+        files->process = NULL; /* the list stays as it is */
     }
 }
 

@@ -1,4 +1,4 @@
-/* What slash commands need of the screen, and what completion lists show. */
+/* The screen functions of slash commands, and the sources of completion lists. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -45,8 +45,7 @@ static void open_pager(ik_command_host_t *host)
     ik_repl_open_pager(repl_of(host));
 }
 
-/* Parts of a text of which the pager renders only those that are seen. */
-enum { LINES_PER_PART = 500 };
+enum { LINES_PER_PART = 500 }; /* the pager renders only the parts in view */
 
 typedef struct {
     const ik_repl_t *repl;
@@ -73,7 +72,7 @@ static void show_text(ik_command_host_t *host, const char *title, const char *te
         print(host, text);
         return;
     }
-    ik_view_close_pager(repl->view); /* it may show what goes now */
+    ik_view_close_pager(repl->view); /* it may show the text that is freed next */
     talloc_free(repl->shown_text);
     pages_t *pages = ik_new(repl, pages_t);
     repl->shown_text = pages;
@@ -112,7 +111,7 @@ const ik_command_screen_t ik_repl_host_screen = {
 
 /* --- completion -------------------------------------------------------------------------- */
 
-/* The answer to the last question, which it replaces. */
+/* Replaces the completions of the last request. */
 static ik_completion_t *renew_items(ik_repl_t *repl, size_t count)
 {
     talloc_free(repl->completions);

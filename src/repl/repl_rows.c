@@ -5,18 +5,12 @@
 
 #include "base/alloc.h"
 #include "base/sanitiser.h"
+#include "conversation/figure.h"
 #include "terminal/code_rows.h"
 #include "terminal/markdown.h"
 #include "terminal/markdown_wrap.h"
 
-/* --- people and models ------------------------------------------------------------------- */
-
-static void say_more(const ik_rows_t *rows, size_t lines)
-{
-    char *more = ik_sprintf(NULL, "… %zu more line%s, Ctrl-O", lines, lines == 1 ? "" : "s");
-    ik_rows_say(rows, IK_ROLE_DIM, more);
-    talloc_free(more);
-}
+/* --- users and models -------------------------------------------------------------------- */
 
 void ik_repl_rows_user(const ik_rows_t *rows, const char *text)
 {
@@ -35,7 +29,10 @@ void ik_repl_rows_user(const ik_rows_t *rows, const char *text)
         shown++;
     } while (*text != '\0' && (rows->full || shown < IK_REPL_USER_ROWS_MAX));
     if (*text != '\0') {
-        say_more(rows, ik_rows_count_lines(text, strlen(text)));
+        size_t more = ik_rows_count_lines(text, strlen(text));
+        ik_rows_say(rows, IK_ROLE_DIM,
+                    ik_sprintf(scratch, "… %s more line%s, Ctrl-O",
+                               ik_figure_of_count((int64_t)more).text, more == 1 ? "" : "s"));
     }
     talloc_free(scratch);
 }
@@ -62,10 +59,9 @@ void ik_repl_rows_answer(const ik_rows_t *rows, const char *text)
 void ik_repl_rows_reasoning(const ik_rows_t *rows, const char *text, int64_t wall_ms)
 {
     size_t lines = ik_rows_count_lines(text, strlen(text));
-    char *line = wall_ms < 0
-                     ? ik_sprintf(NULL, "✻ thought, %zu line%s", lines, lines == 1 ? "" : "s")
-                     : ik_sprintf(NULL, "✻ thought for %.1f s, %zu line%s", (double)wall_ms / 1000,
-                                  lines, lines == 1 ? "" : "s");
+    char *line = ik_sprintf(NULL, "✻ thought%s%s, %s line%s", wall_ms < 0 ? "" : " for ",
+                            wall_ms < 0 ? "" : ik_figure_of_duration(wall_ms).text,
+                            ik_figure_of_count((int64_t)lines).text, lines == 1 ? "" : "s");
     ik_rows_say(rows, IK_ROLE_DIM, line);
     talloc_free(line);
     if (rows->full) {
@@ -73,11 +69,11 @@ void ik_repl_rows_reasoning(const ik_rows_t *rows, const char *text, int64_t wal
     }
 }
 
-/* As it was shown when it ran: the command, then what it printed. */
+/* Shows a !CMD as when it ran: the command, then its output. */
 static void add_command(const ik_rows_t *rows, const ik_msg_t *message, const char *content)
 {
     char *command = ik_msg_field_text(NULL, message, "command");
-    assert(command != NULL); /* ik_msg_is_shell_note said so */
+    assert(command != NULL); /* ik_msg_is_shell_note checked it */
     char *line = ik_sprintf(command, "! %s", command);
     const char *output = strchr(content, '$');
     output = output == NULL ? NULL : strstr(output, command);
@@ -105,19 +101,11 @@ static void add_answer(const ik_rows_t *rows, const ik_msg_t *message)
         ik_repl_rows_answer(rows, message->content);
     }
     if (ik_msg_field(message, "incomplete", &incomplete)) {
-        ik_rows_say(rows, IK_ROLE_WARNING, "(the answer broke off here)");
+        ik_rows_say(rows, IK_ROLE_WARNING, "(answer cut off)");
     }
 }
 
-static bool has_id(const ik_msg_t *call, const char *id)
-{
-    char *own = ik_msg_field_text(NULL, call, "id");
-    bool equal = own != NULL && strcmp(own, id) == 0;
-    talloc_free(own);
-    return equal;
-}
-
-/* The call a result answers stands a few messages before it. */
+/* Finds the call of a result, which is a few messages before it. */
 static const ik_msg_t *find_call(const ik_conversation_t *conversation, size_t index)
 {
     char *id = ik_msg_field_text(NULL, conversation->messages[index], "tool_call_id");
@@ -127,7 +115,10 @@ static const ik_msg_t *find_call(const ik_conversation_t *conversation, size_t i
         if (ik_msg_is(message, IK_MSG_USER)) {
             break;
         }
-        found = ik_msg_is(message, IK_MSG_TOOL_CALL) && has_id(message, id) ? message : NULL;
+        if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
+            char *call_id = ik_msg_field_text(id, message, "id");
+            found = call_id != NULL && strcmp(call_id, id) == 0 ? message : NULL;
+        }
     }
     talloc_free(id);
     return found;

@@ -1,7 +1,7 @@
 /*
- * What was said, as rows of the screen: pure functions of messages, the same for what is said now,
- * for a session that goes on, for /show and for the pager. Texts of others are neither wrapped nor
- * indented where they are code or output; only what ikigai adds is set off by its style.
+ * Renders messages as rows: pure functions that serve live output, resumed sessions, /show and the
+ * pager alike. Code and output are neither wrapped nor indented, so that they can be copied; what
+ * ikigai adds is set off by its style only.
  */
 #pragma once
 
@@ -15,23 +15,23 @@ enum {
 
 void ik_repl_rows_user(const ik_rows_t *rows, const char *text);
 void ik_repl_rows_answer(const ik_rows_t *rows, const char *text);
-/* Folded to one row, or dimmed in full. wall_ms: how long it took, -1: not known. */
+/* One row, or in full and dimmed if rows->full. wall_ms: duration; -1: not known. */
 void ik_repl_rows_reasoning(const ik_rows_t *rows, const char *text, int64_t wall_ms);
 
 typedef struct {
     const char *name;
-    const char *source; /* "user", "project"; NULL: the system's, or not known */
+    const char *source; /* "user", "project"; NULL: a system tool, or not known */
     const char *arguments;
     size_t arguments_len;
-    const char *before; /* what the file to be written held; NULL: not known */
+    const char *before; /* old content of the file to be written; NULL: not known */
     size_t before_len;
 } ik_repl_call_t;
 
-/* From a message of kind tool_call; strings on ctx. */
+/* Fills call from a message of kind tool_call; strings on ctx. */
 void ik_repl_rows_fill_call(const void *ctx, const ik_msg_t *message, ik_repl_call_t *call);
-/* The call's name and every argument with its value; an edit as a diff. */
+/* The name and every argument with its value; an edit as a diff. */
 void ik_repl_rows_call(const ik_rows_t *rows, const ik_repl_call_t *call);
-/* Name and arguments as one row, to be cut: while it runs. */
+/* Name and arguments as one row, for a running call; the caller cuts it to the width. */
 void ik_repl_rows_call_line(ik_row_t *row, const ik_repl_call_t *call);
 
 typedef struct {
@@ -41,14 +41,14 @@ typedef struct {
     int64_t wall_ms; /* -1: not known */
 } ik_repl_result_t;
 
-/* call says in which language a result is written, and may be NULL. */
+/* call gives the language of the result; may be NULL. */
 void ik_repl_rows_result(const ik_rows_t *rows, const ik_repl_call_t *call,
                          const ik_repl_result_t *result);
 
-/* What a command of the user's own brought, without a number. */
+/* The result of a !CMD, without a number. */
 void ik_repl_rows_command(const ik_rows_t *rows, const char *envelope);
 
-/* One message of a conversation; with a result goes its call, which stands before it. number is the
- * result's. A call alone gives nothing: it is shown with its result. */
+/* One message of a conversation. A tool result includes its call and has the given number; a call
+ * by itself renders nothing. */
 void ik_repl_rows_message(const ik_rows_t *rows, const ik_conversation_t *conversation,
                           size_t index, size_t number);

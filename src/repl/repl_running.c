@@ -12,15 +12,15 @@ enum {
     TAIL_ROWS = 3,
     WAITING_ROWS = 3,
     TAIL_BYTES = 4096,
-    BEFORE_MAX = 256 * 1024, /* of a file that is about to be written */
+    BEFORE_MAX = 256 * 1024, /* bytes of a file that a call changes */
 };
 
 typedef struct {
     char *id;
     ik_repl_call_t call;
     bool parallel;
-    int64_t started_ms;    /* 0: it waits */
-    char tail[TAIL_BYTES]; /* the end of what it reported */
+    int64_t started_ms;    /* 0: waiting */
+    char tail[TAIL_BYTES]; /* the end of its progress output */
     size_t tail_len;
 } run_t;
 
@@ -34,7 +34,7 @@ ik_repl_running_t *ik_repl_running_create(const void *ctx)
     return ik_new(ctx, ik_repl_running_t);
 }
 
-/* What the file holds that is about to be changed, as long as it is still there. */
+/* Reads the file that the call is about to change, for the diff. */
 static void remember_file(run_t *run, const char *folder)
 {
     ik_tool_fields_t arguments;
@@ -58,15 +58,8 @@ static void remember_file(run_t *run, const char *folder)
     if (is_ok(&read)) {
         run->call.before = bytes;
     } else if (read.code == IK_ERR_NOT_FOUND) {
-        run->call.before = ""; /* all of it is new */
+        run->call.before = ""; /* a new file */
     }
-}
-
-static const ik_tool_registry_entry_t *entry_of(const ik_shared_ctx_t *shared, const char *name)
-{
-    return shared->tool_registry == NULL || name == NULL
-               ? NULL
-               : ik_tool_registry_lookup(shared->tool_registry, name);
 }
 
 static size_t find(const ik_repl_running_t *running, const ik_msg_t *message, const char *field)
@@ -86,7 +79,10 @@ static run_t *add(ik_repl_running_t *running, const ik_shared_ctx_t *shared, con
     run_t *run = ik_new(running, run_t);
     run->id = ik_msg_field_text(run, call, "id");
     ik_repl_rows_fill_call(run, call, &run->call);
-    const ik_tool_registry_entry_t *entry = entry_of(shared, run->call.name);
+    const ik_tool_registry_entry_t *entry =
+        shared->tool_registry == NULL || run->call.name == NULL
+            ? NULL
+            : ik_tool_registry_lookup(shared->tool_registry, run->call.name);
     run->parallel = entry != NULL && entry->schema->parallel;
     run->call.source = entry == NULL || entry->source == IK_TOOL_SYSTEM
                            ? NULL
@@ -111,7 +107,7 @@ void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *sh
     remember_file(run, shared->tool_context.folder);
 }
 
-/* The end of all that was reported, as much as fits. */
+/* Keeps the last TAIL_BYTES bytes of the progress output. */
 static void keep_tail(run_t *run, const char *text, size_t len)
 {
     if (len > TAIL_BYTES) {
@@ -200,7 +196,7 @@ static void draw_run(const run_t *run, const ik_view_t *view, int tail_rows, ik_
     talloc_free(scratch);
 }
 
-/* Calls start in order, and only neighbours that both may overlap do. */
+/* Says why a call waits: calls start in order, and only adjacent parallel ones overlap. */
 static void add_reason(ik_row_t *row, const run_t *run, const run_t *before)
 {
     const run_t *alone = !run->parallel ? run : before != NULL && !before->parallel ? before : NULL;

@@ -1,5 +1,5 @@
-/* "!CMD": the user runs a command, through the bash tool as the model would, and what it
- * printed joins the conversation. */
+/* "!CMD": runs a command of the user through the bash tool, as for the model, and adds its output
+ * to the conversation. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,9 +10,9 @@
 
 struct ik_repl_shell {
     ik_repl_t *repl;
-    int64_t agent; /* whose conversation it joins */
+    int64_t agent; /* whose conversation gets the output */
     char *command;
-    ik_msg_t *call; /* what is shown while it runs */
+    ik_msg_t *call; /* shown while it runs */
     ik_repl_running_t *running;
     ik_tool_call_t *run;
 };
@@ -20,7 +20,7 @@ struct ik_repl_shell {
 static char *format_arguments(const void *ctx, const char *command)
 {
     ik_buffer_t arguments;
-    ik_buffer_init(&arguments, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&arguments, ctx, IK_BUFFER_UNLIMITED); /* bounded by the command */
     ik_json_add_text(&arguments, "command", command);
     ik_json_add_number(&arguments, "timeout_seconds", 600);
     ik_buffer_append_byte(&arguments, '}');
@@ -34,14 +34,14 @@ static void on_progress(void *data, const char *text, size_t len)
     ik_view_touch(shell->repl->view);
 }
 
-/* "$ make", what it printed, and how it ended when that was not well. */
+/* "$ make", its output, and other fields of the result such as the exit code of a failure. */
 static char *format_note(const ik_repl_shell_t *shell, const char *envelope)
 {
     void *scratch = talloc_new(NULL);
     ik_buffer_t note;
     ik_tool_fields_t fields;
     size_t len;
-    ik_buffer_init(&note, shell, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&note, shell, IK_BUFFER_UNLIMITED); /* bounded by the envelope */
     ik_buffer_append_format(&note, "I ran this command myself:\n$ %s\n", shell->command);
     if (!ik_tool_fields_of_envelope(envelope, strlen(envelope), &fields)) {
         fields.count = 0;
@@ -64,29 +64,10 @@ static char *format_note(const ik_repl_shell_t *shell, const char *envelope)
 static char *format_data(const ik_repl_shell_t *shell)
 {
     ik_buffer_t data;
-    ik_buffer_init(&data, shell, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&data, shell, IK_BUFFER_UNLIMITED); /* bounded by the command */
     ik_json_add_text(&data, "command", shell->command);
     ik_buffer_append_byte(&data, '}');
     return ik_buffer_finish(&data);
-}
-
-/* Somebody else is on the screen: it is shown when its talk is. */
-static void announce(ik_repl_shell_t *shell)
-{
-    long long number = (long long)shell->agent;
-    ik_repl_say(shell->repl, IK_ROLE_GOOD,
-                ik_sprintf(shell,
-                           "Agent %lld: the command has ended. /switch %lld shows what it "
-                           "printed.",
-                           number, number));
-}
-
-static void show(ik_repl_shell_t *shell, const ik_tool_result_t *result)
-{
-    ik_rows_t rows = ik_view_rows(shell->repl->view);
-    ik_view_begin_block(shell->repl->view);
-    ik_rows_lines(&rows, IK_ROLE_USER, ik_sprintf(shell, "! %s", shell->command));
-    ik_repl_rows_command(&rows, result->envelope);
 }
 
 static void on_end(void *data, const ik_tool_result_t *result)
@@ -94,24 +75,23 @@ static void on_end(void *data, const ik_tool_result_t *result)
     ik_repl_shell_t *shell = data;
     ik_repl_t *repl = shell->repl;
     if (shell->agent == ik_workspace_focus(repl->workspace)) {
-        show(shell, result);
-    } else {
-        announce(shell);
+        ik_rows_t rows = ik_view_rows(repl->view);
+        ik_view_begin_block(repl->view);
+        ik_rows_lines(&rows, IK_ROLE_USER, ik_sprintf(shell, "! %s", shell->command));
+        ik_repl_rows_command(&rows, result->envelope);
+    } else { /* its talk shows the output later */
+        long long number = (long long)shell->agent;
+        ik_repl_say(repl, IK_ROLE_GOOD,
+                    ik_sprintf(shell,
+                               "Agent %lld: the command has ended. /switch %lld shows its "
+                               "output.",
+                               number, number));
     }
     repl->shell = NULL;
     ik_workspace_add_note(repl->workspace, shell->agent, format_note(shell, result->envelope),
                           format_data(shell));
-    talloc_free(shell); /* the call is no child of it and goes by itself */
+    talloc_free(shell); /* the tool call frees itself */
     ik_workspace_release(repl->workspace);
-}
-
-static void fill(ik_repl_shell_t *shell, const char *arguments)
-{
-    ik_msg_call_t call = {
-        .id = "shell", .name = "bash", .arguments = arguments, .arguments_len = strlen(arguments)};
-    shell->call = ik_msg_create_call(shell, &call, NULL);
-    shell->running = ik_repl_running_create(shell);
-    ik_repl_running_start(shell->running, ik_workspace_shared(shell->repl->workspace), shell->call);
 }
 
 void ik_repl_shell_start(ik_repl_t *repl, const char *command)
@@ -124,7 +104,7 @@ void ik_repl_shell_start(ik_repl_t *repl, const char *command)
     if (shared->tool_registry == NULL ||
         ik_tool_registry_lookup(shared->tool_registry, "bash") == NULL) {
         ik_repl_say(repl, IK_ROLE_ERROR,
-                    "There is no tool called bash, which runs commands. See /tool.");
+                    "!CMD needs the tool bash, which is not available. See /tool.");
         return;
     }
     ik_workspace_require_agent(repl->workspace);
@@ -134,7 +114,11 @@ void ik_repl_shell_start(ik_repl_t *repl, const char *command)
     shell->agent = ik_workspace_focus(repl->workspace);
     shell->command = ik_strdup(shell, command);
     char *arguments = format_arguments(shell, command);
-    fill(shell, arguments);
+    ik_msg_call_t call = {
+        .id = "shell", .name = "bash", .arguments = arguments, .arguments_len = strlen(arguments)};
+    shell->call = ik_msg_create_call(shell, &call, NULL);
+    shell->running = ik_repl_running_create(shell);
+    ik_repl_running_start(shell->running, shared, shell->call);
     repl->shell = shell;
     ik_tool_request_t request = {.name = "bash",
                                  .arguments = arguments,

@@ -1,5 +1,4 @@
-/* What the interactive program consists of, for the files of this folder that wire its parts
- * together. */
+/* The state of the interactive program, private to this folder. */
 #pragma once
 
 #include "command/command.h"
@@ -11,7 +10,7 @@
 
 typedef struct ik_repl_shell ik_repl_shell_t;
 
-/* Sessions to choose from, in the order of the list. */
+/* The sessions in a list that the user chooses from. */
 typedef struct {
     char **ids;
     ik_completion_t *items;
@@ -22,20 +21,20 @@ typedef struct {
     ik_workspace_t *workspace;
     ik_view_t *view;
     ik_command_host_t host;
-    ik_repl_talk_t **talks; /* of the agents that were on the screen or said something */
+    ik_repl_talk_t **talks; /* of agents that were shown or had an event */
     size_t talk_count;
-    ik_repl_talk_t *current; /* one of them: the agent with the focus */
+    ik_repl_talk_t *current; /* that of the agent with the focus */
 
-    ik_repl_choices_t *choices; /* the user chooses one of these; NULL: no list is open */
-    ik_repl_shell_t *shell;     /* a command of the user's own; NULL: none runs */
+    ik_repl_choices_t *choices; /* NULL: no list is open */
+    ik_repl_shell_t *shell;     /* the running !CMD; NULL: none */
     ik_repl_draft_t *draft;
-    void *shown_text; /* what the pager shows of a command; NULL: nothing yet */
-    void *clipboard;  /* what holds the text that was copied last; NULL: nothing of ours */
+    void *shown_text; /* the last text of a command in the pager; NULL: none */
+    void *clipboard;  /* holds the text copied last; NULL: none */
     ik_repl_files_t *files;
-    ik_completion_t *completions; /* the last ones that were asked for */
-    ik_timer_t *start;            /* what comes after the first frame */
-    int64_t cancelled_ms;         /* the last Ctrl-C that found nothing to do */
-    bool ending;                  /* no more input comes: leave when all is done */
+    ik_completion_t *completions; /* of the last request */
+    ik_timer_t *start;            /* runs after the first frame */
+    int64_t cancelled_ms;         /* when Ctrl-C last had nothing to cancel */
+    bool ending;                  /* end of input: leave when everything is done */
     bool done;
     int status;
 } ik_repl_t;
@@ -43,10 +42,10 @@ typedef struct {
 /* --- repl.c: */
 
 void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text);
-/* The talk with that agent, made now if need be. */
+/* The talk of an agent, created if necessary. */
 ik_repl_talk_t *ik_repl_obtain_talk(ik_repl_t *repl, int64_t agent);
 void ik_repl_open_pager(ik_repl_t *repl);
-/* Ends the program with that status as soon as the loop is back. */
+/* Ends the program with this status when control returns to the loop. */
 void ik_repl_leave(ik_repl_t *repl, int status);
 
 /* --- repl_host.c: */
@@ -56,17 +55,17 @@ ik_completion_source_t ik_repl_host_completion(ik_repl_t *repl);
 
 /* --- repl_shell.c: */
 
-/* "!CMD": runs it; its output is shown and joins the conversation. The queues wait meanwhile. */
+/* Runs "!CMD": shows its output and adds it to the conversation. The queues wait until it ends. */
 void ik_repl_shell_start(ik_repl_t *repl, const char *command);
 void ik_repl_shell_cancel(ik_repl_t *repl);
-/* Ends it at once and silently when it was run for that agent; 0: for any. */
+/* Ends the command of this agent at once, without output; 0: of any agent. */
 void ik_repl_shell_drop(ik_repl_t *repl, int64_t agent);
 void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data);
 
 /* --- repl_status.c: */
 
 void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row);
-/* What a new user sees first, or one line for others. */
+/* Prints an introduction for new users, one line for others. */
 void ik_repl_status_welcome(ik_repl_t *repl);
 
 /* --- repl_copy.c: */

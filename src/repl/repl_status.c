@@ -1,4 +1,4 @@
-/* The status line, and the first words. */
+/* The status line and the welcome message. */
 #include <sys/stat.h>
 
 #include "agent/agent_target.h"
@@ -91,42 +91,38 @@ void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
     talloc_free(scratch);
 }
 
-/* --- the first words --------------------------------------------------------------------- */
+/* --- welcome ----------------------------------------------------------------------------- */
 
-static void welcome_newcomer(ik_repl_t *repl, bool makeshift, const void *ctx)
+static void introduce(ik_repl_t *repl, bool makeshift, const void *ctx)
 {
     ik_repl_say(repl, IK_ROLE_STRONG,
                 "ikigai " IKIGAI_VERSION
                 ": a coding agent whose every tool is an ordinary program.");
     if (makeshift) {
         ik_repl_say(repl, IK_ROLE_TEXT,
-                    "Model: offline. It runs tools (try: run ls) but is no language model.");
+                    "Model: offline. It runs tools (try: run ls) but is not a language model.");
         ik_repl_say(repl, IK_ROLE_TEXT,
                     "For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY.");
     } else {
         ik_repl_say(repl, IK_ROLE_TEXT,
-                    ik_sprintf(ctx, "Model: %s. What you say to it goes to that provider.",
+                    ik_sprintf(ctx, "Model: %s. Your messages are sent to that provider.",
                                ik_workspace_target(repl->workspace)->name));
         ik_repl_say(repl, IK_ROLE_TEXT,
-                    "/model chooses another one; \"model\" in ~/.ikigai/config.json keeps the "
-                    "choice.");
+                    "/model switches to another one; set \"model\" in ~/.ikigai/config.json to "
+                    "keep it.");
     }
     ik_repl_say(repl, IK_ROLE_TEXT,
                 "Type a message and press Enter. /help shows commands and keys.");
-}
-
-static bool is_newcomer(const ik_repl_t *repl)
-{
-    struct stat status;
-    return stat(repl->options->paths->database, &status) != 0;
 }
 
 void ik_repl_status_welcome(ik_repl_t *repl)
 {
     void *scratch = talloc_new(repl);
     bool makeshift = ik_workspace_is_makeshift(repl->workspace);
-    if (makeshift || is_newcomer(repl)) {
-        welcome_newcomer(repl, makeshift, scratch);
+    struct stat status;
+    bool new_user = stat(repl->options->paths->database, &status) != 0;
+    if (makeshift || new_user) {
+        introduce(repl, makeshift, scratch);
     } else {
         ik_repl_say(repl, IK_ROLE_DIM,
                     ik_sprintf(scratch, "ikigai " IKIGAI_VERSION ", %s. /help shows commands.",

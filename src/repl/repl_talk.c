@@ -7,7 +7,7 @@
 #include "repl/repl_running.h"
 
 enum {
-    EARLIER_MESSAGES = 200, /* of a session that goes on, printed at most */
+    EARLIER_MESSAGES = 200, /* printed at most when a talk is shown */
     QUEUE_ROWS = 3,
     REASONING_ROWS = 3,
 };
@@ -17,30 +17,30 @@ struct ik_repl_talk {
     ik_workspace_t *workspace;
     int64_t number;
     bool current;   /* on the screen */
-    bool news;      /* something came while it was not */
-    size_t known;   /* messages of the conversation that were counted */
-    size_t shown;   /* messages that are in the scrollback */
+    bool news;      /* got a message while off the screen */
+    size_t known;   /* messages counted in results */
+    size_t shown;   /* messages printed */
     size_t results; /* tool results among the known messages */
 
-    /* the answer that is being said */
-    ik_backlog_answer_t *printed; /* NULL: nothing of it is on the screen */
-    size_t fed;                   /* bytes of the answer that it has */
-    ik_buffer_t answer;           /* its text, for when the talk is shown again */
+    /* the current answer */
+    ik_backlog_answer_t *printed; /* NULL: not printed yet */
+    size_t fed;                   /* bytes of answer that printed has */
+    ik_buffer_t answer;           /* its text, to print the rest when shown again */
     ik_buffer_t reasoning;
-    int64_t reasoning_ms; /* when it began */
+    int64_t reasoning_ms; /* when the reasoning began */
 
     ik_repl_running_t *running; /* tools */
     int64_t turn_ms;            /* when the turn began; 0: there was none yet */
-    int64_t retry_at_ms;        /* 0: no attempt waits */
+    int64_t retry_at_ms;        /* when the next attempt starts; 0: none is due */
     char *retry_reason;
-    int retry_attempt; /* the next one … */
-    int retry_of;      /* … of that many */
+    int retry_attempt; /* number of the next attempt */
+    int retry_of;      /* maximum number of attempts */
 
-    size_t page;         /* the pager's pages are numbered up to this one … */
-    size_t page_results; /* … and hold that many results */
+    size_t page;         /* pager pages whose results are counted */
+    size_t page_results; /* number of results on these pages */
 };
 
-/* NULL: nothing was said yet. */
+/* NULL: no messages yet. */
 static const ik_conversation_t *conversation_of(const ik_repl_talk_t *talk)
 {
     const ik_agent_t *agent = ik_workspace_agent(talk->workspace, talk->number);
@@ -83,8 +83,8 @@ static size_t count_results(const ik_conversation_t *conversation, size_t from, 
     return count;
 }
 
-/* Counts what came since the last time. A conversation that has not grown has lost a turn that was
- * refused: it is counted again, and its last message was not shown. */
+/* Counts new messages. A conversation that has not grown has lost a refused turn: it is counted
+ * again, and its last message was not shown yet. */
 static void count_messages(ik_repl_talk_t *talk, const ik_conversation_t *conversation)
 {
     if (conversation->count > talk->known) {
@@ -107,7 +107,7 @@ void ik_repl_talk_mark_shown(ik_repl_talk_t *talk)
     }
 }
 
-/* --- saying ------------------------------------------------------------------------------ */
+/* --- output ------------------------------------------------------------------------------ */
 
 static void say(ik_repl_talk_t *talk, ik_role_t role, const char *text)
 {
@@ -115,7 +115,7 @@ static void say(ik_repl_talk_t *talk, ik_role_t role, const char *text)
     ik_rows_say(&rows, role, text);
 }
 
-/* Something about an agent in the background says whose it is. */
+/* Prints a line, with the agent's number if the agent is in the background. */
 static void announce(ik_repl_talk_t *talk, ik_role_t role, const char *text)
 {
     if (talk->current) {
@@ -127,7 +127,7 @@ static void announce(ik_repl_talk_t *talk, ik_role_t role, const char *text)
     talloc_free(line);
 }
 
-/* The thinking is over: one row of it stays. */
+/* Prints one row for reasoning that has ended. */
 static void fold_reasoning(ik_repl_talk_t *talk)
 {
     if (talk->reasoning.len == 0) {
@@ -141,7 +141,7 @@ static void fold_reasoning(ik_repl_talk_t *talk)
     ik_buffer_reset(&talk->reasoning);
 }
 
-/* In the background nothing is printed: half an answer goes on when its talk is shown again. */
+/* In the background the printed part stays open until the talk is shown again. */
 static void end_answer(ik_repl_talk_t *talk)
 {
     if (talk->printed != NULL && talk->current) {
@@ -175,26 +175,17 @@ static void on_text(ik_repl_talk_t *talk, const ik_agent_event_t *event)
     }
 }
 
-static void on_reasoning(ik_repl_talk_t *talk, const ik_agent_event_t *event)
-{
-    if (talk->reasoning.len == 0) {
-        talk->reasoning_ms = ik_clock_now_ms();
-    }
-    ik_buffer_append(&talk->reasoning, event->text, event->len);
-}
-
 /* --- messages ---------------------------------------------------------------------------- */
 
 static void note_incomplete(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
     ik_json_span_t incomplete;
     if (ik_msg_field(message, "incomplete", &incomplete)) {
-        say(talk, IK_ROLE_WARNING, "(the answer broke off here)");
+        say(talk, IK_ROLE_WARNING, "(answer cut off)");
     }
 }
 
-/* An answer was shown while it came, unless it came as a whole or somebody else was on the screen.
- */
+/* A streamed answer is already printed; one that came as a whole or in the background is not. */
 static void show_answer(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
     ik_rows_t rows = ik_view_rows(talk->view);
@@ -230,7 +221,7 @@ static void show_message(ik_repl_talk_t *talk, const ik_msg_t *message)
         ik_view_begin_block(talk->view);
         ik_repl_rows_user(&rows, message->content);
     } else if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
-        fold_reasoning(talk); /* the call is shown while it runs, and with its result */
+        fold_reasoning(talk); /* a call is shown while it runs, and again with its result */
         end_answer(talk);
     }
 }
@@ -255,28 +246,6 @@ static void on_message(ik_repl_talk_t *talk, const ik_msg_t *message)
 
 /* --- events ------------------------------------------------------------------------------ */
 
-static void on_retry(ik_repl_talk_t *talk, const ik_agent_event_t *event)
-{
-    talloc_free(talk->retry_reason);
-    talk->retry_reason = ik_agent_describe_retry(talk, event);
-    talk->retry_attempt = event->attempt + 1;
-    talk->retry_of = event->of;
-    talk->retry_at_ms = ik_clock_now_ms() + event->delay_ms;
-}
-
-static void announce_end(ik_repl_talk_t *talk, ik_turn_reason_t reason)
-{
-    if (reason == IK_TURN_INTERRUPTED) {
-        announce(talk, IK_ROLE_WARNING, "interrupted");
-    } else if (!talk->current) {
-        char *line =
-            ik_sprintf(talk, "%s. /switch %lld shows what it said.",
-                       reason == IK_TURN_ERROR ? "failed" : "done", (long long)talk->number);
-        announce(talk, reason == IK_TURN_ERROR ? IK_ROLE_ERROR : IK_ROLE_GOOD, line);
-        talloc_free(line);
-    }
-}
-
 static void on_turn_ended(ik_repl_talk_t *talk, ik_turn_reason_t reason)
 {
     fold_reasoning(talk);
@@ -284,7 +253,15 @@ static void on_turn_ended(ik_repl_talk_t *talk, ik_turn_reason_t reason)
     ik_buffer_reset(&talk->answer);
     ik_repl_running_clear(talk->running);
     talk->retry_at_ms = 0;
-    announce_end(talk, reason);
+    if (reason == IK_TURN_INTERRUPTED) {
+        announce(talk, IK_ROLE_WARNING, "interrupted");
+    } else if (!talk->current) {
+        char *line =
+            ik_sprintf(talk, "%s. /switch %lld shows its answer.",
+                       reason == IK_TURN_ERROR ? "failed" : "done", (long long)talk->number);
+        announce(talk, reason == IK_TURN_ERROR ? IK_ROLE_ERROR : IK_ROLE_GOOD, line);
+        talloc_free(line);
+    }
 }
 
 void ik_repl_talk_begin_turn(ik_repl_talk_t *talk)
@@ -302,7 +279,10 @@ void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event)
         on_text(talk, event);
         break;
     case IK_AGENT_REASONING:
-        on_reasoning(talk, event);
+        if (talk->reasoning.len == 0) {
+            talk->reasoning_ms = ik_clock_now_ms();
+        }
+        ik_buffer_append(&talk->reasoning, event->text, event->len);
         break;
     case IK_AGENT_MESSAGE:
         on_message(talk, event->message);
@@ -313,10 +293,14 @@ void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event)
     case IK_AGENT_TOOL_PROGRESS:
         ik_repl_running_progress(talk->running, event->message, event->text, event->len);
         break;
-    case IK_AGENT_USAGE: /* the status line asks the workspace for it */
+    case IK_AGENT_USAGE: /* the status line reads it from the workspace */
         break;
     case IK_AGENT_RETRY:
-        on_retry(talk, event);
+        talloc_free(talk->retry_reason);
+        talk->retry_reason = ik_agent_describe_retry(talk, event);
+        talk->retry_attempt = event->attempt + 1;
+        talk->retry_of = event->of;
+        talk->retry_at_ms = ik_clock_now_ms() + event->delay_ms;
         break;
     case IK_AGENT_NOTICE:
         announce(talk, IK_ROLE_WARNING, event->text);
@@ -333,7 +317,7 @@ void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event)
 
 /* --- on and off the screen --------------------------------------------------------------- */
 
-/* A very long past is in the pager. */
+/* Skips the oldest messages of a long conversation, which the pager shows. */
 static size_t skip_earlier(ik_repl_talk_t *talk, const ik_conversation_t *conversation)
 {
     size_t from = talk->shown;
@@ -348,11 +332,6 @@ static size_t skip_earlier(ik_repl_talk_t *talk, const ik_conversation_t *conver
     return from;
 }
 
-static bool is_shown_alone(const ik_msg_t *message)
-{
-    return !ik_msg_is(message, IK_MSG_TOOL_CALL) && !ik_msg_is(message, IK_MSG_SYSTEM);
-}
-
 static void print_missing(ik_repl_talk_t *talk)
 {
     const ik_conversation_t *conversation = conversation_of(talk);
@@ -360,8 +339,10 @@ static void print_missing(ik_repl_talk_t *talk)
     size_t from = skip_earlier(talk, conversation);
     size_t results = count_results(conversation, 0, from);
     for (size_t i = from; i < conversation->count; i++) {
-        results += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
-        if (is_shown_alone(conversation->messages[i])) {
+        const ik_msg_t *message = conversation->messages[i];
+        results += ik_msg_is(message, IK_MSG_TOOL_RESULT);
+        /* a call is printed with its result */
+        if (!ik_msg_is(message, IK_MSG_TOOL_CALL) && !ik_msg_is(message, IK_MSG_SYSTEM)) {
             ik_view_begin_block(talk->view);
             ik_repl_rows_message(&rows, conversation, i, results);
         }
@@ -369,7 +350,7 @@ static void print_missing(ik_repl_talk_t *talk)
     talk->shown = conversation->count;
 }
 
-/* What came of the answer since it was last on the screen. */
+/* Prints the part of the answer that came while the talk was off the screen. */
 static void feed_rest(ik_repl_talk_t *talk, const char *answer, size_t len)
 {
     size_t had = talk->printed == NULL ? 0 : talk->fed;
@@ -379,7 +360,7 @@ static void feed_rest(ik_repl_talk_t *talk, const char *answer, size_t len)
     }
 }
 
-/* The answer that was half on the screen when another talk came has ended meanwhile. */
+/* Prints the rest of a partly printed answer that ended while the talk was off the screen. */
 static void finish_answer(ik_repl_talk_t *talk)
 {
     const ik_conversation_t *conversation = conversation_of(talk);
@@ -432,7 +413,7 @@ static void put_row(canvas_t *canvas)
     ik_rows_put(&canvas->rows, &canvas->row);
 }
 
-/* The last rows of what is being thought. */
+/* Draws the last lines of the reasoning. */
 static void draw_reasoning(const ik_repl_talk_t *talk, canvas_t *canvas)
 {
     const char *text = talk->reasoning.data;
@@ -531,7 +512,7 @@ int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk)
     return talk->turn_ms == 0 ? 0 : ik_clock_now_ms() - talk->turn_ms;
 }
 
-/* --- looking back ------------------------------------------------------------------------ */
+/* --- /show and the pager ----------------------------------------------------------------- */
 
 res_t ik_repl_talk_show_result(ik_repl_talk_t *talk, size_t number)
 {
@@ -547,11 +528,11 @@ res_t ik_repl_talk_show_result(ik_repl_talk_t *talk, size_t number)
             return OK;
         }
     }
-    return ERR(NOT_FOUND, "There is no tool result %zu; there are %zu so far", number, results);
+    return ERR(NOT_FOUND, "There is no tool result %zu (%zu so far).", number, results);
 }
 
-/* How many results there are up to this page. A search asks for one page after the other, forwards
- * or backwards, and counts no result twice. */
+/* Counts the results up to this page. The count is kept between calls, because a search asks for
+ * one page after the other in either direction. */
 static size_t number_page(ik_repl_talk_t *talk, const ik_conversation_t *conversation, size_t part)
 {
     if (part < talk->page) {

@@ -1,5 +1,4 @@
-/* A tool call and its result as rows: what the tool was given and what it answered, nothing hidden.
- */
+/* Renders a tool call and its result as rows. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,17 +7,17 @@
 #include "repl/repl_rows.h"
 #include "terminal/code_rows.h"
 
-/* A text in lines, and what to say when there are more of them than are shown. */
+/* A text of several lines, of which the first ones may be shown. */
 typedef struct {
     const char *bytes;
     size_t len;
     const char *language; /* "": none */
-    const char *rest;     /* how to see the rest */
+    const char *rest;     /* the key or command that shows the rest */
 } block_t;
 
 /* --- texts ------------------------------------------------------------------------------- */
 
-/* Code of a known language; returns how many lines were left out. */
+/* Adds code with syntax colours; returns how many lines were left out. */
 static size_t add_code(const ik_rows_t *rows, const block_t *block,
                        const ik_code_language_t *language)
 {
@@ -61,7 +60,7 @@ static void add_block(const ik_rows_t *rows, const block_t *block)
     }
 }
 
-/* --- what it was given ------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------- */
 
 void ik_repl_rows_fill_call(const void *ctx, const ik_msg_t *message, ik_repl_call_t *call)
 {
@@ -83,7 +82,7 @@ static void add_name(ik_row_t *row, const ik_repl_call_t *call)
     }
 }
 
-/* Our own tools call it so; where it leads, the terminal may open it. */
+/* A link that lets the terminal open the file; the shipped tools call this argument file_path. */
 static char *format_link(const void *ctx, const char *folder, const ik_tool_field_t *field,
                          const char *path)
 {
@@ -141,14 +140,14 @@ static text_t text_of(const void *ctx, const ik_tool_fields_t *arguments, const 
     return text;
 }
 
-/* The file with every old text replaced by the new one. An edit that would have to choose fails, so
- * that what is shown then was not done anyway. */
+/* The file with every occurrence of old replaced by new. The tool rejects an ambiguous edit, so the
+ * result is shown only for one that it applies. */
 static text_t apply_edit(const void *ctx, const ik_repl_call_t *call, text_t old, text_t new)
 {
     const char *at = call->before;
     const char *end = at + call->before_len;
     ik_buffer_t file;
-    ik_buffer_init(&file, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&file, ctx, IK_BUFFER_UNLIMITED); /* bounded by the file and the edit */
     const char *found = NULL;
     while (old.len > 0 && (found = memmem(at, (size_t)(end - at), old.bytes, old.len)) != NULL) {
         ik_buffer_append(&file, at, (size_t)(found - at));
@@ -159,14 +158,14 @@ static text_t apply_edit(const void *ctx, const ik_repl_call_t *call, text_t old
     return (text_t){.bytes = file.data == NULL ? "" : file.data, .len = file.len};
 }
 
-/* As a line: what is replaced need not be a whole one. */
+/* Adds the final newline that a diff of whole lines needs. */
 static text_t as_line(const void *ctx, text_t text)
 {
     bool ended = text.len > 0 && text.bytes[text.len - 1] == '\n';
     return ended ? text : (text_t){ik_sprintf(ctx, "%s\n", text.bytes), text.len + 1};
 }
 
-/* What an edit does to the file where that is known, else what becomes of the text, as a diff. */
+/* Adds an edit as a diff of the file or, if its content is not known, of the replaced text. */
 static void add_edit(const ik_rows_t *rows, const ik_repl_call_t *call,
                      const ik_tool_fields_t *arguments)
 {
@@ -185,7 +184,7 @@ static void add_edit(const ik_rows_t *rows, const ik_repl_call_t *call,
     talloc_free(scratch);
 }
 
-/* What a whole file was and becomes. */
+/* Adds a written file as a diff; false if the field is not its content, or the old file unknown. */
 static bool add_rewrite(const ik_rows_t *rows, const ik_repl_call_t *call,
                         const ik_tool_field_t *field)
 {
@@ -220,7 +219,7 @@ static void add_long_arguments(const ik_rows_t *rows, const ik_repl_call_t *call
     }
 }
 
-/* Those that fit into a row stand beside the name. */
+/* Adds the arguments that fit into the row of the name. */
 static void add_short_arguments(ik_row_t *row, const char *folder,
                                 const ik_tool_fields_t *arguments, bool all)
 {
@@ -266,18 +265,18 @@ void ik_repl_rows_call(const ik_rows_t *rows, const ik_repl_call_t *call)
     talloc_free(scratch);
 }
 
-/* --- what it answered -------------------------------------------------------------------- */
+/* --- results ----------------------------------------------------------------------------- */
 
-/* A result, and which of its fields the call has shown or the head of the result says. */
+/* A parsed result, and what decides which of its fields are shown. */
 typedef struct {
     const ik_repl_result_t *result;
     ik_tool_fields_t fields;
     bool failed;
-    bool interrupted; /* by the user: no failure */
-    bool known;       /* the call shows all that a shipped tool did to the file */
+    bool interrupted; /* by the user: not shown as a failure */
+    bool known;       /* the call already shows the change to the file */
 } answer_t;
 
-static bool is_code(const ik_tool_fields_t *fields, const char *code)
+static bool has_error_code(const ik_tool_fields_t *fields, const char *code)
 {
     const ik_tool_field_t *field = ik_tool_fields_find(fields, "error_code");
     char *value = field == NULL ? NULL : ik_json_decode(NULL, field->value, NULL);
@@ -286,7 +285,7 @@ static bool is_code(const ik_tool_fields_t *fields, const char *code)
     return equal;
 }
 
-/* file_edit and file_write: the diff or the content stands above, with the path. */
+/* The rows of a call to file_edit or file_write show the path and the change. */
 static bool shows_change(const ik_repl_call_t *call)
 {
     bool shipped =
@@ -303,7 +302,7 @@ static bool read_answer(const ik_rows_t *rows, const ik_repl_call_t *call,
         return false;
     }
     answer->failed = ik_tool_fields_is_failure(&answer->fields);
-    answer->interrupted = answer->failed && is_code(&answer->fields, "INTERRUPTED");
+    answer->interrupted = answer->failed && has_error_code(&answer->fields, "INTERRUPTED");
     answer->known = !answer->failed && !rows->full && shows_change(call);
     return true;
 }
@@ -319,25 +318,25 @@ static bool has_name(const ik_tool_field_t *field, const char *name)
     return field->key.len > 0 && ik_json_key_is(field->key, name);
 }
 
-/* What a program printed that did not end well. */
-static bool is_printed(const ik_tool_field_t *field)
+/* The output fields of a failed program. */
+static bool is_output(const ik_tool_field_t *field)
 {
     return has_name(field, "stdout") || has_name(field, "stderr");
 }
 
-/* What is said elsewhere, or says nothing. */
+/* Whether a field is shown elsewhere or carries no information. */
 static bool is_left_out(const ik_rows_t *rows, const answer_t *answer, const ik_tool_field_t *field)
 {
     bool empty = is_value(field, "null") || is_value(field, "\"\"");
-    bool of_end = has_name(field, "exit_code"); /* of an interrupted tool: of our own signal */
+    bool of_end = has_name(field, "exit_code"); /* of an interrupted tool it is our own signal */
     if (answer->interrupted) {
         return of_end || has_name(field, "error") || has_name(field, "error_code") ||
-               (empty && is_printed(field));
+               (empty && is_output(field));
     }
     if (rows->full) {
         return false;
     }
-    if (answer->failed && empty && (of_end || is_printed(field))) {
+    if (answer->failed && empty && (of_end || is_output(field))) {
         return true;
     }
     if (answer->known && (field->key.len == 0 || has_name(field, "bytes") ||
@@ -347,10 +346,10 @@ static bool is_left_out(const ik_rows_t *rows, const answer_t *answer, const ik_
     return has_name(field, "limit_reached") || has_name(field, "limit_message");
 }
 
-/* What an interrupted tool had printed is output, however short. */
+/* Whether a field gets rows of its own: long ones, and any output of an interrupted tool. */
 static bool is_block(const answer_t *answer, const ik_tool_field_t *field)
 {
-    return ik_tool_fields_is_long(field) || (answer->interrupted && is_printed(field));
+    return ik_tool_fields_is_long(field) || (answer->interrupted && is_output(field));
 }
 
 static void add_verdict(ik_row_t *row, const answer_t *answer, const void *ctx)
@@ -360,7 +359,7 @@ static void add_verdict(ik_row_t *row, const answer_t *answer, const void *ctx)
         size_t len;
         ik_row_add_role(row, IK_ROLE_WARNING, "interrupted");
         bool has_run = answer->result->wall_ms >= 0 || answer->result->number == 0;
-        if (!has_run && error != NULL) { /* it says how far the call came */
+        if (!has_run && error != NULL) { /* the error says why it did not start */
             ik_row_add_role(row, IK_ROLE_DIM, "  ");
             ik_row_add_role(row, IK_ROLE_DIM, ik_tool_fields_format_value(ctx, error, &len));
         }
@@ -408,7 +407,8 @@ static void add_long_results(const ik_rows_t *rows, const ik_repl_call_t *call,
             continue;
         }
         if (answer->interrupted && has_name(&field, "stdout")) {
-            field.key = (ik_json_span_t){0}; /* as it stands there when the tool ends by itself */
+            field.key =
+                (ik_json_span_t){0}; /* without a heading, as for a tool that ends normally */
         }
         add_long_field(rows, &arguments, &field, rest);
     }

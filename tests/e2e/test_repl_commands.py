@@ -506,7 +506,7 @@ class ClearTest(CommandTest):
         t = self.ready([Answer("Old answer."), Answer("New answer.")])
         self.enter(t, "old words", "Old answer.")
         before = t.all_rows()[:t.all_rows().index("Old answer.") + 1]
-        self.enter(t, "/clear", "A new conversation begins.")
+        self.enter(t, "/clear", "New conversation.")
         self.enter(t, "new words", "New answer.")
         self.assertEqual(t.all_rows()[:len(before)], before)
         self.assertEqual(words_of(self.llm.requests[1]), ["new words"])
@@ -570,9 +570,9 @@ class ShowTest(CommandTest):
 
     def test_wrong_numbers(self):
         t = self.ready([Answer(calls=[Call("bash", {"command": "true"})]), Answer("Done.")])
-        self.enter(t, "/show 1", "There is no tool result 1; there are 0 so far")
+        self.enter(t, "/show 1", "There is no tool result 1 (0 so far).")
         self.enter(t, "go", "Done.")
-        self.enter(t, "/show 2", "There is no tool result 2; there are 1 so far")
+        self.enter(t, "/show 2", "There is no tool result 2 (1 so far).")
         for wrong in ("0", "-1", "x", "1.5", "99999999999999999999"):
             rows = self.enter(t, f"/show {wrong}", "Usage: /show N")
             self.assertEqual(rows, [f"'{wrong}' is no number from 1 on. Usage: /show N"])
@@ -646,7 +646,7 @@ class CopyTest(CommandTest):
 class PagerTest(CommandTest):
     def test_nothing_to_show(self):
         t = self.ready()
-        self.assertEqual(self.enter(t, "/pager", "yet"), ["Nothing was said yet."])
+        self.assertEqual(self.enter(t, "/pager", "yet"), ["No messages yet."])
 
     def test_the_conversation(self):
         t = self.ready([Answer("Words of wisdom.")])
@@ -869,7 +869,7 @@ class HabitsTest(CommandTest):
         self.assertEqual(self.enter(t, "/cost", "Context"), self.enter(t, "/usage", "Context"))
         self.enter(t, "first", "One.")
         self.settle(t)
-        self.enter(t, "/new", "A new conversation begins.")
+        self.enter(t, "/new", "New conversation.")
         t.send("/quit\r")
         self.assertEqual(t.wait_exit(), 0)
 

@@ -364,7 +364,7 @@ class PlainTest(InterplayTest):
         t = self.start([Answer("One.", wire=Wire(delay_head=1))], "--plain", plain=True)
         t.send("/fork go on\n/switch 1\n" + CTRL_D)
         self.assertEqual(t.wait_exit(), 0)
-        self.assertIn("Agent 2: done. /switch 2 shows what it said.", t.all_rows())
+        self.assertIn("Agent 2: done. /switch 2 shows its answer.", t.all_rows())
         self.assertEqual(self.llm.requests[0].outcome, "sent")
 
 

@@ -600,7 +600,7 @@ class ThinkingTest(ReplTest):
                                wire=Wire(delay_event=0.05))])
         self.say(t, "why", "deep thoughts")
         t.wait_for("42")
-        t.wait_for(re.compile(r"thought for [0-9.]+ s, 8 lines"))
+        t.wait_for(re.compile(r"thought for [0-9.]+ m?s, 8 lines"))
         t.wait_gone("deep thoughts")
 
 
