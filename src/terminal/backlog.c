@@ -6,15 +6,15 @@
 #include "terminal/rows.h"
 
 enum {
-    SLICE = 4096,      /* bytes of an answer that are laid out at once */
-    KEPT = 256 * 1024, /* bytes of memory kept when nothing waits */
+    SLICE = 4096,      /* bytes of an answer laid out at once */
+    KEPT = 256 * 1024, /* bytes of memory kept while the queue is empty */
 };
 
 #define NO_LAST SIZE_MAX
 
 typedef enum { ITEM_ROW, ITEM_GAP, ITEM_SENTENCE, ITEM_TEXT, ITEM_END, ITEM_DROP } kind_t;
 
-/* Stands before its text. */
+/* The header of an item, followed by its text. */
 typedef struct {
     kind_t kind;
     ik_role_t role;              /* of a sentence */
@@ -30,14 +30,14 @@ struct ik_backlog_answer {
 
 struct ik_backlog {
     ik_backlog_options_t options;
-    int columns; /* as of the last printing */
+    int columns; /* as of the last print, like max_open */
     int max_open;
-    ik_buffer_t items; /* each with its text behind it */
-    size_t taken;      /* bytes of them that were printed */
-    size_t begun;      /* bytes of the first one's text that were */
-    size_t last;       /* where the last item is; NO_LAST: it was printed */
+    ik_buffer_t items; /* headers, each followed by its text */
+    size_t taken;      /* bytes of items that are printed */
+    size_t begun;      /* printed bytes of the first item's text */
+    size_t last;       /* offset of the last item; NO_LAST: it is printed */
     bool ends_empty;
-    size_t given; /* bytes of rows, since printing began */
+    size_t given; /* bytes of rows in this print */
 };
 
 ik_backlog_t *ik_backlog_create(const void *ctx, const ik_backlog_options_t *options)
@@ -48,7 +48,7 @@ ik_backlog_t *ik_backlog_create(const void *ctx, const ik_backlog_options_t *opt
     backlog->max_open = 1;
     backlog->ends_empty = true;
     backlog->last = NO_LAST;
-    ik_buffer_init(&backlog->items, backlog, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&backlog->items, backlog, IK_BUFFER_UNLIMITED); /* no output may be lost */
     return backlog;
 }
 
@@ -66,7 +66,7 @@ static item_t read_item(const ik_backlog_t *backlog, size_t at)
     return item;
 }
 
-/* More of an answer joins the text of it that waits already. */
+/* Adds an item. More text of an answer extends the last item if that is text of it, too. */
 static void add(ik_backlog_t *backlog, item_t item, const char *text)
 {
     ik_buffer_t *items = &backlog->items;
@@ -169,7 +169,7 @@ static void print_sentence(ik_backlog_t *backlog, ik_role_t role, const char *te
     talloc_free(sentence);
 }
 
-/* Prints the first item, or a slice of it; true when that was all of it. */
+/* Prints the first item or a slice of it; true if all of it is printed. */
 static bool print_item(ik_backlog_t *backlog, const item_t *item)
 {
     const char *text = backlog->items.data + backlog->taken + sizeof(*item);
@@ -210,7 +210,7 @@ static void forget_taken(ik_backlog_t *backlog)
     size_t left = items->len - backlog->taken;
     if (left == 0 && items->capacity > KEPT) {
         ik_buffer_reset(items);
-    } else if (left < backlog->taken) { /* moving costs less than what was printed since */
+    } else if (left < backlog->taken) { /* cheaper than what was printed since the last move */
         memmove(items->data, items->data + backlog->taken, left);
         items->len = left;
     } else {

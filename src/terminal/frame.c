@@ -5,7 +5,7 @@
 void ik_frame_init(ik_frame_t *frame, const void *ctx)
 {
     *frame = (ik_frame_t){.rows = 1};
-    ik_buffer_init(&frame->bytes, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&frame->bytes, ctx, IK_BUFFER_UNLIMITED); /* one screen of rows, or a piece */
     ik_cells_init(&frame->before, ctx);
     ik_cells_init(&frame->after, ctx);
 }
@@ -127,8 +127,8 @@ static void write_cells(ik_frame_t *frame, int row, size_t from, size_t to)
     }
 }
 
-/* What stands between a doubtful grapheme and the cursor's place is written again: the cursor is
- * then behind it, wherever that is. */
+/* Rewrites the text from the first grapheme of doubtful width to the wanted column: the cursor is
+ * then after that text, whatever column the terminal counts. */
 static void write_up_to(ik_frame_t *frame, int row, int column)
 {
     const ik_cells_t *cells = &frame->after;
@@ -157,8 +157,8 @@ void ik_frame_move_in(ik_frame_t *frame, int row, int column, const char *bytes,
 
 /* --- erasing ----------------------------------------------------------------------------- */
 
-/* tmux keeps in its history what is erased from the first cell of the screen on; the area's first
- * row may be there. So that row is erased by itself and the rest from its second cell on. */
+/* tmux moves to its scrollback what is erased from the first cell of the screen on, where the area
+ * may begin. So the first row is erased by itself, and the rest from its second cell on. */
 void ik_frame_erase_from(ik_frame_t *frame, int row)
 {
     ik_frame_move(frame, row, 0);

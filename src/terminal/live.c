@@ -17,14 +17,15 @@ void ik_live_clear(ik_live_t *live)
     live->cursor_column = 0;
 }
 
-/* The next row, empty, with the memory it had when it was used before. */
+/* Adds an empty row, reusing the memory of an earlier one. */
 static ik_live_row_t *next_row(ik_live_t *live)
 {
     if (live->count == live->capacity) {
         int capacity = live->capacity == 0 ? 8 : live->capacity * 2;
         live->rows = ik_resize_array(live->ctx, live->rows, ik_live_row_t, (size_t)capacity);
         for (int i = live->capacity; i < capacity; i++) {
-            ik_buffer_init(&live->rows[i].bytes, live->ctx, IK_BUFFER_UNLIMITED);
+            ik_buffer_init(&live->rows[i].bytes, live->ctx,
+                           IK_BUFFER_UNLIMITED); /* bounded by the columns */
         }
         live->capacity = capacity;
     }
@@ -46,7 +47,7 @@ void ik_live_narrow(ik_live_t *live, int columns)
         ik_live_row_t *row = &live->rows[i];
         if (row->width > columns) {
             ik_buffer_t whole = row->bytes;
-            ik_buffer_init(&row->bytes, live->ctx, IK_BUFFER_UNLIMITED);
+            ik_buffer_init(&row->bytes, live->ctx, IK_BUFFER_UNLIMITED); /* by the columns */
             row->width = ik_row_fit(&row->bytes, whole.data, whole.len, columns);
             ik_buffer_reset(&whole);
         }

@@ -1,5 +1,4 @@
-/* The rows of the live area and the cursor's place among them: as they are wanted, or as they were
- * drawn last. */
+/* The rows of the live area and the position of the cursor, as wanted or as drawn last. */
 #pragma once
 
 #include "base/buffer.h"
@@ -18,16 +17,16 @@ typedef struct {
     int cursor_column;
 } ik_live_t;
 
-/* Fills the caller's memory: no rows, no cursor. */
+/* Initialises without rows and with a hidden cursor. */
 void ik_live_init(ik_live_t *live, const void *ctx);
-/* Empty again, memory kept. */
+/* Removes all rows, but keeps their memory. */
 void ik_live_clear(ik_live_t *live);
-/* A row cut to so many columns. */
+/* Adds a row, cut to this many columns. */
 void ik_live_add(ik_live_t *live, const char *bytes, size_t len, int columns);
-/* All of them cut to so many columns. */
+/* Cuts all rows to this many columns. */
 void ik_live_narrow(ik_live_t *live, int columns);
-/* Without the rows before first. */
+/* Copies the rows from `first` on. */
 void ik_live_copy(ik_live_t *to, const ik_live_t *from, int first);
-/* Whether `drawn` shows what `live` has from the row first on. */
+/* Whether `drawn` equals `live` without the rows before `first`. */
 bool ik_live_equal(const ik_live_t *live, int first, const ik_live_t *drawn);
 bool ik_live_row_equal(const ik_live_row_t *row, const char *bytes, size_t len);

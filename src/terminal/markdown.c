@@ -14,10 +14,10 @@ struct ik_markdown {
     ik_markdown_layout_t layout;
     ik_markdown_table_t *table;
     ik_markdown_blocks_t blocks;
-    ik_buffer_t line; /* the last one, as far as it was not taken */
-    /* of draw_open */
+    ik_buffer_t line; /* the last line, until it is taken */
+    /* for ik_markdown_draw_open */
     ik_buffer_t source;
-    ik_buffer_t drawn; /* rows, one behind the other */
+    ik_buffer_t drawn; /* rows, one after the other */
     size_t *ends;
     size_t count;
     size_t room;
@@ -32,9 +32,9 @@ ik_markdown_t *ik_markdown_create(const void *ctx, const ik_markdown_options_t *
     markdown->layout.rows = &markdown->rows;
     markdown->table = ik_markdown_table_create(markdown, options->theme);
     ik_markdown_blocks_init(&markdown->blocks, markdown, &markdown->layout, markdown->table);
-    ik_buffer_init(&markdown->line, markdown, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&markdown->source, markdown, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&markdown->drawn, markdown, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&markdown->line, markdown, IK_BUFFER_UNLIMITED);   /* bounded by the message */
+    ik_buffer_init(&markdown->source, markdown, IK_BUFFER_UNLIMITED); /* the open block */
+    ik_buffer_init(&markdown->drawn, markdown, IK_BUFFER_UNLIMITED);  /* its rows */
     return markdown;
 }
 
@@ -53,8 +53,8 @@ static void take_line(ik_markdown_t *markdown, bool is_whole)
     line->len = 0;
 }
 
-/* Text of a line that was taken before it ended; returns how much of it that is. */
-static size_t go_on(ik_markdown_t *markdown, const char *text, size_t len)
+/* Adds text to a line that was taken before it ended; returns how many bytes it used. */
+static size_t continue_line(ik_markdown_t *markdown, const char *text, size_t len)
 {
     const char *end = memchr(text, '\n', len);
     size_t part = end == NULL ? len : (size_t)(end - text);
@@ -65,8 +65,8 @@ static size_t go_on(ik_markdown_t *markdown, const char *text, size_t len)
     return part + (end != NULL);
 }
 
-/* Text of a line that was not taken yet. */
-static size_t gather(ik_markdown_t *markdown, const char *text, size_t len)
+/* Adds text to a line that is not taken yet; returns how many bytes it used. */
+static size_t gather_line(ik_markdown_t *markdown, const char *text, size_t len)
 {
     ik_buffer_t *line = &markdown->line;
     size_t want = ik_markdown_blocks_want(&markdown->blocks, line->data, line->len) - line->len;
@@ -83,14 +83,15 @@ static size_t gather(ik_markdown_t *markdown, const char *text, size_t len)
     return part + (end != NULL);
 }
 
-/* Styles are the message's own escapes, which mean nothing here. */
+/* Ignores styles, which come from escape sequences in the message. */
 static void on_text(void *data, ik_style_t style, const char *text, size_t len)
 {
     (void)style;
     ik_markdown_t *markdown = data;
     while (len > 0) {
-        size_t part = ik_markdown_blocks_goes_on(&markdown->blocks) ? go_on(markdown, text, len)
-                                                                    : gather(markdown, text, len);
+        size_t part = ik_markdown_blocks_goes_on(&markdown->blocks)
+                          ? continue_line(markdown, text, len)
+                          : gather_line(markdown, text, len);
         text += part;
         len -= part;
     }
@@ -114,7 +115,7 @@ void ik_markdown_end(ik_markdown_t *markdown)
 
 /* --- the open block ---------------------------------------------------------------------- */
 
-/* The row that is being made is still there when it is given. */
+/* Collects a row. rows.row still holds it, with its width. */
 static void on_drawn(void *data, const char *bytes, size_t len)
 {
     ik_markdown_t *markdown = data;
@@ -131,8 +132,7 @@ static void on_drawn(void *data, const char *bytes, size_t len)
     markdown->ends[markdown->count++] = markdown->drawn.len;
 }
 
-/* What may become anything, and what is above it, too, as long as nothing else stands in its line.
- */
+/* The markup characters that do not yet decide what a line is, in the current block. */
 static const char *marks_of(const ik_markdown_blocks_t *blocks)
 {
     switch (blocks->leaf) {
@@ -147,14 +147,7 @@ static const char *marks_of(const ik_markdown_blocks_t *blocks)
     }
 }
 
-/* A line of marks is not shown before something follows. */
-static bool is_undecided(const ik_markdown_t *markdown)
-{
-    const ik_buffer_t *line = &markdown->line;
-    return line->len == 0 || strspn(line->data, marks_of(&markdown->blocks)) >= line->len;
-}
-
-/* Of a line of code only as much as can be seen. */
+/* The length of the last line, cut to what is visible if it is code. */
 static size_t seen_of_line(const ik_markdown_t *markdown)
 {
     enum { INDENT = 64, MOST = 4096 };
@@ -167,7 +160,7 @@ static size_t seen_of_line(const ik_markdown_t *markdown)
     return ik_width_fit(line->data, len, markdown->rows.width + INDENT, &columns);
 }
 
-/* What would be given if the message ended here, by a copy that is thrown away. */
+/* Renders the end of the message with a copy of the state, which is then discarded. */
 static void draw_draft(ik_markdown_t *markdown)
 {
     ik_markdown_blocks_t draft = markdown->blocks;
@@ -176,8 +169,10 @@ static void draw_draft(ik_markdown_t *markdown)
     draft.prose.source.len = 0;
     ik_buffer_append(&draft.prose.source, source->data, source->len);
     ik_markdown_table_save(markdown->table);
-    if (!is_undecided(markdown)) {
-        ik_markdown_blocks_take(&draft, markdown->line.data, seen_of_line(markdown), true);
+    const ik_buffer_t *line = &markdown->line;
+    bool decided = line->len > 0 && strspn(line->data, marks_of(&markdown->blocks)) < line->len;
+    if (decided) {
+        ik_markdown_blocks_take(&draft, line->data, seen_of_line(markdown), true);
     }
     ik_markdown_blocks_end(&draft);
     ik_markdown_table_restore(markdown->table);

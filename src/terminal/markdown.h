@@ -1,12 +1,11 @@
 /*
- * Markdown as it streams in, to rows. What is finished becomes rows at once and is never looked at
- * again; only the open block at the end is parsed anew (md4c), so that a token costs the same at
- * any length of the message. Any chunking of the same text gives the same finished rows at the same
- * width and height.
+ * Renders streamed Markdown as rows. Finished blocks become rows at once and are not parsed again;
+ * only the open block at the end is reparsed (md4c), so that the cost of a token does not depend on
+ * the length of the message. The finished rows do not depend on how the text is split into chunks.
  *
- * Prose is word-wrapped to the width; code is neither wrapped nor indented nor decorated: copying
- * gives back the exact text. Fences give their lines one by one. A table is held back until it is
- * complete or too tall. A block taller than the live area gives its top rows.
+ * Prose is wrapped at words. Code is neither wrapped, indented nor decorated, so that a copy is the
+ * exact text. A fenced block is output line by line, a table when it is complete or too tall. A
+ * block that is taller than the live area outputs its top rows.
  */
 #pragma once
 
@@ -20,19 +19,19 @@ typedef struct {
     const ik_theme_t *theme;   /* borrowed */
     int columns;               /* prose is wrapped to columns - 1 */
     int max_open;              /* rows the open block may have; at least 1 */
-    ik_markdown_row_fn on_row; /* a finished row; empty ones separate blocks */
+    ik_markdown_row_fn on_row; /* gets finished rows; empty rows separate blocks */
     void *data;
 } ik_markdown_options_t;
 
 ik_markdown_t *ik_markdown_create(const void *ctx, const ik_markdown_options_t *options);
-/* Foreign text, sanitised here. */
+/* Adds text, which is sanitised here. */
 void ik_markdown_feed(ik_markdown_t *markdown, const char *text, size_t len);
-/* The message is over: all that is open becomes rows. Ready for another message. */
+/* Ends the message: outputs the open block. The next feed starts another message. */
 void ik_markdown_end(ik_markdown_t *markdown);
-/* From here on. */
+/* Sets the size for the rows that follow. */
 void ik_markdown_resize(ik_markdown_t *markdown, int columns, int max_open);
 
-/* The rows of the open block as they would be if nothing more came: at most max_open, each at most
- * columns - 1 wide, the last ones when there are more. A line that so far is nothing but marks,
- * which could become anything, is left out. */
+/* Draws the open block as if the message ended here: at most max_open rows, the last ones if there
+ * are more, each at most columns - 1 wide. Leaves out a last line that consists only of markup
+ * characters, because it may still become anything. */
 void ik_markdown_draw_open(ik_markdown_t *markdown, ik_markdown_row_fn on_row, void *data);

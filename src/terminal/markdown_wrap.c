@@ -9,7 +9,7 @@ void ik_markdown_wrap_init(ik_markdown_wrap_t *wrap, const char *text, size_t fr
         (ik_markdown_wrap_t){.text = text, .at = from, .end = to, .width = width == 0 ? 1 : width};
 }
 
-/* The character of a grapheme of one or three bytes, as the punctuation below is; others are 0. */
+/* Decodes a grapheme of one or three bytes, the lengths of the punctuation below; others give 0. */
 static unsigned character_of(const char *text, size_t len)
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -18,7 +18,7 @@ static unsigned character_of(const char *text, size_t len)
                       : 0;
 }
 
-/* Punctuation that does not begin a row, where rows may end between any two characters. */
+/* Punctuation that must not begin a row. */
 static bool is_closing(const char *text, size_t len)
 {
     switch (character_of(text, len)) {
@@ -57,24 +57,20 @@ static bool is_closing(const char *text, size_t len)
     }
 }
 
-static bool is_ascii_pair(const char *text, size_t at, size_t end)
-{
-    return (unsigned char)text[at] < 0x80 && (at + 1 == end || (unsigned char)text[at + 1] < 0x80);
-}
-
 static ik_grapheme_t grapheme_at(const ik_markdown_wrap_t *wrap, size_t at)
 {
-    if (is_ascii_pair(wrap->text, at, wrap->end)) {
+    const unsigned char *bytes = (const unsigned char *)wrap->text + at;
+    if (bytes[0] < 0x80 && (at + 1 == wrap->end || bytes[1] < 0x80)) { /* nothing combines */
         return (ik_grapheme_t){.len = 1, .columns = 1};
     }
     return ik_width_grapheme(wrap->text + at, wrap->end - at);
 }
 
-/* A row that is being filled. */
+/* The row being filled. */
 typedef struct {
-    ik_markdown_wrap_line_t line;   /* up to the last word */
-    ik_markdown_wrap_line_t broken; /* as it would be if it ended where it last could */
-    size_t width;                   /* with the spaces behind it */
+    ik_markdown_wrap_line_t line;   /* up to the last grapheme that is not a space */
+    ik_markdown_wrap_line_t broken; /* the row if it ends at the last possible break */
+    size_t width;                   /* with trailing spaces */
     bool can_break;
     bool after_wide;
 } filling_t;
@@ -85,7 +81,7 @@ static void keep_break(filling_t *filling)
     filling->can_break = filling->line.to > filling->line.from;
 }
 
-/* True: the grapheme is in the row. */
+/* Adds a grapheme to the row; false if it does not fit. */
 static bool take(filling_t *filling, const ik_markdown_wrap_t *wrap, size_t at,
                  ik_grapheme_t grapheme)
 {
@@ -103,22 +99,17 @@ static bool take(filling_t *filling, const ik_markdown_wrap_t *wrap, size_t at,
     return true;
 }
 
-static size_t skip_spaces(const ik_markdown_wrap_t *wrap, size_t at)
+bool ik_markdown_wrap_next(ik_markdown_wrap_t *wrap, ik_markdown_wrap_line_t *line)
 {
+    size_t at = wrap->at;
     while (at < wrap->end && wrap->text[at] == ' ') {
         at++;
     }
-    return at;
-}
-
-bool ik_markdown_wrap_next(ik_markdown_wrap_t *wrap, ik_markdown_wrap_line_t *line)
-{
-    size_t at = skip_spaces(wrap, wrap->at);
     filling_t filling = {.line = {.from = at, .to = at}};
     if (at == wrap->end) {
         return false;
     }
-    for (; at < wrap->end && wrap->text[at] != '\n';) {
+    while (at < wrap->end && wrap->text[at] != '\n') {
         if (wrap->text[at] == ' ') {
             keep_break(&filling);
             filling.width++;

@@ -1,12 +1,12 @@
-/* Where the rows of a text end: between words, between characters of scripts without spaces, and
- * inside a word only when it is wider than a row. */
+/* Breaks text into rows: between words, between characters of scripts without spaces, and inside a
+ * word only if the word is wider than a row. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct {
-    size_t from; /* without the spaces around it */
+    size_t from; /* excludes surrounding spaces, as does to */
     size_t to;
     size_t width;
 } ik_markdown_wrap_line_t;
@@ -18,10 +18,10 @@ typedef struct {
     size_t width; /* of a row, at least 1 */
 } ik_markdown_wrap_t;
 
-/* text is clean; '\n' ends a row. */
+/* text must be sanitised; '\n' ends a row. */
 void ik_markdown_wrap_init(ik_markdown_wrap_t *wrap, const char *text, size_t from, size_t to,
                            size_t width);
-/* False: there are no more. */
+/* Returns the next row; false: there is none. */
 bool ik_markdown_wrap_next(ik_markdown_wrap_t *wrap, ik_markdown_wrap_line_t *line);
-/* How many there are from here on, and the width of the widest. */
+/* Counts the remaining rows and measures the widest one. */
 size_t ik_markdown_wrap_count(ik_markdown_wrap_t wrap, size_t *widest);

@@ -14,9 +14,9 @@
 enum { DEFAULT_COLUMNS = 80, LINE_MAX_BYTES = 16 * 1024 * 1024 };
 
 struct ik_plain {
-    ik_watch_t *input; /* NULL: at its end */
+    ik_watch_t *input; /* NULL: end of input */
     ik_interrupt_t *interrupt;
-    ik_buffer_t line; /* not ended yet */
+    ik_buffer_t line; /* the incomplete line */
     ik_plain_line_fn on_line;
     ik_plain_signal_fn on_signal;
     void *data;
@@ -28,19 +28,11 @@ static void on_interrupt(void *data, int signal)
     plain->on_signal(plain->data, signal);
 }
 
-/* A backslash before the line end is taken off and the line goes on. */
-static bool goes_on(ik_buffer_t *line)
-{
-    bool more = line->len > 0 && line->data[line->len - 1] == '\\';
-    if (more) {
-        line->data[line->len - 1] = '\n';
-    }
-    return more;
-}
-
 static void end_line(ik_plain_t *plain)
 {
-    if (goes_on(&plain->line)) {
+    ik_buffer_t *text = &plain->line;
+    if (text->len > 0 && text->data[text->len - 1] == '\\') { /* the line continues */
+        text->data[text->len - 1] = '\n';
         return;
     }
     char *line = ik_buffer_finish(&plain->line);
@@ -109,7 +101,7 @@ void ik_plain_write(ik_plain_t *plain, const char *bytes, size_t len)
         if (written < 0 && errno == EAGAIN) {
             poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
         } else if (written < 0 && errno != EINTR) {
-            return; /* nobody reads any more; what was said is in the store */
+            return; /* the reader is gone; the conversation is in the store */
         } else if (written > 0) {
             bytes += written;
             len -= (size_t)written;

@@ -1,7 +1,7 @@
 /*
- * The terminal, or a pipe, as lines: for screen readers, for TERM=dumb and for scripts. Lines are
- * read as the terminal's own line editing gives them; a backslash at the end of a line goes on with
- * the next one.
+ * Line-based input and output on a terminal or a pipe, for screen readers, TERM=dumb and scripts.
+ * The terminal's own line editing applies. A backslash at the end of a line continues it on the
+ * next.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ typedef void (*ik_plain_signal_fn)(void *data, int signal);
 ik_plain_t *ik_plain_create(const void *ctx, ik_loop_t *loop, ik_plain_line_fn on_line,
                             ik_plain_signal_fn on_signal, void *data);
 int ik_plain_columns(const ik_plain_t *plain);
-/* Waits for whoever reads: rows are not lost. */
+/* Blocks until everything is written. */
 void ik_plain_write(ik_plain_t *plain, const char *bytes, size_t len);
-/* Shown when the next line is wanted. */
+/* Writes the prompt of the next line. */
 void ik_plain_prompt(ik_plain_t *plain, const char *prompt);

@@ -13,7 +13,7 @@
 enum {
     TAB = 8,
     ESCAPE = 0x1b,
-    LINK_MAX = 2000, /* terminals refuse longer addresses; some print what they refuse */
+    LINK_MAX = 2000, /* terminals reject longer URLs, and some print them */
 };
 
 static const char ellipsis[] = "…";
@@ -21,7 +21,7 @@ static const char ellipsis[] = "…";
 void ik_row_init(ik_row_t *row, const void *ctx, const ik_theme_t *theme)
 {
     *row = (ik_row_t){.theme = theme};
-    ik_buffer_init(&row->bytes, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&row->bytes, ctx, IK_BUFFER_UNLIMITED); /* bounded by the added text */
 }
 
 void ik_row_clear(ik_row_t *row)
@@ -53,7 +53,7 @@ static int after_tab(int column)
     return column / TAB * TAB + TAB;
 }
 
-/* --- what may stand in a row ------------------------------------------------------------- */
+/* --- text -------------------------------------------------------------------------------- */
 
 static int width_from(int column, const char *text, size_t len)
 {
@@ -80,7 +80,7 @@ static void append_clean(ik_row_t *row, const char *text, size_t len)
 static void append_foreign(ik_row_t *row, const char *text, size_t len)
 {
     ik_buffer_t clean;
-    ik_buffer_init(&clean, row->bytes.ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, row->bytes.ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
     ik_sanitise_append(&clean, text, len);
     for (size_t i = 0; i < clean.len; i++) {
         clean.data[i] = clean.data[i] == '\n' ? ' ' : clean.data[i];
@@ -101,17 +101,13 @@ static void append_text(ik_row_t *row, const char *text, size_t len)
     }
 }
 
-static ik_style_t allowed(const ik_theme_t *theme, ik_style_t style)
-{
-    if (!theme->escapes) {
-        return (ik_style_t){0};
-    }
-    return theme->colours ? style : (ik_style_t){.bits = style.bits};
-}
-
 static void set_style(ik_row_t *row, ik_style_t style)
 {
-    style = allowed(row->theme, style);
+    if (!row->theme->escapes) {
+        style = (ik_style_t){0};
+    } else if (!row->theme->colours) {
+        style = (ik_style_t){.bits = style.bits};
+    }
     ik_pen_append_style(&row->bytes, row->style, style);
     row->style = style;
 }
@@ -157,7 +153,7 @@ static bool has_scheme(const char *url)
     return false;
 }
 
-/* What an address cannot have: control characters are left out, the rest is percent-encoded. */
+/* Drops control characters and percent-encodes spaces and other bytes; false if it is too long. */
 static bool encode_url(ik_buffer_t *out, const char *url)
 {
     for (; *url != '\0'; url++) {
@@ -191,31 +187,18 @@ void ik_row_add_link(ik_row_t *row, ik_style_t style, const char *text, size_t l
 
 /* --- parts ------------------------------------------------------------------------------- */
 
-static size_t csi_length(const char *bytes, size_t len)
+/* An OSC ends with ESC \, a CSI with a byte from @ to ~. */
+static size_t sequence_length(const char *bytes, size_t len)
 {
-    size_t at = 2;
-    while (at < len && !(bytes[at] >= '@' && bytes[at] <= '~')) {
-        at++;
-    }
-    return at < len ? at + 1 : len;
-}
-
-static size_t osc_length(const char *bytes, size_t len)
-{
-    for (size_t at = 2; at + 1 < len; at++) {
-        if (bytes[at] == ESCAPE && bytes[at + 1] == '\\') {
-            return at + 2;
+    bool osc = len > 1 && bytes[1] == ']';
+    for (size_t at = 2; at < len; at++) {
+        bool ends = osc ? bytes[at - 1] == ESCAPE && bytes[at] == '\\' && at > 2
+                        : bytes[at] >= '@' && bytes[at] <= '~';
+        if (ends) {
+            return at + 1;
         }
     }
     return len;
-}
-
-static size_t sequence_length(const char *bytes, size_t len)
-{
-    if (len < 2) {
-        return len;
-    }
-    return bytes[1] == ']' ? osc_length(bytes, len) : csi_length(bytes, len);
 }
 
 ik_row_part_t ik_row_next(const char *bytes, size_t len, int at)
@@ -246,12 +229,12 @@ int ik_row_width(const char *bytes, size_t len)
 
 /* --- cutting ----------------------------------------------------------------------------- */
 
-/* A place of the row that is being copied. */
+/* A position in the row being copied. */
 typedef struct {
-    size_t len; /* of what is copied */
+    size_t len; /* of the copy */
     int width;
     ik_pen_t pen;
-} place_t;
+} position_t;
 
 static void append_part(ik_buffer_t *out, const char *bytes, ik_row_part_t part)
 {
@@ -264,24 +247,18 @@ static void append_part(ik_buffer_t *out, const char *bytes, ik_row_part_t part)
     }
 }
 
-/* There is more than room: … in the last column, and nothing stays in force. */
-static int cut_at(ik_buffer_t *out, const place_t *place)
-{
-    static const ik_pen_t none;
-    out->len = place->len;
-    ik_buffer_append_text(out, ellipsis);
-    ik_pen_append(out, &place->pen, &none);
-    return place->width + 1;
-}
-
 static int copy_fitting(ik_buffer_t *out, const char *bytes, size_t len, int columns)
 {
-    place_t here = {.len = out->len};
-    place_t cut = here; /* the last place with room for the ellipsis */
+    static const ik_pen_t none;
+    position_t here = {.len = out->len};
+    position_t cut = here; /* the last position with room for the ellipsis */
     for (size_t at = 0; at < len;) {
         ik_row_part_t part = ik_row_next(bytes + at, len - at, here.width);
         if (here.width + part.columns > columns) {
-            return cut_at(out, &cut);
+            out->len = cut.len;
+            ik_buffer_append_text(out, ellipsis);
+            ik_pen_append(out, &cut.pen, &none);
+            return cut.width + 1;
         }
         append_part(out, bytes + at, part);
         if (part.is_sequence) {

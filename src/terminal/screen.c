@@ -1,15 +1,14 @@
 /*
- * A frame draws the rows that enter the history and the live area below them as one list, row by
- * row over the live area that was drawn last. So a row that stood in the live area as it enters the
- * history costs nothing. The first one that differs is printed in full, with everything below it
- * erased before; so are rows that the terminal may wrap. In the live area only the cells that
- * differ are written.
+ * A frame draws the newly finished rows and the live area below them as one list, row by row over
+ * the live area drawn last. A finished row that already stands in the live area costs nothing. The
+ * first row that differs is printed in full, after erasing everything below it; so are rows that
+ * the terminal may wrap. In the live area only the cells that differ are written.
  *
- * A terminal may change its width while a frame is on its way. It then wraps what is drawn, the
- * frame moves up by fewer rows than it should and never into the history, and a row that enters
- * the history is whole wherever it is printed: something stale stays above it, nothing is lost.
+ * The terminal may change its width while a frame is on its way, and wrap the drawn rows. The frame
+ * then moves up too few rows, never into the scrollback, and finished rows are still printed whole:
+ * a stale row may stay above them, but nothing is lost.
  *
- * A row longer than a piece is printed over several frames, without a live area in between.
+ * A row longer than PIECE bytes is printed over several frames, without a live area in between.
  */
 #include "terminal/screen.h"
 
@@ -22,8 +21,8 @@
 #include "terminal/row.h"
 
 enum {
-    PIECE = 64 * 1024, /* bytes of waiting rows per frame */
-    KEPT = 256 * 1024, /* bytes of memory kept for waiting rows when none waits */
+    PIECE = 64 * 1024, /* bytes of finished rows per frame */
+    KEPT = 256 * 1024, /* bytes of memory kept while no rows wait */
     DEFAULT_COLUMNS = 80,
     DEFAULT_ROWS = 24,
 };
@@ -42,19 +41,19 @@ struct ik_screen {
 
     ik_live_t wanted;
     ik_live_t drawn;
-    ik_frame_t frame; /* where the cursor is, from one frame to the next */
+    ik_frame_t frame; /* tracks the cursor from one frame to the next */
     bool cursor_hidden;
-    bool stale; /* what is drawn is not known: it is erased and drawn anew */
+    bool stale; /* the drawn rows are unknown: erase and redraw */
     bool held;  /* the size is changing: no frames */
 
-    ik_buffer_t waiting; /* rows for the history, each with '\n' behind it */
-    size_t taken;        /* bytes of them that were drawn */
-    bool inside_row;     /* the beginning of the first one was */
+    ik_buffer_t waiting; /* finished rows, each followed by '\n' */
+    size_t taken;        /* bytes of waiting that are drawn */
+    bool inside_row;     /* the first waiting row is drawn in part */
     ik_buffer_t sent;    /* sequences for the next frame */
     ik_buffer_t out;
 
     bool paused;
-    bool given_away; /* the live area was erased for somebody else */
+    bool given_away; /* the live area is erased for another program */
 };
 
 ik_screen_t *ik_screen_create(const void *ctx, const ik_screen_options_t *options, int columns,
@@ -67,9 +66,9 @@ ik_screen_t *ik_screen_create(const void *ctx, const ik_screen_options_t *option
     ik_live_init(&screen->wanted, screen);
     ik_live_init(&screen->drawn, screen);
     ik_frame_init(&screen->frame, screen);
-    ik_buffer_init(&screen->waiting, screen, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&screen->sent, screen, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&screen->out, screen, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&screen->waiting, screen, IK_BUFFER_UNLIMITED); /* no row may be lost */
+    ik_buffer_init(&screen->sent, screen, IK_BUFFER_UNLIMITED);    /* bounded by the clipboard */
+    ik_buffer_init(&screen->out, screen, IK_BUFFER_UNLIMITED);     /* one frame */
     return screen;
 }
 
@@ -148,7 +147,7 @@ void ik_screen_hold(ik_screen_t *screen)
     screen->held = true;
 }
 
-/* Of the wanted rows: those before are too many. */
+/* The first wanted row that fits into the live area. */
 static int first_shown(const ik_screen_t *screen)
 {
     int more = screen->wanted.count - ik_screen_live_max(screen);
@@ -157,14 +156,14 @@ static int first_shown(const ik_screen_t *screen)
 
 /* --- the rows of a frame ----------------------------------------------------------------- */
 
-/* How often a terminal that reflows has wrapped a row that is drawn, up to the character in a
- * column. The cursor behind a full row is still in it. */
+/* How often a reflowing terminal has wrapped a drawn row before the character in a column. The
+ * cursor after a full row is still in that row. */
 static int wraps_before(const ik_screen_t *screen, int row, int column)
 {
     const ik_buffer_t *bytes = &screen->drawn.rows[row].bytes;
     int wraps = 0;
     int width = 0;
-    int filled = 0; /* of the last of the rows */
+    int filled = 0; /* columns of the last wrapped row */
     for (size_t at = 0; at < bytes->len && width <= column;) {
         ik_row_part_t part = ik_row_next(bytes->data + at, bytes->len - at, width);
         bool wrapped = filled + part.columns > screen->columns;
@@ -176,8 +175,8 @@ static int wraps_before(const ik_screen_t *screen, int row, int column)
     return wraps;
 }
 
-/* Where the cursor is in what is drawn, in rows of the terminal. While the width is changing no
- * wrapped row is counted: that may be too few, never too many. */
+/* Terminal rows between the top of the drawn area and the cursor. While the width is changing,
+ * wrapped rows are not counted: the result may be too small, never too large. */
 static int rows_above(const ik_screen_t *screen)
 {
     int above = screen->frame.row;
@@ -198,18 +197,13 @@ static void forget_drawn(ik_screen_t *screen)
     screen->stale = false;
 }
 
-/* Nothing is drawn any more from this row on. */
+/* Erases this row and all below it. */
 static void erase_from(ik_screen_t *screen, int row)
 {
     if (row < screen->drawn.count) {
         ik_frame_erase_from(&screen->frame, row);
         screen->drawn.count = row;
     }
-}
-
-static bool is_drawn(const ik_screen_t *screen, int row, const char *bytes, size_t len)
-{
-    return row < screen->drawn.count && ik_live_row_equal(&screen->drawn.rows[row], bytes, len);
 }
 
 static void print_row(ik_screen_t *screen, int row, const char *bytes, size_t len, int width)
@@ -224,20 +218,13 @@ static size_t first_length(const ik_screen_t *screen)
     return (size_t)((const char *)rawmemchr(bytes, '\n') - bytes);
 }
 
-/* As many bytes as there is room for, not ending inside a character or a sequence. */
-static size_t whole_parts(const char *bytes, size_t len, size_t room)
-{
-    size_t end = 0;
-    while (end < len && end < room) {
-        end += ik_row_next(bytes + end, len - end, 0).len;
-    }
-    return end;
-}
-
-/* Draws about as much of the first waiting row as there is room for; true when that was all. */
+/* Draws about `room` bytes of the first waiting row; true if that was all of it. */
 static bool draw_long_row(ik_screen_t *screen, const char *bytes, size_t len, size_t room)
 {
-    size_t part = whole_parts(bytes, len, room);
+    size_t part = 0;
+    while (part < len && part < room) { /* never ends inside a character or a sequence */
+        part += ik_row_next(bytes + part, len - part, 0).len;
+    }
     if (!screen->inside_row) {
         erase_from(screen, 0);
         ik_frame_move(&screen->frame, 0, 0);
@@ -248,7 +235,7 @@ static bool draw_long_row(ik_screen_t *screen, const char *bytes, size_t len, si
     return !screen->inside_row;
 }
 
-/* Rows that wait, at most so many bytes; returns how many rows entered the history. */
+/* Draws at most `room` bytes of waiting rows; returns how many rows are finished. */
 static int draw_waiting(ik_screen_t *screen, size_t room)
 {
     int row = 0;
@@ -263,13 +250,15 @@ static int draw_waiting(ik_screen_t *screen, size_t room)
                 break;
             }
         } else {
-            if (!is_drawn(screen, row, bytes, len)) {
+            bool drawn = row < screen->drawn.count &&
+                         ik_live_row_equal(&screen->drawn.rows[row], bytes, len);
+            if (!drawn) {
                 print_row(screen, row, bytes, len, IK_FRAME_SOMEWHERE);
             }
             screen->taken += len;
         }
         screen->taken++;
-        room -= len < room ? len + 1 : room; /* empty rows count, too */
+        room -= len < room ? len + 1 : room; /* an empty row counts as one byte */
         row++;
     }
     return row;
@@ -280,7 +269,7 @@ static void forget_taken(ik_screen_t *screen)
     size_t left = ik_screen_waiting(screen);
     if (left == 0 && screen->waiting.capacity > KEPT) {
         ik_buffer_reset(&screen->waiting);
-    } else if (left < screen->taken) { /* moving costs less than what was drawn since */
+    } else if (left < screen->taken) { /* cheaper than what was drawn since the last move */
         memmove(screen->waiting.data, screen->waiting.data + screen->taken, left);
         screen->waiting.len = left;
     } else {
@@ -289,8 +278,8 @@ static void forget_taken(ik_screen_t *screen)
     screen->taken = 0;
 }
 
-/* The wanted rows below those that entered the history. There is always one, if only an empty one
- * for the cursor. */
+/* Draws the wanted rows below the finished ones. There is always at least an empty row, for the
+ * cursor. */
 static void draw_live(ik_screen_t *screen, int row)
 {
     const ik_live_t *live = &screen->wanted;
@@ -342,7 +331,7 @@ static void draw(ik_screen_t *screen, size_t room)
 
 /* --- frames ------------------------------------------------------------------------------ */
 
-/* What was drawn, bracketed when it is more than one row, so that nobody sees it half done. */
+/* Appends the frame; one of several rows is synchronised, or hides the cursor while it is drawn. */
 static void append_frame(ik_screen_t *screen, ik_buffer_t *out, bool shows_cursor)
 {
     const ik_buffer_t *bytes = &screen->frame.bytes;
@@ -434,7 +423,7 @@ bool ik_screen_flush(ik_screen_t *screen)
     return !has_work(screen);
 }
 
-/* --- giving the terminal away ------------------------------------------------------------ */
+/* --- pausing and ending ------------------------------------------------------------------ */
 
 void ik_screen_pause(ik_screen_t *screen)
 {

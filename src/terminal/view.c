@@ -20,20 +20,20 @@
 enum {
     FRAME_MS = 16,
     SPINNER_MS = 250,
-    ESCAPE_MS = 40,      /* how long an ESC may be the beginning of something */
-    ANSWER_MS = 200,     /* for a terminal to answer our questions */
-    SETTLING_MS = 40,    /* of a window whose terminal tells of every change at once */
-    PRINTED = 64 * 1024, /* bytes of rows that are laid out for one frame */
+    ESCAPE_MS = 40,      /* how long an ESC may be the start of a sequence */
+    ANSWER_MS = 200,     /* for the terminal to answer the questions */
+    SETTLING_MS = 40,    /* of a resize, if the terminal reports every change at once */
+    PRINTED = 64 * 1024, /* bytes of rows laid out for one frame */
 };
 
-enum { SYNCHRONISED_OUTPUT = 2026 }; /* a private mode of the terminal */
+enum { SYNCHRONISED_OUTPUT = 2026 }; /* DEC private mode */
 
-/* Asks what the terminal can do. The last question, DA1, is one that every terminal answers. */
+/* Asks for the terminal's features. Every terminal answers the last question, DA1. */
 static const char questions[] = "\x1b[?u\x1b[?2026$p\x1b]11;?\x1b\\\x1b[>q\x1b[c";
 
 /* --- drawing ----------------------------------------------------------------------------- */
 
-/* Rows that were drawn and wait for those above them. */
+/* Collected rows, which are added to the live area after those above them. */
 typedef struct {
     ik_buffer_t bytes;
     size_t ends[512];
@@ -57,17 +57,8 @@ static void add_rows(ik_view_t *view, const rows_t *rows, size_t from)
     }
 }
 
-static void add_status(ik_view_t *view, const void *ctx)
-{
-    ik_row_t row;
-    ik_row_init(&row, ctx, &view->theme);
-    view->listener.draw_status(view->listener.data, &row);
-    ik_row_end(&row);
-    ik_screen_add_live(view->screen, row.bytes.data == NULL ? "" : row.bytes.data, row.bytes.len);
-}
-
-/* What goes on stands apart from the history above and the draft below, where there is room.
- * Returns how many rows that took. */
+/* Draws the activity, separated from the finished rows above by an empty row if there is room.
+ * Returns how many rows it used. */
 static int draw_activity(ik_view_t *view, rows_t *rows, int room)
 {
     int most = room - 1;
@@ -87,16 +78,16 @@ static int draw_activity(ik_view_t *view, rows_t *rows, int room)
     return count + gap;
 }
 
-/* The live area from top to bottom: what goes on, an empty row, the draft, the status line. The
- * draft comes first when there is little room. */
+/* Composes the live area: activity, an empty row, the draft, the status line. The draft has
+ * priority if there is little room. */
 static void compose(ik_view_t *view)
 {
     void *scratch = talloc_new(view);
     rows_t *prompt = ik_new(scratch, rows_t);
     rows_t *activity = ik_new(scratch, rows_t);
     int room = ik_screen_live_max(view->screen);
-    ik_buffer_init(&prompt->bytes, scratch, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&activity->bytes, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&prompt->bytes, scratch, IK_BUFFER_UNLIMITED);   /* bounded by the screen */
+    ik_buffer_init(&activity->bytes, scratch, IK_BUFFER_UNLIMITED); /* bounded by the screen */
     int most = room > 3 ? room * 2 / 3 : 1;
     ik_prompt_drawing_t drawing =
         ik_prompt_draw(view->prompt, ik_screen_columns(view->screen), most, collect_row, prompt);
@@ -110,13 +101,18 @@ static void compose(ik_view_t *view)
     }
     add_rows(view, prompt, 0);
     if (status) {
-        add_status(view, scratch);
+        ik_row_t row;
+        ik_row_init(&row, scratch, &view->theme);
+        view->listener.draw_status(view->listener.data, &row);
+        ik_row_end(&row);
+        ik_screen_add_live(view->screen, row.bytes.data == NULL ? "" : row.bytes.data,
+                           row.bytes.len);
     }
     ik_screen_place_cursor(view->screen, above + drawing.cursor_row, drawing.cursor_column);
     talloc_free(scratch);
 }
 
-/* What goes on in the main view changes nothing in it. */
+/* Draws the pager only if it changed; activity of the main view does not affect it. */
 static void draw_pager(ik_view_t *view)
 {
     ik_buffer_t frame;
@@ -124,17 +120,17 @@ static void draw_pager(ik_view_t *view)
         return;
     }
     view->pager_due = false;
-    ik_buffer_init(&frame, view, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&frame, view, IK_BUFFER_UNLIMITED); /* one screen */
     ik_pager_draw(view->pager, &frame);
     ik_tty_write(view->tty, frame.data, frame.len);
     ik_buffer_reset(&frame);
-    if (ik_pager_is_searching(view->pager)) { /* it goes on when keys had their turn */
+    if (ik_pager_is_searching(view->pager)) { /* continues after pending keys */
         view->frame_armed = true;
         ik_timer_start(view->frame, 0);
     }
 }
 
-/* False while the window is being resized; on_resize goes on then. */
+/* False while the window is being resized; on_resize then draws. */
 static bool is_settled(ik_view_t *view)
 {
     bool settled = ik_tty_is_settled(view->tty);
@@ -144,23 +140,14 @@ static bool is_settled(ik_view_t *view)
     return settled;
 }
 
-/* Rows the open block of an answer may have. */
+/* Maximum rows of the open block of an answer. */
 static int open_max(const ik_view_t *view)
 {
     int most = ik_screen_live_max(view->screen) - 3; /* the empty row, the draft, the status */
     return most < 1 ? 1 : most;
 }
 
-/* True: nothing is left to draw. */
-static bool draw_main(ik_view_t *view)
-{
-    bool all =
-        ik_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view), PRINTED);
-    compose(view);
-    return ik_screen_flush(view->screen) && all;
-}
-
-/* Nobody draws while the terminal has not taken the last frame: on_drained goes on then. */
+/* Draws only when the terminal has taken the last frame; otherwise on_drained draws later. */
 static void draw(ik_view_t *view)
 {
     if (view->plain || view->closed || view->away) {
@@ -173,9 +160,12 @@ static void draw(ik_view_t *view)
     } else if (view->pager != NULL) {
         draw_pager(view);
     } else if (is_settled(view)) {
-        view->draw_due = !draw_main(view);
+        bool all = ik_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view),
+                                    PRINTED);
+        compose(view);
+        view->draw_due = !ik_screen_flush(view->screen) || !all;
         if (view->draw_due && ik_tty_is_drained(view->tty)) {
-            ik_view_touch(view); /* it took all at once: on_drained does not come */
+            ik_view_touch(view); /* all was written at once: on_drained does not come */
         }
     }
 }
@@ -229,7 +219,7 @@ const char *ik_view_spinner(const ik_view_t *view)
 
 /* --- finished rows ----------------------------------------------------------------------- */
 
-/* The mark of the line that is wanted ends where something is said before it comes. */
+/* Ends the row of the prompt mark when output comes before the line. */
 static void end_mark(ik_view_t *view)
 {
     if (view->line_wanted) {
@@ -247,7 +237,7 @@ static void commit_row(void *data, const char *bytes, size_t len)
     ik_screen_commit(view->screen, bytes, len);
 }
 
-/* With the next frame, or now where there are none. */
+/* Prints with the next frame, or at once in plain mode. */
 static void on_waiting(void *data)
 {
     ik_view_t *view = data;
@@ -293,62 +283,49 @@ const ik_theme_t *ik_view_theme(const ik_view_t *view)
 
 void ik_view_pause(ik_view_t *view)
 {
-    (void)is_settled(view); /* else the area is erased with care */
+    (void)is_settled(view); /* may hold the screen, which then erases with care */
     ik_screen_pause(view->screen);
     ik_screen_flush(view->screen);
 }
 
-static void suspend(ik_view_t *view)
-{
-    if (ik_signal_watch_is_ignored(SIGTSTP)) {
-        return; /* nobody could make us go on */
-    }
-    ik_view_pause(view);
-    ik_tty_suspend(view->tty); /* on_continued draws again */
-}
-
-/* Somebody else gets the terminal when the keys that came together with this one had their turn,
- * and when it has taken the last frame, of which it would else get a part only. */
+/* Gives the terminal away after all keys of the same input are handled and the terminal has taken
+ * the last frame, which would otherwise be cut off. */
 static void leave_when_ready(ik_view_t *view)
 {
     ik_prompt_action_t action = view->leave_due;
     if (!view->away && !ik_tty_is_drained(view->tty)) {
-        return; /* on_drained comes back */
+        return; /* on_drained calls this again */
     }
     view->leave_due = IK_PROMPT_NONE;
     if (action == IK_PROMPT_SUSPEND) {
-        suspend(view);
+        if (!ik_signal_watch_is_ignored(
+                SIGTSTP)) { /* without job control no shell would resume us */
+            ik_view_pause(view);
+            ik_tty_suspend(view->tty); /* on_continued draws again */
+        }
     } else if (action == IK_PROMPT_EDITOR) {
         ik_view_editor_open(view);
     }
 }
 
-static void submit(ik_view_t *view)
-{
-    char *text = ik_prompt_take(view, view->prompt);
-    view->listener.on_submit(view->listener.data, text);
-    talloc_free(text);
-}
-
-static void redraw(ik_view_t *view)
-{
-    ik_screen_resize(view->screen, ik_screen_columns(view->screen), ik_screen_rows(view->screen));
-}
-
 static void act(ik_view_t *view, ik_prompt_action_t action)
 {
+    char *text;
     switch (action) {
     case IK_PROMPT_NONE:
         break;
     case IK_PROMPT_SUBMIT:
-        submit(view);
+        text = ik_prompt_take(view, view->prompt);
+        view->listener.on_submit(view->listener.data, text);
+        talloc_free(text);
         break;
     case IK_PROMPT_SUSPEND:
     case IK_PROMPT_EDITOR:
         view->leave_due = action;
         break;
     case IK_PROMPT_REDRAW:
-        redraw(view);
+        ik_screen_resize(view->screen, ik_screen_columns(view->screen),
+                         ik_screen_rows(view->screen));
         break;
     default:
         view->listener.on_action(view->listener.data, action);
@@ -369,8 +346,8 @@ static void choose_theme(ik_view_t *view, ik_background_t background)
     ik_theme_init(&view->theme, background, colours, !view->dumb);
 }
 
-/* Brightness as the eye has it. */
-static ik_background_t judge_background(uint32_t rgb)
+/* Classifies a background by its perceived brightness (luma). */
+static ik_background_t classify_background(uint32_t rgb)
 {
     uint32_t light = 299 * (rgb >> 16 & 0xff) + 587 * (rgb >> 8 & 0xff) + 114 * (rgb & 0xff);
     return light > 127 * 1000 ? IK_BACKGROUND_LIGHT : IK_BACKGROUND_DARK;
@@ -378,11 +355,11 @@ static ik_background_t judge_background(uint32_t rgb)
 
 typedef struct {
     const char *name;
-    bool reflows; /* wraps long rows anew when it becomes narrower */
-    bool delays;  /* tells of a change of size some time after it */
+    bool reflows; /* rewraps long rows when its width changes */
+    bool delays;  /* reports a change of size with a delay */
 } terminal_t;
 
-/* What is known of a terminal by its name. Of the others nothing is expected. */
+/* Applies what is known of a terminal by its name. */
 static void learn_terminal(ik_view_t *view, const char *name, size_t len)
 {
     static const terminal_t known[] = {{"tmux", true, true},     {"kitty", true, false},
@@ -400,7 +377,7 @@ static void learn_terminal(ik_view_t *view, const char *name, size_t len)
     }
 }
 
-/* What the terminal says about itself; true when the key was such an answer. */
+/* Handles reports of the terminal; false if the key is not one. */
 static bool learn(ik_view_t *view, const ik_key_t *key)
 {
     switch (key->kind) {
@@ -420,7 +397,7 @@ static bool learn(ik_view_t *view, const ik_key_t *key)
         }
         return true;
     case IK_KEY_BACKGROUND:
-        choose_theme(view, judge_background(key->code));
+        choose_theme(view, classify_background(key->code));
         return true;
     case IK_KEY_VERSION:
         learn_terminal(view, key->text, key->len);
@@ -561,7 +538,7 @@ static bool is_drained(void *data)
     return view->plain || ik_tty_is_drained(view->tty);
 }
 
-/* --- making and closing ------------------------------------------------------------------ */
+/* --- creating and closing ---------------------------------------------------------------- */
 
 static void on_line(void *data, const char *line)
 {
@@ -572,14 +549,6 @@ static void on_line(void *data, const char *line)
         view->line_wanted = false;
         view->listener.on_submit(view->listener.data, line);
     }
-}
-
-static void begin_plain(ik_view_t *view, ik_loop_t *loop)
-{
-    ik_screen_options_t screen = {
-        .write = write_frame, .is_drained = is_drained, .data = view, .plain = true};
-    view->lines = ik_plain_create(view, loop, on_line, on_signal, view);
-    view->screen = ik_screen_create(view, &screen, ik_plain_columns(view->lines), 24);
 }
 
 static res_t begin_terminal(ik_view_t *view, const ik_view_options_t *options)
@@ -638,7 +607,10 @@ res_t ik_view_create(const void *ctx, const ik_view_options_t *options, ik_view_
                                                                     .on_waiting = on_waiting,
                                                                     .data = view});
     if (view->plain) {
-        begin_plain(view, options->loop);
+        ik_screen_options_t screen = {
+            .write = write_frame, .is_drained = is_drained, .data = view, .plain = true};
+        view->lines = ik_plain_create(view, options->loop, on_line, on_signal, view);
+        view->screen = ik_screen_create(view, &screen, ik_plain_columns(view->lines), 24);
     } else {
         res_t begun = begin_terminal(view, options);
         if (is_err(&begun)) {
@@ -656,7 +628,7 @@ static void on_patience_over(void *data)
     ((ik_view_t *)data)->answered = true;
 }
 
-/* Whoever leaves at once would leave the answers to our questions to the shell. */
+/* Waits for the terminal's answers, which the shell would otherwise read as input. */
 static void await_answers(ik_view_t *view)
 {
     int64_t left = view->asked_ms + ANSWER_MS - ik_clock_now_ms();
@@ -667,14 +639,6 @@ static void await_answers(ik_view_t *view)
     ik_timer_start(patience, left);
     ik_loop_run_until(view->loop, &view->answered);
     talloc_free(patience);
-}
-
-/* The end does not wait for a window that is being resized: the size is the one it has now. */
-static void print_rest(ik_view_t *view)
-{
-    ik_view_fit(view);
-    (void)is_settled(view);
-    ik_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view), SIZE_MAX);
 }
 
 void ik_view_close(ik_view_t *view)
@@ -688,7 +652,7 @@ void ik_view_close(ik_view_t *view)
         return;
     }
     ik_buffer_t end;
-    ik_buffer_init(&end, view, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&end, view, IK_BUFFER_UNLIMITED); /* bounded by the backlog */
     ik_timer_stop(view->spinner);
     ik_timer_stop(view->frame);
     ik_timer_stop(view->escape);
@@ -698,7 +662,9 @@ void ik_view_close(ik_view_t *view)
         close_pager(view);
     }
     if (!view->gone) {
-        print_rest(view);
+        ik_view_fit(view); /* does not wait for a resize to settle */
+        (void)is_settled(view);
+        ik_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view), SIZE_MAX);
         ik_screen_append_end(view->screen, &end);
         ik_tty_write(view->tty, end.data == NULL ? "" : end.data, end.len);
     }
@@ -755,7 +721,7 @@ void ik_view_close_pager(ik_view_t *view)
     }
 }
 
-/* OSC with text of others in it: one line without anything that could end it early. */
+/* Sends an OSC. The text is sanitised, so that it cannot end the sequence early. */
 static void send_osc(ik_view_t *view, const char *code, const char *text)
 {
     if (view->plain) {
@@ -788,7 +754,7 @@ void ik_view_set_title(ik_view_t *view, const char *title)
 void ik_view_copy(ik_view_t *view, const char *text, size_t len)
 {
     ik_buffer_t encoded;
-    ik_buffer_init(&encoded, view, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&encoded, view, IK_BUFFER_UNLIMITED); /* bounded by the text */
     ik_base64_append(&encoded, text, len);
     send_osc(view, "52;c", encoded.data == NULL ? "" : encoded.data);
     ik_buffer_reset(&encoded);

@@ -1,13 +1,12 @@
 /*
- * The terminal as the interactive front end uses it: finished rows, the live area (what goes on,
- * the draft, the status line), keys, the pager and the external editor. In plain mode there are
- * rows and lines of input and nothing else. It knows nothing of agents; what the live area shows is
- * asked for when a frame is drawn.
+ * The terminal of the interactive front end: finished rows, the live area (activity, draft, status
+ * line), keys, the pager and the external editor. Plain mode has only rows and lines of input. The
+ * view does not depend on agents: it asks its listener for the content of the live area when it
+ * draws a frame.
  *
- * Keys are answered at once. Everything else is drawn at most every 16 ms, and nothing at all
- * while nothing changes; only while somebody is busy a spinner turns four times a second. While the
- * window is being resized nothing is drawn: a frame for a width that is gone could erase rows of
- * the history.
+ * Keys are drawn at once, other changes at most every 16 ms, and nothing while nothing changes; a
+ * spinner turns four times a second while the front end is busy. Nothing is drawn while the window
+ * is being resized, because a frame for the old width could erase finished rows.
  */
 #pragma once
 
@@ -19,16 +18,16 @@
 
 typedef struct ik_view ik_view_t;
 
-/* All from the loop. */
+/* All functions are called from the loop. */
 typedef struct {
-    /* A message, command or answer was entered; text is the receiver's to copy. */
+    /* A message, command or answer was entered; text is valid inside the callback only. */
     void (*on_submit)(void *data, const char *text);
-    /* ESCAPE, CANCEL, END, PAGER or CHOSEN; the rest is done here. */
+    /* ESCAPE, CANCEL, END, PAGER or CHOSEN; the view handles the others. */
     void (*on_action)(void *data, ik_prompt_action_t action);
-    void (*on_draft)(void *data); /* it changed */
-    /* A signal asks for it, or the terminal is gone (SIGHUP): save and leave. */
+    void (*on_draft)(void *data); /* the draft changed */
+    /* Save and leave: a signal came, or the terminal is gone (SIGHUP). */
     void (*on_leave)(void *data, int signal);
-    /* Rows of the live area above the draft: at most max_rows, the last ones count. */
+    /* Draws the rows above the draft; only the last max_rows of them are shown. */
     void (*draw_activity)(void *data, int max_rows, ik_rows_fn on_row, void *row_data);
     void (*draw_status)(void *data, ik_row_t *row);
     void *data;
@@ -42,41 +41,42 @@ typedef struct {
     ik_view_listener_t listener;
 } ik_view_options_t;
 
-/* Nothing is drawn yet. */
+/* Draws nothing. */
 res_t ik_view_create(const void *ctx, const ik_view_options_t *options, ik_view_t **out);
 /* Takes the terminal and draws the first frame. */
 void ik_view_open(ik_view_t *view);
-/* The terminal as it was, with all rows printed; drawing is over. Freeing it does the same. */
+/* Prints the remaining rows, restores the terminal and ends drawing. Freeing the view does so, too.
+ */
 void ik_view_close(ik_view_t *view);
 
-/* Where rows go: they are printed with the next frame, text wrapped for the width it has then. */
+/* The target for rows, which are printed with the next frame and wrapped for its width. */
 ik_rows_t ik_view_rows(ik_view_t *view);
-/* What was entered stands there already: the terminal itself echoes it in plain mode. */
+/* Whether the terminal itself echoes input, as in plain mode. */
 bool ik_view_echoes(const ik_view_t *view);
-/* What follows stands apart: one empty row, unless there is one. */
+/* Separates what follows by one empty row, unless there is one. */
 void ik_view_begin_block(ik_view_t *view);
 const ik_theme_t *ik_view_theme(const ik_view_t *view);
 
-/* The live area changed; it is drawn soon. */
+/* Redraws the live area soon, because it changed. */
 void ik_view_touch(ik_view_t *view);
-/* While busy the spinner turns. */
+/* Turns the spinner while busy. */
 void ik_view_set_busy(ik_view_t *view, bool busy);
 const char *ik_view_spinner(const ik_view_t *view);
 
 /* The draft; NULL in plain mode. */
 ik_prompt_t *ik_view_prompt(ik_view_t *view);
-/* What is asked for instead of a message; NULL: a message again. */
+/* Asks a question instead of reading a message; NULL: reads messages again. */
 void ik_view_ask(ik_view_t *view, const char *question);
 
-/* Nothing more is going on: in plain mode the next line is asked for, once. */
+/* Prints the mark for the next line in plain mode, once. */
 void ik_view_want_line(ik_view_t *view);
 
-/* Nothing in plain mode, and while somebody else has the terminal. */
+/* Does nothing in plain mode, and while another program has the terminal. */
 void ik_view_open_pager(ik_view_t *view, const ik_pager_source_t *source, const char *title);
-/* What it shows is about to go; nothing when there is none. */
+/* Closes the pager, if it is open, before its source is freed. */
 void ik_view_close_pager(ik_view_t *view);
-/* Attention: a turn that took long is over. Nothing while the window has the focus. */
+/* Notifies the user, unless the window has the focus. */
 void ik_view_notify(ik_view_t *view, const char *text);
 void ik_view_set_title(ik_view_t *view, const char *title);
-/* Puts text into the clipboard by OSC 52. */
+/* Copies text to the clipboard (OSC 52). */
 void ik_view_copy(ik_view_t *view, const char *text, size_t len);

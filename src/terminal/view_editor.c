@@ -11,7 +11,7 @@
 
 typedef struct {
     ik_view_t *view;
-    char *draft; /* as it was */
+    char *draft; /* before editing */
     char *file;
     ik_foreground_t *program;
 } editing_t;
@@ -29,7 +29,7 @@ static void say(ik_view_t *view, const char *text)
     ik_rows_say(&rows, IK_ROLE_ERROR, text);
 }
 
-/* The draft becomes the text, behind what returned to it meanwhile: messages that were queued. */
+/* Replaces the draft, but keeps queued messages that returned to it during editing before it. */
 static void set_text(editing_t *editing, const char *text)
 {
     ik_prompt_t *prompt = editing->view->prompt;
@@ -38,12 +38,12 @@ static void set_text(editing_t *editing, const char *text)
     size_t more = strlen(now) - own;
     ik_prompt_set_text(prompt, text);
     if (more > 0) {
-        now[own == 0 ? more : more - 1] = '\0'; /* the newline between them goes, too */
+        now[own == 0 ? more : more - 1] = '\0'; /* without the newline between them */
         ik_prompt_prepend_text(prompt, now);
     }
 }
 
-/* The newline at the end was typed by nobody. */
+/* Drops the final newline, which write_draft or the editor added. */
 static void take_text(editing_t *editing)
 {
     char *text;
@@ -78,7 +78,7 @@ static void on_end(void *data, int status)
         take_text(editing);
     } else {
         say(view, ik_sprintf(editing,
-                             "The editor failed with status %d; the draft is as it was. Set EDITOR "
+                             "The editor failed with status %d; the draft is unchanged. Set EDITOR "
                              "to choose another one.",
                              status));
     }
@@ -98,25 +98,15 @@ static const char *choose_editor(void)
     return "vi";
 }
 
-/* With a newline at its end, as editors expect it. */
+/* Adds the final newline that editors expect. */
 static res_t write_draft(editing_t *editing)
 {
     editing->draft = ik_prompt_text(editing, editing->view->prompt);
-    TRY(ik_file_make_private_folder(editing->view->paths->home)); /* nothing may be there yet */
+    TRY(ik_file_make_private_folder(editing->view->paths->home)); /* may not exist yet */
     char *text = ik_sprintf(editing, "%s\n", editing->draft);
     res_t written = ik_file_write_private(editing->file, text, strlen(text));
     talloc_free(text);
     return written;
-}
-
-/* The variable may hold arguments: the shell takes it apart, and then is the editor itself, so that
- * no one stands between us and it when it has to go. */
-static res_t start(editing_t *editing)
-{
-    ik_view_t *view = editing->view;
-    char *command = ik_sprintf(editing, "exec %s \"$1\"", choose_editor());
-    const char *argv[] = {"/bin/sh", "-c", command, "sh", editing->file, NULL};
-    return ik_foreground_start(editing, view->loop, argv, on_end, editing, &editing->program);
 }
 
 void ik_view_editor_open(ik_view_t *view)
@@ -135,7 +125,10 @@ void ik_view_editor_open(ik_view_t *view)
     ik_tty_leave(view->tty, IK_VIEW_LEAVE_MS);
     view->away = true;
     view->editing = editing;
-    ready = start(editing);
+    /* The variable may hold arguments, which the shell splits; exec makes the editor our child. */
+    char *command = ik_sprintf(editing, "exec %s \"$1\"", choose_editor());
+    const char *argv[] = {"/bin/sh", "-c", command, "sh", editing->file, NULL};
+    ready = ik_foreground_start(editing, view->loop, argv, on_end, editing, &editing->program);
     if (is_err(&ready)) {
         return_to_view(view);
         say(view, ready.message);

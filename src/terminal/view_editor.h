@@ -1,5 +1,5 @@
-/* The draft in an external editor: $VISUAL, $EDITOR or vi. The program goes on meanwhile; what it
- * has to show waits until the terminal is free again. */
+/* Edits the draft in an external editor: $VISUAL, $EDITOR or vi. The program keeps running; its
+ * output waits until the editor returns the terminal. */
 #pragma once
 
 #include "terminal/view.h"

@@ -1,4 +1,4 @@
-/* What the view consists of, for the files that are parts of it. */
+/* The state of the view, private to its parts. */
 #pragma once
 
 #include "io/foreground.h"
@@ -8,8 +8,7 @@
 #include "terminal/screen.h"
 #include "terminal/view.h"
 
-/* For a slow terminal to take the last rows before somebody else gets it. */
-enum { IK_VIEW_LEAVE_MS = 300 };
+enum { IK_VIEW_LEAVE_MS = 300 }; /* for a slow terminal to take the last rows */
 
 struct ik_view {
     ik_loop_t *loop;
@@ -17,44 +16,44 @@ struct ik_view {
     ik_view_listener_t listener;
     ik_theme_t theme;
     ik_screen_t *screen;
-    ik_backlog_t *backlog; /* what is to be printed */
+    ik_backlog_t *backlog; /* output that is not printed yet */
     bool plain;
-    bool dumb; /* no escape at all */
+    bool dumb; /* no escape sequences */
     bool closed;
 
     /* plain */
     ik_plain_t *lines;
-    bool line_wanted; /* which was said */
+    bool line_wanted; /* its mark is printed */
 
-    /* a terminal */
+    /* terminal */
     ik_tty_t *tty;
     ik_decoder_t *decoder;
     ik_recall_t *recall;
     ik_prompt_t *prompt;
     ik_pager_t *pager; /* NULL: the main view */
-    bool pager_due;    /* it is to be drawn */
-    void *editing;     /* the external editor, while it has the terminal */
-    bool away;         /* nothing may be drawn: somebody else has the terminal */
-    bool gone;         /* the terminal is */
-    bool kitty;        /* it speaks the kitty keyboard protocol */
-    int64_t asked_ms;  /* when our questions were */
-    bool answered;     /* the last of them was */
+    bool pager_due;    /* it must be drawn */
+    void *editing;     /* the external editor; NULL: not running */
+    bool away;         /* another program has the terminal: draw nothing */
+    bool gone;         /* the terminal is gone */
+    bool kitty;        /* the terminal supports the kitty keyboard protocol */
+    int64_t asked_ms;  /* when the questions were sent */
+    bool answered;     /* the last question is answered */
     bool unfocused;
-    bool key_seen; /* among the last bytes of input */
+    bool key_seen; /* the last input contained a key */
 
     /* frames */
     ik_timer_t *frame;
     ik_timer_t *spinner;
     ik_timer_t *escape;
     bool frame_armed;
-    bool draw_due;                /* as soon as the terminal has taken the last frame */
-    ik_prompt_action_t leave_due; /* likewise: SUSPEND or EDITOR */
+    bool draw_due;                /* when the terminal has taken the last frame */
+    ik_prompt_action_t leave_due; /* SUSPEND or EDITOR, at the same time */
     int64_t drawn_ms;
     bool busy;
     unsigned spinner_step;
 };
 
-/* The window may have another size. */
+/* Adapts to the size of the window. */
 void ik_view_fit(ik_view_t *view);
-/* The main view makes room for another program. */
+/* Erases the live area for another program or the pager. */
 void ik_view_pause(ik_view_t *view);
