@@ -10,20 +10,20 @@
 struct ik_choice {
     const char *const *texts;
     size_t all;
-    const char **matching; /* those that match the pattern, in their order */
-    size_t *indices;       /* and where they are in texts */
+    const char **matching; /* the texts that match, in their order */
+    size_t *indices;       /* of matching in texts */
     size_t count;
     ik_buffer_t pattern;
-    ik_fuzzy_match_t ranked[IK_CHOICE_MAX]; /* of matching */
+    ik_fuzzy_match_t ranked[IK_CHOICE_MAX]; /* indices are into matching */
     size_t ranked_count;
-    size_t chosen; /* in ranked */
-    size_t top;    /* the first of ranked that is shown */
+    size_t chosen; /* index in ranked */
+    size_t top;    /* index in ranked of the first one shown */
 };
 
 ik_choice_t *ik_choice_create(const void *ctx)
 {
     ik_choice_t *choice = ik_new(ctx, ik_choice_t);
-    ik_buffer_init(&choice->pattern, choice, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&choice->pattern, choice, IK_BUFFER_UNLIMITED); /* what was typed */
     ik_buffer_reserve(&choice->pattern, 0);
     return choice;
 }
@@ -56,7 +56,7 @@ void ik_choice_set(ik_choice_t *choice, const char *const *texts, size_t count)
     rank(choice);
 }
 
-/* What does not match a pattern matches none that continues it. */
+/* A text that does not match a pattern matches no longer pattern either. */
 static void drop_others(ik_choice_t *choice)
 {
     size_t kept = 0;

@@ -1,6 +1,6 @@
 /*
- * A list to choose from that gets shorter as one types: ranked by fuzzy.h, one line chosen, a few
- * shown around it.
+ * A list that narrows as the user types: it ranks the texts with fuzzy.h, tracks the chosen one and
+ * shows a few around it.
  */
 #pragma once
 
@@ -8,23 +8,22 @@
 
 typedef struct ik_choice ik_choice_t;
 
-/* How many can be reached; those behind are only counted. */
-enum { IK_CHOICE_MAX = 200 };
+enum { IK_CHOICE_MAX = 200 }; /* selectable matches; further ones are only counted */
 
 ik_choice_t *ik_choice_create(const void *ctx);
-/* Other texts, all of them matching, the first one chosen. They are borrowed. */
+/* Sets the texts, which are borrowed. All match, and the first one is chosen. */
 void ik_choice_set(ik_choice_t *choice, const char *const *texts, size_t count);
-/* Those that match, best first, and the best one chosen. Cheap when the pattern only grew. */
+/* Keeps the texts that match, best first, and chooses the best. Cheap if the pattern only grew. */
 void ik_choice_narrow(ik_choice_t *choice, const char *pattern, size_t len);
 
-/* Texts that match. */
+/* Number of matching texts. */
 size_t ik_choice_count(const ik_choice_t *choice);
-/* The index among all texts of the chosen one; SIZE_MAX: nothing matches. */
+/* Index of the chosen text among all texts; SIZE_MAX: none matches. */
 size_t ik_choice_chosen(const ik_choice_t *choice);
-/* The next one (1), the previous one (-1); from the end to the beginning and back. */
+/* Chooses the next (1) or the previous (-1) match; wraps around at both ends. */
 void ik_choice_move(ik_choice_t *choice, int direction);
-/* The one that is this text, if it can be reached. */
+/* Chooses the match with this text, if it is selectable. */
 void ik_choice_choose(ik_choice_t *choice, const char *text);
 
-/* At most max indices for the lines to show, with the chosen one among them. Returns how many. */
+/* Fills at most max indices of texts to show, including the chosen one. Returns how many. */
 size_t ik_choice_show(ik_choice_t *choice, size_t max, size_t *indices);

@@ -23,10 +23,10 @@ ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recal
     return prompt;
 }
 
-static void set_string(ik_prompt_t *prompt, char **place, const char *text)
+static void set_string(ik_prompt_t *prompt, char **string, const char *text)
 {
-    talloc_free(*place);
-    *place = text == NULL ? NULL : ik_strdup(prompt, text);
+    talloc_free(*string);
+    *string = text == NULL ? NULL : ik_strdup(prompt, text);
 }
 
 void ik_prompt_set_mark(ik_prompt_t *prompt, const char *mark)
@@ -57,7 +57,7 @@ bool ik_prompt_is_empty(const ik_prompt_t *prompt)
     return ik_editor_is_empty(prompt->editor);
 }
 
-/* The draft is another one: nothing stays open that is about it. */
+/* Closes the search and the list when the draft is replaced. */
 static void close_all(ik_prompt_t *prompt)
 {
     if (!ik_prompt_search_chooses(prompt)) {
@@ -90,18 +90,12 @@ void ik_prompt_set_text(ik_prompt_t *prompt, const char *text)
     ik_prompt_list_update(prompt, false);
 }
 
-static void prepend_aside(ik_prompt_t *prompt, const char *text)
-{
-    char *joined =
-        ik_sprintf(prompt, "%s%s%s", text, *prompt->aside == '\0' ? "" : "\n", prompt->aside);
-    talloc_free(prompt->aside);
-    prompt->aside = joined;
-}
-
 void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text)
 {
     if (prompt->aside != NULL) {
-        prepend_aside(prompt, text);
+        char *aside = prompt->aside;
+        prompt->aside = ik_sprintf(prompt, "%s%s%s", text, *aside == '\0' ? "" : "\n", aside);
+        talloc_free(aside);
         return;
     }
     if (ik_prompt_is_empty(prompt)) {
@@ -154,25 +148,21 @@ static ik_prompt_action_t undo(ik_prompt_t *prompt, const ik_key_t *key)
     return edit(prompt, &(ik_key_t){.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = '_'});
 }
 
-static bool is_blank(const ik_prompt_t *prompt)
+/* The editor takes Enter with a modifier or after a backslash, and inserts a newline. */
+static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
 {
     size_t len;
     size_t cursor;
-    const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
-    return strspn(text, " \t\n") == len;
-}
-
-/* Behind a backslash it is a newline; with something held down it is the editor's altogether. */
-static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
-{
     if (ik_editor_key(prompt->editor, key) == IK_EDITOR_DONE) {
         ik_prompt_list_update(prompt, false);
         return IK_PROMPT_NONE;
     }
-    return prompt->aside == NULL && is_blank(prompt) ? IK_PROMPT_NONE : IK_PROMPT_SUBMIT;
+    const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
+    bool blank = strspn(text, " \t\n") == len;
+    return prompt->aside == NULL && blank ? IK_PROMPT_NONE : IK_PROMPT_SUBMIT;
 }
 
-/* It comes back by undo, and among the earlier messages. */
+/* Clears the draft, which undo restores and Up finds among the earlier messages. */
 static ik_prompt_action_t cancel(ik_prompt_t *prompt, const ik_key_t *key)
 {
     (void)key;
@@ -180,7 +170,7 @@ static ik_prompt_action_t cancel(ik_prompt_t *prompt, const ik_key_t *key)
         return IK_PROMPT_CANCEL;
     }
     if (prompt->aside != NULL) {
-        ik_editor_set_text(prompt->editor, ""); /* the answer alone */
+        ik_editor_set_text(prompt->editor, ""); /* clears the answer only */
         return IK_PROMPT_NONE;
     }
     char *text = ik_prompt_text(NULL, prompt);
@@ -226,7 +216,7 @@ static ik_prompt_action_t choose_previous(ik_prompt_t *prompt, const ik_key_t *k
     return IK_PROMPT_NONE;
 }
 
-/* In a list, among the rows of the draft, or through earlier messages. */
+/* Moves in a list, among the rows of the draft, or through earlier messages. */
 static ik_prompt_action_t step(ik_prompt_t *prompt, const ik_key_t *key, bool up)
 {
     if (chooses(prompt)) {
@@ -283,7 +273,7 @@ typedef struct {
         .after = IK_BINDING_CTRL_X                                                                 \
     }
 
-/* What an action is to the program is told here too: the key is ours. */
+/* The texts also describe what the program does with an action. */
 static const command_t commands[] = {
     {"sends the draft; while the agent works, it is queued", .keys = {IK_BINDING_ALONE(ENTER)},
      .run = enter},
@@ -302,12 +292,12 @@ static const command_t commands[] = {
      .run = cancel},
     {"leaves, on an empty draft; else deletes a character", .keys = {IK_BINDING_CTRL('d')},
      .run = delete_or_end},
-    {"suspends ikigai; fg goes on", .keys = {IK_BINDING_CTRL('z')}, .action = IK_PROMPT_SUSPEND},
+    {"suspends ikigai; fg resumes it", .keys = {IK_BINDING_CTRL('z')}, .action = IK_PROMPT_SUSPEND},
     {"opens the draft in $VISUAL, $EDITOR or vi", .keys = {IK_BINDING_CTRL('g'), AFTER_CTRL_X('e')},
      .action = IK_PROMPT_EDITOR},
     {"the whole transcript in a pager with keys as in less",
      .keys = {IK_BINDING_CTRL('o'), IK_BINDING(PAGE_UP)}, .action = IK_PROMPT_PAGER},
-    {"draws the screen anew", .keys = {IK_BINDING_CTRL('l')}, .action = IK_PROMPT_REDRAW},
+    {"redraws the screen", .keys = {IK_BINDING_CTRL('l')}, .action = IK_PROMPT_REDRAW},
     {"undoes the last change", .keys = {AFTER_CTRL_X('u')}, .run = undo},
     {"begins a sequence of two keys",
      .keys = {{.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = 'x', .hidden_in_help = true}},
@@ -368,7 +358,7 @@ static ik_prompt_action_t run_key(ik_prompt_t *prompt, const ik_key_t *key, char
 ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
     if (!ik_key_is_pressed(key)) {
-        return IK_PROMPT_NONE; /* the terminal's own: it comes between any two keys */
+        return IK_PROMPT_NONE; /* a report of the terminal, which may come between any two keys */
     }
     char before = prompt->after_ctrl_x ? IK_BINDING_CTRL_X : '\0';
     prompt->after_ctrl_x = false;

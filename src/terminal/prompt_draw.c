@@ -5,7 +5,7 @@
 #include "terminal/prompt_state.h"
 
 enum {
-    SHOWN_MAX = 8, /* lines of a list */
+    SHOWN_MAX = 8, /* rows of a list */
     INDENT = 2,    /* of a list */
     BETWEEN = 2,   /* columns between a text and its note */
     TEXT_MIN = 2,  /* columns of draft below which its mark is left out */
@@ -180,7 +180,7 @@ static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, in
     for (size_t i = 0; i < view.count; i++) {
         lines[i] = list->found.items[view.indices[i]];
     }
-    bool paths = list->place.kind == IK_PROMPT_PLACE_FILE;
+    bool paths = list->context.kind == IK_PROMPT_CONTEXT_FILE;
     draw_view(canvas, &view, lines, ik_choice_chosen(list->choice), list->found.pending,
               paths ? IK_WIDTH_KEEP_END : IK_WIDTH_KEEP_START);
     return drawing;

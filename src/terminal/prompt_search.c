@@ -8,7 +8,7 @@
 
 enum { PATTERN_MAX = 1024 };
 
-/* With so many texts, each of which is still to be set. */
+/* Opens the search in items or, if they are NULL, in the earlier messages. */
 static void open_list(ik_prompt_t *prompt, const ik_completion_t *items, size_t count)
 {
     ik_prompt_search_t *search = &prompt->search;
@@ -106,8 +106,8 @@ static void erase_all(ik_prompt_t *prompt)
     cut(&prompt->search, 0);
 }
 
-/* Replaces the draft by the chosen message, as one step of undo. From a list that the program
- * opened, the chosen row is the answer; where nothing matches there is none yet. */
+/* Replaces the draft with the chosen message, as one step of undo. In a list of ik_prompt_choose it
+ * takes the chosen line; the list stays open if none matches. */
 static void take(ik_prompt_t *prompt)
 {
     size_t chosen = ik_choice_chosen(prompt->search.choice);
@@ -169,7 +169,7 @@ bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out)
     return true;
 }
 
-/* A list that the program opened stays open until it is answered: keys for the draft do nothing. */
+/* A list of ik_prompt_choose stays open until it is answered: keys for the draft do nothing. */
 bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
     bool chooses = ik_prompt_search_chooses(prompt);
