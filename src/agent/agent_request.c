@@ -7,8 +7,7 @@ static void add_tools(ik_request_t *request, const ik_agent_t *agent,
 {
     for (size_t i = 0; i < registry->count; i++) {
         const ik_tool_schema_t *schema = registry->entries[i]->schema;
-        if (ik_left_out_has(&agent->shared->left_out, agent->target->name,
-                            registry->entries[i]->name)) {
+        if (ik_shared_is_rejected(agent->shared, agent->target->name, registry->entries[i]->name)) {
             continue;
         }
         json_t *returns = agent->wire_registry == registry ? agent->returns[i] : NULL;

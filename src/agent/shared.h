@@ -1,17 +1,22 @@
 /*
  * What all agents of a workspace share. The workspace fills it in; agents only read it, except for
- * left_out.
+ * rejected.
  */
 #pragma once
 
 #include "agent/call_gate.h"
-#include "agent/left_out.h"
 #include "base/config.h"
 #include "io/http.h"
 #include "provider/models.h"
 #include "store/history.h"
 #include "tool/tool_discovery.h"
 #include "tool/tool_runner.h"
+
+/* A tool whose definition a provider rejected. */
+typedef struct {
+    const char *target;
+    const char *tool;
+} ik_shared_rejected_t;
 
 typedef struct {
     const ik_config_t *config;
@@ -24,5 +29,10 @@ typedef struct {
     /* NULL until discovery is complete, and when there are no tools. */
     const ik_tool_registry_t *tool_registry;
     tool_scan_state_t tool_scan_state;
-    ik_left_out_t left_out; /* tools that a provider rejected; agents add to it */
+    ik_shared_rejected_t *rejected; /* left out of requests to their target; agents add to it */
+    size_t rejected_count;
 } ik_shared_ctx_t;
+
+/* Leaves a tool out of requests to a target until the program ends. Copies both strings. */
+void ik_shared_reject_tool(ik_shared_ctx_t *shared, const char *target, const char *tool);
+bool ik_shared_is_rejected(const ik_shared_ctx_t *shared, const char *target, const char *tool);

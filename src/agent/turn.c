@@ -296,7 +296,7 @@ static bool leave_tool_out(ik_turn_t *turn, const ik_provider_error_t *error)
     if (tool == NULL || ++turn->tools_left_out > LEFT_OUT_MAX) {
         return false;
     }
-    ik_left_out_add(&agent->shared->left_out, agent->shared->loop, agent->target->name, tool->name);
+    ik_shared_reject_tool(agent->shared, agent->target->name, tool->name);
     notice(turn, ik_sprintf(turn, "Tool %s is left out: %s refuses its definition (%s)", tool->name,
                             agent->target->name, error->message));
     return true;

@@ -14,7 +14,6 @@
 #include "io/signal_watch.h"
 #include "io/tty.h"
 #include "terminal/plain.h"
-#include "terminal/view_editor.h"
 #include "terminal/view_state.h"
 
 enum {

@@ -1,5 +1,3 @@
-#include "terminal/view_editor.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -57,3 +57,6 @@ struct ik_view {
 void ik_view_fit(ik_view_t *view);
 /* Erases the live area for another program or the pager. */
 void ik_view_pause(ik_view_t *view);
+/* Edits the draft in an external editor: $VISUAL, $EDITOR or vi. The program keeps running; its
+ * output waits until the editor returns the terminal. */
+void ik_view_editor_open(ik_view_t *view);

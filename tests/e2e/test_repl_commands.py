@@ -21,7 +21,7 @@ COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "hel
             "trust", "usage"]
 MUCH = 60000  # ms for a schema
 UP, ESCAPE = "\x1b[A", "\x1b"
-# Not the clipboard of whoever runs the tests.
+# Not the clipboard of the user who runs the tests.
 NO_CLIPBOARD = {"TMUX": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
 WIDE = {"columns": 200}
 
@@ -198,7 +198,7 @@ class RefreshTest(CommandTest):
 
 
 class AskedAgainTest(CommandTest):
-    """A warm start asks nobody; when a message is near, the user's tools are asked again."""
+    """A warm start runs no tool; when the user types, user tools reload their schemas."""
 
     def warm(self, words="Old words"):
         schema = os.path.join(self.dir, "schema")

@@ -255,7 +255,7 @@ class SessionTest(InterplayTest):
         self.say(t, "third", "Three.")
         self.assertEqual(sent_user(self.llm.requests[2]), ["second", "third"])
         self.assertEqual(self.leave(t), 0)
-        again = self.start(None, "-r", first[:4])  # nobody holds it
+        again = self.start(None, "-r", first[:4])  # it is free again
         self.assertEqual(again.wait_exit(), 1)
         self.assertNotIn("in use", "\n".join(again.all_rows()))
 

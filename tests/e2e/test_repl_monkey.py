@@ -313,7 +313,7 @@ class Walk:
             raise AssertionError("what was printed is not allowed:\n" + "\n".join(problems[:20]))
 
     def check_output(self):
-        """Where the window changes while the program draws, nobody knows which size a frame was
+        """Where the window changes while the program draws, it is unknown which size a frame was
         made for."""
         size = (10000, 10000) if self.resized else self.first_size
         return terminal_checker.check(self.t.raw, *size)

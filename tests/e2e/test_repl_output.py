@@ -337,7 +337,7 @@ class SizeTest(ReplTest):
         t.wait_for("Type a message and press\nEnter. /help shows commands\nand keys.")
 
     def test_reflow_in_tmux(self):
-        """A terminal that wraps rows anew: nothing is lost when it becomes narrower and wider."""
+        """On a terminal that reflows, nothing is lost when it becomes narrower and wider."""
         self.serve([Answer("\n\n".join(f"Paragraph {i} with some words in it." for i in range(1, 9)))])
         tmux = self.tmux([IKIGAI], columns=80, rows=24, cwd=self.project,
                          env=clean_env(IKIGAI_HOME=self.home))

@@ -30,7 +30,7 @@ class SessionsTest(ReplTest):
         return rows[1].split()[0]
 
     def finished(self, script, words="first", until="One."):
-        """The id of a session that nobody holds."""
+        """The id of a session that is not in use."""
         t, session = self.held(script, words, until)
         self.assertEqual(self.leave(t), 0)
         return session
@@ -276,7 +276,7 @@ class ResumeTest(SessionsTest):
         self.enter(t, "third", "Three.")
         self.assertEqual(words_of(self.llm.requests[2]), ["first", "One.", "third"])
         self.assertEqual(self.newest(t), old)
-        other = self.ready(None, "-r", new, **WIDE)  # nobody holds it any more
+        other = self.ready(None, "-r", new, **WIDE)  # it is free again
         other.wait_for("Two.")
         self.enter(t, f"/resume {new}", f"in use by pid {other.pid} on {HOST}")
         self.enter(t, "fourth", "Four.")

@@ -251,7 +251,7 @@ class Choice(AgentTest):
 
 
 class Model(AgentTest):
-    """A session keeps its model unless somebody says otherwise."""
+    """A session keeps its model unless a flag or the environment names another."""
 
     def setUp(self):
         super().setUp()
@@ -330,7 +330,7 @@ class Stored(AgentTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root sees the files of what is not dumpable")
     def test_the_words_of_the_user_and_the_end_of_a_turn_wait_for_the_disk(self):
-        """The log is synchronised for these two, and by nobody between them."""
+        """The log is synchronised for these two, and not between them."""
         self.ikigai("-p", "run echo one")  # the file is there, the tools are known
         log = self.path("trace")
         subprocess.run(["strace", "-f", "-y", "-o", log, "-e", "trace=fdatasync,write,pwrite64",

@@ -402,7 +402,7 @@ class Story:
             self.commit(self.open.pop(0))
 
     def narrow(self, width):
-        """Whoever draws an answer wraps what is open anew; here it is finished."""
+        """The caller rewraps an open answer; here it is finished."""
         self.width = width
         while any(columns(seen) > width for _, seen in self.open):
             self.commit(self.open.pop(0))
@@ -525,7 +525,7 @@ class TmuxTest(ScreenTest):
         self.assertEqual(tmux.rows(), [])
 
     def full_tmux(self):
-        """Filled with rows: where there is room below, tmux moves what it wraps anew out of
+        """Filled with rows: where there is room below, tmux moves what it rewraps out of
         reach."""
         tmux, s = self.show_in_tmux((60, 16))
         s.do("reflow", True)

@@ -372,7 +372,7 @@ class Turns:
 
     def overflow_script(self, room, steps, memory):
         """A server that takes room bytes more than the first request has. When it refuses, the
-        client may begin anew: what it was told to send back is not missed."""
+        client may start over: data it should have sent back is not missed."""
         state = {"n": 0, "first": None}
 
         def answer(request):

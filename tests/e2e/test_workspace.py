@@ -1,5 +1,5 @@
 """A front end of sixty lines (front_end_driver.c) on a workspace: start, prompt, question, answer,
-end. It shows that a new front end needs nothing but workspace.h."""
+end. It shows that a new front end needs only workspace.h."""
 import os
 import re
 import shutil

@@ -162,7 +162,7 @@ START_TEST(a_store_that_fails_costs_one_line)
 }
 END_TEST
 
-/* It is not tried with every event: a lock that somebody holds would make each of them wait. */
+/* Writing is not retried with every event: a locked database would delay each of them. */
 START_TEST(what_was_not_saved_is_saved_when_that_works_again)
 {
     broken_store = true;

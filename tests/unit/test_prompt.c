@@ -15,7 +15,7 @@ static ik_prompt_t *prompt;
 /* --- where completions come from --------------------------------------------------------- */
 
 static ik_completion_t command_items[] = {
-    {"/clear", "begins anew"},
+    {"/clear", "starts over"},
     {"/copy", "the last answer"},
     {"/model", "shows or changes it"},
 };
@@ -445,7 +445,7 @@ START_TEST(commands)
 {
     type("/");
     ck_assert_str_eq(draw(40, 10), "> /\n"
-                                   "  /clear  begins anew\n"
+                                   "  /clear  starts over\n"
                                    "  /copy   the last answer\n"
                                    "  /model  shows or changes it\n");
     type("c");
@@ -753,7 +753,7 @@ START_TEST(the_chosen_line_stands_out)
     ik_prompt_draw(prompt, 40, 10, on_row, &screen);
     ik_row_t chosen;
     ik_row_init(&chosen, ctx, &theme);
-    ik_row_add_role(&chosen, IK_ROLE_CHOSEN, "  /clear  begins anew");
+    ik_row_add_role(&chosen, IK_ROLE_CHOSEN, "  /clear  starts over");
     ik_row_end(&chosen);
     ck_assert_ptr_nonnull(strstr(screen.out.data, chosen.bytes.data));
     ik_row_t other;

@@ -269,7 +269,7 @@ START_TEST(it_goes_to_another_session_with_its_text)
     ik_repl_draft_t *draft = open_draft(ONE);
     type_and_save(draft, "hello");
     ik_repl_draft_set_session(draft, TWO);
-    ck_assert_str_eq(text_of(ONE), "hello"); /* until it is saved anew */
+    ck_assert_str_eq(text_of(ONE), "hello"); /* until the next save */
     wait_a_second();
     ck_assert_str_eq(text_of(ONE), "no file");
     ck_assert_str_eq(text_of(TWO), "hello");

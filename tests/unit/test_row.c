@@ -32,7 +32,7 @@ static void add(ik_style_t style, const char *text)
     ik_row_add(&row, style, text, strlen(text));
 }
 
-/* The row is these bytes and so wide, also when it is measured anew; and begins anew. */
+/* Checks the bytes and the width of the row, also when measured again, and clears it. */
 static void expect(const char *bytes, int width)
 {
     ik_row_end(&row);
