@@ -57,15 +57,6 @@ static const char *header(void *data, const char *name)
     return ik_http_head_value(data, name);
 }
 
-static void set_status_error(ik_exchange_t *exchange)
-{
-    const char *body = exchange->error_body.len > 0 ? exchange->error_body.data : "";
-    ik_provider_error_parse(&exchange->stream->error, ik_http_head_status(exchange->head), body,
-                            exchange->error_body.len, header, (void *)exchange->head,
-                            (int64_t)time(NULL));
-    exchange->stream->stop = IK_STOP_ERROR;
-}
-
 typedef struct {
     const char *code;
     bool retryable;
@@ -125,7 +116,11 @@ static void on_http_end(void *data, const ik_http_end_t *http_end)
     bool failed = exchange->stream->error.fault != IK_FAULT_NONE;
     bool whole = http_end->outcome == IK_HTTP_DONE;
     if ((whole || exchange->error_body.dropped > 0) && !is_answer(exchange)) {
-        set_status_error(exchange);
+        const ik_buffer_t *body = &exchange->error_body;
+        ik_provider_error_parse(&exchange->stream->error, ik_http_head_status(exchange->head),
+                                body->len > 0 ? body->data : "", body->len, header,
+                                (void *)exchange->head, (int64_t)time(NULL));
+        exchange->stream->stop = IK_STOP_ERROR;
     } else if (!whole && !failed && !exchange->stream->terminal &&
                !ik_stream_is_visible(exchange->stream)) {
         const outcome_t *outcome = &outcomes[http_end->outcome];

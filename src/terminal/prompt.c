@@ -125,6 +125,46 @@ void ik_prompt_ask(ik_prompt_t *prompt, const char *question)
     ik_prompt_set_mark(prompt, question == NULL ? "> " : question);
 }
 
+/* --- earlier messages -------------------------------------------------------------------- */
+
+/* The draft as shown. Borrowed until it changes. */
+static const char *shown_text(const ik_prompt_t *prompt)
+{
+    size_t len;
+    size_t cursor;
+    return ik_editor_raw(prompt->editor, &len, &cursor);
+}
+
+/* Shows the next older or newer message that begins with the draft; after the newest one, the draft
+ * itself. */
+static void browse_messages(ik_prompt_t *prompt, bool older)
+{
+    ik_prompt_browse_t *browse = &prompt->browse;
+    bool browsing = browse->prefix != NULL && browse->version == ik_editor_version(prompt->editor);
+    if (!browsing && !older) {
+        return;
+    }
+    if (!browsing) {
+        talloc_free(browse->prefix);
+        browse->prefix = ik_strdup(prompt, shown_text(prompt));
+        browse->index = SIZE_MAX; /* one before the newest */
+    }
+    size_t next = older ? browse->index + 1 : browse->index - 1;
+    size_t found =
+        ik_recall_find_prefix(prompt->recall, next, older, browse->prefix, shown_text(prompt));
+    if (found != SIZE_MAX) {
+        ik_editor_browse(prompt->editor, ik_recall_entry(prompt->recall, found));
+        browse->index = found;
+        browse->direct = true;
+    } else if (!older) {
+        ik_editor_browse(prompt->editor, NULL);
+        talloc_free(browse->prefix);
+        *browse = (ik_prompt_browse_t){0};
+        return;
+    }
+    browse->version = ik_editor_version(prompt->editor);
+}
+
 /* --- keys -------------------------------------------------------------------------------- */
 
 static ik_prompt_action_t edit(ik_prompt_t *prompt, const ik_key_t *key)
@@ -135,7 +175,7 @@ static ik_prompt_action_t edit(ik_prompt_t *prompt, const ik_key_t *key)
     }
     prompt->browse.direct = false;
     if (effect == IK_EDITOR_FIRST || effect == IK_EDITOR_LAST) {
-        ik_prompt_browse(prompt, effect == IK_EDITOR_FIRST);
+        browse_messages(prompt, effect == IK_EDITOR_FIRST);
     }
     bool typed = key->kind == IK_KEY_TEXT || key->kind == IK_KEY_BACKSPACE;
     ik_prompt_list_update(prompt, typed);
@@ -223,7 +263,7 @@ static ik_prompt_action_t step(ik_prompt_t *prompt, const ik_key_t *key, bool up
         ik_choice_move(prompt->list.choice, up ? -1 : 1);
     } else if (prompt->browse.direct) {
         prompt->browse.direct = false;
-        ik_prompt_browse(prompt, up);
+        browse_messages(prompt, up);
         ik_prompt_list_update(prompt, false);
     } else {
         edit(prompt, key);

@@ -1,8 +1,7 @@
 /*
  * The state of the prompt, private to its parts:
  *
- *   prompt.c          keys and actions
- *   prompt_browse.c   Up and Down through earlier messages
+ *   prompt.c          keys, actions and earlier messages
  *   prompt_list.c     completion
  *   prompt_search.c   Ctrl-R
  *   prompt_draw.c     rows
@@ -66,12 +65,6 @@ struct ik_prompt {
     ik_prompt_search_t search;
     ik_row_t row; /* scratch row for drawing */
 };
-
-/* --- prompt_browse.c ----------------------------------------------------------------------- */
-
-/* Shows the next older or newer message that begins with the draft; after the newest one, the draft
- * itself. */
-void ik_prompt_browse(ik_prompt_t *prompt, bool older);
 
 /* --- prompt_list.c ------------------------------------------------------------------------- */
 
