@@ -163,7 +163,7 @@ class Choice(AgentTest):
         self.assertEqual(len(self.sessions()), 1)
 
     def test_r_alone_lists_what_there_is(self):
-        self.assertIn("there are no sessions yet", self.offline("-r", status=2).err)
+        self.assertIn("no sessions", self.offline("-r", status=2).err)
         self.offline()
         (id,) = self.sessions()
         for args in (["-r"], ["--resume"], ["-r", "--fork"], ["-r", "--json"]):
