@@ -117,7 +117,9 @@ static void refuse_choosing(headless_t *headless, const ik_store_list_t *session
     complain(sessions->count == 0 ? "-r needs the id of a session, and there are no sessions here"
                                   : "-r needs the id of a session; its beginning is enough:");
     if (sessions->count > 0) {
-        fputs(ik_session_lines_table(headless, sessions, 0, false), stderr);
+        const char *cwd = ik_workspace_paths(headless->workspace)->cwd;
+        bool here = strcmp(sessions->sessions[0].cwd, cwd) == 0;
+        fputs(ik_session_lines_table(headless, sessions, 0, !here), stderr);
     }
     end(headless, STATUS_USAGE);
 }

@@ -62,7 +62,7 @@ typedef struct {
     ik_workspace_level_t level;
     const char *text;
     bool resumed;
-    const ik_store_list_t *sessions; /* may be empty */
+    const ik_store_list_t *sessions; /* of this folder; unattended: of all if it has none */
     const res_t *result;
     bool misconfigured; /* FAILED: the configured model cannot be used */
 } ik_workspace_event_t;

@@ -283,6 +283,7 @@ typedef struct {
     ik_workspace_t *workspace;
     bool at_start; /* a failure ends the program */
     bool fork;
+    bool any_folder; /* choose from the sessions of all folders */
     ik_store_session_t found;
 } opening_t;
 
@@ -444,7 +445,10 @@ static void on_listed(void *data, const res_t *result, const ik_store_list_t *li
     }
 }
 
-/* With a user, an empty list starts a new session; without one, CHOOSE reports the empty list. */
+static void list_choices(opening_t *opening);
+
+/* With a user, an empty list starts a new session. Without one, CHOOSE reports the sessions of all
+ * folders if this folder has none. */
 static void on_choices(void *data, const res_t *result, const ik_store_list_t *list)
 {
     opening_t *opening = data;
@@ -453,6 +457,9 @@ static void on_choices(void *data, const res_t *result, const ik_store_list_t *l
         fail_opening(opening, result);
     } else if (list->count == 0 && !workspace->options.unattended) {
         begin_instead(opening, none_here);
+    } else if (list->count == 0 && !opening->any_folder) {
+        opening->any_folder = true;
+        list_choices(opening);
     } else {
         workspace->opening = NULL;
         workspace->choosing = true;
@@ -461,6 +468,16 @@ static void on_choices(void *data, const res_t *result, const ik_store_list_t *l
         talloc_free(opening);
         ik_workspace_pump(workspace);
     }
+}
+
+static void list_choices(opening_t *opening)
+{
+    ik_workspace_t *workspace = opening->workspace;
+    ik_store_filter_t filter = {.cwd = opening->any_folder ? NULL : workspace->options.paths->cwd,
+                                .limit = CHOICES_MAX,
+                                .uncounted = true};
+    workspace->opening =
+        ik_history_list_start(opening, workspace->shared.history, &filter, on_choices, opening);
 }
 
 static opening_t *create_opening(ik_workspace_t *workspace, bool at_start)
@@ -499,10 +516,7 @@ void ik_workspace_open_first(ik_workspace_t *workspace)
     const ik_workspace_start_t *start = workspace->options.start;
     ik_history_t *history = workspace->shared.history;
     if (start->choose) {
-        opening_t *opening = create_opening(workspace, true);
-        ik_store_filter_t filter = {
-            .cwd = workspace->options.paths->cwd, .limit = CHOICES_MAX, .uncounted = true};
-        workspace->opening = ik_history_list_start(opening, history, &filter, on_choices, opening);
+        list_choices(create_opening(workspace, true));
     } else if (start->resume != NULL) {
         opening_t *opening = create_opening(workspace, true);
         workspace->opening =

@@ -173,6 +173,7 @@ class Choice(AgentTest):
             self.assertEqual(done.out, "")
         elsewhere = self.offline("-r", status=2, cwd=self.dir)
         self.assertIn(id, elsewhere.err)
+        self.assertIn(os.path.basename(self.project), elsewhere.err)
         self.assertEqual(self.sessions(), [id])
         self.offline(f"--resume={id[:8]}")
         self.assertEqual(self.sessions(), [id])
