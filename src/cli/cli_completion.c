@@ -8,7 +8,6 @@
  */
 #include <ctype.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
@@ -21,7 +20,6 @@
 #include "cli/cli_options.h"
 #include "command/command_model.h"
 #include "store/history.h"
-#include "store/sqlite/store_sqlite.h"
 
 enum {
     NOTE_COLUMNS = 60,
@@ -39,22 +37,14 @@ static void list_models(ik_cli_t *cli, ik_command_words_t *out)
     ik_command_model_collect(out, cli->config, models);
 }
 
-/* Only sessions of the local file: completion must not wait for a server. */
+/* Completion must not wait for a server. */
 static void list_sessions(ik_cli_t *cli, ik_command_words_t *out)
 {
     const char *file = ik_history_local_file(cli->config->db, cli->paths->database);
     ik_store_filter_t filter = {.limit = SESSION_COUNT, .uncounted = true};
-    ik_store_t *store;
     ik_store_list_t *list;
-    struct stat status;
-    if (stat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
-        return; /* SQLite would create a database there */
-    }
-    res_t read = ik_store_sqlite_open(cli->ctx, file, &store);
-    if (is_ok(&read)) {
-        read = ik_store_list(cli->ctx, store, &filter, &list);
-    }
-    for (size_t i = 0; is_ok(&read) && i < list->count; i++) {
+    res_t listed = ik_history_list_local(cli->ctx, file, &filter, &list);
+    for (size_t i = 0; is_ok(&listed) && i < list->count; i++) {
         ik_command_words_add(out, list->sessions[i].id, list->sessions[i].title);
     }
 }

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/print.h"
-#include "store/sqlite/store_sqlite.h"
 
 static void on_notice(void *data, const char *line)
 {
@@ -39,12 +38,7 @@ res_t ik_cli_history_read(ik_cli_t *cli, ik_history_t *history, const char *pref
 
 void ik_cli_history_settle(ik_history_t *history)
 {
-    ik_store_t *store;
-    res_t opened = ik_history_local(history, &store);
     ik_history_wrote(history);
-    if (is_ok(&opened)) {
-        /* What is not indexed now is before the next search. */
-        (void)ik_store_sqlite_index(store, 0, NULL);
-    }
+    (void)ik_history_index(history); /* what is missing is indexed by the next search */
     ik_history_finish(history, IK_HISTORY_FINISH_MS);
 }

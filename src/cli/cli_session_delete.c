@@ -11,7 +11,6 @@
 #include "cli/cli_history.h"
 #include "cli/cli_session.h"
 #include "conversation/figure.h"
-#include "store/sqlite/store_sqlite.h"
 
 static const char *plural(size_t count)
 {
@@ -242,7 +241,6 @@ static res_t prune_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
 {
     pruning_t *pruning = data;
     ik_store_list_t *list;
-    ik_store_t *store;
     TRY(ik_history_list(cli->ctx, history, &(ik_store_filter_t){0}, &list));
     size_t old = count_old(list, pruning->before_us);
     print_plan(list, old, pruning);
@@ -258,8 +256,7 @@ static res_t prune_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
         return OK;
     }
     TRY(remove_old(history, list, old));
-    TRY(ik_history_local(history, &store));
-    return ik_store_sqlite_shrink(store);
+    return ik_history_shrink(history);
 }
 
 static int run_prune(ik_cli_t *cli, const ik_cli_args_t *args)

@@ -89,6 +89,21 @@ const char *ik_history_local_file(const char *db, const char *file)
     return ik_pq_url_is_one(db) ? file : db;
 }
 
+res_t ik_history_list_local(const void *ctx, const char *file, const ik_store_filter_t *filter,
+                            ik_store_list_t **out)
+{
+    struct stat status;
+    ik_store_t *store;
+    if (stat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
+        *out = ik_new(ctx, ik_store_list_t); /* SQLite would create a database there */
+        return OK;
+    }
+    TRY(ik_store_sqlite_open(ctx, file, &store));
+    res_t listed = ik_store_list(ctx, store, filter, out);
+    talloc_free(store);
+    return listed;
+}
+
 static int close_history(ik_history_t *history)
 {
     drop_questions(history);
@@ -815,6 +830,20 @@ void ik_history_tidy(ik_history_t *history)
     if (history->local != NULL) {
         ik_store_sqlite_index(history->local, TIDY_EVENTS, NULL);
     }
+}
+
+res_t ik_history_index(ik_history_t *history)
+{
+    ik_store_t *local;
+    TRY(ik_history_local(history, &local));
+    return ik_store_sqlite_index(local, 0, NULL);
+}
+
+res_t ik_history_shrink(ik_history_t *history)
+{
+    ik_store_t *local;
+    TRY(ik_history_local(history, &local));
+    return ik_store_sqlite_shrink(local);
 }
 
 res_t ik_history_finish(ik_history_t *history, int patience_ms)

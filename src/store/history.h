@@ -38,6 +38,10 @@ typedef void (*ik_history_renamed_fn)(void *data, const char *from, const char *
 res_t ik_history_check_db(const char *db, const char *file);
 /* The local file: db, unless that is a URL. Nothing is opened. */
 const char *ik_history_local_file(const char *db, const char *file);
+/* Lists the sessions of the local file without asking a server. A missing file has no sessions and
+ * is not created. */
+res_t ik_history_list_local(const void *ctx, const char *file, const ik_store_filter_t *filter,
+                            ik_store_list_t **out);
 /* Opens nothing yet: a function that needs the file opens it, and returns an error if it cannot.
  * Strings are copied. Freeing does not wait for delivery; the next program continues it. */
 ik_history_t *ik_history_create(const void *ctx, const ik_history_options_t *options);
@@ -111,6 +115,10 @@ res_t ik_history_remove(ik_history_t *history, const char *session_id);
 void ik_history_wrote(ik_history_t *history);
 /* Updates the search index; to be called when there is nothing else to do. */
 void ik_history_tidy(ik_history_t *history);
+/* Brings the search index of the local file up to date. */
+res_t ik_history_index(ik_history_t *history);
+/* Returns the space of deleted sessions in the local file to the file system. */
+res_t ik_history_shrink(ik_history_t *history);
 /* Waits at most patience_ms for delivery at the end of a program. IK_ERR_GONE when not everything
  * was delivered, and at once when the server cannot be reached. */
 res_t ik_history_finish(ik_history_t *history, int patience_ms);

@@ -219,7 +219,7 @@ class Unopenable(StoreTest):
         os.chmod(self.path("closed"), 0o555)
         db = self.path("closed", "x.db")
         self.assert_goes_on("closed/x.db: Permission denied", "--db", db)
-        self.assert_doctor_complains("closed/x.db: it cannot be made in .*: Permission denied",
+        self.assert_doctor_complains("closed/x.db cannot be created in .*: Permission denied",
                                      "--db", db)
         os.chmod(self.path("closed"), 0o755)
         self.assert_saves("--db", db)
@@ -397,7 +397,7 @@ class Full(StoreTest):
         self.who = {"preexec_fn": limit}
         first, second = self.problems(self.doctor(status=1))
         self.assertIn("damaged", first)
-        self.assertIn("nothing was saved, and nothing changed: ", second)
+        self.assertIn("nothing was saved, and the file is unchanged: ", second)
         self.assertEqual(self.snapshot(), before)
         self.who = {}
         self.assert_doctor_saves()
@@ -513,7 +513,7 @@ class Locked(StoreTest):
         self.write("project/go")
         self.assertEqual(self.said(running.finish()), [])
         self.assertEqual(self.assert_doctor_saves(),
-                         "1 session with 8 messages, carried over into a new file")
+                         "1 session with 8 messages, copied into a new file")
 
 
 class Damaged(StoreTest):
@@ -522,7 +522,7 @@ class Damaged(StoreTest):
     def check_nothing_left(self):
         self.assert_goes_on("it is damaged .*; `ikigai doctor` saves what can be read")
         self.assertEqual(self.assert_doctor_saves(),
-                         "nothing, because nothing of it can be read; a new one has begun")
+                         "nothing: no message can be read; a new file was created")
         id = self.assert_saves()
         self.assertEqual(list(self.sessions()), [id])
         self.assert_saves("-r", id)
@@ -625,7 +625,7 @@ class Damaged(StoreTest):
         self.run_sql("DELETE FROM sessions")
         self.overwrite(os.path.getsize(self.db) - PAGE, os.urandom(PAGE))
         self.assertEqual(self.assert_doctor_saves(),
-                         "1 session with 5 messages, carried over into a new file")
+                         "1 session with 5 messages, copied into a new file")
         ((id, session),) = self.sessions().items()
         self.assertEqual((session["cwd"], session["title"]), ("", "run echo spoken"))
         self.assert_saves("-r", id)
@@ -649,7 +649,7 @@ class Damaged(StoreTest):
         os.chmod(self.db, 0o400)
         before = self.snapshot()
         problems = self.problems(self.doctor(status=1))
-        self.assertIn("nothing was saved, and nothing changed: ", problems[-1])
+        self.assertIn("nothing was saved, and the file is unchanged: ", problems[-1])
         self.assertEqual(self.snapshot(), before)
         os.chmod(self.db, 0o600)
         self.doctor(status=1)
@@ -667,7 +667,7 @@ class Healthy(StoreTest):
     """What the doctor says when nothing is wrong with the file."""
 
     def test_no_file_yet(self):
-        self.assertIn(f"  file        {self.db}: not there yet: begun with the first session",
+        self.assertIn(f"  file        {self.db}: not there yet; the first session creates it",
                       self.doctor(status=0))
         self.assertFalse(os.path.exists(self.db))
 
@@ -676,7 +676,7 @@ class Healthy(StoreTest):
         self.assert_saves()
         before = self.snapshot()
         lines = self.doctor(status=0)
-        self.assertRegex(lines[0], r"^  kept by     SQLite 3\.\d+\.\d+ with FTS5$")
+        self.assertRegex(lines[0], r"^  library     SQLite 3\.\d+\.\d+ with FTS5$")
         self.assertRegex(lines[1], rf"^  file        {re.escape(self.db)} \(\d+ KB, mode 0600\)$")
         self.assertEqual(lines[2:], ["  integrity   everything can be read",
                                      "  holds       2 sessions, 10 messages"])
@@ -721,11 +721,10 @@ class Shared(StoreTest):
         self.assert_saves()
         lines = self.doctor("--db", self.url, status=0)
         self.assertIn("  answers     yes", lines)
-        self.assertIn("  waiting     nothing: all is delivered", lines)
-        self.assertIn("  staying     1 session held without the shared history; "
-                      "ikigai session deliver lists it", lines)
+        self.assertIn("  waiting     nothing: everything is delivered", lines)
+        self.assertIn("  not shared  1 session; ikigai session deliver lists it", lines)
         self.offline("--db", self.url)
-        self.assertIn("  waiting     nothing: all is delivered",
+        self.assertIn("  waiting     nothing: everything is delivered",
                       self.doctor("--db", self.url, status=0))
         self.run_sql("UPDATE deliveries SET last_id = 0")
         self.assertIn("  waiting     5 messages to be delivered",

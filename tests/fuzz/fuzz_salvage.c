@@ -111,7 +111,7 @@ static res_t read_all(const void *ctx, ik_store_t *store)
 
 static void check_saved(const void *ctx, const char *path)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store;
     res_t saved = ik_sqlite_salvage(ctx, path, &report);
     if (is_err(&saved)) {

@@ -34,19 +34,6 @@ SHARED = {
     ("provider/responses", "provider/openai"): "openai_*",
 }
 
-# Includes that break a rule and are still to be mended. This table is to be emptied: an entry whose
-# include is gone is an error.
-TO_MEND = {
-    # The front ends ask ik_history_t, not the stores behind it.
-    ("src/cli/cli_completion.c", "store/sqlite/store_sqlite.h"),
-    ("src/cli/cli_doctor_sessions.c", "store/postgres/store_postgres.h"),
-    ("src/cli/cli_doctor_sessions.c", "store/sqlite/sqlite_salvage.h"),
-    ("src/cli/cli_doctor_sessions.c", "store/sqlite/sqlite_survey.h"),
-    ("src/cli/cli_doctor_sessions.c", "store/sqlite/store_sqlite.h"),
-    ("src/cli/cli_history.c", "store/sqlite/store_sqlite.h"),
-    ("src/cli/cli_session_delete.c", "store/sqlite/store_sqlite.h"),
-}
-
 
 def folder_of(path):
     """src/provider/openai/x.c -> provider, src/tools/grep/x.c -> tools/grep, src/main.c -> main"""
@@ -86,7 +73,6 @@ def rooms_allow(path, included):
 
 def check_includes(root, path, problems):
     above = folder_of(path)
-    to_mend = {included for includer, included in TO_MEND if includer == path}
     if above not in ROW and above != "keeper" and not above.startswith("tools/"):
         problems.append(f"{path}: folder {above} has no row in tests/lint/layers.py")
         return
@@ -95,16 +81,11 @@ def check_includes(root, path, problems):
         found = [os.path.normpath(c) for c in candidates if os.path.exists(os.path.join(root, c))]
         if not found:
             problems.append(f"{path}:{number}: {match[1]} does not exist")
-        elif match[1] in to_mend:
-            to_mend.remove(match[1])
         elif not folders_allow(above, folder_of(found[0])):
             problems.append(f"{path}:{number}: {above} must not include {match[1]}")
         elif not rooms_allow(path, found[0]):
             problems.append(f"{path}:{number}: {room_of(path)} must not include {match[1]}: "
                             f"{room_of(found[0])} is private to {folder_of(found[0])}")
-    for included in sorted(to_mend):
-        problems.append(f"{path}: no longer includes {included}: remove it from TO_MEND in "
-                        "tests/lint/layers.py")
 
 
 def check_names(paths, problems):

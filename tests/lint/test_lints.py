@@ -91,12 +91,6 @@ class Layers(LintTest):
         self.write("src/base/alloc.c", '#include "../io/loop.h"\n')
         self.assert_refused("layers", "src/base/alloc.c:1: base must not include")
 
-    def test_what_is_to_be_mended_is_listed_until_it_is(self):
-        self.include("agent/call_batch.c", "provider/openai/openai_schema.h")
-        self.assert_accepted("layers")
-        self.write("src/agent/call_batch.c")
-        self.assert_refused("layers", "no longer includes provider/openai/openai_schema.h")
-
     def test_folder_without_a_row(self):
         self.write("src/helpers/x.c")
         self.assert_refused("layers", "folder helpers has no row")

@@ -196,7 +196,7 @@ static ik_store_list_t *list_sessions(ik_store_t *store)
 /* --- saving ------------------------------------------------------------------------------ */
 
 /* Salvages and checks what holds always; opens what was saved. */
-static ik_store_t *save(ik_sqlite_salvage_t *report)
+static ik_store_t *save(ik_history_salvage_t *report)
 {
     size_t len;
     char *before = read_bytes(file(), &len);
@@ -210,7 +210,7 @@ static ik_store_t *save(ik_sqlite_salvage_t *report)
     return store;
 }
 
-static void expect(const ik_sqlite_salvage_t *report, int64_t sessions, int64_t messages,
+static void expect(const ik_history_salvage_t *report, int64_t sessions, int64_t messages,
                    int64_t lost)
 {
     ck_assert_int_eq(report->sessions, sessions);
@@ -220,7 +220,7 @@ static void expect(const ik_sqlite_salvage_t *report, int64_t sessions, int64_t 
 
 START_TEST(a_whole_file_is_carried_over_as_it_is)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store = open_store();
     make_forks(store);
     begin_session(store, LOG_ID, 5);
@@ -239,7 +239,7 @@ END_TEST
 
 START_TEST(what_is_saved_can_be_searched_and_continued)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_hits_t *hits;
     ik_store_t *store = open_store();
     log_say(store, LOG_ID, "a needle in the hay");
@@ -255,7 +255,7 @@ END_TEST
 
 START_TEST(the_order_across_sessions_stays)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_batch_t batch;
     ik_store_delivered_t mark;
     ik_store_t *store = open_store();
@@ -309,7 +309,7 @@ static res_t on_left(void *data, const ik_store_event_t *event)
     return OK;
 }
 
-static left_t find_left(ik_store_t *store, const ik_sqlite_salvage_t *report)
+static left_t find_left(ik_store_t *store, const ik_history_salvage_t *report)
 {
     left_t left = {0};
     ik_store_list_t *list = list_sessions(store);
@@ -341,7 +341,7 @@ START_TEST(a_broken_page_costs_what_stood_on_it)
     int part_lost = 0;
     char *whole = make_long(&len);
     for (size_t page = 1; page <= len / PAGE; page++) {
-        ik_sqlite_salvage_t report;
+        ik_history_salvage_t report;
         write_bytes(file(), whole, len);
         break_page(page, page % 2 == 0 ? '\0' : (char)0xa5);
         ik_store_t *store = save(&report);
@@ -375,7 +375,7 @@ static size_t find_page(const char *bytes, size_t len, const char *text)
 START_TEST(what_stands_between_two_holes_is_saved)
 {
     size_t len;
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     char *whole = make_long(&len);
     size_t between = find_page(whole, len, "user1/801");
     for (int seq = 201; seq <= 1401; seq += 2) {
@@ -397,7 +397,7 @@ END_TEST
 START_TEST(where_ids_lie_far_apart_the_other_side_is_found)
 {
     size_t len;
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     make_long(&len);
     run_sql("UPDATE messages SET id = id + 1000000000000 WHERE id > 600");
     char *whole = read_bytes(file(), &len);
@@ -416,7 +416,7 @@ END_TEST
 START_TEST(a_page_in_the_wrong_place)
 {
     size_t len;
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     char *whole = make_long(&len);
     size_t from = find_page(whole, len, "user1/1001");
     size_t to = find_page(whole, len, "user1/501");
@@ -432,7 +432,7 @@ END_TEST
 START_TEST(the_rest_of_a_long_text_is_missing)
 {
     size_t len;
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store = open_store();
     begin_session(store, LOG_ID, 4);
     char *noise = make_noise(40000);
@@ -456,7 +456,7 @@ START_TEST(of_a_truncated_file_the_beginning_is_saved)
     int64_t most = 0;
     char *whole = make_long(&len);
     for (size_t left_len = len - 1; left_len > 20 * PAGE; left_len -= 3 * PAGE + 77) {
-        ik_sqlite_salvage_t report;
+        ik_history_salvage_t report;
         write_bytes(file(), whole, left_len);
         ik_store_t *store = save(&report);
         left_t left = find_left(store, &report);
@@ -471,7 +471,7 @@ END_TEST
 
 static void expect_nothing(const char *bytes, size_t len)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     write_bytes(file(), bytes, len);
     ik_store_t *store = save(&report);
     expect(&report, 0, 0, -1);
@@ -509,7 +509,7 @@ START_TEST(a_text_that_cannot_be_unpacked_is_lost)
         "kind = x'75736572'",
     };
     for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
-        ik_sqlite_salvage_t report;
+        ik_history_salvage_t report;
         ik_store_t *store = open_store();
         begin_session(store, LOG_ID, 4);
         talloc_free(store);
@@ -541,7 +541,7 @@ static void check_forks(ik_store_t *store, const char *id)
 #define LOSE_TWO                                                                                   \
     "UPDATE messages SET content = x'00' WHERE agent = 1 AND seq = 3 OR agent = 2 AND seq = 8;"
 
-static ik_store_t *save_forks(const char *damage, ik_sqlite_salvage_t *report)
+static ik_store_t *save_forks(const char *damage, ik_history_salvage_t *report)
 {
     ik_store_t *store = open_store();
     make_forks(store);
@@ -552,7 +552,7 @@ static ik_store_t *save_forks(const char *damage, ik_sqlite_salvage_t *report)
 
 START_TEST(forks_begin_where_they_did)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store = save_forks("", &report);
     expect(&report, 1, 19, 2);
     check_forks(store, FORKED_ID);
@@ -563,7 +563,7 @@ END_TEST
 /* What an agent was forked from is lost with it; that it is nobody's fork is not likely. */
 START_TEST(lost_agents_are_made_up_for)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store = save_forks("DELETE FROM agents WHERE number IN (1, 2)", &report);
     expect(&report, 1, 19, 2);
     check_forks(store, FORKED_ID);
@@ -574,7 +574,7 @@ END_TEST
 
 START_TEST(agents_that_make_no_tree)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store = save_forks("UPDATE agents SET parent = 4, forked_at = 1 WHERE number = 1;"
                                    "UPDATE agents SET parent = 3 WHERE number = 2;"
                                    "UPDATE agents SET parent = 77 WHERE number = 3;",
@@ -585,7 +585,7 @@ END_TEST
 
 START_TEST(of_the_root_nothing_is_left)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store = save_forks("DELETE FROM agents WHERE number = 1;"
                                    "DELETE FROM messages WHERE agent = 1;",
                                    &report);
@@ -599,7 +599,7 @@ END_TEST
 /* Each gets an id of its own, no folder, and its title from its words. */
 START_TEST(messages_without_their_session)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store = open_store();
     begin_session(store, LOG_ID, 3);
     make_forks(store);
@@ -633,7 +633,7 @@ START_TEST(sessions_that_cannot_be)
     static const char *const damages[] = {"id = 'x'", "id = x'00'", "cwd = x'ff'",
                                           "model = CAST(x'ff' AS TEXT)"};
     for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
-        ik_sqlite_salvage_t report;
+        ik_history_salvage_t report;
         ik_store_t *store = open_store();
         begin_session(store, LOG_ID, 3);
         talloc_free(store);
@@ -650,7 +650,7 @@ END_TEST
 /* Takes the rule that ids are unique out of the file. */
 START_TEST(the_same_id_twice)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store = open_store();
     begin_session(store, LOG_ID, 3);
     begin_session(store, FORKED_ID, 2);
@@ -681,7 +681,7 @@ static void copy_file(const char *from, const char *to)
 START_TEST(what_is_only_in_the_log_of_changes_is_saved)
 {
     size_t len;
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     ik_store_t *store;
     log_assert_ok(ik_store_sqlite_open(ctx, scratch_path("living.db"), &store));
     begin_session(store, LOG_ID, 3);
@@ -699,7 +699,7 @@ END_TEST
 
 START_TEST(a_link_still_leads_to_the_file)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     struct stat status;
     ik_store_t *store = open_store();
     begin_session(store, LOG_ID, 3);
@@ -719,7 +719,7 @@ END_TEST
 
 START_TEST(every_damaged_file_has_a_name_of_its_own)
 {
-    ik_sqlite_salvage_t reports[3];
+    ik_history_salvage_t reports[3];
     char before[32];
     time_t now = time(NULL);
     struct tm local;
@@ -738,7 +738,7 @@ START_TEST(files_of_earlier_programs)
 {
     for (int version = 1; version < IK_SQLITE_SCHEMA; version++) {
         size_t len;
-        ik_sqlite_salvage_t report;
+        ik_history_salvage_t report;
         char *path = ik_sprintf(ctx, "tests/store/schema_%d.sql", version);
         run_sql(read_bytes(path, &len));
         copy_file(file(), scratch_path("copy.db"));
@@ -761,7 +761,7 @@ END_TEST
 static void refuse(ik_error_code_t code, const char *words)
 {
     size_t len;
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     char *before = read_bytes(file(), &len);
     int files = count_files();
     res_t refused = ik_sqlite_salvage(ctx, file(), &report);
@@ -796,7 +796,7 @@ END_TEST
 
 START_TEST(who_is_gone_or_elsewhere_does_not)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     make_small();
     hold(ik_holder_self().host, 4194304 + 7); /* no pid is as large */
     save(&report);
@@ -835,7 +835,7 @@ END_TEST
 
 START_TEST(there_is_no_file)
 {
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     log_assert_code(ik_sqlite_salvage(ctx, file(), &report), IK_ERR_SYSTEM);
     ck_assert_int_eq(count_files(), 0);
 }
@@ -856,7 +856,7 @@ END_TEST
 START_TEST(what_could_not_be_looked_at_is_not_given_up)
 {
     size_t len;
-    ik_sqlite_salvage_t report;
+    ik_history_salvage_t report;
     make_small();
     char *whole = read_bytes(file(), &len);
     scratch_make_folder("history.db-shm");

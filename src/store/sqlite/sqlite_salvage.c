@@ -425,7 +425,7 @@ static res_t take_place(const char *path, const char *aside, const char *saved)
 /* --- all of it --------------------------------------------------------------------------- */
 
 static res_t save(salvage_t *salvage, const char *path, const char *saved,
-                  ik_sqlite_salvage_t *report)
+                  ik_history_salvage_t *report)
 {
     TRY(ik_sqlite_wreck_open(salvage->ctx, path, &salvage->wreck));
     find_rows(salvage);
@@ -439,7 +439,7 @@ static res_t save(salvage_t *salvage, const char *path, const char *saved,
     return take_place(path, report->aside, saved);
 }
 
-res_t ik_sqlite_salvage(const void *ctx, const char *path, ik_sqlite_salvage_t *report)
+res_t ik_sqlite_salvage(const void *ctx, const char *path, ik_history_salvage_t *report)
 {
     char real[PATH_MAX];
     if (realpath(path, real) ==

@@ -4,18 +4,9 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/error.h"
-
-typedef struct {
-    char *aside; /* the new name of the damaged file; on ctx */
-    int64_t sessions;
-    int64_t messages; /* saved */
-    int64_t lost;     /* messages; -1: not known */
-} ik_sqlite_salvage_t;
+#include "store/history_survey.h"
 
 /* For a file that store_sqlite.h reports as damaged. Where messages were lost, the rest of the log
  * is renumbered. A session of which only messages are left gets a new id and no folder. On an
  * error, such as IK_ERR_CONFLICT when a process uses the file, nothing has changed. */
-res_t ik_sqlite_salvage(const void *ctx, const char *path, ik_sqlite_salvage_t *report);
+res_t ik_sqlite_salvage(const void *ctx, const char *path, ik_history_salvage_t *report);

@@ -53,7 +53,7 @@ res_t ik_sqlite_survey_undelivered(ik_store_t *store, const char *server, const 
 
 /* --- holders ----------------------------------------------------------------------------- */
 
-static void add_use(const void *ctx, ik_sqlite_survey_t *survey, sqlite3_stmt *row)
+static void add_use(const void *ctx, ik_history_survey_t *survey, sqlite3_stmt *row)
 {
     ik_holder_t holder = {.pid = sqlite3_column_int64(row, 1),
                           .started = sqlite3_column_int64(row, 2)};
@@ -61,13 +61,12 @@ static void add_use(const void *ctx, ik_sqlite_survey_t *survey, sqlite3_stmt *r
     if (!ik_holder_may_live(&holder)) {
         return;
     }
-    survey->uses =
-        ik_resize_array(ctx, survey->uses, ik_sqlite_survey_use_t, survey->use_count + 1);
-    survey->uses[survey->use_count++] = (ik_sqlite_survey_use_t){
+    survey->uses = ik_resize_array(ctx, survey->uses, ik_history_use_t, survey->use_count + 1);
+    survey->uses[survey->use_count++] = (ik_history_use_t){
         .session_id = ik_strdup(ctx, (const char *)sqlite3_column_text(row, 0)), .holder = holder};
 }
 
-static res_t find_uses(const void *ctx, ik_store_t *store, ik_sqlite_survey_t *survey)
+static res_t find_uses(const void *ctx, ik_store_t *store, ik_history_survey_t *survey)
 {
     sqlite3_stmt *select;
     bool row;
@@ -83,9 +82,9 @@ static res_t find_uses(const void *ctx, ik_store_t *store, ik_sqlite_survey_t *s
     return stepped;
 }
 
-res_t ik_sqlite_survey(const void *ctx, ik_store_t *store, ik_sqlite_survey_t *out)
+res_t ik_sqlite_survey(const void *ctx, ik_store_t *store, ik_history_survey_t *out)
 {
-    *out = (ik_sqlite_survey_t){.sessions = 0};
+    *out = (ik_history_survey_t){.sessions = 0};
     TRY(query_number(store, "SELECT count(*) FROM sessions", &out->sessions));
     TRY(query_number(store, "SELECT count(*) FROM messages", &out->messages));
     return find_uses(ctx, store, out);

@@ -1,22 +1,10 @@
 /* What `ikigai doctor` reports about the local history and the SQLite library. */
 #pragma once
 
-#include "store/store.h"
-
-typedef struct {
-    const char *session_id;
-    ik_holder_t holder;
-} ik_sqlite_survey_use_t;
-
-typedef struct {
-    int64_t sessions;
-    int64_t messages;
-    ik_sqlite_survey_use_t *uses; /* sessions that live processes have claimed */
-    size_t use_count;
-} ik_sqlite_survey_t;
+#include "store/history_survey.h"
 
 /* Strings are on ctx. */
-res_t ik_sqlite_survey(const void *ctx, ik_store_t *store, ik_sqlite_survey_t *out);
+res_t ik_sqlite_survey(const void *ctx, ik_store_t *store, ik_history_survey_t *out);
 
 /* Checks the file with SQLite's own check and then by reading every message. IK_ERR_DAMAGED with
  * the first fault. */
