@@ -59,7 +59,7 @@ static int run_headless(ik_cli_t *cli, const ik_cli_options_t *options)
         .config = cli->config,
         .loop = cli->loop,
         .host = cli->host,
-        .wish = &options->wish,
+        .start = &options->start,
         .json = options->json,
     };
     return ik_headless_run(cli->ctx, &headless);
@@ -72,7 +72,7 @@ static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
         .config = cli->config,
         .loop = cli->loop,
         .host = cli->host,
-        .start = &options->wish,
+        .start = &options->start,
         .plain = options->plain,
     };
     return ik_repl_run(cli->ctx, &repl);

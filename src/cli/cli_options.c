@@ -31,7 +31,7 @@ static res_t take_max_turns(ik_cli_options_t *options, const char *value)
     errno = 0;
     long turns = strtol(value, &end, 10);
     if (errno != 0 || end == value || *end != '\0' || turns < 1 || turns > INT_MAX) {
-        return ERR(INVALID, "--max-turns needs a number from 1 on, not '%s'", value);
+        return ERR(INVALID, "--max-turns needs a positive number, not '%s'", value);
     }
     options->flags.max_tool_turns = turns;
     return OK;
@@ -54,35 +54,35 @@ static res_t take_json(ik_cli_options_t *options, const char *value)
 static res_t take_no_tools(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->wish.without_tools = true;
+    options->start.without_tools = true;
     return OK;
 }
 
 static res_t take_trust(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->wish.trust = true;
+    options->start.trust = true;
     return OK;
 }
 
 static res_t take_continue(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->wish.continue_last = true;
+    options->start.continue_last = true;
     return OK;
 }
 
 static res_t take_resume(ik_cli_options_t *options, const char *value)
 {
-    options->wish.resume = value;
-    options->wish.choose = value == NULL;
+    options->start.resume = value;
+    options->start.choose = value == NULL;
     return OK;
 }
 
 static res_t take_fork(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->wish.fork = true;
+    options->start.fork = true;
     return OK;
 }
 
@@ -95,7 +95,7 @@ static res_t take_db(ik_cli_options_t *options, const char *value)
 static res_t take_deliver_all(ik_cli_options_t *options, const char *value)
 {
     (void)value;
-    options->wish.deliver_all = true;
+    options->start.deliver_all = true;
     return OK;
 }
 
@@ -123,9 +123,8 @@ typedef struct {
 
 static const option_t known[] = {
     {{.name = "-p",
-      .help = "one turn, no terminal needed; what is piped in is appended",
-      .more = "a blank line stands between; without PROMPT all of it comes from standard input (at "
-              "most 16 MB)"},
+      .help = "run one turn without a terminal; piped input is appended after a blank line",
+      .more = "without PROMPT the prompt is standard input (at most 16 MB)"},
      NO_VALUE,
      take_headless},
     {{.name = "--json", .help = "print events as JSON lines instead of the answer"},
@@ -134,52 +133,52 @@ static const option_t known[] = {
     {{.name = "-m",
       .long_name = "--model",
       .value = "PROVIDER/MODEL",
-      .help = "the model to talk to",
-      .more = "else `IKIGAI_MODEL`, the `model` of the configuration, the default model of the "
+      .help = "the model to use",
+      .more = "without it: `IKIGAI_MODEL`, `model` of the configuration, the default model of the "
               "first provider that has a key (openai, anthropic, google), or the offline model"},
      NEEDS_VALUE,
      take_model},
     {{.name = "-c",
       .long_name = "--continue",
       .help = "continue the last session of this folder",
-      .more = "without one a new session begins, and a line says so"},
+      .more = "if there is none, a new session begins, and a line says so"},
      NO_VALUE,
      take_continue},
     {{.name = "-r",
       .long_name = "--resume",
       .value = "[ID]",
       .help = "resume a session; the beginning of its id is enough",
-      .more = "without ID you choose one of this folder from a list; `ikigai session list` shows "
-              "all"},
+      .more = "without ID you choose a session of this folder from a list; `ikigai session list` "
+              "shows all"},
      TAKES_VALUE,
      take_resume},
     {{.name = "--fork",
-      .help = "with -c or -r: go on in a copy of the session",
-      .more = "the session itself stays as it is, and may be in use"},
+      .help = "with -c or -r: continue in a copy of the session",
+      .more = "the session itself does not change, and may be in use"},
      NO_VALUE,
      take_fork},
     {IK_CLI_DB_OPTION, NEEDS_VALUE, take_db},
     {{.name = "--deliver-all",
       .help = "deliver earlier sessions of this machine to the shared history, too",
-      .more = "remembered for that server; without it only sessions that are held with the server "
-              "configured are delivered"},
+      .more = "remembered for that server; without it only sessions that are opened while the "
+              "server is configured are delivered"},
      NO_VALUE,
      take_deliver_all},
-    {{.name = "--no-tools", .help = "let the model use no tools"}, NO_VALUE, take_no_tools},
+    {{.name = "--no-tools", .help = "do not let the model use tools"}, NO_VALUE, take_no_tools},
     {{.name = "--max-turns",
       .value = "N",
-      .help = "at most so many tool turns",
-      .more = "beats `max_tool_turns` of the configuration"},
+      .help = "the maximum number of tool turns",
+      .more = "overrides `max_tool_turns` of the configuration"},
      NEEDS_VALUE,
      take_max_turns},
     {{.name = "--trust",
       .help = "trust the project's tools for this run",
-      .more = "without it untrusted ones are absent and a line on standard error says so"},
+      .more = "without it untrusted tools are not available, and a line on standard error says so"},
      NO_VALUE,
      take_trust},
     {{.name = "--plain",
-      .help = "lines only, no cursor movement: for screen readers and slow terminals",
-      .more = "for the interactive program, not for `-p`"},
+      .help = "print lines only, without cursor movement, for screen readers and slow terminals",
+      .more = "not with `-p`"},
      NO_VALUE,
      take_plain},
     {{.name = "-h", .long_name = "--help", .help = "show options and commands"},
@@ -206,13 +205,12 @@ static const option_t *find_option(const char *word)
 
 /* --- the words of the command line ------------------------------------------------------- */
 
-/* What was found on the command line. */
 typedef struct {
     ik_cli_options_t *options;
-    ik_buffer_t prompt; /* the words that are no options, one blank between two */
+    ik_buffer_t prompt; /* the words that are not options, separated by blanks */
     size_t words;
     bool command_first; /* argv begins with a word that could be a command */
-    bool ended;         /* "--" was there */
+    bool ended;         /* by "--" */
 } reader_t;
 
 static bool has_blank(const char *word)
@@ -220,8 +218,7 @@ static bool has_blank(const char *word)
     return strpbrk(word, " \t\r\n") != NULL;
 }
 
-/* A word with a dash behind -p is the beginning of the prompt, unless it is an option or a slip of
- * the hand away from one. */
+/* Whether the word is at an edit distance of at most 1 from a long option. */
 static bool resembles_option(const char *word)
 {
     size_t len = strcspn(word, "=");
@@ -235,22 +232,18 @@ static bool resembles_option(const char *word)
     return false;
 }
 
-static bool is_option(const char *word, bool behind_p)
+/* A word with a dash right after -p is the beginning of the prompt, unless it is or resembles an
+ * option. */
+static bool is_option(const char *word, bool after_p)
 {
     if (word[0] != '-' || word[1] == '\0' || has_blank(word)) {
         return false;
     }
-    return strcmp(word, "--") == 0 || find_option(word) != NULL || !behind_p ||
+    return strcmp(word, "--") == 0 || find_option(word) != NULL || !after_p ||
            resembles_option(word);
 }
 
-static void take_word(reader_t *reader, const char *word)
-{
-    ik_buffer_append_text(&reader->prompt, reader->words++ == 0 ? "" : " ");
-    ik_buffer_append_text(&reader->prompt, word);
-}
-
-/* The value of an option that stands alone: the next word, if it can be one. */
+/* The value of an option without '=': the next word, if it can be one. */
 static const char *find_value(const option_t *option, const char *next)
 {
     if (next == NULL || option->value == NO_VALUE) {
@@ -266,7 +259,7 @@ static res_t take_option(reader_t *reader, const char *word, const char *next, b
 {
     const option_t *option = find_option(word);
     if (option == NULL) {
-        return ERR(INVALID, "unknown option '%.80s'; everything behind -- is the prompt", word);
+        return ERR(INVALID, "unknown option '%.80s'; everything after -- is the prompt", word);
     }
     const char *equals = strchr(word, '=');
     const char *value = equals == NULL ? find_value(option, next) : equals + 1;
@@ -280,28 +273,28 @@ static res_t take_option(reader_t *reader, const char *word, const char *next, b
     return option->take(reader->options, value);
 }
 
-/* --- what fits together ------------------------------------------------------------------ */
+/* --- combinations       ------------------------------------------------------------------ */
 
 static res_t check(const ik_cli_options_t *options)
 {
-    const ik_workspace_start_t *wish = &options->wish;
-    bool resumes = wish->resume != NULL || wish->choose;
+    const ik_workspace_start_t *start = &options->start;
+    bool resumes = start->resume != NULL || start->choose;
     if (options->json && !options->headless && isatty(STDIN_FILENO)) {
-        return ERR(INVALID, "--json goes with -p, or with a prompt that is piped in");
+        return ERR(INVALID, "--json needs -p or a piped prompt");
     }
     if (options->plain && options->headless) {
-        return ERR(INVALID, "--plain is for the interactive program, not for -p");
+        return ERR(INVALID, "--plain cannot be used with -p");
     }
-    if (wish->continue_last && resumes) {
-        return ERR(INVALID, "-c and -r name different sessions: choose one");
+    if (start->continue_last && resumes) {
+        return ERR(INVALID, "-c and -r cannot be used together");
     }
-    if (wish->fork && !wish->continue_last && !resumes) {
-        return ERR(INVALID, "--fork copies a session: name it with -r, or with -c");
+    if (start->fork && !start->continue_last && !resumes) {
+        return ERR(INVALID, "--fork needs -c or -r to choose the session");
     }
     return OK;
 }
 
-/* A prompt without -p could be a command: one behind options, or misspelt. */
+/* Without -p, words may be a command after options, or a misspelt one. */
 static res_t check_prompt(const reader_t *reader, const char *prompt)
 {
     if (reader->words == 0 || reader->options->headless || reader->ended) {
@@ -324,27 +317,28 @@ static res_t check_prompt(const reader_t *reader, const char *prompt)
 static res_t parse(reader_t *reader, int argc, char **argv)
 {
     ik_cli_options_t *options = reader->options;
-    bool behind_p = false;
+    bool after_p = false;
     for (int i = 0; i < argc; i++) {
         bool used_next = false;
-        bool option = !reader->ended && is_option(argv[i], behind_p);
-        behind_p = false;
+        bool option = !reader->ended && is_option(argv[i], after_p);
+        after_p = false;
         if (option && strcmp(argv[i], "--") == 0) {
             reader->ended = true;
         } else if (option) {
             TRY(take_option(reader, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
-            behind_p = strcmp(argv[i], "-p") == 0;
+            after_p = strcmp(argv[i], "-p") == 0;
             i += used_next;
         } else {
             reader->command_first = reader->command_first || i == 0;
-            take_word(reader, argv[i]);
+            ik_buffer_append_text(&reader->prompt, reader->words++ == 0 ? "" : " ");
+            ik_buffer_append_text(&reader->prompt, argv[i]);
         }
         if (options->asked != IK_CLI_ASKED_NOTHING) {
-            return OK; /* whatever else is there */
+            return OK; /* the rest is not checked */
         }
     }
     const char *prompt = ik_buffer_finish(&reader->prompt);
-    options->wish.prompt = reader->words == 0 ? NULL : prompt;
+    options->start.prompt = reader->words == 0 ? NULL : prompt;
     TRY(check_prompt(reader, prompt));
     return check(options);
 }
@@ -365,14 +359,14 @@ static void print_usage(FILE *stream)
 bool ik_cli_options_parse(const void *ctx, ik_cli_options_t *options, int argc, char **argv)
 {
     reader_t reader = {.options = options};
-    ik_buffer_init(&reader.prompt, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&reader.prompt, ctx, IK_BUFFER_UNLIMITED); /* bounded by argv */
     res_t parsed = parse(&reader, argc, argv);
-    if (parsed.code == IK_ERR_NOT_FOUND) { /* it is about commands, not options */
+    if (parsed.code == IK_ERR_NOT_FOUND) { /* an unknown command: no usage of options */
         ik_cli_fail(parsed.message);
     } else if (is_err(&parsed)) {
         ik_cli_fail(parsed.message);
         print_usage(stderr);
-        fputs("Run ikigai --help to see what there is.\n", stderr);
+        fputs("Run ikigai --help for all options and commands.\n", stderr);
     }
     return is_ok(&parsed);
 }

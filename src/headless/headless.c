@@ -1,19 +1,25 @@
 #include "headless/headless.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/agent_target.h"
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/print.h"
-#include "headless/headless_input.h"
+#include "base/utf8.h"
+#include "conversation/message.h"
 #include "headless/headless_output.h"
 #include "io/interrupt.h"
 #include "store/session_lines.h"
 
-/* A fast stream is written in fewer pieces, a slow one at once. */
+/* Output is flushed at most this often: fast streams in fewer pieces, slow ones at once. */
 enum { FLUSH_MS = 5 };
+enum { INPUT_MAX = 16 * 1024 * 1024 };
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 typedef struct {
@@ -21,14 +27,14 @@ typedef struct {
     ik_workspace_t *workspace;
     const ik_headless_output_t *output;
     void *output_state;
-    bool begun; /* the turn: output_state is there */
+    bool begun; /* the turn has begun, and output_state is set */
     bool resumed;
-    ik_timer_t *flush; /* prints what came at about the same time in one piece */
+    ik_timer_t *flush; /* joins output that arrives at about the same time */
     bool flush_due;
     int64_t flushed_ms;
     bool done;
     int status;
-    int signal; /* that interrupted; 0: none */
+    int signal; /* the signal that interrupted the turn; 0: none */
 } headless_t;
 
 static void complain(const char *message)
@@ -71,7 +77,7 @@ static void print_event(headless_t *headless, const ik_agent_event_t *event)
 
 static void announce_offline(const void *ctx)
 {
-    fputs("No model is configured, so the offline model answers: it runs tools, but it is no "
+    fputs("No model is configured, so the offline model answers: it runs tools, but it is not a "
           "language model.\n"
           "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or choose one with "
           "-m provider/model.\n",
@@ -82,7 +88,7 @@ static void announce_offline(const void *ctx)
 static void begin_output(headless_t *headless)
 {
     ik_workspace_t *workspace = headless->workspace;
-    ik_workspace_require_agent(workspace); /* what it says about AGENTS.md belongs before it */
+    ik_workspace_require_agent(workspace); /* prints its notices about AGENTS.md first */
     ik_headless_facts_t facts = {.session_id = ik_session_id(ik_workspace_session(workspace)),
                                  .resumed = headless->resumed,
                                  .target = ik_workspace_target(workspace),
@@ -97,7 +103,7 @@ static void begin_output(headless_t *headless)
 
 /* --- the workspace ----------------------------------------------------------------------- */
 
-/* What concerns the beginning and the end goes to standard error, whatever the output's form. */
+/* Lines before and after the turn go to standard error; lines in between are events. */
 static void print_line(headless_t *headless, const ik_workspace_event_t *event)
 {
     if (headless->begun && !headless->done) {
@@ -114,7 +120,7 @@ static void print_line(headless_t *headless, const ik_workspace_event_t *event)
 /* -r without an id: there is no user to choose one. */
 static void refuse_choosing(headless_t *headless, const ik_store_list_t *sessions)
 {
-    complain(sessions->count == 0 ? "-r needs the id of a session, and there are no sessions here"
+    complain(sessions->count == 0 ? "-r needs the id of a session, and this folder has no sessions"
                                   : "-r needs the id of a session; its beginning is enough:");
     if (sessions->count > 0) {
         const char *cwd = ik_workspace_paths(headless->workspace)->cwd;
@@ -155,7 +161,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
     }
 }
 
-/* The second signal does not wait for tools to end: leaving ends them, too. */
+/* A second signal does not wait for tools to end; the exit of the program ends them. */
 static void on_interrupt(void *data, int signal)
 {
     headless_t *headless = data;
@@ -174,6 +180,82 @@ static void on_interrupt(void *data, int signal)
     }
 }
 
+/* --- input ------------------------------------------------------------------------------- */
+
+/* Nothing is piped in from a terminal, /dev/null or a closed descriptor. */
+static bool is_piped(void)
+{
+    struct stat status;
+    return fstat(STDIN_FILENO, &status) == 0 &&
+           (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+static res_t read_all(ik_buffer_t *input)
+{
+    enum { STEP = 65536 };
+    for (;;) {
+        size_t room = ik_buffer_reserve(input, STEP);
+        ssize_t got = read(STDIN_FILENO, input->data + input->len, room);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return ERR(SYSTEM, "cannot read standard input: %s", strerror(errno));
+        }
+        if (got == 0) {
+            input->data[input->len] = '\0';
+            return OK;
+        }
+        input->len += (size_t)got;
+        if (input->len > INPUT_MAX) {
+            return ERR(LIMIT, "more than %d MB on standard input: give the model a file to read",
+                       INPUT_MAX / 1024 / 1024);
+        }
+    }
+}
+
+/* Appends valid UTF-8, with NUL replaced: it would end the text early. */
+static void append_clean(ik_buffer_t *out, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        const char *nul = memchr(bytes, '\0', len);
+        size_t part = nul == NULL ? len : (size_t)(nul - bytes);
+        ik_utf8_append_clean(out, bytes, part);
+        if (nul != NULL) {
+            ik_buffer_append_text(out, IK_UTF8_REPLACEMENT);
+            part++;
+        }
+        bytes += part;
+        len -= part;
+    }
+}
+
+/* Joins the prompt, which may be NULL, and standard input, unless that is a terminal or a device.
+ * The result is valid UTF-8; a blank one is IK_ERR_INVALID. */
+static res_t read_prompt(const void *ctx, const char *prompt, char **out)
+{
+    ik_buffer_t input;
+    ik_buffer_t text;
+    ik_buffer_init(&input, ctx, 2 * (size_t)INPUT_MAX);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by argv and the input */
+    if (prompt != NULL) {
+        append_clean(&text, prompt, strlen(prompt));
+    }
+    if (is_piped()) {
+        TRY(read_all(&input));
+    }
+    if (input.len > 0 && text.len > 0) {
+        ik_buffer_append_text(&text, "\n\n");
+    }
+    append_clean(&text, input.data, input.len);
+    ik_buffer_reset(&input);
+    if (ik_msg_text_is_blank(text.data)) {
+        return ERR(INVALID, "no prompt: give one after -p, or pipe it in");
+    }
+    *out = ik_buffer_take(ctx, &text);
+    return OK;
+}
+
 /* --- running ----------------------------------------------------------------------------- */
 
 static int run(headless_t *headless)
@@ -182,10 +264,10 @@ static int run(headless_t *headless)
     ik_workspace_t *workspace = headless->workspace;
     char *prompt = NULL;
     res_t started = ik_workspace_start(workspace);
-    if (is_ok(&started) && !options->wish->choose) {
-        /* the request is near: libcurl is loaded while the input is read */
+    if (is_ok(&started) && !options->start->choose) {
+        /* libcurl is loaded while the input is read */
         ik_http_prepare(ik_workspace_shared(workspace)->http);
-        started = ik_headless_input_read(headless, options->wish->prompt, &prompt);
+        started = read_prompt(headless, options->start->prompt, &prompt);
     }
     if (is_err(&started)) {
         complain(started.message);
@@ -214,7 +296,7 @@ int ik_headless_run(const void *ctx, const ik_headless_options_t *options)
                                         .config = options->config,
                                         .loop = options->loop,
                                         .host = options->host,
-                                        .start = options->wish,
+                                        .start = options->start,
                                         .unattended = true,
                                         .on_event = on_event,
                                         .data = headless};

@@ -1,6 +1,6 @@
 /*
- * `ikigai -p`: one turn without a terminal. The answer goes to standard output, as text or as JSON
- * lines; everything else to standard error.
+ * `ikigai -p`: runs one turn without a terminal. The answer goes to standard output, as text or as
+ * JSON lines; everything else goes to standard error.
  */
 #pragma once
 
@@ -16,10 +16,10 @@ typedef struct {
     const ik_config_t *config;
     ik_loop_t *loop;
     ik_process_host_t *host;
-    const ik_workspace_start_t *wish;
+    const ik_workspace_start_t *start;
     bool json;
 } ik_headless_options_t;
 
-/* Blocks; returns the exit status: 0 done, 1 failed, 2 usage or configuration, 128 + N when
+/* Blocks; returns the exit status: 0 done, 1 failed, 2 usage or configuration, 128 + N if
  * interrupted by signal N. */
 int ik_headless_run(const void *ctx, const ik_headless_options_t *options);

@@ -4,10 +4,10 @@
 #include "base/print.h"
 #include "headless/headless_output.h"
 
-/* An object under construction; its first member is its type. */
+/* Begins an object whose first member is its type. */
 static void open_line(ik_buffer_t *line, const char *type)
 {
-    ik_buffer_init(line, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(line, NULL, IK_BUFFER_UNLIMITED); /* bounded by the event */
     ik_json_add_text(line, "type", type);
 }
 
@@ -50,7 +50,7 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
     return NULL;
 }
 
-/* Every message is told of when it is stored; where that failed it says so. */
+/* Messages are reported when they are stored, or with "saved":false if that failed. */
 static void add_message(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     const ik_msg_t *message = event->message;
@@ -77,10 +77,10 @@ static void add_progress(ik_buffer_t *line, const ik_agent_event_t *event)
 static void add_usage(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     ik_buffer_t figures;
-    ik_buffer_init(&figures, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&figures, NULL, IK_BUFFER_UNLIMITED); /* a few numbers */
     ik_usage_format(&figures, &event->usage);
     ik_buffer_append_byte(line, ',');
-    ik_buffer_append(line, figures.data + 1, figures.len - 2); /* its members become ours */
+    ik_buffer_append(line, figures.data + 1, figures.len - 2); /* without the braces */
     if (event->cost >= 0) {
         ik_json_begin_member(line, "cost_usd");
         ik_buffer_append_format(line, "%.6f", event->cost);
@@ -100,13 +100,7 @@ static void add_retry(ik_buffer_t *line, const ik_agent_event_t *event)
     ik_json_add_text(line, "message", event->text);
 }
 
-static void add_error(ik_buffer_t *line, const ik_agent_event_t *event)
-{
-    ik_json_add_text(line, "code", event->code);
-    ik_json_add_text(line, "message", event->text);
-}
-
-/* "type" of the line; NULL: the event is told by others. */
+/* "type" of the line; NULL: another event reports it. */
 static const char *const types[] = {
     [IK_AGENT_TEXT] = "text_delta",
     [IK_AGENT_REASONING] = "reasoning_delta",
@@ -120,7 +114,7 @@ static const char *const types[] = {
     [IK_AGENT_TURN_ENDED] = "done",
 };
 
-/* The members behind the type. */
+/* Adds the members after the type. */
 static void add_event(ik_buffer_t *line, const ik_agent_event_t *event)
 {
     switch (event->kind) {
@@ -137,7 +131,8 @@ static void add_event(ik_buffer_t *line, const ik_agent_event_t *event)
         add_retry(line, event);
         break;
     case IK_AGENT_ERROR:
-        add_error(line, event);
+        ik_json_add_text(line, "code", event->code);
+        ik_json_add_text(line, "message", event->text);
         break;
     case IK_AGENT_TURN_ENDED:
         ik_json_add_text(line, "reason", ik_turn_reason_name(event->reason));

@@ -1,7 +1,6 @@
 /*
- * What a headless run prints of an agent's events: the answer as text with the rest on standard
- * error, or all of it as JSON lines. Nothing is flushed here: whoever runs the loop does that when
- * all that came at once is printed.
+ * Prints the events of an agent in a headless run: the answer as text and the rest on standard
+ * error, or everything as JSON lines. The caller flushes standard output.
  */
 #pragma once
 
@@ -18,7 +17,7 @@ typedef struct {
 } ik_headless_facts_t;
 
 typedef struct {
-    /* Returns the state the others get, on ctx. */
+    /* Returns the state for the other functions, on ctx. */
     void *(*begin)(const void *ctx, const ik_headless_facts_t *facts);
     void (*on_event)(void *state, const ik_agent_event_t *event);
     void (*end)(void *state);

@@ -8,8 +8,8 @@
 
 typedef struct {
     bool on_terminal;
-    ik_sanitiser_t sanitiser; /* of the answer, when that is so */
-    bool line_open;           /* the last byte was no newline */
+    ik_sanitiser_t sanitiser; /* cleans the answer for a terminal */
+    bool line_open;           /* the last byte was not a newline */
 } text_t;
 
 static void *begin(const void *ctx, const ik_headless_facts_t *facts)
@@ -54,7 +54,7 @@ static void print_answer(text_t *text, const ik_agent_event_t *event)
     }
 }
 
-/* Standard error may be the same terminal: what was said before must stand there before. */
+/* Standard error may be the same terminal, so earlier output must be flushed first. */
 static void begin_saying(text_t *text)
 {
     if (text->on_terminal) {
@@ -90,7 +90,7 @@ static void on_event(void *state, const ik_agent_event_t *event)
     case IK_AGENT_TOOL_STARTED:
         say(text, "> ", event->message->content);
         break;
-    case IK_AGENT_MESSAGE: /* answers were printed as they came */
+    case IK_AGENT_MESSAGE: /* answers were printed as they arrived */
         if (ik_msg_is(event->message, IK_MSG_TOOL_RESULT)) {
             say(text, "< ", event->message->content);
         }
@@ -104,7 +104,7 @@ static void on_event(void *state, const ik_agent_event_t *event)
     case IK_AGENT_ERROR:
         say(text, "ikigai: ", event->text);
         break;
-    default: /* reasoning, progress and usage are for people at a terminal and for --json */
+    default: /* reasoning, progress and usage are shown by the REPL and --json */
         break;
     }
 }

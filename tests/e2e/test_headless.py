@@ -132,7 +132,7 @@ class Mistakes(AgentTest):
         self.refused("--nonsense", words="--nonsense")
         self.refused("-p", "x", "-m", words="-m needs a value")
         self.refused("-p", "x", "--max-turns", words="--max-turns needs a value")
-        self.refused("-p", "x", "--plain", words="--plain is for the interactive program")
+        self.refused("-p", "x", "--plain", words="--plain cannot be used with -p")
         self.refused("-m", "--json", "-p", "x", words="-m needs a value")
         self.refused("-p", "x", "--model=", words="--model needs a value")
         self.refused("-p", "x", "--json=yes", words="--json takes no value")
