@@ -60,7 +60,7 @@ bool ik_command_is_line(const char *line)
     return line[0] == '/' && line[1 + strcspn(line + 1, "/ \t\r\n")] != '/';
 }
 
-/* What other programs have as a command and ikigai does elsewhere. */
+/* Commands of other programs that ikigai does not have. */
 static const struct {
     const char *name;
     const char *instead;
@@ -72,48 +72,33 @@ static const struct {
                "installation."},
 };
 
-static const char *find_elsewhere(const char *name, size_t len)
+void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t len)
 {
+    skip_slash(&name, &len);
     for (size_t i = 0; i < IK_LENGTH(elsewhere); i++) {
         if (is_named(elsewhere[i].name, name, len)) {
-            return elsewhere[i].instead;
+            host->screen->fail(host, elsewhere[i].instead);
+            return;
         }
     }
-    return NULL;
-}
-
-/* What the user may have meant; NULL: who knows. */
-static const char *find_nearest(const char *name, size_t len)
-{
     ik_nearest_t nearest;
     ik_nearest_init(&nearest, name, len);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         ik_nearest_offer(&nearest, table[i]->name);
     }
-    return nearest.found;
-}
-
-void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t len)
-{
-    skip_slash(&name, &len);
-    const char *instead = find_elsewhere(name, len);
-    if (instead != NULL) {
-        host->screen->fail(host, instead);
-        return;
-    }
-    const char *nearest = find_nearest(name, len);
-    char *text = nearest == NULL ? ik_sprintf(NULL, "There is no command /%.*s. /help lists all.",
-                                              (int)len, name)
-                                 : ik_sprintf(NULL, "There is no command /%.*s. Did you mean /%s?",
-                                              (int)len, name, nearest);
+    char *text =
+        nearest.found == NULL
+            ? ik_sprintf(NULL, "There is no command /%.*s. /help lists all.", (int)len, name)
+            : ik_sprintf(NULL, "There is no command /%.*s. Did you mean /%s?", (int)len, name,
+                         nearest.found);
     host->screen->fail(host, text);
     talloc_free(text);
 }
 
 /* --- arguments --------------------------------------------------------------------------- */
 
-/* Reads the word at `at`, which is no blank, and returns what follows it. A quote that nobody
- * closes holds everything up to the end. */
+/* Reads the word at `at`, which is not a blank, and returns the position after it. An unclosed
+ * quote extends to the end. */
 static const char *read_word(ik_buffer_t *word, const char *at)
 {
     char quote = '\0';
@@ -140,7 +125,7 @@ static ik_command_args_t *parse_args(const void *ctx, const char *text)
     args->rest = ik_strndup(args, text, len);
     for (const char *at = args->rest; *at != '\0'; at += strspn(at, blanks)) {
         ik_buffer_t word;
-        ik_buffer_init(&word, args, IK_BUFFER_UNLIMITED);
+        ik_buffer_init(&word, args, IK_BUFFER_UNLIMITED); /* bounded by the line */
         at = read_word(&word, at);
         args->words = ik_resize_array(args, args->words, char *, args->count + 1);
         args->words[args->count++] = ik_buffer_finish(&word);
@@ -158,7 +143,7 @@ bool ik_command_parse_number(ik_command_host_t *host, const ik_command_t *comman
     if (valid) {
         *out = number;
     } else {
-        char *why = ik_sprintf(NULL, "'%s' is no number from 1 on.", word);
+        char *why = ik_sprintf(NULL, "'%s' is not a positive number.", word);
         ik_command_misuse(host, command, why);
         talloc_free(why);
     }
@@ -207,15 +192,7 @@ static bool fits_usage(const ik_command_t *command, const ik_command_args_t *arg
     return count >= command->min_args && count <= command->max_args;
 }
 
-static void fail_busy(ik_command_host_t *host, const ik_command_t *command)
-{
-    char *text = ik_sprintf(NULL, "/%s has to wait until the turn has ended; Esc interrupts it.",
-                            command->name);
-    host->screen->fail(host, text);
-    talloc_free(text);
-}
-
-/* Says that an agent works, if one does. */
+/* Prints which agent works; false if none does. */
 static bool fail_working(ik_command_host_t *host, const ik_command_args_t *args)
 {
     const ik_workspace_t *workspace = host->workspace;
@@ -239,7 +216,9 @@ static void run(ik_command_host_t *host, const ik_command_t *command, const ik_c
     if (!fits_usage(command, args)) {
         ik_command_misuse(host, command, NULL);
     } else if (busy && (command->flags & IK_COMMAND_NEEDS_IDLE)) {
-        fail_busy(host, command);
+        host->screen->fail(
+            host, ik_sprintf(args, "/%s has to wait until the turn has ended; Esc interrupts it.",
+                             command->name));
     } else if (!(command->flags & IK_COMMAND_NEEDS_ALL_IDLE) || !fail_working(host, args)) {
         command->run(host, args);
     }
@@ -254,9 +233,9 @@ bool ik_command_must_wait(const ik_command_host_t *host, const char *line)
         return false;
     }
     ik_command_args_t *args = parse_args(NULL, line + len);
-    bool right = fits_usage(command, args); /* wrong use is said at once */
+    bool valid = fits_usage(command, args); /* wrong use is reported at once */
     talloc_free(args);
-    return right;
+    return valid;
 }
 
 void ik_command_run(ik_command_host_t *host, const char *line, bool busy)

@@ -13,27 +13,25 @@
 
 typedef struct ik_command_host ik_command_host_t;
 
-/* What a command needs of the screen it is run at; everything else is the workspace's. All of them
- * return at once. */
+/* What commands need from the screen. No function blocks. */
 typedef struct {
-    /* Text of any origin in lines, in the terminal's own style; print_line: as exactly one line. */
+    /* Prints text of any origin, without styles; print_line prints exactly one line. */
     void (*print)(ik_command_host_t *host, const char *text);
     void (*print_line)(ik_command_host_t *host, const char *text);
-    /* Something went wrong: one line that says what to do. */
+    /* Prints one line that says what went wrong and what to do. */
     void (*fail)(ik_command_host_t *host, const char *text);
-    /* The agent said something that is not on the screen yet. */
+    /* Whether the agent has output that was not shown yet. */
     bool (*has_news)(ik_command_host_t *host, int64_t agent);
-    /* Tool result N of the agent with the focus in full, counted from 1; IK_ERR_NOT_FOUND. */
+    /* Shows tool result number N, from 1, of the current agent in full; IK_ERR_NOT_FOUND. */
     res_t (*show_result)(ik_command_host_t *host, size_t number);
     void (*copy)(ik_command_host_t *host, const char *text, size_t len);
     void (*open_pager)(ik_command_host_t *host);
-    /* A long text of any origin, from its beginning: in the pager, or printed where there is none.
-     */
+    /* Shows a long text of any origin in the pager, or prints it where there is none. */
     void (*show_text)(ik_command_host_t *host, const char *title, const char *text);
     void (*leave)(ik_command_host_t *host);
 } ik_command_screen_t;
 
-/* Words that may stand as an argument; copies on ctx. */
+/* Completions of an argument; copies on ctx. */
 typedef struct {
     const void *ctx;
     const char **texts;
@@ -45,63 +43,64 @@ void ik_command_words_add(ik_command_words_t *words, const char *text, const cha
 struct ik_command_host {
     const ik_command_screen_t *screen;
     ik_workspace_t *workspace;
-    void *ctx;      /* lives as long as the front end: for what a command waits for */
-    size_t columns; /* tables are made to fit; 0: as wide as they want to be */
-    void *data;     /* the front end's own */
-    /* The commands' own: the sessions listed last, which /resume completes; on ctx. */
+    void *ctx;      /* lives as long as the front end; for pending questions of commands */
+    size_t columns; /* for tables; 0: unlimited */
+    void *data;     /* of the front end */
+    /* The sessions that a command listed last, for the completion of /resume; on ctx. */
     ik_command_words_t *listed_sessions;
 };
 
-/* A talloc pointer: what a command makes while it runs hangs on it. */
+/* A talloc context for everything that a command allocates while it runs. */
 typedef struct {
-    const char *rest; /* everything behind the name, without white space around it; "" */
-    char **words;     /* the same by words; "…" and '…' hold white space together */
+    const char *rest; /* everything after the name, without surrounding white space; may be "" */
+    char **words;     /* rest, split at white space outside of "…" and '…' */
     size_t count;
 } ik_command_args_t;
 
 typedef enum {
-    IK_COMMAND_NEEDS_IDLE = 1 << 0,     /* not while the current agent works */
+    IK_COMMAND_NEEDS_IDLE = 1 << 0,     /* refused while the current agent works */
     IK_COMMAND_NEEDS_TOOLS = 1 << 1,    /* waits while tools are being discovered */
-    IK_COMMAND_TAKES_REST = 1 << 2,     /* the rest of the line is one argument, not its words */
-    IK_COMMAND_NEEDS_ALL_IDLE = 1 << 3, /* not while any other agent works: it would be lost */
+    IK_COMMAND_TAKES_REST = 1 << 2,     /* the rest of the line is one argument */
+    IK_COMMAND_NEEDS_ALL_IDLE = 1 << 3, /* refused while any agent works: its work would be lost */
 } ik_command_flag_t;
 
 typedef struct {
     const char *name;  /* "model" */
-    const char *alias; /* another name for it that users of other programs know; NULL: none */
+    const char *alias; /* a name known from other programs; NULL: none */
     const char *usage; /* "[NAME]"; "": no arguments */
     const char *help;  /* one line */
     unsigned flags;
     size_t min_args;
     size_t max_args;
     void (*run)(ik_command_host_t *host, const ik_command_args_t *args);
-    /* May be NULL: words for argument number `word`, from 1. */
+    /* Adds completions for argument number `word`, from 1. May be NULL. */
     void (*complete)(ik_command_host_t *host, int word, ik_command_words_t *out);
 } ik_command_t;
 
-/* Sorted by name; *count of them. */
+/* All commands, sorted by name. */
 const ik_command_t *const *ik_command_table(size_t *count);
-/* By exact name or another one it has, with or without the slash; NULL: there is none. */
+/* Finds a command by its exact name or alias, with or without the slash; NULL: none. */
 const ik_command_t *ik_command_find(const char *name, size_t len);
 
-/* Whether a line is "/name args" and no message: a name holds no second slash, as a path does. */
+/* Whether a line is "/name args" rather than a message. A second slash in the first word makes it a
+ * path. */
 bool ik_command_is_line(const char *line);
-/* Whether "/name args" needs tools that are not discovered yet: run it when they are. */
+/* Whether "/name args" must wait until tools are discovered. */
 bool ik_command_must_wait(const ik_command_host_t *host, const char *line);
-/* Runs "/name args". Wrong use prints the usage line, an unknown name suggests the nearest. busy:
- * the current agent works, or something waits for it. */
+/* Runs "/name args". Wrong use prints the usage, an unknown name suggests the closest one. busy:
+ * the current agent works, or messages are queued for it. */
 void ik_command_run(ik_command_host_t *host, const char *line, bool busy);
 
 /* --- for commands: */
 
 /* "/model [NAME]", on ctx. */
 char *ik_command_format_usage(const void *ctx, const ik_command_t *command);
-/* Its help, and the other name it has: "Leaves ikigai. Also: /quit", on ctx. */
+/* Its help and its alias: "Leaves ikigai. Also: /quit", on ctx. */
 char *ik_command_format_help(const void *ctx, const ik_command_t *command);
-/* Says what is wrong, if why is not NULL, and prints the usage line. */
+/* Prints why, unless it is NULL, and the usage. */
 void ik_command_misuse(ik_command_host_t *host, const ik_command_t *command, const char *why);
-/* A whole number from 1 on; otherwise it is a misuse, which is said. */
+/* Parses a positive number; prints a misuse and returns false if it is not one. */
 bool ik_command_parse_number(ik_command_host_t *host, const ik_command_t *command, const char *word,
                              int64_t *out);
-/* There is no such command: says so, and which one is near. */
+/* Prints that there is no such command, and the closest one. */
 void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t len);

@@ -1,4 +1,4 @@
-/* /agents: one line per agent. */
+/* /agents: lists the agents, one per line. */
 #include "command/command_agents.h"
 
 #include <inttypes.h>

@@ -16,7 +16,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_compact = {
     .name = "compact",
     .usage = "",
-    .help = "Makes room in the context: leaves old tool results out.",
+    .help = "Frees context by replacing old tool results with short markers.",
     .flags = IK_COMMAND_NEEDS_IDLE,
     .run = run,
 };

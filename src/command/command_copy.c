@@ -1,5 +1,5 @@
-/* /copy: the last answer, or a code block of it, to the clipboard. The host says whether that
- * worked. */
+/* /copy: copies the last answer, or a code block of it, to the clipboard. The screen reports the
+ * outcome. */
 #include <inttypes.h>
 #include <md4c.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 /* --- code blocks, as md4c sees them -------------------------------------------------------- */
 
 typedef struct {
-    int64_t wanted; /* counted from 1; 0: the last one */
+    int64_t wanted; /* from 1; 0: the last one */
     int64_t count;
-    bool inside; /* of one that may be the wanted one */
+    bool inside; /* a block that may be the wanted one */
     ik_buffer_t code;
 } blocks_t;
 
@@ -84,7 +84,7 @@ static void copy_code(ik_command_host_t *host, const ik_command_args_t *args, co
                       int64_t wanted)
 {
     blocks_t blocks = {.wanted = wanted};
-    ik_buffer_init(&blocks.code, args, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&blocks.code, args, IK_BUFFER_UNLIMITED); /* bounded by the answer */
     find_blocks(answer, &blocks);
     if (blocks.count == 0) {
         host->screen->print_line(host, "The last answer has no code block.");
@@ -127,7 +127,7 @@ static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 const ik_command_t ik_command_copy = {
     .name = "copy",
     .usage = "[N|code]",
-    .help = "Copies the last answer, its last or its Nth code block.",
+    .help = "Copies the last answer, its last code block or its Nth one.",
     .max_args = 1,
     .run = run,
     .complete = complete,

@@ -10,6 +10,6 @@ const ik_command_t ik_command_exit = {
     .name = "exit",
     .alias = "quit",
     .usage = "",
-    .help = "Leaves ikigai; ikigai -c goes on later.",
+    .help = "Exits; ikigai -c continues the session.",
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* /export: this session as a file. What is there is never overwritten. */
+/* /export: writes this session to a new file. It never overwrites a file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,63 +11,63 @@
 
 typedef struct {
     const char *file;   /* as the user wrote it; NULL: not given */
-    const char *format; /* the same */
-} wish_t;
+    const char *format; /* NULL: not given */
+} options_t;
 
-/* --- what is wanted ------------------------------------------------------------------------ */
+/* --- options ------------------------------------------------------------------------------- */
 
-static bool read_wish(const ik_command_args_t *args, wish_t *wish)
+static bool parse_options(const ik_command_args_t *args, options_t *options)
 {
-    *wish = (wish_t){0};
+    *options = (options_t){0};
     for (size_t i = 0; i < args->count; i++) {
         const char *word = args->words[i];
         if (strcmp(word, "--format") == 0 && i + 1 < args->count) {
-            wish->format = args->words[++i];
-        } else if (strncmp(word, "--", 2) == 0 || wish->file != NULL) {
+            options->format = args->words[++i];
+        } else if (strncmp(word, "--", 2) == 0 || options->file != NULL) {
             return false;
         } else {
-            wish->file = word;
+            options->file = word;
         }
     }
     return true;
 }
 
-/* The named format, else what the file's name ends in, else Markdown. NULL: there is no such. */
-static const ik_export_t *choose_format(const wish_t *wish)
+/* The given format, else that of the file's suffix, else Markdown. NULL: an unknown format. */
+static const ik_export_t *choose_format(const options_t *options)
 {
-    if (wish->format != NULL) {
-        return ik_export_find(wish->format);
+    if (options->format != NULL) {
+        return ik_export_find(options->format);
     }
-    const char *dot = wish->file == NULL ? NULL : strrchr(wish->file, '.');
+    const char *dot = options->file == NULL ? NULL : strrchr(options->file, '.');
     const ik_export_t *by_suffix = dot == NULL ? NULL : ik_export_find(dot + 1);
     return by_suffix == NULL ? &ik_export_markdown : by_suffix;
 }
 
-/* No shell has seen the name: ~/ is still the user's home. */
-static char *choose_path(ik_command_host_t *host, const void *ctx, const wish_t *wish,
+/* There is no shell that would expand ~/. */
+static char *choose_path(ik_command_host_t *host, const void *ctx, const options_t *options,
                          const ik_export_t *format)
 {
     const char *home = getenv("HOME");
-    if (wish->file == NULL) {
+    if (options->file == NULL) {
         return ik_sprintf(ctx, "%s/ikigai-%s.%s", ik_workspace_paths(host->workspace)->cwd,
                           ik_session_id(ik_workspace_session(host->workspace)), format->name);
     }
-    if (strncmp(wish->file, "~/", 2) == 0 && home != NULL) {
-        return ik_sprintf(ctx, "%s%s", home, wish->file + 1);
+    if (strncmp(options->file, "~/", 2) == 0 && home != NULL) {
+        return ik_sprintf(ctx, "%s%s", home, options->file + 1);
     }
-    return wish->file[0] == '/'
-               ? ik_strdup(ctx, wish->file)
-               : ik_sprintf(ctx, "%s/%s", ik_workspace_paths(host->workspace)->cwd, wish->file);
+    return options->file[0] == '/'
+               ? ik_strdup(ctx, options->file)
+               : ik_sprintf(ctx, "%s/%s", ik_workspace_paths(host->workspace)->cwd, options->file);
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
 
-/* Opens a private file that was not there before. */
+/* Creates a private file; IK_ERR_CONFLICT if it exists. */
 static res_t create_file(const char *path, FILE **out)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST) {
-        return ERR(CONFLICT, "%s exists already: name another file", path);
+        return ERR(CONFLICT, "%s already exists: choose another file", path);
     }
     if (fd < 0) {
         return ERR(SYSTEM, "Cannot write %s: %s", path, strerror(errno));
@@ -87,7 +87,7 @@ static res_t write_file(const char *path, const ik_export_t *format, ik_store_t 
     res_t written = format->write(out, store, session);
     bool whole = !ferror(out);
     if ((fclose(out) != 0 || !whole) && is_ok(&written)) {
-        written = ERR(SYSTEM, "Cannot write all of %s: is there room for it?", path);
+        written = ERR(SYSTEM, "Cannot write all of %s: is the disk full?", path);
     }
     if (is_err(&written)) {
         unlink(path);
@@ -102,31 +102,31 @@ static res_t export_session(ik_command_host_t *host, const void *ctx, const char
     ik_store_t *store;
     ik_store_session_t facts;
     if (ik_workspace_shared(host->workspace)->history == NULL) {
-        return ERR(NOT_FOUND, "Nothing is stored: there is nothing to export.");
+        return ERR(NOT_FOUND, "There is no history to export from.");
     }
     TRY(ik_session_flush(session));
     TRY(ik_history_local(ik_workspace_shared(host->workspace)->history, &store));
     res_t found = ik_store_find(ctx, store, ik_session_id(session), &facts);
     if (found.code == IK_ERR_NOT_FOUND) {
-        return ERR(NOT_FOUND, "Nothing was said in this session yet.");
+        return ERR(NOT_FOUND, "This session has no messages yet.");
     }
     return is_err(&found) ? found : write_file(path, format, store, &facts);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    wish_t wish;
-    if (!read_wish(args, &wish)) {
+    options_t options;
+    if (!parse_options(args, &options)) {
         ik_command_misuse(host, &ik_command_export, NULL);
         return;
     }
-    const ik_export_t *format = choose_format(&wish);
+    const ik_export_t *format = choose_format(&options);
     if (format == NULL) {
         ik_command_misuse(host, &ik_command_export,
-                          ik_sprintf(args, "There is no format '%s'.", wish.format));
+                          ik_sprintf(args, "Unknown format '%s'.", options.format));
         return;
     }
-    const char *path = choose_path(host, args, &wish, format);
+    const char *path = choose_path(host, args, &options, format);
     res_t exported = export_session(host, args, path, format);
     if (is_err(&exported)) {
         host->screen->fail(host, exported.message);

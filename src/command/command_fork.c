@@ -8,7 +8,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_fork = {
     .name = "fork",
     .usage = "[PROMPT]",
-    .help = "Goes on with a child agent that knows all that was said.",
+    .help = "Starts a child agent with a copy of this conversation.",
     .flags = IK_COMMAND_NEEDS_IDLE | IK_COMMAND_TAKES_REST,
     .max_args = 1,
     .run = run,

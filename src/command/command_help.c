@@ -1,4 +1,4 @@
-/* /help: made of the table of commands and the tables of keys. */
+/* /help: formats the table of commands and the tables of keys. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -7,14 +7,14 @@
 #include "terminal/sheet.h"
 
 enum {
-    COLUMNS = 80, /* where nobody says how many there are */
+    COLUMNS = 80, /* if the width is unknown */
     MARGIN = 2,
-    USAGE_WIDTH = 18, /* whichever needs more has a line of its own */
+    USAGE_WIDTH = 18, /* a longer usage gets its own line */
     KEYS_WIDTH = 23,
     TEXT_MIN = 16,
 };
 
-/* Rows of two cells; widths in columns. */
+/* Rows of two cells. Widths are in columns. */
 typedef struct {
     ik_buffer_t out;
     size_t left;
@@ -24,8 +24,8 @@ typedef struct {
 
 static void init_page(page_t *page, const void *ctx, size_t columns, size_t left, size_t gap)
 {
-    size_t taken = MARGIN + left + gap + 1; /* the last column stays free */
-    ik_buffer_init(&page->out, ctx, IK_BUFFER_UNLIMITED);
+    size_t taken = MARGIN + left + gap + 1;               /* the last column stays free */
+    ik_buffer_init(&page->out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the tables */
     page->left = left;
     page->gap = gap;
     page->right = columns > taken + TEXT_MIN ? columns - taken : TEXT_MIN;
@@ -69,7 +69,7 @@ static size_t columns_of(const ik_command_host_t *host)
     return host->columns == 0 ? COLUMNS : host->columns;
 }
 
-/* What fits a screen: the keys that one must know. */
+/* Prints the commands and the most important keys, which fit on a screen. */
 static void print_overview(ik_command_host_t *host, const ik_command_args_t *args)
 {
     size_t count;

@@ -14,14 +14,14 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     if (is_err(&killed)) {
         host->screen->fail(host, killed.message);
     } else {
-        host->screen->print_line(host, ik_sprintf(args, "Agent %" PRId64 " is gone.", number));
+        host->screen->print_line(host, ik_sprintf(args, "Agent %" PRId64 " was ended.", number));
     }
 }
 
 const ik_command_t ik_command_kill = {
     .name = "kill",
     .usage = "N",
-    .help = "Ends agent N and what it is doing.",
+    .help = "Ends agent N and its running tools.",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -1,4 +1,4 @@
-/* /model: which model answers, which could, and taking another one. */
+/* /model: lists the models or switches to another one. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -6,19 +6,13 @@
 #include "command/command_model.h"
 #include "conversation/figure.h"
 
-/* --- what could answer --------------------------------------------------------------------- */
-
-static bool belongs_to(const ik_model_t *model, const ik_config_provider_t *provider)
-{
-    size_t len = strlen(provider->name);
-    return strncmp(model->name, provider->name, len) == 0 && model->name[len] == '/';
-}
+/* --- available models ---------------------------------------------------------------------- */
 
 /* "200,000 tokens of context, $3 in and $15 out per million"; "" when nothing is known. */
 static char *describe(const void *ctx, const ik_model_t *model)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* a few numbers */
     if (model->context > 0) {
         ik_buffer_append_format(&text, "%s tokens of context",
                                 ik_figure_of_count(model->context).text);
@@ -33,13 +27,11 @@ static char *describe(const void *ctx, const ik_model_t *model)
 static void add_known_models(ik_command_words_t *out, const ik_models_t *models,
                              const ik_config_provider_t *provider)
 {
+    const ik_model_t *model;
     size_t position = 0;
-    for (;;) {
-        const ik_model_t *model = ik_models_next(models, &position);
-        if (model == NULL) {
-            return;
-        }
-        if (belongs_to(model, provider)) {
+    size_t len = strlen(provider->name);
+    while ((model = ik_models_next(models, &position)) != NULL) {
+        if (strncmp(model->name, provider->name, len) == 0 && model->name[len] == '/') {
             void *scratch = talloc_new(NULL);
             ik_command_words_add(out, model->name, describe(scratch, model));
             talloc_free(scratch);
@@ -47,15 +39,15 @@ static void add_known_models(ik_command_words_t *out, const ik_models_t *models,
     }
 }
 
-/* A provider of which no model is known is its name and a slash: whatever it has can be named. */
+/* Adds a provider without known models. */
 static void add_provider(ik_command_words_t *out, const ik_config_provider_t *provider)
 {
     if (provider->type == IK_CONFIG_TYPE_OFFLINE) {
-        ik_command_words_add(out, "offline/offline", "no language model; runs tools by name");
+        ik_command_words_add(out, "offline/offline", "not a language model; runs tools by name");
         return;
     }
     char *any = ik_sprintf(out->ctx, "%s/", provider->name);
-    ik_command_words_add(out, any, "any model it has");
+    ik_command_words_add(out, any, "any of its models");
     talloc_free(any);
 }
 
@@ -101,7 +93,6 @@ static void append_configured(ik_buffer_t *out, const ik_command_host_t *host, c
     }
 }
 
-/* What else could be had, and how. */
 static void append_unconfigured(ik_buffer_t *out, const ik_config_t *config)
 {
     const char *separator = "Without a key: ";
@@ -120,7 +111,7 @@ static void print_models(ik_command_host_t *host, const ik_command_args_t *args)
 {
     const char *current = ik_workspace_target(host->workspace)->name;
     ik_buffer_t out;
-    ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED); /* bounded by the list of models */
     ik_buffer_append_format(&out, "Current model: %s\nConfigured models:\n", current);
     append_configured(&out, host, current);
     append_unconfigured(&out, ik_workspace_shared(host->workspace)->config);
@@ -145,7 +136,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_model = {
     .name = "model",
     .usage = "[NAME]",
-    .help = "Lists the models, or takes another one from now on.",
+    .help = "Lists the models, or switches to another one.",
     .flags = IK_COMMAND_NEEDS_IDLE,
     .max_args = 1,
     .run = run,

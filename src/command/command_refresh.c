@@ -1,4 +1,4 @@
-/* /refresh: how many tools were found the host says, when all have answered. */
+/* /refresh: discovers tools again. The workspace reports the number when all have answered. */
 #include "command/command_list.h"
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
@@ -11,7 +11,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_refresh = {
     .name = "refresh",
     .usage = "",
-    .help = "Looks for tools again and asks each for its schema.",
+    .help = "Discovers tools again and asks each for its schema.",
     .flags = IK_COMMAND_NEEDS_TOOLS,
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* /resume: without an id, the sessions to choose from. */
+/* /resume: resumes a session, or lists the sessions to choose from. */
 #include "command/command_list.h"
 #include "command/command_session_list.h"
 
@@ -12,7 +12,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     }
 }
 
-/* Those listed last: typing must not wait for a database. */
+/* Offers the sessions listed last: completion must not wait for a database. */
 static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 {
     const ik_command_words_t *known = host->listed_sessions;
@@ -24,7 +24,7 @@ static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 const ik_command_t ik_command_resume = {
     .name = "resume",
     .usage = "[ID]",
-    .help = "Goes on with an earlier session.",
+    .help = "Resumes an earlier session, or lists them.",
     .flags = IK_COMMAND_NEEDS_IDLE | IK_COMMAND_NEEDS_ALL_IDLE,
     .max_args = 1,
     .run = run,

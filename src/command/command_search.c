@@ -1,15 +1,9 @@
-/* /search: where something was said, in all sessions. */
+/* /search: finds messages in all sessions. */
 #include "base/alloc.h"
 #include "command/command_list.h"
 #include "store/session_lines.h"
 
 enum { HITS_MAX = 20 };
-
-static void print_hit(ik_command_host_t *host, const void *scratch, const ik_store_hit_t *hit)
-{
-    host->screen->print_line(host, ik_session_lines_hit(scratch, hit, host->columns));
-    host->screen->print_line(host, ik_sprintf(scratch, "    %s", hit->snippet.text));
-}
 
 static void on_hits(void *data, const res_t *result, const ik_store_hits_t *hits)
 {
@@ -20,7 +14,9 @@ static void on_hits(void *data, const res_t *result, const ik_store_hits_t *hits
     }
     void *scratch = talloc_new(NULL);
     for (size_t i = 0; i < hits->count; i++) {
-        print_hit(host, scratch, &hits->hits[i]);
+        const ik_store_hit_t *hit = &hits->hits[i];
+        host->screen->print_line(host, ik_session_lines_hit(scratch, hit, host->columns));
+        host->screen->print_line(host, ik_sprintf(scratch, "    %s", hit->snippet.text));
     }
     if (hits->count == 0) {
         host->screen->print_line(host, "No match.");
@@ -31,7 +27,7 @@ static void on_hits(void *data, const res_t *result, const ik_store_hits_t *hits
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     if (ik_workspace_shared(host->workspace)->history == NULL) {
-        host->screen->fail(host, "Nothing is stored: there is no history.");
+        host->screen->fail(host, "There is no history to search.");
         return;
     }
     ik_store_search_t search = {.text = args->rest, .limit = HITS_MAX};
@@ -42,7 +38,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_search = {
     .name = "search",
     .usage = "TEXT",
-    .help = "Finds where these words were said, in all sessions.",
+    .help = "Finds messages that contain all words, in all sessions.",
     .flags = IK_COMMAND_TAKES_REST,
     .min_args = 1,
     .max_args = 1,

@@ -54,10 +54,10 @@ static void on_list(void *data, const res_t *result, const ik_store_list_t *list
 void ik_command_session_list_start(ik_command_host_t *host, bool all, const char *hint)
 {
     if (ik_workspace_shared(host->workspace)->history == NULL) {
-        host->screen->fail(host, "Nothing is stored: there is no history.");
+        host->screen->fail(host, "There is no history to list.");
         return;
     }
-    /* One more than is shown tells whether there are more. */
+    /* One more than is shown, to know whether there are more. */
     ik_store_filter_t filter = {.cwd = all ? NULL : ik_workspace_paths(host->workspace)->cwd,
                                 .limit = SHOWN_MAX + 1,
                                 .uncounted = true};

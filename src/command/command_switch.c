@@ -15,7 +15,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_switch = {
     .name = "switch",
     .usage = "N",
-    .help = "Goes to agent N.",
+    .help = "Switches to agent N.",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -1,5 +1,4 @@
-/* /tool and /tool NAME: what the model can call. */
-
+/* /tool: lists the tools that the model can call, or describes one. */
 #include "base/alloc.h"
 #include "command/command_list.h"
 #include "tool/tool_describe.h"
@@ -22,9 +21,10 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     const ik_tool_registry_t *registry = ik_workspace_shared(host->workspace)->tool_registry;
     if (registry == NULL) {
         bool failed = ik_workspace_shared(host->workspace)->tool_scan_state == TOOL_SCAN_FAILED;
-        host->screen->print_line(host, failed ? "There are no tools: looking for them failed. Run "
-                                                "/refresh to try again."
-                                              : "Tools are switched off.");
+        host->screen->print_line(host, failed
+                                           ? "There are no tools: discovery failed. Run /refresh "
+                                             "to try again."
+                                           : "Tools are switched off.");
     } else if (args->count == 0) {
         host->screen->print(host, ik_tool_describe_list(args, registry));
     } else {

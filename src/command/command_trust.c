@@ -1,4 +1,4 @@
-/* /trust: shows what the project's tools are, asks, and lets them run. */
+/* /trust: shows the project's tools, asks, and trusts them. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -6,7 +6,7 @@
 #include "tool/tool_review.h"
 #include "tool/tool_review_contents.h"
 
-/* The answer is about exactly the bytes that were shown. */
+/* The answer applies to exactly the bytes that were shown. */
 typedef struct {
     ik_command_host_t *host;
     ik_trust_status_t *status;
@@ -36,7 +36,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     const char *folder = ik_workspace_paths(host->workspace)->project_tools;
     if (folder == NULL) {
         host->screen->print_line(host,
-                                 ik_sprintf(args, "%s holds your own tools; they need no trust.",
+                                 ik_sprintf(args, "%s holds your own tools, which need no trust.",
                                             ik_workspace_paths(host->workspace)->user_tools));
         return;
     }
@@ -66,7 +66,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_trust = {
     .name = "trust",
     .usage = "",
-    .help = "Shows what this project's tools hold and asks whether to trust them.",
+    .help = "Shows this project's tools and asks whether to trust them.",
     .flags = IK_COMMAND_NEEDS_TOOLS,
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* /usage: what the session cost so far, and which model made it cost that. */
+/* /usage: shows tokens and cost of the session, and of each model in this conversation. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -94,7 +94,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
         ik_agent_conversation(ik_workspace_require_agent(host->workspace));
     shares_t shares = {0};
     ik_buffer_t out;
-    ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, args, IK_BUFFER_UNLIMITED); /* bounded by the number of models */
     append_sums(&out, host->workspace);
     for (size_t i = 0; i < conversation->count; i++) {
         add_answer(args, &shares, conversation->messages[i]);
@@ -109,6 +109,6 @@ const ik_command_t ik_command_usage = {
     .name = "usage",
     .alias = "cost",
     .usage = "",
-    .help = "Shows tokens, cost and how full the context is.",
+    .help = "Shows tokens, cost and the use of the context.",
     .run = run,
 };

@@ -575,7 +575,7 @@ class ShowTest(CommandTest):
         self.enter(t, "/show 2", "There is no tool result 2 (1 so far).")
         for wrong in ("0", "-1", "x", "1.5", "99999999999999999999"):
             rows = self.enter(t, f"/show {wrong}", "Usage: /show N")
-            self.assertEqual(rows, [f"'{wrong}' is no number from 1 on. Usage: /show N"])
+            self.assertEqual(rows, [f"'{wrong}' is not a positive number. Usage: /show N"])
         self.enter(t, "/show", "Usage: /show N")
 
 
@@ -717,20 +717,20 @@ class ExportTest(CommandTest):
     def test_what_is_there_stays(self):
         t = self.start_answered()
         self.write("mine.md", "precious")
-        self.enter(t, "/export mine.md", "exists already")
+        self.enter(t, "/export mine.md", "already exists")
         with open(os.path.join(self.project, "mine.md"), encoding="utf-8") as f:
             self.assertEqual(f.read(), "precious")
 
     def test_what_cannot_be(self):
         t = self.start_answered()
         self.enter(t, "/export no/such/folder.md", "Cannot write")
-        self.enter(t, "/export x --format pdf", "There is no format 'pdf'. Usage: /export")
+        self.enter(t, "/export x --format pdf", "Unknown format 'pdf'. Usage: /export")
         self.enter(t, "/export a b", "Usage: /export")
         self.assertEqual(os.listdir(self.project), [])
 
     def test_nothing_was_said(self):
         t = self.ready()
-        self.enter(t, "/export", "Nothing was said in this session yet.")
+        self.enter(t, "/export", "This session has no messages yet.")
         self.assertEqual(os.listdir(self.project), [])
 
 
@@ -892,8 +892,8 @@ class CompletionTest(CommandTest):
     def test_commands(self):
         t = self.ready()
         t.send("/re")
-        t.wait_for("/refresh  Looks for tools again")
-        t.wait_for("/resume   Goes on with an earlier session.")
+        t.wait_for("/refresh  Discovers tools again")
+        t.wait_for("/resume   Resumes an earlier session, or lists them.")
         t.send("f\t")
         t.wait_for(re.compile(r"^> /refresh", re.M))
         t.send("\r")

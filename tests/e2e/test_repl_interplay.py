@@ -143,7 +143,7 @@ class TypedTest(InterplayTest):
         t.send("third\r")
         t.wait_for("queued: third")
         t.send("/kill 2\r")
-        t.wait_for("Agent 2 is gone.")
+        t.wait_for("Agent 2 was ended.")
         self.check_draft(t, "third")
 
     def test_is_not_lost_to_the_editor(self):

@@ -244,7 +244,7 @@ class ListTest(SessionsTest):
         self.assertEqual(rows[0].split(),
                          ["ID", "AGE", "TURNS", "MODEL", "TOKENS", "COST", "TITLE"])
         self.assertRegex(rows[1], rf"^{old} +\d+s +1  local/qwen3 +120 +-  first$")
-        self.assertEqual(rows[2:], ["Go on with one: /resume ID"])
+        self.assertEqual(rows[2:], ["Resume with: /resume ID"])
         rows = self.enter(t, "/sessions --all", "/resume ID")
         self.assertRegex(rows[1], r"/elsewhere +1  .*  far away$")
         self.assertRegex(rows[2], rf"^{old} .*/project +1  .*  first$")

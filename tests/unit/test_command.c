@@ -120,7 +120,7 @@ END_TEST
 START_TEST(unknown_names_suggest_the_nearest)
 {
     static const char *const cases[][2] = {
-        {"/modle", "model"},  {"/ehpl", "help"},       {"/quit", "exit"},
+        {"/modle", "model"},  {"/ehpl", "help"},       {"/eixt", "exit"},
         {"/agent", "agents"}, {"/sess", "sessions"},   {"/tools", "tool"},
         {"/seach", "search"}, {"/comapct", "compact"}, {"/sesions x", "sessions"},
         {"/u", "usage"},
@@ -130,6 +130,7 @@ START_TEST(unknown_names_suggest_the_nearest)
         assert_has(run(cases[i][0]), end);
     }
     ck_assert_str_eq(run("/modle x"), "FAILED: There is no command /modle. Did you mean /model?\n");
+    ck_assert_str_eq(run("/quit"), "[leave]\n"); /* an alias is a name */
 }
 END_TEST
 
@@ -174,9 +175,9 @@ START_TEST(words_are_cut_at_white_space_that_is_not_quoted)
     ck_assert_str_eq(run("/show \t 7\n"), "[show 7]\n");
     ck_assert_str_eq(run("/show '7'"), "[show 7]\n");
     ck_assert_str_eq(run("/show 1\"2\"3"), "[show 123]\n");
-    assert_has(run("/show 'a b'"), "'a b' is no number");
-    assert_has(run("/show \"a 'b\""), "'a 'b' is no number");
-    assert_has(run("/show 'never closed "), "'never closed' is no number");
+    assert_has(run("/show 'a b'"), "'a b' is not a positive number");
+    assert_has(run("/show \"a 'b\""), "'a 'b' is not a positive number");
+    assert_has(run("/show 'never closed "), "'never closed' is not a positive number");
     assert_has(run("/show 'a' b"), "FAILED: Usage: /show N");
 }
 END_TEST
@@ -224,7 +225,7 @@ START_TEST(numbers_are_checked)
     for (size_t i = 0; i < 3; i++) {
         for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
             run(ik_sprintf(ctx, "/%s %s", names[i], wrong[k]));
-            assert_has(said.data, "is no number from 1 on. Usage: /");
+            assert_has(said.data, "is not a positive number. Usage: /");
         }
     }
     assert_has(run("/switch 3"), "There is no agent 3.");
