@@ -31,16 +31,15 @@ const ik_cli_command_t *const *ik_cli_commands(size_t *count)
 }
 
 static const ik_cli_exit_t exits[] = {
-    {IK_CLI_DONE, "done",
-     "also when the limit of tool turns was reached, since the model had its last word"},
+    {IK_CLI_DONE, "done", "also when the limit of tool turns was reached"},
     {IK_CLI_FAILED, "failed",
-     "it may be the provider, the network, an answer that broke off, standard output that cannot "
-     "be written, a session that does not exist or is in use (pid and host are named), a tool "
-     "whose envelope says so"},
-    {IK_CLI_USAGE, "wrong usage or configuration", "a missing key, too"},
+     "possible causes are the provider, the network, an answer that was cut off, standard output "
+     "that cannot be written, a session that does not exist or is in use (pid and host are named), "
+     "a tool that reported an error"},
+    {IK_CLI_USAGE, "wrong usage or configuration", "including a missing key"},
     {IK_CLI_INTERRUPTED, "interrupted",
-     "by SIGINT, and 128 + N for any signal N: the turn ends, tools are killed, what came of the "
-     "answer was printed"},
+     "by SIGINT, and 128 + N for any signal N: the turn ends, tools are killed, and the answer so "
+     "far has been printed"},
 };
 enum { EXIT_COUNT = IK_LENGTH(exits) };
 
@@ -81,25 +80,20 @@ char *ik_cli_format_option(const void *ctx, const ik_cli_option_t *option)
                       option->value == NULL ? "" : " ", option->value == NULL ? "" : option->value);
 }
 
-static void append_option(ik_buffer_t *out, const ik_cli_option_t *option)
-{
-    ik_buffer_append_format(out, option->required ? " %s" : " [%s", option->name);
-    if (option->value != NULL) {
-        ik_buffer_append_format(out, " %s", option->value);
-    }
-    ik_buffer_append_text(out, option->required ? "" : "]");
-}
-
 char *ik_cli_format_usage(const void *ctx, const ik_cli_command_t *command)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the table */
     ik_buffer_append_text(&out, command->name);
     if (command->args != NULL) {
         ik_buffer_append_format(&out, " %s", command->args);
     }
     for (const ik_cli_option_t *o = command->options; o != NULL && o->name != NULL; o++) {
-        append_option(&out, o);
+        ik_buffer_append_format(&out, o->required ? " %s" : " [%s", o->name);
+        if (o->value != NULL) {
+            ik_buffer_append_format(&out, " %s", o->value);
+        }
+        ik_buffer_append_text(&out, o->required ? "" : "]");
     }
     return ik_buffer_finish(&out);
 }
@@ -123,21 +117,12 @@ bool ik_cli_confirm(const char *question)
 {
     char answer[64];
     printf("%s [y/N] ", question);
-    /* Nobody consents to what could not be shown. */
+    /* A question that could not be shown counts as declined. */
     if (fflush(stdout) != 0 || ferror(stdout) || fgets(answer, sizeof(answer), stdin) == NULL) {
         return false;
     }
     answer[strcspn(answer, "\r\n")] = '\0';
     return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0;
-}
-
-static void print_exits(void)
-{
-    fputs("Exit status:", stdout);
-    for (size_t i = 0; i < EXIT_COUNT; i++) {
-        printf("%s %d %s", i == 0 ? "" : ",", exits[i].status, exits[i].help);
-    }
-    puts(".");
 }
 
 void ik_cli_print_help(void)
@@ -149,7 +134,7 @@ void ik_cli_print_help(void)
          "       ikigai -p [PROMPT...] [OPTIONS]    one turn, for scripts\n"
          "       ikigai COMMAND [ARGUMENTS]\n"
          "\n"
-         "Options and the words of the prompt come in any order; behind -- there is only prompt.\n"
+         "Options and the words of the prompt may be mixed; everything after -- is the prompt.\n"
          "\n"
          "Options:");
     ik_cli_options_print_help();
@@ -162,11 +147,15 @@ void ik_cli_print_help(void)
     }
     puts("\n"
          "Tools are found in PREFIX/libexec/ikigai (shipped), ~/.ikigai/tools (yours) and\n"
-         ".ikigai/tools of the current folder (the project's; used once you trusted them).\n"
-         "Without a key for a model the offline model answers.");
-    print_exits();
-    puts("\n"
-         "The manual: ikigai help lists its topics, ikigai help TOPIC shows one; man ikigai.");
+         ".ikigai/tools of the current folder (the project's; used once you trust them).\n"
+         "Without an API key the offline model answers.");
+    fputs("Exit status:", stdout);
+    for (size_t i = 0; i < EXIT_COUNT; i++) {
+        printf("%s %d %s", i == 0 ? "" : ",", exits[i].status, exits[i].help);
+    }
+    puts(".\n"
+         "\n"
+         "The manual: ikigai help lists the topics, ikigai help TOPIC shows one; man ikigai.");
 }
 
 /* --- arguments --------------------------------------------------------------------------- */
@@ -201,19 +190,25 @@ static res_t take_option(ik_cli_args_t *args, const char *name, const char *next
     return OK;
 }
 
-static bool is_option(const ik_cli_command_t *command, const char *word)
+static res_t fail_missing(const ik_cli_args_t *args)
 {
-    bool dashed = word[0] == '-' && word[1] != '\0';
-    return dashed && (!command->takes_dashes || find_option(command, word) != NULL);
+    const char *name = args->command->args; /* "NAME [JSON]", "ID...", "FILE|-" */
+    for (int i = 0; i < args->count; i++) {
+        name += strcspn(name, " ");
+        name += strspn(name, " ");
+    }
+    return ERR(INVALID, "Missing argument: %.*s", (int)strcspn(name, " .|"), name);
 }
 
 static res_t parse_args(ik_cli_args_t *args, int argc, char **argv)
 {
     bool only_args = false;
     for (int i = 0; i < argc; i++) {
+        bool dashed = !only_args && argv[i][0] == '-' && argv[i][1] != '\0';
         if (!only_args && strcmp(argv[i], "--") == 0) {
             only_args = true;
-        } else if (!only_args && is_option(args->command, argv[i])) {
+        } else if (dashed &&
+                   (!args->command->takes_dashes || find_option(args->command, argv[i]) != NULL)) {
             bool used_next = false;
             TRY(take_option(args, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
             i += used_next;
@@ -223,13 +218,10 @@ static res_t parse_args(ik_cli_args_t *args, int argc, char **argv)
             args->args[args->count++] = argv[i];
         }
     }
-    if (args->count < args->command->min_args) {
-        return ERR(INVALID, "something is missing");
-    }
-    return OK;
+    return args->count < args->command->min_args ? fail_missing(args) : OK;
 }
 
-/* Of several the last one. */
+/* Returns the last one if it was given several times. */
 static const ik_cli_given_t *find_given(const ik_cli_args_t *args, const char *name)
 {
     for (int i = args->given_count - 1; i >= 0; i--) {
@@ -262,7 +254,7 @@ res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *
     errno = 0;
     long number = strtol(value, &end, 10);
     if (errno != 0 || end == value || *end != '\0' || number < 1) {
-        return ERR(INVALID, "%s needs a number from 1 on, not '%s'", option, value);
+        return ERR(INVALID, "%s needs a positive number, not '%s'", option, value);
     }
     *out = (size_t)number;
     return OK;
@@ -270,8 +262,8 @@ res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *
 
 /* --- running ----------------------------------------------------------------------------- */
 
-/* The command whose words argv begins with; *words says how many those are. NULL: only half of one
- * is there. */
+/* Finds the command that argv begins with. *words is the number of words of its name. NULL if argv
+ * has only the first word of one. */
 static const ik_cli_command_t *find_command(int argc, char **argv, int *words)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
@@ -313,7 +305,8 @@ bool ik_cli_is_command(const char *words)
     return false;
 }
 
-/* The name of a command, or the first word of one, that is a slip of the hand away. */
+/* Finds the name of a command, or the first word of one, at an edit distance of at most 1 in each
+ * word. */
 static const char *find_near_command(const void *ctx, const char *words)
 {
     size_t first = strcspn(words, " ");
@@ -367,22 +360,16 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* The usage of every command that begins with the given word. */
-static void print_usages(FILE *stream, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strncmp(commands[i]->name, word, len) == 0 && commands[i]->name[len] == ' ') {
-            print_usage(stream, commands[i]);
-        }
-    }
-}
-
-/* Half of a command: `ikigai tool`. */
+/* For the first word of a command: `ikigai tool`. */
 static int run_half(int argc, char **argv)
 {
     bool help = asks_for_help(argc, argv);
-    print_usages(help ? stdout : stderr, argv[0]);
+    size_t len = strlen(argv[0]);
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strncmp(commands[i]->name, argv[0], len) == 0 && commands[i]->name[len] == ' ') {
+            print_usage(help ? stdout : stderr, commands[i]);
+        }
+    }
     return help ? IK_CLI_DONE : IK_CLI_USAGE;
 }
 

@@ -1,10 +1,10 @@
 /*
- * `ikigai completion`: what shells complete. The scripts of bash, zsh and fish are short and static
- * (share/); they hand the words of the command line to `ikigai completion --list words` and offer
- * what comes back, so that the rules stand here once and follow the tables of options and commands.
+ * `ikigai completion`: completion for shells. The scripts for bash, zsh and fish (share/) are short
+ * and static. They pass the words of the command line to `ikigai completion --list words` and offer
+ * its output, so that the rules exist once and follow the tables of options and commands.
  *
- * A line of a list is a word, or a word, a tab and a note. ":files" and ":folders" ask the shell
- * for its own completion of paths. Lists start no process, use no network and create no file.
+ * A line of a list is a word, or a word, a tab and a note. ":files" and ":folders" ask the shell to
+ * complete paths. Listing starts no process, uses no network and creates no file.
  */
 #include <ctype.h>
 #include <string.h>
@@ -23,11 +23,11 @@
 
 enum {
     NOTE_COLUMNS = 60,
-    SESSION_COUNT = 50, /* the newest; older ones are found with `ikigai session search` */
+    SESSION_COUNT = 50, /* the newest ones; `ikigai session search` finds older ones */
     SCRIPT_MAX = 1024 * 1024,
 };
 
-/* --- lists of things that exist ---------------------------------------------------------- */
+/* --- lists of words ---------------------------------------------------------------------- */
 
 static void list_models(ik_cli_t *cli, ik_command_words_t *out)
 {
@@ -91,43 +91,42 @@ static bool list_kind(ik_cli_t *cli, const char *name, ik_command_words_t *out)
 
 /* --- the words of a command line --------------------------------------------------------- */
 
-/* The value of an option or an argument, as its usage writes it: "[TOPIC...]", "FILE|-",
- * "jsonl|md|html". */
+/* A parsed value of an option or argument in a usage: "[TOPIC...]", "FILE|-", "jsonl|md|html". */
 typedef struct {
     const char *name; /* without brackets and dots */
     size_t len;
     bool optional;
     bool repeats;
-} place_t;
+} value_t;
 
-static place_t parse_place(const char *usage, size_t len)
+static value_t parse_value(const char *usage, size_t len)
 {
-    place_t place = {.name = usage, .len = len};
+    value_t value = {.name = usage, .len = len};
     if (len > 2 && usage[0] == '[' && usage[len - 1] == ']') {
-        place.optional = true;
-        place.name++;
-        place.len -= 2;
+        value.optional = true;
+        value.name++;
+        value.len -= 2;
     }
-    if (place.len > 3 && strncmp(place.name + place.len - 3, "...", 3) == 0) {
-        place.repeats = true;
-        place.len -= 3;
+    if (value.len > 3 && strncmp(value.name + value.len - 3, "...", 3) == 0) {
+        value.repeats = true;
+        value.len -= 3;
     }
-    return place;
+    return value;
 }
 
-/* Words are written in lower case as they are typed; a name in capitals stands for something. Any
- * name that is not in this table is free text. */
-static void offer_place(ik_cli_t *cli, const ik_cli_command_t *command, const place_t *place,
+/* Words in lower case are literal choices; a name in capitals is a placeholder. A placeholder that
+ * is not in this table is free text. */
+static void offer_value(ik_cli_t *cli, const ik_cli_command_t *command, const value_t *value,
                         ik_command_words_t *out)
 {
     static const struct {
         const char *name;
-        const char *offers; /* a list, or the shell's own paths */
+        const char *offers; /* a list, or ":files" or ":folders" */
     } meanings[] = {{"DIR", ":folders"}, {"FILE", ":files"}, {"ID", "sessions"},
                     {"NAME", "tools"},   {"PATH", ":files"}, {"PROVIDER/MODEL", "models"},
                     {"TOPIC", "topics"}, {"URL", ":files"} /* of a database: usually a file */};
-    const char *at = place->name;
-    const char *end = place->name + place->len;
+    const char *at = value->name;
+    const char *end = value->name + value->len;
     if (islower((unsigned char)*at)) {
         for (size_t len; at < end; at += len + 1) {
             len = strcspn(at, "|]. ");
@@ -148,12 +147,12 @@ static void offer_place(ik_cli_t *cli, const ik_cli_command_t *command, const pl
     }
 }
 
-/* Argument number n, from 1, of a usage such as "NAME [JSON]"; false: there is none. */
-static bool find_argument(const char *usage, size_t n, place_t *out)
+/* Finds argument number n, from 1, of a usage such as "NAME [JSON]". */
+static bool find_argument(const char *usage, size_t n, value_t *out)
 {
     for (size_t i = 1; usage != NULL && *usage != '\0'; i++) {
         size_t len = strcspn(usage, " ");
-        *out = parse_place(usage, len);
+        *out = parse_value(usage, len);
         if (i == n || out->repeats) {
             return true;
         }
@@ -164,17 +163,17 @@ static bool find_argument(const char *usage, size_t n, place_t *out)
 
 typedef struct {
     ik_cli_t *cli;
-    const char *const *words; /* in front of the cursor */
+    const char *const *words; /* before the cursor */
     size_t count;
-    const char *current; /* the word at the cursor, as far as it is typed */
+    const char *current; /* the typed part of the word at the cursor */
     size_t at;           /* the next word to look at */
-    char name[64];       /* of the command, as far as it is typed: "tool" */
+    char name[64];       /* the typed part of the command's name: "tool" */
     const ik_cli_command_t *command;
     ik_command_words_t *out;
 } line_t;
 
-/* Whether word may follow line->name in the name of a command. With offer, all such words are
- * offered; the note of a first half names what may follow it: "list, show, run". */
+/* Whether word may follow line->name in the name of a command. With offer, adds all such words; the
+ * note of a first word lists the second words: "list, show, run". */
 static bool offer_names(const line_t *line, const char *word, bool offer)
 {
     ik_command_words_t *out = line->out;
@@ -207,7 +206,7 @@ static bool offer_names(const line_t *line, const char *word, bool offer)
     return found;
 }
 
-/* Reads the name of the command, if there is one. False: nothing else is to be offered. */
+/* Reads the name of the command, if there is one. Returns false if nothing else can follow. */
 static bool read_command(line_t *line)
 {
     size_t count;
@@ -219,7 +218,7 @@ static bool read_command(line_t *line)
             return option;
         }
         if (!offer_names(line, line->words[line->at], false)) {
-            return line->name[0] == '\0'; /* the line talks to a model */
+            return line->name[0] == '\0'; /* a prompt */
         }
         size_t len = strlen(line->name);
         snprintf(line->name + len, sizeof(line->name) - len, "%s%s", len > 0 ? " " : "",
@@ -233,11 +232,11 @@ static bool read_command(line_t *line)
     return true;
 }
 
-/* Option number i of the command or, without one, of talking to a model; NULL: no more. Every
- * command, and the first half of one, takes --help. */
+/* Option number i of the command or, without a command, of a prompt; NULL after the last one. Every
+ * command, and the first word of one, takes --help. */
 static const ik_cli_option_t *option_at(const line_t *line, size_t i)
 {
-    static const ik_cli_option_t help = {.name = "--help", .help = "show how it is used"};
+    static const ik_cli_option_t help = {.name = "--help", .help = "show the usage"};
     size_t own = 0;
     if (line->name[0] == '\0') {
         return ik_cli_options_at(i);
@@ -283,8 +282,8 @@ static void offer_rest(line_t *line)
                         : line->command == NULL ? NULL
                                                 : line->command->args;
     size_t argument = 1;
-    bool ended = false;  /* by "--" */
-    place_t place = {0}; /* of the option right before the cursor */
+    bool ended = false;   /* by "--" */
+    value_t wanted = {0}; /* value of the option right before the cursor */
     while (line->at < line->count) {
         const char *word = line->words[line->at++];
         const ik_cli_option_t *option = ended ? NULL : find_option(line, word);
@@ -293,25 +292,25 @@ static void offer_rest(line_t *line)
         } else if (option == NULL) {
             argument++;
         } else if (option->value != NULL) {
-            place_t value = parse_place(option->value, strlen(option->value));
+            value_t value = parse_value(option->value, strlen(option->value));
             if (line->at == line->count) {
-                place = value;
+                wanted = value;
             } else if (!value.optional || find_option(line, line->words[line->at]) == NULL) {
                 line->at++;
             }
         }
     }
     bool dash = !ended && line->current[0] == '-';
-    if (place.name != NULL && !(place.optional && dash)) {
-        offer_place(line->cli, line->command, &place, line->out);
-    } else if (!dash && find_argument(usage, argument, &place)) {
-        offer_place(line->cli, line->command, &place, line->out);
+    if (wanted.name != NULL && !(wanted.optional && dash)) {
+        offer_value(line->cli, line->command, &wanted, line->out);
+    } else if (!dash && find_argument(usage, argument, &wanted)) {
+        offer_value(line->cli, line->command, &wanted, line->out);
     } else if (!ended) {
         offer_options(line);
     }
 }
 
-/* words ends with the one at the cursor. */
+/* The last one of words is the word at the cursor. */
 static void list_words(ik_cli_t *cli, const char *const *words, size_t count,
                        ik_command_words_t *out)
 {
@@ -327,8 +326,7 @@ static void list_words(ik_cli_t *cli, const char *const *words, size_t count,
 
 /* --- printing ---------------------------------------------------------------------------- */
 
-/* Words that would have to be cleaned for a terminal, and words with a tab or a newline, are left
- * out: the shell inserts a word exactly as it is printed. */
+/* Skips words with control characters: the shell inserts a word exactly as it is printed. */
 static void print_words(const ik_command_words_t *words)
 {
     ik_buffer_t line;
@@ -382,7 +380,7 @@ static int run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (kind != NULL && strcmp(kind, "words") == 0) {
         list_words(cli, args->args, (size_t)args->count, &out);
     } else if (args->count != (kind == NULL)) {
-        return ik_cli_misuse(args->command, "name a shell, or what to list");
+        return ik_cli_misuse(args->command, "name one shell, or use --list");
     } else if (kind == NULL) {
         return print_script(cli, args->command, args->args[0]);
     } else if (!list_kind(cli, kind, &out)) {
@@ -395,14 +393,14 @@ static int run(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_completion = {
     .name = "completion",
     .args = "[bash|zsh|fish]",
-    .help = "Prints the script that completes commands, options and their values in a shell.",
+    .help = "Prints the completion script for a shell.",
     .options =
         (const ik_cli_option_t[]){
             {.name = "--list",
              .value = "models|sessions|tools|topics|words",
              .help = "print words for these scripts instead",
-             .more = "`words` takes the words of a command line behind `--`, the one at the "
-                     "cursor last, and prints what may stand there"},
+             .more = "`words` takes the words of a command line after `--`, the one at the cursor "
+                     "last, and prints its completions"},
             {0}},
     .max_args = IK_CLI_ANY_NUMBER,
     .without_config = true,

@@ -1,4 +1,7 @@
-/* `ikigai doctor`: what was found, what is wrong, what is missing. Nothing secret is printed. */
+/* `ikigai doctor`: reports what was found, wrong and missing. It never prints secrets. */
+#include "cli/cli_doctor.h"
+
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -6,41 +9,75 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "cli/cli.h"
-#include "cli/cli_checkup.h"
-#include "cli/cli_doctor_sessions.h"
+#include "base/print.h"
 #include "io/http.h"
 #include "provider/provider.h"
 
+/* --- output ------------------------------------------------------------------------------ */
+
+static void print_line(const char *mark, const char *format, va_list args)
+{
+    char *line = ik_vsprintf(NULL, format, args);
+    fputs(mark, stdout);
+    ik_print_line(stdout, line);
+    talloc_free(line);
+}
+
+void ik_cli_doctor_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line("", format, args);
+    va_end(args);
+}
+
+void ik_cli_doctor_begin(const char *title)
+{
+    putchar('\n');
+    ik_cli_doctor_say("%s:", title);
+}
+
+void ik_cli_doctor_complain(ik_cli_doctor_t *doctor, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line("  problem: ", format, args);
+    va_end(args);
+    doctor->problems++;
+}
+
+/* --- sections ---------------------------------------------------------------------------- */
+
 static const char *presence(const char *path)
 {
-    return access(path, F_OK) == 0 ? "" : " (not there)";
+    return access(path, F_OK) == 0 ? "" : " (missing)";
 }
 
-static void report_installation(ik_cli_checkup_t *checkup)
+static void report_installation(ik_cli_doctor_t *doctor)
 {
-    const ik_paths_t *paths = checkup->cli->paths;
-    ik_cli_checkup_say("ikigai %s", IKIGAI_VERSION);
-    ik_cli_checkup_say("Installation: %s", paths->prefix);
-    ik_cli_checkup_say("  system tools   %s%s", paths->system_tools, presence(paths->system_tools));
-    ik_cli_checkup_say("  user tools     %s%s", paths->user_tools, presence(paths->user_tools));
+    const ik_paths_t *paths = doctor->cli->paths;
+    ik_cli_doctor_say("ikigai %s", IKIGAI_VERSION);
+    ik_cli_doctor_say("Installation: %s", paths->prefix);
+    ik_cli_doctor_say("  system tools   %s%s", paths->system_tools, presence(paths->system_tools));
+    ik_cli_doctor_say("  user tools     %s%s", paths->user_tools, presence(paths->user_tools));
     if (paths->project_tools != NULL) {
-        ik_cli_checkup_say("  project tools  %s%s", paths->project_tools,
-                           presence(paths->project_tools));
+        ik_cli_doctor_say("  project tools  %s%s", paths->project_tools,
+                          presence(paths->project_tools));
     }
-    ik_cli_checkup_say("  home           %s%s", paths->home, presence(paths->home));
-    ik_cli_checkup_say("  keeper         %s", paths->keeper);
+    ik_cli_doctor_say("  home           %s%s", paths->home, presence(paths->home));
+    ik_cli_doctor_say("  keeper         %s", paths->keeper);
     if (access(paths->keeper, X_OK) != 0) {
-        ik_cli_checkup_complain(checkup,
-                                "the keeper is missing: no tool can be run; install ikigai again");
+        ik_cli_doctor_complain(doctor,
+                               "the keeper is missing, so no tool can run: reinstall ikigai");
     }
     if (access("/bin/sh", X_OK) != 0) {
-        ik_cli_checkup_complain(checkup, "/bin/sh is missing: the bash tool cannot work");
+        ik_cli_doctor_complain(doctor, "/bin/sh is missing, so the bash tool cannot work");
     }
 }
 
-/* The keys of a section with where their values came from; all of them, or those that were set. */
-static void report_keys(const ik_cli_checkup_t *checkup, ik_config_section_t section,
+/* Reports keys of a section with the source of their values: all keys, or only those that are set.
+ */
+static void report_keys(const ik_cli_doctor_t *doctor, ik_config_section_t section,
                         const char *prefix, const void *data, bool all)
 {
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
@@ -49,90 +86,89 @@ static void report_keys(const ik_cli_checkup_t *checkup, ik_config_section_t sec
             (!all && ik_config_key_source(key, data) == IK_CONFIG_BUILT_IN)) {
             continue;
         }
-        char *name = ik_sprintf(checkup->cli->ctx, "%s%s", prefix, key->name);
-        char *value = ik_config_format_key(checkup->cli->ctx, key, data);
-        ik_cli_checkup_say("  %-24s %s (%s)", name, *value == '\0' ? "-" : value,
-                           ik_config_source_name(ik_config_key_source(key, data)));
+        char *name = ik_sprintf(doctor->cli->ctx, "%s%s", prefix, key->name);
+        char *value = ik_config_format_key(doctor->cli->ctx, key, data);
+        ik_cli_doctor_say("  %-24s %s (%s)", name, *value == '\0' ? "-" : value,
+                          ik_config_source_name(ik_config_key_source(key, data)));
     }
 }
 
-/* A credential that others can read is one no longer. */
-static void check_env_files(ik_cli_checkup_t *checkup, const ik_config_tool_t *tool)
+/* Files with credentials must not be accessible to others. */
+static void check_env_files(ik_cli_doctor_t *doctor, const ik_config_tool_t *tool)
 {
     for (size_t i = 0; tool->env != NULL && tool->env[i] != NULL; i++) {
-        const char *file = ik_config_tool_env_file(checkup->cli->ctx, tool->env[i]);
+        const char *file = ik_config_tool_env_file(doctor->cli->ctx, tool->env[i]);
         struct stat status;
         if (file != NULL && stat(file, &status) == 0 && (status.st_mode & 077) != 0) {
-            ik_cli_checkup_complain(checkup, "tools.%s.env: others have access to %s; chmod 600 it",
-                                    tool->name, file);
+            ik_cli_doctor_complain(doctor, "tools.%s.env: other users can access %s: chmod 600 it",
+                                   tool->name, file);
         }
     }
 }
 
-static void report_configuration(ik_cli_checkup_t *checkup)
+static void report_configuration(ik_cli_doctor_t *doctor)
 {
-    const ik_config_t *config = checkup->cli->config;
-    const ik_paths_t *paths = checkup->cli->paths;
-    ik_cli_checkup_begin("Configuration");
-    ik_cli_checkup_say("  system   %s%s", paths->system_config, presence(paths->system_config));
-    ik_cli_checkup_say("  user     %s%s", paths->user_config, presence(paths->user_config));
+    const ik_config_t *config = doctor->cli->config;
+    const ik_paths_t *paths = doctor->cli->paths;
+    ik_cli_doctor_begin("Configuration");
+    ik_cli_doctor_say("  system   %s%s", paths->system_config, presence(paths->system_config));
+    ik_cli_doctor_say("  user     %s%s", paths->user_config, presence(paths->user_config));
     if (paths->project_config != NULL) {
-        ik_cli_checkup_say("  project  %s%s", paths->project_config,
-                           presence(paths->project_config));
+        ik_cli_doctor_say("  project  %s%s", paths->project_config,
+                          presence(paths->project_config));
     }
-    report_keys(checkup, IK_CONFIG_TOP, "", config, true);
+    report_keys(doctor, IK_CONFIG_TOP, "", config, true);
     for (size_t i = 0; i < config->tool_count; i++) {
-        char *prefix = ik_sprintf(checkup->cli->ctx, "tools.%s.", config->tools[i]->name);
-        report_keys(checkup, IK_CONFIG_TOOL, prefix, config->tools[i], false);
-        check_env_files(checkup, config->tools[i]);
+        char *prefix = ik_sprintf(doctor->cli->ctx, "tools.%s.", config->tools[i]->name);
+        report_keys(doctor, IK_CONFIG_TOOL, prefix, config->tools[i], false);
+        check_env_files(doctor, config->tools[i]);
     }
-    if (is_err(&checkup->cli->config_error)) {
-        ik_cli_checkup_complain(checkup, "%s", checkup->cli->config_error.message);
+    if (is_err(&doctor->cli->config_error)) {
+        ik_cli_doctor_complain(doctor, "%s", doctor->cli->config_error.message);
     }
     for (size_t i = 0; i < config->warning_count; i++) {
-        ik_cli_checkup_complain(checkup, "%s", config->warnings[i]);
+        ik_cli_doctor_complain(doctor, "%s", config->warnings[i]);
     }
 }
 
-static void report_providers(const ik_cli_checkup_t *checkup)
+static void report_providers(const ik_cli_doctor_t *doctor)
 {
-    const ik_config_t *config = checkup->cli->config;
+    const ik_config_t *config = doctor->cli->config;
     const ik_config_key_t *base_url = ik_config_find_key(IK_CONFIG_PROVIDER, "base_url");
-    ik_cli_checkup_begin("Providers");
+    ik_cli_doctor_begin("Providers");
     for (size_t i = 0; i < config->provider_count; i++) {
         const ik_config_provider_t *provider = config->providers[i];
         const char *key = "needs no key";
         if (provider->api_key_env != NULL) {
-            key = ik_sprintf(checkup->cli->ctx, "%s is %s", provider->api_key_env,
+            key = ik_sprintf(doctor->cli->ctx, "%s is %s", provider->api_key_env,
                              provider->api_key != NULL ? "set" : "not set");
         }
-        /* Formatted by the configuration, which leaves a password out. */
-        char *url = ik_config_format_key(checkup->cli->ctx, base_url, provider);
-        ik_cli_checkup_say("  %-12s %-10s %s  %s", provider->name,
-                           ik_config_provider_type_name(provider->type), url, key);
+        /* The configuration leaves out a password when it formats a URL. */
+        char *url = ik_config_format_key(doctor->cli->ctx, base_url, provider);
+        ik_cli_doctor_say("  %-12s %-10s %s  %s", provider->name,
+                          ik_config_provider_type_name(provider->type), url, key);
     }
 }
 
-/* Which model would answer, what is known of models, and what requests are made with. */
-static void report_models(ik_cli_checkup_t *checkup)
+static void report_models(ik_cli_doctor_t *doctor)
 {
-    ik_cli_t *cli = checkup->cli;
+    ik_cli_t *cli = doctor->cli;
     ik_models_t *models;
     char *library;
-    ik_cli_checkup_begin("Models");
+    ik_cli_doctor_begin("Models");
     res_t loaded = ik_models_load(cli->ctx, cli->paths, &models);
     const char *model = cli->config->model;
-    ik_cli_checkup_say("  in use   %s%s",
-                       model == NULL ? ik_target_default(cli->config, models) : model,
-                       model == NULL ? " (nobody chose one)" : "");
+    ik_cli_doctor_say("  in use   %s%s",
+                      model == NULL ? ik_target_default(cli->config, models) : model,
+                      model == NULL ? " (default)" : "");
     if (is_err(&loaded)) {
-        ik_cli_checkup_complain(checkup, "%s", loaded.message);
+        ik_cli_doctor_complain(doctor, "%s", loaded.message);
     }
     res_t described = ik_http_describe(cli->ctx, &library);
     if (is_err(&described)) {
-        ik_cli_checkup_complain(checkup, "%s", described.message);
+        ik_cli_doctor_complain(doctor, "%s", described.message);
     } else {
-        ik_cli_checkup_say("  HTTP by  %s", library);
+        ik_cli_doctor_say("  HTTP     %s", library);
     }
 }
 
@@ -148,7 +184,7 @@ static const char *describe_trust(const ik_trust_status_t *trust)
     case IK_TRUST_GIVEN:
         return "trusted";
     case IK_TRUST_REFUSED:
-        return "cannot be trusted as they are";
+        return "cannot be trusted in their present state";
     }
     return "";
 }
@@ -157,45 +193,45 @@ static void list_tools(const ik_tool_registry_t *registry)
 {
     for (size_t i = 0; i < registry->count; i++) {
         const ik_tool_registry_entry_t *entry = registry->entries[i];
-        ik_cli_checkup_say("  %-12s %-8s %s%s%s", entry->name, ik_tool_source_name(entry->source),
-                           entry->origin, entry->overrides == NULL ? "" : "  overrides ",
-                           entry->overrides == NULL ? "" : entry->overrides);
+        ik_cli_doctor_say("  %-12s %-8s %s%s%s", entry->name, ik_tool_source_name(entry->source),
+                          entry->origin, entry->overrides == NULL ? "" : "  overrides ",
+                          entry->overrides == NULL ? "" : entry->overrides);
     }
 }
 
-/* Asks every tool anew, so that the cache hides nothing. */
-static void report_tools(ik_cli_checkup_t *checkup)
+/* Asks every tool for its schema again, so that the cache hides no problem. */
+static void report_tools(ik_cli_doctor_t *doctor)
 {
-    ik_cli_t *cli = checkup->cli;
+    ik_cli_t *cli = doctor->cli;
     const ik_tool_discovery_result_t *found;
     ik_tool_discovery_options_t options = {
         .paths = cli->paths, .config = cli->config, .host = cli->host, .refresh = true};
-    ik_cli_checkup_begin("Tools");
+    ik_cli_doctor_begin("Tools");
     if (is_err(&cli->config_error)) {
-        /* A provider key named only in the part that could not be read would not be kept from
-         * them. */
-        ik_cli_checkup_say("  not asked while the configuration is wrong");
+        /* Provider keys are removed from the environment of tools. Without a valid configuration
+         * not all of their names are known. */
+        ik_cli_doctor_say("  not asked until the configuration is valid");
         return;
     }
     res_t discovered = ik_tool_discovery_run(cli->ctx, &options, &found);
     if (is_err(&discovered)) {
-        ik_cli_checkup_complain(checkup, "%s", discovered.message);
+        ik_cli_doctor_complain(doctor, "%s", discovered.message);
         return;
     }
     list_tools(found->registry);
-    ik_cli_checkup_say("  Project tools: %s", describe_trust(found->trust));
+    ik_cli_doctor_say("  Project tools: %s", describe_trust(found->trust));
     char *line = ik_tool_discovery_trust_line(cli->ctx, found);
     if (line != NULL) {
-        ik_cli_checkup_say("  %s", line);
+        ik_cli_doctor_say("  %s", line);
     }
     for (size_t i = 0; i < found->problem_count; i++) {
-        ik_cli_checkup_complain(checkup, "%s", found->problems[i]);
+        ik_cli_doctor_complain(doctor, "%s", found->problems[i]);
     }
     for (size_t i = 0; i < found->unused_count; i++) {
-        ik_cli_checkup_complain(checkup, "%s", found->unused[i]);
+        ik_cli_doctor_complain(doctor, "%s", found->unused[i]);
     }
     if (found->registry->count == 0) {
-        ik_cli_checkup_complain(checkup, "there are no tools at all");
+        ik_cli_doctor_complain(doctor, "no tools were found");
     }
 }
 
@@ -224,39 +260,40 @@ static void report_optional(void)
         {"python3", "tools written in Python, `ikigai tool new --lang python`"},
         {"cc", "`ikigai tool new --lang c`"},
     };
-    ik_cli_checkup_begin("Optional parts");
+    ik_cli_doctor_begin("Optional parts");
     for (size_t i = 0; i < IK_LENGTH(optional); i++) {
-        ik_cli_checkup_say("  %-8s %s: %s", optional[i].program,
-                           in_path(optional[i].program) ? "found" : "missing", optional[i].purpose);
+        ik_cli_doctor_say("  %-8s %s: %s", optional[i].program,
+                          in_path(optional[i].program) ? "found" : "missing", optional[i].purpose);
     }
 }
 
 static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const char *db = ik_cli_args_value(args, "--db");
-    ik_cli_checkup_t checkup = {.cli = cli};
-    report_installation(&checkup);
-    report_configuration(&checkup);
-    report_providers(&checkup);
-    report_models(&checkup);
-    report_tools(&checkup);
-    ik_cli_doctor_sessions(&checkup, db == NULL ? cli->config->db : db);
+    ik_cli_doctor_t doctor = {.cli = cli};
+    report_installation(&doctor);
+    report_configuration(&doctor);
+    report_providers(&doctor);
+    report_models(&doctor);
+    report_tools(&doctor);
+    ik_cli_doctor_sessions(&doctor, db == NULL ? cli->config->db : db);
     report_optional();
     putchar('\n');
-    if (checkup.problems == 0) {
-        ik_cli_checkup_say("No problems found.");
+    if (doctor.problems == 0) {
+        ik_cli_doctor_say("No problems found.");
         return IK_CLI_DONE;
     }
-    ik_cli_checkup_say("%zu problem%s found.", checkup.problems, checkup.problems == 1 ? "" : "s");
+    ik_cli_doctor_say("%zu problem%s found.", doctor.problems, doctor.problems == 1 ? "" : "s");
     return IK_CLI_FAILED;
 }
 
 const ik_cli_command_t ik_cli_doctor = {
     .name = "doctor",
-    .help = "Shows what was found and what is wrong; saves what a damaged database still holds.",
-    .more = "Configuration with where each value came from, providers and whether their keys are "
-            "set (never the keys), the model in use, tools, sessions. Exit status 1 when there is "
-            "a problem.",
+    .help = "Checks the installation and salvages a damaged database.",
+    .more =
+        "Shows the configuration with the source of each value, providers and whether their "
+        "keys are set (never the keys), the model in use, tools and sessions. The exit status is "
+        "1 if there is a problem.",
     .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
     .without_config = true,
     .run = run_doctor,

@@ -1,4 +1,4 @@
-#include "cli/cli_doctor_sessions.h"
+#include "cli/cli_doctor.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,112 +31,111 @@ static size_t size_of(const char *path, const struct stat *status)
     return (size_t)status->st_size + (has_log ? (size_t)log.st_size : 0);
 }
 
-static void report_missing(ik_cli_checkup_t *checkup, const char *path)
+static void report_missing(ik_cli_doctor_t *doctor, const char *path)
 {
     struct stat status;
     /* The folder in which the first missing folder, or the file, would be created. */
-    char *folder = ik_file_folder(checkup->cli->ctx, path);
+    char *folder = ik_file_folder(doctor->cli->ctx, path);
     while (access(folder, F_OK) != 0 && errno == ENOENT && strcmp(folder, ".") != 0) {
-        folder = ik_file_folder(checkup->cli->ctx, folder);
+        folder = ik_file_folder(doctor->cli->ctx, folder);
     }
     if (lstat(path, &status) == 0) {
-        ik_cli_checkup_complain(checkup, "%s: the symbolic link is broken" CHOOSE, path);
+        ik_cli_doctor_complain(doctor, "%s: the symbolic link is broken" CHOOSE, path);
     } else if (access(folder, W_OK | X_OK) != 0) {
-        ik_cli_checkup_complain(checkup, "%s cannot be created in %s: %s" CHOOSE, path, folder,
-                                strerror(errno));
+        ik_cli_doctor_complain(doctor, "%s cannot be created in %s: %s" CHOOSE, path, folder,
+                               strerror(errno));
     } else {
-        ik_cli_checkup_say("  file        %s: not there yet; the first session creates it", path);
+        ik_cli_doctor_say("  file        %s: not there yet; the first session creates it", path);
     }
 }
 
 /* Returns false when there is no file to open. */
-static bool report_file(ik_cli_checkup_t *checkup, const char *path)
+static bool report_file(ik_cli_doctor_t *doctor, const char *path)
 {
     struct stat status;
     if (stat(path, &status) == 0) {
-        ik_cli_checkup_say("  file        %s (%s, mode %04o)", path,
-                           ik_figure_of_size(size_of(path, &status)).text,
-                           (unsigned)(status.st_mode & 07777));
+        ik_cli_doctor_say("  file        %s (%s, mode %04o)", path,
+                          ik_figure_of_size(size_of(path, &status)).text,
+                          (unsigned)(status.st_mode & 07777));
         return true;
     }
     if (errno == ENOENT) {
-        report_missing(checkup, path);
+        report_missing(doctor, path);
     } else {
-        ik_cli_checkup_complain(checkup, "%s: %s" CHOOSE, path, strerror(errno));
+        ik_cli_doctor_complain(doctor, "%s: %s" CHOOSE, path, strerror(errno));
     }
     return false;
 }
 
-static void report_survey(ik_cli_checkup_t *checkup, ik_store_t *store)
+static void report_survey(ik_cli_doctor_t *doctor, ik_store_t *store)
 {
     ik_history_survey_t survey;
-    res_t surveyed = ik_history_survey_local(checkup->cli->ctx, store, &survey);
+    res_t surveyed = ik_history_survey_local(doctor->cli->ctx, store, &survey);
     if (is_err(&surveyed)) {
-        ik_cli_checkup_complain(checkup, "%s", surveyed.message);
+        ik_cli_doctor_complain(doctor, "%s", surveyed.message);
         return;
     }
-    ik_cli_checkup_say("  holds       %" PRId64 " session%s, %" PRId64 " message%s",
-                       survey.sessions, plural(survey.sessions), survey.messages,
-                       plural(survey.messages));
+    ik_cli_doctor_say("  holds       %" PRId64 " session%s, %" PRId64 " message%s", survey.sessions,
+                      plural(survey.sessions), survey.messages, plural(survey.messages));
     for (size_t i = 0; i < survey.use_count; i++) {
         const ik_history_use_t *use = &survey.uses[i];
-        ik_cli_checkup_say("  in use      session %s by pid %" PRId64 " on %s", use->session_id,
-                           use->holder.pid, use->holder.host);
+        ik_cli_doctor_say("  in use      session %s by pid %" PRId64 " on %s", use->session_id,
+                          use->holder.pid, use->holder.host);
     }
 }
 
 /* --- a damaged file ---------------------------------------------------------------------- */
 
-static bool salvage(ik_cli_checkup_t *checkup, const char *path)
+static bool salvage(ik_cli_doctor_t *doctor, const char *path)
 {
     ik_history_salvage_t report;
-    res_t saved = ik_history_survey_salvage(checkup->cli->ctx, path, &report);
+    res_t saved = ik_history_survey_salvage(doctor->cli->ctx, path, &report);
     if (is_err(&saved)) {
-        ik_cli_checkup_complain(checkup, "nothing was saved, and the file is unchanged: %s",
-                                saved.message);
+        ik_cli_doctor_complain(doctor, "nothing was saved, and the file is unchanged: %s",
+                               saved.message);
         return false;
     }
-    ik_cli_checkup_say("  set aside   as %s", report.aside);
+    ik_cli_doctor_say("  set aside   as %s", report.aside);
     if (report.messages == 0) {
-        ik_cli_checkup_say("  saved       nothing: no message can be read; a new file was created");
+        ik_cli_doctor_say("  saved       nothing: no message can be read; a new file was created");
     } else {
-        ik_cli_checkup_say("  saved       %" PRId64 " session%s with %" PRId64
-                           " message%s, copied into a new file",
-                           report.sessions, plural(report.sessions), report.messages,
-                           plural(report.messages));
+        ik_cli_doctor_say("  saved       %" PRId64 " session%s with %" PRId64
+                          " message%s, copied into a new file",
+                          report.sessions, plural(report.sessions), report.messages,
+                          plural(report.messages));
     }
     if (report.lost > 0) {
-        ik_cli_checkup_say("  lost        %" PRId64 " message%s", report.lost, plural(report.lost));
+        ik_cli_doctor_say("  lost        %" PRId64 " message%s", report.lost, plural(report.lost));
     } else if (report.lost < 0) {
-        ik_cli_checkup_say("  lost        an unknown number of messages: see the file set aside");
+        ik_cli_doctor_say("  lost        an unknown number of messages: see the file set aside");
     }
     return true;
 }
 
 /* Opens the file, after salvaging it if it is damaged. Returns NULL if it cannot be opened. */
-static ik_store_t *open_store(ik_cli_checkup_t *checkup, const char *path)
+static ik_store_t *open_store(ik_cli_doctor_t *doctor, const char *path)
 {
     ik_store_t *store = NULL;
-    res_t opened = ik_history_survey_open(checkup->cli->ctx, path, &store);
+    res_t opened = ik_history_survey_open(doctor->cli->ctx, path, &store);
     if (opened.code == IK_ERR_DAMAGED) {
-        ik_cli_checkup_complain(checkup, "%s", opened.message);
-        if (!salvage(checkup, path)) {
+        ik_cli_doctor_complain(doctor, "%s", opened.message);
+        if (!salvage(doctor, path)) {
             return NULL;
         }
-        opened = ik_history_survey_open(checkup->cli->ctx, path, &store);
+        opened = ik_history_survey_open(doctor->cli->ctx, path, &store);
     }
     if (is_err(&opened)) {
         /* The message of a conflict already says what to do. */
-        ik_cli_checkup_complain(checkup, "%s%s", opened.message,
-                                opened.code == IK_ERR_CONFLICT ? "" : CHOOSE);
+        ik_cli_doctor_complain(doctor, "%s%s", opened.message,
+                               opened.code == IK_ERR_CONFLICT ? "" : CHOOSE);
         return NULL;
     }
-    ik_cli_checkup_say("  integrity   everything can be read");
+    ik_cli_doctor_say("  integrity   everything can be read");
     if (access(path, W_OK) != 0) {
-        ik_cli_checkup_complain(checkup,
-                                "%s is read-only, so no session can be saved: chmod u+w it, or "
-                                "choose another file with --db",
-                                path);
+        ik_cli_doctor_complain(doctor,
+                               "%s is read-only, so no session can be saved: chmod u+w it, or "
+                               "choose another file with --db",
+                               path);
     }
     return store;
 }
@@ -144,72 +143,72 @@ static ik_store_t *open_store(ik_cli_checkup_t *checkup, const char *path)
 /* --- the shared history ------------------------------------------------------------------ */
 
 /* identity is NULL when the server does not answer. */
-static void report_undelivered(ik_cli_checkup_t *checkup, ik_store_t *local, const char *identity,
+static void report_undelivered(ik_cli_doctor_t *doctor, ik_store_t *local, const char *identity,
                                const char *address)
 {
     int64_t count;
     int64_t withheld;
     res_t counted = ik_history_survey_undelivered(local, identity, address, &count, &withheld);
     if (is_err(&counted)) {
-        ik_cli_checkup_complain(checkup, "%s", counted.message);
+        ik_cli_doctor_complain(doctor, "%s", counted.message);
         return;
     }
     if (count > 0) {
-        ik_cli_checkup_say("  waiting     %" PRId64 " message%s to be delivered", count,
-                           plural(count));
+        ik_cli_doctor_say("  waiting     %" PRId64 " message%s to be delivered", count,
+                          plural(count));
     } else {
-        ik_cli_checkup_say("  waiting     nothing: everything is delivered");
+        ik_cli_doctor_say("  waiting     nothing: everything is delivered");
     }
     if (withheld > 0) {
-        ik_cli_checkup_say("  not shared  %" PRId64 " session%s; ikigai session deliver lists %s",
-                           withheld, plural(withheld), withheld == 1 ? "it" : "them");
+        ik_cli_doctor_say("  not shared  %" PRId64 " session%s; ikigai session deliver lists %s",
+                          withheld, plural(withheld), withheld == 1 ? "it" : "them");
     }
 }
 
 /* local is NULL when the file is missing or cannot be opened: there is nothing to deliver. */
-static void report_server(ik_cli_checkup_t *checkup, const char *url, ik_store_t *local)
+static void report_server(ik_cli_doctor_t *doctor, const char *url, ik_store_t *local)
 {
     char *library;
     char *identity = NULL;
-    char *address = ik_config_hide_password(checkup->cli->ctx, url);
-    ik_cli_checkup_say("  shared      %s", address);
-    res_t ready = ik_history_survey_libpq(checkup->cli->ctx, &library);
+    char *address = ik_config_hide_password(doctor->cli->ctx, url);
+    ik_cli_doctor_say("  shared      %s", address);
+    res_t ready = ik_history_survey_libpq(doctor->cli->ctx, &library);
     if (is_ok(&ready)) {
-        ik_cli_checkup_say("  client      %s", library);
-        ready = ik_history_survey_server(checkup->cli->ctx, url, &identity);
+        ik_cli_doctor_say("  client      %s", library);
+        ready = ik_history_survey_server(doctor->cli->ctx, url, &identity);
     }
     if (is_err(&ready)) {
-        ik_cli_checkup_complain(checkup, "%s", ready.message);
+        ik_cli_doctor_complain(doctor, "%s", ready.message);
     } else {
-        ik_cli_checkup_say("  answers     yes");
+        ik_cli_doctor_say("  answers     yes");
     }
     if (local == NULL) {
-        ik_cli_checkup_say("  waiting     nothing: everything is delivered");
+        ik_cli_doctor_say("  waiting     nothing: everything is delivered");
     } else {
-        report_undelivered(checkup, local, identity, address);
+        report_undelivered(doctor, local, identity, address);
     }
 }
 
-void ik_cli_doctor_sessions(ik_cli_checkup_t *checkup, const char *db)
+void ik_cli_doctor_sessions(ik_cli_doctor_t *doctor, const char *db)
 {
-    const char *path = ik_history_local_file(db, checkup->cli->paths->database);
+    const char *path = ik_history_local_file(db, doctor->cli->paths->database);
     ik_store_t *store = NULL;
     char *library;
-    ik_cli_checkup_begin("Sessions");
-    res_t described = ik_history_survey_sqlite(checkup->cli->ctx, &library);
+    ik_cli_doctor_begin("Sessions");
+    res_t described = ik_history_survey_sqlite(doctor->cli->ctx, &library);
     if (is_ok(&described)) {
-        ik_cli_checkup_say("  library     %s", library);
+        ik_cli_doctor_say("  library     %s", library);
     } else {
-        ik_cli_checkup_complain(checkup, "%s", described.message);
+        ik_cli_doctor_complain(doctor, "%s", described.message);
     }
-    if (report_file(checkup, path)) {
-        store = open_store(checkup, path);
+    if (report_file(doctor, path)) {
+        store = open_store(doctor, path);
     }
     if (store != NULL) {
-        report_survey(checkup, store);
+        report_survey(doctor, store);
     }
     if (strcmp(path, db) != 0) { /* db is a URL */
-        report_server(checkup, db, store);
+        report_server(doctor, db, store);
     }
     talloc_free(store);
 }

@@ -1,4 +1,4 @@
-/* `ikigai help`: the manual on the screen and as Markdown. */
+/* `ikigai help`: shows the manual on the screen or as Markdown. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,17 +25,11 @@ static void on_row(void *data, const char *bytes, size_t len)
     putchar('\n');
 }
 
-static size_t choose_columns(void)
-{
-    size_t columns = ik_cli_terminal_columns();
-    columns = columns == 0 ? PIPE_COLUMNS : columns;
-    return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
-}
-
 static void print_rendered(const void *ctx, const char *markdown)
 {
     ik_theme_t theme;
-    size_t columns = choose_columns();
+    size_t columns = ik_cli_terminal_columns();
+    columns = columns == 0 ? PIPE_COLUMNS : columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
     bool styles = ik_cli_terminal_has_styles();
     ik_theme_init(&theme, IK_BACKGROUND_UNKNOWN, styles, styles);
     ik_markdown_options_t options = {
@@ -55,8 +49,7 @@ static void print_overview(ik_cli_t *cli)
     for (size_t i = 0; i < count; i++) {
         printf("  %-15s %s\n", topics[i].name, topics[i].help);
     }
-    puts("\nEvery command, option, key, variable, file and key of the configuration is a topic, "
-         "too:\n"
+    puts("\nEvery command, option, key, variable, file and configuration key is also a topic:\n"
          "ikigai help tool run, ikigai help -m, ikigai help /fork, ikigai help Ctrl-R.");
 }
 
@@ -65,7 +58,7 @@ static void print_overview(ik_cli_t *cli)
 static char *join_words(const void *ctx, const ik_cli_args_t *args)
 {
     ik_buffer_t words;
-    ik_buffer_init(&words, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&words, ctx, IK_BUFFER_UNLIMITED); /* bounded by argv */
     for (int i = 0; i < args->count; i++) {
         ik_buffer_append_format(&words, "%s%s", i == 0 ? "" : " ", args->args[i]);
     }
@@ -109,7 +102,7 @@ static int run_help(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const char *page = ik_cli_args_value(args, "--expand");
     if (page != NULL && (args->count > 0 || ik_cli_args_has(args, "--markdown"))) {
-        return ik_cli_misuse(args->command, "--expand takes a file and no topic");
+        return ik_cli_misuse(args->command, "--expand cannot be used with a topic or --markdown");
     }
     if (args->count == 0 && ik_cli_args_has(args, "--markdown")) {
         return ik_cli_misuse(args->command, "--markdown needs a topic");
@@ -127,14 +120,14 @@ static int run_help(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_help = {
     .name = "help",
     .args = "[TOPIC...]",
-    .help = "Shows the manual: a topic, or what there is.",
+    .help = "Shows a topic of the manual, or lists the topics.",
     .options =
         (const ik_cli_option_t[]){
             {.name = "--markdown", .help = "print the topic as Markdown"},
             {.name = "--expand",
              .value = "FILE",
              .help = "print a Markdown file with its topics filled in, ready for lowdown",
-             .more = "each line `<!-- topic: NAME -->` becomes that topic, each table a "
+             .more = "replaces each line `<!-- topic: NAME -->` by that topic and each table by a "
                      "definition list"},
             {0}},
     .max_args = IK_CLI_ANY_NUMBER,

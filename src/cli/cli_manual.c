@@ -22,7 +22,7 @@ typedef struct {
     const char *path;
 } chapter_t;
 
-/* All there is to look things up in; lives on ctx. */
+/* Everything hangs on ctx. */
 typedef struct {
     void *ctx;
     ik_cli_manual_reference_t *topics;
@@ -38,7 +38,7 @@ static int compare_chapters(const void *a, const void *b)
     return strcmp(((const chapter_t *)a)->name, ((const chapter_t *)b)->name);
 }
 
-/* A folder that cannot be read has none: an installation may go without. */
+/* An installation may omit the folder. */
 static void list_chapters(manual_t *manual, const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -68,13 +68,13 @@ static res_t read_chapter(const void *ctx, const chapter_t *chapter, char **out)
     return ik_file_read(ctx, chapter->path, CHAPTER_MAX, out, &len);
 }
 
-/* The first heading without its marks. */
+/* The first heading, without # and backticks. */
 static char *title_of(const void *ctx, const chapter_t *chapter)
 {
     char *text;
     ik_buffer_t title;
     res_t read = read_chapter(ctx, chapter, &text);
-    ik_buffer_init(&title, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&title, ctx, CHAPTER_MAX);
     ik_buffer_append_text(&title, "");
     const char *from = is_ok(&read) && strncmp(text, "# ", 2) == 0 ? text + 2 : "";
     for (; *from != '\0' && *from != '\n'; from++) {
@@ -112,7 +112,7 @@ ik_cli_topic_t *ik_cli_manual_topics(const void *ctx, const ik_paths_t *paths, s
 
 /* --- marks ------------------------------------------------------------------------------- */
 
-/* What stands between the marks of `<!-- topic: NAME -->`, on ctx; NULL: it is another line. */
+/* Returns NAME of `<!-- topic: NAME -->`, on ctx; NULL for any other line. */
 static char *parse_mark(const void *ctx, const line_t *line)
 {
     static const char before[] = "<!-- topic: ";
@@ -126,15 +126,9 @@ static char *parse_mark(const void *ctx, const line_t *line)
     return ik_strndup(ctx, name, (size_t)(end - name));
 }
 
-static bool is_end_mark(const line_t *line)
-{
-    return ik_cli_manual_lines_is_comment(line) &&
-           ik_cli_manual_lines_begins(line, "<!-- end of topic -->");
-}
-
 /* --- looking up -------------------------------------------------------------------------- */
 
-/* "providers.openai.api" is "providers.NAME.api" to the table. */
+/* The table has "providers.NAME.api" for "providers.openai.api". */
 static const char *generalise(const void *ctx, const char *word)
 {
     static const char *const sections[] = {"providers.", "tools."};
@@ -148,7 +142,7 @@ static const char *generalise(const void *ctx, const char *word)
     return word;
 }
 
-/* Whether the group is meant, or all whose names begin with this word: "session". */
+/* Whether word is the group's name or its first word: "session". */
 static bool is_group(const ik_cli_manual_group_t *group, const char *word)
 {
     size_t len = strlen(word);
@@ -156,7 +150,7 @@ static bool is_group(const ik_cli_manual_group_t *group, const char *word)
            (group->name[len] == '\0' || group->name[len] == ' ');
 }
 
-/* What the tables know by a word, group by group. */
+/* The entries that match a word, group by group. */
 typedef struct {
     ik_cli_manual_group_t *groups;
     size_t count;
@@ -185,7 +179,8 @@ static void add_rows(const manual_t *manual, ik_cli_manual_group_t *rows,
     }
 }
 
-/* Groups of that name, and rows of the others in one group that says where they are from. */
+/* Finds groups of that name. Matching rows of other groups are collected in one group, whose middle
+ * column says where they are from. */
 static void find_in_topic(const manual_t *manual, const ik_cli_manual_reference_t *topic,
                           const char *word, found_t *found)
 {
@@ -205,7 +200,7 @@ static void find_in_topic(const manual_t *manual, const ik_cli_manual_reference_
     }
 }
 
-/* NULL: nothing is known of them. */
+/* Returns NULL if no entry matches. */
 static char *format_words(const void *ctx, const manual_t *manual, const char *words)
 {
     const char *word = generalise(manual->ctx, words);
@@ -214,7 +209,7 @@ static char *format_words(const void *ctx, const manual_t *manual, const char *w
     for (size_t i = 0; i < manual->topic_count; i++) {
         find_in_topic(manual, &manual->topics[i], word, &found);
     }
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the tables */
     ik_buffer_append_format(&out, "# %s\n", found.count == 1 ? found.groups[0].title : words);
     for (size_t i = 0; i < found.count; i++) {
         if (found.count > 1) {
@@ -223,15 +218,6 @@ static char *format_words(const void *ctx, const manual_t *manual, const char *w
         ik_cli_manual_reference_append_group(&out, &found.groups[i]);
     }
     return found.count == 0 ? NULL : ik_buffer_finish(&out);
-}
-
-static void offer_names(const manual_t *manual, ik_nearest_t *nearest, const char *names)
-{
-    while (*names != '\0') {
-        size_t len = strcspn(names, "\n");
-        ik_nearest_offer(nearest, ik_strndup(manual->ctx, names, len));
-        names += len + (names[len] == '\n');
-    }
 }
 
 static void offer_topic(const manual_t *manual, ik_nearest_t *nearest,
@@ -244,7 +230,11 @@ static void offer_topic(const manual_t *manual, ik_nearest_t *nearest,
             ik_nearest_offer(nearest, group->name);
         }
         for (size_t i = 0; i < group->count; i++) {
-            offer_names(manual, nearest, group->rows[i].names);
+            for (const char *names = group->rows[i].names; *names != '\0';) {
+                size_t len = strcspn(names, "\n");
+                ik_nearest_offer(nearest, ik_strndup(manual->ctx, names, len));
+                names += len + (names[len] == '\n');
+            }
         }
     }
 }
@@ -260,20 +250,19 @@ static res_t fail_unknown(const manual_t *manual, const char *words)
         offer_topic(manual, &nearest, &manual->topics[i]);
     }
     if (nearest.found == NULL) {
-        return ERR(NOT_FOUND, "nothing is known of '%.100s'. Run ikigai help to see all topics.",
-                   words);
+        return ERR(NOT_FOUND, "No help topic '%.100s'. Run ikigai help to see all topics.", words);
     }
-    return ERR(NOT_FOUND, "nothing is known of '%.100s'. Did you mean '%s'?", words, nearest.found);
+    return ERR(NOT_FOUND, "No help topic '%.100s'. Did you mean '%s'?", words, nearest.found);
 }
 
 /* --- one topic --------------------------------------------------------------------------- */
 
-/* Comments are for those who write the document. */
+/* Leaves out comments, which are for the writers of the document. */
 static char *format_chapter(const void *ctx, const char *text)
 {
     ik_buffer_t out;
     line_t line;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, CHAPTER_MAX);
     ik_buffer_append_text(&out, "");
     for (lines_t lines = {.at = text}; ik_cli_manual_lines_next(&lines, &line);) {
         if (!ik_cli_manual_lines_is_comment(&line)) {
@@ -283,21 +272,16 @@ static char *format_chapter(const void *ctx, const char *text)
     return ik_buffer_finish(&out);
 }
 
-static char *format_reference(const void *ctx, const ik_cli_manual_reference_t *topic)
-{
-    ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_append_format(&out, "# %s\n", topic->title);
-    ik_cli_manual_reference_append(&out, topic);
-    return ik_buffer_finish(&out);
-}
-
 static res_t format(const void *ctx, const manual_t *manual, const char *words, char **out)
 {
     char *text;
     for (size_t i = 0; i < manual->topic_count; i++) {
         if (strcasecmp(manual->topics[i].name, words) == 0) {
-            *out = format_reference(ctx, &manual->topics[i]);
+            ik_buffer_t reference;
+            ik_buffer_init(&reference, ctx, IK_BUFFER_UNLIMITED); /* bounded by the tables */
+            ik_buffer_append_format(&reference, "# %s\n", manual->topics[i].title);
+            ik_cli_manual_reference_append(&reference, &manual->topics[i]);
+            *out = ik_buffer_finish(&reference);
             return OK;
         }
     }
@@ -323,8 +307,8 @@ res_t ik_cli_manual_format(const void *ctx, const ik_paths_t *paths, const char 
 
 /* --- topics in a document ---------------------------------------------------------------- */
 
-/* Without its first heading and the empty line below it; its other headings, which begin with two
- * marks, come one below depth. */
+/* Appends a topic without its title and the empty line below it. Its other headings, which have two
+ * #, are moved to one level below depth. */
 static void append_topic(ik_buffer_t *out, const char *text, size_t depth)
 {
     line_t line;
@@ -342,17 +326,17 @@ static void append_topic(ik_buffer_t *out, const char *text, size_t depth)
     }
 }
 
-/* Behind the end mark that belongs to a topic's mark, or where lines stand when there is none. */
+/* Skips an earlier expansion of a topic; does nothing if there is no end mark for it. */
 static lines_t skip_old(lines_t lines)
 {
     line_t line;
     lines_t ahead = lines;
     while (ik_cli_manual_lines_next(&ahead, &line)) {
-        if (is_end_mark(&line)) {
+        bool is_comment = ik_cli_manual_lines_is_comment(&line);
+        if (is_comment && ik_cli_manual_lines_begins(&line, "<!-- end of topic -->")) {
             return ahead;
         }
-        if (ik_cli_manual_lines_is_comment(&line) &&
-            ik_cli_manual_lines_begins(&line, "<!-- topic: ")) {
+        if (is_comment && ik_cli_manual_lines_begins(&line, "<!-- topic: ")) {
             break;
         }
     }
@@ -384,7 +368,7 @@ res_t ik_cli_manual_expand(const void *ctx, const ik_paths_t *paths, const char 
     void *scratch = talloc_new(NULL);
     manual_t manual = open_manual(scratch, paths);
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the document and the topics */
     ik_buffer_append_text(&text, "");
     res_t expanded = expand(&manual, markdown, &text);
     talloc_free(scratch);

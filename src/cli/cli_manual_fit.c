@@ -9,7 +9,7 @@
 
 enum {
     COLUMNS_MAX = 8,
-    GAP = 2,         /* columns between columns */
+    GAP = 2,         /* blanks between two cells */
     DEFINITIONS = 0, /* instead of a width: every table becomes a definition list */
 };
 
@@ -18,11 +18,11 @@ typedef ik_cli_manual_lines_t lines_t;
 
 /* --- rows of a table --------------------------------------------------------------------- */
 
-/* Cells as they stand in the line, without the white space around them. */
+/* The cells of a line, without surrounding blanks. */
 typedef struct {
     const char *cells[COLUMNS_MAX];
     size_t lens[COLUMNS_MAX];
-    size_t count; /* 0: no row, or one with too many */
+    size_t count; /* 0: not a row, or one with more than COLUMNS_MAX cells */
 } row_t;
 
 static void add_cell(row_t *row, const char *text, size_t len)
@@ -38,7 +38,7 @@ static void add_cell(row_t *row, const char *text, size_t len)
     row->lens[row->count++] = len;
 }
 
-/* Every bar that has no backslash before it ends a cell, in code, too. */
+/* Every bar without a backslash ends a cell, even inside code. */
 static row_t parse_row(const line_t *line)
 {
     row_t row = {0};
@@ -65,7 +65,7 @@ static bool is_ruler(const line_t *line)
            strspn(line->text, "|-: ") >= line->len - (line->text[line->len - 1] == '\n');
 }
 
-/* As it will be seen: without the marks of code and the backslashes of bars. */
+/* The width on the screen, where backticks and the backslashes of bars do not appear. */
 static size_t width_of(const char *cell, size_t len)
 {
     size_t marks = 0;
@@ -83,8 +83,8 @@ static void widen(size_t *widths, const row_t *row)
     }
 }
 
-/* Whether all columns but the last take too much of the screen, and each row has a first cell that
- * can stand alone. */
+/* Whether the columns before the last one take more than half of the screen, and each row has a
+ * first cell, as a list needs. */
 static bool is_cramped(const row_t *head, lines_t lines, size_t columns)
 {
     size_t widths[COLUMNS_MAX] = {0};
@@ -115,8 +115,7 @@ static void append_cell(ik_buffer_t *out, const char *cell, size_t len)
     }
 }
 
-/* definition: `term`, then `: text` on the next line, as lowdown reads it; otherwise a list item.
- */
+/* Appends a list item, or for lowdown a definition: `term`, then `: text` on the next line. */
 static void append_item(ik_buffer_t *out, const row_t *head, const row_t *row, bool definition)
 {
     size_t last = row->count - 1;
@@ -142,7 +141,7 @@ static void append_item(ik_buffer_t *out, const row_t *head, const row_t *row, b
     ik_buffer_append_byte(out, '\n');
 }
 
-/* The head was read; consumes the ruler and all rows. */
+/* Replaces the ruler and all rows behind the head by list items. */
 static void append_list(ik_buffer_t *out, const row_t *head, lines_t *lines, bool definitions)
 {
     line_t line;
@@ -158,7 +157,7 @@ static void append_list(ik_buffer_t *out, const row_t *head, lines_t *lines, boo
     }
 }
 
-/* Whether a table begins here; *head is its first line then, and lines stands behind its ruler. */
+/* Whether a table begins here. Then *head is its first row, and lines continues after its ruler. */
 static bool begins_table(const line_t *line, lines_t *lines, row_t *head)
 {
     line_t ruler;
@@ -170,7 +169,7 @@ static char *make_lists(const void *ctx, const char *markdown, size_t columns)
 {
     ik_buffer_t out;
     line_t line;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the document */
     ik_buffer_append_text(&out, "");
     for (lines_t lines = {.at = markdown}; ik_cli_manual_lines_next(&lines, &line);) {
         row_t head;
@@ -193,10 +192,10 @@ typedef struct {
     size_t words_len;
     const char *name;
     size_t name_len;
-    size_t len; /* of all of it */
+    size_t len; /* of the whole link */
 } link_t;
 
-/* False: what stands here is something else. */
+/* False if the text does not begin with such a link. */
 static bool parse_link(const char *text, size_t len, link_t *link)
 {
     const char *middle = text[0] == '[' ? memmem(text, len, "](", 2) : NULL;
@@ -241,7 +240,7 @@ static char *resolve_links(const void *ctx, const char *markdown)
 {
     ik_buffer_t out;
     line_t line;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the document */
     ik_buffer_append_text(&out, "");
     for (lines_t lines = {.at = markdown}; ik_cli_manual_lines_next(&lines, &line);) {
         append_line(&out, &line);

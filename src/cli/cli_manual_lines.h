@@ -1,4 +1,4 @@
-/* A Markdown text line by line, knowing what is code and what only looks like a heading there. */
+/* Reads Markdown line by line and tells lines of code blocks from headings and comments. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,20 +7,20 @@
 typedef struct {
     const char *text;
     size_t len;   /* with its newline, if it has one */
-    bool is_code; /* in a fence, or the fence itself */
+    bool is_code; /* in a fenced block, or its fence */
 } ik_cli_manual_line_t;
 
-/* Begins as {.at = TEXT}; a copy goes on by itself. */
+/* Starts as {.at = TEXT}. A copy reads ahead independently. */
 typedef struct {
     const char *at;
-    char fence; /* the mark of the open one; '\0': none is open */
+    char fence; /* of the open block, '`' or '~'; '\0': none is open */
 } ik_cli_manual_lines_t;
 
-/* False at the end. */
+/* Reads the next line; false at the end. */
 bool ik_cli_manual_lines_next(ik_cli_manual_lines_t *lines, ik_cli_manual_line_t *line);
 
 bool ik_cli_manual_lines_begins(const ik_cli_manual_line_t *line, const char *text);
 /* `<!-- … -->` */
 bool ik_cli_manual_lines_is_comment(const ik_cli_manual_line_t *line);
-/* How many # a heading has; 0: it is none. */
+/* The number of # of a heading; 0 for other lines. */
 size_t ik_cli_manual_lines_heading(const ik_cli_manual_line_t *line);

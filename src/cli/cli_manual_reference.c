@@ -17,7 +17,7 @@ typedef ik_cli_manual_reference_t reference_t;
 typedef ik_cli_manual_group_t group_t;
 typedef ik_cli_manual_row_t row_t;
 
-/* A topic while it is being made; all that is made lives on ctx. */
+/* A topic under construction; everything is on ctx. */
 typedef struct {
     const void *ctx;
     reference_t *topic;
@@ -32,7 +32,7 @@ static void begin_group(const maker_t *maker, group_t group)
     topic->groups[topic->count++] = group;
 }
 
-/* To the group that was begun last. */
+/* Adds a row to the last group. */
 static void add_row(const maker_t *maker, row_t row)
 {
     group_t *group = &maker->topic->groups[maker->topic->count - 1];
@@ -40,7 +40,6 @@ static void add_row(const maker_t *maker, row_t row)
     group->rows[group->count++] = row;
 }
 
-/* The half line of a table and what the manual adds to it. */
 static const char *join(const maker_t *maker, const char *help, const char *more)
 {
     return more == NULL ? help : ik_sprintf(maker->ctx, "%s; %s", help, more);
@@ -67,23 +66,20 @@ static void fill_options(const maker_t *maker)
     }
 }
 
-static char *describe_command(const maker_t *maker, const ik_cli_command_t *command)
-{
-    char *usage = ik_cli_format_usage(maker->ctx, command);
-    return ik_sprintf(maker->ctx, "`ikigai %s`\n\n%s%s%s", usage, command->help,
-                      command->more == NULL ? "" : " ", command->more == NULL ? "" : command->more);
-}
-
 static void fill_commands(const maker_t *maker)
 {
     size_t count;
     const ik_cli_command_t *const *commands = ik_cli_commands(&count);
     for (size_t i = 0; i < count; i++) {
         const ik_cli_command_t *command = commands[i];
-        begin_group(maker, (group_t){.name = command->name,
-                                     .title = ik_sprintf(maker->ctx, "ikigai %s", command->name),
-                                     .intro = describe_command(maker, command),
-                                     .head = "option"});
+        const char *more = command->more == NULL ? "" : command->more;
+        char *usage = ik_cli_format_usage(maker->ctx, command);
+        begin_group(maker,
+                    (group_t){.name = command->name,
+                              .title = ik_sprintf(maker->ctx, "ikigai %s", command->name),
+                              .intro = ik_sprintf(maker->ctx, "`ikigai %s`\n\n%s%s%s", usage,
+                                                  command->help, *more == '\0' ? "" : " ", more),
+                              .head = "option"});
         for (const ik_cli_option_t *o = command->options; o != NULL && o->name != NULL; o++) {
             add_option(maker, o);
         }
@@ -107,11 +103,11 @@ static void fill_slash(const maker_t *maker)
     }
 }
 
-/* "Ctrl-A, Home" to one per line. */
+/* Splits "Ctrl-A, Home" into lines. */
 static char *split_keys(const void *ctx, const char *keys)
 {
     ik_buffer_t names;
-    ik_buffer_init(&names, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&names, ctx, IK_BUFFER_UNLIMITED); /* bounded by the table */
     for (const char *comma; (comma = strstr(keys, ", ")) != NULL; keys = comma + 2) {
         ik_buffer_append(&names, keys, (size_t)(comma - keys));
         ik_buffer_append_byte(&names, '\n');
@@ -139,21 +135,13 @@ static void fill_keys(const maker_t *maker)
 
 /* --- configuration ----------------------------------------------------------------------- */
 
-/* Only keys of the first section have values before a file names a provider or a tool. */
+/* Keys of a provider or a tool have no default: a file has to name the provider or tool first. */
 static const char *format_default(const void *ctx, const ik_config_key_t *key,
                                   const ik_config_t *defaults)
 {
     char *value = key->section == IK_CONFIG_TOP ? ik_config_format_key(ctx, key, defaults)
                                                 : ik_strdup(ctx, "");
     return *value == '\0' ? value : ik_sprintf(ctx, "`%s`", value);
-}
-
-static void append_choices(ik_buffer_t *out, const char *const *choices)
-{
-    for (size_t i = 0; choices[i] != NULL; i++) {
-        const char *between = i == 0 ? ": " : choices[i + 1] == NULL ? " or " : ", ";
-        ik_buffer_append_format(out, "%s`%s`", between, choices[i]);
-    }
 }
 
 static char *describe_key(const void *ctx, const ik_config_key_t *key)
@@ -165,10 +153,13 @@ static char *describe_key(const void *ctx, const ik_config_key_t *key)
         [IK_CONFIG_FALSE] = "; a project may say `false`",
     };
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the table */
     ik_buffer_append_text(&text, key->help);
     if (key->type == IK_CONFIG_CHOICE) {
-        append_choices(&text, key->choices);
+        for (size_t i = 0; key->choices[i] != NULL; i++) {
+            const char *between = i == 0 ? ": " : key->choices[i + 1] == NULL ? " or " : ", ";
+            ik_buffer_append_format(&text, "%s`%s`", between, key->choices[i]);
+        }
     }
     ik_buffer_append_text(&text, projects[key->project]);
     return ik_buffer_finish(&text);
@@ -255,20 +246,25 @@ static const struct {
     reference_t topic;
     void (*fill)(const maker_t *maker);
 } topics[] = {
-    {{.name = "options", .title = "Options", .help = "of ikigai and ikigai -p"}, fill_options},
-    {{.name = "commands", .title = "Commands", .help = "of the command line, with their options"},
+    {{.name = "options", .title = "Options", .help = "options of ikigai and ikigai -p"},
+     fill_options},
+    {{.name = "commands",
+      .title = "Commands",
+      .help = "commands of the command line, with their options"},
      fill_commands},
     {{.name = "slash", .title = "Slash commands", .help = "commands of the terminal program"},
      fill_slash},
-    {{.name = "keys", .title = "Keys", .help = "of the terminal program"}, fill_keys},
+    {{.name = "keys", .title = "Keys", .help = "keys of the terminal program"}, fill_keys},
     {{.name = "config", .title = "Configuration", .help = "the keys of config.json"}, fill_config},
-    {{.name = "environment", .title = "Environment", .help = "the variables that mean something"},
+    {{.name = "environment",
+      .title = "Environment",
+      .help = "the environment variables that ikigai reads"},
      fill_environment},
     {{.name = "files",
       .title = "Files",
-      .help = "what is where",
+      .help = "the files that ikigai uses",
       .intro = "`PREFIX` is where ikigai is installed (`ikigai doctor` says where), `IKIGAI_HOME` "
-               "replaces `~/.ikigai`, and what has neither before it is in the current folder."},
+               "replaces `~/.ikigai`, and relative paths are in the current folder."},
      fill_files},
     {{.name = "exit", .title = "Exit status", .help = "what the exit statuses mean"}, fill_exit},
 };
@@ -286,7 +282,7 @@ ik_cli_manual_reference_t *ik_cli_manual_reference_create(const void *ctx, size_
 
 /* --- as Markdown ------------------------------------------------------------------------- */
 
-/* A bar would end the cell, in code, too. */
+/* A bar would end the cell, even inside code. */
 static void append_cell(ik_buffer_t *out, const char *text)
 {
     for (; *text != '\0'; text++) {

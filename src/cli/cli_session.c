@@ -18,7 +18,7 @@ void ik_cli_session_print_line(const ik_store_session_t *session)
     ik_buffer_t line;
     void *scratch = talloc_new(NULL);
     ik_figure_t age = ik_figure_of_age(session->updated_us, ik_store_now_us());
-    ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED); /* bounded by the title */
     ik_buffer_append_format(&line, "  %s  %4s  %4" PRId64 " message%s  ", session->id, age.text,
                             session->messages, session->messages == 1 ? " " : "s");
     ik_width_append(&line, ik_session_lines_folder(scratch, session->cwd), FOLDER_MAX,

@@ -1,4 +1,4 @@
-/* `ikigai session delete` and `prune`: the only ways in which something said is lost. */
+/* `ikigai session delete` and `prune`: the only commands that delete messages. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,7 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
-/* Who has a shared history deletes for all machines, and is told so. */
-static bool is_wanted(const ik_history_t *history, bool yes, size_t count)
+static bool confirm(const ik_history_t *history, bool yes, size_t count)
 {
     char question[100];
     snprintf(question, sizeof(question), "Delete %s%s?", count == 1 ? "it" : "them",
@@ -32,7 +31,7 @@ typedef struct {
     const ik_cli_args_t *args;
     ik_store_session_t *sessions;
     size_t count;
-    bool failed; /* some of it, and why was said */
+    bool failed; /* a message said why */
 } deletion_t;
 
 static bool is_chosen(const deletion_t *deletion, const char *id)
@@ -45,7 +44,8 @@ static bool is_chosen(const deletion_t *deletion, const char *id)
     return false;
 }
 
-/* All of them or none: a typing error in the third id must not cost the first two. */
+/* Finds all sessions before the first is deleted: a typing error in the third id must not cost the
+ * first two. */
 static res_t choose(ik_cli_t *cli, ik_history_t *history, deletion_t *deletion)
 {
     const ik_cli_args_t *args = deletion->args;
@@ -60,11 +60,10 @@ static res_t choose(ik_cli_t *cli, ik_history_t *history, deletion_t *deletion)
     return OK;
 }
 
-/* For scripts: which of them are gone, and why others are not. */
-static void print_fate(const ik_store_session_t *session, const res_t *gone, bool last)
+static void print_outcome(const ik_store_session_t *session, const res_t *gone, bool last)
 {
     ik_buffer_t object;
-    ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED); /* bounded by the error message */
     ik_json_add_text(&object, "id", session->id);
     ik_json_begin_member(&object, "deleted");
     ik_buffer_append_text(&object, is_ok(gone) ? "true" : "false");
@@ -76,14 +75,14 @@ static void print_fate(const ik_store_session_t *session, const res_t *gone, boo
     ik_buffer_reset(&object);
 }
 
-/* Whatever happens to one of them, the others go. */
+/* Continues after an error. */
 static size_t remove_chosen(ik_history_t *history, deletion_t *deletion, bool json)
 {
     size_t removed = 0;
     for (size_t i = 0; i < deletion->count; i++) {
         res_t gone = ik_history_remove(history, deletion->sessions[i].id);
         if (json) {
-            print_fate(&deletion->sessions[i], &gone, i + 1 == deletion->count);
+            print_outcome(&deletion->sessions[i], &gone, i + 1 == deletion->count);
         } else if (is_err(&gone)) {
             ik_cli_fail(gone.message);
         }
@@ -93,26 +92,21 @@ static size_t remove_chosen(ik_history_t *history, deletion_t *deletion, bool js
     return removed;
 }
 
-static void delete_in_json(ik_history_t *history, deletion_t *deletion)
-{
-    puts("[");
-    remove_chosen(history, deletion, true);
-    puts("]");
-}
-
 static res_t delete_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
 {
     deletion_t *deletion = data;
     TRY(choose(cli, history, deletion));
     if (ik_cli_args_has(deletion->args, "--json")) {
-        delete_in_json(history, deletion);
+        puts("[");
+        remove_chosen(history, deletion, true);
+        puts("]");
         return OK;
     }
     puts("About to delete:");
     for (size_t i = 0; i < deletion->count; i++) {
         ik_cli_session_print_line(&deletion->sessions[i]);
     }
-    if (!is_wanted(history, ik_cli_args_has(deletion->args, "--yes"), deletion->count)) {
+    if (!confirm(history, ik_cli_args_has(deletion->args, "--yes"), deletion->count)) {
         puts("Nothing was deleted.");
         deletion->failed = true;
         return OK;
@@ -126,7 +120,7 @@ static int run_delete(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     deletion_t deletion = {.args = args};
     if (ik_cli_args_has(args, "--json") && !ik_cli_args_has(args, "--yes")) {
-        return ik_cli_misuse(args->command, "--json asks nobody: it needs --yes");
+        return ik_cli_misuse(args->command, "--json needs --yes");
     }
     int status = ik_cli_history_run(cli, args, delete_sessions, &deletion);
     return deletion.failed ? IK_CLI_FAILED : status;
@@ -135,12 +129,13 @@ static int run_delete(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_session_delete = {
     .name = "session delete",
     .args = "ID...",
-    .help = "Shows what would be deleted, asks, and deletes it.",
-    .options = (const ik_cli_option_t[]){IK_CLI_YES_OPTION,
-                                         {.name = "--json",
-                                          .help = "print what became of each as JSON; needs --yes"},
-                                         IK_CLI_DB_OPTION,
-                                         {0}},
+    .help = "Deletes sessions after showing them and asking.",
+    .options =
+        (const ik_cli_option_t[]){
+            IK_CLI_YES_OPTION,
+            {.name = "--json", .help = "print the outcome for each session as JSON; needs --yes"},
+            IK_CLI_DB_OPTION,
+            {0}},
     .min_args = 1,
     .max_args = IK_CLI_ANY_NUMBER,
     .run = run_delete,
@@ -148,7 +143,7 @@ const ik_cli_command_t ik_cli_session_delete = {
 
 /* --- prune: how old ---------------------------------------------------------------------- */
 
-/* Midnight at the beginning of a day, where the user is. */
+/* Parses a day; *us is its first moment in local time. */
 static bool parse_day(const char *text, int64_t *us)
 {
     struct tm day = {.tm_isdst = -1};
@@ -158,10 +153,10 @@ static bool parse_day(const char *text, int64_t *us)
     }
     int wanted = day.tm_mday;
     *us = (int64_t)mktime(&day) * 1000000;
-    return day.tm_mday == wanted; /* February 30 would be in March */
+    return day.tm_mday == wanted; /* mktime turns February 30 into a day in March */
 }
 
-/* So many of a unit before now. */
+/* Parses "30d"; *us is that long before now. */
 static bool parse_span(const char *text, int64_t now_us, int64_t *us)
 {
     static const struct {
@@ -172,7 +167,7 @@ static bool parse_span(const char *text, int64_t now_us, int64_t *us)
                  {'d', 24 * 60 * 60},
                  {'w', 7 * 24 * 60 * 60},
                  {'y', 365 * 24 * 60 * 60}};
-    enum { MOST = 100000 }; /* so many years are still counted in microseconds */
+    enum { MOST = 100000 }; /* years: their microseconds fit into 64 bits */
     char *end;
     long count = strtol(text, &end, 10);
     if (end == text || count < 1 || count > MOST || end[0] == '\0' || end[1] != '\0') {
@@ -195,8 +190,8 @@ typedef struct {
     bool failed;
 } pruning_t;
 
-/* The list ends with those that were not used for the longest time: how many of them are older than
- * that. */
+/* Counts the sessions last used before a moment, from the end of the list, which is sorted by last
+ * use. */
 static size_t count_old(const ik_store_list_t *list, int64_t before_us)
 {
     size_t count = 0;
@@ -217,7 +212,7 @@ static void print_plan(const ik_store_list_t *list, size_t old, const pruning_t 
     puts(".");
 }
 
-/* Those in use stay, and so does what a server that went away has left. */
+/* Skips sessions in use; stops when the server is lost. */
 static res_t remove_old(ik_history_t *history, const ik_store_list_t *list, size_t old)
 {
     size_t used = 0;
@@ -225,7 +220,7 @@ static res_t remove_old(ik_history_t *history, const ik_store_list_t *list, size
         res_t gone = ik_history_remove(history, list->sessions[list->count - 1 - i].id);
         if (gone.code == IK_ERR_CONFLICT) {
             used++;
-        } else if (gone.code != IK_ERR_NOT_FOUND) { /* another program was faster */
+        } else if (gone.code != IK_ERR_NOT_FOUND) { /* deleted by another program */
             TRY(gone);
         }
     }
@@ -250,7 +245,7 @@ static res_t prune_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
         }
         return OK;
     }
-    if (old > 0 && !is_wanted(history, ik_cli_args_has(pruning->args, "--yes"), old)) {
+    if (old > 0 && !confirm(history, ik_cli_args_has(pruning->args, "--yes"), old)) {
         puts("Nothing was deleted.");
         pruning->failed = true;
         return OK;
@@ -264,14 +259,14 @@ static int run_prune(ik_cli_t *cli, const ik_cli_args_t *args)
     const char *age = ik_cli_args_value(args, "--older-than");
     pruning_t pruning = {.args = args};
     if (age == NULL) {
-        return ik_cli_misuse(args->command, "--older-than is missing");
+        return ik_cli_misuse(args->command, "Missing option: --older-than AGE");
     }
     if (!parse_span(age, ik_store_now_us(), &pruning.before_us) &&
         !parse_day(age, &pruning.before_us)) {
         return ik_cli_misuse(args->command,
                              ik_sprintf(cli->ctx,
-                                        "--older-than is a number with m, h, d, w or y behind it, "
-                                        "or a day like 2026-03-01, not '%s'",
+                                        "--older-than needs an age such as 30d (m, h, d, w or y) "
+                                        "or a day such as 2026-03-01, not '%s'",
                                         age));
     }
     int status = ik_cli_history_run(cli, args, prune_sessions, &pruning);
@@ -280,12 +275,13 @@ static int run_prune(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_session_prune = {
     .name = "session prune",
-    .help = "Deletes sessions not used for so long (30d, 8w, 1y) or since a day (2026-03-01).",
+    .help = "Deletes sessions that were not used for some time (30d, 8w, 1y) or since a day "
+            "(2026-03-01).",
     .options =
         (const ik_cli_option_t[]){
             {.name = "--older-than",
              .value = "AGE",
-             .help = "a number with m, h, d, w or y behind it, or a day: 2026-03-01",
+             .help = "an age in m, h, d, w or y, such as 30d, or a day: 2026-03-01",
              .more = "a year has 365 days",
              .required = true},
             {.name = "--dry-run", .help = "only show what would be deleted"},

@@ -1,4 +1,4 @@
-/* `ikigai session deliver`: sessions that were begun without the shared history are put there. */
+/* `ikigai session deliver`: delivers sessions that began without the shared history. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,16 +7,8 @@
 #include "cli/cli_terminal.h"
 #include "store/session_lines.h"
 
-/* Much may have to be sent; a server that stops answering ends it earlier. */
+/* For large sessions. A server that stops answering ends the wait earlier. */
 enum { PATIENCE_MS = 10 * 60 * 1000 };
-
-static res_t explain_failure(const ik_history_t *history, const res_t *failure)
-{
-    return ERR(GONE,
-               "Not everything could be delivered to %s: %s. It is tried again by the next "
-               "program",
-               ik_history_address(history), failure->message);
-}
 
 static const ik_store_session_t *find_in(const ik_store_list_t *list, const char *id)
 {
@@ -28,7 +20,7 @@ static const ik_store_session_t *find_in(const ik_store_list_t *list, const char
     return NULL;
 }
 
-/* All are found before the first one is shared. */
+/* Finds all sessions before the first one is shared. */
 static res_t share_named(ik_cli_t *cli, ik_history_t *history, const ik_cli_args_t *args,
                          const ik_store_list_t *withheld, size_t *count)
 {
@@ -50,8 +42,8 @@ static res_t deliver(ik_cli_t *cli, ik_history_t *history, void *data)
     ik_store_list_t *withheld;
     if (!ik_history_is_shared(history)) {
         return ERR(INVALID,
-                   "There is no shared history: name one with --db postgresql://…, or with "
-                   "db in the configuration");
+                   "There is no shared history: set one with --db postgresql://… or db in the "
+                   "configuration");
     }
     TRY(ik_history_list_withheld(cli->ctx, history, &withheld));
     size_t count = all ? withheld->count : 0;
@@ -69,7 +61,10 @@ static res_t deliver(ik_cli_t *cli, ik_history_t *history, void *data)
     }
     res_t delivered = ik_history_finish(history, PATIENCE_MS);
     if (is_err(&delivered)) {
-        return explain_failure(history, &delivered);
+        return ERR(GONE,
+                   "Not everything could be delivered to %s: %s. The next ikigai with this shared "
+                   "history tries again",
+                   ik_history_address(history), delivered.message);
     }
     printf("Delivered %zu session%s to %s.\n", count, count == 1 ? "" : "s",
            ik_history_address(history));
@@ -79,7 +74,7 @@ static res_t deliver(ik_cli_t *cli, ik_history_t *history, void *data)
 static int run_deliver(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     if (ik_cli_args_has(args, "--all") && args->count > 0) {
-        return ik_cli_misuse(args->command, "--all leaves no session to name");
+        return ik_cli_misuse(args->command, "--all cannot be used with an ID");
     }
     return ik_cli_history_run(cli, args, deliver, (void *)args);
 }
@@ -87,10 +82,9 @@ static int run_deliver(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_session_deliver = {
     .name = "session deliver",
     .args = "[ID...]",
-    .help = "Delivers sessions of this machine to the shared history, or lists those that stay "
-            "here.",
+    .help = "Delivers sessions of this machine to the shared history, or lists those not shared.",
     .options = (const ik_cli_option_t[]){{.name = "--all",
-                                          .help = "all of them, and all that follow",
+                                          .help = "deliver all sessions, now and in the future",
                                           .more = "remembered for that server"},
                                          IK_CLI_DB_OPTION,
                                          {0}},

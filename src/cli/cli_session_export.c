@@ -1,4 +1,4 @@
-/* `ikigai session export` and `import`: sessions as files. */
+/* `ikigai session export` and `import`: write sessions to files and read them back. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ typedef struct {
     const ik_export_t *format;
     const char *path; /* NULL: standard output */
     bool force;
-} wish_t;
+} options_t;
 
-/* The whole export in *bytes, to be freed. */
-static res_t write_to_memory(const wish_t *wish, ik_store_t *store,
+/* Writes the whole export to *bytes, which the caller frees. */
+static res_t write_to_memory(const options_t *options, ik_store_t *store,
                              const ik_store_session_t *session, char **bytes, size_t *len)
 {
     *bytes = NULL;
@@ -31,47 +31,48 @@ static res_t write_to_memory(const wish_t *wish, ik_store_t *store,
     if (out == NULL) {
         return ERR(SYSTEM, "Cannot export: %s", strerror(errno));
     }
-    res_t written = wish->format->write(out, store, session);
+    res_t written = options->format->write(out, store, session);
     bool whole = !ferror(out);
     if (fclose(out) != 0 || !whole) {
-        return ERR(SYSTEM, "Not enough memory for all of it: export to standard output instead");
+        return ERR(SYSTEM, "Not enough memory: export to standard output instead");
     }
     return written;
 }
 
-/* A device or a folder is never replaced, whoever forces it. */
-static res_t check_target(const wish_t *wish)
+/* --force does not replace devices and folders. */
+static res_t check_target(const options_t *options)
 {
     struct stat status;
-    if (stat(wish->path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        return ERR(INVALID, "%s is no regular file: leave --output out to use standard output",
-                   wish->path);
+    if (stat(options->path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return ERR(INVALID, "%s is not a regular file: omit --output to use standard output",
+                   options->path);
     }
-    if (!wish->force && lstat(wish->path, &status) == 0) {
-        return ERR(CONFLICT, "%s exists already: name another file, or use --force to replace it",
-                   wish->path);
+    if (!options->force && lstat(options->path, &status) == 0) {
+        return ERR(CONFLICT, "%s already exists: choose another file, or replace it with --force",
+                   options->path);
     }
     return OK;
 }
 
-/* Into a pipe or a file it goes as it is read, however much it is. A terminal must not obey any of
- * it, and a file of a given name appears when all of it is there: these get it from memory. */
+/* Redirected output is streamed, so that the size does not matter. For a terminal, which must not
+ * interpret control characters, and for a named file, which must not appear before it is complete,
+ * the export is built in memory. */
 static res_t export_session(ik_cli_t *cli, ik_history_t *history, void *data)
 {
-    const wish_t *wish = data;
+    const options_t *options = data;
     ik_store_session_t session;
     ik_store_t *store;
     char *bytes;
     size_t len;
-    TRY(ik_cli_history_read(cli, history, wish->id, &session, &store));
-    if (wish->path == NULL && !isatty(STDOUT_FILENO)) {
-        return wish->format->write(stdout, store, &session);
+    TRY(ik_cli_history_read(cli, history, options->id, &session, &store));
+    if (options->path == NULL && !isatty(STDOUT_FILENO)) {
+        return options->format->write(stdout, store, &session);
     }
-    res_t written = write_to_memory(wish, store, &session, &bytes, &len);
-    if (is_ok(&written) && wish->path == NULL) {
+    res_t written = write_to_memory(options, store, &session, &bytes, &len);
+    if (is_ok(&written) && options->path == NULL) {
         ik_print(stdout, bytes, len);
     } else if (is_ok(&written)) {
-        written = ik_file_write_private(wish->path, bytes, len);
+        written = ik_file_write_private(options->path, bytes, len);
     }
     free(bytes);
     return written;
@@ -80,39 +81,40 @@ static res_t export_session(ik_cli_t *cli, ik_history_t *history, void *data)
 static int run_export(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const char *format = ik_cli_args_value(args, "--format");
-    wish_t wish = {.id = args->args[0],
-                   .format = ik_export_find(format == NULL ? "jsonl" : format),
-                   .path = ik_cli_args_value(args, "--output"),
-                   .force = ik_cli_args_has(args, "--force")};
-    if (ik_cli_args_has(args, "--json") && wish.format != &ik_export_jsonl) {
-        return ik_cli_misuse(args->command, "--json is --format jsonl: choose one format");
+    options_t options = {.id = args->args[0],
+                         .format = ik_export_find(format == NULL ? "jsonl" : format),
+                         .path = ik_cli_args_value(args, "--output"),
+                         .force = ik_cli_args_has(args, "--force")};
+    if (ik_cli_args_has(args, "--json") && options.format != &ik_export_jsonl) {
+        return ik_cli_misuse(args->command,
+                             "--json means --format jsonl and cannot be used with another format");
     }
-    if (wish.format == NULL) {
+    if (options.format == NULL) {
         return ik_cli_misuse(args->command, ik_sprintf(cli->ctx, "--format is one of %s, not '%s'",
                                                        ik_export_names, format));
     }
-    res_t possible = wish.path == NULL ? OK : check_target(&wish);
-    return is_ok(&possible) ? ik_cli_history_run(cli, args, export_session, &wish)
+    res_t possible = options.path == NULL ? OK : check_target(&options);
+    return is_ok(&possible) ? ik_cli_history_run(cli, args, export_session, &options)
                             : ik_cli_fail(possible.message);
 }
 
 const ik_cli_command_t ik_cli_session_export = {
     .name = "session export",
     .args = "ID",
-    .help = "Writes a session for others: as JSON Lines, which import reads, Markdown or HTML.",
+    .help = "Writes a session as JSON Lines, which import reads, as Markdown or as HTML.",
     .options =
         (const ik_cli_option_t[]){
             {.name = "--format",
              .value = "jsonl|md|html",
-             .help = "of what is written; jsonl unless given",
-             .more = "JSON Lines hold everything and can be imported, Markdown and HTML (one page "
-                     "that needs nothing else) are for people"},
-            {.name = "--json", .help = "the same as --format jsonl"},
+             .help = "the format; jsonl by default",
+             .more = "JSON Lines hold everything and can be imported; Markdown and HTML (one "
+                     "self-contained page) are for people"},
+            {.name = "--json", .help = "short for --format jsonl"},
             {.name = "--output",
              .value = "FILE",
              .help = "write to a new file instead of standard output",
-             .more = "only you can read it, and it is there when all of it is"},
-            {.name = "--force", .help = "replace a file that exists"},
+             .more = "only you can read it; it appears when it is complete"},
+            {.name = "--force", .help = "replace an existing file"},
             IK_CLI_DB_OPTION,
             {0}},
     .min_args = 1,
@@ -127,7 +129,7 @@ static res_t print_import(const void *ctx, ik_store_t *store, const ik_import_t 
     ik_store_session_t session;
     TRY(ik_store_find(ctx, store, import->session_id, &session));
     ik_print_line(stdout, ik_sprintf(ctx, "%s  %s %lld message%s  %s", import->session_id,
-                                     import->known ? "was there already," : "imported,",
+                                     import->known ? "already present," : "imported,",
                                      (long long)import->messages, import->messages == 1 ? "" : "s",
                                      session.title));
     return OK;
@@ -171,7 +173,7 @@ static int run_import(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_session_import = {
     .name = "session import",
     .args = "FILE|-",
-    .help = "Reads what export wrote as JSON Lines; - is standard input.",
+    .help = "Imports sessions from JSON Lines that export wrote; - is standard input.",
     .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
     .min_args = 1,
     .max_args = 1,

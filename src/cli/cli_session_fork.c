@@ -1,4 +1,4 @@
-/* `ikigai session fork`: a copy of a session, also of one that somebody else is using. */
+/* `ikigai session fork`: copies a session, which may be in use. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -25,7 +25,7 @@ static int run_fork(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_session_fork = {
     .name = "session fork",
     .args = "ID",
-    .help = "Makes a copy of a session, in use or not, and prints the copy's id.",
+    .help = "Copies a session, which may be in use, and prints the id of the copy.",
     .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
     .min_args = 1,
     .max_args = 1,

@@ -1,4 +1,4 @@
-/* `ikigai session search`: where something was said, the best places first. */
+/* `ikigai session search`: finds messages, the best match first. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -13,10 +13,10 @@ enum { LIMIT = 20 };
 
 typedef struct {
     const char *text;
-    const char *session; /* NULL: all of them */
+    const char *session; /* NULL: all sessions */
     size_t limit;
     bool json;
-} wish_t;
+} options_t;
 
 /* --- for people -------------------------------------------------------------------------- */
 
@@ -35,19 +35,14 @@ static void print_snippet(const ik_store_snippet_t *snippet, bool highlight)
     ik_print_line(stdout, snippet->text + at);
 }
 
-static void print_hit(const ik_store_hit_t *hit, bool highlight)
-{
-    char *line = ik_session_lines_hit(NULL, hit, ik_cli_terminal_columns());
-    ik_print_line(stdout, line);
-    talloc_free(line);
-    print_snippet(&hit->snippet, highlight);
-}
-
 static void print_hits(const ik_store_hits_t *hits)
 {
     bool highlight = ik_cli_terminal_has_styles();
     for (size_t i = 0; i < hits->count; i++) {
-        print_hit(&hits->hits[i], highlight);
+        char *line = ik_session_lines_hit(NULL, &hits->hits[i], ik_cli_terminal_columns());
+        ik_print_line(stdout, line);
+        talloc_free(line);
+        print_snippet(&hits->hits[i].snippet, highlight);
     }
     if (hits->count == 0) {
         fputs("No match.\n", stderr);
@@ -70,7 +65,7 @@ static void add_marks(ik_buffer_t *object, const ik_store_snippet_t *snippet)
 static void print_json(const ik_store_hits_t *hits)
 {
     ik_buffer_t line;
-    ik_buffer_init(&line, hits, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, hits, IK_BUFFER_UNLIMITED); /* bounded by the title */
     puts("[");
     for (size_t i = 0; i < hits->count; i++) {
         const ik_store_hit_t *hit = &hits->hits[i];
@@ -94,16 +89,16 @@ static void print_json(const ik_store_hits_t *hits)
 
 static res_t search(ik_cli_t *cli, ik_history_t *history, void *data)
 {
-    const wish_t *wish = data;
-    ik_store_search_t wanted = {.text = wish->text, .limit = wish->limit};
+    const options_t *options = data;
+    ik_store_search_t wanted = {.text = options->text, .limit = options->limit};
     ik_store_session_t session;
     ik_store_hits_t *hits;
-    if (wish->session != NULL) {
-        TRY(ik_history_find(cli->ctx, history, wish->session, &session));
+    if (options->session != NULL) {
+        TRY(ik_history_find(cli->ctx, history, options->session, &session));
         wanted.session_id = session.id;
     }
     TRY(ik_history_search(cli->ctx, history, &wanted, &hits));
-    if (wish->json) {
+    if (options->json) {
         print_json(hits);
     } else {
         print_hits(hits);
@@ -114,7 +109,7 @@ static res_t search(ik_cli_t *cli, ik_history_t *history, void *data)
 static const char *join(const void *ctx, const ik_cli_args_t *args)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by argv */
     for (int i = 0; i < args->count; i++) {
         ik_buffer_append_format(&text, "%s%s", i == 0 ? "" : " ", args->args[i]);
     }
@@ -123,26 +118,28 @@ static const char *join(const void *ctx, const ik_cli_args_t *args)
 
 static int run_search(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    wish_t wish = {.text = join(cli->ctx, args),
-                   .session = ik_cli_args_value(args, "--session"),
-                   .limit = LIMIT,
-                   .json = ik_cli_args_has(args, "--json")};
-    res_t valid = ik_cli_args_number(args, "--limit", &wish.limit);
+    options_t options = {.text = join(cli->ctx, args),
+                         .session = ik_cli_args_value(args, "--session"),
+                         .limit = LIMIT,
+                         .json = ik_cli_args_has(args, "--json")};
+    res_t valid = ik_cli_args_number(args, "--limit", &options.limit);
     if (is_err(&valid)) {
         return ik_cli_misuse(args->command, valid.message);
     }
-    return ik_cli_history_run(cli, args, search, &wish);
+    return ik_cli_history_run(cli, args, search, &options);
 }
 
 const ik_cli_command_t ik_cli_session_search = {
     .name = "session search",
     .args = "TEXT...",
     .help =
-        "Finds where all these words were said; \"words in quotes\" together, word* a beginning.",
+        "Finds messages that contain all words; \"quoted words\" match a phrase, word* a prefix.",
     .options =
         (const ik_cli_option_t[]){
             {.name = "--session", .value = "ID", .help = "only in this session"},
-            {.name = "--limit", .value = "N", .help = "at most so many places; 20 unless given"},
+            {.name = "--limit",
+             .value = "N",
+             .help = "the maximum number of matches; 20 by default"},
             IK_CLI_JSON_OPTION,
             IK_CLI_DB_OPTION,
             {0}},

@@ -1,7 +1,7 @@
 /*
- * `ikigai session show`: a session as people read it, or all of it as one JSON object. Both are
- * printed as they are read, so that the longest session takes little memory. Who speaks stands at
- * the beginning of a line and what is said is indented: no message can pass for somebody else's.
+ * `ikigai session show`: shows a session as text or as one JSON object. Both are printed as they
+ * are read, so that a long session takes little memory. Speakers are named at the beginning of a
+ * line and messages are indented, so that no message can imitate another speaker.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ typedef struct {
     const char *id;
     bool json;
     bool full;
-} wish_t;
+} options_t;
 
 /* --- for people: the facts --------------------------------------------------------------- */
 
@@ -55,9 +55,9 @@ static void print_facts(const void *ctx, const ik_store_session_t *session)
 
 typedef struct {
     bool full;
-    bool answering; /* the last one to speak was the model */
+    bool answering; /* the model spoke last */
     void *scratch;  /* of one entry */
-} telling_t;
+} showing_t;
 
 static void print_heading(const char *who, int64_t us)
 {
@@ -67,11 +67,10 @@ static void print_heading(const char *who, int64_t us)
     talloc_free(heading);
 }
 
-/* Every line of a text, indented. */
 static void print_indented(const char *indent, const char *text, size_t len)
 {
     ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the message */
     ik_sanitise_append(&clean, text, len);
     for (size_t at = 0; at < clean.len;) {
         const char *line = clean.data + at;
@@ -91,34 +90,34 @@ static void print_said(const ik_store_event_t *event)
     }
 }
 
-/* A summary: one line behind a mark. */
-static void print_marked(const telling_t *telling, const char *mark, const char *summary,
+/* Prints a summary as one line after a mark. */
+static void print_marked(const showing_t *showing, const char *mark, const char *summary,
                          const char *more)
 {
     fputs(mark, stdout);
     ik_print_line(stdout,
-                  ik_sprintf(telling->scratch, "%s%s", summary == NULL ? "" : summary, more));
+                  ik_sprintf(showing->scratch, "%s%s", summary == NULL ? "" : summary, more));
 }
 
-static void print_field(const telling_t *telling, const ik_tool_field_t *field)
+static void print_field(const showing_t *showing, const ik_tool_field_t *field)
 {
     size_t len;
-    const char *value = ik_tool_fields_format_value(telling->scratch, field, &len);
+    const char *value = ik_tool_fields_format_value(showing->scratch, field, &len);
     if (field->key.len == 0) {
         print_indented("      ", value, len);
         return;
     }
-    const char *name = ik_tool_fields_format_name(telling->scratch, field);
+    const char *name = ik_tool_fields_format_name(showing->scratch, field);
     if (ik_tool_fields_is_long(field)) {
-        print_marked(telling, "    ", name, ":");
+        print_marked(showing, "    ", name, ":");
         print_indented("      ", value, len);
     } else {
-        print_marked(telling, "    ", name, ik_sprintf(telling->scratch, ": %s", value));
+        print_marked(showing, "    ", name, ik_sprintf(showing->scratch, ": %s", value));
     }
 }
 
-/* Arguments or an output: what is in the JSON, or the text as it is. */
-static void print_fields(const telling_t *telling, ik_transcript_text_t text, bool is_json,
+/* Prints arguments or an output: the fields of the JSON, or the text unchanged. */
+static void print_fields(const showing_t *showing, ik_transcript_text_t text, bool is_json,
                          const ik_tool_fields_t *fields)
 {
     if (!is_json || fields->left_out > 0) {
@@ -126,123 +125,123 @@ static void print_fields(const telling_t *telling, ik_transcript_text_t text, bo
         return;
     }
     for (size_t i = 0; i < fields->count; i++) {
-        print_field(telling, &fields->fields[i]);
+        print_field(showing, &fields->fields[i]);
     }
 }
 
-static void tell_call(telling_t *telling, const ik_transcript_entry_t *entry)
+static void show_call(showing_t *showing, const ik_transcript_entry_t *entry)
 {
     ik_tool_fields_t fields;
-    if (!telling->answering) {
+    if (!showing->answering) {
         print_heading("assistant", entry->event.created_us);
     }
-    print_marked(telling, "> ", entry->event.content, "");
-    if (telling->full) {
+    print_marked(showing, "> ", entry->event.content, "");
+    if (showing->full) {
         bool is_json =
             ik_tool_fields_of_arguments(entry->arguments.bytes, entry->arguments.len, &fields);
-        print_fields(telling, entry->arguments, is_json, &fields);
+        print_fields(showing, entry->arguments, is_json, &fields);
     }
 }
 
-static void tell_result(telling_t *telling, const ik_transcript_entry_t *entry)
+static void show_result(showing_t *showing, const ik_transcript_entry_t *entry)
 {
     ik_tool_fields_t fields;
     const char *cost = entry->wall_ms < 0 ? ""
-                                          : ik_sprintf(telling->scratch, ", %s",
+                                          : ik_sprintf(showing->scratch, ", %s",
                                                        ik_figure_of_duration(entry->wall_ms).text);
-    print_marked(telling, "< ", entry->result_summary, cost);
-    if (telling->full) {
+    print_marked(showing, "< ", entry->result_summary, cost);
+    if (showing->full) {
         bool is_json = ik_tool_fields_of_envelope(entry->output.bytes, entry->output.len, &fields);
-        print_fields(telling, entry->output, is_json, &fields);
+        print_fields(showing, entry->output, is_json, &fields);
     }
 }
 
-static void tell_tool(telling_t *telling, const ik_transcript_entry_t *entry)
+static void show_tool(showing_t *showing, const ik_transcript_entry_t *entry)
 {
     if (strcmp(entry->event.kind, IK_MSG_TOOL_CALL) == 0) {
-        tell_call(telling, entry);
+        show_call(showing, entry);
     }
     if (entry->answered) {
-        tell_result(telling, entry);
+        show_result(showing, entry);
     }
-    telling->answering = true;
+    showing->answering = true;
 }
 
-static void tell_answer(telling_t *telling, const ik_transcript_entry_t *entry)
+static void show_answer(showing_t *showing, const ik_transcript_entry_t *entry)
 {
     print_heading("assistant", entry->event.created_us);
-    if (telling->full && entry->reasoning.len > 0) {
+    if (showing->full && entry->reasoning.len > 0) {
         puts("  (thinking)");
         print_indented("      ", entry->reasoning.bytes, entry->reasoning.len);
     }
     print_said(&entry->event);
     if (entry->incomplete) {
-        puts("  (it broke off here)");
+        puts("  (answer cut off)");
     }
-    telling->answering = true;
+    showing->answering = true;
 }
 
-static void tell_system(telling_t *telling, const ik_transcript_entry_t *entry)
+static void show_system(showing_t *showing, const ik_transcript_entry_t *entry)
 {
     const char *prompt = entry->event.content == NULL ? "" : entry->event.content;
-    if (telling->full) {
+    if (showing->full) {
         print_heading("system prompt", entry->event.created_us);
         print_said(&entry->event);
     } else {
         printf("\nsystem prompt, %zu bytes: --full shows it\n", strlen(prompt));
     }
-    telling->answering = false;
+    showing->answering = false;
 }
 
-/* The user; notes, and what a later program may write. */
-static void tell_other(telling_t *telling, const ik_transcript_entry_t *entry)
+/* Messages of the user, notes, and kinds that a newer program may write. */
+static void show_other(showing_t *showing, const ik_transcript_entry_t *entry)
 {
     print_heading(entry->event.kind, entry->event.created_us);
     print_said(&entry->event);
-    telling->answering = false;
+    showing->answering = false;
 }
 
 static void on_entry(void *data, const ik_transcript_entry_t *entry)
 {
-    telling_t *telling = data;
+    showing_t *showing = data;
     switch (entry->kind) {
     case IK_TRANSCRIPT_TOOL:
-        tell_tool(telling, entry);
+        show_tool(showing, entry);
         break;
     case IK_TRANSCRIPT_ANSWER:
-        tell_answer(telling, entry);
+        show_answer(showing, entry);
         break;
     case IK_TRANSCRIPT_SYSTEM:
-        tell_system(telling, entry);
+        show_system(showing, entry);
         break;
     default:
-        tell_other(telling, entry);
+        show_other(showing, entry);
     }
-    talloc_free_children(telling->scratch);
+    talloc_free_children(showing->scratch);
 }
 
 static void print_agent(const ik_store_agent_t *agent)
 {
     printf("\n--- agent %" PRId64, agent->number);
     if (agent->parent != 0) {
-        printf(", begun as a copy of agent %" PRId64 " up to its message %" PRId64, agent->parent,
+        printf(", forked from agent %" PRId64 " after its message %" PRId64, agent->parent,
                agent->forked_at);
     }
     puts(" ---");
 }
 
-static res_t tell(ik_store_t *store, const ik_store_session_t *session,
-                  const ik_store_agents_t *agents, bool full)
+static res_t show_text(ik_store_t *store, const ik_store_session_t *session,
+                       const ik_store_agents_t *agents, bool full)
 {
-    telling_t telling = {.full = full, .scratch = talloc_new(agents)};
+    showing_t showing = {.full = full, .scratch = talloc_new(agents)};
     print_facts(agents, session);
     for (size_t i = 0; i < agents->count; i++) {
         const ik_store_agent_t *agent = &agents->agents[i];
         if (agents->count > 1) {
             print_agent(agent);
         }
-        telling.answering = false;
-        TRY(ik_transcript_read(store, agent, on_entry, &telling));
+        showing.answering = false;
+        TRY(ik_transcript_read(store, agent, on_entry, &showing));
     }
     return OK;
 }
@@ -254,7 +253,7 @@ typedef struct {
     const char *separator; /* before the next message */
 } writing_t;
 
-/* data is what was stored, but never makes the whole invalid. */
+/* Stored data that is not a JSON object becomes {}, so that the output stays valid. */
 static void add_data(ik_buffer_t *object, const char *data)
 {
     ik_json_span_t value;
@@ -287,7 +286,7 @@ static res_t on_written_event(void *data, const ik_store_event_t *event)
 static void write_agents(ik_buffer_t *object, const ik_store_agents_t *agents)
 {
     ik_buffer_t each;
-    ik_buffer_init(&each, agents, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&each, agents, IK_BUFFER_UNLIMITED); /* a few numbers */
     ik_json_begin_member(object, "agents");
     ik_buffer_append_byte(object, '[');
     for (size_t i = 0; i < agents->count; i++) {
@@ -302,12 +301,12 @@ static void write_agents(ik_buffer_t *object, const ik_store_agents_t *agents)
     ik_buffer_append_byte(object, ']');
 }
 
-/* One object over several lines: the session, then a message per line. */
+/* Writes one object over several lines: the session, then a message per line. */
 static res_t write_json(ik_store_t *store, const ik_store_session_t *session,
                         const ik_store_agents_t *agents)
 {
     writing_t writing = {.separator = ""};
-    ik_buffer_init(&writing.line, agents, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&writing.line, agents, IK_BUFFER_UNLIMITED); /* bounded by the message */
     ik_cli_session_add_facts(&writing.line, session);
     write_agents(&writing.line, agents);
     ik_json_begin_member(&writing.line, "messages");
@@ -325,31 +324,31 @@ static res_t write_json(ik_store_t *store, const ik_store_session_t *session,
 
 static res_t show_session(ik_cli_t *cli, ik_history_t *history, void *data)
 {
-    const wish_t *wish = data;
+    const options_t *options = data;
     ik_store_session_t session;
     ik_store_t *store;
     ik_store_agents_t *agents;
-    TRY(ik_cli_history_read(cli, history, wish->id, &session, &store));
+    TRY(ik_cli_history_read(cli, history, options->id, &session, &store));
     TRY(ik_store_agents(cli->ctx, store, session.id, &agents));
-    return wish->json ? write_json(store, &session, agents)
-                      : tell(store, &session, agents, wish->full);
+    return options->json ? write_json(store, &session, agents)
+                         : show_text(store, &session, agents, options->full);
 }
 
 static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    wish_t wish = {.id = args->args[0],
-                   .json = ik_cli_args_has(args, "--json"),
-                   .full = ik_cli_args_has(args, "--full")};
-    return ik_cli_history_run(cli, args, show_session, &wish);
+    options_t options = {.id = args->args[0],
+                         .json = ik_cli_args_has(args, "--json"),
+                         .full = ik_cli_args_has(args, "--full")};
+    return ik_cli_history_run(cli, args, show_session, &options);
 }
 
 const ik_cli_command_t ik_cli_session_show = {
     .name = "session show",
     .args = "ID",
-    .help = "Shows what was said.",
+    .help = "Shows a session.",
     .options = (const ik_cli_option_t[]){{.name = "--full",
-                                          .help = "with the system prompt, the reasoning, and all "
-                                                  "that tools were given and answered"},
+                                          .help = "with the system prompt, the reasoning, and the "
+                                                  "complete input and output of tools"},
                                          IK_CLI_JSON_OPTION,
                                          IK_CLI_DB_OPTION,
                                          {0}},

@@ -72,12 +72,12 @@ static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
     return IK_CLI_DONE;
 }
 
-/* Everything on stdin; nothing at all means no arguments. */
+/* Reads standard input to its end; blank input means no arguments. */
 static res_t read_arguments(const void *ctx, ik_buffer_t *input)
 {
     ik_buffer_init(input, ctx, ARGUMENTS_MAX);
     if (isatty(STDIN_FILENO)) {
-        fputs("Reading the arguments as JSON from the terminal; end with Ctrl-D.\n", stderr);
+        fputs("Type the arguments as JSON and end with Ctrl-D.\n", stderr);
     }
     ssize_t got = 1;
     size_t room = 1;
@@ -108,16 +108,6 @@ static void on_progress(void *data, const char *text, size_t len)
     }
 }
 
-/* The very bytes a model would get, but for a terminal, which must not obey any of them. */
-static void print_envelope(const char *envelope)
-{
-    if (isatty(STDOUT_FILENO)) {
-        ik_print_json(stdout, envelope, strlen(envelope));
-    } else {
-        puts(envelope);
-    }
-}
-
 static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
@@ -126,7 +116,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (is_ok(&ready) && args->count == 1) {
         ready = read_arguments(cli->ctx, &input);
     } else if (is_ok(&ready)) {
-        ik_buffer_init(&input, cli->ctx, IK_BUFFER_UNLIMITED);
+        ik_buffer_init(&input, cli->ctx, IK_BUFFER_UNLIMITED); /* bounded by argv */
         ik_buffer_append_text(&input, args->args[1]);
     }
     if (is_err(&ready)) {
@@ -142,7 +132,11 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
                                  .on_progress = on_progress};
     const ik_tool_result_t *result =
         ik_tool_call_run(cli->ctx, &context, found->registry, &request);
-    print_envelope(result->envelope);
+    if (isatty(STDOUT_FILENO)) { /* which must not interpret control characters */
+        ik_print_json(stdout, result->envelope, strlen(result->envelope));
+    } else {
+        puts(result->envelope); /* exactly what a model would get */
+    }
     if (result->err != NULL && ik_cli_args_has(args, "--verbose")) {
         ik_print_text(stderr, result->err);
     }
@@ -154,19 +148,20 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_tool_list = {
     .name = "tool list",
-    .help = "Lists the tools of all three folders.",
-    .options = (const ik_cli_option_t[]){IK_CLI_JSON_OPTION,
-                                         IK_CLI_TRUST_OPTION,
-                                         {.name = "--refresh",
-                                          .help = "ask every tool again, whatever is remembered"},
-                                         {0}},
+    .help = "Lists the tools.",
+    .options =
+        (const ik_cli_option_t[]){
+            IK_CLI_JSON_OPTION,
+            IK_CLI_TRUST_OPTION,
+            {.name = "--refresh", .help = "ask every tool for its schema again, without the cache"},
+            {0}},
     .run = run_list,
 };
 
 const ik_cli_command_t ik_cli_tool_show = {
     .name = "tool show",
     .args = "NAME",
-    .help = "Shows a tool's parameters, what it returns and where it is.",
+    .help = "Shows a tool's parameters, return value and location.",
     .options = (const ik_cli_option_t[]){IK_CLI_JSON_OPTION, IK_CLI_TRUST_OPTION, {0}},
     .min_args = 1,
     .max_args = 1,
@@ -176,12 +171,14 @@ const ik_cli_command_t ik_cli_tool_show = {
 const ik_cli_command_t ik_cli_tool_run = {
     .name = "tool run",
     .args = "NAME [JSON]",
-    .help = "Runs a tool and prints what a model would get. Without JSON, arguments come on stdin.",
-    .options = (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION,
-                                         {.name = "--verbose",
-                                          .help = "also print what a successful tool wrote to "
-                                                  "stderr, which no model gets"},
-                                         {0}},
+    .help =
+        "Runs a tool and prints what a model would get. Without JSON, reads arguments from stdin.",
+    .options =
+        (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION,
+                                  {.name = "--verbose",
+                                   .help = "also print the stderr of a successful tool, which "
+                                           "a model does not get"},
+                                  {0}},
     .min_args = 1,
     .max_args = 2,
     .run = run_run,

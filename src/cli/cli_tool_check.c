@@ -1,7 +1,7 @@
 /*
- * `ikigai tool check`: runs an author's executable through the protocol and says in plain words
- * what to fix. Everything runs in an empty folder, because a tool that misunderstands its input
- * should not do so in the author's project.
+ * `ikigai tool check`: runs an author's executable through the tool protocol and says what to fix.
+ * The tool runs in an empty folder, so that it cannot damage the author's project if it
+ * misunderstands its input.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ typedef struct {
     size_t checks;
 } examination_t;
 
-/* How one run of the tool went. */
+/* One run of the tool. */
 typedef struct {
     bool done;
     const void *ctx;
@@ -116,7 +116,7 @@ static trial_t try_command(examination_t *exam, const char *const *argv, const c
     return trial;
 }
 
-/* What went wrong apart from the exit status and the output; NULL when nothing did. */
+/* Describes an abnormal end; NULL if the tool exited by itself. */
 static const char *describe_end(const examination_t *exam, const trial_t *trial)
 {
     switch (trial->end) {
@@ -128,9 +128,9 @@ static const char *describe_end(const examination_t *exam, const trial_t *trial)
         return NULL;
     case IK_PROCESS_IDLE:
     case IK_PROCESS_OVERTIME:
-        return "it did not end in time; does it wait for something else than the end of stdin?";
+        return "it did not end in time; does it wait for anything other than the end of stdin?";
     case IK_PROCESS_FLOODED:
-        return "it prints without end";
+        return "it never stops printing";
     default:
         return ik_sprintf(exam->cli->ctx,
                           "it cannot be started (%s); check its first line and permissions",
@@ -169,7 +169,7 @@ static void show_stderr(const examination_t *exam, const char *what, trial_t *tr
     }
 }
 
-/* Readers of JSON take the first or the last of two members of one name, or refuse both. */
+/* JSON parsers differ on duplicate names: some take the first, some the last, some refuse both. */
 static void check_doubles(examination_t *exam, const trial_t *trial)
 {
     json_error_t error;
@@ -255,7 +255,8 @@ static void check_wording(examination_t *exam)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
-static const char *judge_answer(const examination_t *exam, const trial_t *trial)
+/* Returns what is wrong with the answer; NULL: nothing. */
+static const char *check_output(const examination_t *exam, const trial_t *trial)
 {
     const char *wrong = describe_end(exam, trial);
     ik_json_span_t value;
@@ -276,8 +277,8 @@ static const char *judge_answer(const examination_t *exam, const trial_t *trial)
     }
     if (!ik_json_scan(trial->out, trial->out_len, &value, &fault)) {
         return ik_sprintf(exam->cli->ctx,
-                          "stdout is not one JSON value (%s at byte %zu); messages for people "
-                          "belong to stderr",
+                          "stdout is not one JSON value (%s at byte %zu); write messages for "
+                          "people to stderr",
                           fault.reason, fault.offset);
     }
     if (!ik_utf8_valid(trial->out, trial->out_len)) {
@@ -286,7 +287,6 @@ static const char *judge_answer(const examination_t *exam, const trial_t *trial)
     return NULL;
 }
 
-/* What one call is made with. */
 typedef struct {
     const char *what;
     const char *bytes;
@@ -298,14 +298,14 @@ static input_t text_input(const char *what, const char *text)
     return (input_t){.what = what, .bytes = text, .len = strlen(text)};
 }
 
-/* False when it did not end by itself. */
+/* Returns false if the tool did not exit by itself. */
 static bool check_input(examination_t *exam, const input_t *input)
 {
     const char *argv[] = {exam->path, NULL};
     long seconds = exam->schema->timeout_seconds > 0 ? exam->schema->timeout_seconds
                                                      : exam->cli->config->tool_timeout_seconds;
     trial_t trial = try_command(exam, argv, input->bytes, input->len, (int64_t)seconds * 1000);
-    const char *wrong = judge_answer(exam, &trial);
+    const char *wrong = check_output(exam, &trial);
     if (wrong != NULL) {
         fix(exam, input->what, wrong);
     } else {
@@ -316,7 +316,8 @@ static bool check_input(examination_t *exam, const input_t *input)
     return trial.end == IK_PROCESS_EXITED;
 }
 
-/* Every parameter with a value of the wrong type; large: every string parameter with a megabyte. */
+/* Gives every parameter a value of the wrong type or, if large, every string parameter a megabyte.
+ */
 static char *build_arguments(const examination_t *exam, bool large)
 {
     json_t *arguments = json_object();
@@ -361,12 +362,12 @@ static void check_calls(examination_t *exam)
     while (tried < count && check_input(exam, &inputs[tried++])) {
     }
     if (tried < count) {
-        /* Each would cost the author the whole time limit again. */
-        advise("other inputs were not tried", "first let it end for this one");
+        /* Each would take the whole time limit again. */
+        advise("other inputs were not tried", "fix this one first");
     }
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------- */
 
 static bool check_file(examination_t *exam)
 {
@@ -376,11 +377,11 @@ static bool check_file(examination_t *exam)
     } else if (!S_ISREG(status.st_mode)) {
         fix(exam, exam->path, "it is not a file");
     } else if (access(exam->path, X_OK) != 0) {
-        fix(exam, exam->path, "it is not executable; chmod +x helps");
+        fix(exam, exam->path, "it is not executable; run chmod +x");
     } else {
         res_t owned = ik_ownership_check_file(exam->path);
         if (is_ok(&owned)) {
-            pass(exam, "the file is executable and only yours to change");
+            pass(exam, "the file is executable, and only you can change it");
         } else {
             fix(exam, "ikigai would not run it", owned.message);
         }
@@ -397,7 +398,7 @@ static int run_check(ik_cli_t *cli, const ik_cli_args_t *args)
     exam.folder = mkdtemp(folder);
     if (exam.folder == NULL) {
         free(resolved);
-        return ik_cli_fail("cannot make a folder in /tmp");
+        return ik_cli_fail("cannot create a folder in /tmp");
     }
     if (check_file(&exam) && check_schema(&exam)) {
         check_schema_alone(&exam);

@@ -1,6 +1,6 @@
 /*
- * `ikigai tool new`: a small, working, commented example for a tool author to change. The example
- * counts the words of a text: one required and one optional parameter, one error.
+ * `ikigai tool new`: creates a small, working, commented tool for its author to change. The example
+ * counts the words of a text; it has a required and an optional parameter and one error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ enum {
 typedef struct {
     const char *name;
     const char *template; /* in PREFIX/share/ikigai/templates */
-    const char *suffix;   /* of the source, where that is not what runs */
+    const char *suffix;   /* of the source file of a compiled language */
 } language_t;
 
 static const language_t languages[] = {
@@ -39,11 +39,11 @@ static const language_t *find_language(const char *name)
     return NULL;
 }
 
-/* @NAME@ stands for the tool's name, @FILE@ for its file. */
+/* Replaces @NAME@ by the tool's name and @FILE@ by its path. */
 static char *fill_template(const void *ctx, const char *text, const char *name, const char *file)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the template */
     while (*text != '\0') {
         if (strncmp(text, "@NAME@", 6) == 0 || strncmp(text, "@FILE@", 6) == 0) {
             ik_buffer_append_text(&out, text[1] == 'N' ? name : file);
@@ -59,7 +59,7 @@ static res_t write_new(const char *path, const char *text, mode_t mode)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0 && errno == EEXIST) {
-        return ERR(CONFLICT, "%s exists already; nothing was changed", path);
+        return ERR(CONFLICT, "%s already exists; nothing was changed", path);
     }
     size_t len = strlen(text);
     bool written = fd >= 0 && write(fd, text, len) == (ssize_t)len;
@@ -94,8 +94,7 @@ static void on_compiled(void *data, ik_process_result_t *result)
 
 static int compile_source(ik_cli_t *cli, const char *source, const char *path)
 {
-    /* The compiler makes the program with whatever the umask allows; it is to be as private as the
-     * source. */
+    /* The umask makes the program as private as the source. */
     const char *argv[] = {"/bin/sh", "-c", "umask 077 && exec cc -O2 -o \"$1\" \"$2\" -ljansson",
                           "cc",      path, source,
                           NULL};
@@ -118,7 +117,7 @@ static int compile_source(ik_cli_t *cli, const char *source, const char *path)
     }
     ik_print_text(stderr, compile.output == NULL ? started.message : compile.output);
     return ik_cli_fail(ik_sprintf(cli->ctx,
-                                  "%s is written but could not be compiled. A C compiler and "
+                                  "%s was written but could not be compiled. A C compiler and "
                                   "jansson's headers (libjansson-dev) are needed: "
                                   "cc -O2 -o %s %s -ljansson",
                                   source, path, source));
@@ -130,8 +129,8 @@ static int write_tool(ik_cli_t *cli, const language_t *language, const char *fil
     const char *source = ik_sprintf(cli->ctx, "%s%s", path, language->suffix);
     bool compiled = *language->suffix != '\0';
     struct stat existing;
-    if (lstat(path, &existing) == 0) { /* a symlink to nowhere would be written through */
-        return ik_cli_fail(ik_sprintf(cli->ctx, "%s exists already; nothing was changed", path));
+    if (lstat(path, &existing) == 0) { /* open would follow a dangling symbolic link */
+        return ik_cli_fail(ik_sprintf(cli->ctx, "%s already exists; nothing was changed", path));
     }
     char *template;
     size_t len;
@@ -163,13 +162,13 @@ static int run_new(ik_cli_t *cli, const ik_cli_args_t *args)
     const language_t *language = find_language(wanted == NULL ? "sh" : wanted);
     if (!ik_tool_schema_valid_name(name)) {
         ik_cli_fail(ik_sprintf(cli->ctx,
-                               "'%s' is no tool name: letters, digits, '_' and '-', at most 64, "
-                               "not beginning with a digit",
+                               "'%s' is not a valid tool name: use at most 64 letters, digits, '_' "
+                               "and '-', and do not begin with a digit",
                                file));
         return IK_CLI_USAGE;
     }
     if (language == NULL) {
-        ik_cli_fail(ik_sprintf(cli->ctx, "--lang is sh, python or c, not '%s'", wanted));
+        ik_cli_fail(ik_sprintf(cli->ctx, "--lang must be sh, python or c, not '%s'", wanted));
         return IK_CLI_USAGE;
     }
     return write_tool(cli, language, file, name);
@@ -179,10 +178,9 @@ const ik_cli_command_t ik_cli_tool_new = {
     .name = "tool new",
     .args = "NAME",
     .help = "Writes a small working tool to ~/.ikigai/tools for you to change.",
-    .options = (const ik_cli_option_t[]){{.name = "--lang",
-                                          .value = "sh|python|c",
-                                          .help = "the language it is written in; sh unless given"},
-                                         {0}},
+    .options =
+        (const ik_cli_option_t[]){
+            {.name = "--lang", .value = "sh|python|c", .help = "the language; sh by default"}, {0}},
     .min_args = 1,
     .max_args = 1,
     .new_name = true,

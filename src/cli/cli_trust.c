@@ -1,4 +1,4 @@
-/* `ikigai trust` and `untrust`: the user's consent to the tools of a project. */
+/* `ikigai trust` and `untrust`: grant and revoke trust in the tools of a project. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,32 +23,27 @@ static bool is_own_folder(const ik_cli_t *cli, const char *folder)
     return is_own;
 }
 
-/* DIR/.ikigai/tools. DIR is resolved first: the decision about a project whose tools are gone must
- * still be found. */
-static const char *tool_folder_in(ik_cli_t *cli, const char *project)
-{
-    char *resolved = realpath(project, NULL);
-    const char *folder =
-        ik_sprintf(cli->ctx, "%s/.ikigai/tools", resolved == NULL ? project : resolved);
-    free(resolved);
-    return folder;
-}
-
-/* The tool folder of the project that args name, the current one without. NULL, with a message,
- * when it is the user's own. */
+/* Returns the tool folder of the given or the current project. NULL, after printing a message, if
+ * it is the user's own. */
 static const char *tool_folder(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    const char *folder =
-        args->count == 0 ? cli->paths->project_tools : tool_folder_in(cli, args->args[0]);
+    const char *folder = cli->paths->project_tools;
+    if (args->count > 0) {
+        /* Only DIR is resolved, so that trust in tools that are gone can still be revoked. */
+        char *resolved = realpath(args->args[0], NULL);
+        folder =
+            ik_sprintf(cli->ctx, "%s/.ikigai/tools", resolved == NULL ? args->args[0] : resolved);
+        free(resolved);
+    }
     if (folder == NULL || is_own_folder(cli, folder)) {
-        ik_cli_fail(ik_sprintf(cli->ctx, "%s holds your own tools; they need no trust",
+        ik_cli_fail(ik_sprintf(cli->ctx, "%s holds your own tools, which need no trust",
                                cli->paths->user_tools));
         return NULL;
     }
     return folder;
 }
 
-/* What the tools would override: all that is found without them. */
+/* Finds the tools outside the project, which its tools may override. */
 static const ik_tool_registry_t *find_others(ik_cli_t *cli)
 {
     const ik_tool_discovery_result_t *found;
@@ -70,7 +65,7 @@ static void on_pager_end(void *data, int status)
     *(paging_t *)data = (paging_t){.done = true, .status = status};
 }
 
-/* False when there is no pager to show it with. */
+/* Returns false if no pager could show the text. */
 static bool page(ik_cli_t *cli, const char *text)
 {
     char path[] = "/tmp/ikigai-trust-XXXXXX";
@@ -100,20 +95,15 @@ static bool page(ik_cli_t *cli, const char *text)
     return paging.status == 0;
 }
 
-/* The files' text, in the user's pager where somebody sits at a terminal. */
-static void show_contents(ik_cli_t *cli, const char *text, bool asks)
-{
-    fflush(stdout);
-    bool terminal = asks && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    if (!terminal || !page(cli, text)) {
-        ik_print_text(stdout, text);
-    }
-}
-
 static int grant(ik_cli_t *cli, const ik_cli_args_t *args, const ik_trust_status_t *status)
 {
     bool asks = !ik_cli_args_has(args, "--yes");
-    show_contents(cli, ik_tool_review_contents(cli->ctx, cli->paths, status), asks);
+    bool attended = asks && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    const char *contents = ik_tool_review_contents(cli->ctx, cli->paths, status);
+    fflush(stdout);
+    if (!attended || !page(cli, contents)) {
+        ik_print_text(stdout, contents);
+    }
     ik_print_text(stdout, ik_tool_review_format(cli->ctx, status, find_others(cli)));
     if (asks && !ik_cli_confirm(ik_tool_review_question)) {
         puts(ik_tool_review_declined);
@@ -163,10 +153,10 @@ static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_trust = {
     .name = "trust",
     .args = "[DIR]",
-    .help = "Shows the tools of a project, asks, and lets them run from now on.",
-    .more = "Shows what every file holds, or how it differs from what was trusted before; on a "
-            "terminal "
-            "in `$PAGER`, or less.",
+    .help = "Shows the tools of a project, asks, and trusts them from now on.",
+    .more =
+        "Shows the contents of every file, or how it differs from what was trusted before. On a "
+        "terminal it uses `$PAGER`, or less.",
     .options = (const ik_cli_option_t[]){IK_CLI_YES_OPTION, {0}},
     .max_args = 1,
     .run = run_trust,
@@ -175,7 +165,7 @@ const ik_cli_command_t ik_cli_trust = {
 const ik_cli_command_t ik_cli_untrust = {
     .name = "untrust",
     .args = "[DIR]",
-    .help = "Takes that back.",
+    .help = "Revokes trust in the tools of a project.",
     .max_args = 1,
     .run = run_untrust,
 };

@@ -73,14 +73,14 @@ class Help(IkigaiTest):
         (["tool", "list", "--nonsense"], "tool list", "unknown option '--nonsense'"),
         (["tool", "list", "--js"], "tool list", "unknown option '--js'"),
         (["tool", "list", "--yes"], "tool list", "unknown option '--yes'"),
-        (["tool", "show"], "tool show", "missing"),
+        (["tool", "show"], "tool show", "Missing argument: NAME"),
         (["tool", "show", "a", "b"], "tool show", "unexpected argument 'b'"),
-        (["tool", "run"], "tool run", "missing"),
+        (["tool", "run"], "tool run", "Missing argument: NAME"),
         (["tool", "run", "a", "{}", "c"], "tool run", "unexpected argument 'c'"),
         (["tool", "run", "a", "--json"], "tool run", "unknown option '--json'"),
-        (["tool", "check"], "tool check", "missing"),
+        (["tool", "check"], "tool check", "Missing argument: PATH"),
         (["tool", "check", "a", "b"], "tool check", "unexpected argument 'b'"),
-        (["tool", "new"], "tool new", "missing"),
+        (["tool", "new"], "tool new", "Missing argument: NAME"),
         (["tool", "new", "a", "--lang"], "tool new", "--lang needs a value"),
         (["tool", "new", "a", "b"], "tool new", "unexpected argument 'b'"),
         (["trust", "a", "b"], "trust", "unexpected argument 'b'"),
@@ -505,14 +505,14 @@ class New(IkigaiTest):
             with self.subTest(language=language):
                 path = self.user_tool("mine-" + language, "precious", 0o644)
                 done = self.ikigai("tool", "new", "mine-" + language, "--lang", language, status=1)
-                self.assertIn("exists already; nothing was changed", done.err)
+                self.assertIn("already exists; nothing was changed", done.err)
                 self.assertEqual(self.read(path), b"precious")
                 self.assertFalse(os.path.exists(path + ".c"))
 
     def test_an_existing_source_is_not_overwritten(self):
         source = self.user_tool("mine.c", "precious", 0o600)
         done = self.ikigai("tool", "new", "mine", "--lang", "c", status=1)
-        self.assertIn("exists already", done.err)
+        self.assertIn("already exists", done.err)
         self.assertEqual(self.read(source), b"precious")
 
     def test_a_dangling_link_is_not_written_through(self):
@@ -526,9 +526,9 @@ class New(IkigaiTest):
         for name in ("1st", "a b", "a/b", "../x", "", "x" * 65, "a.b", "\u00e4", "a\nb"):
             with self.subTest(name=name):
                 done = self.ikigai("tool", "new", name, status=2)
-                self.assertIn("is no tool name", done.err)
+                self.assertIn("is not a valid tool name", done.err)
         done = self.ikigai("tool", "new", "x", "--lang", "cobol", status=2)
-        self.assertIn("--lang is sh, python or c, not 'cobol'", done.err)
+        self.assertIn("--lang must be sh, python or c, not 'cobol'", done.err)
         self.assertFalse(os.path.exists(self.home))
 
     def test_private_whatever_the_umask(self):
@@ -574,7 +574,7 @@ class Check(IkigaiTest):
                        "schema and exit with 0"),
         "crash": ("#!/bin/sh\nkill -SEGV $$\n", "FIX   --schema: it was killed by signal 11; it "
                   "must not crash"),
-        "flood": ("#!/bin/sh\nyes\n", "FIX   --schema: it prints without end"),
+        "flood": ("#!/bin/sh\nyes\n", "FIX   --schema: it never stops printing"),
         "bad interpreter": ("#!/no/such/program\n", "FIX   --schema: it cannot be started"),
         "needs environment": (
             tool_script("bad", first='[ -n "$HOME" ] || exit 1'),
@@ -592,15 +592,15 @@ class Check(IkigaiTest):
         "stray output": (tool_script("bad", "echo Loading...; echo '{}'"),
                          "FIX   no parameters ({}): stdout is not one JSON value"),
         "output after": (tool_script("bad", "echo '{}'; echo done"),
-                         "messages for people belong to stderr"),
+                         "write messages for people to stderr"),
         "no output": (tool_script("bad", "cat > /dev/null"),
                       "it exits with 0 but prints nothing; print one JSON value"),
         "crash on bad input": (
             tool_script("bad", 'case $(cat) in "{"*"}") echo "{}" ;; *) kill -SEGV $$ ;; esac'),
             "FIX   input that is not JSON: it was killed by signal 11; it must not crash"),
         "waits forever": (tool_script("bad", "sleep 60", timeout_seconds=1),
-                          "FIX   empty input: it did not end in time; does it wait for something "
-                          "else than the end of stdin?"),
+                          "FIX   empty input: it did not end in time; does it wait for anything "
+                          "other than the end of stdin?"),
         "silent failure": (tool_script("bad", "exit 7"),
                            "it exits with 7 and says nothing; print the reason to stderr"),
         "output not UTF-8": (tool_script("bad", "printf '\"\\377\"'"), "stdout is not UTF-8"),
@@ -635,7 +635,7 @@ class Check(IkigaiTest):
     def test_bad_files(self):
         self.write("plain", tool_script("plain"), 0o644)
         self.write("open", tool_script("open"), 0o777)
-        for path, words in [("plain", "it is not executable; chmod +x helps"),
+        for path, words in [("plain", "it is not executable; run chmod +x"),
                             ("none", "there is no such file"), (".", "it is not a file"),
                             ("open", "ikigai would not run it: ")]:
             with self.subTest(path=path):
@@ -702,7 +702,7 @@ class Doctor(IkigaiTest):
     def test_healthy(self):
         done = self.ikigai("doctor")
         for words in (f"Installation: {OUT}\n", f"  system tools   {TOOLS}\n",
-                      f"  user tools     {self.home}/tools (not there)\n",
+                      f"  user tools     {self.home}/tools (missing)\n",
                       f"  keeper         {OUT}/lib/ikigai/keeper\n", "Configuration:\n",
                       "Providers:\n", "  offline ", "needs no key\n", "Tools:\n",
                       "  Project tools: none\n", "Optional parts:\n", "python3  found"):

@@ -449,7 +449,7 @@ class ZshTest(Zsh, TypedCases):
         t.send("ikigai sess\t")
         t.wait_for("> ikigai session ")
         t.send("\t")
-        t.wait_for(re.compile(r"prune +-- Deletes sessions not used for so long"))
+        t.wait_for(re.compile(r"prune +-- Deletes sessions that were not used for some time"))
         t.send("show \t")
         t.wait_for(re.compile(A + r" +-- say \$\(touch pwned\) %F{red}:b"))
         t.send("a\t")
@@ -570,8 +570,8 @@ class ScriptTest(CompletionTest):
     def test_misuse(self):
         usage = ("Usage: ikigai completion [bash|zsh|fish] "
                  "[--list models|sessions|tools|topics|words]\n")
-        for args, why in [((), "name a shell, or what to list"),
-                          (("bash", "--list", "tools"), "name a shell, or what to list"),
+        for args, why in [((), "name one shell, or use --list"),
+                          (("bash", "--list", "tools"), "name one shell, or use --list"),
                           (("tcsh",), "there is no script for that shell"),
                           (("--list", "secrets"), "there is no such list")]:
             done = self.ikigai("completion", *args, status=2)
@@ -588,7 +588,7 @@ class ListTest(CompletionTest):
     def test_nothing_where_nothing_is(self):
         self.assertEqual(self.listed("sessions"), [])
         self.assertEqual(self.listed("models"),
-                         [("offline/offline", "no language model; runs tools by name")])
+                         [("offline/offline", "not a language model; runs tools by name")])
         self.assertEqual([word for word, *_ in self.listed("tools")], TOOLS)
         self.assertTrue(self.listed("topics"))
         self.assertEqual(os.listdir(self.path("home")), [])

@@ -244,7 +244,7 @@ class Screen(HelpTest):
         narrow = self.on_terminal("slash", width=60, NO_COLOR="1")
         at = narrow.index("• /export [FILE] [--format jsonl|md|html]")
         self.assertEqual(narrow[at + 1], "  Writes this session to a new file.")
-        self.assertIn("/exit" + " " * 36 + "Leaves ikigai; ikigai -c goes on later. Also: /quit",
+        self.assertIn("/exit" + " " * 36 + "Exits; ikigai -c continues the session. Also: /quit",
                       self.on_terminal("slash", width=100, NO_COLOR="1"))
 
     def test_chapters_name_each_other_by_the_command(self):
@@ -276,12 +276,12 @@ class Whatever(HelpTest):
         os.chmod(program, 0o755)
         self.assertIn("max_tool_turns", self.ikigai("help", "config", program=program).out)
         done = self.ikigai("help", "interactive", program=program, status=2)
-        self.assertIn("nothing is known of 'interactive'", done.err)
+        self.assertIn("No help topic 'interactive'", done.err)
 
     WRONG = [(["--markdown"], "--markdown needs a topic"),
              (["--expand"], "--expand needs a value"),
-             (["--expand", "x", "keys"], "takes a file and no topic"),
-             (["--expand", "x", "--markdown"], "takes a file and no topic")]
+             (["--expand", "x", "keys"], "cannot be used with a topic or --markdown"),
+             (["--expand", "x", "--markdown"], "cannot be used with a topic or --markdown")]
 
     def test_wrong_usage(self):
         for words, complaint in self.WRONG:
@@ -303,5 +303,5 @@ class Pages(HelpTest):
         self.assertIn("none.md", done.err)
         done = self.ikigai("help", "--expand", self.write("p.md", "<!-- topic: nonsense -->\n"),
                            status=1)
-        self.assertIn("nothing is known of 'nonsense'", done.err)
+        self.assertIn("No help topic 'nonsense'", done.err)
         self.assertEqual(done.out, "")

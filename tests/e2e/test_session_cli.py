@@ -194,21 +194,21 @@ class Usage(SessionTest):
         (["list", "--full"], "unknown option '--full'"),
         (["list", "--limit"], "--limit needs a value"),
         (["list", "--limit", ""], "--limit needs a value"),
-        (["list", "--limit", "0"], "--limit needs a number from 1 on, not '0'"),
-        (["list", "--limit", "3x"], "--limit needs a number from 1 on, not '3x'"),
-        (["list", "--limit", "9" * 30], "--limit needs a number from 1 on"),
+        (["list", "--limit", "0"], "--limit needs a positive number, not '0'"),
+        (["list", "--limit", "3x"], "--limit needs a positive number, not '3x'"),
+        (["list", "--limit", "9" * 30], "--limit needs a positive number"),
         (["list", "--db"], "--db needs a value"),
-        (["show"], "missing"),
+        (["show"], "Missing argument: ID"),
         (["show", "a", "b"], "unexpected argument 'b'"),
-        (["search"], "missing"),
-        (["search", "x", "--limit", "-1"], "--limit needs a number from 1 on, not '-1'"),
-        (["export"], "missing"),
+        (["search"], "Missing argument: TEXT"),
+        (["search", "x", "--limit", "-1"], "--limit needs a positive number, not '-1'"),
+        (["export"], "Missing argument: ID"),
         (["export", "a", "--format", "pdf"], "--format is one of jsonl, md, html, not 'pdf'"),
-        (["import"], "missing"),
+        (["import"], "Missing argument: FILE"),
         (["import", "a", "b"], "unexpected argument 'b'"),
-        (["fork"], "missing"),
-        (["delete"], "missing"),
-        (["prune"], "--older-than is missing"),
+        (["fork"], "Missing argument: ID"),
+        (["delete"], "Missing argument: ID"),
+        (["prune"], "Missing option: --older-than AGE"),
         (["prune", "x"], "unexpected argument 'x'"),
     ] + [(["prune", "--older-than", age], f"not '{age}'") for age in (
         "30", "d", "0d", "-3d", "3 d", "3days", "100001y", "9" * 30 + "d", "2026-13-01",
@@ -602,9 +602,9 @@ assistant, TIME
             (1, 2, [user("in the fork")]), (2, 3, [answer("deeper")])]))
         text = self.show("01")
         self.assertRegex(text, r"(?s)\n--- agent 1 ---\n.*  c\n\n"
-                               r"--- agent 2, begun as a copy of agent 1 up to its message 2 ---\n"
-                               r".*  in the fork\n\n--- agent 3, begun as a copy of agent 2 up to "
-                               r"its message 3 ---\n.*  deeper\n$")
+                               r"--- agent 2, forked from agent 1 after its message 2 ---\n"
+                               r".*  in the fork\n\n--- agent 3, forked from agent 2 after its "
+                               r"message 3 ---\n.*  deeper\n$")
         shown = self.shown("01")
         self.assertEqual([(a["number"], a["parent"], a["forked_at"]) for a in shown["agents"]],
                          [(1, 0, 0), (2, 1, 2), (3, 2, 3)])
@@ -728,7 +728,7 @@ class Export(SessionTest):
                                    "run echo one\n")
         self.assertEqual(self.shown(session), shown)
         done = self.session("import", "-", input=exported_text.encode())
-        self.assertEqual(done.out, f"{session}  was there already, {len(shown['messages'])} "
+        self.assertEqual(done.out, f"{session}  already present, {len(shown['messages'])} "
                                    "messages  run echo one\n")
         self.assertEqual(self.session("export", session).out, exported_text)
 
@@ -751,7 +751,7 @@ class Export(SessionTest):
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         self.write("out.jsonl", "precious")
         done = self.session("export", "01", "--output", path, status=1)
-        self.assertIn(f"{path} exists already", done.err)
+        self.assertIn(f"{path} already exists", done.err)
         self.assertIn("--force", done.err)
         self.assertEqual(self.read("out.jsonl"), b"precious")
         self.session("export", "01", "--output", path, "--force")
@@ -766,9 +766,9 @@ class Export(SessionTest):
         os.symlink("nowhere", self.path("link"))
         for path in (fifo, self.project):
             done = self.session("export", "01", "--output", path, "--force", status=1)
-            self.assertIn(f"{path} is no regular file", done.err)
+            self.assertIn(f"{path} is not a regular file", done.err)
         self.assertTrue(stat.S_ISFIFO(os.stat(fifo).st_mode))
-        self.assertIn("exists already",
+        self.assertIn("already exists",
                       self.session("export", "01", "--output", self.path("link"), status=1).err)
 
     def test_files_that_cannot_be_written(self):
@@ -839,7 +839,7 @@ class ExportInJson(SessionTest):
         self.assertEqual(self.session("export", "01", "--json").out,
                          self.session("export", "01").out)
         done = self.session("export", "01", "--json", "--format", "html", status=2)
-        self.assertIn("choose one format", done.err)
+        self.assertIn("cannot be used with another format", done.err)
 
 
 class Delete(SessionTest):
@@ -878,7 +878,7 @@ class Delete(SessionTest):
         self.assertEqual((kept["id"], kept["deleted"]), (held, False))
         self.assertIn(f"in use by pid {pid}", kept["error"])
         self.assertNotIn("02", self.left())
-        self.assertIn("it needs --yes", self.session("delete", "01", "--json", status=2).err)
+        self.assertIn("--json needs --yes", self.session("delete", "01", "--json", status=2).err)
         self.assertIn("01", self.left())
 
     def test_all_or_nothing(self):

@@ -593,7 +593,7 @@ class Refusals(TrustTest):
             self.assertIn("Project tools are not used: ", done.err)
             self.assertIn(words, done.err)
             self.assertNotIn("canary", done.out)
-        self.assertIn("cannot be trusted as they are", self.ikigai("doctor", status=None).out)
+        self.assertIn("cannot be trusted in their present state", self.ikigai("doctor", status=None).out)
         self.assertEqual((self.ran(), self.copies()), ([], []))
 
     def test_refused(self):
@@ -779,7 +779,7 @@ class OwnFolder(TrustTest):
         self.assertEqual([t["source"] for t in done.json() if t["name"] == "mine"], ["user"])
         for command in ("trust", "untrust"):
             refused = self.ikigai(command, status=1, **where)
-            self.assertIn(f"{self.home}/tools holds your own tools; they need no trust",
+            self.assertIn(f"{self.home}/tools holds your own tools, which need no trust",
                           refused.err)
         self.assertNotIn("project tools", self.ikigai("doctor", **where).out)
 

@@ -134,7 +134,7 @@ START_TEST(what_nobody_knows_is_an_error_with_what_is_near)
     scratch_write("manual/zebra.md", "# Zebras\n");
     res_t result = ik_cli_manual_format(ctx, &paths, "zerba", &text);
     ck_assert_int_eq(result.code, IK_ERR_NOT_FOUND);
-    ck_assert_str_eq(result.message, "nothing is known of 'zerba'. Did you mean 'zebra'?");
+    ck_assert_str_eq(result.message, "No help topic 'zerba'. Did you mean 'zebra'?");
     result = ik_cli_manual_format(ctx, &paths, "max_tool_trns", &text);
     assert_has(result.message, "Did you mean 'max_tool_turns'?");
     result = ik_cli_manual_format(ctx, &paths, "../zebra", &text);
