@@ -120,12 +120,12 @@ static void print_line(headless_t *headless, const ik_workspace_event_t *event)
 /* -r without an id: there is no user to choose one. */
 static void refuse_choosing(headless_t *headless, const ik_store_list_t *sessions)
 {
-    complain(sessions->count == 0 ? "-r needs the id of a session, and this folder has no sessions"
+    complain(sessions->count == 0 ? "-r needs the id of a session, and there are no sessions yet"
                                   : "-r needs the id of a session; its beginning is enough:");
     if (sessions->count > 0) {
-        const char *cwd = ik_workspace_paths(headless->workspace)->cwd;
-        bool here = strcmp(sessions->sessions[0].cwd, cwd) == 0;
-        fputs(ik_session_lines_table(headless, sessions, 0, !here), stderr);
+        /* Sessions of other folders are offered when this folder has none. */
+        bool elsewhere = strcmp(sessions->sessions[0].cwd, headless->options->paths->cwd) != 0;
+        fputs(ik_session_lines_table(headless, sessions, 0, elsewhere), stderr);
     }
     end(headless, STATUS_USAGE);
 }

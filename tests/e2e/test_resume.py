@@ -188,7 +188,7 @@ class Choice(AgentTest):
         self.assertIn(next(id for id in self.sessions() if id[0] == twice), done.err)
 
     def test_options_that_do_not_go_together(self):
-        for args, words in ((["-c", "-r", "1"], "-c and -r"), (["--fork"], "--fork copies"),
+        for args, words in ((["-c", "-r", "1"], "-c and -r"), (["--fork"], "--fork needs -c or -r"),
                             (["-c", "--resume"], "-c and -r"), (["--db"], "--db needs a value")):
             self.assertIn(words, self.offline(*args, status=2).err)
 
