@@ -141,7 +141,7 @@ static void append_item(ik_buffer_t *out, const row_t *head, const row_t *row, b
     ik_buffer_append_byte(out, '\n');
 }
 
-/* Replaces the ruler and all rows behind the head by list items. */
+/* Replaces the ruler and all rows after the head by list items. */
 static void append_list(ik_buffer_t *out, const row_t *head, lines_t *lines, bool definitions)
 {
     line_t line;

@@ -1,4 +1,4 @@
-/* Reads Markdown line by line and tells lines of code blocks from headings and comments. */
+/* Reads Markdown line by line and distinguishes code blocks from headings and comments. */
 #pragma once
 
 #include <stdbool.h>

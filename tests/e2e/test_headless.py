@@ -491,7 +491,7 @@ class Signals(AgentTest):
 
 
 class BrokenOutput(AgentTest):
-    """Nobody reads, or nothing more fits: there is no point in going on."""
+    """The reader of standard output is gone, or the disk is full: the turn ends."""
 
     def test_closed_pipe(self):
         for args in ((), ("--json",)):
@@ -512,7 +512,7 @@ class BrokenOutput(AgentTest):
                 self.assert_nothing_runs()
 
     def test_a_pipe_that_does_not_block(self):
-        """Some programs leave it so: nothing may be lost because somebody reads slowly."""
+        """Some programs leave standard output non-blocking: a slow reader must not lose output."""
         text = "x" * 300000
         llm = self.serve([Answer(text)])
         read, write = os.pipe()

@@ -198,7 +198,7 @@ class RefreshTest(CommandTest):
 
 
 class AskedAgainTest(CommandTest):
-    """A warm start runs no tool; when the user types, user tools reload their schemas."""
+    """A warm start runs no tool; the user's tools are asked again before the first message."""
 
     def warm(self, words="Old words"):
         schema = os.path.join(self.dir, "schema")

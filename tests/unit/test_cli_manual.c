@@ -128,7 +128,7 @@ START_TEST(a_bar_does_not_end_a_cell)
 }
 END_TEST
 
-START_TEST(what_nobody_knows_is_an_error_with_what_is_near)
+START_TEST(an_unknown_topic_is_an_error_that_suggests_the_closest)
 {
     char *text;
     scratch_write("manual/zebra.md", "# Zebras\n");
@@ -244,7 +244,7 @@ int main(void)
     tcase_add_test(tests, rows_are_found_by_their_names);
     tcase_add_test(tests, several_places_stand_under_the_word);
     tcase_add_test(tests, a_bar_does_not_end_a_cell);
-    tcase_add_test(tests, what_nobody_knows_is_an_error_with_what_is_near);
+    tcase_add_test(tests, an_unknown_topic_is_an_error_that_suggests_the_closest);
     tcase_add_test(tests, topics_take_the_place_of_their_marks);
     tcase_add_test(tests, what_a_place_held_is_replaced);
     tcase_add_test(tests, marks_in_code_and_other_comments);

@@ -551,8 +551,8 @@ START_TEST(a_session_in_use_gets_nothing_added)
     log_assert_ok(ik_store_claim(store, LOG_ID, &holder, &other));
     res_t read = import(store, SESSION_LINE(OTHER_ID) AGENT_LINE WHOLE USER_LINE("2", "more"));
     log_assert_code(read, IK_ERR_CONFLICT);
-    char *message = ik_sprintf(ctx, "FILE: session " LOG_ID " is in use by pid %d on %s",
-                               getppid(), holder.host);
+    char *message = ik_sprintf(ctx, "FILE: session " LOG_ID " is in use by pid %d on %s", getppid(),
+                               holder.host);
     ck_assert_str_eq(read.message, message);
     ck_assert_str_eq(export(store, LOG_ID), WHOLE);
     /* What brings nothing new does not mind. */
