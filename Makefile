@@ -2,6 +2,7 @@
 #
 #   make                build bin/ikigai, libexec/ikigai/*, lib/ikigai/keeper
 #   make check          everything a change must pass; check-deep adds sanitizers, valgrind, fuzzing
+#   make test-NAME      build and run tests/*/test_NAME.c or .py; K=WORD picks some of its tests
 #   make promises       test every promise of docs/promises.md; promises-quick takes minutes
 #   make bench          measure speed and memory, each figure against a yardstick
 #   make install        PREFIX=/usr/local DESTDIR=; uninstall takes the same two
@@ -201,6 +202,14 @@ check: all unit-tests
 WITH_SERVER := $(call programs,$(shell grep -ls store_backend.h tests/unit/*.c))
 check-unit: $(filter-out $(WITH_SERVER),$(UNIT_TESTS))
 	@$(RUN) $^
+# test-NAME runs the unit test and the module of that name, where both exist.
+TEST_MODULES := $(wildcard $(patsubst %,tests/%/test_*.py,lint tools fake_llm provider e2e))
+unit_test = $(filter %/test_$(1),$(UNIT_TESTS))
+test_modules = $(filter %/test_$(1).py,$(TEST_MODULES))
+ONE_TEST := $(sort $(patsubst test_%,test-%,$(notdir $(UNIT_TESTS) $(TEST_MODULES:.py=))))
+.PHONY: $(ONE_TEST)
+$(ONE_TEST): test-%: all $$(call unit_test,$$*) $$(if $$(call test_modules,$$*),drivers)
+	@$(RUN) $(if $(K),-k '$(K)') $(call unit_test,$*) $(call test_modules,$*)
 lint:
 	@$(RUN) lint
 docs: all

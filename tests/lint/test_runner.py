@@ -1,11 +1,37 @@
-"""tests/run ends jobs that hang, and no others."""
+"""tests/run ends jobs that hang, and no others; one test can be run alone, from its name."""
 import importlib.machinery
 import importlib.util
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(TESTS)
+
+UNIT_TEST = """
+#include "suite.h"
+START_TEST(the_first) { } END_TEST
+START_TEST(the_second) { ck_abort_msg("the second always fails"); } END_TEST
+START_TEST(each_of_three) { } END_TEST
+int main(void)
+{
+    Suite *suite = suite_create("three");
+    TCase *tests = tcase_create("cases");
+    tcase_add_test(tests, the_first);
+    tcase_add_test(tests, the_second);
+    tcase_add_loop_test(tests, each_of_three, 0, 3);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
+"""
+MODULE = """
+import unittest
+class ThreeTest(unittest.TestCase):
+    def test_first(self): pass
+    def test_second(self): self.fail("the second always fails")
+"""
 
 
 def load_runner():
@@ -22,7 +48,7 @@ class HangTest(unittest.TestCase):
 
     def run_job(self, code, **limits):
         job = self.runner.Job("job", [sys.executable, "-c", code], lambda job, status, text: status,
-                              **limits)
+                              [], **limits)
         return job.run(set(), None)
 
     def test_a_job_that_sleeps_hangs(self):
@@ -49,6 +75,100 @@ class HangTest(unittest.TestCase):
         for per_core, share in ((0, 1), (0.5, 1), (1, 1), (4, 0.25)):
             os.getloadavg = lambda: (per_core * os.cpu_count(), 0, 0)
             self.assertEqual(self.runner.share_of_machine(), share)
+
+
+def run(*arguments):
+    return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+class OneTestTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = folder.name
+
+    def build(self, name):
+        """A unit test where a build in self.out would have it."""
+        program = os.path.join(self.out, "obj", "tests", "unit", name)
+        os.makedirs(os.path.dirname(program))
+        flags = run("pkg-config", "--cflags", "--libs", "check").stdout.split()
+        built = subprocess.run(["cc", "-x", "c", "-D_GNU_SOURCE", "-I" + os.path.join(TESTS, "unit"),
+                                "-", "-o", program] + flags, input=UNIT_TEST, text=True,
+                               capture_output=True, check=False)
+        self.assertEqual(built.returncode, 0, built.stderr)
+        return program
+
+    def invoke(self, *arguments):
+        done = run(os.path.join(TESTS, "run"), "--out", self.out, *arguments)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_a_word_picks_tests_of_a_unit_test(self):
+        program = self.build("test_three")
+        for word, status, last in (("first", 0, "1 passed, 0 failed"),
+                                   ("second", 1, "0 passed, 1 failed"),
+                                   ("each", 0, "3 passed, 0 failed"),
+                                   ("the_*", 1, "1 passed, 1 failed"),
+                                   ("fourth", 1, "0 passed, 0 failed")):
+            with self.subTest(word):
+                got, text = self.invoke(program, "-k", word)
+                self.assertEqual((got, text.splitlines()[-1]), (status, last), text)
+
+    def test_a_source_stands_for_its_program(self):
+        self.build("test_sse")
+        status, text = self.invoke("tests/unit/test_sse.c", "-k", "first")
+        self.assertEqual((status, text.splitlines()[-1]), (0, "1 passed, 0 failed"), text)
+
+    def test_a_program_that_is_not_built(self):
+        status, text = self.invoke("tests/unit/test_sse.c")
+        self.assertEqual(status, 1)
+        self.assertIn(f"build it with: make OUT={self.out} BUILD={self.out}/obj all unit-tests", text)
+
+    def test_a_source_that_is_no_unit_test(self):
+        status, text = self.invoke("tests/e2e/tty_driver.c")
+        self.assertEqual(status, 1)
+        self.assertIn("tty_driver.c is not a unit test", text)
+
+    def test_a_failure_says_how_to_run_it_again(self):
+        program = self.build("test_sse")
+        module = os.path.join(self.out, "test_module.py")
+        with open(module, "w", encoding="utf-8") as f:
+            f.write(MODULE)
+        status, text = self.invoke(program, module)
+        self.assertEqual(status, 1)
+        commands = [line.partition(": ")[2] for line in text.splitlines()
+                    if line.startswith("run it again: ")]
+        start = f"tests/run --out {self.out} "
+        self.assertEqual(sorted(commands), sorted([
+            start + "tests/unit/test_sse.c -k the_second",
+            start + f"{os.path.relpath(module, ROOT)} -k ThreeTest.test_second"]), text)
+        for command in commands:
+            done = run("sh", "-c", command)
+            self.assertEqual(done.stdout.splitlines()[-1], "0 passed, 1 failed", done.stdout)
+
+    def test_make_runs_one_test(self):
+        for name, files in (("sse", ["build/obj/tests/unit/test_sse"]),
+                            ("repl_smoke", ["tests/e2e/test_repl_smoke.py"]),
+                            ("glob", ["tests/tools/test_glob.py"]),
+                            ("vectors", ["tests/provider/test_vectors.py"]),
+                            ("screen", ["build/obj/tests/unit/test_screen",
+                                        "tests/e2e/test_screen.py"])):
+            with self.subTest(name):
+                done = run("make", "-n", "test-" + name, "K=word")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                last = done.stdout.splitlines()[-1].split()
+                self.assertEqual(last[last.index("-k"):], ["-k", "'word'"] + files)
+        self.assertNotEqual(run("make", "-n", "test-nothing").returncode, 0)
+
+    def test_every_unit_test_can_be_filtered(self):
+        """Its tests are added by the macros of suite.h."""
+        folder = os.path.join(TESTS, "unit")
+        for name in sorted(os.listdir(folder)):
+            if name.startswith("test_"):
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    text = f.read()
+                with self.subTest(name):
+                    self.assertRegex(text, r'#include "(suite|scratch|store_backend)\.h"')
+                    self.assertNotRegex(text, r"tcase_add\w*_(raise_signal|exit_test)")
 
 
 if __name__ == "__main__":

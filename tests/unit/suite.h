@@ -1,9 +1,29 @@
-/* Runs the suite of a unit test program. */
+/* What every unit test does with its tests: add those that were asked for, and run them. */
 #pragma once
 
 #include <check.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
-/* Obeys the environment (CK_FORK, CK_VERBOSITY …); returns the exit status for main. */
+/* tests/run -k puts a shell pattern for the names of test functions into the environment. libcheck
+ * itself selects only whole test cases (CK_RUN_CASE). */
+static inline bool suite_selects(const char *test)
+{
+    const char *pattern = getenv("IKIGAI_TEST_PATTERN");
+    return pattern == NULL || fnmatch(pattern, test, 0) == 0;
+}
+
+#undef tcase_add_test
+#define tcase_add_test(cases, test) tcase_add_loop_test(cases, test, 0, 1)
+#undef tcase_add_loop_test
+#define tcase_add_loop_test(cases, test, begin, end)                                               \
+    do {                                                                                           \
+        if (suite_selects(#test))                                                                  \
+            tcase_add_loop_test_raise_signal(cases, test, 0, begin, end);                          \
+    } while (0)
+
+/* Runs the suite as the environment says (CK_FORK, CK_VERBOSITY …); returns the exit status. */
 static inline int suite_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
