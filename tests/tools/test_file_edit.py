@@ -80,7 +80,7 @@ HINTS = [
      ["line 3", "tabs where old_string has spaces"]),
     (CODE.replace("\t", "    "), "\tint count = 0;\n\tputs", ["line 3",
                                                               "spaces where old_string has tabs"]),
-    (CODE.replace("\t", "  "), "    int count = 0;\n    puts", ["line 3", "another indentation"]),
+    (CODE.replace("\t", "  "), "    int count = 0;\n    puts", ["line 3", "different indentation"]),
     (CODE, "Int Count", ["line 3", "letter case"]),
     (CODE, "    INT COUNT = 0;\n    puts", ["line 3", "letter case and white space"]),
     (CODE, "int cuont = 0;", ["closest line is line 3", "int count = 0;"]),

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* Below this limit a marker would take the place of what it stands for. */
+/* Below this limit there is no marker: it would take too much of the room. */
 enum { MARKER_WORTH = 128 };
 
 void ik_head_tail_init(ik_head_tail_t *kept, const void *ctx, size_t limit)
@@ -14,7 +14,7 @@ void ik_head_tail_init(ik_head_tail_t *kept, const void *ctx, size_t limit)
     *kept = (ik_head_tail_t){.limit = limit};
     ik_buffer_init(&kept->head, ctx, limit / 2);
     ik_buffer_append(&kept->head, "", 0);
-    /* Head and ring together hold what just fits, with the newline that will be stripped. */
+    /* + 1 for the final newline, which is stripped. */
     kept->ring_size = limit - limit / 2 + 1;
     ik_buffer_init(&kept->ring_space, ctx, kept->ring_size);
 }
@@ -48,7 +48,7 @@ void ik_head_tail_add(ik_head_tail_t *kept, const char *bytes, size_t len)
     }
 }
 
-/* The ring's bytes in their order. */
+/* Appends the bytes of the ring, oldest first. */
 static void unroll(const ik_head_tail_t *kept, ik_buffer_t *tail)
 {
     size_t used = kept->ring_total < kept->ring_size ? (size_t)kept->ring_total : kept->ring_size;
@@ -62,15 +62,15 @@ static void unroll(const ik_head_tail_t *kept, ik_buffer_t *tail)
     ik_buffer_append(tail, kept->ring, used - first);
 }
 
-/* Bytes that the character or invalid part at bytes has once it is clean. */
+/* The length in valid UTF-8 of the character, or invalid sequence, at bytes. */
 static size_t clean_step(const char *bytes, size_t len, size_t *step, bool *valid)
 {
     *step = ik_utf8_step(bytes, len, valid);
     return *valid ? *step : strlen(IK_UTF8_REPLACEMENT);
 }
 
-/* How many bytes from the beginning make a clean text of at most max bytes. What is invalid at the
- * very end may be half of a character and is left out. */
+/* The length of the longest prefix that makes at most max bytes of valid UTF-8. An invalid sequence
+ * at the very end may be half a character and is left out. */
 static size_t fitting_prefix(const char *bytes, size_t len, size_t max)
 {
     size_t at = 0;
@@ -101,12 +101,12 @@ static size_t clean_length(const char *bytes, size_t len)
     return clean;
 }
 
-/* Where a suffix begins that makes a clean text of at most max bytes. */
+/* The start of the longest suffix that makes at most max bytes of valid UTF-8. */
 static size_t fitting_suffix(const char *bytes, size_t len, size_t max)
 {
     size_t at = ik_utf8_cut_front(bytes, len, len > 0 ? len - 1 : 0);
     if (((unsigned char)bytes[0] & 0xc0) != 0x80) {
-        at = 0; /* does not begin inside a character */
+        at = 0; /* bytes does not begin in the middle of a character */
     }
     size_t clean = clean_length(bytes + at, len - at);
     while (clean > max) {
@@ -123,12 +123,12 @@ static char *format_marker(const ik_head_tail_t *kept, uint64_t omitted)
     return ik_sprintf(kept->head.ctx, "\n[... %" PRIu64 " bytes omitted ...]\n", omitted);
 }
 
-/* head and tail are too long together: cuts both so that they and the marker fit. */
+/* Cuts head and tail so that they and the marker fit. */
 static void format_cut(const ik_head_tail_t *kept, ik_buffer_t *out, const ik_buffer_t *head,
                        const ik_buffer_t *tail, uint64_t total)
 {
     bool marked = kept->limit >= MARKER_WORTH;
-    /* No later marker is longer than the one for everything. */
+    /* The real marker has a smaller number, so it is not longer than this one. */
     size_t budget = kept->limit - (marked ? strlen(format_marker(kept, total)) : 0);
     size_t head_len = fitting_prefix(head->data, head->len, budget / 2);
     size_t tail_from = fitting_suffix(tail->data, tail->len, budget - budget / 2);
@@ -140,32 +140,28 @@ static void format_cut(const ik_head_tail_t *kept, ik_buffer_t *out, const ik_bu
     ik_utf8_append_clean(out, tail->data + tail_from, tail->len - tail_from);
 }
 
-static void strip_newline(ik_buffer_t *text, uint64_t *total)
-{
-    if (text->len > 0 && text->data[text->len - 1] == '\n') {
-        text->len--;
-        --*total;
-    }
-}
-
 bool ik_head_tail_format(ik_head_tail_t *kept, ik_buffer_t *out)
 {
     ik_buffer_t tail;
-    ik_buffer_init(&tail, kept->head.ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&tail, kept->head.ctx, kept->ring_size);
     ik_buffer_append(&tail, "", 0);
     unroll(kept, &tail);
     uint64_t total = kept->total;
-    strip_newline(tail.len > 0 ? &tail : &kept->head, &total);
+    ik_buffer_t *end = tail.len > 0 ? &tail : &kept->head;
+    if (end->len > 0 && end->data[end->len - 1] == '\n') {
+        end->len--;
+        total--;
+    }
     bool whole = total == kept->head.len + tail.len;
     if (whole) {
-        /* One text: what was split between the two may be one character. */
-        kept->head.max = IK_BUFFER_UNLIMITED;
+        /* Joined first, because a character may be split between the two. */
+        kept->head.max = kept->head.len + tail.len;
         ik_buffer_append(&kept->head, tail.data, tail.len);
         if (clean_length(kept->head.data, kept->head.len) <= kept->limit) {
             ik_utf8_append_clean(out, kept->head.data, kept->head.len);
             return false;
         }
-        /* Clean, it is too long: both ends are those of the one text. */
+        /* Replacing invalid bytes made it too long. */
         format_cut(kept, out, &kept->head, &kept->head, total);
         return true;
     }

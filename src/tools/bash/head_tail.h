@@ -1,7 +1,7 @@
 /*
- * Keeps the beginning and the end of a stream of bytes in bounded memory, and counts the rest. A
- * stream that fits the limit is kept whole. The text made of it is UTF-8 and never longer than the
- * limit, cuts fall between characters.
+ * Keeps the beginning and the end of a stream of bytes in bounded memory, and counts the bytes in
+ * between. A stream within the limit is kept whole. The formatted text is valid UTF-8, never longer
+ * than the limit, and cut only between characters.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ typedef struct {
     size_t limit;
     uint64_t total; /* bytes seen */
     ik_buffer_t head;
-    char *ring; /* the last ring_size bytes behind the head; NULL while the head has room */
+    char *ring; /* the last ring_size bytes after the head; NULL while the head has room */
     size_t ring_size;
     ik_buffer_t ring_space;
     uint64_t ring_total; /* bytes that went into the ring */
@@ -24,6 +24,6 @@ typedef struct {
 void ik_head_tail_init(ik_head_tail_t *kept, const void *ctx, size_t limit);
 void ik_head_tail_add(ik_head_tail_t *kept, const char *bytes, size_t len);
 
-/* Appends what was kept, without one newline at its end, with a marker where something is missing.
- * True when something is. Call once, at the end. */
+/* Appends the kept bytes without a final newline, and a marker where bytes are missing. Returns
+ * whether any are. To be called once, at the end. */
 bool ik_head_tail_format(ik_head_tail_t *kept, ik_buffer_t *out);

@@ -1,12 +1,12 @@
 /*
- * bash: runs a shell command and answers with what it printed and its exit code.
+ * bash: runs a shell command and answers with its output and exit code.
  *
- * The call ends when the shell does, not when the last holder of its output does: a server started
- * in the background keeps the pipe open for as long as it likes.
+ * The call ends when the shell ends, not at the end of the output: a server started in the
+ * background may keep the pipe open.
  *
- * SIGTERM (ikigai's deadline, or the user's Esc) ends the command. The answer then holds what was
- * printed so far and goes out early, while the command still has its grace, because SIGKILL may
- * follow at any time.
+ * SIGTERM (ikigai's deadline, or the user's Esc) ends the command. The answer, with the output so
+ * far, is then sent before the command's grace period is over, because SIGKILL may follow at any
+ * time.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,12 +25,12 @@
 #include "tools/common/tool_program.h"
 
 enum {
-    DRAIN_MS = 100,            /* for what is left in the pipe when the shell has ended */
+    DRAIN_MS = 100,            /* for reading the rest of the pipe after the shell has ended */
     GRACE_MS = 450,            /* between SIGTERM and SIGKILL */
-    LAST_WORDS_MS = 100,       /* of those, for what a terminated command still prints */
-    GIVE_UP_MS = 100,          /* after SIGKILL: a process the kernel holds up is not waited for */
-    TICK_MS = 10,              /* where the kernel cannot tell us that the shell ended */
-    TIMEOUT_MAX_SECONDS = 599, /* the answer must be out before ikigai's own limit of 600 */
+    LAST_WORDS_MS = 100,       /* of those, how long to collect output before answering */
+    GIVE_UP_MS = 100,          /* after SIGKILL: do not wait for a process stuck in the kernel */
+    TICK_MS = 10,              /* how often to poll for the end of the shell, without a pidfd */
+    TIMEOUT_MAX_SECONDS = 599, /* answer before ikigai's own limit of 600 */
     EXIT_TIMED_OUT = 124,
     EXIT_NOT_RUN = 127,
 };
@@ -45,7 +45,7 @@ typedef struct {
     int64_t term_at;
     int64_t kill_at;
     int64_t give_up_at;
-    int64_t answer_at; /* when an interrupted call answers although its command still runs */
+    int64_t answer_at; /* when to answer an interrupted call although the command runs */
     bool timed_out;
     bool interrupted; /* by SIGTERM */
     bool answered;
@@ -64,7 +64,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* One read; false when there is nothing (left) to read. */
+/* Reads once; false if nothing was read. */
 static bool read_output(session_t *session)
 {
     static char block[65536];
@@ -86,19 +86,11 @@ static bool read_output(session_t *session)
     return false;
 }
 
-/* A child in the background may print without end: hence the limit. */
-static void drain(session_t *session)
-{
-    int64_t until = ik_clock_now_ms() + DRAIN_MS;
-    while (read_output(session) && ik_clock_now_ms() < until) {
-    }
-}
-
 static void answer(session_t *session, int exit_code)
 {
     ik_tool_call_t *call = session->call;
     ik_buffer_t output;
-    ik_buffer_init(&output, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&output, call->ctx, IK_BUFFER_UNLIMITED); /* bounded by kept.limit */
     ik_buffer_append(&output, "", 0);
     bool truncated = ik_head_tail_format(&session->kept, &output);
     ik_tool_answer_output(call, output.data, output.len);
@@ -131,7 +123,7 @@ static void terminate_command(session_t *session, int64_t now)
     ik_shell_command_signal(&session->command, SIGCONT); /* a stopped process ignores SIGTERM */
 }
 
-/* What is due: the end of the command's time, its grace, the next progress line. */
+/* Does what is due: ends the command, answers, or sends progress. */
 static void act_on_clock(session_t *session, int64_t now)
 {
     if (terminated && !session->interrupted) {
@@ -155,7 +147,7 @@ static void act_on_clock(session_t *session, int64_t now)
     ik_progress_line_tick(&session->progress, now);
 }
 
-/* Until when nothing needs to be done unless something happens; -1: for ever, without a wake-up. */
+/* Milliseconds until act_on_clock has something to do; -1: never. */
 static int poll_timeout(const session_t *session, int64_t now)
 {
     int64_t due = ik_progress_line_due(&session->progress);
@@ -171,7 +163,7 @@ static int poll_timeout(const session_t *session, int64_t now)
     return wait < INT_MAX ? (int)wait : INT_MAX;
 }
 
-/* SIGTERM is blocked except in here, so that none is missed between looking and sleeping. */
+/* SIGTERM is blocked except inside ppoll, so that it cannot arrive between check and sleep. */
 static void wait_for_events(struct pollfd *fds, nfds_t count, int timeout)
 {
     struct timespec limit = {.tv_sec = timeout / 1000, .tv_nsec = timeout % 1000 * 1000000L};
@@ -184,8 +176,8 @@ static void wait_for_events(struct pollfd *fds, nfds_t count, int timeout)
     }
 }
 
-/* After SIGTERM the call also waits for the rest of the group, which still has its grace: for as
- * long as one of its processes holds the pipe. */
+/* During the grace period the call also waits for other processes of the group, as long as one of
+ * them has the pipe open. */
 static bool is_over(const session_t *session, bool ended, int64_t now)
 {
     if (now >= session->give_up_at) {
@@ -217,11 +209,14 @@ static void follow(session_t *session)
     if (session->timed_out || session->interrupted) {
         ik_shell_command_signal(&session->command, SIGKILL);
     }
-    drain(session);
+    /* With a limit, because a background child may print endlessly. */
+    int64_t until = ik_clock_now_ms() + DRAIN_MS;
+    while (read_output(session) && ik_clock_now_ms() < until) {
+    }
     ik_progress_line_finish(&session->progress);
 }
 
-/* The caller sees that the call was ended and did not end by itself. */
+/* Ends by SIGTERM, so that the caller sees that the call was interrupted. */
 static void die_of_sigterm(void)
 {
     sigset_t none;
@@ -241,7 +236,7 @@ static void catch_sigterm(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-static pid_t running; /* the command's process group, 0 without one */
+static pid_t running; /* the command's process group; 0: none */
 
 static void kill_command(void)
 {
@@ -318,17 +313,17 @@ static const ik_tool_program_t program = {
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":\"What the command printed, stdout "
                "and stderr in order, without the last newline\"},"
-               "\"exit_code\":{\"type\":\"integer\",\"description\":\"Exit code; 128+N when ended "
+               "\"exit_code\":{\"type\":\"integer\",\"description\":\"Exit code; 128+N if ended "
                "by signal N\"},"
                "\"timed_out\":{\"type\":\"boolean\",\"description\":\"Ended by timeout_seconds\"},"
-               "\"truncated\":{\"type\":\"boolean\",\"description\":\"The output was cut in its "
-               "middle\"},"
+               "\"truncated\":{\"type\":\"boolean\",\"description\":\"The middle of the output is "
+               "missing\"},"
                "\"total_bytes\":{\"type\":\"integer\",\"description\":\"Bytes the command "
                "printed\"}},"
                "\"required\":[\"output\",\"exit_code\"]}",
     .limits =
-        "Of the output, IKIGAI_MAX_OUTPUT bytes are kept, its beginning and its end (1 GB when "
-        "that is unset). Memory: ten times that at most.",
+        "Keeps the beginning and the end of the output, IKIGAI_MAX_OUTPUT bytes in all (default "
+        "1 GB). Memory: at most ten times that.",
     .run = run,
     .abandon = kill_command,
 };

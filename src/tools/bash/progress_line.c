@@ -13,7 +13,7 @@
 enum {
     INTERVAL_MS = 50,
     HEARTBEAT_MS = 500,
-    LINE_MAX_BYTES = 4096, /* = PIPE_BUF: a pipe takes it whole or not at all */
+    LINE_MAX_BYTES = 4096, /* PIPE_BUF: such a write is atomic */
 };
 
 static int listener(void)
@@ -61,7 +61,7 @@ void ik_progress_line_add(ik_progress_line_t *progress, const char *bytes, size_
     progress->len += len;
 }
 
-/* Bytes at the end that begin a character whose rest has not come yet. */
+/* The number of bytes of an incomplete UTF-8 character at the end. */
 static size_t unfinished(const char *bytes, size_t len)
 {
     for (size_t back = 1; back <= 3 && back <= len; back++) {
@@ -77,11 +77,11 @@ static size_t unfinished(const char *bytes, size_t len)
     return 0;
 }
 
-/* Escaping makes text up to six times as long: the newest part that fits is sent. */
+/* Sends the newest part that fits into a line; escaping may make it six times as long. */
 static void send_text(ik_progress_line_t *progress, const char *text, size_t len)
 {
     ik_buffer_t line;
-    ik_buffer_init(&line, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&line, NULL, IK_BUFFER_UNLIMITED); /* sizeof(pending), escaped */
     size_t from = ik_utf8_cut_front(text, len, LINE_MAX_BYTES - strlen("{\"text\":\"\"}\n"));
     for (;;) {
         line.len = 0;
@@ -95,7 +95,7 @@ static void send_text(ik_progress_line_t *progress, const char *text, size_t len
     }
     ssize_t wrote = write(progress->fd, line.data, line.len);
     if (wrote < 0 && errno != EAGAIN && errno != EINTR) {
-        close(progress->fd); /* nobody listens any more */
+        close(progress->fd); /* the reader is gone */
         progress->fd = -1;
     }
     ik_buffer_reset(&line);

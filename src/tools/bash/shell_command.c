@@ -1,5 +1,4 @@
 #include "tools/bash/shell_command.h"
-#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +12,12 @@
 #include "base/file.h"
 #include "tools/common/tool_program.h"
 
-/* The kernel takes no single argument longer than this, its NUL included. */
+/* The kernel's limit for one argument, including its NUL (MAX_ARG_STRLEN). */
 enum { ARGUMENT_MAX = 128 * 1024 };
 
-/* What is too long to be an argument becomes a file in memory that the shell reads; sourced, so
- * that $0 is still "sh". Returns the file, which the shell must inherit, or -1. */
+/* Writes a command that is too long for an argument to a memory file, and a command that sources
+ * the file to source; sourcing keeps $0 as "sh". Returns the descriptor, which the shell must
+ * inherit, or -1. */
 static int write_script(const char *text, size_t len, char *source, size_t source_size)
 {
     int fd = ik_file_open_anonymous("command", false);
@@ -34,8 +34,7 @@ static int write_script(const char *text, size_t len, char *source, size_t sourc
     return fd;
 }
 
-/* SIGPIPE is ignored in tools, but must end a command's pipeline. SIGTERM is blocked in the tool
- * itself (main.c), and must end the command. */
+/* This tool ignores SIGPIPE and blocks SIGTERM (main.c); both must work in the command. */
 static void prepare_attributes(posix_spawnattr_t *attributes)
 {
     sigset_t defaults;
@@ -51,14 +50,6 @@ static void prepare_attributes(posix_spawnattr_t *attributes)
                                              POSIX_SPAWN_SETSIGMASK);
 }
 
-static void prepare_descriptors(posix_spawn_file_actions_t *actions, int output)
-{
-    posix_spawn_file_actions_init(actions);
-    posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
-}
-
 static int spawn_shell(pid_t *pid, const char *command, int output)
 {
     /* "--": a command may begin with a hyphen. */
@@ -66,7 +57,10 @@ static int spawn_shell(pid_t *pid, const char *command, int output)
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     prepare_attributes(&attributes);
-    prepare_descriptors(&actions, output);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
     int error = posix_spawn(pid, "/bin/sh", &actions, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
@@ -126,7 +120,7 @@ int ik_shell_command_finish(ik_shell_command_t *command)
     }
     int status = 0;
     if (waitpid(command->pid, &status, WNOHANG) != command->pid) {
-        return 128 + SIGKILL; /* killed, but the kernel has not let go of it yet */
+        return 128 + SIGKILL; /* killed, but stuck in the kernel */
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

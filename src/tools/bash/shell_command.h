@@ -1,6 +1,6 @@
 /*
- * A command run by /bin/sh in a process group of its own, with nothing on its stdin and stdout and
- * stderr in one pipe, so that their order is kept.
+ * Runs a command with /bin/sh in its own process group. Its stdin is /dev/null; stdout and stderr
+ * share one pipe, which keeps their order.
  */
 #pragma once
 
@@ -10,15 +10,15 @@
 
 typedef struct {
     pid_t pid;
-    int exit_fd; /* readable when the shell has ended; -1: ask ik_shell_command_ended */
-    int output;  /* read end, does not block; -1 after its end */
+    int exit_fd; /* a pidfd, readable when the shell has ended; -1 if the kernel has none */
+    int output;  /* the pipe's read end, non-blocking; -1 after end of file */
 } ik_shell_command_t;
 
-/* 0, or the errno value that says why no shell could be started. */
+/* Returns 0, or an errno value if the shell could not be started. */
 int ik_shell_command_start(ik_shell_command_t *command, const char *text, size_t len);
-/* The shell has ended (it stays a zombie, so its group's number stays its own). */
+/* Whether the shell has ended. It stays a zombie, so that its process group id is not reused. */
 bool ik_shell_command_ended(const ik_shell_command_t *command);
-/* To the whole process group. */
+/* Signals the whole process group. */
 void ik_shell_command_signal(const ik_shell_command_t *command, int signal);
-/* Reaps the ended shell, closes, and returns its exit code; a signal N is 128+N. */
+/* Reaps the shell, closes the descriptors and returns the exit code, 128+N for signal N. */
 int ik_shell_command_finish(ik_shell_command_t *command);

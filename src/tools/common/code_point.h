@@ -3,6 +3,6 @@
 
 #include <stdint.h>
 
-/* The character at *at (before end), which moves behind it. A byte that is no part of valid UTF-8
- * is taken by itself, as its own value. */
+/* Returns the character at *at, which must be before end, and advances *at past it. A byte that is
+ * not part of valid UTF-8 counts as a character with that byte's value. */
 uint32_t ik_code_point_take(const char **at, const char *end);

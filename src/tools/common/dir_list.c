@@ -16,7 +16,7 @@ int ik_dir_list_read(int fd, ik_buffer_t *records)
         size_t room = ik_buffer_reserve(records, LIST_CHUNK);
         ssize_t got = getdents64(fd, records->data + records->len, room);
         if (got == 0 || (got < 0 && errno == ENOENT)) {
-            return 0; /* a folder removed meanwhile is empty */
+            return 0; /* ENOENT: the folder was removed after it was opened */
         }
         if (got < 0) {
             return errno;

@@ -1,7 +1,7 @@
 /*
- * Listing a folder with as few system calls as the kernel allows: the raw records go into a buffer
- * the caller keeps, and entries are handed out of it without copying. The buffer is used like a
- * stack by recursive callers (remember len, read, walk, put len back).
+ * Lists a folder with as few system calls as the kernel allows: getdents64 fills a buffer that the
+ * caller owns, and entries point into it. Recursive callers use the buffer as a stack: they
+ * remember len, read, walk, and restore len.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 
-/* A folder whose records take more than this is cut, with the error EFBIG. */
+/* Reading stops with EFBIG when the buffer holds more than this. */
 #define IK_DIR_LIST_MAX ((size_t)1 << 30)
 
 typedef struct {
@@ -19,12 +19,12 @@ typedef struct {
     unsigned char type; /* DT_DIR, DT_REG, …, DT_UNKNOWN where the file system does not say */
 } ik_dir_entry_t;
 
-/* Appends the records of the open folder, "." and ".." included. Returns 0 or an errno value; what
- * could be read before an error stays. */
+/* Appends the records of the open folder, including "." and "..". Returns 0 or an errno value;
+ * records read before the error stay in the buffer. */
 int ik_dir_list_read(int fd, ik_buffer_t *records);
 
-/* The entry at *position, which moves on; false at end. Records stay valid until the next read
- * into the same buffer. */
+/* Fills *entry from the record at *position and advances *position; false at end. The entry is
+ * valid until the next read into the same buffer. */
 bool ik_dir_list_next(const ik_buffer_t *records, size_t *position, size_t end,
                       ik_dir_entry_t *entry);
 

@@ -1,6 +1,6 @@
 /*
- * What can go wrong with a file, in the words every file tool uses for it. The wording and the
- * codes are part of the tools' contract, so they stand in one table.
+ * The errors of the file tools. Their messages and codes are part of the tools' contract, so all
+ * tools take them from one table.
  */
 #pragma once
 
@@ -17,15 +17,15 @@ typedef enum {
     IK_FILE_ERROR_READ,
     IK_FILE_ERROR_WRITE,
     IK_FILE_ERROR_NO_SPACE,
-    IK_FILE_ERROR_TOO_LARGE, /* more than 1 GB, to edit */
-    IK_FILE_ERROR_CHANGED,   /* someone else wrote the file after it was read */
+    IK_FILE_ERROR_TOO_LARGE, /* file_edit: larger than 1 GB */
+    IK_FILE_ERROR_CHANGED,   /* another program wrote the file after it was read */
 } ik_file_error_t;
 
-/* What a failed open for reading means; error is an errno value. */
+/* The error for a failed open for reading; error is an errno value. */
 ik_file_error_t ik_file_error_of_open(int error);
 
-/* What a failed replacement means. */
+/* The error for a failed replacement; IK_FILE_ERROR_NONE if it did not fail. */
 ik_file_error_t ik_file_error_of_replace(const ik_replaced_t *replaced);
 
-/* Answers the call with the error's message (path as given) and code. */
+/* Answers the call with the code and "MESSAGE: PATH". */
 void ik_file_error_answer(ik_tool_call_t *call, ik_file_error_t error, const char *path);

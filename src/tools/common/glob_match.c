@@ -27,9 +27,9 @@ static const struct {
     {"space", isspace, false}, {"upper", isupper, false}, {"xdigit", isxdigit, false},
 };
 
-/* 1 or 0 whether c is in the class, -1 when there is no class of that name. Beyond ASCII every
- * character counts as a letter: file names hold few others, and tables for them would cost more
- * than they give. To git, bytes beyond ASCII are in no class, and \v and \f are no spaces. */
+/* Returns 1 if c is in the class, 0 if not, and -1 if there is no such class. All characters beyond
+ * ASCII count as letters: most of those in file names are, and exact tables are not worth their
+ * size. For git, bytes beyond ASCII are in no class, and \v and \f are not spaces. */
 static int in_class(const char *name, size_t len, uint32_t c, bool git)
 {
     for (size_t i = 0; i < IK_LENGTH(classes); i++) {
@@ -92,7 +92,8 @@ static bool take_member(reader_t *r, uint32_t *c)
     return true;
 }
 
-/* [:name:] at the cursor; 1 and 0 as in_class, -1 broken, -2 when it is no class at all. */
+/* Parses [:name:] at the cursor. Returns 1, 0 or -1 as in_class does, and -2 if the text at the
+ * cursor is not a class. */
 static int take_class(reader_t *r, uint32_t c)
 {
     if (!starts_with(r, "[:")) {
@@ -116,7 +117,7 @@ static int take_class(reader_t *r, uint32_t c)
     return in_class(name, len, c, (r->flags & IK_GLOB_GIT) != 0);
 }
 
-/* r stands behind the '['; on YES and NO it ends behind the ']'. */
+/* r->at is after the '['. For YES and NO it is advanced past the ']'. */
 static bracket_t match_bracket(reader_t *r, uint32_t c)
 {
     bool negated = r->at < r->end && (*r->at == '!' || *r->at == '^');
@@ -157,7 +158,7 @@ static bracket_t match_bracket(reader_t *r, uint32_t c)
 
 /* --- the whole pattern ------------------------------------------------------------------- */
 
-/* Matches one element of the pattern that is no star against one character of the name. */
+/* Matches one element of the pattern, other than a star, against one character of the name. */
 static bool match_element(reader_t *r, const char **name, const char *name_end, bool *broken)
 {
     char element = *r->at;
@@ -188,7 +189,7 @@ static bool match_element(reader_t *r, const char **name, const char *name_end, 
     return take_char(&r->at, r->end, r->bytes) == c;
 }
 
-/* Where the run of stars at r->at ends; *deep when it is a component ** of a path. */
+/* Returns the end of the run of stars at r->at. *deep: the run is a component ** of a path. */
 static const char *skip_stars(const reader_t *r, const char *start, bool *deep)
 {
     const char *after = r->at;
@@ -200,8 +201,8 @@ static const char *skip_stars(const reader_t *r, const char *start, bool *deep)
     return after;
 }
 
-/* Backtracking goes to the last star only, and from there to the last **: what an earlier star
- * could reach by taking more, the later one reaches too. */
+/* Backtracking returns only to the last star, and then to the last **. Earlier stars need not be
+ * tried again: whatever they could match by taking more, the later star can match too. */
 static bool match_general(const ik_glob_t *glob, const char *name, size_t len)
 {
     const char *end = name + len;

@@ -1,8 +1,8 @@
 /*
- * Wildcard matching of one name or path, for the glob tool, for .gitignore rules and for grep's
- * file filter. A pattern is prepared once: most are a plain name or "*.ext", and those are compared
- * without walking the pattern. Matching takes time proportional to pattern times name at worst,
- * whatever the pattern.
+ * Matches a name or path against a wildcard pattern, for the glob tool, for .gitignore rules and
+ * for grep's file filter. Preparing a pattern recognises plain names and "*.ext", which most
+ * patterns are and which are compared directly. In the worst case a match takes time proportional
+ * to the length of the pattern times the length of the name.
  */
 #pragma once
 
@@ -10,13 +10,14 @@
 #include <stddef.h>
 
 enum {
-    /* The name is a path: '/' is only matched by '/', and a component ** spans folders. */
+    /* The name is a path: only '/' matches '/', and a component ** matches any number of folders.
+     */
     IK_GLOB_PATH = 1,
-    /* A '.' at the start of the name must be written out in the pattern. */
+    /* Only a literal '.' matches a '.' at the start of the name. */
     IK_GLOB_PERIOD = 2,
-    /* As git reads patterns: bytes, not characters; classes are ASCII, an unclosed [ matches
-     * nothing, and a range always matches its first byte. Otherwise ? and [] take a character of a
-     * name that is UTF-8 and a byte of one that is not. */
+    /* git's rules: ? and [] match bytes, classes are ASCII, a pattern with an unclosed [ matches
+     * nothing, and a range always matches its first byte. Without this flag, ? and [] match a
+     * character if the name is valid UTF-8, and a byte otherwise. */
     IK_GLOB_GIT = 4,
 };
 

@@ -6,14 +6,14 @@
 #include <emmintrin.h>
 #endif
 
-/* A lane of eight bits counts at most this many steps before it would overflow. */
+/* An eight-bit lane overflows after this many steps. */
 #define LANE_STEPS 255
 
 #ifdef __SSE2__
 
 #define STEP 16
 
-/* Counts whole steps; equal bytes compare to -1, so subtracting adds one to their lane. */
+/* The comparison yields -1 for equal bytes; subtracting that adds one to their lane. */
 static size_t count_steps(const char *bytes, size_t steps)
 {
     const __m128i newline = _mm_set1_epi8('\n');
@@ -40,7 +40,7 @@ static size_t count_steps(const char *bytes, size_t steps)
         uint64_t block;
         memcpy(&block, bytes + i * STEP, STEP);
         block ^= ones * '\n';
-        /* The high bit of each byte of filled is set unless that byte of block is zero. */
+        /* In filled, the high bit of a byte is clear exactly where that byte of block is 0. */
         uint64_t filled = ((block & low) + low) | block;
         lanes += (~filled >> 7) & ones;
     }
@@ -75,7 +75,7 @@ size_t ik_newline_skip(const char *bytes, size_t len, uint64_t *lines)
     while (*lines > 0 && len - at >= block) {
         size_t count = count_steps(bytes + at, LANE_STEPS);
         if (count >= *lines) {
-            break; /* the place is inside this block */
+            break; /* the wanted newline is in this block */
         }
         *lines -= count;
         at += block;

@@ -1,6 +1,6 @@
 /*
- * Counting lines as fast as memory can be read: sixteen bytes at a time where the processor can
- * (SSE2), eight at a time in plain C elsewhere. Lines end with '\n'; nothing else is a line end.
+ * Counts lines as fast as memory can be read: sixteen bytes at a time with SSE2, eight at a time in
+ * plain C elsewhere. Only '\n' ends a line.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 size_t ik_newline_count(const char *bytes, size_t len);
 
-/* Steps over lines: returns the offset behind the *lines-th newline, or len when there are fewer.
- * *lines is reduced by the newlines passed, so it is 0 exactly when the place was found and the
- * call can be repeated with the next block. */
+/* Skips *lines lines: returns the offset after the *lines-th newline, or len if there are fewer.
+ * Subtracts the newlines it passed from *lines; if the result is not 0, call it again with the next
+ * block. */
 size_t ik_newline_skip(const char *bytes, size_t len, uint64_t *lines);

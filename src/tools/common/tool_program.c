@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-/* --- the tool describes itself ----------------------------------------------------------- */
+/* --- --schema and --help ----------------------------------------------------------------- */
 
 static const char *type_name(ik_tool_param_type_t type)
 {
@@ -94,13 +94,13 @@ static void format_help(ik_buffer_t *out, const ik_tool_program_t *program, cons
     ik_buffer_append_format(out, "\nLimits:\n  %s\n", program->limits);
 }
 
-/* --- the call arrives -------------------------------------------------------------------- */
+/* --- reading the call -------------------------------------------------------------------- */
 
 static res_t read_stdin(ik_buffer_t *input)
 {
     struct stat st = {0};
     size_t chunk = 65536;
-    /* ikigai hands the arguments over as a file in memory: then one read is enough. */
+    /* ikigai passes the arguments as a memory file, whose size is known: one read is enough. */
     if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         if ((uint64_t)st.st_size > IK_TOOL_ARGUMENTS_MAX) {
             return ERR(LIMIT, "The arguments are longer than 1 GB");
@@ -154,7 +154,7 @@ static res_t check_integer(const ik_tool_param_t *param, json_t **value)
     return OK;
 }
 
-/* On success *value is a reference of its own. */
+/* On success *value is a new reference. */
 static res_t check_value(const ik_tool_param_t *param, json_t **value)
 {
     switch (param->type) {
@@ -198,7 +198,7 @@ static res_t check_params(ik_tool_call_t *call, const json_t *given)
 static res_t parse_call(ik_tool_call_t *call)
 {
     ik_buffer_t input;
-    ik_buffer_init(&input, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&input, call->ctx, IK_BUFFER_UNLIMITED); /* read_stdin has a limit */
     TRY(read_stdin(&input));
     json_error_t error;
     json_t *given = ik_json_parse(input.data, input.len, &error);
@@ -229,12 +229,12 @@ static size_t output_limit(void)
 /* --- running out of memory --------------------------------------------------------------- */
 
 typedef enum {
-    OUTPUT_NONE,   /* nothing was written yet */
-    OUTPUT_INSIDE, /* inside the string of "output" */
+    OUTPUT_NONE,
+    OUTPUT_INSIDE, /* the string of "output" is open */
     OUTPUT_WHOLE,
 } output_state_t;
 
-/* The answer to running out of memory is made while there is some, and written without any. */
+/* The error is formatted in advance, because formatting it may need memory. */
 static struct {
     pthread_mutex_t lock;
     output_state_t state;
@@ -244,7 +244,7 @@ static struct {
 
 static void on_out_of_memory(void)
 {
-    pthread_mutex_lock(&output.lock); /* never released: no other thread may write any more */
+    pthread_mutex_lock(&output.lock); /* never released, so that no other thread writes */
     if (output.abandon != NULL) {
         output.abandon();
     }
@@ -267,11 +267,10 @@ static void prepare_for_out_of_memory(const ik_tool_program_t *program)
     json_set_alloc_funcs(ik_alloc_plain, free);
 }
 
-/* What the tool says of itself when it is asked. */
 static int answer_option(const ik_tool_program_t *program, const char *file, const char *option)
 {
     ik_buffer_t out;
-    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED); /* bounded by the tool's table */
     if (strcmp(option, "--schema") == 0) {
         format_schema(&out, program);
     } else if (strcmp(option, "--help") == 0) {
@@ -296,7 +295,7 @@ static int answer_call(const ik_tool_program_t *program)
     call->ctx = call;
     call->program = program;
     call->max_output = output_limit();
-    ik_buffer_init(&call->answer, call, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&call->answer, call, IK_BUFFER_UNLIMITED); /* bounded by max_output */
     res_t parsed = parse_call(call);
     if (is_ok(&parsed)) {
         program->run(call);
@@ -378,7 +377,7 @@ void ik_tool_answer_string(ik_tool_call_t *call, const char *key, const char *va
 void ik_tool_answer_output(ik_tool_call_t *call, const char *text, size_t len)
 {
     ik_buffer_t clean;
-    ik_buffer_init(&clean, call, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, call, IK_BUFFER_UNLIMITED); /* at most 3 * len */
     if (!ik_utf8_valid(text, len)) {
         ik_utf8_append_clean(&clean, text, len);
         text = clean.data;

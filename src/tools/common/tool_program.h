@@ -1,13 +1,13 @@
 /*
- * The frame every shipped tool runs in. A tool is a table (name, description, parameters) and one
- * function; from the table come --schema, --help, --version and the checking of what arrives on
- * stdin, so that no tool parses or prints a protocol of its own.
+ * The main program of every shipped tool. A tool is a table (name, description, parameters) and one
+ * function. The table defines --schema, --help, --version and how the arguments on stdin are
+ * checked, so no tool implements the protocol itself.
  *
- * run() is called with checked parameters and answers exactly once. The answer goes out in one or
- * few writes; a tool that streams a long answer writes it with ik_tool_answer_write_part() and
- * calls ik_tool_answer_done().
+ * run() gets checked parameters and answers exactly once. Most tools build the answer in
+ * call->answer and send it; a tool that streams a long answer calls ik_tool_answer_write_part()
+ * for each part and then ik_tool_answer_done().
  *
- * When memory runs out, whatever the tool was doing, the answer is the error OUT_OF_MEMORY.
+ * If memory runs out at any point, the call is answered with the error OUT_OF_MEMORY.
  */
 #pragma once
 
@@ -33,10 +33,9 @@ typedef struct {
     ik_tool_param_type_t type;
     bool required;
     const char *description;
-    /* Integers outside [min, max] are refused; both 0 means any. Strings: see text. */
-    int64_t min;
+    int64_t min; /* integers outside [min, max] are refused; both 0: no limits */
     int64_t max;
-    bool text; /* a string handed to the operating system: NUL bytes are refused */
+    bool text; /* a string that goes to the operating system: NUL bytes are refused */
 } ik_tool_param_t;
 
 typedef struct ik_tool_call ik_tool_call_t;
@@ -47,26 +46,26 @@ typedef struct {
     const ik_tool_param_t *params;
     const char *returns; /* JSON Schema of the answer, as JSON text */
     bool parallel;       /* calls may overlap */
-    const char *limits;  /* how much memory a call takes at most, for --help */
+    const char *limits;  /* sizes and memory, for --help */
     void (*run)(ik_tool_call_t *call);
-    /* NULL, or ends what the call started; run before the answer OUT_OF_MEMORY, allocates nothing
-     */
+    /* May be NULL. Ends what the call started; called when memory has run out, before the answer,
+     * so it must not allocate. */
     void (*abandon)(void);
 } ik_tool_program_t;
 
 struct ik_tool_call {
-    void *ctx; /* owns whatever the call allocates */
+    void *ctx; /* owns everything the call allocates */
     const ik_tool_program_t *program;
     json_t *params;     /* checked; null members removed */
     size_t max_output;  /* IKIGAI_MAX_OUTPUT, at most IK_TOOL_OUTPUT_MAX */
-    ik_buffer_t answer; /* for tools that build their answer */
+    ik_buffer_t answer; /* the JSON object so far */
     bool answered;
 };
 
-/* main() of every tool: returns the exit status. */
+/* The body of every tool's main(); returns the exit status. */
 int ik_tool_program_main(const ik_tool_program_t *program, int argc, char **argv);
 
-/* Checked parameters; the fallback is for absent ones. Strings live as long as the call. */
+/* These return the fallback if the parameter is absent. Strings live as long as the call. */
 const char *ik_tool_param_string(const ik_tool_call_t *call, const char *name, size_t *len,
                                  const char *fallback);
 int64_t ik_tool_param_integer(const ik_tool_call_t *call, const char *name, int64_t fallback);
@@ -82,22 +81,23 @@ void ik_tool_answer_error_with(ik_tool_call_t *call, const char *code, const cha
 /* The same without closing the object: members and ik_tool_answer_send() follow. */
 void ik_tool_answer_begin_error(ik_tool_call_t *call, const char *code, const char *error);
 
-/* Makes room for an answer, or for the rest of one, so that short members are added without
- * allocating: for tools whose work must not end in OUT_OF_MEMORY once it is done. */
+/* Reserves room for short members, so that adding them does not allocate. For tools that must not
+ * answer OUT_OF_MEMORY after their work is done. */
 void ik_tool_answer_reserve(ik_tool_call_t *call);
-/* Forgets the members added so far. */
+/* Removes all members added so far. */
 void ik_tool_answer_restart(ik_tool_call_t *call);
 
-/* Adds "output": the text cleaned to UTF-8 and cut at max_output, with the flags truncated and
- * total_bytes behind it when it was cut. */
+/* Adds "output": the text as valid UTF-8, cut at max_output. If it was cut, adds "truncated" and
+ * "total_bytes" too. */
 void ik_tool_answer_output(ik_tool_call_t *call, const char *text, size_t len);
 void ik_tool_answer_integer(ik_tool_call_t *call, const char *key, int64_t value);
 void ik_tool_answer_boolean(ik_tool_call_t *call, const char *key, bool value);
 void ik_tool_answer_string(ik_tool_call_t *call, const char *key, const char *value);
 /* Closes the object and writes it. */
 void ik_tool_answer_send(ik_tool_call_t *call);
-/* Writes a part of an answer whose first part begins {"output":" and whose parts, the last one
- * excepted, end inside that string: an answer that ends for want of memory is closed there. */
+/* Writes a part of an answer. The first part must begin {"output":" and every part but the last
+ * must end inside that string: if memory runs out, the string is closed there and the error
+ * follows. */
 bool ik_tool_answer_write_part(const char *bytes, size_t len, bool last);
-/* For tools that wrote their answer in parts. */
+/* Marks the call as answered, after its last part was written. */
 void ik_tool_answer_done(ik_tool_call_t *call);

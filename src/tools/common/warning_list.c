@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-enum { PATH_SHOWN = 1000 }; /* bytes, from the end */
+enum { PATH_SHOWN = 1000 }; /* bytes at the end of a path */
 
 void ik_warning_list_init(ik_warning_list_t *list, const void *ctx)
 {

@@ -1,8 +1,9 @@
 /*
- * Two stages. First both texts are folded: made equal in one respect (line ends, then trailing
- * white space, ...) and searched again; folding keeps every '\n', so the place of a match gives the
- * line number in the real file. If no folding helps, the longest line of the wanted text stands for
- * it: the file's line that has most pairs of neighbouring bytes in common with it is the closest.
+ * There are two stages. First both texts are folded, which removes differences of one kind (line
+ * endings, then trailing white space, …), and searched again. Folding keeps every '\n', so the
+ * number of newlines before a match gives the line in the real file. If no folding helps, the
+ * longest line of the wanted text is compared with every line of the file, by Dice's coefficient
+ * of their byte pairs.
  */
 #include "tools/file_edit/edit_hint.h"
 
@@ -16,8 +17,8 @@
 #include "tools/common/newline.h"
 
 enum {
-    EXAMINED_MAX = 16 * 1024 * 1024, /* of the file and of the wanted text */
-    WANTED_LINES_MAX = 64,           /* lines of the wanted text that may stand for it */
+    EXAMINED_MAX = 16 * 1024 * 1024, /* bytes of the file and of the wanted text */
+    WANTED_LINES_MAX = 64,           /* lines among which the longest is chosen */
     COMPARED_MAX = 256,              /* bytes of a line that are compared */
     SHOWN_MAX = 160,                 /* bytes of a line that are shown */
 };
@@ -32,14 +33,9 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t';
 }
 
-static bool equals(ik_edit_text_t a, ik_edit_text_t b)
-{
-    return a.len == b.len && memcmp(a.bytes, b.bytes, a.len) == 0;
-}
-
 /* --- lines -------------------------------------------------------------------------------- */
 
-/* Walks the lines of a text; they come without their '\n'. Start with *at 0. */
+/* Fills *line with the line at *at, without its '\n', and advances *at; false at the end. */
 static bool next_line(ik_edit_text_t text, size_t *at, ik_edit_text_t *line)
 {
     if (*at >= text.len) {
@@ -63,11 +59,6 @@ static ik_edit_text_t trim(ik_edit_text_t line)
     return line;
 }
 
-static size_t line_number(ik_edit_text_t text, size_t at)
-{
-    return ik_newline_count(text.bytes, at) + 1;
-}
-
 /* The text from the beginning of the nth line (1-based) on. */
 static ik_edit_text_t from_line(ik_edit_text_t text, size_t number)
 {
@@ -75,13 +66,13 @@ static ik_edit_text_t from_line(ik_edit_text_t text, size_t number)
     return slice(text, ik_newline_skip(text.bytes, text.len, &skip), text.len);
 }
 
-/* --- equal but for ------------------------------------------------------------------------ */
+/* --- folding ------------------------------------------------------------------------------ */
 
 enum {
     FOLD_LINE_ENDS = 1, /* "\r\n" is "\n" */
-    FOLD_TRAILING = 2,  /* no blanks before a line's end */
-    FOLD_INDENT = 4,    /* no blanks at a line's beginning */
-    FOLD_CASE = 8,      /* letters A to Z are small */
+    FOLD_TRAILING = 2,  /* removes blanks at the end of lines */
+    FOLD_INDENT = 4,    /* removes blanks at the start of lines */
+    FOLD_CASE = 8,      /* makes A to Z lower case */
 };
 
 static void fold_line(ik_buffer_t *out, ik_edit_text_t line, unsigned how)
@@ -117,19 +108,19 @@ static ik_edit_text_t fold(ik_buffer_t *out, ik_edit_text_t text, unsigned how)
     return (ik_edit_text_t){.bytes = out->data, .len = out->len};
 }
 
-/* The line where wanted stands in file once both are folded; 0: nowhere. */
+/* The number of the line at which folded wanted occurs in folded file; 0: it does not. */
 static size_t find_folded(const void *ctx, ik_edit_text_t file, ik_edit_text_t wanted, unsigned how)
 {
     ik_buffer_t folded_file;
     ik_buffer_t folded_wanted;
-    ik_buffer_init(&folded_file, ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&folded_wanted, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&folded_file, ctx, EXAMINED_MAX);
+    ik_buffer_init(&folded_wanted, ctx, EXAMINED_MAX);
     ik_edit_text_t needle = fold(&folded_wanted, wanted, how);
     size_t number = 0;
     if (trim(needle).len > 0) {
         ik_edit_text_t hay = fold(&folded_file, file, how);
         const char *found = memmem(hay.bytes, hay.len, needle.bytes, needle.len);
-        number = found == NULL ? 0 : line_number(hay, (size_t)(found - hay.bytes));
+        number = found == NULL ? 0 : ik_newline_count(hay.bytes, (size_t)(found - hay.bytes)) + 1;
     }
     ik_buffer_reset(&folded_file);
     ik_buffer_reset(&folded_wanted);
@@ -170,12 +161,12 @@ static char *describe_indent(const void *ctx, ik_edit_text_t file, ik_edit_text_
     size_t lines = ik_newline_count(wanted.bytes, wanted.len) + 1;
     bool file_tabs = indents_with_tab(from_line(file, number), lines);
     bool wanted_tabs = indents_with_tab(wanted, lines);
-    const char *how = "its width is another";
+    const char *how = "its width differs";
     if (file_tabs != wanted_tabs) {
         how = file_tabs ? "the file has tabs where old_string has spaces"
                         : "the file has spaces where old_string has tabs";
     }
-    return ik_sprintf(ctx, "The text is at line %zu with another indentation: %s.", number, how);
+    return ik_sprintf(ctx, "The text is at line %zu with different indentation: %s.", number, how);
 }
 
 static char *find_equal_but(const void *ctx, ik_edit_text_t file, ik_edit_text_t wanted)
@@ -195,25 +186,24 @@ static char *find_equal_but(const void *ctx, ik_edit_text_t file, ik_edit_text_t
         return describe_indent(ctx, file, wanted, number);
     }
     if ((number = find_folded(ctx, file, wanted, FOLD_CASE)) > 0) {
-        return ik_sprintf(ctx, "The text is at line %zu in another letter case (upper or lower).",
-                          number);
+        return ik_sprintf(ctx, "The text is at line %zu with different letter case.", number);
     }
     if ((number = find_folded(ctx, file, wanted, white | FOLD_INDENT | FOLD_CASE)) > 0) {
-        return ik_sprintf(ctx, "The text is at line %zu in another letter case and white space.",
-                          number);
+        return ik_sprintf(
+            ctx, "The text is at line %zu with different letter case and white space.", number);
     }
     return NULL;
 }
 
 /* --- closest line ------------------------------------------------------------------------- */
 
-/* How often each pair of neighbouring bytes occurs in the wanted line, by hash. left and stamp save
- * clearing the table for every line of the file. */
+/* How often each pair of adjacent bytes occurs in the wanted line, in a hash table. With left and
+ * stamp the table need not be cleared for every line of the file. */
 typedef struct {
     struct {
         uint16_t count;
         uint16_t left;
-        size_t stamp; /* the line that left belongs to */
+        size_t stamp; /* the line for which left is valid */
     } slots[1024];
     size_t pairs;
 } pairs_t;
@@ -236,16 +226,8 @@ static ik_edit_text_t comparable(ik_edit_text_t line)
     return line;
 }
 
-static void count_pairs(pairs_t *pairs, ik_edit_text_t line)
-{
-    pairs->pairs = pair_count(line);
-    for (size_t i = 0; i < pairs->pairs; i++) {
-        pairs->slots[slot_of(line.bytes + i)].count++;
-    }
-}
-
-/* Dice's coefficient of the two lines' pairs, in thousandths; 0 for a line that has less than a
- * quarter of the wanted pairs, which is what chance gives. */
+/* Dice's coefficient of the pairs of both lines, in thousandths. 0 if the line has less than a
+ * quarter of the wanted pairs, as unrelated lines may. */
 static size_t similarity(pairs_t *pairs, ik_edit_text_t line, size_t stamp)
 {
     size_t total = pair_count(line);
@@ -265,7 +247,7 @@ static size_t similarity(pairs_t *pairs, ik_edit_text_t line, size_t stamp)
     return by_chance || total == 0 ? 0 : 2000 * shared / (total + pairs->pairs);
 }
 
-/* The line that says most about the wanted text, and which one of its lines that is (from 0). */
+/* The longest line of the wanted text, and its index from 0. */
 static ik_edit_text_t longest_line(ik_edit_text_t wanted, size_t *index)
 {
     ik_edit_text_t longest = slice(wanted, 0, 0);
@@ -285,7 +267,11 @@ static ik_edit_text_t longest_line(ik_edit_text_t wanted, size_t *index)
 static size_t closest_line(const void *ctx, ik_edit_text_t file, ik_edit_text_t wanted_line)
 {
     pairs_t *pairs = ik_new(ctx, pairs_t);
-    count_pairs(pairs, comparable(wanted_line));
+    wanted_line = comparable(wanted_line);
+    pairs->pairs = pair_count(wanted_line);
+    for (size_t i = 0; i < pairs->pairs; i++) {
+        pairs->slots[slot_of(wanted_line.bytes + i)].count++;
+    }
     size_t best = 0;
     size_t best_number = 0;
     size_t number = 0;
@@ -314,9 +300,8 @@ static char *quote_line(const void *ctx, ik_edit_text_t file, size_t number)
     return ik_sprintf(ctx, "%s%s", text, shown < line.len ? "..." : "");
 }
 
-/* The wanted text laid over the file from this line on: the number of the first line of the file
- * that is not what is wanted. The first line may be wanted from its middle, the last one up to its
- * middle. 0 when there is no such line. */
+/* Compares the wanted text with the file from line number on. Returns the number of the first line
+ * that differs; 0 if none does. The wanted text may begin and end in the middle of a line. */
 static size_t first_difference(ik_edit_text_t file, ik_edit_text_t wanted, size_t number)
 {
     ik_edit_text_t rest = from_line(file, number);
@@ -332,7 +317,7 @@ static size_t first_difference(ik_edit_text_t file, ik_edit_text_t wanted, size_
         size_t surplus = theirs.len > ours.len ? theirs.len - ours.len : 0;
         theirs =
             slice(theirs, first ? surplus : 0, last && !first ? theirs.len - surplus : theirs.len);
-        if (!equals(ours, theirs)) {
+        if (ours.len != theirs.len || memcmp(ours.bytes, theirs.bytes, ours.len) != 0) {
             return number;
         }
     }
@@ -353,7 +338,7 @@ static char *describe_closest(const void *ctx, ik_edit_text_t file, ik_edit_text
         size_t differs = first_difference(file, wanted, start);
         if (differs > start && differs <= lines && differs != number) {
             return ik_sprintf(ctx,
-                              "The closest place begins at line %zu; the first line that differs "
+                              "The closest match begins at line %zu; the first line that differs "
                               "is line %zu: %s",
                               start, differs, quote_line(ctx, file, differs));
         }

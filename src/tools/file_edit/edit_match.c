@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Where the next match begins at or behind from; file.len when there is none. */
+/* The offset of the first match at or after from; file.len if there is none. */
 static size_t find_next(ik_edit_text_t file, ik_edit_text_t wanted, size_t from)
 {
     const char *found = memmem(file.bytes + from, file.len - from, wanted.bytes, wanted.len);

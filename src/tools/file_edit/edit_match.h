@@ -1,6 +1,6 @@
 /*
- * Finding and replacing a text in a file's bytes, without overlap, from the start. Nothing here
- * knows encodings or lines: only the matched bytes change.
+ * Finds and replaces text in the bytes of a file, from the start and without overlaps. It knows
+ * nothing of encodings or lines; only matched bytes change.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 
-/* Bytes that somebody else owns. */
+/* Borrowed bytes. */
 typedef struct {
     const char *bytes;
     size_t len;
@@ -17,6 +17,6 @@ typedef struct {
 /* wanted must not be empty. */
 size_t ik_edit_match_count(ik_edit_text_t file, ik_edit_text_t wanted);
 
-/* Appends file to out with every match replaced; count is what ik_edit_match_count said. */
+/* Appends file to out with every match replaced; count comes from ik_edit_match_count. */
 void ik_edit_match_replace(ik_buffer_t *out, ik_edit_text_t file, ik_edit_text_t wanted,
                            ik_edit_text_t replacement, size_t count);

@@ -1,4 +1,4 @@
-/* file_edit: replaces an exact text in a file and touches no other byte. */
+/* file_edit: replaces an exact text in a file and changes no other byte. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -23,11 +23,11 @@ static ik_edit_text_t text_param(const ik_tool_call_t *call, const char *name)
 
 static ik_file_error_t read_to_end(int fd, ik_buffer_t *content, size_t expected)
 {
-    size_t chunk = expected + 1; /* so that one read finds the whole file, one more its end */
+    size_t chunk = expected + 1; /* one read gets the whole file, a second one its end */
     for (;;) {
         size_t room = ik_buffer_reserve(content, chunk);
         if (room == 0) {
-            return IK_FILE_ERROR_TOO_LARGE; /* it has grown meanwhile */
+            return IK_FILE_ERROR_TOO_LARGE; /* it has grown since fstat */
         }
         ssize_t got = read(fd, content->data + content->len, room);
         if (got == 0) {
@@ -68,12 +68,6 @@ static void add_outcome(ik_tool_call_t *call, const char *path, size_t count)
     ik_tool_answer_integer(call, "replacements", (int64_t)count);
 }
 
-static void answer_not_found(ik_tool_call_t *call, ik_edit_text_t file, ik_edit_text_t wanted)
-{
-    char *hint = ik_edit_hint_find(call->ctx, file, wanted);
-    ik_tool_answer_error_with(call, "NOT_FOUND", "String not found in file", "hint", hint);
-}
-
 static void replace(ik_tool_call_t *call, const char *path, ik_edit_text_t file,
                     const struct stat *st, size_t count)
 {
@@ -89,7 +83,7 @@ static void replace(ik_tool_call_t *call, const char *path, ik_edit_text_t file,
     ik_buffer_t edited;
     ik_buffer_init(&edited, call->ctx, result);
     ik_edit_match_replace(&edited, file, wanted, replacement, count);
-    /* Made before the file is: a file that was edited is not answered with OUT_OF_MEMORY. */
+    /* The answer is built first, so that OUT_OF_MEMORY never follows a successful edit. */
     add_outcome(call, path, count);
     ik_tool_answer_reserve(call);
     ik_replaced_t replaced =
@@ -114,7 +108,8 @@ static void edit(ik_tool_call_t *call, const char *path, ik_edit_text_t file, co
         add_outcome(call, path, 0);
         ik_tool_answer_send(call);
     } else if (count == 0) {
-        answer_not_found(call, file, wanted);
+        ik_tool_answer_error_with(call, "NOT_FOUND", "String not found in file", "hint",
+                                  ik_edit_hint_find(call->ctx, file, wanted));
     } else if (count > 1 && !all) {
         ik_tool_answer_error(call, "NOT_UNIQUE",
                              "String found %zu times, use replace_all to replace all", count);

@@ -1,7 +1,6 @@
 /*
- * Reads a range of lines from an open file: everything before it is passed over in large blocks
- * without being kept, and no more of the range is kept than the caller wants. Memory is one block
- * plus what is kept, whatever the size of the file; the file may grow or shrink meanwhile.
+ * Reads a range of lines from an open file, block by block. Memory is one block plus the kept part
+ * of the range, whatever the size of the file. The file may grow or shrink in the meantime.
  */
 #pragma once
 
@@ -14,10 +13,10 @@
 
 typedef struct {
     uint64_t skip;  /* lines before the range */
-    uint64_t lines; /* lines in it, or IK_LINE_RANGE_ALL */
-    uint64_t size;  /* of the file, as far as known; 0: unknown */
+    uint64_t lines; /* in the range, or IK_LINE_RANGE_ALL */
+    uint64_t size;  /* of the file; 0: unknown */
 } ik_line_range_t;
 
-/* Appends the range to kept until that is full. *total becomes the length of the whole range in
- * bytes. False with errno set when reading fails. */
+/* Appends the range to kept, up to its maximum. Sets *total to the length of the whole range in
+ * bytes. Returns false with errno set if reading fails. */
 bool ik_line_range_read(int fd, const ik_line_range_t *range, ik_buffer_t *kept, uint64_t *total);

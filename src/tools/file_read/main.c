@@ -1,4 +1,4 @@
-/* file_read: the text of a file, or a range of its lines. */
+/* file_read: reads a file, or a range of its lines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,15 +10,10 @@
 #include "tools/common/tool_program.h"
 #include "tools/file_read/line_range.h"
 
-/* With a few bytes more than may be shown, a cut is known to be one and finds its character. */
+/* Bytes read beyond max_output, to notice a cut and to place it between characters. */
 enum { LOOK_AHEAD = 4 };
 
-static bool is_null_device(const struct stat *st)
-{
-    return S_ISCHR(st->st_mode) && major(st->st_rdev) == 1 && minor(st->st_rdev) == 3;
-}
-
-/* What has no end or no beginning is refused before a byte is read. */
+/* Refuses files that have no end or cannot be read from the start; /dev/null is allowed. */
 static ik_file_error_t check_kind(const struct stat *st)
 {
     if (S_ISDIR(st->st_mode)) {
@@ -27,29 +22,19 @@ static ik_file_error_t check_kind(const struct stat *st)
     if (S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode)) {
         return IK_FILE_ERROR_SEEK;
     }
-    if (S_ISCHR(st->st_mode) && !is_null_device(st)) {
-        return IK_FILE_ERROR_SIZE;
-    }
-    return IK_FILE_ERROR_NONE;
+    bool is_null = major(st->st_rdev) == 1 && minor(st->st_rdev) == 3;
+    return S_ISCHR(st->st_mode) && !is_null ? IK_FILE_ERROR_SIZE : IK_FILE_ERROR_NONE;
 }
 
-/* Sockets cannot be opened at all, nor can devices without a driver: their kind says more than the
- * errno does. */
-static ik_file_error_t describe_failed_open(const char *path, int error)
-{
-    struct stat st = {0};
-    if (error == ENXIO && stat(path, &st) == 0 && check_kind(&st) != IK_FILE_ERROR_NONE) {
-        return check_kind(&st);
-    }
-    return ik_file_error_of_open(error);
-}
-
-/* O_NONBLOCK: nobody may be at the other end of a pipe, nothing in a terminal's line. */
 static ik_file_error_t open_file(const char *path, int *fd, struct stat *st)
 {
+    /* O_NONBLOCK: opening a pipe without a writer, or a terminal, may block. */
     *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (*fd < 0) {
-        return describe_failed_open(path, errno);
+        /* ENXIO: a socket, or a device without a driver. The kind says more than the errno. */
+        int error = errno;
+        bool known = error == ENXIO && stat(path, st) == 0 && check_kind(st) != IK_FILE_ERROR_NONE;
+        return known ? check_kind(st) : ik_file_error_of_open(error);
     }
     ik_file_error_t error = fstat(*fd, st) < 0 ? IK_FILE_ERROR_SIZE : check_kind(st);
     if (error != IK_FILE_ERROR_NONE) {
@@ -84,12 +69,12 @@ static ik_file_error_t read_range(ik_tool_call_t *call, const char *path, ik_buf
     return read ? IK_FILE_ERROR_NONE : IK_FILE_ERROR_READ;
 }
 
-/* Replaced bytes make the text longer, never shorter, so the cut is made after cleaning; the total
- * stays that of the file. */
+/* The text is cut after invalid bytes were replaced, because that makes it longer. total_bytes is
+ * the length in the file. */
 static void answer_text(ik_tool_call_t *call, const ik_buffer_t *text, uint64_t total)
 {
     ik_buffer_t clean;
-    ik_buffer_init(&clean, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&clean, call->ctx, IK_BUFFER_UNLIMITED); /* at most 3 * text->len */
     const ik_buffer_t *shown = text;
     if (!ik_utf8_valid(text->data, text->len)) {
         ik_utf8_append_clean(&clean, text->data, text->len);
@@ -109,7 +94,7 @@ static void run(ik_tool_call_t *call)
     const char *path = ik_tool_param_string(call, "file_path", NULL, NULL);
     ik_buffer_t text;
     ik_buffer_init(&text, call->ctx, call->max_output + LOOK_AHEAD);
-    ik_buffer_append(&text, "", 0); /* an empty text is a text, too */
+    ik_buffer_append(&text, "", 0); /* for an empty file: data must not be NULL */
     uint64_t total;
     ik_file_error_t error = read_range(call, path, &text, &total);
     if (error != IK_FILE_ERROR_NONE) {
@@ -150,8 +135,8 @@ static const ik_tool_program_t program = {
                "\"required\":[\"output\"]}",
     .parallel = true,
     .limits =
-        "Of the text, IKIGAI_MAX_OUTPUT bytes are kept (1 GB when that is unset); the rest is "
-        "counted. Memory: ten times that at most, whatever the size of the file.",
+        "Keeps the first IKIGAI_MAX_OUTPUT bytes of the text (default 1 GB) and counts the rest. "
+        "Memory: at most ten times that, whatever the size of the file.",
     .run = run,
 };
 

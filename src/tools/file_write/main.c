@@ -10,7 +10,7 @@ static void run(ik_tool_call_t *call)
     size_t len;
     const char *path = ik_tool_param_string(call, "file_path", NULL, NULL);
     const char *content = ik_tool_param_string(call, "content", &len, NULL);
-    /* Made before the file is: a file that was written is not answered with OUT_OF_MEMORY. */
+    /* The answer is built first, so that OUT_OF_MEMORY never follows a successful write. */
     char *message = ik_sprintf(call->ctx, "Wrote %zu bytes to %s", len, basename(path));
     ik_tool_answer_output(call, message, strlen(message));
     ik_tool_answer_integer(call, "bytes", (int64_t)len);
