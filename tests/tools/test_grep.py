@@ -189,11 +189,11 @@ class Contract(GrepTest):
         many = "{" + ",".join(f"a{i}" for i in range(1001)) + "}"
         self.assertEqual(self.grep("x", glob=many), {
             "output": "a999:1: x", "count": 1,
-            "warnings": ["Only the first 1000 alternatives of the glob count"]})
+            "warnings": ["Only the first 1000 alternatives of the glob are used"]})
         self.assertNotIn("warnings", self.grep("x", glob=many.replace(",a1000", "")))
         self.assertEqual(self.grep("x", glob="{}" * 101 + "a999"), {
             "output": "", "count": 0,
-            "warnings": ["The glob has more than 100 braces, which are taken as they stand"]})
+            "warnings": ["The glob has more than 100 braces, so they are taken literally"]})
 
     def test_cut_output(self):
         self.write("f", "éx\n" * 5)

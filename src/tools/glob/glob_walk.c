@@ -1,10 +1,10 @@
 /*
- * The pattern is cut at its slashes into components. A walk visits a folder with the set of
- * components that may match next there (one, unless ** is involved), so that every folder is read
+ * The pattern is split at its slashes into components. A walk visits each folder with the set of
+ * components that may match its entries (only one unless ** is involved), so every folder is read
  * once and every path found once, however many ** the pattern has.
  *
- * A walk through many folders is shared by a thread per processor: a thread that has nothing to do
- * gets the next folder another one comes to. What they find is joined and sorted at the end.
+ * A long walk runs on one thread per processor: when a thread is idle, another one hands it the
+ * next folder it finds. The results are joined and sorted at the end.
  */
 #include "tools/glob/glob_walk.h"
 
@@ -26,20 +26,20 @@ enum {
     FOUND_MAX = 8 * 1024 * 1024,
     FOUND_BYTES_MAX = 256 * 1024 * 1024,
     THREADS_MAX = 16,
-    ALONE_MAX = 24, /* folders that one thread reads before there are more threads */
+    ALONE_MAX = 24, /* folders that the first thread reads before it starts others */
 };
 
 typedef enum {
-    COMPONENT_LITERAL, /* looked up, not searched for */
+    COMPONENT_LITERAL, /* looked up without listing the folder */
     COMPONENT_WILD,
     COMPONENT_DEEP,  /* ** */
-    COMPONENT_NEVER, /* ends in a backslash that escapes nothing */
+    COMPONENT_NEVER, /* ends in a lone backslash and matches nothing */
 } component_kind_t;
 
 typedef struct {
     component_kind_t kind;
-    ik_glob_t glob; /* of literals too: the text without its escapes */
-    size_t slashes; /* that follow; the last component has none, or wants a folder */
+    ik_glob_t glob; /* for literals too, without the escapes */
+    size_t slashes; /* after it; if the last component has some, it matches only folders */
 } component_t;
 
 typedef struct {
@@ -53,20 +53,20 @@ typedef struct crew crew_t;
 typedef struct {
     void *ctx;
     crew_t *crew;
-    component_t *components; /* shared, like count and deep: fixed before the walk */
+    component_t *components; /* shared and constant during the walk, as are count and deep */
     size_t count;
     bool deep;           /* some component is ** */
-    ik_buffer_t path;    /* where the walk is: "" or ending in a slash */
-    ik_buffer_t records; /* listings of the folders on the way, as a stack */
-    ik_buffer_t text;    /* of the paths found */
+    ik_buffer_t path;    /* the current folder: "" or ending in a slash */
+    ik_buffer_t records; /* a stack of the listings of the current folders */
+    ik_buffer_t text;    /* the paths found */
     found_t *found;
     size_t found_count;
     size_t found_room;
     ik_warning_list_t warnings;
-    bool seen; /* some folder could be read, or some name looked up */
+    bool seen; /* a folder was read or a name looked up */
 } walker_t;
 
-/* A folder and what may match there. */
+/* A folder to walk, and the components that may match its entries. */
 typedef struct task task_t;
 struct task {
     task_t *next;
@@ -80,10 +80,10 @@ struct crew {
     pthread_cond_t changed;
     task_t *tasks;
     size_t queued;
-    size_t idle;        /* threads that wait for a task */
-    size_t busy;        /* threads that walk */
-    atomic_bool hungry; /* some thread waits and no task is queued for it */
-    size_t folders;     /* read before there were threads; of the first walker alone */
+    size_t idle;        /* threads waiting for a task */
+    size_t busy;        /* threads walking */
+    atomic_bool hungry; /* there are more idle threads than queued tasks */
+    size_t folders;     /* read before the threads were started; used by the first walker only */
     pthread_t threads[THREADS_MAX];
     walker_t walkers[THREADS_MAX];
     size_t started;
@@ -91,7 +91,7 @@ struct crew {
 
 /* --- the pattern ------------------------------------------------------------------------- */
 
-/* What glob() searches for: an unescaped * or ?, or a [ with some ] behind it. */
+/* As glob() defines it: has an unescaped * or ?, or a [ with a ] somewhere after it. */
 static bool is_wild(const char *text, size_t len)
 {
     bool open = false;
@@ -118,7 +118,7 @@ static size_t unescape(char *text, size_t len)
     return kept;
 }
 
-/* Whether the last backslash escapes nothing. */
+/* Whether the text ends in a backslash that is not itself escaped. */
 static bool ends_in_escape(const char *text, size_t len)
 {
     size_t run = 0;
@@ -140,7 +140,7 @@ static void parse_component(walker_t *w, component_t *c, const char *text, size_
         ik_glob_prepare(&c->glob, w->ctx, text, len, IK_GLOB_PERIOD);
         return;
     }
-    /* glob() drops a lone backslash before a slash, but matches nothing when it ends the pattern.
+    /* glob() ignores a lone backslash before a slash; at the end of the pattern it matches nothing.
      */
     c->kind = ends_in_escape(text, len) && c->slashes == 0 ? COMPONENT_NEVER : COMPONENT_LITERAL;
     char *plain = ik_strndup(w->ctx, text, len);
@@ -167,7 +167,7 @@ static void parse_pattern(walker_t *w, const char *pattern)
             w->count++;
         }
     }
-    /* Paths reached in more than one way must be spelled in one way. */
+    /* With **, a path may be found in more than one way; duplicates must be spelled alike. */
     for (size_t i = 0; w->deep && i < w->count; i++) {
         w->components[i].slashes = w->components[i].slashes > 0;
     }
@@ -209,13 +209,13 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The path stands for a match of the last component. */
+/* Adds the current path, which matches the last component, unless a folder is wanted. */
 static void emit(walker_t *w, unsigned char type)
 {
     size_t slashes = w->components[w->count - 1].slashes;
     if (slashes > 0) {
-        bool may_lead = type == DT_LNK || type == DT_UNKNOWN;
-        if (type != DT_DIR && !(may_lead && is_folder(w->path.data))) {
+        bool unsure = type == DT_LNK || type == DT_UNKNOWN;
+        if (type != DT_DIR && !(unsure && is_folder(w->path.data))) {
             return;
         }
         append_slashes(w, slashes);
@@ -225,7 +225,7 @@ static void emit(walker_t *w, unsigned char type)
 
 /* --- the walk ---------------------------------------------------------------------------- */
 
-/* Components that may match next, each once, ** together with what follows it. */
+/* The components that may match next, without duplicates. A ** is followed by its successor. */
 typedef struct {
     size_t *positions;
     size_t count;
@@ -247,8 +247,8 @@ static void add_position(const walker_t *w, set_t *set, size_t position)
 static void walk(walker_t *w, const set_t *set);
 static void start_threads(walker_t *w);
 
-/* The path could not be opened or looked up. That it does not exist, or is no folder, is an answer
- * and no failure. */
+/* Warns that a path could not be opened or looked up. A path that does not exist or is not a folder
+ * is no failure. */
 static void note_failure(walker_t *w, const char *kind, const char *path, int error)
 {
     if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
@@ -266,7 +266,7 @@ static void look_up(walker_t *w, size_t position)
     struct stat st;
     if (position + 1 < w->count) {
         append_slashes(w, c->slashes);
-        size_t positions[2]; /* the next one, and what may follow a ** */
+        size_t positions[2]; /* the next component, and its successor if it is a ** */
         set_t next = {.positions = positions};
         add_position(w, &next, position + 1);
         walk(w, &next);
@@ -288,8 +288,8 @@ static unsigned char resolve_type(const walker_t *w, unsigned char type)
     return (unsigned char)IFTODT(st.st_mode);
 }
 
-/* Tries one entry, whose name the path ends in, against the set; next becomes what may match
- * below it. Returns whether the entry itself is a result. */
+/* Matches an entry, whose name is the end of the path, against the set. Adds the components that
+ * may match below it to next. Returns whether the entry itself is a result. */
 static bool match_entry(walker_t *w, const set_t *set, ik_dir_entry_t *entry, set_t *next)
 {
     bool result = false;
@@ -319,7 +319,7 @@ static bool match_entry(walker_t *w, const set_t *set, ik_dir_entry_t *entry, se
     return result;
 }
 
-/* Leaves the folder the path stands for to another thread. */
+/* Queues the current path for another thread. */
 static void hand_over(const walker_t *w, const set_t *set)
 {
     size_t size = set->count * sizeof(set->positions[0]);
@@ -412,13 +412,13 @@ static void walk(walker_t *w, const set_t *set)
 static void init_walker(walker_t *w, crew_t *crew)
 {
     *w = (walker_t){.ctx = talloc_new(NULL), .crew = crew};
-    ik_buffer_init(&w->path, w->ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&w->records, w->ctx, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&w->text, w->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&w->path, w->ctx, IK_BUFFER_UNLIMITED);    /* bounded by PATH_MAX */
+    ik_buffer_init(&w->records, w->ctx, IK_BUFFER_UNLIMITED); /* bounded by IK_DIR_LIST_MAX */
+    ik_buffer_init(&w->text, w->ctx, IK_BUFFER_UNLIMITED);    /* bounded by FOUND_BYTES_MAX */
     ik_warning_list_init(&w->warnings, w->ctx);
 }
 
-/* Takes tasks until no thread has anything to do. Called and left with the lock. */
+/* Works on tasks until all threads are idle. Called and left with the lock held. */
 static void take_tasks(walker_t *w)
 {
     crew_t *crew = w->crew;
@@ -454,7 +454,7 @@ static void *on_thread(void *data)
     return NULL;
 }
 
-/* Starts a thread for every other processor; fewer are no failure. */
+/* Starts a thread for every other processor. If one cannot be started, the walk uses fewer. */
 static void start_threads(walker_t *w)
 {
     crew_t *crew = w->crew;
@@ -474,7 +474,7 @@ static void start_threads(walker_t *w)
     }
 }
 
-/* --- putting it together ----------------------------------------------------------------- */
+/* --- joining the results ----------------------------------------------------------------- */
 
 static int compare_found(const void *left, const void *right, void *text)
 {
@@ -505,7 +505,7 @@ static size_t join_found(walker_t *w, ik_buffer_t *out)
     return count;
 }
 
-/* Adds to w what another thread found. */
+/* Moves the results of another walker to w. */
 static void join_walker(walker_t *w, walker_t *other)
 {
     if (w->found_count + other->found_count > FOUND_MAX ||

@@ -1,7 +1,7 @@
 /*
- * Expands a glob pattern over the file system. Without a ** component the result is what POSIX
- * glob() gives. With one, ** stands for zero or more folders, and "." and ".." are found by no
- * component, so that the walk stays below where it begins.
+ * Expands a glob pattern over the file system. Without a ** component the result is that of POSIX
+ * glob(). A ** component matches zero or more folders; in a pattern with one, no component matches
+ * "." or "..", so that the walk stays below its start.
  */
 #pragma once
 
@@ -11,9 +11,8 @@
 #include "base/buffer.h"
 #include "tools/common/warning_list.h"
 
-/* Paths beginning with prefix (taken literally, "" or ending in a slash) that match the pattern
- * below it, sorted by their bytes, without duplicates, joined by newlines in out. Returns how many.
- * Neither string holds NUL bytes. What cannot be read is passed over with a warning; *unreadable
- * says that nothing at all could be. */
+/* Appends the matching paths to out, separated by newlines, sorted by bytes and without duplicates,
+ * and returns their number. prefix is literal, "" or ending in a slash; the pattern is matched
+ * below it. What cannot be read is skipped with a warning; *unreadable: nothing could be read. */
 size_t ik_glob_walk_run(const char *prefix, const char *pattern, ik_buffer_t *out,
                         ik_warning_list_t *warnings, bool *unreadable);

@@ -1,4 +1,4 @@
-/* glob: names of files that match a pattern. */
+/* glob: finds files whose path matches a pattern. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { PATTERN_MAX = 4 * PATH_MAX };
 
-/* A path that leads nowhere has no matches, but is worth saying. */
+/* Warns if the folder to search does not exist. */
 static void check_path(const char *path, ik_warning_list_t *warnings)
 {
     struct stat st;
@@ -33,7 +33,7 @@ static void run(ik_tool_call_t *call)
     }
     bool separate = path_len > 0 && path[path_len - 1] != '/';
     ik_buffer_t found;
-    ik_buffer_init(&found, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&found, call->ctx, IK_BUFFER_UNLIMITED); /* bounded by the walk */
     ik_warning_list_t warnings;
     ik_warning_list_init(&warnings, call->ctx);
     bool unreadable;
@@ -75,8 +75,8 @@ static const ik_tool_program_t program = {
                "\"description\":\"What could not be read\"}}}",
     .parallel = true,
     .limits =
-        "At most 8 million paths of 256 MB together; more are answered with OUT_OF_MEMORY. Of "
-        "one folder, 1 GB of entries are read.",
+        "At most 8 million paths, 256 MB in all; beyond that the answer is OUT_OF_MEMORY. At most "
+        "1 GB of entries of a folder are read.",
     .run = run,
 };
 

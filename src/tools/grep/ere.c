@@ -1,8 +1,8 @@
 /*
- * A recursive descent parser with the C library's rules: anchors are anchors anywhere and take no
- * quantifier, quantifiers stack, a quantifier with nothing before it is refused, an unmatched ) is
- * itself, a backslash inside brackets is itself. It must read every pattern regcomp accepts as
- * regcomp does; for those it refuses it only has to notice.
+ * A recursive descent parser with the rules of the C library: ^ and $ are anchors everywhere and
+ * take no quantifier, quantifiers may be stacked, a quantifier must follow something, and an
+ * unmatched ) or a backslash in brackets is literal. Every pattern that regcomp accepts must be
+ * parsed as regcomp parses it; every pattern that regcomp refuses must be refused.
  */
 #include "tools/grep/ere.h"
 
@@ -14,7 +14,7 @@
 
 enum {
     DEPTH_MAX = 300,      /* nested groups */
-    ELEMENTS_MAX = 40000, /* elements, repetitions written out */
+    ELEMENTS_MAX = 40000, /* with repetitions expanded */
     OPTIONAL_WEIGHT = 4,
     DUP_MAX = 0x7fff, /* RE_DUP_MAX */
 };
@@ -66,12 +66,6 @@ static ik_ere_node_t *new_node(parser_t *p, ik_ere_kind_t kind, uint32_t code)
     return node;
 }
 
-static void add_range(parser_t *p, ik_ere_set_t *set, uint32_t low, uint32_t high)
-{
-    set->ranges = ik_resize_array(p->ctx, set->ranges, ik_ere_range_t, set->range_count + 1);
-    set->ranges[set->range_count++] = (ik_ere_range_t){.low = low, .high = high};
-}
-
 static bool looking_at(const parser_t *p, const char *text)
 {
     size_t len = strlen(text);
@@ -87,7 +81,7 @@ static uint32_t take_char(parser_t *p)
 
 /* --- brackets ---------------------------------------------------------------------------- */
 
-/* [:name:] at the cursor. */
+/* Parses [:name:]. */
 static bool take_class(parser_t *p, ik_ere_set_t *set)
 {
     for (size_t i = 0; i < IK_LENGTH(class_names); i++) {
@@ -103,7 +97,7 @@ static bool take_class(parser_t *p, ik_ere_set_t *set)
     return false;
 }
 
-/* A character, [.x.] or [=x=] of a bracket. */
+/* Parses a character, [.x.] or [=x=] in brackets. */
 static bool take_member(parser_t *p, uint32_t *c)
 {
     bool symbol = looking_at(p, "[.") || looking_at(p, "[=");
@@ -134,11 +128,12 @@ static bool take_range(parser_t *p, ik_ere_set_t *set)
             return false;
         }
     }
-    add_range(p, set, low, high);
+    set->ranges = ik_resize_array(p->ctx, set->ranges, ik_ere_range_t, set->range_count + 1);
+    set->ranges[set->range_count++] = (ik_ere_range_t){.low = low, .high = high};
     return true;
 }
 
-/* The cursor stands behind the [. */
+/* Called after the [. */
 static ik_ere_node_t *parse_bracket(parser_t *p)
 {
     ik_ere_node_t *node = new_node(p, IK_ERE_SET, 0);
@@ -169,7 +164,7 @@ static ik_ere_node_t *new_class(parser_t *p, ik_ere_class_t class, bool negated)
     return node;
 }
 
-/* The cursor stands behind the backslash. */
+/* Called after the backslash. */
 static ik_ere_node_t *parse_escape(parser_t *p)
 {
     if (p->at == p->end) {
@@ -235,7 +230,7 @@ static uint32_t take_number(parser_t *p)
     return number;
 }
 
-/* n}, n,}, ,m} or n,m} behind the brace. */
+/* Parses n}, n,}, ,m} or n,m} after the brace. */
 static bool take_interval(parser_t *p, uint32_t *min, uint32_t *max)
 {
     if (!is_digit(p) && !looking_at(p, ",")) {
@@ -257,7 +252,7 @@ static bool take_interval(parser_t *p, uint32_t *min, uint32_t *max)
 
 static ik_ere_node_t *new_repeat(parser_t *p, ik_ere_node_t *child, uint32_t min, uint32_t max)
 {
-    /* What may or may not be there costs regcomp more than what must. */
+    /* Optional copies cost regcomp more than required ones. */
     size_t optional = max == IK_ERE_UNBOUNDED ? 1 : max - min;
     size_t copies = 1 + min + OPTIONAL_WEIGHT * optional;
     if (child->size * copies > ELEMENTS_MAX) {
@@ -292,19 +287,14 @@ static ik_ere_node_t *parse_quantifiers(parser_t *p, ik_ere_node_t *node)
 
 /* --- structure --------------------------------------------------------------------------- */
 
-static void add_plain(parser_t *p)
-{
-    ik_ere_t *ere = p->ere;
-    ere->plain = ik_resize_array(p->ctx, ere->plain, size_t, ere->plain_count + 1);
-    ere->plain[ere->plain_count++] = (size_t)(p->at - p->start);
-}
-
-/* The cursor stands behind the (. */
+/* Called after the (. */
 static ik_ere_node_t *parse_group(parser_t *p)
 {
     bool plain = looking_at(p, "?:");
     if (plain) {
-        add_plain(p);
+        ik_ere_t *ere = p->ere;
+        ere->plain = ik_resize_array(p->ctx, ere->plain, size_t, ere->plain_count + 1);
+        ere->plain[ere->plain_count++] = (size_t)(p->at - p->start);
         p->at += 2;
     }
     ik_ere_node_t *node = new_node(p, IK_ERE_GROUP, plain ? 0 : ++p->groups);
@@ -407,7 +397,7 @@ ik_ere_result_t ik_ere_parse(const void *ctx, const char *text, size_t len, ik_e
 
 typedef struct {
     bool needed;
-    size_t runs; /* of one or more of anything */
+    size_t runs; /* .+ and the like */
 } census_t;
 
 static bool is_broad(const ik_ere_node_t *node)
@@ -420,8 +410,8 @@ static bool reaches_beyond_ascii(const ik_ere_set_t *set)
     return (set->classes & ~(unsigned)(IK_ERE_DIGIT | IK_ERE_XDIGIT)) != 0;
 }
 
-/* .* and [^x]* take the same text in bytes as in characters. So does a single .+; of two in a row
- * the bytes of one character would satisfy both. */
+/* .* and [^x]* match the same text by bytes and by characters. So does one .+, but two in a row
+ * would both match the bytes of a single character. */
 static void take_census(const ik_ere_node_t *node, bool repeated, census_t *census)
 {
     for (const ik_ere_node_t *n = node; n != NULL; n = n->next) {

@@ -1,9 +1,9 @@
 /*
- * POSIX extended regular expressions as the C library reads them, with what people write besides:
- * \d \D \s \S \w \W \b \B, \t \r \n \f \v and (?:…). Parsing gives a tree; ere_pcre.h turns it into
- * a PCRE2 pattern and ere_literals.h finds text that every match contains.
+ * Parses POSIX extended regular expressions as the C library does, with common extensions:
+ * \d \D \s \S \w \W \b \B, \t \r \n \f \v and (?:…). The result is a tree; ere_pcre.h turns it into
+ * a PCRE2 pattern and ere_literals.h finds literals that every match contains.
  *
- * Only whether a line matches is ever asked, so the tree keeps no more than that needs.
+ * The tree holds only what is needed to decide whether a line matches.
  */
 #pragma once
 
@@ -70,7 +70,7 @@ struct ik_ere_node {
     uint32_t code;
     uint32_t min;
     uint32_t max;
-    size_t size; /* what it costs regcomp, which writes repetitions out */
+    size_t size; /* elements after regcomp has expanded the repetitions */
     ik_ere_set_t set;
     ik_ere_node_t *first; /* child */
     ik_ere_node_t *next;  /* sibling */
@@ -78,20 +78,20 @@ struct ik_ere_node {
 
 typedef enum {
     IK_ERE_OK,
-    IK_ERE_REFUSED, /* regcomp can say why */
-    IK_ERE_TOO_BIG, /* do not even ask regcomp: it would write the repetitions out */
+    IK_ERE_REFUSED, /* regcomp reports why */
+    IK_ERE_TOO_BIG, /* must not be given to regcomp, which would expand the repetitions */
 } ik_ere_result_t;
 
 typedef struct {
     ik_ere_node_t *root;
     bool ascii;    /* no character beyond ASCII in the pattern */
-    bool backrefs; /* some \1 … \9 */
-    size_t *plain; /* offsets of the "?:" of every (?:…), for those who must leave them out */
+    bool backrefs; /* has \1 … \9 */
+    size_t *plain; /* offset of the "?:" of every (?:…); regcomp does not know them */
     size_t plain_count;
 } ik_ere_t;
 
-/* text is UTF-8 and may hold NUL characters. The tree is allocated on ctx. */
+/* text is UTF-8 and may contain NUL characters. The tree is allocated on ctx. */
 ik_ere_result_t ik_ere_parse(const void *ctx, const char *text, size_t len, ik_ere_t *ere);
 
-/* Whether matching characters can differ from matching bytes on a line that is not all ASCII. */
+/* Whether matching by characters may give another result than matching by bytes. */
 bool ik_ere_needs_characters(const ik_ere_t *ere);

@@ -1,8 +1,7 @@
 /*
- * Each node is described by the exact set of texts it matches, where that set is small, and by a
- * set of which every match contains one. A sequence multiplies exact sets into longer and longer
- * runs; where an element has no exact set the run ends and competes with the other runs for being
- * the rarest.
+ * A node is described by the exact set of texts that it matches, if that set is small, or else by a
+ * set of texts of which every match contains one. A sequence multiplies exact sets into longer and
+ * longer runs. An element without an exact set ends the run; of all runs, the rarest is used.
  */
 #include "tools/grep/ere_literals.h"
 
@@ -14,21 +13,21 @@
 
 enum {
     SET_MAX = IK_LITERAL_SCAN_MAX,
-    LENGTH_MAX = 1024, /* of one literal; a run that grows longer ends */
-    /* Rare bytes more frequent than this are found so often that matching directly is faster. */
+    LENGTH_MAX = 1024, /* of one literal; ends a run */
+    /* Literals more frequent than this are found so often that matching directly is faster. */
     COST_MAX = 452,
 };
 
 typedef struct {
     ik_ere_literal_t items[SET_MAX];
-    size_t count; /* 0: there is no such set */
+    size_t count; /* 0: no set */
 } set_t;
 
 typedef struct {
     set_t exact;
-    bool pure;      /* no anchors: containing a text of exact is the same as matching */
-    set_t edge;     /* without exact: texts of which every match begins and ends with one */
-    set_t required; /* without exact: texts of which every match contains one */
+    bool pure;      /* no anchors: a line that contains a text of exact matches */
+    set_t edge;     /* without exact: every match begins and ends with one of these */
+    set_t required; /* without exact: every match contains one of these */
 } info_t;
 
 typedef struct {
@@ -55,7 +54,7 @@ static set_t empty_text(void)
     return (set_t){.items = {{.text = "", .len = 0}}, .count = 1};
 }
 
-/* Nothing when the union would be too large or one of the sets is missing. */
+/* Returns no set if one of the two is missing or the union would be too large. */
 static set_t unite(const set_t *a, const set_t *b)
 {
     if (a->count == 0 || b->count == 0 || a->count + b->count > SET_MAX) {
@@ -68,7 +67,7 @@ static set_t unite(const set_t *a, const set_t *b)
     return sum;
 }
 
-/* Every text of a followed by every text of b; nothing when that is too much. */
+/* Every text of a followed by every text of b; no set if that is too large. */
 static set_t multiply(const finder_t *f, const set_t *a, const set_t *b)
 {
     set_t product = {0};
@@ -90,7 +89,7 @@ static set_t multiply(const finder_t *f, const set_t *a, const set_t *b)
     return product;
 }
 
-/* How many places a scan for this set stops at; UINT32_MAX when it stops everywhere. */
+/* How often a scan for this set stops; UINT32_MAX: everywhere. */
 static unsigned set_cost(const finder_t *f, const set_t *set)
 {
     unsigned worst = set->count == 0 ? UINT32_MAX : 0;
@@ -256,7 +255,7 @@ void ik_ere_literals_find(const void *ctx, const ik_ere_t *ere, bool ignore_case
     const set_t *set = contained(&info);
     unsigned cost = set_cost(&f, set);
     bool sufficient = info.exact.count > 0 && info.pure;
-    /* What a literal alone decides is searched for as a literal however common it is. */
+    /* Sufficient literals are used however common they are. */
     if (cost > COST_MAX && !(sufficient && cost != UINT32_MAX)) {
         return;
     }

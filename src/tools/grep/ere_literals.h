@@ -1,6 +1,6 @@
 /*
- * Which text every match must contain: a small set of literals of which each match holds at least
- * one. Looking for those first is many times faster than matching.
+ * Finds a small set of literals such that every match contains at least one of them. Scanning for
+ * the literals first is many times faster than matching.
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 #include "tools/grep/literal_scan.h"
 
 typedef struct {
-    const char *text; /* with ignore_case, ASCII letters are small */
+    const char *text; /* with ignore_case, ASCII letters are lower case */
     size_t len;
 } ik_ere_literal_t;
 
 typedef struct {
     ik_ere_literal_t items[IK_LITERAL_SCAN_MAX];
-    size_t count;    /* 0 when nothing useful is known */
-    bool sufficient; /* every line that holds one of them matches */
+    size_t count;    /* 0: no useful literals */
+    bool sufficient; /* every line that contains one of them matches */
 } ik_ere_literals_t;
 
 /* The text is allocated on ctx. */

@@ -14,8 +14,8 @@ typedef struct {
 
 #define NEVER "(?!)"
 
-/* What a class holds, as members of a PCRE2 class; none holds the newline. Beyond ASCII this
- * follows Unicode's categories, as the C library does in a UTF-8 locale. */
+/* The members of each class, as PCRE2 writes them, without the newline. Beyond ASCII they follow
+ * Unicode categories, as in the C library's UTF-8 locales. */
 static const struct {
     ik_ere_class_t class;
     const char *bytes;
@@ -42,7 +42,7 @@ static void write_text(writer_t *w, const char *text)
     ik_buffer_append_text(w->out, text);
 }
 
-/* A character that stands for itself, in a class or outside. */
+/* Writes a literal character, inside or outside of a class. */
 static void write_code(writer_t *w, uint32_t c)
 {
     if (c < 0x80 && (isalnum((int)c) || c == '_')) {
@@ -55,16 +55,11 @@ static void write_code(writer_t *w, uint32_t c)
     }
 }
 
-static bool is_letter(uint32_t c)
-{
-    return c < 0x80 && isalpha((int)c);
-}
-
 static void write_char(writer_t *w, uint32_t c)
 {
     if (c == '\n') {
         write_text(w, NEVER);
-    } else if (w->ignore_case && is_letter(c)) {
+    } else if (w->ignore_case && c < 0x80 && isalpha((int)c)) {
         ik_buffer_append_format(w->out, "[%c%c]", toupper((int)c), tolower((int)c));
     } else if (w->ignore_case && c >= 0x80) {
         write_text(w, "(?i:");
@@ -95,7 +90,7 @@ static void write_range(writer_t *w, uint32_t low, uint32_t high)
     }
 }
 
-/* The part of [low, high] within [from, to], moved by shift. */
+/* Writes the part of range within [from, to], moved by shift. */
 static void write_other_case(writer_t *w, ik_ere_range_t range, int from, int to, int shift)
 {
     uint32_t low = range.low > (uint32_t)from ? range.low : (uint32_t)from;

@@ -8,12 +8,12 @@
 #endif
 
 enum {
-    CHUNK = 4096, /* bytes between two looks at the room left */
-    ROOM = 6 * CHUNK /* \u0000 is the longest an escape gets */ + 64,
+    CHUNK = 4096, /* bytes escaped between two calls of ik_buffer_reserve */
+    ROOM = 6 * CHUNK /* \u0000, the longest escape */ + 64,
 };
 
-/* Copies plain characters from *at to *out. More than that is written behind *out, within the room
- * that is there anyway. */
+/* Copies characters that need no escape from *at to *out. May overwrite up to 16 bytes after *out,
+ * which ROOM allows for. */
 static void copy_plain(const char **at, const char *end, char **out)
 {
 #ifdef __SSE2__
@@ -22,7 +22,7 @@ static void copy_plain(const char **at, const char *end, char **out)
     const __m128i backslash = _mm_set1_epi8('\\');
     while (end - *at >= 16) {
         __m128i text = _mm_loadu_si128((const __m128i *)(const void *)*at);
-        /* As signed numbers, bytes beyond ASCII are below the space too. */
+        /* The comparison is signed, so it also finds bytes beyond ASCII. */
         __m128i special = _mm_or_si128(
             _mm_cmplt_epi8(text, space),
             _mm_or_si128(_mm_cmpeq_epi8(text, quote), _mm_cmpeq_epi8(text, backslash)));
@@ -42,19 +42,12 @@ static void copy_plain(const char **at, const char *end, char **out)
     }
 }
 
-static char short_escape(char c)
-{
-    return c == '\t' ? 't' : c == '"' || c == '\\' ? c : '\0';
-}
-
-/* Appends what stands at bytes and is not plain; returns how many bytes that are, and adds to *text
- * what they stand for. */
+/* Escapes the character at bytes; returns its length and adds its unescaped length to *text. */
 static size_t append_special(ik_buffer_t *buffer, const char *bytes, size_t len, size_t *text)
 {
-    char letter = short_escape(*bytes);
-    if (letter != '\0') {
+    if (*bytes == '\t' || *bytes == '"' || *bytes == '\\') {
         buffer->data[buffer->len++] = '\\';
-        buffer->data[buffer->len++] = letter;
+        buffer->data[buffer->len++] = *bytes == '\t' ? 't' : *bytes;
         *text += 1;
         return 1;
     }

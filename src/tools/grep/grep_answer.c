@@ -27,11 +27,11 @@ static void append(ik_grep_answer_t *answer, const char *text, size_t len)
 void ik_grep_answer_begin(ik_grep_answer_t *answer, ik_tool_call_t *call)
 {
     *answer = (ik_grep_answer_t){.call = call};
-    ik_buffer_init(&answer->pending, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&answer->pending, call->ctx, IK_BUFFER_UNLIMITED); /* flushed at WRITE_SIZE */
     ik_buffer_append_text(&answer->pending, "{\"output\":\"");
 }
 
-/* The first line of all begins with no newline. */
+/* The output does not begin with a newline. */
 static void drop_first_newline(const ik_grep_answer_t *answer, ik_grep_part_t *part, size_t *skip)
 {
     *skip = 0;

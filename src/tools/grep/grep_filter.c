@@ -7,29 +7,29 @@
 
 enum {
     ALTERNATIVES_MAX = 1000,
-    GROUPS_MAX = 100, /* with more it is taken as it stands */
+    GROUPS_MAX = 100, /* with more, braces are literal */
     PATH_ROOM = 4096,
-    PREFIX_MAX = 4096, /* bytes of a glob that are looked at for the names of folders */
+    PREFIX_MAX = 4096, /* bytes of a glob in which folders are named */
 };
 
-/* What the last component of a glob, or of a part of one, can name. */
+/* Which skipped entries the last component of a glob can name. */
 typedef struct {
-    bool any;    /* more than stars */
+    bool any;    /* not made of stars only */
     bool hidden; /* begins with a period */
 } naming_t;
 
 typedef struct {
     ik_glob_t glob;
-    const char *text; /* the glob as it was given */
+    const char *text; /* the glob */
     size_t len;
-    bool by_path; /* it has a slash */
+    bool by_path; /* has a slash */
     naming_t naming;
 } alternative_t;
 
 struct ik_grep_filter {
     alternative_t *items;
     size_t count;
-    bool paths; /* some glob has a slash */
+    bool paths; /* a glob has a slash */
     const char *problem;
 };
 
@@ -65,8 +65,8 @@ static void add_glob(ik_grep_filter_t *filter, const char *text)
     ik_glob_prepare(&item->glob, filter, text, item->len, IK_GLOB_PATH);
 }
 
-/* The next of the characters in set at text or behind it, not counting nested braces and escaped
- * characters; NULL when there is none. */
+/* Finds the first character of set in text, outside of nested braces and not escaped; NULL if there
+ * is none. */
 static const char *find_outside(const char *text, const char *set)
 {
     int depth = 0;
@@ -80,7 +80,7 @@ static const char *find_outside(const char *text, const char *set)
     return NULL;
 }
 
-/* Adds every text the alternatives in text stand for. */
+/* Expands the braces in text and adds every resulting glob. */
 static void expand(ik_grep_filter_t *filter, const char *text)
 {
     const char *open = find_outside(text, "{");
@@ -91,7 +91,7 @@ static void expand(ik_grep_filter_t *filter, const char *text)
     }
     for (const char *from = open + 1; from <= close;) {
         if (filter->count >= ALTERNATIVES_MAX) {
-            filter->problem = "Only the first 1000 alternatives of the glob count";
+            filter->problem = "Only the first 1000 alternatives of the glob are used";
             return;
         }
         const char *to = find_outside(from, ",}");
@@ -119,7 +119,7 @@ ik_grep_filter_t *ik_grep_filter_create(const void *ctx, const char *glob, size_
         expand(filter, glob);
     } else if (len > 0) {
         add_glob(filter, glob);
-        filter->problem = "The glob has more than 100 braces, which are taken as they stand";
+        filter->problem = "The glob has more than 100 braces, so they are taken literally";
     }
     return filter;
 }
@@ -129,11 +129,11 @@ const char *ik_grep_filter_problem(const ik_grep_filter_t *filter)
     return filter->problem;
 }
 
-/* The path of an entry as the globs see it: its name alone when no glob has a slash. */
+/* The path of an entry as the globs see it: only its name if no glob has a slash. */
 typedef struct {
     char *text;
     size_t len;
-    size_t name; /* where the name begins */
+    size_t name; /* offset of the name */
     char room[PATH_ROOM];
 } subject_t;
 
@@ -184,7 +184,7 @@ static bool suffices(naming_t naming, bool hidden)
     return naming.any && (naming.hidden || !hidden);
 }
 
-/* Whether a part of the glob that ends before a slash names the folder. */
+/* Whether the components of the glob up to some slash name the folder. */
 static bool leads_through(const alternative_t *item, const subject_t *subject, bool hidden)
 {
     size_t max = item->len < PREFIX_MAX ? item->len : PREFIX_MAX;

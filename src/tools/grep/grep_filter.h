@@ -1,11 +1,11 @@
 /*
- * Which files of a walk are searched: a glob for the file's name, or, when it has a slash, for its
- * path below the folder searched. {a,b} stands for alternatives, each a glob of its own.
+ * Decides which files of a walk are searched. The filter is a glob for the name of a file or, if it
+ * has a slash, for its path below the searched folder. {a,b} separates alternatives.
  *
- * A filter can also name what a walk skips by itself. A component of a glob names an excluded entry
- * when it matches it and is more than stars, and a hidden one when it begins with a period too: the
- * glob *.log names an excluded a.log, .env a hidden one, build/a.txt the excluded folder build, and
- * ** names no folder at all.
+ * A filter can also name entries that a walk would skip. A component of a glob names an excluded
+ * entry if it matches it and is not made of stars only. To name a hidden entry it must also begin
+ * with a period. So *.log names an excluded a.log, .env a hidden .env, and build/a.txt an excluded
+ * folder build; ** names no folder.
  */
 #pragma once
 
@@ -14,13 +14,13 @@
 
 typedef struct ik_grep_filter ik_grep_filter_t;
 
-/* An empty glob lets every file through. */
+/* An empty glob accepts every file. */
 ik_grep_filter_t *ik_grep_filter_create(const void *ctx, const char *glob, size_t len);
 
-/* NULL, or what of the glob is not taken as it was meant (static text). */
+/* NULL, or a warning about a glob that is too complex (static text). */
 const char *ik_grep_filter_problem(const ik_grep_filter_t *filter);
 
-/* folder is the path below the folder searched, "" or ending in a slash. */
+/* folder is the path below the searched folder, "" or ending in a slash. */
 bool ik_grep_filter_accepts(const ik_grep_filter_t *filter, const char *folder, const char *name);
 
 /* Whether the filter names this entry: a file it accepts, or a folder on the way to one. */

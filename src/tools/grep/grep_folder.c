@@ -17,10 +17,11 @@
 enum {
     FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK,
     RULES_SIZE_MAX = 1024 * 1024, /* of one ignore file */
-    LINK_SIZE_MAX = 4096,         /* of the file .git of a worktree or submodule */
+    LINK_SIZE_MAX = 4096,         /* of the .git file of a worktree or submodule */
 };
 
-/* Kinds of ignore files; where an earlier one has a say, the later are not asked. */
+/* The kinds of ignore files, by precedence: a later kind is asked only if no earlier one decides.
+ */
 typedef enum {
     RULES_RG,
     RULES_IGNORE,
@@ -30,7 +31,7 @@ typedef enum {
 
 static const char *const rules_names[RULES_KINDS] = {".rgignore", ".ignore", ".gitignore"};
 
-/* The rules of one file, which folders below share. */
+/* The rules of one file, shared by the folders below it. */
 typedef struct rules {
     atomic_int users;
     struct rules *outer;
@@ -41,11 +42,11 @@ struct ik_grep_folder {
     atomic_int users;
     int fd;
     rules_t *rules[RULES_KINDS];
-    bool in_repository; /* .gitignore files count */
-    bool named;         /* excluded, but the filter leads here: rules do not count any more */
-    char *path;         /* as shown: "" or ending in a slash */
-    char *inside;       /* from the outermost folder whose rules count; likewise */
-    size_t top_len;     /* what of path belongs to the top folder */
+    bool in_repository; /* .gitignore files apply */
+    bool named;         /* excluded, but named by the filter: ignore rules do not apply */
+    char *path;         /* for the output: "" or ending in a slash */
+    char *inside;       /* for the rules: from the root, "" or ending in a slash */
+    size_t top_len;     /* length of the top folder's path in path */
 };
 
 /* --- rules ------------------------------------------------------------------------------- */
@@ -88,8 +89,8 @@ static int read_small(int fd, size_t max, ik_buffer_t *out)
     return EFBIG;
 }
 
-/* Adds the rules of a file in the folder fd to *rules. Without such a file they stay as they are.
- * git does not follow a symbolic link to a .gitignore either. */
+/* Adds the rules of a file in the folder fd to *rules, if it exists. Callers pass O_NOFOLLOW for
+ * .gitignore, because git does not follow symbolic links to it. */
 static void add_rules(rules_t **rules, int fd, const char *name, int flags, size_t base_len,
                       const char *shown, ik_grep_report_t *report)
 {
@@ -99,7 +100,7 @@ static void add_rules(rules_t **rules, int fd, const char *name, int flags, size
         return;
     }
     ik_buffer_t text;
-    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* read_small has a limit */
     int error = read_small(file, RULES_SIZE_MAX, &text);
     close(file);
     if (error != 0) {
@@ -115,8 +116,8 @@ static void add_rules(rules_t **rules, int fd, const char *name, int flags, size
     ik_buffer_reset(&text);
 }
 
-/* Opens the folder that a file names in a line of its own, relative to the folder at; -1 without
- * one. */
+/* Opens the folder named by a file in the folder at, after prefix on its first line; -1 if there is
+ * none. */
 static int follow_link_file(int at, const char *name, const char *prefix)
 {
     int file = openat(at, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -124,7 +125,7 @@ static int follow_link_file(int at, const char *name, const char *prefix)
         return -1;
     }
     ik_buffer_t text;
-    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* read_small has a limit */
     int folder = -1;
     size_t prefix_len = strlen(prefix);
     if (read_small(file, LINK_SIZE_MAX, &text) == 0 && text.len > prefix_len &&
@@ -138,8 +139,8 @@ static int follow_link_file(int at, const char *name, const char *prefix)
     return folder;
 }
 
-/* Adds the rules of the repository whose root is the folder fd: of .git/info/exclude, or, where
- * .git is the file of a worktree or submodule, of the repository it leads to. */
+/* Adds info/exclude of the repository whose root is the folder fd. In a worktree or submodule, .git
+ * is a file that names the repository. */
 static void add_repository_rules(rules_t **rules, int fd, size_t base_len, const char *shown,
                                  ik_grep_report_t *report)
 {
@@ -158,8 +159,8 @@ static void add_repository_rules(rules_t **rules, int fd, size_t base_len, const
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-/* Folders stay open while entries of theirs wait, so a deep tree may need more descriptors than
- * the soft limit allows. */
+/* A folder stays open while its entries wait, so a deep tree may need more descriptors than the
+ * soft limit allows. */
 static bool raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -187,7 +188,7 @@ static ik_grep_folder_t *new_folder(int fd)
     return folder;
 }
 
-/* How long the root of the repository around the absolute path is; 0 when there is none. */
+/* The length of the repository root within the absolute path; 0: not in a repository. */
 static size_t repository_root(char *path)
 {
     for (size_t len = strlen(path);; len--) {
@@ -206,15 +207,15 @@ static size_t repository_root(char *path)
     }
 }
 
-/* The end of the component of path behind len. */
+/* The end of the component of path after len. */
 static size_t next_level(const char *path, size_t len)
 {
     len += path[len] == '/';
     return len + strcspn(path + len, "/");
 }
 
-/* Adds the rules of the folders above the absolute path: all that are for every program, and from
- * the root of the repository on those of git. */
+/* Adds the rules of the folders above the absolute path: .ignore and .rgignore of all of them, and
+ * .gitignore from the root of the repository on. */
 static void add_rules_above(ik_grep_folder_t *folder, const char *path, size_t repository,
                             ik_grep_report_t *report)
 {
@@ -239,7 +240,7 @@ static void add_rules_above(ik_grep_folder_t *folder, const char *path, size_t r
     }
 }
 
-/* The rules around the top folder, and its path from the root of the file system. */
+/* Sets the rules that apply to the top folder, and its path from the root. */
 static void look_around(ik_grep_folder_t *folder, const char *path, ik_grep_report_t *report)
 {
     char *real = realpath(path, NULL);
@@ -321,7 +322,7 @@ const char *ik_grep_folder_path(const ik_grep_folder_t *folder)
 
 /* --- listing ----------------------------------------------------------------------------- */
 
-/* Looks for what concerns the rules; only files the listing shows are opened. */
+/* Reads the ignore files of the folder, and .git, if they are in the listing. */
 static void update_rules(ik_grep_folder_t *folder, const ik_buffer_t *records,
                          ik_grep_report_t *report)
 {
@@ -357,7 +358,7 @@ static void update_rules(ik_grep_folder_t *folder, const ik_buffer_t *records,
 typedef struct {
     const ik_grep_folder_t *folder;
     const ik_grep_walk_t *walk;
-    ik_buffer_t path; /* the folder's path for the rules, and room for a name */
+    ik_buffer_t path; /* folder->inside followed by the name of an entry */
     size_t folder_len;
     size_t skipped_files;
     size_t skipped_folders;
@@ -396,7 +397,7 @@ static bool is_excluded(sieve_t *sieve, const ik_dir_entry_t *entry, bool is_fol
     return false;
 }
 
-/* Whether the entry is to be searched; fills *item if it is. */
+/* Whether to search the entry; fills *item if so. */
 static bool is_wanted(sieve_t *sieve, const ik_dir_entry_t *entry, ik_grep_entry_t *item)
 {
     if (ik_dir_list_is_dots(entry)) {
@@ -459,7 +460,7 @@ int ik_grep_folder_list(ik_grep_folder_t *folder, const ik_grep_walk_t *walk, co
         update_rules(folder, records, walk->report);
     }
     sieve_t sieve = {.folder = folder, .walk = walk, .folder_len = strlen(folder->inside)};
-    ik_buffer_init(&sieve.path, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&sieve.path, ctx, IK_BUFFER_UNLIMITED); /* one path */
     ik_buffer_append(&sieve.path, folder->inside, sieve.folder_len);
     size_t position = 0;
     ik_dir_entry_t entry;

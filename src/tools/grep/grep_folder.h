@@ -1,8 +1,8 @@
 /*
- * One folder of a walk: opened, listed, its ignore files read, and reduced to the files and folders
- * that are to be searched, in output order. .gitignore and .git/info/exclude count inside a git
- * repository only, .ignore and .rgignore everywhere. Folders are shared by the threads that work on
- * their entries and go with the last of them.
+ * One folder of a walk. Opens and lists it, reads its ignore files, and selects the files and
+ * folders to search, in output order. .gitignore and .git/info/exclude apply only inside a git
+ * repository, .ignore and .rgignore everywhere. Threads that work on entries of a folder share it
+ * by reference counting.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 typedef struct ik_grep_folder ik_grep_folder_t;
 
 typedef struct {
-    const char *name; /* in the records the folder was listed into */
+    const char *name; /* points into the records */
     size_t len;
     bool is_folder;
     bool named; /* an excluded folder that the filter names */
@@ -27,21 +27,21 @@ typedef struct {
     size_t room;
 } ik_grep_entries_t;
 
-/* The folder the walk begins at; NULL with errno set when it cannot be opened. The ignore files of
- * its parents count, .gitignore up to the root of the repository it is in. */
+/* Opens the folder at which the walk begins; NULL with errno set on failure. The ignore files of
+ * its parents apply, .gitignore up to the root of the repository. */
 ik_grep_folder_t *ik_grep_folder_open_top(const ik_grep_walk_t *walk);
-/* A folder below; NULL with errno set when it cannot be opened. */
+/* Opens a folder in parent; NULL with errno set on failure. */
 ik_grep_folder_t *ik_grep_folder_open(const ik_grep_folder_t *parent, const char *name, bool named);
-/* A file in it; -1 with errno set. */
+/* Opens a file in the folder; -1 with errno set on failure. */
 int ik_grep_folder_open_file(const ik_grep_folder_t *folder, const char *name, int flags);
 
 ik_grep_folder_t *ik_grep_folder_hold(ik_grep_folder_t *folder);
 void ik_grep_folder_release(ik_grep_folder_t *folder);
 
-/* Lists into the caller's buffers, which the entries point into. ctx is the thread's own. Returns 0
- * or the errno value of a listing that could not be read to its end. */
+/* Lists the folder into the caller's buffers; the entries point into records. ctx must belong to
+ * the calling thread. Returns 0, or an errno value if the listing is incomplete. */
 int ik_grep_folder_list(ik_grep_folder_t *folder, const ik_grep_walk_t *walk, const void *ctx,
                         ik_buffer_t *records, ik_grep_entries_t *entries);
 
-/* "" or ending in a slash, as it is to be shown. */
+/* The path for the output, "" or ending in a slash. */
 const char *ik_grep_folder_path(const ik_grep_folder_t *folder);

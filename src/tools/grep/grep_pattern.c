@@ -22,12 +22,12 @@
 
 enum {
     LINE_STEPS = 1000000,   /* match limit for one line */
-    BLOCK_STEPS = 20000000, /* and for many lines at once, which are then tried one by one */
+    BLOCK_STEPS = 20000000, /* match limit for a block of lines; beyond it they are tried singly */
     HEAP_KIB = 65536,
     JIT_STACK_START = 32 * 1024,
     JIT_STACK_MAX = 1024 * 1024,
     SKIPPED_MAX = 100,
-    PIECE = 4096, /* UTF-8 is checked again for every call: not over a whole block */
+    PIECE = 4096, /* bytes per call, because each call checks the UTF-8 of its subject */
 };
 
 struct ik_grep_pattern {
@@ -37,7 +37,7 @@ struct ik_grep_pattern {
     ik_literal_scan_t scan;
     bool needs_characters;
     pcre2_code *bytes;          /* NULL when the pattern is not ASCII */
-    _Atomic(pcre2_code *) wide; /* compiled when the first line needs it */
+    _Atomic(pcre2_code *) wide; /* for characters; compiled when a line needs it */
     bool wide_failed;
     pthread_mutex_t lock; /* guards the compiling of wide */
     pcre2_general_context *general;
@@ -50,11 +50,11 @@ struct ik_grep_matcher {
     pcre2_match_context *line_limits;
     pcre2_match_context *block_limits;
     pcre2_jit_stack *stack;
-    const char *ascii_end; /* the bytes from wherever we are up to here are ASCII */
+    const char *ascii_end; /* bytes before this one are ASCII */
     uint32_t edges;        /* PCRE2_NOTBOL, PCRE2_NOTEOL: the subject is a piece of a line */
 };
 
-/* --- asking regcomp ---------------------------------------------------------------------- */
+/* --- checking with regcomp --------------------------------------------------------------- */
 
 static int compare_codes(const void *left, const void *right)
 {
@@ -63,7 +63,7 @@ static int compare_codes(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The characters beyond ASCII, sorted; *count of them, with duplicates. */
+/* The characters beyond ASCII, sorted, with duplicates; *count is their number. */
 static uint32_t *foreign_characters(const void *ctx, const char *text, size_t len, size_t *count)
 {
     uint32_t *codes = ik_new_array(ctx, uint32_t, len + 1);
@@ -77,8 +77,8 @@ static uint32_t *foreign_characters(const void *ctx, const char *text, size_t le
     return codes;
 }
 
-/* One byte for every character, in the order of the characters, so that regcomp reads the pattern
- * in the C locale as it would in a UTF-8 one, whatever locales are installed. */
+/* Maps each character to one byte and keeps their order, so that regcomp in the C locale accepts
+ * what it would accept in a UTF-8 locale, which may not be installed. */
 static char single_byte(uint32_t c, const uint32_t *foreign, size_t count)
 {
     if (c < 0x80) {
@@ -91,7 +91,7 @@ static char single_byte(uint32_t c, const uint32_t *foreign, size_t count)
     return (char)(0x80 + (rank < 0x7f ? rank : 0x7f));
 }
 
-/* The pattern as regcomp is to see it: (?: as (. */
+/* The pattern for regcomp, with ( for (?:. */
 static char *posix_form(const void *ctx, const char *text, size_t len, const ik_ere_t *ere)
 {
     size_t count;
@@ -151,20 +151,10 @@ static void release(void *memory, void *data)
     free(memory);
 }
 
-/* So that PCRE2 runs out of memory as everything else does. */
-static pcre2_general_context *create_general(void)
-{
-    pcre2_general_context *general = pcre2_general_context_create(allocate, release, NULL);
-    if (general == NULL) {
-        ik_alloc_fail();
-    }
-    return general;
-}
-
 static res_t compile(const ik_grep_pattern_t *pattern, bool characters, pcre2_code **code)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the expression */
     ik_buffer_append_text(&text, "");
     ik_ere_pcre_format(&pattern->ere, pattern->ignore_case, characters, &text);
     uint32_t options = PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX | PCRE2_NEVER_BACKSLASH_C;
@@ -183,7 +173,7 @@ static res_t compile(const ik_grep_pattern_t *pattern, bool characters, pcre2_co
         pcre2_get_error_message(error, message, sizeof(message));
         return ERR(INVALID, "%s", (char *)message);
     }
-    pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE); /* where there is no JIT, matching is slower */
+    pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE); /* without a JIT, matching is slower */
     return OK;
 }
 
@@ -212,7 +202,11 @@ res_t ik_grep_pattern_compile(const void *ctx, const char *text, size_t len, boo
     ik_grep_pattern_t *pattern = ik_new(ctx, ik_grep_pattern_t);
     pattern->ignore_case = ignore_case;
     pthread_mutex_init(&pattern->lock, NULL);
-    pattern->general = create_general();
+    /* Our allocator, so that PCRE2 runs out of memory as everything else does. */
+    pattern->general = pcre2_general_context_create(allocate, release, NULL);
+    if (pattern->general == NULL) {
+        ik_alloc_fail();
+    }
     talloc_set_destructor(pattern, release_pattern);
     TRY(parse(pattern, text, len, &pattern->ere));
     pattern->needs_characters = ik_ere_needs_characters(&pattern->ere);
@@ -228,7 +222,7 @@ res_t ik_grep_pattern_compile(const void *ctx, const char *text, size_t len, boo
     return OK;
 }
 
-/* The code for characters; the one for bytes where that cannot be compiled. */
+/* The code for characters, or the one for bytes if that cannot be compiled. */
 static pcre2_code *wide_code(ik_grep_pattern_t *pattern)
 {
     pcre2_code *code = atomic_load(&pattern->wide);
@@ -329,11 +323,11 @@ static const char *find_foreign(const char *at, const char *end)
     return at;
 }
 
-/* Steps of matching that came to an end: the place, or NULL with *limited when it was cut short. */
+/* Returns the position of the first match, or NULL; *limited: a match limit was reached. */
 static const char *match(ik_grep_matcher_t *m, const pcre2_code *code, const char *from,
                          const char *end, pcre2_match_context *limits, bool *limited)
 {
-    /* The newline that ends the last line would look like one more, empty line. */
+    /* Without the last newline, after which PCRE2 would see one more, empty line. */
     size_t len = (size_t)(end - from);
     len -= len > 0 && end[-1] == '\n';
     uint32_t options = m->edges | (m->pattern->ere.ascii ? PCRE2_NO_UTF_CHECK : 0);
@@ -353,7 +347,7 @@ static bool match_line(ik_grep_matcher_t *m, const pcre2_code *code, const char 
     return place != NULL;
 }
 
-/* Many lines with one call; line by line where that is too much for one. */
+/* Matches many lines with one call, or one by one if that reaches the limit. */
 static const char *match_lines(ik_grep_matcher_t *m, const pcre2_code *code, const char *from,
                                const char *end)
 {
@@ -391,7 +385,7 @@ static const char *piece_end(const char *from, const char *end)
     return stop == end ? end : stop + 1;
 }
 
-/* Searches the next stretch of lines that one code can be used for; moves *from behind it. */
+/* Searches the next lines that one code can match, and advances *from past them. */
 static const char *match_stretch(ik_grep_matcher_t *m, const char **from, const char *end)
 {
     const char *start = *from;

@@ -13,10 +13,10 @@
 
 enum {
     BUFFER_SIZE = 128 * 1024,
-    LONG_TEXT = 512 * 1024, /* of output, that must be taken away */
-    DIGITS_MAX = 20,        /* of any number */
-    OVERLAP = 64 * 1024,    /* of the pieces of a long line */
-    SHOWN_BEFORE = 1024,    /* what is shown of a long line, before what was found */
+    LONG_TEXT = 512 * 1024, /* of output, before on_long is called */
+    DIGITS_MAX = 20,        /* of a 64-bit number */
+    OVERLAP = 64 * 1024,    /* of two pieces of a long line */
+    SHOWN_BEFORE = 1024,    /* of a long line, before the match */
     SHOWN_MAX = 4096,
 };
 
@@ -27,18 +27,18 @@ struct ik_grep_search {
     ik_grep_matcher_t *matcher;
     ik_buffer_t space;
     char *buffer; /* in space */
-    size_t size;  /* of the buffer, not counting the bytes a scan may look beyond */
+    size_t size;  /* of the buffer, without IK_LITERAL_SCAN_PAD */
 
-    /* the file at hand */
+    /* the current file */
     const char *folder;
     const char *name;
     ik_grep_search_output_t *output;
-    ik_buffer_t prefix;  /* \n and the path and a colon, escaped; made for the first match */
-    size_t prefix_bytes; /* that it stands for */
-    uint64_t line;       /* number of the line that starts at counted */
+    ik_buffer_t prefix;  /* "\n", the path and ":", escaped; made at the first match */
+    size_t prefix_bytes; /* its unescaped length */
+    uint64_t line;       /* number of the line at counted */
     const char *counted;
-    bool inside; /* the buffer begins inside a long line */
-    bool listed; /* which was found already */
+    bool inside; /* the buffer begins in the middle of a long line */
+    bool listed; /* and that line was already reported */
     int error;   /* of the last read */
 };
 
@@ -47,8 +47,8 @@ ik_grep_search_t *ik_grep_search_create(const void *ctx, ik_grep_pattern_t *patt
     ik_grep_search_t *search = ik_new(ctx, ik_grep_search_t);
     search->pattern = pattern;
     search->matcher = ik_grep_matcher_create(search, pattern);
-    ik_buffer_init(&search->prefix, search, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&search->space, search, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&search->prefix, search, IK_BUFFER_UNLIMITED); /* one path */
+    ik_buffer_init(&search->space, search, IK_BUFFER_UNLIMITED);  /* bounded by IK_GREP_LINE_MAX */
     return search;
 }
 
@@ -65,7 +65,7 @@ static void make_prefix(ik_grep_search_t *s)
     s->prefix_bytes += 1;
 }
 
-/* The digits of number, at the end of digits. */
+/* Writes number to the end of digits and returns its start. */
 static const char *format_number(char digits[DIGITS_MAX], uint64_t number, size_t *len)
 {
     size_t at = DIGITS_MAX;
@@ -77,7 +77,7 @@ static const char *format_number(char digits[DIGITS_MAX], uint64_t number, size_
     return digits + at;
 }
 
-/* Appends the line up to its colon and space. */
+/* Appends "path:line: ". */
 static void begin_line(ik_grep_search_t *s)
 {
     ik_grep_part_t *part = &s->output->part;
@@ -104,7 +104,7 @@ static void put_text(ik_grep_search_t *s, const char *start, const char *end)
         part->bytes += ik_escape_measure(start, len);
         return;
     }
-    /* More than the whole answer may hold is cut there anyway, and need not be escaped before. */
+    /* What is beyond the limit of the whole answer need not be escaped. */
     size_t wanted = len <= s->output->line_max ? len : ik_utf8_cut(start, len, s->output->line_max);
     part->bytes += ik_escape_append(&part->text, start, wanted);
     part->bytes += wanted < len ? ik_escape_measure(start + wanted, len - wanted) : 0;
@@ -117,22 +117,15 @@ static void end_line(ik_grep_search_t *s)
     }
 }
 
-static void put_line(ik_grep_search_t *s, const char *start, const char *end)
-{
-    begin_line(s);
-    put_text(s, start, end);
-    end_line(s);
-}
-
-/* What stands around hit in a piece of a long line, up to the next NUL bytes; ends says whether the
- * line ends with the piece. */
+/* Reports the text around hit in a piece of a long line, up to the next NUL byte on each side.
+ * ends: the line ends with the piece. */
 static void put_cut_line(ik_grep_search_t *s, const char *hit, const char *piece, const char *end,
                          bool ends)
 {
     const char *from = hit - piece > SHOWN_BEFORE ? hit - SHOWN_BEFORE : piece;
     const char *to = end - from > SHOWN_MAX ? from + SHOWN_MAX : end;
     while (from > piece && from < hit && ((unsigned char)*from & 0xc0) == 0x80) {
-        from++; /* not inside a character */
+        from++; /* to the start of a character */
     }
     if (to < end) {
         to = from + ik_utf8_cut(from, (size_t)(to - from), (size_t)(to - from) - 1);
@@ -170,14 +163,16 @@ static void search_lines(ik_grep_search_t *s, const char *from, const char *end)
         stop = stop == NULL ? end : stop;
         s->line += ik_newline_count(s->counted, (size_t)(start - s->counted));
         s->counted = start;
-        put_line(s, start, stop);
+        begin_line(s);
+        put_text(s, start, stop);
+        end_line(s);
         from = stop == end ? end : stop + 1;
     }
 }
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-/* Growing keeps the first kept bytes; nothing is kept when it shrinks. */
+/* Growing keeps the first kept bytes; shrinking keeps nothing. */
 static void resize_buffer(ik_grep_search_t *s, size_t size, size_t kept)
 {
     if (size < s->size) {
@@ -191,7 +186,8 @@ static void resize_buffer(ik_grep_search_t *s, size_t size, size_t kept)
     }
 }
 
-/* Fills the buffer from used on; *end when the file has no more, or cannot be read further. */
+/* Fills the buffer from used on and returns the new end. *end: the file has ended or cannot be
+ * read. */
 static size_t fill(ik_grep_search_t *s, int fd, bool patient, size_t used, bool *end)
 {
     while (used < s->size) {
@@ -216,14 +212,14 @@ static size_t fill(ik_grep_search_t *s, int fd, bool patient, size_t used, bool 
 
 /* --- long lines -------------------------------------------------------------------------- */
 
-/* At such a byte a word ends whatever follows, and it is never part of a longer character. */
+/* An ASCII byte that is never part of a word. */
 static bool is_gap(char byte)
 {
     return (unsigned char)byte < 0x80 && !isalnum((unsigned char)byte) && byte != '_';
 }
 
-/* Where to end a piece of the line that fills the buffer: before a gap, so that words end as they
- * do in the whole line. */
+/* Where to end a piece of the line that fills the buffer: before a gap, so that no word is split.
+ */
 static size_t find_piece_end(const char *buffer, size_t used)
 {
     for (size_t at = used - 1; at > used - OVERLAP; at--) {
@@ -234,7 +230,7 @@ static size_t find_piece_end(const char *buffer, size_t used)
     return ik_utf8_cut(buffer, used, used - 1);
 }
 
-/* Where the next piece begins: behind a gap. */
+/* Where the next piece begins: after a gap. */
 static size_t find_next_piece(const char *buffer, size_t piece)
 {
     size_t from = piece > OVERLAP ? piece - OVERLAP : 0;
@@ -258,7 +254,8 @@ static void search_piece(ik_grep_search_t *s, size_t len, bool ends)
     }
 }
 
-/* The buffer is full and holds no newline. Returns how much of its end is kept, at its start. */
+/* Searches a full buffer without a newline. Moves the overlap to its start and returns its length.
+ */
 static size_t search_long_line(ik_grep_search_t *s, size_t used)
 {
     size_t piece = find_piece_end(s->buffer, used);
@@ -269,7 +266,8 @@ static size_t search_long_line(ik_grep_search_t *s, size_t used)
     return used - next;
 }
 
-/* The end of a long line is in the buffer. Returns how much of it is left, at its start. */
+/* Searches the last piece of a long line. Moves what follows it to the start of the buffer and
+ * returns its length. */
 static size_t finish_long_line(ik_grep_search_t *s, size_t used)
 {
     const char *newline = memchr(s->buffer, '\n', used);
@@ -283,8 +281,8 @@ static size_t finish_long_line(ik_grep_search_t *s, size_t used)
     return left;
 }
 
-/* Drops what was read into [kept, used) if it is all NUL, and passes over the hole it may be a part
- * of. Returns the new end. */
+/* Drops [kept, used) if it is all NUL bytes, and skips the rest of the hole it may come from.
+ * Returns the new end. */
 static size_t skip_nuls(ik_grep_search_t *s, int fd, size_t kept, size_t used, bool *end)
 {
     const char *from = s->buffer + kept;
@@ -319,7 +317,7 @@ int ik_grep_search_file(ik_grep_search_t *s, int fd, bool patient, const char *f
         if (s->inside) {
             used = skip_nuls(s, fd, kept, used, &end);
         }
-        /* The scan looks at these and then discards what it saw; valgrind cannot know. */
+        /* For valgrind only: the scan reads these bytes but does not depend on them. */
         memset(s->buffer + used, 0, IK_LITERAL_SCAN_PAD);
         const char *newline = memrchr(s->buffer + kept, '\n', used - kept);
         if (s->inside && (newline != NULL || end)) {

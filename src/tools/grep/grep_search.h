@@ -1,9 +1,9 @@
 /*
- * Searching one file: reads it through a buffer the thread keeps, finds the matching lines and
- * formats them as "path:line: content". Files are read with as few calls as possible and in pieces
- * that end at line ends; the buffer grows only for a line longer than itself, up to
- * IK_GREP_LINE_MAX. A longer line is searched in pieces that overlap, found at most once, and shown
- * as the text around what was found; holes and runs of NUL bytes in it are passed over.
+ * Searches one file and formats matching lines as "path:line: content". The thread's buffer is
+ * filled with as few reads as possible and searched up to the last line end. It grows only for a
+ * line longer than itself, up to IK_GREP_LINE_MAX. A longer line is searched in overlapping pieces
+ * and reported at most once, as the text around the match; holes and runs of NUL bytes in it are
+ * skipped.
  */
 #pragma once
 
@@ -16,20 +16,20 @@ enum { IK_GREP_LINE_MAX = 16 * 1024 * 1024 };
 
 typedef struct ik_grep_search ik_grep_search_t;
 
-/* Where the lines go. on_long, if set, is called when the text has grown long, to take it away. */
+/* Receives the lines. on_long, if set, is called to take the text away when it has grown long. */
 typedef struct {
     ik_grep_part_t part;
-    bool measure;    /* count only, the text is not wanted */
-    size_t line_max; /* bytes of a line that can be wanted; the rest is only counted */
+    bool measure;    /* count only, without text */
+    size_t line_max; /* bytes of a line to format; the rest is only counted */
     void (*on_long)(void *data);
     void *data;
 } ik_grep_search_output_t;
 
-/* One per thread; ctx must be the thread's own. */
+/* One per thread; ctx must belong to the thread. */
 ik_grep_search_t *ik_grep_search_create(const void *ctx, ik_grep_pattern_t *pattern);
 
-/* Searches an open file, whose output path is folder followed by name. A read that gives less than
- * was asked for is taken for the end of the file, unless patient (files of /proc). Returns 0 or the
- * errno value of a read that failed; what was found before is in the output. */
+/* Searches an open file, which is shown as folder followed by name. A short read is taken for the
+ * end of the file, unless patient (files in /proc read short). Returns 0 or the errno value of a
+ * failed read; matches found before it are in the output. */
 int ik_grep_search_file(ik_grep_search_t *search, int fd, bool patient, const char *folder,
                         const char *name, ik_grep_search_output_t *output);

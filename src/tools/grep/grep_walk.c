@@ -1,9 +1,9 @@
 /*
- * The walk is a list of slots in output order. A slot is a folder still to be listed or a batch of
- * files of one folder; listing a folder replaces its slot by the slots of its entries. Threads
- * always take the leftmost slot nobody has, so the list stays as short as the tree is deep, and
- * whoever finishes the first slot of the list writes out what is finished from there on. A thread
- * too far ahead of the output waits, which bounds the memory.
+ * The walk is a list of slots in output order. A slot is a folder to be listed or a batch of files
+ * of one folder; listing a folder replaces its slot by the slots of its entries. Threads always
+ * take the first free slot, so the list stays about as short as the tree is deep. The thread that
+ * finishes the first slot writes all finished slots at the head of the list. A thread that is too
+ * far ahead of the output waits, which bounds the memory.
  */
 #include "tools/grep/grep_walk.h"
 
@@ -21,8 +21,8 @@
 #include "tools/grep/grep_search.h"
 
 enum {
-    BATCH = 24,                    /* files of one slot */
-    WAITING_MAX = 2 * 1024 * 1024, /* bytes of output that wait for their turn */
+    BATCH = 24,                    /* files in a slot */
+    WAITING_MAX = 2 * 1024 * 1024, /* bytes of finished output */
     THREADS_MAX = 64,
     FILE_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
 };
@@ -39,22 +39,22 @@ struct slot {
     slot_t *previous;
     slot_state_t state;
     bool is_folder;
-    bool named;               /* of a folder: see ik_grep_entry_t */
-    ik_grep_folder_t *folder; /* that the names are in */
-    char *names;              /* each ended by NUL, the last by two */
+    bool named;               /* for a folder: see ik_grep_entry_t */
+    ik_grep_folder_t *folder; /* that contains the names */
+    char *names;              /* NUL-terminated, then an empty one; NULL: folder itself */
     ik_grep_part_t part;
 };
 
 typedef struct {
     const ik_grep_walk_t *walk;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t changed;
     slot_t *head;
     size_t taken;     /* slots being worked on */
-    size_t idle;      /* threads that wait */
-    size_t waiting;   /* bytes of finished slots that wait for their turn */
-    bool writing;     /* a thread writes, without the lock */
-    atomic_bool full; /* no more text is wanted, only counts */
+    size_t idle;      /* threads waiting */
+    size_t waiting;   /* bytes of text in finished slots */
+    bool writing;     /* a thread is writing, without the lock */
+    atomic_bool full; /* only counts are needed */
     pthread_t threads[THREADS_MAX];
     size_t thread_count;
     size_t thread_max;
@@ -62,7 +62,7 @@ typedef struct {
 
 typedef struct {
     work_t *work;
-    void *ctx; /* of this thread alone */
+    void *ctx; /* used by this thread only */
     ik_grep_search_t *search;
     ik_buffer_t records;
     ik_grep_entries_t entries;
@@ -90,11 +90,11 @@ static slot_t *new_slot(ik_grep_folder_t *folder, const ik_grep_entry_t *entries
         memcpy(at, entries[i].name, entries[i].len);
         at += entries[i].len + 1;
     }
-    ik_buffer_init(&slot->part.text, slot, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&slot->part.text, slot, IK_BUFFER_UNLIMITED); /* empty; see move_part */
     return slot;
 }
 
-/* The work is done: only the output is left. */
+/* Releases all but the output of a slot whose work is done. */
 static void let_go(slot_t *slot)
 {
     ik_grep_folder_release(slot->folder);
@@ -103,7 +103,7 @@ static void let_go(slot_t *slot)
     slot->names = NULL;
 }
 
-/* The slots of a folder's entries, or NULL; *last is the last of them. */
+/* Returns a list of slots for the entries of a folder, or NULL; *last is its end. */
 static slot_t *slots_of(ik_grep_folder_t *folder, const ik_grep_entries_t *entries, slot_t **last)
 {
     slot_t *first = NULL;
@@ -126,7 +126,7 @@ static slot_t *slots_of(ik_grep_folder_t *folder, const ik_grep_entries_t *entri
 
 /* --- output ------------------------------------------------------------------------------ */
 
-/* Writes what is finished at the head of the list. Called and left with the lock. */
+/* Writes the finished slots at the head of the list. Called and left with the lock held. */
 static void write_finished(work_t *work)
 {
     while (!work->writing && work->head != NULL && work->head->state == SLOT_DONE) {
@@ -161,7 +161,7 @@ static void write_finished(work_t *work)
     }
 }
 
-/* A single slot with a lot of text: waits until it is the first, then writes. */
+/* Writes a long part of a slot early, after waiting until the slot is the first. */
 static void on_long_output(void *data)
 {
     worker_t *w = data;
@@ -187,7 +187,7 @@ static void on_long_output(void *data)
 
 /* --- working on a slot ------------------------------------------------------------------- */
 
-/* What waits for its turn takes no more room than it needs; the thread keeps its large buffer. */
+/* Copies the text to a buffer of its exact size; the thread keeps its large buffer. */
 static void move_part(slot_t *slot, ik_grep_part_t *part)
 {
     size_t len = part->text.len;
@@ -233,7 +233,7 @@ static void start_threads(work_t *work)
     }
 }
 
-/* Puts slots first to last, or nothing, in the place of a slot. */
+/* Replaces a slot by the list from first to last, or removes it if first is NULL. */
 static void replace_slot(work_t *work, slot_t *slot, slot_t *first, slot_t *last)
 {
     slot_t *next = slot->next;
@@ -251,7 +251,7 @@ static void replace_slot(work_t *work, slot_t *slot, slot_t *first, slot_t *last
     talloc_free(slot);
 }
 
-/* Lists a folder; called without the lock, left with it. */
+/* Lists a folder. Called without the lock, left with it held. */
 static void expand_folder(worker_t *w, slot_t *slot)
 {
     slot_t *first = NULL;
@@ -267,7 +267,7 @@ static void expand_folder(worker_t *w, slot_t *slot)
         ik_grep_folder_release(folder);
     }
     if (error != 0 && slot->names == NULL && first == NULL) {
-        walk->report->unreadable = true; /* no other thread runs yet */
+        walk->report->unreadable = true; /* no lock: no other thread runs yet */
     }
     if (error != 0) {
         ik_grep_report_failure(walk->report, "folder", ik_grep_folder_path(slot->folder),
@@ -282,8 +282,7 @@ static void expand_folder(worker_t *w, slot_t *slot)
     }
 }
 
-/* A slot with nothing to say does not stay, so that the list holds no more than what is at work
- * and what waits. */
+/* Removes a slot without output, so that the list stays short. Called with the lock held. */
 static void finish_slot(work_t *work, slot_t *slot)
 {
     if (slot->part.lines == 0) {
@@ -294,32 +293,17 @@ static void finish_slot(work_t *work, slot_t *slot)
     work->waiting += slot->part.text.len;
 }
 
-static void finish_batch(worker_t *w, slot_t *slot)
-{
-    search_batch(w, slot);
-    let_go(slot);
-    pthread_mutex_lock(&w->work->lock);
-    finish_slot(w->work, slot);
-}
-
 /* --- threads ----------------------------------------------------------------------------- */
-
-/* The leftmost slot nobody has. */
-static slot_t *find_free(const work_t *work)
-{
-    slot_t *slot = work->head;
-    while (slot != NULL && slot->state != SLOT_FREE) {
-        slot = slot->next;
-    }
-    return slot;
-}
 
 static void work_until_done(worker_t *w)
 {
     work_t *work = w->work;
     pthread_mutex_lock(&work->lock);
     for (;;) {
-        slot_t *slot = find_free(work);
+        slot_t *slot = work->head;
+        while (slot != NULL && slot->state != SLOT_FREE) {
+            slot = slot->next;
+        }
         if (slot == NULL && work->taken == 0) {
             break;
         }
@@ -333,18 +317,20 @@ static void work_until_done(worker_t *w)
         slot->state = SLOT_TAKEN;
         work->taken++;
         pthread_mutex_unlock(&work->lock);
-        if (ik_grep_pattern_exhausted(work->walk->pattern)) {
+        bool exhausted = ik_grep_pattern_exhausted(work->walk->pattern);
+        if (slot->is_folder && !exhausted) {
+            expand_folder(w, slot);
+        } else {
+            if (!exhausted) {
+                search_batch(w, slot);
+            }
             let_go(slot);
             pthread_mutex_lock(&work->lock);
             finish_slot(work, slot);
-        } else if (slot->is_folder) {
-            expand_folder(w, slot);
-        } else {
-            finish_batch(w, slot);
         }
         work->taken--;
         write_finished(work);
-        if (work->idle > 0) { /* there may be slots now, or room, or another head */
+        if (work->idle > 0) { /* there may be new slots, more room or another head */
             pthread_cond_broadcast(&work->changed);
         }
     }
@@ -355,9 +341,9 @@ static void work_until_done(worker_t *w)
 static void *work_on(void *data)
 {
     worker_t w = {.work = data, .ctx = talloc_new(NULL)};
-    ik_buffer_init(&w.records, w.ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&w.records, w.ctx, IK_BUFFER_UNLIMITED); /* bounded by IK_DIR_LIST_MAX */
     w.search = ik_grep_search_create(w.ctx, w.work->walk->pattern);
-    ik_buffer_init(&w.output.part.text, w.ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&w.output.part.text, w.ctx, IK_BUFFER_UNLIMITED); /* emptied by on_long */
     w.output.line_max = w.work->walk->answer->call->max_output;
     w.output.on_long = on_long_output;
     w.output.data = &w;
@@ -366,13 +352,8 @@ static void *work_on(void *data)
     return NULL;
 }
 
-static size_t processor_count(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
-}
-
-/* The search cannot even begin. A path that does not exist has no matches, but that is said. */
+/* Reports that the file or folder to search cannot be read. If it does not exist, that is only a
+ * warning. */
 static void report_top(const ik_grep_walk_t *walk, int error)
 {
     walk->report->unreadable = error != ENOENT && error != ENOTDIR;
@@ -387,7 +368,8 @@ static void walk_folder(const ik_grep_walk_t *walk)
         report_top(walk, errno);
         return;
     }
-    size_t processors = processor_count();
+    cpu_set_t set;
+    size_t processors = sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
     slot_t *slot = ik_new(NULL, slot_t);
     slot->folder = top;
     slot->is_folder = true;
@@ -432,7 +414,7 @@ static void search_single(const ik_grep_walk_t *walk)
     }
     void *ctx = talloc_new(NULL);
     single_t single = {.answer = walk->answer};
-    ik_buffer_init(&single.output.part.text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&single.output.part.text, ctx, IK_BUFFER_UNLIMITED); /* emptied by on_long */
     single.output.line_max = walk->answer->call->max_output;
     single.output.on_long = on_long_single;
     single.output.data = &single;

@@ -1,5 +1,5 @@
 /*
- * Searches a file, or every file below a folder, with a thread per processor, and hands the matches
+ * Searches a file, or every file below a folder, with one thread per processor. Matches are added
  * to the answer in the order of their paths.
  */
 #pragma once
@@ -12,13 +12,13 @@
 #include "tools/grep/grep_report.h"
 
 typedef struct {
-    const char *path; /* file or folder; "" is the working folder, and no part of the output */
+    const char *path; /* file or folder; "" is the working folder and is not shown */
     const ik_grep_filter_t *filter;
-    bool no_ignore; /* hidden files and those of ignore files too */
+    bool no_ignore; /* search hidden and excluded files too */
     ik_grep_pattern_t *pattern;
     ik_grep_answer_t *answer;
     ik_grep_report_t *report;
 } ik_grep_walk_t;
 
-/* What cannot be read is passed over and reported. */
+/* What cannot be read is skipped and reported. */
 void ik_grep_walk_run(const ik_grep_walk_t *walk);

@@ -11,15 +11,15 @@
 typedef struct {
     bool negated;
     bool folders_only;
-    bool by_name;       /* no slash: any depth, the name alone counts */
-    const char *prefix; /* of a path: what stands before the first wildcard */
+    bool by_name;       /* no slash: matches names at any depth */
+    const char *prefix; /* of a path: up to the first wildcard */
     size_t prefix_len;
     ik_glob_t glob;      /* the rest of a path, or the whole name */
-    uint32_t next_older; /* rule of the same last byte */
+    uint32_t next_older; /* in the same chain */
 } rule_t;
 
-/* Rules are chained by the byte they end in, newest first: the name asked about must end in it too.
- * Those that may end in anything have a chain of their own. */
+/* Rules are chained by their last byte, newest first: they match only names that end in it. Rules
+ * whose last byte is not fixed are in open_ended. */
 struct ik_ignore {
     const ik_ignore_t *outer;
     size_t base_len;
@@ -31,7 +31,7 @@ struct ik_ignore {
 
 /* --- parsing ----------------------------------------------------------------------------- */
 
-/* The length without trailing spaces, those escaped by a backslash staying. */
+/* The length without trailing spaces, except those escaped by a backslash. */
 static size_t trim_spaces(const char *line, size_t len)
 {
     size_t kept = 0;
@@ -128,7 +128,7 @@ ik_ignore_t *ik_ignore_parse(const void *ctx, const char *text, size_t len, size
     return ignore;
 }
 
-/* --- asking ------------------------------------------------------------------------------ */
+/* --- deciding ---------------------------------------------------------------------------- */
 
 static bool rule_matches(const rule_t *rule, const char *path, size_t len, size_t name,
                          bool is_folder)
@@ -143,7 +143,8 @@ static bool rule_matches(const rule_t *rule, const char *path, size_t len, size_
            ik_glob_matches(&rule->glob, path + rule->prefix_len, len - rule->prefix_len);
 }
 
-/* The newest matching rule of a chain that is newer than floor (NO_RULE: any); else floor. */
+/* The newest matching rule of a chain, if it is newer than floor or floor is NO_RULE; else floor.
+ */
 static uint32_t newest_match(const ik_ignore_t *ignore, uint32_t index, uint32_t floor,
                              const char *path, size_t len, size_t name, bool is_folder)
 {

@@ -8,10 +8,10 @@
 #include <emmintrin.h>
 #endif
 
-enum { WINDOW = 64 }; /* the rare bytes are chosen among this many first ones */
+enum { WINDOW = 64 }; /* the rarest bytes are chosen among this many */
 
-/* How common each byte is in C, Python and Perl sources, manuals and change logs: 12 * log2 of the
- * occurrences among 16 million. Only the order matters. */
+/* How common each byte is in C, Python and Perl sources, manuals and change logs: 12 * log2 of its
+ * occurrences in 16 million bytes. Only the order matters. */
 static const unsigned char commonness[256] = {
     /* clang-format off */
     0, 0, 0, 0, 0, 0, 0, 8, 0, 214, 227, 0, 14, 50, 0, 0,
@@ -39,7 +39,7 @@ static unsigned byte_cost(unsigned char c, bool ignore_case)
     return commonness[c] > other ? commonness[c] : other;
 }
 
-/* Chooses the two rarest bytes of the literal; a literal of one byte has the same one twice. */
+/* Chooses the two rarest bytes of the literal; for a literal of one byte, both are that byte. */
 static void choose_pair(const char *text, size_t len, bool ignore_case, size_t offset[2])
 {
     size_t window = len < WINDOW ? len : WINDOW;
@@ -104,7 +104,7 @@ static bool equal_folded(const char *text, const char *literal, size_t len)
     return true;
 }
 
-/* Whether some literal stands exactly at this place. */
+/* Whether a literal occurs at this position. */
 static bool stands_at(const ik_literal_scan_t *scan, const char *at, const char *end)
 {
     for (size_t i = 0; i < scan->count; i++) {
@@ -123,11 +123,10 @@ static bool stands_at(const ik_literal_scan_t *scan, const char *at, const char 
 
 #ifdef __SSE2__
 
-/* Thirty-two bytes; the compiler makes two halves of it where the processor has no such registers.
- */
+/* Without 32-byte registers the compiler splits it into halves. */
 typedef unsigned char block_t __attribute__((vector_size(32)));
 
-/* A bit for every byte of a comparison that holds. */
+/* One bit for each byte of a comparison. */
 #define BLOCK_MASK(block)                                                                          \
     ({                                                                                             \
         __m128i halves_[2];                                                                        \
@@ -135,7 +134,7 @@ typedef unsigned char block_t __attribute__((vector_size(32)));
         (uint32_t) _mm_movemask_epi8(halves_[0]) | (uint32_t)_mm_movemask_epi8(halves_[1]) << 16;  \
     })
 
-/* count and fold are constants wherever this is inlined, so that each loop is its own code. */
+/* count and fold are constants where this is inlined, so the compiler specialises each loop. */
 static inline __attribute__((always_inline)) const char *find_pairs(const ik_literal_scan_t *scan,
                                                                     const char *from,
                                                                     const char *end, size_t count,

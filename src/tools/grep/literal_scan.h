@@ -1,7 +1,7 @@
 /*
- * Finding the first of one to eight literals in a block of text. Of every literal the two rarest
- * bytes are compared at thirty-two places at once (SSE2, AVX2 where the processor has it); only
- * where both agree is the literal itself compared. Without SSE2 the rarest byte is looked for.
+ * Finds the first occurrence of one to eight literals in a block of text. The two rarest bytes of
+ * each literal are compared at thirty-two positions at once, with AVX2 or SSE2; the whole literal
+ * is compared only where both match. Without SSE2, memchr looks for the rarest byte.
  */
 #pragma once
 
@@ -10,14 +10,14 @@
 
 enum {
     IK_LITERAL_SCAN_MAX = 8,
-    /* Bytes behind the end of a block that must be readable; what they hold does not matter. */
+    /* The number of bytes after a block that must be readable; their values do not matter. */
     IK_LITERAL_SCAN_PAD = 128,
 };
 
 typedef struct {
     const char *text;
     size_t len;
-    /* The two rare bytes: where they stand, what they are, which bit to set before comparing. */
+    /* The two rarest bytes: their offsets, values, and the bit to set before comparing. */
     size_t offset[2];
     unsigned char byte[2];
     unsigned char fold[2];
@@ -32,12 +32,12 @@ typedef struct {
 } ik_literal_scan_t;
 
 void ik_literal_scan_init(ik_literal_scan_t *scan, bool ignore_case);
-/* text is not copied and not empty; with ignore_case its ASCII letters are small. */
+/* text is not copied and must not be empty; with ignore_case, ASCII letters must be lower case. */
 void ik_literal_scan_add(ik_literal_scan_t *scan, const char *text, size_t len);
 
-/* How often this literal's rare bytes are to be expected together in ordinary text: 0 never, 510
- * all the time, logarithmic (12 steps double it). */
+/* How often the two rarest bytes of a literal are expected in ordinary text, from 0 (never) to 510
+ * (everywhere); 12 more means twice as often. */
 unsigned ik_literal_scan_cost(const char *text, size_t len, bool ignore_case);
 
-/* The first place in [from, end) where a literal stands, or NULL. */
+/* Returns the first occurrence of a literal in [from, end), or NULL. */
 const char *ik_literal_scan_find(const ik_literal_scan_t *scan, const char *from, const char *end);

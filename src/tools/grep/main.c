@@ -1,4 +1,4 @@
-/* grep: lines of files that match a regular expression. */
+/* grep: finds lines of files that match a regular expression. */
 #include <inttypes.h>
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@ static const char *plural(uint64_t count, const char *one, const char *many)
     return count == 1 ? one : many;
 }
 
-/* Adds a sentence when lines were passed over because matching them takes too long. */
+/* Notes how many lines were skipped because matching them takes too long. */
 static void note_hard_lines(ik_buffer_t *note, const ik_grep_pattern_t *pattern)
 {
     size_t skipped = ik_grep_pattern_skipped(pattern);
@@ -26,7 +26,7 @@ static void note_hard_lines(ik_buffer_t *note, const ik_grep_pattern_t *pattern)
     }
 }
 
-/* Adds a sentence when nothing was found, but not everything was searched. */
+/* If nothing was found, notes how many files were not searched. */
 static void note_skipped_files(ik_buffer_t *note, const ik_grep_answer_t *answer,
                                const ik_grep_report_t *report)
 {
@@ -59,7 +59,7 @@ static void finish(ik_tool_call_t *call, ik_grep_answer_t *answer, const ik_grep
         return;
     }
     ik_buffer_t note;
-    ik_buffer_init(&note, call->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&note, call->ctx, IK_BUFFER_UNLIMITED); /* two sentences */
     note_hard_lines(&note, pattern);
     note_skipped_files(&note, answer, report);
     ik_grep_answer_end(answer, note.data, &report->warnings);
@@ -133,8 +133,8 @@ static const ik_tool_program_t program = {
                "\"description\":\"What could not be read\"}}}",
     .parallel = true,
     .limits =
-        "A line of more than 16 MB is searched in pieces and shown cut. Memory: about 20 MB a "
-        "processor for such lines, and the entries of one folder.",
+        "A line longer than 16 MB is searched in pieces and only partly shown. Memory: about 20 MB "
+        "per processor for such lines, and the entries of one folder.",
     .run = run,
 };
 
