@@ -1,7 +1,7 @@
-"""What the tests of the model loop share: `ikigai -p` against tests/fake_llm, whichever API it speaks.
+"""Shared by the tests of the model loop: `ikigai -p` against tests/fake_llm, with any of its APIs.
 
-A test names a format of FORMATS; a scenario written once is run for each of them by the classes that
-per_format makes.
+A test class names one of FORMATS; per_format makes a class for each of them from one set of
+scenarios.
 """
 import json
 import os
@@ -23,8 +23,8 @@ PATIENCE = 20  # seconds for what happens at once on an idle machine
 
 @dataclass
 class Format:
-    """One way to talk to a model: the provider as ikigai names it, and what the server calls the
-    API it is then asked with."""
+    """One way to talk to a model: ikigai's name of the provider, and the server's name of the API that
+    ikigai uses for it."""
     provider: str
     model: str
     wire: str
@@ -56,7 +56,7 @@ def per_format(scenarios, names, *formats, base=None):
 # ---- what the server was sent
 
 def sent_results(request):
-    """The tool results in a request, in order: (id or None, parsed envelope)"""
+    """The tool results in a request, in order, as (id or None, parsed envelope)."""
     return [(key, json.loads(text) if isinstance(text, str) else text)
             for key, text in RESULTS[request.format](request.json)]
 
@@ -91,7 +91,7 @@ RESULTS = {"chat": chat_results, "responses": responses_results, "anthropic": an
 
 
 def sent_messages(request):
-    """The part of the body that grows from request to request, as it was sent."""
+    """The messages in a request: the part of the body that grows from request to request."""
     return request.json[{"chat": "messages", "responses": "input", "anthropic": "messages",
                          "gemini": "contents"}[request.format]]
 
@@ -115,14 +115,14 @@ def forbids_tools(request):
 # ---- a run
 
 class Turn:
-    """A finished `ikigai -p --json`: its lines, parsed, and what the server saw."""
+    """A finished `ikigai -p --json`: its parsed lines and the server with the requests."""
 
     def __init__(self, status, lines, err, llm):
         self.status, self.err, self.llm = status, err, llm
         self.events = [json.loads(line) for line in lines]
 
     def of(self, kind):
-        """Events of a type."""
+        """The events of a type."""
         return [event for event in self.events if event["type"] == kind]
 
     def messages(self, *kinds):
@@ -138,17 +138,17 @@ class Turn:
 
     @property
     def error(self):
-        """(code, message) of the one error."""
+        """(code, message) of the only error."""
         (event,) = self.of("error")
         return event["code"], event["message"]
 
     def envelopes(self):
-        """What the tools' results say, in the order they were stored."""
+        """The envelopes of the tool results, in the order in which they were stored."""
         return [json.loads(m["data"]["output"]) for m in self.messages("tool_result")]
 
 
 class Running:
-    """An `ikigai -p` under way; lines arrive in a thread, so that waiting for one has an end."""
+    """A running `ikigai -p`. A thread reads its lines, so that waiting for one can time out."""
 
     def __init__(self, process, llm):
         self.process, self.llm = process, llm
@@ -162,11 +162,12 @@ class Running:
         self.arrived.put(None)
 
     def wait_for(self, matches):
-        """Reads until an event for which matches() holds; returns it."""
+        """Reads up to the first event for which matches() is true; returns it."""
         while True:
             line = self.arrived.get(timeout=PATIENCE)
             if line is None:
-                raise AssertionError(f"did not come; {self.lines} {self.process.stderr.read()}")
+                raise AssertionError(f"ikigai ended without the expected event: {self.lines} "
+                                     f"{self.process.stderr.read()}")
             self.lines.append(line)
             event = json.loads(line)
             if matches(event):
@@ -189,7 +190,7 @@ class Running:
 
 
 class AgentTest(IkigaiTest):
-    """Talks to a scripted server in the format the class names."""
+    """Talks to a scripted server in the format that the class names."""
     format = "chat"
 
     def setUp(self):
@@ -197,7 +198,7 @@ class AgentTest(IkigaiTest):
         self.addCleanup(hostile.kill_all, self.dir)
 
     def serve(self, script, **options):
-        """A server that lives until the test ends."""
+        """Starts a server that runs until the test ends."""
         options.setdefault("dialect", FORMATS[self.format].dialect)
         llm = FakeLLM(script, **options).start()
         self.addCleanup(llm.stop)
@@ -223,7 +224,8 @@ class AgentTest(IkigaiTest):
 
     def ask(self, script, *args, prompt="Go", status=0, config=None, env=None, server=None,
             fair=True, **more):
-        """A whole turn in JSON. fair: nothing was sent that a real service would have refused."""
+        """Runs a whole turn with --json. fair: asserts that a real service would have accepted every
+        request."""
         llm = self.serve(script, **(server or {}))
         env = {**self.connect(llm, config), **(env or {})}
         done = self.ikigai(*self.command(prompt, "--json", *args), status=status, env=env, **more)
@@ -232,7 +234,7 @@ class AgentTest(IkigaiTest):
         return Turn(done.status, done.out.split("\n")[:-1], done.err, llm)
 
     def ask_text(self, script, *args, prompt="Go", config=None, env=None, server=None, **more):
-        """The same in text: a Done with the server in llm."""
+        """Runs a whole turn with text output; returns a Done with the server in llm."""
         llm = self.serve(script, **(server or {}))
         env = {**self.connect(llm, config), **(env or {})}
         done = self.ikigai(*self.command(prompt, *args), env=env, **more)
@@ -241,7 +243,7 @@ class AgentTest(IkigaiTest):
         return done
 
     def begin(self, script, *args, prompt="Go", config=None, server=None, **more):
-        """A turn in JSON that is left running."""
+        """Starts a turn with --json and returns while it is running."""
         llm = self.serve(script, **(server or {}))
         env = self.env(**self.connect(llm, config))
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
@@ -259,10 +261,10 @@ class AgentTest(IkigaiTest):
         process.stdout.close()
         process.stderr.close()
 
-    # ---- tools whose life can be watched; their arguments name this test's folder
+    # ---- tools that can be found among the processes: their arguments name this test's folder
 
     def tool(self, name, body, **schema):
-        """A tool of the user in sh; its working folder is the project."""
+        """Writes a user's tool in sh. It runs in the project."""
         return hostile.sh_tool(os.path.join(self.home, "tools"), name, body, **schema)
 
     def wait_for_file(self, name):
@@ -271,6 +273,6 @@ class AgentTest(IkigaiTest):
             raise AssertionError(f"{name} did not appear")
 
     def assert_nothing_runs(self):
-        """Of what a tool of this test started, nothing is left."""
+        """Asserts that no process started by a tool of this test is left."""
         self.assertEqual(hostile.processes_with(self.dir), {})
 

@@ -1,4 +1,4 @@
-"""What the tests of execution share: tools that misbehave, and the search for what they left.
+"""Shared by the tests of execution: tools that misbehave, and the search for what they leave behind.
 
 A tool is a script that answers --schema and then does what its body says. Everything it starts
 carries the path of the test's scratch folder in its arguments, which is how survivors are found.
@@ -13,9 +13,9 @@ import time
 
 from support import IKIGAI, OBJECTS, ROOT, clean_env
 
-# No site packages, no user's environment: half the start-up time.
+# -IS, without site packages and environment, halves the start-up time.
 PYTHON = "#!/usr/bin/python3 -IS"
-LONG_AGO = 1_000_000_000  # a file this old is settled: its schema is cached
+LONG_AGO = 1_000_000_000  # the schema of a file that has not changed recently is cached
 
 
 def schema(name, **more):
@@ -33,7 +33,7 @@ def write_program(path, text, mode=0o755, age=LONG_AGO):
 
 
 def sh_tool(folder, name, body, **more):
-    """body is shell text; more goes into the schema."""
+    """Writes a tool in sh. more is added to the schema."""
     return write_program(os.path.join(folder, name), f"""#!/bin/sh
 if [ "$1" = --schema ]; then
     printf '%s\\n' '{schema(name.replace('-', '_'), **more)}'
@@ -44,7 +44,7 @@ fi
 
 
 def python_tool(folder, name, body, **more):
-    """body is Python text; os, signal, sys and time are imported."""
+    """Writes a tool in Python, with os, signal, sys and time imported."""
     return write_program(os.path.join(folder, name), f"""{PYTHON}
 import os, signal, sys, time
 if sys.argv[1:] == ["--schema"]:
@@ -72,7 +72,7 @@ def processes_with(marker):
 
 
 def wait_until(condition, seconds=10):
-    """True as soon as condition() is; False after that many seconds."""
+    """Returns True as soon as condition() is true, False after that many seconds."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -82,7 +82,7 @@ def wait_until(condition, seconds=10):
 
 
 def kill_all(marker):
-    """So that a failed test leaves nothing on the machine."""
+    """Kills what a failed test left running."""
     for pid in processes_with(marker):
         try:
             os.kill(pid, signal.SIGKILL)
@@ -91,8 +91,8 @@ def kill_all(marker):
 
 
 def default_signals():
-    """preexec_fn: who started the tests may ignore SIGINT (a shell's background job) or SIGHUP
-    (nohup), and ikigai would inherit that."""
+    """A preexec_fn. When the tests run in the background of a shell or with nohup, SIGINT or SIGHUP
+    is ignored, and ikigai would inherit that."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
 
@@ -173,7 +173,7 @@ class Comets:
         self.poll.register(self.end, 0)
 
     def gone(self):
-        """True when they have come and none is left."""
+        """Whether they were started and none is left."""
         return bool(self.poll.poll(0))
 
     def close(self):
@@ -183,9 +183,9 @@ class Comets:
 # ---- how busy the machine is
 
 class Yardstick:
-    """How long this machine now takes to act on an event: a timer fires and wakes three other
-    processes in a row, as ikigai's timer does the keeper, the keeper a tool, and back. Measured
-    without ikigai; what is promised in milliseconds is promised beyond this."""
+    """How long this machine currently takes to react to an event, without ikigai: a timer fires and
+    three processes wake each other in turn, as ikigai, the keeper and a tool do. Promises in
+    milliseconds are measured beyond this."""
 
     LINKS = 3
 
@@ -206,7 +206,7 @@ class Yardstick:
         self.links[-1].stdout.close()
 
     def measure_ms(self, seconds=0.3):
-        """The longest of what was seen in that time."""
+        """The longest reaction in that time."""
         worst, end = 0.0, time.monotonic() + seconds
         while time.monotonic() < end:
             begin = time.monotonic()
@@ -218,7 +218,7 @@ class Yardstick:
 
 
 def contention(seconds=0.1):
-    """How much longer work takes on all processors than on an idle machine: 1 or more."""
+    """How many times longer work on all processors takes than on an idle machine, at least 1."""
     spin = (f"import time\nb = time.monotonic()\nwhile time.process_time() < {seconds}: pass\n"
             "print(time.monotonic() - b)")
     count = len(os.sched_getaffinity(0))
@@ -250,7 +250,7 @@ def build_driver(folder):
 
 
 def drive(driver, home, folder, rounds, calls, timeout=3600, **env):
-    """calls: [(tool, arguments)]; all of them are done rounds times. Returns the driver's report."""
+    """Makes all calls, a list of (tool, arguments), rounds times. Returns the driver's report."""
     words = [word for call in calls for word in call]
     done = subprocess.run([driver, IKIGAI, str(rounds)] + words, cwd=folder, timeout=timeout,
                           stdout=subprocess.PIPE, env=clean_env(IKIGAI_HOME=home, **env))

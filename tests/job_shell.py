@@ -69,7 +69,7 @@ class Job:
 
 
 class Events:
-    """Lines that somebody appends to a file; what was seen is not seen again."""
+    """Follows the lines that another process appends to a file."""
 
     def __init__(self, path):
         self.path, self.seen = path, 0
@@ -80,7 +80,7 @@ class Events:
             return f.read().split("\n")[:-1]
 
     def wait(self, beginning, timeout=PATIENCE):
-        """The next line that begins so."""
+        """Waits for the next line that begins with this word."""
         deadline = time.monotonic() + timeout
         while True:
             lines = self.lines()

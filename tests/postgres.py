@@ -1,18 +1,17 @@
 #!/usr/bin/python3
-"""A PostgreSQL server for tests: data in a temporary folder, reached through a socket in that
-folder and by no network.
+"""A PostgreSQL server for tests, with its data and its socket in a temporary folder, and without a
+network port.
 
     with postgres.Server() as server:
         server.create_database("mine")
         print(server.query("SELECT 1", "mine"), server.url("mine"))
 
-By itself:   tests/postgres.py COMMAND [ARGUMENT]...
+As a program, tests/postgres.py COMMAND [ARGUMENT]... runs a command with the URL of a new server in
+IKIGAI_TEST_POSTGRES, as tests/run does.
 
-runs a command with the URL of a fresh server in IKIGAI_TEST_POSTGRES, as tests/run does.
-
-PostgreSQL refuses to be run by root; then it is run by its own user, or by nobody. A small process
-beside it, the guard, holds on to the folder: when whoever started the server is gone, in whatever
-way, the guard ends the server and removes the folder.
+PostgreSQL refuses to run as root; root starts it as the user postgres, or else as the user nobody. A
+small process, the guard, watches the process that started the server: when that is gone, for
+whatever reason, the guard ends the server and removes the folder.
 """
 import contextlib
 import glob
@@ -35,14 +34,14 @@ VARIABLE = "IKIGAI_TEST_POSTGRES"
 PATIENCE = 60  # seconds for a server to start or to stop
 SOCKET_PATH_MAX = 107
 SOCKET_NAME = ".s.PGSQL.5432"
-# Nothing here has to survive the end of the machine. A killed server must still have all that it
-# promised to have, so synchronous_commit stays on.
+# The data need not survive a crash of the machine, but must survive a kill of the server, so
+# synchronous_commit stays on.
 SETTINGS = {"listen_addresses": "", "fsync": "off", "full_page_writes": "off",
             "log_min_messages": "warning", "max_connections": "200"}
 
 
 class Error(Exception):
-    """The server cannot be started, or refused what it was asked."""
+    """The server could not be started, or a command failed."""
 
 
 def version_of(folder):
@@ -61,7 +60,7 @@ def folders():
 
 
 def find_programs():
-    """The folder that has the whole server (a package of clients only may be there, too)."""
+    """The folder with the programs of the server; some folders have only those of clients."""
     for folder in folders():
         if all(os.access(os.path.join(folder, name), os.X_OK)
                for name in ("postgres", "initdb", "psql", "pg_isready")):
@@ -70,7 +69,7 @@ def find_programs():
 
 
 def identity():
-    """What makes Popen start a process as somebody who may run PostgreSQL."""
+    """Arguments for Popen to start a process as a user who may run PostgreSQL."""
     if os.geteuid() != 0:
         return {}
     try:
@@ -81,7 +80,8 @@ def identity():
 
 
 def make_folder(owner):
-    """Short enough for the socket, and the server's user gets there."""
+    """A temporary folder whose path is short enough for a socket, and which the server's user can
+    enter."""
     for base in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
         name = os.path.join(base, "ikigai-pg-XXXXXXXX", SOCKET_NAME)
         if len(os.fsencode(name)) <= SOCKET_PATH_MAX and (not owner or open_to_all(base)):
@@ -94,7 +94,7 @@ def make_folder(owner):
 
 
 def runs(pid):
-    """Not when it only waits for its parent to look."""
+    """Whether the process runs and is not a zombie."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             return f.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -103,8 +103,7 @@ def runs(pid):
 
 
 class Server:
-    """Started by the with statement. stop, kill and start may then follow each other: the data
-    stays."""
+    """Started by the with statement. After stop or kill it can be started again with its data."""
 
     def __init__(self):
         self.programs, self.owner = find_programs(), identity()
@@ -150,7 +149,7 @@ class Server:
         return self
 
     def stop(self):
-        """As an administrator would: clients are sent away, everything is written."""
+        """Shuts the server down: clients are disconnected, everything is written."""
         if self.process and self.process.poll() is None:
             self.resume()
             self.process.send_signal(signal.SIGINT)
@@ -161,21 +160,21 @@ class Server:
         self.process = None
 
     def kill(self):
-        """All its processes at once and without a word, as when the machine fails."""
+        """Kills all its processes at once, as if the machine had failed."""
         pids = self.pause()
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
-        while any(map(runs, pids)):  # and holds memory that the next server wants
+        while any(map(runs, pids)):  # they hold memory that the next server needs
             time.sleep(0.01)
         self.process = None
 
     def pause(self):
-        """From now on nobody answers, but connections stay and new ones are taken by the system.
-        Returns the pids."""
+        """Stops all processes of the server: connections stay open and the kernel accepts new ones,
+        but none is answered. Returns the pids."""
         pids = [self.process.pid]
-        os.kill(pids[0], signal.SIGSTOP)  # before its children are counted: no new ones
+        os.kill(pids[0], signal.SIGSTOP)  # first, so that it starts no more children
         for pid in self.children():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
@@ -225,7 +224,7 @@ class Server:
     # ---- its programs
 
     def environment(self):
-        # PGHOST and its like would lead them elsewhere.
+        # PGHOST and similar variables would make them use another server.
         env = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_", "LANG"))}
         return {**env, "LC_ALL": "C", "TZ": "UTC"}
 
@@ -239,7 +238,7 @@ class Server:
 
 
 class Shared:
-    """One server for many, started for the first who needs it; everybody gets a database."""
+    """A server shared by many jobs, started when the first one needs it. Each gets a database."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -254,7 +253,7 @@ class Shared:
                 self.server.close()
 
     def environment(self, name):
-        """For a process of this name."""
+        """The environment of a process of this name."""
         with self.lock:
             if self.failure:
                 raise self.failure
@@ -272,11 +271,11 @@ class Shared:
 # ---- the guard
 
 def postmaster(folder):
-    """The pid of the server that works in this folder, or None."""
+    """The pid of the server that runs in this folder, or None."""
     data = os.path.join(folder, "data")
     with contextlib.suppress(OSError, ValueError):
         pid = int(pid_file(folder)[0])
-        # What a killed server left names a process that may be somebody else's by now.
+        # The pid file of a killed server may name a process that is now another program.
         return pid if os.readlink(f"/proc/{pid}/cwd") == data else None
     return None
 
@@ -287,15 +286,14 @@ def pid_file(folder):
 
 
 def remove(folder):
-    """With the segment of shared memory, known by its number in the system, that only a killed
-    server leaves."""
+    """Removes the folder, and the shared memory segment that a killed server leaves behind."""
     with contextlib.suppress(OSError, IndexError):
         subprocess.run(["ipcrm", "-m", pid_file(folder)[6].split()[1]], stderr=subprocess.DEVNULL)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def guard(folder):
-    # Signals to a terminal's or a test's processes are for those who started the server.
+    # The guard must outlive signals to the processes of a terminal or a test.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     sys.stdin.buffer.read()

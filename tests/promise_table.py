@@ -1,8 +1,7 @@
 """The table of docs/promises.md with the figures of a run: printed, and kept as a report.
 
-The full proofs take hours, so the report may be filled by several runs: each one replaces what it
-proved anew and leaves the rest. It says of every figure when, at which commit and in how many
-seconds it came about."""
+The full proofs take hours, so several runs may fill the report: each replaces the figures that it
+proved and leaves the rest. Every figure has its date, its commit and the seconds it took."""
 import os
 import re
 
@@ -21,14 +20,14 @@ def promised():
 
 
 class Table:
-    """complete: all promises are expected to be proved, not just those that are."""
+    """complete: a promise without a proof is a failure."""
 
     def __init__(self, complete, quick):
         self.complete, self.quick = complete, quick
         self.promises, self.proofs = promised(), {}
 
     def add(self, name, verdict, figure, seconds):
-        """name: of the file that proves it, promise_NN_words."""
+        """name is that of the file that proves it, promise_NN_words."""
         number = int(re.search(r"promise_(\d+)", name)[1])
         self.proofs[number] = {"number": number, "verdict": verdict, "figure": figure,
                                "seconds": round(seconds, 1), "date": report.today(),
@@ -37,7 +36,8 @@ class Table:
             self.save()
 
     def show(self):
-        """Returns the number of promises that nothing proves and of proofs of nothing promised."""
+        """Prints the table. Returns the number of promises without a proof, plus that of proofs
+        without a promise."""
         wanted = {n for n in self.promises if self.complete or n in self.proofs}
         print()
         for number in sorted(wanted | self.proofs.keys()):
@@ -47,7 +47,7 @@ class Table:
         return len(wanted ^ self.proofs.keys())
 
     def save(self):
-        """What was proved before at another machine or version is not taken over."""
+        """Figures of another machine or version are dropped."""
         about = {"version": report.version(), "machine": report.machine()}
         before = report.read_json("promises.json") or {}
         same = all(before.get(key) == value for key, value in about.items())

@@ -1,13 +1,13 @@
-"""What the tests of the interactive program share: `ikigai` in a pseudo terminal against tests/fake_llm, or
-with the offline model.
+"""Shared by the tests of the interactive program: `ikigai` in a pseudo terminal, with tests/fake_llm or
+the offline model.
 
     class MyTest(ReplTest):
         def test_it(self):
             t = self.start([Answer("Hello.")])        # or self.start() for the offline model
-            self.say(t, "hi", "Hello.")               # types it, Enter, waits for the text
+            self.say(t, "hi", "Hello.")               # types "hi" and Enter, waits for "Hello."
             self.assertEqual(self.leave(t), 0)
 
-All that is printed goes through terminal_checker at the end (terminal_support.Terminal.close).
+At the end, terminal_checker checks everything that was printed (terminal_support.Terminal.close).
 """
 import json
 import os
@@ -24,7 +24,7 @@ INPUT = re.compile(r"(>|\[y/N\])( |$)")  # where something can be typed
 
 
 def words_of(request):
-    """What users and models said in a request to a chat server, in order."""
+    """The texts of users and models in a request to a chat server, in order."""
     return [m["content"] for m in request.json["messages"]
             if m["role"] in ("user", "assistant") and m["content"]]
 
@@ -45,7 +45,7 @@ class ReplTest(TerminalTest):
         os.chmod(path, 0o600)
 
     def serve(self, script, **config):
-        """A scripted server of a compatible endpoint, configured as the model."""
+        """Starts a scripted OpenAI-compatible server and configures it as the model."""
         self.llm = FakeLLM(script, dialect="plain")
         self.llm.__enter__()
         self.addCleanup(self.llm.__exit__, None, None, None)
@@ -62,7 +62,7 @@ class ReplTest(TerminalTest):
         return t
 
     def ready(self, script=None, *args, **options):
-        """Started, with all tools found."""
+        """Starts ikigai and waits until all tools were found."""
         t = self.start(script, *args, **options)
         t.wait_gone("looking for tools")
         return t
@@ -72,17 +72,17 @@ class ReplTest(TerminalTest):
         return t.wait_for(until)
 
     def below(self, t, line, count=1):
-        """The rows under the last one that is this line, without the live area; None while there
-        are fewer than count such rows."""
+        """The rows below the last row that equals line, without the live area. None while fewer
+        than count rows equal it."""
         rows = t.all_rows()
         end = max((i for i, row in enumerate(rows) if INPUT.match(row)), default=len(rows))
         found = [i for i, row in enumerate(rows[:end]) if row == line]
         return None if len(found) < count else without_empty_end(rows[found[-1] + 1:end])
 
     def enter(self, t, line, until, below=None):
-        """Types a line and Enter and waits for the text under the row in which that line is
-        repeated, which is the line itself for a command. A command that came too early is entered
-        again. Returns the rows that were printed."""
+        """Types a line and Enter, and waits for the text below the row that echoes the line. A
+        command that was entered too early, during a turn, is entered again. Returns the rows below
+        the echo."""
         pattern = pattern_of(until)
         wanted = re.compile(f"({pattern.pattern})|{TOO_EARLY}", pattern.flags)
         echo = below or (line if line.startswith("/") else f"> {line}")
@@ -95,8 +95,8 @@ class ReplTest(TerminalTest):
                 return self.below(t, echo, count)
 
     def settle(self, t):
-        """Until the turn of the agent on the screen is over, which is a moment after its last words
-        are seen."""
+        """Waits until the turn of the agent on the screen is over, which is shortly after its last
+        words appear."""
         while not re.search(r"^\d+ \* .* idle ", "\n".join(self.enter(t, "/agents", " * ")), re.M):
             pass
 

@@ -1,5 +1,5 @@
-"""Reports of a run, for people (Markdown) and for programs (JSON), and what they say of the machine
-they were made on. `make promises` and `make bench` write theirs with it."""
+"""Writes the reports of `make promises` and `make bench`, for people (Markdown) and for programs
+(JSON), with a description of the machine."""
 import json
 import os
 import platform
@@ -48,7 +48,7 @@ def today():
 
 
 def describe(about):
-    """One paragraph of what machine() told."""
+    """One paragraph about the machine, from machine()."""
     return (f"{about['cpu']}, {about['cores']} cores, {about['memory_mb'] / 1024:.0f} GB; "
             f"{about['kernel']}, {about['system']}; as {about['user']}.")
 
@@ -78,7 +78,7 @@ def write_json(name, value):
 
 
 def read_json(name):
-    """None when there is none that can be read."""
+    """Returns None if there is no readable report."""
     try:
         with open(path(name), encoding="utf-8") as f:
             return json.load(f)

@@ -1,7 +1,7 @@
-"""What all Python tests share: where the built programs are, how to call a tool, scratch folders.
+"""Shared by all Python tests: the paths of the programs, how to run them, scratch folders.
 
-The programs under test are those of the tree named by IKIGAI_OUT (a build folder or an installed
-prefix); without it, the checkout itself.
+The programs under test are in IKIGAI_OUT (a build folder or an installed prefix), by default in the
+checkout itself.
 """
 import json
 import os
@@ -28,16 +28,17 @@ def tool_path(name):
 
 
 def on_this_machine(seconds):
-    """How long that may take, which takes so many seconds on an idle machine."""
+    """The time limit, on this machine as busy as it is now, for what takes that many seconds on an
+    idle one."""
     return seconds * max(1.0, os.getloadavg()[0] / os.cpu_count())
 
 
 def clean_env(**more):
-    """The environment of a test: nothing of ikigai's own leaks in from outside."""
+    """The environment of a test, without the variables that ikigai reads."""
     ours = ("IKIGAI_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")
     env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
-    # A folder that may not be entered (left from a su) would change what a shell says of a command
-    # that does not exist.
+    # With a PATH folder that may not be entered (after su, for example), a shell reports a command
+    # that does not exist as "Permission denied".
     env["PATH"] = ":".join(d for d in os.get_exec_path() if os.access(d, os.X_OK))
     env.update({k: str(v) for k, v in more.items()})
     return env
@@ -46,7 +47,7 @@ def clean_env(**more):
 def as_user(uid=NOBODY):
     """preexec_fn that turns a root test process into an ordinary user."""
     if os.geteuid() != 0:
-        raise unittest.SkipTest("needs root to be somebody else")
+        raise unittest.SkipTest("needs root to become another user")
 
     def drop():
         os.setgroups([])
@@ -56,7 +57,7 @@ def as_user(uid=NOBODY):
 
 
 def open_to_all(path):
-    """Whether everybody may enter this folder and all above it."""
+    """Whether all users may enter this folder and the folders above it."""
     return os.stat(path).st_mode & 0o001 and (path == "/" or open_to_all(os.path.dirname(path)))
 
 
@@ -65,11 +66,11 @@ def need_mounts():
     done = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", tempfile.gettempdir()],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if done.returncode != 0:
-        raise unittest.SkipTest("needs to mount")
+        raise unittest.SkipTest("needs permission to mount")
 
 
 def run_tool(name, params, cwd=None, env=None, uid=None, timeout=60, raw=False):
-    """Runs a shipped tool by itself. params is an object, or bytes to send as they are.
+    """Runs a shipped tool without ikigai. params is an object, or the bytes to send.
     Returns the parsed answer (or the CompletedProcess when raw)."""
     data = params if isinstance(params, bytes) else json.dumps(params).encode()
     done = subprocess.run([tool_path(name)], input=data, cwd=cwd, timeout=timeout,
@@ -93,8 +94,8 @@ sys.exit(os.waitstatus_to_exitcode(status) & 255)
 
 
 def run_tool_measured(name, params, cwd=None, env=None, timeout=120):
-    """Like run_tool; returns the answer and the peak of the tool's memory in bytes. A small process in
-    between starts it: what wait4 says is at least what its parent had."""
+    """Like run_tool; returns the answer and the tool's peak memory in bytes. A small process starts
+    the tool, because the peak that wait4 reports includes that of the forking parent."""
     done = subprocess.run([sys.executable, "-SIc", MEASURE, tool_path(name)], cwd=cwd,
                           input=json.dumps(params).encode(), timeout=timeout,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -105,7 +106,7 @@ def run_tool_measured(name, params, cwd=None, env=None, timeout=120):
 
 
 def ignore_missing(_function, _path, failure):
-    """A program that is just ending takes its own files away (SQLite's log)."""
+    """A program that is exiting may remove files itself (SQLite's log)."""
     if not issubclass(failure[0], FileNotFoundError):
         raise failure[1]
 
@@ -120,7 +121,7 @@ class ScratchTest(unittest.TestCase):
 
     def remove_scratch(self):
         for where, folders, _ in os.walk(self.dir):
-            for folder in folders:  # before the walk goes on into it
+            for folder in folders:  # before os.walk enters it
                 if not os.path.islink(os.path.join(where, folder)):
                     os.chmod(os.path.join(where, folder), 0o755)
         shutil.rmtree(self.dir, onerror=ignore_missing)
@@ -144,14 +145,15 @@ class ScratchTest(unittest.TestCase):
 
 
 def tool_script(name, body="echo '{}'", description="A tool of a test", first="", **schema):
-    """A tool in sh: the schema for --schema, body for a call. first comes before everything."""
+    """A tool in sh, which prints the schema for --schema and runs body for a call. first is run
+    before both."""
     schema = {"name": name, "description": description, **schema}
     return (f"#!/bin/sh\n{first}\nif [ \"$1\" = --schema ]; then\ncat <<'SCHEMA'\n"
             f"{json.dumps(schema)}\nSCHEMA\nexit 0\nfi\n{body}\n")
 
 
 class Done:
-    """How a run of ikigai ended: status, out and err as text."""
+    """A finished run of ikigai: its exit status, stdout and stderr."""
 
     def __init__(self, completed):
         self.status = completed.returncode
@@ -176,7 +178,7 @@ class IkigaiTest(ScratchTest):
         return clean_env(**{"HOME": self.path("home"), **more})
 
     def ikigai(self, *args, status=0, input=b"", cwd=None, env=None, program=IKIGAI, **more):
-        """Runs it and demands this exit status (None: any)."""
+        """Runs ikigai and asserts this exit status (None: any)."""
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120, **more}
         done = Done(subprocess.run([program, *args], input=input, cwd=cwd or self.project,
                                    env=self.env(**(env or {})), **options))
@@ -185,8 +187,8 @@ class IkigaiTest(ScratchTest):
         return done
 
     def trace(self, calls, *args, options=(), input=b"", env=None, **more):
-        """Runs it under strace; returns the lines about these system calls. The leak checker of a
-        sanitizer cannot work under a tracer."""
+        """Runs ikigai under strace; returns the lines about these system calls. Leak detection is off,
+        because LeakSanitizer does not work under a tracer."""
         log = self.path("trace")
         subprocess.run(["strace", "-s", "65536", *options, "-e", f"trace={calls}", "-o", log,
                         IKIGAI, *args], input=input, cwd=self.project, timeout=120,
@@ -210,7 +212,7 @@ class IkigaiTest(ScratchTest):
 
 
 class Sandbox(IkigaiTest):
-    """The same for what is no test: with Sandbox() as s: s.ikigai("tool", "list")"""
+    """An IkigaiTest for scripts that are not tests: with Sandbox() as s: s.ikigai("tool", "list")"""
 
     def runTest(self):
         pass

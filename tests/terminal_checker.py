@@ -1,10 +1,10 @@
-"""A strict reader of what the program printed on a terminal. It knows exactly what may be printed,
-and calls everything else a violation:
+"""A strict checker of the program's output on a terminal. It knows exactly what may be printed and
+reports everything else as a violation:
 
 - in the main view the screen is never cleared, scrolled or addressed absolutely, and no mode,
   colour or string is set that is not on the list below;
-- the cursor never goes further up than the live area can reach, so that a row of the history is
-  never rewritten; and rows that are drawn over others keep clear of the last column.
+- the cursor never goes further up than the live area can reach, so that no row of the scrollback is
+  ever rewritten; and rows that are drawn over others keep clear of the last column.
 
     problems = check(raw, columns=80, rows=24, resizes=[(offset in raw, columns, rows), …])
 
@@ -40,7 +40,7 @@ class Checker:
         self.row = self.lowest = 0
         self.column = 0  # None: not known, because widths differ
         self.alternate = False
-        self.resized = False  # and nothing was drawn anew since
+        self.resized = False  # and nothing was redrawn since
         self.problems = []
         self.at = 0  # bytes read so far
 
@@ -169,7 +169,7 @@ class Checker:
 
 
 def check(raw, columns=80, rows=24, resizes=(), plain=False, dumb=False):
-    """All violations in raw, as lines of text."""
+    """Returns all violations in raw, as lines of text."""
     checker = Checker(columns, rows, plain, dumb)
     ends = [offset for offset, _, _ in resizes] + [len(raw)]
     begin = 0
@@ -188,7 +188,8 @@ UNFINISHED = re.compile(rb"(\x1b[^@-~]*|\x1b\[[^@-~]*|\x1b\][^\x07\x1b]*\x1b?"
 
 
 def whole(piece, last):
-    """What a window change cuts in two is read behind it: the part before, and the rest."""
+    """Splits off a sequence that a window change cuts in two, to be read after the change: returns the
+    part before it, and the rest."""
     if last:
         return piece, b""
     cut = UNFINISHED.search(piece)

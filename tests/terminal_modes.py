@@ -1,4 +1,4 @@
-"""What a terminal would have switched on after these bytes, read as a terminal reads them."""
+"""The modes and attributes that a terminal has switched on after some output."""
 import re
 
 SEQUENCE = re.compile(
@@ -12,8 +12,8 @@ OFF = frozenset()
 
 
 def switched_on(raw):
-    """A set of words: "2004", "kitty", "keys", "link", "title", "colour", "hidden"; empty when all is as a
-    program should leave it."""
+    """Returns a set of words: "2004", "kitty", "keys", "link", "title", "colour", "hidden". Empty if the
+    terminal is as a program should leave it."""
     on = set()
     titles = 0
     kitty = {False: 0, True: 0}  # every screen has its own stack

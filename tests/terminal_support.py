@@ -30,9 +30,9 @@ import terminal_checker
 from support import OBJECTS, ScratchTest
 
 VTERM_DRIVER = os.path.join(OBJECTS, "tests", "e2e", "vterm_driver")
-PATIENCE = 60  # seconds for what happens at once on an idle machine; who sees it waits no longer
+PATIENCE = 60  # seconds for what happens at once on an idle machine
 
-# What terminals answer to our questions. Everything is a pair: pattern of the question, answer.
+# How terminals answer queries: pairs of a pattern for the query and the answer.
 DA1 = (rb"\x1b\[0?c", b"\x1b[?62;22c")
 KITTY = (rb"\x1b\[\?u", b"\x1b[?0u")
 SYNCHRONISED = (rb"\x1b\[\?2026\$p", b"\x1b[?2026;2$y")
@@ -54,7 +54,7 @@ class Emulator:
 
     def __init__(self, columns=80, rows=24):
         self.size = (columns, rows)
-        self.scrolled = []  # the scrollback as it was last
+        self.scrolled = []  # the scrollback when it was last read
         self.driver = subprocess.Popen([VTERM_DRIVER, str(columns), str(rows)],
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -102,7 +102,7 @@ class Emulator:
 
 
 def pattern_of(text):
-    """Rows have no spaces at their ends."""
+    """A pattern for the text, without trailing spaces, which rows do not have."""
     return text if isinstance(text, re.Pattern) else re.compile(re.escape(text.rstrip(" ")))
 
 
@@ -185,10 +185,10 @@ class Terminal:
             try:
                 self.send(self.answers[found.lastindex - 1][1])
             except (AssertionError, OSError):
-                return  # nobody is interested any more
+                return  # the program has ended
 
     def pause_reading(self):
-        """A terminal that takes nothing any more."""
+        """Stops reading, as a terminal that hangs does."""
         self.reading = False
         self.rouse()
 
@@ -197,7 +197,7 @@ class Terminal:
         self.rouse()
 
     def show(self):
-        """The emulator, with all that was read."""
+        """The emulator, after it was fed everything that was read."""
         with self.lock:
             data = self.raw[self.fed:]
             self.fed += len(data)
@@ -220,8 +220,8 @@ class Terminal:
     # ---- waiting
 
     def wait_until(self, condition, what, timeout=PATIENCE):
-        """Until condition() is true, which is asked anew whenever something was printed; returns
-        what it says."""
+        """Waits until condition() is true and returns its value. It is checked again whenever
+        something was printed."""
         deadline = time.monotonic() + timeout
         while True:
             with self.lock:
@@ -236,22 +236,22 @@ class Terminal:
                     self.lock.wait(0.05)
 
     def wait_for(self, text, timeout=PATIENCE):
-        """Until the text, or a match of the compiled pattern, is on the screen or in the
+        """Waits until the text, or a match of the compiled pattern, is on the screen or in the
         scrollback; rows are joined by line feeds. Returns the match."""
         pattern = pattern_of(text)
         return self.wait_until(lambda: pattern.search("\n".join(self.all_rows())),
                                f"{pattern.pattern!r} on the screen", timeout)
 
     def wait_gone(self, text, timeout=PATIENCE):
-        """Until the text is on the screen no more."""
+        """Waits until the text is no longer on the screen."""
         self.wait_until(lambda: text not in "\n".join(self.screen()), f"end of {text!r}", timeout)
 
     def wait_idle(self, quiet=0.3, timeout=PATIENCE):
-        """Until nothing was printed for so long."""
+        """Waits until nothing was printed for that long."""
         self.wait_until(lambda: time.monotonic() - self.last_output >= quiet, "silence", timeout)
 
     def wait_exit(self, timeout=PATIENCE):
-        """The exit status; negative: killed by that signal."""
+        """Waits for the exit status; negative: killed by that signal."""
         try:
             status = self.child.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -260,7 +260,7 @@ class Terminal:
         return status
 
     def wait_drained(self):
-        """Until all that the program printed has been read."""
+        """Waits until everything that the program printed was read."""
         waiting = array.array("i", [1])
         while self.reading and self.thread.is_alive() and waiting[0] > 0:
             fcntl.ioctl(self.master, termios.FIONREAD, waiting)
@@ -298,11 +298,11 @@ class Terminal:
         self.set_size(columns, rows)
 
     def settings(self):
-        """The terminal's modes as a shell would find them now (termios)."""
+        """The current termios settings of the terminal."""
         return termios.tcgetattr(self.slave)
 
     def hang_up(self):
-        """The window is closed."""
+        """Closes the window."""
         self.closing = True
         self.rouse()
         self.thread.join(PATIENCE)
@@ -330,7 +330,8 @@ class Terminal:
                 self.child.wait()
 
     def close(self):
-        """Ends the program if it is still running and checks all that it printed. Twice is once."""
+        """Ends the program if it still runs and checks everything that it printed. May be called
+        again."""
         if self.emulator is None:
             return
         if not self.closing:
@@ -354,8 +355,8 @@ class Terminal:
 
 
 class Tmux:
-    """A session in a tmux server of its own, which nobody is attached to. Without argv the pane
-    shows what it is fed; with argv the program runs in it."""
+    """A detached session in its own tmux server. With argv the program runs in its pane; without, the
+    pane shows what is passed to feed."""
     count = 0
 
     def __init__(self, argv=None, columns=80, rows=24, env=None, cwd=None):
@@ -370,7 +371,7 @@ class Tmux:
         os.mkfifo(fifo)
         show = f"stty raw -echo; printf '\\033]2;ready\\033\\\\'; exec cat {fifo}"
         try:
-            # The history's length is that of the moment a window is made.
+            # Set first: a window keeps the limit with which it was created.
             self.run("start-server", ";", "set-option", "-g", "history-limit", "100000", ";",
                      "new-session", "-d", "-x", str(columns), "-y", str(rows),
                      *(["-c", cwd] if cwd else []), *(argv or ["sh", "-c", show]))
@@ -400,7 +401,7 @@ class Tmux:
             time.sleep(0.01)
 
     def feed(self, data):
-        """Bytes for the pane; returns when they are shown."""
+        """Sends bytes to the pane; returns when they are shown."""
         self.marks += 1
         title = f"mark {self.marks}"
         data += b"\x1b]2;" + title.encode() + b"\x1b\\"
@@ -415,8 +416,8 @@ class Tmux:
         self.run("send-keys", "-l", text)
 
     def rows(self, joined=True):
-        """Scrollback and screen without empty rows at the end; rows that were wrapped are one
-        when joined."""
+        """Scrollback and screen without the empty rows at the end. joined: wrapped rows become
+        one."""
         text = self.run("capture-pane", "-p", "-S", "-", *(["-J"] if joined else []))
         return without_empty_end([row.rstrip(" ") for row in text.split("\n")])
 
@@ -449,7 +450,7 @@ class Tmux:
 
 
 class TerminalTest(ScratchTest):
-    """Tests with terminals, which are closed, and their output checked, at the end."""
+    """A test with terminals, which are closed and whose output is checked at the end."""
 
     def setUp(self):
         super().setUp()

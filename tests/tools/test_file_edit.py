@@ -213,7 +213,7 @@ class Errors(EditTest):
         self.expect("f", "Permission denied", "PERMISSION_DENIED")
         self.assertEqual(self.read("f"), b"old")
 
-    @unittest.skipUnless(ROOT, "needs root to be somebody else")
+    @unittest.skipUnless(ROOT, "needs root to become another user")
     def test_permission_of_a_user(self):
         os.chmod(self.dir, 0o777)
         self.write("readable", "old", mode=0o644)

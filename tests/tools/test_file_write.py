@@ -192,7 +192,7 @@ class Errors(WriteTest):
         self.assertEqual(self.read("f"), b"old")
         self.assertEqual(self.names(), ["f"])
 
-    @unittest.skipUnless(ROOT, "needs root to be somebody else")
+    @unittest.skipUnless(ROOT, "needs root to become another user")
     def test_permission_of_a_user(self):
         os.chmod(self.dir, 0o777)
         self.write("of_root", "old", mode=0o644)
@@ -210,7 +210,7 @@ class Errors(WriteTest):
         self.assertEqual(self.read("closed/f"), b"new")
         self.assertEqual(self.names("closed"), ["f"])
 
-    @unittest.skipUnless(ROOT, "needs root to be somebody else")
+    @unittest.skipUnless(ROOT, "needs root to become another user")
     def test_others_file_in_a_sticky_folder(self):
         os.mkdir(self.path("sticky"))
         os.chmod(self.path("sticky"), 0o1777)
@@ -281,7 +281,7 @@ class Special(WriteTest):
         listener.close()
 
 
-@unittest.skipUnless(ROOT, "needs to mount")
+@unittest.skipUnless(ROOT, "needs permission to mount")
 class Mounts(WriteTest):
     def mounted(self, script, **how):
         """Runs a shell script in a mount namespace of its own with the tool as $T."""
