@@ -173,15 +173,6 @@ static void write_quantifier(writer_t *w, uint32_t min, uint32_t max)
     }
 }
 
-static void write_repeat(writer_t *w, const ik_ere_node_t *node)
-{
-    bool nested = node->first->kind == IK_ERE_REPEAT;
-    write_text(w, nested ? "(?:" : "");
-    write_node(w, node->first);
-    write_text(w, nested ? ")" : "");
-    write_quantifier(w, node->min, node->max);
-}
-
 static void write_anchor(writer_t *w, ik_ere_anchor_t anchor)
 {
     static const char *const texts[] = {
@@ -223,9 +214,14 @@ static void write_node(writer_t *w, const ik_ere_node_t *node)
     case IK_ERE_ALT:
         write_children(w, node, "|");
         break;
-    case IK_ERE_REPEAT:
-        write_repeat(w, node);
+    case IK_ERE_REPEAT: {
+        bool nested = node->first->kind == IK_ERE_REPEAT;
+        write_text(w, nested ? "(?:" : "");
+        write_node(w, node->first);
+        write_text(w, nested ? ")" : "");
+        write_quantifier(w, node->min, node->max);
         break;
+    }
     }
 }
 

@@ -31,20 +31,13 @@ void ik_grep_answer_begin(ik_grep_answer_t *answer, ik_tool_call_t *call)
     ik_buffer_append_text(&answer->pending, "{\"output\":\"");
 }
 
-/* The output does not begin with a newline. */
-static void drop_first_newline(const ik_grep_answer_t *answer, ik_grep_part_t *part, size_t *skip)
-{
-    *skip = 0;
-    if (answer->lines == 0 && part->lines > 0) {
-        *skip = part->text.len >= 2 ? 2 : 0;
-        part->bytes -= 1;
-    }
-}
-
 void ik_grep_answer_add(ik_grep_answer_t *answer, ik_grep_part_t *part)
 {
-    size_t skip;
-    drop_first_newline(answer, part, &skip);
+    size_t skip = 0;
+    if (answer->lines == 0 && part->lines > 0) { /* the output does not begin with a newline */
+        skip = part->text.len >= 2 ? 2 : 0;
+        part->bytes -= 1;
+    }
     uint64_t room = answer->call->max_output - answer->kept;
     size_t len = part->text.len - skip;
     size_t kept = part->bytes;

@@ -103,19 +103,14 @@ static void expand(ik_grep_filter_t *filter, const char *text)
     }
 }
 
-static size_t count_groups(const char *glob)
-{
-    size_t count = 0;
-    for (; *glob != '\0'; glob++) {
-        count += *glob == '{';
-    }
-    return count;
-}
-
 ik_grep_filter_t *ik_grep_filter_create(const void *ctx, const char *glob, size_t len)
 {
     ik_grep_filter_t *filter = ik_new(ctx, ik_grep_filter_t);
-    if (len > 0 && count_groups(glob) <= GROUPS_MAX) {
+    size_t groups = 0;
+    for (const char *at = glob; *at != '\0'; at++) {
+        groups += *at == '{';
+    }
+    if (len > 0 && groups <= GROUPS_MAX) {
         expand(filter, glob);
     } else if (len > 0) {
         add_glob(filter, glob);

@@ -45,24 +45,6 @@ static size_t trim_spaces(const char *line, size_t len)
     return kept;
 }
 
-static size_t plain_length(const char *text, size_t len)
-{
-    size_t i = 0;
-    while (i < len && memchr("*?[\\", text[i], 4) == NULL) {
-        i++;
-    }
-    return i;
-}
-
-static void chain_rule(ik_ignore_t *ignore, uint32_t index, const char *text, size_t len)
-{
-    unsigned char last = len == 0 ? '\0' : (unsigned char)text[len - 1];
-    bool open = len == 0 || memchr("*?]\\", last, 4) != NULL;
-    uint32_t *head = open ? &ignore->open_ended : &ignore->by_last_byte[last];
-    ignore->rules[index].next_older = *head;
-    *head = index;
-}
-
 static void add_rule(ik_ignore_t *ignore, const char *text, size_t len)
 {
     rule_t rule = {0};
@@ -83,15 +65,20 @@ static void add_rule(ik_ignore_t *ignore, const char *text, size_t len)
             text++;
             len--;
         }
-        rule.prefix_len = plain_length(text, len);
+        while (rule.prefix_len < len && memchr("*?[\\", text[rule.prefix_len], 4) == NULL) {
+            rule.prefix_len++;
+        }
         rule.prefix = ik_strndup(ignore, text, rule.prefix_len);
         ik_glob_prepare(&rule.glob, ignore, text + rule.prefix_len, len - rule.prefix_len,
                         IK_GLOB_GIT | IK_GLOB_PATH);
     }
     ignore->rules = ik_resize_array(ignore, ignore->rules, rule_t, ignore->count + 1);
-    ignore->rules[ignore->count] = rule;
-    chain_rule(ignore, ignore->count, text, len);
-    ignore->count++;
+    unsigned char last = len == 0 ? '\0' : (unsigned char)text[len - 1];
+    bool open = len == 0 || memchr("*?]\\", last, 4) != NULL;
+    uint32_t *chain = open ? &ignore->open_ended : &ignore->by_last_byte[last];
+    rule.next_older = *chain;
+    *chain = ignore->count;
+    ignore->rules[ignore->count++] = rule;
 }
 
 static void parse_line(ik_ignore_t *ignore, const char *line, size_t len)
