@@ -24,6 +24,7 @@
 
 enum {
     READ_SIZE = 65536,
+    /* tmux reflows its window first and tells the program up to 250 ms later. */
     SETTLING_MS = 300,
     FAREWELL_MS = 100, /* for pending output when the tty is freed */
     /* Delay before stopping, so that signals which arrived with SIGCONT are handled first. */

@@ -196,6 +196,9 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
 {
     ik_workspace_member_t *member = data;
     ik_workspace_t *workspace = member->workspace;
+    if (workspace->closed) {
+        return;
+    }
     if (event->kind == IK_AGENT_USAGE) {
         ik_workspace_usage_t *sums = &workspace->usage;
         ik_workspace_set_context(member, &event->usage);
@@ -210,7 +213,7 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
     ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT,
                                                          .agent = member->number,
                                                          .event = event});
-    if (event->kind == IK_AGENT_TURN_ENDED && !workspace->closed) {
+    if (event->kind == IK_AGENT_TURN_ENDED) {
         ik_workspace_flush_notes(member);
         ik_session_flush(workspace->session);
         if (!ik_workspace_is_busy(workspace, 0)) {
@@ -383,10 +386,10 @@ void ik_workspace_stop(ik_workspace_t *workspace, int patience_ms)
 
 void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)
 {
+    workspace->closed = true; /* the front end hears nothing from here on */
     for (size_t i = 0; i < workspace->member_count; i++) {
         ik_workspace_interrupt(workspace, workspace->members[i]->number);
     }
-    workspace->closed = true;
     while (workspace->questions != NULL) {
         talloc_free(workspace->questions);
     }

@@ -14,6 +14,7 @@ struct ik_workspace_question {
     ik_question_fn on_answer;
     void *data;
     ik_workspace_question_t *next;
+    bool *ended; /* set when it ends before ik_workspace_ask has returned; NULL: it has returned */
 };
 
 static void announce(ik_workspace_t *workspace)
@@ -67,7 +68,13 @@ ik_workspace_question_t *ik_workspace_ask(ik_workspace_t *workspace, const ik_qu
     *last = asked;
     talloc_set_destructor(asked, leave_queue);
     if (workspace->questions == asked) {
+        bool ended = false;
+        asked->ended = &ended;
         announce(workspace);
+        if (ended) {
+            return NULL;
+        }
+        asked->ended = NULL;
     }
     return asked;
 }
@@ -109,6 +116,9 @@ static void end(ik_workspace_question_t *question, const char *answer)
     ik_workspace_hold(workspace);
     workspace->questions = question->next;
     talloc_set_destructor(question, NULL);
+    if (question->ended != NULL) {
+        *question->ended = true;
+    }
     announce(workspace);
     question->on_answer(question->data, answer);
     talloc_free(question);

@@ -25,7 +25,8 @@ typedef struct {
  * freed when this returns. */
 typedef void (*ik_question_fn)(void *data, const char *answer);
 
-/* Strings are copied. */
+/* Strings are copied. NULL when the front end answered before this returned, as one without a user
+ * does. */
 ik_workspace_question_t *ik_workspace_ask(ik_workspace_t *workspace, const ik_question_t *question,
                                           ik_question_fn on_answer, void *data);
 /* The open question; NULL: none. */
