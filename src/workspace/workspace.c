@@ -347,8 +347,10 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
     }
     ik_workspace_find_tools(workspace, false);
     ik_workspace_open_first(workspace);
-    ik_history_wrote(
-        workspace->shared.history); /* an earlier run may have left undelivered messages */
+    if (!workspace->options.unattended) {
+        /* delivers what an earlier run left; a run without a user does so with its first message */
+        ik_history_wrote(workspace->shared.history);
+    }
     return OK;
 }
 
