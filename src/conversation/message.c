@@ -277,7 +277,7 @@ ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *ta
             : "The provider refused earlier tool calls without their reasoning; "
               "they are sent as text from now on";
     ik_buffer_t data;
-    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* a few members */
     ik_buffer_append_format(&data, "{\"trimmed_results\":%zu,\"dropped\":\"%s\",\"target\":",
                             trimmed_results, ik_msg_drop_name(drop));
     ik_json_append_text(&data, target);

@@ -75,10 +75,10 @@ bool ik_tool_param_given(const ik_tool_call_t *call, const char *name);
 /* Answers {"error":…,"error_code":…}. */
 void ik_tool_answer_error(ik_tool_call_t *call, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same with one more member. */
+/* Answers with an error that has one more member. */
 void ik_tool_answer_error_with(ik_tool_call_t *call, const char *code, const char *error,
                                const char *key, const char *value);
-/* The same without closing the object: members and ik_tool_answer_send() follow. */
+/* Begins an answer with an error; members and ik_tool_answer_send() follow. */
 void ik_tool_answer_begin_error(ik_tool_call_t *call, const char *code, const char *error);
 
 /* Reserves room for short members, so that adding them does not allocate. For tools that must not
