@@ -497,7 +497,8 @@ class BrokenOutput(AgentTest):
         for args in ((), ("--json",)):
             with self.subTest(args=args):
                 self.tool("hang", "sleep 300")
-                llm = self.serve([Answer("One.\n", calls=[Call("glob", {"pattern": "*"})]),
+                self.tool("wait", "while [ ! -e closed ]; do sleep 0.02; done")
+                llm = self.serve([Answer("One.\n", calls=[Call("wait")]),
                                   Answer("Two.\n", calls=[Call("hang")]), Answer("Three.")])
                 read, write = os.pipe()
                 process = subprocess.Popen([IKIGAI, *self.command("Go", *args)], cwd=self.project,
@@ -506,7 +507,9 @@ class BrokenOutput(AgentTest):
                 os.close(write)
                 os.read(read, 10)
                 os.close(read)
+                closed = self.write("project/closed")
                 _, err = process.communicate(timeout=PATIENCE)
+                os.remove(closed)
                 self.assertEqual(process.returncode, 1)
                 self.assertIn(b"standard output", err)
                 self.assert_nothing_runs()
