@@ -33,6 +33,7 @@ res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agen
     request->max_output_tokens = config->max_output_tokens;
     request->cache_key = ik_session_id(agent->session);
     request->refused = agent->refused;
+    request->results_shown = agent->shared->results_shown;
     if (registry != NULL) {
         add_tools(request, agent, registry);
     }

@@ -29,6 +29,7 @@ typedef struct {
     /* NULL until discovery is complete, and when there are no tools. */
     const ik_tool_registry_t *tool_registry;
     tool_scan_state_t tool_scan_state;
+    bool results_shown;             /* the front end shows tool results to the user */
     ik_shared_rejected_t *rejected; /* left out of requests to their target; agents add to it */
     size_t rejected_count;
 } ik_shared_ctx_t;

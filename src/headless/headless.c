@@ -77,10 +77,9 @@ static void print_event(headless_t *headless, const ik_agent_event_t *event)
 
 static void announce_offline(const void *ctx)
 {
-    fputs("No model is configured, so the offline model answers: it runs tools, but it is not a "
-          "language model.\n"
-          "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or choose one with "
-          "-m provider/model.\n",
+    fputs("No model is configured, so the offline model answers, which only runs tools.\n"
+          "Run ikigai setup, set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or choose a "
+          "model with -m provider/model.\n",
           stderr);
     fputs(ik_agent_target_describe_local_servers(ctx), stderr);
 }

@@ -22,6 +22,7 @@ struct ik_request {
     size_t tool_count;
     bool
         forbid_tools; /* tools are listed, so that prompt caches stay valid, but must not be used */
+    bool results_shown; /* the user sees tool results; only the offline provider needs to know */
     const ik_conversation_t *conversation; /* repaired; ends on the user's side */
     size_t trimmed_results;                /* the first N tool results are replaced by a marker */
     size_t drop_reasoning;                 /* the first N messages are sent without reasoning */

@@ -99,8 +99,7 @@ static void introduce(ik_repl_t *repl, bool makeshift, const void *ctx)
                 "ikigai " IKIGAI_VERSION
                 ": a coding agent whose every tool is an ordinary program.");
     if (makeshift) {
-        ik_repl_say(repl, IK_ROLE_TEXT,
-                    "Model: offline. It runs tools (try: run ls) but is not a language model.");
+        ik_repl_say(repl, IK_ROLE_TEXT, "Model: offline. It only runs tools (try: run ls).");
         ik_repl_say(repl, IK_ROLE_TEXT,
                     "For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY.");
     } else {

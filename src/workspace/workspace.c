@@ -324,6 +324,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
                          .folder = options->paths->cwd},
         .gate = options->gate == NULL ? &ik_call_gate_open : options->gate,
         .tool_scan_state = TOOL_SCAN_IN_PROGRESS,
+        .results_shown = !options->unattended,
     };
     ik_workspace_create_root(workspace);
     return workspace;

@@ -41,6 +41,23 @@ class FirstScreenTest(ReplTest):
         self.say(t, "read hello.txt", "words in a file")
         self.assertEqual(self.leave(t), 0)
 
+    def test_the_offline_model_says_nothing_twice(self):
+        self.write("a/b/deep.c", "")
+        t = self.ready()
+        self.say(t, "run echo number $((6 * 7))", "bash ended with exit code 0")
+        self.say(t, "find *.c", "glob is done")
+        self.say(t, "read missing.txt", "file_read failed")
+        rows = "\n".join(t.all_rows())
+        self.assertEqual(rows.count("number 42"), 1)
+        self.assertEqual(rows.count("a/b/deep.c"), 1)
+        self.assertEqual(rows.count("not a language model"), 1)
+        self.assertEqual(self.leave(t), 0)
+        t = self.ready(None, "-c")
+        self.say(t, "hi", "Try:")
+        self.settle(t)
+        self.assertEqual("\n".join(t.all_rows()).count("not a language model"), 1)
+        self.assertEqual(self.leave(t), 0)
+
     def test_an_answer_of_a_model(self):
         t = self.ready([Answer("Hello, **world**.", fragments=4)])
         self.say(t, "hi", "Hello, world.")

@@ -100,17 +100,17 @@ static const request_t requests[] = {
     {"read file", "file_read", "{\"file_path\":\"file\"}"},
     {"read a\nand more", "file_read", "{\"file_path\":\"a\"}"},
     {"file_read a.c", "file_read", "{\"file_path\":\"a.c\"}"},
-    {"find *.c", "glob", "{\"pattern\":\"*.c\"}"},
+    {"find *.c", "glob", "{\"pattern\":\"**/*.c\"}"},
     {"find src/**/*.h", "glob", "{\"pattern\":\"src/**/*.h\"}"},
     {"find main.c", "glob", "{\"pattern\":\"**/main.c\"}"},
-    {"Find files *.c in src", "glob", "{\"pattern\":\"*.c\",\"path\":\"src\"}"},
-    {"find *.c in 'my folder'", "glob", "{\"pattern\":\"*.c\",\"path\":\"my folder\"}"},
-    {"glob *.c", "glob", "{\"pattern\":\"*.c\"}"},
+    {"Find files *.c in src", "glob", "{\"pattern\":\"**/*.c\",\"path\":\"src\"}"},
+    {"find *.c in 'my folder'", "glob", "{\"pattern\":\"**/*.c\",\"path\":\"my folder\"}"},
+    {"glob *.c", "glob", "{\"pattern\":\"**/*.c\"}"},
     {"list files", "glob", "{\"pattern\":\"*\"}"},
     {"List", "glob", "{\"pattern\":\"*\"}"},
     {"list the files in src", "glob", "{\"pattern\":\"*\",\"path\":\"src\"}"},
     {"list all files", "glob", "{\"pattern\":\"*\"}"},
-    {"list files *.c in src", "glob", "{\"pattern\":\"*.c\",\"path\":\"src\"}"},
+    {"list files *.c in src", "glob", "{\"pattern\":\"**/*.c\",\"path\":\"src\"}"},
     {"search TODO in src", "grep", "{\"pattern\":\"TODO\",\"path\":\"src\"}"},
     {"search for \"int main(\" in src/main.c", "grep",
      "{\"pattern\":\"int main\\\\(\",\"path\":\"src/main.c\"}"},
@@ -195,9 +195,9 @@ END_TEST
 
 static void assert_notice(const char *words)
 {
-    static const char *const parts[] = {"not a language model", "OPENAI_API_KEY",
-                                        "ANTHROPIC_API_KEY",    "GEMINI_API_KEY",
-                                        "-m provider/model",    "config.json"};
+    static const char *const parts[] = {
+        "not a language model", "ikigai setup",      "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",       "-m provider/model", "config.json"};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         ck_assert_msg(strstr(words, parts[i]) != NULL, "%s is not in: %s", parts[i], words);
     }
@@ -317,10 +317,54 @@ START_TEST(long_lines_are_cut_between_characters)
 }
 END_TEST
 
-START_TEST(the_same_request_gives_the_same_answer)
+START_TEST(shown_results_are_not_repeated)
+{
+    request->results_shown = true;
+    const char *words =
+        tell("bash", "{\"tool_success\":true,\"result\":{\"output\":\"no\\n\",\"exit_code\":3}}");
+    assert_begins(words, "`bash` ended with exit code 3.\n\nI am not a");
+    words = tell("slow", "{\"tool_success\":false,\"error\":\"Timed out\"}");
+    assert_begins(words, "`slow` failed.\n\nI am not a");
+    words = tell("a", "{\"tool_success\":true,\"result\":{\"error\":\"Gone\"}}");
+    assert_begins(words, "`a` failed.\n\nI am not a");
+    assert_begins(tell("b", "{\"tool_success\":true,\"result\":{\"output\":\"x\"}}"),
+                  "`b` is done.\n");
+    assert_begins(tell("odd", "not JSON"), "`odd` returned nothing");
+}
+END_TEST
+
+START_TEST(the_notice_comes_once)
 {
     const char *first = words_of(ask("hm"));
-    ck_assert_str_eq(words_of(ask("hm")), first);
+    assert_notice(first);
+    ik_conversation_append(conversation, ik_msg_create(ctx, IK_MSG_ASSISTANT, first, NULL));
+    const char *second = words_of(ask("hm"));
+    ck_assert_ptr_null(strstr(second, "language model"));
+    ck_assert_uint_eq(strncmp(first, second, strlen(second)), 0);
+    /* a user who says the same does not silence it */
+    conversation->count = 0;
+    assert_notice(words_of(ask("I am not a language model, only an offline stand-in")));
+}
+END_TEST
+
+static const char *const greetings[] = {"hi", "Hello", "help", "HELP!", "hello, please", "hi."};
+
+START_TEST(a_greeting_lists_what_can_be_tried)
+{
+    const char *words = words_of(ask(greetings[_i]));
+    assert_begins(words, "Hello! I can run the tools of this folder for you. Try:\n\n"
+                         "- `read README.md` to see a file\n");
+    ck_assert_ptr_nonnull(strstr(words, "\n- `find *.c` to find files in all folders\n"));
+    ck_assert_ptr_nonnull(strstr(words, "\n- `/help` for commands and keys\n"));
+    assert_notice(words);
+}
+END_TEST
+
+START_TEST(a_greeting_needs_no_tools)
+{
+    request->tool_count = 0;
+    assert_begins(words_of(ask("hi")), "Hello! ");
+    ck_assert_ptr_null(strstr(words_of(ask("hi")), "find *.c"));
 }
 END_TEST
 
@@ -341,7 +385,10 @@ int main(void)
     tcase_add_loop_test(tests, results_are_told, 0, LENGTH(results));
     tcase_add_test(tests, long_results_are_cut_at_a_line);
     tcase_add_test(tests, long_lines_are_cut_between_characters);
-    tcase_add_test(tests, the_same_request_gives_the_same_answer);
+    tcase_add_test(tests, shown_results_are_not_repeated);
+    tcase_add_test(tests, the_notice_comes_once);
+    tcase_add_loop_test(tests, a_greeting_lists_what_can_be_tried, 0, LENGTH(greetings));
+    tcase_add_test(tests, a_greeting_needs_no_tools);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

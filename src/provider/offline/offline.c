@@ -12,10 +12,13 @@
 
 enum { SHOWN_MAX = 4000 }; /* bytes of a result that the answer quotes */
 
-static const char notice[] =
-    "I am not a language model, only an offline stand-in that turns simple requests into tool "
-    "calls. For a model, set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`, or choose "
-    "one with `-m provider/model` or as `model` in `~/.ikigai/config.json`.\n";
+/* The answer ends with it once per conversation, so its beginning must not change: conversations
+ * are resumed by later versions. */
+#define NOTICE_BEGINNING "I am not a language model, only an offline stand-in"
+static const char notice[] = NOTICE_BEGINNING
+    " that turns simple requests into tool calls. For a model, run `ikigai setup`; or set "
+    "`OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`, or choose one with `-m "
+    "provider/model` or as `model` in `~/.ikigai/config.json`.\n";
 
 static void say(ik_stream_t *stream, const char *text)
 {
@@ -82,31 +85,53 @@ static void say_result(ik_stream_t *stream, const void *ctx, const ik_msg_t *mes
     }
 }
 
-static void say_envelope(ik_stream_t *stream, const void *ctx, const ik_msg_t *message,
-                         const char *name, ik_json_span_t envelope)
+/* The result in an envelope, or the envelope itself when the call failed. */
+static ik_json_span_t open_envelope(ik_json_span_t envelope)
 {
     ik_json_span_t inner = envelope;
-    ik_json_span_t error;
     if (ik_json_kind(envelope) == IK_JSON_OBJECT) {
         ik_json_find(envelope, "result", &inner);
     }
-    if (ik_json_find_kind(inner, "error", IK_JSON_STRING, &error)) {
+    return inner;
+}
+
+static bool find_error(ik_json_span_t envelope, ik_json_span_t *error)
+{
+    return ik_json_find_kind(open_envelope(envelope), "error", IK_JSON_STRING, error);
+}
+
+static void say_envelope(ik_stream_t *stream, const void *ctx, const ik_msg_t *message,
+                         const char *name, ik_json_span_t envelope)
+{
+    ik_json_span_t error;
+    if (find_error(envelope, &error)) {
         say(stream, ik_sprintf(ctx, "`%s` failed: %s\n", name, ik_json_decode(ctx, error, NULL)));
     } else {
-        say_result(stream, ctx, message, name, inner);
+        say_result(stream, ctx, message, name, open_envelope(envelope));
     }
 }
 
-static void report(ik_stream_t *stream, const void *ctx, const ik_msg_t *message)
+/* Where the user has seen the result, the report only says how the call ended. */
+static void report(ik_stream_t *stream, const void *ctx, const ik_request_t *request,
+                   const ik_msg_t *message)
 {
     const char *name = ik_msg_field_text(ctx, message, "name");
     const char *output = ik_msg_field_text(ctx, message, "output");
     ik_json_span_t envelope;
+    ik_json_span_t error;
+    ik_json_span_t code;
     name = name == NULL ? "tool" : name;
-    if (output != NULL && ik_json_scan(output, strlen(output), &envelope, NULL)) {
-        say_envelope(stream, ctx, message, name, envelope);
-    } else {
+    if (output == NULL || !ik_json_scan(output, strlen(output), &envelope, NULL)) {
         say(stream, ik_sprintf(ctx, "`%s` returned nothing that can be read.\n", name));
+    } else if (!request->results_shown) {
+        say_envelope(stream, ctx, message, name, envelope);
+    } else if (find_error(envelope, &error)) {
+        say(stream, ik_sprintf(ctx, "`%s` failed.\n", name));
+    } else if (ik_json_find_kind(open_envelope(envelope), "exit_code", IK_JSON_NUMBER, &code)) {
+        say(stream,
+            ik_sprintf(ctx, "`%s` ended with exit code %ld.\n", name, strtol(code.text, NULL, 10)));
+    } else {
+        say(stream, ik_sprintf(ctx, "`%s` is done.\n", name));
     }
 }
 
@@ -132,11 +157,30 @@ static void say_help(ik_stream_t *stream, const void *ctx, const ik_request_t *r
     say(stream, list.data);
 }
 
+/* A page for users who do not know yet what to ask. */
+static void greet(ik_stream_t *stream, const void *ctx, const ik_request_t *request)
+{
+    ik_buffer_t list;
+    ik_buffer_init(&list, ctx, IK_BUFFER_UNLIMITED); /* bounded by the table of requests */
+    ik_buffer_append_text(&list, "");
+    ik_offline_command_suggest(&list, request);
+    say(stream, "Hello! I can run the tools of this folder for you. Try:\n\n");
+    say(stream, list.data);
+    say(stream, "- `/help` for commands and keys\n"
+                "- `ikigai setup` in your shell, to set up a model that understands everything "
+                "else\n");
+}
+
 /* Turns a request into a call; true when one was made. */
 static bool obey(ik_stream_t *stream, const void *ctx, const ik_request_t *request,
                  const char *text)
 {
     ik_offline_command_t command;
+    ik_offline_command_parse(ctx, text, request, &command);
+    if (command.greeting) {
+        greet(stream, ctx, request);
+        return false;
+    }
     if (request->tool_count == 0) {
         say(stream, "There are no tools here, so I can do nothing.\n");
         return false;
@@ -145,7 +189,6 @@ static bool obey(ik_stream_t *stream, const void *ctx, const ik_request_t *reque
         say(stream, "No more tools may be used in this turn, so I can do nothing.\n");
         return false;
     }
-    ik_offline_command_parse(ctx, text, request, &command);
     if (command.tool != NULL) {
         call(stream, request, &command);
         return true;
@@ -168,18 +211,30 @@ static const ik_msg_t *find_last(const ik_conversation_t *conversation)
     return NULL;
 }
 
+static bool was_noticed(const ik_conversation_t *conversation)
+{
+    for (size_t i = 0; i < conversation->count; i++) {
+        const ik_msg_t *message = conversation->messages[i];
+        if (ik_msg_is(message, IK_MSG_ASSISTANT) && message->content != NULL &&
+            strstr(message->content, NOTICE_BEGINNING) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void answer(ik_stream_t *stream, const ik_request_t *request)
 {
     void *scratch = talloc_new(NULL);
     const ik_msg_t *last = find_last(request->conversation);
     bool called = false;
     if (last != NULL && ik_msg_is(last, IK_MSG_TOOL_RESULT)) {
-        report(stream, scratch, last);
+        report(stream, scratch, request, last);
     } else {
         const char *text = last == NULL || last->content == NULL ? "" : last->content;
         called = obey(stream, scratch, request, text);
     }
-    if (!called) {
+    if (!called && !was_noticed(request->conversation)) {
         say(stream, "\n");
         say(stream, notice);
     }

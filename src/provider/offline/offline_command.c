@@ -139,7 +139,7 @@ static char *read_arguments(const void *ctx, const char *rest)
     return *path == '\0' ? NULL : format_arguments(ctx, "file_path", path, NULL, NULL);
 }
 
-/* A plain name is searched for in all directories; a pattern is used as it is. */
+/* A name or pattern without a slash is searched for in all folders. */
 static char *find_arguments(const void *ctx, const char *rest)
 {
     char *pattern;
@@ -148,7 +148,7 @@ static char *find_arguments(const void *ctx, const char *rest)
     if (*pattern == '\0') {
         return NULL;
     }
-    if (strpbrk(pattern, "*?[/") == NULL) {
+    if (strchr(pattern, '/') == NULL) {
         pattern = ik_sprintf(ctx, "**/%s", pattern);
     }
     return format_arguments(ctx, "pattern", pattern, "path", path);
@@ -205,34 +205,36 @@ typedef struct {
     /* Returns the arguments for the rest of the request; NULL when it makes no sense. */
     char *(*format)(const void *ctx, const char *rest);
     const char *usage; /* its line in the list of requests; NULL: a synonym, which is not listed */
+    const char *example; /* its line among the suggestions, Markdown; NULL: none */
 } verb_t;
 
 /* The first match wins, so a phrase stands before any shorter one that it begins with. */
 static const verb_t verbs[] = {
-    {"read", "file_read", read_arguments, "read FILE"},
-    {"show me", "file_read", read_arguments, NULL},
-    {"show", "file_read", read_arguments, NULL},
-    {"open", "file_read", read_arguments, NULL},
-    {"cat", "file_read", read_arguments, NULL},
-    {"file_read", "file_read", read_arguments, NULL},
-    {"list the files", "glob", list_arguments, NULL},
-    {"list all files", "glob", list_arguments, NULL},
-    {"list files", "glob", list_arguments, "list files in DIR"},
-    {"list", "glob", list_arguments, NULL},
-    {"find files", "glob", find_arguments, NULL},
-    {"find", "glob", find_arguments, "find PATTERN"},
-    {"glob", "glob", find_arguments, NULL},
-    {"search for", "grep", search_arguments, NULL},
-    {"search", "grep", search_arguments, "search TEXT in DIR"},
-    {"look for", "grep", search_arguments, NULL},
-    {"grep for", "grep", grep_arguments, NULL},
-    {"grep", "grep", grep_arguments, NULL},
-    {"run the command", "bash", run_arguments, NULL},
-    {"run", "bash", run_arguments, "run COMMAND"},
-    {"execute", "bash", run_arguments, NULL},
-    {"bash", "bash", run_arguments, NULL},
-    {"$", "bash", run_arguments, NULL},
-    {NULL, NULL, NULL, NULL},
+    {"read", "file_read", read_arguments, "read FILE", "`read README.md` to see a file"},
+    {"show me", "file_read", read_arguments, NULL, NULL},
+    {"show", "file_read", read_arguments, NULL, NULL},
+    {"open", "file_read", read_arguments, NULL, NULL},
+    {"cat", "file_read", read_arguments, NULL, NULL},
+    {"file_read", "file_read", read_arguments, NULL, NULL},
+    {"list the files", "glob", list_arguments, NULL, NULL},
+    {"list all files", "glob", list_arguments, NULL, NULL},
+    {"list files", "glob", list_arguments, "list files in DIR", "`list files` to see what is here"},
+    {"list", "glob", list_arguments, NULL, NULL},
+    {"find files", "glob", find_arguments, NULL, NULL},
+    {"find", "glob", find_arguments, "find PATTERN", "`find *.c` to find files in all folders"},
+    {"glob", "glob", find_arguments, NULL, NULL},
+    {"search for", "grep", search_arguments, NULL, NULL},
+    {"search", "grep", search_arguments, "search TEXT in DIR",
+     "`search TODO` to find text in files"},
+    {"look for", "grep", search_arguments, NULL, NULL},
+    {"grep for", "grep", grep_arguments, NULL, NULL},
+    {"grep", "grep", grep_arguments, NULL, NULL},
+    {"run the command", "bash", run_arguments, NULL, NULL},
+    {"run", "bash", run_arguments, "run COMMAND", "`run git status` to run a command"},
+    {"execute", "bash", run_arguments, NULL, NULL},
+    {"bash", "bash", run_arguments, NULL, NULL},
+    {"$", "bash", run_arguments, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static bool is_name(const char *text, size_t len, const char *name)
@@ -314,13 +316,38 @@ static void parse_verb(const void *ctx, const char *text, const ik_request_t *re
     }
 }
 
+static bool is_greeting(const char *text)
+{
+    static const char *const greetings[] = {"hi", "hello", "help", NULL};
+    size_t len = strlen(text);
+    while (len > 0 && strchr(".!?", text[len - 1]) != NULL) {
+        len--;
+    }
+    for (size_t i = 0; greetings[i] != NULL; i++) {
+        if (strlen(greetings[i]) == len && strncasecmp(text, greetings[i], len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ik_offline_command_parse(const void *ctx, const char *text, const ik_request_t *request,
                               ik_offline_command_t *command)
 {
     *command = (ik_offline_command_t){0};
     const char *plain = strip_politeness(ctx, text);
     if (!parse_tool(ctx, plain, request, command)) {
+        command->greeting = is_greeting(plain);
         parse_verb(ctx, plain, request, command);
+    }
+}
+
+void ik_offline_command_suggest(ik_buffer_t *out, const ik_request_t *request)
+{
+    for (const verb_t *verb = verbs; verb->words != NULL; verb++) {
+        if (verb->example != NULL && find_tool(request, verb->tool, strlen(verb->tool)) != NULL) {
+            ik_buffer_append_format(out, "- %s\n", verb->example);
+        }
     }
 }
 
