@@ -255,7 +255,7 @@ static int choose_temp_name(job_t *job)
     }
     snprintf(job->temp_name, sizeof(job->temp_name), ".ikigai-%d-%016" PRIx64, (int)getpid(),
              random);
-    bool guarded = job->options.private ||
+    bool guarded = job->options.private || job->options.unguarded ||
                    ik_unlink_guard_start(&job->guard, job->place.folder, job->temp_name);
     return errno_unless(guarded);
 }

@@ -20,8 +20,11 @@ typedef struct {
     /* The file's status when its content was read: if the file changed since then, it is left alone
      * (ESTALE). NULL: do not check. */
     const struct stat *expected;
-    /* For ikigai's own files: mode 0600, and a symlink is replaced, not followed. No process guards
-     * the temporary name, so a SIGKILL between two system calls may leave it behind. */
+    /* No process guards the temporary name, so a SIGKILL between two system calls may leave it
+     * behind. For the program itself, which must not fork. */
+    bool unguarded;
+    /* For ikigai's own files: mode 0600, and a symlink is replaced, not followed. Implies
+     * unguarded. */
     bool private;
     /* Does not wait for the disk: the content survives the end of the program, but a power failure
      * may leave the old file, the new one or an empty one. */
