@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/config_file.h"
+#include "base/config_key_file.h"
 #include "base/config_loader.h"
 #include "base/config_provider.h"
 
@@ -50,8 +51,11 @@ static res_t check_model(const ik_config_t *config, const char *model, ik_config
     TRY(ik_config_resolve_model(config, model, &provider, &model_name));
     assert(provider != NULL);
     /* A missing key is reported when the user's own choice is used. A project's choice is refused
-     * here, so that it cannot replace a model that works. */
-    if (source == IK_CONFIG_PROJECT && !provider->configured) {
+     * here, so that it cannot replace a model that works. A local server that the user has not
+     * configured may not run, or belong to another user. */
+    bool usable = provider->configured &&
+                  (provider->built_in || provider->place != NULL || provider->api_key != NULL);
+    if (source == IK_CONFIG_PROJECT && !usable) {
         return ERR(DENIED, "model '%.100s' is not honoured: provider %s is not configured", model,
                    provider->name);
     }
@@ -165,6 +169,8 @@ res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_f
     if (flags != NULL) {
         load_flags(&loader, flags);
     }
+    loader.source = IK_CONFIG_USER;
+    ik_config_key_file_load(&loader, paths->keys);
     ik_config_provider_settle(&loader);
     settle_model(&loader);
     talloc_free(loader.scratch);

@@ -5,8 +5,9 @@
  * `ikigai doctor` and the manual all read it. Each value records where it came from.
  *
  * Provider keys and the values of a tool's env are secrets: no function here formats them. Provider
- * keys are read into memory once; ik_config_scrub_environment then removes them from the process's
- * environment.
+ * keys come from the environment or, where the variable is not set, from the key file. They are
+ * read into memory once; ik_config_scrub_environment then removes them from the process's
+ * environment. Later the user may change keys, providers and the model (config_change.h).
  */
 #pragma once
 
@@ -92,11 +93,13 @@ typedef struct {
     int type;                /* ik_config_provider_type_t, always set after loading */
     int api;                 /* ik_config_api_t, settled after loading */
     const char *base_url;    /* http(s), no slash at the end; NULL for offline */
-    const char *api_key_env; /* the variable that holds api_key; NULL: needs no key */
+    const char *api_key_env; /* the variable that holds api_key; NULL: there is none */
     const char *api_key;     /* never print it; NULL when there is none */
-    const char *place;       /* "FILE:LINE" that first names it; NULL when built in */
-    bool built_in;
-    bool configured; /* usable: a key is present or none is needed */
+    bool key_from_file;      /* api_key is from the key file; the variable is not set */
+    bool key_optional;       /* usable without a key although it has api_key_env */
+    const char *place;       /* "FILE:LINE" that first names it; NULL: no file does */
+    bool built_in;           /* its type is fixed */
+    bool configured;         /* usable: a key is present or none is needed */
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT];
 } ik_config_provider_t;
 
@@ -159,7 +162,7 @@ res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_f
                      ik_config_t **out);
 
 /* Overwrites the bytes of provider keys in this process's environment block and unsets their
- * variables: the four built-in names and every api_key_env. Call right after loading, before
+ * variables: the built-in names and every api_key_env. Call right after loading, before
  * anything calls setenv or starts a process. */
 void ik_config_scrub_environment(const ik_config_t *config);
 /* The variables to add to the environment of a call of tool_name, as a NULL-terminated array of
@@ -171,6 +174,8 @@ char **ik_config_tool_environment(const void *ctx, const ik_config_t *config,
 /* The file named by an entry "NAME=file:PATH" of a tool's env; NULL for a plain value. */
 char *ik_config_tool_env_file(const void *ctx, const char *entry);
 
+/* Whether any provider has a key. */
+bool ik_config_has_key(const ik_config_t *config);
 /* NULL when there is no such provider. */
 const ik_config_provider_t *ik_config_provider(const ik_config_t *config, const char *name);
 /* Splits provider/model at the first slash. IK_ERR_INVALID when either part is missing,

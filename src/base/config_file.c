@@ -139,6 +139,9 @@ static void read_provider(ik_config_loader_t *loader, const member_t *member, vo
         return;
     }
     const char *label = ik_sprintf(loader->scratch, "providers.%s", shown);
+    if (provider->place == NULL) {
+        provider->place = ik_config_loader_place(loader, member->key.text);
+    }
     if (provider->type == IK_CONFIG_TYPE_OFFLINE) {
         ik_config_loader_warn(loader, member->key.text, "%s has nothing to configure", label);
         return;

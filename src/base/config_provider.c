@@ -15,18 +15,29 @@ typedef struct {
     const char *base_url;
     const char *api_key_env;
     const char *other_key_env; /* used when api_key_env is not set */
+    /* Known by its usual address: a file may change everything, the type too. */
+    bool usual;
+    bool key_optional;
 } built_in_t;
 
 static const built_in_t BUILT_IN[] = {
-    {"openai", IK_CONFIG_TYPE_OPENAI, "https://api.openai.com/v1", "OPENAI_API_KEY", NULL},
-    {"anthropic", IK_CONFIG_TYPE_ANTHROPIC, "https://api.anthropic.com", "ANTHROPIC_API_KEY", NULL},
+    {"openai", IK_CONFIG_TYPE_OPENAI, "https://api.openai.com/v1", "OPENAI_API_KEY", NULL, false,
+     false},
+    {"anthropic", IK_CONFIG_TYPE_ANTHROPIC, "https://api.anthropic.com", "ANTHROPIC_API_KEY", NULL,
+     false, false},
     {"google", IK_CONFIG_TYPE_GOOGLE, "https://generativelanguage.googleapis.com", "GEMINI_API_KEY",
-     "GOOGLE_API_KEY"},
-    {"offline", IK_CONFIG_TYPE_OFFLINE, NULL, NULL, NULL},
+     "GOOGLE_API_KEY", false, false},
+    {"offline", IK_CONFIG_TYPE_OFFLINE, NULL, NULL, NULL, false, false},
+    {"ollama", IK_CONFIG_TYPE_OPENAI, "http://127.0.0.1:11434/v1", NULL, NULL, true, false},
+    {"lmstudio", IK_CONFIG_TYPE_OPENAI, "http://127.0.0.1:1234/v1", NULL, NULL, true, false},
+    {"llama", IK_CONFIG_TYPE_OPENAI, "http://127.0.0.1:8080/v1", NULL, NULL, true, false},
+    {"vllm", IK_CONFIG_TYPE_OPENAI, "http://127.0.0.1:8000/v1", "VLLM_API_KEY", NULL, true, true},
+    {"openrouter", IK_CONFIG_TYPE_OPENAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY",
+     NULL, true, false},
 };
 enum { BUILT_IN_COUNT = IK_LENGTH(BUILT_IN) };
 
-static ik_config_provider_t *find(const ik_config_t *config, const char *name)
+ik_config_provider_t *ik_config_provider_find(const ik_config_t *config, const char *name)
 {
     for (size_t i = 0; i < config->provider_count; i++) {
         if (strcmp(config->providers[i]->name, name) == 0) {
@@ -38,10 +49,20 @@ static ik_config_provider_t *find(const ik_config_t *config, const char *name)
 
 const ik_config_provider_t *ik_config_provider(const ik_config_t *config, const char *name)
 {
-    return find(config, name);
+    return ik_config_provider_find(config, name);
 }
 
-static ik_config_provider_t *add(ik_config_t *config, const char *name)
+bool ik_config_has_key(const ik_config_t *config)
+{
+    for (size_t i = 0; i < config->provider_count; i++) {
+        if (config->providers[i]->api_key != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ik_config_provider_t *ik_config_provider_add(ik_config_t *config, const char *name)
 {
     size_t count = config->provider_count;
     config->providers =
@@ -56,11 +77,12 @@ static ik_config_provider_t *add(ik_config_t *config, const char *name)
 void ik_config_provider_add_built_in(ik_config_t *config)
 {
     for (size_t i = 0; i < BUILT_IN_COUNT; i++) {
-        ik_config_provider_t *provider = add(config, BUILT_IN[i].name);
+        ik_config_provider_t *provider = ik_config_provider_add(config, BUILT_IN[i].name);
         provider->type = BUILT_IN[i].type;
         provider->base_url = BUILT_IN[i].base_url;
         provider->api_key_env = BUILT_IN[i].api_key_env;
-        provider->built_in = true;
+        provider->key_optional = BUILT_IN[i].key_optional;
+        provider->built_in = !BUILT_IN[i].usual;
         if (BUILT_IN[i].api_key_env != NULL) {
             ik_config_secret_add(config, BUILT_IN[i].api_key_env);
         }
@@ -70,7 +92,7 @@ void ik_config_provider_add_built_in(ik_config_t *config)
     }
 }
 
-static bool is_name(const char *name)
+bool ik_config_provider_is_name(const char *name)
 {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -81,11 +103,11 @@ static bool is_name(const char *name)
 ik_config_provider_t *ik_config_provider_open(ik_config_loader_t *loader, const char *name,
                                               const char *at)
 {
-    ik_config_provider_t *provider = find(loader->config, name);
+    ik_config_provider_t *provider = ik_config_provider_find(loader->config, name);
     if (provider != NULL) {
         return provider;
     }
-    if (!is_name(name)) {
+    if (!ik_config_provider_is_name(name)) {
         ik_config_loader_fail(loader, IK_ERR_INVALID, at,
                               "'%s' is not a valid provider name; use up to %d letters, digits, - "
                               "and _",
@@ -97,8 +119,7 @@ ik_config_provider_t *ik_config_provider_open(ik_config_loader_t *loader, const 
                               IK_CONFIG_ENTRY_MAX);
         return NULL;
     }
-    provider = add(loader->config, name);
-    provider->place = ik_config_loader_place(loader, at);
+    provider = ik_config_provider_add(loader->config, name);
     return provider;
 }
 
@@ -135,26 +156,6 @@ static void settle_api(ik_config_loader_t *loader, ik_config_provider_t *provide
     }
 }
 
-/* Removes the surrounding white space that a careless export leaves. A key that cannot be sent in a
- * header is treated as missing. */
-static const char *clean_key(ik_config_loader_t *loader, const char *variable, const char *value)
-{
-    static const char space[] = " \t\r\n";
-    value += strspn(value, space);
-    size_t len = strlen(value);
-    while (len > 0 && strchr(space, value[len - 1]) != NULL) {
-        len--;
-    }
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)value[i] <= ' ' || (unsigned char)value[i] >= 0x7f) {
-            ik_config_loader_warn_at(loader, variable,
-                                     "the key contains characters that no key can have");
-            return NULL;
-        }
-    }
-    return len == 0 ? NULL : ik_strndup(loader->config, value, len);
-}
-
 /* The second variable of a built-in provider, unless a file chose the first. */
 static const char *other_key_env(const ik_config_provider_t *provider)
 {
@@ -179,9 +180,27 @@ static void settle_key(ik_config_loader_t *loader, ik_config_provider_t *provide
         provider->api_key_env = other;
         value = ik_config_secret_value(loader->config, other);
     }
-    if (value != NULL) {
-        provider->api_key = clean_key(loader, provider->api_key_env, value);
+    if (value == NULL) {
+        return;
     }
+    char *key = ik_config_secret_clean(provider, value);
+    if (key == NULL) {
+        ik_config_loader_warn_at(loader, provider->api_key_env,
+                                 "the key contains characters that no key can have");
+    } else if (key[0] != '\0') {
+        ik_config_secret_destroy(provider->api_key);
+        provider->api_key = key;
+        provider->key_from_file = false;
+    }
+}
+
+void ik_config_provider_settle_use(ik_config_provider_t *provider)
+{
+    /* A file that names the variable of a key asks for the key. */
+    const ik_config_key_t *variable = ik_config_find_key(IK_CONFIG_PROVIDER, "api_key_env");
+    bool optional =
+        provider->key_optional && ik_config_key_source(variable, provider) == IK_CONFIG_BUILT_IN;
+    provider->configured = provider->api_key_env == NULL || provider->api_key != NULL || optional;
 }
 
 static void settle(ik_config_loader_t *loader, ik_config_provider_t *provider)
@@ -191,7 +210,7 @@ static void settle(ik_config_loader_t *loader, ik_config_provider_t *provider)
     }
     settle_api(loader, provider);
     settle_key(loader, provider);
-    provider->configured = provider->api_key_env == NULL || provider->api_key != NULL;
+    ik_config_provider_settle_use(provider);
     if (provider->base_url == NULL && provider->type != IK_CONFIG_TYPE_OFFLINE) {
         provider->configured = false;
         res_t error = ERR(INVALID, "providers.%s needs a base_url", provider->name);

@@ -38,6 +38,40 @@ const char *ik_config_secret_value(const ik_config_t *config, const char *variab
     return held ? secret->value : NULL;
 }
 
+void ik_config_secret_forget(ik_config_t *config, const char *variable)
+{
+    for (size_t i = 0; i < config->secret_count; i++) {
+        if (strcmp(config->secrets[i].name, variable) == 0) {
+            ik_config_secret_destroy(config->secrets[i].value);
+            config->secrets[i].value = NULL;
+        }
+    }
+}
+
+char *ik_config_secret_clean(const void *ctx, const char *key)
+{
+    static const char space[] = " \t\r\n";
+    key += strspn(key, space);
+    size_t len = strlen(key);
+    while (len > 0 && strchr(space, key[len - 1]) != NULL) {
+        len--;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)key[i] <= ' ' || (unsigned char)key[i] >= 0x7f) {
+            return NULL;
+        }
+    }
+    return ik_strndup(ctx, key, len);
+}
+
+void ik_config_secret_destroy(const char *key)
+{
+    if (key != NULL) {
+        explicit_bzero((char *)key, strlen(key));
+        talloc_free((char *)key);
+    }
+}
+
 void ik_config_scrub_environment(const ik_config_t *config)
 {
     for (size_t i = 0; i < config->secret_count; i++) {

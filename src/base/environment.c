@@ -34,6 +34,8 @@ static const ik_environment_t table[] = {
     {"GOOGLE_API_KEY", PROVIDER,
      "the key of the provider `google` when `GEMINI_API_KEY` is not set"},
     {"GEMINI_BASE_URL", PROVIDER, "another address of the provider `google`"},
+    {"OPENROUTER_API_KEY", PROVIDER, "the key of the provider `openrouter`"},
+    {"VLLM_API_KEY", PROVIDER, "the key of the provider `vllm`, if its server wants one"},
 
     {"https_proxy", NETWORK, "the proxy for https, as libcurl reads it"},
     {"http_proxy", NETWORK, "the proxy for http"},

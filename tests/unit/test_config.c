@@ -108,7 +108,7 @@ START_TEST(built_in_values)
     ck_assert_int_eq(config->idle_stream_seconds, 600);
     ck_assert_str_eq(config->db, "/home/u/.ikigai/ikigai.db");
     ck_assert_uint_eq(config->warning_count, 0);
-    ck_assert_uint_eq(config->provider_count, 4);
+    ck_assert_uint_eq(config->provider_count, 9);
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
         ck_assert_int_eq(config->sources[i], IK_CONFIG_BUILT_IN);
     }
@@ -521,7 +521,7 @@ START_TEST(a_project_sets_only_what_the_table_allows)
         } else {
             assert_warning("project.json", 2, words);
         }
-        ck_assert_uint_eq(config->provider_count, 4);
+        ck_assert_uint_eq(config->provider_count, 9);
         ck_assert_str_eq(ik_config_provider(config, "openai")->base_url,
                          "https://api.openai.com/v1");
         for (size_t j = 0; j < IK_CONFIG_KEY_COUNT; j++) {
