@@ -100,9 +100,14 @@ void ik_key_unmask_json(ik_buffer_t *out, ik_json_span_t *json, const char *key)
 
 void ik_key_mask_line(char *line, const char *key)
 {
+    ik_key_mask_line_always(line, secret(key));
+}
+
+void ik_key_mask_line_always(char *line, const char *key)
+{
     static const char ellipsis[] = "…";
     size_t mark = sizeof(ellipsis) - 1;
-    if (secret(key) == NULL) {
+    if (key == NULL || key[0] == '\0') {
         return;
     }
     for (char *at = line; (at = strstr(at, key)) != NULL;) {

@@ -35,3 +35,5 @@ void ik_key_unmask_json(ik_buffer_t *out, ik_json_span_t *json, const char *key)
 
 /* Hides the key in a line whose end may have been cut, perhaps inside the key. */
 void ik_key_mask_line(char *line, const char *key);
+/* As ik_key_mask_line, however short the key is: for a line about the key itself. */
+void ik_key_mask_line_always(char *line, const char *key);

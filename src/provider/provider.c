@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-static const ik_provider_t *choose(const ik_config_provider_t *config)
+const ik_provider_t *ik_provider_of(const ik_config_provider_t *config)
 {
     switch (config->type) {
     case IK_CONFIG_TYPE_ANTHROPIC:
@@ -28,7 +28,7 @@ res_t ik_target_create(const void *ctx, const ik_config_t *config, const ik_mode
     }
     ik_target_t *target = ik_new(ctx, ik_target_t);
     target->config = provider;
-    target->provider = choose(provider);
+    target->provider = ik_provider_of(provider);
     target->name = ik_strdup(target, model);
     target->model = ik_strdup(target, model_name);
     target->facts = ik_models_find(models, model);

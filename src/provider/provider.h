@@ -111,6 +111,9 @@ extern const ik_provider_t ik_provider_anthropic;
 extern const ik_provider_t ik_provider_google;
 extern const ik_provider_t ik_provider_offline;
 
+/* The wire format of a configured provider. */
+const ik_provider_t *ik_provider_of(const ik_config_provider_t *config);
+
 /* Resolves a name of the form provider/model. IK_ERR_DENIED when the provider has no key; the
  * message names the variable to set. models may be NULL. */
 res_t ik_target_create(const void *ctx, const ik_config_t *config, const ik_models_t *models,
