@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -20,6 +21,8 @@ struct ik_plain {
     ik_plain_line_fn on_line;
     ik_plain_signal_fn on_signal;
     void *data;
+    bool hidden;            /* the terminal's echo is off */
+    struct termios visible; /* its settings before */
 };
 
 static void on_interrupt(void *data, int signal)
@@ -36,7 +39,11 @@ static void end_line(ik_plain_t *plain)
         return;
     }
     char *line = ik_buffer_finish(&plain->line);
+    if (plain->hidden) {
+        ik_plain_write(plain, "\n", 1); /* the terminal did not echo the newline */
+    }
     plain->on_line(plain->data, line);
+    explicit_bzero(line, strlen(line)); /* it may be a secret */
     talloc_free(line);
 }
 
@@ -71,6 +78,25 @@ static void on_readable(void *data)
     }
 }
 
+void ik_plain_hide_input(ik_plain_t *plain, bool hide)
+{
+    struct termios settings;
+    if (hide && !plain->hidden && tcgetattr(STDIN_FILENO, &plain->visible) == 0) {
+        settings = plain->visible;
+        settings.c_lflag &= ~(tcflag_t)ECHO;
+        plain->hidden = tcsetattr(STDIN_FILENO, TCSADRAIN, &settings) == 0;
+    } else if (!hide && plain->hidden) {
+        plain->hidden = false;
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &plain->visible);
+    }
+}
+
+static int show_input(ik_plain_t *plain)
+{
+    ik_plain_hide_input(plain, false);
+    return 0;
+}
+
 ik_plain_t *ik_plain_create(const void *ctx, ik_loop_t *loop, ik_plain_line_fn on_line,
                             ik_plain_signal_fn on_signal, void *data)
 {
@@ -82,6 +108,7 @@ ik_plain_t *ik_plain_create(const void *ctx, ik_loop_t *loop, ik_plain_line_fn o
     plain->input =
         ik_watch_create(plain, loop, fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), on_readable, plain);
     plain->interrupt = ik_interrupt_create(plain, loop, on_interrupt, plain);
+    talloc_set_destructor(plain, show_input);
     return plain;
 }
 

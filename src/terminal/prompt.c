@@ -69,6 +69,9 @@ static void close_all(ik_prompt_t *prompt)
 
 char *ik_prompt_take(const void *ctx, ik_prompt_t *prompt)
 {
+    if (prompt->secret != NULL) {
+        return ik_prompt_secret_take(ctx, prompt);
+    }
     char *text = ik_editor_text(ctx, prompt->editor);
     close_all(prompt);
     ik_editor_reset(prompt->editor);
@@ -113,6 +116,7 @@ void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text)
 void ik_prompt_ask(ik_prompt_t *prompt, const char *question)
 {
     char *draft = prompt->aside;
+    ik_prompt_secret_close(prompt);
     if (question != NULL && draft == NULL) {
         prompt->aside = ik_editor_text(prompt, prompt->editor);
         close_all(prompt);
@@ -123,6 +127,12 @@ void ik_prompt_ask(ik_prompt_t *prompt, const char *question)
         talloc_free(draft);
     }
     ik_prompt_set_mark(prompt, question == NULL ? "> " : question);
+}
+
+void ik_prompt_ask_secret(ik_prompt_t *prompt, const char *question)
+{
+    ik_prompt_ask(prompt, question);
+    ik_prompt_secret_open(prompt);
 }
 
 /* --- earlier messages -------------------------------------------------------------------- */
@@ -399,6 +409,9 @@ ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
     if (!ik_key_is_pressed(key)) {
         return IK_PROMPT_NONE; /* a report of the terminal, which may come between any two keys */
+    }
+    if (prompt->secret != NULL) {
+        return ik_prompt_secret_key(prompt, key);
     }
     char before = prompt->after_ctrl_x ? IK_BINDING_CTRL_X : '\0';
     prompt->after_ctrl_x = false;

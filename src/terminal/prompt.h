@@ -81,6 +81,9 @@ void ik_prompt_refresh(ik_prompt_t *prompt);
 /* Asks a question: sets the draft aside and reads an answer, which may be empty and is not added to
  * the earlier messages. NULL: restores the draft. */
 void ik_prompt_ask(ik_prompt_t *prompt, const char *question);
+/* As ik_prompt_ask, for an answer that is neither shown nor kept: ik_prompt_take returns it, and
+ * the prompt forgets it. The next call of ik_prompt_ask ends it. */
+void ik_prompt_ask_secret(ik_prompt_t *prompt, const char *question);
 
 /* Shows a list to choose from instead of the draft, which is kept. Typing narrows the list, Enter
  * takes the chosen line. IK_PROMPT_CHOSEN reports the end; items are borrowed until then. mark is

@@ -167,6 +167,22 @@ static ik_prompt_drawing_t draw_draft(canvas_t *canvas, ik_prompt_t *prompt, int
     };
 }
 
+/* Shows how long the answer is, and none of its characters. */
+static ik_prompt_drawing_t draw_secret(canvas_t *canvas, ik_prompt_t *prompt)
+{
+    size_t characters = ik_prompt_secret_characters(prompt);
+    char text[64] = "";
+    if (characters > 0) {
+        snprintf(text, sizeof(text), "(%zu character%s, hidden)", characters,
+                 characters == 1 ? "" : "s");
+    }
+    add_cut(canvas, IK_ROLE_MARK, prompt->mark, canvas->columns, IK_WIDTH_KEEP_START);
+    add_cut(canvas, IK_ROLE_DIM, text, canvas->columns, IK_WIDTH_KEEP_START);
+    int column = canvas->row->width;
+    finish_row(canvas);
+    return (ik_prompt_drawing_t){.cursor_row = 0, .cursor_column = column};
+}
+
 static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, int max_rows)
 {
     ik_prompt_list_t *list = &prompt->list;
@@ -220,8 +236,9 @@ ik_prompt_drawing_t ik_prompt_draw(ik_prompt_t *prompt, int columns, int max_row
         .data = data,
     };
     ik_row_clear(&prompt->row);
-    ik_prompt_drawing_t drawing = prompt->search.open ? draw_search(&canvas, prompt, max_rows)
-                                                      : draw_edited(&canvas, prompt, max_rows);
+    ik_prompt_drawing_t drawing = prompt->secret != NULL ? draw_secret(&canvas, prompt)
+                                  : prompt->search.open  ? draw_search(&canvas, prompt, max_rows)
+                                                         : draw_edited(&canvas, prompt, max_rows);
     drawing.rows = canvas.drawn;
     return drawing;
 }

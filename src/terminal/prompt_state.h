@@ -4,6 +4,7 @@
  *   prompt.c          keys, actions and earlier messages
  *   prompt_list.c     completion
  *   prompt_search.c   Ctrl-R
+ *   prompt_secret.c   answers that are not shown
  *   prompt_draw.c     rows
  */
 #pragma once
@@ -56,7 +57,9 @@ struct ik_prompt {
     ik_recall_t *recall;
     ik_completion_source_t source;
     ik_editor_t *editor;
-    char *aside; /* the draft during a question; NULL: no question */
+    char *aside;  /* the draft during a question; NULL: no question */
+    char *secret; /* the answer to ik_prompt_ask_secret; NULL: none is asked for */
+    size_t secret_len;
     char *mark;
     char *hint;
     bool after_ctrl_x;
@@ -86,3 +89,12 @@ void ik_prompt_search_close(ik_prompt_t *prompt);
 bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key);
 /* Whether a list of ik_prompt_choose is open. */
 bool ik_prompt_search_chooses(const ik_prompt_t *prompt);
+
+/* --- prompt_secret.c ----------------------------------------------------------------------- */
+
+void ik_prompt_secret_open(ik_prompt_t *prompt);
+/* Overwrites and forgets the answer. */
+void ik_prompt_secret_close(ik_prompt_t *prompt);
+char *ik_prompt_secret_take(const void *ctx, ik_prompt_t *prompt);
+ik_prompt_action_t ik_prompt_secret_key(ik_prompt_t *prompt, const ik_key_t *key);
+size_t ik_prompt_secret_characters(const ik_prompt_t *prompt);

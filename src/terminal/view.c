@@ -316,6 +316,7 @@ static void act(ik_view_t *view, ik_prompt_action_t action)
     case IK_PROMPT_SUBMIT:
         text = ik_prompt_take(view, view->prompt);
         view->listener.on_submit(view->listener.data, text);
+        explicit_bzero(text, strlen(text)); /* it may be a secret */
         talloc_free(text);
         break;
     case IK_PROMPT_SUSPEND:
@@ -647,6 +648,7 @@ void ik_view_close(ik_view_t *view)
     }
     view->closed = true;
     if (view->plain) {
+        ik_plain_hide_input(view->lines, false);
         end_mark(view);
         return;
     }
@@ -680,6 +682,9 @@ ik_prompt_t *ik_view_prompt(ik_view_t *view)
 
 void ik_view_ask(ik_view_t *view, const char *question)
 {
+    if (view->plain) {
+        ik_plain_hide_input(view->lines, false);
+    }
     if (view->plain && question == NULL) {
         end_mark(view);
     } else if (view->plain) {
@@ -688,6 +693,16 @@ void ik_view_ask(ik_view_t *view, const char *question)
     } else {
         ik_prompt_ask(view->prompt, question);
         ik_view_touch(view);
+    }
+}
+
+void ik_view_ask_secret(ik_view_t *view, const char *question)
+{
+    ik_view_ask(view, question);
+    if (view->plain) {
+        ik_plain_hide_input(view->lines, true);
+    } else {
+        ik_prompt_ask_secret(view->prompt, question);
     }
 }
 

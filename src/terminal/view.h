@@ -67,6 +67,9 @@ const char *ik_view_spinner(const ik_view_t *view);
 ik_prompt_t *ik_view_prompt(ik_view_t *view);
 /* Asks a question instead of reading a message; NULL: reads messages again. */
 void ik_view_ask(ik_view_t *view, const char *question);
+/* Asks for a secret: the answer is neither shown nor kept, and on_submit gets it. Plain mode
+ * switches the terminal's echo off. The next call of ik_view_ask ends it. */
+void ik_view_ask_secret(ik_view_t *view, const char *question);
 
 /* Prints the mark for the next line in plain mode, once. */
 void ik_view_want_line(ik_view_t *view);

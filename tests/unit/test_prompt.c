@@ -250,6 +250,62 @@ START_TEST(a_paste_is_sent_in_full)
 }
 END_TEST
 
+/* --- secrets ----------------------------------------------------------------------------- */
+
+START_TEST(a_secret_is_not_shown_or_kept)
+{
+    ik_key_t paste = key_names_text(IK_KEY_PASTE, " sk-ant-\xe2\x82\xac\n");
+    type("draft");
+    ik_prompt_ask_secret(prompt, "Key: ");
+    ck_assert_str_eq(draw(40, 5), "Key: \n");
+    ck_assert_int_eq(cursor.cursor_column, 5);
+    ik_prompt_key(prompt, &paste);
+    ck_assert_str_eq(draw(40, 5), "Key: (10 characters, hidden)\n");
+    ck_assert_str_eq(text(), "draft");
+    /* keys that would show it elsewhere do nothing */
+    ck_assert_int_eq(press("C-g C-o PageUp C-r Up C-x C-e C-_ C-y"), IK_PROMPT_NONE);
+    press("Backspace Backspace");
+    type("x");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), " sk-ant-x");
+    ck_assert_str_eq(draw(40, 5), "Key: \n");
+    ik_prompt_ask(prompt, NULL);
+    ck_assert_str_eq(draw(40, 5), "> draft\n");
+    press("C-u");
+    ck_assert_int_eq(press("C-y Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "draft");
+    ck_assert_uint_eq(ik_recall_count(recall), 1);
+}
+END_TEST
+
+START_TEST(keys_of_a_secret)
+{
+    ik_prompt_ask_secret(prompt, "Key: ");
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
+    ck_assert_int_eq(press("C-c"), IK_PROMPT_CANCEL);
+    ck_assert_int_eq(press("C-d"), IK_PROMPT_END);
+    ck_assert_int_eq(press("C-z"), IK_PROMPT_SUSPEND);
+    ck_assert_int_eq(press("C-l"), IK_PROMPT_REDRAW);
+    static const char *const clears[] = {"C-c", "C-u", "C-w"};
+    for (size_t i = 0; i < sizeof(clears) / sizeof(clears[0]); i++) {
+        type("abc");
+        ck_assert_int_eq(press("C-d Left Tab"), IK_PROMPT_NONE);
+        ck_assert(shows("(3 characters, hidden)"));
+        ck_assert_int_eq(press(clears[i]), IK_PROMPT_NONE);
+        ck_assert_str_eq(draw(40, 5), "Key: \n");
+    }
+    for (int i = 0; i < 5000; i++) {
+        type("k"); /* more than any key has */
+    }
+    ck_assert(shows("(4096 characters, hidden)"));
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_uint_eq(strlen(ik_prompt_take(ctx, prompt)), 4096);
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "");
+    draw(4, 5);
+}
+END_TEST
+
 /* --- earlier messages -------------------------------------------------------------------- */
 
 static void remember(void)
@@ -778,6 +834,8 @@ int main(void)
     tcase_add_test(tests, ctrl_c_loses_nothing);
     tcase_add_test(tests, texts_from_outside);
     tcase_add_test(tests, a_paste_is_sent_in_full);
+    tcase_add_test(tests, a_secret_is_not_shown_or_kept);
+    tcase_add_test(tests, keys_of_a_secret);
     tcase_add_test(tests, up_and_down_through_messages);
     tcase_add_test(tests, the_draft_is_the_prefix_and_comes_back);
     tcase_add_test(tests, moving_about_does_not_end_it);
