@@ -100,6 +100,20 @@ class ReplTest(TerminalTest):
         while not re.search(r"^\d+ \* .* idle ", "\n".join(self.enter(t, "/agents", " * ")), re.M):
             pass
 
+    def in_pager(self, t):
+        return t.show().dump()["alternate"]
+
+    def show(self, t, number, until):
+        """Enters /show N and waits for the text in the pager. Returns its rows; it stays open."""
+        t.send(f"/show {number}\r")
+        t.wait_until(lambda: self.in_pager(t) and pattern_of(until).search("\n".join(t.screen())),
+                     f"{until!r} in the pager")
+        return t.screen()
+
+    def close_pager(self, t):
+        t.send("q")
+        t.wait_until(lambda: not self.in_pager(t), "end of the pager")
+
     def status(self, t):
         """The status line."""
         return without_empty_end(t.screen())[-1]

@@ -22,7 +22,8 @@ typedef struct {
     void (*fail)(ik_command_host_t *host, const char *text);
     /* Whether the agent has output that was not shown yet. */
     bool (*has_news)(ik_command_host_t *host, int64_t agent);
-    /* Shows tool result number N, from 1, of the current agent in full; IK_ERR_NOT_FOUND. */
+    /* Shows the whole tool result number N, from 1, of the current agent, as show_text does;
+     * IK_ERR_NOT_FOUND. */
     res_t (*show_result)(ik_command_host_t *host, size_t number);
     void (*copy)(ik_command_host_t *host, const char *text, size_t len);
     void (*open_pager)(ik_command_host_t *host);

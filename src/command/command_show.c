@@ -14,7 +14,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_show = {
     .name = "show",
     .usage = "N",
-    .help = "Shows the result of tool call N in full.",
+    .help = "Shows the whole result of tool call N in a pager.",
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -38,6 +38,8 @@ struct ik_repl_talk {
 
     size_t page;         /* pager pages whose results are counted */
     size_t page_results; /* number of results on these pages */
+    size_t paged;        /* the result in the pager: index of its message, and its number */
+    size_t paged_number;
 };
 
 /* NULL: no messages yet. */
@@ -514,6 +516,41 @@ int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk)
 
 /* --- /show and the pager ----------------------------------------------------------------- */
 
+static void render_result(void *data, size_t part, int columns, ik_pager_row_fn on_row,
+                          void *row_data)
+{
+    const ik_repl_talk_t *talk = data;
+    const ik_conversation_t *conversation = conversation_of(talk);
+    ik_rows_t rows = {.theme = ik_view_theme(talk->view),
+                      .columns = columns,
+                      .full = true,
+                      .on_row = on_row,
+                      .data = row_data};
+    (void)part;
+    if (talk->paged < conversation->count) { /* not lost with a refused turn */
+        ik_repl_rows_message(&rows, conversation, talk->paged, talk->paged_number);
+    }
+}
+
+/* Plain mode has no pager. */
+static void open_result(ik_repl_talk_t *talk, size_t index, size_t number)
+{
+    if (ik_view_prompt(talk->view) == NULL) {
+        ik_rows_t rows = ik_view_rows(talk->view);
+        rows.full = true;
+        ik_view_begin_block(talk->view);
+        ik_repl_rows_message(&rows, conversation_of(talk), index, number);
+        return;
+    }
+    ik_pager_source_t source = {
+        .count = 1, .render = render_result, .data = talk, .from_start = true};
+    char *title = ik_sprintf(talk, "result %zu", number);
+    talk->paged = index;
+    talk->paged_number = number;
+    ik_view_open_pager(talk->view, &source, title);
+    talloc_free(title);
+}
+
 res_t ik_repl_talk_show_result(ik_repl_talk_t *talk, size_t number)
 {
     const ik_conversation_t *conversation = conversation_of(talk);
@@ -521,10 +558,7 @@ res_t ik_repl_talk_show_result(ik_repl_talk_t *talk, size_t number)
     for (size_t i = 0; conversation != NULL && i < conversation->count; i++) {
         results += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
         if (results == number && ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT)) {
-            ik_rows_t rows = ik_view_rows(talk->view);
-            rows.full = true;
-            ik_view_begin_block(talk->view);
-            ik_repl_rows_message(&rows, conversation, i, number);
+            open_result(talk, i, number);
             return OK;
         }
     }

@@ -38,7 +38,8 @@ size_t ik_repl_talk_running(const ik_repl_talk_t *talk);
 int64_t ik_repl_talk_retry_ms(const ik_repl_talk_t *talk);
 /* Time since the last turn began; 0: there was none yet. */
 int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk);
-/* Prints tool result `number`, from 1, in full. IK_ERR_NOT_FOUND if there is none. */
+/* Opens the pager with tool result `number`, from 1; plain mode prints it. IK_ERR_NOT_FOUND if
+ * there is none. */
 res_t ik_repl_talk_show_result(ik_repl_talk_t *talk, size_t number);
 /* The whole conversation for the pager. */
 ik_pager_source_t ik_repl_talk_pages(ik_repl_talk_t *talk);

@@ -489,7 +489,9 @@ static void add_position(ik_pager_t *pager, ik_row_t *text)
     } else {
         ik_pager_position_t bottom = pager->top;
         ik_pager_parts_move(pager->parts, &bottom, page_lines(pager) - 1);
-        size_t percent = bottom.part * 100 / ik_pager_parts_count(pager->parts);
+        size_t lines = ik_pager_parts_get(pager->parts, bottom.part)->count;
+        size_t percent = (bottom.part * lines + bottom.line) * 100 /
+                         (ik_pager_parts_count(pager->parts) * lines);
         ik_row_add_format(text, IK_ROLE_STRONG, "%zu%%", percent);
     }
     ik_row_add_role(text, IK_ROLE_STATUS, "  q close  / search  h help");

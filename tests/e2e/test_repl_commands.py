@@ -552,12 +552,30 @@ class ShowTest(CommandTest):
         self.enter(t, "count", "Done.")
         t.wait_for("… 600 more lines, /show 2")
         self.assertNotIn("line-401", t.all_rows())
-        rows = self.enter(t, "/show 2", "line-1000")
-        shown = [row for row in rows if row.startswith("line-")]
-        self.assertEqual(shown, [f"line-{n}" for n in range(1, 1001)])
-        rows = self.enter(t, "/show 1", "one")
-        self.assertIn("● bash  command: echo one", rows)
-        self.assertRegex("\n".join(rows), r"└ #1 ok ")
+        rows = self.show(t, 2, "result 2  2%")
+        self.assertEqual(rows[0], "● bash  command: seq -f line-%g 1000")
+        self.assertEqual(rows[2:23], [f"line-{n}" for n in range(1, 22)])
+        t.send("G")
+        t.wait_for(re.compile("^line-1000\nresult 2  END ", re.M))
+        self.close_pager(t)
+        rows = self.show(t, 1, re.compile("^one$", re.M))
+        self.assertEqual(rows[0], "● bash  command: echo one")
+        self.assertRegex(rows[1], "^└ #1 ok ")
+        self.close_pager(t)
+        self.assertNotIn("line-500", t.all_rows())
+
+    def test_without_a_pager_it_is_printed(self):
+        t = self.start([Answer(calls=[Call("bash", {"command": "seq -f line-%g 1000"})]),
+                        Answer("Done.")], "--plain", plain=True)
+        self.say(t, "count", "Done.")
+        t.wait_for("… 600 more lines, /show 1")
+        self.assertNotIn("line-401", t.all_rows())
+        self.say(t, "/show 1", "line-1000")
+        rows = t.all_rows()
+        begin = max(i for i, row in enumerate(rows) if row.endswith("/show 1"))
+        self.assertIn("● bash  command: seq -f line-%g 1000", rows[begin:])
+        self.assertEqual([row for row in rows[begin:] if row.startswith("line-")],
+                         [f"line-{n}" for n in range(1, 1001)])
 
     def test_what_a_successful_tool_wrote_to_stderr(self):
         hostile.sh_tool(os.path.join(self.home, "tools"), "chatty",
@@ -565,8 +583,7 @@ class ShowTest(CommandTest):
         t = self.ready([Answer(calls=[Call("chatty")]), Answer("Done.")])
         rows = self.enter(t, "go", "Done.")
         self.assertNotIn("cache is stale", rows)
-        rows = self.enter(t, "/show 1", "cache is stale")
-        self.assertEqual(rows[-2:], ["stderr:", "cache is stale"])
+        self.show(t, 1, re.compile("^stderr:\ncache is stale$", re.M))
 
     def test_wrong_numbers(self):
         t = self.ready([Answer(calls=[Call("bash", {"command": "true"})]), Answer("Done.")])
@@ -834,7 +851,7 @@ class HelpTest(CommandTest):
     def test_one_command(self):
         t = self.ready()
         self.assertEqual(self.enter(t, "/help show", "Usage"),
-                         ["Usage: /show N", "Shows the result of tool call N in full."])
+                         ["Usage: /show N", "Shows the whole result of tool call N in a pager."])
         self.enter(t, "/help shwo", "Did you mean /show?")
 
     def test_wrong_use_prints_the_usage_line(self):

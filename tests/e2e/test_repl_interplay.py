@@ -289,7 +289,7 @@ class RefusedTest(InterplayTest):
         shown = rows[max(i for i, row in enumerate(rows) if row == "── agent 1 ──"):]
         self.assertIn("> third", shown)
         self.assertEqual([row[:5] for row in shown if row.startswith("└ #")], ["└ #1 "])
-        self.enter(t, "/show 1", "c")
+        self.show(t, 1, re.compile("^c$", re.M))
 
 
 class CompletionTest(InterplayTest):

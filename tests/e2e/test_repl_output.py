@@ -222,7 +222,7 @@ class ToolTest(ReplTest):
 
 ● file_edit""", rows)
         t.wait_for(re.compile("#4 failed.*NOT_FOUND"))
-        self.enter(t, "/show 1", "Replaced 1 occurrence", below="/show 1")
+        self.show(t, 1, "Replaced 1 occurrence")
 
     def test_a_backslash_and_an_n_are_no_line_end(self):
         t = self.ready(calls(Call("grep", {"pattern": "a\\nb\\\\", "path": "."}),
@@ -272,7 +272,9 @@ class ToolTest(ReplTest):
         t = self.ready(calls(Call("bash", {"command": "seq 1 1000"})))
         self.say(t, "go", "… 600 more lines, /show 1")
         self.assertNotIn("401", t.all_rows())
-        self.say(t, "/show 1", re.compile("^1000$", re.M))
+        self.show(t, 1, "● bash  command: seq 1 1000")
+        t.send("G")
+        t.wait_for(re.compile("^1000$", re.M))
 
     def test_ten_megabytes_freeze_nothing(self):
         self.serve([Answer("", calls=[Call("bash", {"command": "yes 0123456789 | head -c 10000000"})]),

@@ -79,7 +79,7 @@ class ContinueTest(SessionsTest):
         t.wait_for(re.compile("● bash  command: echo shown\n└ #1 ok .*\nshown"))
         self.enter(t, "second", "Two.")
         t.wait_for(re.compile("└ #2 ok .*\nagain"))
-        self.enter(t, "/show 1", "shown")
+        self.assertIn("shown", self.show(t, 1, "└ #1 ok "))
 
     def test_what_the_user_ran_himself(self):
         t, _ = self.held([Answer("One.")])

@@ -121,13 +121,16 @@ exit {status}
         begin = time.monotonic()
         t.wait_until(lambda: time.monotonic() - max(begin, t.last_output) > 0.15, "silence")
 
-    def read_pages(self, t):
+    def read_pages(self, t, keys="\x0f"):
         self.pages += 1
-        t.send("\x0f")
+        t.send(keys)
         t.wait_until(lambda: t.raw.count(ALTERNATE) == self.pages, "pager")
         self.settle(t)
         t.send("q")
         t.wait_until(lambda: t.raw.count(MAIN) == self.pages, "end of the pager")
+
+    def show_result(self, t):
+        self.read_pages(t, self.rng.choice(["/show 1\r", "/show 2\r"]))
 
     def search(self, t):
         """Earlier messages; Escape by itself is known after a while only."""
@@ -156,7 +159,7 @@ exit {status}
         t.send(" go\r")
         t.wait_for("END-OF-ANSWER")
         self.settle(t)
-        todo = ["/tool", "/tool evil", "/show 1", "/show 2", "!cat out; ls", "/sessions",
+        todo = ["/tool", "/tool evil", self.show_result, "!cat out; ls", "/sessions",
                 "/search go", "/usage", self.read_pages, self.search, self.complete, self.paste,
                 self.choose]
         for what in self.rng.sample(todo, 6):
