@@ -97,6 +97,7 @@ ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
     config->connect_timeout_seconds = 10;
     config->silence_timeout_seconds = 120;
     config->idle_stream_seconds = 600;
+    config->tool_output = IK_CONFIG_TOOL_OUTPUT_FULL;
     config->db = ik_strdup(config, paths->database);
     ik_config_provider_add_built_in(config);
     return config;

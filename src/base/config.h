@@ -18,7 +18,7 @@
 #include "base/paths.h"
 
 enum {
-    IK_CONFIG_KEY_COUNT = 21, /* of ik_config_keys */
+    IK_CONFIG_KEY_COUNT = 22, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
     IK_CONFIG_WARNING_MAX = 100, /* the last one says that more were left out */
     IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, of tools, and of variables of one tool */
@@ -88,6 +88,11 @@ typedef enum {
     IK_CONFIG_API_RESPONSES,
 } ik_config_api_t;
 
+typedef enum {
+    IK_CONFIG_TOOL_OUTPUT_FULL = 1,
+    IK_CONFIG_TOOL_OUTPUT_SHORT
+} ik_config_tool_output_t;
+
 typedef struct {
     const char *name;        /* [A-Za-z0-9_-]{1,64} */
     int type;                /* ik_config_provider_type_t, always set after loading */
@@ -132,6 +137,7 @@ typedef struct {
     long idle_stream_seconds;
     const char *db;            /* a file or a postgresql:// URL; paths->database when not set */
     const char *system_prompt; /* NULL when not set */
+    int tool_output;           /* ik_config_tool_output_t */
 
     ik_config_provider_t **providers; /* the built-in ones first, then as named */
     size_t provider_count;

@@ -14,6 +14,7 @@ enum {
 
 static const char *const TYPES[] = {"openai", "anthropic", "google", NULL};
 static const char *const APIS[] = {"chat", "responses", NULL};
+static const char *const TOOL_OUTPUTS[] = {"full", "short", NULL};
 
 #define TOP(field_) IK_CONFIG_TOP, #field_, offsetof(ik_config_t, field_)
 #define PROVIDER(field_) IK_CONFIG_PROVIDER, #field_, offsetof(ik_config_provider_t, field_)
@@ -53,6 +54,8 @@ const ik_config_key_t ik_config_keys[] = {
      "where sessions are kept: a file, or a `postgresql://` URL for a shared history"},
     {TOP(system_prompt), IK_CONFIG_TEXT, FORBID, 0, IK_CONFIG_FILE_MAX, NULL,
      "the system prompt, instead of the built-in one"},
+    {TOP(tool_output), IK_CONFIG_CHOICE, FORBID, 0, 0, TOOL_OUTPUTS,
+     "how much of a tool's result the terminal shows; Ctrl-T switches"},
 
     {PROVIDER(type), IK_CONFIG_CHOICE, FORBID, 0, 0, TYPES, "the API it speaks; default: `openai`"},
     {PROVIDER(api), IK_CONFIG_CHOICE, FORBID, 0, 0, APIS,

@@ -390,6 +390,14 @@ void ik_repl_open_pager(ik_repl_t *repl)
     }
 }
 
+static void switch_tool_output(ik_repl_t *repl)
+{
+    bool brief = !ik_view_rows(repl->view).brief;
+    ik_view_set_brief(repl->view, brief);
+    ik_view_begin_block(repl->view);
+    ik_repl_say(repl, IK_ROLE_DIM, brief ? "tool_output: short" : "tool_output: full");
+}
+
 /* Queued lines still run after the end of input; open questions are declined. */
 static void end_input(ik_repl_t *repl)
 {
@@ -419,6 +427,9 @@ static void on_action(void *data, ik_prompt_action_t action)
         break;
     case IK_PROMPT_CHOSEN:
         take_choice(repl);
+        break;
+    case IK_PROMPT_TOOL_OUTPUT:
+        switch_tool_output(repl);
         break;
     default:
         break;
@@ -547,6 +558,7 @@ static res_t begin(ik_repl_t *repl)
     repl->files = ik_repl_files_create(repl, options->host, options->paths, on_files, repl);
     repl->draft = ik_repl_draft_create(repl, options->loop, options->paths, draft_text, repl);
     TRY(ik_view_create(repl, &view, &repl->view));
+    ik_view_set_brief(repl->view, options->config->tool_output == IK_CONFIG_TOOL_OUTPUT_SHORT);
     show_talk(repl, ik_workspace_focus(repl->workspace));
     ik_view_open(repl->view);
     repl->start = ik_timer_create(repl, options->loop, on_start, repl);

@@ -89,6 +89,15 @@ static void add_command(const ik_rows_t *rows, const ik_msg_t *message, const ch
 
 /* --- whole messages ---------------------------------------------------------------------- */
 
+bool ik_repl_rows_is_empty(const ik_msg_t *message)
+{
+    ik_json_span_t field;
+    return ik_msg_is(message, IK_MSG_ASSISTANT) &&
+           (message->content == NULL || ik_msg_text_is_blank(message->content)) &&
+           !ik_msg_field(message, "reasoning", &field) &&
+           !ik_msg_field(message, "incomplete", &field);
+}
+
 static void add_answer(const ik_rows_t *rows, const ik_msg_t *message)
 {
     ik_json_span_t incomplete;
@@ -136,12 +145,13 @@ static void add_result(const ik_rows_t *rows, const ik_conversation_t *conversat
                                .wall_ms = ik_msg_field_number(message, "wall_ms", -1)};
     if (asked != NULL) {
         ik_repl_rows_fill_call(scratch, asked, &call);
-        ik_repl_rows_call(rows, &call);
     }
-    if (ik_msg_field(message, "output", &output) && ik_json_is(output, IK_JSON_STRING)) {
+    bool has_output =
+        ik_msg_field(message, "output", &output) && ik_json_is(output, IK_JSON_STRING);
+    if (has_output) {
         result.output = ik_json_decode(scratch, output, &result.output_len);
-        ik_repl_rows_result(rows, &call, &result);
     }
+    ik_repl_rows_tool(rows, &call, has_output ? &result : NULL);
     char *err = rows->full ? ik_msg_field_text(scratch, message, "stderr") : NULL;
     if (err != NULL) {
         ik_rows_say(rows, IK_ROLE_NAME, "stderr:");

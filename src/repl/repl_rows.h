@@ -11,6 +11,7 @@
 enum {
     IK_REPL_BYTES_MAX = 64 * 1024,
     IK_REPL_USER_ROWS_MAX = 40,
+    IK_REPL_BRIEF_ROWS = 8, /* of an argument, and of a result, in brief rows */
 };
 
 void ik_repl_rows_user(const ik_rows_t *rows, const char *text);
@@ -29,8 +30,6 @@ typedef struct {
 
 /* Fills call from a message of kind tool_call; strings on ctx. */
 void ik_repl_rows_fill_call(const void *ctx, const ik_msg_t *message, ik_repl_call_t *call);
-/* The name and every argument with its value; an edit as a diff. */
-void ik_repl_rows_call(const ik_rows_t *rows, const ik_repl_call_t *call);
 /* Name and arguments as one row, for a running call; the caller cuts it to the width. */
 void ik_repl_rows_call_line(ik_row_t *row, const ik_repl_call_t *call);
 
@@ -41,13 +40,19 @@ typedef struct {
     int64_t wall_ms; /* -1: not known */
 } ik_repl_result_t;
 
-/* call gives the language of the result; may be NULL. */
-void ik_repl_rows_result(const ik_rows_t *rows, const ik_repl_call_t *call,
-                         const ik_repl_result_t *result);
+/* The name and every argument with its value, an edit as a diff; then the result, unless it is
+ * NULL. In brief rows a successful read or search is one row, other results end with their last
+ * lines, and only changes to files are whole. */
+void ik_repl_rows_tool(const ik_rows_t *rows, const ik_repl_call_t *call,
+                       const ik_repl_result_t *result);
+/* Whether a tool result is shown as one row. */
+bool ik_repl_rows_is_one_row(const ik_rows_t *rows, const ik_msg_t *result);
 
 /* The result of a !CMD, without a number. */
 void ik_repl_rows_command(const ik_rows_t *rows, const char *envelope);
 
+/* Whether a message is an answer with nothing to show, as one with tool calls alone. */
+bool ik_repl_rows_is_empty(const ik_msg_t *message);
 /* One message of a conversation. A tool result includes its call and has the given number; a call
  * by itself renders nothing. */
 void ik_repl_rows_message(const ik_rows_t *rows, const ik_conversation_t *conversation,

@@ -142,8 +142,7 @@ bool ik_repl_running_show(ik_repl_running_t *running, const ik_rows_t *rows,
                                .wall_ms = ik_msg_field_number(message, "wall_ms", -1)};
     char *text = ik_json_decode(running, output, &result.output_len);
     result.output = text;
-    ik_repl_rows_call(rows, &running->runs[i]->call);
-    ik_repl_rows_result(rows, &running->runs[i]->call, &result);
+    ik_repl_rows_tool(rows, &running->runs[i]->call, &result);
     talloc_free(text);
     return true;
 }

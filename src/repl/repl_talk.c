@@ -201,10 +201,20 @@ static void show_answer(ik_repl_talk_t *talk, const ik_msg_t *message)
     note_incomplete(talk, message);
 }
 
+/* Separates a message from what is above it. */
+static void begin_message(ik_repl_talk_t *talk, const ik_rows_t *rows, const ik_msg_t *message)
+{
+    if (ik_repl_rows_is_one_row(rows, message)) {
+        ik_view_begin_item(talk->view);
+    } else {
+        ik_view_begin_block(talk->view);
+    }
+}
+
 static void show_result(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
     ik_rows_t rows = ik_view_rows(talk->view);
-    ik_view_begin_block(talk->view);
+    begin_message(talk, &rows, message);
     if (!ik_repl_running_show(talk->running, &rows, message, talk->results)) {
         const ik_conversation_t *conversation = conversation_of(talk);
         ik_repl_rows_message(&rows, conversation, conversation->count - 1, talk->results);
@@ -344,8 +354,9 @@ static void print_missing(ik_repl_talk_t *talk)
         const ik_msg_t *message = conversation->messages[i];
         results += ik_msg_is(message, IK_MSG_TOOL_RESULT);
         /* a call is printed with its result */
-        if (!ik_msg_is(message, IK_MSG_TOOL_CALL) && !ik_msg_is(message, IK_MSG_SYSTEM)) {
-            ik_view_begin_block(talk->view);
+        if (!ik_msg_is(message, IK_MSG_TOOL_CALL) && !ik_msg_is(message, IK_MSG_SYSTEM) &&
+            !ik_repl_rows_is_empty(message)) {
+            begin_message(talk, &rows, message);
             ik_repl_rows_message(&rows, conversation, i, results);
         }
     }

@@ -2,18 +2,39 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
+#include "base/utf8.h"
+#include "base/width.h"
 #include "conversation/figure.h"
+#include "conversation/summary.h"
 #include "conversation/tool_fields.h"
 #include "repl/repl_rows.h"
 #include "terminal/code_rows.h"
 
-/* A text of several lines, of which the first ones may be shown. */
+enum {
+    BRIEF_COLUMNS = 1000, /* of one line of a brief result */
+    SUBJECT_COLUMNS = 12, /* that the row of a read or search has at least for its argument */
+};
+
+typedef enum {
+    SHOW_USUAL, /* as much as usual, from the start */
+    SHOW_FIRST, /* IK_REPL_BRIEF_ROWS */
+    SHOW_LAST,
+} extent_t;
+
+/* A text of several lines, of which some may be shown. */
 typedef struct {
     const char *bytes;
     size_t len;
     const char *language; /* "": none */
     const char *rest;     /* the key or command that shows the rest */
+    extent_t extent;      /* unless the rows are full */
 } block_t;
+
+static bool is_brief(const ik_rows_t *rows)
+{
+    return rows->brief && !rows->full;
+}
 
 /* --- texts ------------------------------------------------------------------------------- */
 
@@ -21,6 +42,7 @@ typedef struct {
 static size_t add_code(const ik_rows_t *rows, const block_t *block,
                        const ik_code_language_t *language)
 {
+    size_t max_rows = block->extent == SHOW_FIRST ? IK_REPL_BRIEF_ROWS : IK_ROWS_MAX;
     void *scratch = talloc_new(NULL);
     ik_code_rows_t *code = ik_code_rows_create(scratch, rows->theme, language);
     const char *at = block->bytes;
@@ -28,7 +50,7 @@ static size_t add_code(const ik_rows_t *rows, const block_t *block,
     ik_row_t row;
     ik_row_init(&row, scratch, rows->theme);
     for (size_t shown = 0; at < end; shown++) {
-        if (!rows->full && (shown == IK_ROWS_MAX || at - block->bytes > IK_REPL_BYTES_MAX)) {
+        if (!rows->full && (shown == max_rows || at - block->bytes > IK_REPL_BYTES_MAX)) {
             break;
         }
         const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -41,22 +63,95 @@ static size_t add_code(const ik_rows_t *rows, const block_t *block,
     return ik_rows_count_lines(at, (size_t)(end - at));
 }
 
-static void add_block(const ik_rows_t *rows, const block_t *block)
+/* Adds lines from the start; returns how many were left out. */
+static size_t add_start(const ik_rows_t *rows, const block_t *block)
 {
     const ik_code_language_t *language =
         ik_code_colour_find(block->language, strlen(block->language));
-    size_t left_out = language != NULL ? add_code(rows, block, language)
-                                       : ik_code_rows_output(rows->theme, block->bytes, block->len,
-                                                             rows->full ? 0 : IK_ROWS_MAX,
-                                                             rows->full ? 0 : IK_REPL_BYTES_MAX,
-                                                             rows->on_row, rows->data);
-    if (left_out > 0) {
-        void *scratch = talloc_new(NULL);
-        ik_figure_t count = ik_figure_of_count((int64_t)left_out);
-        ik_rows_say(rows, IK_ROLE_DIM,
-                    ik_sprintf(scratch, "… %s more line%s, %s", count.text,
-                               left_out == 1 ? "" : "s", block->rest));
-        talloc_free(scratch);
+    if (language != NULL) {
+        return add_code(rows, block, language);
+    }
+    size_t max_rows = block->extent == SHOW_FIRST ? IK_REPL_BRIEF_ROWS : IK_ROWS_MAX;
+    return ik_code_rows_output(rows->theme, block->bytes, block->len, rows->full ? 0 : max_rows,
+                               rows->full ? 0 : IK_REPL_BYTES_MAX, rows->on_row, rows->data);
+}
+
+static void say_left_out(const ik_rows_t *rows, size_t count, const char *rest)
+{
+    if (count > 0) {
+        char *line =
+            ik_sprintf(NULL, "… %s more line%s, %s", ik_figure_of_count((int64_t)count).text,
+                       count == 1 ? "" : "s", rest);
+        ik_rows_say(rows, IK_ROLE_DIM, line);
+        talloc_free(line);
+    }
+}
+
+/* The last rows that were passed to keep_row. */
+typedef struct {
+    ik_buffer_t rows[IK_REPL_BRIEF_ROWS];
+    size_t count; /* of all rows */
+} tail_t;
+
+static void keep_row(void *data, const char *bytes, size_t len)
+{
+    tail_t *tail = data;
+    ik_buffer_t *row = &tail->rows[tail->count++ % IK_REPL_BRIEF_ROWS];
+    row->len = 0;
+    ik_buffer_append(row, bytes, len);
+}
+
+/* Cuts a row that would fill the screen; returns whether it did. */
+static bool cut_row(ik_buffer_t *row)
+{
+    ik_buffer_t cut;
+    if (ik_row_width(row->data, row->len) <= BRIEF_COLUMNS) {
+        return false;
+    }
+    ik_buffer_init(&cut, row->ctx, IK_BUFFER_UNLIMITED); /* bounded by BRIEF_COLUMNS */
+    ik_row_fit(&cut, row->data, row->len, BRIEF_COLUMNS);
+    ik_buffer_reset(row);
+    *row = cut;
+    return true;
+}
+
+/* Adds the last lines. The styles of program output and code depend on what comes before, so more
+ * is rendered than shown, up to IK_REPL_BYTES_MAX bytes. */
+static void add_end(const ik_rows_t *rows, const block_t *block)
+{
+    tail_t *tail = ik_new(NULL, tail_t);
+    ik_rows_t kept = {.theme = rows->theme, .full = true, .on_row = keep_row, .data = tail};
+    block_t end = *block;
+    if (end.len > IK_REPL_BYTES_MAX) {
+        size_t begin = ik_utf8_cut_front(end.bytes, end.len, IK_REPL_BYTES_MAX);
+        const char *newline = memchr(end.bytes + begin, '\n', end.len - begin - 1);
+        end.bytes = newline == NULL ? end.bytes + begin : newline + 1;
+        end.len -= (size_t)(end.bytes - block->bytes);
+    }
+    for (size_t i = 0; i < IK_LENGTH(tail->rows); i++) {
+        ik_buffer_init(&tail->rows[i], tail, IK_BUFFER_UNLIMITED); /* bounded by the text */
+        ik_buffer_append_text(&tail->rows[i], "");
+    }
+    add_start(&kept, &end);
+    size_t shown = tail->count < IK_REPL_BRIEF_ROWS ? tail->count : IK_REPL_BRIEF_ROWS;
+    size_t left_out = ik_rows_count_lines(block->bytes, block->len - end.len) + tail->count - shown;
+    for (size_t i = 0; i < shown; i++) {
+        left_out += cut_row(&tail->rows[i]);
+    }
+    say_left_out(rows, left_out, block->rest);
+    for (size_t i = tail->count - shown; i < tail->count; i++) {
+        const ik_buffer_t *row = &tail->rows[i % IK_REPL_BRIEF_ROWS];
+        rows->on_row(rows->data, row->data, row->len);
+    }
+    talloc_free(tail);
+}
+
+static void add_block(const ik_rows_t *rows, const block_t *block)
+{
+    if (block->extent == SHOW_LAST && !rows->full) {
+        add_end(rows, block);
+    } else {
+        say_left_out(rows, add_start(rows, block), block->rest);
     }
 }
 
@@ -113,10 +208,10 @@ static void add_field(ik_row_t *row, const char *folder, ik_role_t role,
 }
 
 static void add_long_field(const ik_rows_t *rows, const ik_tool_fields_t *arguments,
-                           const ik_tool_field_t *field, const char *rest)
+                           const ik_tool_field_t *field, extent_t extent, const char *rest)
 {
     void *scratch = talloc_new(NULL);
-    block_t block = {.rest = rest};
+    block_t block = {.rest = rest, .extent = extent};
     block.bytes = ik_tool_fields_format_value(scratch, field, &block.len);
     block.language = ik_tool_fields_format_language(scratch, arguments, field);
     if (field->key.len > 0) {
@@ -200,10 +295,16 @@ static bool add_rewrite(const ik_rows_t *rows, const ik_repl_call_t *call,
     return true;
 }
 
+static bool is_call_of(const ik_repl_call_t *call, const char *name)
+{
+    return call != NULL && call->name != NULL && strcmp(call->name, name) == 0;
+}
+
 static void add_long_arguments(const ik_rows_t *rows, const ik_repl_call_t *call,
-                               const ik_tool_fields_t *arguments)
+                               const ik_tool_fields_t *arguments, const char *rest)
 {
     bool change = ik_tool_fields_are_change(arguments);
+    bool whole = !is_brief(rows) || is_call_of(call, "file_write");
     for (size_t i = 0; i < arguments->count; i++) {
         const ik_tool_field_t *field = &arguments->fields[i];
         bool of_change = change && ik_tool_fields_is_of_change(arguments, field);
@@ -211,7 +312,7 @@ static void add_long_arguments(const ik_rows_t *rows, const ik_repl_call_t *call
             continue;
         }
         if (ik_tool_fields_is_long(field)) {
-            add_long_field(rows, arguments, field, "Ctrl-O");
+            add_long_field(rows, arguments, field, whole ? SHOW_USUAL : SHOW_FIRST, rest);
         }
     }
     if (change) {
@@ -244,7 +345,8 @@ void ik_repl_rows_call_line(ik_row_t *row, const ik_repl_call_t *call)
     }
 }
 
-void ik_repl_rows_call(const ik_rows_t *rows, const ik_repl_call_t *call)
+/* rest: the key or command that shows what is left out. */
+static void add_call(const ik_rows_t *rows, const ik_repl_call_t *call, const char *rest)
 {
     void *scratch = talloc_new(NULL);
     ik_tool_fields_t arguments;
@@ -258,9 +360,13 @@ void ik_repl_rows_call(const ik_rows_t *rows, const ik_repl_call_t *call)
     }
     ik_rows_put(rows, &row);
     if (readable) {
-        add_long_arguments(rows, call, &arguments);
+        add_long_arguments(rows, call, &arguments, rest);
     } else if (call->arguments != NULL) {
-        add_block(rows, &(block_t){call->arguments, call->arguments_len, "", "Ctrl-O"});
+        add_block(rows, &(block_t){.bytes = call->arguments,
+                                   .len = call->arguments_len,
+                                   .language = "",
+                                   .rest = rest,
+                                   .extent = is_brief(rows) ? SHOW_FIRST : SHOW_USUAL});
     }
     talloc_free(scratch);
 }
@@ -288,10 +394,8 @@ static bool has_error_code(const ik_tool_fields_t *fields, const char *code)
 /* The rows of a call to file_edit or file_write show the path and the change. */
 static bool shows_change(const ik_repl_call_t *call)
 {
-    bool shipped =
-        call != NULL && call->source == NULL && call->name != NULL && call->arguments != NULL;
-    return shipped &&
-           (strcmp(call->name, "file_edit") == 0 || strcmp(call->name, "file_write") == 0);
+    bool shipped = call != NULL && call->source == NULL && call->arguments != NULL;
+    return shipped && (is_call_of(call, "file_edit") || is_call_of(call, "file_write"));
 }
 
 static bool read_answer(const ik_rows_t *rows, const ik_repl_call_t *call,
@@ -410,31 +514,185 @@ static void add_long_results(const ik_rows_t *rows, const ik_repl_call_t *call,
             field.key =
                 (ik_json_span_t){0}; /* without a heading, as for a tool that ends normally */
         }
-        add_long_field(rows, &arguments, &field, rest);
+        add_long_field(rows, &arguments, &field, is_brief(rows) ? SHOW_LAST : SHOW_USUAL, rest);
     }
 }
 
-void ik_repl_rows_result(const ik_rows_t *rows, const ik_repl_call_t *call,
-                         const ik_repl_result_t *result)
+/* --- reads and searches in one row ------------------------------------------------------- */
+
+static bool is_lookup(const char *name)
+{
+    return strcmp(name, "file_read") == 0 || strcmp(name, "glob") == 0 || strcmp(name, "grep") == 0;
+}
+
+bool ik_repl_rows_is_one_row(const ik_rows_t *rows, const ik_msg_t *result)
+{
+    ik_json_span_t output;
+    ik_tool_fields_t fields;
+    size_t len;
+    if (!is_brief(rows) || !ik_msg_is(result, IK_MSG_TOOL_RESULT)) {
+        return false;
+    }
+    void *scratch = talloc_new(NULL);
+    const char *name = ik_msg_field_text(scratch, result, "name");
+    bool one = name != NULL && is_lookup(name) && ik_msg_field(result, "output", &output) &&
+               ik_json_is(output, IK_JSON_STRING);
+    const char *envelope = one ? ik_json_decode(scratch, output, &len) : NULL;
+    one = one && !(ik_tool_fields_of_envelope(envelope, len, &fields) &&
+                   ik_tool_fields_is_failure(&fields));
+    talloc_free(scratch);
+    return one;
+}
+
+/* What a read or search was about: the file, or the pattern and where it was looked for. */
+typedef struct {
+    const char *text;
+    ik_width_keep_t keep; /* when it is cut */
+    const char *link;     /* NULL: none */
+} subject_t;
+
+static subject_t find_subject(const void *ctx, const ik_rows_t *rows, const ik_repl_call_t *call)
+{
+    ik_tool_fields_t arguments;
+    size_t len;
+    if (call->arguments == NULL ||
+        !ik_tool_fields_of_arguments(call->arguments, call->arguments_len, &arguments)) {
+        return (subject_t){.text = ""};
+    }
+    const ik_tool_field_t *file = ik_tool_fields_find(&arguments, "file_path");
+    const ik_tool_field_t *pattern = ik_tool_fields_find(&arguments, "pattern");
+    const ik_tool_field_t *path = ik_tool_fields_find(&arguments, "path");
+    if (file != NULL) {
+        const char *name = ik_tool_fields_format_value(ctx, file, &len);
+        return (subject_t){.text = name,
+                           .keep = IK_WIDTH_KEEP_END,
+                           .link = format_link(ctx, rows->folder, file, name)};
+    }
+    if (pattern == NULL) {
+        return (subject_t){.text = ""};
+    }
+    return (subject_t){
+        .text = ik_sprintf(ctx, "%s%s%s", ik_tool_fields_format_value(ctx, pattern, &len),
+                           path == NULL ? "" : " in ",
+                           path == NULL ? "" : ik_tool_fields_format_value(ctx, path, &len))};
+}
+
+static const ik_tool_field_t *find_field(const answer_t *answer, const char *name)
+{
+    for (size_t i = 0; i < answer->fields.count; i++) {
+        const ik_tool_field_t *field = &answer->fields.fields[i];
+        if (*name == '\0' ? field->key.len == 0 : has_name(field, name)) {
+            return field;
+        }
+    }
+    return NULL;
+}
+
+/* How much was found: "12 matches found", "120 lines, truncated". */
+static char *format_amount(const void *ctx, const ik_repl_call_t *call, const answer_t *answer)
+{
+    const ik_tool_field_t *count = find_field(answer, "count");
+    const ik_tool_field_t *output = find_field(answer, "");
+    const char *amount;
+    if (count != NULL && ik_json_is(count->value, IK_JSON_NUMBER)) {
+        amount = ik_summary_of_result(ctx, call->name, answer->result->output);
+    } else {
+        size_t len = answer->result->output_len;
+        const char *text = output == NULL ? answer->result->output
+                                          : ik_tool_fields_format_value(ctx, output, &len);
+        size_t lines = ik_rows_count_lines(text, len);
+        amount = ik_sprintf(ctx, "%s line%s", ik_figure_of_count((int64_t)lines).text,
+                            lines == 1 ? "" : "s");
+    }
+    bool warned = find_field(answer, "warnings") != NULL || find_field(answer, "note") != NULL;
+    return ik_sprintf(ctx, "%s%s%s", amount,
+                      find_field(answer, "truncated") != NULL ? ", truncated" : "",
+                      warned ? ", warnings" : "");
+}
+
+/* Fits into the width: with the subject cut and, if need be, without the duration or the amount. */
+static void add_lookup(const ik_rows_t *rows, const ik_repl_call_t *call, const answer_t *answer,
+                       const char *rest)
+{
+    void *scratch = talloc_new(NULL);
+    subject_t subject = find_subject(scratch, rows, call);
+    const char *amount = format_amount(scratch, call, answer);
+    int64_t wall_ms = answer->result->wall_ms;
+    ik_figure_t time = wall_ms < 0 ? (ik_figure_t){""} : ik_figure_of_duration(wall_ms);
+    ik_row_t row;
+    ik_buffer_t cut;
+    ik_row_init(&row, scratch, rows->theme);
+    add_name(&row, call);
+    ik_row_add_role(&row, IK_ROLE_TEXT, "  ");
+
+    int room = rows->columns - 1 - row.width - 2 - (int)strlen(rest);
+    size_t width = ik_width(subject.text, strlen(subject.text));
+    int least = width < SUBJECT_COLUMNS ? (int)width : SUBJECT_COLUMNS;
+    bool has_amount = room - 2 - (int)strlen(amount) >= least;
+    room -= has_amount ? 2 + (int)strlen(amount) : 0;
+    bool has_time = *time.text != '\0' && room - 2 - (int)strlen(time.text) >= least;
+    room -= has_time ? 2 + (int)strlen(time.text) : 0;
+
+    ik_buffer_init(&cut, scratch, IK_BUFFER_UNLIMITED); /* bounded by the subject */
+    ik_buffer_append_text(&cut, "");
+    ik_width_append(&cut, subject.text, (size_t)(room < least ? least : room), subject.keep);
+    ik_style_t style = ik_theme_style(rows->theme, IK_ROLE_TEXT);
+    if (subject.link != NULL) {
+        ik_row_add_link(&row, style, cut.data, cut.len, subject.link);
+    } else {
+        ik_row_add(&row, style, cut.data, cut.len);
+    }
+    if (has_amount) {
+        ik_row_add_format(&row, IK_ROLE_DIM, "  %s", amount);
+    }
+    if (has_time) {
+        ik_row_add_format(&row, IK_ROLE_DIM, "  %s", time.text);
+    }
+    ik_row_add_format(&row, IK_ROLE_DIM, "  %s", rest);
+    ik_rows_put(rows, &row);
+    talloc_free(scratch);
+}
+
+/* --- calls with their results ------------------------------------------------------------ */
+
+void ik_repl_rows_tool(const ik_rows_t *rows, const ik_repl_call_t *call,
+                       const ik_repl_result_t *result)
 {
     answer_t answer;
+    if (result == NULL) {
+        add_call(rows, call, "Ctrl-O");
+        return;
+    }
     char *rest = ik_sprintf(NULL, "/show %zu", result->number);
     bool readable = read_answer(rows, call, result, &answer);
+    if (is_brief(rows) && !answer.failed && call->name != NULL && is_lookup(call->name)) {
+        add_lookup(rows, call, &answer, rest);
+        talloc_free(rest);
+        return;
+    }
+    add_call(rows, call, is_brief(rows) ? rest : "Ctrl-O");
     add_result_head(rows, &answer);
     if (readable) {
         add_long_results(rows, call, &answer, rest);
     } else {
-        add_block(rows, &(block_t){result->output, result->output_len, "", rest});
+        add_block(rows, &(block_t){.bytes = result->output,
+                                   .len = result->output_len,
+                                   .language = "",
+                                   .rest = rest,
+                                   .extent = is_brief(rows) ? SHOW_LAST : SHOW_USUAL});
     }
     talloc_free(rest);
 }
 
+/* Not shortened in brief rows: /show has no number for it. */
 void ik_repl_rows_command(const ik_rows_t *rows, const char *envelope)
 {
     ik_repl_result_t result = {.output = envelope, .output_len = strlen(envelope), .wall_ms = -1};
+    ik_rows_t usual = *rows;
     answer_t answer;
-    if (read_answer(rows, NULL, &result, &answer)) {
-        add_result_head(rows, &answer);
-        add_long_results(rows, NULL, &answer, "Ctrl-O");
+    usual.brief = false;
+    if (read_answer(&usual, NULL, &result, &answer)) {
+        add_result_head(&usual, &answer);
+        add_long_results(&usual, NULL, &answer, "Ctrl-O");
     }
 }

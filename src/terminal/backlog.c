@@ -37,7 +37,9 @@ struct ik_backlog {
     size_t begun;      /* printed bytes of the first item's text */
     size_t last;       /* offset of the last item; NO_LAST: it is printed */
     bool ends_empty;
-    size_t given; /* bytes of rows in this print */
+    uint64_t added;    /* number of calls of add */
+    uint64_t item_end; /* `added` after the last block of one row */
+    size_t given;      /* bytes of rows in this print */
 };
 
 ik_backlog_t *ik_backlog_create(const void *ctx, const ik_backlog_options_t *options)
@@ -82,6 +84,7 @@ static void add(ik_backlog_t *backlog, item_t item, const char *text)
         ik_buffer_append(items, (const char *)&item, sizeof(item));
     }
     ik_buffer_append(items, text, item.len);
+    backlog->added++;
     backlog->options.on_waiting(backlog->options.data);
 }
 
@@ -93,6 +96,14 @@ void ik_backlog_add_row(ik_backlog_t *backlog, const char *bytes, size_t len)
 void ik_backlog_add_gap(ik_backlog_t *backlog)
 {
     add(backlog, (item_t){.kind = ITEM_GAP}, "");
+}
+
+void ik_backlog_add_item_gap(ik_backlog_t *backlog)
+{
+    if (backlog->added != backlog->item_end) {
+        ik_backlog_add_gap(backlog);
+    }
+    backlog->item_end = backlog->added + 1;
 }
 
 void ik_backlog_add_sentence(ik_backlog_t *backlog, ik_role_t role, const char *text)

@@ -26,6 +26,9 @@ ik_backlog_t *ik_backlog_create(const void *ctx, const ik_backlog_options_t *opt
 void ik_backlog_add_row(ik_backlog_t *backlog, const char *bytes, size_t len);
 /* Separates blocks by one empty row, unless there is one or nothing was printed yet. */
 void ik_backlog_add_gap(ik_backlog_t *backlog);
+/* As ik_backlog_add_gap, before a block of one row: such blocks are not separated from each other.
+ */
+void ik_backlog_add_item_gap(ik_backlog_t *backlog);
 /* A sentence, wrapped at words. */
 void ik_backlog_add_sentence(ik_backlog_t *backlog, ik_role_t role, const char *text);
 

@@ -182,27 +182,6 @@ static void yank_older(ik_editor_t *editor)
 
 /* --- rewriting --------------------------------------------------------------------------- */
 
-/* Swaps the graphemes around the cursor; at the end of a line, the two before it. */
-static void transpose(ik_editor_t *editor)
-{
-    size_t start = ik_editor_text_line_start(editor, editor->cursor);
-    bool at_end = ik_editor_text_line_end(editor, editor->cursor) == editor->cursor;
-    size_t middle = at_end && editor->cursor > start
-                        ? ik_editor_text_previous(editor, editor->cursor)
-                        : editor->cursor;
-    if (middle == start) {
-        return;
-    }
-    size_t from = ik_editor_text_previous(editor, middle);
-    size_t to = ik_editor_text_next(editor, middle);
-    ik_buffer_t swapped;
-    ik_buffer_init(&swapped, NULL, IK_BUFFER_UNLIMITED); /* two graphemes */
-    ik_buffer_append(&swapped, editor->text.data + middle, to - middle);
-    ik_buffer_append(&swapped, editor->text.data + from, middle - from);
-    ik_editor_change(editor, from, to, swapped.data, swapped.len);
-    ik_buffer_reset(&swapped);
-}
-
 typedef utf8proc_int32_t (*case_fn)(utf8proc_int32_t code);
 
 /* Converts the next word, its first letter by one function and the rest by another. */
@@ -308,7 +287,6 @@ static const command_t commands[] = {
     {"after Ctrl-Y, inserts an earlier cut instead", .run = yank_older,
      .keys = {IK_BINDING_ALT('y')}},
 
-    {"swaps the characters around the cursor", .run = transpose, .keys = {IK_BINDING_CTRL('t')}},
     {"converts the rest of the word to upper case", .run = raise_word,
      .keys = {IK_BINDING_ALT('u')}},
     {"converts the rest of the word to lower case", .run = lower_word,

@@ -347,6 +347,8 @@ static const command_t commands[] = {
      .action = IK_PROMPT_EDITOR},
     {"the whole transcript in a pager with keys as in less",
      .keys = {IK_BINDING_CTRL('o'), IK_BINDING(PAGE_UP)}, .action = IK_PROMPT_PAGER},
+    {"shows results of tools in short or in full", .keys = {IK_BINDING_CTRL('t')},
+     .action = IK_PROMPT_TOOL_OUTPUT},
     {"redraws the screen", .keys = {IK_BINDING_CTRL('l')}, .action = IK_PROMPT_REDRAW},
     {"undoes the last change", .keys = {AFTER_CTRL_X('u')}, .run = undo},
     {"begins a sequence of two keys",

@@ -20,7 +20,8 @@ typedef enum {
     IK_PROMPT_EDITOR, /* edit the draft in an external editor */
     IK_PROMPT_PAGER,  /* show the transcript */
     IK_PROMPT_REDRAW,
-    IK_PROMPT_CHOSEN, /* the list of ik_prompt_choose is closed */
+    IK_PROMPT_TOOL_OUTPUT, /* switch between full and short results of tools */
+    IK_PROMPT_CHOSEN,      /* the list of ik_prompt_choose is closed */
 } ik_prompt_action_t;
 
 /* One line of a completion list. */

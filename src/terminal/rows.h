@@ -17,6 +17,7 @@ typedef struct {
     int columns;
     const char *folder; /* of the project, for links to relative paths; NULL: no links */
     bool full;          /* do not cut long texts */
+    bool brief;         /* results of tools in a few rows, unless full */
     ik_rows_fn on_row;
     void *data;
     ik_backlog_t *backlog; /* wraps sentences when they are printed; NULL: wrap at once */

@@ -258,9 +258,15 @@ ik_rows_t ik_view_rows(ik_view_t *view)
     return (ik_rows_t){.theme = &view->theme,
                        .columns = ik_screen_columns(view->screen),
                        .folder = view->paths->cwd,
+                       .brief = view->brief,
                        .on_row = add_row,
                        .data = view,
                        .backlog = view->backlog};
+}
+
+void ik_view_set_brief(ik_view_t *view, bool brief)
+{
+    view->brief = brief;
 }
 
 bool ik_view_echoes(const ik_view_t *view)
@@ -271,6 +277,11 @@ bool ik_view_echoes(const ik_view_t *view)
 void ik_view_begin_block(ik_view_t *view)
 {
     ik_backlog_add_gap(view->backlog);
+}
+
+void ik_view_begin_item(ik_view_t *view)
+{
+    ik_backlog_add_item_gap(view->backlog);
 }
 
 const ik_theme_t *ik_view_theme(const ik_view_t *view)

@@ -22,7 +22,7 @@ typedef struct ik_view ik_view_t;
 typedef struct {
     /* A message, command or answer was entered; text is valid inside the callback only. */
     void (*on_submit)(void *data, const char *text);
-    /* ESCAPE, CANCEL, END, PAGER or CHOSEN; the view handles the others. */
+    /* ESCAPE, CANCEL, END, PAGER, TOOL_OUTPUT or CHOSEN; the view handles the others. */
     void (*on_action)(void *data, ik_prompt_action_t action);
     void (*on_draft)(void *data); /* the draft changed */
     /* Save and leave: a signal came, or the terminal is gone (SIGHUP). */
@@ -51,10 +51,14 @@ void ik_view_close(ik_view_t *view);
 
 /* The target for rows, which are printed with the next frame and wrapped for its width. */
 ik_rows_t ik_view_rows(ik_view_t *view);
+/* Sets `brief` of these rows; what is already printed stays as it is. */
+void ik_view_set_brief(ik_view_t *view, bool brief);
 /* Whether the terminal itself echoes input, as in plain mode. */
 bool ik_view_echoes(const ik_view_t *view);
 /* Separates what follows by one empty row, unless there is one. */
 void ik_view_begin_block(ik_view_t *view);
+/* As ik_view_begin_block, for one row; such rows are not separated from each other. */
+void ik_view_begin_item(ik_view_t *view);
 const ik_theme_t *ik_view_theme(const ik_view_t *view);
 
 /* Redraws the live area soon, because it changed. */

@@ -18,7 +18,8 @@ struct ik_view {
     ik_screen_t *screen;
     ik_backlog_t *backlog; /* output that is not printed yet */
     bool plain;
-    bool dumb; /* no escape sequences */
+    bool dumb;  /* no escape sequences */
+    bool brief; /* of ik_rows_t */
     bool closed;
 
     /* plain */

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 import unittest
 
@@ -288,6 +289,155 @@ class ToolTest(ReplTest):
         self.assertLess(len(t.raw), 300_000)
 
 
+class ShortTest(ReplTest):
+    """tool_output: short, and Ctrl-T."""
+    CTRL_T = "\x14"
+    ROWS = r"""(?m)^● file_read  src/f.c  3 lines  [\d.]+ m?s  /show 1
+● grep  int \[ab\] in src  2 matches found  [\d.]+ m?s  /show 2
+● glob  \*\*/\*.c  1 file found  [\d.]+ m?s  /show 3
+
+● file_read  file_path: gone.c
+└ #4 failed .*error_code: FILE_NOT_FOUND.*
+
+● bash  command: seq 20
+└ #5 ok  .*
+… 12 more lines, /show 5
+13
+14
+15
+16
+17
+18
+19
+20
+
+● bash  command: seq 8
+└ #6 ok  .*
+1
+2
+3
+4
+5
+6
+7
+8
+
+● file_edit  file_path: src/f.c
+@@ -1,3 \+1,13 @@
+-int a;
+\+1
+\+2
+\+3
+\+4
+\+5
+\+6
+\+7
+\+8
+\+9
+\+10
+\+11
+ int b;
+ int c;
+└ #7 ok  .*$"""
+
+    def script(self):
+        self.write("src/f.c", "int a;\nint b;\nint c;\n")
+        many = "\n".join(str(i) for i in range(1, 12))
+        return [Answer("", calls=[Call("file_read", {"file_path": "src/f.c"}),
+                                  Call("grep", {"pattern": "int [ab]", "path": "src"})]),
+                *calls(Call("glob", {"pattern": "**/*.c"}),
+                       Call("file_read", {"file_path": "gone.c"}),
+                       Call("bash", {"command": "seq 20"}), Call("bash", {"command": "seq 8"}),
+                       Call("file_edit", {"file_path": "src/f.c", "old_string": "int a;",
+                                          "new_string": many}))]
+
+    def test_live_and_resumed(self):
+        self.serve(self.script(), tool_output="short")
+        t = self.ready(columns=120, rows=60)
+        self.say(t, "go", "Done.")
+        self.assertRegex("\n".join(t.all_rows()), self.ROWS)
+        self.assertEqual(self.leave(t), 0)
+        resumed = self.ROWS.replace(r"@@ -1,3 \+1,13 @@", r"@@ -1,1 \+1,11 @@")
+        resumed = resumed.replace(" int b;\n int c;\n", "")
+        t = self.ready(None, "-c", columns=120, rows=60)
+        t.wait_for(re.compile("└ #7 ok"))
+        self.assertRegex("\n".join(t.all_rows()), resumed)
+        rows = self.show(t, 5, "result 5  END")
+        self.assertEqual(rows[2:22], [str(i) for i in range(1, 21)])
+        self.close_pager(t)
+        self.show(t, 1, re.compile("^int a;\nint b;\nint c;$", re.M))
+
+    def test_plain(self):
+        self.serve(self.script(), tool_output="short")
+        t = self.start(None, "--plain", plain=True, columns=120)
+        self.say(t, "go", "Done.")
+        self.assertRegex("\n".join(t.all_rows()), self.ROWS)
+        self.say(t, "/show 5", re.compile("^12\n13\n", re.M))
+
+    def test_a_narrow_window(self):
+        self.serve(self.script(), tool_output="short")
+        t = self.ready(columns=40, rows=60)
+        self.say(t, "go", "Done.")
+        rows = t.all_rows()
+        self.assertIn("● file_read  src/f.c  3 lines  /show 1", [re.sub(r"  [\d.]+ m?s", "", r)
+                                                                 for r in rows])
+        for row in rows:
+            if row.startswith(("● file_read  src", "● grep", "● glob")):
+                self.assertRegex(row, "  /show [123]$")
+
+    def test_the_key_switches_and_touches_nothing_printed(self):
+        count = [Answer("", calls=[Call("bash", {"command": "seq 20"})]), Answer("Counted.")]
+        t = self.ready(count * 3, rows=60)
+        self.enter(t, "one", "Counted.")
+        before = t.all_rows()
+        printed = before[:before.index("Counted.") + 1]
+        t.send("draft" + self.CTRL_T)
+        t.wait_for(re.compile("^tool_output: short$", re.M))
+        t.wait_for("> draft")
+        self.assertEqual(t.all_rows()[:len(printed)], printed)
+        t.send("\x15")
+        rows = self.enter(t, "two", "Counted.")
+        self.assertEqual(rows[3:12], ["… 12 more lines, /show 2", *map(str, range(13, 21))])
+        t.send(self.CTRL_T)
+        t.wait_for(re.compile("^tool_output: full$", re.M))
+        rows = self.enter(t, "three", "Counted.")
+        self.assertEqual(rows[3:23], [str(i) for i in range(1, 21)])
+        self.assertEqual(t.all_rows()[:len(printed)], printed)
+
+    def test_the_key_while_the_agent_works(self):
+        gate = os.path.join(self.dir, "gate")
+        wait = f"until [ -e {gate} ]; do sleep 0.05; done; seq 20"
+        t = self.ready(calls(Call("bash", {"command": wait})), rows=40)
+        t.send("go\r")
+        t.wait_for(re.compile(r"s ● bash"))
+        t.send(self.CTRL_T)
+        t.wait_for(re.compile("^tool_output: short$", re.M))
+        open(gate, "w").close()
+        t.wait_for("Done.")
+        t.wait_for(re.compile("^… 12 more lines, /show 1\n13$", re.M))
+
+    def test_a_project_cannot_choose_it(self):
+        self.write(".ikigai/config.json", '{"tool_output": "short"}', 0o600)
+        t = self.ready(calls(Call("bash", {"command": "seq 9"})), rows=40)
+        self.say(t, "go", "Done.")
+        t.wait_for(re.compile("^1\n2\n3$", re.M))
+
+    def test_a_command_of_the_user_is_shown_as_ever(self):
+        self.serve([], tool_output="short")
+        t = self.ready(rows=40)
+        rows = self.enter(t, "!seq 12", re.compile("^12$", re.M), below="! seq 12")
+        self.assertEqual(rows[1:], [str(i) for i in range(1, 13)])
+
+    def test_headless_output_is_the_same(self):
+        shown = []
+        for value in ("full", "short"):
+            self.serve(calls(Call("bash", {"command": "seq 20"})), tool_output=value)
+            done = subprocess.run([IKIGAI, "-p", "go"], cwd=self.project, capture_output=True,
+                                  env=clean_env(IKIGAI_HOME=self.home), check=True)
+            shown.append((done.stdout, re.sub(rb"\d", b"", done.stderr)))
+        self.assertEqual(shown[0], shown[1])
+
+
 class AttentionTest(ReplTest):
     """The end of a turn that took more than ten seconds, and who hears of it."""
     LONG = Wire(delay_head=10.5)
@@ -419,7 +569,6 @@ class PoorTerminalTest(ReplTest):
         self.assertEqual(looks, [b"\x1b[35m", b"\x1b[36m"])
 
     def test_without_a_terminal_stdin_is_one_prompt(self):
-        import subprocess
         self.serve([Answer("Piped.")])
         done = subprocess.run([IKIGAI], input=b"a question", cwd=self.project, timeout=PATIENCE,
                               env=clean_env(IKIGAI_HOME=self.home), capture_output=True)

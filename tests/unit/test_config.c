@@ -106,6 +106,7 @@ START_TEST(built_in_values)
     ck_assert_int_eq(config->connect_timeout_seconds, 10);
     ck_assert_int_eq(config->silence_timeout_seconds, 120);
     ck_assert_int_eq(config->idle_stream_seconds, 600);
+    ck_assert_int_eq(config->tool_output, IK_CONFIG_TOOL_OUTPUT_FULL);
     ck_assert_str_eq(config->db, "/home/u/.ikigai/ikigai.db");
     ck_assert_uint_eq(config->warning_count, 0);
     ck_assert_uint_eq(config->provider_count, 9);
@@ -123,7 +124,7 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"tool_max_seconds\":5,\"schema_timeout_ms\":6,"
                                "\"connect_timeout_seconds\":7,\"silence_timeout_seconds\":8,"
                                "\"idle_stream_seconds\":9,\"db\":\"postgresql://h/d\","
-                               "\"system_prompt\":\"be\\nbrief\","
+                               "\"system_prompt\":\"be\\nbrief\",\"tool_output\":\"short\","
                                "\"providers\":{\"box\":{\"type\":\"anthropic\","
                                "\"base_url\":\"http://box:8080/\",\"api_key_env\":\"TEST_KEY\"},"
                                "\"openai\":{\"api\":\"chat\"}},"
@@ -144,6 +145,7 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_int_eq(config->idle_stream_seconds, 9);
     ck_assert_str_eq(config->db, "postgresql://h/d");
     ck_assert_str_eq(config->system_prompt, "be\nbrief");
+    ck_assert_int_eq(config->tool_output, IK_CONFIG_TOOL_OUTPUT_SHORT);
     const ik_config_provider_t *box = ik_config_provider(config, "box");
     ck_assert_int_eq(box->type, IK_CONFIG_TYPE_ANTHROPIC);
     ck_assert_int_eq(box->api, IK_CONFIG_API_NONE);

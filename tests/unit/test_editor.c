@@ -225,12 +225,6 @@ static const struct {
     {"one two|", "C-w Focus C-w C-y", "one two|"},
     {"one|", "M-y", "one|"},
     /* rewriting */
-    {"ab|c", "C-t", "acb|"},
-    {"abc|", "C-t", "acb|"},
-    {"a👩‍🚀|", "C-t", "👩‍🚀a|"},
-    {"|abc", "C-t", "|abc"},
-    {"ab\n|c", "C-t", "ab\n|c"},
-    {"a|", "C-t", "a|"},
     {"|grün two", "M-u", "GRÜN| two"},
     {"|GRÜN two", "M-l", "grün| two"},
     {"x| hELLO two", "M-c", "x Hello| two"},

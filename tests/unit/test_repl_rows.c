@@ -1,5 +1,6 @@
-/* Results of tools as rows: what is shown of them and what is not. */
+/* Calls of tools and their results as rows: what is shown of them and what is not. */
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -36,8 +37,8 @@ static void expect(bool full, int64_t wall_ms, const char *envelope, const char 
     ik_repl_result_t result = {
         .number = 3, .output = envelope, .output_len = strlen(envelope), .wall_ms = wall_ms};
     given.len = 0;
-    ik_repl_rows_result(&rows, &call, &result);
-    ck_assert_str_eq(given.data, wanted);
+    ik_repl_rows_tool(&rows, &call, &result);
+    ck_assert_str_eq(given.data, ik_sprintf(ctx, "● bash  command: x\n%s", wanted));
 }
 
 #define FAILURE(code, out)                                                                         \
@@ -81,6 +82,153 @@ START_TEST(a_limit_is_announced_elsewhere)
 }
 END_TEST
 
+/* --- brief rows -------------------------------------------------------------------------- */
+
+static const char *brief(int columns, const char *name, const char *arguments, const char *envelope)
+{
+    ik_rows_t rows = {.theme = &bare, .columns = columns, .brief = true, .on_row = on_row};
+    ik_repl_call_t call = {
+        .name = name, .arguments = arguments, .arguments_len = strlen(arguments)};
+    ik_repl_result_t result = {
+        .number = 12, .output = envelope, .output_len = strlen(envelope), .wall_ms = 20};
+    given.len = 0;
+    ik_repl_rows_tool(&rows, &call, &result);
+    return given.data;
+}
+
+#define GOOD(members) "{\"tool_success\":true,\"result\":{" members "}}"
+
+START_TEST(a_read_or_search_is_one_row)
+{
+    static const char file[] = "{\"file_path\":\"src/main.c\",\"limit\":3}";
+    static const char where[] = "{\"pattern\":\"a.*\\nb\",\"path\":\"src\"}";
+    static const char pattern[] = "{\"pattern\":\"*.c\"}";
+    ck_assert_str_eq(brief(80, "file_read", file, GOOD("\"output\":\"a\\nb\\n\"")),
+                     "● file_read  src/main.c  2 lines  20 ms  /show 12\n");
+    ck_assert_str_eq(brief(80, "file_read", file, GOOD("\"output\":\"a\",\"truncated\":true")),
+                     "● file_read  src/main.c  1 line, truncated  20 ms  /show 12\n");
+    ck_assert_str_eq(brief(80, "file_read", file, GOOD("\"output\":\"\"")),
+                     "● file_read  src/main.c  0 lines  20 ms  /show 12\n");
+    ck_assert_str_eq(brief(80, "grep", where, GOOD("\"output\":\"a:1\",\"count\":1")),
+                     "● grep  a.* b in src  1 match found  20 ms  /show 12\n");
+    ck_assert_str_eq(
+        brief(80, "glob", pattern, GOOD("\"output\":\"\",\"count\":0,\"warnings\":[\"w\"]")),
+        "● glob  *.c  0 files found, warnings  20 ms  /show 12\n");
+    ck_assert_str_eq(brief(80, "file_read", "not JSON", GOOD("\"output\":\"a\"")),
+                     "● file_read    1 line  20 ms  /show 12\n");
+    ck_assert_str_eq(brief(80, "grep", where, "not JSON"),
+                     "● grep  a.* b in src  1 line  20 ms  /show 12\n");
+}
+END_TEST
+
+START_TEST(one_row_fits_into_the_width)
+{
+    static const char file[] =
+        "{\"file_path\":\"src/terminal/a_file_with_a_long_name\\u001b[2J.c\"}";
+    static const char *const wanted[][2] = {
+        {"80", "● file_read  src/terminal/a_file_with_a_long_name.c  1 line  20 ms  /show 12\n"},
+        {"70", "● file_read  …inal/a_file_with_a_long_name.c  1 line  20 ms  /show 12\n"},
+        {"40", "● file_read  …h_a_long_name.c  /show 12\n"},
+        {"10", "● file_read  …long_name.c  /show 12\n"},
+    };
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        ck_assert_str_eq(brief(atoi(wanted[i][0]), "file_read", file, GOOD("\"output\":\"a\"")),
+                         wanted[i][1]);
+    }
+}
+END_TEST
+
+#define LINES_OF_NINE "1\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\n9\\n"
+
+START_TEST(other_results_end_with_their_last_lines)
+{
+    static const char arguments[] = "{\"command\":\"x\"}";
+    ck_assert_str_eq(brief(80, "bash", arguments, GOOD("\"output\":\"" LINES_OF_NINE "\"")),
+                     "● bash  command: x\n└ #12 ok  20 ms\n… 1 more line, /show 12\n"
+                     "2\n3\n4\n5\n6\n7\n8\n9\n");
+    ck_assert_str_eq(brief(80, "bash", arguments, GOOD("\"output\":\"1\\n2\\r3\"")),
+                     "● bash  command: x\n└ #12 ok  20 ms\n1\n2\n3\n");
+    ck_assert_str_eq(brief(80, "mine", "{}",
+                           GOOD("\"list\":[\n1,\n2,\n3,\n4,\n5,\n6,\n7,\n8,\n9,"
+                                "\n10,\n11,\n12,\n13,\n14,\n15,\n16,\n17,\n18,\n19,"
+                                "\n20,\n21,\n22,\n23,\n24,\n25,\n26,\n27,\n28,\n29]")),
+                     "● mine\n└ #12 ok  20 ms\nlist:\n… 22 more lines, /show 12\n"
+                     "22,\n23,\n24,\n25,\n26,\n27,\n28,\n29]\n");
+    ck_assert_str_eq(brief(80, "bash", arguments, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"),
+                     "● bash  command: x\n└ #12 ok  20 ms\n… 2 more lines, /show 12\n"
+                     "3\n4\n5\n6\n7\n8\n9\n10\n");
+}
+END_TEST
+
+START_TEST(a_failure_keeps_its_code)
+{
+    ck_assert_str_eq(
+        brief(40, "file_read", "{\"file_path\":\"gone\"}",
+              "{\"tool_success\":false,\"error\":\"There is no file gone\","
+              "\"error_code\":\"FILE_NOT_FOUND\"}"),
+        "● file_read  file_path: gone\n"
+        "└ #12 failed  20 ms  error: There is no file gone  error_code: FILE_NOT_FOUND\n");
+    ck_assert_str_eq(
+        brief(80, "bash", "{\"command\":\"x\"}", FAILURE("TOOL_TIMEOUT", LINES_OF_NINE)),
+        "● bash  command: x\n"
+        "└ #12 failed  20 ms  error: Why  error_code: TOOL_TIMEOUT\nstdout:\n"
+        "… 1 more line, /show 12\n2\n3\n4\n5\n6\n7\n8\n9\n");
+}
+END_TEST
+
+START_TEST(arguments_begin_with_their_first_lines)
+{
+    static const char written[] = "{\"file_path\":\"a\",\"content\":\"" LINES_OF_NINE "\"}";
+    ck_assert_str_eq(
+        brief(80, "bash", "{\"command\":\"" LINES_OF_NINE "\"}", GOOD("\"output\":\"\"")),
+        "● bash\ncommand:\n1\n2\n3\n4\n5\n6\n7\n8\n… 1 more line, /show 12\n"
+        "└ #12 ok  20 ms\n");
+    ck_assert_str_eq(brief(80, "file_write", written, GOOD("\"output\":\"\",\"bytes\":18")),
+                     "● file_write  file_path: a\ncontent:\n1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+                     "└ #12 ok  20 ms\n");
+}
+END_TEST
+
+/* More than is laid out at once: lines are counted all the same, and a line without an end is cut.
+ */
+START_TEST(a_large_result_is_short)
+{
+    static const char arguments[] = "{\"command\":\"x\"}";
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    for (int i = 1; i <= 100000; i++) {
+        ik_buffer_append_format(&text, "%d\n", i);
+    }
+    ck_assert_str_eq(brief(80, "bash", arguments, text.data),
+                     "● bash  command: x\n└ #12 ok  20 ms\n… 99,992 more lines, /show 12\n"
+                     "99993\n99994\n99995\n99996\n99997\n99998\n99999\n100000\n");
+    ik_buffer_reset(&text);
+    for (int i = 0; i < 100000; i++) {
+        ik_buffer_append_text(&text, "ä");
+    }
+    const char *rows = brief(80, "bash", arguments, text.data);
+    const char *cut = strstr(rows, "… 2 more lines, /show 12\nää");
+    ck_assert_ptr_nonnull(cut);
+    ck_assert_ptr_nonnull(strstr(cut, "ää…\n"));
+    ck_assert_uint_lt(strlen(rows), 2200);
+}
+END_TEST
+
+START_TEST(output_keeps_the_colour_it_had_before)
+{
+    ik_theme_t coloured;
+    ik_theme_init(&coloured, IK_BACKGROUND_DARK, true, true);
+    ik_rows_t rows = {.theme = &coloured, .columns = 80, .brief = true, .on_row = on_row};
+    ik_repl_call_t call = {.name = "bash"};
+    ik_repl_result_t result = {.number = 1, .wall_ms = -1};
+    result.output = "\033[31m1\n2\n3\n4\n5\n6\n7\n8\n9";
+    result.output_len = strlen(result.output);
+    given.len = 0;
+    ik_repl_rows_tool(&rows, &call, &result);
+    ck_assert_ptr_nonnull(strstr(given.data, "\n\033[31m2\033[m\n"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("repl_rows");
@@ -90,6 +238,13 @@ int main(void)
     tcase_add_test(all, what_an_interrupted_tool_had_printed_is_shown);
     tcase_add_test(all, what_is_empty_says_nothing_about_a_failure);
     tcase_add_test(all, a_limit_is_announced_elsewhere);
+    tcase_add_test(all, a_read_or_search_is_one_row);
+    tcase_add_test(all, one_row_fits_into_the_width);
+    tcase_add_test(all, other_results_end_with_their_last_lines);
+    tcase_add_test(all, a_failure_keeps_its_code);
+    tcase_add_test(all, arguments_begin_with_their_first_lines);
+    tcase_add_test(all, a_large_result_is_short);
+    tcase_add_test(all, output_keeps_the_colour_it_had_before);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }
