@@ -462,7 +462,8 @@ class ModelTest(CommandTest):
         rows = self.enter(t, "/model", "Configured models:")
         self.assertEqual(rows[:2], [f"Current model: {MODEL}", "Configured models:"])
         listed = [row.split()[0] for row in rows[2:-1]]
-        self.assertEqual(sorted(listed), ["local/", "offline/offline", "other/"])
+        self.assertEqual(sorted(listed), ["llama/", "lmstudio/", "local/", "offline/offline",
+                                          "ollama/", "other/", "vllm/"])
         self.assertIn("openai (set OPENAI_API_KEY)", rows[-1])
 
     def test_another_one_in_the_middle_of_a_conversation(self):
