@@ -203,17 +203,30 @@ static void on_cue(void *data)
     end(exchange, true);
 }
 
+/* The key was forgotten (/logout) after the model was chosen. */
+static void on_missing_key(void *data)
+{
+    ik_exchange_t *exchange = data;
+    set_error(exchange, "no_key", "the provider has no key", false);
+    exchange->stream->error.fault = IK_FAULT_AUTH;
+    end(exchange, false);
+}
+
 ik_exchange_t *ik_exchange_start(const void *ctx, const ik_exchange_options_t *options)
 {
     ik_exchange_t *exchange = ik_new(ctx, ik_exchange_t);
     const ik_target_t *target = options->request->target;
     bool local = target->provider->answer != NULL;
+    bool keyless = !target->config->configured;
     exchange->options = *options;
     exchange->stream = ik_stream_create(exchange, target, &options->listener);
     ik_buffer_init(&exchange->error_body, exchange, ERROR_BODY_MAX);
-    exchange->idle =
-        ik_timer_create(exchange, options->shared->loop, local ? on_cue : on_idle, exchange);
-    if (local) {
+    exchange->idle = ik_timer_create(exchange, options->shared->loop,
+                                     keyless ? on_missing_key
+                                     : local ? on_cue
+                                             : on_idle,
+                                     exchange);
+    if (local || keyless) {
         ik_timer_start(exchange->idle, 0);
     } else {
         send_request(exchange);

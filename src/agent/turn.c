@@ -359,12 +359,10 @@ static char *advise(const ik_turn_t *turn, const ik_provider_error_t *error)
     const ik_config_provider_t *provider = turn->agent->target->config;
     switch (error->fault) {
     case IK_FAULT_AUTH:
-        return provider->api_key_env != NULL
+        return provider->api_key != NULL && !provider->key_from_file
                    ? ik_sprintf(turn, "check the key in %s and its permissions",
                                 provider->api_key_env)
-                   : ik_sprintf(turn,
-                                "set providers.%s.api_key_env to the variable that holds the key",
-                                provider->name);
+                   : ik_sprintf(turn, "enter a key with /login %s", provider->name);
     case IK_FAULT_QUOTA:
         return ik_strdup(turn, "waiting does not help: check the account's credit and limits");
     case IK_FAULT_NOT_FOUND:

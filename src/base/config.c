@@ -53,9 +53,7 @@ static res_t check_model(const ik_config_t *config, const char *model, ik_config
     /* A missing key is reported when the user's own choice is used. A project's choice is refused
      * here, so that it cannot replace a model that works. A local server that the user has not
      * configured may not run, or belong to another user. */
-    bool usable = provider->configured &&
-                  (provider->built_in || provider->place != NULL || provider->api_key != NULL);
-    if (source == IK_CONFIG_PROJECT && !usable) {
+    if (source == IK_CONFIG_PROJECT && !ik_config_provider_is_set_up(provider)) {
         return ERR(DENIED, "model '%.100s' is not honoured: provider %s is not configured", model,
                    provider->name);
     }

@@ -13,12 +13,14 @@
 res_t ik_config_key_file_check(const char *path)
 {
     struct stat status;
-    if (stat(path, &status) == 0 && (status.st_mode & 077) != 0) {
+    if (stat(path, &status) < 0) {
+        return OK; /* reading it tells why, unless it is missing */
+    }
+    if ((status.st_mode & 077) != 0) {
         return ERR(DENIED, "other users can access this file, which holds keys: run chmod 600 %s",
                    path);
     }
-    res_t owned = ik_ownership_check_file(path);
-    return owned.code == IK_ERR_NOT_FOUND ? OK : owned;
+    return ik_ownership_check_file(path);
 }
 
 static void read_entry(ik_config_loader_t *loader, ik_json_span_t name, ik_json_span_t entry)

@@ -52,6 +52,12 @@ const ik_config_provider_t *ik_config_provider(const ik_config_t *config, const 
     return ik_config_provider_find(config, name);
 }
 
+bool ik_config_provider_is_set_up(const ik_config_provider_t *provider)
+{
+    return provider->configured &&
+           (provider->built_in || provider->place != NULL || provider->api_key != NULL);
+}
+
 bool ik_config_has_key(const ik_config_t *config)
 {
     for (size_t i = 0; i < config->provider_count; i++) {

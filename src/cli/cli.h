@@ -35,7 +35,7 @@ const ik_cli_exit_t *ik_cli_exits(size_t *count);
 typedef struct {
     void *ctx;
     const ik_paths_t *paths;
-    const ik_config_t *config;
+    ik_config_t *config;
     res_t config_error; /* on an error only commands with without_config run */
     ik_loop_t *loop;
     ik_process_host_t *host;

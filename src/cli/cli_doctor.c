@@ -113,6 +113,7 @@ static void report_configuration(ik_cli_doctor_t *doctor)
     ik_cli_doctor_begin("Configuration");
     ik_cli_doctor_say("  system   %s%s", paths->system_config, presence(paths->system_config));
     ik_cli_doctor_say("  user     %s%s", paths->user_config, presence(paths->user_config));
+    ik_cli_doctor_say("  keys     %s%s", paths->keys, presence(paths->keys));
     if (paths->project_config != NULL) {
         ik_cli_doctor_say("  project  %s%s", paths->project_config,
                           presence(paths->project_config));
@@ -131,6 +132,23 @@ static void report_configuration(ik_cli_doctor_t *doctor)
     }
 }
 
+static const char *describe_key(const ik_cli_doctor_t *doctor, const ik_config_provider_t *provider)
+{
+    if (provider->key_from_file) {
+        return "key from keys.json";
+    }
+    if (provider->api_key != NULL) {
+        return ik_sprintf(doctor->cli->ctx, "key from the environment (%s)", provider->api_key_env);
+    }
+    if (provider->configured) {
+        return "needs no key";
+    }
+    return provider->api_key_env == NULL
+               ? "no key"
+               : ik_sprintf(doctor->cli->ctx, "no key (%s is not set)", provider->api_key_env);
+}
+
+/* The servers that are only known by name are listed, too; whether they run is not checked. */
 static void report_providers(const ik_cli_doctor_t *doctor)
 {
     const ik_config_t *config = doctor->cli->config;
@@ -138,33 +156,50 @@ static void report_providers(const ik_cli_doctor_t *doctor)
     ik_cli_doctor_begin("Providers");
     for (size_t i = 0; i < config->provider_count; i++) {
         const ik_config_provider_t *provider = config->providers[i];
-        const char *key = "needs no key";
-        if (provider->api_key_env != NULL) {
-            key = ik_sprintf(doctor->cli->ctx, "%s is %s", provider->api_key_env,
-                             provider->api_key != NULL ? "set" : "not set");
-        }
         /* The configuration leaves out a password when it formats a URL. */
         char *url = ik_config_format_key(doctor->cli->ctx, base_url, provider);
         ik_cli_doctor_say("  %-12s %-10s %s  %s", provider->name,
-                          ik_config_provider_type_name(provider->type), url, key);
+                          ik_config_provider_type_name(provider->type), url,
+                          describe_key(doctor, provider));
+    }
+}
+
+/* The first line: what answers, and who chose it. */
+static void report_model(ik_cli_doctor_t *doctor)
+{
+    const ik_config_t *config = doctor->cli->config;
+    const char *model = config->model;
+    const char *source = "default";
+    if (model != NULL) {
+        source = ik_config_source_name(
+            ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config));
+    } else if (ik_config_has_key(config)) {
+        model = ik_target_default(config, doctor->models);
+    }
+    const ik_config_provider_t *provider = NULL;
+    const char *name;
+    bool known = model != NULL &&
+                 ik_config_resolve_model(config, model, &provider, &name).code == IK_ERR_NONE;
+    bool makeshift = known && config->model == NULL && provider->type == IK_CONFIG_TYPE_OFFLINE;
+    if (!known || makeshift) {
+        ik_cli_doctor_say("Model: none. Run ikigai setup.");
+        return;
+    }
+    ik_cli_doctor_say("Model: %s (%s)", model, source);
+    if (!provider->configured) {
+        ik_cli_doctor_say("  %s has no key: set %s or run ikigai setup", provider->name,
+                          provider->api_key_env);
     }
 }
 
 static void report_models(ik_cli_doctor_t *doctor)
 {
-    ik_cli_t *cli = doctor->cli;
-    ik_models_t *models;
     char *library;
     ik_cli_doctor_begin("Models");
-    res_t loaded = ik_models_load(cli->ctx, cli->paths, &models);
-    const char *model = cli->config->model;
-    ik_cli_doctor_say("  in use   %s%s",
-                      model == NULL ? ik_target_default(cli->config, models) : model,
-                      model == NULL ? " (default)" : "");
-    if (is_err(&loaded)) {
-        ik_cli_doctor_complain(doctor, "%s", loaded.message);
+    if (is_err(&doctor->models_error)) {
+        ik_cli_doctor_complain(doctor, "%s", doctor->models_error.message);
     }
-    res_t described = ik_http_describe(cli->ctx, &library);
+    res_t described = ik_http_describe(doctor->cli->ctx, &library);
     if (is_err(&described)) {
         ik_cli_doctor_complain(doctor, "%s", described.message);
     } else {
@@ -271,6 +306,10 @@ static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const char *db = ik_cli_args_value(args, "--db");
     ik_cli_doctor_t doctor = {.cli = cli};
+    ik_models_t *models;
+    doctor.models_error = ik_models_load(cli->ctx, cli->paths, &models);
+    doctor.models = models;
+    report_model(&doctor);
     report_installation(&doctor);
     report_configuration(&doctor);
     report_providers(&doctor);
@@ -291,9 +330,9 @@ const ik_cli_command_t ik_cli_doctor = {
     .name = "doctor",
     .help = "Checks the installation and salvages a damaged database.",
     .more =
-        "Shows the configuration with the source of each value, providers and whether their "
-        "keys are set (never the keys), the model in use, tools and sessions. The exit status is "
-        "1 if there is a problem.",
+        "Shows the model, the configuration with the source of each value, providers and where "
+        "their keys come from (never the keys), tools and sessions. The exit status is 1 if there "
+        "is a problem.",
     .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
     .without_config = true,
     .run = run_doctor,

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "provider/models.h"
 
 typedef struct {
     ik_cli_t *cli;
     size_t problems;
+    const ik_models_t *models;
+    res_t models_error;
 } ik_cli_doctor_t;
 
 /* Prints the heading of a section. */

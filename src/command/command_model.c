@@ -46,21 +46,27 @@ static void add_provider(ik_command_words_t *out, const ik_config_provider_t *pr
         ik_command_words_add(out, "offline/offline", "not a language model; runs tools by name");
         return;
     }
-    char *any = ik_sprintf(out->ctx, "%s/", provider->name);
-    ik_command_words_add(out, any, "any of its models");
+    char *any = ik_sprintf(NULL, "%s/", provider->name);
+    char *note = ik_config_provider_is_set_up(provider)
+                     ? ik_strdup(any, "any of its models")
+                     : ik_sprintf(any, "any of its models, if it runs at %s", provider->base_url);
+    ik_command_words_add(out, any, note);
     talloc_free(any);
 }
 
 void ik_command_model_collect(ik_command_words_t *out, const ik_config_t *config,
                               const ik_models_t *models)
 {
-    for (size_t i = 0; i < config->provider_count; i++) {
-        const ik_config_provider_t *provider = config->providers[i];
+    /* Servers that are only known by name come last. */
+    for (size_t i = 0; i < 2 * config->provider_count; i++) {
+        const ik_config_provider_t *provider = config->providers[i % config->provider_count];
         size_t before = out->count;
-        if (provider->configured) {
-            add_known_models(out, models, provider);
+        if (!provider->configured ||
+            ik_config_provider_is_set_up(provider) != (i < config->provider_count)) {
+            continue;
         }
-        if (provider->configured && out->count == before) {
+        add_known_models(out, models, provider);
+        if (out->count == before) {
             add_provider(out, provider);
         }
     }

@@ -23,7 +23,9 @@ res_t ik_target_create(const void *ctx, const ik_config_t *config, const ik_mode
     const char *model_name;
     TRY(ik_config_resolve_model(config, model, &provider, &model_name));
     if (!provider->configured) {
-        return ERR(DENIED, "%s has no key: set %s, or choose another model with -m provider/model",
+        return ERR(DENIED,
+                   "%s has no key: set %s, run ikigai setup, or choose another model with "
+                   "-m provider/model",
                    provider->name, provider->api_key_env);
     }
     ik_target_t *target = ik_new(ctx, ik_target_t);

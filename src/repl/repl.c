@@ -262,7 +262,11 @@ static void show_question(ik_repl_t *repl)
     }
     char *hint = ik_workspace_question_hint(repl, question);
     ik_repl_say(repl, IK_ROLE_WARNING, question->text);
-    ik_view_ask(repl->view, hint);
+    if (question->secret) {
+        ik_view_ask_secret(repl->view, "> ");
+    } else {
+        ik_view_ask(repl->view, hint);
+    }
     talloc_free(hint);
 }
 

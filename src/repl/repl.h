@@ -13,7 +13,7 @@
 
 typedef struct {
     const ik_paths_t *paths;
-    const ik_config_t *config;
+    ik_config_t *config;
     ik_loop_t *loop;
     ik_process_host_t *host;
     const ik_workspace_start_t *start;

@@ -5,6 +5,7 @@
 #include "agent/agent_target.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/config_change.h"
 #include "workspace/workspace_state.h"
 
 /* --- events ------------------------------------------------------------------------------ */
@@ -263,6 +264,23 @@ res_t ik_workspace_set_model(ik_workspace_t *workspace, const char *model)
         ik_agent_set_target(workspace->focus->agent, chosen);
     }
     return OK;
+}
+
+res_t ik_workspace_remember_model(ik_workspace_t *workspace, const char *model)
+{
+    return ik_config_change_model(workspace->options.config, workspace->options.paths, model);
+}
+
+res_t ik_workspace_set_key(ik_workspace_t *workspace, const char *provider, const char *key)
+{
+    return ik_config_change_key(workspace->options.config, workspace->options.paths, provider, key);
+}
+
+res_t ik_workspace_forget_key(ik_workspace_t *workspace, const char *provider, bool *removed,
+                              const char **variable)
+{
+    return ik_config_change_forget_key(workspace->options.config, workspace->options.paths,
+                                       provider, removed, variable);
 }
 
 /* --- starting and stopping --------------------------------------------------------------- */

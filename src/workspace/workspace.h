@@ -69,7 +69,7 @@ typedef struct {
 
 typedef struct {
     const ik_paths_t *paths;
-    const ik_config_t *config;
+    ik_config_t *config;
     ik_loop_t *loop;
     ik_process_host_t *host;
     const ik_workspace_start_t *start;
@@ -104,6 +104,12 @@ const ik_target_t *ik_workspace_target(const ik_workspace_t *workspace);
 bool ik_workspace_is_makeshift(const ik_workspace_t *workspace);
 /* Switches the model from the next request on. Changes nothing on error. */
 res_t ik_workspace_set_model(ik_workspace_t *workspace, const char *model);
+/* Keep what the user chose in the user's files and in memory; see base/config_change.h. */
+res_t ik_workspace_remember_model(ik_workspace_t *workspace, const char *model);
+/* Keys change only while no agent is busy and the queues are held: requests borrow them. */
+res_t ik_workspace_set_key(ik_workspace_t *workspace, const char *provider, const char *key);
+res_t ik_workspace_forget_key(ik_workspace_t *workspace, const char *provider, bool *removed,
+                              const char **variable);
 /* Discovers all tools again and reports their number and what changed. */
 void ik_workspace_refresh(ik_workspace_t *workspace);
 /* Called when the user starts typing: reloads the schemas of user tools that came from the cache,

@@ -19,6 +19,7 @@ typedef struct {
     /* The possible answers ("yes", "no"), NULL-terminated. NULL: any text is an answer. */
     const char *const *choices;
     size_t fallback; /* index of the choice that an empty line selects */
+    bool secret;     /* the answer is neither shown nor kept; without choices */
 } ik_question_t;
 
 /* answer is one of the choices, or any text if there are none; NULL: declined. The question is

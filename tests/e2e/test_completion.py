@@ -26,6 +26,8 @@ HOSTILE = ["$(touch pwned)", "`touch pwned`", "; touch pwned", "'; touch pwned; 
 
 def need(program):
     return unittest.skipUnless(shutil.which(program), f"needs {program}")
+# Servers that are known without configuration, with their ports.
+KNOWN = {"ollama": 11434, "lmstudio": 1234, "llama": 8080, "vllm": 8000}
 
 
 class CompletionTest(IkigaiTest):
@@ -187,7 +189,7 @@ class Cases:
         self.offers(f"ikigai session delete --yes {ids[0]} {ids[1][:9]}", ids[1])
 
     def test_models(self):
-        self.offers("ikigai -m ", "offline/offline")
+        self.offers("ikigai -m ", "offline/offline", *KNOWN)
         self.odd_models("llama3:8b", "llama3:70b", "other")
         self.offers("ikigai -m local/l", "local/llama3:8b", "local/llama3:70b")
         self.offers("ikigai -m local/llama3:8", "local/llama3:8b")
@@ -213,7 +215,7 @@ class Cases:
     def test_names_with_special_characters(self):
         self.odd_models(*HOSTILE, "p'q\"r", "two words")
         self.offers("ikigai -m local/tw", "local/two words")
-        self.offers("ikigai -m ", "offline/offline", "local/p'q\"r", "local/two words",
+        self.offers("ikigai -m ", "offline/offline", *KNOWN, "local/p'q\"r", "local/two words",
                     *[f"local/{name}" for name in HOSTILE])
         self.assert_unharmed()
 
@@ -588,7 +590,9 @@ class ListTest(CompletionTest):
     def test_nothing_where_nothing_is(self):
         self.assertEqual(self.listed("sessions"), [])
         self.assertEqual(self.listed("models"),
-                         [("offline/offline", "not a language model; runs tools by name")])
+                         [("offline/offline", "not a language model; runs tools by name")] +
+                         [(f"{name}/", f"any of its models, if it runs at http://127.0.0.1:{port}/v1")
+                          for name, port in KNOWN.items()])
         self.assertEqual([word for word, *_ in self.listed("tools")], TOOLS)
         self.assertTrue(self.listed("topics"))
         self.assertEqual(os.listdir(self.path("home")), [])
@@ -660,4 +664,5 @@ class ListTest(CompletionTest):
 
     def test_words_that_a_terminal_could_obey_are_left_out(self):
         self.odd_models("good", "b\x1b[31mad", "b\tad", "b\nad", "b\u202ead")
-        self.assertEqual([w for w, *_ in self.listed("models")], ["offline/offline", "local/good"])
+        self.assertEqual([w for w, *_ in self.listed("models")],
+                         ["offline/offline", "local/good", *(f"{name}/" for name in KNOWN)])

@@ -450,14 +450,14 @@ class Secrets(ConfigTest):
         found = self.providers()
         for name, variable in (("openai", "OPENAI_API_KEY"), ("google", "GEMINI_API_KEY"),
                                ("anthropic", "ANTHROPIC_API_KEY"), ("box", "MY_KEY")):
-            self.assertTrue(found[name].endswith(f"{variable} is not set"), found)
+            self.assertTrue(found[name].endswith(f"no key ({variable} is not set)"), found)
         done = self.ikigai("doctor", env=self.keys)
         self.assertNotIn(CANARY, done.out + done.err)
         found = self.providers(env=self.keys)
         for name, variable in (("openai", "OPENAI_API_KEY"), ("google", "GEMINI_API_KEY"),
                                ("anthropic", "ANTHROPIC_API_KEY"), ("box", "MY_KEY")):
-            self.assertTrue(found[name].endswith(f"{variable} is set"), found)
-        self.assertIn("GOOGLE_API_KEY is set",
+            self.assertTrue(found[name].endswith(f"key from the environment ({variable})"), found)
+        self.assertIn("key from the environment (GOOGLE_API_KEY)",
                       self.providers(env={"GOOGLE_API_KEY": "x"})["google"])
 
     def test_bad_keys_are_not_shown_either(self):

@@ -138,7 +138,7 @@ class Providers(IkigaiTest):
                 self.assertIn("No problems found.\n", done.out)
                 self.assertEqual(done.err, "")
                 wanted = json.loads(block)
-                self.assertIn(f"  in use   {wanted['model']}\n", done.out)
+                self.assertTrue(done.out.startswith(f"Model: {wanted['model']} (user)\n"), done.out)
                 for name, provider in wanted.get("providers", {}).items():
                     self.assertRegex(done.out, rf"(?m)^  {name} .* {provider['base_url']}  ")
 

@@ -78,7 +78,8 @@ class FakeLLM:
     at; a request with problems gets a 400 and takes no answer. memory: shared with another server
     that gave the earlier answers of a session (memory.py). refused_tools: names of tools whose
     definitions this service does not take; a request with one gets a 400 that names it in the
-    service's own way, and takes no answer either.
+    service's own way, and takes no answer either. models: the names of listing.MODELS, or a
+    function from the Request for a list to an answer.
     """
 
     def __init__(self, script=(), dialect="openai", validate=True, memory=None, models=None,
@@ -240,9 +241,10 @@ class FakeLLM:
 
     def elsewhere(self, request):
         """Lists of models, and what does not exist."""
-        models = listing.find(request.path, request.headers, self.models)
+        names = listing.MODELS if callable(self.models) else self.models
+        models = listing.find(request.path, request.headers, names)
         if request.method == "GET" and models is not None:
-            return Raw(models)
+            return self.models(request) if callable(self.models) else Raw(models)
         return Failure("not_found", f"no such path: {request.method} {request.path}")
 
     def response(self, request, answer):
