@@ -44,7 +44,7 @@ $(BUILD)/tests/fuzz/%.o: EXTRA_CFLAGS := -Wno-missing-prototypes
 
 # libcurl and libpq are not linked but loaded when needed (src/io/curl_library.h,
 # src/store/postgres/pq_library.h).
-APP_LIBS := -lsqlite3 -lzstd -lutf8proc -lmd4c -luv -ljansson -ltalloc -lmd -ldl -lpthread
+APP_LIBS := -lsqlite3 -lzstd -lutf8proc -lmd4c -luv -ljansson -ltalloc -lmd -ldl -lm -lpthread
 TOOL_LIBS := -ljansson -ltalloc -lm
 grep_LIBS := -lpcre2-8 -lpthread
 

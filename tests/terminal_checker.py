@@ -21,6 +21,7 @@ ON_ALTERNATE = "HfJKGd"  # and with any parameters
 SGR = re.compile(r"(\d{0,3}(;\d{1,3})*)\Z")
 OSC = [re.compile(p, re.S) for p in (
     r"[02];[^\x00-\x1f\x7f]*", r"8;;([!-~]*)", r"9;[^\x00-\x1f\x7f]*",
+    r"99;;[^\x00-\x1f\x7f]*", r"777;notify;ikigai;[^\x00-\x1f\x7f]*",
     r"52;[a-z]*;[A-Za-z0-9+/=]*", r"11;\?")]
 CSI = re.compile(r"\x1b\[([<=>?]?)([0-9:;]*)([ -/]*)([@-~])")
 STRING = re.compile(r"\x1b\]([^\x07\x1b]*)(?:\x07|\x1b\\)")

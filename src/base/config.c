@@ -97,6 +97,10 @@ ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
     config->idle_stream_seconds = 600;
     config->tool_output = IK_CONFIG_TOOL_OUTPUT_FULL;
     config->db = ik_strdup(config, paths->database);
+    config->theme = ik_strdup(config, "auto");
+    memset(config->colours.colours, 0xff, sizeof(config->colours.colours)); /* all unset */
+    config->notify = IK_CONFIG_NOTIFY_AUTO;
+    config->notify_after_seconds = 10;
     ik_config_provider_add_built_in(config);
     return config;
 }
@@ -172,6 +176,7 @@ res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_f
     ik_config_key_file_load(&loader, paths->keys);
     ik_config_provider_settle(&loader);
     settle_model(&loader);
+    ik_config_theme_settle(&loader);
     talloc_free(loader.scratch);
     *out = loader.config;
     return loader.error;

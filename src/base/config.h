@@ -13,12 +13,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/paths.h"
 
 enum {
-    IK_CONFIG_KEY_COUNT = 22, /* of ik_config_keys */
+    IK_CONFIG_KEY_COUNT = 25, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
     IK_CONFIG_WARNING_MAX = 100, /* the last one says that more were left out */
     IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, of tools, and of variables of one tool */
@@ -117,6 +118,47 @@ typedef struct {
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT];
 } ik_config_tool_t;
 
+/* How the user is notified while the terminal does not have the focus. */
+typedef enum {
+    IK_CONFIG_NOTIFY_AUTO = 1, /* OSC 9 and the bell */
+    IK_CONFIG_NOTIFY_BELL,
+    IK_CONFIG_NOTIFY_OSC9,
+    IK_CONFIG_NOTIFY_OSC99,
+    IK_CONFIG_NOTIFY_OSC777,
+    IK_CONFIG_NOTIFY_OFF,
+} ik_config_notify_t;
+
+/* The palette a theme starts from. */
+typedef enum {
+    IK_CONFIG_THEME_AUTO, /* dark or light, as the terminal reports */
+    IK_CONFIG_THEME_DARK,
+    IK_CONFIG_THEME_LIGHT,
+    IK_CONFIG_THEME_MONO, /* no colours */
+} ik_config_theme_base_t;
+
+/* The colours that a theme file can set. */
+typedef enum {
+    IK_CONFIG_COLOUR_TEXT,
+    IK_CONFIG_COLOUR_DIM,
+    IK_CONFIG_COLOUR_HEADING,
+    IK_CONFIG_COLOUR_CODE,
+    IK_CONFIG_COLOUR_LINK,
+    IK_CONFIG_COLOUR_TOOL,
+    IK_CONFIG_COLOUR_ADDED,
+    IK_CONFIG_COLOUR_REMOVED,
+    IK_CONFIG_COLOUR_WARNING,
+    IK_CONFIG_COLOUR_ERROR,
+    IK_CONFIG_COLOUR_STATUS,
+    IK_CONFIG_COLOUR_COUNT,
+} ik_config_colour_t;
+
+#define IK_CONFIG_COLOUR_UNSET UINT32_MAX
+
+typedef struct {
+    ik_config_theme_base_t base;
+    uint32_t colours[IK_CONFIG_COLOUR_COUNT]; /* 0xRRGGBB or IK_CONFIG_COLOUR_UNSET */
+} ik_config_theme_t;
+
 /* A variable that holds a provider key, kept for tools with pass_env. */
 typedef struct {
     const char *name;
@@ -138,7 +180,11 @@ typedef struct {
     const char *db;            /* a file or a postgresql:// URL; paths->database when not set */
     const char *system_prompt; /* NULL when not set */
     int tool_output;           /* ik_config_tool_output_t */
+    const char *theme;         /* a name or the path of a file, which colours is read from */
+    int notify;                /* ik_config_notify_t */
+    long notify_after_seconds;
 
+    ik_config_theme_t colours;        /* what theme stands for */
     ik_config_provider_t **providers; /* the built-in ones first, then as named */
     size_t provider_count;
     ik_config_tool_t **tools; /* only those that a file mentions */

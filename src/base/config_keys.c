@@ -15,6 +15,7 @@ enum {
 static const char *const TYPES[] = {"openai", "anthropic", "google", NULL};
 static const char *const APIS[] = {"chat", "responses", NULL};
 static const char *const TOOL_OUTPUTS[] = {"full", "short", NULL};
+static const char *const NOTIFICATIONS[] = {"auto", "bell", "osc9", "osc99", "osc777", "off", NULL};
 
 #define TOP(field_) IK_CONFIG_TOP, #field_, offsetof(ik_config_t, field_)
 #define PROVIDER(field_) IK_CONFIG_PROVIDER, #field_, offsetof(ik_config_provider_t, field_)
@@ -56,6 +57,12 @@ const ik_config_key_t ik_config_keys[] = {
      "the system prompt, instead of the built-in one"},
     {TOP(tool_output), IK_CONFIG_CHOICE, FORBID, 0, 0, TOOL_OUTPUTS,
      "how much of a tool's result the terminal shows; Ctrl-T switches"},
+    {TOP(theme), LINE, FORBID, 1, LINE_MAX_BYTES, NULL,
+     "the colours: `auto`, `dark`, `light`, `mono` or the path of a theme file"},
+    {TOP(notify), IK_CONFIG_CHOICE, FORBID, 0, 0, NOTIFICATIONS,
+     "how to notify you while the terminal does not have the focus"},
+    {TOP(notify_after_seconds), INTEGER, FORBID, 0, DAY, NULL,
+     "the shortest turn whose end notifies you"},
 
     {PROVIDER(type), IK_CONFIG_CHOICE, FORBID, 0, 0, TYPES, "the API it speaks; default: `openai`"},
     {PROVIDER(api), IK_CONFIG_CHOICE, FORBID, 0, 0, APIS,
@@ -194,8 +201,8 @@ char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const vo
     switch (key->type) {
     case IK_CONFIG_INTEGER:
         number = *(const long *)value;
-        /* Every key's range begins above 0, so 0 means not set. */
-        return number == 0 ? ik_strdup(ctx, "") : ik_sprintf(ctx, "%ld", number);
+        /* Unless a key's range begins with 0, 0 means not set. */
+        return number == 0 && key->min > 0 ? ik_strdup(ctx, "") : ik_sprintf(ctx, "%ld", number);
     case IK_CONFIG_BOOLEAN:
         return ik_strdup(ctx, *(const bool *)value ? "true" : "false");
     case IK_CONFIG_CHOICE:

@@ -202,6 +202,9 @@ void ik_config_loader_set_text(ik_config_loader_t *loader, const ik_config_key_t
         };
     } else {
         store_text(loader, key, data, value);
+        if (value_of(key, data) == (void *)&loader->config->theme) {
+            loader->theme_place = ik_config_loader_place(loader, at);
+        }
     }
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     void *scratch;       /* freed after loading */
     res_t error;         /* the first one */
     ik_config_model_t models[IK_CONFIG_SOURCE_COUNT];
+    const char *theme_place; /* "FILE:LINE" that names the theme; NULL: none does */
 
     ik_config_source_t source; /* of the layer being read */
     const char *origin;        /* its file, variable or option */
@@ -50,3 +51,8 @@ void ik_config_loader_set_integer(ik_config_loader_t *loader, const ik_config_ke
  * allowed. */
 void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
                                const char *label, ik_json_span_t value);
+
+/* --- config_theme.c: */
+
+/* Fills the colours of the theme that the files name. */
+void ik_config_theme_settle(ik_config_loader_t *loader);

@@ -13,6 +13,8 @@ static const ik_environment_t table[] = {
     {"IKIGAI_DB", USER, "where sessions are kept; overrides `db` of the configuration"},
     {"NO_COLOR", USER,
      "if set, no colours on the terminal; a conversation still uses bold and dim"},
+    {"COLORTERM", USER,
+     "`truecolor` or `24bit`: a conversation uses 24-bit colours, else the nearest of 256"},
     {"TERM", USER, "`dumb`: plain lines without escape sequences"},
     {"VISUAL", USER, "the editor for a draft (Ctrl-G)"},
     {"EDITOR", USER, "the editor when `VISUAL` is not set; vi otherwise"},

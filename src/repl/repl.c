@@ -19,9 +19,8 @@ enum {
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
     CANCEL_AGAIN_MS = 2000,
-    LONG_TURN_MS = 10000, /* the user is notified when a longer turn ends */
-    FINISH_MS = 1000,     /* at the end, for delivery to a shared history */
-    LEAVING_MS = 1000,    /* at the end, for running tools: twice their grace period */
+    FINISH_MS = 1000,  /* at the end, for delivery to a shared history */
+    LEAVING_MS = 1000, /* at the end, for running tools: twice their grace period */
 };
 
 void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text)
@@ -248,8 +247,12 @@ static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_
     if (failed && ik_view_prompt(repl->view) != NULL) {
         give_back_queue(repl, agent);
     }
-    if (ik_repl_talk_busy_ms(talk) > LONG_TURN_MS) {
-        ik_view_notify(repl->view, "ikigai: the turn has ended");
+    if (event->reason != IK_TURN_INTERRUPTED &&
+        ik_repl_talk_busy_ms(talk) >= 1000 * repl->options->config->notify_after_seconds) {
+        char *text = ik_sprintf(repl, "%s: %s", event->reason == IK_TURN_ERROR ? "failed" : "done",
+                                ik_workspace_agent_title(repl->workspace, agent));
+        ik_view_notify(repl->view, text);
+        talloc_free(text);
     }
 }
 
@@ -267,6 +270,7 @@ static void show_question(ik_repl_t *repl)
     } else {
         ik_view_ask(repl->view, hint);
     }
+    ik_view_notify(repl->view, question->text);
     talloc_free(hint);
 }
 
@@ -540,6 +544,7 @@ static res_t begin(ik_repl_t *repl)
     const ik_repl_options_t *options = repl->options;
     ik_view_options_t view = {.loop = options->loop,
                               .paths = options->paths,
+                              .config = options->config,
                               .plain = options->plain,
                               .completion = ik_repl_host_completion(repl),
                               .listener = {.on_submit = on_submit,

@@ -115,6 +115,9 @@ static void set_style(ik_row_t *row, ik_style_t style)
 void ik_row_add(ik_row_t *row, ik_style_t style, const char *text, size_t len)
 {
     if (len > 0) {
+        if (style.fg == 0 && style.bg == 0) {
+            style.fg = ik_theme_style(row->theme, IK_ROLE_TEXT).fg;
+        }
         set_style(row, style);
         append_text(row, text, len);
     }

@@ -1,7 +1,8 @@
-/* The theme: one style per role, for dark and light backgrounds, without colours (NO_COLOR), or
- * without any escape sequence (TERM=dumb). */
+/* The theme: one style per role, for dark and light backgrounds, with the colours of a theme file,
+ * without colours (NO_COLOR), or without any escape sequence (TERM=dumb). */
 #pragma once
 
+#include "base/config.h"
 #include "base/style.h"
 
 typedef enum {
@@ -43,7 +44,12 @@ typedef struct {
     ik_style_t styles[IK_ROLE_COUNT];
 } ik_theme_t;
 
+/* The built-in theme. Its colours for a known background are RGB. */
 void ik_theme_init(ik_theme_t *theme, ik_background_t background, bool colours, bool escapes);
+/* Sets the colours of a theme file and makes all fixed ones fit for the terminal: readable on its
+ * background (NULL: not known) and, unless it is deep (24 bits), of its 256 colours. */
+void ik_theme_adapt(ik_theme_t *theme, const ik_config_theme_t *wanted, const uint32_t *background,
+                    bool is_deep);
 
 static inline ik_style_t ik_theme_style(const ik_theme_t *theme, ik_role_t role)
 {

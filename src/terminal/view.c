@@ -11,8 +11,10 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/sanitiser.h"
+#include "base/width.h"
 #include "io/signal_watch.h"
 #include "io/tty.h"
+#include "terminal/contrast.h"
 #include "terminal/plain.h"
 #include "terminal/view_state.h"
 
@@ -23,6 +25,7 @@ enum {
     ANSWER_MS = 200,     /* for the terminal to answer the questions */
     SETTLING_MS = 40,    /* of a resize, if the terminal reports every change at once */
     PRINTED = 64 * 1024, /* bytes of rows laid out for one frame */
+    NOTIFICATION_COLUMNS = 120,
 };
 
 enum { SYNCHRONISED_OUTPUT = 2026 }; /* DEC private mode */
@@ -350,18 +353,27 @@ static void close_pager(ik_view_t *view)
     ik_screen_resume(view->screen);
 }
 
-static void choose_theme(ik_view_t *view, ik_background_t background)
+/* Also when the terminal reports its background: only the live area is drawn again. */
+static void choose_theme(ik_view_t *view)
 {
+    const ik_config_theme_t *wanted = &view->config->colours;
+    const uint32_t *reported = view->has_background ? &view->background : NULL;
     const char *no_colour = getenv("NO_COLOR");
-    bool colours = no_colour == NULL || *no_colour == '\0';
+    const char *depth = getenv("COLORTERM");
+    bool colours =
+        (no_colour == NULL || *no_colour == '\0') && wanted->base != IK_CONFIG_THEME_MONO;
+    bool is_deep =
+        depth != NULL && (strcmp(depth, "truecolor") == 0 || strcmp(depth, "24bit") == 0);
+    ik_background_t background = IK_BACKGROUND_UNKNOWN;
+    if (wanted->base == IK_CONFIG_THEME_DARK || wanted->base == IK_CONFIG_THEME_LIGHT) {
+        background =
+            wanted->base == IK_CONFIG_THEME_DARK ? IK_BACKGROUND_DARK : IK_BACKGROUND_LIGHT;
+    } else if (reported != NULL) {
+        background = ik_contrast_is_light(*reported) ? IK_BACKGROUND_LIGHT : IK_BACKGROUND_DARK;
+    }
     ik_theme_init(&view->theme, background, colours, !view->dumb);
-}
-
-/* Classifies a background by its perceived brightness (luma). */
-static ik_background_t classify_background(uint32_t rgb)
-{
-    uint32_t light = 299 * (rgb >> 16 & 0xff) + 587 * (rgb >> 8 & 0xff) + 114 * (rgb & 0xff);
-    return light > 127 * 1000 ? IK_BACKGROUND_LIGHT : IK_BACKGROUND_DARK;
+    ik_theme_adapt(&view->theme, wanted, reported, is_deep);
+    view->pager_due = true;
 }
 
 typedef struct {
@@ -408,7 +420,9 @@ static bool learn(ik_view_t *view, const ik_key_t *key)
         }
         return true;
     case IK_KEY_BACKGROUND:
-        choose_theme(view, classify_background(key->code));
+        view->background = key->code;
+        view->has_background = true;
+        choose_theme(view);
         return true;
     case IK_KEY_VERSION:
         learn_terminal(view, key->text, key->len);
@@ -513,6 +527,7 @@ static void on_gone(void *data)
 static void on_continued(void *data)
 {
     ik_view_t *view = data;
+    view->unfocused = false; /* as far as is known */
     on_resize(view);
     if (view->away) {
         return;
@@ -612,7 +627,8 @@ res_t ik_view_create(const void *ctx, const ik_view_options_t *options, ik_view_
     view->listener = options->listener;
     view->dumb = term == NULL || strcmp(term, "dumb") == 0 || isatty(STDOUT_FILENO) == 0;
     view->plain = options->plain || view->dumb;
-    choose_theme(view, IK_BACKGROUND_UNKNOWN);
+    view->config = options->config;
+    choose_theme(view);
     view->backlog = ik_backlog_create(view, &(ik_backlog_options_t){.theme = &view->theme,
                                                                     .on_row = commit_row,
                                                                     .on_waiting = on_waiting,
@@ -746,25 +762,42 @@ void ik_view_close_pager(ik_view_t *view)
     }
 }
 
-/* Sends an OSC. The text is sanitised, so that it cannot end the sequence early. */
-static void send_osc(ik_view_t *view, const char *code, const char *text)
+/* Sends sequences between two frames; the pager's frames are written directly. */
+static void send(ik_view_t *view, const char *bytes, size_t len)
 {
-    if (view->plain) {
-        return;
+    if (view->pager != NULL) {
+        ik_tty_write(view->tty, bytes, len);
+    } else {
+        ik_screen_send(view->screen, bytes, len);
+        ik_view_touch(view);
     }
-    char *line = ik_sanitise_line(view, text);
-    char *sequence = ik_sprintf(line, "\x1b]%s;%s\x07", code, line);
-    ik_screen_send(view->screen, sequence, strlen(sequence));
-    talloc_free(line);
-    ik_view_touch(view);
 }
 
 void ik_view_notify(ik_view_t *view, const char *text)
 {
-    if (view->unfocused) {
-        send_osc(view, "9", text);
-        ik_screen_send(view->screen, "\x07", 1);
+    static const struct {
+        const char *before;
+        const char *after;
+    } forms[] = {
+        [IK_CONFIG_NOTIFY_AUTO] = {"\x1b]9;ikigai: ", "\x07\x07"}, /* the second is the bell */
+        [IK_CONFIG_NOTIFY_BELL] = {NULL, "\x07"},
+        [IK_CONFIG_NOTIFY_OSC9] = {"\x1b]9;ikigai: ", "\x07"},
+        [IK_CONFIG_NOTIFY_OSC99] = {"\x1b]99;;ikigai: ", "\x1b\\"},
+        [IK_CONFIG_NOTIFY_OSC777] = {"\x1b]777;notify;ikigai;", "\x1b\\"},
+    };
+    int form = view->config->notify;
+    if (!view->unfocused || view->away || view->closed || form == IK_CONFIG_NOTIFY_OFF) {
+        return;
     }
+    ik_buffer_t sequence;
+    ik_buffer_init(&sequence, view, IK_BUFFER_UNLIMITED); /* bounded by NOTIFICATION_COLUMNS */
+    if (forms[form].before != NULL) {
+        ik_buffer_append_text(&sequence, forms[form].before);
+        ik_width_append(&sequence, text, NOTIFICATION_COLUMNS, IK_WIDTH_KEEP_START);
+    }
+    ik_buffer_append_text(&sequence, forms[form].after);
+    send(view, sequence.data, sequence.len);
+    ik_buffer_reset(&sequence);
 }
 
 void ik_view_set_title(ik_view_t *view, const char *title)
@@ -778,9 +811,14 @@ void ik_view_set_title(ik_view_t *view, const char *title)
 
 void ik_view_copy(ik_view_t *view, const char *text, size_t len)
 {
-    ik_buffer_t encoded;
-    ik_buffer_init(&encoded, view, IK_BUFFER_UNLIMITED); /* bounded by the text */
-    ik_base64_append(&encoded, text, len);
-    send_osc(view, "52;c", encoded.data == NULL ? "" : encoded.data);
-    ik_buffer_reset(&encoded);
+    ik_buffer_t sequence;
+    if (view->plain) {
+        return;
+    }
+    ik_buffer_init(&sequence, view, IK_BUFFER_UNLIMITED); /* bounded by the text */
+    ik_buffer_append_text(&sequence, "\x1b]52;c;");
+    ik_base64_append(&sequence, text, len);
+    ik_buffer_append_byte(&sequence, '\x07');
+    send(view, sequence.data, sequence.len);
+    ik_buffer_reset(&sequence);
 }

@@ -36,6 +36,7 @@ typedef struct {
 typedef struct {
     ik_loop_t *loop;
     const ik_paths_t *paths;
+    const ik_config_t *config; /* theme, notify */
     bool plain;
     ik_completion_source_t completion;
     ik_view_listener_t listener;
@@ -82,7 +83,8 @@ void ik_view_want_line(ik_view_t *view);
 void ik_view_open_pager(ik_view_t *view, const ik_pager_source_t *source, const char *title);
 /* Closes the pager, if it is open, before its source is freed. */
 void ik_view_close_pager(ik_view_t *view);
-/* Notifies the user, unless the window has the focus. */
+/* Notifies the user, as the configuration says, if the window is known not to have the focus. The
+ * text is sanitised, cut and shown after the name of the program. */
 void ik_view_notify(ik_view_t *view, const char *text);
 void ik_view_set_title(ik_view_t *view, const char *title);
 /* Copies text to the clipboard (OSC 52). */

@@ -61,6 +61,7 @@ static void take_text(editing_t *editing)
 static void return_to_view(ik_view_t *view)
 {
     view->away = false;
+    view->unfocused = false; /* as far as is known */
     ik_tty_enter(view->tty);
     ik_view_fit(view);
     ik_screen_resume(view->screen);

@@ -13,6 +13,7 @@ enum { IK_VIEW_LEAVE_MS = 300 }; /* for a slow terminal to take the last rows */
 struct ik_view {
     ik_loop_t *loop;
     const ik_paths_t *paths;
+    const ik_config_t *config;
     ik_view_listener_t listener;
     ik_theme_t theme;
     ik_screen_t *screen;
@@ -39,8 +40,10 @@ struct ik_view {
     bool kitty;        /* the terminal supports the kitty keyboard protocol */
     int64_t asked_ms;  /* when the questions were sent */
     bool answered;     /* the last question is answered */
-    bool unfocused;
-    bool key_seen; /* the last input contained a key */
+    bool unfocused;    /* the window is known not to have the focus */
+    bool has_background;
+    uint32_t background; /* as the terminal reported it, 0xRRGGBB */
+    bool key_seen;       /* the last input contained a key */
 
     /* frames */
     ik_timer_t *frame;

@@ -438,24 +438,6 @@ class ShortTest(ReplTest):
         self.assertEqual(shown[0], shown[1])
 
 
-class AttentionTest(ReplTest):
-    """The end of a turn that took more than ten seconds, and who hears of it."""
-    LONG = Wire(delay_head=10.5)
-
-    def test_whoever_looks_elsewhere(self):
-        t = self.ready([Answer("At last.", wire=self.LONG)])
-        t.send("\x1b[Ogo\r")
-        t.wait_for("At last.")
-        t.wait_until(lambda: re.search(rb"\x1b\]9;[^\x07]+\x07\x07", t.raw), "notification")
-
-    def test_whoever_looks_on(self):
-        t = self.ready([Answer("At last.", wire=self.LONG)])
-        t.send("\x1b[O\x1b[Igo\r")
-        t.wait_for("At last.")
-        t.wait_idle()
-        self.assertNotIn(b"\x1b]9;", t.raw)
-
-
 class SizeTest(ReplTest):
     def test_resizing_loses_and_doubles_nothing(self):
         lines = [f"row {i} of the answer" for i in range(1, 121)]

@@ -108,6 +108,13 @@ START_TEST(built_in_values)
     ck_assert_int_eq(config->idle_stream_seconds, 600);
     ck_assert_int_eq(config->tool_output, IK_CONFIG_TOOL_OUTPUT_FULL);
     ck_assert_str_eq(config->db, "/home/u/.ikigai/ikigai.db");
+    ck_assert_str_eq(config->theme, "auto");
+    ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_AUTO);
+    for (size_t i = 0; i < IK_CONFIG_COLOUR_COUNT; i++) {
+        ck_assert_uint_eq(config->colours.colours[i], IK_CONFIG_COLOUR_UNSET);
+    }
+    ck_assert_int_eq(config->notify, IK_CONFIG_NOTIFY_AUTO);
+    ck_assert_int_eq(config->notify_after_seconds, 10);
     ck_assert_uint_eq(config->warning_count, 0);
     ck_assert_uint_eq(config->provider_count, 9);
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
@@ -125,6 +132,8 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"connect_timeout_seconds\":7,\"silence_timeout_seconds\":8,"
                                "\"idle_stream_seconds\":9,\"db\":\"postgresql://h/d\","
                                "\"system_prompt\":\"be\\nbrief\",\"tool_output\":\"short\","
+                               "\"theme\":\"light\","
+                               "\"notify\":\"osc99\",\"notify_after_seconds\":0,"
                                "\"providers\":{\"box\":{\"type\":\"anthropic\","
                                "\"base_url\":\"http://box:8080/\",\"api_key_env\":\"TEST_KEY\"},"
                                "\"openai\":{\"api\":\"chat\"}},"
@@ -146,6 +155,9 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_str_eq(config->db, "postgresql://h/d");
     ck_assert_str_eq(config->system_prompt, "be\nbrief");
     ck_assert_int_eq(config->tool_output, IK_CONFIG_TOOL_OUTPUT_SHORT);
+    ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_LIGHT);
+    ck_assert_int_eq(config->notify, IK_CONFIG_NOTIFY_OSC99);
+    ck_assert_int_eq(config->notify_after_seconds, 0);
     const ik_config_provider_t *box = ik_config_provider(config, "box");
     ck_assert_int_eq(box->type, IK_CONFIG_TYPE_ANTHROPIC);
     ck_assert_int_eq(box->api, IK_CONFIG_API_NONE);
@@ -884,6 +896,128 @@ static void assert_format(ik_config_section_t section, const char *name, const v
     talloc_free(text);
 }
 
+/* --- themes ------------------------------------------------------------------------------ */
+
+START_TEST(themes_have_names)
+{
+    static const char *const names[] = {"auto", "dark", "light", "mono"};
+    for (size_t i = 0; i < 4; i++) {
+        scratch_write("user.json", ik_sprintf(config, "{\"theme\":\"%s\"}", names[i]));
+        load_good();
+        ck_assert_str_eq(config->theme, names[i]);
+        ck_assert_uint_eq(config->colours.base, i);
+    }
+}
+END_TEST
+
+static void load_theme(const char *text)
+{
+    scratch_write("user.json", "{\n\"theme\":\"theme.json\"}"); /* beside this file */
+    scratch_write("theme.json", text);
+    load();
+}
+
+START_TEST(a_theme_file_sets_every_colour)
+{
+    load_theme("{\"base\":\"light\",\"colors\":{\"text\":\"#000001\",\"dim\":\"#000002\","
+               "\"heading\":\"#000003\",\"code\":\"#000004\",\"link\":\"#000005\","
+               "\"tool\":\"#000006\",\"added\":\"#000007\",\"removed\":\"#000008\","
+               "\"warning\":\"#000009\",\"error\":\"#00000a\",\"status\":\"#AbCdEf\"}}");
+    ck_assert_msg(is_ok(&result), "%s", result.message);
+    ck_assert_uint_eq(config->warning_count, 0);
+    ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_LIGHT);
+    for (uint32_t i = 0; i < IK_CONFIG_COLOUR_STATUS; i++) {
+        ck_assert_uint_eq(config->colours.colours[i], i + 1);
+    }
+    ck_assert_uint_eq(config->colours.colours[IK_CONFIG_COLOUR_STATUS], 0xabcdef);
+    load_theme("{\"colors\":{\"code\":\"#000000\"}}");
+    ck_assert(is_ok(&result));
+    ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_AUTO);
+    ck_assert_uint_eq(config->colours.colours[IK_CONFIG_COLOUR_CODE], 0);
+    ck_assert_uint_eq(config->colours.colours[IK_CONFIG_COLOUR_TEXT], IK_CONFIG_COLOUR_UNSET);
+}
+END_TEST
+
+START_TEST(unknown_names_in_a_theme_are_warnings)
+{
+    load_theme("{\"base\":\"dark\",\n\"colors\":{\"headin\":\"#000000\",\n\"x\\u0007\":1,"
+               "\"text\":\"#010203\"},\n\"name\":\"mine\"}");
+    ck_assert_msg(is_ok(&result), "%s", result.message);
+    assert_warning("theme.json", 2, "unknown colour headin; did you mean heading?");
+    assert_warning("theme.json", 3, "unknown colour x?");
+    assert_warning("theme.json", 4, "unknown key name");
+    ck_assert_uint_eq(config->warning_count, 3);
+    ck_assert_uint_eq(config->colours.colours[IK_CONFIG_COLOUR_TEXT], 0x010203);
+}
+END_TEST
+
+START_TEST(faults_in_a_theme_are_errors)
+{
+    static const struct {
+        const char *text;
+        int line;
+        const char *words;
+    } cases[] = {
+        {"", 1, "broken JSON"},
+        {"{\n\"base\":", 2, "broken JSON"},
+        {"[]", 1, "must be an object"},
+        {"{\"base\":\n\"blue\"}", 2, "base must be"},
+        {"{\"base\":\"mono\"}", 1, "base must be"},
+        {"{\"base\":1}", 1, "base must be"},
+        {"{\"colors\":[]}", 1, "colors must be an object"},
+        {"{\"colors\":{\n\"text\":\"red\"}}", 2, "colors.text must be written \"#RRGGBB\""},
+        {"{\"colors\":{\"text\":\"#12345\"}}", 1, "colors.text"},
+        {"{\"colors\":{\"text\":\"#1234567\"}}", 1, "colors.text"},
+        {"{\"colors\":{\"text\":\"#12345g\"}}", 1, "colors.text"},
+        {"{\"colors\":{\"text\":\"#+12345\"}}", 1, "colors.text"},
+        {"{\"colors\":{\"text\":\"#12345\\u0000\"}}", 1, "colors.text"},
+        {"{\"colors\":{\"text\":123456}}", 1, "colors.text"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        load_theme(cases[i].text);
+        char *place = ik_sprintf(config, "%s:%d: ", scratch_path("theme.json"), cases[i].line);
+        ck_assert_msg(is_err(&result), "accepted: %s", cases[i].text);
+        ck_assert_msg(strstr(result.message, place) == result.message, "%s", result.message);
+        ck_assert_msg(strstr(result.message, cases[i].words) != NULL, "%s", result.message);
+    }
+    load_theme("{\"colors\":{\"\xff\":1}}");
+    ck_assert(is_err(&result));
+    ck_assert_ptr_nonnull(strstr(result.message, "theme.json: the theme is not UTF-8"));
+}
+END_TEST
+
+START_TEST(a_theme_file_must_exist)
+{
+    assert_error("{\n\"theme\":\"drak\"}", 2, "theme must be auto, dark, light, mono or a file");
+    assert_error("{\"theme\":\"/nowhere/a.json\"}", 1, "there is no /nowhere/a.json");
+    assert_error("{\"theme\":\"/tmp\"}", 1, "/tmp");
+    /* Only the file of the last layer is read. */
+    scratch_write("system.json", "{\"theme\":\"/nowhere/a.json\"}");
+    scratch_write("user.json", "{\"theme\":\"dark\"}");
+    load_good();
+    ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_DARK);
+    /* A project's theme is not read. */
+    scratch_write("project.json", "{\"theme\":\"/nowhere/b.json\"}");
+    load_good();
+    ck_assert_str_eq(config->theme, "dark");
+    assert_warning("project.json", 1, "theme is not honoured");
+}
+END_TEST
+
+START_TEST(a_theme_may_be_below_the_home)
+{
+    char *home = ik_strdup(NULL, getenv("HOME"));
+    char *folder = ik_file_folder(home, scratch_path("x"));
+    setenv("HOME", folder, 1);
+    scratch_write("x.json", "{\"base\":\"dark\"}");
+    scratch_write("user.json", "{\"theme\":\"~/x.json\"}");
+    load_good();
+    ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_DARK);
+    setenv("HOME", home, 1);
+    talloc_free(home);
+}
+END_TEST
+
 START_TEST(values_can_be_formatted)
 {
     scratch_write("user.json",
@@ -897,6 +1031,10 @@ START_TEST(values_can_be_formatted)
     assert_format(IK_CONFIG_TOP, "max_tool_turns", config, "50");
     assert_format(IK_CONFIG_TOP, "max_output_tokens", config, "");
     assert_format(IK_CONFIG_TOP, "model", config, "");
+    assert_format(IK_CONFIG_TOP, "notify", config, "auto");
+    assert_format(IK_CONFIG_TOP, "notify_after_seconds", config, "10");
+    config->notify_after_seconds = 0;
+    assert_format(IK_CONFIG_TOP, "notify_after_seconds", config, "0");
     const ik_config_tool_t *tool = ik_config_tool(config, "t");
     assert_format(IK_CONFIG_TOOL, "pass_env", tool, "A, B");
     assert_format(IK_CONFIG_TOOL, "env", tool, "C, D (file:~/d)");
@@ -951,6 +1089,12 @@ int main(void)
     tcase_add_test(tests, pass_env_gives_scrubbed_variables_back);
     tcase_add_test(tests, env_is_read_at_each_call);
     tcase_add_test(tests, env_is_checked);
+    tcase_add_test(tests, themes_have_names);
+    tcase_add_test(tests, a_theme_file_sets_every_colour);
+    tcase_add_test(tests, unknown_names_in_a_theme_are_warnings);
+    tcase_add_test(tests, faults_in_a_theme_are_errors);
+    tcase_add_test(tests, a_theme_file_must_exist);
+    tcase_add_test(tests, a_theme_may_be_below_the_home);
     tcase_add_test(tests, values_can_be_formatted);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);

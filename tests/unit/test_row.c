@@ -178,31 +178,6 @@ START_TEST(our_own_words)
 }
 END_TEST
 
-/* Yellow and cyan cannot be read on white, dark blue not on black. */
-START_TEST(colours_suit_the_background)
-{
-    static const struct {
-        ik_background_t background;
-        unsigned bad[3];
-    } cases[] = {
-        {IK_BACKGROUND_DARK, {0, 4, 8}},
-        {IK_BACKGROUND_LIGHT, {3, 6, 7}},
-        {IK_BACKGROUND_UNKNOWN, {3, 4, 6}},
-    };
-    for (size_t i = 0; i < 3; i++) {
-        ik_theme_init(&theme, cases[i].background, true, true);
-        for (int role = 0; role < IK_ROLE_COUNT; role++) {
-            ik_style_t style = ik_theme_style(&theme, (ik_role_t)role);
-            ck_assert_uint_eq(style.bg, 0);
-            ck_assert(style.fg == 0 || (style.fg & ~0xfu) == IK_COLOUR_INDEX(0));
-            for (size_t j = 0; j < 3; j++) {
-                ck_assert_msg(style.fg != IK_COLOUR_INDEX(cases[i].bad[j]), "%zu %d", i, role);
-            }
-        }
-    }
-}
-END_TEST
-
 /* ---- links */
 
 static void link_to(const char *url)
@@ -387,7 +362,6 @@ int main(void)
     tcase_add_test(all, without_colours_attributes_stay);
     tcase_add_test(all, without_escapes_there_is_text);
     tcase_add_test(all, our_own_words);
-    tcase_add_test(all, colours_suit_the_background);
     tcase_add_test(all, links_lead_where_they_may);
     tcase_add_test(all, other_addresses_are_text);
     tcase_add_test(all, parts_are_graphemes_and_sequences);
