@@ -12,7 +12,7 @@ import hostile
 from fake_llm import Answer, Call, Usage, Wire
 from repl_support import ReplTest
 from support import IKIGAI, clean_env
-from terminal_support import DA1, DARK, LIGHT, PATIENCE, SILENT, version
+from terminal_support import PATIENCE, SILENT
 
 MARKDOWN = """# Title
 
@@ -539,16 +539,6 @@ class PoorTerminalTest(ReplTest):
         t = self.ready([Answer("Fine.")], answers=SILENT)
         self.say(t, "hi", "Fine.")
         self.assertEqual(self.leave(t), 0)
-
-    def test_light_and_dark_backgrounds(self):
-        looks = []
-        for background in (LIGHT, DARK):
-            t = self.ready([Answer("say `x`")], answers=[background, version("test"), DA1])
-            self.say(t, "hi", re.compile("^say x$", re.M))
-            t.wait_idle()
-            looks.append(re.findall(rb"say (\x1b\[[0-9;]*m)x", t.raw)[-1])
-            t.close()
-        self.assertEqual(looks, [b"\x1b[35m", b"\x1b[36m"])
 
     def test_without_a_terminal_stdin_is_one_prompt(self):
         self.serve([Answer("Piped.")])
