@@ -1,12 +1,11 @@
-/* /resume: resumes a session, or lists the sessions to choose from. */
+/* /resume: resumes a session, or opens a list of them. */
 #include "command/command_list.h"
 #include "command/command_session_list.h"
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     if (args->count == 0) {
-        ik_command_session_list_start(host, false,
-                                      "Choose one: /resume ID; the beginning of the id is enough.");
+        ik_command_session_list_start(host, false);
     } else {
         ik_workspace_resume(host->workspace, args->words[0]);
     }
@@ -24,7 +23,7 @@ static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 const ik_command_t ik_command_resume = {
     .name = "resume",
     .usage = "[ID]",
-    .help = "Resumes an earlier session, or lists them.",
+    .help = "Resumes an earlier session; without an ID, one from a list.",
     .flags = IK_COMMAND_NEEDS_IDLE | IK_COMMAND_NEEDS_ALL_IDLE,
     .max_args = 1,
     .run = run,

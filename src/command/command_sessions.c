@@ -9,7 +9,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     if (all && strcmp(args->words[0], "--all") != 0) {
         ik_command_misuse(host, &ik_command_sessions, NULL);
     } else {
-        ik_command_session_list_start(host, all, "Resume with: /resume ID");
+        ik_command_session_list_start(host, all);
     }
 }
 
@@ -24,7 +24,7 @@ static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
 const ik_command_t ik_command_sessions = {
     .name = "sessions",
     .usage = "[--all]",
-    .help = "Lists recent sessions of this folder, or of all folders.",
+    .help = "Lists the sessions of this folder, or of all folders, to resume one.",
     .max_args = 1,
     .run = run,
     .complete = complete,

@@ -10,9 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/sanitiser.h"
+#include "command/command_session_list.h"
 #include "repl/repl_state.h"
-#include "store/session_lines.h"
 
 enum {
     STATUS_DONE = 0,
@@ -158,37 +157,21 @@ static void restore_draft(ik_repl_t *repl)
 
 /* --- choosing a session ------------------------------------------------------------------ */
 
-/* Plain mode has no list to choose from: it prints the sessions, and the user may enter /resume. */
-static void offer_sessions(ik_repl_t *repl, const ik_store_list_t *list)
+static void on_session_chosen(void *data, const char *id, bool second)
 {
-    ik_prompt_t *prompt = ik_view_prompt(repl->view);
-    if (prompt == NULL) {
-        ik_workspace_choose(repl->workspace, NULL);
-        ik_command_run(&repl->host, "/resume", false);
-        return;
-    }
-    ik_repl_choices_t *choices = ik_new(repl, ik_repl_choices_t);
-    choices->ids = ik_new_array(choices, char *, list->count);
-    choices->items = ik_new_array(choices, ik_completion_t, list->count);
-    for (size_t i = 0; i < list->count; i++) {
-        const ik_store_session_t *session = &list->sessions[i];
-        choices->ids[i] = ik_strdup(choices, session->id);
-        choices->items[i] = (ik_completion_t){
-            .text = ik_sanitise_line(choices, session->title),
-            .note = ik_session_lines_note(choices, session),
-        };
-    }
-    repl->choices = choices;
-    ik_prompt_choose(prompt, "Resume which session? ", choices->items, list->count);
+    (void)second;
+    ik_workspace_choose(((ik_repl_t *)data)->workspace, id);
 }
 
-static void take_choice(ik_repl_t *repl)
+static void offer_sessions(ik_repl_t *repl, const ik_store_list_t *list)
 {
-    ik_repl_choices_t *choices = repl->choices;
-    size_t index = ik_prompt_chosen(ik_view_prompt(repl->view));
-    repl->choices = NULL;
-    ik_workspace_choose(repl->workspace, index == SIZE_MAX ? NULL : choices->ids[index]);
-    talloc_free(choices);
+    ik_choice_row_t *rows = ik_command_session_list_rows(repl, list);
+    ik_view_list_open(repl->view, &(ik_view_list_options_t){.title = "Resume which session?",
+                                                            .rows = rows,
+                                                            .count = list->count,
+                                                            .on_taken = on_session_chosen,
+                                                            .data = repl});
+    talloc_free(rows);
 }
 
 /* --- workspace events -------------------------------------------------------------------- */
@@ -432,9 +415,6 @@ static void on_action(void *data, ik_prompt_action_t action)
         break;
     case IK_PROMPT_PAGER:
         ik_repl_open_pager(repl);
-        break;
-    case IK_PROMPT_CHOSEN:
-        take_choice(repl);
         break;
     case IK_PROMPT_TOOL_OUTPUT:
         switch_tool_output(repl);

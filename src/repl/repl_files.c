@@ -22,9 +22,9 @@ struct ik_repl_files {
     ik_process_t *process; /* NULL: none is running */
     bool by_glob;          /* process is the glob tool: there is no repository */
     int64_t asked_ms;
-    ik_completion_t *items;
+    ik_choice_row_t *items;
     size_t count;
-    ik_completion_t *before; /* the previous items, which the prompt may use until the next call */
+    ik_choice_row_t *before; /* the previous items, which the prompt may use until the next call */
 };
 
 ik_repl_files_t *ik_repl_files_create(const void *ctx, ik_process_host_t *host,
@@ -50,7 +50,7 @@ static void take_paths(ik_repl_files_t *files, char *text, size_t len, char sepa
     }
     files->before = files->items;
     most = most > FILES_MAX ? FILES_MAX : most;
-    files->items = ik_new_array(files, ik_completion_t, most);
+    files->items = ik_new_array(files, ik_choice_row_t, most);
     files->count = 0;
     talloc_steal(files->items, text);
     char *end = text + len;

@@ -92,6 +92,24 @@ static void show_text(ik_command_host_t *host, const char *title, const char *te
     ik_view_open_pager(repl->view, &source, title);
 }
 
+static ik_view_list_t *open_list(ik_command_host_t *host, const ik_view_list_options_t *options)
+{
+    return ik_view_list_open(repl_of(host)->view, options);
+}
+
+static void set_list(ik_command_host_t *host, ik_view_list_t *list, const ik_choice_row_t *rows,
+                     size_t count, bool pending)
+{
+    (void)host;
+    ik_view_list_set(list, rows, count, pending);
+}
+
+static void close_list(ik_command_host_t *host, ik_view_list_t *list)
+{
+    (void)host;
+    ik_view_list_close(list);
+}
+
 static void leave(ik_command_host_t *host)
 {
     ik_repl_leave(repl_of(host), 0);
@@ -106,16 +124,19 @@ const ik_command_screen_t ik_repl_host_screen = {
     .copy = copy,
     .open_pager = open_pager,
     .show_text = show_text,
+    .open_list = open_list,
+    .set_list = set_list,
+    .close_list = close_list,
     .leave = leave,
 };
 
 /* --- completion -------------------------------------------------------------------------- */
 
 /* Replaces the completions of the last request. */
-static ik_completion_t *renew_items(ik_repl_t *repl, size_t count)
+static ik_choice_row_t *renew_items(ik_repl_t *repl, size_t count)
 {
     talloc_free(repl->completions);
-    repl->completions = ik_new_array(repl, ik_completion_t, count + 1);
+    repl->completions = ik_new_array(repl, ik_choice_row_t, count + 1);
     return repl->completions;
 }
 
@@ -143,7 +164,7 @@ static void complete_arguments(void *data, const char *name, int word, ik_comple
     out->count = words.count;
     talloc_steal(out->items, words.ctx);
     for (size_t i = 0; i < words.count; i++) {
-        out->items[i] = (ik_completion_t){.text = words.texts[i], .note = words.notes[i]};
+        out->items[i] = (ik_choice_row_t){.text = words.texts[i], .note = words.notes[i]};
     }
 }
 

@@ -10,12 +10,6 @@
 
 typedef struct ik_repl_shell ik_repl_shell_t;
 
-/* The sessions in a list that the user chooses from. */
-typedef struct {
-    char **ids;
-    ik_completion_t *items;
-} ik_repl_choices_t;
-
 typedef struct {
     const ik_repl_options_t *options;
     ik_workspace_t *workspace;
@@ -25,13 +19,12 @@ typedef struct {
     size_t talk_count;
     ik_repl_talk_t *current; /* that of the agent with the focus */
 
-    ik_repl_choices_t *choices; /* NULL: no list is open */
-    ik_repl_shell_t *shell;     /* the running !CMD; NULL: none */
+    ik_repl_shell_t *shell; /* the running !CMD; NULL: none */
     ik_repl_draft_t *draft;
     void *shown_text; /* the last text of a command in the pager; NULL: none */
     void *clipboard;  /* holds the text copied last; NULL: none */
     ik_repl_files_t *files;
-    ik_completion_t *completions; /* of the last request */
+    ik_choice_row_t *completions; /* of the last request */
     ik_timer_t *start;            /* runs after the first frame */
     int64_t cancelled_ms;         /* when Ctrl-C last had nothing to cancel */
     bool ending;                  /* end of input: leave when everything is done */

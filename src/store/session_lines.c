@@ -179,12 +179,14 @@ char *ik_session_lines_table(const void *ctx, const ik_store_list_t *list, size_
 
 char *ik_session_lines_note(const void *ctx, const ik_store_session_t *session)
 {
-    char *model = ik_sanitise_line(NULL, session->model);
+    void *scratch = talloc_new(NULL);
+    const char *folder = ik_session_lines_folder(scratch, session->cwd);
     ik_figure_t age = ik_figure_of_age(session->updated_us, ik_store_now_us());
-    char *note =
-        ik_sprintf(ctx, "%s  %s %s  %s  %.8s", age.text, ik_figure_of_count(session->turns).text,
-                   session->turns == 1 ? "turn" : "turns", model, session->id);
-    talloc_free(model);
+    char *note = ik_sprintf(
+        ctx, "%s\t%s %s\t%s\t%s\t%.8s", age.text, ik_figure_of_count(session->turns).text,
+        session->turns == 1 ? "turn" : "turns", ik_sanitise_line(scratch, folder),
+        ik_sanitise_line(scratch, session->model), session->id);
+    talloc_free(scratch);
     return note;
 }
 

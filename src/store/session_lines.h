@@ -15,7 +15,8 @@ const char *ik_session_lines_folder(const void *ctx, const char *cwd);
 char *ik_session_lines_table(const void *ctx, const ik_store_list_t *list, size_t columns,
                              bool with_folder);
 
-/* Distinguishes sessions of the same title: "2m  3 turns  openai/gpt-5  7c5be1f0". */
+/* What helps to choose a session, in columns that are separated by tabs: age, turns, folder, model
+ * and the beginning of its id. */
 char *ik_session_lines_note(const void *ctx, const ik_store_session_t *session);
 
 /* Session, age, folder, kind of message and title of a search hit. */

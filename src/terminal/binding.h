@@ -49,6 +49,7 @@ bool ik_binding_matches(const ik_binding_t *keys, size_t max, const ik_key_t *ke
 /* The section of the help that lists a binding. */
 typedef enum {
     IK_BINDING_PROMPT,
+    IK_BINDING_LIST,
     IK_BINDING_EDITING,
     IK_BINDING_SEARCH,
     IK_BINDING_PAGER,

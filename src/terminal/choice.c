@@ -8,16 +8,18 @@
 #include "terminal/fuzzy.h"
 
 struct ik_choice {
-    const char *const *texts;
+    const ik_choice_row_t *rows;
     size_t all;
-    const char **matching; /* the texts that match, in their order */
-    size_t *indices;       /* of matching in texts */
+    unsigned flags;
+    uint32_t *matching; /* indices of the rows that match, in their order */
     size_t count;
+    ik_fuzzy_match_t *ranked; /* the same, best first */
+    ik_fuzzy_match_t *spare;  /* for sorting */
     ik_buffer_t pattern;
-    ik_fuzzy_match_t ranked[IK_CHOICE_MAX]; /* indices are into matching */
-    size_t ranked_count;
-    size_t chosen; /* index in ranked */
+    size_t chosen; /* index in ranked; SIZE_MAX: none */
     size_t top;    /* index in ranked of the first one shown */
+    size_t shown;  /* rows shown last */
+    char *kept;    /* what the row stands for that the user moved to; NULL: did not move */
 };
 
 ik_choice_t *ik_choice_create(const void *ctx)
@@ -25,49 +27,99 @@ ik_choice_t *ik_choice_create(const void *ctx)
     ik_choice_t *choice = ik_new(ctx, ik_choice_t);
     ik_buffer_init(&choice->pattern, choice, IK_BUFFER_UNLIMITED); /* what was typed */
     ik_buffer_reserve(&choice->pattern, 0);
+    choice->chosen = SIZE_MAX;
     return choice;
 }
 
 static void match_all(ik_choice_t *choice)
 {
     for (size_t i = 0; i < choice->all; i++) {
-        choice->matching[i] = choice->texts[i];
-        choice->indices[i] = i;
+        choice->matching[i] = (uint32_t)i;
     }
     choice->count = choice->all;
 }
 
-static void rank(ik_choice_t *choice)
+static int score_row(const ik_choice_t *choice, const ik_choice_row_t *row)
 {
-    choice->ranked_count =
-        ik_fuzzy_rank(choice->pattern.data, choice->pattern.len, choice->matching, choice->count,
-                      choice->ranked, IK_CHOICE_MAX);
-    choice->chosen = choice->top = 0;
+    const char *pattern = choice->pattern.data;
+    size_t len = choice->pattern.len;
+    const char *text = row->text + (choice->flags & IK_CHOICE_SLASH ? *row->text == '/' : 0);
+    int score = ik_fuzzy_score(pattern, len, text, strlen(text));
+    if (row->also != NULL && len > 0) {
+        size_t also_len = strlen(row->also);
+        int also = ik_fuzzy_score(pattern, len, row->also, also_len);
+        also = also_len == len || also < 0 ? also : also / 2;
+        score = also > score ? also : score;
+    }
+    return score;
 }
 
-void ik_choice_set(ik_choice_t *choice, const char *const *texts, size_t count)
+/* Drops the rows that no longer match and ranks the others. A row that does not match a pattern
+ * matches no longer pattern either. */
+static void rank(ik_choice_t *choice)
 {
-    choice->texts = texts;
+    size_t kept = 0;
+    for (size_t i = 0; i < choice->count; i++) {
+        uint32_t index = choice->matching[i];
+        int score = score_row(choice, &choice->rows[index]);
+        if (score >= 0) {
+            choice->matching[kept] = index;
+            choice->ranked[kept++] = (ik_fuzzy_match_t){.index = index, .score = score};
+        }
+    }
+    choice->count = kept;
+    if (choice->pattern.len > 0) {
+        ik_fuzzy_sort(choice->ranked, kept, choice->spare);
+    }
+    choice->chosen = kept == 0 || (choice->flags & IK_CHOICE_UNMARKED) ? SIZE_MAX : 0;
+    choice->top = 0;
+    TALLOC_FREE(choice->kept);
+}
+
+static void set_rows(ik_choice_t *choice, const ik_choice_row_t *rows, size_t count)
+{
+    choice->rows = rows;
     choice->all = count;
-    choice->matching = ik_resize_array(choice, choice->matching, const char *, count + 1);
-    choice->indices = ik_resize_array(choice, choice->indices, size_t, count + 1);
-    choice->pattern.len = 0;
+    choice->matching = ik_resize_array(choice, choice->matching, uint32_t, count + 1);
+    choice->ranked = ik_resize_array(choice, choice->ranked, ik_fuzzy_match_t, count + 1);
+    choice->spare = ik_resize_array(choice, choice->spare, ik_fuzzy_match_t, count + 1);
     match_all(choice);
     rank(choice);
 }
 
-/* A text that does not match a pattern matches no longer pattern either. */
-static void drop_others(ik_choice_t *choice)
+void ik_choice_set(ik_choice_t *choice, const ik_choice_row_t *rows, size_t count, unsigned flags)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < choice->count; i++) {
-        const char *text = choice->matching[i];
-        if (ik_fuzzy_matches(choice->pattern.data, choice->pattern.len, text, strlen(text))) {
-            choice->matching[kept] = text;
-            choice->indices[kept++] = choice->indices[i];
+    choice->flags = flags;
+    choice->pattern.len = 0;
+    set_rows(choice, rows, count);
+}
+
+static const char *identity(const ik_choice_row_t *row)
+{
+    return row->value == NULL ? row->text : row->value;
+}
+
+static void choose(ik_choice_t *choice, size_t ranked)
+{
+    if (choice->count > 0) {
+        choice->chosen = ranked;
+        talloc_free(choice->kept);
+        choice->kept = ik_strdup(choice, identity(&choice->rows[choice->ranked[ranked].index]));
+    }
+}
+
+void ik_choice_replace(ik_choice_t *choice, const ik_choice_row_t *rows, size_t count)
+{
+    char *kept = choice->kept;
+    choice->kept = NULL;
+    set_rows(choice, rows, count);
+    for (size_t i = 0; kept != NULL && i < choice->count; i++) {
+        if (strcmp(identity(&rows[choice->ranked[i].index]), kept) == 0) {
+            choose(choice, i);
+            break;
         }
     }
-    choice->count = kept;
+    talloc_free(kept);
 }
 
 void ik_choice_narrow(ik_choice_t *choice, const char *pattern, size_t len)
@@ -82,7 +134,6 @@ void ik_choice_narrow(ik_choice_t *choice, const char *pattern, size_t len)
     }
     old->len = 0;
     ik_buffer_append(old, pattern, len);
-    drop_others(choice);
     rank(choice);
 }
 
@@ -91,29 +142,52 @@ size_t ik_choice_count(const ik_choice_t *choice)
     return choice->count;
 }
 
-static size_t index_of(const ik_choice_t *choice, size_t ranked)
-{
-    return choice->indices[choice->ranked[ranked].index];
-}
-
 size_t ik_choice_chosen(const ik_choice_t *choice)
 {
-    return choice->ranked_count == 0 ? SIZE_MAX : index_of(choice, choice->chosen);
+    return choice->chosen == SIZE_MAX ? SIZE_MAX : choice->ranked[choice->chosen].index;
 }
 
 void ik_choice_move(ik_choice_t *choice, int direction)
 {
-    size_t count = choice->ranked_count;
-    if (count > 0) {
-        choice->chosen = (choice->chosen + (direction < 0 ? count - 1 : 1)) % count;
+    size_t last = choice->count - 1;
+    if (choice->chosen == SIZE_MAX) {
+        choose(choice, direction < 0 ? last : 0);
+    } else if (direction < 0) {
+        choose(choice, choice->chosen == 0 ? last : choice->chosen - 1);
+    } else {
+        choose(choice, choice->chosen == last ? 0 : choice->chosen + 1);
     }
 }
 
-void ik_choice_choose(ik_choice_t *choice, const char *text)
+void ik_choice_page(ik_choice_t *choice, int direction)
 {
-    for (size_t i = 0; i < choice->ranked_count; i++) {
-        if (strcmp(choice->texts[index_of(choice, i)], text) == 0) {
-            choice->chosen = i;
+    size_t last = choice->count - 1;
+    size_t from = choice->chosen == SIZE_MAX ? 0 : choice->chosen;
+    size_t step = choice->shown == 0 ? 1 : choice->shown;
+    if (direction < 0) {
+        choose(choice, from < step ? 0 : from - step);
+    } else {
+        choose(choice, last - from < step ? last : from + step);
+    }
+}
+
+void ik_choice_go_to_end(ik_choice_t *choice, int direction)
+{
+    choose(choice, direction < 0 ? 0 : choice->count - 1);
+}
+
+void ik_choice_choose_best(ik_choice_t *choice)
+{
+    if (choice->chosen == SIZE_MAX) {
+        choose(choice, 0);
+    }
+}
+
+void ik_choice_choose(ik_choice_t *choice, size_t index)
+{
+    for (size_t i = 0; i < choice->count; i++) {
+        if (choice->ranked[i].index == index) {
+            choose(choice, i);
             return;
         }
     }
@@ -121,17 +195,19 @@ void ik_choice_choose(ik_choice_t *choice, const char *text)
 
 size_t ik_choice_show(ik_choice_t *choice, size_t max, size_t *indices)
 {
-    size_t shown = choice->ranked_count < max ? choice->ranked_count : max;
-    if (choice->chosen < choice->top) {
-        choice->top = choice->chosen;
-    } else if (shown > 0 && choice->chosen >= choice->top + shown) {
-        choice->top = choice->chosen - shown + 1;
+    size_t shown = choice->count < max ? choice->count : max;
+    size_t chosen = choice->chosen == SIZE_MAX ? 0 : choice->chosen;
+    if (chosen < choice->top) {
+        choice->top = chosen;
+    } else if (shown > 0 && chosen >= choice->top + shown) {
+        choice->top = chosen - shown + 1;
     }
-    if (choice->top + shown > choice->ranked_count) {
-        choice->top = choice->ranked_count - shown;
+    if (choice->top + shown > choice->count) {
+        choice->top = choice->count - shown;
     }
     for (size_t i = 0; i < shown; i++) {
-        indices[i] = index_of(choice, choice->top + i);
+        indices[i] = choice->ranked[choice->top + i].index;
     }
+    choice->shown = shown;
     return shown;
 }

@@ -6,6 +6,8 @@
  */
 #include "terminal/fuzzy.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -81,11 +83,22 @@ static int score_part(const char *pattern, size_t pattern_len, const char *text,
     return score;
 }
 
-/* Negative if there is no match. */
-static int score_text(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
+static bool is_same(const char *pattern, const char *text, size_t len)
+{
+    size_t i = 0;
+    while (i < len && fold(pattern[i]) == fold(text[i])) {
+        i++;
+    }
+    return i == len;
+}
+
+int ik_fuzzy_score(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
 {
     if (pattern_len == 0) {
         return 0;
+    }
+    if (pattern_len == text_len && is_same(pattern, text, text_len)) {
+        return INT_MAX - (memcmp(pattern, text, text_len) != 0);
     }
     const char *slash = memrchr(text, '/', text_len);
     const char *name = slash == NULL ? text : slash + 1;
@@ -102,37 +115,29 @@ static int score_text(const char *pattern, size_t pattern_len, const char *text,
     return SCALE * (BASE + score) - (int)counted;
 }
 
-bool ik_fuzzy_matches(const char *pattern, size_t pattern_len, const char *text, size_t text_len)
+/* One pass of a radix sort by one byte of the score, the highest first. */
+static void sort_by_byte(const ik_fuzzy_match_t *from, size_t count, int shift,
+                         ik_fuzzy_match_t *to)
 {
-    return pattern_len == 0 || find_end(pattern, pattern_len, text, text_len) > 0;
+    size_t begin[256] = {0};
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        begin[from[i].score >> shift & 0xff]++;
+    }
+    for (int value = 255; value >= 0; value--) {
+        size_t here = begin[value];
+        begin[value] = at;
+        at += here;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[begin[from[i].score >> shift & 0xff]++] = from[i];
+    }
 }
 
-/* Keeps out sorted; a match goes after those with an equal score. */
-static size_t insert(ik_fuzzy_match_t *out, size_t count, size_t max, ik_fuzzy_match_t match)
+void ik_fuzzy_sort(ik_fuzzy_match_t *matches, size_t count, ik_fuzzy_match_t *spare)
 {
-    size_t at = count;
-    while (at > 0 && out[at - 1].score < match.score) {
-        at--;
-    }
-    if (at == max) {
-        return count;
-    }
-    size_t kept = count < max ? count : max - 1;
-    memmove(out + at + 1, out + at, (kept - at) * sizeof(*out));
-    out[at] = match;
-    return kept + 1;
-}
-
-size_t ik_fuzzy_rank(const char *pattern, size_t pattern_len, const char *const *texts,
-                     size_t count, ik_fuzzy_match_t *out, size_t max)
-{
-    size_t found = 0;
-    bool all_equal = pattern_len == 0;
-    for (size_t i = 0; i < count && max > 0 && !(all_equal && found == max); i++) {
-        int score = score_text(pattern, pattern_len, texts[i], strlen(texts[i]));
-        if (score >= 0) {
-            found = insert(out, found, max, (ik_fuzzy_match_t){.index = i, .score = score});
-        }
-    }
-    return found;
+    sort_by_byte(matches, count, 0, spare);
+    sort_by_byte(spare, count, 8, matches);
+    sort_by_byte(matches, count, 16, spare);
+    sort_by_byte(spare, count, 24, matches);
 }

@@ -107,6 +107,7 @@ static char *format_keys(const void *ctx, const ik_binding_row_t *row)
 
 static const ik_key_help_t groups[] = {
     [IK_BINDING_PROMPT] = {.name = "prompt", .title = "At the prompt"},
+    [IK_BINDING_LIST] = {.name = "list", .title = "In a list"},
     [IK_BINDING_EDITING] = {.name = "editing", .title = "Editing the draft"},
     [IK_BINDING_SEARCH] = {.name = "search", .title = "Searching earlier messages"},
     [IK_BINDING_PAGER] = {.name = "pager", .title = "In the pager"},
@@ -114,8 +115,8 @@ static const ik_key_help_t groups[] = {
 
 /* This order decides the order of the rows within a group. */
 static const ik_binding_rows_fn sources[] = {
-    ik_prompt_bindings_at,        ik_editor_bindings_at, ik_prompt_signs_at,
-    ik_prompt_search_bindings_at, ik_pager_bindings_at,
+    ik_prompt_bindings_at, ik_prompt_list_bindings_at,   ik_editor_bindings_at,
+    ik_prompt_signs_at,    ik_prompt_search_bindings_at, ik_pager_bindings_at,
 };
 
 ik_key_help_t *ik_key_help_create(const void *ctx, size_t *count)

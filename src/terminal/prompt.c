@@ -60,7 +60,7 @@ bool ik_prompt_is_empty(const ik_prompt_t *prompt)
 /* Closes the search and the list when the draft is replaced. */
 static void close_all(ik_prompt_t *prompt)
 {
-    if (!ik_prompt_search_chooses(prompt)) {
+    if (!prompt->search.chooses) {
         ik_prompt_search_close(prompt);
     }
     ik_prompt_list_close(prompt);
@@ -417,7 +417,7 @@ ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
     }
     char before = prompt->after_ctrl_x ? IK_BINDING_CTRL_X : '\0';
     prompt->after_ctrl_x = false;
-    bool chooses = ik_prompt_search_chooses(prompt);
+    bool chooses = prompt->search.chooses;
     if (prompt->search.open && ik_prompt_search_key(prompt, key)) {
         return chooses && !prompt->search.open ? IK_PROMPT_CHOSEN : IK_PROMPT_NONE;
     }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "terminal/choice.h"
 #include "terminal/editor.h"
 #include "terminal/recall.h"
 
@@ -24,14 +25,9 @@ typedef enum {
     IK_PROMPT_CHOSEN,      /* the list of ik_prompt_choose is closed */
 } ik_prompt_action_t;
 
-/* One line of a completion list. */
+/* The text of a row is inserted into the draft, followed by a space unless it ends in '/'. */
 typedef struct {
-    const char *text; /* inserted into the draft, followed by a space unless it ends in '/' */
-    const char *note; /* shown beside the text; may be NULL */
-} ik_completion_t;
-
-typedef struct {
-    ik_completion_t *items;
+    ik_choice_row_t *items;
     size_t count;
     bool pending; /* more will follow: call ik_prompt_refresh then */
 } ik_completions_t;
@@ -61,9 +57,10 @@ enum {
     IK_PROMPT_SIGN_SHELL = '!',
 };
 
-/* The keys of the prompt, the keys of the search, and the signs; see ik_binding_rows_fn. editor.h
- * has the keys that edit the draft. */
+/* The keys of the prompt, of lists and of the search, and the signs; see ik_binding_rows_fn.
+ * editor.h has the keys that edit the draft. */
 bool ik_prompt_bindings_at(size_t index, ik_binding_row_t *out);
+bool ik_prompt_list_bindings_at(size_t index, ik_binding_row_t *out);
 bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out);
 bool ik_prompt_signs_at(size_t index, ik_binding_row_t *out);
 
@@ -86,13 +83,25 @@ void ik_prompt_ask(ik_prompt_t *prompt, const char *question);
  * the prompt forgets it. The next call of ik_prompt_ask ends it. */
 void ik_prompt_ask_secret(ik_prompt_t *prompt, const char *question);
 
+typedef struct {
+    const char *mark; /* shown before the typed text */
+    const char *hint; /* shown dimmed while nothing is typed; NULL: none */
+    bool has_second;  /* Ctrl-S takes the chosen row, too; see ik_prompt_chosen */
+    const ik_choice_row_t *rows;
+    size_t count;
+    bool pending; /* more will follow: call ik_prompt_choose_again then */
+} ik_prompt_list_options_t;
+
 /* Shows a list to choose from instead of the draft, which is kept. Typing narrows the list, Enter
- * takes the chosen line. IK_PROMPT_CHOSEN reports the end; items are borrowed until then. mark is
- * shown before the typed text and is copied. */
-void ik_prompt_choose(ik_prompt_t *prompt, const char *mark, const ik_completion_t *items,
-                      size_t count);
-/* Index of the line taken last; SIZE_MAX: the user took none. */
-size_t ik_prompt_chosen(const ik_prompt_t *prompt);
+ * takes the chosen row. IK_PROMPT_CHOSEN reports the end; rows are borrowed until then. */
+void ik_prompt_choose(ik_prompt_t *prompt, const ik_prompt_list_options_t *options);
+/* Replaces the rows of the open list. What was typed and the row that the user moved to stay. */
+void ik_prompt_choose_again(ik_prompt_t *prompt, const ik_choice_row_t *rows, size_t count,
+                            bool pending);
+/* Closes the list without an action. */
+void ik_prompt_choose_end(ik_prompt_t *prompt);
+/* Index of the row taken last; SIZE_MAX: the user took none. second: with the second key. */
+size_t ik_prompt_chosen(const ik_prompt_t *prompt, bool *second);
 
 /* Sets the mark before the draft, "> " by default. Copied. */
 void ik_prompt_set_mark(ik_prompt_t *prompt, const char *mark);

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "base/width.h"
+#include "terminal/choice_rows.h"
 #include "terminal/prompt_state.h"
 
 enum {
     SHOWN_MAX = 8, /* rows of a list */
     INDENT = 2,    /* of a list */
-    BETWEEN = 2,   /* columns between a text and its note */
     TEXT_MIN = 2,  /* columns of draft below which its mark is left out */
 };
 
@@ -37,27 +37,16 @@ static size_t at_most(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Adds an unsanitised text, cut to at most max columns. */
-static void add_cut(canvas_t *canvas, ik_role_t role, const char *text, size_t max,
-                    ik_width_keep_t keep)
+/* Adds an unsanitised text, cut to the row. */
+static void add_cut(canvas_t *canvas, ik_role_t role, const char *text, ik_width_keep_t keep)
 {
-    ik_buffer_t cut;
-    size_t used = (size_t)canvas->row->width;
-    size_t room = used < canvas->columns ? canvas->columns - used : 0;
-    ik_buffer_init(&cut, NULL, IK_BUFFER_UNLIMITED); /* bounded by the columns */
-    ik_buffer_reserve(&cut, 0);
-    ik_width_append(&cut, text, at_most(max, room), keep);
-    ik_row_add_role(canvas->row, role, cut.data);
-    ik_buffer_reset(&cut);
+    ik_choice_rows_add(canvas->row, role, text, canvas->columns, canvas->columns, keep);
 }
 
 /* Adds spaces up to a column. */
 static void pad(canvas_t *canvas, ik_role_t role, size_t column)
 {
-    size_t to = at_most(column, canvas->columns);
-    if ((size_t)canvas->row->width < to) {
-        ik_row_add_format(canvas->row, role, "%*s", (int)to - canvas->row->width, "");
-    }
+    ik_choice_rows_pad(canvas->row, role, canvas->columns, column);
 }
 
 /* --- lists ------------------------------------------------------------------------------- */
@@ -86,36 +75,16 @@ static view_t make_view(ik_choice_t *choice, bool pending, int room)
     return view;
 }
 
-static void draw_line(canvas_t *canvas, const ik_completion_t *line, size_t note_column,
-                      bool chosen, ik_width_keep_t keep)
+/* rows[i] is the row with the index view->indices[i]. */
+static void draw_view(canvas_t *canvas, const view_t *view, const ik_choice_row_t *rows,
+                      size_t chosen, bool pending, bool cut_start)
 {
-    ik_role_t role = chosen ? IK_ROLE_CHOSEN : IK_ROLE_TEXT;
-    pad(canvas, role, INDENT);
-    add_cut(canvas, role, line->text, note_column - INDENT - BETWEEN, keep);
-    if (line->note != NULL) {
-        ik_role_t note_role = chosen ? IK_ROLE_CHOSEN : IK_ROLE_DIM;
-        pad(canvas, note_role, note_column);
-        add_cut(canvas, note_role, line->note, canvas->columns, IK_WIDTH_KEEP_START);
-    }
-    finish_row(canvas);
-}
-
-/* lines[i] is the line with the index view->indices[i]. */
-static void draw_view(canvas_t *canvas, const view_t *view, const ik_completion_t *lines,
-                      size_t chosen, bool pending, ik_width_keep_t keep)
-{
-    size_t longest = 0;
-    bool notes = false;
+    ik_choice_rows_t columns = ik_choice_rows_measure(rows, view->count, canvas->columns, INDENT);
+    columns.cut_start = cut_start;
     for (size_t i = 0; i < view->count; i++) {
-        size_t columns = ik_width(lines[i].text, strlen(lines[i].text));
-        longest = columns > longest ? columns : longest;
-        notes = notes || lines[i].note != NULL;
-    }
-    /* Notes start after the longest text, but get at least a third of the row. */
-    size_t limit = notes ? canvas->columns * 2 / 3 : canvas->columns;
-    size_t note_column = INDENT + at_most(longest, limit) + BETWEEN;
-    for (size_t i = 0; i < view->count; i++) {
-        draw_line(canvas, &lines[i], note_column, view->indices[i] == chosen, keep);
+        bool is_chosen = view->indices[i] == chosen;
+        ik_choice_rows_draw(&columns, canvas->row, is_chosen ? "›" : "", &rows[i], is_chosen);
+        finish_row(canvas);
     }
     if (view->has_rest_row) {
         char text[64] = "… looking";
@@ -123,7 +92,7 @@ static void draw_view(canvas_t *canvas, const view_t *view, const ik_completion_
             snprintf(text, sizeof(text), "… %zu more%s", view->rest, pending ? " so far" : "");
         }
         pad(canvas, IK_ROLE_DIM, INDENT);
-        add_cut(canvas, IK_ROLE_DIM, text, canvas->columns, IK_WIDTH_KEEP_START);
+        add_cut(canvas, IK_ROLE_DIM, text, IK_WIDTH_KEEP_START);
         finish_row(canvas);
     }
 }
@@ -157,7 +126,7 @@ static ik_prompt_drawing_t draw_draft(canvas_t *canvas, ik_prompt_t *prompt, int
         draw_margin(canvas, prompt, &layout, i, indent);
         ik_editor_draw(prompt->editor, i, canvas->row);
         if (ik_prompt_is_empty(prompt) && prompt->hint != NULL) {
-            add_cut(canvas, IK_ROLE_DIM, prompt->hint, canvas->columns, IK_WIDTH_KEEP_START);
+            add_cut(canvas, IK_ROLE_DIM, prompt->hint, IK_WIDTH_KEEP_START);
         }
         finish_row(canvas);
     }
@@ -176,8 +145,8 @@ static ik_prompt_drawing_t draw_secret(canvas_t *canvas, ik_prompt_t *prompt)
         snprintf(text, sizeof(text), "(%zu character%s, hidden)", characters,
                  characters == 1 ? "" : "s");
     }
-    add_cut(canvas, IK_ROLE_MARK, prompt->mark, canvas->columns, IK_WIDTH_KEEP_START);
-    add_cut(canvas, IK_ROLE_DIM, text, canvas->columns, IK_WIDTH_KEEP_START);
+    add_cut(canvas, IK_ROLE_MARK, prompt->mark, IK_WIDTH_KEEP_START);
+    add_cut(canvas, IK_ROLE_DIM, text, IK_WIDTH_KEEP_START);
     int column = canvas->row->width;
     finish_row(canvas);
     return (ik_prompt_drawing_t){.cursor_row = 0, .cursor_column = column};
@@ -192,13 +161,12 @@ static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, in
     }
     ik_prompt_drawing_t drawing =
         draw_draft(canvas, prompt, max_rows - (int)view.count - view.has_rest_row);
-    ik_completion_t lines[SHOWN_MAX];
+    ik_choice_row_t rows[SHOWN_MAX];
     for (size_t i = 0; i < view.count; i++) {
-        lines[i] = list->found.items[view.indices[i]];
+        rows[i] = list->found.items[view.indices[i]];
     }
-    bool paths = list->context.kind == IK_PROMPT_CONTEXT_FILE;
-    draw_view(canvas, &view, lines, ik_choice_chosen(list->choice), list->found.pending,
-              paths ? IK_WIDTH_KEEP_END : IK_WIDTH_KEEP_START);
+    draw_view(canvas, &view, rows, ik_choice_chosen(list->choice), list->found.pending,
+              list->context.kind == IK_PROMPT_CONTEXT_FILE);
     return drawing;
 }
 
@@ -207,22 +175,22 @@ static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, in
 static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, int max_rows)
 {
     const ik_prompt_search_t *search = &prompt->search;
-    view_t view = make_view(search->choice, false, max_rows - 1);
-    const char *mark = search->mark == NULL ? search_mark : search->mark;
-    add_cut(canvas, IK_ROLE_MARK, mark, canvas->columns, IK_WIDTH_KEEP_START);
-    add_cut(canvas, IK_ROLE_TEXT, search->pattern.data, canvas->columns, IK_WIDTH_KEEP_END);
+    view_t view = make_view(search->choice, search->pending, max_rows - 1);
+    const char *mark = search->chooses ? search->mark : search_mark;
+    add_cut(canvas, IK_ROLE_MARK, mark, IK_WIDTH_KEEP_START);
+    add_cut(canvas, IK_ROLE_TEXT, search->pattern.data, IK_WIDTH_KEEP_END);
     int column = canvas->row->width;
-    if (view.count == 0) {
-        add_cut(canvas, IK_ROLE_DIM, "  nothing found", canvas->columns, IK_WIDTH_KEEP_START);
+    if (view.count == 0 && !search->pending) {
+        add_cut(canvas, IK_ROLE_DIM, "  nothing found", IK_WIDTH_KEEP_START);
+    } else if (search->hint != NULL && search->pattern.len == 0) {
+        add_cut(canvas, IK_ROLE_DIM, search->hint, IK_WIDTH_KEEP_START);
     }
     finish_row(canvas);
-    ik_completion_t lines[SHOWN_MAX];
+    ik_choice_row_t rows[SHOWN_MAX];
     for (size_t i = 0; i < view.count; i++) {
-        size_t index = view.indices[i];
-        lines[i] = search->items == NULL ? (ik_completion_t){.text = search->texts[index]}
-                                         : search->items[index];
+        rows[i] = search->rows[view.indices[i]];
     }
-    draw_view(canvas, &view, lines, ik_choice_chosen(search->choice), false, IK_WIDTH_KEEP_START);
+    draw_view(canvas, &view, rows, ik_choice_chosen(search->choice), search->pending, false);
     return (ik_prompt_drawing_t){.cursor_row = 0, .cursor_column = column};
 }
 

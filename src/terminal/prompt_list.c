@@ -1,7 +1,7 @@
 /*
  * Completion. The word at the cursor decides which list there is. The source is asked when the list
- * opens, and the items are ranked as the word grows. Typing opens the list, Esc closes it for this
- * word, Tab takes the chosen line. Moving the cursor and pasting do not open it.
+ * opens, and the rows are ranked as the word grows. Typing opens the list, Esc closes it for this
+ * word, Tab completes the chosen row, Enter takes it. Moving the cursor and pasting do not open it.
  */
 #include <string.h>
 
@@ -82,17 +82,8 @@ static void ask_source(ik_prompt_t *prompt, ik_completions_t *found)
 
 static void ask(ik_prompt_t *prompt)
 {
-    ik_prompt_list_t *list = &prompt->list;
-    list->found = (ik_completions_t){0};
-    ask_source(prompt, &list->found);
-    list->texts = ik_resize_array(prompt, list->texts, const char *, list->found.count + 1);
-    for (size_t i = 0; i < list->found.count; i++) {
-        const char *text = list->found.items[i].text;
-        bool slash =
-            list->context.kind == IK_PROMPT_CONTEXT_COMMAND && *text == IK_PROMPT_SIGN_COMMAND;
-        list->texts[i] = slash ? text + 1 : text; /* matching ignores the '/' */
-    }
-    ik_choice_set(list->choice, list->texts, list->found.count);
+    prompt->list.found = (ik_completions_t){0};
+    ask_source(prompt, &prompt->list.found);
 }
 
 static void narrow(ik_prompt_t *prompt)
@@ -120,8 +111,10 @@ void ik_prompt_list_update(ik_prompt_t *prompt, bool typed)
         return;
     }
     if (!list->open) {
+        unsigned flags = context.kind == IK_PROMPT_CONTEXT_COMMAND ? IK_CHOICE_SLASH : 0;
         list->open = true;
         ask(prompt);
+        ik_choice_set(list->choice, list->found.items, list->found.count, flags);
     }
     narrow(prompt);
 }
@@ -179,12 +172,7 @@ void ik_prompt_refresh(ik_prompt_t *prompt)
     if (!list->open) {
         return;
     }
-    size_t chosen = ik_choice_chosen(list->choice);
-    char *text = chosen == SIZE_MAX ? NULL : ik_strdup(NULL, list->texts[chosen]);
     ask(prompt);
+    ik_choice_replace(list->choice, list->found.items, list->found.count);
     narrow(prompt);
-    if (text != NULL) {
-        ik_choice_choose(list->choice, text);
-    }
-    talloc_free(text);
 }

@@ -8,51 +8,76 @@
 
 enum { PATTERN_MAX = 1024 };
 
-/* Opens the search in items or, if they are NULL, in the earlier messages. */
-static void open_list(ik_prompt_t *prompt, const ik_completion_t *items, size_t count)
+static void open_list(ik_prompt_t *prompt, const ik_choice_row_t *rows, size_t count)
 {
     ik_prompt_search_t *search = &prompt->search;
     ik_prompt_search_close(prompt);
     search->open = true;
-    search->items = items;
-    search->texts = ik_resize_array(prompt, search->texts, const char *, count + 1);
+    search->rows = rows;
     ik_buffer_init(&search->pattern, prompt, PATTERN_MAX);
     ik_buffer_reserve(&search->pattern, 1);
-    for (size_t i = 0; i < count; i++) {
-        search->texts[i] = items == NULL ? ik_recall_entry(prompt->recall, i) : items[i].text;
-    }
-    ik_choice_set(search->choice, search->texts, count);
+    ik_choice_set(search->choice, rows, count, 0);
 }
 
 void ik_prompt_search_open(ik_prompt_t *prompt)
 {
-    open_list(prompt, NULL, ik_recall_count(prompt->recall));
+    size_t count = ik_recall_count(prompt->recall);
+    ik_choice_row_t *rows = ik_new_array(prompt, ik_choice_row_t, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        rows[i].text = ik_recall_entry(prompt->recall, i);
+    }
+    open_list(prompt, rows, count);
+    prompt->search.messages = rows;
 }
 
-void ik_prompt_choose(ik_prompt_t *prompt, const char *mark, const ik_completion_t *items,
-                      size_t count)
+/* --- lists to choose from ---------------------------------------------------------------- */
+
+void ik_prompt_choose(ik_prompt_t *prompt, const ik_prompt_list_options_t *options)
 {
+    ik_prompt_search_t *search = &prompt->search;
     ik_prompt_list_close(prompt);
-    open_list(prompt, items, count);
-    prompt->search.taken = SIZE_MAX;
-    prompt->search.mark = ik_strdup(prompt, mark);
+    open_list(prompt, options->rows, options->count);
+    search->chooses = true;
+    search->taken = SIZE_MAX;
+    search->second = false;
+    search->has_second = options->has_second;
+    search->pending = options->pending;
+    search->mark = ik_strdup(prompt, options->mark);
+    search->hint = options->hint == NULL ? NULL : ik_strdup(prompt, options->hint);
 }
 
-bool ik_prompt_search_chooses(const ik_prompt_t *prompt)
+void ik_prompt_choose_again(ik_prompt_t *prompt, const ik_choice_row_t *rows, size_t count,
+                            bool pending)
 {
-    return prompt->search.open && prompt->search.items != NULL;
+    if (prompt->search.chooses) {
+        prompt->search.rows = rows;
+        prompt->search.pending = pending;
+        ik_choice_replace(prompt->search.choice, rows, count);
+    }
 }
 
-size_t ik_prompt_chosen(const ik_prompt_t *prompt)
+void ik_prompt_choose_end(ik_prompt_t *prompt)
 {
+    if (prompt->search.chooses) {
+        ik_prompt_search_close(prompt);
+    }
+}
+
+size_t ik_prompt_chosen(const ik_prompt_t *prompt, bool *second)
+{
+    *second = prompt->search.second;
     return prompt->search.taken;
 }
+
+/* --- the pattern ------------------------------------------------------------------------- */
 
 void ik_prompt_search_close(ik_prompt_t *prompt)
 {
     if (prompt->search.open) {
-        prompt->search.open = false;
+        prompt->search.open = prompt->search.chooses = prompt->search.pending = false;
         TALLOC_FREE(prompt->search.mark);
+        TALLOC_FREE(prompt->search.hint);
+        TALLOC_FREE(prompt->search.messages);
         ik_buffer_reset(&prompt->search.pattern);
     }
 }
@@ -106,20 +131,60 @@ static void erase_all(ik_prompt_t *prompt)
     cut(&prompt->search, 0);
 }
 
-/* Replaces the draft with the chosen message, as one step of undo. In a list of ik_prompt_choose it
- * takes the chosen line; the list stays open if none matches. */
-static void take(ik_prompt_t *prompt)
+static void page_down(ik_prompt_t *prompt)
+{
+    ik_choice_page(prompt->search.choice, 1);
+}
+
+static void page_up(ik_prompt_t *prompt)
+{
+    ik_choice_page(prompt->search.choice, -1);
+}
+
+static void go_to_last(ik_prompt_t *prompt)
+{
+    ik_choice_go_to_end(prompt->search.choice, 1);
+}
+
+static void go_to_first(ik_prompt_t *prompt)
+{
+    ik_choice_go_to_end(prompt->search.choice, -1);
+}
+
+/* Takes the chosen row; the list stays open if none matches. */
+static void take_row(ik_prompt_t *prompt)
 {
     size_t chosen = ik_choice_chosen(prompt->search.choice);
-    if (ik_prompt_search_chooses(prompt)) {
-        prompt->search.taken = chosen;
-        if (chosen != SIZE_MAX) {
-            ik_prompt_search_close(prompt);
-        }
-        return;
-    }
+    prompt->search.taken = chosen;
     if (chosen != SIZE_MAX) {
-        ik_editor_set_text(prompt->editor, prompt->search.texts[chosen]);
+        ik_prompt_search_close(prompt);
+    }
+}
+
+static void take_row_second(ik_prompt_t *prompt)
+{
+    take_row(prompt);
+    prompt->search.second = prompt->search.taken != SIZE_MAX;
+}
+
+/* Completes the pattern to the text of the chosen row, which stays chosen. */
+static void complete_row(ik_prompt_t *prompt)
+{
+    ik_prompt_search_t *search = &prompt->search;
+    size_t chosen = ik_choice_chosen(search->choice);
+    if (chosen != SIZE_MAX) {
+        search->pattern.len = 0;
+        type(search, search->rows[chosen].text, strlen(search->rows[chosen].text));
+        ik_choice_choose(search->choice, chosen);
+    }
+}
+
+/* Replaces the draft with the chosen message, as one step of undo. */
+static void take_message(ik_prompt_t *prompt)
+{
+    size_t chosen = ik_choice_chosen(prompt->search.choice);
+    if (chosen != SIZE_MAX) {
+        ik_editor_set_text(prompt->editor, prompt->search.rows[chosen].text);
     }
     ik_prompt_search_close(prompt);
     ik_prompt_list_update(prompt, false);
@@ -127,59 +192,108 @@ static void take(ik_prompt_t *prompt)
 
 enum { KEYS_MAX = 10 };
 
+typedef enum {
+    EVERYWHERE,
+    IN_MESSAGES, /* in the search only */
+    IN_ROWS,     /* in lists of ik_prompt_choose only */
+    WITH_SECOND, /* in those that have a second key */
+} where_t;
+
 typedef struct {
     void (*run)(ik_prompt_t *prompt);
     const char *does;
     ik_binding_t keys[KEYS_MAX];
+    where_t where;
     bool passes; /* the editor handles the key as well */
 } command_t;
 
 static const command_t commands[] = {
+    {take_row, "takes the highlighted row", .keys = {IK_BINDING(ENTER)}, .where = IN_ROWS},
+    {take_row_second, "also remembers it, where the list offers that",
+     .keys = {IK_BINDING_CTRL('s')}, .where = WITH_SECOND},
     {go_down, "moves down the list",
      .keys = {IK_BINDING(DOWN), IK_BINDING_CTRL('n'), IK_BINDING_CTRL('r')}},
     {go_up, "moves up the list",
-     .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p'), IK_BINDING_CTRL('s')}},
-    {take, "puts the message into the draft", .keys = {IK_BINDING(ENTER), IK_BINDING(TAB)}},
-    {take, "puts it into the draft and moves there",
+     .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p'), IK_BINDING_CTRL('s'),
+              IK_BINDING_WITH(SHIFT, TAB)}},
+    {page_down, "moves a page down", .keys = {IK_BINDING(PAGE_DOWN)}},
+    {page_up, "moves a page up", .keys = {IK_BINDING(PAGE_UP)}},
+    {go_to_first, "moves to the first row", .keys = {IK_BINDING(HOME)}, .where = IN_ROWS},
+    {go_to_last, "moves to the last row", .keys = {IK_BINDING(END)}, .where = IN_ROWS},
+    {complete_row, "completes the pattern and takes nothing", .keys = {IK_BINDING(TAB)},
+     .where = IN_ROWS},
+    {take_message, "puts the message into the draft", .keys = {IK_BINDING(ENTER), IK_BINDING(TAB)},
+     .where = IN_MESSAGES},
+    {take_message, "puts it into the draft and moves there",
      .keys = {IK_BINDING(LEFT), IK_BINDING(RIGHT), IK_BINDING(HOME), IK_BINDING(END),
               IK_BINDING_CTRL('a'), IK_BINDING_CTRL('e'), IK_BINDING_CTRL('b'),
               IK_BINDING_CTRL('f'), IK_BINDING_ALT('b'), IK_BINDING_ALT('f')},
-     .passes = true},
+     .where = IN_MESSAGES, .passes = true},
     {erase_all, "erases the whole pattern",
      .keys = {IK_BINDING_CTRL('u'), IK_BINDING_CTRL('w'), IK_BINDING_WITH(ALT, BACKSPACE),
               IK_BINDING_WITH(CTRL, BACKSPACE)}},
     {erase, "erases one character of the pattern",
      .keys = {IK_BINDING(BACKSPACE), IK_BINDING_CTRL('h')}},
-    {ik_prompt_search_close, "ends the search and keeps the draft",
+    {ik_prompt_search_close, "closes the list and keeps the draft",
      .keys = {IK_BINDING(ESCAPE), IK_BINDING_CTRL('g'), IK_BINDING_CTRL('c'),
               IK_BINDING_CTRL('d')}},
 };
 
+/* The row at index of those that are in the help of the group. */
+static bool find_binding(ik_binding_group_t group, size_t index, ik_binding_row_t *out)
+{
+    for (size_t i = 0; i < IK_LENGTH(commands); i++) {
+        bool in_messages = commands[i].where == IN_MESSAGES;
+        bool listed =
+            commands[i].where == EVERYWHERE || in_messages == (group == IK_BINDING_SEARCH);
+        if (listed && index-- == 0) {
+            *out = (ik_binding_row_t){
+                .group = group,
+                .keys = commands[i].keys,
+                .max = KEYS_MAX,
+                .does = commands[i].does,
+            };
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ik_prompt_search_bindings_at(size_t index, ik_binding_row_t *out)
 {
-    if (index >= IK_LENGTH(commands)) {
-        return false;
+    return find_binding(IK_BINDING_SEARCH, index, out);
+}
+
+bool ik_prompt_list_bindings_at(size_t index, ik_binding_row_t *out)
+{
+    return find_binding(IK_BINDING_LIST, index, out);
+}
+
+static bool applies(const ik_prompt_search_t *search, where_t where)
+{
+    switch (where) {
+    case IN_MESSAGES:
+        return !search->chooses;
+    case IN_ROWS:
+        return search->chooses;
+    case WITH_SECOND:
+        return search->chooses && search->has_second;
+    default:
+        return true;
     }
-    *out = (ik_binding_row_t){
-        .group = IK_BINDING_SEARCH,
-        .keys = commands[index].keys,
-        .max = KEYS_MAX,
-        .does = commands[index].does,
-    };
-    return true;
 }
 
 /* A list of ik_prompt_choose stays open until it is answered: keys for the draft do nothing. */
 bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    bool chooses = ik_prompt_search_chooses(prompt);
+    bool chooses = prompt->search.chooses;
     if (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_PASTE) {
         type(&prompt->search, key->text, key->len);
         return true;
     }
     for (size_t i = 0; i < IK_LENGTH(commands); i++) {
-        bool usable = !chooses || !commands[i].passes;
-        if (usable && ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
+        if (applies(&prompt->search, commands[i].where) &&
+            ik_binding_matches(commands[i].keys, KEYS_MAX, key, '\0')) {
             commands[i].run(prompt);
             return !commands[i].passes;
         }

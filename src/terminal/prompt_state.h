@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "terminal/choice.h"
 #include "terminal/prompt.h"
 
 /* What can be completed at the cursor. */
@@ -31,18 +30,24 @@ typedef struct {
     bool open; /* the source was asked; there may be nothing to show */
     bool dismissed;
     ik_completions_t found;
-    const char **texts; /* of found, without the '/' of commands */
     ik_choice_t *choice;
 } ik_prompt_list_t;
 
+/* The search in earlier messages, or a list of ik_prompt_choose. */
 typedef struct {
     bool open;
+    bool chooses; /* a list of ik_prompt_choose */
     ik_buffer_t pattern;
-    const char **texts;           /* earlier messages, newest first, or the texts of items */
-    const ik_completion_t *items; /* of ik_prompt_choose; NULL: earlier messages */
-    char *mark;                   /* of ik_prompt_choose */
-    size_t taken;                 /* index in items; SIZE_MAX: none */
+    const ik_choice_row_t *rows;
+    ik_choice_row_t *messages; /* rows of the earlier messages, newest first */
     ik_choice_t *choice;
+    /* of ik_prompt_choose: */
+    char *mark;
+    char *hint;
+    bool pending;
+    bool has_second;
+    size_t taken; /* index in rows; SIZE_MAX: none */
+    bool second;  /* taken with the second key */
 } ik_prompt_search_t;
 
 typedef struct {
@@ -87,8 +92,6 @@ void ik_prompt_search_open(ik_prompt_t *prompt);
 void ik_prompt_search_close(ik_prompt_t *prompt);
 /* Handles a key while the search is open. False: it closed, and the key is still to be handled. */
 bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key);
-/* Whether a list of ik_prompt_choose is open. */
-bool ik_prompt_search_chooses(const ik_prompt_t *prompt);
 
 /* --- prompt_secret.c ----------------------------------------------------------------------- */
 

@@ -337,6 +337,9 @@ static void act(ik_view_t *view, ik_prompt_action_t action)
     case IK_PROMPT_EDITOR:
         view->leave_due = action;
         break;
+    case IK_PROMPT_CHOSEN:
+        ik_view_list_take_row(view);
+        break;
     case IK_PROMPT_REDRAW:
         ik_screen_resize(view->screen, ik_screen_columns(view->screen),
                          ik_screen_rows(view->screen));
@@ -566,15 +569,22 @@ static bool is_drained(void *data)
 
 /* --- creating and closing ---------------------------------------------------------------- */
 
-static void on_line(void *data, const char *line)
+void ik_view_take_line(ik_view_t *view, const char *line)
 {
-    ik_view_t *view = data;
+    view->line_wanted = view->line_wanted && line == NULL;
+    if (ik_view_list_take_line(view, line)) {
+        return;
+    }
     if (line == NULL) {
         view->listener.on_action(view->listener.data, IK_PROMPT_END);
     } else {
-        view->line_wanted = false;
         view->listener.on_submit(view->listener.data, line);
     }
+}
+
+static void on_line(void *data, const char *line)
+{
+    ik_view_take_line(data, line);
 }
 
 static res_t begin_terminal(ik_view_t *view, const ik_view_options_t *options)

@@ -7,6 +7,7 @@
 #include "terminal/plain.h"
 #include "terminal/screen.h"
 #include "terminal/view.h"
+#include "terminal/view_list.h"
 
 enum { IK_VIEW_LEAVE_MS = 300 }; /* for a slow terminal to take the last rows */
 
@@ -22,10 +23,14 @@ struct ik_view {
     bool dumb;  /* no escape sequences */
     bool brief; /* of ik_rows_t */
     bool closed;
+    ik_view_list_t *list; /* the open list; NULL: none */
 
     /* plain */
     ik_plain_t *lines;
     bool line_wanted; /* its mark is printed */
+    char **held;      /* lines that wait for the rows of the list; NULL: the end of input */
+    size_t held_count;
+    ik_timer_t *release; /* handles them */
 
     /* terminal */
     ik_tty_t *tty;
@@ -57,6 +62,12 @@ struct ik_view {
     unsigned spinner_step;
 };
 
+/* Handles a line of plain mode; NULL: the end of input. */
+void ik_view_take_line(ik_view_t *view, const char *line);
+/* Offers a line to the open list, which may take it. */
+bool ik_view_list_take_line(ik_view_t *view, const char *line);
+/* Ends the list with the row that the prompt reports. */
+void ik_view_list_take_row(ik_view_t *view);
 /* Adapts to the size of the window. */
 void ik_view_fit(ik_view_t *view);
 /* Erases the live area for another program or the pager. */

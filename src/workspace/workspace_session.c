@@ -8,10 +8,7 @@
 #include "store/event_facts.h"
 #include "workspace/workspace_state.h"
 
-enum {
-    TITLE_MAX = 60,     /* bytes */
-    CHOICES_MAX = 1000, /* sessions to choose from */
-};
+enum { TITLE_MAX = 60 }; /* bytes */
 
 /* --- members ----------------------------------------------------------------------------- */
 
@@ -474,7 +471,6 @@ static void list_choices(opening_t *opening)
 {
     ik_workspace_t *workspace = opening->workspace;
     ik_store_filter_t filter = {.cwd = opening->any_folder ? NULL : workspace->options.paths->cwd,
-                                .limit = CHOICES_MAX,
                                 .uncounted = true};
     workspace->opening =
         ik_history_list_start(opening, workspace->shared.history, &filter, on_choices, opening);

@@ -583,7 +583,7 @@ class HelpTest(ReplTest):
                 with naming(key, does):
                     t.send(before)
                     if does.startswith(("completes", "up in")):
-                        t.wait_for(re.compile(r"^  (/system|only\.txt|/refresh)", re.M))
+                        t.wait_for(re.compile(r"^[› ] (/system|only\.txt|/refresh)", re.M))
                     t.send(pressed(key) + behind)
                     self.wait_draft(t, expected)
                     t.send("\x05\x15\x15\x15")

@@ -5,6 +5,7 @@ the command line that the interactive program knows.
 import os
 import re
 import socket
+import subprocess
 import threading
 import unittest
 
@@ -15,6 +16,7 @@ from support import IKIGAI, clean_env, tool_script
 
 HOST = socket.gethostname()
 WIDE = {"columns": 160}
+ESC = "\x1b"
 
 
 class SessionsTest(ReplTest):
@@ -23,11 +25,16 @@ class SessionsTest(ReplTest):
         t = self.ready(script, **WIDE)
         self.enter(t, words, until)
         self.settle(t)
-        return t, self.newest(t)
+        return t, self.newest()
 
-    def newest(self, t):
-        rows = self.enter(t, "/sessions", "/resume ID")
-        return rows[1].split()[0]
+    def stored(self):
+        """The ids of all sessions, the one used last first."""
+        out = subprocess.run([IKIGAI, "session", "list"], cwd=self.project, check=True,
+                             env=clean_env(IKIGAI_HOME=self.home), stdout=subprocess.PIPE, text=True)
+        return [row.split()[0] for row in out.stdout.splitlines()[1:]]
+
+    def newest(self):
+        return self.stored()[0]
 
     def finished(self, script, words="first", until="One."):
         """The id of a session that is not in use."""
@@ -54,8 +61,8 @@ class ContinueTest(SessionsTest):
         self.assertEqual(said, ["> first", "One."])
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
-        self.assertEqual(self.newest(t), first)
-        self.assertEqual(len([row for row in self.below(t, "/sessions") if "first" in row]), 1)
+        self.assertEqual(self.newest(), first)
+        self.assertEqual(len(self.stored()), 1)
 
     def test_none_here(self):
         self.finished([Answer("One."), Answer("Two.")])
@@ -116,7 +123,7 @@ class ResumeOptionTest(SessionsTest):
         self.finished(None, "about pears", "Two.")
         t = self.start(None, "-r", **WIDE)
         t.wait_for("Resume which session?")
-        self.assertRegex("\n".join(t.screen()), r"about pears +\d+s  1 turn  \S+  [0-9a-f]{8}")
+        self.assertRegex("\n".join(t.screen()), r"› about pears +\d+s  1 turn  \S+/project  local/qwen3  [0-9a-f]{8}")
         t.send("appl")
         t.wait_gone("about pears")
         t.send("\r")
@@ -157,11 +164,29 @@ class ResumeOptionTest(SessionsTest):
         self.assertEqual(words_of(self.llm.requests[1]), ["second"])
 
     def test_choosing_in_plain_mode(self):
-        session = self.finished([Answer("One.")])
+        self.finished([Answer("One."), Answer("Two."), Answer("Three.")], "about apples")
+        self.finished(None, "about pears", "Two.")
         t = self.start(None, "-r", "--plain", **WIDE)
-        t.wait_for("Choose one: /resume ID")
-        t.send(f"/resume {session[:6]}\r")
+        t.wait_for(re.compile(r"^Resume which session\?\n1 +about pears +\d+s  1 turn .*\n"
+                              r"2 +about apples .*\n> $", re.M))
+        t.send(" 2 \r")
         t.wait_for("One.")
+        t.wait_for(re.compile("^> $", re.M))
+        t.send("more\r")
+        t.wait_for("Three.")
+        self.assertEqual(words_of(self.llm.requests[2]), ["about apples", "One.", "more"])
+
+    def test_any_other_line_in_plain_mode_begins_a_new_session(self):
+        for line in ("hello", "3", "0", "1 2"):
+            with self.subTest(line=line):
+                self.finished([Answer("One."), Answer("Two.")])
+                t = self.start(None, "-r", "--plain", **WIDE)
+                t.wait_for(re.compile(r"^1 +first", re.M))
+                t.send(line + "\r")
+                t.wait_for("Two.")
+                self.assertEqual(words_of(self.llm.requests[1]), [line])
+                t.send("\x04")
+                t.wait_exit()
 
     def test_an_unknown_id(self):
         self.finished([Answer("One.")])
@@ -185,7 +210,7 @@ class ResumeOptionTest(SessionsTest):
         session = self.finished([Answer("One."), Answer("Two.")])
         t = self.ready(None, "-c", "--fork", "second", **WIDE)
         t.wait_for("Two.")
-        self.assertNotEqual(self.newest(t), session)
+        self.assertNotEqual(self.newest(), session)
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
 
 
@@ -240,15 +265,21 @@ class ListTest(SessionsTest):
         self.assertEqual(self.leave(t), 0)
         self.project = here
         t = self.ready(None, **WIDE)
-        rows = self.enter(t, "/sessions", "/resume ID")
-        self.assertEqual(rows[0].split(),
-                         ["ID", "AGE", "TURNS", "MODEL", "TOKENS", "COST", "TITLE"])
-        self.assertRegex(rows[1], rf"^{old} +\d+s +1  local/qwen3 +120 +-  first$")
-        self.assertEqual(rows[2:], ["Resume with: /resume ID"])
-        rows = self.enter(t, "/sessions --all", "/resume ID")
-        self.assertRegex(rows[1], r"/elsewhere +1  .*  far away$")
-        self.assertRegex(rows[2], rf"^{old} .*/project +1  .*  first$")
-        self.enter(t, "/resume", "Choose one: /resume ID; the beginning of the id is enough.")
+        t.send("/sessions\r")
+        t.wait_for(re.compile(r"^› first +\d+s  1 turn  \S+/project  local/qwen3  "
+                              + old[:8], re.M))
+        self.assertNotIn("far away", "\n".join(t.screen()))
+        t.send(ESC)
+        t.wait_gone("Resume which session?")
+        t.send("/sessions --all\r")
+        t.wait_for(re.compile(r"^› far away +\d+s  1 turn  \S+/elsewhere ", re.M))
+        t.wait_for(re.compile(r"^  first +\d+s  1 turn  \S+/project ", re.M))
+        t.send("elsewh")  # the folder is searched, too
+        t.wait_gone(re.compile(r"^  first ", re.M))
+        t.send("\r")
+        t.wait_for("Two.")
+        self.enter(t, "more", "Three.")
+        self.assertEqual(words_of(self.llm.requests[2]), ["far away", "Two.", "more"])
 
     def test_none(self):
         t = self.ready(**WIDE)
@@ -275,7 +306,7 @@ class ResumeTest(SessionsTest):
         self.assertEqual(shown, ["> first", "One."])
         self.enter(t, "third", "Three.")
         self.assertEqual(words_of(self.llm.requests[2]), ["first", "One.", "third"])
-        self.assertEqual(self.newest(t), old)
+        self.assertEqual(self.newest(), old)
         other = self.ready(None, "-r", new, **WIDE)  # it is free again
         other.wait_for("Two.")
         self.enter(t, f"/resume {new}", f"in use by pid {other.pid} on {HOST}")
@@ -288,7 +319,7 @@ class ResumeTest(SessionsTest):
         self.enter(t, "/resume zzzz", "No session matches 'zzzz'")
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
-        self.assertEqual(self.newest(t), session)
+        self.assertEqual(self.newest(), session)
 
     def test_the_session_one_is_in(self):
         t, session = self.held([Answer("One."), Answer("Two.")])
@@ -300,7 +331,10 @@ class ResumeTest(SessionsTest):
     def test_ids_are_completed(self):
         old = self.finished([Answer("One.")])
         t = self.ready(None, **WIDE)
-        self.enter(t, "/sessions", "/resume ID")
+        t.send("/sessions\r")
+        t.wait_for("› first")
+        t.send(ESC)
+        t.wait_gone("Resume which session?")
         t.send(f"/resume {old[:3]}\t")
         t.wait_for(re.compile(rf"^> /resume {old}", re.M))
         t.send("\r")
@@ -349,14 +383,18 @@ class SilentHistoryTest(SessionsTest):
         session = self.finished([Answer("One."), Answer("Two.")])
         t = self.ready(None, env=self.shared, **WIDE)
         t.send("/sessions\r")
-        t.wait_for(re.compile("^/sessions$", re.M))
-        t.send("second")
-        t.wait_for(re.compile("^> second$", re.M))
-        self.assertNotIn(session, "\n".join(t.all_rows()))  # it still waits
-        t.send("\r")
-        t.wait_for("Two.")
-        t.wait_for(session)
+        t.wait_for("… looking")
+        t.send("fir")
+        t.wait_for(re.compile(r"^Resume which session\? fir$", re.M))
+        t.wait_for(session[:8])
         self.assertTrue(self.server.asked.is_set())
+        t.send(ESC)
+        t.wait_gone("Resume which session?")
+        t.send("/sessions\r")  # closed before it answers
+        t.wait_for("Resume which session?")
+        t.send(ESC)
+        t.wait_gone("Resume which session?")
+        self.enter(t, "second", "Two.")
 
     def test_what_is_entered_while_a_session_opens_waits(self):
         self.finished([Answer("One."), Answer("Two."), Answer("Three.")])

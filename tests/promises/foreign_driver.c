@@ -594,8 +594,8 @@ static void show_change(run_t *run, const input_t *input)
 static void give_files(void *data, ik_completions_t *out)
 {
     const input_t *input = data;
-    static ik_completion_t items[2];
-    items[0] = items[1] = (ik_completion_t){input->bytes, input->bytes};
+    static ik_choice_row_t items[2];
+    items[0] = items[1] = (ik_choice_row_t){.text = input->bytes, .note = input->bytes};
     *out = (ik_completions_t){.items = items, .count = 2};
 }
 

@@ -1,4 +1,5 @@
 #include <check.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,8 +9,7 @@
 
 static int score(const char *pattern, const char *text)
 {
-    ik_fuzzy_match_t match;
-    return ik_fuzzy_rank(pattern, strlen(pattern), &text, 1, &match, 1) == 1 ? match.score : -1;
+    return ik_fuzzy_score(pattern, strlen(pattern), text, strlen(text));
 }
 
 START_TEST(letters_in_order_match)
@@ -23,21 +23,6 @@ START_TEST(letters_in_order_match)
     ck_assert_int_lt(score("x", ""), 0);
     ck_assert_int_eq(score("", ""), score("", "anything"));
     ck_assert_int_ge(score("", "anything"), 0);
-}
-END_TEST
-
-START_TEST(asking_whether_is_the_same)
-{
-    static const char *const patterns[] = {"", "a", "ab", "ba", "A", "abc/x", "zz"};
-    static const char *const texts[] = {"", "ab", "b/a", "xAxB", "abc/x", "abc/xyz", "ab/cx"};
-    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-        for (size_t j = 0; j < sizeof(texts) / sizeof(texts[0]); j++) {
-            bool matches =
-                ik_fuzzy_matches(patterns[i], strlen(patterns[i]), texts[j], strlen(texts[j]));
-            ck_assert_msg(matches == (score(patterns[i], texts[j]) >= 0), "%s in %s", patterns[i],
-                          texts[j]);
-        }
-    }
 }
 END_TEST
 
@@ -67,7 +52,10 @@ static const char *const better[][3] = {
     {"main", "src/main.c", "main/src/other_file.c"}, /* the file's name */
     {"main", "src/m/a/i/main.c", "src/m/a/i/n.c"},   /* the narrow match */
     {"ab", "a_ab", "a_xb"},
-    {"README", "README.md", "readme.md"},          /* same case */
+    {"README", "README.md", "readme.md"}, /* same case */
+    {"README", "readme", "README.md"},    /* the whole name, in any case */
+    {"a/b", "a/b", "x/a-b/b"},            /* a whole path */
+    {"e", "E", "e/e"},
     {"sc", "src/a/c", "src/aaaaaaaaaaaaaaaaaaac"}, /* near */
 };
 
@@ -79,20 +67,22 @@ START_TEST(ranking)
 }
 END_TEST
 
-START_TEST(the_best_come_first_and_equal_ones_in_order)
+START_TEST(sorting_keeps_the_order_of_equal_scores)
 {
-    static const char *const texts[] = {"xa1", "a", "no", "xa2", "xa3", "ab"};
-    ik_fuzzy_match_t out[4];
-    ck_assert_uint_eq(ik_fuzzy_rank("a", 1, texts, 6, out, 4), 4);
-    ck_assert_str_eq(texts[out[0].index], "a");
-    ck_assert_str_eq(texts[out[1].index], "ab");
-    ck_assert_str_eq(texts[out[2].index], "xa1");
-    ck_assert_str_eq(texts[out[3].index], "xa2");
-    ck_assert_uint_eq(ik_fuzzy_rank("a", 1, texts, 6, out, 1), 1);
-    ck_assert_str_eq(texts[out[0].index], "a");
-    ck_assert_uint_eq(ik_fuzzy_rank("a", 1, texts, 6, out, 0), 0);
-    ck_assert_uint_eq(ik_fuzzy_rank("", 0, texts, 6, out, 4), 4);
-    ck_assert_uint_eq(out[3].index, 3);
+    enum { COUNT = 5000 };
+    static ik_fuzzy_match_t matches[COUNT];
+    static ik_fuzzy_match_t spare[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        int scores[] = {0, 7, 255, 256, 70000, INT_MAX - 1, INT_MAX};
+        matches[i] = (ik_fuzzy_match_t){.index = i, .score = scores[i * 31 % 7]};
+    }
+    ik_fuzzy_sort(matches, COUNT, spare);
+    for (size_t i = 1; i < COUNT; i++) {
+        ck_assert_int_ge(matches[i - 1].score, matches[i].score);
+        ck_assert(matches[i - 1].score > matches[i].score ||
+                  matches[i - 1].index < matches[i].index);
+    }
+    ik_fuzzy_sort(matches, 0, spare);
 }
 END_TEST
 
@@ -112,7 +102,8 @@ static void tear_down(void)
     talloc_free(ctx);
 }
 
-static const char *const fruits[] = {"apple", "banana", "cherry", "date", "elder"};
+static const ik_choice_row_t fruits[] = {
+    {.text = "apple"}, {.text = "banana"}, {.text = "cherry"}, {.text = "date"}, {.text = "elder"}};
 
 static void narrow(const char *pattern)
 {
@@ -122,7 +113,7 @@ static void narrow(const char *pattern)
 START_TEST(a_list_gets_shorter_and_longer)
 {
     ck_assert_uint_eq(ik_choice_chosen(choice), SIZE_MAX);
-    ik_choice_set(choice, fruits, 5);
+    ik_choice_set(choice, fruits, 5, 0);
     ck_assert_uint_eq(ik_choice_count(choice), 5);
     ck_assert_uint_eq(ik_choice_chosen(choice), 0);
     narrow("e");
@@ -134,12 +125,17 @@ START_TEST(a_list_gets_shorter_and_longer)
     ck_assert_uint_eq(ik_choice_count(choice), 0);
     ck_assert_uint_eq(ik_choice_chosen(choice), SIZE_MAX);
     ik_choice_move(choice, 1);
+    ik_choice_page(choice, 1);
+    ik_choice_page(choice, -1);
+    ik_choice_go_to_end(choice, 1);
+    ik_choice_choose_best(choice);
+    ck_assert_uint_eq(ik_choice_chosen(choice), SIZE_MAX);
     narrow("an");
     ck_assert_uint_eq(ik_choice_count(choice), 1);
     ck_assert_uint_eq(ik_choice_chosen(choice), 1);
     narrow("");
     ck_assert_uint_eq(ik_choice_count(choice), 5);
-    ik_choice_set(choice, fruits, 2);
+    ik_choice_set(choice, fruits, 2, 0);
     ck_assert_uint_eq(ik_choice_count(choice), 2);
 }
 END_TEST
@@ -147,7 +143,7 @@ END_TEST
 START_TEST(the_chosen_one_is_shown)
 {
     size_t shown[3];
-    ik_choice_set(choice, fruits, 5);
+    ik_choice_set(choice, fruits, 5, 0);
     ck_assert_uint_eq(ik_choice_show(choice, 3, shown), 3);
     ck_assert_uint_eq(shown[0], 0);
     ik_choice_move(choice, -1);
@@ -163,13 +159,116 @@ START_TEST(the_chosen_one_is_shown)
     ck_assert_uint_eq(ik_choice_chosen(choice), 0);
     ik_choice_show(choice, 3, shown);
     ck_assert_uint_eq(shown[0], 0);
-    ik_choice_choose(choice, "date");
+    ik_choice_choose(choice, 3);
     ck_assert_uint_eq(ik_choice_chosen(choice), 3);
     ck_assert_uint_eq(ik_choice_show(choice, 1, shown), 1);
     ck_assert_uint_eq(shown[0], 3);
-    ik_choice_choose(choice, "fig");
+    narrow("date");
+    ik_choice_choose(choice, 1); /* does not match */
     ck_assert_uint_eq(ik_choice_chosen(choice), 3);
     ck_assert_uint_eq(ik_choice_show(choice, 0, shown), 0);
+}
+END_TEST
+
+/* Pages are as long as what is shown; they stop at the ends, single steps do not. */
+START_TEST(pages)
+{
+    size_t shown[2];
+    ik_choice_set(choice, fruits, 5, 0);
+    ik_choice_show(choice, 2, shown);
+    ik_choice_page(choice, 1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 2);
+    ik_choice_page(choice, 1);
+    ik_choice_page(choice, 1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 4);
+    ik_choice_page(choice, -1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 2);
+    ik_choice_page(choice, -1);
+    ik_choice_page(choice, -1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 0);
+    ik_choice_go_to_end(choice, 1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 4);
+    ik_choice_go_to_end(choice, -1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 0);
+}
+END_TEST
+
+/* Every row can be reached, however many there are. */
+START_TEST(all_rows_can_be_chosen)
+{
+    enum { COUNT = 10000 };
+    ik_choice_row_t *rows = ik_new_array(ctx, ik_choice_row_t, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        rows[i].text = ik_sprintf(rows, "row %d", i);
+    }
+    ik_choice_set(choice, rows, COUNT, 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        ck_assert_uint_eq(ik_choice_chosen(choice), i);
+        ik_choice_move(choice, 1);
+    }
+    ck_assert_uint_eq(ik_choice_chosen(choice), 0);
+    narrow("9999");
+    ck_assert_uint_eq(ik_choice_count(choice), 1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 9999);
+}
+END_TEST
+
+START_TEST(none_is_chosen_until_the_user_moves)
+{
+    size_t shown[3];
+    ik_choice_set(choice, fruits, 5, IK_CHOICE_UNMARKED);
+    ck_assert_uint_eq(ik_choice_chosen(choice), SIZE_MAX);
+    ck_assert_uint_eq(ik_choice_show(choice, 3, shown), 3);
+    ik_choice_move(choice, 1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 0);
+    narrow("e");
+    ck_assert_uint_eq(ik_choice_chosen(choice), SIZE_MAX);
+    ik_choice_choose_best(choice);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 4);
+    narrow("er");
+    ik_choice_move(choice, -1);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 2);
+}
+END_TEST
+
+START_TEST(other_words_and_slashes)
+{
+    static const ik_choice_row_t rows[] = {{.text = "/exit", .also = "quit"},
+                                           {.text = "/quiet"},
+                                           {.text = "/export", .also = "save as"}};
+    ik_choice_set(choice, rows, 3, IK_CHOICE_SLASH);
+    narrow("qui");
+    ck_assert_uint_eq(ik_choice_count(choice), 2);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 1); /* its text weighs more */
+    narrow("quit");
+    ck_assert_uint_eq(ik_choice_chosen(choice), 0); /* in full */
+    narrow("sa");
+    ck_assert_uint_eq(ik_choice_chosen(choice), 2);
+    narrow("/");
+    ck_assert_uint_eq(ik_choice_count(choice), 0);
+}
+END_TEST
+
+START_TEST(rows_are_replaced)
+{
+    static const ik_choice_row_t more[] = {{.text = "fig"},
+                                           {.text = "elder"},
+                                           {.text = "date"},
+                                           {.text = "cherry"},
+                                           {.text = "apple"}};
+    ik_choice_set(choice, fruits, 5, 0);
+    ik_choice_replace(choice, more, 5); /* the user did not move: the best one */
+    ck_assert_uint_eq(ik_choice_chosen(choice), 0);
+    ik_choice_set(choice, fruits, 5, 0);
+    narrow("e");
+    ik_choice_move(choice, 1);
+    size_t chosen = ik_choice_chosen(choice);
+    ck_assert_str_eq(fruits[chosen].text, "date");
+    ik_choice_replace(choice, more, 5);
+    ck_assert_uint_eq(ik_choice_count(choice), 4); /* still those with an e */
+    ck_assert_uint_eq(ik_choice_chosen(choice), 2);
+    ik_choice_replace(choice, more, 2);
+    ck_assert_uint_eq(ik_choice_chosen(choice), 1); /* date is gone */
 }
 END_TEST
 
@@ -179,12 +278,16 @@ int main(void)
     TCase *tests = tcase_create("fuzzy");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, letters_in_order_match);
-    tcase_add_test(tests, asking_whether_is_the_same);
     tcase_add_test(tests, a_match_is_never_negative);
     tcase_add_loop_test(tests, ranking, 0, (int)(sizeof(better) / sizeof(better[0])));
-    tcase_add_test(tests, the_best_come_first_and_equal_ones_in_order);
+    tcase_add_test(tests, sorting_keeps_the_order_of_equal_scores);
     tcase_add_test(tests, a_list_gets_shorter_and_longer);
     tcase_add_test(tests, the_chosen_one_is_shown);
+    tcase_add_test(tests, pages);
+    tcase_add_test(tests, all_rows_can_be_chosen);
+    tcase_add_test(tests, none_is_chosen_until_the_user_moves);
+    tcase_add_test(tests, other_words_and_slashes);
+    tcase_add_test(tests, rows_are_replaced);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

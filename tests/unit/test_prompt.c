@@ -14,15 +14,16 @@ static ik_prompt_t *prompt;
 
 /* --- where completions come from --------------------------------------------------------- */
 
-static ik_completion_t command_items[] = {
-    {"/clear", "starts over"},
-    {"/copy", "the last answer"},
-    {"/model", "shows or changes it"},
+static ik_choice_row_t command_items[] = {
+    {.text = "/clear", .note = "starts over"},
+    {.text = "/copy", .note = "the last answer"},
+    {.text = "/model", .note = "shows or changes it"},
 };
-static ik_completion_t model_items[] = {{"sonnet", NULL}, {"gpt", "another"}, {"gemini", NULL}};
-static ik_completion_t file_items[] = {
-    {"README.md", NULL}, {"src/", NULL}, {"src/main.c", NULL}, {"src/base/map.c", NULL}};
-static ik_completion_t many_items[20];
+static ik_choice_row_t model_items[] = {
+    {.text = "sonnet"}, {.text = "gpt", .note = "another"}, {.text = "gemini"}};
+static ik_choice_row_t file_items[] = {
+    {.text = "README.md"}, {.text = "src/"}, {.text = "src/main.c"}, {.text = "src/base/map.c"}};
+static ik_choice_row_t many_items[20];
 
 static int questions;
 static bool pending;
@@ -66,7 +67,7 @@ static void set_up(void)
     questions = 0;
     pending = false;
     for (int i = 0; i < 20; i++) {
-        many_items[i] = (ik_completion_t){.text = ik_sprintf(ctx, "item%02d", i)};
+        many_items[i] = (ik_choice_row_t){.text = ik_sprintf(ctx, "item%02d", i)};
     }
 }
 
@@ -400,13 +401,13 @@ START_TEST(searching)
     remember();
     type("draft");
     press("C-r");
-    ck_assert_str_eq(draw(30, 10), "search: \n  ls\n  git diff\n  two lines\n  git log\n");
+    ck_assert_str_eq(draw(30, 10), "search: \n› ls\n  git diff\n  two lines\n  git log\n");
     ck_assert_int_eq(cursor.cursor_row, 0);
     ck_assert_int_eq(cursor.cursor_column, 8);
     type("gt");
-    ck_assert_str_eq(draw(30, 10), "search: gt\n  git log\n  git diff\n");
+    ck_assert_str_eq(draw(30, 10), "search: gt\n› git log\n  git diff\n");
     type("d");
-    ck_assert_str_eq(draw(30, 10), "search: gtd\n  git diff\n");
+    ck_assert_str_eq(draw(30, 10), "search: gtd\n› git diff\n");
     ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
     ck_assert_str_eq(text(), "git diff");
     ck_assert_str_eq(draw(30, 10), "> git diff\n");
@@ -442,9 +443,9 @@ START_TEST(choosing_in_a_search)
     type("lsx");
     ck_assert_str_eq(draw(30, 10), "search: lsx  nothing found\n");
     press("Backspace");
-    ck_assert_str_eq(draw(30, 10), "search: ls\n  ls\n  two lines\n");
+    ck_assert_str_eq(draw(30, 10), "search: ls\n› ls\n  two lines\n");
     press("C-u");
-    ck_assert_str_eq(draw(30, 3), "search: \n  ls\n  … 3 more\n");
+    ck_assert_str_eq(draw(30, 3), "search: \n› ls\n  … 3 more\n");
     press("Left"); /* takes it, and goes left */
     type("x");
     ck_assert_str_eq(text(), "lxs");
@@ -458,28 +459,123 @@ START_TEST(choosing_in_a_search)
 }
 END_TEST
 
+static void choose(const ik_choice_row_t *rows, size_t count)
+{
+    ik_prompt_choose(prompt,
+                     &(ik_prompt_list_options_t){.mark = "Which? ", .rows = rows, .count = count});
+}
+
+/* The index of the row that was taken with the first key. */
+static size_t taken(void)
+{
+    bool second;
+    size_t index = ik_prompt_chosen(prompt, &second);
+    ck_assert(!second);
+    return index;
+}
+
 START_TEST(choosing_from_a_list)
 {
-    static const ik_completion_t items[] = {{"apples", "2m"}, {"pears", NULL}};
+    static const ik_choice_row_t rows[] = {{.text = "apples", .note = "2m\t3 turns"},
+                                           {.text = "pears"}};
     remember();
     type("draft");
-    ik_prompt_choose(prompt, "Which? ", items, 2);
-    ck_assert_str_eq(draw(30, 10), "Which? \n  apples  2m\n  pears\n");
+    choose(rows, 2);
+    ck_assert_str_eq(draw(30, 10), "Which? \n› apples  2m  3 turns\n  pears\n");
     ck_assert_int_eq(press("Left"), IK_PROMPT_NONE); /* it is about no text */
     ck_assert_int_eq(press("C-l"), IK_PROMPT_NONE);
     type("zz");
+    ck_assert_str_eq(draw(30, 10), "Which? zz  nothing found\n");
     ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE); /* nothing to take */
     press("C-u");
     ik_prompt_prepend_text(prompt, "more");
     ck_assert_int_eq(press("Down"), IK_PROMPT_NONE);
     ck_assert_int_eq(press("Enter"), IK_PROMPT_CHOSEN);
-    ck_assert_uint_eq(ik_prompt_chosen(prompt), 1);
+    ck_assert_uint_eq(taken(), 1);
     ck_assert_str_eq(text(), "more\ndraft");
-    ik_prompt_choose(prompt, "Which? ", items, 2);
+    choose(rows, 2);
     ck_assert_int_eq(press("Esc"), IK_PROMPT_CHOSEN);
-    ck_assert_uint_eq(ik_prompt_chosen(prompt), SIZE_MAX);
+    ck_assert_uint_eq(taken(), SIZE_MAX);
     press("C-r");
-    ck_assert_str_eq(draw(30, 3), "search: \n  ls\n  … 3 more\n");
+    ck_assert_str_eq(draw(30, 3), "search: \n› ls\n  … 3 more\n");
+}
+END_TEST
+
+/* Tab completes what was typed; rows of the same text stay apart. */
+START_TEST(tab_takes_no_row)
+{
+    static const ik_choice_row_t rows[] = {
+        {.text = "one pear"}, {.text = "a pear"}, {.text = "a pear"}, {.text = "nut"}};
+    choose(rows, 4);
+    type("a p");
+    ck_assert_int_eq(press("Down Tab"), IK_PROMPT_NONE);
+    ck_assert_str_eq(draw(30, 10), "Which? a pear\n  a pear\n› a pear\n");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(taken(), 2);
+    choose(rows, 0);
+    ck_assert_int_eq(press("Tab"), IK_PROMPT_NONE);
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
+    ck_assert_int_eq(press("C-c"), IK_PROMPT_CHOSEN);
+}
+END_TEST
+
+START_TEST(the_second_key_of_a_list)
+{
+    static const ik_choice_row_t rows[] = {{.text = "one"}, {.text = "two"}, {.text = "three"}};
+    bool second;
+    choose(rows, 3);
+    ck_assert_int_eq(press("C-s"), IK_PROMPT_NONE); /* up, where the list has no second key */
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(taken(), 2);
+    ik_prompt_list_options_t options = {
+        .mark = "Which? ", .hint = "Ctrl-S keeps it", .has_second = true, .rows = rows, .count = 3};
+    ik_prompt_choose(prompt, &options);
+    ck_assert_str_eq(draw(30, 2), "Which? Ctrl-S keeps it\n› one\n");
+    ck_assert_int_eq(cursor.cursor_column, 7);
+    type("zz");
+    ck_assert_int_eq(press("C-s"), IK_PROMPT_NONE);
+    press("C-u Down");
+    ck_assert_int_eq(press("C-s"), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(ik_prompt_chosen(prompt, &second), 1);
+    ck_assert(second);
+    choose(rows, 3);
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(taken(), SIZE_MAX);
+}
+END_TEST
+
+START_TEST(rows_that_come_later)
+{
+    static const ik_choice_row_t rows[] = {
+        {.text = "one"}, {.text = "two"}, {.text = "three"}, {.text = "fourteen"}};
+    ik_prompt_choose(prompt, &(ik_prompt_list_options_t){
+                                 .mark = "Which? ", .rows = rows, .count = 0, .pending = true});
+    ck_assert_str_eq(draw(30, 9), "Which? \n  … looking\n");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
+    type("t");
+    ik_prompt_choose_again(prompt, rows, 3, true);
+    ck_assert_str_eq(draw(30, 9), "Which? t\n› two\n  three\n  … looking\n");
+    press("Down");
+    ik_prompt_choose_again(prompt, rows, 4, false);
+    ck_assert_str_eq(draw(30, 9), "Which? t\n  two\n› three\n  fourteen\n");
+    ik_prompt_choose_end(prompt);
+    ck_assert_str_eq(draw(30, 9), "> \n");
+    ik_prompt_choose_again(prompt, rows, 1, false); /* it is closed */
+    ck_assert_str_eq(draw(30, 9), "> \n");
+}
+END_TEST
+
+START_TEST(pages_of_a_list)
+{
+    choose(many_items, 20);
+    draw(30, 5);
+    press("PageDown");
+    ck_assert_str_eq(draw(30, 5), "Which? \n  item01\n  item02\n› item03\n  … 17 more\n");
+    press("PageDown PageUp End");
+    ck_assert_str_eq(draw(30, 4), "Which? \n  item18\n› item19\n  … 18 more\n");
+    press("Home");
+    ck_assert_str_eq(draw(30, 3), "Which? \n› item00\n  … 19 more\n");
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_CHOSEN);
 }
 END_TEST
 
@@ -501,13 +597,13 @@ START_TEST(commands)
 {
     type("/");
     ck_assert_str_eq(draw(40, 10), "> /\n"
-                                   "  /clear  starts over\n"
+                                   "› /clear  starts over\n"
                                    "  /copy   the last answer\n"
                                    "  /model  shows or changes it\n");
     type("c");
     ck_assert(!shows("/model"));
     type("p");
-    ck_assert_str_eq(draw(40, 10), "> /cp\n  /copy  the last answer\n");
+    ck_assert_str_eq(draw(40, 10), "> /cp\n› /copy  the last answer\n");
     ck_assert_int_eq(questions, 1);
     press("Tab");
     ck_assert_str_eq(text(), "/copy ");
@@ -522,7 +618,7 @@ START_TEST(arguments)
 {
     type("/model ");
     ck_assert_str_eq(asked, "model 1");
-    ck_assert(shows("  sonnet"));
+    ck_assert(shows("› sonnet"));
     type("ge");
     press("Tab");
     ck_assert_str_eq(text(), "/model gemini ");
@@ -538,7 +634,7 @@ END_TEST
 START_TEST(files)
 {
     type("look at @ma");
-    ck_assert(shows("  src/main.c"));
+    ck_assert(shows("› src/main.c"));
     ck_assert(!shows("README.md\n  src/main.c\n"));
     press("Tab");
     ck_assert_str_eq(text(), "look at @src/main.c ");
@@ -670,16 +766,16 @@ END_TEST
 START_TEST(long_lists)
 {
     type("/many ");
-    ck_assert_str_eq(draw(40, 20), "> /many \n  item00\n  item01\n  item02\n  item03\n  item04\n"
+    ck_assert_str_eq(draw(40, 20), "> /many \n› item00\n  item01\n  item02\n  item03\n  item04\n"
                                    "  item05\n  item06\n  item07\n  … 12 more\n");
     press("Up");
     ck_assert(shows("  item12\n"));
-    ck_assert(shows("  item19\n"));
+    ck_assert(shows("› item19\n"));
     ck_assert(!shows("  item11\n"));
     press("Tab");
     ck_assert_str_eq(text(), "/many item19 ");
-    ck_assert_str_eq(draw(40, 4), "> /many item19 \n  item00\n  item01\n  … 18 more\n");
-    ck_assert_str_eq(draw(40, 2), "> /many item19 \n  item00\n");
+    ck_assert_str_eq(draw(40, 4), "> /many item19 \n› item00\n  item01\n  … 18 more\n");
+    ck_assert_str_eq(draw(40, 2), "> /many item19 \n› item00\n");
     ck_assert_str_eq(draw(40, 1), "> /many item19 \n");
 }
 END_TEST
@@ -688,17 +784,20 @@ START_TEST(what_is_still_looked_for)
 {
     pending = true;
     type("@");
-    ck_assert_str_eq(draw(40, 20), "> @\n  README.md\n  … looking\n");
+    ck_assert_str_eq(draw(40, 20), "> @\n› README.md\n  … looking\n");
     type("m");
     ck_assert_int_eq(questions, 1);
     pending = false;
     ik_prompt_refresh(prompt);
     ck_assert_int_eq(questions, 2);
-    ck_assert_str_eq(draw(40, 20), "> @m\n  src/main.c\n  src/base/map.c\n  README.md\n");
-    press("Tab"); /* what was chosen is chosen still */
-    ck_assert_str_eq(text(), "@README.md ");
+    ck_assert_str_eq(draw(40, 20), "> @m\n› src/main.c\n  src/base/map.c\n  README.md\n");
+    press("Down");
     ik_prompt_refresh(prompt);
-    ck_assert_int_eq(questions, 2);
+    ck_assert_int_eq(questions, 3);
+    press("Tab"); /* what the user moved to is chosen still */
+    ck_assert_str_eq(text(), "@src/base/map.c ");
+    ik_prompt_refresh(prompt);
+    ck_assert_int_eq(questions, 3);
 }
 END_TEST
 
@@ -809,7 +908,7 @@ START_TEST(the_chosen_line_stands_out)
     ik_prompt_draw(prompt, 40, 10, on_row, &screen);
     ik_row_t chosen;
     ik_row_init(&chosen, ctx, &theme);
-    ik_row_add_role(&chosen, IK_ROLE_CHOSEN, "  /clear  starts over");
+    ik_row_add_role(&chosen, IK_ROLE_CHOSEN, "› /clear  starts over");
     ik_row_end(&chosen);
     ck_assert_ptr_nonnull(strstr(screen.out.data, chosen.bytes.data));
     ik_row_t other;
@@ -845,6 +944,10 @@ int main(void)
     tcase_add_test(tests, a_search_is_given_up);
     tcase_add_test(tests, choosing_in_a_search);
     tcase_add_test(tests, choosing_from_a_list);
+    tcase_add_test(tests, tab_takes_no_row);
+    tcase_add_test(tests, the_second_key_of_a_list);
+    tcase_add_test(tests, rows_that_come_later);
+    tcase_add_test(tests, pages_of_a_list);
     tcase_add_test(tests, another_text_ends_a_search);
     tcase_add_test(tests, commands);
     tcase_add_test(tests, arguments);
