@@ -146,8 +146,10 @@ static void complete_commands(void *data, ik_completions_t *out)
     const ik_command_t *const *table = ik_command_table(&out->count);
     out->items = renew_items(repl, out->count);
     for (size_t i = 0; i < out->count; i++) {
-        out->items[i].text = ik_sprintf(out->items, "/%s", table[i]->name);
-        out->items[i].note = table[i]->help;
+        out->items[i] = (ik_choice_row_t){.text = ik_sprintf(out->items, "/%s", table[i]->name),
+                                          .note = table[i]->help,
+                                          .also = table[i]->alias,
+                                          .unfinished = table[i]->min_args > 0};
     }
 }
 
@@ -164,7 +166,9 @@ static void complete_arguments(void *data, const char *name, int word, ik_comple
     out->count = words.count;
     talloc_steal(out->items, words.ctx);
     for (size_t i = 0; i < words.count; i++) {
-        out->items[i] = (ik_choice_row_t){.text = words.texts[i], .note = words.notes[i]};
+        out->items[i] = (ik_choice_row_t){.text = words.texts[i],
+                                          .note = words.notes[i],
+                                          .unfinished = (size_t)word < command->min_args};
     }
 }
 

@@ -207,6 +207,9 @@ static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
         ik_prompt_list_update(prompt, false);
         return IK_PROMPT_NONE;
     }
+    if (ik_prompt_list_take(prompt)) {
+        return IK_PROMPT_NONE;
+    }
     const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
     bool blank = strspn(text, " \t\n") == len;
     return prompt->aside == NULL && blank ? IK_PROMPT_NONE : IK_PROMPT_SUBMIT;
@@ -291,6 +294,25 @@ static ik_prompt_action_t down(ik_prompt_t *prompt, const ik_key_t *key)
     return step(prompt, key, false);
 }
 
+static ik_prompt_action_t page_down(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    (void)key;
+    if (chooses(prompt)) {
+        ik_choice_page(prompt->list.choice, 1);
+    }
+    return IK_PROMPT_NONE;
+}
+
+/* A page up in a list; PageUp opens the pager elsewhere. */
+static ik_prompt_action_t page_up(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    if (key->kind != IK_KEY_PAGE_UP || !chooses(prompt)) {
+        return IK_PROMPT_PAGER;
+    }
+    ik_choice_page(prompt->list.choice, -1);
+    return IK_PROMPT_NONE;
+}
+
 static ik_prompt_action_t search(ik_prompt_t *prompt, const ik_key_t *key)
 {
     (void)key;
@@ -346,7 +368,8 @@ static const command_t commands[] = {
     {"opens the draft in $VISUAL, $EDITOR or vi", .keys = {IK_BINDING_CTRL('g'), AFTER_CTRL_X('e')},
      .action = IK_PROMPT_EDITOR},
     {"the whole transcript in a pager with keys as in less",
-     .keys = {IK_BINDING_CTRL('o'), IK_BINDING(PAGE_UP)}, .action = IK_PROMPT_PAGER},
+     .keys = {IK_BINDING_CTRL('o'), IK_BINDING(PAGE_UP)}, .run = page_up},
+    {"a page down in the list of completions", .keys = {IK_BINDING(PAGE_DOWN)}, .run = page_down},
     {"shows results of tools in short or in full", .keys = {IK_BINDING_CTRL('t')},
      .action = IK_PROMPT_TOOL_OUTPUT},
     {"redraws the screen", .keys = {IK_BINDING_CTRL('l')}, .action = IK_PROMPT_REDRAW},

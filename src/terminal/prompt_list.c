@@ -19,6 +19,15 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
+/* Where the word at the cursor ends. */
+static size_t find_end(const char *text, size_t len, size_t cursor)
+{
+    while (cursor < len && !is_blank(text[cursor])) {
+        cursor++;
+    }
+    return cursor;
+}
+
 /* Where the word at the cursor begins; SIZE_MAX: out of reach. */
 static size_t find_word(const char *text, size_t cursor)
 {
@@ -36,6 +45,9 @@ static ik_prompt_context_t find_context(const ik_prompt_t *prompt)
     size_t cursor;
     const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
     size_t word = find_word(text, cursor);
+    if (prompt->aside != NULL) { /* an answer to a question */
+        return (ik_prompt_context_t){.kind = IK_PROMPT_CONTEXT_NONE};
+    }
     if (word != SIZE_MAX && word < cursor && text[word] == IK_PROMPT_SIGN_FILE) {
         return (ik_prompt_context_t){.kind = IK_PROMPT_CONTEXT_FILE, .from = word + 1};
     }
@@ -98,6 +110,25 @@ static void narrow(ik_prompt_t *prompt)
 
 /* --- interface --------------------------------------------------------------------------- */
 
+/* Arguments are often free text: no row is chosen until the user moves, so that Enter runs what was
+ * typed. The same holds for the name of a command that has arguments already. */
+static unsigned choice_flags(const ik_prompt_t *prompt)
+{
+    size_t len;
+    size_t cursor;
+    const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
+    size_t end = find_end(text, len, cursor);
+    bool last = strspn(text + end, " \t\n") == len - end;
+    switch (prompt->list.context.kind) {
+    case IK_PROMPT_CONTEXT_COMMAND:
+        return IK_CHOICE_SLASH | (last ? 0 : IK_CHOICE_UNMARKED);
+    case IK_PROMPT_CONTEXT_ARGUMENT:
+        return IK_CHOICE_UNMARKED;
+    default:
+        return 0;
+    }
+}
+
 void ik_prompt_list_update(ik_prompt_t *prompt, bool typed)
 {
     ik_prompt_list_t *list = &prompt->list;
@@ -111,10 +142,9 @@ void ik_prompt_list_update(ik_prompt_t *prompt, bool typed)
         return;
     }
     if (!list->open) {
-        unsigned flags = context.kind == IK_PROMPT_CONTEXT_COMMAND ? IK_CHOICE_SLASH : 0;
         list->open = true;
         ask(prompt);
-        ik_choice_set(list->choice, list->found.items, list->found.count, flags);
+        ik_choice_set(list->choice, list->found.items, list->found.count, choice_flags(prompt));
     }
     narrow(prompt);
 }
@@ -125,19 +155,27 @@ bool ik_prompt_list_is_open(const ik_prompt_t *prompt)
     return list->open && (ik_choice_count(list->choice) > 0 || list->found.pending);
 }
 
-/* Inserts the text and a space, which replaces an existing one; a folder gets none. */
-static void accept(ik_prompt_t *prompt, const char *text)
+/* Replaces the word before the cursor, or the whole name of a command, with a text. spaced: and a
+ * space, which replaces an existing one. */
+static void accept(ik_prompt_t *prompt, const char *text, bool spaced)
 {
     size_t len;
     size_t cursor;
     const char *raw = ik_editor_raw(prompt->editor, &len, &cursor);
-    size_t text_len = strlen(text);
-    bool folder = text_len > 0 && text[text_len - 1] == '/';
-    size_t to = cursor + (!folder && cursor < len && raw[cursor] == ' ');
-    char *whole = ik_sprintf(NULL, "%s%s", text, folder ? "" : " ");
+    bool command = prompt->list.context.kind == IK_PROMPT_CONTEXT_COMMAND;
+    size_t to = command ? find_end(raw, len, cursor) : cursor;
+    to += spaced && to < len && raw[to] == ' ';
+    char *whole = ik_sprintf(NULL, "%s%s", text, spaced ? " " : "");
     ik_editor_replace(prompt->editor, prompt->list.context.from, to, whole, strlen(whole));
     talloc_free(whole);
     ik_prompt_list_update(prompt, true);
+}
+
+/* Accepts a row; a folder gets no space, so that its files can follow. */
+static void accept_row(ik_prompt_t *prompt, const ik_choice_row_t *row)
+{
+    size_t len = strlen(row->text);
+    accept(prompt, row->text, len == 0 || row->text[len - 1] != '/');
 }
 
 void ik_prompt_list_complete(ik_prompt_t *prompt)
@@ -148,10 +186,45 @@ void ik_prompt_list_complete(ik_prompt_t *prompt)
         ik_prompt_list_update(prompt, true);
         return;
     }
+    ik_choice_choose_best(list->choice);
     size_t chosen = ik_choice_chosen(list->choice);
     if (chosen != SIZE_MAX) {
-        accept(prompt, list->found.items[chosen].text);
+        accept_row(prompt, &list->found.items[chosen]);
     }
+}
+
+/* Whether the word at the cursor is the text of the row, or another name of the command. */
+static bool is_named(const ik_prompt_t *prompt, const ik_choice_row_t *row)
+{
+    size_t len;
+    size_t cursor;
+    size_t from = prompt->list.context.from;
+    const char *text = ik_editor_raw(prompt->editor, &len, &cursor) + from;
+    size_t word = find_end(text, len - from, cursor - from);
+    if (strlen(row->text) == word && memcmp(row->text, text, word) == 0) {
+        return true;
+    }
+    bool command = prompt->list.context.kind == IK_PROMPT_CONTEXT_COMMAND;
+    return command && row->also != NULL && word > 0 && strlen(row->also) == word - 1 &&
+           memcmp(row->also, text + 1, word - 1) == 0;
+}
+
+bool ik_prompt_list_take(ik_prompt_t *prompt)
+{
+    ik_prompt_list_t *list = &prompt->list;
+    size_t chosen = ik_choice_chosen(list->choice);
+    if (!ik_prompt_list_is_open(prompt) || chosen == SIZE_MAX ||
+        is_named(prompt, &list->found.items[chosen])) {
+        return false;
+    }
+    const ik_choice_row_t *row = &list->found.items[chosen];
+    bool runs = list->context.kind != IK_PROMPT_CONTEXT_FILE && !row->unfinished;
+    if (runs) {
+        accept(prompt, row->text, false);
+    } else {
+        accept_row(prompt, row);
+    }
+    return !runs;
 }
 
 void ik_prompt_list_dismiss(ik_prompt_t *prompt)

@@ -79,8 +79,11 @@ struct ik_prompt {
 /* Call it after the draft or the cursor changed. typed: the user typed, so that a list may open. */
 void ik_prompt_list_update(ik_prompt_t *prompt, bool typed);
 bool ik_prompt_list_is_open(const ik_prompt_t *prompt);
-/* Tab: takes the chosen line, or opens the list. */
+/* Tab: completes the chosen row, or opens the list. */
 void ik_prompt_list_complete(ik_prompt_t *prompt);
+/* Enter: takes the chosen row. Returns true if it was only completed: a file, or a command that
+ * needs an argument. Otherwise the draft is to be sent. */
+bool ik_prompt_list_take(ik_prompt_t *prompt);
 /* Closes the list until the cursor is in another word, or Tab is pressed. */
 void ik_prompt_list_dismiss(ik_prompt_t *prompt);
 /* Closes the list until the user types. */

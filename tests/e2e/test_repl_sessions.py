@@ -168,16 +168,16 @@ class ResumeOptionTest(SessionsTest):
         self.finished(None, "about pears", "Two.")
         t = self.start(None, "-r", "--plain", **WIDE)
         t.wait_for(re.compile(r"^Resume which session\?\n1 +about pears +\d+s  1 turn .*\n"
-                              r"2 +about apples .*\n> $", re.M))
+                              r"2 +about apples .*\n>$", re.M))
         t.send(" 2 \r")
         t.wait_for("One.")
-        t.wait_for(re.compile("^> $", re.M))
+        t.wait_for(re.compile("^>$", re.M))
         t.send("more\r")
         t.wait_for("Three.")
         self.assertEqual(words_of(self.llm.requests[2]), ["about apples", "One.", "more"])
 
     def test_any_other_line_in_plain_mode_begins_a_new_session(self):
-        for line in ("hello", "3", "0", "1 2"):
+        for line in ("hello", "30", "0", "1 2"):
             with self.subTest(line=line):
                 self.finished([Answer("One."), Answer("Two.")])
                 t = self.start(None, "-r", "--plain", **WIDE)
@@ -202,7 +202,7 @@ class ResumeOptionTest(SessionsTest):
         copy = self.ready(None, "-r", session, "--fork", **WIDE)
         copy.wait_for("One.")
         self.enter(copy, "second", "Two.")
-        self.assertNotEqual(self.newest(copy), session)
+        self.assertNotEqual(self.newest(), session)
         self.enter(t, "third", "Three.")
         self.assertEqual([words_of(r)[2:] for r in self.llm.requests[1:]], [["second"], ["third"]])
 
@@ -275,7 +275,7 @@ class ListTest(SessionsTest):
         t.wait_for(re.compile(r"^› far away +\d+s  1 turn  \S+/elsewhere ", re.M))
         t.wait_for(re.compile(r"^  first +\d+s  1 turn  \S+/project ", re.M))
         t.send("elsewh")  # the folder is searched, too
-        t.wait_gone(re.compile(r"^  first ", re.M))
+        t.wait_gone("  first ")
         t.send("\r")
         t.wait_for("Two.")
         self.enter(t, "more", "Three.")

@@ -15,7 +15,7 @@ static ik_prompt_t *prompt;
 /* --- where completions come from --------------------------------------------------------- */
 
 static ik_choice_row_t command_items[] = {
-    {.text = "/clear", .note = "starts over"},
+    {.text = "/clear", .note = "starts over", .also = "new"},
     {.text = "/copy", .note = "the last answer"},
     {.text = "/model", .note = "shows or changes it"},
 };
@@ -618,7 +618,7 @@ START_TEST(arguments)
 {
     type("/model ");
     ck_assert_str_eq(asked, "model 1");
-    ck_assert(shows("› sonnet"));
+    ck_assert(shows("  sonnet"));
     type("ge");
     press("Tab");
     ck_assert_str_eq(text(), "/model gemini ");
@@ -686,13 +686,133 @@ START_TEST(choosing)
 }
 END_TEST
 
-START_TEST(enter_sends_while_a_list_is_open)
+/* What Enter sends. */
+static const char *sent(void)
+{
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    const char *taken = ik_prompt_take(ctx, prompt);
+    ck_assert_str_eq(draw(40, 10), "> \n");
+    return taken;
+}
+
+START_TEST(enter_takes_the_highlighted_command)
 {
     type("/mod");
+    ck_assert_str_eq(sent(), "/model");
+    type("/");
+    press("Down Down");
+    ck_assert_str_eq(sent(), "/model");
+    type("/clear"); /* named in full */
+    ck_assert_str_eq(sent(), "/clear");
+    type("/new"); /* by its other name */
+    ck_assert_str_eq(sent(), "/new");
+    type("/zzz"); /* nothing matches */
+    ck_assert_str_eq(sent(), "/zzz");
+    type("/clear");
+    press("Left Left Backspace"); /* the list narrows to what is before the cursor */
+    ck_assert_str_eq(sent(), "/clear");
+    type("/usr/bin");
+    ck_assert_str_eq(sent(), "/usr/bin");
+}
+END_TEST
+
+START_TEST(enter_completes_a_command_that_needs_an_argument)
+{
+    command_items[1].unfinished = true;
+    type("/cop");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "/copy ");
+    ck_assert_str_eq(sent(), "/copy ");
+    type("/copy"); /* named in full: the command says what is missing */
+    ck_assert_str_eq(sent(), "/copy");
+    command_items[1].unfinished = false;
+}
+END_TEST
+
+START_TEST(enter_inserts_a_file_and_sends_nothing)
+{
+    type("look at @ma");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "look at @src/main.c ");
+    ck_assert_str_eq(sent(), "look at @src/main.c ");
+    type("@README.md"); /* named in full */
+    ck_assert(shows("› README.md"));
+    ck_assert_str_eq(sent(), "@README.md");
+    type("@zz"); /* nothing matches */
+    ck_assert_str_eq(sent(), "@zz");
+    type("@sr"); /* a folder: its files follow */
+    press("Enter");
+    ck_assert_str_eq(text(), "@src/");
+}
+END_TEST
+
+START_TEST(enter_runs_the_arguments_that_were_typed)
+{
+    type("/model g");
+    ck_assert(shows("  gpt"));
+    ck_assert(!shows("›"));
+    ck_assert_str_eq(sent(), "/model g");
+    type("/model g");
     press("Down");
+    ck_assert(shows("› gpt"));
+    ck_assert_str_eq(sent(), "/model gpt");
+    type("/model g");
+    press("Up");
+    ck_assert(shows("› gemini"));
+    type("p"); /* typed after all */
+    ck_assert(!shows("›"));
+    ck_assert_str_eq(sent(), "/model gp");
+    type("/model g");
+    press("Tab"); /* completes the best match and runs nothing */
+    ck_assert_str_eq(text(), "/model gpt ");
+    ck_assert_str_eq(sent(), "/model gpt ");
+    model_items[1].unfinished = true; /* another argument must follow */
+    type("/model g");
+    press("Down");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
+    ck_assert_str_eq(text(), "/model gpt ");
+    model_items[1].unfinished = false;
+}
+END_TEST
+
+START_TEST(a_command_with_arguments_already)
+{
+    type(" gpt");
+    press("Home");
+    type("/mo");
+    ck_assert(shows("  /model"));
+    ck_assert(!shows("›"));
+    ck_assert_str_eq(sent(), "/mo gpt");
+    type(" gpt");
+    press("Home");
+    type("/mo");
+    press("Down");
+    ck_assert_str_eq(sent(), "/model gpt");
+}
+END_TEST
+
+START_TEST(pages_of_completions)
+{
+    type("/many ");
+    draw(40, 6);
+    press("PageDown PageDown");
+    ck_assert_str_eq(draw(40, 4), "> /many \n  item07\n› item08\n  … 18 more\n");
+    press("PageUp PageUp PageUp PageUp PageUp");
+    ck_assert(shows("› item00"));
+    press("Esc");
+    ck_assert_int_eq(press("PageDown"), IK_PROMPT_NONE);
+    ck_assert_int_eq(press("PageUp"), IK_PROMPT_PAGER);
+    ck_assert_int_eq(press("C-o"), IK_PROMPT_PAGER);
+}
+END_TEST
+
+START_TEST(an_answer_has_no_lists)
+{
+    ik_prompt_ask(prompt, "Key? ");
+    type("/mod");
+    ck_assert_str_eq(draw(40, 10), "Key? /mod\n");
     ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
     ck_assert_str_eq(ik_prompt_take(ctx, prompt), "/mod");
-    ck_assert_str_eq(draw(40, 10), "> \n");
 }
 END_TEST
 
@@ -766,7 +886,7 @@ END_TEST
 START_TEST(long_lists)
 {
     type("/many ");
-    ck_assert_str_eq(draw(40, 20), "> /many \n› item00\n  item01\n  item02\n  item03\n  item04\n"
+    ck_assert_str_eq(draw(40, 20), "> /many \n  item00\n  item01\n  item02\n  item03\n  item04\n"
                                    "  item05\n  item06\n  item07\n  … 12 more\n");
     press("Up");
     ck_assert(shows("  item12\n"));
@@ -774,8 +894,8 @@ START_TEST(long_lists)
     ck_assert(!shows("  item11\n"));
     press("Tab");
     ck_assert_str_eq(text(), "/many item19 ");
-    ck_assert_str_eq(draw(40, 4), "> /many item19 \n› item00\n  item01\n  … 18 more\n");
-    ck_assert_str_eq(draw(40, 2), "> /many item19 \n› item00\n");
+    ck_assert_str_eq(draw(40, 4), "> /many item19 \n  item00\n  item01\n  … 18 more\n");
+    ck_assert_str_eq(draw(40, 2), "> /many item19 \n  item00\n");
     ck_assert_str_eq(draw(40, 1), "> /many item19 \n");
 }
 END_TEST
@@ -954,7 +1074,13 @@ int main(void)
     tcase_add_test(tests, files);
     tcase_add_test(tests, completing_before_other_words);
     tcase_add_test(tests, choosing);
-    tcase_add_test(tests, enter_sends_while_a_list_is_open);
+    tcase_add_test(tests, enter_takes_the_highlighted_command);
+    tcase_add_test(tests, enter_completes_a_command_that_needs_an_argument);
+    tcase_add_test(tests, enter_inserts_a_file_and_sends_nothing);
+    tcase_add_test(tests, enter_runs_the_arguments_that_were_typed);
+    tcase_add_test(tests, a_command_with_arguments_already);
+    tcase_add_test(tests, pages_of_completions);
+    tcase_add_test(tests, an_answer_has_no_lists);
     tcase_add_test(tests, esc_closes_a_list_for_its_place);
     tcase_add_test(tests, lists_open_by_typing_alone);
     tcase_add_test(tests, nothing_to_complete);
