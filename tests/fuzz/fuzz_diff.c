@@ -1,12 +1,16 @@
 /*
  * Two texts and how one became the other: what was kept and removed is the old one, what was kept
- * and added the new one. Input: the old text up to a NUL, the new one.
+ * and added the new one. The words that differ between the two, taken as lines: what is not marked
+ * is the same in both, but for white space. Input: the old text up to a NUL, the new one.
  */
 #include <stdint.h>
 
 #include "base/alloc.h"
 #include "base/line_diff.h"
+#include "base/word_diff.h"
 #include "pieces.h"
+
+enum { EFFORT = 1 << 20 };
 
 typedef struct {
     ik_buffer_t old;
@@ -30,6 +34,44 @@ static bool holds(const ik_buffer_t *side, const char *text, size_t len)
     return side->len == len && (len == 0 || memcmp(side->data, text, len) == 0);
 }
 
+static void append_unmarked(ik_buffer_t *out, const char *text, size_t len,
+                            const ik_word_marks_t *marks)
+{
+    size_t mark = 0;
+    for (size_t i = 0; i < marks->count; i++) {
+        REQUIRE(marks->ranges[i].from < marks->ranges[i].to && marks->ranges[i].to <= len);
+        REQUIRE(i == 0 || marks->ranges[i].from > marks->ranges[i - 1].to);
+    }
+    for (size_t at = 0; at < len; at++) {
+        while (mark < marks->count && at >= marks->ranges[mark].to) {
+            mark++;
+        }
+        bool inside = mark < marks->count && at >= marks->ranges[mark].from;
+        if (!inside && text[at] != ' ' && text[at] != '\t') {
+            ik_buffer_append_byte(out, text[at]);
+        }
+    }
+}
+
+static void compare_words(const void *ctx, const char *old, size_t old_len, const char *fresh,
+                          size_t fresh_len)
+{
+    ik_word_diff_t diff;
+    size_t effort = EFFORT;
+    bool compared = ik_word_diff_run(ctx, old, old_len, fresh, fresh_len, &effort, &diff);
+    REQUIRE(effort <= EFFORT);
+    if (!compared) {
+        return;
+    }
+    ik_buffer_t kept[2];
+    ik_buffer_init(&kept[0], ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&kept[1], ctx, IK_BUFFER_UNLIMITED);
+    append_unmarked(&kept[0], old, old_len, &diff.old);
+    append_unmarked(&kept[1], fresh, fresh_len, &diff.fresh);
+    REQUIRE(pieces_same(&kept[0], &kept[1]));
+    REQUIRE(diff.similarity >= 0 && diff.similarity <= 100);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     void *ctx = talloc_new(NULL);
@@ -42,6 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     ik_buffer_init(&sides.fresh, ctx, IK_BUFFER_UNLIMITED);
     ik_line_diff_run(old, old_len, fresh, fresh_len, on_line, &sides);
     REQUIRE(holds(&sides.old, old, old_len) && holds(&sides.fresh, fresh, fresh_len));
+    compare_words(ctx, old, old_len, fresh, fresh_len);
     free(old);
     free(fresh);
     talloc_free(ctx);
