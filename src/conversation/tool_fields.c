@@ -129,9 +129,10 @@ char *ik_tool_fields_format_name(const void *ctx, const ik_tool_field_t *field)
     return ik_json_decode(ctx, field->key, NULL);
 }
 
-/* Returns the letters and digits after the last point, or "". */
-static char *format_suffix(const void *ctx, const ik_tool_field_t *path)
+char *ik_tool_fields_format_suffix(const void *ctx, const ik_tool_fields_t *arguments)
 {
+    const ik_tool_field_t *path = ik_tool_fields_find(arguments, "file_path"); /* our tools */
+    path = path != NULL ? path : ik_tool_fields_find(arguments, "path");
     char *text = path == NULL ? ik_strdup(ctx, "") : ik_json_decode(ctx, path->value, NULL);
     const char *point = strrchr(text, '.');
     size_t len = point == NULL ? 0 : strlen(point + 1);
@@ -163,11 +164,8 @@ char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *ar
     if (is_named(field, "command")) {
         return ik_strdup(ctx, "sh");
     }
-    if (!is_file(arguments, field)) {
-        return ik_strdup(ctx, "");
-    }
-    const ik_tool_field_t *path = ik_tool_fields_find(arguments, "file_path"); /* our tools */
-    return format_suffix(ctx, path != NULL ? path : ik_tool_fields_find(arguments, "path"));
+    return is_file(arguments, field) ? ik_tool_fields_format_suffix(ctx, arguments)
+                                     : ik_strdup(ctx, "");
 }
 
 /* A line end in a string literal is always an escape: \n, or \u000 and a digit. An escaped

@@ -39,6 +39,8 @@ char *ik_tool_fields_format_name(const void *ctx, const ik_tool_field_t *field);
  * it is not known. The field is one of the arguments or of the result of their call. */
 char *ik_tool_fields_format_language(const void *ctx, const ik_tool_fields_t *arguments,
                                      const ik_tool_field_t *field);
+/* The suffix of the file that the arguments name, or "". */
+char *ik_tool_fields_format_suffix(const void *ctx, const ik_tool_fields_t *arguments);
 /* Whether the field needs its own lines: it has no name, or a value that is long or multi-line. */
 bool ik_tool_fields_is_long(const ik_tool_field_t *field);
 /* Whether the field is old_string or new_string of a change. */

@@ -260,6 +260,15 @@ static text_t as_line(const void *ctx, text_t text)
     return ended ? text : (text_t){ik_sprintf(ctx, "%s\n", text.bytes), text.len + 1};
 }
 
+static void add_change(const ik_rows_t *rows, const ik_tool_fields_t *arguments, text_t before,
+                       text_t after)
+{
+    char *suffix = ik_tool_fields_format_suffix(NULL, arguments);
+    ik_code_rows_change(rows->theme, ik_code_colour_find(suffix, strlen(suffix)), before.bytes,
+                        before.len, after.bytes, after.len, rows->on_row, rows->data);
+    talloc_free(suffix);
+}
+
 /* Adds an edit as a diff of the file or, if its content is not known, of the replaced text. */
 static void add_edit(const ik_rows_t *rows, const ik_repl_call_t *call,
                      const ik_tool_fields_t *arguments)
@@ -274,23 +283,21 @@ static void add_edit(const ik_rows_t *rows, const ik_repl_call_t *call,
         old = as_line(scratch, old);
         new = as_line(scratch, new);
     }
-    ik_code_rows_change(rows->theme, old.bytes, old.len, new.bytes, new.len, rows->on_row,
-                        rows->data);
+    add_change(rows, arguments, old, new);
     talloc_free(scratch);
 }
 
 /* Adds a written file as a diff; false if the field is not its content, or the old file unknown. */
 static bool add_rewrite(const ik_rows_t *rows, const ik_repl_call_t *call,
-                        const ik_tool_field_t *field)
+                        const ik_tool_fields_t *arguments, const ik_tool_field_t *field)
 {
     if (call->before == NULL || !ik_json_key_is(field->key, "content")) {
         return false;
     }
     void *scratch = talloc_new(NULL);
-    size_t len;
-    char *content = ik_tool_fields_format_value(scratch, field, &len);
-    ik_code_rows_change(rows->theme, call->before, call->before_len, content, len, rows->on_row,
-                        rows->data);
+    text_t content;
+    content.bytes = ik_tool_fields_format_value(scratch, field, &content.len);
+    add_change(rows, arguments, (text_t){call->before, call->before_len}, content);
     talloc_free(scratch);
     return true;
 }
@@ -308,7 +315,7 @@ static void add_long_arguments(const ik_rows_t *rows, const ik_repl_call_t *call
     for (size_t i = 0; i < arguments->count; i++) {
         const ik_tool_field_t *field = &arguments->fields[i];
         bool of_change = change && ik_tool_fields_is_of_change(arguments, field);
-        if (of_change || add_rewrite(rows, call, field)) {
+        if (of_change || add_rewrite(rows, call, arguments, field)) {
             continue;
         }
         if (ik_tool_fields_is_long(field)) {

@@ -8,6 +8,7 @@
 #include "base/line_diff.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
+#include "base/word_diff.h"
 
 /* --- code -------------------------------------------------------------------------------- */
 
@@ -25,15 +26,20 @@ ik_code_rows_t *ik_code_rows_create(const void *ctx, const ik_theme_t *theme,
     return rows;
 }
 
-static void on_piece(void *data, ik_code_class_t kind, const char *text, size_t len)
+static ik_style_t style_of(const ik_theme_t *theme, ik_code_class_t kind)
 {
     static const ik_role_t roles[] = {
         [IK_CODE_PLAIN] = IK_ROLE_TEXT,      [IK_CODE_COMMENT] = IK_ROLE_COMMENT,
         [IK_CODE_STRING] = IK_ROLE_STRING,   [IK_CODE_NUMBER] = IK_ROLE_NUMBER,
         [IK_CODE_KEYWORD] = IK_ROLE_KEYWORD, [IK_CODE_NAME] = IK_ROLE_NAME,
     };
+    return ik_theme_style(theme, roles[kind]);
+}
+
+static void on_piece(void *data, ik_code_class_t kind, const char *text, size_t len)
+{
     ik_row_t *row = data;
-    ik_row_add(row, ik_theme_style(row->theme, roles[kind]), text, len);
+    ik_row_add(row, style_of(row->theme, kind), text, len);
 }
 
 void ik_code_rows_add(ik_code_rows_t *rows, ik_row_t *row, const char *line, size_t len)
@@ -80,25 +86,38 @@ void ik_code_rows_add_diff(ik_row_t *row, const char *line, size_t len)
 
 /* --- differences of two texts ------------------------------------------------------------ */
 
-enum { CONTEXT = 3 };
+enum {
+    CONTEXT = 3,
+    SIMILAR = 30,          /* percent, for lines that are compared word by word */
+    PAIRS_MAX = 4096,      /* of lines that are compared in one place */
+    WORD_EFFORT = 2 << 20, /* of one change, in terms of word_diff.h */
+};
 
 typedef struct {
     ik_line_change_t change;
-    const char *text;
-    size_t len;
+    const char *text; /* sanitised */
+    size_t len;       /* without the line end */
+    bool ended;
+    ik_code_state_t state; /* at its start */
+    ik_word_marks_t marks;
 } changed_line_t;
 
 /* The header of a hunk counts its lines, so the lines are collected until enough unchanged ones
  * follow the last change. Without a change, only the last lines are kept, as context. */
 typedef struct {
     ik_row_t row;
+    const ik_code_language_t *language;
+    ik_code_state_t old;   /* at the end of the old text so far */
+    ik_code_state_t fresh; /* and of the new one */
     changed_line_t *lines;
     size_t count;
     size_t capacity;
     size_t kept; /* unchanged lines at the end */
     bool has_change;
-    size_t before; /* lines of the old text so far */
-    size_t after;  /* lines of the new text so far */
+    size_t before;         /* lines of the old text so far */
+    size_t after;          /* lines of the new text so far */
+    size_t pairing_effort; /* left for finding similar lines */
+    size_t marking_effort; /* and for marking their words */
     ik_code_rows_fn on_row;
     void *data;
 } hunk_t;
@@ -125,18 +144,118 @@ static void emit_header(hunk_t *hunk)
     emit(&hunk->row, hunk->on_row, hunk->data);
 }
 
+static bool compare(const void *ctx, const changed_line_t *removed, const changed_line_t *added,
+                    size_t *effort, ik_word_diff_t *diff)
+{
+    return ik_word_diff_run(ctx, removed->text, removed->len, added->text, added->len, effort,
+                            diff);
+}
+
+static void mark_words(hunk_t *hunk, changed_line_t *removed, changed_line_t *added)
+{
+    ik_word_diff_t diff;
+    if (compare(hunk->row.bytes.ctx, removed, added, &hunk->marking_effort, &diff)) {
+        removed->marks = diff.old;
+        added->marks = diff.fresh;
+    }
+}
+
+/* Pairs removed lines with the added ones that follow them, in order, so that the pairs are as
+ * similar as possible in all. Where as many lines were added as removed, a line in the same place
+ * need have only one word in common; if there are very many, all pairs are such. */
+static void mark_changes(hunk_t *hunk, changed_line_t *removed, size_t height,
+                         changed_line_t *added, size_t width)
+{
+    if (height == 0 || width == 0 || height > PAIRS_MAX / width) {
+        for (size_t i = 0; height == width && i < height; i++) {
+            mark_words(hunk, &removed[i], &added[i]);
+        }
+        return;
+    }
+    void *scratch = talloc_new(NULL);
+    size_t pairs = height * width;
+    int *similar = ik_new_array(scratch, int, pairs);                   /* 0: not a pair */
+    int *best = ik_new_array(scratch, int, (height + 1) * (width + 1)); /* sum from there on */
+    for (size_t i = height; i-- > 0;) {
+        int *row = best + i * (width + 1);
+        const int *below = row + width + 1;
+        for (size_t k = width; k-- > 0;) {
+            ik_word_diff_t diff;
+            bool alike = compare(scratch, &removed[i], &added[k], &hunk->pairing_effort, &diff) &&
+                         (diff.similarity >= SIMILAR || (height == width && i == k));
+            int paired = alike ? diff.similarity + 1 : 0;
+            similar[i * width + k] = paired;
+            row[k] = below[k] > row[k + 1] ? below[k] : row[k + 1];
+            row[k] = alike && below[k + 1] + paired >= row[k] ? below[k + 1] + paired : row[k];
+        }
+    }
+    for (size_t i = 0, k = 0; i < height && k < width;) {
+        int paired = similar[i * width + k];
+        const int *here = best + i * (width + 1) + k;
+        if (paired > 0 && *here == here[width + 2] + paired) {
+            mark_words(hunk, &removed[i++], &added[k++]);
+        } else if (here[width + 1] >= here[1]) {
+            i++;
+        } else {
+            k++;
+        }
+    }
+    talloc_free(scratch);
+}
+
+static size_t count_run(const hunk_t *hunk, size_t from, ik_line_change_t change)
+{
+    size_t end = from;
+    while (end < hunk->count && hunk->lines[end].change == change) {
+        end++;
+    }
+    return end - from;
+}
+
+/* Passes a line to the row in pieces of one colour, which end where a mark begins or ends. */
+typedef struct {
+    ik_row_t *row;
+    const changed_line_t *line;
+    ik_style_t style; /* of the change */
+    size_t mark;      /* the next one that has not ended */
+} painter_t;
+
+static void on_changed_piece(void *data, ik_code_class_t kind, const char *text, size_t len)
+{
+    painter_t *painter = data;
+    const ik_word_marks_t *marks = &painter->line->marks;
+    size_t at = (size_t)(text - painter->line->text);
+    size_t end = at + len;
+    ik_style_t style = kind == IK_CODE_PLAIN ? painter->style : style_of(painter->row->theme, kind);
+    style.fg = style.fg == 0 ? painter->style.fg : style.fg; /* comments are only dim */
+    ik_style_t marked = painter->style;
+    marked.bits |= IK_STYLE_REVERSE;
+    while (at < end) {
+        while (painter->mark < marks->count && marks->ranges[painter->mark].to <= at) {
+            painter->mark++;
+        }
+        bool more = painter->mark < marks->count;
+        bool inside = more && marks->ranges[painter->mark].from <= at;
+        size_t stop = inside ? marks->ranges[painter->mark].to
+                      : more ? marks->ranges[painter->mark].from
+                             : end;
+        stop = stop < end ? stop : end;
+        ik_row_add(painter->row, inside ? marked : style, painter->line->text + at, stop - at);
+        at = stop;
+    }
+}
+
 static void emit_line(hunk_t *hunk, const changed_line_t *line)
 {
     static const ik_role_t roles[] = {IK_ROLE_TEXT, IK_ROLE_REMOVED, IK_ROLE_ADDED};
-    size_t len = line->len;
-    bool ended = len > 0 && line->text[len - 1] == '\n';
-    len -= ended;
-    len -= ended && len > 0 && line->text[len - 1] == '\r';
-    ik_style_t style = ik_theme_style(hunk->row.theme, roles[line->change]);
-    ik_row_add(&hunk->row, style, &" -+"[line->change], 1);
-    ik_row_add(&hunk->row, style, line->text, len);
+    painter_t painter = {.row = &hunk->row,
+                         .line = line,
+                         .style = ik_theme_style(hunk->row.theme, roles[line->change])};
+    ik_code_state_t state = line->state;
+    ik_row_add(&hunk->row, painter.style, &" -+"[line->change], 1);
+    ik_code_colour_line(hunk->language, &state, line->text, line->len, on_changed_piece, &painter);
     emit(&hunk->row, hunk->on_row, hunk->data);
-    if (!ended) {
+    if (!line->ended) {
         ik_row_add_role(&hunk->row, IK_ROLE_DIM, "\\ No newline at end of file");
         emit(&hunk->row, hunk->on_row, hunk->data);
     }
@@ -150,8 +269,14 @@ static void emit_hunk(hunk_t *hunk)
     hunk->before -= spare;
     hunk->after -= spare;
     emit_header(hunk);
-    for (size_t i = 0; i < hunk->count; i++) {
-        emit_line(hunk, &hunk->lines[i]);
+    for (size_t i = 0; i < hunk->count;) {
+        size_t removed = count_run(hunk, i, IK_LINE_REMOVED);
+        size_t added = count_run(hunk, i + removed, IK_LINE_ADDED);
+        mark_changes(hunk, &hunk->lines[i], removed, &hunk->lines[i + removed], added);
+        size_t end = i + removed + added > i ? i + removed + added : i + 1;
+        for (; i < end; i++) {
+            emit_line(hunk, &hunk->lines[i]);
+        }
     }
     size_t context = spare < CONTEXT ? spare : CONTEXT;
     memmove(hunk->lines, hunk->lines + hunk->count + spare - context,
@@ -162,9 +287,63 @@ static void emit_hunk(hunk_t *hunk)
     hunk->has_change = false;
 }
 
+/* Without its line end, sanitised. */
+static changed_line_t read_line(const hunk_t *hunk, ik_line_change_t change, const char *text,
+                                size_t len)
+{
+    changed_line_t line = {.change = change, .text = text, .len = len};
+    line.ended = len > 0 && text[len - 1] == '\n';
+    line.len -= line.ended;
+    line.len -= line.ended && line.len > 0 && text[line.len - 1] == '\r';
+    if (!ik_sanitise_is_clean(text, line.len)) {
+        ik_buffer_t clean;
+        ik_buffer_init(&clean, hunk->row.bytes.ctx, IK_BUFFER_UNLIMITED); /* bounded by the line */
+        ik_buffer_append_text(&clean, "");
+        ik_sanitise_append(&clean, text, line.len);
+        line.text = clean.data;
+        line.len = clean.len;
+    }
+    return line;
+}
+
+static void ignore_piece(void *data, ik_code_class_t kind, const char *text, size_t len)
+{
+    (void)data;
+    (void)kind;
+    (void)text;
+    (void)len;
+}
+
+static bool is_same_state(const ik_code_state_t *a, const ik_code_state_t *b)
+{
+    return strcmp(a->close, b->close) == 0 && a->kind == b->kind && a->escapes == b->escapes &&
+           a->in_tag == b->in_tag;
+}
+
+/* Follows comments and strings that span lines through the texts that have the line. */
+static void follow_code(hunk_t *hunk, changed_line_t *line)
+{
+    line->state = line->change == IK_LINE_REMOVED ? hunk->old : hunk->fresh;
+    if (hunk->language == NULL) {
+        return;
+    }
+    bool same = line->change == IK_LINE_KEPT && is_same_state(&hunk->old, &hunk->fresh);
+    if (line->change != IK_LINE_ADDED) {
+        ik_code_colour_line(hunk->language, &hunk->old, line->text, line->len, ignore_piece, NULL);
+    }
+    if (same) {
+        hunk->fresh = hunk->old;
+    } else if (line->change != IK_LINE_REMOVED) {
+        ik_code_colour_line(hunk->language, &hunk->fresh, line->text, line->len, ignore_piece,
+                            NULL);
+    }
+}
+
 static void on_line(void *data, ik_line_change_t change, const char *text, size_t len)
 {
     hunk_t *hunk = data;
+    changed_line_t line = read_line(hunk, change, text, len);
+    follow_code(hunk, &line);
     if (change == IK_LINE_KEPT && !hunk->has_change && hunk->count == CONTEXT) {
         memmove(hunk->lines, hunk->lines + 1, --hunk->count * sizeof(hunk->lines[0]));
     }
@@ -173,7 +352,7 @@ static void on_line(void *data, ik_line_change_t change, const char *text, size_
         hunk->lines =
             ik_resize_array(hunk->row.bytes.ctx, hunk->lines, changed_line_t, hunk->capacity);
     }
-    hunk->lines[hunk->count++] = (changed_line_t){.change = change, .text = text, .len = len};
+    hunk->lines[hunk->count++] = line;
     hunk->before += change != IK_LINE_ADDED;
     hunk->after += change != IK_LINE_REMOVED;
     hunk->kept = change == IK_LINE_KEPT ? hunk->kept + 1 : 0;
@@ -183,11 +362,16 @@ static void on_line(void *data, ik_line_change_t change, const char *text, size_
     }
 }
 
-void ik_code_rows_change(const ik_theme_t *theme, const char *before, size_t before_len,
-                         const char *after, size_t after_len, ik_code_rows_fn on_row, void *data)
+void ik_code_rows_change(const ik_theme_t *theme, const ik_code_language_t *language,
+                         const char *before, size_t before_len, const char *after, size_t after_len,
+                         ik_code_rows_fn on_row, void *data)
 {
     void *scratch = talloc_new(NULL);
-    hunk_t hunk = {.on_row = on_row, .data = data};
+    hunk_t hunk = {.language = language,
+                   .pairing_effort = WORD_EFFORT,
+                   .marking_effort = WORD_EFFORT,
+                   .on_row = on_row,
+                   .data = data};
     ik_row_init(&hunk.row, scratch, theme);
     ik_line_diff_run(before, before_len, after, after_len, on_line, &hunk);
     if (hunk.has_change) {

@@ -28,9 +28,12 @@ bool ik_code_rows_is_diff_name(const char *name, size_t len);
 /* Appends a line of a unified diff. */
 void ik_code_rows_add_diff(ik_row_t *row, const char *line, size_t len);
 
-/* The unified diff of two texts, with three lines of context. */
-void ik_code_rows_change(const ik_theme_t *theme, const char *before, size_t before_len,
-                         const char *after, size_t after_len, ik_code_rows_fn on_row, void *data);
+/* The unified diff of two texts, with three lines of context. Lines have the colours of their
+ * language, which may be NULL; in a line that replaces a similar one, the changed words of both are
+ * marked. */
+void ik_code_rows_change(const ik_theme_t *theme, const ik_code_language_t *language,
+                         const char *before, size_t before_len, const char *after, size_t after_len,
+                         ik_code_rows_fn on_row, void *data);
 /* Output of a program, sanitised, with its colours. Renders at most max_rows rows and max_bytes
  * bytes (0: no limit) and returns the number of lines left out; the rest of a cut line counts as
  * one. */

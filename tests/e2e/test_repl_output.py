@@ -189,6 +189,47 @@ class ToolTest(ReplTest):
         t.wait_for(re.compile(r"^ long c;\n\+char d;$", re.M))
         self.assertIn(b"\x1b]8;;file://", t.raw)
 
+    def marked(self, t, row):
+        """The row of the screen with its marked cells in brackets."""
+        at = t.screen().index(row)
+        cells = [t.cell(at, column) for column in range(len(row))]
+        return re.sub(r"\]\[", "", "".join(f"[{cell['text']}]" if cell["reverse"] else cell["text"] or " "
+                                           for cell in cells))
+
+    def test_changed_words_are_marked(self):
+        """With and without colours, live, in a resumed session and in the pager."""
+        edit = Call("file_edit", {"file_path": "f.c", "old_string": "return alpha + 1;",
+                                  "new_string": "return beta + 1;"})
+        for env in ({}, {"NO_COLOR": "1"}):
+            with self.subTest(env=env):
+                self.write("f.c", "int f() {\n\treturn alpha + 1; // why\n}\n")
+                t = self.ready(calls(edit), env=env)
+                self.say(t, "go", "Done.")
+                self.assertEqual(self.marked(t, "-       return alpha + 1; // why"),
+                                 "-       return [alpha] + 1; // why")
+                self.assertEqual(self.marked(t, "+       return beta + 1; // why"),
+                                 "+       return [beta] + 1; // why")
+                colours = re.search(rb"\+(\x1b\[[0-9;]*m)?\t(\x1b\[[0-9;]*m)?return", t.raw)
+                self.assertEqual(colours[2] is not None, not env)  # a keyword
+                self.assertEqual(self.leave(t), 0)
+                t = self.ready(None, "-c", env=env)
+                t.wait_for("+return beta + 1;")
+                self.assertEqual(self.marked(t, "+return beta + 1;"), "+return [beta] + 1;")
+                self.show(t, 1, "result 1  END")
+                self.assertEqual(self.marked(t, "-return alpha + 1;"), "-return [alpha] + 1;")
+                self.close_pager(t)
+                t.close()
+
+    def test_a_diff_drives_no_terminal(self):
+        evil = "x = \x1b]0;pwned\x07\u202e\x1b[2J1"
+        self.write("f.c", "x = 0\n")
+        t = self.ready(calls(Call("file_edit", {"file_path": "f.c", "old_string": "x = 0",
+                                                "new_string": evil})))
+        self.say(t, "go", "Done.")
+        t.wait_for(re.compile(r"^\+x = <U\+202E>1$", re.M))
+        self.assertNotIn(b"pwned", t.raw)
+        self.assertNotIn(b"\x1b[2J", t.raw)
+
     def test_one_report_of_one_edit(self):
         self.write("f.c", "int a;\nint b;\nint b;\n")
         edit = {"file_path": "f.c", "old_string": "int a;", "new_string": "long a;"}

@@ -586,8 +586,10 @@ static void show_code(run_t *run, const input_t *input)
 static void show_change(run_t *run, const input_t *input)
 {
     size_t half = input->len / 2;
-    ik_code_rows_change(run->theme, input->bytes, half, input->bytes + half, input->len - half,
-                        on_row, run);
+    const ik_code_language_t *language =
+        &ik_code_languages[below(&run->chance, ik_code_language_count)];
+    ik_code_rows_change(run->theme, language, input->bytes, half, input->bytes + half,
+                        input->len - half, on_row, run);
 }
 
 /* Completions are names of files. */

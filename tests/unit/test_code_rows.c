@@ -19,6 +19,11 @@ static void set_up(void)
     ctx = talloc_new(NULL);
     ik_theme_init(&bare, IK_BACKGROUND_DARK, false, false);
     ik_theme_init(&coloured, IK_BACKGROUND_DARK, true, true);
+    coloured.styles[IK_ROLE_REMOVED] = (ik_style_t){.fg = IK_COLOUR_INDEX(1)};
+    coloured.styles[IK_ROLE_ADDED] = (ik_style_t){.fg = IK_COLOUR_INDEX(2)};
+    coloured.styles[IK_ROLE_KEYWORD] = (ik_style_t){.fg = IK_COLOUR_INDEX(5)};
+    coloured.styles[IK_ROLE_NUMBER] = (ik_style_t){.fg = IK_COLOUR_INDEX(6)};
+    coloured.styles[IK_ROLE_COMMENT] = (ik_style_t){.bits = IK_STYLE_DIM};
     ik_buffer_init(&given, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append_text(&given, "");
     ik_row_init(&row, ctx, &coloured);
@@ -107,7 +112,7 @@ static const char *change(const char *before, const char *after)
 {
     given.len = 0;
     ik_buffer_append_text(&given, "");
-    ik_code_rows_change(&bare, before, strlen(before), after, strlen(after), on_row, &given);
+    ik_code_rows_change(&bare, NULL, before, strlen(before), after, strlen(after), on_row, &given);
     return given.data;
 }
 
@@ -145,10 +150,129 @@ END_TEST
 
 START_TEST(changes_are_coloured)
 {
-    ik_code_rows_change(&coloured, "a\n", 2, "b\n", 2, on_row, &given);
+    ik_code_rows_change(&coloured, NULL, "a\n", 2, "b\n", 2, on_row, &given);
     ck_assert_str_eq(given.data,
                      ik_sprintf(ctx, "%s\n%s\n%s\n", of_role(IK_ROLE_HUNK, "@@ -1,1 +1,1 @@"),
                                 of_role(IK_ROLE_REMOVED, "-a"), of_role(IK_ROLE_ADDED, "+b")));
+}
+END_TEST
+
+/* The rows of a change of C code below the header of its first hunk. */
+static const char *coloured_change(const ik_theme_t *theme, const char *before, const char *after)
+{
+    given.len = 0;
+    ik_buffer_append_text(&given, "");
+    ik_code_rows_change(theme, ik_code_colour_find("c", 1), before, strlen(before), after,
+                        strlen(after), on_row, &given);
+    return strstr(given.data, "@@\033[m\n") + strlen("@@\033[m\n");
+}
+
+#define RED "\033[31m"
+#define GREEN "\033[32m"
+#define MAGENTA "\033[35m"
+#define CYAN "\033[36m"
+#define END "\033[m"
+
+START_TEST(changes_have_the_colours_of_the_language)
+{
+    ck_assert_str_eq(coloured_change(&coloured, "int a;\n", "int a;\nchar b[3]; /* c */\n"),
+                     " " MAGENTA "int" END " a;\n" /* as elsewhere */
+                     GREEN "+" MAGENTA "char" GREEN " b[" CYAN "3" GREEN "]; \033[2m/* c */" END
+                     "\n");
+    ck_assert_str_eq(coloured_change(&coloured, "return x;\n", ""),
+                     RED "-" MAGENTA "return" RED " x;" END "\n");
+}
+END_TEST
+
+START_TEST(code_is_followed_through_the_whole_file)
+{
+    static const char far[] = "/*\n1\n2\n3\n4\n5\n6\n7\n";
+    const char *rows = coloured_change(&coloured, ik_sprintf(ctx, "%sint a;\n", far),
+                                       ik_sprintf(ctx, "%sint b;\n", far));
+    ck_assert_ptr_nonnull(strstr(rows, "\n" RED "-\033[2mint \033[22;7ma\033[2;27m;" END "\n"));
+    /* A comment that ends in one of the versions only. */
+    rows = coloured_change(&coloured, "/*\nint a;\n", "/* */\nint a;\n");
+    ck_assert_ptr_nonnull(strstr(rows, "\n " MAGENTA "int" END " a;\n"));
+}
+END_TEST
+
+START_TEST(changed_words_are_marked)
+{
+    ck_assert_str_eq(coloured_change(&coloured, "a = one;\n", "a = two + 1;\n"),
+                     RED "-a = \033[7mone\033[27m;" END "\n" GREEN
+                         "+a = \033[7mtwo + 1\033[27m;" END "\n");
+    ck_assert_str_eq(coloured_change(&coloured, "a\n", "b\n"),
+                     RED "-a" END "\n" GREEN "+b" END "\n");
+}
+END_TEST
+
+START_TEST(marks_need_no_colours)
+{
+    ik_theme_t mono;
+    ik_theme_init(&mono, IK_BACKGROUND_DARK, false, true);
+    const char *rows;
+    given.len = 0;
+    ik_code_rows_change(&mono, NULL, "a = 1\n", 6, "a = 2\n", 6, on_row, &given);
+    rows = strstr(given.data, "-a");
+    ck_assert_str_eq(rows, "-a = \033[7m1" END "\n+a = \033[7m2" END "\n");
+    ck_assert_str_eq(change("a = 1\n", "a = 2\n"), "@@ -1,1 +1,1 @@\n-a = 1\n+a = 2\n");
+}
+END_TEST
+
+START_TEST(similar_lines_are_paired)
+{
+    ck_assert_str_eq(
+        coloured_change(&coloured, "call(one, two);\n", "first();\ncall(one, three);\n"),
+        RED "-call(one, \033[7mtwo\033[27m);" END "\n" GREEN "+first();" END "\n" GREEN
+            "+call(one, \033[7mthree\033[27m);" END "\n");
+    /* The first line has more in common with the third one, but all together with the first. */
+    ck_assert_str_eq(coloured_change(&coloured, "old total;\nsum(y, x);\n",
+                                     "some other total;\nsum(y, x, z);\ntotal;\n"),
+                     RED "-\033[7mold\033[27m total;" END "\n" RED "-sum(y, x);" END "\n" GREEN
+                         "+\033[7msome other\033[27m total;" END "\n" GREEN
+                         "+sum(y, x\033[7m, z\033[27m);" END "\n" GREEN "+total;" END "\n");
+    /* As many lines: those in the same place. */
+    ck_assert_str_eq(coloured_change(&coloured, "a = some_long_name\nb\n", "a = x\nc\n"),
+                     RED "-a = \033[7msome_long_name" END "\n" RED "-b" END "\n" GREEN
+                         "+a = \033[7mx" END "\n" GREEN "+c" END "\n");
+    ck_assert_str_eq(coloured_change(&coloured, "a x\nb y\n", "a z\nb w\n"),
+                     RED "-a \033[7mx" END "\n" RED "-b \033[7my" END "\n" GREEN "+a \033[7mz" END
+                         "\n" GREEN "+b \033[7mw" END "\n");
+}
+END_TEST
+
+START_TEST(foreign_lines_are_sanitised_and_marked)
+{
+    ck_assert_str_eq(coloured_change(&coloured, "a = \033[2J\033]0;x\007x;\n", "a = \u202ey;\r\n"),
+                     RED "-a = \033[7mx\033[27m;" END "\n" GREEN
+                         "+a = \033[7m<U+202E>y\033[27m;" END "\n");
+    ck_assert_str_eq(coloured_change(&coloured, "a\rb x\n", "a\rb y\n"),
+                     RED "-a b \033[7mx" END "\n" GREEN "+a b \033[7my" END "\n");
+}
+END_TEST
+
+/* Thousands of long lines, all of them changed: their words are not all compared. */
+START_TEST(long_lines_differ_as_a_whole)
+{
+    ik_buffer_t texts[2];
+    for (int which = 0; which < 2; which++) {
+        ik_buffer_init(&texts[which], ctx, IK_BUFFER_UNLIMITED);
+        for (int line = 0; line < 2000; line++) {
+            for (int word = 0; word < 100; word++) {
+                ik_buffer_append_format(&texts[which], "%d ", word % (2 + which));
+            }
+            ik_buffer_append_byte(&texts[which], '\n');
+        }
+    }
+    const char *rows = coloured_change(&coloured, texts[0].data, texts[1].data);
+    ck_assert_ptr_nonnull(strstr(rows, "\033[7m"));
+    const char *last = strrchr(ik_strndup(ctx, rows, strlen(rows) - 1), '\n');
+    ck_assert_ptr_null(strstr(last, "\033[7m"));
+    given.len = 0;
+    char *wide = ik_sprintf(ctx, "%0*d x\n", 1000000, 0);
+    char *other = ik_sprintf(ctx, "%0*d y\n", 1000000, 0);
+    rows = coloured_change(&coloured, wide, other);
+    ck_assert_ptr_null(strstr(rows, "\033[7m"));
 }
 END_TEST
 
@@ -267,6 +391,13 @@ static Suite *make_suite(void)
     tcase_add_test(tests, a_missing_newline_is_said);
     tcase_add_test(tests, changes_are_coloured);
     tcase_add_test(tests, random_changes_can_be_applied);
+    tcase_add_test(tests, changes_have_the_colours_of_the_language);
+    tcase_add_test(tests, code_is_followed_through_the_whole_file);
+    tcase_add_test(tests, changed_words_are_marked);
+    tcase_add_test(tests, marks_need_no_colours);
+    tcase_add_test(tests, similar_lines_are_paired);
+    tcase_add_test(tests, foreign_lines_are_sanitised_and_marked);
+    tcase_add_test(tests, long_lines_differ_as_a_whole);
     tcase_add_test(tests, output_is_a_row_per_line);
     tcase_add_test(tests, output_keeps_its_colours);
     tcase_add_test(tests, too_much_output_is_left_out);
