@@ -3,6 +3,7 @@ reports everything else as a violation:
 
 - in the main view the screen is never cleared, scrolled or addressed absolutely, and no mode,
   colour or string is set that is not on the list below;
+- what may be wider than the window is cut only while one row of the live area is changed;
 - the cursor never goes further up than the live area can reach, so that no row of the scrollback is
   ever rewritten; and rows that are drawn over others keep clear of the last column.
 
@@ -12,7 +13,7 @@ With plain=True no cursor movement is allowed at all; with dumb=True not even an
 """
 import re
 
-MODES = {"25", "1004", "1049", "2004", "2026"}
+MODES = {"7", "25", "1004", "1049", "2004", "2026"}
 MOVES = "ABCDJK"
 QUERIES = {"c", "?u", "?2026$p", ">q", ">0q"}
 TITLE = {"22;2t", "23;2t"}
@@ -41,6 +42,7 @@ class Checker:
         self.row = self.lowest = 0
         self.column = 0  # None: not known, because widths differ
         self.alternate = False
+        self.cut = self.cut_text = False  # what is wider than the window is not wrapped
         self.resized = False  # and nothing was redrawn since
         self.problems = []
         self.at = 0  # bytes read so far
@@ -53,6 +55,7 @@ class Checker:
     def text(self, text):
         if self.alternate:
             return
+        self.cut_text = self.cut
         if self.column is not None and text.isascii():
             self.column += len(text)
         else:
@@ -66,10 +69,14 @@ class Checker:
         if c == "\r":
             self.column = 0
         elif c == "\n":
+            if self.cut_text:
+                self.complain("more than one row is cut")
             self.row += 1
             self.lowest = max(self.row, self.lowest)
         elif c == "\t":
             self.column = None
+        elif c == "\b" and self.column == 0:
+            pass  # goes back to a row that was wrapped, if it goes anywhere
         elif c != "\a":
             self.complain(f"control character {c!r}")
 
@@ -101,6 +108,8 @@ class Checker:
                 self.complain(f"mode ?{mode}{final} in plain output")
             elif mode == "1049":
                 self.alternate = final == "h"
+            elif mode == "7":
+                self.cut, self.cut_text = final == "l", False
 
     def move(self, sequence, parameters, final):
         if final in "JK" and parameters not in ("", "0"):
@@ -181,6 +190,8 @@ def check(raw, columns=80, rows=24, resizes=(), plain=False, dumb=False):
         if index < len(resizes):
             checker.resize(*resizes[index][1:])
         begin = end
+    if checker.cut:
+        checker.complain("rows stay cut")
     return checker.problems
 
 

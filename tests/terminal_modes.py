@@ -12,7 +12,7 @@ OFF = frozenset()
 
 
 def switched_on(raw):
-    """Returns a set of words: "2004", "kitty", "keys", "link", "title", "colour", "hidden". Empty if the
+    """Returns a set of words: "2004", "kitty", "keys", "link", "title", "colour", "hidden", "cut". Empty if the
     terminal is as a program should leave it."""
     on = set()
     titles = 0
@@ -42,7 +42,7 @@ def change(on, what, is_on):
 
 def change_modes(on, modes, is_on):
     for mode in modes:
-        if mode == "25":
-            change(on, "hidden", not is_on)
+        if mode in ("7", "25"):
+            change(on, "cut" if mode == "7" else "hidden", not is_on)
         else:
             change(on, mode, is_on)

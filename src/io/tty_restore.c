@@ -19,6 +19,7 @@ enum {
 #define BEGIN "\x1b]8;;\x1b\\"
 /* Each screen has its own stack of kitty keyboard flags. */
 #define END_KITTY "\x1b[<u"
+#define WRAP_ROWS "\x1b[?7h"
 #define END_TITLE "\x1b[23;2t"
 #define END_ALTERNATE "\x1b[?1049l"
 #define END_MODES "\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[>4;0m\x1b[?25h\x1b[0m"
@@ -38,6 +39,7 @@ static struct {
     volatile sig_atomic_t kitty;
     volatile sig_atomic_t alternate;
     volatile sig_atomic_t title;
+    volatile sig_atomic_t wrapping;
     ik_tty_found_t found;
     struct sigaction before[_NSIG]; /* previous actions of the deadly signals */
 } state;
@@ -63,6 +65,9 @@ static size_t compose(char *text, const char *farewell)
     }
     if (state.title) {
         add(text, &len, END_TITLE);
+    }
+    if (state.wrapping) {
+        add(text, &len, WRAP_ROWS);
     }
     add(text, &len, END_MODES);
     add(text, &len, farewell);
@@ -135,6 +140,11 @@ void ik_tty_restore_set_modes(bool kitty, bool alternate)
 {
     state.kitty = kitty;
     state.alternate = alternate;
+}
+
+void ik_tty_restore_owe_wrapping(void)
+{
+    state.wrapping = true;
 }
 
 bool ik_tty_restore_owe_title(void)

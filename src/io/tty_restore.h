@@ -28,6 +28,8 @@ void ik_tty_restore_set_modes(bool kitty, bool alternate);
 /* Has the window's title restored as well. Call before saving it; false when it is saved already.
  */
 bool ik_tty_restore_owe_title(void);
+/* Has the wrapping of long rows (DECAWM) restored as well. Call before it is ever switched off. */
+void ik_tty_restore_owe_wrapping(void);
 /* Gives up the terminal: nothing is restored any more. */
 void ik_tty_restore_disarm(void);
 

@@ -107,6 +107,13 @@ void ik_frame_move(ik_frame_t *frame, int row, int column)
     move_column(frame, column);
 }
 
+void ik_frame_climb(ik_frame_t *frame, int most)
+{
+    for (int i = 0; i < most; i++) {
+        ik_buffer_append_text(&frame->bytes, "\b\r");
+    }
+}
+
 static bool is_ascii(const char *bytes, size_t len)
 {
     size_t at = 0;
@@ -165,13 +172,6 @@ void ik_frame_erase_from(ik_frame_t *frame, int row)
     ik_buffer_append_text(&frame->bytes, row == 0 ? "\033[K\033[C\033[J\r" : "\033[J");
     frame->rows = row + 1;
     frame->touched++;
-}
-
-void ik_frame_forget(ik_frame_t *frame, int rows_above)
-{
-    frame->row = rows_above;
-    frame->column = IK_FRAME_SOMEWHERE;
-    ik_frame_erase_from(frame, 0);
 }
 
 /* --- writing ----------------------------------------------------------------------------- */

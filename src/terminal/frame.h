@@ -25,12 +25,12 @@ void ik_frame_init(ik_frame_t *frame, const void *ctx);
 void ik_frame_begin(ik_frame_t *frame);
 /* Moves the beginning of the area down by this many rows. */
 void ik_frame_advance(ik_frame_t *frame, int rows);
-/* Erases an area of unknown content: the cursor is rows_above rows below its first row, in an
- * unknown column. */
-void ik_frame_forget(ik_frame_t *frame, int rows_above);
 
 /* Moves the cursor to an existing row, or to the next one. */
 void ik_frame_move(ik_frame_t *frame, int row, int column);
+/* Moves the cursor from the first column to the beginning of its row, at most so many wrapped rows
+ * up, on a terminal where backspaces do that (IK_SCREEN_REFLOW_TRACEABLE). */
+void ik_frame_climb(ik_frame_t *frame, int most);
 /* Moves the cursor in a drawn row, whose bytes are given, past graphemes of doubtful width. */
 void ik_frame_move_in(ik_frame_t *frame, int row, int column, const char *bytes, size_t len);
 /* Erases a row and all below it. */

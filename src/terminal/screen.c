@@ -4,9 +4,18 @@
  * first row that differs is printed in full, after erasing everything below it; so are rows that
  * the terminal may wrap. In the live area only the cells that differ are written.
  *
- * The terminal may change its width while a frame is on its way, and wrap the drawn rows. The frame
- * then moves up too few rows, never into the scrollback, and finished rows are still printed whole:
- * a stale row may stay above them, but nothing is lost.
+ * The terminal may change its width while a frame is on its way, and rewrap the drawn rows. No
+ * frame may then reach a finished row, nor leave the cursor higher in the live area than the next
+ * frame believes; a stale row may stay. This holds for any width that the terminal has when it
+ * reads a frame, because
+ * - moving up by drawn rows goes up as many rows of the terminal, and each drawn row has at least
+ *   one;
+ * - rows printed below each other are as many whatever the width, but existing rows that are passed
+ *   on the way down may be wrapped, so a frame that ends below the row where it began prints the
+ *   rows from there on;
+ * - what is changed in place above the cursor is cut at the edge of a terminal that rewraps its
+ *   rows: wrapping it would join two rows;
+ * - a finished row is taken from the live area only if it was printed there, not changed in place.
  *
  * A row longer than PIECE bytes is printed over several frames, without a live area in between.
  */
@@ -29,6 +38,8 @@ enum {
 
 #define HIDE_CURSOR "\033[?25l"
 #define SHOW_CURSOR "\033[?25h"
+#define CUT_ROWS "\033[?7l" /* characters after the last column are not wrapped */
+#define WRAP_ROWS "\033[?7h"
 #define BEGIN_SYNCHRONISED "\033[?2026h"
 #define END_SYNCHRONISED "\033[?2026l"
 
@@ -36,15 +47,16 @@ struct ik_screen {
     ik_screen_options_t options;
     int columns;
     int rows;
-    bool reflows;
+    ik_screen_reflow_t reflow;
     bool synchronised;
 
     ik_live_t wanted;
     ik_live_t drawn;
     ik_frame_t frame; /* tracks the cursor from one frame to the next */
     bool cursor_hidden;
-    bool stale; /* the drawn rows are unknown: erase and redraw */
-    bool held;  /* the size is changing: no frames */
+    int patched; /* the first drawn row that may differ on a terminal of another width */
+    bool stale;  /* the drawn rows are unknown: erase and redraw */
+    bool held;   /* the size is changing: no frames */
 
     ik_buffer_t waiting; /* finished rows, each followed by '\n' */
     size_t taken;        /* bytes of waiting that are drawn */
@@ -66,6 +78,7 @@ ik_screen_t *ik_screen_create(const void *ctx, const ik_screen_options_t *option
     ik_live_init(&screen->wanted, screen);
     ik_live_init(&screen->drawn, screen);
     ik_frame_init(&screen->frame, screen);
+    screen->patched = INT_MAX;
     ik_buffer_init(&screen->waiting, screen, IK_BUFFER_UNLIMITED); /* no row may be lost */
     ik_buffer_init(&screen->sent, screen, IK_BUFFER_UNLIMITED);    /* bounded by the clipboard */
     ik_buffer_init(&screen->out, screen, IK_BUFFER_UNLIMITED);     /* one frame */
@@ -87,9 +100,9 @@ int ik_screen_live_max(const ik_screen_t *screen)
     return screen->rows > 1 ? screen->rows / 2 : 1;
 }
 
-void ik_screen_set_reflow(ik_screen_t *screen, bool reflows)
+void ik_screen_set_reflow(ik_screen_t *screen, ik_screen_reflow_t reflow)
 {
-    screen->reflows = reflows;
+    screen->reflow = reflow;
 }
 
 void ik_screen_set_synchronised(ik_screen_t *screen, bool synchronised)
@@ -156,9 +169,9 @@ static int first_shown(const ik_screen_t *screen)
 
 /* --- the rows of a frame ----------------------------------------------------------------- */
 
-/* How often a reflowing terminal has wrapped a drawn row before the character in a column. The
- * cursor after a full row is still in that row. */
-static int wraps_before(const ik_screen_t *screen, int row, int column)
+/* How often a reflowing terminal of this width has wrapped a drawn row before the character in a
+ * column. The cursor after a full row is still in that row. */
+static int wraps_before(const ik_screen_t *screen, int columns, int row, int column)
 {
     const ik_buffer_t *bytes = &screen->drawn.rows[row].bytes;
     int wraps = 0;
@@ -166,7 +179,7 @@ static int wraps_before(const ik_screen_t *screen, int row, int column)
     int filled = 0; /* columns of the last wrapped row */
     for (size_t at = 0; at < bytes->len && width <= column;) {
         ik_row_part_t part = ik_row_next(bytes->data + at, bytes->len - at, width);
-        bool wrapped = filled + part.columns > screen->columns;
+        bool wrapped = filled + part.columns > columns;
         wraps += wrapped;
         filled = (wrapped ? 0 : filled) + part.columns;
         width += part.columns;
@@ -175,24 +188,39 @@ static int wraps_before(const ik_screen_t *screen, int row, int column)
     return wraps;
 }
 
-/* Terminal rows between the top of the drawn area and the cursor. While the width is changing,
- * wrapped rows are not counted: the result may be too small, never too large. */
-static int rows_above(const ik_screen_t *screen)
+/* Moves to the top of a drawn area that may have been wrapped. Each drawn row is at least one row
+ * of the terminal, so going up by the drawn rows never leaves the area. Only the wrapped rows are
+ * in doubt: the terminal may have another width than we know, or get one before it reads this
+ * frame. Where they can be found by backspaces, or while the width is changing, they are not
+ * counted. */
+static void move_to_top(ik_screen_t *screen)
 {
-    int above = screen->frame.row;
-    bool reflows = screen->reflows && !screen->held;
-    for (int i = 0; reflows && i < screen->drawn.count && i <= screen->frame.row; i++) {
-        bool has_cursor = i == screen->frame.row;
-        above += wraps_before(screen, i, has_cursor ? screen->frame.column : INT_MAX);
+    ik_frame_t *frame = &screen->frame;
+    int cursor_row = frame->row;
+    int cursor_column = frame->column;
+    bool counted = screen->reflow == IK_SCREEN_REFLOW && !screen->held;
+    int narrow = screen->columns / 4 + 1; /* the window is hardly narrower than that */
+    frame->column = IK_FRAME_SOMEWHERE;
+    for (int i = cursor_row; i >= 0; i--) {
+        bool drawn = i < screen->drawn.count;
+        if (counted && drawn) {
+            int column = i == cursor_row ? cursor_column : INT_MAX;
+            frame->row += wraps_before(screen, screen->columns, i, column);
+        } else if (screen->reflow == IK_SCREEN_REFLOW_TRACEABLE) {
+            ik_frame_move(frame, i, 0);
+            ik_frame_climb(frame, drawn ? wraps_before(screen, narrow, i, INT_MAX) : 0);
+        }
     }
-    return above;
+    ik_frame_move(frame, 0, 0);
 }
 
 static void forget_drawn(ik_screen_t *screen)
 {
     if (screen->stale && !screen->inside_row) {
-        ik_frame_forget(&screen->frame, rows_above(screen));
+        move_to_top(screen);
+        ik_frame_erase_from(&screen->frame, 0);
         ik_live_clear(&screen->drawn);
+        screen->patched = INT_MAX;
     }
     screen->stale = false;
 }
@@ -203,6 +231,7 @@ static void erase_from(ik_screen_t *screen, int row)
     if (row < screen->drawn.count) {
         ik_frame_erase_from(&screen->frame, row);
         screen->drawn.count = row;
+        screen->patched = screen->patched < row ? screen->patched : INT_MAX;
     }
 }
 
@@ -250,7 +279,7 @@ static int draw_waiting(ik_screen_t *screen, size_t room)
                 break;
             }
         } else {
-            bool drawn = row < screen->drawn.count &&
+            bool drawn = row < screen->drawn.count && row < screen->patched &&
                          ik_live_row_equal(&screen->drawn.rows[row], bytes, len);
             if (!drawn) {
                 print_row(screen, row, bytes, len, IK_FRAME_SOMEWHERE);
@@ -289,8 +318,14 @@ static void draw_live(ik_screen_t *screen, int row)
         if (old == NULL) {
             print_row(screen, row, each->bytes.data, each->bytes.len, each->width);
         } else if (!ik_live_row_equal(old, each->bytes.data, each->bytes.len)) {
+            int first = row < screen->frame.row ? row : screen->frame.row;
+            screen->patched = first < screen->patched ? first : screen->patched;
+            bool cut = screen->reflow != IK_SCREEN_REFLOW_NONE &&
+                       (live->cursor_row < 0 || i < live->cursor_row);
+            ik_buffer_append_text(&screen->frame.bytes, cut ? CUT_ROWS : "");
             ik_frame_change(&screen->frame, row, old->bytes.data, old->bytes.len, each->bytes.data,
                             each->bytes.len);
+            ik_buffer_append_text(&screen->frame.bytes, cut ? WRAP_ROWS : "");
         }
         row++;
     }
@@ -315,10 +350,31 @@ static void place_cursor(ik_screen_t *screen, int row)
     }
 }
 
+/* The row where the cursor will be, counted from the top of the drawn area; INT_MAX if the waiting
+ * rows do not fit into the frame. */
+static int next_cursor_row(const ik_screen_t *screen, size_t room)
+{
+    const ik_live_t *live = &screen->wanted;
+    const char *end = screen->waiting.data + screen->waiting.len;
+    if (ik_screen_waiting(screen) >= room) {
+        return INT_MAX;
+    }
+    int row = wants_cursor(screen) ? live->cursor_row : live->count - 1;
+    row = row > 0 ? row - first_shown(screen) : 0;
+    for (const char *at = screen->waiting.data + screen->taken; at < end; row++) {
+        at = (const char *)rawmemchr(at, '\n') + 1;
+    }
+    return row;
+}
+
 static void draw(ik_screen_t *screen, size_t room)
 {
     ik_frame_begin(&screen->frame);
     forget_drawn(screen);
+    if (!screen->inside_row && next_cursor_row(screen, room) > screen->frame.row) {
+        int row = screen->frame.row;
+        erase_from(screen, row < screen->patched ? row : screen->patched);
+    }
     int entered = draw_waiting(screen, room);
     if (!screen->inside_row) {
         draw_live(screen, entered);
@@ -326,6 +382,7 @@ static void draw(ik_screen_t *screen, size_t room)
         ik_live_copy(&screen->drawn, &screen->wanted, first_shown(screen));
     }
     ik_frame_advance(&screen->frame, entered);
+    screen->patched -= screen->patched == INT_MAX ? 0 : entered;
     forget_taken(screen);
 }
 

@@ -24,6 +24,15 @@ typedef struct {
     bool plain; /* no cursor movement and no live area: rows are printed one after the other */
 } ik_screen_options_t;
 
+/* What the terminal does with rows that do not fit into a new width. */
+typedef enum {
+    IK_SCREEN_REFLOW_NONE, /* it cuts them, or it is not known */
+    IK_SCREEN_REFLOW,      /* it wraps them */
+    /* It wraps them, and a backspace in the first column goes back to the row before if that was
+     * wrapped, but to no other row. So wrapped rows are found whatever the width is. */
+    IK_SCREEN_REFLOW_TRACEABLE,
+} ik_screen_reflow_t;
+
 ik_screen_t *ik_screen_create(const void *ctx, const ik_screen_options_t *options, int columns,
                               int rows);
 
@@ -60,7 +69,7 @@ void ik_screen_resize(ik_screen_t *screen, int columns, int rows);
 /* Draws no frames until ik_screen_resize: the window is being resized and its width is not known.
  * Pausing and ending do not wait; they leave a stale row when in doubt. */
 void ik_screen_hold(ik_screen_t *screen);
-void ik_screen_set_reflow(ik_screen_t *screen, bool reflows);
+void ik_screen_set_reflow(ik_screen_t *screen, ik_screen_reflow_t reflow);
 /* Brackets frames of several rows with synchronised output (DEC 2026). */
 void ik_screen_set_synchronised(ik_screen_t *screen, bool synchronised);
 

@@ -14,6 +14,7 @@
 #include "base/width.h"
 #include "io/signal_watch.h"
 #include "io/tty.h"
+#include "io/tty_restore.h"
 #include "terminal/contrast.h"
 #include "terminal/plain.h"
 #include "terminal/view_state.h"
@@ -381,20 +382,24 @@ static void choose_theme(ik_view_t *view)
 
 typedef struct {
     const char *name;
-    bool reflows; /* rewraps long rows when its width changes */
-    bool delays;  /* reports a change of size with a delay */
+    ik_screen_reflow_t reflow;
+    bool delays; /* reports a change of size with a delay */
 } terminal_t;
 
 /* Applies what is known of a terminal by its name. */
 static void learn_terminal(ik_view_t *view, const char *name, size_t len)
 {
-    static const terminal_t known[] = {{"tmux", true, true},     {"kitty", true, false},
-                                       {"foot", true, false},    {"VTE", true, false},
-                                       {"WezTerm", true, false}, {"XTerm", false, false}};
+    static const terminal_t known[] = {
+        {"tmux", IK_SCREEN_REFLOW_TRACEABLE, true}, {"kitty", IK_SCREEN_REFLOW, false},
+        {"foot", IK_SCREEN_REFLOW, false},          {"VTE", IK_SCREEN_REFLOW, false},
+        {"WezTerm", IK_SCREEN_REFLOW, false},       {"XTerm", IK_SCREEN_REFLOW_NONE, false}};
     for (size_t i = 0; i < IK_LENGTH(known); i++) {
         size_t own = strlen(known[i].name);
         if (len >= own && strncasecmp(name, known[i].name, own) == 0) {
-            ik_screen_set_reflow(view->screen, known[i].reflows);
+            ik_screen_set_reflow(view->screen, known[i].reflow);
+            if (known[i].reflow != IK_SCREEN_REFLOW_NONE) {
+                ik_tty_restore_owe_wrapping(); /* the screen switches it off inside frames */
+            }
             if (!known[i].delays) {
                 ik_tty_set_settling(view->tty, SETTLING_MS);
             }

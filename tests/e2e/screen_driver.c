@@ -5,7 +5,8 @@
  *
  *   ["commit", row] ["live", [row…], cursor row, cursor column] ["send", text]
  *   ["flush"] ["taken", false]    whether the terminal takes frames
- *   ["resize", columns, rows] ["reflow", bool] ["synchronised", bool] ["pause"] ["resume"]
+ *   ["resize", columns, rows] ["reflow", ik_screen_reflow_t] ["synchronised", bool] ["pause"]
+ * ["resume"]
  *   ["hold"] ["end"]
  *
  * Each line is answered by {"frames": [hex…], "done": what flush said, "waiting": bytes}.
@@ -72,7 +73,7 @@ static bool obey_plain(driver_t *driver, const char *name, json_t *first)
     } else if (strcmp(name, "taken") == 0) {
         driver->takes = json_is_true(first);
     } else if (strcmp(name, "reflow") == 0) {
-        ik_screen_set_reflow(driver->screen, json_is_true(first));
+        ik_screen_set_reflow(driver->screen, (ik_screen_reflow_t)json_integer_value(first));
     } else if (strcmp(name, "synchronised") == 0) {
         ik_screen_set_synchronised(driver->screen, json_is_true(first));
     } else if (strcmp(name, "pause") == 0) {

@@ -2,17 +2,21 @@
 
 tmux is the hard case. It wraps its rows for the new width at once, but tells the program of at most
 one change in 250 ms."""
+import os
 import random
 import re
+import signal
 import time
 import unittest
 
 from fake_llm import Answer, Wire
 from repl_support import ReplTest
 from support import IKIGAI, clean_env
+from terminal_modes import OFF, switched_on
+from terminal_support import SIMPLE, version
 
 LINES = 400
-STORMS = 4
+STORMS = int(os.environ.get("IKIGAI_STORMS", 4))
 
 
 def code_answer():
@@ -85,9 +89,10 @@ class LayoutTest(ReplTest):
     def prose(self, t):
         return [row for row in t.all_rows() if re.match(r"w\d{4}", row)]
 
-    def stream(self, delay=0.004):
+    def stream(self, delay=0.004, **options):
         answer, words, _ = prose_answer()
-        t = self.ready([Answer(answer, fragments=len(answer) // 12, wire=Wire(delay_event=delay))])
+        t = self.ready([Answer(answer, fragments=len(answer) // 12, wire=Wire(delay_event=delay))],
+                       **options)
         t.send("go\r")
         t.wait_for(words[60])
         return t, words
@@ -103,6 +108,15 @@ class LayoutTest(ReplTest):
         self.assertEqual(missing(words, rows), [])
         self.assertLess(len(rows), seen + len(words) // 8)
         self.assertEqual(self.leave(t), 0)
+
+    def test_a_signal_where_rows_are_cut(self):
+        """In a terminal that rewraps its rows, changes of live rows are cut at the edge."""
+        t, _ = self.stream(answers=[version("kitty(0.39)"), *SIMPLE])
+        t.wait_until(lambda: b"\x1b[?7l" in t.raw, "cut rows")
+        t.signal(signal.SIGTERM)
+        self.assertEqual(t.wait_exit(), 128 + signal.SIGTERM)
+        self.assertEqual(switched_on(t.raw), OFF)
+        self.assertIn(b"\x1b[?7h", t.raw[t.raw.rindex(b"\x1b[?2004l") - 40:])
 
     def test_what_waits_for_the_pager(self):
         t, words = self.stream(0.001)

@@ -114,8 +114,38 @@ START_TEST(the_cursor_alone_moves)
     expect_frame("\033[A");
     ik_screen_place_cursor(screen, 0, 5);
     expect_frame("\033[2C");
+}
+END_TEST
+
+/* A row below the cursor may be wrapped, so it is not passed but printed again. */
+START_TEST(the_cursor_goes_down_by_printing)
+{
+    LIVE("first", "> one", "two");
     ik_screen_place_cursor(screen, 1, 0);
-    expect_frame("\r\n");
+    ik_screen_flush(screen);
+    ik_screen_place_cursor(screen, 2, 0);
+    expect_frame("\033[?25l\033[J> one\r\ntwo\r\033[?25h");
+}
+END_TEST
+
+/* A row that was changed in place may differ on a terminal of another width, so it is printed again
+ * when it is finished; one that was printed stays. */
+START_TEST(a_finished_row_was_printed_whole)
+{
+    LIVE("one", "> ");
+    ik_screen_flush(screen);
+    LIVE("one two", "> ");
+    ik_screen_flush(screen);
+    LIVE("one two", "three", "> ");
+    expect_frame("\033[?25l\033[A\r\033[K\033[C\033[J\rone two\r\nthree\r\n> \033[?25h");
+    commit("one two");
+    LIVE("three", "> ");
+    expect_frame("");
+    LIVE("three four", "> ");
+    ik_screen_flush(screen);
+    commit("three four");
+    LIVE("> ");
+    expect_frame("\033[?25l\033[A\r\033[K\033[C\033[J\rthree four\r\n> \033[?25h");
 }
 END_TEST
 
@@ -180,11 +210,43 @@ START_TEST(a_terminal_that_reflows_has_wrapped_the_live_rows)
     ck_assert_ptr_nonnull(strstr(last.data, "\033[?25l\033[A\r"));
     LIVE("fourteen wide:", "> ");
     ik_screen_flush(screen);
-    ik_screen_set_reflow(screen, true);
+    ik_screen_set_reflow(screen, IK_SCREEN_REFLOW);
     ik_screen_resize(screen, 5, 10);
     LIVE("a", "> ");
     ik_screen_flush(screen);
     ck_assert_ptr_nonnull(strstr(last.data, "\033[?25l\033[3A\r"));
+}
+END_TEST
+
+/* Wrapped where the window is narrower than we know, it would be joined with the row below. */
+START_TEST(a_change_above_the_cursor_is_cut_at_the_edge)
+{
+    ik_screen_set_reflow(screen, IK_SCREEN_REFLOW);
+    LIVE("The answer", "> ", "status");
+    ik_screen_place_cursor(screen, 1, 2);
+    ik_screen_flush(screen);
+    LIVE("The answer is", "> ", "status");
+    ik_screen_place_cursor(screen, 1, 2);
+    expect_frame("\033[?7l\033[A\033[8C is\033[?7h\033[B\033[11D");
+    LIVE("The answer is", "> x", "status!");
+    ik_screen_place_cursor(screen, 1, 3);
+    ik_screen_flush(screen);
+    ck_assert_ptr_null(strstr(last.data, "\033[?7"));
+}
+END_TEST
+
+/* tmux goes back over wrapped rows only, whatever its width is. */
+START_TEST(wrapped_rows_are_found_by_backspaces)
+{
+    ik_screen_set_reflow(screen, IK_SCREEN_REFLOW_TRACEABLE);
+    LIVE("a row of forty characters, more or less:", "> ");
+    ik_screen_flush(screen);
+    ik_screen_resize(screen, 60, 10);
+    LIVE("short", "> ");
+    expect_frame("\033[?25l\r\033[A\b\r\b\r\033[K\033[C\033[J\rshort\r\n> \033[?25h");
+    ik_screen_hold(screen);
+    ik_screen_resize(screen, 59, 10);
+    expect_frame("\033[?25l\r\033[A\033[K\033[C\033[J\rshort\r\n> \033[?25h");
 }
 END_TEST
 
@@ -354,11 +416,15 @@ int main(void)
     tcase_add_test(all, an_append_is_little_more_than_its_bytes);
     tcase_add_test(all, only_the_cells_of_a_spinner_are_written);
     tcase_add_test(all, the_cursor_alone_moves);
+    tcase_add_test(all, the_cursor_goes_down_by_printing);
+    tcase_add_test(all, a_finished_row_was_printed_whole);
     tcase_add_test(all, nothing_changed_nothing_written);
     tcase_add_test(all, one_frame_is_one_write);
     tcase_add_test(all, the_cursor_is_hidden_and_shown_once);
     tcase_add_test(all, a_window_of_another_size_is_drawn_anew);
     tcase_add_test(all, a_terminal_that_reflows_has_wrapped_the_live_rows);
+    tcase_add_test(all, a_change_above_the_cursor_is_cut_at_the_edge);
+    tcase_add_test(all, wrapped_rows_are_found_by_backspaces);
     tcase_add_test(all, a_narrow_window_cuts_what_was_wanted_before);
     tcase_add_test(all, the_live_area_has_half_the_screen);
     tcase_add_test(all, a_slow_terminal_gets_fewer_frames);
