@@ -90,7 +90,7 @@ enum {
     CONTEXT = 3,
     SIMILAR = 30,          /* percent, for lines that are compared word by word */
     PAIRS_MAX = 4096,      /* of lines that are compared in one place */
-    WORD_EFFORT = 2 << 20, /* of one change, in terms of word_diff.h */
+    WORD_EFFORT = 1 << 20, /* of one change, in terms of word_diff.h */
 };
 
 typedef struct {

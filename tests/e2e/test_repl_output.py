@@ -445,6 +445,17 @@ class ShortTest(ReplTest):
         self.assertEqual(rows[3:23], [str(i) for i in range(1, 21)])
         self.assertEqual(t.all_rows()[:len(printed)], printed)
 
+    def test_the_key_beside_a_list_and_as_a_modern_terminal_sends_it(self):
+        t = self.ready([], rows=40)
+        t.send("/usa")
+        t.wait_for("/usage")
+        t.send(self.CTRL_T)
+        t.wait_for(re.compile("^tool_output: short$", re.M))
+        t.wait_for(re.compile("^> /usa$", re.M))
+        t.send("\x1b[116;5u")
+        t.wait_for(re.compile("^tool_output: full$", re.M))
+        t.wait_for(re.compile("^> /usa$", re.M))
+
     def test_the_key_while_the_agent_works(self):
         gate = os.path.join(self.dir, "gate")
         wait = f"until [ -e {gate} ]; do sleep 0.05; done; seq 20"

@@ -78,6 +78,25 @@ START_TEST(nothing_is_given_before_it_is_printed)
 }
 END_TEST
 
+START_TEST(blocks_of_one_row_are_a_list)
+{
+    ik_backlog_add_row(backlog, "text", 4);
+    for (int i = 0; i < 4; i++) {
+        ik_backlog_add_item_gap(backlog);
+        ik_backlog_add_row(backlog, "item", 4);
+        if (i == 1) {
+            print(80); /* what is printed still counts */
+        } else if (i == 2) {
+            ik_backlog_add_sentence(backlog, IK_ROLE_TEXT, "between");
+        }
+    }
+    ik_backlog_add_gap(backlog);
+    ik_backlog_add_row(backlog, "text", 4);
+    print(80);
+    expect("text\n\nitem\nitem\nitem\nbetween\n\nitem\n\ntext\n");
+}
+END_TEST
+
 START_TEST(a_gap_is_one_empty_row_and_none_at_the_top)
 {
     ik_backlog_add_gap(backlog);
@@ -210,6 +229,7 @@ int main(void)
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, nothing_is_given_before_it_is_printed);
     tcase_add_test(all, a_gap_is_one_empty_row_and_none_at_the_top);
+    tcase_add_test(all, blocks_of_one_row_are_a_list);
     tcase_add_test(all, a_sentence_is_wrapped_for_the_width_of_the_moment);
     tcase_add_test(all, an_answer_is_wrapped_for_the_width_of_the_moment);
     tcase_add_test(all, the_open_block_is_that_of_what_was_printed);
