@@ -1,5 +1,5 @@
-"""Measures the interactive program on a terminal: the first frame, a key, a streamed answer, doing
-nothing, memory.
+"""Measures the interactive program on a terminal: the first frame, a key, a list, a streamed answer,
+doing nothing, memory.
 
 pty_cost.c has the terminal and the clock. Yardsticks from the same run are an empty program that is
 started the same way, cat on a raw terminal, and ikigai -p; figures of peers are those that other
@@ -26,6 +26,8 @@ EMPTY = os.path.join(BUILD, "bench/empty")
 ECHO = ["/bin/sh", "-c", "stty raw -echo; echo go; exec cat"]
 ROUNDS = 40
 KEYS = 2000
+LIST_KEYS = 1300
+LIST_ROWS = 10_000
 DRAFT = 100_000
 TOKEN = 4  # bytes
 PACE = 0.01  # seconds from one token to the next
@@ -118,6 +120,10 @@ class Terminal:
     def keys(self, erase=False):
         """ms to the echo: median, p99, slowest."""
         return [us / 1000 for us in self.ask(f"keys {KEYS} {int(erase)} 1")]
+
+    def frames(self, count, keys):
+        """ms to the frame after a key, which must change the screen: median, p99, slowest."""
+        return [us / 1000 for us in self.ask(f"frames {count} 1 {json.dumps(chr(10).join(keys))}")]
 
     def bytes(self):
         return int(self.ask("bytes")[0])
@@ -291,6 +297,44 @@ def bench_keys(bench):
         bench_typing(bench, "while an answer streams", terminal, erase=True)
 
 
+# ---- lists
+
+def bench_rows(bench, what, terminal):
+    """Typing narrows the list from all rows, erasing widens it again; then by rows and pages."""
+    erase, down, up, page_down, page_up = "\x7f", "\x1b[B", "\x1b[A", "\x1b[6~", "\x1b[5~"
+    keys = ["e", "t", erase, "r", erase, erase, "a", erase, down, page_down, page_down, page_up, up]
+    times = terminal.frames(LIST_KEYS, keys)
+    with Terminal(ECHO, bench.env(), bench.project) as cat:
+        cat.wait("go")
+        least = cat.keys()
+    report(f"key to frame, a list of {LIST_ROWS:,} {what}: p99", times[1], "ms", "cat", least[1], 5,
+           absolute=True)
+    tell(f"key to frame, a list of {LIST_ROWS:,} {what}: p50", times[0], "ms", "cat", least[0])
+    tell(f"key to frame, a list of {LIST_ROWS:,} {what}: slowest", times[2], "ms", "cat", least[2])
+
+
+def bench_lists(bench):
+    database = bench.path("sessions.db")
+    store_cost("fill", database, 2 * LIST_ROWS, LIST_ROWS, *TEXTS)
+    with bench.ikigai(IKIGAI_DB=database) as terminal:
+        terminal.send("/sessions --all\r")
+        terminal.wait("more")
+        terminal.quiet(0.3)
+        bench_rows(bench, "sessions", terminal)
+    os.remove(database)
+    text = Text()
+    for i in range(LIST_ROWS):
+        folder = os.path.join(bench.project, f"folder{i % 100}")
+        os.makedirs(folder, exist_ok=True)
+        name = text.words(4).strip().replace(" ", "_").replace("/", "_")[:40]
+        open(os.path.join(folder, f"{name}_{i}.c"), "w").close()
+    with bench.ikigai() as terminal:
+        terminal.send("@")
+        terminal.wait("more")
+        terminal.quiet(1)
+        bench_rows(bench, "files", terminal)
+
+
 # ---- a streamed answer
 
 def stream(bench, text, pace):
@@ -448,8 +492,8 @@ def bench_grown(bench):
            "their text", 5 * len(text) / 2**20, 1.3)
 
 
-PARTS = {"start": bench_start, "keys": bench_keys, "stream": bench_stream, "idle": bench_idle,
-         "resident": bench_resident, "resumed": bench_resumed, "grown": bench_grown}
+PARTS = {"start": bench_start, "keys": bench_keys, "lists": bench_lists, "stream": bench_stream,
+         "idle": bench_idle, "resident": bench_resident, "resumed": bench_resumed, "grown": bench_grown}
 
 
 def main():

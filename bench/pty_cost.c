@@ -18,6 +18,9 @@
  *   keys COUNT ERASE MS   types COUNT keys MS milliseconds apart, each after the previous echo, and
  *                         erases each when ERASE is 1; answers with the microseconds to the echo:
  *                         median, p99 and slowest
+ *   frames COUNT MS TEXT  types the keys in TEXT, which are separated by newlines, in turn, COUNT
+ *                         keys in all, MS milliseconds apart; answers with the microseconds to the
+ *                         frame that follows: median, p99 and slowest
  *   bytes                 answers with the number of bytes printed so far
  *   cpu                   answers with the microseconds of processor time used so far
  *   pid                   answers with the pid of COMMAND
@@ -245,6 +248,12 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void print_times(double *times, size_t count)
+{
+    qsort(times, count, sizeof(*times), by_value);
+    printf("%.1f %.1f %.1f\n", times[count / 2], times[count * 99 / 100], times[count - 1]);
+}
+
 static void type(pty_t *pty, size_t count, bool erase, int pause_ms)
 {
     double *times = ik_new_array(NULL, double, count);
@@ -256,8 +265,27 @@ static void type(pty_t *pty, size_t count, bool erase, int pause_ms)
             linger(pty, pause_ms);
         }
     }
-    qsort(times, count, sizeof(*times), by_value);
-    printf("%.1f %.1f %.1f\n", times[count / 2], times[count * 99 / 100], times[count - 1]);
+    print_times(times, count);
+    talloc_free(times);
+}
+
+/* Every key must change the screen. A frame is one write. */
+static void type_for_frames(pty_t *pty, size_t count, int pause_ms, const char *keys)
+{
+    double *times = ik_new_array(NULL, double, count);
+    const char *key = keys;
+    for (size_t i = 0; i < count; i++) {
+        size_t len = strcspn(key, "\n");
+        double begin = now_us();
+        send_keys(pty, key, len);
+        if (!read_some(pty, PATIENCE_MS)) {
+            fail("key %zu changed nothing", i);
+        }
+        times[i] = pty->printed_us - begin;
+        linger(pty, pause_ms);
+        key = key[len] == '\0' ? keys : key + len + 1;
+    }
+    print_times(times, count);
     talloc_free(times);
 }
 
@@ -328,6 +356,17 @@ static void wait_text(pty_t *pty, const char *rest)
     puts("0");
 }
 
+static void time_frames(pty_t *pty, const char *rest)
+{
+    size_t len;
+    char *end;
+    unsigned long count = strtoul(rest, &end, 10);
+    long ms = strtol(end, &end, 10);
+    char *keys = decode(end, &len);
+    type_for_frames(pty, count, (int)ms, keys);
+    talloc_free(keys);
+}
+
 static void print_cpu(const pty_t *pty)
 {
     clockid_t its_clock;
@@ -352,6 +391,8 @@ static void obey(pty_t *pty, const char *line)
         puts("0");
     } else if (sscanf(line, "keys %lu %d %d", &count, &erase, &ms) == 3 && count > 0) {
         type(pty, count, erase == 1, ms);
+    } else if (strncmp(line, "frames ", 7) == 0) {
+        time_frames(pty, line + 7);
     } else if (strcmp(line, "bytes\n") == 0) {
         printf("%llu\n", (unsigned long long)pty->bytes);
     } else if (strcmp(line, "cpu\n") == 0) {

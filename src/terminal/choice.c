@@ -44,12 +44,17 @@ static int score_row(const ik_choice_t *choice, const ik_choice_row_t *row)
     const char *pattern = choice->pattern.data;
     size_t len = choice->pattern.len;
     const char *text = row->text + (choice->flags & IK_CHOICE_SLASH ? *row->text == '/' : 0);
+    if (len == 0) {
+        return 0;
+    }
     int score = ik_fuzzy_score(pattern, len, text, strlen(text));
-    if (row->also != NULL && len > 0) {
-        size_t also_len = strlen(row->also);
-        int also = ik_fuzzy_score(pattern, len, row->also, also_len);
-        also = also_len == len || also < 0 ? also : also / 2;
-        score = also > score ? also : score;
+    if (row->also == NULL) {
+        return score;
+    }
+    bool named = strncmp(row->also, pattern, len) == 0 && row->also[len] == '\0';
+    if (score < 0 || named) {
+        score = ik_fuzzy_score(pattern, len, row->also, strlen(row->also));
+        score = named || score < 0 ? score : score / 2;
     }
     return score;
 }

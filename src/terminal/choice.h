@@ -11,7 +11,7 @@
 typedef struct {
     const char *text;  /* shown first and matched */
     const char *note;  /* columns shown beside it, separated by tabs; NULL: none */
-    const char *also;  /* matched, too, with less weight; NULL: nothing */
+    const char *also;  /* matched with less weight if the text does not match; NULL: nothing */
     const char *value; /* what the row stands for; NULL: the text */
     bool unfinished; /* a command that needs an argument: Enter completes it and does not run it */
 } ik_choice_row_t;

@@ -30,22 +30,51 @@ struct ik_view_list {
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-static const char *copy_text(const void *ctx, const char *text)
+/* Appends a string with its end and returns where it is. */
+static size_t keep(ik_buffer_t *out, const char *text)
 {
-    return text == NULL ? NULL : ik_strdup(ctx, text);
+    size_t at = out->len;
+    ik_buffer_append(out, text, strlen(text) + 1);
+    return at;
 }
 
+/* Copies all strings into two blocks. What is matched for every key is in one of them, in the order
+ * in which it is read: with thousands of rows this is several times faster than separate strings.
+ */
 static ik_choice_row_t *copy_rows(const void *ctx, const ik_choice_row_t *rows, size_t count)
 {
+    typedef struct {
+        size_t text;
+        size_t also;
+        size_t note;
+        size_t value;
+    } place_t;
     ik_choice_row_t *copy = ik_new_array(ctx, ik_choice_row_t, count + 1);
+    place_t *places = ik_new_array(NULL, place_t, count + 1);
+    ik_buffer_t matched;
+    ik_buffer_t shown;
+    ik_buffer_init(&matched, copy, IK_BUFFER_UNLIMITED); /* bounded by the rows */
+    ik_buffer_init(&shown, copy, IK_BUFFER_UNLIMITED);   /* bounded by the rows */
+    for (size_t i = 0; i < count; i++) {
+        const ik_choice_row_t *row = &rows[i];
+        char *text = ik_sanitise_line(NULL, row->text);
+        places[i] = (place_t){
+            .text = keep(&matched, text),
+            .also = keep(&matched, row->also == NULL ? "" : row->also),
+            .note = keep(&shown, row->note == NULL ? "" : row->note),
+            .value = keep(&shown, row->value == NULL ? row->text : row->value),
+        };
+        talloc_free(text);
+    }
     for (size_t i = 0; i < count; i++) {
         copy[i] = (ik_choice_row_t){
-            .text = ik_sanitise_line(copy, rows[i].text),
-            .note = copy_text(copy, rows[i].note),
-            .also = copy_text(copy, rows[i].also),
-            .value = ik_strdup(copy, rows[i].value == NULL ? rows[i].text : rows[i].value),
+            .text = matched.data + places[i].text,
+            .also = rows[i].also == NULL ? NULL : matched.data + places[i].also,
+            .note = rows[i].note == NULL ? NULL : shown.data + places[i].note,
+            .value = shown.data + places[i].value,
         };
     }
+    talloc_free(places);
     return copy;
 }
 
