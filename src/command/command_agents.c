@@ -7,6 +7,13 @@
 #include "base/alloc.h"
 #include "command/command_list.h"
 
+const char *ik_command_agents_state(ik_command_host_t *host, int64_t number)
+{
+    return ik_workspace_is_busy(host->workspace, number) ? "working"
+           : host->screen->has_news(host, number)        ? "has news"
+                                                         : "idle";
+}
+
 /* "2   from 1  idle      14 messages  openai/gpt-6-sol  fix the tests" */
 static char *format_line(ik_command_host_t *host, const void *ctx, int64_t number, int digits)
 {
@@ -15,9 +22,7 @@ static char *format_line(ik_command_host_t *host, const void *ctx, int64_t numbe
     int64_t parent = ik_workspace_agent_parent(workspace, number);
     size_t messages = agent == NULL ? 0 : ik_agent_conversation(agent)->count;
     const char *title = ik_workspace_agent_title(workspace, number);
-    const char *state = ik_workspace_is_busy(workspace, number) ? "working"
-                        : host->screen->has_news(host, number)  ? "has news"
-                                                                : "idle";
+    const char *state = ik_command_agents_state(host, number);
     char *origin = parent == 0 ? ik_strdup(ctx, "") : ik_sprintf(ctx, "from %" PRId64, parent);
     return ik_sprintf(ctx, "%-*" PRId64 " %c %-*s  %-8s  %4zu message%s  %s%s%s", digits, number,
                       number == ik_workspace_focus(workspace) ? '*' : ' ', digits + 5, origin,

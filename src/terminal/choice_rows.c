@@ -75,7 +75,7 @@ ik_choice_rows_t ik_choice_rows_measure(const ik_choice_row_t *rows, size_t coun
     }
     size_t room = usable > mark ? usable - mark : 0;
     size_t beside = room > notes ? room - notes : 0;
-    size_t share = notes == 0 ? room : usable * 2 / 3;
+    size_t share = notes == 0 ? room : usable * 3 / 5;
     columns.text = at_most(columns.text, share > beside ? share : beside);
     room = room > columns.text ? room - columns.text : 0;
     for (size_t k = 0; k < IK_CHOICE_ROWS_NOTES; k++) {

@@ -196,7 +196,7 @@ class ListTest(AgentsTest):
         self.enter(t, "/switch 7", "There is no agent 7. /agents lists them.")
         self.enter(t, "/kill 7", "There is no agent 7. /agents lists them.")
         self.enter(t, "/switch 1", "You are already talking to agent 1.")
-        self.enter(t, "/switch x", "Usage: /switch N")
+        self.enter(t, "/switch x", "Usage: /switch [N]")
         self.enter(t, "/kill 1", "Agent 1 is the only one.")
 
 

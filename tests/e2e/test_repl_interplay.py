@@ -298,12 +298,12 @@ class CompletionTest(InterplayTest):
         self.write("main.c", "")
         t = self.ready()
         t.send("@ma")
-        t.wait_for(re.compile("^ *main.c", re.M))
+        t.wait_for(re.compile("^› main.c", re.M))
         t.send("\x15")
         self.write("more/main.h", "")
         time.sleep(5.2)  # for so long they are taken for all
         t.send("@ma")
-        t.wait_for(re.compile("^ *more/main.h", re.M))
+        t.wait_for(re.compile("^[› ] more/main.h", re.M))
         t.send("\t")
         self.check_draft(t, "@main.c")
 

@@ -116,18 +116,11 @@ class DraftTest(ReplTest):
             self.write(name, "")
         t = self.ready([Answer("Fine.")])
         t.send("look at @smc")
-        t.wait_for(re.compile(r"^\s+src/main\.c", re.M))
+        t.wait_for(re.compile(r"^› src/main\.c", re.M))
         t.send("\t")
         self.check_draft(t, "look at @src/main.c ")
         self.say(t, "now", "Fine.")
         self.assertEqual(sent_user(self.llm.requests[0]), ["look at @src/main.c now"])
-
-    def test_enter_submits_while_a_list_is_open(self):
-        t = self.ready()
-        t.send("/he")
-        t.wait_for("/help")
-        t.send("\r")
-        t.wait_for("There is no command /he")
 
     def test_an_external_editor(self):
         seen = os.path.join(self.dir, "environment")
@@ -510,7 +503,45 @@ class HelpTest(ReplTest):
             "puts it into the draft and moves there": ("", "alph", "", "", "alpha"),
             "erases the whole pattern": ("", "zzz", "", "alpha\r", "alpha"),
             "erases one character of the pattern": ("", "alphaz", "", "\r", "alpha"),
-            "ends the search and keeps the draft": ("kept", "alph", "", "", "kept"),
+            "moves a page down": ("", "item", "", "\r", "item 1"),
+            "moves a page up": ("", "item", DOWN + DOWN, "\r", "item 3"),
+            "closes the list and keeps the draft": ("kept", "alph", "", "", "kept"),
+        }, try_key)
+
+    def test_lists(self):
+        """What is typed in the list of /switch before the key and behind it, and the agent on the
+        screen then; None: the list was closed."""
+        t = self.ready()
+        for number in range(2, 13):
+            t.send("/fork\r")
+            t.wait_for(f"── agent {number} ──")
+
+        def current():
+            return int(re.findall(r"── agent (\d+) ──", "\n".join(t.all_rows()))[-1])
+
+        def try_key(key, before, behind, agent):
+            if current() != 12:
+                t.send("/switch 12\r")
+                t.wait_until(lambda: current() == 12, "agent 12")
+            t.send("/switch\r")
+            t.wait_for("Switch to which agent?")
+            t.send(before)
+            t.send(key + behind)
+            t.wait_gone("Switch to which agent?")
+            t.wait_until(lambda: current() == (agent or 12), f"agent {agent}")
+        self.check_all("In a list", {
+            "takes the highlighted row": ("", "", 1),
+            "also remembers it, where the list offers that": ("", "\x1b", None),
+            "moves down the list": ("", "\r", 2),
+            "moves up the list": (DOWN + DOWN + DOWN, "\r", 3),
+            "moves a page down": ("", "\r", 7),
+            "moves a page up": ("\x1b[F", "\r", 6),
+            "moves to the first row": (DOWN + DOWN, "\r", 1),
+            "moves to the last row": ("", DOWN + DOWN + "\r", 2),
+            "completes the pattern and takes nothing": ("1" + DOWN, "\x7f\x7f9\r", 9),
+            "erases the whole pattern": ("zzz", "7\r", 7),
+            "erases one character of the pattern": ("7z", "\r", 7),
+            "closes the list and keeps the draft": ("", "", None),
         }, try_key)
 
     def test_the_pager(self):
