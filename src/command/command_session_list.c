@@ -27,12 +27,14 @@ ik_choice_row_t *ik_command_session_list_rows(const void *ctx, const ik_store_li
     return rows;
 }
 
+enum { REMEMBERED_MAX = 100 }; /* sessions that /resume completes */
+
 static void remember(ik_command_host_t *host, const ik_store_list_t *list)
 {
     talloc_free(host->listed_sessions);
     ik_command_words_t *words = ik_new(host->ctx, ik_command_words_t);
     words->ctx = words;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && i < REMEMBERED_MAX; i++) {
         ik_command_words_add(words, list->sessions[i].id, list->sessions[i].title);
     }
     host->listed_sessions = words;

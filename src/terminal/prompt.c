@@ -430,6 +430,19 @@ static ik_prompt_action_t run_key(ik_prompt_t *prompt, const ik_key_t *key, char
     return edit(prompt, key);
 }
 
+/* Keys that are about the terminal rather than the draft work in every list. */
+static ik_prompt_action_t find_terminal_action(const ik_key_t *key, char before)
+{
+    for (size_t i = 0; i < IK_LENGTH(commands); i++) {
+        ik_prompt_action_t action = commands[i].action;
+        if ((action == IK_PROMPT_SUSPEND || action == IK_PROMPT_REDRAW) &&
+            ik_binding_matches(commands[i].keys, KEYS_MAX, key, before)) {
+            return action;
+        }
+    }
+    return IK_PROMPT_NONE;
+}
+
 ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
     if (!ik_key_is_pressed(key)) {
@@ -441,6 +454,10 @@ ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
     char before = prompt->after_ctrl_x ? IK_BINDING_CTRL_X : '\0';
     prompt->after_ctrl_x = false;
     bool chooses = prompt->search.chooses;
+    ik_prompt_action_t always = chooses ? find_terminal_action(key, before) : IK_PROMPT_NONE;
+    if (always != IK_PROMPT_NONE) {
+        return always;
+    }
     if (prompt->search.open && ik_prompt_search_key(prompt, key)) {
         return chooses && !prompt->search.open ? IK_PROMPT_CHOSEN : IK_PROMPT_NONE;
     }

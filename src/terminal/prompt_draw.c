@@ -177,7 +177,10 @@ static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, in
     const ik_prompt_search_t *search = &prompt->search;
     view_t view = make_view(search->choice, search->pending, max_rows - 1);
     const char *mark = search->chooses ? search->mark : search_mark;
-    add_cut(canvas, IK_ROLE_MARK, mark, IK_WIDTH_KEEP_START);
+    /* What was typed is seen in a narrow window, too. */
+    size_t typed = ik_width(search->pattern.data, search->pattern.len) + 1;
+    size_t room = canvas->columns - at_most(typed, canvas->columns / 2);
+    ik_choice_rows_add(canvas->row, IK_ROLE_MARK, mark, canvas->columns, room, IK_WIDTH_KEEP_START);
     add_cut(canvas, IK_ROLE_TEXT, search->pattern.data, IK_WIDTH_KEEP_END);
     int column = canvas->row->width;
     if (view.count == 0 && !search->pending) {

@@ -182,7 +182,7 @@ class Walk:
 
     def resume(self):
         """A session that a list on the screen names."""
-        ids = re.findall(rb"\n([0-9a-f]{8})[0-9a-f-]* ", self.t.raw)
+        ids = re.findall(rb"  ([0-9a-f]{8})\x1b", self.t.raw)
         self.send(b"\x15/resume " + self.random.choice(ids) + b"\r" if ids else "\x15/sessions\r")
 
     def shell(self):

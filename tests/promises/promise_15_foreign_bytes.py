@@ -139,6 +139,13 @@ exit {status}
         t.send("\x1b")
         t.wait_gone("search:")
 
+    def list_sessions(self, t):
+        t.send("/sessions\r")
+        t.wait_for("Resume which session?")
+        self.settle(t)
+        t.send("\x1b")
+        t.wait_gone("Resume which session?")
+
     def complete(self, t):
         t.send("@")
         self.settle(t)
@@ -159,7 +166,8 @@ exit {status}
         t.send(" go\r")
         t.wait_for("END-OF-ANSWER")
         self.settle(t)
-        todo = ["/tool", "/tool evil", self.show_result, "!cat out; ls", "/sessions",
+        todo = ["/tool", "/tool evil", self.show_result, "!cat out; ls",
+                self.list_sessions,
                 "/search go", "/usage", self.read_pages, self.search, self.complete, self.paste,
                 self.choose]
         for what in self.rng.sample(todo, 6):

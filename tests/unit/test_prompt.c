@@ -482,9 +482,11 @@ START_TEST(choosing_from_a_list)
     type("draft");
     choose(rows, 2);
     ck_assert_str_eq(draw(30, 10), "Which? \n› apples  2m  3 turns\n  pears\n");
-    ck_assert_int_eq(press("Left"), IK_PROMPT_NONE); /* it is about no text */
-    ck_assert_int_eq(press("C-l"), IK_PROMPT_NONE);
+    ck_assert_int_eq(press("Left"), IK_PROMPT_NONE);  /* it is about no text */
+    ck_assert_int_eq(press("C-l"), IK_PROMPT_REDRAW); /* about the terminal, not the draft */
+    ck_assert_int_eq(press("C-z"), IK_PROMPT_SUSPEND);
     type("zz");
+    ck_assert_str_eq(draw(9, 10), "Whic…zz…\n");
     ck_assert_str_eq(draw(30, 10), "Which? zz  nothing found\n");
     ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE); /* nothing to take */
     press("C-u");
@@ -562,6 +564,29 @@ START_TEST(rows_that_come_later)
     ck_assert_str_eq(draw(30, 9), "> \n");
     ik_prompt_choose_again(prompt, rows, 1, false); /* it is closed */
     ck_assert_str_eq(draw(30, 9), "> \n");
+}
+END_TEST
+
+/* Rows with wide characters and many columns of notes fit every window; draw() checks that. */
+START_TEST(rows_of_a_list_fit)
+{
+    static const ik_choice_row_t rows[] = {
+        {.text = "中文字中文字中文字中文字",
+         .note = "2m\t3 turns\t~/src/很长的文件夹\tmodel\tid\tx\ty"},
+        {.text = "a\033[2Jb\tc\nd \xe2\x80\xae e", .note = "\t\t\033]0;x\a\t"},
+        {.text = "", .note = ""},
+    };
+    for (int columns = 2; columns < 120; columns++) {
+        for (int max_rows = 1; max_rows < 6; max_rows++) {
+            choose(rows, 3);
+            draw(columns, max_rows);
+            type("中");
+            draw(columns, max_rows);
+            ck_assert_int_eq(press("Esc"), IK_PROMPT_CHOSEN);
+        }
+    }
+    choose(rows, 1);
+    ck_assert_str_eq(draw(40, 3), "Which? \n› 中文字中文字中文字中文…  2m  3 turns\n");
 }
 END_TEST
 
@@ -1067,6 +1092,7 @@ int main(void)
     tcase_add_test(tests, tab_takes_no_row);
     tcase_add_test(tests, the_second_key_of_a_list);
     tcase_add_test(tests, rows_that_come_later);
+    tcase_add_test(tests, rows_of_a_list_fit);
     tcase_add_test(tests, pages_of_a_list);
     tcase_add_test(tests, another_text_ends_a_search);
     tcase_add_test(tests, commands);
