@@ -50,6 +50,24 @@ ik_figure_t ik_figure_of_tokens(const ik_usage_t *usage)
     return figure;
 }
 
+ik_figure_t ik_figure_of_window(int64_t tokens)
+{
+    ik_figure_t figure;
+    int64_t tenths = tokens / 100000; /* of a million */
+    if (tokens < 1000) {
+        return ik_figure_of_count(tokens);
+    }
+    if (tokens < 1000000) {
+        snprintf(figure.text, sizeof(figure.text), "%" PRId64 "k", tokens / 1000);
+    } else if (tenths % 10 == 0) {
+        snprintf(figure.text, sizeof(figure.text), "%" PRId64 "M", tenths / 10);
+    } else {
+        snprintf(figure.text, sizeof(figure.text), "%" PRId64 ".%dM", tenths / 10,
+                 (int)(tenths % 10));
+    }
+    return figure;
+}
+
 char *ik_figure_format_usage(const void *ctx, const ik_usage_t *usage)
 {
     ik_buffer_t out;

@@ -19,6 +19,8 @@ typedef struct {
 ik_figure_t ik_figure_of_count(int64_t count);
 /* Tokens in and out together, in three digits or so: 812, 12.3k, 4.5M. */
 ik_figure_t ik_figure_of_tokens(const ik_usage_t *usage);
+/* The size of a context window: 200k, 1M, 1.5M. */
+ik_figure_t ik_figure_of_window(int64_t tokens);
 /* "12,345 in (12,000 cached), 678 out", on ctx; "" when no figure is known. */
 char *ik_figure_format_usage(const void *ctx, const ik_usage_t *usage);
 /* US dollars: "$1.23", and "$0.0012" below one cent. */

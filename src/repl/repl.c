@@ -223,6 +223,9 @@ static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_
 {
     ik_repl_talk_t *talk = ik_repl_obtain_talk(repl, agent);
     ik_repl_talk_on_event(talk, event);
+    if (event->kind == IK_AGENT_TOOL_STARTED || event->kind == IK_AGENT_TURN_ENDED) {
+        ik_repl_status_watch_context(repl); /* the answer is complete on the screen */
+    }
     if (event->kind != IK_AGENT_TURN_ENDED) {
         return;
     }
@@ -331,6 +334,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         break;
     case IK_WORKSPACE_SETTLED:
         settle(repl);
+        ik_repl_status_watch_context(repl);
         break;
     case IK_WORKSPACE_CHOOSE:
         offer_sessions(repl, event->sessions);

@@ -58,6 +58,8 @@ void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *
 /* --- repl_status.c: */
 
 void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row);
+/* Prints a warning when the context of the agent with the focus becomes nearly full. */
+void ik_repl_status_watch_context(ik_repl_t *repl);
 /* Prints an introduction for new users, one line for others. */
 void ik_repl_status_welcome(ik_repl_t *repl);
 

@@ -1,68 +1,125 @@
-/* The status line and the welcome message. */
+/* The status line, the warning about a full context, and the welcome message. */
+#include <string.h>
 #include <sys/stat.h>
 
 #include "agent/agent_target.h"
 #include "base/alloc.h"
+#include "base/sanitiser.h"
+#include "base/width.h"
 #include "conversation/figure.h"
 #include "repl/repl_state.h"
 
-static void add_part(ik_row_t *row, const char *text)
+static const double NEARLY_FULL = 0.8; /* of the context window: the user is told */
+static const double SHARE_MAX = 99;    /* a server may claim anything */
+
+/* The parts of the status line, from left to right. */
+typedef enum { MODEL, AGENT, CONTEXT, COST, TOOLS, BACKGROUND, PARTS } part_t;
+
+typedef struct {
+    const char *texts[PARTS]; /* NULL: not shown */
+    ik_role_t roles[PARTS];
+    size_t room; /* columns */
+} line_t;
+
+static const char separator[] = " · ";
+enum { SEPARATOR_COLUMNS = 3, MODEL_COLUMNS_MIN = 4 };
+
+static size_t width_of(const line_t *line)
 {
-    if (*text == '\0') {
-        return;
+    size_t columns = 0;
+    for (int part = 0; part < PARTS; part++) {
+        const char *text = line->texts[part];
+        if (text != NULL) {
+            columns += (columns == 0 ? 0 : SEPARATOR_COLUMNS) + ik_width(text, strlen(text));
+        }
     }
-    if (row->bytes.len > 0) {
-        ik_row_add_role(row, IK_ROLE_STATUS, " · ");
-    }
-    ik_row_add_role(row, IK_ROLE_STATUS, text);
+    return columns;
 }
 
-static void add_context(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
+/* Shows the part, or a longer form of it, if there is room; NULL: there is nothing to show. So the
+ * part that matters most is set first. */
+static void set(line_t *line, part_t part, const char *text)
+{
+    const char *before = line->texts[part];
+    line->texts[part] = text == NULL ? before : text;
+    if (width_of(line) > line->room) {
+        line->texts[part] = before;
+    }
+}
+
+/* --- how full the context is ------------------------------------------------------------- */
+
+typedef struct {
+    int64_t used; /* tokens; 0: not known */
+    int64_t size; /* 0: not known */
+    double share; /* of the window; negative: not known */
+} context_t;
+
+static context_t measure_context(const ik_repl_t *repl)
 {
     const ik_target_t *target = ik_workspace_target(repl->workspace);
-    int64_t used = ik_workspace_agent_context(repl->workspace, ik_workspace_focus(repl->workspace));
-    int64_t size = target == NULL ? 0 : target->facts->context;
-    if (used > 0 && size > 0) {
-        add_part(row, ik_sprintf(ctx, "%lld%% of %lldk", (long long)(100 * used / size),
-                                 (long long)(size / 1000)));
+    int64_t focus = ik_workspace_focus(repl->workspace);
+    const ik_agent_t *agent = ik_workspace_agent(repl->workspace, focus);
+    bool is_new = agent == NULL || ik_agent_conversation(agent)->count == 0;
+    context_t context = {.used = ik_workspace_agent_context(repl->workspace, focus),
+                         .size = target == NULL ? 0 : target->facts->context,
+                         .share = -1};
+    if (context.size > 0 && (context.used > 0 || is_new)) {
+        double share = (double)context.used / (double)context.size;
+        context.share = share < SHARE_MAX ? share : SHARE_MAX;
+    }
+    return context;
+}
+
+void ik_repl_status_watch_context(ik_repl_t *repl)
+{
+    context_t context = measure_context(repl);
+    if (repl->current == NULL || context.share < 0 ||
+        !ik_repl_talk_becomes_full(repl->current, context.share > NEARLY_FULL)) {
+        return;
+    }
+    char *line =
+        ik_sprintf(repl, "Context %d%% full: /compact frees room.", (int)(100 * context.share));
+    ik_view_begin_block(repl->view);
+    ik_repl_say(repl, IK_ROLE_WARNING, line);
+    talloc_free(line);
+}
+
+static void set_context(line_t *line, const context_t *context, const void *ctx, bool is_long)
+{
+    int percent = (int)(100 * context->share);
+    if (context->share >= 0) {
+        set(line, CONTEXT,
+            is_long
+                ? ik_sprintf(ctx, "%d%% of %s", percent, ik_figure_of_window(context->size).text)
+                : ik_sprintf(ctx, "%d%%", percent));
+    } else if (context->used > 0) { /* the window is not known */
+        ik_usage_t usage = IK_USAGE_NONE;
+        usage.in = context->used;
+        set(line, CONTEXT, ik_sprintf(ctx, "context %s", ik_figure_of_tokens(&usage).text));
+    }
+    line->roles[CONTEXT] = context->share > NEARLY_FULL ? IK_ROLE_WARNING : IK_ROLE_STATUS;
+}
+
+/* --- the other parts --------------------------------------------------------------------- */
+
+/* The model without its provider, cut if it leaves no room for the context. */
+static void set_short_model(line_t *line, const char *name, const void *ctx)
+{
+    const char *slash = strchr(name, '/');
+    size_t taken = line->texts[CONTEXT] == NULL ? 0 : width_of(line) + SEPARATOR_COLUMNS;
+    size_t room = line->room > taken ? line->room - taken : 0;
+    if (room >= MODEL_COLUMNS_MIN) {
+        ik_buffer_t text;
+        ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the columns */
+        ik_width_append(&text, slash == NULL ? name : slash + 1, room, IK_WIDTH_KEEP_START);
+        set(line, MODEL, ik_buffer_finish(&text));
     }
 }
 
-static void add_usage(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
+/* Only a session with several agents shows which one it is. */
+static void set_agents(line_t *line, const ik_workspace_t *workspace, const void *ctx)
 {
-    const ik_workspace_usage_t *sums = ik_workspace_usage(repl->workspace);
-    const ik_usage_t *usage = &sums->usage;
-    int64_t tokens = (usage->in > 0 ? usage->in : 0) + (usage->out > 0 ? usage->out : 0);
-    if (tokens > 0) {
-        add_part(row, ik_sprintf(ctx, "%s tokens", ik_figure_of_count(tokens).text));
-    }
-    if (sums->cost > 0) {
-        add_part(row, ik_figure_of_cost(sums->cost).text);
-    }
-}
-
-static void add_activity(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
-{
-    tool_scan_state_t tools = ik_workspace_shared(repl->workspace)->tool_scan_state;
-    size_t running = ik_repl_talk_running(repl->current);
-    int64_t retry = ik_repl_talk_retry_ms(repl->current);
-    if (running > 0) {
-        add_part(row, ik_sprintf(ctx, "%zu tool%s running", running, running == 1 ? "" : "s"));
-    }
-    if (retry >= 0) {
-        add_part(row, ik_sprintf(ctx, "retry in %lld s", (long long)((retry + 999) / 1000)));
-    }
-    if (tools == TOOL_SCAN_IN_PROGRESS) {
-        add_part(row, "looking for tools");
-    }
-    if (tools == TOOL_SCAN_FAILED) {
-        add_part(row, "no tools");
-    }
-}
-
-static void add_agents(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
-{
-    const ik_workspace_t *workspace = repl->workspace;
     size_t count = ik_workspace_agent_count(workspace);
     int64_t focus = ik_workspace_focus(workspace);
     size_t busy = 0;
@@ -70,24 +127,47 @@ static void add_agents(const ik_repl_t *repl, ik_row_t *row, const void *ctx)
         int64_t number = ik_workspace_agent_number(workspace, i);
         busy += number != focus && ik_workspace_is_busy(workspace, number);
     }
-    add_part(row, ik_sprintf(ctx, "agent %lld", (long long)focus));
-    if (count > 1) {
-        add_part(row, ik_sprintf(ctx, "%zu agents", count));
-    }
-    if (busy > 0) {
-        add_part(row, ik_sprintf(ctx, "%zu busy in the background", busy));
+    set(line, AGENT, count > 1 ? ik_sprintf(ctx, "agent %lld", (long long)focus) : NULL);
+    set(line, BACKGROUND, busy > 0 ? ik_sprintf(ctx, "%zu busy in the background", busy) : NULL);
+}
+
+static const char *describe_tools(const ik_repl_t *repl)
+{
+    switch (ik_workspace_shared(repl->workspace)->tool_scan_state) {
+    case TOOL_SCAN_IN_PROGRESS:
+        return "looking for tools";
+    case TOOL_SCAN_FAILED:
+        return "no tools";
+    default:
+        return NULL;
     }
 }
 
+/* Set in the order of importance. */
 void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
 {
     void *scratch = talloc_new(repl);
     const ik_target_t *target = ik_workspace_target(repl->workspace);
-    add_part(row, target == NULL ? "ikigai" : target->name);
-    add_agents(repl, row, scratch);
-    add_context(repl, row, scratch);
-    add_usage(repl, row, scratch);
-    add_activity(repl, row, scratch);
+    const char *model = target == NULL ? "ikigai" : ik_sanitise_line(scratch, target->name);
+    double cost = ik_workspace_usage(repl->workspace)->cost;
+    context_t context = measure_context(repl);
+    line_t line = {.room = (size_t)ik_view_rows(repl->view).columns - 1};
+    for (int part = 0; part < PARTS; part++) {
+        line.roles[part] = IK_ROLE_STATUS;
+    }
+    set_context(&line, &context, scratch, false);
+    set_short_model(&line, model, scratch);
+    set(&line, COST, cost > 0 ? ik_strdup(scratch, ik_figure_of_cost(cost).text) : NULL);
+    set_context(&line, &context, scratch, true);
+    set(&line, MODEL, model);
+    set(&line, TOOLS, describe_tools(repl));
+    set_agents(&line, repl->workspace, scratch);
+    for (int part = 0; part < PARTS; part++) {
+        if (line.texts[part] != NULL) {
+            ik_row_add_role(row, IK_ROLE_STATUS, row->bytes.len == 0 ? "" : separator);
+            ik_row_add_role(row, line.roles[part], line.texts[part]);
+        }
+    }
     talloc_free(scratch);
 }
 

@@ -36,6 +36,8 @@ struct ik_repl_talk {
     int retry_attempt; /* number of the next attempt */
     int retry_of;      /* maximum number of attempts */
 
+    bool full; /* the context is nearly full, and the user was told */
+
     size_t page;         /* pager pages whose results are counted */
     size_t page_results; /* number of results on these pages */
     size_t paged;        /* the result in the pager: index of its message, and its number */
@@ -509,9 +511,11 @@ void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_rows_fn on_row, vo
 
 /* --- for the status line ----------------------------------------------------------------- */
 
-size_t ik_repl_talk_running(const ik_repl_talk_t *talk)
+bool ik_repl_talk_becomes_full(ik_repl_talk_t *talk, bool is_full)
 {
-    return ik_repl_running_count(talk->running);
+    bool before = talk->full;
+    talk->full = is_full;
+    return is_full && !before;
 }
 
 int64_t ik_repl_talk_retry_ms(const ik_repl_talk_t *talk)

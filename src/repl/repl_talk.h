@@ -32,8 +32,9 @@ void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_rows_fn on_row, vo
 
 /* --- for the status line: */
 
-/* Number of running tools. */
-size_t ik_repl_talk_running(const ik_repl_talk_t *talk);
+/* Remembers whether the context is nearly full; true if it was not before. */
+bool ik_repl_talk_becomes_full(ik_repl_talk_t *talk, bool is_full);
+
 /* Time until the next attempt; -1: none is due. */
 int64_t ik_repl_talk_retry_ms(const ik_repl_talk_t *talk);
 /* Time since the last turn began; 0: there was none yet. */

@@ -183,6 +183,160 @@ class ThemeTest(ReplTest):
         self.assertNotEqual(self.colour(t, "Title"), 214)
 
 
+class KnownModelTest(ReplTest):
+    """With a model whose window and prices are known."""
+
+    def know(self, context=200000, name="qwen3"):
+        os.makedirs(self.home, mode=0o700, exist_ok=True)
+        path = os.path.join(self.home, "models.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"models": {f"local/{name}": {
+                "limits": {"context": context}, "prices": [{"input": 10, "output": 20}]}}}, f)
+        os.chmod(path, 0o600)
+
+
+class StatusTest(KnownModelTest):
+    def shown(self, columns, used=24000, context=200000, name="qwen3"):
+        """A terminal after an answer."""
+        self.know(context, name)
+        self.serve([Answer("Hi.", usage=Usage(input=used - 1000, output=1000))])
+        t = self.ready(None, "-m", f"local/{name}", columns=columns)
+        self.say(t, "hello", "Hi.")
+        return t
+
+    def wait_status(self, t, line):
+        t.wait_until(lambda: self.status(t) == line, f"status line {line!r}")
+
+    def test_at_three_widths(self):
+        for columns in (120, 80, 40):
+            with self.subTest(columns):
+                t = self.shown(columns)
+                self.wait_status(t, "local/qwen3 · 12% of 200k · $0.25")
+                t.close()
+
+    def test_what_matters_most_survives(self):
+        """At 40 columns the provider may go; the percentage stays, whatever the model is called."""
+        name = "a-model-with-a-long-name-20261116"
+        for columns, line in ((80, f"local/{name} · 12% of 200k · $0.25"),
+                              (60, f"{name} · 12% of 200k · $0.25"), (50, f"{name} · 12% · $0.25"),
+                              (40, f"{name} · 12%"), (30, "a-model-with-a-long-na… · 12%"),
+                              (12, "a-mo… · 12%"), (10, "12%")):
+            with self.subTest(columns):
+                t = self.shown(columns, name=name)
+                self.wait_status(t, line)
+                t.close()
+
+    def test_a_new_session_and_a_large_window(self):
+        self.know(1048576)
+        self.serve([])
+        t = self.ready()
+        self.wait_status(t, "local/qwen3 · 0% of 1M")
+
+    def test_an_unknown_window(self):
+        t = self.ready([Answer("Hi.", usage=Usage(input=1200, output=34))])
+        self.say(t, "hello", "Hi.")
+        t.wait_for(re.compile(r"^local/qwen3 · context 1\.2k$", re.M))
+
+    def test_no_sum_of_tokens(self):
+        """The context is that of the last answer; sums are for /usage."""
+        self.know()
+        self.serve([Answer("One.", usage=Usage(input=20000, output=0)),
+                    Answer("Two.", usage=Usage(input=30000, output=0))])
+        t = self.ready()
+        self.say(t, "first", "One.")
+        self.say(t, "second", "Two.")
+        t.wait_for(re.compile(r"^local/qwen3 · 15% of 200k · \$0\.50$", re.M))
+        self.enter(t, "/usage", "50,000 in")
+
+    def test_work_is_not_said_twice(self):
+        """What the agent does has a row of its own."""
+        gate = os.path.join(self.dir, "gate")
+        self.know()
+        self.serve([Answer("", calls=[Call("bash", {
+            "command": f"until [ -e {gate} ]; do sleep 0.05; done"})]), Answer("Done.")])
+        t = self.ready()
+        self.say(t, "go", re.compile("● bash"))
+        self.assertNotIn("running", self.status(t))
+        open(gate, "w").close()
+        t.wait_for("Done.")
+
+    def test_a_full_context_stands_out(self):
+        t = self.shown(80, used=170000)
+        t.wait_until(lambda: "85%" in self.status(t), "percentage")
+        row = t.screen().index(self.status(t))
+        self.assertEqual(t.cell(row, self.status(t).index("85%"))["fg"], 221)
+        self.assertIsNone(t.cell(row, 0)["fg"])
+
+
+class FullContextTest(KnownModelTest):
+    LINE = re.compile(r"^Context (\d+)% full: /compact frees room\.$", re.M)
+
+    def found(self, t):
+        """The percentages that the user was told."""
+        return self.LINE.findall("\n".join(t.all_rows()))
+
+    def test_once_per_crossing(self):
+        """Above 80 %: at 80 nothing is said yet, and again only after it was below."""
+        self.know(100000)
+        used = (70000, 80000, 82000, 90000, 50000, 81000)
+        self.serve([Answer(f"At {n}.", usage=Usage(input=n - 10, output=10)) for n in used])
+        t = self.ready(rows=50)
+        seen = []
+        for n in used:
+            self.enter(t, f"use {n}", f"At {n}.")
+            self.settle(t)
+            seen.append(self.found(t))
+        self.assertEqual(seen, [[], [], ["82"], ["82"], ["82"], ["82", "81"]])
+
+    def test_within_a_turn(self):
+        """As soon as the answer that crosses it is complete."""
+        gate = os.path.join(self.dir, "gate")
+        self.know(100000)
+        self.serve([Answer("Text.", usage=Usage(input=85000, output=10), calls=[Call("bash", {
+            "command": f"until [ -e {gate} ]; do sleep 0.05; done"})]),
+            Answer("Done.", usage=Usage(input=86000, output=10))])
+        t = self.ready()
+        self.say(t, "go", self.LINE)
+        open(gate, "w").close()
+        t.wait_for("Done.")
+        self.settle(t)
+        self.assertEqual(self.found(t), ["85"])
+        rows = t.all_rows()
+        self.assertLess(rows.index("Text."), rows.index("Context 85% full: /compact frees room."))
+
+    def test_a_resumed_session(self):
+        self.know(100000)
+        self.serve([Answer("Much.", usage=Usage(input=90000, output=10))])
+        t = self.ready()
+        self.say(t, "go", self.LINE)
+        self.leave(t)
+        t = self.ready(None, "-c")
+        t.wait_for(self.LINE)
+        self.assertEqual(self.found(t), ["90"])
+
+    def test_another_model(self):
+        """A smaller window is fuller."""
+        path = os.path.join(self.home, "models.json")
+        self.serve([Answer("Some.", usage=Usage(input=9000, output=10))])
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"models": {"local/qwen3": {"limits": {"context": 100000}},
+                                  "local/small": {"limits": {"context": 10000}}}}, f)
+        os.chmod(path, 0o600)
+        t = self.ready()
+        self.say(t, "go", "Some.")
+        self.settle(t)
+        self.assertEqual(self.found(t), [])
+        self.enter(t, "/model local/small", self.LINE)
+
+    def test_in_40_columns_and_in_plain_lines(self):
+        self.know(100000)
+        for plain in (False, True):
+            self.serve([Answer("Much.", usage=Usage(input=82000, output=10))])
+            t = self.start(None, *(["--plain"] if plain else []), columns=40, plain=plain)
+            self.say(t, "go", self.LINE)
+            t.close()
+
+
 class NotificationTest(ReplTest):
     """Notifications need a window that is known not to have the focus. \\x1b[O and \\x1b[I report it."""
     SLOW = Wire(delay_head=1.2)

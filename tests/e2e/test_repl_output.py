@@ -1,6 +1,5 @@
 """What the interactive program shows, on terminals of all kinds: answers, tools, sizes, slow and poor terminals,
 and output that would like to drive the terminal."""
-import json
 import os
 import re
 import signal
@@ -9,7 +8,7 @@ import time
 import unittest
 
 import hostile
-from fake_llm import Answer, Call, Usage, Wire
+from fake_llm import Answer, Call, Wire
 from repl_support import ReplTest
 from support import IKIGAI, clean_env
 from terminal_support import PATIENCE, SILENT
@@ -87,21 +86,6 @@ End.
         tmux.wait_for("End.")
         self.assertIn(self.GOLDEN.rstrip(), "\n".join(tmux.rows()))
 
-    def test_tokens_and_cost_in_the_status_line(self):
-        t = self.ready([Answer("Hi.", usage=Usage(input=1200, output=34))])
-        self.say(t, "hello", "1,234 tokens")
-
-    def test_context_and_cost_in_the_status_line(self):
-        """What is known of a model decides what can be said; here it is known."""
-        self.serve([Answer("Hi.", usage=Usage(input=2000, output=500))])
-        with open(os.path.join(self.home, "models.json"), "w", encoding="utf-8") as f:
-            json.dump({"models": {"local/qwen3": {"limits": {"context": 10000}, "prices": [
-                {"input": 1000, "output": 2000}]}}}, f)
-        os.chmod(os.path.join(self.home, "models.json"), 0o600)
-        t = self.ready()
-        self.say(t, "hello", "Hi.")
-        t.wait_for(re.compile(r"^local/qwen3 · agent 1 · 25% of 10k · 2,500 tokens · \$3\.00$", re.M))
-
     def test_a_first_message_on_the_command_line(self):
         t = self.start([Answer("Yes.")], "is this a prompt")
         t.wait_for("> is this a prompt")
@@ -159,10 +143,9 @@ class ToolTest(ReplTest):
         t = self.ready(calls(Call("bash", {"command": command})))
         self.say(t, "go", re.compile(r"[12]s ● bash"))
         t.wait_for(re.compile("^working$", re.M))
-        t.wait_for("1 tool running")
         open(gate, "w").close()
         t.wait_for("Done.")
-        t.wait_gone("tool running")
+        t.wait_until(lambda: not re.search(r"\ds ● bash", "\n".join(t.screen())), "end of the call")
 
     def test_several_at_once_each_with_its_own_line(self):
         gate = os.path.join(self.dir, "gate")
@@ -171,8 +154,7 @@ class ToolTest(ReplTest):
                             f"until [ -e {gate} ]; do sleep 0.05; done; echo '{{\"output\": \"{name} done\"}}'",
                             parallel=True)
         t = self.ready(calls(Call("left", {}), Call("right", {})))
-        self.say(t, "go", "2 tools running")
-        t.wait_for(re.compile(r"s ● left \[user\]\n.*s ● right \[user\]"))
+        self.say(t, "go", re.compile(r"s ● left \[user\]\n.*s ● right \[user\]"))
         open(gate, "w").close()
         t.wait_for("Done.")
 

@@ -40,6 +40,22 @@ START_TEST(tokens_are_short)
 }
 END_TEST
 
+START_TEST(windows_are_short)
+{
+    static const struct {
+        int64_t tokens;
+        const char *text;
+    } rows[] = {
+        {0, "0"},         {999, "999"},      {1000, "1k"},      {8192, "8k"},
+        {131072, "131k"}, {200000, "200k"},  {999999, "999k"},  {1000000, "1M"},
+        {1048576, "1M"},  {1500000, "1.5M"}, {10000000, "10M"}, {INT64_MAX, "9223372036854.7M"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        ck_assert_str_eq(ik_figure_of_window(rows[i].tokens).text, rows[i].text);
+    }
+}
+END_TEST
+
 START_TEST(usage_has_what_is_known)
 {
     static const struct {
@@ -131,6 +147,7 @@ int main(void)
     TCase *tests = tcase_create("figure");
     tcase_add_test(tests, counts_are_grouped);
     tcase_add_test(tests, tokens_are_short);
+    tcase_add_test(tests, windows_are_short);
     tcase_add_test(tests, usage_has_what_is_known);
     tcase_add_test(tests, a_cost_below_a_cent_has_more_digits);
     tcase_add_test(tests, sizes_and_durations_have_units);
