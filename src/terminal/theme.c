@@ -12,44 +12,28 @@
 #include "base/array.h"
 #include "terminal/contrast.h"
 
-enum { RED = 1, GREEN = 2, MAGENTA = 5 };
-
-#define FG(n) IK_COLOUR_INDEX(n)
+#define INDEX(n) IK_COLOUR_INDEX(n)
 #define RGB(n) IK_COLOUR_RGB((n) >> 16, (n) >> 8, n)
+
+typedef enum { NONE, RED, GREEN, BLUE, CYAN, MAGENTA, YELLOW, ORANGE, LINKED } hue_t;
+
+static const ik_colour_t hues[][3] = {
+    /* on a background that is unknown, dark, light */
+    [NONE] = {0},
+    [RED] = {INDEX(1), RGB(0xff8787), RGB(0xaf0000)},
+    [GREEN] = {INDEX(2), RGB(0x87d787), RGB(0x008700)},
+    [BLUE] = {INDEX(5), RGB(0x87afff), RGB(0x005faf)},
+    [CYAN] = {INDEX(5), RGB(0x5fd7d7), RGB(0x005f87)},
+    [MAGENTA] = {INDEX(5), RGB(0xd787d7), RGB(0x870087)},
+    [YELLOW] = {INDEX(5), RGB(0xffd75f), RGB(0x875f00)},
+    [ORANGE] = {INDEX(1), RGB(0xffaf87), RGB(0xaf5f00)},
+    [LINKED] = {0, RGB(0x87afff), RGB(0x005faf)},
+};
 
 typedef struct {
     uint32_t bits;
-    ik_colour_t fg[3]; /* by ik_background_t */
+    hue_t hue;
 } look_t;
-
-#define LOOK_RED                                                                                   \
-    {                                                                                              \
-        FG(RED), RGB(0xff8787), RGB(0xaf0000)                                                      \
-    }
-#define LOOK_GREEN                                                                                 \
-    {                                                                                              \
-        FG(GREEN), RGB(0x87d787), RGB(0x008700)                                                    \
-    }
-#define LOOK_BLUE                                                                                  \
-    {                                                                                              \
-        FG(MAGENTA), RGB(0x87afff), RGB(0x005faf)                                                  \
-    }
-#define LOOK_CYAN                                                                                  \
-    {                                                                                              \
-        FG(MAGENTA), RGB(0x5fd7d7), RGB(0x005f87)                                                  \
-    }
-#define LOOK_MAGENTA                                                                               \
-    {                                                                                              \
-        FG(MAGENTA), RGB(0xd787d7), RGB(0x870087)                                                  \
-    }
-#define LOOK_YELLOW                                                                                \
-    {                                                                                              \
-        FG(MAGENTA), RGB(0xffd75f), RGB(0x875f00)                                                  \
-    }
-#define LOOK_ORANGE                                                                                \
-    {                                                                                              \
-        FG(RED), RGB(0xffaf87), RGB(0xaf5f00)                                                      \
-    }
 
 static const look_t looks[IK_ROLE_COUNT] = {
     [IK_ROLE_TEXT] = {0},
@@ -57,24 +41,24 @@ static const look_t looks[IK_ROLE_COUNT] = {
     [IK_ROLE_STRONG] = {.bits = IK_STYLE_BOLD},
     [IK_ROLE_EMPHASIS] = {.bits = IK_STYLE_ITALIC},
     [IK_ROLE_STRIKE] = {.bits = IK_STYLE_STRIKE},
-    [IK_ROLE_HEADING] = {IK_STYLE_BOLD, LOOK_BLUE},
-    [IK_ROLE_CODE] = {0, LOOK_CYAN},
-    [IK_ROLE_LINK] = {IK_STYLE_UNDERLINE, {0, RGB(0x87afff), RGB(0x005faf)}},
+    [IK_ROLE_HEADING] = {IK_STYLE_BOLD, BLUE},
+    [IK_ROLE_CODE] = {0, CYAN},
+    [IK_ROLE_LINK] = {IK_STYLE_UNDERLINE, LINKED},
     [IK_ROLE_QUOTE] = {.bits = IK_STYLE_ITALIC},
     [IK_ROLE_RULE] = {.bits = IK_STYLE_DIM},
     [IK_ROLE_USER] = {.bits = IK_STYLE_BOLD},
-    [IK_ROLE_MARK] = {IK_STYLE_BOLD, LOOK_CYAN},
-    [IK_ROLE_TOOL] = {IK_STYLE_BOLD, LOOK_GREEN},
-    [IK_ROLE_NAME] = {0, LOOK_CYAN},
-    [IK_ROLE_GOOD] = {0, LOOK_GREEN},
-    [IK_ROLE_WARNING] = {IK_STYLE_BOLD, LOOK_YELLOW},
-    [IK_ROLE_ERROR] = {IK_STYLE_BOLD, LOOK_RED},
-    [IK_ROLE_ADDED] = {0, LOOK_GREEN},
-    [IK_ROLE_REMOVED] = {0, LOOK_RED},
-    [IK_ROLE_HUNK] = {IK_STYLE_DIM, LOOK_CYAN},
-    [IK_ROLE_KEYWORD] = {0, LOOK_MAGENTA},
-    [IK_ROLE_STRING] = {0, LOOK_GREEN},
-    [IK_ROLE_NUMBER] = {0, LOOK_ORANGE},
+    [IK_ROLE_MARK] = {IK_STYLE_BOLD, CYAN},
+    [IK_ROLE_TOOL] = {IK_STYLE_BOLD, GREEN},
+    [IK_ROLE_NAME] = {0, CYAN},
+    [IK_ROLE_GOOD] = {0, GREEN},
+    [IK_ROLE_WARNING] = {IK_STYLE_BOLD, YELLOW},
+    [IK_ROLE_ERROR] = {IK_STYLE_BOLD, RED},
+    [IK_ROLE_ADDED] = {0, GREEN},
+    [IK_ROLE_REMOVED] = {0, RED},
+    [IK_ROLE_HUNK] = {IK_STYLE_DIM, CYAN},
+    [IK_ROLE_KEYWORD] = {0, MAGENTA},
+    [IK_ROLE_STRING] = {0, GREEN},
+    [IK_ROLE_NUMBER] = {0, ORANGE},
     [IK_ROLE_COMMENT] = {.bits = IK_STYLE_DIM},
     [IK_ROLE_CHOSEN] = {.bits = IK_STYLE_REVERSE},
     [IK_ROLE_MATCH] = {.bits = IK_STYLE_REVERSE | IK_STYLE_BOLD},
@@ -103,7 +87,7 @@ void ik_theme_init(ik_theme_t *theme, ik_background_t background, bool colours, 
     theme->escapes = escapes;
     theme->colours = escapes && colours;
     for (int role = 0; escapes && role < IK_ROLE_COUNT; role++) {
-        ik_colour_t fg = theme->colours ? looks[role].fg[background] : 0;
+        ik_colour_t fg = theme->colours ? hues[looks[role].hue][background] : 0;
         theme->styles[role] = (ik_style_t){.bits = looks[role].bits, .fg = fg};
     }
 }
