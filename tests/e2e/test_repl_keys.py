@@ -503,6 +503,7 @@ class HelpTest(ReplTest):
             "puts it into the draft and moves there": ("", "alph", "", "", "alpha"),
             "erases the whole pattern": ("", "zzz", "", "alpha\r", "alpha"),
             "erases one character of the pattern": ("", "alphaz", "", "\r", "alpha"),
+            "moves back to a newer message": ("", "item", DOWN + DOWN, "\r", "item 2"),
             "moves a page down": ("", "item", "", "\r", "item 1"),
             "moves a page up": ("", "item", DOWN + DOWN, "\r", "item 3"),
             "closes the list and keeps the draft": ("kept", "alph", "", "", "kept"),

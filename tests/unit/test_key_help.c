@@ -13,9 +13,9 @@
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 /* All tables of bindings. */
-static const ik_binding_rows_fn sources[] = {ik_prompt_bindings_at, ik_prompt_search_bindings_at,
-                                             ik_prompt_signs_at, ik_editor_bindings_at,
-                                             ik_pager_bindings_at};
+static const ik_binding_rows_fn sources[] = {
+    ik_prompt_bindings_at, ik_prompt_list_bindings_at, ik_prompt_search_bindings_at,
+    ik_prompt_signs_at,    ik_editor_bindings_at,      ik_pager_bindings_at};
 
 static void *ctx;
 static ik_key_help_t *tables;
@@ -219,9 +219,8 @@ END_TEST
 START_TEST(groups_are_in_order_and_full)
 {
     static const char *const names[] = {
-        [IK_BINDING_PROMPT] = "prompt",
-        [IK_BINDING_EDITING] = "editing",
-        [IK_BINDING_SEARCH] = "search",
+        [IK_BINDING_PROMPT] = "prompt",   [IK_BINDING_LIST] = "list",
+        [IK_BINDING_EDITING] = "editing", [IK_BINDING_SEARCH] = "search",
         [IK_BINDING_PAGER] = "pager",
     };
     ck_assert_uint_eq(table_count, LENGTH(names));
