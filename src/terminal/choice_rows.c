@@ -56,14 +56,28 @@ static void widen(size_t *columns, const char *text, size_t usable)
     *columns = needed > *columns ? needed : *columns;
 }
 
+/* Whether a note is a text of its own among notes in columns. */
+static bool takes_rest(const ik_choice_rows_t *columns, const char *note)
+{
+    return columns->several && note != NULL && strchr(note, '\t') == NULL;
+}
+
 ik_choice_rows_t ik_choice_rows_measure(const ik_choice_row_t *rows, size_t count, size_t usable,
                                         size_t mark)
 {
     ik_choice_rows_t columns = {.usable = usable, .mark = mark};
     size_t notes = 0;
+    size_t whole = 0; /* of the notes without tabs */
+    for (size_t i = 0; i < count; i++) {
+        columns.several |= rows[i].note != NULL && strchr(rows[i].note, '\t') != NULL;
+    }
     for (size_t i = 0; i < count; i++) {
         const char *note = rows[i].note;
         widen(&columns.text, rows[i].text, usable);
+        if (takes_rest(&columns, note)) {
+            widen(&whole, note, usable);
+            continue;
+        }
         for (size_t k = 0; k < IK_CHOICE_ROWS_NOTES && note != NULL; k++) {
             char *cell = next_note(NULL, &note);
             widen(&columns.notes[k], cell, usable);
@@ -73,6 +87,7 @@ ik_choice_rows_t ik_choice_rows_measure(const ik_choice_row_t *rows, size_t coun
     for (size_t k = 0; k < IK_CHOICE_ROWS_NOTES; k++) {
         notes += columns.notes[k] == 0 ? 0 : columns.notes[k] + BETWEEN;
     }
+    notes = whole > 0 && whole + BETWEEN > notes ? whole + BETWEEN : notes;
     size_t room = usable > mark ? usable - mark : 0;
     size_t beside = room > notes ? room - notes : 0;
     size_t share = notes == 0 ? room : usable * 3 / 5;
@@ -98,6 +113,12 @@ void ik_choice_rows_draw(const ik_choice_rows_t *columns, ik_row_t *out, const c
     ik_choice_rows_pad(out, role, columns->usable, columns->mark);
     ik_choice_rows_add(out, role, row->text, columns->usable, columns->text,
                        columns->cut_start ? IK_WIDTH_KEEP_END : IK_WIDTH_KEEP_START);
+    if (takes_rest(columns, note) && *note != '\0') {
+        ik_choice_rows_pad(out, note_role, columns->usable, at + BETWEEN);
+        ik_choice_rows_add(out, note_role, note, columns->usable, columns->usable,
+                           IK_WIDTH_KEEP_START);
+        return;
+    }
     for (size_t k = 0; k < IK_CHOICE_ROWS_NOTES && note != NULL; k++) {
         char *cell = next_note(NULL, &note);
         if (columns->notes[k] > 0 && *cell != '\0') {

@@ -750,7 +750,7 @@ void ik_view_ask_secret(ik_view_t *view, const char *question)
 
 void ik_view_want_line(ik_view_t *view)
 {
-    if (view->plain && !view->line_wanted) {
+    if (view->plain && !view->line_wanted && !view->mark_held) {
         view->line_wanted = true;
         ik_plain_prompt(view->lines, "> ");
     }

@@ -218,7 +218,10 @@ bool ik_view_list_take_line(ik_view_t *view, const char *line)
         return true;
     }
     bool taken = number > 0 && number <= list->numbered;
+    /* The line itself follows: no mark for another one before it is handled. */
+    view->mark_held = !taken && line != NULL && line[strspn(line, blanks)] != '\0';
     finish(list, taken ? list->values[number - 1] : NULL, false);
+    view->mark_held = false;
     return taken;
 }
 

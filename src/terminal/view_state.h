@@ -28,6 +28,7 @@ struct ik_view {
     /* plain */
     ik_plain_t *lines;
     bool line_wanted; /* its mark is printed */
+    bool mark_held;   /* it is not to be printed now */
     char **held;      /* lines that wait for the rows of the list; NULL: the end of input */
     size_t held_count;
     ik_timer_t *release; /* handles them */

@@ -185,6 +185,9 @@ class ResumeOptionTest(SessionsTest):
                 t.send(line + "\r")
                 t.wait_for("Two.")
                 self.assertEqual(words_of(self.llm.requests[1]), [line])
+                rows = t.all_rows()
+                self.assertEqual([row for row in rows[:rows.index("Two.")] if row.startswith(">")],
+                                 [f"> {line}"])  # one mark per line
                 t.send("\x04")
                 t.wait_exit()
 

@@ -585,6 +585,13 @@ START_TEST(rows_of_a_list_fit)
             ck_assert_int_eq(press("Esc"), IK_PROMPT_CHOSEN);
         }
     }
+    static const ik_choice_row_t mixed[] = {
+        {.text = "one", .note = "a sentence that takes the rest"},
+        {.text = "three", .note = "1k\t$2\tkey"},
+        {.text = "four", .note = ""}};
+    choose(mixed, 3);
+    ck_assert_str_eq(draw(30, 4), "Which? \n› one    a sentence that tak…\n"
+                                  "  three  1k  $2  key\n  four\n");
     choose(rows, 1);
     ck_assert_str_eq(draw(40, 3), "Which? \n› 中文字中文字中文字中文…  2m  3 turns\n");
 }
