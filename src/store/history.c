@@ -202,16 +202,16 @@ typedef struct {
     void (*report)(const ik_history_question_t *started, const res_t *result);
     /* Undoes what the worker may have done for a cancelled question; NULL: nothing to undo. */
     void (*withdraw)(ik_history_t *history, const question_t *question);
+    /* For questions that only read. read: gets the answer from the shared or the local store. join:
+     * adds the sessions that stay on this machine to the answer of the server. */
+    res_t (*read)(question_t *question, ik_store_t *store);
+    res_t (*join)(question_t *question, ik_store_t *local, const char *server, res_t read);
 } kind_t;
 
 /* A question of any kind with its parameters and its answer. It has no talloc parent, because the
  * worker owns it for a while. */
 struct question {
     const kind_t *kind;
-    /* Reads the answer from the shared or the local store. */
-    res_t (*read)(question_t *question, ik_store_t *store);
-    /* Adds the sessions that stay on this machine to read, the answer of the server. */
-    res_t (*join)(question_t *question, ik_store_t *local, const char *server, res_t read);
     ik_store_filter_t filter;
     ik_store_search_t search;
     const char *text; /* a prefix, or the id of a session */
@@ -388,10 +388,10 @@ static res_t ask_reading(void *data, ik_store_t *local, ik_store_t *shared)
     const char *server = ik_store_postgres_identity(shared);
     ik_store_consent_t consent;
     int64_t withheld;
-    res_t read = question->read(question, shared);
+    res_t read = question->kind->read(question, shared);
     TRY(ik_store_sqlite_read_consent(local, server, &consent, &withheld));
-    return withheld == 0 || is_unanswered(&read) ? read
-                                                 : question->join(question, local, server, read);
+    bool whole = withheld == 0 || is_unanswered(&read);
+    return whole ? read : question->kind->join(question, local, server, read);
 }
 
 static res_t settle_reading(ik_history_t *history, question_t *question, const res_t *answered)
@@ -401,7 +401,7 @@ static res_t settle_reading(ik_history_t *history, question_t *question, const r
         return *answered;
     }
     TRY(ik_history_local(history, &local));
-    return question->read(question, local);
+    return question->kind->read(question, local);
 }
 
 static res_t read_list(question_t *question, ik_store_t *store)
@@ -435,19 +435,16 @@ static void report_list(const ik_history_question_t *started, const res_t *resul
     started->on_answer.list(started->data, result, is_ok(result) ? started->question->list : NULL);
 }
 
-static const kind_t list_kind = {
-    .ask = ask_reading, .settle = settle_reading, .report = report_list};
-
-static question_t ask_list(const ik_store_filter_t *filter)
-{
-    return (question_t){
-        .kind = &list_kind, .read = read_list, .join = join_list, .filter = *filter};
-}
+static const kind_t list_kind = {.ask = ask_reading,
+                                 .settle = settle_reading,
+                                 .report = report_list,
+                                 .read = read_list,
+                                 .join = join_list};
 
 res_t ik_history_list(const void *ctx, ik_history_t *history, const ik_store_filter_t *filter,
                       ik_store_list_t **out)
 {
-    question_t asked = ask_list(filter);
+    question_t asked = {.kind = &list_kind, .filter = *filter};
     question_t *answer;
     res_t result = run_and_take(ctx, history, &asked, &answer);
     *out = answer->list;
@@ -458,7 +455,7 @@ ik_history_question_t *ik_history_list_start(const void *ctx, ik_history_t *hist
                                              const ik_store_filter_t *filter,
                                              ik_history_list_fn on_list, void *data)
 {
-    question_t asked = ask_list(filter);
+    question_t asked = {.kind = &list_kind, .filter = *filter};
     return start(ctx, history, &asked, (listener_t){.list = on_list}, data);
 }
 
@@ -494,18 +491,16 @@ static void report_find(const ik_history_question_t *started, const res_t *resul
                             is_ok(result) ? &started->question->session : NULL);
 }
 
-static const kind_t find_kind = {
-    .ask = ask_reading, .settle = settle_reading, .report = report_find};
-
-static question_t ask_find(const char *prefix)
-{
-    return (question_t){.kind = &find_kind, .read = read_find, .join = join_find, .text = prefix};
-}
+static const kind_t find_kind = {.ask = ask_reading,
+                                 .settle = settle_reading,
+                                 .report = report_find,
+                                 .read = read_find,
+                                 .join = join_find};
 
 res_t ik_history_find(const void *ctx, ik_history_t *history, const char *prefix,
                       ik_store_session_t *out)
 {
-    question_t asked = ask_find(prefix);
+    question_t asked = {.kind = &find_kind, .text = prefix};
     question_t *answer;
     res_t result = run_and_take(ctx, history, &asked, &answer);
     *out = answer->session;
@@ -516,7 +511,7 @@ ik_history_question_t *ik_history_find_start(const void *ctx, ik_history_t *hist
                                              const char *prefix, ik_history_find_fn on_find,
                                              void *data)
 {
-    question_t asked = ask_find(prefix);
+    question_t asked = {.kind = &find_kind, .text = prefix};
     return start(ctx, history, &asked, (listener_t){.find = on_find}, data);
 }
 
@@ -550,19 +545,16 @@ static void report_search(const ik_history_question_t *started, const res_t *res
                               is_ok(result) ? started->question->hits : NULL);
 }
 
-static const kind_t search_kind = {
-    .ask = ask_reading, .settle = settle_reading, .report = report_search};
-
-static question_t ask_search(const ik_store_search_t *search)
-{
-    return (question_t){
-        .kind = &search_kind, .read = read_search, .join = join_search, .search = *search};
-}
+static const kind_t search_kind = {.ask = ask_reading,
+                                   .settle = settle_reading,
+                                   .report = report_search,
+                                   .read = read_search,
+                                   .join = join_search};
 
 res_t ik_history_search(const void *ctx, ik_history_t *history, const ik_store_search_t *search,
                         ik_store_hits_t **out)
 {
-    question_t asked = ask_search(search);
+    question_t asked = {.kind = &search_kind, .search = *search};
     question_t *answer;
     res_t result = run_and_take(ctx, history, &asked, &answer);
     *out = answer->hits;
@@ -573,7 +565,7 @@ ik_history_question_t *ik_history_search_start(const void *ctx, ik_history_t *hi
                                                const ik_store_search_t *search,
                                                ik_history_search_fn on_search, void *data)
 {
-    question_t asked = ask_search(search);
+    question_t asked = {.kind = &search_kind, .search = *search};
     return start(ctx, history, &asked, (listener_t){.search = on_search}, data);
 }
 
