@@ -1,11 +1,11 @@
 /* `ikigai trust` and `untrust`: grant and revoke trust in the tools of a project. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/print.h"
 #include "cli/cli.h"
 #include "io/foreground.h"
@@ -68,30 +68,28 @@ static void on_pager_end(void *data, int status)
 /* Returns false if no pager could show the text. */
 static bool page(ik_cli_t *cli, const char *text)
 {
-    char path[] = "/tmp/ikigai-trust-XXXXXX";
     const char *program = getenv("PAGER");
     bool chosen = program != NULL && *program != '\0';
-    const char *argv[] = {"sh", "-c", "LESS=\"${LESS-FRX}\"; export LESS; eval \"$2\" < \"$1\"",
-                          "sh", path, chosen ? program : "less",
-                          NULL};
-    paging_t paging = {0};
+    paging_t paging = {.status = IK_CLI_FAILED};
     ik_foreground_t *pager;
-    int fd = mkostemp(path, O_CLOEXEC);
+    int fd = ik_file_open_anonymous("trust", false);
     if (fd < 0) {
         return false;
     }
-    ssize_t written = write(fd, text, strlen(text));
-    close(fd);
-    if (written == (ssize_t)strlen(text)) {
+    const char *argv[] = {"sh",
+                          "-c",
+                          "LESS=\"${LESS-FRX}\"; export LESS; eval \"$2\" < \"$1\"",
+                          "sh",
+                          ik_sprintf(cli->ctx, "/dev/fd/%d", fd),
+                          chosen ? program : "less",
+                          NULL};
+    if (write(fd, text, strlen(text)) == (ssize_t)strlen(text)) {
         res_t started =
             ik_foreground_start(cli->ctx, cli->loop, argv, on_pager_end, &paging, &pager);
         paging.done = is_err(&started);
-        paging.status = IK_CLI_FAILED;
         ik_loop_run_until(cli->loop, &paging.done);
-    } else {
-        paging.status = IK_CLI_FAILED;
     }
-    unlink(path);
+    close(fd);
     return paging.status == 0;
 }
 

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "base/file.h"
 #include "base/line_diff.h"
 #include "base/sanitiser.h"
 
@@ -62,7 +62,7 @@ typedef struct {
 /* Reads a file below the folder, and the hash of exactly the bytes that were read. */
 static res_t read_content(const void *ctx, int folder, const char *path, content_t *content)
 {
-    int copy = memfd_create("review", MFD_CLOEXEC);
+    int copy = ik_file_open_anonymous("review", true);
     if (copy < 0) {
         return ERR(SYSTEM, "%s", strerror(errno));
     }
