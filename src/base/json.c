@@ -688,6 +688,15 @@ static int release_value(holder_t *holder)
     return 0;
 }
 
+bool ik_json_array_has(const json_t *array, const json_t *wanted)
+{
+    size_t at = 0;
+    while (at < json_array_size(array) && !json_equal(json_array_get(array, at), wanted)) {
+        at++;
+    }
+    return at < json_array_size(array);
+}
+
 json_t *ik_json_adopt(const void *ctx, json_t *value)
 {
     holder_t *holder = ik_new(ctx, holder_t);

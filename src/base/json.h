@@ -112,6 +112,8 @@ void ik_json_add_number(ik_buffer_t *buffer, const char *name, int64_t number);
  * returns a new reference or NULL with the error filled in. */
 json_t *ik_json_parse(const char *text, size_t len, json_error_t *error);
 char *ik_json_format(const void *ctx, const json_t *value);
+/* Whether an element of the array equals the value; false if it is not an array. */
+bool ik_json_array_has(const json_t *array, const json_t *wanted);
 /* Ties value to ctx, which releases it when freed. Returns value. */
 json_t *ik_json_adopt(const void *ctx, json_t *value);
 

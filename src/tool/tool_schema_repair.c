@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "tool/tool_schema_pattern.h"
 
@@ -86,19 +87,6 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-static bool contains(json_t *array, json_t *wanted)
-{
-    size_t i;
-    json_t *each;
-    json_array_foreach(array, i, each)
-    {
-        if (json_equal(each, wanted)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void set_without_duplicates(node_t *node, const char *key, json_t *list)
 {
     json_t *kept = json_array();
@@ -106,7 +94,7 @@ static void set_without_duplicates(node_t *node, const char *key, json_t *list)
     json_t *each;
     json_array_foreach(list, i, each)
     {
-        if (!contains(kept, each)) {
+        if (!ik_json_array_has(kept, each)) {
             json_array_append(kept, each);
         }
     }
@@ -207,7 +195,7 @@ static bool has_type(json_t *schema, const char *name)
 {
     json_t *type = json_object_get(schema, "type");
     json_t *wanted = json_string(name);
-    bool has = json_equal(type, wanted) || contains(type, wanted);
+    bool has = json_equal(type, wanted) || ik_json_array_has(type, wanted);
     json_decref(wanted);
     return has;
 }
@@ -499,7 +487,7 @@ static void apply_properties(node_t *node, const char *key, json_t *value)
             json_object_set_new(node->schema, "required", required);
         }
         json_t *string = json_string(name);
-        if (is_true && json_is_array(required) && !contains(required, string)) {
+        if (is_true && json_is_array(required) && !ik_json_array_has(required, string)) {
             json_array_append(required, string);
         }
         json_decref(string);

@@ -176,22 +176,9 @@ static bool requires_known_only(json_t *schema)
 
 static bool make_strict(json_t *schema, size_t depth, budget_t *budget);
 
-static bool has_element(json_t *array, json_t *wanted)
-{
-    size_t i;
-    json_t *each;
-    json_array_foreach(array, i, each)
-    {
-        if (json_equal(each, wanted)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void append_if_missing(json_t *array, json_t *value)
 {
-    if (has_element(array, value)) {
+    if (ik_json_array_has(array, value)) {
         json_decref(value);
     } else {
         json_array_append_new(array, value);
@@ -205,7 +192,7 @@ static void forbid_unlisted_null(json_t *schema)
     json_t *types_given = json_object_get(schema, "type");
     json_t *values = json_object_get(schema, "enum");
     json_t *null = json_null();
-    if (values != NULL && json_is_array(types_given) && !has_element(values, null)) {
+    if (values != NULL && json_is_array(types_given) && !ik_json_array_has(values, null)) {
         for (size_t i = json_array_size(types_given); i-- > 0;) {
             if (strcmp(json_string_value(json_array_get(types_given, i)), "null") == 0) {
                 json_array_remove(types_given, i);
