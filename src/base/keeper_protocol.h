@@ -4,6 +4,11 @@
  * ikigai sends a start request (with the descriptors of the new process attached) or an end
  * request. The keeper answers every start with exactly one report, once the process and everything
  * it left behind are gone.
+ *
+ * A keeper whose first packet is a room request confines itself, and thus every process it starts
+ * later, before it reads the next packet. It answers with one report of id 0 and exits if that
+ * fails. With IK_ROOM_NAMESPACES the keeper that serves the room is a new process, the first one of
+ * its PID namespace; a report of id 0 with its pid in wait_status comes before or after the other.
  */
 #pragma once
 
@@ -13,6 +18,7 @@ enum {
     IK_KEEPER_SOCKET = 3,   /* descriptor number of the keeper's end */
     IK_KEEPER_PROGRESS = 3, /* where a started process finds its progress pipe */
     IK_KEEPER_MAX_FDS = 4,  /* stdin, stdout, stderr and, optionally, progress */
+    IK_KEEPER_MAX_MOUNTS = 64, /* descriptors of a room request, one for each IK_ROOM_SHARED */
     IK_KEEPER_MAX_PACKET = 131072,
     /* Time between SIGTERM and SIGKILL. A little under half a second, so that "ends at most 0.5 s
      * after its deadline" includes the time that killing takes. */
@@ -26,7 +32,43 @@ enum {
 typedef enum {
     IK_KEEPER_START = 1,
     IK_KEEPER_END = 2,
+    IK_KEEPER_ROOM = 3,
 } ik_keeper_kind_t;
+
+/* The flags of a room request, which are in its envc. */
+typedef enum {
+    IK_ROOM_NAMESPACES = 1 << 0, /* own user, mount, PID and IPC namespaces; else only Landlock */
+    IK_ROOM_NETWORK = 1 << 1,    /* the network of the user; else none but an own loopback */
+    IK_ROOM_FIXED = 1 << 2,      /* without namespaces: no change of modes, owners, times, xattrs */
+    IK_ROOM_TRIAL = 1 << 3,      /* only report whether the room could be made, and exit */
+} ik_room_flag_t;
+
+/* A room request is followed by argc strings: steps, taken in this order, that fill an empty root
+ * folder. The first byte of a step is its kind, the rest an absolute path without symbolic links. A
+ * place that does not exist is skipped, but for IK_ROOM_WRITABLE. /proc and /dev are there. */
+typedef enum {
+    IK_ROOM_FOLDER = 'd',   /* an empty folder, to be filled by later steps */
+    IK_ROOM_LINK = 'l',     /* a symbolic link; the next string is its target */
+    IK_ROOM_OVERLAY = 'o',  /* a folder, read-only; sockets in it cannot be connected to */
+    IK_ROOM_COPY = 'c',     /* a writable folder; the next string is the folder that keeps the
+                               changes, or "": they are kept in memory */
+    IK_ROOM_STUB = 'e',     /* an empty folder shown in the overlay, if it does not exist there */
+    IK_ROOM_SHARED = 's',   /* a mount of another room, given as the next descriptor */
+    IK_ROOM_READABLE = 'r', /* the place itself, read-only */
+    IK_ROOM_WRITABLE = 'w', /* the place itself; it cannot be renamed */
+    IK_ROOM_HIDDEN = 'h',   /* replaced by an empty folder or file */
+    IK_ROOM_MAY_WRITE = 'W', /* Landlock: everything below may be written */
+    IK_ROOM_MAY_READ = 'R',  /* Landlock: everything below may be read; none: everything may */
+} ik_room_step_t;
+
+/* Resource limits of a started process. */
+enum {
+    IK_KEEPER_LIMIT_MEMORY,    /* bytes of address space */
+    IK_KEEPER_LIMIT_FILE_SIZE, /* bytes */
+    IK_KEEPER_LIMIT_PROCESSES,
+    IK_KEEPER_LIMIT_CPU_SECONDS,
+    IK_KEEPER_LIMITS,
+};
 
 /* A start request is followed by NUL-terminated strings: the working folder, argv, then
  * "NAME=VALUE" strings that are added to the keeper's own environment or replace its values. */
@@ -35,14 +77,29 @@ typedef struct {
     uint32_t id; /* chosen by ikigai, unique while the process lives */
     uint32_t argc;
     uint32_t envc;
+    uint64_t limits[IK_KEEPER_LIMITS]; /* 0: none */
 } ik_keeper_request_t;
 
 typedef struct {
     uint32_t id;
     int32_t error;       /* errno when it could not be started, else 0 */
-    int32_t wait_status; /* as wait4 gives it */
-    uint32_t leftovers;  /* processes it left running, which the keeper ended */
+    int32_t wait_status; /* as wait4 gives it; of a room: the keeper's pid */
+    uint32_t leftovers;  /* processes it left running, which the keeper ended; of a room: the
+                            ik_room_part_t that failed */
     uint64_t user_us;
     uint64_t system_us;
     uint64_t max_rss_kb;
 } ik_keeper_report_t;
+
+/* What of a room could not be made, for the report. */
+typedef enum {
+    IK_ROOM_PART_NONE,
+    IK_ROOM_PART_USER_NAMESPACE,
+    IK_ROOM_PART_NAMESPACES, /* the others */
+    IK_ROOM_PART_MOUNTS,
+    IK_ROOM_PART_PROC,
+    IK_ROOM_PART_OVERLAY,
+    IK_ROOM_PART_LOOPBACK,
+    IK_ROOM_PART_LANDLOCK,
+    IK_ROOM_PART_SECCOMP,
+} ik_room_part_t;

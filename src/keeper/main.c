@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,8 @@
 #include "base/clock.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
+#include "keeper/restriction.h"
+#include "keeper/room.h"
 
 enum {
     ORPHANED_GRACE_MS = 100, /* between SIGTERM and SIGKILL when ikigai has died */
@@ -67,12 +71,16 @@ typedef struct {
     char **environment;
     int fds[IK_KEEPER_MAX_FDS];
     size_t fd_count;
+    const uint64_t *limits; /* IK_KEEPER_LIMITS of them */
 } start_t;
 
 static call_t *calls;
 static int64_t next_look_ms; /* no search for processes before this */
 static int64_t look_due_ms;  /* when a search that had to wait is due; 0: none */
 static size_t reaped;        /* in this round */
+/* A Landlock ruleset that keeps a call from signalling us where there is no PID namespace; -1: none
+ */
+static int call_ruleset = -1;
 
 /* False when ikigai is not reading at the moment. Waiting here could deadlock, because ikigai may
  * be waiting for us to read its next request. */
@@ -106,6 +114,18 @@ static int become_tool(const start_t *start)
     }
     if (chdir(start->folder) < 0) {
         return errno;
+    }
+    static const int resources[IK_KEEPER_LIMITS] = {RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NPROC,
+                                                    RLIMIT_CPU};
+    for (size_t i = 0; i < IK_KEEPER_LIMITS; i++) {
+        struct rlimit limit = {.rlim_cur = start->limits[i], .rlim_max = start->limits[i]};
+        if (start->limits[i] != 0 && setrlimit(resources[i], &limit) < 0) {
+            return errno;
+        }
+    }
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    if (call_ruleset >= 0) {
+        ik_restriction_restrict_call(call_ruleset);
     }
     sigset_t none;
     sigemptyset(&none);
@@ -200,7 +220,8 @@ static void start_call(const ik_keeper_request_t *request, char *bytes, size_t l
         start_t start = {.folder = strings[0],
                          .argv = argv + 1,
                          .environment = merge_environment(call, extra, request->envc + 1),
-                         .fd_count = fd_count};
+                         .fd_count = fd_count,
+                         .limits = request->limits};
         memcpy(start.fds, fds, fd_count * sizeof(*fds));
         call->tree.root = spawn(&start, &error);
     }
@@ -470,6 +491,80 @@ static void end_everything(void)
     ik_process_tree_kill_all(INT64_MAX / 2, UNKILLABLE_MS);
 }
 
+/* --- rooms ------------------------------------------------------------------------------- */
+
+/* mounts are those that other rooms may share; they are closed. */
+static void report_room(ik_room_result_t result, pid_t pid, const int *mounts, size_t count)
+{
+    ik_keeper_report_t report = {
+        .error = result.error, .leftovers = (uint32_t)result.part, .wait_status = pid};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_MOUNTS)] = {0};
+    struct iovec part = {.iov_base = &report, .iov_len = sizeof(report)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (count > 0) {
+        message.msg_control = control;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+        memcpy(CMSG_DATA(header), mounts, sizeof(int) * count);
+    }
+    sendmsg(IK_KEEPER_SOCKET, &message, MSG_NOSIGNAL);
+    for (size_t i = 0; i < count; i++) {
+        close(mounts[i]);
+    }
+}
+
+/* Confines this process as the first request asks; false when it has to exit. With namespaces, it
+ * has to be the first process of its PID namespace: a new process, ikigai's child as we are. The
+ * kernel ends everything in the namespace with it, and it with ikigai. */
+static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t len, int *mounts,
+                       size_t mount_count)
+{
+    char **strings = split_strings(NULL, bytes, len, request->argc);
+    if (strings == NULL) {
+        return false;
+    }
+    ik_room_request_t room = {.flags = request->envc,
+                              .steps = strings,
+                              .count = request->argc,
+                              .mounts = mounts,
+                              .mount_count = mount_count};
+    ik_room_result_t result = {0};
+    int shared[IK_KEEPER_MAX_MOUNTS];
+    size_t shared_count = 0;
+    if ((room.flags & IK_ROOM_NAMESPACES) != 0) {
+        result = ik_room_unshare(&room);
+        if (result.error != 0) {
+            report_room(result, 0, NULL, 0);
+            return false;
+        }
+        pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PARENT, 0, 0, 0, 0);
+        if (pid != 0) {
+            report_room((ik_room_result_t){.error = pid < 0 ? errno : 0,
+                                           .part = pid < 0 ? IK_ROOM_PART_NAMESPACES : 0},
+                        pid, NULL, 0);
+            return false;
+        }
+        setsid();
+        result = ik_room_furnish(&room);
+        shared_count = result.error == 0 ? ik_room_share(&room, shared) : 0;
+    }
+    if (result.error == 0) {
+        result = ik_room_restrict(&room);
+    }
+    if ((room.flags & IK_ROOM_NAMESPACES) == 0) {
+        call_ruleset = ik_restriction_prepare_call();
+    }
+    talloc_free(strings);
+    /* Calls may neither trace us nor read our memory; ikigai's death ends us even when stopped. */
+    prctl(PR_SET_DUMPABLE, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    report_room(result, 0, shared, shared_count);
+    return result.error == 0 && (room.flags & IK_ROOM_TRIAL) == 0;
+}
+
 /* --- the loop ---------------------------------------------------------------------------- */
 
 static size_t received_fds(struct msghdr *message, int *fds)
@@ -488,7 +583,7 @@ static size_t received_fds(struct msghdr *message, int *fds)
 static bool serve_request(void)
 {
     static char packet[IK_KEEPER_MAX_PACKET];
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_FDS)];
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_MOUNTS)];
     struct iovec part = {.iov_base = packet, .iov_len = sizeof(packet)};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
@@ -498,13 +593,18 @@ static bool serve_request(void)
     if (got <= 0) {
         return got < 0 && (errno == EINTR || errno == EAGAIN);
     }
-    int fds[IK_KEEPER_MAX_FDS];
+    int fds[IK_KEEPER_MAX_MOUNTS];
     size_t fd_count = received_fds(&message, fds);
     ik_keeper_request_t request;
+    bool go_on = true;
     if ((size_t)got >= sizeof(request)) {
         memcpy(&request, packet, sizeof(request));
         call_t *call = find_call(request.id);
-        if (request.kind == IK_KEEPER_START && call == NULL) {
+        if (request.kind == IK_KEEPER_ROOM) {
+            go_on = enter_room(&request, packet + sizeof(request), (size_t)got - sizeof(request),
+                               fds, fd_count);
+        } else if (request.kind == IK_KEEPER_START && call == NULL &&
+                   fd_count <= IK_KEEPER_MAX_FDS) {
             start_call(&request, packet + sizeof(request), (size_t)got - sizeof(request), fds,
                        fd_count);
         } else if (request.kind == IK_KEEPER_END && call != NULL) {
@@ -514,7 +614,7 @@ static bool serve_request(void)
     for (size_t i = 0; i < fd_count; i++) {
         close(fds[i]);
     }
-    return true;
+    return go_on;
 }
 
 static void on_child(int signal)

@@ -1,0 +1,31 @@
+/*
+ * Restricts this process and everything it starts, for good: no privileges, writes only below the
+ * given folders (Landlock), no system calls that would defeat the rest (seccomp).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    const char **writable; /* folders and files below which everything may be written */
+    size_t writable_count;
+    const char **readable; /* what may be read; none: everything */
+    size_t readable_count;
+    bool no_sockets;  /* no socket at all, for lack of a network namespace */
+    bool no_metadata; /* no change of modes, owners, times and attributes */
+} ik_restriction_t;
+
+/* The version of Landlock that the kernel has; 0: none. */
+int ik_restriction_landlock_abi(void);
+/* Gives up all capabilities and the way to gain any. Returns errno. */
+int ik_restriction_drop_privileges(void);
+/* Returns errno. A place that does not exist is skipped. */
+int ik_restriction_landlock(const ik_restriction_t *restriction);
+/* Returns errno. */
+int ik_restriction_seccomp(const ik_restriction_t *restriction);
+/* Prepares a Landlock ruleset whose processes can neither signal nor trace those outside of it;
+ * restrict_call enters it and may be called after vfork. -1: the kernel cannot do this. */
+int ik_restriction_prepare_call(void);
+void ik_restriction_restrict_call(int ruleset);

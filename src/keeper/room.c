@@ -1,0 +1,440 @@
+#include "keeper/room.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/keeper_protocol.h"
+#include "keeper/restriction.h"
+
+static ik_room_result_t failed(ik_room_part_t part)
+{
+    return (ik_room_result_t){.error = errno != 0 ? errno : EINVAL, .part = part};
+}
+
+static const ik_room_result_t made = {0};
+
+/* --- namespaces -------------------------------------------------------------------------- */
+
+static bool write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    int error = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = error;
+    return written;
+}
+
+ik_room_result_t ik_room_unshare(const ik_room_request_t *request)
+{
+    char users[64];
+    char groups[64];
+    snprintf(users, sizeof(users), "%u %u 1\n", (unsigned)geteuid(), (unsigned)geteuid());
+    snprintf(groups, sizeof(groups), "%u %u 1\n", (unsigned)getegid(), (unsigned)getegid());
+    if (unshare(CLONE_NEWUSER) < 0 || !write_text("/proc/self/uid_map", users) ||
+        !write_text("/proc/self/setgroups", "deny") ||
+        !write_text("/proc/self/gid_map", groups)) {
+        return failed(IK_ROOM_PART_USER_NAMESPACE);
+    }
+    int own_network = (request->flags & IK_ROOM_NETWORK) == 0 ? CLONE_NEWNET : 0;
+    if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | own_network) < 0) {
+        return failed(IK_ROOM_PART_NAMESPACES);
+    }
+    return made;
+}
+
+static bool raise_loopback(void)
+{
+    struct ifreq request = {.ifr_name = "lo"};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool up = fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+    request.ifr_flags |= IFF_UP;
+    up = up && ioctl(fd, SIOCSIFFLAGS, &request) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return up;
+}
+
+/* --- mounts ------------------------------------------------------------------------------ */
+
+/* The new tree is built on a file system in memory, mounted where every system has a folder. The
+ * places to show are opened before, because that mount may cover them. */
+#define BASE "/tmp"
+#define ROOT BASE "/root"     /* becomes the root folder */
+#define STUBS BASE "/stubs"   /* below it, the folders that overlays show in addition */
+#define MEMORY BASE "/memory" /* below it, the changes of copies that are kept in memory */
+#define EMPTY BASE "/empty"   /* a file to hide another file with */
+
+typedef struct {
+    char kind;
+    const char *path;
+    const char *other; /* the second string, of IK_ROOM_COPY and IK_ROOM_LINK */
+    int source;        /* of an overlay: a folder; of others: a detached mount; -1: skipped */
+    int upper;         /* of a copy: where changes are kept, and the folder overlays work in */
+    int work;
+    bool is_folder;
+} step_t;
+
+static bool is_overlay(const step_t *step)
+{
+    return step->kind == IK_ROOM_OVERLAY || step->kind == IK_ROOM_COPY;
+}
+
+/* Makes path and its parents; those that exist stay as they are. */
+static bool make_folders(const char *path)
+{
+    char *copy = ik_strdup(NULL, path);
+    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(copy, 0755);
+        *slash = '/';
+    }
+    bool exists = mkdir(copy, 0755) == 0 || errno == EEXIST;
+    talloc_free(copy);
+    return exists;
+}
+
+static bool set_attributes(int mount, uint64_t attributes)
+{
+    struct mount_attr attr = {.attr_set = attributes};
+    return mount_setattr(mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) == 0;
+}
+
+/* Opens the folders in which a copy keeps changes. */
+static bool open_store(const void *ctx, step_t *step, const char *store)
+{
+    enum { FOLDER = O_PATH | O_DIRECTORY | O_CLOEXEC };
+    step->upper = open(ik_sprintf(ctx, "%s/upper", store), FOLDER);
+    step->work = open(ik_sprintf(ctx, "%s/work", store), FOLDER);
+    return step->upper >= 0 && step->work >= 0;
+}
+
+static bool make_memory_store(const void *ctx, step_t *step)
+{
+    char *store = ik_sprintf(ctx, MEMORY "%s", step->path);
+    char *upper = ik_sprintf(ctx, "%s/upper", store);
+    return make_folders(store) && mount("copy", store, "tmpfs", MS_NOSUID | MS_NODEV, NULL) == 0 &&
+           mkdir(upper, 0700) == 0 && chmod(upper, 01777) == 0 &&
+           mkdir(ik_sprintf(ctx, "%s/work", store), 0700) == 0 && open_store(ctx, step, store);
+}
+
+/* Opens what the step shows, in the user's own tree. False on an error other than absence. */
+static bool open_source(const void *ctx, step_t *step)
+{
+    struct stat status;
+    step->is_folder = lstat(step->path, &status) == 0 && S_ISDIR(status.st_mode);
+    if (step->kind == IK_ROOM_COPY && step->other[0] != '\0' &&
+        !open_store(ctx, step, step->other)) {
+        return false;
+    }
+    if (is_overlay(step)) {
+        step->source = open(step->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    } else if (step->kind == IK_ROOM_READABLE || step->kind == IK_ROOM_WRITABLE) {
+        step->source = open_tree(AT_FDCWD, step->path,
+                                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+                                     AT_SYMLINK_NOFOLLOW);
+    } else {
+        return true;
+    }
+    bool absent = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
+    return step->source >= 0 || (absent && step->kind != IK_ROOM_WRITABLE);
+}
+
+/* Attaches a detached mount at a place in the new tree, which is created where that is possible. */
+static bool attach(int mount, const char *path, bool is_folder)
+{
+    char *target = ik_sprintf(NULL, ROOT "%s", path);
+    if (is_folder) {
+        make_folders(target);
+    } else {
+        close(open(target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+    }
+    bool attached = move_mount(mount, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+    talloc_free(target);
+    return attached;
+}
+
+/* Mounts an overlay of the source and the stubs below it. The options name descriptors, so that no
+ * character of a path needs to be escaped. The source of a copy may be missing. */
+static bool mount_overlay(const void *ctx, step_t *step)
+{
+    bool writable = step->kind == IK_ROOM_COPY;
+    if (writable && step->upper < 0 && !make_memory_store(ctx, step)) {
+        return false;
+    }
+    char *target = ik_sprintf(ctx, ROOT "%s", step->path);
+    char *stubs_path = ik_sprintf(ctx, STUBS "%s", step->path);
+    make_folders(target);
+    make_folders(stubs_path);
+    int stubs = open(stubs_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *options = ik_strdup(ctx, "userxattr,lowerdir=");
+    if (step->source >= 0) {
+        options = ik_sprintf(ctx, "%s/proc/self/fd/%d:", options, step->source);
+    }
+    options = ik_sprintf(ctx, "%s/proc/self/fd/%d", options, stubs);
+    if (writable) {
+        options = ik_sprintf(ctx, "%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d", options,
+                             step->upper, step->work);
+    }
+    unsigned long flags = MS_NODEV | MS_NOSUID | (writable ? 0 : MS_RDONLY);
+    bool mounted = mount("overlay", target, "overlay", flags, options) == 0;
+    int error = errno;
+    close(stubs);
+    errno = error;
+    return mounted;
+}
+
+/* Some file systems cannot be the lower layer of an overlay. They are shown read-only as they are.
+ * An overlay that is not allowed at all fails in the trial of a room. */
+static bool mount_instead(const step_t *step)
+{
+    int mount = open_tree(step->source, "",
+                          OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+    bool mounted = mount >= 0 && set_attributes(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID) &&
+                   attach(mount, step->path, true);
+    close(mount);
+    return mounted;
+}
+
+static bool hide(const void *ctx, const step_t *step)
+{
+    char *target = ik_sprintf(ctx, ROOT "%s", step->path);
+    struct stat status;
+    if (lstat(target, &status) < 0) {
+        return true;
+    }
+    return S_ISDIR(status.st_mode)
+               ? mount("hidden", target, "tmpfs", MS_NODEV | MS_NOSUID, "mode=755,size=64k") == 0
+               : mount(EMPTY, target, NULL, MS_BIND, NULL) == 0;
+}
+
+static bool take_step(const void *ctx, step_t *step)
+{
+    switch (step->kind) {
+    case IK_ROOM_OVERLAY:
+        return step->source < 0 || mount_overlay(ctx, step) || mount_instead(step);
+    case IK_ROOM_COPY:
+        return mount_overlay(ctx, step);
+    case IK_ROOM_FOLDER:
+        return make_folders(ik_sprintf(ctx, ROOT "%s", step->path));
+    case IK_ROOM_LINK:
+        return symlink(step->other, ik_sprintf(ctx, ROOT "%s", step->path)) == 0;
+    case IK_ROOM_SHARED:
+        return attach(step->source, step->path, true);
+    case IK_ROOM_WRITABLE:
+        return set_attributes(step->source, MOUNT_ATTR_NOSUID) &&
+               attach(step->source, step->path, step->is_folder);
+    case IK_ROOM_READABLE:
+        return step->source < 0 ||
+               (set_attributes(step->source, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID) &&
+                attach(step->source, step->path, step->is_folder));
+    case IK_ROOM_HIDDEN:
+        return hide(ctx, step);
+    default:
+        return true;
+    }
+}
+
+/* Hidden folders were writable while places within them were mounted. */
+static bool seal(const void *ctx, const step_t *step)
+{
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+    return step->kind != IK_ROOM_HIDDEN || !step->is_folder ||
+           mount_setattr(AT_FDCWD, ik_sprintf(ctx, ROOT "%s", step->path), 0, &attr,
+                         sizeof(attr)) == 0;
+}
+
+static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+static const char *const device_links[][2] = {
+    {"/proc/self/fd", "fd"},        {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"},
+    {"/proc/self/fd/2", "stderr"}, {"pts/ptmx", "ptmx"},
+};
+
+/* Detached mounts of the devices, taken while the user's own /dev is in reach. */
+static void open_devices(const void *ctx, int *mounts)
+{
+    for (size_t i = 0; i < IK_LENGTH(devices); i++) {
+        mounts[i] = open_tree(AT_FDCWD, ik_sprintf(ctx, "/dev/%s", devices[i]),
+                              OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    }
+}
+
+/* A /dev without terminals, but with pseudo-terminals of its own. */
+static bool furnish_devices(const void *ctx, const int *mounts)
+{
+    if (mount("dev", ROOT "/dev", "tmpfs", MS_NOSUID, "mode=755,size=64k") < 0 ||
+        mkdir(ROOT "/dev/pts", 0755) < 0 || mkdir(ROOT "/dev/shm", 01777) < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < IK_LENGTH(devices); i++) {
+        char *target = ik_sprintf(ctx, ROOT "/dev/%s", devices[i]);
+        int fd = open(target, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+        close(fd);
+        if (mounts[i] < 0 ||
+            move_mount(mounts[i], "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) < 0) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < IK_LENGTH(device_links); i++) {
+        if (symlink(device_links[i][0], ik_sprintf(ctx, ROOT "/dev/%s", device_links[i][1])) < 0) {
+            return false;
+        }
+    }
+    return mount("devpts", ROOT "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+                 "newinstance,ptmxmode=0666,mode=620") == 0 &&
+           mount("shm", ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0;
+}
+
+/* The user's own tree is out of reach afterwards. */
+static bool change_root(void)
+{
+    return chdir(ROOT) == 0 && syscall(SYS_pivot_root, ".", ".") == 0 &&
+           umount2(".", MNT_DETACH) == 0 && chdir("/") == 0;
+}
+
+/* Splits the strings of the request into steps; of a copy, two strings are one step. */
+static size_t collect_steps(const ik_room_request_t *request, step_t *steps)
+{
+    size_t count = 0;
+    size_t mounts = 0;
+    for (size_t i = 0; i < request->count; i++) {
+        step_t *step = &steps[count++];
+        *step = (step_t){.kind = request->steps[i][0], .path = request->steps[i] + 1,
+                         .source = -1, .upper = -1, .work = -1};
+        if ((step->kind == IK_ROOM_COPY || step->kind == IK_ROOM_LINK) && i + 1 < request->count) {
+            step->other = request->steps[++i];
+        } else if (step->kind == IK_ROOM_SHARED && mounts < request->mount_count) {
+            step->source = request->mounts[mounts++];
+        }
+    }
+    return count;
+}
+
+static ik_room_result_t furnish(const void *ctx, const ik_room_request_t *request)
+{
+    step_t *steps = ik_new_array(ctx, step_t, request->count);
+    size_t count = collect_steps(request, steps);
+    int device_mounts[IK_LENGTH(devices)];
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+        return failed(IK_ROOM_PART_MOUNTS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!open_source(ctx, &steps[i])) {
+            return failed(IK_ROOM_PART_MOUNTS);
+        }
+    }
+    open_devices(ctx, device_mounts);
+    if (mount("room", BASE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=1m") < 0 ||
+        mkdir(ROOT, 0755) < 0 || mkdir(STUBS, 0755) < 0 ||
+        mount("root", ROOT, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") < 0 ||
+        mkdir(ROOT "/proc", 0555) < 0 || mkdir(ROOT "/dev", 0755) < 0) {
+        return failed(IK_ROOM_PART_MOUNTS);
+    }
+    if (mount("proc", ROOT "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) <
+        0) {
+        return failed(IK_ROOM_PART_PROC);
+    }
+    if (!furnish_devices(ctx, device_mounts)) {
+        return failed(IK_ROOM_PART_MOUNTS);
+    }
+    close(open(EMPTY, O_CREAT | O_WRONLY | O_CLOEXEC, 0));
+    for (size_t i = 0; i < count; i++) {
+        if (steps[i].kind == IK_ROOM_STUB) {
+            make_folders(ik_sprintf(ctx, STUBS "%s", steps[i].path));
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!take_step(ctx, &steps[i])) {
+            return failed(is_overlay(&steps[i]) ? IK_ROOM_PART_OVERLAY : IK_ROOM_PART_MOUNTS);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!seal(ctx, &steps[i])) {
+            return failed(IK_ROOM_PART_MOUNTS);
+        }
+        if (steps[i].kind != IK_ROOM_SHARED) { /* those are closed by the caller */
+            close(steps[i].source);
+        }
+        close(steps[i].upper);
+        close(steps[i].work);
+    }
+    struct mount_attr sealed = {.attr_set = MOUNT_ATTR_RDONLY};
+    if (mount_setattr(AT_FDCWD, ROOT, 0, &sealed, sizeof(sealed)) < 0) {
+        return failed(IK_ROOM_PART_MOUNTS);
+    }
+    return change_root() ? made : failed(IK_ROOM_PART_MOUNTS);
+}
+
+ik_room_result_t ik_room_furnish(const ik_room_request_t *request)
+{
+    errno = 0;
+    if ((request->flags & IK_ROOM_NETWORK) == 0 && !raise_loopback()) {
+        return failed(IK_ROOM_PART_LOOPBACK);
+    }
+    void *ctx = talloc_new(NULL);
+    ik_room_result_t result = furnish(ctx, request);
+    talloc_free(ctx);
+    return result;
+}
+
+size_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_MOUNTS])
+{
+    size_t count = 0;
+    step_t *steps = ik_new_array(NULL, step_t, request->count);
+    size_t step_count = collect_steps(request, steps);
+    for (size_t i = 0; i < step_count && count < IK_KEEPER_MAX_MOUNTS; i++) {
+        if (steps[i].kind == IK_ROOM_COPY) {
+            int mount = open_tree(AT_FDCWD, steps[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+            mounts[count++] = mount;
+        }
+    }
+    talloc_free(steps);
+    return count;
+}
+
+/* --- restriction ------------------------------------------------------------------------- */
+
+ik_room_result_t ik_room_restrict(const ik_room_request_t *request)
+{
+    void *ctx = talloc_new(NULL);
+    bool in_namespaces = (request->flags & IK_ROOM_NAMESPACES) != 0;
+    ik_restriction_t restriction = {
+        .writable = ik_new_array(ctx, const char *, request->count + 1),
+        .readable = ik_new_array(ctx, const char *, request->count + 1),
+        .no_sockets = !in_namespaces && (request->flags & IK_ROOM_NETWORK) == 0,
+        .no_metadata = !in_namespaces && (request->flags & IK_ROOM_FIXED) != 0,
+    };
+    for (size_t i = 0; i < request->count; i++) {
+        const char *path = request->steps[i] + 1;
+        if (request->steps[i][0] == IK_ROOM_MAY_WRITE) {
+            restriction.writable[restriction.writable_count++] = path;
+        } else if (request->steps[i][0] == IK_ROOM_MAY_READ) {
+            restriction.readable[restriction.readable_count++] = path;
+        }
+    }
+    ik_room_result_t result = made;
+    if ((errno = ik_restriction_drop_privileges()) != 0) {
+        result = failed(IK_ROOM_PART_SECCOMP);
+    } else if ((errno = ik_restriction_landlock(&restriction)) != 0) {
+        result = failed(IK_ROOM_PART_LANDLOCK);
+    } else if ((errno = ik_restriction_seccomp(&restriction)) != 0) {
+        result = failed(IK_ROOM_PART_SECCOMP);
+    }
+    talloc_free(ctx);
+    return result;
+}
