@@ -15,10 +15,11 @@
 #include <stdint.h>
 
 enum {
-    IK_KEEPER_SOCKET = 3,   /* descriptor number of the keeper's end */
-    IK_KEEPER_PROGRESS = 3, /* where a started process finds its progress pipe */
-    IK_KEEPER_MAX_FDS = 4,  /* stdin, stdout, stderr and, optionally, progress */
-    IK_KEEPER_MAX_MOUNTS = 64, /* descriptors of a room request, one for each IK_ROOM_SHARED */
+    IK_KEEPER_SOCKET = 3,       /* descriptor number of the keeper's end */
+    IK_KEEPER_PROGRESS = 3,     /* where a started process finds its progress pipe */
+    IK_KEEPER_MAX_FDS = 4,      /* stdin, stdout, stderr and, optionally, progress */
+    IK_KEEPER_MAX_MOUNTS = 240, /* descriptors of mounts in a room request or its report */
+    IK_KEEPER_MOUNT_SETS = 18,  /* the copies are reported this often, if they are not too many */
     IK_KEEPER_MAX_PACKET = 131072,
     /* Time between SIGTERM and SIGKILL. A little under half a second, so that "ends at most 0.5 s
      * after its deadline" includes the time that killing takes. */
@@ -41,22 +42,23 @@ typedef enum {
     IK_ROOM_NETWORK = 1 << 1,    /* the network of the user; else none but an own loopback */
     IK_ROOM_FIXED = 1 << 2,      /* without namespaces: no change of modes, owners, times, xattrs */
     IK_ROOM_TRIAL = 1 << 3,      /* only report whether the room could be made, and exit */
+    IK_ROOM_SHARE = 1 << 4,      /* report the mounts of each IK_ROOM_COPY */
 } ik_room_flag_t;
 
 /* A room request is followed by argc strings: steps, taken in this order, that fill an empty root
  * folder. The first byte of a step is its kind, the rest an absolute path without symbolic links. A
  * place that does not exist is skipped, but for IK_ROOM_WRITABLE. /proc and /dev are there. */
 typedef enum {
-    IK_ROOM_FOLDER = 'd',   /* an empty folder, to be filled by later steps */
-    IK_ROOM_LINK = 'l',     /* a symbolic link; the next string is its target */
-    IK_ROOM_OVERLAY = 'o',  /* a folder, read-only; sockets in it cannot be connected to */
-    IK_ROOM_COPY = 'c',     /* a writable folder; the next string is the folder that keeps the
-                               changes, or "": they are kept in memory */
-    IK_ROOM_STUB = 'e',     /* an empty folder shown in the overlay, if it does not exist there */
-    IK_ROOM_SHARED = 's',   /* a mount of another room, given as the next descriptor */
-    IK_ROOM_READABLE = 'r', /* the place itself, read-only */
-    IK_ROOM_WRITABLE = 'w', /* the place itself; it cannot be renamed */
-    IK_ROOM_HIDDEN = 'h',   /* replaced by an empty folder or file */
+    IK_ROOM_FOLDER = 'd',    /* an empty folder, to be filled by later steps */
+    IK_ROOM_LINK = 'l',      /* a symbolic link; the next string is its target */
+    IK_ROOM_OVERLAY = 'o',   /* a folder, read-only; sockets in it cannot be connected to */
+    IK_ROOM_COPY = 'c',      /* a writable folder; the next string is the folder that keeps the
+                                changes, or "": they are kept in memory */
+    IK_ROOM_STUB = 'e',      /* an empty folder shown in the overlay, if it does not exist there */
+    IK_ROOM_SHARED = 's',    /* a mount of another room, given as the next descriptor */
+    IK_ROOM_READABLE = 'r',  /* the place itself, read-only */
+    IK_ROOM_WRITABLE = 'w',  /* the place itself; it cannot be renamed */
+    IK_ROOM_HIDDEN = 'h',    /* replaced by an empty folder or file */
     IK_ROOM_MAY_WRITE = 'W', /* Landlock: everything below may be written */
     IK_ROOM_MAY_READ = 'R',  /* Landlock: everything below may be read; none: everything may */
 } ik_room_step_t;

@@ -97,10 +97,29 @@ static void add_own_children(const void *ctx, ik_process_list_t *list)
     add_children_of_thread(ctx, list, getpid(), tid);
 }
 
+enum { SPARED_MAX = 16 };
+static pid_t spared[SPARED_MAX];
+
+void ik_process_tree_spare(pid_t child, bool is_spared)
+{
+    pid_t before = is_spared ? 0 : child;
+    for (size_t i = 0; i < SPARED_MAX; i++) {
+        if (spared[i] == before) {
+            spared[i] = is_spared ? child : 0;
+            return;
+        }
+    }
+}
+
 /* Every tool starts in a session of its own, and no process can join an existing session. So a
  * child in our own session (the user's editor) does not come from a tool. */
 static bool is_of_tool(pid_t child)
 {
+    for (size_t i = 0; i < SPARED_MAX; i++) {
+        if (spared[i] == child) {
+            return false;
+        }
+    }
     return getsid(child) != getsid(0);
 }
 

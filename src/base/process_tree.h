@@ -54,3 +54,7 @@ size_t ik_process_tree_signal_all(int first_signal, int second_signal);
  * or when SIGKILL has reached them all and some still exist after unkillable_ms (uninterruptible
  * sleep). */
 bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms);
+
+/* Leaves a child of ours, and what it started, alone in all of the above: a keeper that is no
+ * orphan of another one. */
+void ik_process_tree_spare(pid_t child, bool spared);

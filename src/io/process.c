@@ -42,6 +42,8 @@ struct ik_process_host {
     int null_fd;
     uint32_t last_id;
     ik_process_t *processes;
+    ik_process_room_t *room; /* NULL: processes are not confined */
+    bool room_pending;       /* the keeper has not reported yet whether the room could be made */
 };
 
 /* One output of a process: bounded, drained to its end. */
@@ -344,6 +346,12 @@ static bool keeper_has_exited(ik_process_host_t *host)
     return got > 0 || (got < 0 && errno != EINTR);
 }
 
+/* Whether the kernel ends all processes of the host together with its keeper. */
+static bool has_namespaces(const ik_process_host_t *host)
+{
+    return host->room != NULL && (host->room->flags & IK_ROOM_NAMESPACES) != 0;
+}
+
 /* Asks the keeper to end all processes and exit, and waits for that for a limited time; the keeper
  * goes on without us. Only a keeper that a tool keeps stopping is killed; its processes are then
  * ours to end. */
@@ -359,22 +367,34 @@ static void end_keeper(ik_process_host_t *host)
         poll(&hangup, 1, KEEPER_LOOK_MS);
         exited = keeper_has_exited(host);
     }
+    ik_process_tree_spare(host->keeper, false);
     if (!exited && host->stops >= STOPS_MAX) {
         kill(host->keeper, SIGKILL);
-        ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
+        if (!has_namespaces(host)) {
+            ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
+        }
     }
 }
 
 /* The keeper was killed, and its children with it; their children are now ours, and we have no
- * others. Every running process is lost unless it was ending anyway. on_end may start a process,
- * which gets a new keeper and an id above last_id. */
+ * others but the keepers of other hosts. Every running process is lost unless it was ending anyway.
+ * on_end may start a process, which gets a new keeper and an id above last_id. */
 static void lose_keeper(ik_process_host_t *host)
 {
     uint32_t last_id = host->last_id;
     talloc_free(host->socket);
     host->socket = NULL;
     kill(host->keeper, SIGKILL); /* it may have closed the socket and still be alive */
-    host->orphans_left = !ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
+    ik_process_tree_spare(host->keeper, false);
+    if (has_namespaces(host)) {
+        waitpid(host->keeper, NULL, WNOHANG);
+    } else {
+        host->orphans_left = !ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
+    }
+    if (host->room_pending && host->room->on_made != NULL) {
+        host->room->on_made(host->room->data, EPIPE, IK_ROOM_PART_NONE, NULL, 0);
+    }
+    host->room_pending = false;
     for (;;) {
         ik_process_t *process = host->processes;
         while (process != NULL && process->id > last_id) {
@@ -392,12 +412,57 @@ static void lose_keeper(ik_process_host_t *host)
     }
 }
 
+/* The keeper of a room with namespaces is a process that the first one started; it, too, is our
+ * child. */
+static void take_room_report(ik_process_host_t *host, const ik_keeper_report_t *report,
+                             const int *mounts, size_t count)
+{
+    if (report->wait_status > 0) {
+        ik_process_tree_spare(host->keeper, false);
+        waitpid(host->keeper, NULL, WNOHANG);
+        host->keeper = report->wait_status;
+        ik_process_tree_spare(host->keeper, true);
+    } else if (host->room_pending && host->room->on_made != NULL) {
+        host->room_pending = false;
+        host->room->on_made(host->room->data, report->error, (ik_room_part_t)report->leftovers,
+                            mounts, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        close(mounts[i]);
+    }
+}
+
+static ssize_t receive_report(ik_process_host_t *host, ik_keeper_report_t *report, int *mounts,
+                              size_t *count)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_MOUNTS)];
+        struct cmsghdr align;
+    } control;
+    struct iovec part = {.iov_base = report, .iov_len = sizeof(*report)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = host->room == NULL ? 0 : sizeof(control.bytes)};
+    ssize_t got = recvmsg(ik_watch_fd(host->socket), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
+    *count = 0;
+    if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        *count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(mounts, CMSG_DATA(header), *count * sizeof(int));
+    }
+    return got;
+}
+
 static void on_report(void *data)
 {
     ik_process_host_t *host = data;
     ik_keeper_report_t report;
+    int mounts[IK_KEEPER_MAX_MOUNTS];
+    size_t mount_count;
     while (host->socket != NULL) {
-        ssize_t got = recv(ik_watch_fd(host->socket), &report, sizeof(report), MSG_DONTWAIT);
+        ssize_t got = receive_report(host, &report, mounts, &mount_count);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -407,6 +472,10 @@ static void on_report(void *data)
         if (got != sizeof(report)) {
             lose_keeper(host);
             return;
+        }
+        if (report.id == 0) {
+            take_room_report(host, &report, mounts, mount_count);
+            continue;
         }
         ik_process_t *process = host->processes;
         while (process != NULL && process->id != report.id) {
@@ -442,6 +511,34 @@ static res_t spawn_keeper(ik_process_host_t *host, int child_end)
     return OK;
 }
 
+static void append_strings(ik_buffer_t *packet, const char *const *strings, uint32_t *count);
+static void send_with_fds(ik_process_host_t *host, const ik_buffer_t *packet, const int *fds,
+                          size_t count);
+
+static res_t send_room(ik_process_host_t *host)
+{
+    ik_keeper_request_t request = {.kind = IK_KEEPER_ROOM, .envc = host->room->flags};
+    ik_buffer_t packet;
+    ik_buffer_init(&packet, host, IK_KEEPER_MAX_PACKET);
+    ik_buffer_append(&packet, (const char *)&request, sizeof(request));
+    append_strings(&packet, host->room->steps, &request.argc);
+    if (packet.dropped > 0) {
+        ik_buffer_reset(&packet);
+        return ERR(LIMIT, "A room for confined tools needs too many mounts");
+    }
+    memcpy(packet.data, &request, sizeof(request));
+    int mounts[IK_KEEPER_MAX_MOUNTS];
+    size_t count =
+        host->room->take_mounts == NULL ? 0 : host->room->take_mounts(host->room->data, mounts);
+    send_with_fds(host, &packet, mounts, count);
+    for (size_t i = 0; i < count; i++) {
+        close(mounts[i]);
+    }
+    host->room_pending = true;
+    ik_buffer_reset(&packet);
+    return OK;
+}
+
 static res_t start_keeper(ik_process_host_t *host)
 {
     int ends[2];
@@ -463,7 +560,13 @@ static res_t start_keeper(ik_process_host_t *host)
         return started;
     }
     host->socket = ik_watch_create(host, host->loop, ends[0], on_report, host);
-    return OK;
+    ik_process_tree_spare(host->keeper, true);
+    return host->room == NULL ? OK : send_room(host);
+}
+
+res_t ik_process_host_open(ik_process_host_t *host)
+{
+    return host->socket == NULL ? start_keeper(host) : OK;
 }
 
 static int close_host(ik_process_host_t *host)
@@ -474,6 +577,8 @@ static int close_host(ik_process_host_t *host)
     if (host->socket != NULL) {
         end_keeper(host);
         talloc_free(host->socket);
+    } else if (host->keeper > 0) {
+        waitpid(host->keeper, NULL, WNOHANG);
     }
     if (host->orphans_left) {
         ik_process_tree_kill_all(ORPHANS_MS, ORPHANS_MS);
@@ -491,6 +596,21 @@ ik_process_host_t *ik_process_host_create(const void *ctx, ik_loop_t *loop, cons
     host->keeper_path = ik_strdup(host, keeper_path);
     host->null_fd = -1;
     talloc_set_destructor(host, close_host);
+    return host;
+}
+
+ik_process_host_t *ik_process_host_create_room(const void *ctx, ik_loop_t *loop,
+                                               const char *keeper_path,
+                                               const ik_process_room_t *room)
+{
+    ik_process_host_t *host = ik_process_host_create(ctx, loop, keeper_path);
+    host->room = ik_new(host, ik_process_room_t);
+    *host->room = *room;
+    const char **steps = ik_new_array(host->room, const char *, room->step_count + 1);
+    for (size_t i = 0; i < room->step_count; i++) {
+        steps[i] = ik_strdup(steps, room->steps[i]);
+    }
+    host->room->steps = steps;
     return host;
 }
 
@@ -588,21 +708,24 @@ static void append_strings(ik_buffer_t *packet, const char *const *strings, uint
     }
 }
 
-/* Sends a packet with the child's descriptors attached. */
-static void send_with_ends(ik_process_host_t *host, const ik_buffer_t *packet,
-                           const child_ends_t *ends)
+/* Sends a packet with descriptors attached. */
+static void send_with_fds(ik_process_host_t *host, const ik_buffer_t *packet, const int *fds,
+                          size_t count)
 {
     union {
-        char bytes[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_FDS)];
+        char bytes[CMSG_SPACE(sizeof(int) * IK_KEEPER_MAX_MOUNTS)];
         struct cmsghdr align;
     } control = {0};
-    struct msghdr message = {.msg_control = control.bytes,
-                             .msg_controllen = CMSG_SPACE(sizeof(int) * ends->count)};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int) * ends->count);
-    memcpy(CMSG_DATA(header), ends->fds, sizeof(int) * ends->count);
+    struct msghdr message = {0};
+    if (count > 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+        memcpy(CMSG_DATA(header), fds, sizeof(int) * count);
+    }
     send_request(host, packet->data, packet->len, &message);
 }
 
@@ -610,6 +733,7 @@ static res_t send_start(ik_process_t *process, const ik_process_options_t *optio
                         const child_ends_t *ends)
 {
     ik_keeper_request_t request = {.kind = IK_KEEPER_START, .id = process->id};
+    memcpy(request.limits, options->limits, sizeof(request.limits));
     ik_buffer_t packet;
     ik_buffer_init(&packet, process, IK_KEEPER_MAX_PACKET);
     ik_buffer_append(&packet, (const char *)&request, sizeof(request));
@@ -621,7 +745,7 @@ static res_t send_start(ik_process_t *process, const ik_process_options_t *optio
         return ERR(LIMIT, "The command line and environment of %s are too long", options->argv[0]);
     }
     memcpy(packet.data, &request, sizeof(request)); /* the counts are known now */
-    send_with_ends(process->host, &packet, ends);
+    send_with_fds(process->host, &packet, ends->fds, ends->count);
     ik_buffer_reset(&packet);
     return OK;
 }
@@ -657,9 +781,7 @@ static void begin_watching(ik_process_t *process)
 res_t ik_process_start(const void *ctx, ik_process_host_t *host,
                        const ik_process_options_t *options, ik_process_t **out)
 {
-    if (host->socket == NULL) {
-        TRY(start_keeper(host));
-    }
+    TRY(ik_process_host_open(host));
     ik_process_t *process = create_process(ctx, host, options);
     child_ends_t ends = {0};
     res_t opened = open_ends(process, options, &ends);

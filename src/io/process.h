@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/keeper_protocol.h"
 #include "io/loop.h"
 
 typedef struct ik_process_host ik_process_host_t;
@@ -55,6 +56,7 @@ typedef struct {
     size_t max_err; /* 0: standard error goes to /dev/null */
     int64_t idle_ms;
     int64_t max_ms;
+    uint64_t limits[IK_KEEPER_LIMITS]; /* 0: none */
     /* Called for each line that the process writes to its progress descriptor
      * (IKIGAI_PROGRESS_FD); NULL: it gets no such descriptor. Returns whether the line counts as
      * progress. */
@@ -65,10 +67,32 @@ typedef struct {
     void *data;
 } ik_process_options_t;
 
+/* A room that the keeper of a host confines itself to before it starts a process; see
+ * base/keeper_protocol.h. */
+typedef struct {
+    uint32_t flags;           /* ik_room_flag_t */
+    const char *const *steps; /* copied */
+    size_t step_count;
+    /* Called before each start of the keeper: fills in a mount for each IK_ROOM_SHARED, which is
+     * used up, and returns how many. May be NULL: there are none. */
+    size_t (*take_mounts)(void *data, int mounts[IK_KEEPER_MAX_MOUNTS]);
+    /* Called from the loop when the room was made, or could not be: error is an errno and part says
+     * what failed. mounts are those of each IK_ROOM_COPY, several times over; the callee closes
+     * them. Called again when the keeper died and a new one was started. May be NULL. */
+    void (*on_made)(void *data, int error, ik_room_part_t part, const int *mounts, size_t count);
+    void *data;
+} ik_process_room_t;
+
 /* The keeper is started with the first process. Freeing the host ends all processes and waits for
  * the keeper to exit. */
 ik_process_host_t *ik_process_host_create(const void *ctx, ik_loop_t *loop,
                                           const char *keeper_path);
+/* As ik_process_host_create, for processes in a room. */
+ik_process_host_t *ik_process_host_create_room(const void *ctx, ik_loop_t *loop,
+                                               const char *keeper_path,
+                                               const ik_process_room_t *room);
+/* Starts the keeper now, if it does not run, so that the first process need not wait for it. */
+res_t ik_process_host_open(ik_process_host_t *host);
 ik_loop_t *ik_process_host_loop(const ik_process_host_t *host);
 
 /* Freeing the process before its end cancels it without on_end. Fails when the keeper cannot be

@@ -549,7 +549,8 @@ static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t l
         }
         setsid();
         result = ik_room_furnish(&room);
-        shared_count = result.error == 0 ? ik_room_share(&room, shared) : 0;
+        bool wanted = result.error == 0 && (room.flags & IK_ROOM_SHARE) != 0;
+        shared_count = wanted ? ik_room_share(&room, shared) : 0;
     }
     if (result.error == 0) {
         result = ik_room_restrict(&room);

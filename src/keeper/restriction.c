@@ -54,8 +54,8 @@ enum {
     ACCESS_READ_FILE = 1 << 2,
     ACCESS_READ_DIR = 1 << 3,
     ACCESS_REMOVE_AND_MAKE = 0x1FF << 4,
-    ACCESS_REFER = 1 << 13,    /* from ABI 2 */
-    ACCESS_TRUNCATE = 1 << 14, /* from ABI 3 */
+    ACCESS_REFER = 1 << 13,     /* from ABI 2 */
+    ACCESS_TRUNCATE = 1 << 14,  /* from ABI 3 */
     ACCESS_IOCTL_DEV = 1 << 15, /* from ABI 5 */
     ACCESS_TO_FILES = ACCESS_WRITE_FILE | ACCESS_READ_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEV,
     SCOPE_ABSTRACT_SOCKETS = 1 << 0, /* from ABI 6 */
@@ -102,9 +102,8 @@ int ik_restriction_landlock(const ik_restriction_t *restriction)
     if (abi < 1) {
         return ENOSYS;
     }
-    uint64_t writing = ACCESS_WRITE_FILE | ACCESS_REMOVE_AND_MAKE |
-                       (abi >= 2 ? ACCESS_REFER : 0) | (abi >= 3 ? ACCESS_TRUNCATE : 0) |
-                       (abi >= 5 ? ACCESS_IOCTL_DEV : 0);
+    uint64_t writing = ACCESS_WRITE_FILE | ACCESS_REMOVE_AND_MAKE | (abi >= 2 ? ACCESS_REFER : 0) |
+                       (abi >= 3 ? ACCESS_TRUNCATE : 0) | (abi >= 5 ? ACCESS_IOCTL_DEV : 0);
     uint64_t reading = restriction->readable_count > 0 ? ACCESS_READ_FILE : 0;
     ruleset_attr_t attr = {
         .handled_access_fs = writing | reading,
@@ -221,28 +220,12 @@ static const int missing[] = {
 /* Changes of a file that Landlock does not control. */
 static const int metadata[] = {
 #ifdef SYS_chmod
-    SYS_chmod,
-    SYS_chown,
-    SYS_lchown,
-    SYS_utime,
-    SYS_utimes,
+    SYS_chmod,       SYS_chown,        SYS_lchown,       SYS_utime,          SYS_utimes,
     SYS_futimesat,
 #endif
-    SYS_fchmod,
-    SYS_fchmodat,
-    CALL_FCHMODAT2,
-    SYS_fchown,
-    SYS_fchownat,
-    SYS_utimensat,
-    SYS_setxattr,
-    SYS_lsetxattr,
-    SYS_fsetxattr,
-    CALL_SETXATTRAT,
-    SYS_removexattr,
-    SYS_lremovexattr,
-    SYS_fremovexattr,
-    CALL_REMOVEXATTRAT,
-    CALL_FILE_SETATTR,
+    SYS_fchmod,      SYS_fchmodat,     CALL_FCHMODAT2,   SYS_fchown,         SYS_fchownat,
+    SYS_utimensat,   SYS_setxattr,     SYS_lsetxattr,    SYS_fsetxattr,      CALL_SETXATTRAT,
+    SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, CALL_REMOVEXATTRAT, CALL_FILE_SETATTR,
 };
 
 /* Pushing characters into a terminal's input, and flags of files. */

@@ -46,8 +46,7 @@ ik_room_result_t ik_room_unshare(const ik_room_request_t *request)
     snprintf(users, sizeof(users), "%u %u 1\n", (unsigned)geteuid(), (unsigned)geteuid());
     snprintf(groups, sizeof(groups), "%u %u 1\n", (unsigned)getegid(), (unsigned)getegid());
     if (unshare(CLONE_NEWUSER) < 0 || !write_text("/proc/self/uid_map", users) ||
-        !write_text("/proc/self/setgroups", "deny") ||
-        !write_text("/proc/self/gid_map", groups)) {
+        !write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/gid_map", groups)) {
         return failed(IK_ROOM_PART_USER_NAMESPACE);
     }
     int own_network = (request->flags & IK_ROOM_NETWORK) == 0 ? CLONE_NEWNET : 0;
@@ -145,9 +144,9 @@ static bool open_source(const void *ctx, step_t *step)
     if (is_overlay(step)) {
         step->source = open(step->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     } else if (step->kind == IK_ROOM_READABLE || step->kind == IK_ROOM_WRITABLE) {
-        step->source = open_tree(AT_FDCWD, step->path,
-                                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
-                                     AT_SYMLINK_NOFOLLOW);
+        step->source =
+            open_tree(AT_FDCWD, step->path,
+                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
     } else {
         return true;
     }
@@ -261,7 +260,7 @@ static bool seal(const void *ctx, const step_t *step)
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 static const char *const device_links[][2] = {
-    {"/proc/self/fd", "fd"},        {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"},
+    {"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"}, {"/proc/self/fd/1", "stdout"},
     {"/proc/self/fd/2", "stderr"}, {"pts/ptmx", "ptmx"},
 };
 
@@ -314,8 +313,11 @@ static size_t collect_steps(const ik_room_request_t *request, step_t *steps)
     size_t mounts = 0;
     for (size_t i = 0; i < request->count; i++) {
         step_t *step = &steps[count++];
-        *step = (step_t){.kind = request->steps[i][0], .path = request->steps[i] + 1,
-                         .source = -1, .upper = -1, .work = -1};
+        *step = (step_t){.kind = request->steps[i][0],
+                         .path = request->steps[i] + 1,
+                         .source = -1,
+                         .upper = -1,
+                         .work = -1};
         if ((step->kind == IK_ROOM_COPY || step->kind == IK_ROOM_LINK) && i + 1 < request->count) {
             step->other = request->steps[++i];
         } else if (step->kind == IK_ROOM_SHARED && mounts < request->mount_count) {
@@ -394,13 +396,20 @@ ik_room_result_t ik_room_furnish(const ik_room_request_t *request)
 
 size_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_MOUNTS])
 {
-    size_t count = 0;
     step_t *steps = ik_new_array(NULL, step_t, request->count);
     size_t step_count = collect_steps(request, steps);
-    for (size_t i = 0; i < step_count && count < IK_KEEPER_MAX_MOUNTS; i++) {
-        if (steps[i].kind == IK_ROOM_COPY) {
-            int mount = open_tree(AT_FDCWD, steps[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-            mounts[count++] = mount;
+    size_t copies = 0;
+    for (size_t i = 0; i < step_count; i++) {
+        copies += steps[i].kind == IK_ROOM_COPY;
+    }
+    size_t count = 0;
+    for (size_t set = 0; set < IK_KEEPER_MOUNT_SETS && count + copies <= IK_KEEPER_MAX_MOUNTS;
+         set++) {
+        for (size_t i = 0; i < step_count; i++) {
+            if (steps[i].kind == IK_ROOM_COPY) {
+                mounts[count++] =
+                    open_tree(AT_FDCWD, steps[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+            }
         }
     }
     talloc_free(steps);

@@ -26,8 +26,8 @@ typedef struct {
 ik_room_result_t ik_room_unshare(const ik_room_request_t *request);
 /* In that child: mounts everything, and makes it the root folder. */
 ik_room_result_t ik_room_furnish(const ik_room_request_t *request);
-/* Fills mounts with one descriptor for each IK_ROOM_COPY, for other rooms to share. Returns how many;
- * 0: one of them cannot be shared. */
+/* Fills in detached mounts of each IK_ROOM_COPY for other rooms to share, as often as
+ * keeper_protocol.h says: a mount can be attached only once. Returns how many. */
 size_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_MOUNTS]);
 /* Gives up all privileges for good, with or without namespaces. */
 ik_room_result_t ik_room_restrict(const ik_room_request_t *request);

@@ -15,6 +15,7 @@ ROWS = [  # highest first
     ["workspace"],
     ["agent", "export"],
     ["store", "provider", "tool", "terminal"],
+    ["confinement"],
     ["io", "conversation", "trust"],
     ["base"],
 ]

@@ -1,0 +1,538 @@
+#include "confinement/room_plan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/file.h"
+#include "base/keeper_protocol.h"
+
+/* In the user's home. */
+static const char *const secret_places[] = {
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".config/gh",
+    ".config/gcloud",
+    ".netrc",
+    ".git-credentials",
+    ".docker/config.json",
+    ".local/share/keyrings",
+    ".password-store",
+    ".mozilla",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".thunderbird",
+};
+static const char *const system_secrets[] = {"/run/user"};
+static const char *const cache_places[] = {".cache", ".npm", ".cargo", ".gradle", ".m2", "go"};
+
+/* In the project. A program that the user runs later would obey what is written there. */
+static const char *const protected_places[] = {
+    ".ikigai", ".vscode", ".idea", ".envrc", ".mcp.json", ".claude", ".codex", ".gemini",
+};
+static const char *const protected_in_git[] = {"hooks", "config", "config.worktree"};
+
+enum {
+    MODULES_DEPTH = 4, /* of submodules within submodules */
+    MOUNTINFO_MAX = 4 * 1024 * 1024,
+    GIT_FILE_MAX = 4096,
+};
+
+typedef struct {
+    ik_room_plan_t *plan;
+    char **mounts; /* mount points of this process, NULL-terminated */
+    ik_write_t write;
+} planner_t;
+
+/* --- paths ------------------------------------------------------------------------------- */
+
+/* Whether path is folder itself or lies in it. */
+static bool is_within(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    if (len == 1) {
+        return true;
+    }
+    return strncmp(path, folder, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}
+
+static char *join(const void *ctx, const char *folder, const char *name)
+{
+    return ik_sprintf(ctx, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
+}
+
+/* A path without symbolic links; the path itself when it does not exist. */
+static const char *resolve(const void *ctx, const char *path)
+{
+    char resolved[PATH_MAX];
+    return ik_strdup(ctx, realpath(path, resolved) != NULL ? resolved : path);
+}
+
+static mode_t kind_of(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0;
+}
+
+/* --- steps ------------------------------------------------------------------------------- */
+
+static void add_text(ik_room_plan_t *plan, char *text)
+{
+    if ((plan->count & (plan->count + 1)) == 0) {
+        plan->steps = ik_resize_array(plan, plan->steps, const char *, 2 * plan->count + 2);
+    }
+    plan->steps[plan->count++] = talloc_steal(plan->steps, text);
+    plan->steps[plan->count] = NULL;
+}
+
+static void add(ik_room_plan_t *plan, ik_room_step_t kind, const char *path)
+{
+    add_text(plan, ik_sprintf(plan, "%c%s", (char)kind, path));
+}
+
+/* --- the system -------------------------------------------------------------------------- */
+
+/* The mount points; a space in one is written \040, and so on. */
+static char **read_mounts(const void *ctx)
+{
+    char **mounts = ik_new_array(ctx, char *, 1);
+    size_t count = 0;
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t size = 0;
+    while (file != NULL && getline(&line, &size, file) > 0) {
+        char path[PATH_MAX];
+        if (sscanf(line, "%*s %*s %*s %*s %4095s", path) != 1) {
+            continue;
+        }
+        char *to = path;
+        for (const char *from = path; *from != '\0'; from++) {
+            if (*from == '\\' && strlen(from) >= 4) {
+                char digits[] = {from[1], from[2], from[3], '\0'};
+                *to++ = (char)strtol(digits, NULL, 8);
+                from += 3;
+            } else {
+                *to++ = *from;
+            }
+        }
+        *to = '\0';
+        mounts = ik_resize_array(ctx, mounts, char *, count + 2);
+        mounts[count++] = ik_strdup(mounts, path);
+    }
+    mounts[count] = NULL;
+    free(line);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return mounts;
+}
+
+/* Whether something is mounted below the folder. The kernel does not allow an overlay of such a
+ * folder, because that could uncover what the mount hides. */
+static bool has_mount_below(const planner_t *planner, const char *folder)
+{
+    for (size_t i = 0; planner->mounts[i] != NULL; i++) {
+        if (is_within(planner->mounts[i], folder) && strcmp(planner->mounts[i], folder) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void show_folder(planner_t *planner, const char *folder);
+
+static void show_entry(planner_t *planner, const char *path)
+{
+    static const char *const made_otherwise[] = {"/proc", "/sys", "/dev", "/tmp"};
+    ik_room_plan_t *plan = planner->plan;
+    for (size_t i = 0; i < IK_LENGTH(made_otherwise); i++) {
+        if (strcmp(path, made_otherwise[i]) == 0) {
+            return;
+        }
+    }
+    char target[PATH_MAX];
+    ssize_t len;
+    switch (kind_of(path)) {
+    case S_IFLNK:
+        len = readlink(path, target, sizeof(target) - 1);
+        if (len > 0) {
+            add(plan, IK_ROOM_LINK, path);
+            add_text(plan, ik_strndup(plan, target, (size_t)len));
+        }
+        break;
+    case S_IFDIR:
+        /* Sockets of the system's services stay out of reach even where everything is writable. */
+        if (planner->write == IK_WRITE_ANYWHERE && !is_within(path, "/run")) {
+            add(plan, IK_ROOM_WRITABLE, path);
+        } else if (has_mount_below(planner, path)) {
+            add(plan, IK_ROOM_FOLDER, path);
+            show_folder(planner, path);
+        } else {
+            add(plan, IK_ROOM_OVERLAY, path);
+        }
+        break;
+    case S_IFREG:
+        add(plan, IK_ROOM_READABLE, path);
+        break;
+    default:
+        break;
+    }
+}
+
+static void show_folder(planner_t *planner, const char *folder)
+{
+    DIR *entries = opendir(folder);
+    struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            char *path = join(planner->plan, folder, entry->d_name);
+            show_entry(planner, path);
+            talloc_free(path);
+        }
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+/* --- /tmp and caches --------------------------------------------------------------------- */
+
+static void add_unique(const void *ctx, const char ***list, size_t *count, const char *path)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp((*list)[i], path) == 0) {
+            return;
+        }
+    }
+    *list = ik_resize_array(ctx, *list, const char *, *count + 2);
+    (*list)[(*count)++] = ik_strdup(*list, path);
+    (*list)[*count] = NULL;
+}
+
+const char **ik_room_plan_copies(const void *ctx, const ik_room_places_t *places)
+{
+    const char **copies = NULL;
+    size_t count = 0;
+    add_unique(ctx, &copies, &count, "/tmp");
+    for (size_t i = 0; places->user_home != NULL && i < IK_LENGTH(cache_places); i++) {
+        char *path = join(ctx, places->user_home, cache_places[i]);
+        add_unique(ctx, &copies, &count, resolve(ctx, path));
+    }
+    for (size_t i = 0; places->caches != NULL && places->caches[i] != NULL; i++) {
+        add_unique(ctx, &copies, &count, resolve(ctx, places->caches[i]));
+    }
+    return copies;
+}
+
+/* --- the project ------------------------------------------------------------------------- */
+
+/* The text of a small file up to the end of its first line; NULL when it cannot be read. */
+static char *read_line(const void *ctx, const char *path)
+{
+    char *text;
+    size_t len;
+    res_t read = ik_file_read(ctx, path, GIT_FILE_MAX, &text, &len);
+    if (is_err(&read)) {
+        return NULL;
+    }
+    text[strcspn(text, "\r\n")] = '\0';
+    return text;
+}
+
+/* A relative path is relative to folder. */
+static const char *resolve_from(const void *ctx, const char *folder, const char *path)
+{
+    return resolve(ctx, path[0] == '/' ? path : join(ctx, folder, path));
+}
+
+/* The folder with the objects and hooks of a linked worktree, which lies outside of the project;
+ * NULL when the project is no worktree. A repository cannot name any other folder of the user:
+ * the worktree's own folder has to name the project in turn. */
+static const char *find_worktree_store(const void *ctx, const char *project, const char **own)
+{
+    char *dot_git = join(ctx, project, ".git");
+    char *line = kind_of(dot_git) == S_IFREG ? read_line(ctx, dot_git) : NULL;
+    if (line == NULL || strncmp(line, "gitdir: ", 8) != 0) {
+        return NULL;
+    }
+    *own = resolve_from(ctx, project, line + 8);
+    char *back = read_line(ctx, join(ctx, *own, "gitdir"));
+    char *common = read_line(ctx, join(ctx, *own, "commondir"));
+    if (back == NULL || common == NULL || strcmp(resolve(ctx, back), dot_git) != 0) {
+        return NULL;
+    }
+    const char *store = resolve_from(ctx, *own, common);
+    return is_within(*own, store) && kind_of(join(ctx, store, "objects")) == S_IFDIR ? store : NULL;
+}
+
+/* A folder that holds a protected place must be a mount point: otherwise it could be renamed, and
+ * another one made in its place. */
+static void protect_git(ik_room_plan_t *plan, const char *folder, int depth)
+{
+    add(plan, IK_ROOM_WRITABLE, folder);
+    for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
+        char *path = join(plan, folder, protected_in_git[i]);
+        if (kind_of(path) == S_IFDIR || kind_of(path) == S_IFREG) {
+            add(plan, IK_ROOM_READABLE, path);
+        }
+        talloc_free(path);
+    }
+    char *modules = join(plan, folder, "modules");
+    DIR *entries = depth > 0 && kind_of(modules) == S_IFDIR ? opendir(modules) : NULL;
+    if (entries == NULL) {
+        return;
+    }
+    add(plan, IK_ROOM_WRITABLE, modules);
+    struct dirent *entry;
+    while ((entry = readdir(entries)) != NULL) {
+        char *module = join(plan, modules, entry->d_name);
+        if (entry->d_name[0] != '.' && kind_of(module) == S_IFDIR) {
+            protect_git(plan, module, depth - 1);
+        }
+        talloc_free(module);
+    }
+    closedir(entries);
+}
+
+static void show_project(ik_room_plan_t *plan, const ik_room_places_t *places, ik_write_t write)
+{
+    bool writable = write != IK_WRITE_NONE && !is_within(places->project, places->ikigai_home);
+    if (strcmp(places->project, "/") != 0) {
+        add(plan, writable ? IK_ROOM_WRITABLE : IK_ROOM_READABLE, places->project);
+    }
+    if (!writable) {
+        return;
+    }
+    const char *own = NULL;
+    const char *store = find_worktree_store(plan, places->project, &own);
+    char *dot_git = join(plan, places->project, ".git");
+    if (store != NULL) {
+        protect_git(plan, store, MODULES_DEPTH);
+        protect_git(plan, own, MODULES_DEPTH);
+        add(plan, IK_ROOM_READABLE, dot_git);
+    } else if (kind_of(dot_git) == S_IFDIR) {
+        protect_git(plan, dot_git, MODULES_DEPTH);
+    } else if (kind_of(dot_git) == S_IFREG) {
+        add(plan, IK_ROOM_READABLE, dot_git);
+    }
+    for (size_t i = 0; i < IK_LENGTH(protected_places); i++) {
+        char *path = join(plan, places->project, protected_places[i]);
+        if (kind_of(path) == S_IFDIR || kind_of(path) == S_IFREG) {
+            add(plan, IK_ROOM_READABLE, path);
+        }
+    }
+}
+
+const char **ik_room_plan_protected(const void *ctx, const char *project)
+{
+    const char **list = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < IK_LENGTH(protected_places); i++) {
+        add_unique(ctx, &list, &count, join(ctx, project, protected_places[i]));
+    }
+    for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
+        char *git = join(ctx, project, ".git");
+        add_unique(ctx, &list, &count, join(ctx, git, protected_in_git[i]));
+    }
+    return list;
+}
+
+/* --- secrets ----------------------------------------------------------------------------- */
+
+/* The places to hide that exist, without ikigai's own. */
+static const char **list_hidden(const void *ctx, const ik_room_places_t *places)
+{
+    const char **list = NULL;
+    size_t count = 0;
+    for (size_t i = 0; places->user_home != NULL && i < IK_LENGTH(secret_places); i++) {
+        add_unique(ctx, &list, &count,
+                   resolve(ctx, join(ctx, places->user_home, secret_places[i])));
+    }
+    for (size_t i = 0; i < IK_LENGTH(system_secrets); i++) {
+        add_unique(ctx, &list, &count, system_secrets[i]);
+    }
+    for (size_t i = 0; places->hidden != NULL && places->hidden[i] != NULL; i++) {
+        add_unique(ctx, &list, &count, resolve(ctx, places->hidden[i]));
+    }
+    return list;
+}
+
+static void hide_secrets(ik_room_plan_t *plan, const ik_room_places_t *places)
+{
+    const char **hidden = list_hidden(plan, places);
+    for (size_t i = 0; hidden[i] != NULL; i++) {
+        if (kind_of(hidden[i]) != 0) {
+            add(plan, IK_ROOM_HIDDEN, hidden[i]);
+        }
+    }
+    add(plan, IK_ROOM_STUB, places->ikigai_home);
+    add(plan, IK_ROOM_HIDDEN, places->ikigai_home);
+    const char *shown[] = {places->user_tools, places->trusted};
+    for (size_t i = 0; i < IK_LENGTH(shown); i++) {
+        if (is_within(shown[i], places->ikigai_home)) {
+            add(plan, IK_ROOM_READABLE, shown[i]);
+        }
+    }
+}
+
+/* --- plans ------------------------------------------------------------------------------- */
+
+static ik_room_places_t resolve_places(const void *ctx, const ik_room_places_t *given)
+{
+    ik_room_places_t places = *given;
+    places.project = resolve(ctx, given->project);
+    places.user_home = given->user_home == NULL ? NULL : resolve(ctx, given->user_home);
+    places.ikigai_home = resolve(ctx, given->ikigai_home);
+    places.user_tools = resolve(ctx, given->user_tools);
+    places.trusted = resolve(ctx, given->trusted);
+    return places;
+}
+
+ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *given,
+                                    ik_effects_t effects, const char *const *stores)
+{
+    ik_room_plan_t *plan = ik_new(ctx, ik_room_plan_t);
+    ik_room_places_t places = resolve_places(plan, given);
+    bool everywhere = effects.write == IK_WRITE_ANYWHERE ||
+                      (effects.write == IK_WRITE_PROJECT && strcmp(places.project, "/") == 0);
+    planner_t planner = {.plan = plan,
+                         .mounts = read_mounts(plan),
+                         .write = everywhere ? IK_WRITE_ANYWHERE : effects.write};
+    plan->copies = ik_room_plan_copies(plan, &places);
+    for (size_t i = 0; plan->copies[i] != NULL; i++) {
+        plan->copy_count++;
+        add(plan, IK_ROOM_STUB, plan->copies[i]);
+    }
+    show_folder(&planner, "/");
+    add(plan, IK_ROOM_READABLE, "/sys");
+    for (size_t i = 0; i < plan->copy_count; i++) {
+        add(plan, stores == NULL ? IK_ROOM_SHARED : IK_ROOM_COPY, plan->copies[i]);
+        if (stores != NULL) {
+            add_text(plan, ik_strdup(plan, stores[i]));
+        }
+        if (i == 0 && places.user_home != NULL && is_within(places.user_home, "/tmp")) {
+            add(plan, IK_ROOM_OVERLAY, places.user_home);
+        }
+    }
+    for (size_t i = 0; places.writable != NULL && places.writable[i] != NULL; i++) {
+        const char *path = resolve(plan, places.writable[i]);
+        if (effects.write != IK_WRITE_NONE && kind_of(path) != 0) {
+            add(plan, IK_ROOM_WRITABLE, path);
+            add(plan, IK_ROOM_MAY_WRITE, path);
+        }
+    }
+    bool in_hidden = is_within(places.project, places.ikigai_home);
+    if (!in_hidden) {
+        show_project(plan, &places, effects.write);
+    }
+    hide_secrets(plan, &places);
+    if (in_hidden) {
+        show_project(plan, &places, IK_WRITE_NONE);
+    }
+    for (size_t i = 0; i < plan->copy_count; i++) {
+        add(plan, IK_ROOM_MAY_WRITE, plan->copies[i]);
+    }
+    add(plan, IK_ROOM_MAY_WRITE, "/dev");
+    if (effects.write != IK_WRITE_NONE) {
+        const char *own = NULL;
+        const char *store = find_worktree_store(plan, places.project, &own);
+        add(plan, IK_ROOM_MAY_WRITE, everywhere ? "/" : places.project);
+        if (store != NULL) {
+            add(plan, IK_ROOM_MAY_WRITE, store);
+        }
+    }
+    return plan;
+}
+
+/* Lets through everything in the folder except the closed places and what leads to them. */
+static void allow_around(ik_room_plan_t *plan, const char *folder, const char *const *closed)
+{
+    DIR *entries = opendir(folder);
+    struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        char *path = join(plan, folder, entry->d_name);
+        bool is_closed = false;
+        bool leads_there = false;
+        for (size_t i = 0; closed[i] != NULL; i++) {
+            is_closed = is_closed || strcmp(closed[i], path) == 0;
+            leads_there = leads_there || is_within(closed[i], path);
+        }
+        mode_t kind = kind_of(path);
+        if (is_closed || (kind != S_IFDIR && kind != S_IFREG && kind != S_IFCHR)) {
+            /* left out */
+        } else if (leads_there) {
+            allow_around(plan, path, closed);
+        } else {
+            add(plan, IK_ROOM_MAY_READ, path);
+        }
+        talloc_free(path);
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_places_t *given,
+                                            ik_effects_t effects)
+{
+    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                          "/dev/random", "/dev/urandom", "/dev/shm"};
+    ik_room_plan_t *plan = ik_new(ctx, ik_room_plan_t);
+    ik_room_places_t places = resolve_places(plan, given);
+    const char **closed = list_hidden(plan, &places);
+    size_t count = 0;
+    while (closed[count] != NULL) {
+        count++;
+    }
+    add_unique(plan, &closed, &count, "/dev");
+    add_unique(plan, &closed, &count, places.ikigai_home);
+    allow_around(plan, "/", closed);
+    for (size_t i = 0; i < IK_LENGTH(devices); i++) {
+        add(plan, IK_ROOM_MAY_WRITE, devices[i]);
+    }
+    add(plan, IK_ROOM_MAY_READ, places.user_tools);
+    add(plan, IK_ROOM_MAY_READ, places.trusted);
+    if (effects.write == IK_WRITE_NONE) {
+        return plan;
+    }
+    const char *wanted[] = {effects.write == IK_WRITE_ANYWHERE ? "/" : places.project, "/tmp"};
+    for (size_t i = 0; i < IK_LENGTH(wanted); i++) {
+        if (i == 1 && places.user_home != NULL) { /* a home below /tmp is not writable for that */
+            add_unique(plan, &closed, &count, places.user_home);
+        }
+        /* Landlock cannot take a part of a folder back, so what contains a closed place is let
+         * through piece by piece, as far as it exists now. */
+        bool holds_closed = false;
+        for (size_t j = 0; closed[j] != NULL; j++) {
+            holds_closed = holds_closed || is_within(closed[j], wanted[i]);
+        }
+        if (!holds_closed) {
+            add(plan, IK_ROOM_MAY_WRITE, wanted[i]);
+        } else if (!is_within(places.project, places.ikigai_home)) {
+            size_t first = plan->count;
+            allow_around(plan, wanted[i], closed);
+            for (size_t j = first; j < plan->count; j++) {
+                ((char *)plan->steps[j])[0] = IK_ROOM_MAY_WRITE;
+            }
+        }
+    }
+    for (size_t i = 0; places.writable != NULL && places.writable[i] != NULL; i++) {
+        add(plan, IK_ROOM_MAY_WRITE, resolve(plan, places.writable[i]));
+    }
+    return plan;
+}

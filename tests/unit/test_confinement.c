@@ -1,0 +1,235 @@
+/* Rooms, with a real keeper: what a call can read, write and reach. Skipped where the kernel does
+ * not allow rooms; tests/e2e/test_confinement.py covers those levels. */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "confinement/confinement.h"
+#include "scratch.h"
+#include "suite.h"
+
+enum { LONG_MS = 60000 };
+
+static void *ctx;
+static ik_loop_t *loop;
+static ik_confinement_t *confinement;
+static char *base;
+static ik_config_t config;
+static ik_paths_t paths;
+static ik_confinement_level_t level;
+
+static char *below(const char *name)
+{
+    return ik_sprintf(ctx, "%s/%s", base, name);
+}
+
+static void put(const char *name, const char *text)
+{
+    char *path = below(name);
+    char *folder = ik_file_folder(ctx, path);
+    res_t made = ik_file_make_private_folder(folder);
+    ck_assert(is_ok(&made));
+    res_t written = ik_file_write_private_fast(path, text, strlen(text));
+    ck_assert(is_ok(&written));
+}
+
+static void on_known(void *data, const ik_confinement_facts_t *facts)
+{
+    *(bool *)data = true;
+    level = facts->level;
+}
+
+static void set_up(void)
+{
+    const char *out = getenv("IKIGAI_OUT");
+    scratch_empty();
+    ctx = talloc_new(NULL);
+    base = ik_strdup(ctx, scratch_folder);
+    put("home/.ssh/id", "secret");
+    put("home/.ikigai/keys.json", "secret");
+    put("home/.ikigai/tools/mine", "tool");
+    put("home/notes", "notes");
+    put("project/file", "text");
+    put("project/.git/config", "config");
+    put("project/.git/hooks/old", "hook");
+    put("project/.git/HEAD", "head");
+    put("project/.envrc", "envrc");
+    setenv("HOME", below("home"), 1);
+    paths = (ik_paths_t){
+        .keeper = ik_sprintf(ctx, "%s/lib/ikigai/keeper", out == NULL ? "." : out),
+        .home = below("home/.ikigai"),
+        .user_tools = below("home/.ikigai/tools"),
+        .trusted = below("home/.ikigai/trusted"),
+        .cwd = below("project"),
+    };
+    res_t created = ik_loop_create(ctx, &loop);
+    ck_assert(is_ok(&created));
+    ik_confinement_options_t options = {.loop = loop, .paths = &paths, .config = &config};
+    confinement = ik_confinement_create(ctx, &options);
+    bool known = false;
+    ik_confinement_detect(ctx, confinement, on_known, &known);
+    ck_assert(ik_loop_run_until(loop, &known));
+}
+
+static void tear_down(void)
+{
+    talloc_free(confinement);
+    talloc_free(ctx);
+}
+
+typedef struct {
+    bool done;
+    ik_process_host_t *host;
+    int exit_code;
+    char *out;
+} outcome_t;
+
+static void on_ready(void *data, ik_process_host_t *host)
+{
+    outcome_t *outcome = data;
+    outcome->host = host;
+    outcome->done = true;
+}
+
+static void on_end(void *data, ik_process_result_t *result)
+{
+    outcome_t *outcome = data;
+    outcome->done = true;
+    outcome->exit_code = result->exit_code;
+    outcome->out = ik_strndup(ctx, result->out.len == 0 ? "" : result->out.data, result->out.len);
+}
+
+/* What a shell command with these effects prints; NULL when it could not be run. */
+static const char *run(ik_effects_t effects, const char *command)
+{
+    outcome_t outcome = {0};
+    ik_confinement_prepare(ctx, confinement, effects, on_ready, &outcome);
+    ck_assert(ik_loop_run_until(loop, &outcome.done));
+    if (outcome.host == NULL) {
+        return NULL;
+    }
+    char *script = ik_sprintf(ctx, "exec 2>&1; %s", command);
+    const char *argv[] = {"/bin/sh", "-c", script, NULL};
+    ik_process_options_t options = {.argv = argv,
+                                    .folder = paths.cwd,
+                                    .max_out = 100000,
+                                    .max_err = 1000,
+                                    .idle_ms = LONG_MS,
+                                    .max_ms = LONG_MS,
+                                    .on_end = on_end,
+                                    .data = &outcome};
+    ik_process_t *process;
+    outcome.done = false;
+    res_t started = ik_process_start(ctx, outcome.host, &options, &process);
+    ck_assert_msg(is_ok(&started), "%s", started.message);
+    ck_assert(ik_loop_run_until(loop, &outcome.done));
+    return outcome.out;
+}
+
+static const ik_effects_t reading = {.write = IK_WRITE_NONE};
+static const ik_effects_t working = {.write = IK_WRITE_PROJECT};
+
+/* --- */
+
+START_TEST(test_working_writes_in_project_and_tmp_only)
+{
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    ck_assert_str_eq("ok\n", run(working, "echo new >new && echo x >/tmp/x && echo ok"));
+    ck_assert_int_eq(0, access(below("project/new"), F_OK));
+    ck_assert_int_ne(0, access("/tmp/x", F_OK));
+    const char *places[] = {"$HOME/notes",
+                            "$HOME/new",
+                            "/usr/new",
+                            ".git/config",
+                            ".git/hooks/new",
+                            ".envrc",
+                            "/proc/sys/kernel/core_pattern"};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const char *said = run(working, ik_sprintf(ctx, "echo x >\"%s\"", places[i]));
+        ck_assert_msg(strstr(said, "Read-only") != NULL || strstr(said, "denied") != NULL, "%s: %s",
+                      places[i], said);
+    }
+    ck_assert_ptr_nonnull(strstr(run(working, "mv .git other"), "busy"));
+}
+END_TEST
+
+START_TEST(test_rooms_share_tmp)
+{
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    run(working, "echo hello >/tmp/shared");
+    ck_assert_str_eq("hello\n", run(reading, "cat /tmp/shared"));
+    ck_assert_ptr_nonnull(strstr(run(reading, "echo x >file"), "Read-only"));
+    ck_assert_ptr_nonnull(strstr(run(reading, "chmod 600 file"), "Read-only"));
+}
+END_TEST
+
+START_TEST(test_secrets_are_hidden)
+{
+    if (level == IK_CONFINEMENT_NONE) {
+        return;
+    }
+    ck_assert_ptr_null(strstr(run(working, "cat $HOME/.ssh/id"), "secret"));
+    ck_assert_ptr_null(strstr(run(working, "cat $HOME/.ikigai/keys.json"), "secret"));
+    ck_assert_str_eq("tool", run(working, "cat $HOME/.ikigai/tools/mine"));
+    ck_assert_str_eq("notes", run(reading, "cat $HOME/notes"));
+}
+END_TEST
+
+START_TEST(test_caches_are_kept_for_the_project)
+{
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    run(working, "mkdir -p $HOME/.cache && echo kept >$HOME/.cache/kept");
+    ck_assert_int_ne(0, access(below("home/.cache/kept"), F_OK));
+    talloc_free(confinement);
+    ik_confinement_options_t options = {.loop = loop, .paths = &paths, .config = &config};
+    confinement = ik_confinement_create(ctx, &options);
+    ck_assert_str_eq("kept\n", run(working, "cat $HOME/.cache/kept"));
+}
+END_TEST
+
+START_TEST(test_room_is_made_again_when_its_keeper_dies)
+{
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    run(working, "echo before >/tmp/before");
+    ck_assert_str_eq("0\n", run(working, "kill -9 1; echo $?")); /* process 1 ignores it */
+    char *path = ik_sprintf(ctx, "/proc/self/task/%d/children", (int)getpid());
+    FILE *children = fopen(path, "r");
+    int pid;
+    while (fscanf(children, "%d", &pid) == 1) {
+        kill(pid, SIGSTOP);
+        kill(pid, SIGKILL);
+    }
+    fclose(children);
+    ck_assert_str_eq("", run(working, "echo lost")); /* its end is noticed with this call */
+    ck_assert_str_eq("before\n", run(working, "cat /tmp/before"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("confinement");
+    TCase *cases = tcase_create("rooms");
+    tcase_add_checked_fixture(cases, set_up, tear_down);
+    tcase_set_timeout(cases, 60);
+    tcase_add_test(cases, test_working_writes_in_project_and_tmp_only);
+    tcase_add_test(cases, test_rooms_share_tmp);
+    tcase_add_test(cases, test_secrets_are_hidden);
+    tcase_add_test(cases, test_caches_are_kept_for_the_project);
+    tcase_add_test(cases, test_room_is_made_again_when_its_keeper_dies);
+    suite_add_tcase(suite, cases);
+    return scratch_run(suite);
+}
