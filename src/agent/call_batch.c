@@ -109,7 +109,9 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
     call->decision = NULL;
     if (verdict->denied != NULL) {
         batch->running--;
-        call->result = make_refusal(call, IK_TOOL_PERMISSION_DENIED, verdict->denied);
+        call->result = make_refusal(
+            call, verdict->code == NULL ? IK_TOOL_PERMISSION_DENIED : verdict->code,
+            verdict->denied);
         ik_timer_start(batch->advance, 0);
         return;
     }
@@ -119,6 +121,8 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
         .arguments_len = verdict->arguments == NULL ? call->arguments_len : verdict->arguments_len,
         .call_id = call->id,
         .session_id = options->session_id,
+        .room = verdict->room,
+        .confined = verdict->confined,
         .on_progress = on_progress,
         .on_end = on_tool_end,
         .data = call,

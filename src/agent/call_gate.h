@@ -6,7 +6,7 @@
 #pragma once
 
 #include "conversation/message.h"
-#include "tool/tool_registry.h"
+#include "tool/tool_runner.h"
 
 /* The call to decide on. Valid until the verdict, or until the decision is cancelled. */
 typedef struct {
@@ -22,6 +22,9 @@ typedef struct {
     const char *denied;    /* why the call must not run; NULL: it may */
     const char *arguments; /* replaces the model's arguments; NULL: keeps them */
     size_t arguments_len;
+    ik_process_host_t *room; /* where the call runs; NULL: unconfined */
+    const char *confined;    /* the limits of the room, for the model; NULL: none */
+    const char *code;        /* with denied: the error code; NULL: PERMISSION_DENIED */
 } ik_call_verdict_t;
 
 typedef void (*ik_call_verdict_fn)(void *data, const ik_call_verdict_t *verdict);

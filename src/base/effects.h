@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum {
     IK_WRITE_NONE,
@@ -13,3 +14,10 @@ typedef struct {
     ik_write_t write;
     bool network;
 } ik_effects_t;
+
+/* "none", "project", "anywhere" */
+static inline const char *ik_effects_write_name(ik_write_t write)
+{
+    static const char *const names[] = {"none", "project", "anywhere"};
+    return names[write];
+}

@@ -248,7 +248,8 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
         .on_end = on_process_end,
         .data = call,
     };
-    return ik_process_start(call, call->context->host, &options, &call->process);
+    ik_process_host_t *host = request->room == NULL ? call->context->host : request->room;
+    return ik_process_start(call, host, &options, &call->process);
 }
 
 static void on_deliver(void *data)

@@ -156,3 +156,28 @@ char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_
     append_names(&out, "Changed: ", after, before, is_changed);
     return out.len == 0 ? NULL : ik_buffer_finish(&out);
 }
+
+bool ik_tool_registry_effects(const ik_tool_registry_entry_t *entry, ik_effects_t *effects)
+{
+    static const ik_effects_t in_project = {.write = IK_WRITE_PROJECT};
+    bool limited = entry->source == IK_TOOL_PROJECT && !entry->more_granted;
+    if (!entry->schema->declares_effects) {
+        *effects = in_project;
+        return entry->source == IK_TOOL_PROJECT;
+    }
+    *effects = entry->schema->effects;
+    if (limited && (effects->write == IK_WRITE_ANYWHERE || effects->network)) {
+        *effects = in_project;
+    }
+    return true;
+}
+
+char *ik_tool_registry_describe_effects(const void *ctx, const ik_tool_registry_entry_t *entry)
+{
+    ik_effects_t effects;
+    if (!ik_tool_registry_effects(entry, &effects)) {
+        return ik_strdup(ctx, "not declared, runs unconfined");
+    }
+    return ik_sprintf(ctx, "write %s, network %s", ik_effects_write_name(effects.write),
+                      effects.network ? "yes" : "no");
+}

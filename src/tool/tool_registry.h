@@ -28,6 +28,8 @@ typedef struct {
     ik_tool_source_t source;
     bool cached;           /* its schema came from the cache */
     const char *overrides; /* origin of the tool it hides, or NULL */
+    /* The user agreed to what a project's tool declares beyond writing in the project. */
+    bool more_granted;
     const ik_tool_schema_t *schema;
 } ik_tool_registry_entry_t;
 
@@ -57,6 +59,12 @@ json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry);
 /* "New: a, b. Gone: c. Changed: d."; NULL when nothing differs. before may be NULL: no tools. */
 char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_t *before,
                                         const ik_tool_registry_t *after);
+
+/* What the calls of a tool are held to. false: the tool declared nothing and runs unconfined, as it
+ * came from the system or the user. */
+bool ik_tool_registry_effects(const ik_tool_registry_entry_t *entry, ik_effects_t *effects);
+/* "write project, network no", or "not declared, runs unconfined", on ctx. */
+char *ik_tool_registry_describe_effects(const void *ctx, const ik_tool_registry_entry_t *entry);
 
 /* "system", "user", "project" */
 const char *ik_tool_source_name(ik_tool_source_t source);

@@ -39,6 +39,8 @@ typedef struct {
     size_t arguments_len;
     const char *call_id;
     const char *session_id;
+    ik_process_host_t *room; /* runs the call; NULL: that of the context, unconfined */
+    const char *confined;    /* the room's limits, for the envelope of a failure; NULL: none */
     /* text is decoded and NUL-terminated. The callback may be NULL. */
     void (*on_progress)(void *data, const char *text, size_t len);
     /* The result belongs to the call, which is freed when the callback returns. */

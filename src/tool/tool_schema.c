@@ -214,6 +214,72 @@ static void read_options(ik_tool_schema_t *schema, ik_tool_schema_findings_t *fi
     schema->parallel = json_is_true(parallel);
 }
 
+/* A member that is missing has the stricter value; one that is not known could ask for less
+ * confinement in a way that we do not understand. */
+static void read_effects(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
+{
+    json_t *effects = json_object_get(schema->root, "effects");
+    if (effects == NULL) {
+        return;
+    }
+    schema->declares_effects = true;
+    bool known = json_is_object(effects);
+    const char *key;
+    json_t *value;
+    json_object_foreach(effects, key, value)
+    {
+        bool named = false;
+        if (strcmp(key, "network") == 0) {
+            named = json_is_boolean(value);
+            schema->effects.network = json_is_true(value);
+        } else if (strcmp(key, "write") == 0 && json_is_string(value)) {
+            for (ik_write_t write = IK_WRITE_NONE; write <= IK_WRITE_ANYWHERE; write++) {
+                if (strcmp(json_string_value(value), ik_effects_write_name(write)) == 0) {
+                    named = true;
+                    schema->effects.write = write;
+                }
+            }
+        }
+        known = known && named;
+    }
+    if (!known) {
+        ik_tool_schema_add_fault(findings,
+                                 "effects is not {\"write\": \"none\", \"project\" or "
+                                 "\"anywhere\", \"network\": true or false}");
+    }
+}
+
+static bool is_string_type(json_t *type)
+{
+    bool is_string = json_is_string(type) && strcmp(json_string_value(type), "string") == 0;
+    size_t i;
+    json_t *each;
+    json_array_foreach(type, i, each)
+    {
+        is_string = is_string || is_string_type(each);
+    }
+    return is_string;
+}
+
+static void read_escalation(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
+{
+    json_t *escalation = json_object_get(schema->root, "escalation");
+    if (escalation == NULL) {
+        return;
+    }
+    const char *name = json_string_value(json_object_get(escalation, "parameter"));
+    json_t *properties = json_object_get(schema->parameters, "properties");
+    json_t *property = name == NULL ? NULL : json_object_get(properties, name);
+    if (json_object_size(escalation) != 1 ||
+        !is_string_type(json_object_get(property, "type"))) {
+        ik_tool_schema_add_fault(
+            findings,
+            "escalation is not {\"parameter\": NAME} with the name of a string parameter");
+        return;
+    }
+    schema->escalation = ik_strdup(schema, name);
+}
+
 /* Returns an error where nothing else can be checked; other faults are collected in findings. */
 static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
                   ik_tool_schema_findings_t *findings)
@@ -234,6 +300,8 @@ static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
     normalise_returns(schema, root, findings);
     schema->parameters = json_object_get(root, "parameters");
     schema->returns = json_object_get(root, "returns");
+    read_effects(schema, findings);
+    read_escalation(schema, findings);
     return OK;
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/effects.h"
 #include "base/error.h"
 #include "tool/tool_schema_repair.h"
 
@@ -21,6 +22,9 @@ typedef struct {
     json_t *returns;      /* borrowed from root; NULL when not declared */
     long timeout_seconds; /* 0: not declared */
     bool parallel;
+    bool declares_effects;
+    ik_effects_t effects;
+    const char *escalation; /* the parameter with which a call asks for more; NULL: none */
 } ik_tool_schema_t;
 
 /* The error's message is a short reason such as "invalid JSON: …" or "no name". */

@@ -303,6 +303,13 @@ static const ik_tool_param_t params[] = {
      .max = 600,
      .description = "Let the command run up to this many seconds even when it prints nothing "
                     "(1 to 600), then end it with exit code 124"},
+    {.name = "permissions",
+     .type = IK_TOOL_PARAM_STRING,
+     .description = "Ask the user for more than the confinement allows: \"network\", or \"all\" "
+                    "for no confinement. Only after a confined command has failed for lack of it"},
+    {.name = "reason",
+     .type = IK_TOOL_PARAM_STRING,
+     .description = "Why the permissions are needed, shown to the user"},
     {0},
 };
 
@@ -324,6 +331,8 @@ static const ik_tool_program_t program = {
     .limits =
         "Keeps the beginning and the end of the output, IKIGAI_MAX_OUTPUT bytes in all (default "
         "1 GB). Memory: at most ten times that.",
+    .effects = {.write = IK_WRITE_PROJECT},
+    .escalation = "permissions",
     .run = run,
     .abandon = kill_command,
 };

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/effects.h"
 
 /* Arguments longer than this are refused, output longer than this is cut. */
 #define IK_TOOL_ARGUMENTS_MAX ((size_t)1 << 30)
@@ -46,6 +47,8 @@ typedef struct {
     const ik_tool_param_t *params;
     const char *returns; /* JSON Schema of the answer, as JSON text */
     bool parallel;       /* calls may overlap */
+    ik_effects_t effects; /* what it does besides reading; ikigai confines it to that */
+    const char *escalation; /* the parameter that asks for more; NULL: there is none */
     const char *limits;  /* sizes and memory, for --help */
     void (*run)(ik_tool_call_t *call);
     /* May be NULL. Ends what the call started; called when memory has run out, before the answer,

@@ -175,6 +175,7 @@ static const ik_tool_program_t program = {
                "\"required\":[\"output\",\"replacements\"]}",
     .limits = "Files of up to 1 GB, results of up to 2 GB; beyond that the answer is SIZE_FAILED. "
               "Memory: the file and the result.",
+    .effects = {.write = IK_WRITE_PROJECT},
     .run = run,
 };
 

@@ -50,6 +50,7 @@ static const ik_tool_program_t program = {
                "\"note\":{\"type\":\"string\",\"description\":\"A warning, when there is one\"}},"
                "\"required\":[\"output\",\"bytes\"]}",
     .limits = "The arguments take at most 1 GB. Memory: three times their length.",
+    .effects = {.write = IK_WRITE_PROJECT},
     .run = run,
 };
 

@@ -1,0 +1,30 @@
+/* How far an agent may go without asking. */
+#pragma once
+
+#include <stdbool.h>
+#include <string.h>
+
+typedef enum {
+    IK_MODE_AUTO, /* calls run inside their confinement; more is asked for */
+    IK_MODE_ASK,  /* what may write is asked about first */
+    IK_MODE_PLAN, /* nothing is written and there is no network */
+    IK_MODE_FULL, /* no questions, no confinement */
+    IK_MODE_COUNT,
+} ik_mode_t;
+
+/* "auto", "ask", "plan", "full" */
+static inline const char *ik_mode_name(ik_mode_t mode)
+{
+    static const char *const names[] = {"auto", "ask", "plan", "full"};
+    return names[mode];
+}
+
+static inline bool ik_mode_parse(const char *name, ik_mode_t *mode)
+{
+    for (*mode = IK_MODE_AUTO; *mode < IK_MODE_COUNT; ++*mode) {
+        if (strcmp(ik_mode_name(*mode), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,266 @@
+#include "permission/permission_gate.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "tool/tool_wrapper.h"
+
+typedef struct {
+    ik_permission_gate_options_t options;
+    ik_call_gate_t gate;
+} gate_t;
+
+/* One call on its way through the gate. */
+typedef struct {
+    gate_t *gate;
+    ik_permission_call_t call;
+    int64_t agent;
+    const char *name;
+    ik_mode_t mode;
+    bool confined; /* held to effects; else the call runs as the user's own programs do */
+    ik_effects_t effects;
+    char *rule; /* what "always" adds; NULL: nothing */
+    ik_permission_question_t question;
+    ik_call_verdict_fn on_verdict;
+    void *data;
+    bool returned; /* decide has returned */
+    bool decided;
+} decision_t;
+
+/* --- verdicts ---------------------------------------------------------------------------- */
+
+static void give_verdict(decision_t *decision, const ik_call_verdict_t *verdict)
+{
+    decision->decided = true;
+    talloc_steal(NULL, decision); /* on_verdict may free the context */
+    decision->on_verdict(decision->data, verdict);
+    if (decision->returned) {
+        talloc_free(decision);
+    }
+}
+
+static void deny(decision_t *decision, const char *why)
+{
+    give_verdict(decision, &(ik_call_verdict_t){.denied = why});
+}
+
+static void on_room(void *data, ik_process_host_t *room)
+{
+    decision_t *decision = data;
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    if (room == NULL) {
+        deny(decision, "This call can no longer be confined; see ikigai doctor");
+        return;
+    }
+    char *limits = ik_confinement_describe(decision, options->confinement, decision->effects);
+    ik_call_verdict_t verdict = {
+        .room = room,
+        .confined = decision->mode == IK_MODE_PLAN ? ik_sprintf(decision, "plan mode: %s", limits)
+                                                   : limits,
+    };
+    give_verdict(decision, &verdict);
+}
+
+/* Lets the call run with what it is allowed by now. */
+static void run(decision_t *decision)
+{
+    if (decision->confined) {
+        ik_confinement_prepare(decision, decision->gate->options.confinement, decision->effects,
+                               on_room, decision);
+    } else {
+        give_verdict(decision, &(ik_call_verdict_t){0});
+    }
+}
+
+/* --- questions --------------------------------------------------------------------------- */
+
+static void on_answer(void *data, ik_permission_answer_t answer, const char *text)
+{
+    decision_t *decision = data;
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    if (answer == IK_PERMISSION_ALWAYS && decision->rule != NULL) {
+        res_t added = ik_permission_rules_add(options->rules, decision->rule);
+        if (is_err(&added)) {
+            options->warn(options->data, added.message);
+        }
+    }
+    if (answer == IK_PERMISSION_YES || answer == IK_PERMISSION_ALWAYS) {
+        run(decision);
+        return;
+    }
+    int64_t agent = decision->agent;
+    deny(decision, text == NULL
+                       ? "The user denied this call"
+                       : ik_sprintf(decision, "The user denied this call and says: %s", text));
+    if (answer == IK_PERMISSION_STOP) {
+        options->stop_turn(options->data, agent);
+    }
+}
+
+static void ask(decision_t *decision, const char *wants)
+{
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    ik_permission_extra_t extra = decision->call.extra;
+    if (options->allow_all) {
+        run(decision);
+        return;
+    }
+    if (options->unattended) {
+        const char *flag = extra == IK_PERMISSION_NETWORK ? "--allow network"
+                           : extra == IK_PERMISSION_ALL   ? "--allow all"
+                                                          : "--allow all or --mode full";
+        deny(decision, ik_sprintf(decision,
+                                  "This call needs the user's permission (%s), and there is no "
+                                  "user to ask: pass %s",
+                                  wants, flag));
+        return;
+    }
+    json_t *arguments =
+        json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);
+    const char *reason = json_string_value(json_object_get(arguments, "reason"));
+    decision->rule = ik_permission_rules_suggest(decision, options->rules, &decision->call);
+    decision->question = (ik_permission_question_t){
+        .agent = decision->agent,
+        .tool = decision->name,
+        .arguments = decision->call.arguments,
+        .arguments_len = decision->call.arguments_len,
+        .reason = reason == NULL ? NULL : ik_strdup(decision, reason),
+        .wants = wants,
+        .rule = decision->rule,
+    };
+    json_decref(arguments);
+    options->ask(options->data, decision, &decision->question, on_answer, decision);
+}
+
+/* --- deciding ---------------------------------------------------------------------------- */
+
+/* Reads the parameter with which a call asks for more; false when its value is not known. */
+static bool read_extra(decision_t *decision)
+{
+    const char *name = decision->call.entry->schema->escalation;
+    json_t *arguments =
+        name == NULL ? NULL
+                     : json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);
+    json_t *value = name == NULL ? NULL : json_object_get(arguments, name);
+    const char *text = json_string_value(value);
+    bool known = true;
+    if (value == NULL || json_is_null(value) || (text != NULL && text[0] == '\0')) {
+        decision->call.extra = IK_PERMISSION_NOTHING;
+    } else if (text != NULL && strcmp(text, "network") == 0) {
+        decision->call.extra = IK_PERMISSION_NETWORK;
+    } else if (text != NULL && strcmp(text, "all") == 0) {
+        decision->call.extra = IK_PERMISSION_ALL;
+    } else {
+        known = false;
+    }
+    json_decref(arguments);
+    return known;
+}
+
+/* Nothing is written and there is no network, whatever the tool declares and whatever it asks for.
+ * Where nothing can be confined, only shipped tools that declare this are believed. */
+static void decide_plan(decision_t *decision, ik_confinement_level_t level)
+{
+    const ik_tool_registry_entry_t *entry = decision->call.entry;
+    bool harmless = decision->confined && decision->effects.write == IK_WRITE_NONE &&
+                    !decision->effects.network && entry->source == IK_TOOL_SYSTEM;
+    decision->effects = (ik_effects_t){.write = IK_WRITE_NONE};
+    decision->confined = level != IK_CONFINEMENT_NONE;
+    if (!decision->confined && !harmless) {
+        deny(decision, "plan mode: this tool cannot be confined here, so it does not run in plan "
+                       "mode");
+        return;
+    }
+    run(decision);
+}
+
+static void decide(decision_t *decision, ik_confinement_level_t level)
+{
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    const char *rule = NULL;
+    ik_permission_effect_t effect =
+        ik_permission_rules_match(options->rules, &decision->call, &rule);
+    decision->confined = ik_tool_registry_effects(decision->call.entry, &decision->effects);
+    if (effect == IK_PERMISSION_DENY) {
+        deny(decision, ik_sprintf(decision, "Denied by the rule %s", rule));
+        return;
+    }
+    if (decision->mode == IK_MODE_FULL) {
+        decision->confined = false;
+        run(decision);
+        return;
+    }
+    if (decision->mode == IK_MODE_PLAN) {
+        decide_plan(decision, level);
+        return;
+    }
+    bool off = options->config->confinement == IK_CONFIG_CONFINEMENT_OFF;
+    bool may_write = !decision->confined || decision->effects.write != IK_WRITE_NONE;
+    bool unguarded = level == IK_CONFINEMENT_NONE && !off && may_write && decision->confined;
+    const char *wants = may_write ? "write" : NULL;
+    bool asks = effect == IK_PERMISSION_ASK;
+    if (decision->call.extra != IK_PERMISSION_NOTHING && !off) {
+        wants = decision->call.extra == IK_PERMISSION_ALL ? "no confinement" : "network";
+        asks = asks || effect != IK_PERMISSION_ALLOW;
+    }
+    if ((decision->mode == IK_MODE_ASK && may_write) || unguarded) {
+        asks = asks || effect != IK_PERMISSION_ALLOW;
+    }
+    decision->effects.network =
+        decision->effects.network || decision->call.extra == IK_PERMISSION_NETWORK;
+    decision->confined = decision->confined && decision->call.extra != IK_PERMISSION_ALL && !off &&
+                         level != IK_CONFINEMENT_NONE;
+    if (asks) {
+        ask(decision, wants == NULL ? "run" : wants);
+    } else {
+        run(decision);
+    }
+}
+
+static void on_level(void *data, const ik_confinement_facts_t *facts)
+{
+    decide(data, facts->level);
+}
+
+static void *begin(void *gate, const void *ctx, const ik_call_t *call,
+                   ik_call_verdict_fn on_verdict, void *data)
+{
+    decision_t *decision = ik_new(ctx, decision_t);
+    decision->gate = gate;
+    decision->call = (ik_permission_call_t){.entry = call->entry,
+                                            .arguments = call->arguments,
+                                            .arguments_len = call->arguments_len};
+    decision->agent = call->agent;
+    decision->name = call->name;
+    decision->on_verdict = on_verdict;
+    decision->data = data;
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    decision->mode = options->mode_of(options->data, call->agent);
+    if (call->entry == NULL) {
+        run(decision); /* there is no such tool, which the runner says */
+    } else if (!read_extra(decision)) {
+        give_verdict(decision, &(ik_call_verdict_t){
+                                   .code = IK_TOOL_INVALID_PARAMS,
+                                   .denied = ik_sprintf(decision,
+                                                        "%s must be \"network\" or \"all\"",
+                                                        call->entry->schema->escalation)});
+    } else {
+        ik_confinement_detect(decision, options->confinement, on_level, decision);
+    }
+    decision->returned = true;
+    if (decision->decided) {
+        talloc_free(decision);
+        return NULL;
+    }
+    return decision;
+}
+
+const ik_call_gate_t *ik_permission_gate_create(const void *ctx,
+                                                const ik_permission_gate_options_t *options)
+{
+    gate_t *gate = ik_new(ctx, gate_t);
+    gate->options = *options;
+    gate->gate = (ik_call_gate_t){.decide = begin, .gate = gate};
+    return &gate->gate;
+}

@@ -1,0 +1,72 @@
+/*
+ * The user's rules about tool calls: what to deny, what to ask about, what to allow without a
+ * question. They come from IKIGAI_HOME/permissions.json, from the project's file (deny and ask
+ * only) and from --allow. Rules save questions; confinement is the boundary.
+ *
+ * A rule is TOOL, TOOL(pattern) or network:
+ *   bash(npm test *)   a simple command by words; a final " *" stands for any further words
+ *   file_write(src/*)  a path, relative to the project
+ *   network            a call that asks for network
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "tool/tool_registry.h"
+
+typedef struct ik_permission_rules ik_permission_rules_t;
+
+typedef enum {
+    IK_PERMISSION_NO_RULE,
+    IK_PERMISSION_ALLOW,
+    IK_PERMISSION_ASK,
+    IK_PERMISSION_DENY,
+} ik_permission_effect_t;
+
+/* What a call asks for beyond its confinement, with its escalation parameter. */
+typedef enum {
+    IK_PERMISSION_NOTHING,
+    IK_PERMISSION_NETWORK,
+    IK_PERMISSION_ALL,
+} ik_permission_extra_t;
+
+typedef struct {
+    const ik_tool_registry_entry_t *entry;
+    const char *arguments; /* JSON text */
+    size_t arguments_len;
+    ik_permission_extra_t extra;
+} ik_permission_call_t;
+
+/* Reads both files; a missing one has no rules. IK_ERR_INVALID names the file and the fault.
+ * Warnings, on ctx, concern unknown keys. allowed are the values of --allow, NULL-terminated; may be
+ * NULL. */
+res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths,
+                               const char *const *allowed, ik_permission_rules_t **out);
+size_t ik_permission_rules_warnings(const ik_permission_rules_t *rules, const char *const **out);
+
+/* Whether text is a rule; fault, on ctx, says why not. */
+bool ik_permission_rules_check(const void *ctx, const char *text, char **fault);
+
+/* The strongest rule that matches: deny beats ask beats allow. rule, which may be NULL, is set to
+ * its text. */
+ik_permission_effect_t ik_permission_rules_match(const ik_permission_rules_t *rules,
+                                                 const ik_permission_call_t *call,
+                                                 const char **rule);
+/* The rule that allows exactly this call from now on: "bash(THE WORDS)" or "TOOL", on ctx; NULL: none
+ * can, because the command is not a simple one. */
+char *ik_permission_rules_suggest(const void *ctx, const ik_permission_rules_t *rules,
+                                  const ik_permission_call_t *call);
+/* Adds an allow rule for the project to the user's file, and puts it into force. */
+res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *rule);
+
+/* All rules in force, in the order of /permissions; index from 0. */
+typedef struct {
+    ik_permission_effect_t effect;
+    const char *rule;
+    const char *source; /* "user", "project PATH", "this project's file", "--allow" */
+    bool removable;     /* it is in the user's file */
+} ik_permission_rule_t;
+bool ik_permission_rules_at(const ik_permission_rules_t *rules, size_t index,
+                            ik_permission_rule_t *out);
+/* Removes a rule from the user's file and from force. */
+res_t ik_permission_rules_remove(ik_permission_rules_t *rules, size_t index);
