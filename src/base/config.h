@@ -19,7 +19,7 @@
 #include "base/paths.h"
 
 enum {
-    IK_CONFIG_KEY_COUNT = 25, /* of ik_config_keys */
+    IK_CONFIG_KEY_COUNT = 27, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
     IK_CONFIG_WARNING_MAX = 100, /* the last one says that more were left out */
     IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, of tools, and of variables of one tool */
@@ -165,6 +165,12 @@ typedef struct {
     const char *value; /* never print it; NULL when the variable was not set */
 } ik_config_secret_t;
 
+typedef enum {
+    IK_CONFIG_CONFINEMENT_PREFERRED = 1,
+    IK_CONFIG_CONFINEMENT_REQUIRED,
+    IK_CONFIG_CONFINEMENT_OFF,
+} ik_config_confinement_t;
+
 typedef struct {
     const char *model;      /* provider/model of a known provider; NULL when not set */
     const char *effort;     /* NULL when not set */
@@ -179,6 +185,8 @@ typedef struct {
     long idle_stream_seconds;
     const char *db;            /* a file or a postgresql:// URL; paths->database when not set */
     const char *system_prompt; /* NULL when not set */
+    int mode;                  /* 0 when not set, else 1 + ik_mode_t */
+    int confinement;           /* ik_config_confinement_t */
     int tool_output;           /* ik_config_tool_output_t */
     const char *theme;         /* a name or the path of a file, which colours is read from */
     int notify;                /* ik_config_notify_t */

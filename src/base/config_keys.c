@@ -14,6 +14,8 @@ enum {
 
 static const char *const TYPES[] = {"openai", "anthropic", "google", NULL};
 static const char *const APIS[] = {"chat", "responses", NULL};
+static const char *const MODES[] = {"auto", "ask", "plan", "full", NULL};
+static const char *const CONFINEMENTS[] = {"preferred", "required", "off", NULL};
 static const char *const TOOL_OUTPUTS[] = {"full", "short", NULL};
 static const char *const NOTIFICATIONS[] = {"auto", "bell", "osc9", "osc99", "osc777", "off", NULL};
 
@@ -55,6 +57,11 @@ const ik_config_key_t ik_config_keys[] = {
      "where sessions are kept: a file, or a `postgresql://` URL for a shared history"},
     {TOP(system_prompt), IK_CONFIG_TEXT, FORBID, 0, IK_CONFIG_FILE_MAX, NULL,
      "the system prompt, instead of the built-in one"},
+    {TOP(mode), IK_CONFIG_CHOICE, FORBID, 0, 0, MODES,
+     "how far an agent may go without asking; see `ikigai help permissions`"},
+    {TOP(confinement), IK_CONFIG_CHOICE, FORBID, 0, 0, CONFINEMENTS,
+     "`required` ends the program where tools cannot be confined fully, `off` runs them "
+     "unconfined except in plan mode"},
     {TOP(tool_output), IK_CONFIG_CHOICE, FORBID, 0, 0, TOOL_OUTPUTS,
      "how much of a tool's result the terminal shows; Ctrl-T switches"},
     {TOP(theme), LINE, FORBID, 1, LINE_MAX_BYTES, NULL,

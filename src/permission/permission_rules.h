@@ -5,7 +5,7 @@
  *
  * A rule is TOOL, TOOL(pattern) or network:
  *   bash(npm test *)   a simple command by words; a final " *" stands for any further words
- *   file_write(src/*)  a path, relative to the project
+ *   file_write(*.md)   a path, relative to the project
  *   network            a call that asks for network
  */
 #pragma once

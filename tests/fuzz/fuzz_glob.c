@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "pieces.h"
-#include "tools/common/glob_match.h"
+#include "base/glob_match.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

@@ -13,6 +13,7 @@ ROWS = [  # highest first
     ["repl", "headless", "cli"],
     ["command"],
     ["workspace"],
+    ["permission"],
     ["agent", "export"],
     ["store", "provider", "tool", "terminal"],
     ["confinement"],

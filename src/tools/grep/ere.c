@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "tools/common/code_point.h"
+#include "base/code_point.h"
 
 enum {
     DEPTH_MAX = 300,      /* nested groups */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "tools/common/glob_match.h"
+#include "base/glob_match.h"
 
 enum {
     ALTERNATIVES_MAX = 1000,

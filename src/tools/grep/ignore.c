@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "tools/common/glob_match.h"
+#include "base/glob_match.h"
 
 #define NO_RULE UINT32_MAX
 

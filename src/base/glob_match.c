@@ -1,4 +1,4 @@
-#include "tools/common/glob_match.h"
+#include "base/glob_match.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/utf8.h"
-#include "tools/common/code_point.h"
+#include "base/code_point.h"
 
 /* --- one character ----------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "tools/common/code_point.h"
+#include "base/code_point.h"
 
 #include "base/utf8.h"
 

@@ -1,0 +1,532 @@
+#include "permission/permission_rules.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/file.h"
+#include "base/glob_match.h"
+#include "base/json.h"
+#include "permission/shell_words.h"
+
+enum { FILE_MAX = 1024 * 1024 };
+
+typedef struct {
+    ik_permission_effect_t effect;
+    char *text;
+    char *tool;    /* NULL: the rule is "network" */
+    char *pattern; /* NULL: every call of the tool */
+    const char *source;
+    bool in_user_file;
+    bool of_project; /* in projects.PATH of the user's file */
+} rule_t;
+
+struct ik_permission_rules {
+    char *user_file;
+    char *project; /* without symbolic links */
+    rule_t *list;
+    size_t count;
+    const char **warnings;
+    size_t warning_count;
+};
+
+static const struct {
+    const char *key;
+    ik_permission_effect_t effect;
+} lists[] = {
+    {"deny", IK_PERMISSION_DENY},
+    {"ask", IK_PERMISSION_ASK},
+    {"allow", IK_PERMISSION_ALLOW},
+};
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+static void warn(ik_permission_rules_t *rules, char *text)
+{
+    rules->warnings =
+        ik_resize_array(rules, rules->warnings, const char *, rules->warning_count + 1);
+    rules->warnings[rules->warning_count++] = text;
+}
+
+size_t ik_permission_rules_warnings(const ik_permission_rules_t *rules, const char *const **out)
+{
+    *out = rules->warnings;
+    return rules->warning_count;
+}
+
+/* Splits TOOL(pattern). False when the text is not a rule. */
+static bool parse_rule(const void *ctx, const char *text, rule_t *rule)
+{
+    if (strcmp(text, "network") == 0) {
+        return true;
+    }
+    size_t len = strlen(text);
+    size_t name_len = strcspn(text, "(");
+    rule->tool = ik_strndup(ctx, text, name_len);
+    if (!ik_tool_schema_valid_name(rule->tool)) {
+        return false;
+    }
+    if (name_len == len) {
+        return true;
+    }
+    if (text[len - 1] != ')' || len - name_len < 3) {
+        return false;
+    }
+    rule->pattern = ik_strndup(ctx, text + name_len + 1, len - name_len - 2);
+    return true;
+}
+
+bool ik_permission_rules_check(const void *ctx, const char *text, char **fault)
+{
+    rule_t rule = {0};
+    void *scratch = talloc_new(NULL);
+    bool valid = parse_rule(scratch, text, &rule);
+    talloc_free(scratch);
+    if (!valid) {
+        *fault = ik_sprintf(ctx, "'%.100s' is not a rule: write TOOL, TOOL(pattern) or network",
+                            text);
+    }
+    return valid;
+}
+
+static void add_rule(ik_permission_rules_t *rules, const rule_t *rule)
+{
+    rules->list = ik_resize_array(rules, rules->list, rule_t, rules->count + 1);
+    rules->list[rules->count++] = *rule;
+}
+
+/* model has the source and place of the rules in the list. */
+static res_t read_list(ik_permission_rules_t *rules, json_t *list, const char *file,
+                       const char *key, rule_t model)
+{
+    size_t i;
+    json_t *value;
+    if (!json_is_array(list)) {
+        return ERR(INVALID, "%s: %s is not a list of rules", file, key);
+    }
+    json_array_foreach(list, i, value)
+    {
+        rule_t rule = model;
+        const char *text = json_string_value(value);
+        char *fault;
+        if (text == NULL) {
+            return ERR(INVALID, "%s: %s holds something that is not a text", file, key);
+        }
+        if (!ik_permission_rules_check(rules, text, &fault)) {
+            return ERR(INVALID, "%s: %s: %s", file, key, fault);
+        }
+        parse_rule(rules, text, &rule);
+        rule.text = ik_strdup(rules, text);
+        add_rule(rules, &rule);
+    }
+    return OK;
+}
+
+static res_t read_projects(ik_permission_rules_t *rules, json_t *projects, const char *file)
+{
+    const char *path;
+    json_t *project;
+    if (!json_is_object(projects)) {
+        return ERR(INVALID, "%s: projects is not an object", file);
+    }
+    json_object_foreach(projects, path, project)
+    {
+        char resolved[PATH_MAX];
+        bool here = strcmp(path, rules->project) == 0 ||
+                    (realpath(path, resolved) != NULL && strcmp(resolved, rules->project) == 0);
+        const char *key;
+        json_t *value;
+        if (!json_is_object(project)) {
+            return ERR(INVALID, "%s: projects: %s is not an object", file, path);
+        }
+        json_object_foreach(project, key, value)
+        {
+            size_t i = 0;
+            while (i < IK_LENGTH(lists) && strcmp(lists[i].key, key) != 0) {
+                i++;
+            }
+            if (i == IK_LENGTH(lists)) {
+                warn(rules, ik_sprintf(rules, "%s: projects: unknown key '%.60s'", file, key));
+            } else if (here) {
+                TRY(read_list(rules, value, file, key,
+                              (rule_t){.effect = lists[i].effect,
+                                       .source = "user, for this project",
+                                       .in_user_file = true,
+                                       .of_project = true}));
+            }
+        }
+    }
+    return OK;
+}
+
+static res_t read_file(ik_permission_rules_t *rules, const char *file, bool is_users)
+{
+    char *text;
+    size_t len;
+    json_error_t error;
+    res_t read = ik_file_read(rules, file, FILE_MAX, &text, &len);
+    if (is_err(&read)) {
+        return read.code == IK_ERR_NOT_FOUND ? OK : read;
+    }
+    json_t *root = ik_json_parse(text, len, &error);
+    if (!json_is_object(root)) {
+        json_decref(root);
+        return ERR(INVALID, "%s: not a JSON object: %s", file, root == NULL ? error.text : "");
+    }
+    ik_json_adopt(rules, root);
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value)
+    {
+        size_t i = 0;
+        while (i < IK_LENGTH(lists) && strcmp(lists[i].key, key) != 0) {
+            i++;
+        }
+        bool usable = is_users || (i < IK_LENGTH(lists) && lists[i].effect != IK_PERMISSION_ALLOW);
+        if (i < IK_LENGTH(lists) && usable) {
+            TRY(read_list(rules, value, file, key,
+                          (rule_t){.effect = lists[i].effect,
+                                   .source = is_users ? "user" : "project",
+                                   .in_user_file = is_users}));
+        } else if (is_users && strcmp(key, "projects") == 0) {
+            TRY(read_projects(rules, value, file));
+        } else if (!is_users || strcmp(key, "hosts") != 0) {
+            warn(rules, ik_sprintf(rules, "%s: %s '%.60s'", file,
+                                   is_users ? "unknown key" : "a project cannot set", key));
+        }
+    }
+    return OK;
+}
+
+res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths,
+                               const char *const *allowed, ik_permission_rules_t **out)
+{
+    char resolved[PATH_MAX];
+    ik_permission_rules_t *rules = ik_new(ctx, ik_permission_rules_t);
+    rules->user_file = ik_sprintf(rules, "%s/permissions.json", paths->home);
+    rules->project =
+        ik_strdup(rules, realpath(paths->cwd, resolved) == NULL ? paths->cwd : resolved);
+    *out = rules;
+    TRY(read_file(rules, rules->user_file, true));
+    if (paths->project_config != NULL) {
+        char *folder = ik_file_folder(rules, paths->project_config);
+        res_t project = read_file(rules, ik_sprintf(rules, "%s/permissions.json", folder), false);
+        if (is_err(&project)) { /* other people's files do not keep the user from starting */
+            warn(rules, ik_strdup(rules, project.message));
+        }
+    }
+    for (size_t i = 0; allowed != NULL && allowed[i] != NULL; i++) {
+        rule_t rule = {.effect = IK_PERMISSION_ALLOW, .source = "--allow"};
+        if (strcmp(allowed[i], "all") != 0 && parse_rule(rules, allowed[i], &rule)) {
+            rule.text = ik_strdup(rules, allowed[i]);
+            add_rule(rules, &rule);
+        }
+    }
+    return OK;
+}
+
+/* --- matching ---------------------------------------------------------------------------- */
+
+static bool glob_matches(const char *pattern, const char *text, unsigned flags)
+{
+    ik_glob_t glob;
+    void *scratch = talloc_new(NULL);
+    ik_glob_prepare(&glob, scratch, pattern, strlen(pattern), flags);
+    bool matches = ik_glob_matches(&glob, text, strlen(text));
+    talloc_free(scratch);
+    return matches;
+}
+
+/* '*' stands for any characters, also for '/'; nothing else is special. */
+static bool word_matches(const char *pattern, const char *word)
+{
+    if (*pattern == '*') {
+        return word_matches(pattern + 1, word) || (*word != '\0' && word_matches(pattern, word + 1));
+    }
+    return *pattern == *word && (*pattern == '\0' || word_matches(pattern + 1, word + 1));
+}
+
+static bool command_matches(const ik_shell_command_words_t *pattern,
+                            const ik_shell_command_words_t *command)
+{
+    bool open = pattern->count > 1 && strcmp(pattern->words[pattern->count - 1], "*") == 0;
+    size_t fixed = pattern->count - (open ? 1 : 0);
+    if (command->count < fixed || (!open && command->count != fixed)) {
+        return false;
+    }
+    for (size_t i = 0; i < fixed; i++) {
+        if (!word_matches(pattern->words[i], command->words[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The words of a pattern are separated by spaces. */
+static ik_shell_command_words_t split_pattern(const void *ctx, const char *pattern)
+{
+    ik_shell_command_words_t words = {0};
+    const char *at = pattern;
+    while (*(at += strspn(at, " ")) != '\0') {
+        size_t len = strcspn(at, " ");
+        words.words = ik_resize_array(ctx, words.words, char *, words.count + 1);
+        words.words[words.count++] = ik_strndup(ctx, at, len);
+        at += len;
+    }
+    return words;
+}
+
+static bool shell_matches(const char *pattern, const char *command, bool must_be_plain)
+{
+    void *scratch = talloc_new(NULL);
+    ik_shell_words_t *split = ik_shell_words_split(scratch, command, strlen(command));
+    ik_shell_command_words_t wanted = split_pattern(scratch, pattern);
+    bool matches = false;
+    for (size_t i = 0; i < split->count && (split->plain || !must_be_plain); i++) {
+        matches = matches || (split->commands[i].count > 0 && wanted.count > 0 &&
+                              command_matches(&wanted, &split->commands[i]));
+    }
+    talloc_free(scratch);
+    return matches;
+}
+
+/* An absolute path without "." and "..". */
+static char *normalise_path(const void *ctx, const char *project, const char *path)
+{
+    const char *home = getenv("HOME");
+    char *whole = path[0] == '/' ? ik_strdup(ctx, path)
+                  : strncmp(path, "~/", 2) == 0 && home != NULL
+                      ? ik_sprintf(ctx, "%s%s", home, path + 1)
+                      : ik_sprintf(ctx, "%s/%s", project, path);
+    char *out = ik_strdup(ctx, "");
+    char *rest = NULL;
+    for (char *part = strtok_r(whole, "/", &rest); part != NULL; part = strtok_r(NULL, "/", &rest)) {
+        if (strcmp(part, "..") == 0) {
+            char *slash = strrchr(out, '/');
+            if (slash != NULL) {
+                *slash = '\0';
+            }
+        } else if (strcmp(part, ".") != 0) {
+            out = ik_sprintf(ctx, "%s/%s", out, part);
+        }
+    }
+    return out[0] == '\0' ? ik_strdup(ctx, "/") : out;
+}
+
+static bool path_matches(const ik_permission_rules_t *rules, const char *pattern, const char *path)
+{
+    void *scratch = talloc_new(NULL);
+    bool matches = glob_matches(normalise_path(scratch, rules->project, pattern),
+                                normalise_path(scratch, rules->project, path), IK_GLOB_PATH);
+    talloc_free(scratch);
+    return matches;
+}
+
+static bool is_shell(const ik_tool_registry_entry_t *entry)
+{
+    return strcmp(entry->name, "bash") == 0;
+}
+
+static bool is_file_tool(const ik_tool_registry_entry_t *entry)
+{
+    return strncmp(entry->name, "file_", 5) == 0;
+}
+
+/* The value of the first required parameter, a new reference; NULL: it has none, or it is no text. */
+static json_t *read_subject(const ik_permission_call_t *call)
+{
+    json_t *required = json_object_get(call->entry->schema->parameters, "required");
+    const char *name = json_string_value(json_array_get(required, 0));
+    json_t *arguments = json_loadb(call->arguments, call->arguments_len, 0, NULL);
+    json_t *subject = name == NULL ? NULL : json_incref(json_object_get(arguments, name));
+    json_decref(arguments);
+    if (!json_is_string(subject)) {
+        json_decref(subject);
+        return NULL;
+    }
+    return subject;
+}
+
+static bool rule_matches(const ik_permission_rules_t *rules, const rule_t *rule,
+                         const ik_permission_call_t *call)
+{
+    bool allows = rule->effect == IK_PERMISSION_ALLOW;
+    if (rule->tool == NULL) {
+        return call->extra == IK_PERMISSION_NETWORK ||
+               (!allows && call->extra == IK_PERMISSION_ALL);
+    }
+    if (strcmp(rule->tool, call->entry->name) != 0) {
+        return false;
+    }
+    if (rule->pattern == NULL) {
+        return true;
+    }
+    json_t *subject = read_subject(call);
+    const char *text = json_string_value(subject);
+    bool matches = text != NULL &&
+                   (is_shell(call->entry)       ? shell_matches(rule->pattern, text, allows)
+                    : is_file_tool(call->entry) ? path_matches(rules, rule->pattern, text)
+                                                : glob_matches(rule->pattern, text, 0));
+    json_decref(subject);
+    return matches;
+}
+
+ik_permission_effect_t ik_permission_rules_match(const ik_permission_rules_t *rules,
+                                                 const ik_permission_call_t *call,
+                                                 const char **rule)
+{
+    ik_permission_effect_t strongest = IK_PERMISSION_NO_RULE;
+    for (size_t i = 0; i < rules->count; i++) {
+        const rule_t *each = &rules->list[i];
+        if (each->effect > strongest && rule_matches(rules, each, call)) {
+            strongest = each->effect;
+            if (rule != NULL) {
+                *rule = each->text;
+            }
+        }
+    }
+    return strongest;
+}
+
+char *ik_permission_rules_suggest(const void *ctx, const ik_permission_rules_t *rules,
+                                  const ik_permission_call_t *call)
+{
+    (void)rules;
+    if (!is_shell(call->entry)) {
+        return ik_strdup(ctx, call->entry->name);
+    }
+    json_t *subject = read_subject(call);
+    const char *text = json_string_value(subject);
+    ik_shell_words_t *split =
+        ik_shell_words_split(ctx, text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
+    char *rule = NULL;
+    if (split->plain) {
+        rule = ik_sprintf(ctx, "%s(", call->entry->name);
+        for (size_t i = 0; i < split->commands[0].count; i++) {
+            const char *word = split->commands[0].words[i];
+            /* A pattern cannot express these literally. */
+            if (strpbrk(word, " *") != NULL || word[0] == '\0') {
+                rule = NULL;
+                break;
+            }
+            rule = ik_sprintf(ctx, "%s%s%s", rule, i == 0 ? "" : " ", word);
+        }
+        rule = rule == NULL ? NULL : ik_sprintf(ctx, "%s)", rule);
+    }
+    json_decref(subject);
+    return rule;
+}
+
+/* --- changing ---------------------------------------------------------------------------- */
+
+/* The user's file as it is now, a new reference; an empty object when there is none. */
+static res_t load_user_file(const ik_permission_rules_t *rules, json_t **root)
+{
+    char *text;
+    size_t len;
+    json_error_t error;
+    void *scratch = talloc_new(NULL);
+    res_t read = ik_file_read(scratch, rules->user_file, FILE_MAX, &text, &len);
+    *root = is_ok(&read) ? ik_json_parse(text, len, &error) : json_object();
+    talloc_free(scratch);
+    if (is_err(&read) && read.code != IK_ERR_NOT_FOUND) {
+        return read;
+    }
+    return json_is_object(*root) ? OK
+                                 : ERR(INVALID, "%s is not a JSON object", rules->user_file);
+}
+
+static res_t save_user_file(const ik_permission_rules_t *rules, json_t *root)
+{
+    char *text = json_dumps(root, JSON_INDENT(2));
+    char *with_newline = ik_sprintf(NULL, "%s\n", text);
+    res_t saved = ik_file_write_private(rules->user_file, with_newline, strlen(with_newline));
+    talloc_free(with_newline);
+    free(text);
+    return saved;
+}
+
+/* The member of an object, made if it is missing. */
+static json_t *obtain(json_t *object, const char *key, json_t *(*create)(void))
+{
+    json_t *member = json_object_get(object, key);
+    if (member == NULL) {
+        member = create();
+        json_object_set_new(object, key, member);
+    }
+    return member;
+}
+
+res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *text)
+{
+    json_t *root = NULL;
+    rule_t rule = {.effect = IK_PERMISSION_ALLOW,
+                   .source = "user, for this project",
+                   .in_user_file = true,
+                   .of_project = true};
+    parse_rule(rules, text, &rule);
+    rule.text = ik_strdup(rules, text);
+    add_rule(rules, &rule); /* in force even if it cannot be kept */
+    res_t changed = load_user_file(rules, &root);
+    if (is_ok(&changed)) {
+        json_t *projects = obtain(root, "projects", json_object);
+        json_t *project = obtain(projects, rules->project, json_object);
+        json_array_append_new(obtain(project, "allow", json_array), json_string(text));
+        changed = save_user_file(rules, root);
+    }
+    json_decref(root);
+    return changed;
+}
+
+bool ik_permission_rules_at(const ik_permission_rules_t *rules, size_t index,
+                            ik_permission_rule_t *out)
+{
+    if (index >= rules->count) {
+        return false;
+    }
+    const rule_t *rule = &rules->list[index];
+    *out = (ik_permission_rule_t){.effect = rule->effect,
+                                  .rule = rule->text,
+                                  .source = rule->source,
+                                  .removable = rule->in_user_file};
+    return true;
+}
+
+static void remove_from(json_t *list, const char *text)
+{
+    size_t i;
+    json_t *value;
+    json_array_foreach(list, i, value)
+    {
+        if (json_is_string(value) && strcmp(json_string_value(value), text) == 0) {
+            json_array_remove(list, i);
+            return;
+        }
+    }
+}
+
+res_t ik_permission_rules_remove(ik_permission_rules_t *rules, size_t index)
+{
+    rule_t rule = rules->list[index];
+    json_t *root = NULL;
+    const char *key = NULL;
+    for (size_t i = 0; i < IK_LENGTH(lists); i++) {
+        key = lists[i].effect == rule.effect ? lists[i].key : key;
+    }
+    res_t changed = load_user_file(rules, &root);
+    if (is_ok(&changed)) {
+        json_t *projects = json_object_get(root, "projects");
+        json_t *holder = rule.of_project ? json_object_get(projects, rules->project) : root;
+        remove_from(json_object_get(holder, key), rule.text);
+        changed = save_user_file(rules, root);
+    }
+    json_decref(root);
+    if (is_ok(&changed)) {
+        memmove(rules->list + index, rules->list + index + 1,
+                (--rules->count - index) * sizeof(*rules->list));
+    }
+    return changed;
+}
