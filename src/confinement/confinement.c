@@ -4,6 +4,7 @@
 #include <linux/landlock.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -363,6 +364,55 @@ char *ik_confinement_describe(const void *ctx, const ik_confinement_t *confineme
         return text == NULL ? ik_strdup(ctx, "") : text;
     }
     return text == NULL ? ik_strdup(ctx, "no network") : ik_sprintf(ctx, "%s, no network", text);
+}
+
+/* --- watching ---------------------------------------------------------------------------- */
+
+struct ik_confinement_watch {
+    const char **places;
+    struct stat *before; /* st_nlink 0: it does not exist */
+    size_t folder_len;   /* of the project, with the slash */
+};
+
+static struct stat look(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 ? status : (struct stat){0};
+}
+
+ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project)
+{
+    ik_confinement_watch_t *watch = ik_new(ctx, ik_confinement_watch_t);
+    size_t count = 0;
+    watch->places = ik_room_plan_protected(watch, project);
+    watch->folder_len = strlen(project) + 1;
+    while (watch->places[count] != NULL) {
+        count++;
+    }
+    watch->before = ik_new_array(watch, struct stat, count);
+    for (size_t i = 0; i < count; i++) {
+        watch->before[i] = look(watch->places[i]);
+    }
+    return watch;
+}
+
+char *ik_confinement_changes(const void *ctx, const ik_confinement_watch_t *watch)
+{
+    char *text = NULL;
+    for (size_t i = 0; watch->places[i] != NULL; i++) {
+        struct stat now = look(watch->places[i]);
+        const struct stat *before = &watch->before[i];
+        if (now.st_nlink == 0 ||
+            (now.st_ino == before->st_ino && now.st_nlink == before->st_nlink &&
+             memcmp(&now.st_ctim, &before->st_ctim, sizeof(now.st_ctim)) == 0)) {
+            continue;
+        }
+        const char *name = watch->places[i] + watch->folder_len;
+        text = text == NULL
+                   ? ik_sprintf(ctx, "Protected places appeared or changed: %s", name)
+                   : ik_sprintf(ctx, "%s, %s", text, name);
+    }
+    return text;
 }
 
 /* --- life -------------------------------------------------------------------------------- */

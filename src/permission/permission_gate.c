@@ -245,6 +245,8 @@ static void *begin(void *gate, const void *ctx, const ik_call_t *call,
                                    .denied = ik_sprintf(decision,
                                                         "%s must be \"network\" or \"all\"",
                                                         call->entry->schema->escalation)});
+    } else if (decision->mode == IK_MODE_FULL) {
+        decide(decision, IK_CONFINEMENT_NONE); /* nothing is confined, so the level is not needed */
     } else {
         ik_confinement_detect(decision, options->confinement, on_level, decision);
     }

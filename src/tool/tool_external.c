@@ -1,3 +1,4 @@
+#include "confinement/confinement.h"
 #include "tool/tool_external.h"
 
 #include <inttypes.h>
@@ -21,6 +22,8 @@ typedef struct {
     int64_t idle_ms;
     ik_timer_t *deliver; /* delivers the result of a process that could not be started */
     ik_tool_result_t result;
+    char *confined;              /* the limits of its room; NULL: unconfined */
+    ik_confinement_watch_t *watch; /* over protected places; NULL: unconfined */
     void (*on_progress)(void *data, const char *text, size_t len);
     void (*on_end)(void *data, const ik_tool_result_t *result);
     void *data;
@@ -171,6 +174,15 @@ static void on_process_end(void *data, ik_process_result_t *process)
 {
     call_t *call = data;
     make_envelope(call, process);
+    if (call->confined != NULL) {
+        call->result.envelope =
+            ik_tool_wrap_add_confined(call->result.owner, call->result.envelope, call->confined);
+        const char *appeared = ik_confinement_changes(call, call->watch);
+        if (appeared != NULL) {
+            call->result.envelope =
+                ik_tool_wrap_add_note(call->result.owner, call->result.envelope, appeared);
+        }
+    }
     call->result.wall_ms = process->wall_ms;
     call->result.cpu_us = process->cpu_us;
     call->result.max_rss_kb = process->max_rss_kb;
@@ -209,7 +221,7 @@ static int64_t idle_limit_ms(const ik_config_t *config, const ik_tool_registry_e
 
 static const char **tool_environment(call_t *call, const ik_tool_request_t *request)
 {
-    enum { OWN_VARIABLES = 4 };
+    enum { OWN_VARIABLES = 5 };
     const ik_config_t *config = call->context->config;
     char **passed = ik_config_tool_environment(call, config, call->name);
     size_t passed_count = 0;
@@ -225,6 +237,9 @@ static const char **tool_environment(call_t *call, const ik_tool_request_t *requ
     *next++ = ik_sprintf(call, "IKIGAI_SESSION_ID=%s", request->session_id);
     *next++ = ik_sprintf(call, "IKIGAI_MAX_OUTPUT=%ld", config->max_output_size);
     *next++ = ik_sprintf(call, "IKIGAI_PROGRESS_FD=%d", IK_KEEPER_PROGRESS);
+    if (request->confined != NULL) {
+        *next++ = "TMPDIR=/tmp";
+    }
     return env;
 }
 
@@ -267,6 +282,10 @@ static void *ik_tool_external_exec(const void *ctx, const ik_tool_context_t *con
     call->result.owner = talloc_new(call);
     call->name = ik_strdup(call, request->name);
     call->on_progress = request->on_progress;
+    if (request->confined != NULL) {
+        call->confined = ik_strdup(call, request->confined);
+        call->watch = ik_confinement_watch(call, context->folder);
+    }
     call->on_end = request->on_end;
     call->data = request->data;
     res_t started = start_process(call, entry, request);

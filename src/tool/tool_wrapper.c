@@ -282,6 +282,59 @@ char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_too
     return ik_buffer_finish(&out);
 }
 
+/* Inserts a member, with its comma, before the closing brace. */
+static char *insert_member(const void *ctx, const char *envelope, const char *key, const char *text)
+{
+    size_t brace = strlen(envelope) - 1;
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the envelope */
+    ik_buffer_append(&out, envelope, brace);
+    ik_buffer_append_format(&out, ",\"%s\":", key);
+    ik_json_append_text(&out, text);
+    ik_buffer_append_byte(&out, '}');
+    return ik_buffer_finish(&out);
+}
+
+char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined)
+{
+    ik_json_span_t whole;
+    ik_json_span_t result;
+    ik_json_span_t value;
+    if (!ik_json_scan(envelope, strlen(envelope), &whole, NULL)) {
+        return envelope;
+    }
+    bool failed = true;
+    if (ik_json_find(whole, "result", &result)) {
+        failed = ik_json_is(result, IK_JSON_OBJECT) &&
+                 (ik_json_find(result, "error", &value) ||
+                  (ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value) &&
+                   !(value.len == 1 && value.text[0] == '0')));
+    }
+    return failed ? insert_member(ctx, envelope, "confined", confined) : envelope;
+}
+
+char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note)
+{
+    ik_json_span_t whole;
+    ik_json_span_t before;
+    if (!ik_json_scan(envelope, strlen(envelope), &whole, NULL) ||
+        !ik_json_find_kind(whole, "note", IK_JSON_STRING, &before)) {
+        return insert_member(ctx, envelope, "note", note);
+    }
+    size_t end = (size_t)(before.text - envelope) + before.len - 1; /* the closing quote */
+    ik_buffer_t out;
+    ik_buffer_t quoted;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);    /* bounded by the envelope */
+    ik_buffer_init(&quoted, ctx, IK_BUFFER_UNLIMITED); /* bounded by the note */
+    ik_json_append_text(&quoted, note);
+    ik_buffer_append(&out, envelope, end);
+    ik_buffer_append_text(&out, ". ");
+    ik_buffer_append(&out, quoted.data + 1, quoted.len - 2);
+    ik_buffer_append_text(&out, envelope + end);
+    ik_buffer_reset(&quoted);
+    return ik_buffer_finish(&out);
+}
+
 static json_t *described(const char *type, const char *description)
 {
     return json_pack("{s:s, s:s}", "type", type, "description", description);

@@ -56,6 +56,12 @@ char *ik_tool_wrap_take_unfinished(const void *ctx, ik_buffer_t *printed,
  * the result is not an object. */
 char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_tool_turns);
 
+/* Adds the limits of a confined call to an envelope that tells of a failure: tool_success is false,
+ * or the result has an error or an exit code other than 0. Returns the envelope itself otherwise. */
+char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined);
+/* Adds a note to an envelope, or appends it to the one that is there. */
+char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note);
+
 /* JSON Schema of the envelope around the declared returns of a tool (NULL: not declared), a new
  * reference. */
 json_t *ik_tool_wrap_returns(json_t *returns);

@@ -344,6 +344,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
         .tool_scan_state = TOOL_SCAN_IN_PROGRESS,
         .results_shown = !options->unattended,
     };
+    ik_workspace_create_gate(workspace);
     ik_workspace_create_root(workspace);
     return workspace;
 }
@@ -354,6 +355,7 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
 {
     const ik_workspace_start_t *start = workspace->options.start;
     ik_models_t *models;
+    TRY(ik_workspace_load_permissions(workspace));
     res_t loaded = ik_models_load(workspace, workspace->options.paths, &models);
     if (is_err(&loaded)) {
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, loaded.message);

@@ -26,6 +26,8 @@ typedef struct {
     const char *resume; /* resume the session with this id or unique prefix; NULL: none */
     bool choose;        /* resume a session that the user chooses from a list */
     bool fork;          /* work in a copy of the resumed session */
+    const char *mode;   /* --mode; NULL: not given */
+    const char *const *allowed; /* --allow, NULL-terminated; NULL: none */
     bool deliver_all;   /* deliver sessions to a shared history that began without it, too */
 } ik_workspace_start_t;
 
@@ -73,7 +75,7 @@ typedef struct {
     ik_loop_t *loop;
     ik_process_host_t *host;
     const ik_workspace_start_t *start;
-    const ik_call_gate_t *gate; /* NULL: every call runs */
+    const ik_call_gate_t *gate; /* NULL: permissions decide (permission_gate.h) */
     bool unattended;            /* there is no user: do not ask questions */
     /* May call the functions below, but not free the workspace. */
     void (*on_event)(void *data, const ik_workspace_event_t *event);
@@ -115,6 +117,13 @@ void ik_workspace_refresh(ik_workspace_t *workspace);
 /* Called when the user starts typing: reloads the schemas of user tools that came from the cache,
  * once and in the background. Otherwise this happens before the first message is taken. */
 void ik_workspace_expect_message(ik_workspace_t *workspace);
+
+/* --- permissions ------------------------------------------------------------------------- */
+
+ik_mode_t ik_workspace_mode(const ik_workspace_t *workspace, int64_t agent);
+void ik_workspace_set_mode(ik_workspace_t *workspace, int64_t agent, ik_mode_t mode);
+ik_confinement_t *ik_workspace_confinement(const ik_workspace_t *workspace);
+ik_permission_rules_t *ik_workspace_rules(const ik_workspace_t *workspace);
 
 /* --- the session and its agents ---------------------------------------------------------- */
 

@@ -132,7 +132,8 @@ void ik_workspace_answer(ik_workspace_t *workspace, const char *text)
         return;
     }
     const char *const *choices = question->question.choices;
-    const char *answer = choices == NULL ? text : choices[question->question.fallback];
+    bool as_text = choices == NULL || (question->question.any_text && text[0] != '\0');
+    const char *answer = as_text ? text : choices[question->question.fallback];
     for (size_t i = 0; choices != NULL && choices[i] != NULL; i++) {
         bool letter = strlen(text) == 1 && strncasecmp(text, choices[i], 1) == 0;
         if (letter || strcasecmp(text, choices[i]) == 0) {

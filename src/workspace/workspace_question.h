@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "permission/permission_gate.h"
+
 typedef struct ik_workspace ik_workspace_t;
 typedef struct ik_workspace_question ik_workspace_question_t;
 
@@ -19,6 +21,9 @@ typedef struct {
     /* The possible answers ("yes", "no"), NULL-terminated. NULL: any text is an answer. */
     const char *const *choices;
     size_t fallback; /* index of the choice that an empty line selects */
+    bool any_text;   /* a text that is none of the choices is an answer, too */
+    /* What a call of a tool asks permission for; NULL: another question. Valid while it is open. */
+    const ik_permission_question_t *call;
     bool secret;     /* the answer is neither shown nor kept; without choices */
 } ik_question_t;
 
@@ -36,6 +41,6 @@ const ik_question_t *ik_workspace_question(const ik_workspace_t *workspace);
  * ctx. */
 char *ik_workspace_question_hint(const void *ctx, const ik_question_t *question);
 /* Answers the open question, if there is one. A choice is selected by its text or its first letter,
- * ignoring case; any other text selects the default. */
+ * ignoring case; any other text selects the default, unless the question takes any text. */
 void ik_workspace_answer(ik_workspace_t *workspace, const char *text);
 void ik_workspace_decline(ik_workspace_t *workspace);

@@ -15,6 +15,7 @@ enum { TITLE_MAX = 60 }; /* bytes */
 static ik_workspace_member_t *create_member(ik_workspace_t *workspace, int64_t number)
 {
     ik_workspace_member_t *member = ik_new(workspace, ik_workspace_member_t);
+    member->mode = workspace->mode;
     member->workspace = workspace;
     member->number = number;
     return member;

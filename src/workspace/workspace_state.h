@@ -12,6 +12,7 @@ typedef struct {
 typedef struct {
     ik_workspace_t *workspace;
     int64_t number;
+    ik_mode_t mode;
     ik_agent_t *agent; /* NULL: no messages yet, or the log is not loaded */
     char *title;       /* the user's last message as one line; NULL: none */
     int64_t context;   /* tokens of the last request and answer; 0: not known */
@@ -45,6 +46,11 @@ struct ik_workspace {
     bool rechecking;                /* discovery is reloading those schemas */
     char **problems;                /* of the last discovery */
     size_t problem_count;
+
+    /* --- permissions */
+    ik_confinement_t *confinement;
+    ik_permission_rules_t *rules; /* NULL before ik_workspace_start */
+    ik_mode_t mode;               /* of new agents */
 
     /* --- questions and queues */
     ik_workspace_question_t *questions; /* a list; the first one is open */
@@ -83,6 +89,12 @@ void ik_workspace_set_context(ik_workspace_member_t *member, const ik_usage_t *u
 void ik_workspace_find_tools(ik_workspace_t *workspace, bool refresh);
 /* Frees registries that no turn uses any more. */
 void ik_workspace_free_old_tools(ik_workspace_t *workspace);
+
+/* --- workspace_permission.c: */
+
+void ik_workspace_create_gate(ik_workspace_t *workspace);
+/* Reads the mode and the rules, and puts them into force. IK_ERR_INVALID: one of them is wrong. */
+res_t ik_workspace_load_permissions(ik_workspace_t *workspace);
 
 /* --- workspace_question.c: */
 

@@ -1,0 +1,155 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "workspace/workspace_state.h"
+
+ik_mode_t ik_workspace_mode(const ik_workspace_t *workspace, int64_t agent)
+{
+    const ik_workspace_member_t *member = ik_workspace_find_member(workspace, agent);
+    return member == NULL ? workspace->mode : member->mode;
+}
+
+void ik_workspace_set_mode(ik_workspace_t *workspace, int64_t agent, ik_mode_t mode)
+{
+    ik_workspace_member_t *member = ik_workspace_find_member(workspace, agent);
+    if (member != NULL) {
+        member->mode = mode;
+    }
+}
+
+ik_confinement_t *ik_workspace_confinement(const ik_workspace_t *workspace)
+{
+    return workspace->confinement;
+}
+
+ik_permission_rules_t *ik_workspace_rules(const ik_workspace_t *workspace)
+{
+    return workspace->rules;
+}
+
+/* --- the gate ---------------------------------------------------------------------------- */
+
+static ik_mode_t mode_of(void *data, int64_t agent)
+{
+    return ik_workspace_mode(data, agent);
+}
+
+static void stop_turn(void *data, int64_t agent)
+{
+    ik_workspace_interrupt(data, agent);
+}
+
+static void warn(void *data, const char *text)
+{
+    ik_workspace_say(data, IK_WORKSPACE_WARNING, text);
+}
+
+/* A question at the front end; freed with the decision that waits for it. */
+typedef struct {
+    ik_workspace_question_t *question;
+    ik_permission_answer_fn on_answer;
+    void *data;
+} asked_t;
+
+static int withdraw(asked_t *asked)
+{
+    talloc_free(asked->question);
+    return 0;
+}
+
+static void on_answer(void *data, const char *answer)
+{
+    asked_t *asked = data;
+    ik_permission_answer_fn deliver = asked->on_answer;
+    void *deliver_data = asked->data;
+    asked->question = NULL;
+    talloc_free(asked);
+    if (answer == NULL) {
+        deliver(deliver_data, IK_PERMISSION_STOP, NULL);
+    } else if (strcmp(answer, "yes") == 0) {
+        deliver(deliver_data, IK_PERMISSION_YES, NULL);
+    } else if (strcmp(answer, "always") == 0) {
+        deliver(deliver_data, IK_PERMISSION_ALWAYS, NULL);
+    } else {
+        bool plain = strcmp(answer, "no") == 0;
+        deliver(deliver_data, IK_PERMISSION_NO, plain ? NULL : answer);
+    }
+}
+
+static void *ask(void *data, const void *ctx, const ik_permission_question_t *question,
+                 ik_permission_answer_fn deliver, void *deliver_data)
+{
+    static const char *const choices[] = {"yes", "always", "no", NULL};
+    static const char *const without_always[] = {"yes", "no", NULL};
+    ik_workspace_t *workspace = data;
+    asked_t *asked = ik_new(ctx, asked_t);
+    asked->on_answer = deliver;
+    asked->data = deliver_data;
+    talloc_set_destructor(asked, withdraw);
+    bool always = question->rule != NULL;
+    char *text = ik_sprintf(asked, "Allow %s (%s)?", question->tool, question->wants);
+    ik_question_t shown = {
+        .agent = question->agent,
+        .text = text,
+        .choices = always ? choices : without_always,
+        .fallback = always ? 2 : 1,
+        .any_text = true,
+        .call = question,
+    };
+    ik_workspace_question_t *open = ik_workspace_ask(workspace, &shown, on_answer, asked);
+    if (open != NULL) {
+        asked->question = open;
+    }
+    return asked;
+}
+
+void ik_workspace_create_gate(ik_workspace_t *workspace)
+{
+    const ik_workspace_options_t *options = &workspace->options;
+    workspace->confinement = ik_confinement_create(
+        workspace, &(ik_confinement_options_t){.loop = options->loop,
+                                               .paths = options->paths,
+                                               .config = options->config,
+                                               .data = workspace});
+}
+
+res_t ik_workspace_load_permissions(ik_workspace_t *workspace)
+{
+    const ik_workspace_options_t *options = &workspace->options;
+    const ik_workspace_start_t *start = options->start;
+    const char *given = start->mode != NULL ? start->mode : getenv("IKIGAI_MODE");
+    bool allow_all = false;
+    for (size_t i = 0; start->allowed != NULL && start->allowed[i] != NULL; i++) {
+        allow_all = allow_all || strcmp(start->allowed[i], "all") == 0;
+    }
+    if (options->config->mode != 0) {
+        workspace->mode = (ik_mode_t)(options->config->mode - 1);
+    }
+    if (given != NULL && given[0] != '\0' && !ik_mode_parse(given, &workspace->mode)) {
+        return ERR(INVALID, "There is no mode '%.40s': use auto, ask, plan or full", given);
+    }
+    for (size_t i = 0; i < workspace->member_count; i++) {
+        workspace->members[i]->mode = workspace->mode;
+    }
+    TRY(ik_permission_rules_load(workspace, options->paths, start->allowed, &workspace->rules));
+    const char *const *warnings;
+    size_t count = ik_permission_rules_warnings(workspace->rules, &warnings);
+    for (size_t i = 0; i < count; i++) {
+        warn(workspace, warnings[i]);
+    }
+    if (options->gate == NULL) {
+        workspace->shared.gate = ik_permission_gate_create(
+            workspace, &(ik_permission_gate_options_t){.confinement = workspace->confinement,
+                                                       .rules = workspace->rules,
+                                                       .config = options->config,
+                                                       .unattended = options->unattended,
+                                                       .allow_all = allow_all,
+                                                       .mode_of = mode_of,
+                                                       .ask = ask,
+                                                       .stop_turn = stop_turn,
+                                                       .warn = warn,
+                                                       .data = workspace});
+    }
+    return OK;
+}
