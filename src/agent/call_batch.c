@@ -109,9 +109,9 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
     call->decision = NULL;
     if (verdict->denied != NULL) {
         batch->running--;
-        call->result = make_refusal(
-            call, verdict->code == NULL ? IK_TOOL_PERMISSION_DENIED : verdict->code,
-            verdict->denied);
+        call->result =
+            make_refusal(call, verdict->code == NULL ? IK_TOOL_PERMISSION_DENIED : verdict->code,
+                         verdict->denied);
         ik_timer_start(batch->advance, 0);
         return;
     }

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "base/utf8.h"
 #include "base/code_point.h"
+#include "base/utf8.h"
 
 /* --- one character ----------------------------------------------------------------------- */
 

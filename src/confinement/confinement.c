@@ -408,9 +408,8 @@ char *ik_confinement_changes(const void *ctx, const ik_confinement_watch_t *watc
             continue;
         }
         const char *name = watch->places[i] + watch->folder_len;
-        text = text == NULL
-                   ? ik_sprintf(ctx, "Protected places appeared or changed: %s", name)
-                   : ik_sprintf(ctx, "%s, %s", text, name);
+        text = text == NULL ? ik_sprintf(ctx, "Protected places appeared or changed: %s", name)
+                            : ik_sprintf(ctx, "%s, %s", text, name);
     }
     return text;
 }

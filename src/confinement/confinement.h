@@ -64,8 +64,8 @@ typedef void (*ik_confinement_ready_fn)(void *data, ik_process_host_t *host);
 void ik_confinement_prepare(const void *ctx, ik_confinement_t *confinement, ik_effects_t effects,
                             ik_confinement_ready_fn on_ready, void *data);
 
-/* Watches the project's protected places during a call: those that do not exist cannot be protected,
- * and at level partial none is. */
+/* Watches the project's protected places during a call: those that do not exist cannot be
+ * protected, and at level partial none is. */
 typedef struct ik_confinement_watch ik_confinement_watch_t;
 ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project);
 /* "protected places appeared or changed: .envrc", on ctx; NULL: nothing did. */

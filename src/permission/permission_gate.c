@@ -56,8 +56,8 @@ static void on_room(void *data, ik_process_host_t *room)
     char *limits = ik_confinement_describe(decision, options->confinement, decision->effects);
     ik_call_verdict_t verdict = {
         .room = room,
-        .confined = decision->mode == IK_MODE_PLAN ? ik_sprintf(decision, "plan mode: %s", limits)
-                                                   : limits,
+        .confined =
+            decision->mode == IK_MODE_PLAN ? ik_sprintf(decision, "plan mode: %s", limits) : limits,
     };
     give_verdict(decision, &verdict);
 }
@@ -116,8 +116,7 @@ static void ask(decision_t *decision, const char *wants)
                                   wants, flag));
         return;
     }
-    json_t *arguments =
-        json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);
+    json_t *arguments = json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);
     const char *reason = json_string_value(json_object_get(arguments, "reason"));
     decision->rule = ik_permission_rules_suggest(decision, options->rules, &decision->call);
     decision->question = (ik_permission_question_t){
@@ -228,9 +227,8 @@ static void *begin(void *gate, const void *ctx, const ik_call_t *call,
 {
     decision_t *decision = ik_new(ctx, decision_t);
     decision->gate = gate;
-    decision->call = (ik_permission_call_t){.entry = call->entry,
-                                            .arguments = call->arguments,
-                                            .arguments_len = call->arguments_len};
+    decision->call = (ik_permission_call_t){
+        .entry = call->entry, .arguments = call->arguments, .arguments_len = call->arguments_len};
     decision->agent = call->agent;
     decision->name = call->name;
     decision->on_verdict = on_verdict;
@@ -240,11 +238,11 @@ static void *begin(void *gate, const void *ctx, const ik_call_t *call,
     if (call->entry == NULL) {
         run(decision); /* there is no such tool, which the runner says */
     } else if (!read_extra(decision)) {
-        give_verdict(decision, &(ik_call_verdict_t){
-                                   .code = IK_TOOL_INVALID_PARAMS,
-                                   .denied = ik_sprintf(decision,
-                                                        "%s must be \"network\" or \"all\"",
-                                                        call->entry->schema->escalation)});
+        give_verdict(
+            decision,
+            &(ik_call_verdict_t){.code = IK_TOOL_INVALID_PARAMS,
+                                 .denied = ik_sprintf(decision, "%s must be \"network\" or \"all\"",
+                                                      call->entry->schema->escalation)});
     } else if (decision->mode == IK_MODE_FULL) {
         decide(decision, IK_CONFINEMENT_NONE); /* nothing is confined, so the level is not needed */
     } else {

@@ -86,8 +86,8 @@ bool ik_permission_rules_check(const void *ctx, const char *text, char **fault)
     bool valid = parse_rule(scratch, text, &rule);
     talloc_free(scratch);
     if (!valid) {
-        *fault = ik_sprintf(ctx, "'%.100s' is not a rule: write TOOL, TOOL(pattern) or network",
-                            text);
+        *fault =
+            ik_sprintf(ctx, "'%.100s' is not a rule: write TOOL, TOOL(pattern) or network", text);
     }
     return valid;
 }
@@ -201,8 +201,8 @@ static res_t read_file(ik_permission_rules_t *rules, const char *file, bool is_u
     return OK;
 }
 
-res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths,
-                               const char *const *allowed, ik_permission_rules_t **out)
+res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths, const char *const *allowed,
+                               ik_permission_rules_t **out)
 {
     char resolved[PATH_MAX];
     ik_permission_rules_t *rules = ik_new(ctx, ik_permission_rules_t);
@@ -244,7 +244,8 @@ static bool glob_matches(const char *pattern, const char *text, unsigned flags)
 static bool word_matches(const char *pattern, const char *word)
 {
     if (*pattern == '*') {
-        return word_matches(pattern + 1, word) || (*word != '\0' && word_matches(pattern, word + 1));
+        return word_matches(pattern + 1, word) ||
+               (*word != '\0' && word_matches(pattern, word + 1));
     }
     return *pattern == *word && (*pattern == '\0' || word_matches(pattern + 1, word + 1));
 }
@@ -303,7 +304,8 @@ static char *normalise_path(const void *ctx, const char *project, const char *pa
                       : ik_sprintf(ctx, "%s/%s", project, path);
     char *out = ik_strdup(ctx, "");
     char *rest = NULL;
-    for (char *part = strtok_r(whole, "/", &rest); part != NULL; part = strtok_r(NULL, "/", &rest)) {
+    for (char *part = strtok_r(whole, "/", &rest); part != NULL;
+         part = strtok_r(NULL, "/", &rest)) {
         if (strcmp(part, "..") == 0) {
             char *slash = strrchr(out, '/');
             if (slash != NULL) {
@@ -335,7 +337,8 @@ static bool is_file_tool(const ik_tool_registry_entry_t *entry)
     return strncmp(entry->name, "file_", 5) == 0;
 }
 
-/* The value of the first required parameter, a new reference; NULL: it has none, or it is no text. */
+/* The value of the first required parameter, a new reference; NULL: it has none, or it is no text.
+ */
 static json_t *read_subject(const ik_permission_call_t *call)
 {
     json_t *required = json_object_get(call->entry->schema->parameters, "required");
@@ -366,10 +369,10 @@ static bool rule_matches(const ik_permission_rules_t *rules, const rule_t *rule,
     }
     json_t *subject = read_subject(call);
     const char *text = json_string_value(subject);
-    bool matches = text != NULL &&
-                   (is_shell(call->entry)       ? shell_matches(rule->pattern, text, allows)
-                    : is_file_tool(call->entry) ? path_matches(rules, rule->pattern, text)
-                                                : glob_matches(rule->pattern, text, 0));
+    bool matches =
+        text != NULL && (is_shell(call->entry)       ? shell_matches(rule->pattern, text, allows)
+                         : is_file_tool(call->entry) ? path_matches(rules, rule->pattern, text)
+                                                     : glob_matches(rule->pattern, text, 0));
     json_decref(subject);
     return matches;
 }
@@ -435,8 +438,7 @@ static res_t load_user_file(const ik_permission_rules_t *rules, json_t **root)
     if (is_err(&read) && read.code != IK_ERR_NOT_FOUND) {
         return read;
     }
-    return json_is_object(*root) ? OK
-                                 : ERR(INVALID, "%s is not a JSON object", rules->user_file);
+    return json_is_object(*root) ? OK : ERR(INVALID, "%s is not a JSON object", rules->user_file);
 }
 
 static res_t save_user_file(const ik_permission_rules_t *rules, json_t *root)

@@ -38,10 +38,10 @@ typedef struct {
 } ik_permission_call_t;
 
 /* Reads both files; a missing one has no rules. IK_ERR_INVALID names the file and the fault.
- * Warnings, on ctx, concern unknown keys. allowed are the values of --allow, NULL-terminated; may be
- * NULL. */
-res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths,
-                               const char *const *allowed, ik_permission_rules_t **out);
+ * Warnings, on ctx, concern unknown keys. allowed are the values of --allow, NULL-terminated; may
+ * be NULL. */
+res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths, const char *const *allowed,
+                               ik_permission_rules_t **out);
 size_t ik_permission_rules_warnings(const ik_permission_rules_t *rules, const char *const **out);
 
 /* Whether text is a rule; fault, on ctx, says why not. */
@@ -52,8 +52,8 @@ bool ik_permission_rules_check(const void *ctx, const char *text, char **fault);
 ik_permission_effect_t ik_permission_rules_match(const ik_permission_rules_t *rules,
                                                  const ik_permission_call_t *call,
                                                  const char **rule);
-/* The rule that allows exactly this call from now on: "bash(THE WORDS)" or "TOOL", on ctx; NULL: none
- * can, because the command is not a simple one. */
+/* The rule that allows exactly this call from now on: "bash(THE WORDS)" or "TOOL", on ctx; NULL:
+ * none can, because the command is not a simple one. */
 char *ik_permission_rules_suggest(const void *ctx, const ik_permission_rules_t *rules,
                                   const ik_permission_call_t *call);
 /* Adds an allow rule for the project to the user's file, and puts it into force. */

@@ -31,8 +31,7 @@ static void begin_command(splitter_t *splitter)
 {
     ik_shell_words_t *out = splitter->out;
     end_word(splitter);
-    out->commands =
-        ik_resize_array(out, out->commands, ik_shell_command_words_t, out->count + 1);
+    out->commands = ik_resize_array(out, out->commands, ik_shell_command_words_t, out->count + 1);
     out->commands[out->count++] = (ik_shell_command_words_t){0};
 }
 
@@ -59,10 +58,10 @@ static bool is_assignment(const char *word)
 
 static bool is_reserved(const char *word)
 {
-    static const char *const reserved[] = {"if",   "then", "else",  "elif",  "fi",   "do",
-                                           "done", "case", "esac",  "while", "until", "for",
-                                           "in",   "{",    "}",     "!",     "time", "function",
-                                           "[[",   "exec", "command", "builtin", "eval"};
+    static const char *const reserved[] = {
+        "if",   "then",     "else",  "elif", "fi",      "do",      "done", "case",
+        "esac", "while",    "until", "for",  "in",      "{",       "}",    "!",
+        "time", "function", "[[",    "exec", "command", "builtin", "eval"};
     for (size_t i = 0; i < IK_LENGTH(reserved); i++) {
         if (strcmp(word, reserved[i]) == 0) {
             return true;

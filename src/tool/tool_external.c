@@ -1,5 +1,5 @@
-#include "confinement/confinement.h"
 #include "tool/tool_external.h"
+#include "confinement/confinement.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct {
     int64_t idle_ms;
     ik_timer_t *deliver; /* delivers the result of a process that could not be started */
     ik_tool_result_t result;
-    char *confined;              /* the limits of its room; NULL: unconfined */
+    char *confined;                /* the limits of its room; NULL: unconfined */
     ik_confinement_watch_t *watch; /* over protected places; NULL: unconfined */
     void (*on_progress)(void *data, const char *text, size_t len);
     void (*on_end)(void *data, const ik_tool_result_t *result);

@@ -243,9 +243,8 @@ static void read_effects(ik_tool_schema_t *schema, ik_tool_schema_findings_t *fi
         known = known && named;
     }
     if (!known) {
-        ik_tool_schema_add_fault(findings,
-                                 "effects is not {\"write\": \"none\", \"project\" or "
-                                 "\"anywhere\", \"network\": true or false}");
+        ik_tool_schema_add_fault(findings, "effects is not {\"write\": \"none\", \"project\" or "
+                                           "\"anywhere\", \"network\": true or false}");
     }
 }
 
@@ -270,8 +269,7 @@ static void read_escalation(ik_tool_schema_t *schema, ik_tool_schema_findings_t 
     const char *name = json_string_value(json_object_get(escalation, "parameter"));
     json_t *properties = json_object_get(schema->parameters, "properties");
     json_t *property = name == NULL ? NULL : json_object_get(properties, name);
-    if (json_object_size(escalation) != 1 ||
-        !is_string_type(json_object_get(property, "type"))) {
+    if (json_object_size(escalation) != 1 || !is_string_type(json_object_get(property, "type"))) {
         ik_tool_schema_add_fault(
             findings,
             "escalation is not {\"parameter\": NAME} with the name of a string parameter");

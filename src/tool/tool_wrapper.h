@@ -57,7 +57,8 @@ char *ik_tool_wrap_take_unfinished(const void *ctx, ik_buffer_t *printed,
 char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_tool_turns);
 
 /* Adds the limits of a confined call to an envelope that tells of a failure: tool_success is false,
- * or the result has an error or an exit code other than 0. Returns the envelope itself otherwise. */
+ * or the result has an error or an exit code other than 0. Returns the envelope itself otherwise.
+ */
 char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined);
 /* Adds a note to an envelope, or appends it to the one that is there. */
 char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note);

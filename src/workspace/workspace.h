@@ -21,14 +21,14 @@ typedef struct ik_workspace ik_workspace_t;
 typedef struct {
     const char *prompt; /* the first message; NULL: typed, or from standard input */
     bool without_tools;
-    bool trust;         /* the project's tools, for this run */
-    bool continue_last; /* resume the last session of this folder */
-    const char *resume; /* resume the session with this id or unique prefix; NULL: none */
-    bool choose;        /* resume a session that the user chooses from a list */
-    bool fork;          /* work in a copy of the resumed session */
-    const char *mode;   /* --mode; NULL: not given */
+    bool trust;                 /* the project's tools, for this run */
+    bool continue_last;         /* resume the last session of this folder */
+    const char *resume;         /* resume the session with this id or unique prefix; NULL: none */
+    bool choose;                /* resume a session that the user chooses from a list */
+    bool fork;                  /* work in a copy of the resumed session */
+    const char *mode;           /* --mode; NULL: not given */
     const char *const *allowed; /* --allow, NULL-terminated; NULL: none */
-    bool deliver_all;   /* deliver sessions to a shared history that began without it, too */
+    bool deliver_all; /* deliver sessions to a shared history that began without it, too */
 } ik_workspace_start_t;
 
 typedef enum {

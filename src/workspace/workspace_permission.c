@@ -107,11 +107,11 @@ static void *ask(void *data, const void *ctx, const ik_permission_question_t *qu
 void ik_workspace_create_gate(ik_workspace_t *workspace)
 {
     const ik_workspace_options_t *options = &workspace->options;
-    workspace->confinement = ik_confinement_create(
-        workspace, &(ik_confinement_options_t){.loop = options->loop,
-                                               .paths = options->paths,
-                                               .config = options->config,
-                                               .data = workspace});
+    workspace->confinement =
+        ik_confinement_create(workspace, &(ik_confinement_options_t){.loop = options->loop,
+                                                                     .paths = options->paths,
+                                                                     .config = options->config,
+                                                                     .data = workspace});
 }
 
 res_t ik_workspace_load_permissions(ik_workspace_t *workspace)

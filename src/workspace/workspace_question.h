@@ -24,7 +24,7 @@ typedef struct {
     bool any_text;   /* a text that is none of the choices is an answer, too */
     /* What a call of a tool asks permission for; NULL: another question. Valid while it is open. */
     const ik_permission_question_t *call;
-    bool secret;     /* the answer is neither shown nor kept; without choices */
+    bool secret; /* the answer is neither shown nor kept; without choices */
 } ik_question_t;
 
 /* answer is one of the choices, or any text if there are none; NULL: declined. The question is

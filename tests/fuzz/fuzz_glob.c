@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "pieces.h"
 #include "base/glob_match.h"
+#include "pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

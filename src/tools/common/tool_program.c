@@ -81,8 +81,7 @@ static void format_schema(ik_buffer_t *out, const ik_tool_program_t *program)
                             ik_effects_write_name(program->effects.write),
                             program->effects.network ? "true" : "false");
     if (program->escalation != NULL) {
-        ik_buffer_append_format(out, ",\"escalation\":{\"parameter\":\"%s\"}",
-                                program->escalation);
+        ik_buffer_append_format(out, ",\"escalation\":{\"parameter\":\"%s\"}", program->escalation);
     }
     ik_buffer_append_text(out, "}\n");
 }

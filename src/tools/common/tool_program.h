@@ -45,11 +45,11 @@ typedef struct {
     const char *name;
     const char *description;
     const ik_tool_param_t *params;
-    const char *returns; /* JSON Schema of the answer, as JSON text */
-    bool parallel;       /* calls may overlap */
-    ik_effects_t effects; /* what it does besides reading; ikigai confines it to that */
+    const char *returns;    /* JSON Schema of the answer, as JSON text */
+    bool parallel;          /* calls may overlap */
+    ik_effects_t effects;   /* what it does besides reading; ikigai confines it to that */
     const char *escalation; /* the parameter that asks for more; NULL: there is none */
-    const char *limits;  /* sizes and memory, for --help */
+    const char *limits;     /* sizes and memory, for --help */
     void (*run)(ik_tool_call_t *call);
     /* May be NULL. Ends what the call started; called when memory has run out, before the answer,
      * so it must not allocate. */

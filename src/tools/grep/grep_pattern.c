@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "base/utf8.h"
 #include "base/code_point.h"
+#include "base/utf8.h"
 #include "tools/grep/ere.h"
 #include "tools/grep/ere_literals.h"
 #include "tools/grep/ere_pcre.h"
