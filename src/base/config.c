@@ -133,8 +133,11 @@ static void load_environment(ik_config_loader_t *loader)
         const char *provider;
         const char *key;
     } variables[] = {
-        {"IKIGAI_MODEL", NULL, "model"},           {"IKIGAI_DB", NULL, "db"},
-        {"OPENAI_BASE_URL", "openai", "base_url"}, {"ANTHROPIC_BASE_URL", "anthropic", "base_url"},
+        {"IKIGAI_MODEL", NULL, "model"},
+        {"IKIGAI_DB", NULL, "db"},
+        {"IKIGAI_MODE", NULL, "mode"},
+        {"OPENAI_BASE_URL", "openai", "base_url"},
+        {"ANTHROPIC_BASE_URL", "anthropic", "base_url"},
         {"GEMINI_BASE_URL", "google", "base_url"},
     };
     loader->source = IK_CONFIG_ENVIRONMENT;
@@ -149,6 +152,7 @@ static void load_flags(ik_config_loader_t *loader, const ik_config_flags_t *flag
     loader->source = IK_CONFIG_FLAG;
     set_named_text(loader, "-m", NULL, "model", flags->model);
     set_named_text(loader, "--db", NULL, "db", flags->db);
+    set_named_text(loader, "--mode", NULL, "mode", flags->mode);
     if (flags->max_tool_turns != 0) {
         loader->origin = "--max-turns";
         ik_config_loader_set_integer(loader, ik_config_find_key(IK_CONFIG_TOP, "max_tool_turns"),

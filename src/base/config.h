@@ -210,6 +210,7 @@ typedef struct {
 typedef struct {
     const char *model;
     const char *db;
+    const char *mode;
     long max_tool_turns;
 } ik_config_flags_t;
 

@@ -188,9 +188,38 @@ static void store_text(ik_config_loader_t *loader, const ik_config_key_t *key, v
     }
 }
 
+static char *list_choices(const void *ctx, const char *const *choices)
+{
+    char *list = ik_sprintf(ctx, "\"%s\"", choices[0]);
+    for (size_t i = 1; choices[i] != NULL; i++) {
+        list =
+            ik_sprintf(ctx, "%s%s\"%s\"", list, choices[i + 1] == NULL ? " or " : ", ", choices[i]);
+    }
+    return list;
+}
+
+/* text is NULL when the value is no text. */
+static void set_choice(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
+                       const char *label, const char *at, const char *text)
+{
+    for (int i = 0; text != NULL && key->choices[i] != NULL; i++) {
+        if (strcmp(text, key->choices[i]) == 0) {
+            *(int *)value_of(key, data) = i + 1;
+            note_source(loader, key, data);
+            return;
+        }
+    }
+    ik_config_loader_fail(loader, IK_ERR_INVALID, at, "%s must be %s", label,
+                          list_choices(loader->scratch, key->choices));
+}
+
 void ik_config_loader_set_text(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
                                const char *label, const char *at, const char *value)
 {
+    if (key->type == IK_CONFIG_CHOICE) {
+        set_choice(loader, key, data, label, at, value);
+        return;
+    }
     const char *fault = find_fault(key, value);
     bool is_model = key->section == IK_CONFIG_TOP && key->offset == offsetof(ik_config_t, model);
     if (fault != NULL) {
@@ -277,30 +306,6 @@ static void set_boolean(ik_config_loader_t *loader, const ik_config_key_t *key, 
     }
     *(bool *)value_of(key, data) = truth;
     note_source(loader, key, data);
-}
-
-static char *list_choices(const void *ctx, const char *const *choices)
-{
-    char *list = ik_sprintf(ctx, "\"%s\"", choices[0]);
-    for (size_t i = 1; choices[i] != NULL; i++) {
-        list =
-            ik_sprintf(ctx, "%s%s\"%s\"", list, choices[i + 1] == NULL ? " or " : ", ", choices[i]);
-    }
-    return list;
-}
-
-static void set_choice(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
-                       const char *label, ik_json_span_t value)
-{
-    for (int i = 0; ik_json_kind(value) == IK_JSON_STRING && key->choices[i] != NULL; i++) {
-        if (ik_json_key_is(value, key->choices[i])) {
-            *(int *)value_of(key, data) = i + 1;
-            note_source(loader, key, data);
-            return;
-        }
-    }
-    ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s must be %s", label,
-                          list_choices(loader->scratch, key->choices));
 }
 
 /* The next name of the list, or NULL after reporting why not. */
@@ -428,7 +433,10 @@ void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t
         set_boolean(loader, key, data, label, value);
         break;
     case IK_CONFIG_CHOICE:
-        set_choice(loader, key, data, label, value);
+        set_choice(loader, key, data, label, value.text,
+                   ik_json_kind(value) == IK_JSON_STRING
+                       ? ik_json_decode(loader->scratch, value, NULL)
+                       : NULL);
         break;
     case IK_CONFIG_VALUES:
         set_values(loader, key, data, label, value);

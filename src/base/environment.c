@@ -9,6 +9,7 @@
 
 static const ik_environment_t table[] = {
     {"IKIGAI_HOME", USER, "the folder to use instead of `~/.ikigai`; an absolute path"},
+    {"IKIGAI_MODE", USER, "the mode; overrides `mode` of the configuration"},
     {"IKIGAI_MODEL", USER, "the model; overrides `model` of the configuration"},
     {"IKIGAI_DB", USER, "where sessions are kept; overrides `db` of the configuration"},
     {"NO_COLOR", USER,

@@ -26,7 +26,6 @@ typedef struct {
     const char *resume;         /* resume the session with this id or unique prefix; NULL: none */
     bool choose;                /* resume a session that the user chooses from a list */
     bool fork;                  /* work in a copy of the resumed session */
-    const char *mode;           /* --mode; NULL: not given */
     const char *const *allowed; /* --allow, NULL-terminated; NULL: none */
     bool deliver_all; /* deliver sessions to a shared history that began without it, too */
 } ik_workspace_start_t;

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -118,16 +117,12 @@ res_t ik_workspace_load_permissions(ik_workspace_t *workspace)
 {
     const ik_workspace_options_t *options = &workspace->options;
     const ik_workspace_start_t *start = options->start;
-    const char *given = start->mode != NULL ? start->mode : getenv("IKIGAI_MODE");
     bool allow_all = false;
     for (size_t i = 0; start->allowed != NULL && start->allowed[i] != NULL; i++) {
         allow_all = allow_all || strcmp(start->allowed[i], "all") == 0;
     }
     if (options->config->mode != 0) {
         workspace->mode = (ik_mode_t)(options->config->mode - 1);
-    }
-    if (given != NULL && given[0] != '\0' && !ik_mode_parse(given, &workspace->mode)) {
-        return ERR(INVALID, "There is no mode '%.40s': use auto, ask, plan or full", given);
     }
     for (size_t i = 0; i < workspace->member_count; i++) {
         workspace->members[i]->mode = workspace->mode;

@@ -31,7 +31,8 @@ class Layers(ConfigTest):
                 "max_output_size": "1048576", "tool_max_seconds": "600",
                 "schema_timeout_ms": "1000", "connect_timeout_seconds": "10",
                 "silence_timeout_seconds": "120", "idle_stream_seconds": "600",
-                "system_prompt": "-", "tool_output": "full", "theme": "auto", "notify": "auto",
+                "system_prompt": "-", "tool_output": "full", "mode": "-",
+                "confinement": "preferred", "theme": "auto", "notify": "auto",
                 "notify_after_seconds": "10"}
 
     def test_built_in_values_and_a_system_file_that_hides_none(self):
@@ -47,6 +48,7 @@ class Layers(ConfigTest):
             "schema_timeout_ms": 1600, "connect_timeout_seconds": 17,
             "silence_timeout_seconds": 18, "idle_stream_seconds": 19, "db": "/tmp/some.db",
             "system_prompt": "Be brief", "tool_output": "short", "theme": "mono",
+            "mode": "plan", "confinement": "off",
             "notify": "osc9", "notify_after_seconds": 0}
 
     def test_every_key_from_the_user(self):

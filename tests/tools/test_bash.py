@@ -92,7 +92,10 @@ class Schema(unittest.TestCase):
         self.assertEqual(schema["description"], "Execute a shell command and return output")
         self.assertEqual(schema["parameters"]["properties"]["command"],
                          {"type": "string", "description": "Shell command to execute"})
-        self.assertEqual(list(schema["parameters"]["properties"]), ["command", "timeout_seconds"])
+        self.assertEqual(list(schema["parameters"]["properties"]),
+                         ["command", "timeout_seconds", "permissions", "reason"])
+        self.assertEqual(schema["effects"], {"write": "project", "network": False})
+        self.assertEqual(schema["escalation"], {"parameter": "permissions"})
         self.assertEqual(schema["parameters"]["required"], ["command"])
         self.assertEqual(schema["returns"]["required"], ["output", "exit_code"])
         self.assertNotIn("parallel", schema)

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/config.h"
 #include "base/file.h"
+#include "base/mode.h"
 #include "scratch.h"
 
 static ik_paths_t paths;
@@ -132,6 +133,7 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"connect_timeout_seconds\":7,\"silence_timeout_seconds\":8,"
                                "\"idle_stream_seconds\":9,\"db\":\"postgresql://h/d\","
                                "\"system_prompt\":\"be\\nbrief\",\"tool_output\":\"short\","
+                               "\"mode\":\"ask\",\"confinement\":\"off\","
                                "\"theme\":\"light\","
                                "\"notify\":\"osc99\",\"notify_after_seconds\":0,"
                                "\"providers\":{\"box\":{\"type\":\"anthropic\","
@@ -155,6 +157,8 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_str_eq(config->db, "postgresql://h/d");
     ck_assert_str_eq(config->system_prompt, "be\nbrief");
     ck_assert_int_eq(config->tool_output, IK_CONFIG_TOOL_OUTPUT_SHORT);
+    ck_assert_int_eq(config->mode, 1 + IK_MODE_ASK);
+    ck_assert_int_eq(config->confinement, IK_CONFIG_CONFINEMENT_OFF);
     ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_LIGHT);
     ck_assert_int_eq(config->notify, IK_CONFIG_NOTIFY_OSC99);
     ck_assert_int_eq(config->notify_after_seconds, 0);
