@@ -159,7 +159,7 @@ class DraftTest(ReplTest):
                 os.unlink(mark)
 
     def test_the_agent_works_while_the_editor_has_the_terminal(self):
-        gate = os.path.join(self.dir, "gate")
+        gate = os.path.join(self.project, "gate")  # where a call may write
         editor = self.write("editor", f"#!/bin/sh\nuntil [ -e {gate} ]; do sleep 0.05; done\n", 0o755)
         t = self.ready([Answer("", calls=[Call("bash", {"command": f"touch {gate}"})]),
                         Answer("Opened.")], env={"EDITOR": editor})
