@@ -57,8 +57,7 @@ const ik_config_key_t ik_config_keys[] = {
      "where sessions are kept: a file, or a `postgresql://` URL for a shared history"},
     {TOP(system_prompt), IK_CONFIG_TEXT, FORBID, 0, IK_CONFIG_FILE_MAX, NULL,
      "the system prompt, instead of the built-in one"},
-    {TOP(mode), IK_CONFIG_CHOICE, FORBID, 0, 0, MODES,
-     "how far an agent may go without asking"},
+    {TOP(mode), IK_CONFIG_CHOICE, FORBID, 0, 0, MODES, "how far an agent may go without asking"},
     {TOP(confinement), IK_CONFIG_CHOICE, FORBID, 0, 0, CONFINEMENTS,
      "`required` ends the program where tools cannot be confined fully, `off` runs them "
      "unconfined except in plan mode"},
