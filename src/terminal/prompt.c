@@ -461,5 +461,7 @@ ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
     if (prompt->search.open && ik_prompt_search_key(prompt, key)) {
         return chooses && !prompt->search.open ? IK_PROMPT_CHOSEN : IK_PROMPT_NONE;
     }
-    return run_key(prompt, key, before);
+    ik_prompt_action_t action = run_key(prompt, key, before);
+    bool closed = chooses && !prompt->search.open && action == IK_PROMPT_NONE;
+    return closed ? IK_PROMPT_CHOSEN : action;
 }

@@ -87,6 +87,8 @@ typedef struct {
     const char *mark; /* shown before the typed text */
     const char *hint; /* shown dimmed while nothing is typed; NULL: none */
     bool has_second;  /* Ctrl-S takes the chosen row, too; see ik_prompt_chosen */
+    bool numbered;    /* a digit takes its row at once; text does not narrow the list */
+    bool passes_text; /* numbered: text closes the list and goes into the draft */
     const ik_choice_row_t *rows;
     size_t count;
     bool pending; /* more will follow: call ik_prompt_choose_again then */
@@ -98,6 +100,8 @@ void ik_prompt_choose(ik_prompt_t *prompt, const ik_prompt_list_options_t *optio
 /* Replaces the rows of the open list. What was typed and the row that the user moved to stay. */
 void ik_prompt_choose_again(ik_prompt_t *prompt, const ik_choice_row_t *rows, size_t count,
                             bool pending);
+/* Whether a numbered list is open, which should be shown as a whole. */
+bool ik_prompt_is_numbered(const ik_prompt_t *prompt);
 /* Closes the list without an action. */
 void ik_prompt_choose_end(ik_prompt_t *prompt);
 /* Index of the row taken last; SIZE_MAX: the user took none. second: with the second key. */

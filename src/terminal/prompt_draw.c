@@ -6,9 +6,10 @@
 #include "terminal/prompt_state.h"
 
 enum {
-    SHOWN_MAX = 8, /* rows of a list */
-    INDENT = 2,    /* of a list */
-    TEXT_MIN = 2,  /* columns of draft below which its mark is left out */
+    SHOWN_MAX = 8,     /* rows of a list */
+    NUMBERED_MAX = 12, /* rows of a numbered list, which is shown as a whole if there is room */
+    INDENT = 2,        /* of a list */
+    TEXT_MIN = 2,      /* columns of draft below which its mark is left out */
 };
 
 static const char search_mark[] = "search: ";
@@ -53,18 +54,18 @@ static void pad(canvas_t *canvas, ik_role_t role, size_t column)
 
 /* The visible lines of a list, and whether a row about the rest follows. */
 typedef struct {
-    size_t indices[SHOWN_MAX];
+    size_t indices[NUMBERED_MAX];
     size_t count;
     size_t rest;
     bool has_rest_row;
 } view_t;
 
-static view_t make_view(ik_choice_t *choice, bool pending, int room)
+static view_t make_view(ik_choice_t *choice, size_t shown_max, bool pending, int room)
 {
     view_t view = {0};
     size_t all = ik_choice_count(choice);
     size_t max = room < 0 ? 0 : (size_t)room;
-    size_t lines = at_most(at_most(all, SHOWN_MAX), max);
+    size_t lines = at_most(at_most(all, shown_max), max);
     bool more = all > lines || pending;
     if (more && lines == max && lines > 1) {
         lines--;
@@ -75,15 +76,25 @@ static view_t make_view(ik_choice_t *choice, bool pending, int room)
     return view;
 }
 
+typedef enum { CUT_START = 1 << 0, NUMBERED = 1 << 1 } draw_flag_t;
+
 /* rows[i] is the row with the index view->indices[i]. */
 static void draw_view(canvas_t *canvas, const view_t *view, const ik_choice_row_t *rows,
-                      size_t chosen, bool pending, bool cut_start)
+                      size_t chosen, bool pending, draw_flag_t flags)
 {
-    ik_choice_rows_t columns = ik_choice_rows_measure(rows, view->count, canvas->columns, INDENT);
-    columns.cut_start = cut_start;
+    bool numbered = (flags & NUMBERED) != 0;
+    size_t indent = numbered ? INDENT + 2 + (view->count > 9) : INDENT;
+    ik_choice_rows_t columns = ik_choice_rows_measure(rows, view->count, canvas->columns, indent);
+    columns.cut_start = (flags & CUT_START) != 0;
     for (size_t i = 0; i < view->count; i++) {
         bool is_chosen = view->indices[i] == chosen;
-        ik_choice_rows_draw(&columns, canvas->row, is_chosen ? "›" : "", &rows[i], is_chosen);
+        char mark[32];
+        if (numbered) {
+            snprintf(mark, sizeof(mark), "%s %zu", is_chosen ? "›" : " ", view->indices[i] + 1);
+        } else {
+            snprintf(mark, sizeof(mark), "%s", is_chosen ? "›" : "");
+        }
+        ik_choice_rows_draw(&columns, canvas->row, mark, &rows[i], is_chosen);
         finish_row(canvas);
     }
     if (view->has_rest_row) {
@@ -142,8 +153,7 @@ static ik_prompt_drawing_t draw_secret(canvas_t *canvas, ik_prompt_t *prompt)
     size_t characters = ik_prompt_secret_characters(prompt);
     char text[64] = "";
     if (characters > 0) {
-        snprintf(text, sizeof(text), "(%zu character%s, hidden)", characters,
-                 characters == 1 ? "" : "s");
+        snprintf(text, sizeof(text), "(%zu character%s)", characters, characters == 1 ? "" : "s");
     }
     add_cut(canvas, IK_ROLE_MARK, prompt->mark, IK_WIDTH_KEEP_START);
     add_cut(canvas, IK_ROLE_DIM, text, IK_WIDTH_KEEP_START);
@@ -157,7 +167,7 @@ static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, in
     ik_prompt_list_t *list = &prompt->list;
     view_t view = {0};
     if (ik_prompt_list_is_open(prompt)) {
-        view = make_view(list->choice, list->found.pending, max_rows - 1);
+        view = make_view(list->choice, SHOWN_MAX, list->found.pending, max_rows - 1);
     }
     ik_prompt_drawing_t drawing =
         draw_draft(canvas, prompt, max_rows - (int)view.count - view.has_rest_row);
@@ -166,7 +176,7 @@ static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, in
         rows[i] = list->found.items[view.indices[i]];
     }
     draw_view(canvas, &view, rows, ik_choice_chosen(list->choice), list->found.pending,
-              list->context.kind == IK_PROMPT_CONTEXT_FILE);
+              list->context.kind == IK_PROMPT_CONTEXT_FILE ? CUT_START : 0);
     return drawing;
 }
 
@@ -175,7 +185,8 @@ static ik_prompt_drawing_t draw_edited(canvas_t *canvas, ik_prompt_t *prompt, in
 static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, int max_rows)
 {
     const ik_prompt_search_t *search = &prompt->search;
-    view_t view = make_view(search->choice, search->pending, max_rows - 1);
+    view_t view = make_view(search->choice, search->numbered ? NUMBERED_MAX : SHOWN_MAX,
+                            search->pending, max_rows - 1);
     const char *mark = search->chooses ? search->mark : search_mark;
     /* What was typed is seen in a narrow window, too. */
     size_t typed = ik_width(search->pattern.data, search->pattern.len) + 1;
@@ -189,11 +200,12 @@ static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, in
         add_cut(canvas, IK_ROLE_DIM, search->hint, IK_WIDTH_KEEP_START);
     }
     finish_row(canvas);
-    ik_choice_row_t rows[SHOWN_MAX];
+    ik_choice_row_t rows[NUMBERED_MAX];
     for (size_t i = 0; i < view.count; i++) {
         rows[i] = search->rows[view.indices[i]];
     }
-    draw_view(canvas, &view, rows, ik_choice_chosen(search->choice), search->pending, false);
+    draw_view(canvas, &view, rows, ik_choice_chosen(search->choice), search->pending,
+              search->numbered ? NUMBERED : 0);
     return (ik_prompt_drawing_t){.cursor_row = 0, .cursor_column = column};
 }
 

@@ -41,6 +41,8 @@ void ik_prompt_choose(ik_prompt_t *prompt, const ik_prompt_list_options_t *optio
     search->taken = SIZE_MAX;
     search->second = false;
     search->has_second = options->has_second;
+    search->numbered = options->numbered;
+    search->passes_text = options->passes_text;
     search->pending = options->pending;
     search->mark = ik_strdup(prompt, options->mark);
     search->hint = options->hint == NULL ? NULL : ik_strdup(prompt, options->hint);
@@ -54,6 +56,11 @@ void ik_prompt_choose_again(ik_prompt_t *prompt, const ik_choice_row_t *rows, si
         prompt->search.pending = pending;
         ik_choice_replace(prompt->search.choice, rows, count);
     }
+}
+
+bool ik_prompt_is_numbered(const ik_prompt_t *prompt)
+{
+    return prompt->search.open && prompt->search.numbered;
 }
 
 void ik_prompt_choose_end(ik_prompt_t *prompt)
@@ -75,6 +82,7 @@ void ik_prompt_search_close(ik_prompt_t *prompt)
 {
     if (prompt->search.open) {
         prompt->search.open = prompt->search.chooses = prompt->search.pending = false;
+        prompt->search.numbered = false;
         TALLOC_FREE(prompt->search.mark);
         TALLOC_FREE(prompt->search.hint);
         TALLOC_FREE(prompt->search.messages);
@@ -283,10 +291,40 @@ static bool applies(const ik_prompt_search_t *search, where_t where)
     }
 }
 
+typedef enum { HANDLED, LEFT_TO_PROMPT, LEFT_TO_TABLE } handling_t;
+
+/* A numbered list has no pattern. Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-L mean what they mean at an empty
+ * prompt. */
+static handling_t handle_numbered(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    ik_prompt_search_t *search = &prompt->search;
+    bool text = key->kind == IK_KEY_TEXT || key->kind == IK_KEY_PASTE;
+    size_t digit = key->kind == IK_KEY_TEXT && key->len == 1 ? (size_t)(key->text[0] - '0') : 0;
+    if (digit >= 1 && digit <= 9 && digit <= ik_choice_count(search->choice)) {
+        search->taken = digit - 1;
+        ik_prompt_search_close(prompt);
+        return HANDLED;
+    }
+    if (text && search->passes_text && (digit > 9 || digit == 0)) {
+        ik_prompt_search_close(prompt);
+        return LEFT_TO_PROMPT;
+    }
+    if (key->kind == IK_KEY_CHAR && key->code < 0x80 && strchr("cdzl", (int)key->code) != NULL) {
+        return key->modifiers == IK_KEY_CTRL ? LEFT_TO_PROMPT : HANDLED;
+    }
+    bool moves = key->kind == IK_KEY_CHAR && (key->code == 'n' || key->code == 'p');
+    bool erases = key->kind == IK_KEY_BACKSPACE || key->kind == IK_KEY_TAB;
+    return text || erases || (key->kind == IK_KEY_CHAR && !moves) ? HANDLED : LEFT_TO_TABLE;
+}
+
 /* A list of ik_prompt_choose stays open until it is answered: keys for the draft do nothing. */
 bool ik_prompt_search_key(ik_prompt_t *prompt, const ik_key_t *key)
 {
     bool chooses = prompt->search.chooses;
+    handling_t handling = prompt->search.numbered ? handle_numbered(prompt, key) : LEFT_TO_TABLE;
+    if (handling != LEFT_TO_TABLE) {
+        return handling == HANDLED;
+    }
     if (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_PASTE) {
         type(&prompt->search, key->text, key->len);
         return true;

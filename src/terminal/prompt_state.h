@@ -46,6 +46,8 @@ typedef struct {
     char *hint;
     bool pending;
     bool has_second;
+    bool numbered;
+    bool passes_text;
     size_t taken; /* index in rows; SIZE_MAX: none */
     bool second;  /* taken with the second key */
 } ik_prompt_search_t;

@@ -92,6 +92,7 @@ static void compose(ik_view_t *view)
     ik_buffer_init(&prompt->bytes, scratch, IK_BUFFER_UNLIMITED);   /* bounded by the screen */
     ik_buffer_init(&activity->bytes, scratch, IK_BUFFER_UNLIMITED); /* bounded by the screen */
     int most = room > 3 ? room * 2 / 3 : 1;
+    most = room > 3 && ik_prompt_is_numbered(view->prompt) ? room - 1 : most;
     ik_prompt_drawing_t drawing =
         ik_prompt_draw(view->prompt, ik_screen_columns(view->screen), most, collect_row, prompt);
     bool status = drawing.rows < room;
@@ -456,6 +457,17 @@ static void on_key(void *data, const ik_key_t *key)
         if (!ik_pager_key(view->pager, key)) {
             close_pager(view);
         }
+        return;
+    }
+    if (key->kind == IK_KEY_TEXT && key->len > 1 && key->text[0] >= '0' && key->text[0] <= '9' &&
+        ik_prompt_is_numbered(view->prompt)) {
+        ik_key_t digit = *key; /* takes a row; the rest is for what comes next */
+        ik_key_t rest = *key;
+        digit.len = 1;
+        rest.text++;
+        rest.len--;
+        on_key(view, &digit);
+        on_key(view, &rest);
         return;
     }
     uint64_t before = ik_prompt_version(view->prompt);

@@ -250,6 +250,8 @@ ik_view_list_t *ik_view_list_open(ik_view_t *view, const ik_view_list_options_t 
                          &(ik_prompt_list_options_t){.mark = mark,
                                                      .hint = options->hint,
                                                      .has_second = options->has_second,
+                                                     .numbered = options->numbered,
+                                                     .passes_text = options->passes_text,
                                                      .rows = list->rows,
                                                      .count = list->count,
                                                      .pending = list->pending});

@@ -251,6 +251,82 @@ START_TEST(a_paste_is_sent_in_full)
 }
 END_TEST
 
+/* --- numbered lists ---------------------------------------------------------------------- */
+
+static const ik_choice_row_t menu[] = {
+    {.text = "one", .note = "first"}, {.text = "two"}, {.text = "three"}};
+
+static void open_menu(bool passes_text)
+{
+    ik_prompt_choose(prompt, &(ik_prompt_list_options_t){.mark = "> ",
+                                                         .hint = "choose",
+                                                         .numbered = true,
+                                                         .passes_text = passes_text,
+                                                         .rows = menu,
+                                                         .count = 3});
+}
+
+static size_t taken(void)
+{
+    bool second;
+    return ik_prompt_chosen(prompt, &second);
+}
+
+START_TEST(a_digit_takes_its_row)
+{
+    open_menu(false);
+    ck_assert(ik_prompt_is_numbered(prompt));
+    ck_assert_str_eq(draw(40, 10), "> choose\n› 1 one    first\n  2 two\n  3 three\n");
+    ik_key_t key = key_names_text(IK_KEY_TEXT, "3");
+    ck_assert_int_eq(ik_prompt_key(prompt, &key), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(taken(), 2);
+    ck_assert(!ik_prompt_is_numbered(prompt));
+    open_menu(false);
+    press("Down");
+    ck_assert(shows("\n› 2 two\n"));
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(taken(), 1);
+    open_menu(false);
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_CHOSEN);
+    ck_assert_uint_eq(taken(), SIZE_MAX);
+}
+END_TEST
+
+START_TEST(other_keys_of_a_numbered_list)
+{
+    for (int passes = 0; passes < 2; passes++) {
+        open_menu(passes);
+        type("49");
+        ck_assert_int_eq(press("Tab Backspace C-r C-g C-o C-u C-x M-b Left"), IK_PROMPT_NONE);
+        ck_assert_int_eq(press("C-c"), IK_PROMPT_CANCEL);
+        ck_assert_int_eq(press("C-d"), IK_PROMPT_END);
+        ck_assert_int_eq(press("C-z"), IK_PROMPT_SUSPEND);
+        ck_assert_int_eq(press("C-l"), IK_PROMPT_REDRAW);
+        ck_assert(ik_prompt_is_numbered(prompt));
+        ck_assert_str_eq(text(), "");
+        ik_prompt_choose_end(prompt);
+    }
+    open_menu(false);
+    type("x");
+    ck_assert(shows("› 1 one"));
+    ck_assert_str_eq(text(), "");
+}
+END_TEST
+
+START_TEST(text_can_close_a_numbered_list)
+{
+    static const char *const texts[] = {"h", "0", "/", "\xc3\xa9", "hello 2"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        ik_key_t key = key_names_text(i % 2 == 0 ? IK_KEY_TEXT : IK_KEY_PASTE, texts[i]);
+        open_menu(true);
+        ck_assert_int_eq(ik_prompt_key(prompt, &key), IK_PROMPT_CHOSEN);
+        ck_assert_uint_eq(taken(), SIZE_MAX);
+        ck_assert_str_eq(text(), texts[i]);
+        ik_prompt_set_text(prompt, "");
+    }
+}
+END_TEST
+
 /* --- secrets ----------------------------------------------------------------------------- */
 
 START_TEST(a_secret_is_not_shown_or_kept)
@@ -261,7 +337,7 @@ START_TEST(a_secret_is_not_shown_or_kept)
     ck_assert_str_eq(draw(40, 5), "Key: \n");
     ck_assert_int_eq(cursor.cursor_column, 5);
     ik_prompt_key(prompt, &paste);
-    ck_assert_str_eq(draw(40, 5), "Key: (10 characters, hidden)\n");
+    ck_assert_str_eq(draw(40, 5), "Key: (10 characters)\n");
     ck_assert_str_eq(text(), "draft");
     /* keys that would show it elsewhere do nothing */
     ck_assert_int_eq(press("C-g C-o PageUp C-r Up C-x C-e C-_ C-y"), IK_PROMPT_NONE);
@@ -291,14 +367,14 @@ START_TEST(keys_of_a_secret)
     for (size_t i = 0; i < sizeof(clears) / sizeof(clears[0]); i++) {
         type("abc");
         ck_assert_int_eq(press("C-d Left Tab"), IK_PROMPT_NONE);
-        ck_assert(shows("(3 characters, hidden)"));
+        ck_assert(shows("(3 characters)"));
         ck_assert_int_eq(press(clears[i]), IK_PROMPT_NONE);
         ck_assert_str_eq(draw(40, 5), "Key: \n");
     }
     for (int i = 0; i < 5000; i++) {
         type("k"); /* more than any key has */
     }
-    ck_assert(shows("(4096 characters, hidden)"));
+    ck_assert(shows("(4096 characters)"));
     ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
     ck_assert_uint_eq(strlen(ik_prompt_take(ctx, prompt)), 4096);
     ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
@@ -466,14 +542,6 @@ static void choose(const ik_choice_row_t *rows, size_t count)
 }
 
 /* The index of the row that was taken with the first key. */
-static size_t taken(void)
-{
-    bool second;
-    size_t index = ik_prompt_chosen(prompt, &second);
-    ck_assert(!second);
-    return index;
-}
-
 START_TEST(choosing_from_a_list)
 {
     static const ik_choice_row_t rows[] = {{.text = "apples", .note = "2m\t3 turns"},
@@ -1085,6 +1153,9 @@ int main(void)
     tcase_add_test(tests, ctrl_c_loses_nothing);
     tcase_add_test(tests, texts_from_outside);
     tcase_add_test(tests, a_paste_is_sent_in_full);
+    tcase_add_test(tests, a_digit_takes_its_row);
+    tcase_add_test(tests, other_keys_of_a_numbered_list);
+    tcase_add_test(tests, text_can_close_a_numbered_list);
     tcase_add_test(tests, a_secret_is_not_shown_or_kept);
     tcase_add_test(tests, keys_of_a_secret);
     tcase_add_test(tests, up_and_down_through_messages);
