@@ -52,9 +52,19 @@ class ReplTest(TerminalTest):
         self.configure(model=MODEL, providers={"local": {
             "type": "openai", "base_url": self.llm.base_url("openai")}}, **config)
 
-    def start(self, script=None, *args, columns=80, rows=24, env=None, answers=MODERN, **options):
+    def decline_setup(self):
+        """The user has chosen to look around offline, so that a start offers no setup."""
+        os.makedirs(self.home, mode=0o700, exist_ok=True)
+        with open(os.path.join(self.home, "offline"), "w", encoding="utf-8"):
+            pass
+
+    def start(self, script=None, *args, columns=80, rows=24, env=None, answers=MODERN, first=False,
+              **options):
+        """first: a start that may offer the setup."""
         if script is not None:
             self.serve(script)
+        elif not first:
+            self.decline_setup()
         t = self.terminal([IKIGAI, *args], columns=columns, rows=rows, cwd=self.project,
                           env=clean_env(**{"IKIGAI_HOME": self.home, "TERM": "xterm-256color",
                                            **(env or {})}), answers=answers, **options)

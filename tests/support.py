@@ -35,7 +35,8 @@ def on_this_machine(seconds):
 
 def clean_env(**more):
     """The environment of a test, without the variables that ikigai reads."""
-    ours = ("IKIGAI_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "COLORTERM", "NO_COLOR")
+    ours = ("IKIGAI_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "VLLM_",
+            "COLORTERM", "NO_COLOR")
     env = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     # With a PATH folder that may not be entered (after su, for example), a shell reports a command
     # that does not exist as "Permission denied".

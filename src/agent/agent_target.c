@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/buffer.h"
-#include "io/port_probe.h"
+#include "io/port_scan.h"
 
 typedef struct {
     const char *name;
@@ -20,7 +20,7 @@ char *ik_agent_target_describe_local_servers(const void *ctx)
     ik_buffer_init(&lines, ctx, IK_BUFFER_UNLIMITED); /* a line per local server */
     for (size_t i = 0; i < IK_LENGTH(local_servers); i++) {
         const local_server_t *server = &local_servers[i];
-        if (ik_port_probe(server->port)) {
+        if (ik_port_scan_is_open(server->port)) {
             ik_buffer_append_format(&lines,
                                     "A server listens on port %d, the usual port of %s. To use "
                                     "it: OPENAI_BASE_URL=http://127.0.0.1:%d/v1 "
@@ -34,6 +34,23 @@ char *ik_agent_target_describe_local_servers(const void *ctx)
 bool ik_agent_target_is_makeshift(const ik_config_t *config, const ik_target_t *target)
 {
     return config->model == NULL && target->config->type == IK_CONFIG_TYPE_OFFLINE;
+}
+
+char *ik_agent_target_describe(const void *ctx, const ik_config_t *config,
+                               const ik_models_t *models)
+{
+    const char *model = config->model;
+    const char *source = "default";
+    if (model != NULL) {
+        source = ik_config_source_name(
+            ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config));
+    } else {
+        model = ik_target_default(config, models);
+        if (strncmp(model, "offline/", strlen("offline/")) == 0) {
+            return NULL;
+        }
+    }
+    return ik_sprintf(ctx, "%s (%s)", model, source);
 }
 
 res_t ik_agent_target_choose(const void *ctx, const ik_config_t *config, const ik_models_t *models,

@@ -12,6 +12,10 @@ res_t ik_agent_target_choose(const void *ctx, const ik_config_t *config, const i
 
 /* Whether the offline model answers only because no model is configured. */
 bool ik_agent_target_is_makeshift(const ik_config_t *config, const ik_target_t *target);
+/* The model in force with its source, "anthropic/claude-opus-5 (user)", on ctx; NULL: only the
+ * offline model, because none is set up. */
+char *ik_agent_target_describe(const void *ctx, const ik_config_t *config,
+                               const ik_models_t *models);
 /* One line, on ctx, for each known local model server whose usual port accepts connections, with
  * the command to use it; "": none. */
 char *ik_agent_target_describe_local_servers(const void *ctx);

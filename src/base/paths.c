@@ -95,6 +95,8 @@ static const char *find_prefix(const void *ctx, const ik_paths_origin_t *origin)
 static const ik_paths_entry_t entries[] = {
     {AT(user_config), IK_PATHS_HOME, "config.json", "your configuration"},
     {AT(keys), IK_PATHS_HOME, "keys.json", "your provider keys; readable by you alone"},
+    {AT(offline), IK_PATHS_HOME, "offline",
+     "exists if you chose to look around offline; `ikigai setup` removes it"},
     {AT(user_models), IK_PATHS_HOME, "models.json", "your model data, if you keep any"},
     {AT(user_tools), IK_PATHS_HOME, "tools", "your tools"},
     {AT(trust_file), IK_PATHS_HOME, "trust.json", "your decisions about projects' tools"},

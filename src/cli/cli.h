@@ -1,6 +1,7 @@
 /*
  * The commands of the command line: `ikigai tool …`, `ikigai session …`, `ikigai trust`, `ikigai
- * doctor`, `ikigai completion`, `ikigai help`. cli_options.h parses the command line without one.
+ * setup`, `ikigai doctor`, `ikigai completion`, `ikigai help`. cli_options.h parses the command
+ * line without one.
  *
  * A command is one const entry in the table in cli.c, which help, the manual and completion read.
  * To add one:
@@ -122,6 +123,7 @@ extern const ik_cli_command_t ik_cli_session_delete;
 extern const ik_cli_command_t ik_cli_session_prune;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;
+extern const ik_cli_command_t ik_cli_setup;
 extern const ik_cli_command_t ik_cli_doctor;
 extern const ik_cli_command_t ik_cli_completion;
 extern const ik_cli_command_t ik_cli_help;

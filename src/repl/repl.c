@@ -68,6 +68,8 @@ static void on_submit(void *data, const char *text)
     bool slash = ik_command_is_line(text);
     if (ik_workspace_question(workspace) != NULL && !repl->done) {
         ik_workspace_answer(workspace, text);
+    } else if (repl->setup != NULL && !repl->done && ik_setup_submit(repl->setup, text)) {
+        return; /* it may be a key: nothing else sees it */
     } else if (slash && !repl->done && ik_workspace_is_open(workspace) &&
                !ik_command_must_wait(&repl->host, text)) {
         run_command(repl, text, is_occupied(repl));
@@ -205,6 +207,10 @@ static void begin_session(ik_repl_t *repl, const ik_workspace_event_t *event)
         ik_repl_say(repl, IK_ROLE_DIM, "New conversation.");
     }
     ik_repl_draft_set_session(repl->draft, ik_session_id(ik_workspace_session(repl->workspace)));
+    if (repl->setup_due) {
+        repl->setup_due = false;
+        ik_repl_setup_start(repl);
+    }
 }
 
 static void end_agent(ik_repl_t *repl, int64_t agent)
@@ -247,7 +253,13 @@ static void show_question(ik_repl_t *repl)
     const ik_question_t *question = ik_workspace_question(repl->workspace);
     if (question == NULL) {
         ik_view_ask(repl->view, NULL);
+        if (repl->setup != NULL) {
+            ik_setup_resume(repl->setup);
+        }
         return;
+    }
+    if (repl->setup != NULL) {
+        ik_setup_pause(repl->setup);
     }
     char *hint = ik_workspace_question_hint(repl, question);
     ik_repl_say(repl, IK_ROLE_WARNING, question->text);
@@ -407,6 +419,10 @@ static void end_input(ik_repl_t *repl)
 static void on_action(void *data, ik_prompt_action_t action)
 {
     ik_repl_t *repl = data;
+    if (repl->setup != NULL && ik_workspace_question(repl->workspace) == NULL &&
+        ik_setup_act(repl->setup, action)) {
+        return;
+    }
     switch (action) {
     case IK_PROMPT_ESCAPE:
         interrupt(repl);
@@ -481,7 +497,13 @@ static void on_start(void *data)
         ik_repl_leave(repl, STATUS_USAGE);
         return;
     }
-    ik_repl_status_welcome(repl);
+    bool offers_setup = ik_repl_setup_is_due(repl);
+    ik_repl_status_welcome(repl, offers_setup);
+    if (offers_setup && repl->options->start->choose) {
+        repl->setup_due = true;
+    } else if (offers_setup) {
+        ik_repl_setup_start(repl);
+    }
     if (prompt != NULL) {
         ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, false);
     }
@@ -588,6 +610,7 @@ static void end(ik_repl_t *repl)
 {
     repl->done = true;
     ik_repl_shell_cancel(repl);
+    TALLOC_FREE(repl->setup);
     ik_workspace_stop(repl->workspace, LEAVING_MS);
     save_draft(repl);
     say_farewell(repl);

@@ -6,6 +6,7 @@
 #include "repl/repl_draft.h"
 #include "repl/repl_files.h"
 #include "repl/repl_talk.h"
+#include "setup/setup.h"
 #include "terminal/view.h"
 
 typedef struct ik_repl_shell ik_repl_shell_t;
@@ -26,6 +27,8 @@ typedef struct {
     ik_repl_files_t *files;
     ik_choice_row_t *completions; /* of the last request */
     ik_timer_t *start;            /* runs after the first frame */
+    ik_setup_t *setup;            /* NULL: no dialogue */
+    bool setup_due;               /* the dialogue begins when a session is chosen */
     int64_t cancelled_ms;         /* when Ctrl-C last had nothing to cancel */
     bool ending;                  /* end of input: leave when everything is done */
     bool done;
@@ -60,8 +63,15 @@ void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *
 void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row);
 /* Prints a warning when the context of the agent with the focus becomes nearly full. */
 void ik_repl_status_watch_context(ik_repl_t *repl);
-/* Prints an introduction for new users, one line for others. */
-void ik_repl_status_welcome(ik_repl_t *repl);
+/* Prints an introduction for new users, one line for others; only a title if the setup dialogue
+ * follows. */
+void ik_repl_status_welcome(ik_repl_t *repl, bool offers_setup);
+
+/* --- repl_setup.c: */
+
+/* Whether no model is set up and the user was not offered to set up one yet. */
+bool ik_repl_setup_is_due(const ik_repl_t *repl);
+void ik_repl_setup_start(ik_repl_t *repl);
 
 /* --- repl_copy.c: */
 

@@ -173,43 +173,33 @@ void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
 
 /* --- welcome ----------------------------------------------------------------------------- */
 
-static void introduce(ik_repl_t *repl, bool makeshift, const void *ctx)
+void ik_repl_status_welcome(ik_repl_t *repl, bool offers_setup)
 {
-    ik_repl_say(repl, IK_ROLE_STRONG,
-                "ikigai " IKIGAI_VERSION
-                ": a coding agent whose every tool is an ordinary program.");
-    if (makeshift) {
-        ik_repl_say(repl, IK_ROLE_TEXT, "Model: offline. It only runs tools (try: run ls).");
-        ik_repl_say(repl, IK_ROLE_TEXT,
-                    "For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY.");
-    } else {
-        ik_repl_say(repl, IK_ROLE_TEXT,
-                    ik_sprintf(ctx, "Model: %s. Your messages are sent to that provider.",
-                               ik_workspace_target(repl->workspace)->name));
-        ik_repl_say(repl, IK_ROLE_TEXT,
-                    "/model switches to another one; set \"model\" in ~/.ikigai/config.json to "
-                    "keep it.");
-    }
-    ik_repl_say(repl, IK_ROLE_TEXT,
-                "Type a message and press Enter. /help shows commands and keys.");
-}
-
-void ik_repl_status_welcome(ik_repl_t *repl)
-{
+    static const char title[] =
+        "ikigai " IKIGAI_VERSION ": a coding agent whose every tool is an ordinary program.";
     void *scratch = talloc_new(repl);
-    bool makeshift = ik_workspace_is_makeshift(repl->workspace);
+    const ik_target_t *target = ik_workspace_target(repl->workspace);
     struct stat status;
     bool new_user = stat(repl->options->paths->database, &status) != 0;
-    if (makeshift || new_user) {
-        introduce(repl, makeshift, scratch);
+    if (offers_setup) {
+        ik_repl_say(repl, IK_ROLE_STRONG, title);
+    } else if (ik_workspace_is_makeshift(repl->workspace)) {
+        ik_repl_say(repl, IK_ROLE_DIM,
+                    "ikigai " IKIGAI_VERSION
+                    ", offline. Run ikigai setup or set OPENAI_API_KEY. See /help.");
+    } else if (new_user) {
+        ik_repl_say(repl, IK_ROLE_STRONG, title);
+        ik_repl_say(repl, IK_ROLE_TEXT,
+                    ik_sprintf(scratch, "Model: %s. Your messages are sent to that provider.",
+                               target->name));
+        ik_repl_say(repl, IK_ROLE_TEXT,
+                    "/model switches to another one; ikigai setup keeps another one.");
+        ik_repl_say(repl, IK_ROLE_TEXT,
+                    "Type a message and press Enter. /help shows commands and keys.");
     } else {
         ik_repl_say(repl, IK_ROLE_DIM,
                     ik_sprintf(scratch, "ikigai " IKIGAI_VERSION ", %s. /help shows commands.",
-                               ik_workspace_target(repl->workspace)->name));
-    }
-    if (makeshift) {
-        ik_rows_t rows = ik_view_rows(repl->view);
-        ik_rows_lines(&rows, IK_ROLE_DIM, ik_agent_target_describe_local_servers(scratch));
+                               target->name));
     }
     talloc_free(scratch);
 }

@@ -20,6 +20,7 @@ USAGE = {
     "tool new": "Usage: ikigai tool new NAME [--lang sh|python|c]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",
+    "setup": "Usage: ikigai setup [--plain]",
     "doctor": "Usage: ikigai doctor [--db URL]",
     "completion":
         "Usage: ikigai completion [bash|zsh|fish] [--list models|sessions|tools|topics|words]",

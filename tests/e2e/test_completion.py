@@ -109,7 +109,7 @@ class Cases:
 
     def test_first_words(self):
         self.offers("ikigai ", *self.first_words())
-        self.offers("ikigai se", "session")
+        self.offers("ikigai se", "session", "setup")
         self.offers("ikigai t", "tool", "trust")
         self.offers("ikigai zzz")
 

@@ -7,15 +7,6 @@ from repl_support import ReplTest
 
 
 class FirstScreenTest(ReplTest):
-    def test_a_new_user_is_told_what_this_is(self):
-        t = self.ready()
-        rows = t.all_rows()
-        self.assertIn("ikigai", rows[0])
-        self.assertIn("offline", rows[1])
-        self.assertIn("OPENAI_API_KEY", rows[2])
-        self.assertIn("/help", rows[3])
-        self.assertEqual(self.leave(t), 0)
-
     def test_nothing_is_loaded_before_it_is_needed(self):
         """The prompt waits neither for the network library nor for the database."""
         if os.geteuid() != 0:

@@ -12,7 +12,7 @@ ROWS = [  # highest first
     ["main"],
     ["repl", "headless", "cli"],
     ["command"],
-    ["workspace"],
+    ["workspace", "setup"],
     ["permission"],
     ["agent", "export"],
     ["store", "provider", "tool", "terminal"],
@@ -25,6 +25,7 @@ ROW = {folder: number for number, row in enumerate(ROWS) for folder in row}
 # Folders that only some of the folders above them may include.
 USERS = {
     "export": ["command", "cli"],
+    "setup": ["repl", "cli"],
 }
 
 # Sub-folders do not include each other, with these exceptions: headers that are shared on purpose.
