@@ -122,6 +122,7 @@ static ik_agent_t *create(const void *ctx, const ik_agent_options_t *options, in
     agent->number = number;
     agent->without_tools = options->without_tools;
     agent->on_event = options->on_event;
+    agent->steering = options->steering;
     agent->data = options->data;
     agent->conversation = ik_conversation_create(agent);
     agent->call_ids = ik_id_set_create(agent);
@@ -167,16 +168,20 @@ res_t ik_agent_resume(const void *ctx, const ik_agent_options_t *options, int64_
 ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener_fn on_event,
                           void *data)
 {
-    assert(parent->turn == NULL);
+    size_t copied = parent->turn == NULL ? parent->conversation->count
+                                         : ik_turn_complete_messages(parent->turn);
+    size_t left_out = parent->conversation->count - copied;
     ik_agent_options_t options = {.shared = parent->shared,
-                                  .target = parent->target,
+                                  .target = ik_agent_target(parent),
                                   .session = parent->session,
                                   .without_tools = parent->without_tools,
                                   .on_event = on_event,
+                                  .steering = parent->steering,
                                   .data = data};
-    ik_agent_t *agent = create(ctx, &options, ik_session_fork(parent->session, parent->number));
+    ik_agent_t *agent =
+        create(ctx, &options, ik_session_fork(parent->session, parent->number, left_out));
     set_system(agent, parent->system == NULL ? NULL : parent->system->content);
-    for (size_t i = 0; i < parent->conversation->count; i++) {
+    for (size_t i = 0; i < copied; i++) {
         remember(agent, ik_msg_copy(NULL, parent->conversation->messages[i]));
     }
     return agent;
@@ -207,7 +212,7 @@ void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_jso
 void ik_agent_start_turn(ik_agent_t *agent, const char *text)
 {
     append_user(agent, text, NULL);
-    agent->turn = ik_turn_start(agent);
+    ik_turn_start(agent);
 }
 
 size_t ik_agent_compact(ik_agent_t *agent)
@@ -230,7 +235,7 @@ void ik_agent_forget_tools(ik_agent_t *agent)
 
 const ik_target_t *ik_agent_target(const ik_agent_t *agent)
 {
-    return agent->target;
+    return agent->next_target == NULL ? agent->target : agent->next_target;
 }
 
 const char *ik_agent_system(const ik_agent_t *agent)
@@ -244,6 +249,11 @@ bool ik_agent_is_busy(const ik_agent_t *agent)
     return agent->turn != NULL;
 }
 
+int64_t ik_agent_silent_ms(const ik_agent_t *agent)
+{
+    return agent->turn == NULL ? -1 : ik_turn_silent_ms(agent->turn);
+}
+
 void ik_agent_interrupt(ik_agent_t *agent)
 {
     if (agent->turn != NULL) {
@@ -251,12 +261,27 @@ void ik_agent_interrupt(ik_agent_t *agent)
     }
 }
 
-void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target)
+bool ik_agent_use_next_target(ik_agent_t *agent)
 {
-    agent->target = target;
+    if (agent->next_target == NULL) {
+        return false;
+    }
+    agent->target = agent->next_target;
+    agent->next_target = NULL;
     agent->refused = 0;
     agent->tokens_per_byte = 0;
     TALLOC_FREE(agent->wire);
+    return true;
+}
+
+void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target)
+{
+    agent->next_target = target;
+    if (agent->turn == NULL) {
+        ik_agent_use_next_target(agent);
+    } else {
+        ik_turn_stop_waiting(agent->turn);
+    }
 }
 
 const ik_conversation_t *ik_agent_conversation(const ik_agent_t *agent)

@@ -61,6 +61,9 @@ typedef struct {
 char *ik_agent_describe_retry(const void *ctx, const ik_agent_event_t *retry);
 
 typedef void (*ik_agent_listener_fn)(void *data, const ik_agent_event_t *event);
+/* The next text of the user that waits for the running turn, on ctx; NULL: none. Called before each
+ * request that sends tool results, until it returns NULL: the texts follow the results. */
+typedef char *(*ik_agent_steering_fn)(void *data, const void *ctx);
 
 typedef struct {
     ik_shared_ctx_t *shared;
@@ -69,6 +72,7 @@ typedef struct {
     ik_session_t *session;     /* outlives the agent */
     bool without_tools;
     ik_agent_listener_fn on_event; /* must not free the agent */
+    ik_agent_steering_fn steering; /* may be NULL */
     void *data;
 } ik_agent_options_t;
 
@@ -78,8 +82,8 @@ ik_agent_t *ik_agent_create(const void *ctx, const ik_agent_options_t *options);
  * which is used only if the log is empty. */
 res_t ik_agent_resume(const void *ctx, const ik_agent_options_t *options, int64_t number,
                       ik_agent_t **out);
-/* Creates an agent in the same session with a copy of the conversation. Only between turns of
- * parent. */
+/* Creates an agent in the same session with a copy of the conversation. A step of parent whose
+ * calls still run is left out. on_event and parent's steering get data. */
 ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener_fn on_event,
                           void *data);
 /* The agent's number in its session. */
@@ -89,12 +93,15 @@ int64_t ik_agent_number(const ik_agent_t *agent);
  * before this returns, all others later from the loop. Only while no turn is running. */
 void ik_agent_start_turn(ik_agent_t *agent, const char *text);
 bool ik_agent_is_busy(const ik_agent_t *agent);
+/* Time since anything was received of the answer that is arriving; -1: none is. */
+int64_t ik_agent_silent_ms(const ik_agent_t *agent);
 /* Ends the turn at once, or as soon as the running tools have ended. TURN_ENDED may come before
  * this returns. Does nothing when no turn is running. */
 void ik_agent_interrupt(ik_agent_t *agent);
 
-/* Switches to another model; only between turns. Data that only the old provider understands, such
- * as its encrypted reasoning, is no longer sent. */
+/* Switches to another model from the next request on, even within a turn; an answer that its model
+ * has to continue is continued first. Data that only the old provider understands, such as its
+ * encrypted reasoning, is no longer sent. */
 void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target);
 
 /* Appends a message of the user that starts no turn, such as the output of a shell command; the
@@ -107,6 +114,7 @@ size_t ik_agent_compact(ik_agent_t *agent);
 /* Drops every reference to the tool registry, which is about to be freed. Only between turns. */
 void ik_agent_forget_tools(ik_agent_t *agent);
 
+/* The model of the next request. */
 const ik_target_t *ik_agent_target(const ik_agent_t *agent);
 /* The system prompt, whether it is in the conversation yet or not; NULL: none. */
 const char *ik_agent_system(const ik_agent_t *agent);

@@ -9,10 +9,12 @@ typedef struct ik_turn ik_turn_t;
 struct ik_agent {
     ik_shared_ctx_t *shared;
     const ik_target_t *target;
+    const ik_target_t *next_target; /* from the next request on; NULL: no change */
     ik_session_t *session;
     int64_t number; /* its number in the session */
     bool without_tools;
     ik_agent_listener_fn on_event;
+    ik_agent_steering_fn steering;
     void *data;
 
     ik_msg_t *system;                /* not yet in the conversation; NULL: none, or it is */
@@ -34,3 +36,5 @@ void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event);
 void ik_agent_append_all(ik_agent_t *agent, ik_msg_t *const *messages, size_t count,
                          ik_store_safety_t safety);
 void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t safety);
+/* Switches to next_target, if there is one. Only while no request is running. */
+bool ik_agent_use_next_target(ik_agent_t *agent);

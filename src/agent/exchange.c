@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "provider/key_mask.h"
 
 enum {
@@ -22,9 +23,10 @@ struct ik_exchange {
     const ik_http_head_t *head; /* NULL until it arrives */
     ik_wire_body_t body;
     ik_buffer_t error_body;
-    ik_timer_t *idle;  /* no progress for too long; without a server: starts the answer */
-    ik_timer_t *grace; /* started when the answer is complete */
-    size_t progress;   /* of the answer when the idle timer was started */
+    ik_timer_t *idle;    /* no progress for too long; without a server: starts the answer */
+    ik_timer_t *grace;   /* started when the answer is complete */
+    size_t progress;     /* of the answer when the idle timer was started */
+    int64_t received_ms; /* when the last part of the answer arrived */
 };
 
 /* Some servers quote a key they reject: it must not reach a screen or a log. The stream masks it in
@@ -85,6 +87,7 @@ static void on_head(void *data, const ik_http_head_t *head)
 {
     ik_exchange_t *exchange = data;
     exchange->head = head;
+    exchange->received_ms = ik_clock_now_ms();
     if (is_answer(exchange)) {
         ik_stream_begin(exchange->stream, ik_http_head_value(head, "content-type"));
     }
@@ -97,6 +100,7 @@ static bool on_body(void *data, const char *bytes, size_t len)
         ik_buffer_append(&exchange->error_body, bytes, len);
         return exchange->error_body.dropped == 0; /* the rest of an error body is not needed */
     }
+    exchange->received_ms = ik_clock_now_ms();
     bool was_done = exchange->stream->done;
     bool was_terminal = exchange->stream->terminal;
     bool more = ik_stream_feed(exchange->stream, bytes, len);
@@ -237,6 +241,13 @@ ik_exchange_t *ik_exchange_start(const void *ctx, const ik_exchange_options_t *o
 ik_stream_t *ik_exchange_stream(ik_exchange_t *exchange)
 {
     return exchange->stream;
+}
+
+int64_t ik_exchange_silent_ms(const ik_exchange_t *exchange)
+{
+    return is_answer(exchange) && !exchange->stream->terminal
+               ? ik_clock_now_ms() - exchange->received_ms
+               : -1;
 }
 
 size_t ik_exchange_sent(const ik_exchange_t *exchange)

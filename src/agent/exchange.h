@@ -27,5 +27,8 @@ ik_exchange_t *ik_exchange_start(const void *ctx, const ik_exchange_options_t *o
 
 /* The answer so far. */
 ik_stream_t *ik_exchange_stream(ik_exchange_t *exchange);
+/* Time since anything of the answer was received, keep-alive events included; -1: it has not begun,
+ * or it is complete. */
+int64_t ik_exchange_silent_ms(const ik_exchange_t *exchange);
 /* Size of the request body in bytes. */
 size_t ik_exchange_sent(const ik_exchange_t *exchange);

@@ -41,7 +41,10 @@ struct ik_turn {
     ik_exchange_t *exchange;
     ik_call_batch_t *batch;
     const ik_msg_t **calls; /* in batch */
+    size_t step_at;         /* messages of the conversation before the last step */
+    bool calls_open;        /* calls of the last step have no result yet */
     ik_timer_t *wait;       /* for the next attempt */
+    bool waiting;           /* wait is running */
     int attempt;            /* retries of the request so far */
     int compactions;
     int resumes;
@@ -88,6 +91,7 @@ static void leave(ik_turn_t *turn)
     ik_agent_event_t event = {.kind = IK_AGENT_TURN_ENDED, .reason = turn->reason};
     agent->turn = NULL;
     talloc_free(turn);
+    ik_agent_use_next_target(agent);
     if (agent->wire != NULL) {
         ik_wire_drop(agent->wire);
     }
@@ -112,6 +116,7 @@ static void append_step(ik_turn_t *turn, const ik_stream_t *stream)
     ik_answer_options_t options = {.carried = turn->carried, .without_calls = turn->last_word};
     ik_conversation_t *step = ik_answer_to_messages(turn, stream, &options);
     size_t calls = 0;
+    turn->step_at = turn->agent->conversation->count;
     turn->calls = ik_resize_array(turn, turn->calls, const ik_msg_t *, step->count + 1);
     for (size_t i = 0; i < step->count; i++) {
         if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
@@ -190,6 +195,7 @@ static void on_tools_end(void *data)
 {
     ik_turn_t *turn = data;
     TALLOC_FREE(turn->batch);
+    turn->calls_open = false;
     if (turn->interrupted) {
         end_turn(turn, IK_TURN_INTERRUPTED);
     } else {
@@ -335,13 +341,16 @@ static int64_t retry_delay(int attempt)
 
 static void on_wait_over(void *data)
 {
-    ask(data);
+    ik_turn_t *turn = data;
+    turn->waiting = false;
+    ask(turn);
 }
 
 static void try_again(ik_turn_t *turn, const ik_provider_error_t *error)
 {
     int64_t delay = error->retry_after_ms >= 0 ? error->retry_after_ms : retry_delay(turn->attempt);
     turn->attempt++;
+    turn->waiting = true;
     ik_timer_start(turn->wait, delay);
     ik_agent_emit(turn->agent, &(ik_agent_event_t){.kind = IK_AGENT_RETRY,
                                                    .text = error->message,
@@ -519,6 +528,7 @@ static void on_complete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
     size_t calls = turn->last_word ? 0 : ik_stream_call_count(stream);
     turn->attempt = 0;
     if (calls > 0) {
+        turn->calls_open = true;
         append_step(turn, stream);
         run_calls(turn, calls);
     } else if (stream->stop == IK_STOP_BAD_TOOL_CALL) {
@@ -611,8 +621,41 @@ static void prepare_wire(ik_turn_t *turn)
     }
 }
 
+/* The last message besides compactions. */
+static const ik_msg_t *find_last(const ik_conversation_t *conversation)
+{
+    size_t count = conversation->count;
+    while (count > 1 && ik_msg_is(conversation->messages[count - 1], IK_MSG_COMPACTION)) {
+        count--;
+    }
+    return conversation->messages[count - 1];
+}
+
+/* Before a request that does not continue an answer, which only its own model can do, another model
+ * may take over. Text of the user for this turn joins the tool results. */
+static void take_changes(ik_turn_t *turn)
+{
+    ik_agent_t *agent = turn->agent;
+    const ik_msg_t *last = find_last(agent->conversation);
+    char *text;
+    if (turn->carried != NULL ||
+        (!ik_msg_is(last, IK_MSG_USER) && !ik_msg_is(last, IK_MSG_TOOL_RESULT))) {
+        return;
+    }
+    if (ik_agent_use_next_target(agent)) {
+        turn->attempt = 0;
+        turn->compactions = 0;
+    }
+    while (turn->tool_turns > 0 && agent->steering != NULL &&
+           (text = agent->steering(agent->data, turn)) != NULL) {
+        ik_agent_append(agent, ik_msg_create(NULL, IK_MSG_USER, text, NULL), IK_STORE_FULL);
+        talloc_free(text);
+    }
+}
+
 static void ask(ik_turn_t *turn)
 {
+    take_changes(turn);
     prepare_wire(turn);
     talloc_free(turn->request);
     ik_request_build_from_conversation(turn, turn->agent, turn->registry, &turn->request);
@@ -633,14 +676,32 @@ static void ask(ik_turn_t *turn)
     turn->exchange = ik_exchange_start(turn, &options);
 }
 
-ik_turn_t *ik_turn_start(ik_agent_t *agent)
+void ik_turn_start(ik_agent_t *agent)
 {
     ik_turn_t *turn = ik_new(agent, ik_turn_t);
     turn->agent = agent;
     turn->registry = agent->without_tools ? NULL : agent->shared->tool_registry;
     turn->wait = ik_timer_create(turn, agent->shared->loop, on_wait_over, turn);
+    agent->turn = turn;
     ask(turn);
-    return turn;
+}
+
+void ik_turn_stop_waiting(ik_turn_t *turn)
+{
+    if (turn->waiting) {
+        ik_timer_start(turn->wait, 0);
+        notice(turn, ik_sprintf(turn, "Trying again with %s.", turn->agent->next_target->name));
+    }
+}
+
+size_t ik_turn_complete_messages(const ik_turn_t *turn)
+{
+    return turn->calls_open ? turn->step_at : turn->agent->conversation->count;
+}
+
+int64_t ik_turn_silent_ms(const ik_turn_t *turn)
+{
+    return turn->exchange == NULL ? -1 : ik_exchange_silent_ms(turn->exchange);
 }
 
 /* --- interrupting ------------------------------------------------------------------------ */

@@ -316,16 +316,17 @@ const ik_store_agents_t *ik_session_agents(const ik_session_t *session)
     return &session->agents;
 }
 
-int64_t ik_session_fork(ik_session_t *session, int64_t parent)
+int64_t ik_session_fork(ik_session_t *session, int64_t parent, size_t left_out)
 {
     const ik_store_agent_t *from = find_agent(session, parent);
+    int64_t forked_at = from->last_seq - (int64_t)left_out;
     int64_t number = session->agents.agents[session->agents.count - 1].number + 1;
     ik_store_agent_t agent = {.number = number,
                               .parent = parent,
-                              .forked_at = from->last_seq,
+                              .forked_at = forked_at,
                               .created_us = ik_store_now_us(),
                               .updated_us = from->updated_us,
-                              .last_seq = from->last_seq};
+                              .last_seq = forked_at};
     add_agent(session, &agent);
     return number;
 }

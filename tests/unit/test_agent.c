@@ -15,6 +15,9 @@ static ik_agent_t *agent;
 static ik_buffer_t seen; /* what happened, a word each */
 static bool over;
 static bool broken_store;
+static bool forking;               /* the agent is forked when a tool starts */
+static ik_agent_t *forked;         /* the fork */
+static const char *const *waiting; /* text of the user for the turn; NULL after the last */
 
 /* --- a store that tells when it is asked --------------------------------------------------- */
 
@@ -62,6 +65,10 @@ static void on_event(void *data, const ik_agent_event_t *event)
         break;
     case IK_AGENT_TOOL_STARTED:
         ik_buffer_append_text(&seen, "started ");
+        if (forking) {
+            forking = false;
+            forked = ik_agent_fork(ctx, agent, on_event, NULL);
+        }
         break;
     case IK_AGENT_NOTICE:
         ik_buffer_append_format(&seen, "notice(%s) ", event->text);
@@ -73,6 +80,12 @@ static void on_event(void *data, const ik_agent_event_t *event)
     default:
         break;
     }
+}
+
+static char *take_waiting(void *data, const void *on)
+{
+    (void)data;
+    return *waiting == NULL ? NULL : ik_strdup(on, *waiting++);
 }
 
 static ik_tool_registry_t *make_registry(const char *tool)
@@ -107,15 +120,19 @@ static void set_up(void)
                             .config = config,
                             .folder = "/"};
     ik_buffer_init(&seen, ctx, IK_BUFFER_UNLIMITED);
-    over = broken_store = false;
+    static const char *const none[] = {NULL};
+    over = broken_store = forking = false;
+    waiting = none;
     shared.history = ik_history_create(
         ctx,
         &(ik_history_options_t){.db = "/nonexistent/db", .local = &store, .loop = shared.loop});
     session = ik_session_create(ctx, shared.history,
                                 &(ik_session_facts_t){.cwd = "/", .model = "offline/offline"});
-    agent = ik_agent_create(
-        ctx, &(ik_agent_options_t){
-                 .shared = &shared, .target = target, .session = session, .on_event = on_event});
+    agent = ik_agent_create(ctx, &(ik_agent_options_t){.shared = &shared,
+                                                       .target = target,
+                                                       .session = session,
+                                                       .on_event = on_event,
+                                                       .steering = take_waiting});
 }
 
 static void tear_down(void)
@@ -212,6 +229,44 @@ START_TEST(a_fork_knows_what_its_parent_knows_and_goes_its_own_way)
 }
 END_TEST
 
+START_TEST(text_for_the_turn_follows_the_tool_results)
+{
+    static const char *const texts[] = {"more", "and more", NULL};
+    shared.tool_registry = make_registry("/nonexistent/tool");
+    waiting = texts;
+    ck_assert_str_eq(turn("quick {}"),
+                     "STORE:user told:user store:tool_call told:tool_call started "
+                     "store:tool_result told:tool_result STORE:user told:user STORE:user told:user "
+                     "STORE:assistant told:assistant end_turn");
+    const ik_conversation_t *conversation = ik_agent_conversation(agent);
+    ck_assert_str_eq(conversation->messages[3]->content, "more");
+    ck_assert_str_eq(conversation->messages[4]->content, "and more");
+}
+END_TEST
+
+START_TEST(text_for_the_turn_waits_without_tool_results)
+{
+    static const char *const texts[] = {"more", NULL};
+    waiting = texts;
+    ck_assert_str_eq(turn("hello"), "STORE:user told:user STORE:assistant told:assistant end_turn");
+    ck_assert_ptr_eq(waiting, texts);
+}
+END_TEST
+
+START_TEST(a_fork_in_the_middle_has_no_call_without_its_result)
+{
+    shared.tool_registry = make_registry("/nonexistent/tool");
+    forking = true;
+    turn("quick {}");
+    ck_assert_uint_eq(ik_agent_conversation(agent)->count, 4);
+    ck_assert_uint_eq(ik_agent_conversation(forked)->count, 1);
+    const ik_store_agents_t *agents = ik_session_agents(session);
+    ck_assert_int_eq(agents->agents[1].forked_at, 1);
+    ck_assert_int_eq(agents->agents[1].last_seq, 1);
+    talloc_free(forked);
+}
+END_TEST
+
 START_TEST(an_interrupted_turn_leaves_what_can_be_sent)
 {
     shared.tool_registry = make_registry("/nonexistent/tool");
@@ -237,6 +292,9 @@ int main(void)
     tcase_add_test(tests, what_was_not_saved_is_saved_when_that_works_again);
     tcase_add_test(tests, what_waits_is_tried_once_more_at_the_end);
     tcase_add_test(tests, a_fork_knows_what_its_parent_knows_and_goes_its_own_way);
+    tcase_add_test(tests, text_for_the_turn_follows_the_tool_results);
+    tcase_add_test(tests, text_for_the_turn_waits_without_tool_results);
+    tcase_add_test(tests, a_fork_in_the_middle_has_no_call_without_its_result);
     tcase_add_test(tests, an_interrupted_turn_leaves_what_can_be_sent);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -107,11 +107,11 @@ START_TEST(forks_of_forks_know_what_their_parents_knew)
 {
     ik_session_t *session = begin();
     must_say(session, 1, IK_MSG_USER, "a");
-    int64_t second = ik_session_fork(session, 1);
+    int64_t second = ik_session_fork(session, 1, 0);
     must_say(session, 1, IK_MSG_USER, "b");
     must_say(session, second, IK_MSG_USER, "c");
-    int64_t third = ik_session_fork(session, second);
-    int64_t fourth = ik_session_fork(session, third); /* at an event that its parent inherited */
+    int64_t third = ik_session_fork(session, second, 0);
+    int64_t fourth = ik_session_fork(session, third, 0); /* at an event that its parent inherited */
     must_say(session, second, IK_MSG_USER, "d");
     must_say(session, third, IK_MSG_USER, "e");
     must_say(session, fourth, IK_MSG_USER, "f");
@@ -130,7 +130,7 @@ START_TEST(forks_of_forks_know_what_their_parents_knew)
     ck_assert_int_eq(ik_session_last_agent(session), fourth);
     must_say(session, second, IK_MSG_USER, "h");
     ck_assert_int_eq(ik_session_last_agent(session), second);
-    ck_assert_int_eq(ik_session_fork(session, 1), fourth + 1);
+    ck_assert_int_eq(ik_session_fork(session, 1, 0), fourth + 1);
     talloc_free(session);
 }
 END_TEST

@@ -222,8 +222,8 @@ static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_w
 static void append_questions(ik_wire_t *wire, const ik_request_t *request,
                              ik_msg_t *const *messages, size_t count)
 {
-    static const char interrupted[] =
-        "{\"role\":\"assistant\",\"content\":\"(The answer was interrupted.)\"}";
+    static const char between[] =
+        "{\"role\":\"assistant\",\"content\":\"(The user wrote before the answer.)\"}";
     bool after_result = false;
     for (size_t i = 0; i < count; i++) {
         bool is_result = ik_msg_is(messages[i], IK_MSG_TOOL_RESULT);
@@ -231,7 +231,7 @@ static void append_questions(ik_wire_t *wire, const ik_request_t *request,
             append_result(wire, request, messages[i]);
         } else {
             if (after_result && is_mistral(request)) {
-                ik_buffer_append_text(ik_wire_begin_element(wire), interrupted);
+                ik_buffer_append_text(ik_wire_begin_element(wire), between);
             }
             ik_buffer_t *out = ik_wire_begin_element(wire);
             ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":\"");
