@@ -215,7 +215,9 @@ static void run(ik_command_host_t *host, const ik_command_t *command, const ik_c
 {
     if (!fits_usage(command, args)) {
         ik_command_misuse(host, command, NULL);
-    } else if (busy && (command->flags & IK_COMMAND_NEEDS_IDLE)) {
+    } else if (busy && (command->flags & IK_COMMAND_NEEDS_IDLE) &&
+               !((command->flags & IK_COMMAND_JOINS_TURN) &&
+                 ik_workspace_is_busy(host->workspace, ik_workspace_focus(host->workspace)))) {
         host->screen->fail(
             host, ik_sprintf(args, "/%s has to wait until the turn has ended; Esc interrupts it.",
                              command->name));

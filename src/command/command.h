@@ -69,6 +69,8 @@ typedef enum {
     IK_COMMAND_NEEDS_TOOLS = 1 << 1,    /* waits while tools are being discovered */
     IK_COMMAND_TAKES_REST = 1 << 2,     /* the rest of the line is one argument */
     IK_COMMAND_NEEDS_ALL_IDLE = 1 << 3, /* refused while any agent works: its work would be lost */
+    IK_COMMAND_JOINS_TURN = 1 << 4,     /* with NEEDS_IDLE: not refused during a turn, but still
+                                           while a !CMD runs or an idle agent has messages */
 } ik_command_flag_t;
 
 typedef struct {

@@ -182,7 +182,9 @@ static void switch_to(ik_command_host_t *host, const char *name)
         host->screen->fail(host, taken.message);
         return;
     }
-    char *line = ik_sprintf(NULL, "Model: %s", ik_workspace_target(host->workspace)->name);
+    bool busy = ik_workspace_is_busy(host->workspace, ik_workspace_focus(host->workspace));
+    char *line = ik_sprintf(NULL, "Model: %s%s", ik_workspace_target(host->workspace)->name,
+                            busy ? ", from the next request on" : "");
     host->screen->print_line(host, line);
     talloc_free(line);
 }
@@ -220,7 +222,7 @@ const ik_command_t ik_command_model = {
     .name = "model",
     .usage = "[NAME]",
     .help = "Switches to another model; without a NAME, to one from a list.",
-    .flags = IK_COMMAND_NEEDS_IDLE,
+    .flags = IK_COMMAND_NEEDS_IDLE | IK_COMMAND_JOINS_TURN,
     .max_args = 1,
     .run = run,
     .complete = complete,

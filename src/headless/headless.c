@@ -275,7 +275,8 @@ static int run(headless_t *headless)
     ik_interrupt_t *interrupt =
         ik_interrupt_create(headless, options->loop, on_interrupt, headless);
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, false);
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt,
+                            IK_WORKSPACE_SUBMIT_QUEUED);
     }
     if (!ik_loop_run_until(options->loop, &headless->done)) {
         PANIC("the turn has nothing to wait for");

@@ -18,8 +18,9 @@ enum {
     STATUS_FAILED = 1,
     STATUS_USAGE = 2,
     CANCEL_AGAIN_MS = 2000,
-    FINISH_MS = 1000,  /* at the end, for delivery to a shared history */
-    LEAVING_MS = 1000, /* at the end, for running tools: twice their grace period */
+    SEND_RETURNED_MS = 1000, /* for the second Esc */
+    FINISH_MS = 1000,        /* at the end, for delivery to a shared history */
+    LEAVING_MS = 1000,       /* at the end, for running tools: twice their grace period */
 };
 
 void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text)
@@ -60,24 +61,53 @@ static void run_command(ik_repl_t *repl, const char *line, bool busy)
     ik_workspace_release(repl->workspace);
 }
 
+/* Commands and messages wait in the same queue. */
+static void submit(ik_repl_t *repl, const char *text, ik_workspace_submit_t kind)
+{
+    ik_workspace_t *workspace = repl->workspace;
+    bool command = ik_command_is_line(text) || text[0] == IK_PROMPT_SIGN_SHELL;
+    if (text[strspn(text, " \t\n")] != '\0') {
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text,
+                            command ? IK_WORKSPACE_SUBMIT_COMMAND : kind);
+    }
+}
+
 /* A slash command runs at once, unless it needs the tools and discovery is still running. */
 static void on_submit(void *data, const char *text)
 {
     ik_repl_t *repl = data;
     ik_workspace_t *workspace = repl->workspace;
-    bool slash = ik_command_is_line(text);
     if (ik_workspace_question(workspace) != NULL && !repl->done) {
         ik_workspace_answer(workspace, text);
     } else if (repl->setup != NULL && !repl->done && ik_setup_submit(repl->setup, text)) {
         return; /* it may be a key: nothing else sees it */
-    } else if (slash && !repl->done && ik_workspace_is_open(workspace) &&
+    } else if (ik_command_is_line(text) && !repl->done && ik_workspace_is_open(workspace) &&
                !ik_command_must_wait(&repl->host, text)) {
         run_command(repl, text, is_occupied(repl));
-    } else if (text[strspn(text, " \t\n")] != '\0') {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text,
-                            slash || text[0] == IK_PROMPT_SIGN_SHELL);
+    } else {
+        submit(repl, text, IK_WORKSPACE_SUBMIT_NEXT);
     }
     ik_repl_draft_changed(repl->draft);
+}
+
+/* Alt-Enter while the agent works: commands wait for the end of the turn, too. */
+static void queue_draft(ik_repl_t *repl)
+{
+    char *text = ik_prompt_take(repl, ik_view_prompt(repl->view));
+    submit(repl, text, IK_WORKSPACE_SUBMIT_QUEUED);
+    talloc_free(text);
+}
+
+/* Moves the text that was entered last back from the queue into the draft, which is empty. */
+static void recover_latest(ik_repl_t *repl)
+{
+    char *text =
+        ik_workspace_take_latest(repl, repl->workspace, ik_workspace_focus(repl->workspace));
+    if (text != NULL) {
+        ik_prompt_set_text(ik_view_prompt(repl->view), text);
+        ik_repl_draft_changed(repl->draft);
+    }
+    talloc_free(text);
 }
 
 /* Moves the agent's queue back into the draft. */
@@ -97,6 +127,44 @@ static void give_back_queue(ik_repl_t *repl, int64_t agent)
     }
     ik_repl_draft_changed(repl->draft);
     talloc_free(text);
+}
+
+/* The first Esc: moves the queue of the agent with the focus back into the draft and remembers it.
+ */
+static void return_queue(ik_repl_t *repl)
+{
+    ik_prompt_t *prompt = ik_view_prompt(repl->view);
+    int64_t focus = ik_workspace_focus(repl->workspace);
+    ik_repl_returned_t *returned = &repl->returned;
+    if (ik_workspace_queued(repl->workspace, focus, 0) == NULL) {
+        return;
+    }
+    talloc_free(returned->text);
+    talloc_free(returned->draft);
+    returned->draft = ik_prompt_text(repl, prompt);
+    returned->text = ik_workspace_take_queue(repl, repl->workspace, focus);
+    ik_prompt_prepend_text(prompt, returned->text);
+    returned->version = ik_prompt_version(prompt);
+    returned->at_ms = ik_clock_now_ms();
+    ik_repl_draft_changed(repl->draft);
+}
+
+/* The second Esc: sends what the first one returned to the draft, unless the draft was changed.
+ * What was being typed stays. */
+static bool send_returned(ik_repl_t *repl)
+{
+    ik_prompt_t *prompt = ik_view_prompt(repl->view);
+    ik_repl_returned_t returned = repl->returned;
+    bool due = returned.text != NULL && ik_prompt_version(prompt) == returned.version &&
+               ik_clock_now_ms() - returned.at_ms < SEND_RETURNED_MS;
+    repl->returned = (ik_repl_returned_t){0};
+    if (due) {
+        ik_prompt_set_text(prompt, returned.draft);
+        on_submit(repl, returned.text);
+    }
+    talloc_free(returned.text);
+    talloc_free(returned.draft);
+    return due;
 }
 
 /* --- talks ------------------------------------------------------------------------------- */
@@ -223,8 +291,8 @@ static void end_agent(ik_repl_t *repl, int64_t agent)
     }
 }
 
-/* After an interrupt or a failure the queue returns to the draft: the user may want to change it,
- * or the rest of the queue would fail as well. */
+/* After a failure the queue returns to the draft: the rest of it would fail as well. After an
+ * interrupt it has returned already; what was sent since then follows now. */
 static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_t *event)
 {
     ik_repl_talk_t *talk = ik_repl_obtain_talk(repl, agent);
@@ -235,8 +303,7 @@ static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_
     if (event->kind != IK_AGENT_TURN_ENDED) {
         return;
     }
-    bool failed = event->reason == IK_TURN_INTERRUPTED || event->reason == IK_TURN_ERROR;
-    if (failed && ik_view_prompt(repl->view) != NULL) {
+    if (event->reason == IK_TURN_ERROR && ik_view_prompt(repl->view) != NULL) {
         give_back_queue(repl, agent);
     }
     if (event->reason != IK_TURN_INTERRUPTED &&
@@ -287,6 +354,18 @@ static void settle(ik_repl_t *repl)
         ik_repl_leave(repl, STATUS_DONE);
     } else if (!repl->ending && idle && ik_workspace_question(workspace) == NULL) {
         ik_view_want_line(repl->view);
+    }
+}
+
+/* What Alt-Enter and Up do depends on it. */
+static void tell_prompt(ik_repl_t *repl)
+{
+    ik_prompt_t *prompt = ik_view_prompt(repl->view);
+    int64_t focus = ik_workspace_focus(repl->workspace);
+    if (prompt != NULL) {
+        ik_prompt_set_working(prompt,
+                              repl->shell != NULL || ik_workspace_is_busy(repl->workspace, focus),
+                              ik_workspace_queued(repl->workspace, focus, 0) != NULL);
     }
 }
 
@@ -354,22 +433,32 @@ static void on_event(void *data, const ik_workspace_event_t *event)
     case IK_WORKSPACE_READY:
         break;
     }
+    tell_prompt(repl);
     ik_view_touch(repl->view);
 }
 
 /* --- keys -------------------------------------------------------------------------------- */
 
+/* The queue returns to the draft at once, before the turn ends, so that it is not sent. In plain
+ * mode there is no draft, and it is sent after what is interrupted. */
 static void interrupt(ik_repl_t *repl)
 {
     int64_t focus = ik_workspace_focus(repl->workspace);
     if (ik_workspace_question(repl->workspace) != NULL) {
         ik_workspace_decline(repl->workspace);
-    } else if (repl->shell != NULL) {
-        ik_repl_shell_cancel(repl);
-    } else if (ik_workspace_is_busy(repl->workspace, focus)) {
-        ik_workspace_interrupt(repl->workspace, focus);
-    } else {
+        settle(repl);
+        return;
+    }
+    bool working = repl->shell != NULL || ik_workspace_is_busy(repl->workspace, focus);
+    if (ik_view_prompt(repl->view) != NULL) {
+        return_queue(repl);
+    } else if (!working) {
         give_back_queue(repl, focus);
+    }
+    if (repl->shell != NULL) {
+        ik_repl_shell_cancel(repl);
+    } else {
+        ik_workspace_interrupt(repl->workspace, focus);
     }
     settle(repl);
 }
@@ -425,7 +514,15 @@ static void on_action(void *data, ik_prompt_action_t action)
     }
     switch (action) {
     case IK_PROMPT_ESCAPE:
-        interrupt(repl);
+        if (ik_workspace_question(repl->workspace) != NULL || !send_returned(repl)) {
+            interrupt(repl);
+        }
+        break;
+    case IK_PROMPT_QUEUE:
+        queue_draft(repl);
+        break;
+    case IK_PROMPT_RECOVER:
+        recover_latest(repl);
         break;
     case IK_PROMPT_CANCEL:
         cancel(repl);
@@ -474,7 +571,7 @@ static void draw_activity(void *data, int max_rows, ik_rows_fn on_row, void *row
 {
     ik_repl_t *repl = data;
     ik_repl_shell_draw(repl, max_rows, on_row, row_data);
-    ik_repl_talk_draw(repl->current, max_rows, on_row, row_data);
+    ik_repl_talk_draw(repl->current, max_rows, repl->shell == NULL, on_row, row_data);
 }
 
 static void draw_status(void *data, ik_row_t *row)
@@ -505,7 +602,8 @@ static void on_start(void *data)
         ik_repl_setup_start(repl);
     }
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, false);
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt,
+                            IK_WORKSPACE_SUBMIT_QUEUED);
     }
     ik_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));
     ik_workspace_release(workspace);
@@ -522,9 +620,9 @@ static char *draft_text(void *data, const void *ctx)
     ik_buffer_append_text(&text, "");
     for (size_t i = 0; i < ik_workspace_agent_count(workspace); i++) {
         int64_t number = ik_workspace_agent_number(workspace, i);
-        const char *line;
+        const ik_workspace_line_t *line;
         for (size_t k = 0; (line = ik_workspace_queued(workspace, number, k)) != NULL; k++) {
-            ik_buffer_append_format(&text, "%s%s", text.len == 0 ? "" : "\n", line);
+            ik_buffer_append_format(&text, "%s%s", text.len == 0 ? "" : "\n", line->text);
         }
     }
     char *draft = prompt == NULL ? NULL : ik_prompt_text(NULL, prompt);

@@ -183,7 +183,7 @@ static void draw_run(const run_t *run, const ik_view_t *view, int tail_rows, ik_
     ik_row_t row;
     int64_t seconds = (ik_clock_now_ms() - run->started_ms) / 1000;
     ik_row_init(&row, scratch, ik_view_theme(view));
-    ik_row_add_format(&row, IK_ROLE_DIM, "%s %llds ", ik_view_spinner(view), (long long)seconds);
+    ik_row_add_format(&row, IK_ROLE_DIM, "%llds ", (long long)seconds);
     ik_repl_rows_call_line(&row, &run->call);
     ik_row_end(&row);
     on_row(data, row.bytes.data, row.bytes.len);

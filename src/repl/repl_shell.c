@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "conversation/tool_fields.h"
 #include "repl/repl_running.h"
 #include "repl/repl_state.h"
+#include "repl/repl_working.h"
 
 struct ik_repl_shell {
     ik_repl_t *repl;
@@ -15,6 +17,7 @@ struct ik_repl_shell {
     ik_msg_t *call; /* shown while it runs */
     ik_repl_running_t *running;
     ik_tool_call_t *run;
+    int64_t started_ms;
 };
 
 static char *format_arguments(const void *ctx, const char *command)
@@ -113,6 +116,7 @@ void ik_repl_shell_start(ik_repl_t *repl, const char *command)
     shell->repl = repl;
     shell->agent = ik_workspace_focus(repl->workspace);
     shell->command = ik_strdup(shell, command);
+    shell->started_ms = ik_clock_now_ms();
     char *arguments = format_arguments(shell, command);
     ik_msg_call_t call = {
         .id = "shell", .name = "bash", .arguments = arguments, .arguments_len = strlen(arguments)};
@@ -149,7 +153,19 @@ void ik_repl_shell_drop(ik_repl_t *repl, int64_t agent)
 
 void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data)
 {
-    if (repl->shell != NULL) {
-        ik_repl_running_draw(repl->shell->running, repl->view, max_rows, on_row, data);
+    if (repl->shell == NULL) {
+        return;
     }
+    ik_repl_running_draw(repl->shell->running, repl->view, max_rows - 1, on_row, data);
+    void *scratch = talloc_new(repl);
+    ik_row_t row;
+    ik_row_init(&row, scratch, ik_view_theme(repl->view));
+    ik_repl_working_t working = {.what = "1 command running",
+                                 .role = IK_ROLE_DIM,
+                                 .elapsed_ms = ik_clock_now_ms() - repl->shell->started_ms,
+                                 .silent_ms = -1};
+    ik_repl_working_draw(&row, &working, ik_view_spinner(repl->view),
+                         ik_view_rows(repl->view).columns);
+    on_row(data, row.bytes.data, row.bytes.len);
+    talloc_free(scratch);
 }

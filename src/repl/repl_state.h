@@ -11,6 +11,14 @@
 
 typedef struct ik_repl_shell ik_repl_shell_t;
 
+/* What Esc returned to the draft, so that a second Esc can send it. */
+typedef struct {
+    char *text;       /* NULL: nothing */
+    char *draft;      /* what was in the draft before */
+    uint64_t version; /* of the draft afterwards */
+    int64_t at_ms;
+} ik_repl_returned_t;
+
 typedef struct {
     const ik_repl_options_t *options;
     ik_workspace_t *workspace;
@@ -30,7 +38,8 @@ typedef struct {
     ik_setup_t *setup;            /* NULL: no dialogue */
     bool setup_due;               /* the dialogue begins when a session is chosen */
     int64_t cancelled_ms;         /* when Ctrl-C last had nothing to cancel */
-    bool ending;                  /* end of input: leave when everything is done */
+    ik_repl_returned_t returned;
+    bool ending; /* end of input: leave when everything is done */
     bool done;
     int status;
 } ik_repl_t;

@@ -4,13 +4,18 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "repl/repl_running.h"
+#include "repl/repl_working.h"
 
 enum {
     EARLIER_MESSAGES = 200, /* printed at most when a talk is shown */
     QUEUE_ROWS = 3,
     REASONING_ROWS = 3,
 };
+
+/* What an agent is doing during a turn. */
+typedef enum { WORKING, THINKING, ANSWERING, RUNNING, RETRYING } activity_t;
 
 struct ik_repl_talk {
     ik_view_t *view;
@@ -31,7 +36,9 @@ struct ik_repl_talk {
 
     ik_repl_running_t *running; /* tools */
     int64_t turn_ms;            /* when the turn began; 0: there was none yet */
-    int64_t retry_at_ms;        /* when the next attempt starts; 0: none is due */
+    activity_t activity;
+    int64_t activity_ms; /* when it began */
+    int64_t retry_at_ms; /* when the next attempt starts; 0: none is due */
     char *retry_reason;
     int retry_attempt; /* number of the next attempt */
     int retry_of;      /* maximum number of attempts */
@@ -278,9 +285,20 @@ static void on_turn_ended(ik_repl_talk_t *talk, ik_turn_reason_t reason)
     }
 }
 
+static activity_t find_activity(const ik_repl_talk_t *talk)
+{
+    return ik_repl_running_count(talk->running) > 0 ? RUNNING
+           : talk->retry_at_ms > 0                  ? RETRYING
+           : talk->reasoning.len > 0                ? THINKING
+           : talk->answer.len > 0                   ? ANSWERING
+                                                    : WORKING;
+}
+
 void ik_repl_talk_begin_turn(ik_repl_talk_t *talk)
 {
     talk->turn_ms = ik_clock_now_ms();
+    talk->activity = WORKING;
+    talk->activity_ms = talk->turn_ms;
 }
 
 void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event)
@@ -325,6 +343,11 @@ void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event)
     case IK_AGENT_TURN_ENDED:
         on_turn_ended(talk, event->reason);
         break;
+    }
+    activity_t activity = find_activity(talk);
+    if (activity != talk->activity) {
+        talk->activity = activity;
+        talk->activity_ms = ik_clock_now_ms();
     }
     ik_view_touch(talk->view);
 }
@@ -421,6 +444,7 @@ bool ik_repl_talk_has_news(const ik_repl_talk_t *talk)
 typedef struct {
     ik_rows_t rows;
     ik_row_t row;
+    void *scratch;
 } canvas_t;
 
 static void put_row(canvas_t *canvas)
@@ -428,84 +452,134 @@ static void put_row(canvas_t *canvas)
     ik_rows_put(&canvas->rows, &canvas->row);
 }
 
-/* Draws the last lines of the reasoning. */
+/* The last rows of a text. */
+typedef struct {
+    void *scratch;
+    char *rows[REASONING_ROWS];
+    size_t count; /* of all rows so far */
+} tail_t;
+
+static void keep_row(void *data, const char *bytes, size_t len)
+{
+    tail_t *tail = data;
+    char **row = &tail->rows[tail->count++ % REASONING_ROWS];
+    talloc_free(*row);
+    *row = ik_strndup(tail->scratch, bytes, len);
+}
+
+/* Draws the last rows of the reasoning. Only its end is wrapped, however long it is. Where that
+ * begins moves in large steps, so that the rows do not change with every word. */
 static void draw_reasoning(const ik_repl_talk_t *talk, canvas_t *canvas)
 {
+    enum {
+        ROWS_PER_STEP = 8
+    }; /* enough for REASONING_ROWS of characters with two bytes a column */
+    tail_t tail = {.scratch = talloc_new(NULL)};
+    ik_rows_t rows = {.theme = canvas->row.theme,
+                      .columns = canvas->rows.columns,
+                      .on_row = keep_row,
+                      .data = &tail};
     const char *text = talk->reasoning.data;
     size_t len = talk->reasoning.len;
-    size_t begin = ik_rows_find_tail(text, len, REASONING_ROWS);
-    ik_row_add_role(&canvas->row, IK_ROLE_DIM, ik_view_spinner(talk->view));
-    ik_row_add_role(&canvas->row, IK_ROLE_DIM, " thinking");
-    put_row(canvas);
-    while (begin < len) {
-        const char *newline = memchr(text + begin, '\n', len - begin);
-        size_t end = newline == NULL ? len : (size_t)(newline - text);
-        ik_row_add(&canvas->row, ik_theme_style(canvas->row.theme, IK_ROLE_DIM), text + begin,
-                   end - begin);
-        put_row(canvas);
-        begin = end + 1;
+    size_t step = ROWS_PER_STEP * (size_t)rows.columns;
+    size_t skipped = len < 2 * step ? 0 : (len / step - 1) * step;
+    for (size_t i = ik_utf8_cut_front(text, len, len - skipped); i < len;) {
+        size_t line = strcspn(text + i, "\n");
+        char *words = ik_strndup(tail.scratch, text + i, line);
+        if (!ik_msg_text_is_blank(words)) {
+            ik_rows_say(&rows, IK_ROLE_DIM, words);
+        }
+        i += line + 1;
     }
+    for (size_t i = tail.count > REASONING_ROWS ? tail.count - REASONING_ROWS : 0; i < tail.count;
+         i++) {
+        const char *row = tail.rows[i % REASONING_ROWS];
+        canvas->rows.on_row(canvas->rows.data, row, strlen(row));
+    }
+    talloc_free(tail.scratch);
 }
 
-static void draw_waiting(const ik_repl_talk_t *talk, canvas_t *canvas, const char *waiting_for)
+/* Draws the row that says what the agent is doing. */
+static void draw_activity(const ik_repl_talk_t *talk, canvas_t *canvas)
 {
-    int64_t seconds = ik_repl_talk_busy_ms(talk) / 1000;
-    ik_row_add_role(&canvas->row, IK_ROLE_DIM, ik_view_spinner(talk->view));
-    if (talk->retry_at_ms > 0) {
-        int64_t left = ik_repl_talk_retry_ms(talk);
-        ik_row_add_format(&canvas->row, IK_ROLE_WARNING,
-                          " attempt %d of %d in %lld s: ", talk->retry_attempt, talk->retry_of,
-                          (long long)((left + 999) / 1000));
-        ik_row_add_role(&canvas->row, IK_ROLE_WARNING, talk->retry_reason);
-    } else if (waiting_for != NULL) {
-        ik_row_add_format(&canvas->row, IK_ROLE_DIM, " %s", waiting_for);
+    static const char *const names[] = {
+        [WORKING] = "Working", [THINKING] = "Thinking", [ANSWERING] = "Answering"};
+    const ik_agent_t *agent = ik_workspace_agent(talk->workspace, talk->number);
+    int64_t now = ik_clock_now_ms();
+    int64_t left = talk->retry_at_ms - now;
+    size_t running = ik_repl_running_count(talk->running);
+    ik_repl_working_t working = {.role = IK_ROLE_DIM,
+                                 .elapsed_ms = now - talk->activity_ms,
+                                 .silent_ms = ik_agent_silent_ms(agent)};
+    if (talk->activity == RETRYING && left > 0) {
+        working.role = IK_ROLE_WARNING;
+        working.what =
+            ik_sprintf(canvas->scratch, "attempt %d of %d in %lld s: %s", talk->retry_attempt,
+                       talk->retry_of, (long long)((left + 999) / 1000), talk->retry_reason);
+    } else if (talk->activity == RETRYING) { /* the attempt has begun */
+        working.what = names[WORKING];
+        working.elapsed_ms = -left;
+    } else if (talk->activity == RUNNING) {
+        working.what =
+            ik_sprintf(canvas->scratch, "%zu tool%s running", running, running == 1 ? "" : "s");
     } else {
-        ik_row_add_format(&canvas->row, IK_ROLE_DIM, " waiting for the model, %lld s",
-                          (long long)seconds);
+        working.what = names[talk->activity];
     }
+    ik_repl_working_draw(&canvas->row, &working, ik_view_spinner(talk->view), canvas->rows.columns);
     put_row(canvas);
 }
 
-static void draw_queue(const ik_repl_talk_t *talk, canvas_t *canvas)
+/* Draws what waits: text for the running turn as "next", other lines as "queued". */
+static void draw_queue(const ik_repl_talk_t *talk, canvas_t *canvas, int most)
 {
-    const char *text;
-    size_t count = 0;
-    while (ik_workspace_queued(talk->workspace, talk->number, count) != NULL) {
+    const ik_workspace_line_t *line;
+    int count = 0;
+    while (ik_workspace_queued(talk->workspace, talk->number, (size_t)count) != NULL) {
         count++;
     }
-    for (size_t i = 0; (text = ik_workspace_queued(talk->workspace, talk->number, i)) != NULL;
-         i++) {
-        if (i == QUEUE_ROWS) {
-            ik_row_add_format(&canvas->row, IK_ROLE_DIM, "… %zu more queued", count - i);
+    most = most < QUEUE_ROWS ? most : QUEUE_ROWS;
+    for (int i = 0; i < count; i++) {
+        if (i == most) {
+            ik_row_add_format(&canvas->row, IK_ROLE_DIM, "… %d more waiting", count - i);
             put_row(canvas);
             return;
         }
-        ik_row_add_role(&canvas->row, IK_ROLE_DIM, "queued: ");
-        ik_row_add_role(&canvas->row, IK_ROLE_DIM, text);
+        line = ik_workspace_queued(talk->workspace, talk->number, (size_t)i);
+        ik_row_add_role(&canvas->row, IK_ROLE_DIM,
+                        line->kind == IK_WORKSPACE_SUBMIT_NEXT ? "next: " : "queued: ");
+        ik_row_add_role(&canvas->row, IK_ROLE_DIM, line->text);
         put_row(canvas);
     }
 }
 
-void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_rows_fn on_row, void *data)
+void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, bool interruptible, ik_rows_fn on_row,
+                       void *data)
 {
     const char *waiting_for = ik_workspace_queued(talk->workspace, talk->number, 0) == NULL
                                   ? NULL
                                   : ik_workspace_waiting_for(talk->workspace);
     void *scratch = talloc_new(talk);
-    canvas_t canvas = {.rows = {.on_row = on_row, .data = data}};
+    canvas_t canvas = {
+        .rows = {.on_row = on_row, .data = data, .columns = ik_view_rows(talk->view).columns},
+        .scratch = scratch};
     bool busy = ik_workspace_is_busy(talk->workspace, talk->number);
     ik_row_init(&canvas.row, scratch, ik_view_theme(talk->view));
     if (talk->printed != NULL) {
         ik_backlog_draw_open(talk->printed, on_row, data);
     }
     if (ik_repl_running_count(talk->running) > 0) {
-        ik_repl_running_draw(talk->running, talk->view, max_rows, on_row, data);
+        ik_repl_running_draw(talk->running, talk->view, max_rows - 1, on_row, data);
     } else if (talk->reasoning.len > 0) {
         draw_reasoning(talk, &canvas);
-    } else if (talk->printed == NULL && (busy || waiting_for != NULL)) {
-        draw_waiting(talk, &canvas, waiting_for);
     }
-    draw_queue(talk, &canvas);
+    if (busy && interruptible) {
+        draw_activity(talk, &canvas);
+    } else if (waiting_for != NULL) {
+        ik_row_add_format(&canvas.row, IK_ROLE_DIM, "%s %s", ik_view_spinner(talk->view),
+                          waiting_for);
+        put_row(&canvas);
+    }
+    draw_queue(talk, &canvas, max_rows - 2);
     talloc_free(scratch);
 }
 
@@ -516,12 +590,6 @@ bool ik_repl_talk_becomes_full(ik_repl_talk_t *talk, bool is_full)
     bool before = talk->full;
     talk->full = is_full;
     return is_full && !before;
-}
-
-int64_t ik_repl_talk_retry_ms(const ik_repl_talk_t *talk)
-{
-    int64_t left = talk->retry_at_ms - ik_clock_now_ms();
-    return talk->retry_at_ms == 0 ? -1 : left < 0 ? 0 : left;
 }
 
 int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk)

@@ -27,16 +27,14 @@ void ik_repl_talk_hide(ik_repl_talk_t *talk);
 /* Whether it got a message since it was on the screen. */
 bool ik_repl_talk_has_news(const ik_repl_talk_t *talk);
 
-/* The rows of the live area. */
-void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, ik_rows_fn on_row, void *data);
-
-/* --- for the status line: */
+/* The rows of the live area: the open part of the answer, reasoning or running tools, what the
+ * agent is doing unless esc interrupts something else, and the text that waits for it. */
+void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, bool interruptible, ik_rows_fn on_row,
+                       void *data);
 
 /* Remembers whether the context is nearly full; true if it was not before. */
 bool ik_repl_talk_becomes_full(ik_repl_talk_t *talk, bool is_full);
 
-/* Time until the next attempt; -1: none is due. */
-int64_t ik_repl_talk_retry_ms(const ik_repl_talk_t *talk);
 /* Time since the last turn began; 0: there was none yet. */
 int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk);
 /* Opens the pager with tool result `number`, from 1; plain mode prints it. IK_ERR_NOT_FOUND if

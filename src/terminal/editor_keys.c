@@ -263,8 +263,7 @@ static const command_t commands[] = {
      .keys = {IK_BINDING_WITH(CTRL, END), IK_BINDING_ALT('>'), UNSHIFTED(ALT, '.')}},
 
     {"starts a new line", .run = type_newline,
-     .keys = {IK_BINDING_WITH(ALT, ENTER), IK_BINDING_WITH(SHIFT, ENTER),
-              IK_BINDING_WITH(CTRL, ENTER), IK_BINDING_CTRL('j')},
+     .keys = {IK_BINDING_WITH(SHIFT, ENTER), IK_BINDING_WITH(CTRL, ENTER), IK_BINDING_CTRL('j')},
      .at_prompt = true},
     {"starts a new line and removes the backslash", .run = continue_line,
      .keys = {{.kind = IK_KEY_ENTER, .after = '\\'}}, .at_prompt = true},

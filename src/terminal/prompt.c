@@ -39,6 +39,12 @@ void ik_prompt_set_hint(ik_prompt_t *prompt, const char *hint)
     set_string(prompt, &prompt->hint, hint);
 }
 
+void ik_prompt_set_working(ik_prompt_t *prompt, bool working, bool waiting)
+{
+    prompt->working = working;
+    prompt->waiting = waiting;
+}
+
 /* --- the draft --------------------------------------------------------------------------- */
 
 char *ik_prompt_text(const void *ctx, const ik_prompt_t *prompt)
@@ -198,11 +204,17 @@ static ik_prompt_action_t undo(ik_prompt_t *prompt, const ik_key_t *key)
     return edit(prompt, &(ik_key_t){.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = '_'});
 }
 
-/* The editor takes Enter with a modifier or after a backslash, and inserts a newline. */
-static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
+static bool is_blank(const ik_prompt_t *prompt)
 {
     size_t len;
     size_t cursor;
+    const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
+    return strspn(text, " \t\n") == len;
+}
+
+/* The editor takes Enter with a modifier or after a backslash, and inserts a newline. */
+static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
+{
     if (ik_editor_key(prompt->editor, key) == IK_EDITOR_DONE) {
         ik_prompt_list_update(prompt, false);
         return IK_PROMPT_NONE;
@@ -210,9 +222,16 @@ static ik_prompt_action_t enter(ik_prompt_t *prompt, const ik_key_t *key)
     if (ik_prompt_list_take(prompt)) {
         return IK_PROMPT_NONE;
     }
-    const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
-    bool blank = strspn(text, " \t\n") == len;
-    return prompt->aside == NULL && blank ? IK_PROMPT_NONE : IK_PROMPT_SUBMIT;
+    return prompt->aside == NULL && is_blank(prompt) ? IK_PROMPT_NONE : IK_PROMPT_SUBMIT;
+}
+
+/* A blank draft and the answer to a question get a new line, as when the agent is idle. */
+static ik_prompt_action_t queue(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    (void)key;
+    return prompt->working && prompt->aside == NULL && !is_blank(prompt)
+               ? IK_PROMPT_QUEUE
+               : edit(prompt, &(ik_key_t){.kind = IK_KEY_ENTER, .modifiers = IK_KEY_SHIFT});
 }
 
 /* Clears the draft, which undo restores and Up finds among the earlier messages. */
@@ -286,7 +305,9 @@ static ik_prompt_action_t step(ik_prompt_t *prompt, const ik_key_t *key, bool up
 
 static ik_prompt_action_t up(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    return step(prompt, key, true);
+    return prompt->waiting && prompt->aside == NULL && ik_prompt_is_empty(prompt)
+               ? IK_PROMPT_RECOVER
+               : step(prompt, key, true);
 }
 
 static ik_prompt_action_t down(ik_prompt_t *prompt, const ik_key_t *key)
@@ -347,18 +368,20 @@ typedef struct {
 
 /* The texts also describe what the program does with an action. */
 static const command_t commands[] = {
-    {"sends the draft; while the agent works, it is queued", .keys = {IK_BINDING_ALONE(ENTER)},
+    {"sends the draft, to a busy agent with tool results", .keys = {IK_BINDING_ALONE(ENTER)},
      .run = enter},
+    {"queues it for after the turn; idle: starts a line", .keys = {IK_BINDING_WITH(ALT, ENTER)},
+     .run = queue},
     {"completes /commands, their arguments and @files", .keys = {IK_BINDING_ALONE(TAB)},
      .run = complete},
     {"up in the list of completions", .keys = {IK_BINDING_WITH(SHIFT, TAB)},
      .run = choose_previous},
-    {"up, then earlier messages that begin like the draft",
+    {"up, waiting text, then earlier messages like this",
      .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p')}, .run = up},
     {"down, then newer messages, back to the draft",
      .keys = {IK_BINDING(DOWN), IK_BINDING_CTRL('n')}, .run = down},
     {"searches earlier messages", .keys = {IK_BINDING_CTRL('r')}, .run = search},
-    {"interrupts the turn; the queue returns to the draft", .keys = {IK_BINDING(ESCAPE)},
+    {"interrupts, returns waiting text; twice: sends it", .keys = {IK_BINDING(ESCAPE)},
      .run = escape},
     {"clears the draft, or interrupts; twice in 2 s leaves", .keys = {IK_BINDING_CTRL('c')},
      .run = cancel},

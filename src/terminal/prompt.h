@@ -12,11 +12,13 @@
 typedef struct ik_prompt ik_prompt_t;
 
 typedef enum {
-    IK_PROMPT_NONE,   /* only the draft or the lists changed */
-    IK_PROMPT_SUBMIT, /* Enter: take the text with ik_prompt_take */
-    IK_PROMPT_ESCAPE, /* Esc while no list is open */
-    IK_PROMPT_CANCEL, /* Ctrl-C on an empty draft; another draft is cleared, which undo reverts */
-    IK_PROMPT_END,    /* Ctrl-D on an empty draft */
+    IK_PROMPT_NONE,    /* only the draft or the lists changed */
+    IK_PROMPT_SUBMIT,  /* Enter: take the text with ik_prompt_take */
+    IK_PROMPT_QUEUE,   /* Alt-Enter while the agent works: likewise, for after the turn */
+    IK_PROMPT_RECOVER, /* Up in an empty draft while sent text waits: return it to the draft */
+    IK_PROMPT_ESCAPE,  /* Esc while no list is open */
+    IK_PROMPT_CANCEL,  /* Ctrl-C on an empty draft; another draft is cleared, which undo reverts */
+    IK_PROMPT_END,     /* Ctrl-D on an empty draft */
     IK_PROMPT_SUSPEND,
     IK_PROMPT_EDITOR, /* edit the draft in an external editor */
     IK_PROMPT_PAGER,  /* show the transcript */
@@ -106,6 +108,10 @@ bool ik_prompt_is_numbered(const ik_prompt_t *prompt);
 void ik_prompt_choose_end(ik_prompt_t *prompt);
 /* Index of the row taken last; SIZE_MAX: the user took none. second: with the second key. */
 size_t ik_prompt_chosen(const ik_prompt_t *prompt, bool *second);
+
+/* Tells whether the agent works, so that Alt-Enter queues the draft, and whether text that was sent
+ * waits, so that Up in an empty draft recovers it. */
+void ik_prompt_set_working(ik_prompt_t *prompt, bool working, bool waiting);
 
 /* Sets the mark before the draft, "> " by default. Copied. */
 void ik_prompt_set_mark(ik_prompt_t *prompt, const char *mark);

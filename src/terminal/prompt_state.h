@@ -70,6 +70,8 @@ struct ik_prompt {
     char *mark;
     char *hint;
     bool after_ctrl_x;
+    bool working; /* the agent works */
+    bool waiting; /* sent text waits */
     ik_prompt_browse_t browse;
     ik_prompt_list_t list;
     ik_prompt_search_t search;

@@ -147,7 +147,8 @@ static bool is_settled(ik_view_t *view)
 /* Maximum rows of the open block of an answer. */
 static int open_max(const ik_view_t *view)
 {
-    int most = ik_screen_live_max(view->screen) - 3; /* the empty row, the draft, the status */
+    /* the row of the activity, the empty row, the draft, the status */
+    int most = ik_screen_live_max(view->screen) - 4;
     return most < 1 ? 1 : most;
 }
 

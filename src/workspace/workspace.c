@@ -58,12 +58,28 @@ const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
     return NULL;
 }
 
-static void drop_line(ik_workspace_member_t *member)
+/* Takes a line out of the queue and returns its text, on ctx. */
+static char *remove_line(const void *ctx, ik_workspace_member_t *member, size_t index)
 {
-    talloc_free(member->queue[0].text);
+    ik_workspace_line_t *line = &member->queue[index];
+    char *text = ik_strdup(ctx, line->text);
+    talloc_free((void *)line->text);
     member->queue_count--;
-    memmove(member->queue, member->queue + 1, member->queue_count * sizeof(*member->queue));
+    memmove(line, line + 1, (member->queue_count - index) * sizeof(*line));
     emit_for(member, IK_WORKSPACE_QUEUE);
+    return text;
+}
+
+char *ik_workspace_take_next(void *data, const void *ctx)
+{
+    ik_workspace_member_t *member = data;
+    const ik_workspace_t *workspace = member->workspace;
+    for (size_t i = 0; !workspace->stopping && !workspace->closed && i < member->queue_count; i++) {
+        if (member->queue[i].kind == IK_WORKSPACE_SUBMIT_NEXT) {
+            return remove_line(ctx, member, i);
+        }
+    }
+    return NULL;
 }
 
 /* Takes one line from the agent's queue; false if none can be taken now. */
@@ -71,18 +87,19 @@ static bool take_line(ik_workspace_member_t *member)
 {
     ik_workspace_t *workspace = member->workspace;
     bool busy = member->agent != NULL && ik_agent_is_busy(member->agent);
-    if (member->queue_count == 0 || busy ||
-        (member->queue[0].command && member != workspace->focus)) {
+    if (member->queue_count == 0 || busy) {
         return false;
     }
-    if (!member->queue[0].command && workspace->recheck_due) {
+    bool command = member->queue[0].kind == IK_WORKSPACE_SUBMIT_COMMAND;
+    if (command && member != workspace->focus) {
+        return false;
+    }
+    if (!command && workspace->recheck_due) {
         ik_workspace_expect_message(workspace); /* the pump runs again when it is done */
         return false;
     }
-    bool command = member->queue[0].command;
     int64_t number = member->number;
-    char *text = ik_strdup(workspace, member->queue[0].text);
-    drop_line(member);
+    char *text = remove_line(workspace, member, 0);
     if (command) {
         ik_workspace_emit(
             workspace,
@@ -126,21 +143,56 @@ void ik_workspace_pump(ik_workspace_t *workspace)
     ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_SETTLED});
 }
 
-void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text, bool command)
+/* Where a line joins the queue: a message for the running turn goes before messages that wait for
+ * the end of the turn. */
+static size_t find_place(const ik_workspace_member_t *member, ik_workspace_submit_t kind)
+{
+    size_t place = 0;
+    while (place < member->queue_count &&
+           (kind != IK_WORKSPACE_SUBMIT_NEXT ||
+            member->queue[place].kind != IK_WORKSPACE_SUBMIT_QUEUED)) {
+        place++;
+    }
+    return place;
+}
+
+void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text,
+                         ik_workspace_submit_t kind)
 {
     ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    if (kind == IK_WORKSPACE_SUBMIT_NEXT && !ik_workspace_is_busy(workspace, number)) {
+        kind = IK_WORKSPACE_SUBMIT_QUEUED;
+    }
+    size_t place = find_place(member, kind);
     member->queue =
         ik_resize_array(member, member->queue, ik_workspace_line_t, member->queue_count + 1);
-    member->queue[member->queue_count++] =
-        (ik_workspace_line_t){.text = ik_strdup(member, text), .command = command};
+    memmove(member->queue + place + 1, member->queue + place,
+            (member->queue_count - place) * sizeof(*member->queue));
+    member->queue[place] = (ik_workspace_line_t){
+        .text = ik_strdup(member, text), .kind = kind, .order = ++member->submitted};
+    member->queue_count++;
     emit_for(member, IK_WORKSPACE_QUEUE);
     ik_workspace_pump(workspace);
 }
 
-const char *ik_workspace_queued(const ik_workspace_t *workspace, int64_t number, size_t index)
+const ik_workspace_line_t *ik_workspace_queued(const ik_workspace_t *workspace, int64_t number,
+                                               size_t index)
 {
     const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
-    return member == NULL || index >= member->queue_count ? NULL : member->queue[index].text;
+    return member == NULL || index >= member->queue_count ? NULL : &member->queue[index];
+}
+
+char *ik_workspace_take_latest(const void *ctx, ik_workspace_t *workspace, int64_t number)
+{
+    ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    size_t latest = 0;
+    if (member == NULL || member->queue_count == 0) {
+        return NULL;
+    }
+    for (size_t i = 1; i < member->queue_count; i++) {
+        latest = member->queue[i].order > member->queue[latest].order ? i : latest;
+    }
+    return remove_line(ctx, member, latest);
 }
 
 char *ik_workspace_take_queue(const void *ctx, ik_workspace_t *workspace, int64_t number)
@@ -152,9 +204,10 @@ char *ik_workspace_take_queue(const void *ctx, ik_workspace_t *workspace, int64_
     }
     ik_buffer_init(&joined, ctx, IK_BUFFER_UNLIMITED); /* bounded by what was entered */
     while (member->queue_count > 0) {
+        char *text = remove_line(ctx, member, 0);
         ik_buffer_append_text(&joined, joined.len == 0 ? "" : "\n");
-        ik_buffer_append_text(&joined, member->queue[0].text);
-        drop_line(member);
+        ik_buffer_append_text(&joined, text);
+        talloc_free(text);
     }
     return ik_buffer_finish(&joined);
 }

@@ -5,7 +5,8 @@
  * sessions and chooses the model.
  *
  * Everything that takes time runs in the loop. Each agent has a queue of submitted lines, which are
- * taken in order as soon as nothing blocks them.
+ * taken in order as soon as nothing blocks them. While the agent works, a line may also join the
+ * running turn.
  *
  * The agent that the user talks to has the focus. Functions without an agent argument apply to it.
  */
@@ -163,20 +164,43 @@ int64_t ik_workspace_agent_context(const ik_workspace_t *workspace, int64_t numb
 bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number);
 
 /* Creates a child with a copy of the conversation of the agent with the focus, moves the focus to
- * it and submits prompt, unless that is NULL. */
+ * it and submits prompt, unless that is NULL. An agent that works keeps working; the step whose
+ * calls still run is not copied. */
 void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt);
 res_t ik_workspace_switch(ik_workspace_t *workspace, int64_t number);
 res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number);
 
 /* --- messages and queues ----------------------------------------------------------------- */
 
-/* Queues a message for an agent. A command is a line that the front end runs itself: it is returned
- * as COMMAND when it is first in the queue and its agent is idle and has the focus. */
-void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text, bool command);
-/* The queued lines of an agent, in order; NULL after the last one. */
-const char *ik_workspace_queued(const ik_workspace_t *workspace, int64_t number, size_t index);
+typedef enum {
+    /* A message that an agent at work gets behind its next tool results, or that starts its next
+     * turn, before messages of the next kind. For an idle agent it is such a message. */
+    IK_WORKSPACE_SUBMIT_NEXT,
+    /* A line that the front end runs itself: it is returned as COMMAND when it is first in the
+     * queue and its agent is idle and has the focus. */
+    IK_WORKSPACE_SUBMIT_COMMAND,
+    IK_WORKSPACE_SUBMIT_QUEUED, /* a message that starts a turn of its own */
+} ik_workspace_submit_t;
+
+/* A line that waits for an agent. Valid until the queue changes. */
+typedef struct {
+    const char *text;
+    ik_workspace_submit_t kind;
+    uint64_t order; /* grows with every line that is submitted */
+} ik_workspace_line_t;
+
+/* Queues a line for an agent. */
+void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text,
+                         ik_workspace_submit_t kind);
+/* The lines that wait for an agent, in the order in which they will be taken; NULL after the last.
+ */
+const ik_workspace_line_t *ik_workspace_queued(const ik_workspace_t *workspace, int64_t number,
+                                               size_t index);
 /* Empties an agent's queue and returns its lines joined by newlines, on ctx; NULL: it was empty. */
 char *ik_workspace_take_queue(const void *ctx, ik_workspace_t *workspace, int64_t number);
+/* Takes the line that was submitted last out of an agent's queue and returns it, on ctx; NULL: the
+ * queue was empty. */
+char *ik_workspace_take_latest(const void *ctx, ik_workspace_t *workspace, int64_t number);
 /* Interrupts the turn of an agent. */
 void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number);
 /* Appends a message of the user that starts no turn, now or at the end of the current turn. */

@@ -172,6 +172,7 @@ static ik_agent_options_t agent_options(ik_workspace_member_t *member, ik_sessio
                                 .session = session,
                                 .without_tools = workspace->options.start->without_tools,
                                 .on_event = ik_workspace_on_agent_event,
+                                .steering = ik_workspace_take_next,
                                 .data = member};
 }
 
@@ -256,9 +257,10 @@ static void move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
     to->queue =
         ik_resize_array(to, to->queue, ik_workspace_line_t, to->queue_count + from->queue_count);
     for (size_t i = 0; i < from->queue_count; i++) {
-        to->queue[to->queue_count++] = (ik_workspace_line_t){
-            .text = ik_strdup(to, from->queue[i].text), .command = from->queue[i].command};
+        to->queue[to->queue_count] = from->queue[i];
+        to->queue[to->queue_count++].text = ik_strdup(to, from->queue[i].text);
     }
+    to->submitted = from->submitted;
     from->queue_count = 0;
 }
 
@@ -550,7 +552,7 @@ void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt)
         workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FORKED, .agent = member->number});
     set_focus(workspace, member);
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, member->number, prompt, false);
+        ik_workspace_submit(workspace, member->number, prompt, IK_WORKSPACE_SUBMIT_QUEUED);
     }
 }
 

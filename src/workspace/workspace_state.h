@@ -3,11 +3,6 @@
 
 #include "workspace/workspace.h"
 
-typedef struct {
-    char *text;
-    bool command;
-} ik_workspace_line_t;
-
 /* One agent of the session. */
 typedef struct {
     ik_workspace_t *workspace;
@@ -18,7 +13,8 @@ typedef struct {
     int64_t context;   /* tokens of the last request and answer; 0: not known */
     ik_workspace_line_t *queue;
     size_t queue_count;
-    char **notes; /* pairs of text and data_json (may be NULL), appended after the turn */
+    uint64_t submitted; /* lines so far */
+    char **notes;       /* pairs of text and data_json (may be NULL), appended after the turn */
     size_t note_count;
 } ik_workspace_member_t;
 
@@ -73,6 +69,8 @@ void ik_workspace_pump(ik_workspace_t *workspace);
 /* Chooses the target of new agents; kept, which may be NULL, is the model of a resumed session. */
 res_t ik_workspace_choose_target(ik_workspace_t *workspace, const char *kept);
 void ik_workspace_on_agent_event(void *member, const ik_agent_event_t *event);
+/* The steering of an agent: takes the next line for the running turn. */
+char *ik_workspace_take_next(void *member, const void *ctx);
 
 /* --- workspace_session.c: */
 

@@ -156,13 +156,17 @@ class ForkTest(AgentsTest):
         self.assertEqual(one.json["messages"][0], other.json["messages"][0])
         self.assertEqual(one.json["messages"][0]["role"], "system")
 
-    def test_not_while_it_works(self):
-        t = self.begin({"first": Answer("One.")}, hold=["first"])
+    def test_while_it_works(self):
+        t = self.begin({"first": Answer("One."), "second": Answer("Two.")}, hold=["first"])
         t.send("first\r")
         self.said("first")
-        self.enter(t, "/fork", "/fork has to wait until the turn has ended")
+        self.enter(t, "/fork second", "Agent 1 keeps working.")
+        t.wait_for("Two.")
         self.model.let_go("first")
+        t.wait_for("Agent 1: done.")
+        self.switch(t, 1)
         t.wait_for("One.")
+        self.assertEqual(words_of(self.model.request("second")), ["first", "second"])
 
     def test_each_has_its_model(self):
         t = self.begin(SIMPLE)
@@ -304,7 +308,7 @@ class BackgroundTest(AgentsTest):
         self.fork(t, 2, "slow")
         self.said("slow")
         t.send("more\r")
-        t.wait_for("queued: more")
+        t.wait_for("next: more")
         t.send("!echo with $((1 + 1))\r")
         t.wait_for("queued: !echo")
         self.switch(t, 1)
@@ -394,7 +398,7 @@ class KillTest(AgentsTest):
         self.fork(t, 2, "slow")
         self.said("slow")
         t.send("precious words\r")
-        t.wait_for("queued: precious words")
+        t.wait_for("next: precious words")
         self.enter(t, "/kill 2", "Agent 2 was ended.")
         t.wait_for(re.compile("^> precious words$", re.M))
 

@@ -501,17 +501,17 @@ class ModelTest(CommandTest):
         self.enter(t, "hi", "One.")
         self.assertEqual(self.llm.requests[0].model, "qwen3")
 
-    def test_not_while_it_answers(self):
+    def test_while_it_works_for_the_next_request(self):
         self.gated_tool()
-        t = self.start_with_two([Answer(calls=[Call("wait_here")]), Answer("Done.")], [])
+        t = self.start_with_two([Answer(calls=[Call("wait_here")])], [Answer("Done by the other.")])
         t.send("go\r")
         self.wait_for_file("started")
-        self.enter(t, "/model other/x", "has to wait until the turn has ended")
+        self.enter(t, "/model other/x", "Model: other/x, from the next request on")
         self.release("on")
-        t.wait_for("Done.")
-        self.settle(t)
-        t.send("/model\r")
-        t.wait_for(f"Current model: {MODEL}")
+        t.wait_for("Done by the other.")
+        self.assertEqual([r.model for r in self.llm.requests], ["qwen3"])
+        self.assertEqual([m["role"] for m in self.other.requests[0].json["messages"]],
+                         ["system", "user", "assistant", "tool"])
 
 
 # ---- the conversation
@@ -833,8 +833,8 @@ class HelpTest(CommandTest):
         rows = self.enter(t, "/help", "lists all keys")
         keys = rows[rows.index("Keys:") + 1:rows.index("", rows.index("Keys:"))]
         self.assertEqual(keys[0],
-                         "  Enter              sends the draft; while the agent works, it is queued")
-        for key in ("Esc", "Ctrl-C", "Ctrl-D", "Ctrl-O, PageUp", "Alt-Enter,", "@FILE", "!CMD"):
+                         "  Enter              sends the draft, to a busy agent with tool results")
+        for key in ("Esc", "Ctrl-C", "Ctrl-D", "Ctrl-O, PageUp", "Alt-Enter", "Shift-Enter,", "@FILE", "!CMD"):
             self.assertTrue([row for row in keys if row.startswith(f"  {key} ")], key)
         self.assertEqual(rows[-1], "/help keys lists all keys.")
 

@@ -172,7 +172,7 @@ class WorkingTest(ReplTest):
         t = self.ready([slow("one " * 40), Answer("Two."), Answer("Three.")])
         self.say(t, "first", "one one")
         t.send("second\r")
-        t.wait_for("queued: second")
+        t.wait_for("next: second")
         t.send("third\r")
         t.wait_for("Three.")
         self.assertEqual([sent_user(r)[-1] for r in self.llm.requests],
@@ -182,9 +182,9 @@ class WorkingTest(ReplTest):
         t = self.ready([slow(), Answer("Fine.")])
         self.say(t, "first", "word word")
         t.send("second\r")
-        t.wait_for("queued: second")
+        t.wait_for("next: second")
         t.send("third\r")
-        t.wait_for("queued: third")
+        t.wait_for("next: third")
         t.send("draft" + ESC)
         t.wait_for("interrupted")
         t.wait_for(re.compile(r"^> second\n  third\n  draft$", re.M))
@@ -271,8 +271,9 @@ class WorkingTest(ReplTest):
 
     def test_a_retry_is_shown_and_can_be_interrupted(self):
         t = self.ready([Failure("rate_limit", headers={"retry-after": "30"})])
-        self.say(t, "hello", re.compile(r"retry in \d+ s"))
-        t.wait_for(re.compile(r"attempt 2 of 5 in \d+ s: HTTP 429: Rate limit"))
+        self.say(t, "hello", re.compile(
+            r"attempt 2 of 5 in \d+ s: HTTP 429: Rate limit.* · \d+ s · esc to interrupt"))
+        self.assertNotIn("attempt", self.status(t))
         t.send(ESC)
         t.wait_for("interrupted")
 
@@ -602,13 +603,14 @@ class HelpTest(ReplTest):
             self.wait_draft(t, "")
         for does, before, behind, expected in (
                 ("starts a new line", "ab", "|", "ab\n|"),
+                ("queues it for after the turn; idle: starts a line", "ab", "|", "ab\n|"),
                 ("starts a new line and removes the backslash", "ab", "|", "ab\n|"),
                 ("undoes the last change", "gone\x15", "|", "gone|"),
                 ("completes /commands, their arguments and @files", "/syst", "", "/system "),
                 ("completes /commands, their arguments and @files", "@onl", "", "@only.txt "),
                 ("up in the list of completions", "/re" + DOWN, "\t", "/resume "),
-                ("up, then earlier messages that begin like the draft", "", "|", "second|"),
-                ("up, then earlier messages that begin like the draft", "fi", "|", "first|"),
+                ("up, waiting text, then earlier messages like this", "", "|", "second|"),
+                ("up, waiting text, then earlier messages like this", "fi", "|", "first|"),
                 ("down, then newer messages, back to the draft", UP + UP, "|", "second|"),
                 ("leaves, on an empty draft; else deletes a character", "ab\x01", "|", "|b")):
             for key in told[does]:

@@ -192,7 +192,6 @@ static const struct {
     {"long li|ne\nx\nanother one", "Down Down", "long line\nx\nanother| one"},
     {"long li|ne\nx\nanother one", "Down Left Down", "long line\nx\n|another one"},
     /* newlines */
-    {"a|b", "M-Enter", "a\n|b"},
     {"a|b", "S-Enter", "a\n|b"},
     {"a|b", "C-j", "a\n|b"},
     {"a\\|b", "Enter", "a\n|b"},
