@@ -102,6 +102,7 @@ void ik_prompt_choose(ik_prompt_t *prompt, const ik_prompt_list_options_t *optio
 /* Replaces the rows of the open list. What was typed and the row that the user moved to stay. */
 void ik_prompt_choose_again(ik_prompt_t *prompt, const ik_choice_row_t *rows, size_t count,
                             bool pending);
+bool ik_prompt_is_choosing(const ik_prompt_t *prompt);
 /* Whether a numbered list is open, which should be shown as a whole. */
 bool ik_prompt_is_numbered(const ik_prompt_t *prompt);
 /* Closes the list without an action. */

@@ -58,6 +58,11 @@ void ik_prompt_choose_again(ik_prompt_t *prompt, const ik_choice_row_t *rows, si
     }
 }
 
+bool ik_prompt_is_choosing(const ik_prompt_t *prompt)
+{
+    return prompt->search.open && prompt->search.chooses;
+}
+
 bool ik_prompt_is_numbered(const ik_prompt_t *prompt)
 {
     return prompt->search.open && prompt->search.numbered;
@@ -293,8 +298,8 @@ static bool applies(const ik_prompt_search_t *search, where_t where)
 
 typedef enum { HANDLED, LEFT_TO_PROMPT, LEFT_TO_TABLE } handling_t;
 
-/* A numbered list has no pattern. Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-L mean what they mean at an empty
- * prompt. */
+/* A numbered list has no pattern. Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-L, Ctrl-O and Ctrl-T mean what they
+ * mean at an empty prompt. Where text goes into the draft, so do the other keys of the draft. */
 static handling_t handle_numbered(ik_prompt_t *prompt, const ik_key_t *key)
 {
     ik_prompt_search_t *search = &prompt->search;
@@ -309,10 +314,14 @@ static handling_t handle_numbered(ik_prompt_t *prompt, const ik_key_t *key)
         ik_prompt_search_close(prompt);
         return LEFT_TO_PROMPT;
     }
-    if (key->kind == IK_KEY_CHAR && key->code < 0x80 && strchr("cdzl", (int)key->code) != NULL) {
+    if (key->kind == IK_KEY_CHAR && key->code < 0x80 && strchr("cdzlot", (int)key->code) != NULL) {
         return key->modifiers == IK_KEY_CTRL ? LEFT_TO_PROMPT : HANDLED;
     }
     bool moves = key->kind == IK_KEY_CHAR && (key->code == 'n' || key->code == 'p');
+    if (key->kind == IK_KEY_CHAR && !moves && search->passes_text) {
+        ik_prompt_search_close(prompt);
+        return LEFT_TO_PROMPT;
+    }
     bool erases = key->kind == IK_KEY_BACKSPACE || key->kind == IK_KEY_TAB;
     return text || erases || (key->kind == IK_KEY_CHAR && !moves) ? HANDLED : LEFT_TO_TABLE;
 }

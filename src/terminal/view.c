@@ -473,6 +473,9 @@ static void on_key(void *data, const ik_key_t *key)
     }
     uint64_t before = ik_prompt_version(view->prompt);
     act(view, ik_prompt_key(view->prompt, key));
+    if (view->list != NULL && !ik_prompt_is_choosing(view->prompt)) {
+        ik_view_list_take_row(view); /* a key of the draft closed it */
+    }
     if (ik_prompt_version(view->prompt) != before) {
         view->listener.on_draft(view->listener.data);
     }

@@ -169,7 +169,7 @@ class TypedTest(InterplayTest):
 
     def test_can_be_edited_before_there_is_a_home(self):
         editor = self.write("editor", "#!/bin/sh\necho edited > \"$1\"\n", 0o755)
-        t = self.start(None, "--no-tools", env={"EDITOR": editor})
+        t = self.start(None, "--no-tools", first=True, env={"EDITOR": editor})
         self.assertFalse(os.path.exists(self.home))
         t.send(CTRL_G)
         self.check_draft(t, "edited")

@@ -744,11 +744,23 @@ class FirstStart(SetupTest):
         t.send("\x03")  # asks once more, as at an empty prompt
         t.wait_idle()
         self.assertIn(LAST, "\n".join(t.screen()))
-        t.send("\x12\x07\x0f\t\x7f")  # search, editor, pager, Tab and Backspace do nothing here
+        t.send("\t\x7f")  # nothing to complete or to erase
         t.wait_idle()
         self.assertIn(LAST, "\n".join(t.screen()))
         self.assertEqual(self.leave(t), 0)
         self.assertIsNone(self.read_file("offline"))
+
+    def test_keys_of_the_draft_begin_a_message(self):
+        editor = self.write("editor", "#!/bin/sh\nprintf edited > \"$1\"\n", 0o755)
+        for key, shown in (("\x07", "> edited"), ("\x12", "search: ")):
+            t = self.first(env={"EDITOR": editor})
+            t.wait_for(LAST)
+            t.send(key)
+            t.wait_for(shown)
+            self.assertNotIn(LAST, "\n".join(t.screen()))
+            self.assertEqual(self.read_file("offline"), "")
+            os.unlink(os.path.join(self.home, "offline"))
+            t.close()
 
     def test_esc_goes_back_and_ctrl_c_too(self):
         t = self.first()

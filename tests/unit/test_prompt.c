@@ -297,7 +297,8 @@ START_TEST(other_keys_of_a_numbered_list)
     for (int passes = 0; passes < 2; passes++) {
         open_menu(passes);
         type("49");
-        ck_assert_int_eq(press("Tab Backspace C-r C-g C-o C-u C-x M-b Left"), IK_PROMPT_NONE);
+        ck_assert_int_eq(press("Tab Backspace Left"), IK_PROMPT_NONE);
+        ck_assert_int_eq(press("C-o"), IK_PROMPT_PAGER);
         ck_assert_int_eq(press("C-c"), IK_PROMPT_CANCEL);
         ck_assert_int_eq(press("C-d"), IK_PROMPT_END);
         ck_assert_int_eq(press("C-z"), IK_PROMPT_SUSPEND);
@@ -307,6 +308,7 @@ START_TEST(other_keys_of_a_numbered_list)
         ik_prompt_choose_end(prompt);
     }
     open_menu(false);
+    ck_assert_int_eq(press("C-r C-g C-u C-x M-b"), IK_PROMPT_NONE);
     type("x");
     ck_assert(shows("› 1 one"));
     ck_assert_str_eq(text(), "");
@@ -324,6 +326,13 @@ START_TEST(text_can_close_a_numbered_list)
         ck_assert_str_eq(text(), texts[i]);
         ik_prompt_set_text(prompt, "");
     }
+    open_menu(true);
+    ck_assert_int_eq(press("C-g"), IK_PROMPT_EDITOR);
+    ck_assert(!ik_prompt_is_choosing(prompt));
+    open_menu(true);
+    ck_assert_int_eq(press("C-r"), IK_PROMPT_NONE);
+    ck_assert(shows("search: "));
+    ck_assert(!ik_prompt_is_choosing(prompt));
 }
 END_TEST
 
