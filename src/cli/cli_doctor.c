@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent_target.h"
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/print.h"
@@ -168,27 +169,20 @@ static void report_providers(const ik_cli_doctor_t *doctor)
 static void report_model(ik_cli_doctor_t *doctor)
 {
     const ik_config_t *config = doctor->cli->config;
-    const char *model = config->model;
-    const char *source = "default";
-    if (model != NULL) {
-        source = ik_config_source_name(
-            ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config));
-    } else if (ik_config_has_key(config)) {
-        model = ik_target_default(config, doctor->models);
-    }
-    const ik_config_provider_t *provider = NULL;
-    const char *name;
-    bool known = model != NULL &&
-                 ik_config_resolve_model(config, model, &provider, &name).code == IK_ERR_NONE;
-    bool makeshift = known && config->model == NULL && provider->type == IK_CONFIG_TYPE_OFFLINE;
-    if (!known || makeshift) {
+    char *model = ik_agent_target_describe(doctor->cli->ctx, config, doctor->models);
+    if (model == NULL) {
         ik_cli_doctor_say("Model: none. Run ikigai setup.");
         return;
     }
-    ik_cli_doctor_say("Model: %s (%s)", model, source);
-    if (!provider->configured) {
-        ik_cli_doctor_say("  %s has no key: set %s or run ikigai setup", provider->name,
-                          provider->api_key_env);
+    const ik_config_provider_t *provider = NULL;
+    const char *name;
+    ik_cli_doctor_say("Model: %s", model);
+    if (config->model != NULL) {
+        res_t known = ik_config_resolve_model(config, config->model, &provider, &name);
+        if (is_ok(&known) && !provider->configured) {
+            ik_cli_doctor_say("  %s has no key: set %s or run ikigai setup", provider->name,
+                              provider->api_key_env);
+        }
     }
 }
 
