@@ -211,7 +211,8 @@ static void on_cue(void *data)
 static void on_missing_key(void *data)
 {
     ik_exchange_t *exchange = data;
-    set_error(exchange, "no_key", "the provider has no key", false);
+    const char *name = exchange->options.request->target->config->name;
+    set_error(exchange, "no_key", ik_sprintf(exchange, "%s has no key", name), false);
     exchange->stream->error.fault = IK_FAULT_AUTH;
     end(exchange, false);
 }

@@ -241,6 +241,9 @@ bool ik_config_has_key(const ik_config_t *config);
 const ik_config_provider_t *ik_config_provider(const ik_config_t *config, const char *name);
 /* Whether it can be used and is more than known by name: a file names it, or it has a key. */
 bool ik_config_provider_is_set_up(const ik_config_provider_t *provider);
+/* Where its key comes from, on ctx: "key from keys.json", "key from the environment (VARIABLE)",
+ * "needs no key", "no key (VARIABLE is not set)". */
+char *ik_config_provider_describe_key(const void *ctx, const ik_config_provider_t *provider);
 /* Splits provider/model at the first slash. IK_ERR_INVALID when either part is missing,
  * IK_ERR_NOT_FOUND when the provider is unknown. The provider need not be configured. */
 res_t ik_config_resolve_model(const ik_config_t *config, const char *model,

@@ -58,6 +58,22 @@ bool ik_config_provider_is_set_up(const ik_config_provider_t *provider)
            (provider->built_in || provider->place != NULL || provider->api_key != NULL);
 }
 
+char *ik_config_provider_describe_key(const void *ctx, const ik_config_provider_t *provider)
+{
+    if (provider->key_from_file) {
+        return ik_strdup(ctx, "key from keys.json");
+    }
+    if (provider->api_key != NULL) {
+        return ik_sprintf(ctx, "key from the environment (%s)", provider->api_key_env);
+    }
+    if (provider->configured) {
+        return ik_strdup(ctx, "needs no key");
+    }
+    return provider->api_key_env == NULL
+               ? ik_strdup(ctx, "no key")
+               : ik_sprintf(ctx, "no key (%s is not set)", provider->api_key_env);
+}
+
 bool ik_config_has_key(const ik_config_t *config)
 {
     for (size_t i = 0; i < config->provider_count; i++) {

@@ -133,22 +133,6 @@ static void report_configuration(ik_cli_doctor_t *doctor)
     }
 }
 
-static const char *describe_key(const ik_cli_doctor_t *doctor, const ik_config_provider_t *provider)
-{
-    if (provider->key_from_file) {
-        return "key from keys.json";
-    }
-    if (provider->api_key != NULL) {
-        return ik_sprintf(doctor->cli->ctx, "key from the environment (%s)", provider->api_key_env);
-    }
-    if (provider->configured) {
-        return "needs no key";
-    }
-    return provider->api_key_env == NULL
-               ? "no key"
-               : ik_sprintf(doctor->cli->ctx, "no key (%s is not set)", provider->api_key_env);
-}
-
 /* The servers that are only known by name are listed, too; whether they run is not checked. */
 static void report_providers(const ik_cli_doctor_t *doctor)
 {
@@ -161,7 +145,7 @@ static void report_providers(const ik_cli_doctor_t *doctor)
         char *url = ik_config_format_key(doctor->cli->ctx, base_url, provider);
         ik_cli_doctor_say("  %-12s %-10s %s  %s", provider->name,
                           ik_config_provider_type_name(provider->type), url,
-                          describe_key(doctor, provider));
+                          ik_config_provider_describe_key(doctor->cli->ctx, provider));
     }
 }
 

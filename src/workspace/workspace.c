@@ -336,6 +336,19 @@ res_t ik_workspace_forget_key(ik_workspace_t *workspace, const char *provider, b
                                        provider, removed, variable);
 }
 
+ik_model_query_t *ik_workspace_query_models(
+    ik_workspace_t *workspace, const ik_config_provider_t *provider, const char *key,
+    void (*on_end)(void *data, const ik_model_query_answer_t *answer), void *data)
+{
+    return ik_model_query_start(workspace->queries,
+                                &(ik_model_query_options_t){.provider = provider,
+                                                            .key = key,
+                                                            .loop = workspace->shared.loop,
+                                                            .http = workspace->shared.http,
+                                                            .on_end = on_end,
+                                                            .data = data});
+}
+
 /* --- starting and stopping --------------------------------------------------------------- */
 
 static void on_history_notice(void *data, const char *line)
@@ -377,6 +390,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
     ik_workspace_t *workspace = ik_new(ctx, ik_workspace_t);
     workspace->options = *options;
     workspace->old_registries = talloc_new(workspace);
+    workspace->queries = talloc_new(workspace);
     workspace->shared = (ik_shared_ctx_t){
         .config = options->config,
         .loop = options->loop,
@@ -471,6 +485,7 @@ void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)
     }
     ik_workspace_drop_session(workspace);
     TALLOC_FREE(workspace->discovery);
+    TALLOC_FREE(workspace->queries);
     if (patience_ms > 0) {
         ik_history_tidy(workspace->shared.history);
         ik_history_finish(workspace->shared.history, patience_ms);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "agent/agent.h"
+#include "agent/model_query.h"
 #include "base/paths.h"
 #include "workspace/workspace_question.h"
 
@@ -112,6 +113,11 @@ res_t ik_workspace_remember_model(ik_workspace_t *workspace, const char *model);
 res_t ik_workspace_set_key(ik_workspace_t *workspace, const char *provider, const char *key);
 res_t ik_workspace_forget_key(ik_workspace_t *workspace, const char *provider, bool *removed,
                               const char **variable);
+/* Asks a server for its models; key NULL: with its own key, if any. Closing the workspace cancels
+ * it. */
+ik_model_query_t *ik_workspace_query_models(
+    ik_workspace_t *workspace, const ik_config_provider_t *provider, const char *key,
+    void (*on_end)(void *data, const ik_model_query_answer_t *answer), void *data);
 /* Discovers all tools again and reports their number and what changed. */
 void ik_workspace_refresh(ik_workspace_t *workspace);
 /* Called when the user starts typing: reloads the schemas of user tools that came from the cache,

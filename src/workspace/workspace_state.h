@@ -23,6 +23,7 @@ struct ik_workspace {
     ik_shared_ctx_t shared;
     const ik_target_t *target; /* of new agents; NULL: not chosen yet */
     res_t target_error;        /* why not */
+    void *queries;             /* holds the requests for lists of models */
 
     /* --- the session */
     ik_session_t *session;          /* NULL: not open yet */
