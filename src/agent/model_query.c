@@ -132,3 +132,8 @@ ik_model_query_t *ik_model_query_start(const void *ctx, const ik_model_query_opt
     query->http = ik_http_start(query, options->http, &http);
     return query;
 }
+
+const ik_model_query_answer_t *ik_model_query_answer(const ik_model_query_t *query)
+{
+    return &query->answer;
+}

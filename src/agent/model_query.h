@@ -32,3 +32,5 @@ typedef struct {
 /* on_end is called exactly once, later, from the loop; it may free the query. Freeing it earlier
  * cancels it without on_end. */
 ik_model_query_t *ik_model_query_start(const void *ctx, const ik_model_query_options_t *options);
+/* The answer, which is complete after on_end. */
+const ik_model_query_answer_t *ik_model_query_answer(const ik_model_query_t *query);

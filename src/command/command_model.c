@@ -6,12 +6,6 @@
 #include "command/command_model.h"
 #include "conversation/figure.h"
 
-typedef struct {
-    const void *ctx;
-    ik_choice_row_t *rows;
-    size_t count;
-} rows_t;
-
 /* --- available models ---------------------------------------------------------------------- */
 
 /* "200,000 tokens of context, $3 in and $15 out per million"; "" when nothing is known. */
@@ -86,136 +80,32 @@ static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
     }
 }
 
-/* --- the list ------------------------------------------------------------------------------ */
+/* --- the command --------------------------------------------------------------------------- */
 
-/* "200k", "1M"; "" when not known. */
-static void append_window(ik_buffer_t *out, int64_t tokens)
-{
-    if (tokens >= 1000000) {
-        ik_buffer_append_format(out, "%.3gM", (double)tokens / 1e6);
-    } else if (tokens > 0) {
-        ik_buffer_append_format(out, "%lldk", (long long)(tokens + 500) / 1000);
-    }
-}
-
-/* Window, price of a million tokens in and out, and whether there is a key. */
-static char *format_columns(const void *ctx, const ik_model_t *model,
-                            const ik_config_provider_t *provider)
-{
-    ik_buffer_t note;
-    ik_buffer_init(&note, ctx, IK_BUFFER_UNLIMITED); /* a few numbers */
-    append_window(&note, model->context);
-    ik_buffer_append_byte(&note, '\t');
-    if (model->price.input >= 0 && model->price.output >= 0) {
-        ik_buffer_append_format(&note, "$%g/$%g", model->price.input, model->price.output);
-    }
-    ik_buffer_append_byte(&note, '\t');
-    if (provider->api_key_env != NULL || provider->api_key != NULL) {
-        bool optional = provider->api_key == NULL && provider->configured;
-        ik_buffer_append_text(&note, optional ? "" : provider->configured ? "key" : "no key");
-    }
-    return ik_buffer_finish(&note);
-}
-
-static bool belongs_to(const char *model, const ik_config_provider_t *provider)
-{
-    size_t len = strlen(provider->name);
-    return strncmp(model, provider->name, len) == 0 && model[len] == '/';
-}
-
-static void add_row(rows_t *rows, const char *name, const char *note)
-{
-    rows->rows = ik_resize_array(rows->ctx, rows->rows, ik_choice_row_t, rows->count + 1);
-    rows->rows[rows->count++] =
-        (ik_choice_row_t){.text = ik_strdup(rows->ctx, name),
-                          .note = note == NULL ? NULL : ik_strdup(rows->ctx, note)};
-}
-
-static void add_model(rows_t *rows, const ik_shared_ctx_t *shared, const char *name,
-                      const char *note)
-{
-    for (size_t i = 0; i < shared->config->provider_count; i++) {
-        const ik_config_provider_t *provider = shared->config->providers[i];
-        size_t len = strlen(name);
-        if (belongs_to(name, provider) && provider->type != IK_CONFIG_TYPE_OFFLINE &&
-            name[len - 1] != '/') {
-            add_row(rows, name,
-                    format_columns(rows->ctx, ik_models_find(shared->models, name), provider));
-            return;
-        }
-    }
-    add_row(rows, name, note);
-}
-
-/* The current model, those that can be used, then known ones that need a key first. */
-static rows_t collect_rows(const void *ctx, const ik_command_host_t *host)
-{
-    const ik_shared_ctx_t *shared = ik_workspace_shared(host->workspace);
-    const char *current = ik_workspace_target(host->workspace)->name;
-    ik_command_words_t words = {.ctx = ctx};
-    rows_t rows = {.ctx = ctx};
-    ik_command_model_collect(&words, shared->config, shared->models);
-    add_model(&rows, shared, current, NULL);
-    for (size_t i = 0; i < words.count; i++) {
-        if (strcmp(words.texts[i], current) != 0) {
-            add_model(&rows, shared, words.texts[i], words.notes[i]);
-        }
-    }
-    for (size_t i = 0; i < shared->config->provider_count; i++) {
-        const ik_config_provider_t *provider = shared->config->providers[i];
-        const ik_model_t *model;
-        size_t position = 0;
-        while (!provider->configured &&
-               (model = ik_models_next(shared->models, &position)) != NULL) {
-            if (belongs_to(model->name, provider)) {
-                add_model(&rows, shared, model->name, NULL);
-            }
-        }
-    }
-    return rows;
-}
-
-static void switch_to(ik_command_host_t *host, const char *name)
+res_t ik_command_model_switch(ik_command_host_t *host, const char *name)
 {
     res_t taken = ik_workspace_set_model(host->workspace, name);
     if (is_err(&taken)) {
         host->screen->fail(host, taken.message);
-        return;
+        return taken;
     }
     bool busy = ik_workspace_is_busy(host->workspace, ik_workspace_focus(host->workspace));
     char *line = ik_sprintf(NULL, "Model: %s%s", ik_workspace_target(host->workspace)->name,
                             busy ? ", from the next request on" : "");
     host->screen->print_line(host, line);
     talloc_free(line);
-}
-
-static void on_taken(void *data, const char *name, bool second)
-{
-    ik_command_host_t *host = data;
-    (void)second;
-    if (name != NULL && name[strlen(name) - 1] == '/') {
-        char *advice = ik_sprintf(NULL, "Name one of its models: /model %sNAME", name);
-        host->screen->fail(host, advice);
-        talloc_free(advice);
-    } else if (name != NULL) {
-        switch_to(host, name);
-    }
+    return OK;
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
     if (args->count > 0) {
-        switch_to(host, args->words[0]);
+        ik_command_model_switch(host, args->words[0]);
         return;
     }
-    rows_t rows = collect_rows(args, host);
     host->screen->print_line(
         host, ik_sprintf(args, "Current model: %s", ik_workspace_target(host->workspace)->name));
-    host->screen->open_list(host, &(ik_view_list_options_t){.title = "Which model?",
-                                                            .rows = rows.rows,
-                                                            .count = rows.count,
-                                                            .on_taken = on_taken,
-                                                            .data = host});
+    ik_command_model_list_open(host);
 }
 
 const ik_command_t ik_command_model = {

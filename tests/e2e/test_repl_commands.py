@@ -499,7 +499,7 @@ class ModelTest(CommandTest):
         t.send("\x1b")
         t.wait_gone("Which model?")
         self.enter(t, "hi", "One.")
-        self.assertEqual(self.llm.requests[0].model, "qwen3")
+        self.assertEqual(self.llm.requests[-1].model, "qwen3")
 
     def test_while_it_works_for_the_next_request(self):
         self.gated_tool()
