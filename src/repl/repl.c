@@ -329,6 +329,9 @@ static void show_question(ik_repl_t *repl)
         ik_setup_pause(repl->setup);
     }
     char *hint = ik_workspace_question_hint(repl, question);
+    if (question->secret) {
+        ik_view_hide_input(repl->view);
+    }
     ik_repl_say(repl, IK_ROLE_WARNING, question->text);
     if (question->secret) {
         ik_view_ask_secret(repl->view, "> ");

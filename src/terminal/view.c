@@ -738,11 +738,8 @@ ik_prompt_t *ik_view_prompt(ik_view_t *view)
     return view->prompt;
 }
 
-void ik_view_ask(ik_view_t *view, const char *question)
+static void ask(ik_view_t *view, const char *question)
 {
-    if (view->plain) {
-        ik_plain_hide_input(view->lines, false);
-    }
     if (view->plain && question == NULL) {
         end_mark(view);
     } else if (view->plain) {
@@ -754,12 +751,26 @@ void ik_view_ask(ik_view_t *view, const char *question)
     }
 }
 
-void ik_view_ask_secret(ik_view_t *view, const char *question)
+void ik_view_ask(ik_view_t *view, const char *question)
 {
-    ik_view_ask(view, question);
+    if (view->plain) {
+        ik_plain_hide_input(view->lines, false);
+    }
+    ask(view, question);
+}
+
+void ik_view_hide_input(ik_view_t *view)
+{
     if (view->plain) {
         ik_plain_hide_input(view->lines, true);
-    } else {
+    }
+}
+
+void ik_view_ask_secret(ik_view_t *view, const char *question)
+{
+    ik_view_hide_input(view);
+    ask(view, question);
+    if (!view->plain) {
         ik_prompt_ask_secret(view->prompt, question);
     }
 }

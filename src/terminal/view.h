@@ -75,6 +75,9 @@ void ik_view_ask(ik_view_t *view, const char *question);
 /* Asks for a secret: the answer is neither shown nor kept, and on_submit gets it. Plain mode
  * switches the terminal's echo off. The next call of ik_view_ask ends it. */
 void ik_view_ask_secret(ik_view_t *view, const char *question);
+/* Switches the echo of plain mode off already before the text that asks for a secret is printed: a
+ * quick answer must not be echoed. */
+void ik_view_hide_input(ik_view_t *view);
 
 /* Prints the mark for the next line in plain mode, once. */
 void ik_view_want_line(ik_view_t *view);

@@ -134,7 +134,7 @@ class Login(LoginTest):
         t = self.start_with(llm)
         self.begin(t)
         t.send(f"\x1b[200~\n {GOOD}\n\x1b[201~")
-        t.wait_for("hidden")
+        t.wait_for("characters")  # of the answer, which is not shown
         self.assert_nowhere(t, GOOD)
         t.send("\r")
         t.wait_for("works, ")
