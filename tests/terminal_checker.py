@@ -17,6 +17,7 @@ MODES = {"7", "25", "1004", "1049", "2004", "2026"}
 MOVES = "ABCDJK"
 QUERIES = {"c", "?u", "?2026$p", ">q", ">0q"}
 TITLE = {"22;2t", "23;2t"}
+SHAPES = {"0 q", "2 q", "6 q"}  # of the cursor
 KEYBOARD = {">5u", "=5;1u", ">1u", "<u", "<1u", ">4;1m", ">4;2m", ">4m", ">4;0m"}
 ON_ALTERNATE = "HfJKGd"  # and with any parameters
 SGR = re.compile(r"(\d{0,3}(;\d{1,3})*)\Z")
@@ -91,7 +92,7 @@ class Checker:
                 self.complain(f"not our SGR: {sequence!r}")
         elif self.plain:
             self.complain(f"movement or mode in plain output: {sequence!r}")
-        elif body in QUERIES | KEYBOARD | TITLE:
+        elif body in QUERIES | KEYBOARD | TITLE | SHAPES:
             pass
         elif self.alternate and not leader and not between and final in ON_ALTERNATE + MOVES:
             pass

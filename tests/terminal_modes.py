@@ -7,17 +7,19 @@ SEQUENCE = re.compile(
     rb"|\x1b\[>4;([0-9])m"                 # modifyOtherKeys
     rb"|\x1b\]8;;([^\x07\x1b]*)(?:\x07|\x1b\\)"  # a link
     rb"|\x1b\[(22|23);2t"                  # the title saved, put back
+    rb"|\x1b\[([0-9]) q"                   # the shape of the cursor
     rb"|\x1b\[([0-9;]*)m")                 # colours
 OFF = frozenset()
 
 
 def switched_on(raw):
-    """Returns a set of words: "2004", "kitty", "keys", "link", "title", "colour", "hidden", "cut". Empty if the
-    terminal is as a program should leave it."""
+    """Returns a set of words: "2004", "kitty", "keys", "link", "title", "shape", "colour", "hidden", "cut".
+    Empty if the terminal is as a program should leave it."""
     on = set()
     titles = 0
     kitty = {False: 0, True: 0}  # every screen has its own stack
-    for mode, way, push, pop, keys, link, title, colour in (m.groups() for m in SEQUENCE.finditer(raw)):
+    for found in SEQUENCE.finditer(raw):
+        mode, way, push, pop, keys, link, title, shape, colour = found.groups()
         if mode is not None:
             change_modes(on, mode.decode().split(";"), way == b"h")
         elif push or pop:
@@ -30,6 +32,8 @@ def switched_on(raw):
         elif title is not None:
             titles += 1 if title == b"22" else -1
             change(on, "title", titles != 0)
+        elif shape is not None:
+            change(on, "shape", shape != b"0")
         elif colour is not None:
             change(on, "colour", colour not in (b"", b"0"))
     change(on, "kitty", any(kitty.values()))

@@ -97,6 +97,7 @@ ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
     config->idle_stream_seconds = 600;
     config->tool_output = IK_CONFIG_TOOL_OUTPUT_FULL;
     config->confinement = IK_CONFIG_CONFINEMENT_PREFERRED;
+    config->keys = IK_CONFIG_KEYS_EMACS;
     config->db = ik_strdup(config, paths->database);
     config->theme = ik_strdup(config, "auto");
     memset(config->colours.colours, 0xff, sizeof(config->colours.colours)); /* all unset */

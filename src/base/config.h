@@ -19,7 +19,7 @@
 #include "base/paths.h"
 
 enum {
-    IK_CONFIG_KEY_COUNT = 27, /* of ik_config_keys */
+    IK_CONFIG_KEY_COUNT = 28, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
     IK_CONFIG_WARNING_MAX = 100, /* the last one says that more were left out */
     IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, of tools, and of variables of one tool */
@@ -171,6 +171,12 @@ typedef enum {
     IK_CONFIG_CONFINEMENT_OFF,
 } ik_config_confinement_t;
 
+/* The keys that edit the draft. */
+typedef enum {
+    IK_CONFIG_KEYS_EMACS = 1,
+    IK_CONFIG_KEYS_VI,
+} ik_config_editing_t;
+
 typedef struct {
     const char *model;      /* provider/model of a known provider; NULL when not set */
     const char *effort;     /* NULL when not set */
@@ -191,6 +197,7 @@ typedef struct {
     const char *theme;         /* a name or the path of a file, which colours is read from */
     int notify;                /* ik_config_notify_t */
     long notify_after_seconds;
+    int keys; /* ik_config_editing_t */
 
     ik_config_theme_t colours;        /* what theme stands for */
     ik_config_provider_t **providers; /* the built-in ones first, then as named */

@@ -13,6 +13,7 @@ enum {
 };
 
 static const char *const TYPES[] = {"openai", "anthropic", "google", NULL};
+static const char *const EDITING[] = {"emacs", "vi", NULL};
 static const char *const APIS[] = {"chat", "responses", NULL};
 static const char *const MODES[] = {"auto", "ask", "plan", "full", NULL};
 static const char *const CONFINEMENTS[] = {"preferred", "required", "off", NULL};
@@ -69,6 +70,7 @@ const ik_config_key_t ik_config_keys[] = {
      "how to notify you while the terminal does not have the focus"},
     {TOP(notify_after_seconds), INTEGER, FORBID, 0, DAY, NULL,
      "the shortest turn whose end notifies you"},
+    {TOP(keys), IK_CONFIG_CHOICE, FORBID, 0, 0, EDITING, "the keys that edit the draft"},
 
     {PROVIDER(type), IK_CONFIG_CHOICE, FORBID, 0, 0, TYPES, "the API it speaks; default: `openai`"},
     {PROVIDER(api), IK_CONFIG_CHOICE, FORBID, 0, 0, APIS,

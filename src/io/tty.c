@@ -40,6 +40,8 @@ enum {
 #define KITTY_AGAIN "\x1b[=5;1u" /* without growing the terminal's stack of flags */
 #define OTHER_KEYS_ON "\x1b[>4;1m"
 #define SAVE_TITLE "\x1b[22;2t"
+#define CURSOR_BLOCK "\x1b[2 q"
+#define CURSOR_BAR "\x1b[6 q"
 #define ALTERNATE_ON "\x1b[?1049h"
 #define ALTERNATE_OFF "\x1b[?1049l"
 
@@ -58,6 +60,7 @@ struct ik_tty {
     bool ending; /* a signal asked the program to end: do not stop any more */
     keyboard_t keyboard;
     bool alternate;
+    ik_tty_cursor_t cursor;
     char *title;     /* NULL: the window keeps its own */
     int columns;     /* as last returned by ik_tty_size */
     int rows;        /* as columns */
@@ -117,7 +120,8 @@ bool ik_tty_is_drained(const ik_tty_t *tty)
  * output is written, because only then a mode that was switched off is off. */
 static void remember_modes(const ik_tty_t *tty)
 {
-    ik_tty_restore_set_modes(tty->keyboard == KEYBOARD_KITTY, tty->alternate);
+    ik_tty_restore_set_modes(tty->keyboard == KEYBOARD_KITTY, tty->alternate,
+                             tty->cursor != IK_TTY_CURSOR_OWN);
 }
 
 /* Writes as much as the terminal accepts now. False when writing fails. */
@@ -335,6 +339,25 @@ void ik_tty_use_alternate(ik_tty_t *tty, bool alternate)
     }
 }
 
+static void show_cursor(ik_tty_t *tty)
+{
+    if (tty->cursor != IK_TTY_CURSOR_OWN) {
+        write_text(tty, tty->cursor == IK_TTY_CURSOR_BLOCK ? CURSOR_BLOCK : CURSOR_BAR);
+    }
+}
+
+void ik_tty_set_cursor(ik_tty_t *tty, ik_tty_cursor_t cursor)
+{
+    if (tty->cursor == cursor) {
+        return;
+    }
+    tty->cursor = cursor;
+    if (tty->entered) {
+        remember_modes(tty);
+        show_cursor(tty);
+    }
+}
+
 /* --- entering and leaving ------------------------------------------------------------------ */
 
 static void set_raw(const ik_tty_t *tty)
@@ -392,6 +415,7 @@ static void prepare(ik_tty_t *tty)
     set_raw(tty);
     write_text(tty, MODES);
     show_title(tty);
+    show_cursor(tty);
 }
 
 static void enter(ik_tty_t *tty)

@@ -66,6 +66,10 @@ bool ik_tty_is_drained(const ik_tty_t *tty);
 /* Asks for unambiguous key reports: by the kitty protocol if the terminal supports it, else by
  * xterm's modifyOtherKeys. */
 void ik_tty_use_keyboard(ik_tty_t *tty, bool kitty);
+/* Sets the shape of the cursor until the terminal is left, which restores the terminal's own. Only
+ * for a terminal that is known to understand the sequence. */
+typedef enum { IK_TTY_CURSOR_OWN, IK_TTY_CURSOR_BLOCK, IK_TTY_CURSOR_BAR } ik_tty_cursor_t;
+void ik_tty_set_cursor(ik_tty_t *tty, ik_tty_cursor_t cursor);
 /* Switches to the alternate screen and back; back restores the main screen and its cursor. */
 void ik_tty_use_alternate(ik_tty_t *tty, bool alternate);
 

@@ -20,6 +20,7 @@ enum {
 /* Each screen has its own stack of kitty keyboard flags. */
 #define END_KITTY "\x1b[<u"
 #define WRAP_ROWS "\x1b[?7h"
+#define END_SHAPE "\x1b[0 q"
 #define END_TITLE "\x1b[23;2t"
 #define END_ALTERNATE "\x1b[?1049l"
 #define END_MODES "\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[>4;0m\x1b[?25h\x1b[0m"
@@ -38,6 +39,7 @@ static struct {
     volatile sig_atomic_t extent;
     volatile sig_atomic_t kitty;
     volatile sig_atomic_t alternate;
+    volatile sig_atomic_t shape; /* of the cursor */
     volatile sig_atomic_t title;
     volatile sig_atomic_t wrapping;
     ik_tty_found_t found;
@@ -62,6 +64,9 @@ static size_t compose(char *text, const char *farewell)
     }
     if (state.kitty) {
         add(text, &len, END_KITTY);
+    }
+    if (state.shape) {
+        add(text, &len, END_SHAPE);
     }
     if (state.title) {
         add(text, &len, END_TITLE);
@@ -136,10 +141,11 @@ void ik_tty_restore_arm(const ik_tty_found_t *found)
     state.extent = EVERYTHING;
 }
 
-void ik_tty_restore_set_modes(bool kitty, bool alternate)
+void ik_tty_restore_set_modes(bool kitty, bool alternate, bool shape)
 {
     state.kitty = kitty;
     state.alternate = alternate;
+    state.shape = shape;
 }
 
 void ik_tty_restore_owe_wrapping(void)

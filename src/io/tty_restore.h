@@ -24,7 +24,7 @@ typedef struct {
 /* Call before any setting is changed. */
 void ik_tty_restore_arm(const ik_tty_found_t *found);
 /* Sets which optional modes are on. Call before they are switched on and after they are off. */
-void ik_tty_restore_set_modes(bool kitty, bool alternate);
+void ik_tty_restore_set_modes(bool kitty, bool alternate, bool shape);
 /* Has the window's title restored as well. Call before saving it; false when it is saved already.
  */
 bool ik_tty_restore_owe_title(void);

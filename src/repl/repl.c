@@ -653,6 +653,7 @@ static res_t begin(ik_repl_t *repl)
                               .paths = options->paths,
                               .config = options->config,
                               .plain = options->plain,
+                              .vi = options->config->keys == IK_CONFIG_KEYS_VI,
                               .completion = ik_repl_host_completion(repl),
                               .listener = {.on_submit = on_submit,
                                            .on_action = on_action,

@@ -51,6 +51,7 @@ typedef enum {
     IK_BINDING_PROMPT,
     IK_BINDING_LIST,
     IK_BINDING_EDITING,
+    IK_BINDING_VI,
     IK_BINDING_SEARCH,
     IK_BINDING_PAGER,
 } ik_binding_group_t;

@@ -36,6 +36,7 @@ struct ik_decoder {
     ik_decoder_fn on_key;
     void *data;
     state_t state;
+    bool splits;     /* ESC and a character are two keys */
     bool alt;        /* an ESC precedes: Alt if a key follows, else the Escape key */
     char introducer; /* '[' of CSI, 'O' of SS3, ']' of OSC … */
     char body[BODY_MAX];
@@ -195,12 +196,19 @@ static size_t feed_escaped(ik_decoder_t *decoder, char byte)
         decoder->alt = true;
         return 1;
     }
-    if (byte != '\0' && strchr("[O]PX^_", byte) != NULL) {
+    const char *introducers = decoder->splits ? "[O]P" : "[O]PX^_"; /* no reply begins with X^_ */
+    if (byte != '\0' && strchr(introducers, byte) != NULL) {
         enter(decoder, byte == '[' ? CSI : byte == 'O' ? SS3 : STRING);
         decoder->introducer = byte;
         return 1;
     }
     emit_held_escape(decoder);
+    bool named = byte != '\0' && strchr("\r\n\t\b\x7f", byte) != NULL; /* as Alt-Enter */
+    if (decoder->splits && !named) {
+        emit_key(decoder, IK_KEY_ESCAPE, 0, 0);
+        enter_ground(decoder);
+        return 0;
+    }
     decoder->alt = true;
     if ((unsigned char)byte >= 0x80) {
         enter(decoder, CHARACTER);
@@ -287,13 +295,29 @@ static size_t feed_csi(ik_decoder_t *decoder, char byte)
     return 1;
 }
 
+/* The introducer turned out to be typed after the Escape key. */
+static void emit_split(ik_decoder_t *decoder)
+{
+    emit_held_escape(decoder);
+    emit_key(decoder, IK_KEY_ESCAPE, 0, 0);
+    emit_text(decoder, IK_KEY_TEXT, &decoder->introducer, 1);
+    enter_ground(decoder);
+}
+
 static size_t feed_ss3(ik_decoder_t *decoder, char byte)
 {
+    ik_key_sequence_t found;
+    bool parameter = byte == ';' || (byte >= '0' && byte <= '9');
+    if (decoder->splits && decoder->len == 0 && !parameter &&
+        (aborts_sequence(byte) || !ik_key_sequence_parse_ss3("", 0, byte, &found))) {
+        emit_split(decoder);
+        return 0;
+    }
     if (aborts_sequence(byte)) {
         enter_ground(decoder);
         return 0;
     }
-    if (byte == ';' || (byte >= '0' && byte <= '9')) {
+    if (parameter) {
         keep(decoder, &byte, 1);
     } else {
         finish_sequence(decoder, byte);
@@ -324,8 +348,20 @@ static void finish_string(ik_decoder_t *decoder)
     enter_ground(decoder);
 }
 
+/* Every DCS that a terminal sends begins with a sign or a digit. */
+static bool is_typed_p(const ik_decoder_t *decoder, char byte)
+{
+    bool first = decoder->len == 0 && !decoder->overflowing;
+    return decoder->splits && decoder->introducer == 'P' && first &&
+           (byte == '\0' || strchr(">!0123456789", byte) == NULL);
+}
+
 static size_t feed_string(ik_decoder_t *decoder, const char *bytes, size_t len)
 {
+    if (is_typed_p(decoder, bytes[0])) {
+        emit_split(decoder);
+        return 0;
+    }
     size_t i = 0;
     while (i < len && bytes[i] != ESC && bytes[i] != BEL && bytes[i] != CAN && bytes[i] != SUB) {
         i++;
@@ -416,6 +452,11 @@ ik_decoder_t *ik_decoder_create(const void *ctx, ik_decoder_fn on_key, void *dat
     return decoder;
 }
 
+void ik_decoder_split_alt(ik_decoder_t *decoder)
+{
+    decoder->splits = true;
+}
+
 /* Returns how many bytes were consumed. If none were, the state has changed. */
 static size_t feed_some(ik_decoder_t *decoder, const char *bytes, size_t len)
 {
@@ -471,8 +512,12 @@ void ik_decoder_expire(ik_decoder_t *decoder)
         emit_held_escape(decoder);
         emit_key(decoder, IK_KEY_ESCAPE, 0, 0);
     } else if (introduced && decoder->len == 0 && !decoder->overflowing) {
-        emit_held_escape(decoder);
-        emit_key(decoder, IK_KEY_CHAR, IK_KEY_ALT, (uint32_t)decoder->introducer);
+        if (decoder->splits) {
+            emit_split(decoder);
+        } else {
+            emit_held_escape(decoder);
+            emit_key(decoder, IK_KEY_CHAR, IK_KEY_ALT, (uint32_t)decoder->introducer);
+        }
     }
     enter_ground(decoder);
 }

@@ -21,6 +21,10 @@ typedef void (*ik_decoder_fn)(void *data, const ik_key_t *key);
 enum { IK_DECODER_PASTE_MAX = 16 * 1024 * 1024 };
 
 ik_decoder_t *ik_decoder_create(const void *ctx, ik_decoder_fn on_key, void *data);
+/* Decodes ESC and a character as the Escape key and that character instead of Alt, for vi keys,
+ * with which people type Esc and a command in quick succession. Alt with Enter, Tab or Backspace,
+ * and Alt that the terminal reports by a sequence of its own, are still understood. */
+void ik_decoder_split_alt(ik_decoder_t *decoder);
 void ik_decoder_feed(ik_decoder_t *decoder, const char *bytes, size_t len);
 /* Whether an ESC or an unfinished sequence is pending, so that the caller must set its timer. Never
  * true inside a paste. */

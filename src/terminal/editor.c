@@ -81,12 +81,14 @@ void ik_editor_replace(ik_editor_t *editor, size_t from, size_t to, const char *
 {
     ik_editor_begin(editor);
     change_sanitised(editor, from, to, text, len);
+    ik_editor_vi_settle(editor);
 }
 
 void ik_editor_set_text(ik_editor_t *editor, const char *text)
 {
     ik_editor_begin(editor);
     change_sanitised(editor, 0, editor->text.len, text, strlen(text));
+    ik_editor_vi_settle(editor);
 }
 
 void ik_editor_browse(ik_editor_t *editor, const char *text)
@@ -98,6 +100,7 @@ void ik_editor_browse(ik_editor_t *editor, const char *text)
     } else {
         ik_editor_change_undo_browsing(editor);
     }
+    ik_editor_vi_settle(editor);
 }
 
 /* The kill ring outlives the pastes, so the marks in it are expanded. */
@@ -125,5 +128,6 @@ void ik_editor_reset(ik_editor_t *editor)
     ik_editor_layout_forget(editor, 0);
     editor->rows.top = 0;
     empty_text(editor);
+    ik_editor_begin_insert(editor);
     editor->version++;
 }

@@ -1,8 +1,8 @@
 /*
- * The draft and its editing keys: Emacs motions, several lines, undo, a kill ring, and long pastes
- * that are collapsed to a label. The editor knows only the width of the screen, which decides where
- * the rows of the draft begin. The cost of a key depends on the size of its change, not on the
- * length of the draft.
+ * The draft and its editing keys: Emacs or vi motions, several lines, undo, a kill ring, and long
+ * pastes that are collapsed to a label. The editor knows only the width of the screen, which
+ * decides where the rows of the draft begin. The cost of a key depends on the size of its change,
+ * not on the length of the draft.
  *
  * A long paste is one private-use character in the draft, its mark, which no input can produce. It
  * is shown as a label, moved over and deleted as one character, and replaced by the pasted text
@@ -29,14 +29,25 @@ typedef enum {
     IK_EDITOR_DONE,    /* handled, with or without a change */
     IK_EDITOR_FIRST,   /* Up on the first row; nothing changed */
     IK_EDITOR_LAST,    /* Down on the last row; nothing changed */
+    IK_EDITOR_UP,      /* vi's k: handle it as ik_editor_times presses of Up; nothing changed */
+    IK_EDITOR_DOWN,    /* vi's j: as Down */
 } ik_editor_effect_t;
 
 /* Handles text, motions, deletions, kills, yanks, undo, redo and newlines. Plain Enter is an
  * editing key only after a backslash, which it replaces by a newline. Up and Down move by the rows
  * of the last layout. */
 ik_editor_effect_t ik_editor_key(ik_editor_t *editor, const ik_key_t *key);
-/* See ik_binding_rows_fn. */
+/* The keys above, and those of vi's normal mode; see ik_binding_rows_fn. */
 bool ik_editor_bindings_at(size_t index, ik_binding_row_t *out);
+bool ik_editor_vi_bindings_at(size_t index, ik_binding_row_t *out);
+
+/* Switches to vi keys, in insert mode. Esc then leaves insert mode; it is no editing key in normal
+ * mode, unless it cancels an unfinished command. */
+void ik_editor_use_vi(ik_editor_t *editor);
+/* Whether vi's normal mode is on. Each key of text must then be a single grapheme. */
+bool ik_editor_is_normal(const ik_editor_t *editor);
+void ik_editor_begin_insert(ik_editor_t *editor);
+int ik_editor_times(const ik_editor_t *editor);
 
 bool ik_editor_is_empty(const ik_editor_t *editor);
 /* A number that differs after every change of the text. */
@@ -57,7 +68,8 @@ void ik_editor_set_text(ik_editor_t *editor, const char *text);
  * between them are one step of undo. NULL restores the draft from before the first. */
 void ik_editor_browse(ik_editor_t *editor, const char *text);
 
-/* Empties the draft after it was sent: undo and pastes are forgotten, the kill ring is kept. */
+/* Empties the draft after it was sent: undo and pastes are forgotten, the kill ring is kept. Begins
+ * insert mode. */
 void ik_editor_reset(ik_editor_t *editor);
 
 /* The visible rows: at most max_rows, including the cursor's. */

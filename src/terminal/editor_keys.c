@@ -357,14 +357,16 @@ static void run_command(ik_editor_t *editor, const command_t *command)
 }
 
 /* A key that is not ours, such as a reply of the terminal, which may arrive at any time, does not
- * come between two actions that belong together. */
+ * come between two actions that belong together; nor does a key that stands for another one. */
 ik_editor_effect_t ik_editor_key(ik_editor_t *editor, const ik_key_t *key)
 {
     ik_editor_action_t before_last = editor->last_action;
     ik_editor_begin(editor);
     editor->effect = IK_EDITOR_DONE;
     const command_t *command = NULL;
-    if (key->kind == IK_KEY_TEXT) {
+    if (ik_editor_vi_key(editor, key)) {
+        /* done */
+    } else if (key->kind == IK_KEY_TEXT) {
         type(editor, key->text, key->len);
     } else if (key->kind == IK_KEY_PASTE) {
         paste(editor, key->text, key->len);
@@ -374,9 +376,14 @@ ik_editor_effect_t ik_editor_key(ik_editor_t *editor, const ik_key_t *key)
         char text[4];
         type(editor, text, ik_utf8_encode(text, key->code));
     } else {
+        editor->effect = IK_EDITOR_UNKNOWN;
+    }
+    ik_editor_vi_settle(editor);
+    bool ours = editor->effect != IK_EDITOR_UNKNOWN && editor->effect != IK_EDITOR_UP &&
+                editor->effect != IK_EDITOR_DOWN;
+    if (!ours) {
         editor->action = editor->last_action;
         editor->last_action = before_last;
-        return IK_EDITOR_UNKNOWN;
     }
     return editor->effect;
 }

@@ -6,6 +6,7 @@
  *   editor_change.c   all changes of the text, with undo and redo
  *   editor_layout.c   rows
  *   editor_keys.c     commands and their keys
+ *   editor_vi.c       vi's commands and their keys
  *
  * The text is one contiguous buffer. An insertion moves what follows it: 2 µs for 100 KB, a quarter
  * of a millisecond for the maximum of 16 MB. A gap buffer or a rope would save that and complicate
@@ -55,6 +56,20 @@ typedef struct {
     size_t top;    /* first visible row */
 } ik_editor_rows_t;
 
+/* Vi keys. What was typed of an unfinished command is kept here. */
+typedef struct {
+    bool on;
+    bool normal;        /* normal mode; always false unless on */
+    char operator;      /* d, c or y, which waits for a motion; NUL: none */
+    char waiting;       /* a command that waits for a character, or the first of two; NUL: none */
+    int count;          /* 0: none */
+    int operator_count; /* the count before the operator; 0: none */
+    int times;          /* the count of the running command, at least 1 */
+    char find_way;      /* the last of f, F, t and T, for ; and ,; NUL: none */
+    char find_text[64]; /* its argument, a grapheme */
+    size_t find_len;
+} ik_editor_vi_t;
+
 struct ik_editor {
     ik_buffer_t text; /* sanitised UTF-8 with newlines and tabs; long pastes as marks; data is
                          never NULL */
@@ -71,6 +86,7 @@ struct ik_editor {
     size_t yanked_at;     /* start of the last yank, which ends at the cursor */
     int wanted_column;    /* kept during consecutive vertical moves */
     ik_sanitiser_t typed; /* may hold back a joiner until the next key */
+    ik_editor_vi_t vi;
 };
 
 /* Starts a key or a call: action becomes last_action. */
@@ -114,3 +130,10 @@ void ik_editor_change_forget_all(ik_editor_t *editor);
 void ik_editor_layout_forget(ik_editor_t *editor, size_t at);
 /* Moves the cursor up (-1) or down (1) one row. Returns false if there is none. */
 bool ik_editor_layout_step(ik_editor_t *editor, int direction);
+
+/* --- editor_vi.c --------------------------------------------------------------------------- */
+
+/* Handles a key of vi and sets the effect. False: the key has its usual meaning. */
+bool ik_editor_vi_key(ik_editor_t *editor, const ik_key_t *key);
+/* In normal mode, moves the cursor from the end of a line onto its last character. */
+void ik_editor_vi_settle(ik_editor_t *editor);

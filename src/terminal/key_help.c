@@ -27,6 +27,8 @@ static void append_text(ik_buffer_t *out, const char *text, size_t len)
 {
     if (len == 1 && text[0] == ' ') {
         ik_buffer_append_text(out, "Space");
+    } else if (len == 1 && text[0] == ',') { /* a comma separates the keys of a row */
+        ik_buffer_append_text(out, "Comma");
     } else {
         ik_buffer_append(out, text, len);
     }
@@ -75,7 +77,7 @@ static void append_binding(ik_buffer_t *out, const ik_binding_t *binding)
         .kind = binding->kind, .modifiers = binding->modifiers, .code = (uint32_t)binding->code};
     if (binding->after != '\0') {
         append_character(out, &binding->after);
-        ik_buffer_append_byte(out, ' ');
+        ik_buffer_append_text(out, binding->kind == IK_KEY_TEXT ? "" : " "); /* as in "dd" */
     }
     if (binding->kind == IK_KEY_TEXT) {
         append_character(out, &binding->code);
@@ -109,14 +111,16 @@ static const ik_key_help_t groups[] = {
     [IK_BINDING_PROMPT] = {.name = "prompt", .title = "At the prompt"},
     [IK_BINDING_LIST] = {.name = "list", .title = "In a list"},
     [IK_BINDING_EDITING] = {.name = "editing", .title = "Editing the draft"},
+    [IK_BINDING_VI] = {.name = "vi", .title = "Editing with vi keys, in normal mode"},
     [IK_BINDING_SEARCH] = {.name = "search", .title = "Searching earlier messages"},
     [IK_BINDING_PAGER] = {.name = "pager", .title = "In the pager"},
 };
 
 /* This order decides the order of the rows within a group. */
 static const ik_binding_rows_fn sources[] = {
-    ik_prompt_bindings_at, ik_prompt_list_bindings_at,   ik_editor_bindings_at,
-    ik_prompt_signs_at,    ik_prompt_search_bindings_at, ik_pager_bindings_at,
+    ik_prompt_bindings_at, ik_prompt_list_bindings_at, ik_editor_bindings_at,
+    ik_prompt_signs_at,    ik_editor_vi_bindings_at,   ik_prompt_search_bindings_at,
+    ik_pager_bindings_at,
 };
 
 ik_key_help_t *ik_key_help_create(const void *ctx, size_t *count)

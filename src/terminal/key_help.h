@@ -11,7 +11,7 @@ typedef struct {
 } ik_key_help_row_t;
 
 typedef struct {
-    const char *name;  /* one word: "prompt", "editing", "search", "pager" */
+    const char *name;  /* one word: "prompt", "editing", "vi", "search", "pager" */
     const char *title; /* "At the prompt" */
     ik_key_help_row_t *rows;
     size_t count;

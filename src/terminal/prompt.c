@@ -23,6 +23,16 @@ ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recal
     return prompt;
 }
 
+void ik_prompt_use_vi(ik_prompt_t *prompt)
+{
+    ik_editor_use_vi(prompt->editor);
+}
+
+bool ik_prompt_is_normal(const ik_prompt_t *prompt)
+{
+    return ik_editor_is_normal(prompt->editor);
+}
+
 static void set_string(ik_prompt_t *prompt, char **string, const char *text)
 {
     talloc_free(*string);
@@ -183,9 +193,28 @@ static void browse_messages(ik_prompt_t *prompt, bool older)
 
 /* --- keys -------------------------------------------------------------------------------- */
 
+static ik_prompt_action_t up(ik_prompt_t *prompt, const ik_key_t *key);
+static ik_prompt_action_t down(ik_prompt_t *prompt, const ik_key_t *key);
+
+/* Handles vi's k or j as Up or Down, as often as its count says. */
+static ik_prompt_action_t step_often(ik_prompt_t *prompt, bool is_up)
+{
+    ik_key_t key = {.kind = is_up ? IK_KEY_UP : IK_KEY_DOWN};
+    ik_prompt_action_t action = IK_PROMPT_NONE;
+    for (int i = ik_editor_times(prompt->editor); i > 0 && action == IK_PROMPT_NONE; i--) {
+        action = (is_up ? up : down)(prompt, &key);
+    }
+    return action;
+}
+
 static ik_prompt_action_t edit(ik_prompt_t *prompt, const ik_key_t *key)
 {
+    bool typed = (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_BACKSPACE) &&
+                 !ik_editor_is_normal(prompt->editor);
     ik_editor_effect_t effect = ik_editor_key(prompt->editor, key);
+    if (effect == IK_EDITOR_UP || effect == IK_EDITOR_DOWN) {
+        return step_often(prompt, effect == IK_EDITOR_UP);
+    }
     if (effect == IK_EDITOR_UNKNOWN) {
         return IK_PROMPT_NONE;
     }
@@ -193,7 +222,6 @@ static ik_prompt_action_t edit(ik_prompt_t *prompt, const ik_key_t *key)
     if (effect == IK_EDITOR_FIRST || effect == IK_EDITOR_LAST) {
         browse_messages(prompt, effect == IK_EDITOR_FIRST);
     }
-    bool typed = key->kind == IK_KEY_TEXT || key->kind == IK_KEY_BACKSPACE;
     ik_prompt_list_update(prompt, typed);
     return IK_PROMPT_NONE;
 }
@@ -249,6 +277,7 @@ static ik_prompt_action_t cancel(ik_prompt_t *prompt, const ik_key_t *key)
     ik_recall_add(prompt->recall, text);
     talloc_free(text);
     ik_prompt_set_text(prompt, "");
+    ik_editor_begin_insert(prompt->editor);
     return IK_PROMPT_NONE;
 }
 
@@ -259,11 +288,14 @@ static ik_prompt_action_t delete_or_end(ik_prompt_t *prompt, const ik_key_t *key
 
 static ik_prompt_action_t escape(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    (void)key;
-    if (!ik_prompt_list_is_open(prompt)) {
+    if (ik_prompt_list_is_open(prompt)) {
+        ik_prompt_list_dismiss(prompt);
+        return IK_PROMPT_NONE;
+    }
+    if (ik_editor_key(prompt->editor, key) == IK_EDITOR_UNKNOWN) {
         return IK_PROMPT_ESCAPE;
     }
-    ik_prompt_list_dismiss(prompt);
+    ik_prompt_list_update(prompt, false); /* the cursor left the end of the draft */
     return IK_PROMPT_NONE;
 }
 

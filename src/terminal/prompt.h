@@ -16,7 +16,7 @@ typedef enum {
     IK_PROMPT_SUBMIT,  /* Enter: take the text with ik_prompt_take */
     IK_PROMPT_QUEUE,   /* Alt-Enter while the agent works: likewise, for after the turn */
     IK_PROMPT_RECOVER, /* Up in an empty draft while sent text waits: return it to the draft */
-    IK_PROMPT_ESCAPE,  /* Esc while no list is open */
+    IK_PROMPT_ESCAPE,  /* Esc while no list is open, and not in vi's insert mode */
     IK_PROMPT_CANCEL,  /* Ctrl-C on an empty draft; another draft is cleared, which undo reverts */
     IK_PROMPT_END,     /* Ctrl-D on an empty draft */
     IK_PROMPT_SUSPEND,
@@ -51,6 +51,10 @@ typedef struct {
 ik_prompt_t *ik_prompt_create(const void *ctx, const ik_theme_t *theme, ik_recall_t *recall,
                               const ik_completion_source_t *source);
 ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key);
+/* Edits the draft with vi keys, in insert mode first. */
+void ik_prompt_use_vi(ik_prompt_t *prompt);
+/* Whether vi's normal mode is on. Each key of text must then be a single grapheme. */
+bool ik_prompt_is_normal(const ik_prompt_t *prompt);
 
 /* The first character of a draft that is a command; for a file, of a word in the draft. */
 enum {

@@ -122,7 +122,10 @@ static void draw_margin(canvas_t *canvas, const ik_prompt_t *prompt,
     if (up || down) {
         ik_row_add_role(canvas->row, IK_ROLE_DIM, up ? "↑" : "↓");
     } else if (index == 0) {
-        ik_row_add_role(canvas->row, IK_ROLE_MARK, prompt->mark);
+        ik_style_t style = ik_theme_style(prompt->theme, IK_ROLE_MARK);
+        bool reversed = ik_prompt_is_normal(prompt) && prompt->theme->escapes;
+        style.bits ^= reversed ? IK_STYLE_REVERSE : 0;
+        ik_row_add(canvas->row, style, prompt->mark, strlen(prompt->mark));
     }
     pad(canvas, IK_ROLE_TEXT, indent);
 }

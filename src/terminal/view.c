@@ -168,6 +168,10 @@ static void draw(ik_view_t *view)
         bool all = ik_backlog_print(view->backlog, ik_screen_columns(view->screen), open_max(view),
                                     PRINTED);
         compose(view);
+        if (view->vi && view->shapes) {
+            ik_tty_set_cursor(view->tty, ik_prompt_is_normal(view->prompt) ? IK_TTY_CURSOR_BLOCK
+                                                                           : IK_TTY_CURSOR_BAR);
+        }
         view->draw_due = !ik_screen_flush(view->screen) || !all;
         if (view->draw_due && ik_tty_is_drained(view->tty)) {
             ik_view_touch(view); /* all was written at once: on_drained does not come */
@@ -386,7 +390,7 @@ typedef struct {
     const char *name;
     ik_screen_reflow_t reflow;
     bool delays; /* reports a change of size with a delay */
-} terminal_t;
+} terminal_t;    /* those we know understand DECSCUSR */
 
 /* Applies what is known of a terminal by its name. */
 static void learn_terminal(ik_view_t *view, const char *name, size_t len)
@@ -402,6 +406,7 @@ static void learn_terminal(ik_view_t *view, const char *name, size_t len)
             if (known[i].reflow != IK_SCREEN_REFLOW_NONE) {
                 ik_tty_restore_owe_wrapping(); /* the screen switches it off inside frames */
             }
+            view->shapes = true;
             if (!known[i].delays) {
                 ik_tty_set_settling(view->tty, SETTLING_MS);
             }
@@ -446,6 +451,20 @@ static bool learn(ik_view_t *view, const ik_key_t *key)
     }
 }
 
+/* How many bytes of a text are a key of their own, which may change what the rest is for: a digit
+ * that takes a row, or a command of vi. */
+static size_t first_key(const ik_view_t *view, const ik_key_t *key)
+{
+    if (key->kind != IK_KEY_TEXT) {
+        return key->len;
+    }
+    if (key->text[0] >= '0' && key->text[0] <= '9' && ik_prompt_is_numbered(view->prompt)) {
+        return 1;
+    }
+    return ik_prompt_is_normal(view->prompt) ? ik_width_grapheme(key->text, key->len).len
+                                             : key->len;
+}
+
 static void on_key(void *data, const ik_key_t *key)
 {
     ik_view_t *view = data;
@@ -460,14 +479,12 @@ static void on_key(void *data, const ik_key_t *key)
         }
         return;
     }
-    if (key->kind == IK_KEY_TEXT && key->len > 1 && key->text[0] >= '0' && key->text[0] <= '9' &&
-        ik_prompt_is_numbered(view->prompt)) {
-        ik_key_t digit = *key; /* takes a row; the rest is for what comes next */
+    size_t first = first_key(view, key);
+    if (first < key->len) {
         ik_key_t rest = *key;
-        digit.len = 1;
-        rest.text++;
-        rest.len--;
-        on_key(view, &digit);
+        rest.text += first;
+        rest.len -= first;
+        on_key(view, &(ik_key_t){.kind = IK_KEY_TEXT, .text = key->text, .len = first});
         on_key(view, &rest);
         return;
     }
@@ -627,6 +644,11 @@ static res_t begin_terminal(ik_view_t *view, const ik_view_options_t *options)
     view->decoder = ik_decoder_create(view, on_key, view);
     view->recall = ik_recall_create(view, options->paths->recall);
     view->prompt = ik_prompt_create(view, &view->theme, view->recall, &options->completion);
+    if (options->vi) {
+        view->vi = true;
+        ik_prompt_use_vi(view->prompt);
+        ik_decoder_split_alt(view->decoder);
+    }
     view->frame = ik_timer_create(view, options->loop, on_frame, view);
     view->spinner = ik_timer_create(view, options->loop, on_spinner, view);
     view->escape = ik_timer_create(view, options->loop, on_escape_time, view);

@@ -38,6 +38,7 @@ typedef struct {
     const ik_paths_t *paths;
     const ik_config_t *config; /* theme, notify */
     bool plain;
+    bool vi; /* vi keys */
     ik_completion_source_t completion;
     ik_view_listener_t listener;
 } ik_view_options_t;

@@ -22,6 +22,7 @@ struct ik_view {
     bool plain;
     bool dumb;  /* no escape sequences */
     bool brief; /* of ik_rows_t */
+    bool vi;    /* vi keys */
     bool closed;
     ik_view_list_t *list; /* the open list; NULL: none */
 
@@ -44,6 +45,7 @@ struct ik_view {
     bool away;         /* another program has the terminal: draw nothing */
     bool gone;         /* the terminal is gone */
     bool kitty;        /* the terminal supports the kitty keyboard protocol */
+    bool shapes;       /* the terminal can change the shape of its cursor */
     int64_t asked_ms;  /* when the questions were sent */
     bool answered;     /* the last question is answered */
     bool unfocused;    /* the window is known not to have the focus */

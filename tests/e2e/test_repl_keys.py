@@ -430,6 +430,74 @@ class HelpTest(ReplTest):
                 == [row.rstrip() for row in wanted]
         t.wait_until(shown, f"draft {text!r}")
 
+    def test_vi(self):
+        """The draft, where a bar is at the cursor, what follows the key, and the draft after it; then a
+        bar is inserted."""
+        self.configure(keys="vi", model="offline/offline")
+        cases = {
+            "moves left": ("ab|c", "i", "a|bc"),
+            "moves right": ("|abc", "i", "a|bc"),
+            "up, then earlier messages, as Up does": ("ab\n|cd", "i", "|ab\ncd"),
+            "down, then newer messages, as Down does": ("|ab\ncd", "i", "ab\n|cd"),
+            "moves to the start of the line": ("  a|b", "i", "|  ab"),
+            "moves to the first character that is not blank": ("  a|b", "i", "  |ab"),
+            "moves to the end of the line": ("|abc", "a", "abc|"),
+            "moves to the next word": ("|one,two", "i", "one|,two"),
+            "moves back to the start of a word": ("one t|wo", "i", "one |two"),
+            "moves to the end of a word": ("|one two", "a", "one| two"),
+            "as w; only blanks separate words": ("|a,b c", "i", "a,b |c"),
+            "as b; only blanks separate words": ("a,|b c", "i", "|a,b c"),
+            "as e; only blanks separate words": ("|a,b c", "a", "a,b| c"),
+            "moves to the next CHARACTER of the line": ("|abc", "ca", "abc|"),
+            "moves back to CHARACTER": ("ab|c", "ai", "|abc"),
+            "moves to the place before the next CHARACTER": ("|abc", "ca", "ab|c"),
+            "moves back to the place after CHARACTER": ("ab|c", "ai", "a|bc"),
+            "repeats f, F, t or T": ("|abab", "i", "aba|b", "fb"),
+            "repeats f, F, t or T in the other direction": ("|abab", "i", "a|bab", "fb;"),
+            "moves to the first line, or to line N after N": ("a\nb\n|c", "i", "|a\nb\nc"),
+            "moves to the last line, or to line N after N": ("|a\nb\nc", "i", "a\nb\n|c"),
+            "inserts before the cursor": ("a|b", "", "a|b"),
+            "inserts after the cursor": ("|ab", "", "a|b"),
+            "inserts at the start of the line": (" a|b", "", " |ab"),
+            "inserts at the end of the line": ("|ab", "", "ab|"),
+            "starts a new line below and inserts": ("|ab", "", "ab\n|"),
+            "starts a new line above and inserts": ("|ab", "", "|\nab"),
+            "cuts the character at the cursor": ("|ab", "i", "|b"),
+            "cuts the character before the cursor": ("a|b", "i", "|b"),
+            "cuts the character at the cursor and inserts": ("a|bc", "", "a|c"),
+            "replaces the character at the cursor": ("|ab", "xi", "|xb"),
+            "cuts to where MOTION leads, as in dw": ("|one two", "wi", "|two"),
+            "cuts to where MOTION leads and inserts, as in cw": ("|one two", "w", "| two"),
+            "copies up to where MOTION leads": ("|one two", "wPi", "one| one two"),
+            "as MOTION: the word at the cursor": ("one t|wo", "i", "one| ", "d"),
+            "as MOTION: the word and the blanks after it": ("o|ne two", "i", "|two", "d"),
+            "cuts the line": ("a\n|b\nc", "i", "a\n|c"),
+            "cuts the text of the line and inserts": ("a\n|b\nc", "", "a\n|\nc"),
+            "as cc does": ("a\n|b\nc", "", "a\n|\nc"),
+            "copies the line": ("a|b", "Pi", "|ab\nab"),
+            "cuts to the end of the line": ("a|bc", "i", "|a"),
+            "cuts to the end of the line and inserts": ("a|bc", "", "a|"),
+            "inserts after the cursor what was cut last": ("|ab", "i", "b|a", "x"),
+            "inserts before the cursor what was cut last": ("|ab", "i", "|ab", "x"),
+            "undoes the last change": ("|ab", "i", "|ab", "x"),
+            "redoes what was undone": ("|ab", "i", "|b", "xu"),
+        }
+        table = self.told("Editing with vi keys, in normal mode")
+        self.assertEqual(sorted(table), sorted(cases))
+        t = self.ready()
+        for does, keys in table.items():
+            for key in keys:
+                before, behind, expected, first = (*cases[does], "")[:4]
+                key = {"Comma": ","}.get(key, pressed(key.split(" ")[0]))
+                with naming(key, does):
+                    text, rest = before.split("|")
+                    inside = text != "" and not text.endswith("\n")  # Esc moves left
+                    t.send((text + rest).replace("\n", "\x1b\r") + LEFT * len(rest) + ESC)
+                    t.send("l" * inside + first + key + behind + "|")
+                    self.wait_draft(t, expected)
+                    t.send("\x03")
+                    self.wait_draft(t, "")
+
     def test_editing(self):
         """What is typed before the key, and the draft behind it; a bar shows the cursor. Alt-_ with
         more behind it would begin a string of the terminal: there each step is waited for."""
@@ -500,13 +568,13 @@ class HelpTest(ReplTest):
         self.check_all("Searching earlier messages", {
             "moves down the list": ("", "item", "", "\r", "item 2"),
             "moves up the list": ("", "item", DOWN + DOWN, "\r", "item 2"),
+            "moves back to a newer message": ("", "item", DOWN + DOWN, "\r", "item 2"),
+            "moves a page down": ("", "item", "", "\r", "item 1"),
+            "moves a page up": ("", "item", DOWN + DOWN, "\r", "item 3"),
             "puts the message into the draft": ("", "alph", "", "", "alpha"),
             "puts it into the draft and moves there": ("", "alph", "", "", "alpha"),
             "erases the whole pattern": ("", "zzz", "", "alpha\r", "alpha"),
             "erases one character of the pattern": ("", "alphaz", "", "\r", "alpha"),
-            "moves back to a newer message": ("", "item", DOWN + DOWN, "\r", "item 2"),
-            "moves a page down": ("", "item", "", "\r", "item 1"),
-            "moves a page up": ("", "item", DOWN + DOWN, "\r", "item 3"),
             "closes the list and keeps the draft": ("kept", "alph", "", "", "kept"),
         }, try_key)
 

@@ -1,7 +1,8 @@
 /*
  * Random keys. Whatever is pressed: the text is valid UTF-8, the cursor stands between graphemes
  * and on the screen, rows that were found step by step are those found at once, and undo leads back
- * to the empty draft, redo to where one was.
+ * to the empty draft, redo to where one was. With vi keys, the cursor of normal mode stands on a
+ * character unless its line is empty.
  */
 #include <stdint.h>
 #include <string.h>
@@ -63,7 +64,10 @@ static const ik_key_t keys[] = {
     {.kind = IK_KEY_CHAR, .code = 'x'},
     {.kind = IK_KEY_FUNCTION, .code = 5},
     {.kind = IK_KEY_FOCUS_IN},
+    {.kind = IK_KEY_ESCAPE},
 };
+
+static const char vi_keys[] = "hl0^$wbeWBEkjfFtTrg;,GiaIAoOxXsdcySDCpPuU123456789 zZ";
 
 static ik_theme_t theme;
 
@@ -76,6 +80,9 @@ static void check_cursor(const ik_editor_t *editor)
         at += ik_editor_text_piece(editor, at).len;
     }
     REQUIRE(at == editor->cursor && at <= editor->text.len);
+    bool end = at == editor->text.len || editor->text.data[at] == '\n';
+    bool start = at == 0 || editor->text.data[at - 1] == '\n';
+    REQUIRE(!ik_editor_is_normal(editor) || !end || start);
 }
 
 /* All that is known of rows, found out again from nothing. */
@@ -130,6 +137,7 @@ static void run_to_end(ik_editor_t *editor, void (*step)(ik_editor_t *))
     do {
         version = ik_editor_version(editor);
         step(editor);
+        ik_editor_vi_settle(editor);
         check_cursor(editor);
     } while (ik_editor_version(editor) != version);
 }
@@ -181,6 +189,12 @@ static void run(ik_editor_t *editor, uint8_t op, uint8_t argument)
         ik_editor_browse(editor, argument % 3 == 0 ? NULL : text);
     } else if (op == 204) {
         ik_editor_reset(editor);
+    } else if (ik_editor_is_normal(editor) && op < 200) {
+        const char *typed = &vi_keys[argument % (LENGTH(vi_keys) - 1)];
+        ik_editor_key(editor, &(ik_key_t){.kind = IK_KEY_TEXT, .text = typed, .len = 1});
+    } else if (ik_editor_is_normal(editor)) {
+        size_t len = ik_width_grapheme(text, strlen(text)).len;
+        ik_editor_key(editor, &(ik_key_t){.kind = IK_KEY_TEXT, .text = text, .len = len});
     } else {
         ik_editor_key(editor, &(ik_key_t){.kind = IK_KEY_TEXT, .text = text, .len = strlen(text)});
     }
@@ -193,8 +207,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     }
     int columns = 1 + bytes[0] % 40;
     int max_rows = 1 + bytes[1] % 10;
+    bool vi = bytes[1] >= 128;
     ik_theme_init(&theme, IK_BACKGROUND_UNKNOWN, true, true);
     ik_editor_t *editor = ik_editor_create(NULL);
+    if (vi) {
+        ik_editor_use_vi(editor);
+    }
     for (size_t i = 2; i + 1 < len; i += 2) {
         run(editor, bytes[i], bytes[i + 1]);
         check_text(editor);

@@ -24,6 +24,7 @@ TOP = {
     "connect_timeout_seconds": [1], "silence_timeout_seconds": [1], "idle_stream_seconds": [1],
     "db": ["/tmp/evil.db", f"postgresql://{SECRET}@evil/db"], "system_prompt": ["Obey"],
     "tool_output": ["short", "full", 1],
+    "keys": ["vi", "emacs"],
 }
 PROVIDER = {"type": ["google"], "api": ["chat"], "base_url": [EVIL],
             "api_key_env": ["HOME", "PATH", "EVIL_KEY"]}

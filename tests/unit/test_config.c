@@ -98,6 +98,7 @@ START_TEST(built_in_values)
     ck_assert_ptr_null(config->model);
     ck_assert_ptr_null(config->effort);
     ck_assert_ptr_null(config->system_prompt);
+    ck_assert_int_eq(config->keys, IK_CONFIG_KEYS_EMACS);
     ck_assert_int_eq(config->max_output_tokens, 0);
     ck_assert_int_eq(config->max_tool_turns, 50);
     ck_assert_int_eq(config->max_output_size, 1048576);
@@ -136,6 +137,7 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"mode\":\"ask\",\"confinement\":\"off\","
                                "\"theme\":\"light\","
                                "\"notify\":\"osc99\",\"notify_after_seconds\":0,"
+                               "\"keys\":\"vi\","
                                "\"providers\":{\"box\":{\"type\":\"anthropic\","
                                "\"base_url\":\"http://box:8080/\",\"api_key_env\":\"TEST_KEY\"},"
                                "\"openai\":{\"api\":\"chat\"}},"
@@ -162,6 +164,7 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_LIGHT);
     ck_assert_int_eq(config->notify, IK_CONFIG_NOTIFY_OSC99);
     ck_assert_int_eq(config->notify_after_seconds, 0);
+    ck_assert_int_eq(config->keys, IK_CONFIG_KEYS_VI);
     const ik_config_provider_t *box = ik_config_provider(config, "box");
     ck_assert_int_eq(box->type, IK_CONFIG_TYPE_ANTHROPIC);
     ck_assert_int_eq(box->api, IK_CONFIG_API_NONE);

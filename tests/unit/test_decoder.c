@@ -209,7 +209,39 @@ static const row_t dropped_rows[] = {
     {B("\x1bO!x\x1bOzx\x1bOE"), "'xx'"},
 };
 
+/* With split Alt, as vi keys need it. */
+static const row_t split_rows[] = {
+    {B("\x1b"), " | Escape"},
+    {B("\x1b"
+       "k"),
+     "Escape 'k'"},
+    {B("\x1b"
+       "0dwx"),
+     "Escape '0dwx'"},
+    {B("\x1b\x1b"), " | Escape Escape"},
+    {B("\x1b\x1bx"), "Escape Escape 'x'"},
+    {B("\x1b\xc3\xbc"), "Escape '\xc3\xbc'"},
+    {B("\x1b\xff"), "Escape '\xef\xbf\xbd'"},
+    {B("\x1b^x\x1bX\x1b_"), "Escape '^x' Escape 'X' Escape '_'"},
+    {B("\x1bO"), " | Escape 'O'"},
+    {B("\x1bO|\x1bO\r\x1bO\xc3\xbc"), "Escape 'O|' Escape 'O' Enter Escape 'O\xc3\xbc'"},
+    {B("\x1bP"), " | Escape 'P'"},
+    {B("\x1bPx\x1bP\x1b"), "Escape 'Px' Escape 'P' | Escape"},
+    {B("\x1bP>|x(1)\x1b\\"), "version[x(1)]"},
+    {B("\x1bP1$r0m\x1b\\x"), "'x'"},
+    {B("\x1b["), " | Escape '['"},
+    {B("\x1b[A\x1bOB\x1b[3~"), "Up Down Delete"},
+    {B("\x1b\x1b[A"), "M-Up"},
+    {B("\x1b\r\x1b\x7f\x1b\x06"), "M-Enter M-Backspace Escape C-f"},
+    {B("\x1b[97;3u"), "M-a"},
+    {B("\x1b]11;rgb:ffff/ffff/ffff\x07x"), "background=ffffff 'x'"},
+    {B("\x1b]0;a\x1b"
+       "fx"),
+     "Escape 'fx'"},
+};
+
 static void *ctx;
+static bool splits;
 
 /* --- the notation -------------------------------------------------------------------------- */
 
@@ -331,6 +363,7 @@ static void on_key(void *data, const ik_key_t *key)
 static void set_up(void)
 {
     ctx = talloc_new(NULL);
+    splits = false;
 }
 
 static void tear_down(void)
@@ -354,6 +387,7 @@ static void let_time_pass(ik_decoder_t *decoder, listener_t *listener)
         ik_buffer_append_text(&listener->log, " |");
         size_t before = listener->log.len;
         ik_decoder_expire(decoder);
+        end_text(listener);
         ik_buffer_append_text(&listener->log, listener->log.len == before ? " " : "");
     }
     ck_assert(!ik_decoder_is_waiting(decoder));
@@ -367,6 +401,9 @@ static void check_pieces(const row_t *row, const size_t *sizes, size_t count)
     ik_buffer_init(&listener.log, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append(&listener.log, "", 0);
     ik_decoder_t *decoder = ik_decoder_create(ctx, on_key, &listener);
+    if (splits) {
+        ik_decoder_split_alt(decoder);
+    }
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         feed(decoder, row->bytes + at, sizes[i]);
@@ -415,6 +452,13 @@ ROWS_TEST(other_keys, other_key_rows)
 ROWS_TEST(pastes, paste_rows)
 ROWS_TEST(answers, answer_rows)
 ROWS_TEST(what_is_dropped, dropped_rows)
+
+START_TEST(split_alt)
+{
+    splits = true;
+    check_row(&split_rows[_i]);
+}
+END_TEST
 
 /* --- properties ---------------------------------------------------------------------------- */
 
@@ -558,6 +602,7 @@ int main(void)
     ADD_ROWS(pastes, paste_rows);
     ADD_ROWS(answers, answer_rows);
     ADD_ROWS(what_is_dropped, dropped_rows);
+    ADD_ROWS(split_alt, split_rows);
     tcase_add_test(tests, typed_text_is_one_key);
     tcase_add_loop_test(tests, random_pieces_make_the_same_keys, 0, 40);
     tcase_add_test(tests, a_long_paste_comes_in_parts);

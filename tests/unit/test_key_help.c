@@ -15,7 +15,8 @@
 /* All tables of bindings. */
 static const ik_binding_rows_fn sources[] = {
     ik_prompt_bindings_at, ik_prompt_list_bindings_at, ik_prompt_search_bindings_at,
-    ik_prompt_signs_at,    ik_editor_bindings_at,      ik_pager_bindings_at};
+    ik_prompt_signs_at,    ik_editor_bindings_at,      ik_editor_vi_bindings_at,
+    ik_pager_bindings_at};
 
 static void *ctx;
 static ik_key_help_t *tables;
@@ -64,6 +65,10 @@ START_TEST(keys_have_the_names_people_give_them)
         {IK_BINDING_EDITING, "Alt-B, Ctrl-Left, Alt-Left"},
         {IK_BINDING_EDITING, "Ctrl-End, Alt->"},
         {IK_BINDING_EDITING, "Alt-_, Ctrl-Shift-Z"},
+        {IK_BINDING_VI, "h, Backspace"},
+        {IK_BINDING_VI, "l, Space"},
+        {IK_BINDING_VI, "d MOTION"},
+        {IK_BINDING_VI, "dd"},
         {IK_BINDING_PAGER, "Space, f, PageDown, Ctrl-F, Ctrl-V"},
         {IK_BINDING_PAGER, "q, Q, Esc, Ctrl-C, Ctrl-O"},
     };
@@ -137,9 +142,11 @@ static char *name_of(const ik_binding_row_t *row, const ik_binding_t *binding)
                     .code = (unsigned char)binding->code};
     const char *before = binding->after == IK_BINDING_CTRL_X ? "Ctrl-X "
                          : binding->after == '\\'            ? "\\ "
+                         : binding->after != '\0'            ? ik_sprintf(ctx, "%c", binding->after)
                                                              : "";
     char *name = binding->kind != IK_KEY_TEXT ? key_name(&key)
                  : binding->code == ' '       ? "Space"
+                 : binding->code == ','       ? "Comma"
                                               : ik_sprintf(ctx, "%c", binding->code);
     return ik_sprintf(ctx, "%s%s%s", before, name, row->word == NULL ? "" : row->word);
 }
@@ -220,8 +227,8 @@ START_TEST(groups_are_in_order_and_full)
 {
     static const char *const names[] = {
         [IK_BINDING_PROMPT] = "prompt",   [IK_BINDING_LIST] = "list",
-        [IK_BINDING_EDITING] = "editing", [IK_BINDING_SEARCH] = "search",
-        [IK_BINDING_PAGER] = "pager",
+        [IK_BINDING_EDITING] = "editing", [IK_BINDING_VI] = "vi",
+        [IK_BINDING_SEARCH] = "search",   [IK_BINDING_PAGER] = "pager",
     };
     ck_assert_uint_eq(table_count, LENGTH(names));
     for (size_t i = 0; i < table_count; i++) {

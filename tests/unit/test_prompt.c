@@ -1149,12 +1149,168 @@ START_TEST(the_chosen_line_stands_out)
 }
 END_TEST
 
+/* --- vi ---------------------------------------------------------------------------------- */
+
+/* Enters a message that k can find. */
+static void send(const char *message)
+{
+    ik_prompt_set_text(prompt, message);
+    talloc_free(ik_prompt_take(ctx, prompt));
+}
+
+START_TEST(vi_escape_leaves_insert_mode_then_interrupts)
+{
+    ik_prompt_use_vi(prompt);
+    type("draft");
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_NONE);
+    ck_assert(ik_prompt_is_normal(prompt));
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
+    ck_assert(ik_prompt_is_normal(prompt));
+    type("d");
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_NONE); /* cancels d */
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    talloc_free(ik_prompt_take(ctx, prompt));
+    ck_assert(!ik_prompt_is_normal(prompt));
+    type("x");
+    ck_assert_str_eq(text(), "x");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+}
+END_TEST
+
+START_TEST(vi_escape_closes_a_list_first)
+{
+    ik_prompt_use_vi(prompt);
+    type("/c");
+    ck_assert(shows("/clear"));
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_NONE);
+    ck_assert(!shows("/clear"));
+    ck_assert(!ik_prompt_is_normal(prompt));
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_NONE);
+    ck_assert(ik_prompt_is_normal(prompt));
+    ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
+    ck_assert_str_eq(text(), "/c");
+}
+END_TEST
+
+START_TEST(vi_commands_do_not_open_a_list)
+{
+    ik_prompt_use_vi(prompt);
+    ik_prompt_set_text(prompt, "/cl");
+    press("Esc");
+    type("x");
+    ck_assert_str_eq(text(), "/c");
+    ck_assert(!shows("/clear"));
+    type("a");
+    type("o");
+    ck_assert(shows("/copy"));
+}
+END_TEST
+
+START_TEST(vi_k_and_j_are_up_and_down)
+{
+    ik_prompt_use_vi(prompt);
+    send("first");
+    send("second\nwith two lines");
+    send("third");
+    type("one");
+    press("M-Enter");
+    type("two");
+    draw(60, 20);
+    press("Esc");
+    type("k"); /* within the draft */
+    type("x");
+    ck_assert_str_eq(text(), "on\ntwo");
+    type("u");
+    press("C-c");
+    ck_assert(!ik_prompt_is_normal(prompt));
+    press("Esc");
+    type("kk"); /* the cleared draft, then the newest message */
+    ck_assert_str_eq(text(), "third");
+    type("2k");
+    ck_assert_str_eq(text(), "first");
+    type("j");
+    ck_assert_str_eq(text(), "second\nwith two lines");
+    type("9j");
+    ck_assert_str_eq(text(), "");
+    ck_assert(ik_prompt_is_normal(prompt));
+}
+END_TEST
+
+/* While sent text waits, k in an empty draft asks for it, as Up does. */
+START_TEST(vi_k_takes_waiting_text_back)
+{
+    ik_prompt_use_vi(prompt);
+    ik_prompt_set_working(prompt, true, true);
+    press("Esc");
+    ik_key_t key = key_names_text(IK_KEY_TEXT, "k");
+    ck_assert_int_eq(ik_prompt_key(prompt, &key), IK_PROMPT_RECOVER);
+}
+END_TEST
+
+START_TEST(vi_keys_of_the_prompt)
+{
+    ik_prompt_use_vi(prompt);
+    send("earlier");
+    type("dr");
+    press("Esc");
+    ck_assert_int_eq(press("C-g"), IK_PROMPT_EDITOR);
+    ck_assert_int_eq(press("C-o"), IK_PROMPT_PAGER);
+    press("C-r");
+    type("jkx"); /* what is searched for */
+    ck_assert(shows("search: jkx"));
+    press("Esc");
+    ck_assert(ik_prompt_is_normal(prompt));
+    ck_assert_str_eq(text(), "dr");
+    type("dd");
+    ck_assert_int_eq(press("C-d"), IK_PROMPT_END);
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE); /* nothing to send */
+}
+END_TEST
+
+START_TEST(vi_questions_are_answered_in_insert_mode)
+{
+    ik_prompt_use_vi(prompt);
+    type("draft");
+    press("Esc");
+    ik_prompt_ask(prompt, "Sure? [y/N] ");
+    ck_assert(!ik_prompt_is_normal(prompt));
+    type("y");
+    ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "y");
+    ik_prompt_ask(prompt, NULL);
+    ck_assert_str_eq(text(), "draft");
+}
+END_TEST
+
+/* The mark is reversed in normal mode. */
+START_TEST(vi_shows_its_mode)
+{
+    ik_theme_init(&theme, IK_BACKGROUND_UNKNOWN, false, true);
+    ik_prompt_use_vi(prompt);
+    type("draft");
+    ck_assert(!shows("\x1b[1;7m"));
+    press("Esc");
+    ck_assert(shows("\x1b[1;7m> "));
+    type("i");
+    ck_assert(!shows("\x1b[1;7m"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("prompt");
     TCase *tests = tcase_create("prompt");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, enter_sends_what_is_not_blank);
+    tcase_add_test(tests, vi_escape_leaves_insert_mode_then_interrupts);
+    tcase_add_test(tests, vi_escape_closes_a_list_first);
+    tcase_add_test(tests, vi_commands_do_not_open_a_list);
+    tcase_add_test(tests, vi_k_and_j_are_up_and_down);
+    tcase_add_test(tests, vi_k_takes_waiting_text_back);
+    tcase_add_test(tests, vi_keys_of_the_prompt);
+    tcase_add_test(tests, vi_questions_are_answered_in_insert_mode);
+    tcase_add_test(tests, vi_shows_its_mode);
     tcase_add_test(tests, newlines);
     tcase_add_test(tests, keys_for_the_program);
     tcase_add_test(tests, after_ctrl_x);
