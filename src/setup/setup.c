@@ -537,14 +537,15 @@ static void choose_again(ik_setup_t *setup)
     setup->step = STEP_CHOOSE;
     setup->list = ik_view_list_open(
         view,
-        &(ik_view_list_options_t){.title = title,
-                                  .hint = at_start ? "or type a message to look around offline"
-                                                   : "a digit, or arrows and Enter",
-                                  .numbered = true,
-                                  .passes_text = at_start,
-                                  .pending = true,
-                                  .on_taken = on_choice_taken,
-                                  .data = setup});
+        &(ik_view_list_options_t){
+            .title = title,
+            .hint = at_start ? "or type a message to look around offline; /help shows commands"
+                             : "a digit, or arrows and Enter",
+            .numbered = true,
+            .passes_text = at_start,
+            .pending = true,
+            .on_taken = on_choice_taken,
+            .data = setup});
 }
 
 /* --- interface ----------------------------------------------------------------------------- */

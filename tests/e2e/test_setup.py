@@ -648,6 +648,7 @@ class FirstStart(SetupTest):
         self.assertIn("ikigai", rows[0])
         self.assertEqual(rows[1], TITLE)
         self.assertIn("OPENAI_API_KEY", rows[2])
+        self.assertTrue(any(row.startswith("> ") and "/help" in row for row in rows), rows)
         self.assertRegex(self.highlighted(t), r"^› 1 ")
         self.assertEqual(self.leave(t), 0)
         self.assertIsNone(self.read_file("offline"))
