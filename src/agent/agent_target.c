@@ -9,10 +9,14 @@
 
 typedef struct {
     const char *name;
+    const char *provider; /* known by this name without configuration */
     int port;
 } local_server_t;
 
-static const local_server_t local_servers[] = {{"Ollama", 11434}, {"llama.cpp", 8080}};
+static const local_server_t local_servers[] = {{"Ollama", "ollama", 11434},
+                                               {"LM Studio", "lmstudio", 1234},
+                                               {"llama.cpp", "llama", 8080},
+                                               {"vLLM", "vllm", 8000}};
 
 char *ik_agent_target_describe_local_servers(const void *ctx)
 {
@@ -23,9 +27,8 @@ char *ik_agent_target_describe_local_servers(const void *ctx)
         if (ik_port_scan_is_open(server->port)) {
             ik_buffer_append_format(&lines,
                                     "A server listens on port %d, the usual port of %s. To use "
-                                    "it: OPENAI_BASE_URL=http://127.0.0.1:%d/v1 "
-                                    "OPENAI_API_KEY=none ikigai -m openai/MODEL\n",
-                                    server->port, server->name, server->port);
+                                    "it: ikigai -m %s/MODEL\n",
+                                    server->port, server->name, server->provider);
         }
     }
     return ik_buffer_finish(&lines);

@@ -589,7 +589,8 @@ class Offline(AgentTest):
                 self.assertEqual(llm.requests[0].format, format)
 
     def test_local_servers_are_named(self):
-        for port, name in ((11434, "Ollama"), (8080, "llama.cpp")):
+        for port, name, provider in ((11434, "Ollama", "ollama"), (1234, "LM Studio", "lmstudio"),
+                                     (8080, "llama.cpp", "llama"), (8000, "vLLM", "vllm")):
             with self.subTest(name=name):
                 try:
                     sock = socket.create_server(("127.0.0.1", port))
@@ -598,7 +599,8 @@ class Offline(AgentTest):
                 with sock:
                     done = self.ikigai("-p", "find *")
                     self.assertIn(name, done.err)
-                    self.assertIn(f"http://127.0.0.1:{port}/v1", done.err)
+                    self.assertIn(f"port {port}, the usual port of {name}. To use it: ikigai -m "
+                                  f"{provider}/MODEL\n", done.err)
                     sock.settimeout(PATIENCE)
                     peer, _ = sock.accept()  # it connected, …
                     self.assertEqual(peer.recv(1), b"")  # … and said nothing

@@ -16,7 +16,8 @@ from repl_support import MODEL, ReplTest, words_of
 from support import IKIGAI, TOOLS, clean_env, tool_script
 
 SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
-COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "kill", "model",
+COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "kill",
+            "login", "logout", "model",
             "pager", "refresh", "resume", "search", "sessions", "show", "switch", "system", "tool",
             "trust", "usage"]
 MUCH = 60000  # ms for a schema

@@ -197,7 +197,7 @@ START_TEST(some_wait_for_the_end_of_the_turn)
         ik_command_run(&host, ik_sprintf(ctx, "/%s", table[i]->name), true);
         assert_has(said.data, "has to wait until the turn has ended");
     }
-    ck_assert_str_eq(idle.data, "clear compact fork model resume ");
+    ck_assert_str_eq(idle.data, "clear compact fork login logout model resume ");
     said.len = 0;
     ik_command_run(&host, "/exit", true);
     ck_assert_str_eq(said.data, "[leave]\n");
