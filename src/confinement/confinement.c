@@ -32,6 +32,16 @@ typedef enum {
     TRIAL_OF_COPIES, /* makes the copies that all rooms share */
 } trial_t;
 
+/* A room that exists or is being made. Another one replaces it when it could not be made. */
+typedef struct {
+    ik_confinement_t *confinement;
+    ik_process_host_t *host;
+    ik_confinement_level_t level;
+    bool ready;
+    int error; /* errno; 0: none */
+    ik_room_part_t part;
+} room_t;
+
 struct ik_confinement {
     ik_confinement_options_t options;
     ik_room_places_t places;
@@ -40,11 +50,12 @@ struct ik_confinement {
     trial_t trial;
     ik_process_host_t *trial_host;
     ik_timer_t *advance; /* a host cannot be freed from its own callback */
+    ik_timer_t *settle;  /* rooms were made, or could not be */
     int trial_error;
     ik_room_part_t trial_part;
     waiter_t *waiters;
-    ik_process_host_t *rooms[KINDS]; /* NULL: not made yet */
-    ik_room_store_t *store;          /* NULL: no copies yet */
+    room_t *rooms[KINDS];   /* NULL: not begun yet */
+    ik_room_store_t *store; /* NULL: no copies yet */
     /* Mounts of the copies, in sets: each start of a room uses one up. */
     int mounts[IK_KEEPER_MAX_MOUNTS];
     size_t mount_count;
@@ -111,18 +122,27 @@ static size_t kind_of(ik_effects_t effects)
     return 2 * (size_t)effects.write + (effects.network ? 1 : 0);
 }
 
-static ik_process_host_t *obtain_room(ik_confinement_t *confinement, ik_effects_t effects);
+/* Whether calls can be confined as well as the user wants. */
+static bool may_confine(const ik_confinement_t *confinement)
+{
+    ik_confinement_level_t level = confinement->facts.level;
+    bool required = confinement->options.config->confinement == IK_CONFIG_CONFINEMENT_REQUIRED;
+    return level == IK_CONFINEMENT_FULL || (level == IK_CONFINEMENT_PARTIAL && !required);
+}
+
+static bool can_answer(const ik_confinement_t *confinement, const waiter_t *waiter)
+{
+    const room_t *room = confinement->rooms[kind_of(waiter->effects)];
+    return confinement->known &&
+           (waiter->on_known != NULL || !may_confine(confinement) || (room != NULL && room->ready));
+}
 
 /* Answers the waiters that can be answered now. A callback may add or remove waiters. */
 static void answer_waiters(ik_confinement_t *confinement)
 {
     for (;;) {
         waiter_t *waiter = confinement->waiters;
-        bool rooms_possible =
-            confinement->known &&
-            (confinement->copies_made || confinement->facts.level != IK_CONFINEMENT_FULL);
-        while (waiter != NULL && !rooms_possible &&
-               (waiter->on_known == NULL || !confinement->known)) {
+        while (waiter != NULL && !can_answer(confinement, waiter)) {
             waiter = waiter->next;
         }
         if (waiter == NULL) {
@@ -132,11 +152,9 @@ static void answer_waiters(ik_confinement_t *confinement)
         talloc_free(waiter);
         if (answered.on_known != NULL) {
             answered.on_known(answered.data, &confinement->facts);
-        } else {
-            ik_process_host_t *host = obtain_room(confinement, answered.effects);
-            if (answered.on_ready != NULL) {
-                answered.on_ready(answered.data, host);
-            }
+        } else if (answered.on_ready != NULL) {
+            const room_t *room = confinement->rooms[kind_of(answered.effects)];
+            answered.on_ready(answered.data, may_confine(confinement) ? room->host : NULL);
         }
     }
 }
@@ -144,6 +162,7 @@ static void answer_waiters(ik_confinement_t *confinement)
 /* --- trials ------------------------------------------------------------------------------ */
 
 static void begin_trial(ik_confinement_t *confinement, trial_t trial);
+static void begin_rooms(ik_confinement_t *confinement);
 
 static void take_mounts(ik_confinement_t *confinement, const int *mounts, size_t count)
 {
@@ -166,25 +185,22 @@ static void on_trial_made(void *data, int error, ik_room_part_t part, const int 
     ik_timer_start(confinement->advance, 0);
 }
 
+/* What was possible in the trial is not any more: the disk is full, a cache folder is special, or
+ * the limits of the machine are reached. */
+static void fall(ik_confinement_t *confinement, ik_confinement_level_t level, ik_room_part_t part,
+                 int error)
+{
+    confinement->facts.level = level;
+    confinement->facts.cause = describe_failure(confinement, part, error);
+    if (confinement->options.on_fall != NULL) {
+        confinement->options.on_fall(confinement->options.data, &confinement->facts);
+    }
+}
+
 static void set_cause(ik_confinement_t *confinement)
 {
     confinement->facts.cause =
         describe_failure(confinement, confinement->trial_part, confinement->trial_error);
-}
-
-/* The copies could not be made although the trial of namespaces succeeded: the disk is full, or a
- * cache folder is special. The level falls, and the rooms know no copies. */
-static void end_copies(ik_confinement_t *confinement)
-{
-    confinement->copies_made = confinement->trial_error == 0;
-    if (confinement->copies_made) {
-        return;
-    }
-    confinement->facts.level = IK_CONFINEMENT_PARTIAL;
-    set_cause(confinement);
-    if (confinement->options.on_fall != NULL) {
-        confinement->options.on_fall(confinement->options.data, &confinement->facts);
-    }
 }
 
 static void on_advance(void *data)
@@ -217,17 +233,17 @@ static void on_advance(void *data)
         confinement->known = true;
         break;
     case TRIAL_OF_COPIES:
-        end_copies(confinement);
+        confinement->copies_made = worked;
+        if (!worked) {
+            fall(confinement, IK_CONFINEMENT_PARTIAL, confinement->trial_part,
+                 confinement->trial_error);
+        }
         break;
     case NO_TRIAL:
         break;
     }
     answer_waiters(confinement);
-    for (waiter_t *waiter = confinement->waiters; waiter != NULL; waiter = waiter->next) {
-        if (confinement->trial == NO_TRIAL && waiter->on_known == NULL) {
-            begin_trial(confinement, TRIAL_OF_COPIES);
-        }
-    }
+    begin_rooms(confinement);
 }
 
 /* A room like the real ones, with copies kept in memory. */
@@ -284,7 +300,7 @@ static void begin_trial(ik_confinement_t *confinement, trial_t trial)
 
 static size_t take_set(void *data, int mounts[IK_KEEPER_MAX_MOUNTS])
 {
-    ik_confinement_t *confinement = data;
+    ik_confinement_t *confinement = ((const room_t *)data)->confinement;
     size_t count = confinement->copy_count;
     if (confinement->mount_count < count) {
         return 0;
@@ -294,30 +310,84 @@ static size_t take_set(void *data, int mounts[IK_KEEPER_MAX_MOUNTS])
     return count;
 }
 
-static ik_process_host_t *obtain_room(ik_confinement_t *confinement, ik_effects_t effects)
+static void on_room_made(void *data, int error, ik_room_part_t part, const int *mounts,
+                         size_t count)
 {
-    ik_process_host_t **host = &confinement->rooms[kind_of(effects)];
-    ik_confinement_level_t level = confinement->facts.level;
-    if (*host != NULL || level == IK_CONFINEMENT_NONE) {
-        return *host;
+    room_t *room = data;
+    for (size_t i = 0; i < count; i++) {
+        close(mounts[i]);
     }
-    bool full = level == IK_CONFINEMENT_FULL;
-    ik_room_plan_t *plan =
-        full ? ik_room_plan_create(confinement, &confinement->places, effects, NULL)
-             : ik_room_plan_create_partial(confinement, &confinement->places, effects);
-    ik_process_room_t room = {
+    room->ready = error == 0;
+    room->error = error;
+    room->part = part;
+    ik_timer_start(room->confinement->settle, 0);
+}
+
+static room_t *make_room(ik_confinement_t *confinement, ik_effects_t effects)
+{
+    room_t *room = ik_new(confinement, room_t);
+    bool full = confinement->facts.level == IK_CONFINEMENT_FULL;
+    room->confinement = confinement;
+    room->level = confinement->facts.level;
+    ik_room_plan_t *plan = full ? ik_room_plan_create(room, &confinement->places, effects, NULL)
+                                : ik_room_plan_create_partial(room, &confinement->places, effects);
+    ik_process_room_t wanted = {
         .flags = (full ? IK_ROOM_NAMESPACES : 0) | (effects.network ? IK_ROOM_NETWORK : 0) |
                  (effects.write == IK_WRITE_NONE ? IK_ROOM_FIXED : 0),
         .steps = plan->steps,
         .step_count = plan->count,
         .take_mounts = full ? take_set : NULL,
-        .data = confinement,
+        .on_made = on_room_made,
+        .data = room,
     };
-    *host = ik_process_host_create_room(confinement, confinement->options.loop,
-                                        confinement->options.paths->keeper, &room);
+    room->host = ik_process_host_create_room(confinement, confinement->options.loop,
+                                             confinement->options.paths->keeper, &wanted);
     talloc_free(plan);
-    ik_process_host_open(*host); /* a failure is reported by the first process, too */
-    return *host;
+    res_t opened = ik_process_host_open(room->host);
+    if (is_err(&opened)) {
+        on_room_made(room, EAGAIN, IK_ROOM_PART_NONE, NULL, 0);
+    }
+    return room;
+}
+
+/* Makes the rooms that are waited for, as far as that is possible now. */
+static void begin_rooms(ik_confinement_t *confinement)
+{
+    if (!confinement->known || !may_confine(confinement)) {
+        return;
+    }
+    for (waiter_t *waiter = confinement->waiters; waiter != NULL; waiter = waiter->next) {
+        room_t **room = &confinement->rooms[kind_of(waiter->effects)];
+        if (waiter->on_known != NULL || *room != NULL) {
+            continue;
+        }
+        if (confinement->copies_made || confinement->facts.level != IK_CONFINEMENT_FULL) {
+            *room = make_room(confinement, waiter->effects);
+        } else if (confinement->trial == NO_TRIAL) {
+            begin_trial(confinement, TRIAL_OF_COPIES);
+        }
+    }
+}
+
+/* A room that could not be made is given up. Its host stays, for processes that were to start
+ * there: they end with an error. */
+static void on_settle(void *data)
+{
+    ik_confinement_t *confinement = data;
+    for (size_t i = 0; i < KINDS; i++) {
+        room_t *room = confinement->rooms[i];
+        if (room == NULL || room->error == 0) {
+            continue;
+        }
+        confinement->rooms[i] = NULL;
+        if (room->level <= confinement->facts.level) {
+            fall(confinement,
+                 room->level == IK_CONFINEMENT_FULL ? IK_CONFINEMENT_PARTIAL : IK_CONFINEMENT_NONE,
+                 room->part, room->error);
+        }
+    }
+    answer_waiters(confinement);
+    begin_rooms(confinement);
 }
 
 void ik_confinement_prepare(const void *ctx, ik_confinement_t *confinement, ik_effects_t effects,
@@ -328,8 +398,9 @@ void ik_confinement_prepare(const void *ctx, ik_confinement_t *confinement, ik_e
     waiter->effects = effects;
     waiter->data = data;
     answer_waiters(confinement);
-    if (confinement->waiters != NULL && confinement->trial == NO_TRIAL) {
-        begin_trial(confinement, confinement->known ? TRIAL_OF_COPIES : TRIAL_OF_NAMESPACES);
+    begin_rooms(confinement);
+    if (!confinement->known && confinement->trial == NO_TRIAL) {
+        begin_trial(confinement, TRIAL_OF_NAMESPACES);
     }
 }
 
@@ -374,10 +445,11 @@ struct ik_confinement_watch {
     size_t folder_len;   /* of the project, with the slash */
 };
 
+/* Of what the place links to, if it is a link. */
 static struct stat look(const char *path)
 {
     struct stat status;
-    return lstat(path, &status) == 0 ? status : (struct stat){0};
+    return stat(path, &status) == 0 || lstat(path, &status) == 0 ? status : (struct stat){0};
 }
 
 ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project)
@@ -420,7 +492,9 @@ static int close_confinement(ik_confinement_t *confinement)
 {
     TALLOC_FREE(confinement->trial_host);
     for (size_t i = 0; i < KINDS; i++) {
-        TALLOC_FREE(confinement->rooms[i]); /* before the store that they write to */
+        if (confinement->rooms[i] != NULL) { /* before the store that they write to */
+            talloc_free(confinement->rooms[i]->host);
+        }
     }
     for (size_t i = 0; i < confinement->mount_count; i++) {
         close(confinement->mounts[i]);
@@ -443,6 +517,7 @@ ik_confinement_t *ik_confinement_create(const void *ctx, const ik_confinement_op
         .trusted = options->paths->trusted,
     };
     confinement->advance = ik_timer_create(confinement, options->loop, on_advance, confinement);
+    confinement->settle = ik_timer_create(confinement, options->loop, on_settle, confinement);
     talloc_set_destructor(confinement, close_confinement);
     return confinement;
 }

@@ -42,10 +42,12 @@ static const char *const cache_places[] = {".cache", ".npm", ".cargo", ".gradle"
 static const char *const protected_places[] = {
     ".ikigai", ".vscode", ".idea", ".envrc", ".mcp.json", ".claude", ".codex", ".gemini",
 };
-static const char *const protected_in_git[] = {"hooks", "config", "config.worktree"};
+/* commondir names another folder whose hooks and config count. */
+static const char *const protected_in_git[] = {"hooks", "config", "config.worktree", "commondir"};
 
 enum {
     MODULES_DEPTH = 4, /* of submodules within submodules */
+    MODULES_MAX = 100, /* with more of them in a folder, all are read-only */
     MOUNTINFO_MAX = 4 * 1024 * 1024,
     GIT_FILE_MAX = 4096,
 };
@@ -257,24 +259,45 @@ static const char *resolve_from(const void *ctx, const char *folder, const char 
     return resolve(ctx, path[0] == '/' ? path : join(ctx, folder, path));
 }
 
-/* The folder with the objects and hooks of a linked worktree, which lies outside of the project;
- * NULL when the project is no worktree. A repository cannot name any other folder of the user:
- * the worktree's own folder has to name the project in turn. */
-static const char *find_worktree_store(const void *ctx, const char *project, const char **own)
+/* The git folder that the project's .git file names; NULL when .git is no such file. */
+static const char *find_git_folder(const void *ctx, const char *project)
 {
     char *dot_git = join(ctx, project, ".git");
     char *line = kind_of(dot_git) == S_IFREG ? read_line(ctx, dot_git) : NULL;
-    if (line == NULL || strncmp(line, "gitdir: ", 8) != 0) {
+    return line == NULL || strncmp(line, "gitdir: ", 8) != 0 ? NULL
+                                                             : resolve_from(ctx, project, line + 8);
+}
+
+/* The folder with the objects and hooks of a linked worktree, which lies outside of the project;
+ * NULL when the project is no worktree. A repository cannot name any other folder of the user: the
+ * worktree's own folder, STORE/worktrees/NAME, has to name the project in turn. */
+static const char *find_worktree_store(const void *ctx, const char *project, const char **own)
+{
+    *own = find_git_folder(ctx, project);
+    if (*own == NULL) {
         return NULL;
     }
-    *own = resolve_from(ctx, project, line + 8);
     char *back = read_line(ctx, join(ctx, *own, "gitdir"));
     char *common = read_line(ctx, join(ctx, *own, "commondir"));
-    if (back == NULL || common == NULL || strcmp(resolve(ctx, back), dot_git) != 0) {
+    if (back == NULL || common == NULL ||
+        strcmp(resolve_from(ctx, *own, back), join(ctx, project, ".git")) != 0) {
         return NULL;
     }
     const char *store = resolve_from(ctx, *own, common);
-    return is_within(*own, store) && kind_of(join(ctx, store, "objects")) == S_IFDIR ? store : NULL;
+    char *worktrees = ik_file_folder(ctx, *own);
+    bool is_store = strcmp(worktrees, join(ctx, store, "worktrees")) == 0 &&
+                    kind_of(join(ctx, store, "objects")) == S_IFDIR;
+    return is_store ? store : NULL;
+}
+
+/* The place itself, or what it links to within the project; NULL when there is nothing to protect.
+ * A link that leads elsewhere in the user's files is protected by its target being read-only. */
+static const char *find_protected(const ik_room_plan_t *plan, const char *project, const char *path)
+{
+    const char *place = kind_of(path) == S_IFLNK ? resolve(plan, path) : path;
+    mode_t kind = kind_of(place);
+    bool inside = is_within(place, project) && strcmp(place, project) != 0;
+    return inside && (kind == S_IFDIR || kind == S_IFREG) ? place : NULL;
 }
 
 /* A folder that holds a protected place must be a mount point: otherwise it could be renamed, and
@@ -283,20 +306,24 @@ static void protect_git(ik_room_plan_t *plan, const char *folder, int depth)
 {
     add(plan, IK_ROOM_WRITABLE, folder);
     for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
-        char *path = join(plan, folder, protected_in_git[i]);
-        if (kind_of(path) == S_IFDIR || kind_of(path) == S_IFREG) {
+        const char *path = find_protected(plan, folder, join(plan, folder, protected_in_git[i]));
+        if (path != NULL) {
             add(plan, IK_ROOM_READABLE, path);
         }
-        talloc_free(path);
     }
     char *modules = join(plan, folder, "modules");
     DIR *entries = depth > 0 && kind_of(modules) == S_IFDIR ? opendir(modules) : NULL;
     if (entries == NULL) {
         return;
     }
-    add(plan, IK_ROOM_WRITABLE, modules);
+    size_t count = 0;
+    while (readdir(entries) != NULL) {
+        count++;
+    }
+    rewinddir(entries);
+    add(plan, count > MODULES_MAX ? IK_ROOM_READABLE : IK_ROOM_WRITABLE, modules);
     struct dirent *entry;
-    while ((entry = readdir(entries)) != NULL) {
+    while (count <= MODULES_MAX && (entry = readdir(entries)) != NULL) {
         char *module = join(plan, modules, entry->d_name);
         if (entry->d_name[0] != '.' && kind_of(module) == S_IFDIR) {
             protect_git(plan, module, depth - 1);
@@ -308,28 +335,31 @@ static void protect_git(ik_room_plan_t *plan, const char *folder, int depth)
 
 static void show_project(ik_room_plan_t *plan, const ik_room_places_t *places, ik_write_t write)
 {
-    bool writable = write != IK_WRITE_NONE && !is_within(places->project, places->ikigai_home);
-    if (strcmp(places->project, "/") != 0) {
-        add(plan, writable ? IK_ROOM_WRITABLE : IK_ROOM_READABLE, places->project);
+    const char *project = places->project;
+    bool writable = write != IK_WRITE_NONE && !is_within(project, places->ikigai_home);
+    if (strcmp(project, "/") != 0) {
+        add(plan, writable ? IK_ROOM_WRITABLE : IK_ROOM_READABLE, project);
     }
     if (!writable) {
         return;
     }
     const char *own = NULL;
-    const char *store = find_worktree_store(plan, places->project, &own);
-    char *dot_git = join(plan, places->project, ".git");
+    const char *store = find_worktree_store(plan, project, &own);
+    const char *dot_git = find_protected(plan, project, join(plan, project, ".git"));
     if (store != NULL) {
         protect_git(plan, store, MODULES_DEPTH);
         protect_git(plan, own, MODULES_DEPTH);
-        add(plan, IK_ROOM_READABLE, dot_git);
-    } else if (kind_of(dot_git) == S_IFDIR) {
+    } else if (own != NULL && find_protected(plan, project, own) != NULL) {
+        protect_git(plan, own, MODULES_DEPTH);
+    }
+    if (dot_git != NULL && kind_of(dot_git) == S_IFDIR) {
         protect_git(plan, dot_git, MODULES_DEPTH);
-    } else if (kind_of(dot_git) == S_IFREG) {
+    } else if (dot_git != NULL) {
         add(plan, IK_ROOM_READABLE, dot_git);
     }
     for (size_t i = 0; i < IK_LENGTH(protected_places); i++) {
-        char *path = join(plan, places->project, protected_places[i]);
-        if (kind_of(path) == S_IFDIR || kind_of(path) == S_IFREG) {
+        const char *path = find_protected(plan, project, join(plan, project, protected_places[i]));
+        if (path != NULL) {
             add(plan, IK_ROOM_READABLE, path);
         }
     }
@@ -490,8 +520,8 @@ static void allow_around(ik_room_plan_t *plan, const char *folder, const char *c
 ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_places_t *given,
                                             ik_effects_t effects)
 {
-    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                          "/dev/random", "/dev/urandom", "/dev/shm"};
+    static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+                                          "/dev/urandom"};
     ik_room_plan_t *plan = ik_new(ctx, ik_room_plan_t);
     ik_room_places_t places = resolve_places(plan, given);
     const char **closed = list_hidden(plan, &places);
@@ -510,8 +540,16 @@ ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_place
     if (effects.write == IK_WRITE_NONE) {
         return plan;
     }
-    const char *wanted[] = {effects.write == IK_WRITE_ANYWHERE ? "/" : places.project, "/tmp"};
-    for (size_t i = 0; i < IK_LENGTH(wanted); i++) {
+    add(plan, IK_ROOM_MAY_WRITE, "/dev/shm");
+    const char *own = NULL;
+    const char *store = find_worktree_store(plan, places.project, &own);
+    for (size_t i = 0; store != NULL && i < IK_LENGTH(protected_in_git); i++) {
+        add_unique(plan, &closed, &count, join(plan, store, protected_in_git[i]));
+        add_unique(plan, &closed, &count, join(plan, own, protected_in_git[i]));
+    }
+    const char *wanted[] = {effects.write == IK_WRITE_ANYWHERE ? "/" : places.project, "/tmp",
+                            store};
+    for (size_t i = 0; i < IK_LENGTH(wanted) && wanted[i] != NULL; i++) {
         if (i == 1 && places.user_home != NULL) { /* a home below /tmp is not writable for that */
             add_unique(plan, &closed, &count, places.user_home);
         }

@@ -123,7 +123,9 @@ static int become_tool(const start_t *start)
             return errno;
         }
     }
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    /* No core file; 1 and not 0, with which the kernel would still start a program that takes it.
+     */
+    setrlimit(RLIMIT_CORE, &(struct rlimit){.rlim_cur = 1, .rlim_max = 1});
     if (call_ruleset >= 0) {
         ik_restriction_restrict_call(call_ruleset);
     }
@@ -559,9 +561,13 @@ static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t l
         call_ruleset = ik_restriction_prepare_call();
     }
     talloc_free(strings);
-    /* Calls may neither trace us nor read our memory; ikigai's death ends us even when stopped. */
+    /* Calls may neither trace us nor read our memory. */
     prctl(PR_SET_DUMPABLE, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if ((room.flags & IK_ROOM_NAMESPACES) != 0) {
+        /* ikigai's death ends us even when we are stopped, and with us everything in the room.
+         * Without a PID namespace we have to end it ourselves. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
     report_room(result, 0, shared, shared_count);
     return result.error == 0 && (room.flags & IK_ROOM_TRIAL) == 0;
 }

@@ -228,6 +228,9 @@ static const int metadata[] = {
     SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, CALL_REMOVEXATTRAT, CALL_FILE_SETATTR,
 };
 
+/* Newer forms of these calls, which a supervisor need not know: programs fall back. */
+static const int unsupervised[] = {CALL_SETXATTRAT, CALL_REMOVEXATTRAT, CALL_FILE_SETATTR};
+
 /* Pushing characters into a terminal's input, and flags of files. */
 static const uint32_t forbidden_ioctls[] = {TIOCSTI, TIOCLINUX};
 static const uint32_t metadata_ioctls[] = {
@@ -236,7 +239,8 @@ static const uint32_t metadata_ioctls[] = {
     0x401c5820, /* FS_IOC_FSSETXATTR */
 };
 
-static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+/* Without mounts, sockets of the user's services could be connected to: AF_UNIX comes last. */
+static const uint32_t families[] = {AF_INET, AF_INET6, AF_NETLINK, AF_UNIX};
 
 enum { FILTER_MAX = 512 };
 
@@ -288,21 +292,21 @@ static void emit_refuse_namespaces(filter_t *filter, int call)
     emit_return(filter, SECCOMP_RET_ALLOW);
 }
 
-static void emit_sockets(filter_t *filter)
+static void emit_sockets(filter_t *filter, bool with_unix)
 {
-    unsigned char rest = 2 * IK_LENGTH(families) + 2;
-    emit(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, rest);
+    size_t count = IK_LENGTH(families) - (with_unix ? 0 : 1);
+    emit(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, (unsigned char)(2 * count + 2));
     emit_load_argument(filter, 0);
-    for (size_t i = 0; i < IK_LENGTH(families); i++) {
+    for (size_t i = 0; i < count; i++) {
         emit(filter, BPF_JMP | BPF_JEQ | BPF_K, families[i], 0, 1);
         emit_return(filter, SECCOMP_RET_ALLOW);
     }
     emit_return(filter, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-static void emit_ioctls(filter_t *filter, bool no_metadata)
+static void emit_ioctls(filter_t *filter, bool no_flags)
 {
-    size_t count = IK_LENGTH(forbidden_ioctls) + (no_metadata ? IK_LENGTH(metadata_ioctls) : 0);
+    size_t count = IK_LENGTH(forbidden_ioctls) + (no_flags ? IK_LENGTH(metadata_ioctls) : 0);
     emit(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, (unsigned char)(2 * count + 2));
     emit_load_argument(filter, 1);
     for (size_t i = 0; i < count; i++) {
@@ -312,6 +316,43 @@ static void emit_ioctls(filter_t *filter, bool no_metadata)
                     EPERM);
     }
     emit_return(filter, SECCOMP_RET_ALLOW);
+}
+
+/* Landlock controls truncation from ABI 3 on. Before that, opening a file for reading can truncate
+ * it; openat2 hides its flags behind a pointer. */
+static void emit_truncation(filter_t *filter)
+{
+    static const int opens[][2] = {
+#ifdef SYS_open
+        {SYS_open, 1},
+#endif
+        {SYS_openat, 2},
+    };
+    emit_refuse(filter, SYS_truncate, EACCES);
+    emit_refuse(filter, SYS_openat2, ENOSYS);
+    for (size_t i = 0; i < IK_LENGTH(opens); i++) {
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)opens[i][0], 0, 5);
+        emit_load_argument(filter, opens[i][1]);
+        emit(filter, BPF_ALU | BPF_AND | BPF_K, O_ACCMODE | O_TRUNC, 0, 0);
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, O_RDONLY | O_TRUNC, 0, 1);
+        emit_return(filter, SECCOMP_RET_ERRNO | EACCES);
+        emit_return(filter, SECCOMP_RET_ALLOW);
+    }
+}
+
+int ik_restriction_listen(void)
+{
+    filter_t filter = {.len = 0};
+    emit(&filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+    emit_refuse_calls(&filter, unsupervised, IK_LENGTH(unsupervised), ENOSYS);
+    for (size_t i = 0; i < IK_LENGTH(metadata); i++) {
+        emit(&filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)metadata[i], 0, 1);
+        emit_return(&filter, SECCOMP_RET_USER_NOTIF);
+    }
+    emit_return(&filter, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {.len = filter.len, .filter = filter.code};
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                        &program);
 }
 
 int ik_restriction_seccomp(const ik_restriction_t *restriction)
@@ -333,11 +374,14 @@ int ik_restriction_seccomp(const ik_restriction_t *restriction)
     if (restriction->no_sockets) {
         emit_refuse(&filter, SYS_socket, EPERM);
     } else {
-        emit_sockets(&filter);
+        emit_sockets(&filter, !restriction->no_mounts);
+    }
+    if (restriction->no_mounts && ik_restriction_landlock_abi() < 3) {
+        emit_truncation(&filter);
     }
     emit_refuse_namespaces(&filter, SYS_clone);
     emit_refuse_namespaces(&filter, SYS_unshare);
-    emit_ioctls(&filter, restriction->no_metadata);
+    emit_ioctls(&filter, restriction->no_mounts);
     emit_return(&filter, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {.len = filter.len, .filter = filter.code};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? errno : 0;

@@ -15,6 +15,7 @@ typedef struct {
     size_t readable_count;
     bool no_sockets;  /* no socket at all, for lack of a network namespace */
     bool no_metadata; /* no change of modes, owners, times and attributes */
+    bool no_mounts;   /* no mount makes a place read-only: Landlock has to do it alone */
 } ik_restriction_t;
 
 /* The version of Landlock that the kernel has; 0: none. */
@@ -25,6 +26,10 @@ int ik_restriction_drop_privileges(void);
 int ik_restriction_landlock(const ik_restriction_t *restriction);
 /* Returns errno. */
 int ik_restriction_seccomp(const ik_restriction_t *restriction);
+/* From now on, changes of modes, owners, times and attributes by the calling thread and what it
+ * starts wait for the answer of a supervisor. Returns the descriptor it reads them from; -1 with
+ * errno. */
+int ik_restriction_listen(void);
 /* Prepares a Landlock ruleset whose processes can neither signal nor trace those outside of it;
  * restrict_call enters it and may be called after vfork. -1: the kernel cannot do this. */
 int ik_restriction_prepare_call(void);

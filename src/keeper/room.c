@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "base/array.h"
 #include "base/keeper_protocol.h"
 #include "keeper/restriction.h"
+#include "keeper/supervisor.h"
 
 static ik_room_result_t failed(ik_room_part_t part)
 {
@@ -87,6 +89,7 @@ typedef struct {
     int upper;         /* of a copy: where changes are kept, and the folder overlays work in */
     int work;
     bool is_folder;
+    bool hides; /* something is mounted over the place to hide */
 } step_t;
 
 static bool is_overlay(const step_t *step)
@@ -107,6 +110,54 @@ static bool make_folders(const char *path)
     talloc_free(copy);
     return exists;
 }
+
+typedef enum { AS_IT_IS, AS_FOLDER, AS_FILE } wanted_t;
+
+/* Opens a place in the new tree, which is created if it is wanted as a folder or file. Processes in
+ * other rooms may change the project meanwhile: a symbolic link on the way is an error, because it
+ * would lead out of the new tree. */
+static int open_place(const char *path, wanted_t wanted)
+{
+    enum { FOLDER = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+    int at = open(ROOT, FOLDER);
+    char *copy = ik_strdup(NULL, path);
+    char *rest = NULL;
+    for (char *name = strtok_r(copy, "/", &rest); name != NULL && at >= 0;) {
+        char *next = strtok_r(NULL, "/", &rest);
+        bool is_last = next == NULL;
+        if (is_last && wanted == AS_FILE) {
+            close(openat(at, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644));
+        } else if (wanted != AS_IT_IS) {
+            mkdirat(at, name, 0755);
+        }
+        bool folder = !is_last || wanted == AS_FOLDER;
+        int below = openat(at, name, folder ? FOLDER : O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        int error = errno;
+        close(at);
+        errno = error;
+        at = below;
+        name = next;
+    }
+    talloc_free(copy);
+    return at;
+}
+
+/* mount() takes no descriptor. */
+static const char *path_of(const void *ctx, int fd)
+{
+    return ik_sprintf(ctx, "/proc/self/fd/%d", fd);
+}
+
+static bool close_keeping_errno(int fd)
+{
+    int error = errno;
+    close(fd);
+    errno = error;
+    return true;
+}
+
+/* Neither set-user-ID programs nor device files work. */
+enum { SAFE = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 
 static bool set_attributes(int mount, uint64_t attributes)
 {
@@ -141,14 +192,18 @@ static bool open_source(const void *ctx, step_t *step)
         !open_store(ctx, step, step->other)) {
         return false;
     }
-    if (is_overlay(step)) {
-        step->source = open(step->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    } else if (step->kind == IK_ROOM_READABLE || step->kind == IK_ROOM_WRITABLE) {
-        step->source =
-            open_tree(AT_FDCWD, step->path,
-                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
-    } else {
+    if (!is_overlay(step) && step->kind != IK_ROOM_READABLE && step->kind != IK_ROOM_WRITABLE) {
         return true;
+    }
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC |
+                                    (is_overlay(step) ? O_DIRECTORY : 0),
+                           .resolve = RESOLVE_NO_SYMLINKS};
+    step->source = (int)syscall(SYS_openat2, AT_FDCWD, step->path, &how, sizeof(how));
+    if (step->source >= 0 && !is_overlay(step)) {
+        int place = step->source;
+        step->source = open_tree(
+            place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+        close_keeping_errno(place);
     }
     bool absent = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
     return step->source >= 0 || (absent && step->kind != IK_ROOM_WRITABLE);
@@ -157,15 +212,11 @@ static bool open_source(const void *ctx, step_t *step)
 /* Attaches a detached mount at a place in the new tree, which is created where that is possible. */
 static bool attach(int mount, const char *path, bool is_folder)
 {
-    char *target = ik_sprintf(NULL, ROOT "%s", path);
-    if (is_folder) {
-        make_folders(target);
-    } else {
-        close(open(target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
-    }
-    bool attached = move_mount(mount, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) == 0;
-    talloc_free(target);
-    return attached;
+    int target = open_place(path, is_folder ? AS_FOLDER : AS_FILE);
+    bool attached =
+        target >= 0 &&
+        move_mount(mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
+    return close_keeping_errno(target) && attached;
 }
 
 /* Mounts an overlay of the source and the stubs below it. The options name descriptors, so that no
@@ -176,9 +227,8 @@ static bool mount_overlay(const void *ctx, step_t *step)
     if (writable && step->upper < 0 && !make_memory_store(ctx, step)) {
         return false;
     }
-    char *target = ik_sprintf(ctx, ROOT "%s", step->path);
+    int target = open_place(step->path, AS_FOLDER);
     char *stubs_path = ik_sprintf(ctx, STUBS "%s", step->path);
-    make_folders(target);
     make_folders(stubs_path);
     int stubs = open(stubs_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *options = ik_strdup(ctx, "userxattr,lowerdir=");
@@ -191,11 +241,9 @@ static bool mount_overlay(const void *ctx, step_t *step)
                              step->upper, step->work);
     }
     unsigned long flags = MS_NODEV | MS_NOSUID | (writable ? 0 : MS_RDONLY);
-    bool mounted = mount("overlay", target, "overlay", flags, options) == 0;
-    int error = errno;
-    close(stubs);
-    errno = error;
-    return mounted;
+    bool mounted =
+        target >= 0 && mount("overlay", path_of(ctx, target), "overlay", flags, options) == 0;
+    return close_keeping_errno(stubs) && close_keeping_errno(target) && mounted;
 }
 
 /* Some file systems cannot be the lower layer of an overlay. They are shown read-only as they are.
@@ -204,44 +252,47 @@ static bool mount_instead(const step_t *step)
 {
     int mount = open_tree(step->source, "",
                           OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
-    bool mounted = mount >= 0 && set_attributes(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID) &&
+    bool mounted = mount >= 0 && set_attributes(mount, MOUNT_ATTR_RDONLY | SAFE) &&
                    attach(mount, step->path, true);
-    close(mount);
-    return mounted;
+    return close_keeping_errno(mount) && mounted;
 }
 
-static bool hide(const void *ctx, const step_t *step)
+static bool hide(const void *ctx, step_t *step)
 {
-    char *target = ik_sprintf(ctx, ROOT "%s", step->path);
+    int target = open_place(step->path, AS_IT_IS);
     struct stat status;
-    if (lstat(target, &status) < 0) {
-        return true;
+    if (target < 0 || fstat(target, &status) < 0 || S_ISLNK(status.st_mode)) {
+        bool absent = target >= 0 || errno == ENOENT || errno == ENOTDIR;
+        return close_keeping_errno(target) && absent;
     }
-    return S_ISDIR(status.st_mode)
-               ? mount("hidden", target, "tmpfs", MS_NODEV | MS_NOSUID, "mode=755,size=64k") == 0
-               : mount(EMPTY, target, NULL, MS_BIND, NULL) == 0;
+    const char *path = path_of(ctx, target);
+    step->hides = S_ISDIR(status.st_mode) ? mount("hidden", path, "tmpfs", MS_NODEV | MS_NOSUID,
+                                                  "mode=755,size=64k") == 0
+                                          : mount(EMPTY, path, NULL, MS_BIND, NULL) == 0;
+    return close_keeping_errno(target) && step->hides;
 }
 
 static bool take_step(const void *ctx, step_t *step)
 {
+    int folder;
     switch (step->kind) {
     case IK_ROOM_OVERLAY:
         return step->source < 0 || mount_overlay(ctx, step) || mount_instead(step);
     case IK_ROOM_COPY:
         return mount_overlay(ctx, step);
     case IK_ROOM_FOLDER:
-        return make_folders(ik_sprintf(ctx, ROOT "%s", step->path));
+        folder = open_place(step->path, AS_FOLDER);
+        return close_keeping_errno(folder) && folder >= 0;
     case IK_ROOM_LINK:
         return symlink(step->other, ik_sprintf(ctx, ROOT "%s", step->path)) == 0;
     case IK_ROOM_SHARED:
         return attach(step->source, step->path, true);
     case IK_ROOM_WRITABLE:
-        return set_attributes(step->source, MOUNT_ATTR_NOSUID) &&
+        return set_attributes(step->source, SAFE) &&
                attach(step->source, step->path, step->is_folder);
     case IK_ROOM_READABLE:
-        return step->source < 0 ||
-               (set_attributes(step->source, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID) &&
-                attach(step->source, step->path, step->is_folder));
+        return step->source < 0 || (set_attributes(step->source, MOUNT_ATTR_RDONLY | SAFE) &&
+                                    attach(step->source, step->path, step->is_folder));
     case IK_ROOM_HIDDEN:
         return hide(ctx, step);
     default:
@@ -249,13 +300,13 @@ static bool take_step(const void *ctx, step_t *step)
     }
 }
 
-/* Hidden folders were writable while places within them were mounted. */
-static bool seal(const void *ctx, const step_t *step)
+/* Hidden places were writable while places within them were mounted. */
+static bool seal(const step_t *step)
 {
+    int place = step->hides ? open_place(step->path, AS_IT_IS) : -1;
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
-    return step->kind != IK_ROOM_HIDDEN || !step->is_folder ||
-           mount_setattr(AT_FDCWD, ik_sprintf(ctx, ROOT "%s", step->path), 0, &attr,
-                         sizeof(attr)) == 0;
+    bool sealed = !step->hides || mount_setattr(place, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0;
+    return close_keeping_errno(place) && sealed;
 }
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
@@ -284,7 +335,8 @@ static bool furnish_devices(const void *ctx, const int *mounts)
         char *target = ik_sprintf(ctx, ROOT "/dev/%s", devices[i]);
         int fd = open(target, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
         close(fd);
-        if (mounts[i] < 0 ||
+        /* A read-only device can be written, but not its mode and times. */
+        if (mounts[i] < 0 || !set_attributes(mounts[i], MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC) ||
             move_mount(mounts[i], "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) < 0) {
             return false;
         }
@@ -366,7 +418,7 @@ static ik_room_result_t furnish(const void *ctx, const ik_room_request_t *reques
         }
     }
     for (size_t i = 0; i < count; i++) {
-        if (!seal(ctx, &steps[i])) {
+        if (!seal(&steps[i])) {
             return failed(IK_ROOM_PART_MOUNTS);
         }
         if (steps[i].kind != IK_ROOM_SHARED) { /* those are closed by the caller */
@@ -418,6 +470,20 @@ size_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_
 
 /* --- restriction ------------------------------------------------------------------------- */
 
+/* What may be written may also get other modes, owners, times and attributes; devices may not. */
+static int supervise(const ik_restriction_t *restriction)
+{
+    const char **places = ik_new_array(NULL, const char *, restriction->writable_count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < restriction->writable_count; i++) {
+        const char *path = restriction->writable[i];
+        if (strncmp(path, "/dev/", 5) != 0 || strcmp(path, "/dev/shm") == 0) {
+            places[count++] = ik_strdup(places, path);
+        }
+    }
+    return ik_supervisor_start(places, count);
+}
+
 ik_room_result_t ik_room_restrict(const ik_room_request_t *request)
 {
     void *ctx = talloc_new(NULL);
@@ -427,6 +493,7 @@ ik_room_result_t ik_room_restrict(const ik_room_request_t *request)
         .readable = ik_new_array(ctx, const char *, request->count + 1),
         .no_sockets = !in_namespaces && (request->flags & IK_ROOM_NETWORK) == 0,
         .no_metadata = !in_namespaces && (request->flags & IK_ROOM_FIXED) != 0,
+        .no_mounts = !in_namespaces,
     };
     for (size_t i = 0; i < request->count; i++) {
         const char *path = request->steps[i] + 1;
@@ -442,6 +509,9 @@ ik_room_result_t ik_room_restrict(const ik_room_request_t *request)
     } else if ((errno = ik_restriction_landlock(&restriction)) != 0) {
         result = failed(IK_ROOM_PART_LANDLOCK);
     } else if ((errno = ik_restriction_seccomp(&restriction)) != 0) {
+        result = failed(IK_ROOM_PART_SECCOMP);
+    } else if (restriction.no_mounts && !restriction.no_metadata &&
+               (errno = supervise(&restriction)) != 0) {
         result = failed(IK_ROOM_PART_SECCOMP);
     }
     talloc_free(ctx);

@@ -132,6 +132,12 @@ static const char *run(ik_effects_t effects, const char *command)
     return outcome.out;
 }
 
+static bool was_refused(const char *said)
+{
+    return strstr(said, "Read-only") != NULL || strstr(said, "not permitted") != NULL ||
+           strstr(said, "denied") != NULL;
+}
+
 static const ik_effects_t reading = {.write = IK_WRITE_NONE};
 static const ik_effects_t working = {.write = IK_WRITE_PROJECT};
 
@@ -199,6 +205,40 @@ START_TEST(test_caches_are_kept_for_the_project)
 }
 END_TEST
 
+/* Landlock does not control modes, owners, times and attributes; other means do, at every level. */
+START_TEST(test_modes_and_times_change_in_project_only)
+{
+    if (level == IK_CONFINEMENT_NONE) {
+        return;
+    }
+    ck_assert_str_eq("ok\n",
+                     run(working, "chmod 640 file && touch -d 2001-01-01 file && "
+                                  "ln -s file link && touch -h -d 2002-01-01 link && "
+                                  "chown $(id -u) file && cd .. && chmod 600 project/file && "
+                                  "chmod 600 /proc/self/cwd/project/file && echo ok"));
+    const char *commands[] = {
+        "chmod 777 $HOME/notes",
+        "touch -d 2001-01-01 $HOME/notes",
+        "chown $(id -u) $HOME/notes",
+        "cd $HOME; chmod 777 notes",
+        "chmod 777 $HOME",
+        "chmod 777 link2",
+    };
+    ck_assert_int_eq(0, symlink(below("home/notes"), below("project/link2")));
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        const char *said = run(working, commands[i]);
+        ck_assert_msg(was_refused(said), "%s: %s", commands[i], said);
+    }
+    struct stat status;
+    ck_assert_int_eq(0, stat(below("project/file"), &status));
+    ck_assert_int_eq(0600, status.st_mode & 0777);
+    ck_assert_int_eq(0, stat(below("home/notes"), &status));
+    ck_assert_int_eq(0600, status.st_mode & 0777);
+    const char *said = run(reading, "chmod 777 file || touch file");
+    ck_assert_msg(was_refused(said), "%s", said);
+}
+END_TEST
+
 START_TEST(test_room_is_made_again_when_its_keeper_dies)
 {
     if (level != IK_CONFINEMENT_FULL) {
@@ -229,6 +269,7 @@ int main(void)
     tcase_add_test(cases, test_rooms_share_tmp);
     tcase_add_test(cases, test_secrets_are_hidden);
     tcase_add_test(cases, test_caches_are_kept_for_the_project);
+    tcase_add_test(cases, test_modes_and_times_change_in_project_only);
     tcase_add_test(cases, test_room_is_made_again_when_its_keeper_dies);
     suite_add_tcase(suite, cases);
     return scratch_run(suite);
