@@ -35,7 +35,9 @@ typedef struct {
      * called. The strings of a verdict are valid inside the callback only. */
     void *(*decide)(void *gate, const void *ctx, const ik_call_t *call,
                     ik_call_verdict_fn on_verdict, void *data);
-    void *gate; /* the first argument of decide */
+    /* A call of this tool will probably follow. May be NULL. */
+    void (*expect)(void *gate, int64_t agent, const ik_tool_registry_entry_t *entry);
+    void *gate; /* the first argument of both */
 } ik_call_gate_t;
 
 /* Lets every call run unchanged. */

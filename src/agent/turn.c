@@ -588,6 +588,18 @@ static void on_reasoning(void *data, const char *text, size_t len)
     emit_text(data, IK_AGENT_REASONING, text, len);
 }
 
+/* The gate prepares for the call while the model still writes it. */
+static void on_call(void *data, const char *name)
+{
+    const ik_turn_t *turn = data;
+    const ik_call_gate_t *gate = turn->agent->shared->gate;
+    const ik_tool_registry_entry_t *entry =
+        turn->registry == NULL ? NULL : ik_tool_registry_lookup(turn->registry, name);
+    if (entry != NULL && gate->expect != NULL) {
+        gate->expect(gate->gate, turn->agent->number, entry);
+    }
+}
+
 static bool has_id(void *data, const char *id)
 {
     const ik_turn_t *turn = data;
@@ -668,6 +680,7 @@ static void ask(ik_turn_t *turn)
         .wire = turn->agent->wire,
         .listener = {.on_text = on_text,
                      .on_reasoning = on_reasoning,
+                     .on_call = on_call,
                      .has_id = has_id,
                      .data = turn},
         .on_end = on_answer,

@@ -256,11 +256,27 @@ static void *begin(void *gate, const void *ctx, const ik_call_t *call,
     return decision;
 }
 
+/* Makes the room that the call needs if it asks for nothing more. */
+static void expect(void *data, int64_t agent, const ik_tool_registry_entry_t *entry)
+{
+    const ik_permission_gate_options_t *options = &((gate_t *)data)->options;
+    ik_mode_t mode = options->mode_of(options->data, agent);
+    bool off = options->config->confinement == IK_CONFIG_CONFINEMENT_OFF;
+    ik_effects_t effects;
+    bool confined = ik_tool_registry_effects(entry, &effects) && !off && mode != IK_MODE_FULL;
+    if (mode == IK_MODE_PLAN) {
+        ik_confinement_prepare(data, options->confinement, (ik_effects_t){.write = IK_WRITE_NONE},
+                               NULL, NULL);
+    } else if (confined) {
+        ik_confinement_prepare(data, options->confinement, effects, NULL, NULL);
+    }
+}
+
 const ik_call_gate_t *ik_permission_gate_create(const void *ctx,
                                                 const ik_permission_gate_options_t *options)
 {
     gate_t *gate = ik_new(ctx, gate_t);
     gate->options = *options;
-    gate->gate = (ik_call_gate_t){.decide = begin, .gate = gate};
+    gate->gate = (ik_call_gate_t){.decide = begin, .expect = expect, .gate = gate};
     return &gate->gate;
 }

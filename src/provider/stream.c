@@ -315,6 +315,11 @@ ik_stream_call_t *ik_stream_add_call(ik_stream_t *stream)
 void ik_stream_add_arguments(ik_stream_t *stream, ik_stream_call_t *call, const char *text,
                              size_t len)
 {
+    if (stream->listener.on_call != NULL && call->arguments.len == 0 && call->name.len > 0) {
+        char *name = ik_strndup(stream, call->name.data, call->name.len);
+        stream->listener.on_call(stream->listener.data, name);
+        talloc_free(name);
+    }
     if (!grows_too_much(stream, len)) {
         ik_buffer_append(&call->arguments, text, len);
     }

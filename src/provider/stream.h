@@ -55,6 +55,8 @@ typedef struct {
     /* A delta never ends inside a UTF-8 character. Each of these may be NULL. */
     void (*on_text)(void *data, const char *text, size_t len);
     void (*on_reasoning)(void *data, const char *text, size_t len);
+    /* The arguments of a call begin to come in. */
+    void (*on_call)(void *data, const char *name);
     /* Whether an earlier call of the conversation has this id. */
     bool (*has_id)(void *data, const char *id);
     void *data;

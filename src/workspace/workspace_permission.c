@@ -103,6 +103,14 @@ static void *ask(void *data, const void *ctx, const ik_permission_question_t *qu
     return asked;
 }
 
+static void on_fall(void *data, const ik_confinement_facts_t *facts)
+{
+    char *text = ik_sprintf(data, "Confinement has fallen to level %s: %s",
+                            ik_confinement_level_name(facts->level), facts->cause);
+    warn(data, text);
+    talloc_free(text);
+}
+
 void ik_workspace_create_gate(ik_workspace_t *workspace)
 {
     const ik_workspace_options_t *options = &workspace->options;
@@ -110,6 +118,7 @@ void ik_workspace_create_gate(ik_workspace_t *workspace)
         ik_confinement_create(workspace, &(ik_confinement_options_t){.loop = options->loop,
                                                                      .paths = options->paths,
                                                                      .config = options->config,
+                                                                     .on_fall = on_fall,
                                                                      .data = workspace});
 }
 
