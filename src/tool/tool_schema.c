@@ -214,6 +214,12 @@ static void read_options(ik_tool_schema_t *schema, ik_tool_schema_findings_t *fi
     schema->parallel = json_is_true(parallel);
 }
 
+static bool is_text(json_t *value, const char *text)
+{
+    return json_is_string(value) && json_string_length(value) == strlen(text) &&
+           strcmp(json_string_value(value), text) == 0;
+}
+
 /* A member that is missing has the stricter value; one that is not known could ask for less
  * confinement in a way that we do not understand. */
 static void read_effects(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
@@ -232,9 +238,9 @@ static void read_effects(ik_tool_schema_t *schema, ik_tool_schema_findings_t *fi
         if (strcmp(key, "network") == 0) {
             named = json_is_boolean(value);
             schema->effects.network = json_is_true(value);
-        } else if (strcmp(key, "write") == 0 && json_is_string(value)) {
+        } else if (strcmp(key, "write") == 0) {
             for (ik_write_t write = IK_WRITE_NONE; write <= IK_WRITE_ANYWHERE; write++) {
-                if (strcmp(json_string_value(value), ik_effects_write_name(write)) == 0) {
+                if (is_text(value, ik_effects_write_name(write))) {
                     named = true;
                     schema->effects.write = write;
                 }
@@ -248,16 +254,22 @@ static void read_effects(ik_tool_schema_t *schema, ik_tool_schema_findings_t *fi
     }
 }
 
+/* "string", or a list of "string" and "null": optional parameters are written so for some
+ * providers.
+ */
 static bool is_string_type(json_t *type)
 {
-    bool is_string = json_is_string(type) && strcmp(json_string_value(type), "string") == 0;
+    bool has_string = is_text(type, "string");
     size_t i;
     json_t *each;
     json_array_foreach(type, i, each)
     {
-        is_string = is_string || is_string_type(each);
+        has_string = has_string || is_text(each, "string");
+        if (!is_text(each, "string") && !is_text(each, "null")) {
+            return false;
+        }
     }
-    return is_string;
+    return has_string;
 }
 
 static void read_escalation(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
@@ -266,13 +278,15 @@ static void read_escalation(ik_tool_schema_t *schema, ik_tool_schema_findings_t 
     if (escalation == NULL) {
         return;
     }
-    const char *name = json_string_value(json_object_get(escalation, "parameter"));
+    json_t *parameter = json_object_get(escalation, "parameter");
+    const char *name = json_string_value(parameter);
+    bool named = name != NULL && strlen(name) == json_string_length(parameter);
     json_t *properties = json_object_get(schema->parameters, "properties");
-    json_t *property = name == NULL ? NULL : json_object_get(properties, name);
+    json_t *property = named ? json_object_get(properties, name) : NULL;
     if (json_object_size(escalation) != 1 || !is_string_type(json_object_get(property, "type"))) {
         ik_tool_schema_add_fault(
             findings,
-            "escalation is not {\"parameter\": NAME} with the name of a string parameter");
+            "escalation is not {\"parameter\": NAME}, the name of a parameter of type string");
         return;
     }
     schema->escalation = ik_strdup(schema, name);

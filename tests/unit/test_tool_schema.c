@@ -27,6 +27,15 @@ static ik_tool_schema_t *parse(const char *text)
     return schema;
 }
 
+static void assert_fault(const char *text, const char *words)
+{
+    ik_tool_schema_t *schema = NULL;
+    res_t parsed = ik_tool_schema_parse(ctx, text, strlen(text), &schema);
+    ck_assert_msg(is_err(&parsed) && strstr(parsed.message, words) != NULL, "%s: %s", text,
+                  parsed.message);
+    ck_assert_ptr_null(schema);
+}
+
 static void assert_json(json_t *value, const char *expected)
 {
     char *text = ik_json_format(ctx, value);
@@ -387,6 +396,83 @@ START_TEST(names)
 }
 END_TEST
 
+/* effects, and what they mean; NULL: a fault. */
+START_TEST(effects)
+{
+    static const struct {
+        const char *written;
+        const char *meaning;
+    } cases[] = {
+        {"{}", "none/no"},
+        {"{\"write\":\"none\"}", "none/no"},
+        {"{\"write\":\"project\"}", "project/no"},
+        {"{\"write\":\"anywhere\",\"network\":false}", "anywhere/no"},
+        {"{\"network\":true}", "none/yes"},
+        {"{\"network\":true,\"write\":\"project\"}", "project/yes"},
+        {"null", NULL},
+        {"true", NULL},
+        {"\"project\"", NULL},
+        {"[]", NULL},
+        {"[\"write\"]", NULL},
+        {"{\"write\":\"Project\"}", NULL},
+        {"{\"write\":\"\"}", NULL},
+        {"{\"write\":\"none\\u0000\"}", NULL},
+        {"{\"write\":null}", NULL},
+        {"{\"write\":true}", NULL},
+        {"{\"write\":[\"none\"]}", NULL},
+        {"{\"network\":null}", NULL},
+        {"{\"network\":\"true\"}", NULL},
+        {"{\"network\":1}", NULL},
+        {"{\"read\":\"project\"}", NULL},
+        {"{\"write\":\"none\",\"network\":false,\"more\":false}", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *text = ik_sprintf(ctx, "{\"name\":\"t\",\"effects\":%s}", cases[i].written);
+        if (cases[i].meaning == NULL) {
+            assert_fault(text, "effects is not ");
+            continue;
+        }
+        ik_tool_schema_t *schema = parse(text);
+        ck_assert(schema->declares_effects);
+        ck_assert_str_eq(ik_sprintf(ctx, "%s/%s", ik_effects_write_name(schema->effects.write),
+                                    schema->effects.network ? "yes" : "no"),
+                         cases[i].meaning);
+    }
+    ck_assert(!parse("{\"name\":\"t\"}")->declares_effects);
+}
+END_TEST
+
+START_TEST(escalation)
+{
+    static const char *const faults[] = {"null",
+                                         "true",
+                                         "\"p\"",
+                                         "[\"p\"]",
+                                         "{}",
+                                         "{\"parameter\":null}",
+                                         "{\"parameter\":1}",
+                                         "{\"parameter\":\"\"}",
+                                         "{\"parameter\":\"q\"}",
+                                         "{\"parameter\":\"n\"}",
+                                         "{\"parameter\":\"two\"}",
+                                         "{\"parameter\":\"any\"}",
+                                         "{\"parameter\":\"p\\u0000\"}",
+                                         "{\"parameter\":\"p\",\"more\":1}",
+                                         "{\"name\":\"p\"}"};
+    static const char form[] =
+        "{\"name\":\"t\",\"parameters\":{\"p\":{\"type\":\"string\"},\"n\":{\"type\":"
+        "\"integer\"},\"two\":{\"type\":[\"string\",\"integer\"]},\"any\":{},\"o\":{\"type\":"
+        "[\"string\",\"null\"]}},\"escalation\":%s}";
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        assert_fault(ik_sprintf(ctx, form, faults[i]), "escalation is not ");
+    }
+    assert_fault("{\"name\":\"t\",\"escalation\":{\"parameter\":\"p\"}}", "escalation is not ");
+    ck_assert_str_eq(parse(ik_sprintf(ctx, form, "{\"parameter\":\"p\"}"))->escalation, "p");
+    ck_assert_str_eq(parse(ik_sprintf(ctx, form, "{\"parameter\":\"o\"}"))->escalation, "o");
+    ck_assert_ptr_null(parse("{\"name\":\"t\"}")->escalation);
+}
+END_TEST
+
 START_TEST(text_may_end_anywhere)
 {
     static const char text[] = "{\"name\":\"t\",\"description\":\"d\"} and more";
@@ -412,6 +498,8 @@ int main(void)
     tcase_add_test(tests, all_is_found_at_once);
     tcase_add_test(tests, bad_returns_cost_only_themselves);
     tcase_add_test(tests, options_are_read);
+    tcase_add_test(tests, effects);
+    tcase_add_test(tests, escalation);
     tcase_add_test(tests, names);
     tcase_add_test(tests, text_may_end_anywhere);
     suite_add_tcase(suite, tests);
