@@ -8,6 +8,7 @@ static const struct {
 } TEXTS[] = {
     [IK_FILE_ERROR_NOT_FOUND] = {"FILE_NOT_FOUND", "File not found"},
     [IK_FILE_ERROR_DENIED] = {"PERMISSION_DENIED", "Permission denied"},
+    [IK_FILE_ERROR_READ_ONLY] = {"PERMISSION_DENIED", "Read-only file system"},
     [IK_FILE_ERROR_OPEN] = {"OPEN_FAILED", "Cannot open file"},
     [IK_FILE_ERROR_SEEK] = {"SEEK_FAILED", "Cannot seek file"},
     [IK_FILE_ERROR_SIZE] = {"SIZE_FAILED", "Cannot get file size"},
@@ -38,8 +39,9 @@ ik_file_error_t ik_file_error_of_replace(const ik_replaced_t *replaced)
         return IK_FILE_ERROR_NONE;
     case EACCES:
     case EPERM:
-    case EROFS:
         return IK_FILE_ERROR_DENIED;
+    case EROFS:
+        return IK_FILE_ERROR_READ_ONLY;
     case ENOSPC:
     case EDQUOT:
         return IK_FILE_ERROR_NO_SPACE;
