@@ -59,15 +59,8 @@ static ik_msg_t *make_result(const call_t *call, const ik_tool_result_t *tool)
 /* The result of a call that did not run. */
 static ik_msg_t *make_refusal(const call_t *call, const char *code, const char *error)
 {
-    ik_tool_failure_t failure = {
-        .error = error,
-        .code = code,
-        .exit_code = -1,
-        .out = "",
-        .err = "",
-    };
     ik_tool_result_t tool = {.wall_ms = -1, .cpu_us = -1, .max_rss_kb = -1};
-    tool.envelope = ik_tool_wrap_failure(NULL, &failure, IK_TOOL_WRAP_SHOWN);
+    tool.envelope = ik_tool_wrap_refusal(NULL, code, error);
     ik_msg_t *message = make_result(call, &tool);
     talloc_free(tool.envelope);
     return message;
@@ -123,6 +116,7 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
         .session_id = options->session_id,
         .room = verdict->room,
         .confined = verdict->confined,
+        .open_places = verdict->open_places,
         .on_progress = on_progress,
         .on_end = on_tool_end,
         .data = call,

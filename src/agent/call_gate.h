@@ -24,6 +24,7 @@ typedef struct {
     size_t arguments_len;
     ik_process_host_t *room; /* where the call runs; NULL: unconfined */
     const char *confined;    /* the limits of the room, for the model; NULL: none */
+    bool open_places;        /* the room does not protect the project's protected places */
     const char *code;        /* with denied: the error code; NULL: PERMISSION_DENIED */
 } ik_call_verdict_t;
 

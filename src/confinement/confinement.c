@@ -443,6 +443,7 @@ struct ik_confinement_watch {
     const char **places;
     struct stat *before; /* st_nlink 0: it does not exist */
     size_t folder_len;   /* of the project, with the slash */
+    bool changes;        /* tell of places that existed before, too */
 };
 
 /* Of what the place links to, if it is a link. */
@@ -452,12 +453,13 @@ static struct stat look(const char *path)
     return stat(path, &status) == 0 || lstat(path, &status) == 0 ? status : (struct stat){0};
 }
 
-ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project)
+ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project, bool changes)
 {
     ik_confinement_watch_t *watch = ik_new(ctx, ik_confinement_watch_t);
     size_t count = 0;
     watch->places = ik_room_plan_protected(watch, project);
     watch->folder_len = strlen(project) + 1;
+    watch->changes = changes;
     while (watch->places[count] != NULL) {
         count++;
     }
@@ -474,13 +476,14 @@ char *ik_confinement_changes(const void *ctx, const ik_confinement_watch_t *watc
     for (size_t i = 0; watch->places[i] != NULL; i++) {
         struct stat now = look(watch->places[i]);
         const struct stat *before = &watch->before[i];
-        if (now.st_nlink == 0 ||
+        if (now.st_nlink == 0 || (before->st_nlink != 0 && !watch->changes) ||
             (now.st_ino == before->st_ino && now.st_nlink == before->st_nlink &&
              memcmp(&now.st_ctim, &before->st_ctim, sizeof(now.st_ctim)) == 0)) {
             continue;
         }
         const char *name = watch->places[i] + watch->folder_len;
-        text = text == NULL ? ik_sprintf(ctx, "Protected places appeared or changed: %s", name)
+        text = text == NULL ? ik_sprintf(ctx, "Protected places appeared%s: %s",
+                                         watch->changes ? " or changed" : "", name)
                             : ik_sprintf(ctx, "%s, %s", text, name);
     }
     return text;

@@ -65,10 +65,11 @@ void ik_confinement_prepare(const void *ctx, ik_confinement_t *confinement, ik_e
                             ik_confinement_ready_fn on_ready, void *data);
 
 /* Watches the project's protected places during a call: those that do not exist cannot be
- * protected, and at level partial none is. */
+ * protected. changes: those that exist are watched, too, because at level partial none is
+ * protected. */
 typedef struct ik_confinement_watch ik_confinement_watch_t;
-ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project);
-/* "protected places appeared or changed: .envrc", on ctx; NULL: nothing did. */
+ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project, bool changes);
+/* "Protected places appeared: .envrc", on ctx; NULL: none did. */
 char *ik_confinement_changes(const void *ctx, const ik_confinement_watch_t *watch);
 
 /* "writes only in PROJECT and /tmp, no network", on ctx: the limits of a call with these effects.

@@ -58,6 +58,7 @@ static void on_room(void *data, ik_process_host_t *room)
         .room = room,
         .confined =
             decision->mode == IK_MODE_PLAN ? ik_sprintf(decision, "plan mode: %s", limits) : limits,
+        .open_places = ik_confinement_facts(options->confinement)->level != IK_CONFINEMENT_FULL,
     };
     give_verdict(decision, &verdict);
 }

@@ -1,5 +1,4 @@
 #include "tool/tool_external.h"
-#include "confinement/confinement.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "base/json.h"
 #include "base/keeper_protocol.h"
 #include "base/utf8.h"
+#include "confinement/confinement.h"
 #include "tool/tool_wrapper.h"
 
 /* JSON escaping turns one byte into at most six; the slack is for the JSON around the text. */
@@ -22,7 +22,7 @@ typedef struct {
     int64_t idle_ms;
     ik_timer_t *deliver; /* delivers the result of a process that could not be started */
     ik_tool_result_t result;
-    char *confined;                /* the limits of its room; NULL: unconfined */
+    char *confined;                /* the limits of its room, may be ""; NULL: unconfined */
     ik_confinement_watch_t *watch; /* over protected places; NULL: unconfined */
     void (*on_progress)(void *data, const char *text, size_t len);
     void (*on_end)(void *data, const ik_tool_result_t *result);
@@ -170,19 +170,28 @@ static void make_envelope(call_t *call, ik_process_result_t *process)
     }
 }
 
+/* Says in the envelope of a confined call what held it, and what it did nevertheless. */
+static void tell_confinement(call_t *call)
+{
+    if (call->confined == NULL) {
+        return;
+    }
+    if (*call->confined != '\0') {
+        call->result.envelope =
+            ik_tool_wrap_add_confined(call->result.owner, call->result.envelope, call->confined);
+    }
+    const char *appeared = ik_confinement_changes(call, call->watch);
+    if (appeared != NULL) {
+        call->result.envelope =
+            ik_tool_wrap_add_note(call->result.owner, call->result.envelope, appeared);
+    }
+}
+
 static void on_process_end(void *data, ik_process_result_t *process)
 {
     call_t *call = data;
     make_envelope(call, process);
-    if (call->confined != NULL) {
-        call->result.envelope =
-            ik_tool_wrap_add_confined(call->result.owner, call->result.envelope, call->confined);
-        const char *appeared = ik_confinement_changes(call, call->watch);
-        if (appeared != NULL) {
-            call->result.envelope =
-                ik_tool_wrap_add_note(call->result.owner, call->result.envelope, appeared);
-        }
-    }
+    tell_confinement(call);
     call->result.wall_ms = process->wall_ms;
     call->result.cpu_us = process->cpu_us;
     call->result.max_rss_kb = process->max_rss_kb;
@@ -284,7 +293,7 @@ static void *ik_tool_external_exec(const void *ctx, const ik_tool_context_t *con
     call->on_progress = request->on_progress;
     if (request->confined != NULL) {
         call->confined = ik_strdup(call, request->confined);
-        call->watch = ik_confinement_watch(call, context->folder);
+        call->watch = ik_confinement_watch(call, context->folder, request->open_places);
     }
     call->on_end = request->on_end;
     call->data = request->data;
@@ -293,6 +302,7 @@ static void *ik_tool_external_exec(const void *ctx, const ik_tool_context_t *con
         set_failure(call, IK_TOOL_CRASHED,
                     ik_sprintf(call, "Tool '%s' could not be run: %s", call->name, started.message),
                     NULL, NULL);
+        tell_confinement(call);
         call->deliver =
             ik_timer_create(call, ik_process_host_loop(context->host), on_deliver, call);
         ik_timer_start(call->deliver, 0);

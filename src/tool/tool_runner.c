@@ -36,11 +36,8 @@ static void on_deliver(void *data)
 static void refuse(ik_tool_call_t *call, const ik_tool_context_t *context, const char *code,
                    char *error)
 {
-    ik_tool_failure_t failure = {
-        .error = error, .code = code, .exit_code = -1, .out = "", .err = ""};
     call->made = (ik_tool_result_t){.owner = talloc_new(call)};
-    call->made.envelope =
-        ik_tool_wrap_failure(call->made.owner, &failure, (size_t)context->config->max_output_size);
+    call->made.envelope = ik_tool_wrap_refusal(call->made.owner, code, error);
     call->deliver = ik_timer_create(call, ik_process_host_loop(context->host), on_deliver, call);
     ik_timer_start(call->deliver, 0);
 }

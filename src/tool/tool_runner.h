@@ -41,6 +41,7 @@ typedef struct {
     const char *session_id;
     ik_process_host_t *room; /* runs the call; NULL: that of the context, unconfined */
     const char *confined;    /* the room's limits, for the envelope of a failure; NULL: none */
+    bool open_places;        /* the room does not protect the project's protected places */
     /* text is decoded and NUL-terminated. The callback may be NULL. */
     void (*on_progress)(void *data, const char *text, size_t len);
     /* The result belongs to the call, which is freed when the callback returns. */

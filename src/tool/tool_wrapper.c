@@ -212,6 +212,13 @@ char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, si
     return ik_buffer_finish(&out);
 }
 
+char *ik_tool_wrap_refusal(const void *ctx, const char *code, const char *error)
+{
+    ik_tool_failure_t failure = {
+        .error = error, .code = code, .exit_code = -1, .out = "", .err = ""};
+    return ik_tool_wrap_failure(ctx, &failure, IK_TOOL_WRAP_SHOWN);
+}
+
 /* total_bytes of an answer that the tool truncated itself; 0: it did not, or does not say. */
 static uint64_t own_total(ik_json_span_t answer)
 {
@@ -306,9 +313,9 @@ char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *con
     bool failed = true;
     if (ik_json_find(whole, "result", &result)) {
         failed = ik_json_is(result, IK_JSON_OBJECT) &&
-                 (ik_json_find(result, "error", &value) ||
+                 ((ik_json_find(result, "error", &value) && !ik_json_is(value, IK_JSON_NULL)) ||
                   (ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value) &&
-                   !(value.len == 1 && value.text[0] == '0')));
+                   strtod(value.text, NULL) != 0));
     }
     return failed ? insert_member(ctx, envelope, "confined", confined) : envelope;
 }

@@ -46,6 +46,8 @@ typedef struct {
 /* stdout and stderr are cut to IK_TOOL_WRAP_SHOWN bytes each, or to max_output if that is less. */
 enum { IK_TOOL_WRAP_SHOWN = 65536 };
 char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, size_t max_output);
+/* The failure of a call that was not run. */
+char *ik_tool_wrap_refusal(const void *ctx, const char *code, const char *error);
 /* For a tool that was stopped before it was done. stdout is printed, not failure->out. If printed
  * is JSON with a text in output, as bash prints on SIGTERM, stdout is only this text, up to
  * max_output. The envelope may be built in the buffer, which must not be used afterwards. */
@@ -57,8 +59,8 @@ char *ik_tool_wrap_take_unfinished(const void *ctx, ik_buffer_t *printed,
 char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_tool_turns);
 
 /* Adds the limits of a confined call to an envelope that tells of a failure: tool_success is false,
- * or the result has an error or an exit code other than 0. Returns the envelope itself otherwise.
- */
+ * or the result has an error (not null) or an exit code other than 0. Returns the envelope itself
+ * otherwise. */
 char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined);
 /* Adds a note to an envelope, or appends it to the one that is there. */
 char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note);

@@ -326,6 +326,49 @@ START_TEST(the_limit_is_told)
 }
 END_TEST
 
+START_TEST(the_limits_of_a_failed_call_are_told)
+{
+    static const struct {
+        const char *envelope;
+        bool failed;
+    } cases[] = {
+        {"{\"tool_success\":false,\"error\":\"e\"}", true},
+        {"{\"tool_success\":true,\"result\":{\"error\":\"e\"}}", true},
+        {"{\"tool_success\":true,\"result\":{\"error\":{}}}", true},
+        {"{\"tool_success\":true,\"result\":{\"error\":null}}", false},
+        {"{\"tool_success\":true,\"result\":{\"exit_code\":1}}", true},
+        {"{\"tool_success\":true,\"result\":{\"exit_code\":-1}}", true},
+        {"{\"tool_success\":true,\"result\":{\"exit_code\":0}}", false},
+        {"{\"tool_success\":true,\"result\":{\"exit_code\":0.0}}", false},
+        {"{\"tool_success\":true,\"result\":{\"exit_code\":\"1\"}}", false},
+        {"{\"tool_success\":true,\"result\":{\"output\":\"error\"}}", false},
+        {"{\"tool_success\":true,\"result\":\"error\"}", false},
+        {"{\"tool_success\":true,\"result\":[{\"error\":\"e\"}]}", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *told =
+            ik_tool_wrap_add_confined(ctx, ik_strdup(ctx, cases[i].envelope), "no \"network\"");
+        char *expected = cases[i].failed
+                             ? ik_sprintf(ctx, "%.*s,\"confined\":\"no \\\"network\\\"\"}",
+                                          (int)strlen(cases[i].envelope) - 1, cases[i].envelope)
+                             : ik_strdup(ctx, cases[i].envelope);
+        ck_assert_str_eq(told, expected);
+    }
+}
+END_TEST
+
+START_TEST(notes_are_joined)
+{
+    char *once = ik_tool_wrap_add_note(
+        ctx, ik_strdup(ctx, "{\"tool_success\":true,\"result\":{\"note\":\"own\"}}"), "a \"b\"");
+    ck_assert_str_eq(once, "{\"tool_success\":true,\"result\":{\"note\":\"own\"},\"note\":"
+                           "\"a \\\"b\\\"\"}");
+    ck_assert_str_eq(ik_tool_wrap_add_note(ctx, once, "c"),
+                     "{\"tool_success\":true,\"result\":{\"note\":\"own\"},\"note\":"
+                     "\"a \\\"b\\\". c\"}");
+}
+END_TEST
+
 #define TOLD_BEFORE                                                                                \
     "{\"type\":\"object\",\"properties\":{\"tool_success\":{\"type\":\"boolean\",\"description\":" \
     "\"True if tool executed, false if ikigai error (timeout/crash)\"},\"result\":{"
@@ -381,6 +424,8 @@ int main(void)
     tcase_add_test(tests, failures);
     tcase_add_test(tests, what_a_failed_tool_printed_is_shortened);
     tcase_add_test(tests, the_limit_is_told);
+    tcase_add_test(tests, the_limits_of_a_failed_call_are_told);
+    tcase_add_test(tests, notes_are_joined);
     tcase_add_test(tests, returns_are_advertised_inside_the_envelope);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
