@@ -113,7 +113,10 @@ static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv
         return ready.code == IK_ERR_INVALID ? IK_CLI_USAGE : IK_CLI_FAILED;
     }
     cli.host = ik_process_host_create(ctx, cli.loop, paths->keeper);
+    ik_confinement_options_t confinement = {.loop = cli.loop, .paths = paths, .config = cli.config};
+    cli.confinement = ik_confinement_create(ctx, &confinement);
     int status = options == NULL ? ik_cli_run(&cli, argc, argv) : talk(&cli, options);
+    talloc_free(cli.confinement);
     talloc_free(cli.host);
     return status;
 }

@@ -244,6 +244,18 @@ const char *ik_cli_args_value(const ik_cli_args_t *args, const char *option)
     return given == NULL ? NULL : given->value;
 }
 
+const char **ik_cli_args_values(const void *ctx, const ik_cli_args_t *args, const char *option)
+{
+    const char **values = ik_new_array(ctx, const char *, (size_t)args->given_count + 1);
+    size_t count = 0;
+    for (int i = 0; i < args->given_count; i++) {
+        if (strcmp(args->given[i].option->name, option) == 0) {
+            values[count++] = args->given[i].value;
+        }
+    }
+    return values;
+}
+
 res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *out)
 {
     const char *value = ik_cli_args_value(args, option);
@@ -418,6 +430,7 @@ res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
     ik_tool_discovery_options_t options = {.paths = cli->paths,
                                            .config = cli->config,
                                            .host = cli->host,
+                                           .confinement = cli->confinement,
                                            .refresh = refresh,
                                            .trust_project = trust};
     TRY(ik_tool_discovery_run(cli->ctx, &options, out));

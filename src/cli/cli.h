@@ -18,6 +18,7 @@
 
 #include "base/config.h"
 #include "base/paths.h"
+#include "confinement/confinement.h"
 #include "io/process.h"
 #include "tool/tool_discovery.h"
 
@@ -40,6 +41,7 @@ typedef struct {
     res_t config_error; /* on an error only commands with without_config run */
     ik_loop_t *loop;
     ik_process_host_t *host;
+    ik_confinement_t *confinement; /* of commands */
 } ik_cli_t;
 
 typedef struct ik_cli_args ik_cli_args_t;
@@ -156,6 +158,8 @@ void ik_cli_print_help(void);
 bool ik_cli_args_has(const ik_cli_args_t *args, const char *option);
 /* NULL if the option was not given. The last one counts. */
 const char *ik_cli_args_value(const ik_cli_args_t *args, const char *option);
+/* All values of an option that may be given several times, NULL-terminated, on ctx. */
+const char **ik_cli_args_values(const void *ctx, const ik_cli_args_t *args, const char *option);
 /* Parses the value as a positive number; *out is unchanged if the option was not given. */
 res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *out);
 

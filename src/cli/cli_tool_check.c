@@ -16,6 +16,7 @@
 #include "base/print.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "tool/tool_describe.h"
 #include "tool/tool_schema.h"
 
 enum { LARGE_INPUT = 1024 * 1024, OUTPUT_MAX = 8 * 1024 * 1024, STDERR_MAX = 4096 };
@@ -213,6 +214,9 @@ static bool check_schema(examination_t *exam)
     } else {
         pass(exam, "--schema: the same bytes every time");
     }
+    char *effects = ik_tool_describe_effects(
+        exam->cli->ctx, exam->schema->declares_effects ? &exam->schema->effects : NULL);
+    printf("Effects: %s\n", effects);
     return true;
 }
 

@@ -93,9 +93,38 @@ static bool page(ik_cli_t *cli, const char *text)
     return paging.status == 0;
 }
 
-static int grant(ik_cli_t *cli, const ik_cli_args_t *args, const ik_trust_status_t *status)
+/* Reads the schemas of the trusted tools and asks about effects beyond the project's. */
+static int ask_effects(ik_cli_t *cli, const char *folder, bool asks)
 {
-    bool asks = !ik_cli_args_has(args, "--yes");
+    ik_paths_t paths = *cli->paths;
+    paths.project_tools = folder;
+    ik_tool_discovery_options_t options = {.paths = &paths,
+                                           .config = cli->config,
+                                           .host = cli->host,
+                                           .confinement = cli->confinement,
+                                           .only_project = true};
+    const ik_tool_discovery_result_t *found;
+    res_t done = ik_tool_discovery_run(cli->ctx, &options, &found);
+    const char *effects = is_ok(&done) ? ik_tool_review_effects(cli->ctx, found->registry) : NULL;
+    if (effects != NULL) {
+        ik_print_text(stdout, effects);
+        if (asks && !ik_cli_confirm(ik_tool_review_effects_question)) {
+            puts(ik_tool_review_effects_declined);
+            return IK_CLI_DONE;
+        }
+        done = ik_tool_review_allow_effects(cli->paths, found->trust->snapshot, found->registry);
+    }
+    if (is_err(&done)) {
+        return ik_cli_fail(done.message);
+    }
+    if (effects != NULL) {
+        puts(ik_tool_review_effects_allowed);
+    }
+    return IK_CLI_DONE;
+}
+
+static int grant(ik_cli_t *cli, const ik_trust_status_t *status, bool asks)
+{
     bool attended = asks && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     const char *contents = ik_tool_review_contents(cli->ctx, cli->paths, status);
     fflush(stdout);
@@ -121,16 +150,18 @@ static int run_trust(ik_cli_t *cli, const ik_cli_args_t *args)
     if (folder == NULL) {
         return IK_CLI_FAILED;
     }
+    bool asks = !ik_cli_args_has(args, "--yes");
     const ik_trust_status_t *status = ik_trust_check(cli->ctx, cli->paths, folder);
     const char *obstacle = ik_tool_review_obstacle(cli->ctx, folder, status);
+    int result = IK_CLI_DONE;
     if (obstacle == NULL) {
-        return grant(cli, args, status);
+        result = grant(cli, status, asks);
+    } else if (status->state == IK_TRUST_GIVEN) {
+        puts(obstacle);
+    } else {
+        result = ik_cli_fail(obstacle);
     }
-    if (status->state != IK_TRUST_GIVEN) {
-        return ik_cli_fail(obstacle);
-    }
-    puts(obstacle);
-    return IK_CLI_DONE;
+    return result == IK_CLI_DONE ? ask_effects(cli, folder, asks) : result;
 }
 
 static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)
@@ -154,7 +185,8 @@ const ik_cli_command_t ik_cli_trust = {
     .help = "Shows the tools of a project, asks, and trusts them from now on.",
     .more =
         "Shows the contents of every file, or how it differs from what was trusted before. On a "
-        "terminal it uses `$PAGER`, or less.",
+        "terminal it uses `$PAGER`, or less. Then it asks about tools that declare more than to "
+        "write in the project; if you decline, they run with that much alone.",
     .options = (const ik_cli_option_t[]){IK_CLI_YES_OPTION, {0}},
     .max_args = 1,
     .run = run_trust,

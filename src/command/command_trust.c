@@ -6,29 +6,97 @@
 #include "tool/tool_review.h"
 #include "tool/tool_review_contents.h"
 
-/* The answer applies to exactly the bytes that were shown. */
+/* The answers apply to exactly the bytes that were shown. */
 typedef struct {
     ik_command_host_t *host;
     ik_trust_status_t *status;
+    ik_tool_discovery_t *discovery; /* of the project's tools */
 } review_t;
+
+static const char *const choices[] = {"yes", "no", NULL};
+
+static bool is_yes(const char *answer)
+{
+    return answer != NULL && strcmp(answer, "yes") == 0;
+}
+
+static void finish(review_t *review)
+{
+    ik_workspace_refresh(review->host->workspace);
+    talloc_free(review);
+}
+
+static void on_effects_answer(void *data, const char *answer)
+{
+    review_t *review = data;
+    ik_command_host_t *host = review->host;
+    if (!is_yes(answer)) {
+        host->screen->print_line(host, ik_tool_review_effects_declined);
+    } else {
+        res_t allowed = ik_tool_review_allow_effects(
+            ik_workspace_paths(host->workspace), review->status->snapshot,
+            ik_tool_discovery_result(review->discovery)->registry);
+        if (is_err(&allowed)) {
+            host->screen->fail(host, allowed.message);
+        } else {
+            host->screen->print_line(host, ik_tool_review_effects_allowed);
+        }
+    }
+    finish(review);
+}
+
+static void on_found(void *data)
+{
+    review_t *review = data;
+    ik_command_host_t *host = review->host;
+    char *effects =
+        ik_tool_review_effects(review, ik_tool_discovery_result(review->discovery)->registry);
+    if (effects == NULL && review->status->state == IK_TRUST_GIVEN) {
+        talloc_free(review); /* nothing was decided */
+        return;
+    }
+    if (effects == NULL) {
+        finish(review);
+        return;
+    }
+    host->screen->print(host, effects);
+    ik_workspace_ask(host->workspace,
+                     &(ik_question_t){.text = ik_tool_review_effects_question,
+                                      .choices = choices,
+                                      .fallback = 1},
+                     on_effects_answer, review);
+}
+
+/* Asks about effects beyond the project's, which only the schemas tell. */
+static void read_schemas(review_t *review)
+{
+    ik_workspace_t *workspace = review->host->workspace;
+    const ik_tool_context_t *context = &ik_workspace_shared(workspace)->tool_context;
+    ik_tool_discovery_options_t options = {.paths = ik_workspace_paths(workspace),
+                                           .config = context->config,
+                                           .host = context->host,
+                                           .confinement = ik_workspace_confinement(workspace),
+                                           .only_project = true};
+    review->discovery = ik_tool_discovery_start(review, &options, on_found, review);
+}
 
 static void on_answer(void *data, const char *answer)
 {
     review_t *review = data;
     ik_command_host_t *host = review->host;
-    if (answer == NULL || strcmp(answer, "yes") != 0) {
+    if (!is_yes(answer)) {
         host->screen->print_line(host, ik_tool_review_declined);
-    } else {
-        res_t granted =
-            ik_trust_grant(ik_workspace_paths(host->workspace), review->status->snapshot);
-        if (is_err(&granted)) {
-            host->screen->fail(host, granted.message);
-        } else {
-            host->screen->print_line(host, ik_tool_review_granted);
-            ik_workspace_refresh(host->workspace);
-        }
+        talloc_free(review);
+        return;
     }
-    talloc_free(review);
+    res_t granted = ik_trust_grant(ik_workspace_paths(host->workspace), review->status->snapshot);
+    if (is_err(&granted)) {
+        host->screen->fail(host, granted.message);
+        talloc_free(review);
+        return;
+    }
+    host->screen->print_line(host, ik_tool_review_granted);
+    read_schemas(review);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
@@ -42,11 +110,16 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     }
     review_t *review = ik_new(host->ctx, review_t);
     ik_trust_status_t *status = ik_trust_check(review, ik_workspace_paths(host->workspace), folder);
+    *review = (review_t){.host = host, .status = status};
     const char *obstacle = ik_tool_review_obstacle(args, folder, status);
     if (obstacle != NULL) {
         bool refused = status->state == IK_TRUST_REFUSED;
         (refused ? host->screen->fail : host->screen->print_line)(host, obstacle);
-        talloc_free(review);
+        if (status->state == IK_TRUST_GIVEN) {
+            read_schemas(review);
+        } else {
+            talloc_free(review);
+        }
         return;
     }
     host->screen->print(
@@ -55,8 +128,6 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
     host->screen->show_text(
         host, "project tools",
         ik_tool_review_contents(args, ik_workspace_paths(host->workspace), status));
-    static const char *const choices[] = {"yes", "no", NULL};
-    *review = (review_t){.host = host, .status = status};
     ik_workspace_ask(
         host->workspace,
         &(ik_question_t){.text = ik_tool_review_question, .choices = choices, .fallback = 1},

@@ -125,9 +125,19 @@ static void append_field(ik_buffer_t *out, const char *label, const char *text)
     ik_buffer_append_byte(out, '\n');
 }
 
+char *ik_tool_describe_effects(const void *ctx, const ik_effects_t *effects)
+{
+    return effects == NULL
+               ? ik_strdup(ctx, "not declared, runs unconfined")
+               : ik_sprintf(ctx, "write %s, network %s", ik_effects_write_name(effects->write),
+                            effects->network ? "yes" : "no");
+}
+
 char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *entry)
 {
     const ik_tool_schema_t *schema = entry->schema;
+    ik_effects_t effects;
+    bool confined = ik_tool_registry_effects(entry, &effects);
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the schema */
     ik_buffer_append_format(&out, "%s - ", entry->name);
@@ -136,6 +146,7 @@ char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *en
     append_parameters(&out, schema->parameters);
     append_returns(&out, schema->returns);
     ik_buffer_append_byte(&out, '\n');
+    append_field(&out, "Effects", ik_tool_describe_effects(ctx, confined ? &effects : NULL));
     append_field(&out, "File", entry->origin);
     append_field(&out, "Source", ik_tool_source_name(entry->source));
     if (strcmp(entry->path, entry->origin) != 0) {
@@ -163,11 +174,16 @@ json_t *ik_tool_describe_path_json(const char *path)
 json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry)
 {
     const ik_tool_schema_t *schema = entry->schema;
-    return json_pack("{s:s, s:o, s:s, s:s, s:b, s:o}", "name", entry->name, "path",
-                     ik_tool_describe_path_json(entry->origin), "source",
-                     ik_tool_source_name(entry->source), "description", schema->description,
-                     "cached", entry->cached, "overrides",
-                     ik_tool_describe_path_json(entry->overrides));
+    ik_effects_t effects;
+    bool confined = ik_tool_registry_effects(entry, &effects);
+    return json_pack(
+        "{s:s, s:o, s:s, s:s, s:b, s:o, s:o}", "name", entry->name, "path",
+        ik_tool_describe_path_json(entry->origin), "source", ik_tool_source_name(entry->source),
+        "description", schema->description, "cached", entry->cached, "overrides",
+        ik_tool_describe_path_json(entry->overrides), "effects",
+        confined ? json_pack("{s:s, s:b}", "write", ik_effects_write_name(effects.write), "network",
+                             effects.network)
+                 : json_null());
 }
 
 json_t *ik_tool_describe_list_json(const ik_tool_registry_t *registry)

@@ -10,8 +10,10 @@
 
 /* "Available tools:" and one line per tool, by name. User and project tools are marked. */
 char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry);
-/* Name, parameters, the envelope of its result, file and source. */
+/* Name, parameters, the envelope of its result, effects, file and source. */
 char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *entry);
+/* "write project, network no"; for NULL "not declared, runs unconfined". */
+char *ik_tool_describe_effects(const void *ctx, const ik_effects_t *effects);
 
 /* New references. */
 json_t *ik_tool_describe_list_json(const ik_tool_registry_t *registry);

@@ -259,7 +259,11 @@ static void build_registry(ik_tool_discovery_t *discovery)
     ik_tool_registry_remove_disabled(registry, discovery->options.config);
     discovery->result.registry = registry;
     for (size_t i = 0; i < registry->count; i++) {
-        const ik_tool_registry_entry_t *entry = registry->entries[i];
+        ik_tool_registry_entry_t *entry = registry->entries[i];
+        entry->more_granted =
+            entry->source == IK_TOOL_PROJECT &&
+            (discovery->options.trust_project ||
+             ik_trust_allows(discovery->result.trust, entry->name, entry->schema->effects));
         if (entry->overrides != NULL) {
             add_line(discovery, &discovery->result.hiding, &discovery->result.hiding_count,
                      ik_sprintf(discovery, "Tool '%s' from %s overrides the one from %s",
@@ -370,7 +374,7 @@ static void on_answer(void *data, ik_process_result_t *result)
     start_more(discovery);
 }
 
-static void ask(candidate_t *candidate)
+static res_t run_schema(candidate_t *candidate, ik_process_host_t *host)
 {
     ik_tool_discovery_t *discovery = candidate->discovery;
     const char *argv[] = {candidate->path, "--schema", NULL};
@@ -384,17 +388,41 @@ static void ask(candidate_t *candidate)
                                     .max_ms = limit,
                                     .on_end = on_answer,
                                     .data = candidate};
-    res_t started =
-        ik_process_start(candidate, discovery->options.host, &options, &candidate->process);
-    if (is_err(&started)) {
-        note_not_started(candidate, started);
+    return ik_process_start(candidate, host, &options, &candidate->process);
+}
+
+/* host runs the tool; NULL: it cannot be confined, and runs as the user's own programs do, since
+ * the user has agreed to these bytes. */
+static void on_host(void *data, ik_process_host_t *host)
+{
+    candidate_t *candidate = data;
+    ik_tool_discovery_t *discovery = candidate->discovery;
+    res_t started = run_schema(candidate, host == NULL ? discovery->options.host : host);
+    if (is_ok(&started)) {
+        discovery->result.started++;
         return;
     }
+    note_not_started(candidate, started);
+    grow_up(candidate);
+    discovery->waiting--;
+    ik_timer_start(discovery->timer, 0); /* if the room came from the loop, nothing else goes on */
+}
+
+static void ask(candidate_t *candidate)
+{
+    static const ik_effects_t none = {.write = IK_WRITE_NONE};
+    ik_tool_discovery_t *discovery = candidate->discovery;
+    const ik_tool_discovery_options_t *options = &discovery->options;
     candidate->started_ms = ik_clock_now_ms();
     candidate->young = true;
     discovery->young++;
     discovery->waiting++;
-    discovery->result.started++;
+    if (candidate->source == IK_TOOL_PROJECT && options->confinement != NULL &&
+        options->config->confinement != IK_CONFIG_CONFINEMENT_OFF) {
+        ik_confinement_prepare(candidate, options->confinement, none, on_host, candidate);
+    } else {
+        on_host(candidate, options->host);
+    }
 }
 
 /* Takes the schema from the cache. A damaged entry counts as none. */
@@ -514,9 +542,12 @@ ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
     discovery->cache = ik_tool_cache_create(discovery, options->paths->cache);
     discovery->timer =
         ik_timer_create(discovery, ik_process_host_loop(options->host), on_timer, discovery);
-    list_folder(discovery, options->paths->system_tools, options->paths->system_tools,
-                IK_TOOL_SYSTEM);
-    list_folder(discovery, options->paths->user_tools, options->paths->user_tools, IK_TOOL_USER);
+    if (!options->only_project) {
+        list_folder(discovery, options->paths->system_tools, options->paths->system_tools,
+                    IK_TOOL_SYSTEM);
+        list_folder(discovery, options->paths->user_tools, options->paths->user_tools,
+                    IK_TOOL_USER);
+    }
     list_project(discovery);
     /* Started from the loop, so that on_done is never called before this returns. */
     ik_timer_start(discovery->timer, 0);

@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "base/paths.h"
+#include "confinement/confinement.h"
 #include "io/process.h"
 #include "tool/tool_registry.h"
 #include "trust/trust.h"
@@ -26,11 +27,14 @@ typedef struct {
     const ik_paths_t *paths;
     const ik_config_t *config;
     ik_process_host_t *host;
+    /* Runs the project's tools where they can only read; NULL: unconfined. */
+    ik_confinement_t *confinement;
     bool refresh; /* ignore the cache and ask all tools */
     /* Ask the user's tools even if they are cached: the schema that a wrapper prints may come from
      * a file that the cache does not watch. A tool that does not answer keeps its cached schema. */
     bool ask_user_again;
-    bool trust_project; /* trust the project's tools for this run */
+    bool trust_project; /* trust the project's tools for this run, with all that they declare */
+    bool only_project;  /* leave out the tools of the system and the user */
     /* Execute nothing: a tool that is not cached gets its name from its file and no parameters. */
     bool cache_only;
 } ik_tool_discovery_options_t;

@@ -157,27 +157,22 @@ char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_
     return out.len == 0 ? NULL : ik_buffer_finish(&out);
 }
 
-bool ik_tool_registry_effects(const ik_tool_registry_entry_t *entry, ik_effects_t *effects)
+bool ik_tool_registry_declares_more(const ik_tool_registry_entry_t *entry)
 {
-    static const ik_effects_t in_project = {.write = IK_WRITE_PROJECT};
-    bool limited = entry->source == IK_TOOL_PROJECT && !entry->more_granted;
-    if (!entry->schema->declares_effects) {
-        *effects = in_project;
-        return entry->source == IK_TOOL_PROJECT;
-    }
-    *effects = entry->schema->effects;
-    if (limited && (effects->write == IK_WRITE_ANYWHERE || effects->network)) {
-        *effects = in_project;
-    }
-    return true;
+    const ik_tool_schema_t *schema = entry->schema;
+    return schema->declares_effects &&
+           (schema->effects.write == IK_WRITE_ANYWHERE || schema->effects.network);
 }
 
-char *ik_tool_registry_describe_effects(const void *ctx, const ik_tool_registry_entry_t *entry)
+bool ik_tool_registry_effects(const ik_tool_registry_entry_t *entry, ik_effects_t *effects)
 {
-    ik_effects_t effects;
-    if (!ik_tool_registry_effects(entry, &effects)) {
-        return ik_strdup(ctx, "not declared, runs unconfined");
+    bool of_project = entry->source == IK_TOOL_PROJECT;
+    *effects = (ik_effects_t){.write = IK_WRITE_PROJECT};
+    if (!entry->schema->declares_effects) {
+        return of_project;
     }
-    return ik_sprintf(ctx, "write %s, network %s", ik_effects_write_name(effects.write),
-                      effects.network ? "yes" : "no");
+    if (!of_project || entry->more_granted || !ik_tool_registry_declares_more(entry)) {
+        *effects = entry->schema->effects;
+    }
+    return true;
 }

@@ -60,11 +60,12 @@ json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry);
 char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_t *before,
                                         const ik_tool_registry_t *after);
 
+/* Whether the tool declares more than writing in the project: a project's tool has it only if the
+ * user agreed. */
+bool ik_tool_registry_declares_more(const ik_tool_registry_entry_t *entry);
 /* What the calls of a tool are held to. false: the tool declared nothing and runs unconfined, as it
  * came from the system or the user. */
 bool ik_tool_registry_effects(const ik_tool_registry_entry_t *entry, ik_effects_t *effects);
-/* "write project, network no", or "not declared, runs unconfined", on ctx. */
-char *ik_tool_registry_describe_effects(const void *ctx, const ik_tool_registry_entry_t *entry);
 
 /* "system", "user", "project" */
 const char *ik_tool_source_name(ik_tool_source_t source);

@@ -6,10 +6,15 @@
 #include "base/buffer.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
+#include "tool/tool_describe.h"
 
 const char ik_tool_review_question[] = "Trust them?";
 const char ik_tool_review_granted[] = "Trusted. Any change in the folder takes the trust back.";
 const char ik_tool_review_declined[] = "Not trusted.";
+const char ik_tool_review_effects_question[] = "Allow these effects?";
+const char ik_tool_review_effects_allowed[] = "Allowed.";
+const char ik_tool_review_effects_declined[] =
+    "Not allowed: these tools write in the project only and have no network.";
 
 /* A name as part of one line. Control characters become U+FFFD: if they were dropped, the name
  * could look like another one. */
@@ -115,4 +120,39 @@ char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
                             (long long)snapshot->bytes);
     talloc_free(scratch);
     return ik_buffer_finish(&out);
+}
+
+char *ik_tool_review_effects(const void *ctx, const ik_tool_registry_t *registry)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the registry */
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = registry->entries[i];
+        if (ik_tool_registry_declares_more(entry) && !entry->more_granted) {
+            char *effects = ik_tool_describe_effects(NULL, &entry->schema->effects);
+            ik_buffer_append_format(
+                &out, "%s  %s: %s\n",
+                out.len == 0 ? "These tools want more than to write in the project:\n" : "",
+                entry->name, effects);
+            talloc_free(effects);
+        }
+    }
+    return out.len == 0 ? NULL : ik_buffer_finish(&out);
+}
+
+res_t ik_tool_review_allow_effects(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                                   const ik_tool_registry_t *registry)
+{
+    ik_trust_extra_t *extras = ik_new_array(NULL, ik_trust_extra_t, registry->count);
+    size_t count = 0;
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = registry->entries[i];
+        if (ik_tool_registry_declares_more(entry)) {
+            extras[count++] =
+                (ik_trust_extra_t){.tool = entry->name, .effects = entry->schema->effects};
+        }
+    }
+    res_t recorded = ik_trust_grant_extras(paths, snapshot, extras, count);
+    talloc_free(extras);
+    return recorded;
 }

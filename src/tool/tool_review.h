@@ -11,6 +11,11 @@ extern const char ik_tool_review_question[];
 extern const char ik_tool_review_granted[];
 extern const char ik_tool_review_declined[];
 
+/* The second question, about what the tools declare. */
+extern const char ik_tool_review_effects_question[];
+extern const char ik_tool_review_effects_allowed[];
+extern const char ik_tool_review_effects_declined[];
+
 /* Why the tools in the folder cannot or need not be trusted; NULL: ask the user. */
 char *ik_tool_review_obstacle(const void *ctx, const char *folder, const ik_trust_status_t *status);
 
@@ -18,3 +23,10 @@ char *ik_tool_review_obstacle(const void *ctx, const char *folder, const ik_trus
  * registry has the current tools, which may include earlier versions of these; NULL: none. */
 char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
                             const ik_tool_registry_t *registry);
+
+/* Names the tools of the project that declare more than they are allowed, with their effects; NULL:
+ * there are none. registry has the project's tools alone. */
+char *ik_tool_review_effects(const void *ctx, const ik_tool_registry_t *registry);
+/* Records that the user allows them what they declare. */
+res_t ik_tool_review_allow_effects(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                                   const ik_tool_registry_t *registry);

@@ -19,8 +19,9 @@ enum { FORMAT = 1, TRUST_FILE_MAX = 32 * 1024 * 1024 };
 
 /* --- the recorded decisions -------------------------------------------------------------- */
 
-/* The recorded folders, {canonical path: {hash, trusted_at, files}}; an empty object when there are
- * none. New reference. A file that is damaged, or that other users may write, is an error. */
+/* The recorded folders, {canonical path: {hash, trusted_at, files, effects}}; an empty object when
+ * there are none. New reference. A file that is damaged, or that other users may write, is an
+ * error. */
 static res_t load_records(const ik_paths_t *paths, json_t **folders)
 {
     char *text;
@@ -192,10 +193,10 @@ static bool hash_in_use(void *data, const char *hash)
     return false;
 }
 
-/* Records the snapshot as trusted. A refresh only updates the identities of files, and fails when
- * these bytes are no longer trusted. */
+/* Records the snapshot as trusted. A refresh only updates the identities of files and, unless
+ * effects is NULL, the allowed effects; it fails when these bytes are no longer trusted. */
 static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
-                             bool refresh)
+                             bool refresh, json_t *effects)
 {
     int lock;
     json_t *folders = NULL;
@@ -210,6 +211,10 @@ static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t 
         json_int_t when = refresh ? json_integer_value(json_object_get(old, "trusted_at"))
                                   : (json_int_t)time(NULL);
         json_t *record = record_of_snapshot(snapshot, when);
+        json_t *kept = effects != NULL ? effects : json_object_get(old, "effects");
+        if (refresh && kept != NULL) {
+            json_object_set(record, "effects", kept);
+        }
         saved =
             record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0
                 ? save_records(paths, folders)
@@ -221,6 +226,28 @@ static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t 
     json_decref(folders);
     close(lock);
     return saved;
+}
+
+/* A value that is not known allows nothing. */
+static void read_extras(ik_trust_status_t *status, json_t *record)
+{
+    json_t *recorded = json_object_get(record, "effects");
+    const char *tool;
+    json_t *value;
+    status->extras = ik_new_array(status, ik_trust_extra_t, json_object_size(recorded));
+    json_object_foreach(recorded, tool, value)
+    {
+        ik_trust_extra_t *extra = &status->extras[status->extra_count++];
+        const char *write = recorded_text(value, "write");
+        *extra = (ik_trust_extra_t){
+            .tool = ik_strdup(status, tool),
+            .effects = {.network = json_is_true(json_object_get(value, "network"))}};
+        for (ik_write_t each = IK_WRITE_NONE; each <= IK_WRITE_ANYWHERE; each++) {
+            if (write != NULL && strcmp(write, ik_effects_write_name(each)) == 0) {
+                extra->effects.write = each;
+            }
+        }
+    }
 }
 
 static void compare_with_record(ik_trust_status_t *status, const char *folder, json_t *record)
@@ -235,6 +262,7 @@ static void compare_with_record(ik_trust_status_t *status, const char *folder, j
         status->state = IK_TRUST_NEVER;
     } else if (strcmp(trusted, status->snapshot->hash) == 0) {
         status->state = IK_TRUST_GIVEN;
+        read_extras(status, record);
     } else {
         status->state = IK_TRUST_CHANGED;
         status->changed = describe_change(status, status->snapshot, record);
@@ -270,7 +298,7 @@ ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, cons
     }
     if (status->state == IK_TRUST_GIVEN && record_is_stale(status->snapshot, record)) {
         /* Saves hashing the files at the next start; a failure to save does no harm. */
-        record_snapshot(paths, status->snapshot, true);
+        record_snapshot(paths, status->snapshot, true, NULL);
     }
     json_decref(folders);
     return status;
@@ -301,7 +329,34 @@ res_t ik_trust_grant(const ik_paths_t *paths, const ik_trust_snapshot_t *snapsho
     TRY(ik_trust_copy_create(NULL, paths->trusted, snapshot, &copy));
     talloc_free(copy);
     TRY(check_unchanged(snapshot));
-    return record_snapshot(paths, snapshot, false);
+    return record_snapshot(paths, snapshot, false, NULL);
+}
+
+res_t ik_trust_grant_extras(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                            const ik_trust_extra_t *extras, size_t count)
+{
+    json_t *effects = json_object();
+    for (size_t i = 0; i < count; i++) {
+        json_object_set_new(effects, extras[i].tool,
+                            json_pack("{s:s, s:b}", "write",
+                                      ik_effects_write_name(extras[i].effects.write), "network",
+                                      extras[i].effects.network));
+    }
+    res_t saved = record_snapshot(paths, snapshot, true, effects);
+    json_decref(effects);
+    return saved;
+}
+
+bool ik_trust_allows(const ik_trust_status_t *status, const char *tool, ik_effects_t effects)
+{
+    for (size_t i = 0; i < status->extra_count; i++) {
+        const ik_trust_extra_t *extra = &status->extras[i];
+        if (strcmp(extra->tool, tool) == 0 && effects.write <= extra->effects.write &&
+            (extra->effects.network || !effects.network)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static res_t forget(const ik_paths_t *paths, const char *folder, bool *known)

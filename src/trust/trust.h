@@ -3,12 +3,14 @@
  * not even with --schema, before the user has trusted exactly these files. Trusting copies the
  * folder read-only to ~/.ikigai/trusted/HASH, and tools run from that copy, so that what runs is
  * what was reviewed, whatever happens to the folder afterwards. trust_snapshot.h says what the hash
- * covers. Decisions are kept in ~/.ikigai/trust.json.
+ * covers. A second decision is about effects: what tools may do beyond writing in the project. It
+ * ends with the first. Decisions are kept in ~/.ikigai/trust.json.
  */
 #pragma once
 
 #include <stdbool.h>
 
+#include "base/effects.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "trust/trust_snapshot.h"
@@ -21,12 +23,20 @@ typedef enum {
     IK_TRUST_REFUSED, /* cannot be trusted in its present state; see reason */
 } ik_trust_state_t;
 
+/* What a tool was allowed beyond writing in the project. */
+typedef struct {
+    const char *tool;
+    ik_effects_t effects;
+} ik_trust_extra_t;
+
 typedef struct {
     ik_trust_state_t state;
     ik_trust_snapshot_t *snapshot; /* NULL when there is no folder or it cannot be read */
     char *changed;                 /* CHANGED: the first file that differs, and how */
     char *trusted_hash;            /* CHANGED: of the trusted version; its copy may still exist */
     char *reason;                  /* REFUSED */
+    ik_trust_extra_t *extras;      /* GIVEN */
+    size_t extra_count;
 } ik_trust_status_t;
 
 /* Checks the folder (NULL: there is none) without executing anything. Files whose recorded identity
@@ -34,8 +44,15 @@ typedef struct {
  * new identities are recorded. */
 ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, const char *folder);
 
-/* Copies the folder and records the decision. */
+/* Copies the folder and records the decision. It allows no tool more than writing in the project.
+ */
 res_t ik_trust_grant(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot);
+/* Records what tools of the trusted folder are allowed beyond that. IK_ERR_CONFLICT when the bytes
+ * are no longer trusted. */
+res_t ik_trust_grant_extras(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                            const ik_trust_extra_t *extras, size_t count);
+/* Whether the user allowed the tool these effects, or more. */
+bool ik_trust_allows(const ik_trust_status_t *status, const char *tool, ik_effects_t effects);
 
 /* Removes the decision, and the copy unless another trusted folder uses it. *known is set to
  * whether there was a decision. */

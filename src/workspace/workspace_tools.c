@@ -138,6 +138,7 @@ static ik_tool_discovery_options_t discovery_options(const ik_workspace_t *works
     return (ik_tool_discovery_options_t){.paths = options->paths,
                                          .config = options->config,
                                          .host = options->host,
+                                         .confinement = workspace->confinement,
                                          .trust_project = options->start->trust};
 }
 

@@ -81,10 +81,11 @@ class Folders(DiscoveryTest):
         self.assertEqual([e["name"] for e in entries], sorted(e["name"] for e in entries))
         for entry in entries:
             self.assertEqual(set(entry), {"name", "path", "source", "description", "cached",
-                                          "overrides"})
+                                          "overrides", "effects"})
         mine = [e for e in entries if e["name"] == "mine"][0]
         self.assertEqual(mine, {"name": "mine", "path": path, "source": "user", "cached": False,
-                                "description": "What\nit does", "overrides": None})
+                                "description": "What\nit does", "overrides": None,
+                                "effects": None})
         bash = [e for e in entries if e["name"] == "bash"][0]
         self.assertEqual((bash["source"], bash["path"]), ("system", os.path.join(TOOLS, "bash")))
 

@@ -81,13 +81,15 @@ class ToolTest(CommandTest):
         returns = json.loads("\n".join(rows[8:end]))
         self.assertEqual(set(returns), {"tool_success", "result", "error", "error_code"})
         self.assertIn("greeting", returns["result"]["properties"])
-        self.assertEqual(rows[end + 1:], [f"File: {path}", "Source: user"])
+        self.assertEqual(rows[end + 1:], ["Effects: not declared, runs unconfined", f"File: {path}",
+                                          "Source: user"])
 
     def test_a_shipped_tool_names_its_file(self):
         t = self.ready(**WIDE)
         rows = self.enter(t, "/tool file_read", "Source:")
         self.assertEqual(rows[0], "file_read - Read contents of a file")
-        self.assertEqual(rows[-2:], [f"File: {TOOLS}/file-read", "Source: system"])
+        self.assertEqual(rows[-3:], ["Effects: write none, network no",
+                                     f"File: {TOOLS}/file-read", "Source: system"])
 
     def test_an_unknown_tool(self):
         t = self.ready()
@@ -429,6 +431,32 @@ class TrustTest(CommandTest):
         t.send("n\r")
         t.wait_for("Not trusted.")
         t.wait_for(re.compile("^> half a message$", re.M))
+
+    def test_tools_that_declare_more(self):
+        """A second question, about their effects."""
+        self.project_tool("fetch", tool_script("fetch", effects={"network": True}))
+        t = self.ready(**WIDE)
+        self.ask(t)
+        t.send("y\r")
+        t.wait_for("Allow these effects?")
+        self.assertIn("  fetch: write none, network yes", self.below(t, "Trust them?"))
+        t.send("n\r")
+        t.wait_for("Not allowed: ")
+        t.wait_for("Tools refreshed. 7 tools available.")
+        self.assertIn("Effects: write project, network no",
+                      self.enter(t, "/tool fetch", "Runs from:"))
+        t.send("/trust\r")
+        t.wait_for("Already trusted.")
+        t.wait_until(lambda: "  fetch: write none, network yes" in
+                     self.below(t, "Already trusted."), "the question")
+        t.send("y\r")
+        t.wait_for("Allowed.")
+        t.wait_until(lambda: "Tools refreshed. 7 tools available." in self.below(t, "Allowed."),
+                     "refreshed")
+        rows = self.enter(t, "/tool fetch", "Runs from:")
+        self.assertIn("Effects: write none, network yes", rows)
+        self.enter(t, "/trust", "Already trusted.")
+        self.enter(t, "/tool nope", "not found")  # there was nothing to ask
 
     def test_nothing_to_trust(self):
         t = self.ready(**WIDE)

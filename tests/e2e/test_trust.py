@@ -19,6 +19,8 @@ class TrustTest(IkigaiTest):
     def setUp(self):
         super().setUp()
         self.mark = self.path("mark")
+        # A confined tool could not leave a mark outside the project.
+        self.config({"confinement": "off"})
         self.tools = os.path.join(self.project, ".ikigai", "tools")
 
     def canary(self, name="canary", **more):
@@ -154,7 +156,6 @@ class Consent(TrustTest):
                          "rights, from a copy of these bytes.$")
         self.assertIn("Trusted. Any change in the folder takes the trust back.\n", done.out)
         self.assertNotIn("[y/N]", done.out)
-        self.assertEqual(self.ran(), [])
 
     def test_the_review_shows_the_text(self):
         self.project_tool("deploy", "#!/bin/sh\necho one\n=== fake (unchanged)\n\x1b[8mhidden\r\n"
@@ -676,8 +677,8 @@ class Refusals(TrustTest):
     def test_unreadable_files(self):
         self.canary()
         self.project_tool("secret", "x", 0o000)
-        os.makedirs(self.home)
         os.chown(self.home, NOBODY, NOBODY)
+        os.remove(os.path.join(self.home, "config.json"))
         done = self.ikigai("trust", "--yes", status=1, preexec_fn=as_user())
         self.assertIn("Cannot read secret", done.err)
 
@@ -742,6 +743,7 @@ class Record(TrustTest):
         self.assertIn("canary", self.names())
 
     def test_home_writable_by_others(self):
+        os.remove(os.path.join(self.home, "config.json"))  # which would be refused first
         os.chmod(self.home, 0o777)
         self.assert_refused("can be changed by everyone")
 

@@ -67,8 +67,8 @@ START_TEST(one_tool)
                                     "  path (string, required)\n    Where to\n"
                                     "  n (integer|null)\n  any (any)\n  odd.name (number)\n"
                                     "\nReturns:\n  {\n    \"tool_success\": {\n";
-    static const char ending[] = "  }\n\nFile: /p/t\nSource: project\nRuns from: /copy/t\n"
-                                 "Overrides: /s/t\n";
+    static const char ending[] = "  }\n\nEffects: write project, network no\nFile: /p/t\n"
+                                 "Source: project\nRuns from: /copy/t\nOverrides: /s/t\n";
     ck_assert_msg(strncmp(text, beginning, strlen(beginning)) == 0, "%s", text);
     ck_assert_msg(strcmp(text + strlen(text) - strlen(ending), ending) == 0, "%s", text);
 }
@@ -84,6 +84,7 @@ START_TEST(boolean_properties_and_no_parameters)
     ck_assert_ptr_nonnull(strstr(text, "Parameters:\n  a (any, required)\n\nReturns:"));
     ck_assert_ptr_null(strstr(text, "Runs from"));
     ck_assert_ptr_null(strstr(text, "Overrides"));
+    ck_assert_ptr_nonnull(strstr(text, "\nEffects: not declared, runs unconfined\n"));
     entry = add("/u", "/u", IK_TOOL_USER, "{\"name\":\"u\"}");
     text = ik_tool_describe_entry(registry, entry);
     ck_assert_ptr_nonnull(strstr(text, "u - u\n\nParameters:\n  none\n\nReturns:"));
@@ -97,7 +98,8 @@ START_TEST(as_json)
     json_t *list = ik_tool_describe_list_json(registry);
     ck_assert_str_eq(ik_json_format(registry, list),
                      "[{\"name\":\"t\",\"path\":\"/p/t\xef\xbf\xbd\",\"source\":\"project\","
-                     "\"description\":\"\\u001B[1m\",\"cached\":true,\"overrides\":\"/s/t\"}]");
+                     "\"description\":\"\\u001B[1m\",\"cached\":true,\"overrides\":\"/s/t\","
+                     "\"effects\":{\"write\":\"project\",\"network\":false}}]");
     json_decref(list);
 }
 END_TEST

@@ -170,6 +170,51 @@ START_TEST(source_names)
 }
 END_TEST
 
+/* What a tool declares, where it lies, and what it is held to. */
+START_TEST(effects_in_force)
+{
+    static const struct {
+        const char *declared; /* NULL: nothing */
+        ik_tool_source_t source;
+        bool granted;
+        const char *enforced; /* NULL: not confined */
+    } cases[] = {
+        {NULL, IK_TOOL_SYSTEM, false, NULL},
+        {NULL, IK_TOOL_USER, false, NULL},
+        {NULL, IK_TOOL_PROJECT, false, "project/no"},
+        {NULL, IK_TOOL_PROJECT, true, "project/no"},
+        {"\"write\":\"anywhere\",\"network\":true", IK_TOOL_SYSTEM, false, "anywhere/yes"},
+        {"\"write\":\"anywhere\",\"network\":true", IK_TOOL_USER, false, "anywhere/yes"},
+        {"\"write\":\"anywhere\",\"network\":true", IK_TOOL_PROJECT, false, "project/no"},
+        {"\"write\":\"anywhere\",\"network\":true", IK_TOOL_PROJECT, true, "anywhere/yes"},
+        {"\"network\":true", IK_TOOL_PROJECT, false, "project/no"},
+        {"\"network\":true", IK_TOOL_PROJECT, true, "none/yes"},
+        {"\"write\":\"anywhere\"", IK_TOOL_PROJECT, false, "project/no"},
+        {"\"write\":\"project\"", IK_TOOL_PROJECT, false, "project/no"},
+        {"\"write\":\"none\"", IK_TOOL_PROJECT, false, "none/no"},
+        {"", IK_TOOL_USER, false, "none/no"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_tool_registry_entry_t entry = {
+            .source = cases[i].source,
+            .more_granted = cases[i].granted,
+            .schema = schema_of(cases[i].declared == NULL
+                                    ? "{\"name\":\"t\"}"
+                                    : ik_sprintf(registry, "{\"name\":\"t\",\"effects\":{%s}}",
+                                                 cases[i].declared))};
+        ik_effects_t effects;
+        bool confined = ik_tool_registry_effects(&entry, &effects);
+        ck_assert_msg(confined == (cases[i].enforced != NULL), "case %zu", i);
+        if (confined) {
+            ck_assert_str_eq(ik_sprintf(registry, "%s/%s", ik_effects_write_name(effects.write),
+                                        effects.network ? "yes" : "no"),
+                             cases[i].enforced);
+        }
+        talloc_free((void *)entry.schema);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tool_registry");
@@ -182,6 +227,7 @@ int main(void)
     tcase_add_test(tests, returns_are_not_sent_with_the_tool);
     tcase_add_test(tests, disabled_tools_go);
     tcase_add_test(tests, source_names);
+    tcase_add_test(tests, effects_in_force);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

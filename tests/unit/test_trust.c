@@ -260,6 +260,36 @@ START_TEST(a_link_to_a_namesake_leaves)
 }
 END_TEST
 
+/* What was allowed beyond the project ends with the bytes that it was allowed to. */
+START_TEST(extras_belong_to_the_bytes)
+{
+    static const ik_effects_t network = {.write = IK_WRITE_PROJECT, .network = true};
+    static const ik_effects_t less = {.write = IK_WRITE_NONE, .network = true};
+    static const ik_effects_t more = {.write = IK_WRITE_ANYWHERE, .network = true};
+    ik_trust_extra_t extra = {.tool = "a", .effects = network};
+    write_tool("a", "one");
+    ck_assert_int_eq(ik_trust_grant_extras(&paths, check()->snapshot, &extra, 1).code,
+                     IK_ERR_CONFLICT);
+    grant();
+    ck_assert(!ik_trust_allows(check_is(IK_TRUST_GIVEN), "a", network));
+    ck_assert_int_eq(ik_trust_grant_extras(&paths, check()->snapshot, &extra, 1).code, IK_ERR_NONE);
+    const ik_trust_status_t *status = check_is(IK_TRUST_GIVEN);
+    ck_assert(ik_trust_allows(status, "a", network));
+    ck_assert(ik_trust_allows(status, "a", less));
+    ck_assert(!ik_trust_allows(status, "a", more));
+    ck_assert(!ik_trust_allows(status, "b", network));
+    /* the same bytes in a new file: identities are recorded again, the decision stays */
+    ck_assert_int_eq(unlink(scratch_path("tools/a")), 0);
+    write_tool("a", "one");
+    ck_assert(ik_trust_allows(check_is(IK_TRUST_GIVEN), "a", network));
+    ck_assert(ik_trust_allows(check_is(IK_TRUST_GIVEN), "a", network));
+    write_tool("a", "two");
+    ck_assert(!ik_trust_allows(check_is(IK_TRUST_CHANGED), "a", less));
+    grant();
+    ck_assert(!ik_trust_allows(check_is(IK_TRUST_GIVEN), "a", less));
+}
+END_TEST
+
 START_TEST(a_damaged_record_is_no_trust)
 {
     write_tool("t", "one");
@@ -289,6 +319,7 @@ int main(void)
     tcase_add_test(tests, copies_of_former_days_go);
     tcase_add_test(tests, refused);
     tcase_add_test(tests, a_link_to_a_namesake_leaves);
+    tcase_add_test(tests, extras_belong_to_the_bytes);
     tcase_add_test(tests, a_damaged_record_is_no_trust);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);
