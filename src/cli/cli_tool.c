@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/print.h"
 #include "cli/cli.h"
+#include "permission/permission_gate.h"
 #include "tool/tool_describe.h"
 #include "tool/tool_runner.h"
 #include "tool/tool_wrapper.h"
@@ -47,6 +48,10 @@ static void print_entry_json(const ik_tool_registry_entry_t *entry)
     json_object_set_new(described, "timeout_seconds",
                         schema->timeout_seconds > 0 ? json_integer(schema->timeout_seconds)
                                                     : json_null());
+    json_object_set_new(described, "escalation",
+                        schema->escalation == NULL
+                            ? json_null()
+                            : json_pack("{s:s}", "parameter", schema->escalation));
     json_object_set_new(described, "runs_from", ik_tool_describe_path_json(entry->path));
     ik_cli_print_json(described);
     json_decref(described);
@@ -108,9 +113,118 @@ static void on_progress(void *data, const char *text, size_t len)
     }
 }
 
+/* --- running a tool ---------------------------------------------------------------------- */
+
+/* A call on its way through the gate, as in a turn. */
+typedef struct {
+    void *ctx;
+    bool done;
+    char *envelope; /* of a call that is not allowed; NULL: it is */
+    ik_tool_request_t request;
+} gated_t;
+
+static void on_verdict(void *data, const ik_call_verdict_t *verdict)
+{
+    gated_t *gated = data;
+    const char *code = verdict->code == NULL ? IK_TOOL_PERMISSION_DENIED : verdict->code;
+    if (verdict->denied != NULL) {
+        gated->envelope = ik_tool_wrap_refusal(gated->ctx, code, verdict->denied);
+    }
+    gated->request.room = verdict->room;
+    gated->request.confined =
+        verdict->confined == NULL ? NULL : ik_strdup(gated->ctx, verdict->confined);
+    gated->request.open_places = verdict->open_places;
+    gated->done = true;
+}
+
+static ik_mode_t mode_of(void *data, int64_t agent)
+{
+    (void)agent;
+    return *(ik_mode_t *)data;
+}
+
+/* The command itself is the user's consent to a call that may write: mode ask asks nothing. */
+static res_t choose_mode(const ik_cli_t *cli, const ik_cli_args_t *args, ik_mode_t *mode)
+{
+    const char *name = ik_cli_args_value(args, "--mode");
+    *mode = cli->config->mode == 0 ? IK_MODE_AUTO : (ik_mode_t)(cli->config->mode - 1);
+    if (name != NULL && !ik_mode_parse(name, mode)) {
+        return ERR(INVALID, "--mode must be auto, ask, plan or full, not '%s'", name);
+    }
+    if (ik_cli_args_has(args, "--unconfined")) {
+        if (name != NULL) {
+            return ERR(INVALID, "--unconfined is mode full; do not give --mode with it");
+        }
+        *mode = IK_MODE_FULL;
+    }
+    *mode = *mode == IK_MODE_ASK ? IK_MODE_AUTO : *mode;
+    return OK;
+}
+
+static res_t check_allowed(const void *ctx, const char *const *allowed, bool *all)
+{
+    char *fault;
+    *all = false;
+    for (size_t i = 0; allowed[i] != NULL; i++) {
+        *all = *all || strcmp(allowed[i], "all") == 0;
+        if (!ik_permission_rules_check(ctx, allowed[i], &fault)) {
+            return ERR(INVALID, "--allow: %s", fault);
+        }
+    }
+    return OK;
+}
+
+/* Decides about the call as `ikigai -p` does: there is no user to ask. */
+static void pass_gate(ik_cli_t *cli, const ik_permission_gate_options_t *options,
+                      const ik_tool_registry_t *registry, gated_t *gated)
+{
+    const ik_call_gate_t *gate = ik_permission_gate_create(cli->ctx, options);
+    ik_call_t call = {.id = gated->request.call_id,
+                      .name = gated->request.name,
+                      .arguments = gated->request.arguments,
+                      .arguments_len = gated->request.arguments_len,
+                      .entry = ik_tool_registry_lookup(registry, gated->request.name)};
+    gate->decide(gate->gate, cli->ctx, &call, on_verdict, gated);
+    ik_loop_run_until(cli->loop, &gated->done);
+}
+
+static void print_envelope(const char *envelope)
+{
+    if (isatty(STDOUT_FILENO)) { /* which must not interpret control characters */
+        ik_print_json(stdout, envelope, strlen(envelope));
+    } else {
+        puts(envelope); /* exactly what a model would get */
+    }
+}
+
 static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
+    ik_mode_t mode;
+    ik_permission_gate_options_t gate = {.confinement = cli->confinement,
+                                         .config = cli->config,
+                                         .unattended = true,
+                                         .mode_of = mode_of,
+                                         .data = &mode};
+    const char **allowed = ik_cli_args_values(cli->ctx, args, "--allow");
+    res_t used = choose_mode(cli, args, &mode);
+    if (is_ok(&used)) {
+        used = check_allowed(cli->ctx, allowed, &gate.allow_all);
+    }
+    if (is_err(&used)) {
+        return ik_cli_misuse(args->command, used.message);
+    }
+    used = ik_permission_rules_load(cli->ctx, cli->paths, allowed, &gate.rules);
+    if (is_err(&used)) {
+        ik_cli_fail(used.message);
+        return IK_CLI_USAGE;
+    }
+    const char *const *warnings;
+    size_t warning_count = ik_permission_rules_warnings(gate.rules, &warnings);
+    for (size_t i = 0; i < warning_count; i++) {
+        fputs("ikigai: warning: ", stderr);
+        ik_print_line(stderr, warnings[i]);
+    }
     ik_buffer_t input;
     res_t ready = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, true, &found);
     if (is_ok(&ready) && args->count == 1) {
@@ -124,24 +238,26 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     }
     ik_tool_context_t context = {
         .host = cli->host, .config = cli->config, .folder = cli->paths->cwd};
-    ik_tool_request_t request = {.name = args->args[0],
+    gated_t gated = {.ctx = cli->ctx,
+                     .request = {.name = args->args[0],
                                  .arguments = input.data,
                                  .arguments_len = input.len,
                                  .call_id = "command-line",
                                  .session_id = "command-line",
-                                 .on_progress = on_progress};
-    const ik_tool_result_t *result =
-        ik_tool_call_run(cli->ctx, &context, found->registry, &request);
-    if (isatty(STDOUT_FILENO)) { /* which must not interpret control characters */
-        ik_print_json(stdout, result->envelope, strlen(result->envelope));
-    } else {
-        puts(result->envelope); /* exactly what a model would get */
+                                 .on_progress = on_progress}};
+    pass_gate(cli, &gate, found->registry, &gated);
+    if (gated.envelope != NULL) {
+        print_envelope(gated.envelope);
+        return IK_CLI_FAILED;
     }
+    const ik_tool_result_t *result =
+        ik_tool_call_run(cli->ctx, &context, found->registry, &gated.request);
+    print_envelope(result->envelope);
     if (result->err != NULL && ik_cli_args_has(args, "--verbose")) {
         ik_print_text(stderr, result->err);
     }
-    if (ik_tool_registry_lookup(found->registry, request.name) == NULL) {
-        print_not_found(request.name);
+    if (ik_tool_registry_lookup(found->registry, gated.request.name) == NULL) {
+        print_not_found(gated.request.name);
     }
     return result->success ? IK_CLI_DONE : IK_CLI_FAILED;
 }
@@ -173,8 +289,16 @@ const ik_cli_command_t ik_cli_tool_run = {
     .args = "NAME [JSON]",
     .help =
         "Runs a tool and prints what a model would get. Without JSON, reads arguments from stdin.",
+    .more = "The tool is confined as in `ikigai -p`.",
     .options =
         (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION,
+                                  {.name = "--mode",
+                                   .value = "auto|ask|plan|full",
+                                   .help = "how far the tool may go; ask is auto here"},
+                                  {.name = "--allow",
+                                   .value = "WHAT",
+                                   .help = "network, all or a rule; may be given several times"},
+                                  {.name = "--unconfined", .help = "run it without confinement"},
                                   {.name = "--verbose",
                                    .help = "also print the stderr of a successful tool, which "
                                            "a model does not get"},

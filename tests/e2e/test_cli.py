@@ -15,7 +15,8 @@ SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 USAGE = {
     "tool list": "Usage: ikigai tool list [--json] [--trust] [--refresh]",
     "tool show": "Usage: ikigai tool show NAME [--json] [--trust]",
-    "tool run": "Usage: ikigai tool run NAME [JSON] [--trust] [--verbose]",
+    "tool run": "Usage: ikigai tool run NAME [JSON] [--trust] [--mode auto|ask|plan|full] "
+                "[--allow WHAT] [--unconfined] [--verbose]",
     "tool check": "Usage: ikigai tool check PATH",
     "tool new": "Usage: ikigai tool new NAME [--lang sh|python|c]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",
@@ -162,7 +163,7 @@ class Help(IkigaiTest):
 
 
 class List(IkigaiTest):
-    FIELDS = ["name", "path", "source", "description", "cached", "overrides"]
+    FIELDS = ["name", "path", "source", "description", "cached", "overrides", "effects"]
 
     def test_shipped_tools(self):
         lines = self.ikigai("tool", "list").out.splitlines()
@@ -292,8 +293,10 @@ class Show(IkigaiTest):
         self.assertTrue(out.startswith(
             "look - Look around\n\nParameters:\n  path (string, required)\n    Where to look\n"
             "  depth (integer|null)\n  any (any)\n\nReturns:\n"), out)
-        self.assertTrue(out.endswith(f"\nFile: {path}\nSource: user\n"), out)
-        returns = json.loads(out.partition("Returns:\n")[2].partition("\n\nFile:")[0])
+        self.assertTrue(out.endswith(
+            "\n\nEffects: not declared, runs unconfined\n"
+            f"File: {path}\nSource: user\n"), out)
+        returns = json.loads(out.partition("Returns:\n")[2].partition("\n\nEffects:")[0])
         self.assertEqual(list(returns), ["tool_success", "result", "error", "error_code"])
         self.assertEqual(returns["result"]["properties"], self.SCHEMA["returns"])
 
@@ -302,7 +305,7 @@ class Show(IkigaiTest):
                                                   **self.SCHEMA))
         shown = self.ikigai("tool", "show", "look", "--json").json()
         self.assertEqual(list(shown), List.FIELDS + ["parameters", "returns", "parallel",
-                                                     "timeout_seconds", "runs_from"])
+                                                     "timeout_seconds", "escalation", "runs_from"])
         self.assertEqual((shown["parallel"], shown["timeout_seconds"], shown["runs_from"]),
                          (True, 7, path))
         self.assertEqual(shown["parameters"]["required"], ["path"])
