@@ -249,7 +249,7 @@ class ModelTest(SteeringTest):
         for kind, variable in (("anthropic", "ANTHROPIC"), ("openai", "OPENAI"),
                                ("google", "GEMINI")):
             calls = [Answer(parts=[Thinking("Hm."), Text("Look."), Call("bash", {
-                "command": f"until [ -e {self.dir}/{kind} ]; do sleep 0.02; done"})])]
+                "command": f"until [ -e {kind} ]; do sleep 0.02; done"})])]
             servers[kind] = FakeLLM([*calls, Answer("All done.")], memory=Forgiving()).start()
             self.addCleanup(servers[kind].stop)
             env.update({f"{variable}_API_KEY": "k", f"{variable}_BASE_URL":
@@ -261,7 +261,7 @@ class ModelTest(SteeringTest):
             servers[kind].wait_for_outcome(1)
             t.wait_for("1 tool running")
             self.enter(t, f"/model {other}", f"Model: {other}, from the next request on")
-            with open(os.path.join(self.dir, kind), "w"):
+            with open(os.path.join(self.project, kind), "w"):
                 pass
         t.wait_for("All done.")
         self.assertEqual([len(servers[kind].requests) for kind in servers], [2, 1, 1])
