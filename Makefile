@@ -63,8 +63,8 @@ MODELS := share/ikigai/models.json
 DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(COMPLETIONS)
 IKIGAI := $(OUT)/bin/ikigai
 # The chapters that `ikigai help` shows.
-CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless sessions export tool-protocol \
-    configuration providers))
+CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless permissions sessions export \
+    tool-protocol configuration providers))
 MANUAL := $(CHAPTERS:docs/%=$(OUT)/share/ikigai/manual/%)
 # docs/man/ikigai.1.md -> share/man/man1/ikigai.1
 MAN_PAGES := $(foreach page,$(patsubst docs/man/%.md,%,$(wildcard docs/man/*.md)),\

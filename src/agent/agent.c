@@ -238,6 +238,11 @@ const ik_target_t *ik_agent_target(const ik_agent_t *agent)
     return agent->next_target == NULL ? agent->target : agent->next_target;
 }
 
+void ik_agent_set_addition(ik_agent_t *agent, const char *paragraph)
+{
+    agent->addition = paragraph;
+}
+
 const char *ik_agent_system(const ik_agent_t *agent)
 {
     return agent->system != NULL ? agent->system->content

@@ -116,6 +116,10 @@ void ik_agent_forget_tools(ik_agent_t *agent);
 
 /* The model of the next request. */
 const ik_target_t *ik_agent_target(const ik_agent_t *agent);
+/* Adds a paragraph, borrowed, to the system prompt of the next requests; it is not stored. NULL:
+ * none.
+ */
+void ik_agent_set_addition(ik_agent_t *agent, const char *paragraph);
 /* The system prompt, whether it is in the conversation yet or not; NULL: none. */
 const char *ik_agent_system(const ik_agent_t *agent);
 const ik_conversation_t *ik_agent_conversation(const ik_agent_t *agent);

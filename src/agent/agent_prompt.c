@@ -46,6 +46,12 @@ static const char envelope[] =
     "{\"tool_success\":false,\"error\":…,\"error_code\":…} says why the tool could not do its "
     "work.\n";
 
+const char ik_agent_prompt_plan[] =
+    "Plan mode is on: nothing can be written and there is no network, whatever a tool declares. "
+    "Read and search what you need, then answer with a plan: what you would change, where and in "
+    "which order, how you would test it, and what is still open. Do not try to carry it out; the "
+    "user leaves plan mode when the plan is good.\n";
+
 static const char guides_heading[] =
     "What follows is from the AGENTS.md files of this project, outermost first: instructions of "
     "the people who work on it. Where two disagree the later one counts, and what the user says "

@@ -41,6 +41,9 @@ typedef struct {
     const ik_agent_guides_t *guides; /* may be NULL */
 } ik_agent_prompt_facts_t;
 
+/* The paragraph that the mode plan adds. */
+extern const char ik_agent_prompt_plan[];
+
 /* Returns NULL if the prompt is empty. */
 char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *facts);
 

@@ -1,6 +1,7 @@
 #include "agent/agent_request.h"
 
 #include "agent/agent_state.h"
+#include "base/alloc.h"
 
 static void add_tools(ik_request_t *request, const ik_agent_t *agent,
                       const ik_tool_registry_t *registry)
@@ -23,6 +24,11 @@ res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agen
     const ik_config_t *config = agent->shared->config;
     ik_request_t *request = ik_request_create(ctx, agent->target);
     request->system = ik_conversation_system(agent->conversation);
+    if (agent->addition != NULL) {
+        request->system = request->system == NULL
+                              ? agent->addition
+                              : ik_sprintf(request, "%s\n%s", request->system, agent->addition);
+    }
     request->conversation = agent->conversation;
     request->trimmed_results = ik_conversation_trimmed_results(agent->conversation);
     request->drop_reasoning =

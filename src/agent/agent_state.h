@@ -17,6 +17,7 @@ struct ik_agent {
     ik_agent_steering_fn steering;
     void *data;
 
+    const char *addition;            /* to the system prompt; NULL: none */
     ik_msg_t *system;                /* not yet in the conversation; NULL: none, or it is */
     ik_conversation_t *conversation; /* between turns every call has its result */
     ik_id_set_t *call_ids;

@@ -19,6 +19,15 @@ static inline const char *ik_mode_name(ik_mode_t mode)
     return names[mode];
 }
 
+/* What the mode does, in a few words. */
+static inline const char *ik_mode_help(ik_mode_t mode)
+{
+    static const char *const helps[] = {
+        "calls run confined; more is asked for", "asks before anything is written",
+        "nothing is written, no network", "no questions, no confinement"};
+    return helps[mode];
+}
+
 static inline bool ik_mode_parse(const char *name, ik_mode_t *mode)
 {
     for (*mode = IK_MODE_AUTO; *mode < IK_MODE_COUNT; ++*mode) {

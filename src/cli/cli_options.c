@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
+#include "permission/permission_rules.h"
 
 static res_t take_headless(ik_cli_options_t *options, const char *value)
 {
@@ -62,6 +63,26 @@ static res_t take_trust(ik_cli_options_t *options, const char *value)
 {
     (void)value;
     options->start.trust = true;
+    return OK;
+}
+
+static res_t take_mode(ik_cli_options_t *options, const char *value)
+{
+    options->flags.mode = value;
+    return OK;
+}
+
+static res_t take_allow(ik_cli_options_t *options, const char *value)
+{
+    char *fault;
+    if (strcmp(value, "all") != 0 && !ik_permission_rules_check(options->allowed, value, &fault)) {
+        return ERR(INVALID, "--allow: %s", fault);
+    }
+    const char **end = options->allowed;
+    while (*end != NULL) {
+        end++;
+    }
+    *end = value;
     return OK;
 }
 
@@ -171,6 +192,20 @@ static const option_t known[] = {
       .more = "overrides `max_tool_turns` of the configuration"},
      NEEDS_VALUE,
      take_max_turns},
+    {{.name = "--mode",
+      .value = "MODE",
+      .help = "how far the agent may go without asking: auto, ask, plan or full",
+      .more = "without it: `IKIGAI_MODE`, the mode of the resumed session, or `mode` of the "
+              "configuration; see `ikigai help permissions`"},
+     NEEDS_VALUE,
+     take_mode},
+    {{.name = "--allow",
+      .value = "WHAT",
+      .help = "with -p: allow network, all, or what a rule names, without a question; repeatable",
+      .more = "`all` answers every question with yes; a rule is written as in "
+              "`~/.ikigai/permissions.json`; nothing is allowed in the mode `plan`"},
+     NEEDS_VALUE,
+     take_allow},
     {{.name = "--trust",
       .help = "trust the project's tools for this run",
       .more = "without it untrusted tools are not available, and a line on standard error says so"},
@@ -233,11 +268,14 @@ static bool resembles_option(const char *word)
 }
 
 /* A word with a dash right after -p is the beginning of the prompt, unless it is or resembles an
- * option. */
+ * option. A word with blanks is an option only if they are in its value. */
 static bool is_option(const char *word, bool after_p)
 {
-    if (word[0] != '-' || word[1] == '\0' || has_blank(word)) {
+    if (word[0] != '-' || word[1] == '\0') {
         return false;
+    }
+    if (has_blank(word)) {
+        return word[strcspn(word, "= \t\r\n")] == '=' && find_option(word) != NULL;
     }
     return strcmp(word, "--") == 0 || find_option(word) != NULL || !after_p ||
            resembles_option(word);
@@ -281,6 +319,9 @@ static res_t check(const ik_cli_options_t *options)
     bool resumes = start->resume != NULL || start->choose;
     if (options->json && !options->headless && isatty(STDIN_FILENO)) {
         return ERR(INVALID, "--json needs -p or a piped prompt");
+    }
+    if (options->allowed[0] != NULL && !options->headless && isatty(STDIN_FILENO)) {
+        return ERR(INVALID, "--allow needs -p or a piped prompt; a user is asked instead");
     }
     if (options->plain && options->headless) {
         return ERR(INVALID, "--plain cannot be used with -p");
@@ -360,6 +401,8 @@ bool ik_cli_options_parse(const void *ctx, ik_cli_options_t *options, int argc, 
 {
     reader_t reader = {.options = options};
     ik_buffer_init(&reader.prompt, ctx, IK_BUFFER_UNLIMITED); /* bounded by argv */
+    options->allowed = ik_new_array(ctx, const char *, (size_t)argc + 1);
+    options->start.allowed = options->allowed;
     res_t parsed = parse(&reader, argc, argv);
     if (parsed.code == IK_ERR_NOT_FOUND) { /* an unknown command: no usage of options */
         ik_cli_fail(parsed.message);

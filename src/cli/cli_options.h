@@ -18,6 +18,7 @@ typedef struct {
     bool headless;        /* -p */
     bool plain;
     bool json;
+    const char **allowed; /* start.allowed */
     ik_workspace_start_t start;
     ik_config_flags_t flags;
 } ik_cli_options_t;

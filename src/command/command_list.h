@@ -14,6 +14,7 @@ extern const ik_command_t ik_command_help;
 extern const ik_command_t ik_command_kill;
 extern const ik_command_t ik_command_login;
 extern const ik_command_t ik_command_logout;
+extern const ik_command_t ik_command_mode;
 extern const ik_command_t ik_command_model;
 extern const ik_command_t ik_command_pager;
 extern const ik_command_t ik_command_refresh;

@@ -13,6 +13,7 @@ typedef struct {
     ik_msg_t **messages;
     size_t count;
     size_t capacity;
+    const char *mode; /* that was set last (base/mode.h), as stored; NULL: none was */
 } ik_conversation_t;
 
 ik_conversation_t *ik_conversation_create(const void *ctx);

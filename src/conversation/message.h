@@ -9,6 +9,7 @@
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
  *   tool_result  3 files found                   {tool_call_id, name, success, …, stderr, output}
  *   compaction   12 tool results removed         {trimmed_results, dropped, target}
+ *   mode         the mode was set                {mode}
  *   end          the agent was ended             NULL
  *
  * The messages of one answer (text and calls, in order) are a step. The first message of a step
@@ -34,6 +35,7 @@
 #define IK_MSG_TOOL_CALL "tool_call"
 #define IK_MSG_TOOL_RESULT "tool_result"
 #define IK_MSG_COMPACTION "compaction"
+#define IK_MSG_MODE "mode"
 #define IK_MSG_END "end"
 
 enum { IK_MSG_NAME_MAX = 64 }; /* bytes of a tool's name that every provider accepts */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "conversation/message.h"
 #include "export/import_session.h"
 #include "export/line_reader.h"
 
@@ -96,7 +97,9 @@ static res_t begin_session(importer_t *importer, const ik_import_line_t *line, i
         section->line = number;
         importer->sections[importer->count++] = section;
     }
-    ik_store_t *compared = importer->batch == NULL ? importer->store : NULL;
+    bool partly = importer->batch != NULL && importer->at <= importer->count &&
+                  importer->sections[importer->at - 1]->stored;
+    ik_store_t *compared = importer->batch == NULL || partly ? importer->store : NULL;
     res_t begun = ik_import_session_create(importer->scratch, line, compared, &importer->session);
     return is_ok(&begun) ? OK : blame(importer, number, begun);
 }
@@ -157,7 +160,13 @@ static res_t take_to_write(importer_t *importer, void *ctx, const ik_import_line
         batch->agents[batch->agent_count++].session_id = id;
         break;
     case IK_IMPORT_MESSAGE:
+        if (ik_import_session_has(importer->session, &line->event)) {
+            break;
+        }
         batch->events[batch->event_count] = line->event;
+        if (strcmp(line->event.kind, IK_MSG_MODE) == 0) { /* other people's file sets no mode */
+            batch->events[batch->event_count].data_json = NULL;
+        }
         batch->events[batch->event_count++].session_id = id;
         batch->bytes += line->event.content == NULL ? 0 : strlen(line->event.content);
         batch->bytes += line->event.data_json == NULL ? 0 : strlen(line->event.data_json);

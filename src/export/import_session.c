@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "conversation/message.h"
 
 /* Hashes of the events that the store has of an agent, so that logs are compared without being in
  * memory. A collision does no harm: the store compares again what it is given to write. */
@@ -40,10 +41,12 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return text == NULL ? ~hash : hash * 31 + ik_hash_bytes(text, strlen(text));
 }
 
+/* An imported event of kind mode has no data. */
 static uint64_t hash_event(const ik_store_event_t *event)
 {
     uint64_t hash = hash_text((uint64_t)event->created_us, event->kind);
-    return hash_text(hash_text(hash, event->content), event->data_json);
+    bool is_mode = strcmp(event->kind, IK_MSG_MODE) == 0;
+    return hash_text(hash_text(hash, event->content), is_mode ? NULL : event->data_json);
 }
 
 static res_t on_stored_event(void *data, const ik_store_event_t *event)
@@ -186,6 +189,12 @@ res_t ik_import_session_take(ik_import_session_t *session, const ik_import_line_
 {
     return line->type == IK_IMPORT_AGENT ? take_agent(session, &line->agent, number)
                                          : take_message(session, &line->event);
+}
+
+bool ik_import_session_has(const ik_import_session_t *session, const ik_store_event_t *event)
+{
+    const agent_t *agent = find_agent(session, event->agent);
+    return (size_t)(event->seq - agent->facts.forked_at - 1) < agent->log.count;
 }
 
 /* How far each parent goes is known only at the end. */

@@ -15,6 +15,8 @@ res_t ik_import_session_create(const void *ctx, const ik_import_line_t *line, ik
  * one. */
 res_t ik_import_session_take(ik_import_session_t *session, const ik_import_line_t *line,
                              int64_t number);
+/* Whether the store has this message, which was taken. */
+bool ik_import_session_has(const ik_import_session_t *session, const ik_store_event_t *event);
 /* Call it after the last line. On an error *number becomes the faulty line, if it is a line of the
  * session. */
 res_t ik_import_session_end(const ik_import_session_t *session, int64_t *number);

@@ -29,6 +29,8 @@ typedef struct {
     void *output_state;
     bool begun; /* the turn has begun, and output_state is set */
     bool resumed;
+    bool level_known;  /* of confinement */
+    bool over;         /* status is set; the program ends when the level is known */
     ik_timer_t *flush; /* joins output that arrives at about the same time */
     bool flush_due;
     int64_t flushed_ms;
@@ -43,10 +45,12 @@ static void complain(const char *message)
     ik_print_line(stderr, message);
 }
 
+/* The first line of the output, if there is one, needs the level. */
 static void end(headless_t *headless, int status)
 {
     headless->status = status;
-    headless->done = true;
+    headless->over = true;
+    headless->done = !headless->begun || headless->level_known;
 }
 
 /* --- the turn ---------------------------------------------------------------------------- */
@@ -84,20 +88,37 @@ static void announce_offline(const void *ctx)
     fputs(ik_agent_target_describe_local_servers(ctx), stderr);
 }
 
+static void print_level(headless_t *headless)
+{
+    headless->output->on_level(headless->output_state, ik_workspace_level(headless->workspace));
+    char *notice = ik_workspace_describe_level(headless, headless->workspace);
+    if (notice != NULL) {
+        headless->output->on_event(
+            headless->output_state,
+            &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = notice, .len = strlen(notice)});
+    }
+    talloc_free(notice);
+}
+
 static void begin_output(headless_t *headless)
 {
     ik_workspace_t *workspace = headless->workspace;
     ik_workspace_require_agent(workspace); /* prints its notices about AGENTS.md first */
-    ik_headless_facts_t facts = {.session_id = ik_session_id(ik_workspace_session(workspace)),
-                                 .resumed = headless->resumed,
-                                 .target = ik_workspace_target(workspace),
-                                 .registry = ik_workspace_shared(workspace)->tool_registry,
-                                 .folder = headless->options->paths->cwd};
+    ik_headless_facts_t facts = {
+        .session_id = ik_session_id(ik_workspace_session(workspace)),
+        .resumed = headless->resumed,
+        .target = ik_workspace_target(workspace),
+        .registry = ik_workspace_shared(workspace)->tool_registry,
+        .folder = headless->options->paths->cwd,
+        .mode = ik_mode_name(ik_workspace_mode(workspace, ik_workspace_focus(workspace)))};
     if (ik_workspace_is_makeshift(workspace)) {
         announce_offline(headless);
     }
     headless->output_state = headless->output->begin(headless, &facts);
     headless->begun = true;
+    if (headless->level_known) {
+        print_level(headless);
+    }
 }
 
 /* --- the workspace ----------------------------------------------------------------------- */
@@ -105,7 +126,7 @@ static void begin_output(headless_t *headless)
 /* Lines before and after the turn go to standard error; lines in between are events. */
 static void print_line(headless_t *headless, const ik_workspace_event_t *event)
 {
-    if (headless->begun && !headless->done) {
+    if (headless->begun && !headless->over) {
         print_event(headless, &(ik_agent_event_t){.kind = IK_AGENT_NOTICE,
                                                   .text = event->text,
                                                   .len = strlen(event->text)});
@@ -148,6 +169,13 @@ static void on_event(void *data, const ik_workspace_event_t *event)
     case IK_WORKSPACE_AGENT:
         print_event(headless, event->event);
         break;
+    case IK_WORKSPACE_LEVEL:
+        headless->level_known = true;
+        if (headless->begun) {
+            print_level(headless);
+        }
+        headless->done = headless->over;
+        break;
     case IK_WORKSPACE_QUESTION:
         ik_workspace_decline(headless->workspace);
         break;
@@ -166,7 +194,7 @@ static void on_interrupt(void *data, int signal)
     headless_t *headless = data;
     ik_agent_event_t ended = {.kind = IK_AGENT_TURN_ENDED, .reason = IK_TURN_INTERRUPTED};
     bool again = headless->signal != 0;
-    if (headless->done) {
+    if (headless->over) {
         return;
     }
     headless->signal = signal;

@@ -1,8 +1,20 @@
+/*
+ * The first line needs the level of confinement. The request to the model does not wait for it: the
+ * lines that come before the level is known are kept.
+ */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/alloc.h"
 #include "base/json.h"
 #include "base/print.h"
 #include "headless/headless_output.h"
+
+typedef struct {
+    ik_buffer_t first; /* the first line, not closed */
+    ik_buffer_t kept;  /* lines after it, each with a NUL */
+    bool begun;        /* the first line is printed */
+} lines_t;
 
 /* Begins an object whose first member is its type. */
 static void open_line(ik_buffer_t *line, const char *type)
@@ -17,10 +29,15 @@ static void add_bytes(ik_buffer_t *line, const char *name, const char *text, siz
     ik_json_append_string(line, text, len);
 }
 
-static void close_line(ik_buffer_t *line)
+static void close_line(lines_t *lines, ik_buffer_t *line)
 {
     ik_buffer_append_byte(line, '}');
-    ik_print_json(stdout, line->data, line->len);
+    if (lines->begun) {
+        ik_print_json(stdout, line->data, line->len);
+    } else {
+        ik_buffer_append(&lines->kept, line->data, line->len);
+        ik_buffer_append_byte(&lines->kept, '\0');
+    }
     ik_buffer_reset(line);
 }
 
@@ -37,17 +54,32 @@ static void add_tools(ik_buffer_t *line, const ik_tool_registry_t *registry)
 
 static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 {
-    (void)ctx;
-    ik_buffer_t line;
-    open_line(&line, "session");
-    ik_json_add_text(&line, "id", facts->session_id);
-    ik_json_add_text(&line, "model", facts->target->name);
-    ik_json_add_text(&line, "cwd", facts->folder);
-    ik_json_begin_member(&line, "resumed");
-    ik_buffer_append_text(&line, facts->resumed ? "true" : "false");
-    add_tools(&line, facts->registry);
-    close_line(&line);
-    return NULL;
+    lines_t *lines = ik_new(ctx, lines_t);
+    ik_buffer_t *line = &lines->first;
+    open_line(line, "session");
+    ik_json_add_text(line, "id", facts->session_id);
+    ik_json_add_text(line, "model", facts->target->name);
+    ik_json_add_text(line, "cwd", facts->folder);
+    ik_json_begin_member(line, "resumed");
+    ik_buffer_append_text(line, facts->resumed ? "true" : "false");
+    ik_json_add_text(line, "mode", facts->mode);
+    add_tools(line, facts->registry);
+    ik_buffer_init(&lines->kept, lines, IK_BUFFER_UNLIMITED); /* a few milliseconds' events */
+    return lines;
+}
+
+static void on_level(void *state, const char *level)
+{
+    lines_t *lines = state;
+    lines->begun = true;
+    ik_json_add_text(&lines->first, "confinement", level);
+    close_line(lines, &lines->first);
+    for (size_t at = 0; at < lines->kept.len;) {
+        size_t len = strlen(lines->kept.data + at);
+        ik_print_json(stdout, lines->kept.data + at, len);
+        at += len + 1;
+    }
+    ik_buffer_reset(&lines->kept);
 }
 
 /* Messages are reported when they are stored, or with "saved":false if that failed. */
@@ -144,14 +176,13 @@ static void add_event(ik_buffer_t *line, const ik_agent_event_t *event)
 
 static void on_event(void *state, const ik_agent_event_t *event)
 {
-    (void)state;
     if (types[event->kind] == NULL) {
         return;
     }
     ik_buffer_t line;
     open_line(&line, types[event->kind]);
     add_event(&line, event);
-    close_line(&line);
+    close_line(state, &line);
 }
 
 static void end(void *state)
@@ -161,6 +192,7 @@ static void end(void *state)
 
 const ik_headless_output_t ik_headless_json = {
     .begin = begin,
+    .on_level = on_level,
     .on_event = on_event,
     .end = end,
 };

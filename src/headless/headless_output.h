@@ -13,12 +13,15 @@ typedef struct {
     const ik_target_t *target;
     const ik_tool_registry_t *registry; /* may be NULL */
     const char *folder;
+    const char *mode;
     bool resumed;
 } ik_headless_facts_t;
 
 typedef struct {
     /* Returns the state for the other functions, on ctx. */
     void *(*begin)(const void *ctx, const ik_headless_facts_t *facts);
+    /* The level of confinement, once, soon after begin; the first line says it. */
+    void (*on_level)(void *state, const char *level);
     void (*on_event)(void *state, const ik_agent_event_t *event);
     void (*end)(void *state);
 } ik_headless_output_t;

@@ -109,6 +109,12 @@ static void on_event(void *state, const ik_agent_event_t *event)
     }
 }
 
+static void on_level(void *state, const char *level)
+{
+    (void)state;
+    (void)level; /* a notice says it, where it matters */
+}
+
 static void end(void *state)
 {
     close_line(state);
@@ -116,6 +122,7 @@ static void end(void *state)
 
 const ik_headless_output_t ik_headless_text = {
     .begin = begin,
+    .on_level = on_level,
     .on_event = on_event,
     .end = end,
 };

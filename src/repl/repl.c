@@ -381,6 +381,15 @@ static void say_line(ik_repl_t *repl, const ik_workspace_event_t *event)
     ik_repl_say(repl, roles[event->level], event->text);
 }
 
+static void say_level(ik_repl_t *repl)
+{
+    char *line = ik_workspace_describe_level(repl, repl->workspace);
+    if (line != NULL) {
+        ik_repl_say(repl, IK_ROLE_WARNING, line);
+    }
+    talloc_free(line);
+}
+
 static void on_event(void *data, const ik_workspace_event_t *event)
 {
     ik_repl_t *repl = data;
@@ -432,6 +441,9 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         break;
     case IK_WORKSPACE_CHOOSE:
         offer_sessions(repl, event->sessions);
+        break;
+    case IK_WORKSPACE_LEVEL:
+        say_level(repl);
         break;
     case IK_WORKSPACE_READY:
         break;
@@ -497,6 +509,17 @@ static void switch_tool_output(ik_repl_t *repl)
     ik_repl_say(repl, IK_ROLE_DIM, brief ? "tool_output: short" : "tool_output: full");
 }
 
+/* The mode full is entered with /mode only. */
+static void next_mode(ik_repl_t *repl)
+{
+    static const ik_mode_t next[] = {[IK_MODE_AUTO] = IK_MODE_ASK,
+                                     [IK_MODE_ASK] = IK_MODE_PLAN,
+                                     [IK_MODE_PLAN] = IK_MODE_AUTO,
+                                     [IK_MODE_FULL] = IK_MODE_AUTO};
+    int64_t focus = ik_workspace_focus(repl->workspace);
+    ik_workspace_set_mode(repl->workspace, focus, next[ik_workspace_mode(repl->workspace, focus)]);
+}
+
 /* Queued lines still run after the end of input; open questions are declined. */
 static void end_input(ik_repl_t *repl)
 {
@@ -538,6 +561,9 @@ static void on_action(void *data, ik_prompt_action_t action)
         break;
     case IK_PROMPT_TOOL_OUTPUT:
         switch_tool_output(repl);
+        break;
+    case IK_PROMPT_MODE:
+        next_mode(repl);
         break;
     default:
         break;

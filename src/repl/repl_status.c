@@ -13,7 +13,7 @@ static const double NEARLY_FULL = 0.8; /* of the context window: the user is tol
 static const double SHARE_MAX = 99;    /* a server may claim anything */
 
 /* The parts of the status line, from left to right. */
-typedef enum { MODEL, AGENT, CONTEXT, COST, TOOLS, BACKGROUND, PARTS } part_t;
+typedef enum { MODE, MODEL, AGENT, CONTEXT, COST, TOOLS, BACKGROUND, PARTS } part_t;
 
 typedef struct {
     const char *texts[PARTS]; /* NULL: not shown */
@@ -107,7 +107,8 @@ static void set_context(line_t *line, const context_t *context, const void *ctx,
 static void set_short_model(line_t *line, const char *name, const void *ctx)
 {
     const char *slash = strchr(name, '/');
-    size_t taken = line->texts[CONTEXT] == NULL ? 0 : width_of(line) + SEPARATOR_COLUMNS;
+    size_t before = width_of(line);
+    size_t taken = before == 0 ? 0 : before + SEPARATOR_COLUMNS;
     size_t room = line->room > taken ? line->room - taken : 0;
     if (room >= MODEL_COLUMNS_MIN) {
         ik_buffer_t text;
@@ -155,6 +156,9 @@ void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
     for (int part = 0; part < PARTS; part++) {
         line.roles[part] = IK_ROLE_STATUS;
     }
+    ik_mode_t mode = ik_workspace_mode(repl->workspace, ik_workspace_focus(repl->workspace));
+    set(&line, MODE, mode == IK_MODE_AUTO ? NULL : ik_mode_name(mode));
+    line.roles[MODE] = mode == IK_MODE_FULL ? IK_ROLE_WARNING : IK_ROLE_STRONG;
     set_context(&line, &context, scratch, false);
     set_short_model(&line, model, scratch);
     set(&line, COST, cost > 0 ? ik_strdup(scratch, ik_figure_of_cost(cost).text) : NULL);

@@ -244,7 +244,8 @@ res_t ik_session_flush(ik_session_t *session)
 /* Events that are not worth a session before the first message of the user. */
 static bool is_preliminary(const char *kind)
 {
-    return strcmp(kind, IK_MSG_SYSTEM) == 0 || strcmp(kind, IK_MSG_END) == 0;
+    return strcmp(kind, IK_MSG_SYSTEM) == 0 || strcmp(kind, IK_MSG_MODE) == 0 ||
+           strcmp(kind, IK_MSG_END) == 0;
 }
 
 static ik_store_event_t make_event(ik_session_t *session, int64_t agent, const ik_msg_t *message)
@@ -291,8 +292,17 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *m
 static res_t on_event(void *data, const ik_store_event_t *event)
 {
     ik_conversation_t *conversation = data;
-    ik_conversation_append(
-        conversation, ik_msg_create(conversation, event->kind, event->content, event->data_json));
+    ik_msg_t *message = ik_msg_create(conversation, event->kind, event->content, event->data_json);
+    if (ik_msg_is(message, IK_MSG_MODE)) {
+        ik_json_span_t object;
+        bool readable = message->data_json != NULL &&
+                        ik_json_scan(message->data_json, message->data_len, &object, NULL) &&
+                        ik_json_kind(object) == IK_JSON_OBJECT;
+        conversation->mode = readable ? ik_msg_field_text(conversation, message, "mode") : NULL;
+        talloc_free(message);
+        return OK;
+    }
+    ik_conversation_append(conversation, message);
     return OK;
 }
 

@@ -130,7 +130,7 @@ static ik_transcript_kind_t kind_of(const ik_store_event_t *event)
         {IK_MSG_USER, IK_TRANSCRIPT_USER},      {IK_MSG_ASSISTANT, IK_TRANSCRIPT_ANSWER},
         {IK_MSG_TOOL_CALL, IK_TRANSCRIPT_TOOL}, {IK_MSG_TOOL_RESULT, IK_TRANSCRIPT_TOOL},
         {IK_MSG_SYSTEM, IK_TRANSCRIPT_SYSTEM},  {IK_MSG_COMPACTION, IK_TRANSCRIPT_NOTE},
-        {IK_MSG_END, IK_TRANSCRIPT_NOTE},
+        {IK_MSG_MODE, IK_TRANSCRIPT_NOTE},      {IK_MSG_END, IK_TRANSCRIPT_NOTE},
     };
     for (size_t i = 0; i < IK_LENGTH(rows); i++) {
         if (is_kind(event, rows[i].name)) {

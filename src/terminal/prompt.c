@@ -311,9 +311,13 @@ static ik_prompt_action_t complete(ik_prompt_t *prompt, const ik_key_t *key)
     return IK_PROMPT_NONE;
 }
 
+/* Up in a list; another mode elsewhere. */
 static ik_prompt_action_t choose_previous(ik_prompt_t *prompt, const ik_key_t *key)
 {
     (void)key;
+    if (!ik_prompt_list_is_open(prompt)) {
+        return IK_PROMPT_MODE;
+    }
     if (chooses(prompt)) {
         ik_choice_move(prompt->list.choice, -1);
     }
@@ -406,7 +410,7 @@ static const command_t commands[] = {
      .run = queue},
     {"completes /commands, their arguments and @files", .keys = {IK_BINDING_ALONE(TAB)},
      .run = complete},
-    {"up in the list of completions", .keys = {IK_BINDING_WITH(SHIFT, TAB)},
+    {"the next mode (auto, ask, plan); up in a list", .keys = {IK_BINDING_WITH(SHIFT, TAB)},
      .run = choose_previous},
     {"up, waiting text, then earlier messages like this",
      .keys = {IK_BINDING(UP), IK_BINDING_CTRL('p')}, .run = up},

@@ -24,6 +24,7 @@ typedef enum {
     IK_PROMPT_PAGER,  /* show the transcript */
     IK_PROMPT_REDRAW,
     IK_PROMPT_TOOL_OUTPUT, /* switch between full and short results of tools */
+    IK_PROMPT_MODE,        /* Shift-Tab while no list is open: the next mode */
     IK_PROMPT_CHOSEN,      /* the list of ik_prompt_choose is closed */
 } ik_prompt_action_t;
 

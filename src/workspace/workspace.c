@@ -111,6 +111,7 @@ static bool take_line(ik_workspace_member_t *member)
         workspace->usage.turns++;
         emit_for(member, IK_WORKSPACE_TURN);
         ik_agent_start_turn(member->agent, text);
+        ik_workspace_store_mode(member);
     }
     talloc_free(text);
     return true;
@@ -433,6 +434,7 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
         !start->choose) {
         return workspace->target_error;
     }
+    ik_workspace_find_level(workspace); /* while tools are looked for */
     ik_workspace_find_tools(workspace, false);
     ik_workspace_open_first(workspace);
     if (!workspace->options.unattended) {

@@ -53,6 +53,7 @@ typedef enum {
     IK_WORKSPACE_COMMAND,      /* agent, text: a queued line that the front end runs itself */
     IK_WORKSPACE_QUEUE,        /* agent: its queue has changed */
     IK_WORKSPACE_QUESTION,     /* another question is open now, or none is */
+    IK_WORKSPACE_LEVEL,        /* once: the level of confinement is known */
     IK_WORKSPACE_FAILED,       /* result: why the requested session cannot start */
     IK_WORKSPACE_SETTLED,      /* the queues are idle until the next event */
 } ik_workspace_event_kind_t;
@@ -127,7 +128,12 @@ void ik_workspace_expect_message(ik_workspace_t *workspace);
 /* --- permissions ------------------------------------------------------------------------- */
 
 ik_mode_t ik_workspace_mode(const ik_workspace_t *workspace, int64_t agent);
+/* Holds for the next calls, also of a running turn, and is kept with the session. */
 void ik_workspace_set_mode(ik_workspace_t *workspace, int64_t agent, ik_mode_t mode);
+/* "full", "partial", "none", or "off" if the configuration says so; NULL: not known yet. */
+const char *ik_workspace_level(const ik_workspace_t *workspace);
+/* What the user must know about the level, one line on ctx; NULL: nothing, or not known yet. */
+char *ik_workspace_describe_level(const void *ctx, const ik_workspace_t *workspace);
 ik_confinement_t *ik_workspace_confinement(const ik_workspace_t *workspace);
 ik_permission_rules_t *ik_workspace_rules(const ik_workspace_t *workspace);
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "agent/agent_prompt.h"
 #include "base/alloc.h"
 #include "workspace/workspace_state.h"
 
@@ -14,7 +15,53 @@ void ik_workspace_set_mode(ik_workspace_t *workspace, int64_t agent, ik_mode_t m
     ik_workspace_member_t *member = ik_workspace_find_member(workspace, agent);
     if (member != NULL) {
         member->mode = mode;
+        member->mode_chosen = true;
+        ik_workspace_apply_mode(member);
+        ik_workspace_store_mode(member);
     }
+}
+
+void ik_workspace_apply_mode(ik_workspace_member_t *member)
+{
+    if (member->agent != NULL) {
+        ik_agent_set_addition(member->agent,
+                              member->mode == IK_MODE_PLAN ? ik_agent_prompt_plan : NULL);
+    }
+}
+
+/* "full" is entered by the user only. */
+void ik_workspace_restore_mode(ik_workspace_member_t *member)
+{
+    const char *kept = ik_agent_conversation(member->agent)->mode;
+    ik_mode_t mode;
+    if (kept != NULL && ik_mode_parse(kept, &mode)) {
+        member->mode_stored = 1 + (int)mode;
+        if (mode != IK_MODE_FULL && !member->workspace->mode_forced) {
+            member->mode = mode;
+        }
+    }
+    ik_workspace_apply_mode(member);
+}
+
+/* A session that was always in the default mode says nothing about it. */
+void ik_workspace_store_mode(ik_workspace_member_t *member)
+{
+    ik_workspace_t *workspace = member->workspace;
+    bool is_default =
+        member->mode_stored == 0 && member->mode == IK_MODE_AUTO && !member->mode_chosen;
+    if (workspace->session == NULL || member->agent == NULL || is_default ||
+        member->mode_stored == 1 + (int)member->mode ||
+        ik_agent_conversation(member->agent)->count == 0) {
+        return;
+    }
+    const char *name = ik_mode_name(member->mode);
+    void *scratch = talloc_new(NULL);
+    ik_msg_t *message =
+        ik_msg_create(scratch, IK_MSG_MODE, ik_sprintf(scratch, "The mode is %s.", name),
+                      ik_sprintf(scratch, "{\"mode\":\"%s\"}", name));
+    ik_session_append(workspace->session, member->number, &message, 1, IK_STORE_NORMAL);
+    member->mode_stored = 1 + (int)member->mode;
+    talloc_free(scratch);
 }
 
 ik_confinement_t *ik_workspace_confinement(const ik_workspace_t *workspace)
@@ -103,13 +150,65 @@ static void *ask(void *data, const void *ctx, const ik_permission_question_t *qu
     return asked;
 }
 
+/* --- the level --------------------------------------------------------------------------- */
+
+static void on_level(void *data, const ik_confinement_facts_t *facts)
+{
+    (void)facts;
+    ik_workspace_t *workspace = data;
+    if (!workspace->closed) {
+        ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_LEVEL});
+    }
+}
+
+static bool is_off(const ik_workspace_t *workspace)
+{
+    return workspace->options.config->confinement == IK_CONFIG_CONFINEMENT_OFF;
+}
+
+/* While it is off, only the mode plan needs the level, and then the gate finds it out. */
+void ik_workspace_find_level(ik_workspace_t *workspace)
+{
+    if (is_off(workspace)) {
+        on_level(workspace, NULL);
+    } else {
+        ik_confinement_detect(workspace, workspace->confinement, on_level, workspace);
+    }
+}
+
+const char *ik_workspace_level(const ik_workspace_t *workspace)
+{
+    const ik_confinement_facts_t *facts = ik_confinement_facts(workspace->confinement);
+    return is_off(workspace) ? "off"
+           : facts == NULL   ? NULL
+                             : ik_confinement_level_name(facts->level);
+}
+
+static char *describe_level(const void *ctx, const ik_confinement_facts_t *facts)
+{
+    return ik_sprintf(ctx, "Confinement of tools: %s. %s. ikigai doctor says what to do.",
+                      ik_confinement_level_name(facts->level), facts->cause);
+}
+
+char *ik_workspace_describe_level(const void *ctx, const ik_workspace_t *workspace)
+{
+    const ik_confinement_facts_t *facts = ik_confinement_facts(workspace->confinement);
+    bool silent = is_off(workspace) || facts == NULL || facts->level == IK_CONFINEMENT_FULL;
+    return silent ? NULL : describe_level(ctx, facts);
+}
+
 static void on_fall(void *data, const ik_confinement_facts_t *facts)
 {
-    char *text = ik_sprintf(data, "Confinement has fallen to level %s: %s",
+    ik_workspace_t *workspace = data;
+    char *text = ik_sprintf(NULL, "Confinement has fallen to level %s: %s",
                             ik_confinement_level_name(facts->level), facts->cause);
-    warn(data, text);
+    if (!workspace->closed) {
+        warn(workspace, text);
+    }
     talloc_free(text);
 }
+
+/* --- setting up -------------------------------------------------------------------------- */
 
 void ik_workspace_create_gate(ik_workspace_t *workspace)
 {
@@ -131,10 +230,14 @@ res_t ik_workspace_load_permissions(ik_workspace_t *workspace)
         allow_all = allow_all || strcmp(start->allowed[i], "all") == 0;
     }
     if (options->config->mode != 0) {
+        const ik_config_key_t *key = ik_config_find_key(IK_CONFIG_TOP, "mode");
         workspace->mode = (ik_mode_t)(options->config->mode - 1);
+        workspace->mode_forced =
+            ik_config_key_source(key, options->config) >= IK_CONFIG_ENVIRONMENT;
     }
     for (size_t i = 0; i < workspace->member_count; i++) {
         workspace->members[i]->mode = workspace->mode;
+        workspace->members[i]->mode_chosen = workspace->mode_forced;
     }
     TRY(ik_permission_rules_load(workspace, options->paths, start->allowed, &workspace->rules));
     const char *const *warnings;

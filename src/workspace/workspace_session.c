@@ -16,6 +16,7 @@ static ik_workspace_member_t *create_member(ik_workspace_t *workspace, int64_t n
 {
     ik_workspace_member_t *member = ik_new(workspace, ik_workspace_member_t);
     member->mode = workspace->mode;
+    member->mode_chosen = workspace->mode_forced;
     member->workspace = workspace;
     member->number = number;
     return member;
@@ -191,6 +192,7 @@ static res_t load_agent(ik_workspace_member_t *member, ik_session_t *session)
     res_t loaded = ik_agent_resume(member, &options, member->number, &member->agent);
     if (is_ok(&loaded)) {
         describe(member);
+        ik_workspace_restore_mode(member);
     }
     talloc_free(scratch);
     return loaded;
@@ -204,6 +206,7 @@ ik_agent_t *ik_workspace_require_agent(ik_workspace_t *workspace)
         ik_agent_options_t options = agent_options(member, workspace->session);
         options.system_prompt = gather_prompt(workspace, scratch);
         member->agent = ik_agent_create(member, &options);
+        ik_workspace_apply_mode(member);
         talloc_free(scratch);
     }
     return member->agent;
@@ -267,6 +270,8 @@ static void move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
 void ik_workspace_begin_session(ik_workspace_t *workspace)
 {
     ik_workspace_member_t *root = create_member(workspace, IK_STORE_ROOT_AGENT);
+    root->mode = workspace->focus->mode;
+    root->mode_chosen = workspace->focus->mode_chosen;
     move_queue(root, workspace->focus);
     ik_workspace_drop_session(workspace);
     workspace->usage = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
@@ -546,6 +551,10 @@ void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt)
     ik_workspace_member_t *member = create_member(workspace, 0);
     member->agent = ik_agent_fork(member, parent, ik_workspace_on_agent_event, member);
     member->number = ik_agent_number(member->agent);
+    member->mode = workspace->focus->mode;
+    member->mode_chosen = workspace->focus->mode_chosen;
+    member->mode_stored = workspace->focus->mode_stored;
+    ik_workspace_apply_mode(member);
     describe(member);
     add_member(workspace, member);
     ik_workspace_emit(

@@ -8,6 +8,8 @@ typedef struct {
     ik_workspace_t *workspace;
     int64_t number;
     ik_mode_t mode;
+    bool mode_chosen;  /* by the user, rather than by the configuration or by default */
+    int mode_stored;   /* what its log says: 1 + ik_mode_t; 0: nothing */
     ik_agent_t *agent; /* NULL: no messages yet, or the log is not loaded */
     char *title;       /* the user's last message as one line; NULL: none */
     int64_t context;   /* tokens of the last request and answer; 0: not known */
@@ -48,6 +50,7 @@ struct ik_workspace {
     ik_confinement_t *confinement;
     ik_permission_rules_t *rules; /* NULL before ik_workspace_start */
     ik_mode_t mode;               /* of new agents */
+    bool mode_forced;             /* by a flag or the environment: a session keeps none */
 
     /* --- questions and queues */
     ik_workspace_question_t *questions; /* a list; the first one is open */
@@ -94,6 +97,14 @@ void ik_workspace_free_old_tools(ik_workspace_t *workspace);
 void ik_workspace_create_gate(ik_workspace_t *workspace);
 /* Reads the mode and the rules, and puts them into force. IK_ERR_INVALID: one of them is wrong. */
 res_t ik_workspace_load_permissions(ik_workspace_t *workspace);
+/* Finds out the level of confinement, and reports LEVEL. */
+void ik_workspace_find_level(ik_workspace_t *workspace);
+/* Takes over the mode that the log of a loaded agent says, as far as it counts. */
+void ik_workspace_restore_mode(ik_workspace_member_t *member);
+/* Tells a new agent its mode. */
+void ik_workspace_apply_mode(ik_workspace_member_t *member);
+/* Logs the mode, if the log says another one and the agent has messages. */
+void ik_workspace_store_mode(ik_workspace_member_t *member);
 
 /* --- workspace_question.c: */
 

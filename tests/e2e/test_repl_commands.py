@@ -910,7 +910,7 @@ class HelpTest(CommandTest):
 
     def test_unknown_commands_suggest_the_nearest(self):
         t = self.ready([])
-        for line, meant in (("/modle", "model"), ("/agnets", "agents"), ("/exti", "exit"),
+        for line, meant in (("/modell", "model"), ("/agnets", "agents"), ("/exti", "exit"),
                             ("/tools", "tool"), ("/refersh", "refresh")):
             with self.subTest(line):
                 self.assertEqual(self.enter(t, line, "There is no command"),

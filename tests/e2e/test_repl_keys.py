@@ -676,7 +676,7 @@ class HelpTest(ReplTest):
                 ("undoes the last change", "gone\x15", "|", "gone|"),
                 ("completes /commands, their arguments and @files", "/syst", "", "/system "),
                 ("completes /commands, their arguments and @files", "@onl", "", "@only.txt "),
-                ("up in the list of completions", "/re" + DOWN, "\t", "/resume "),
+                ("the next mode (auto, ask, plan); up in a list", "/re" + DOWN, "\t", "/resume "),
                 ("up, waiting text, then earlier messages like this", "", "|", "second|"),
                 ("up, waiting text, then earlier messages like this", "fi", "|", "first|"),
                 ("down, then newer messages, back to the draft", UP + UP, "|", "second|"),

@@ -109,7 +109,7 @@ START_TEST(a_name_is_found_with_and_without_the_slash_but_whole)
     ck_assert_str_eq(ik_command_find("/model", 6)->name, "model");
     ck_assert_str_eq(ik_command_find("model", 5)->name, "model");
     ck_assert_str_eq(ik_command_find("/model x", 6)->name, "model");
-    ck_assert_ptr_null(ik_command_find("/mode", 5));
+    ck_assert_ptr_null(ik_command_find("/mod", 4));
     ck_assert_ptr_null(ik_command_find("/models", 7));
     ck_assert_ptr_null(ik_command_find("//model", 7));
     ck_assert_ptr_null(ik_command_find("/", 1));
@@ -120,7 +120,7 @@ END_TEST
 START_TEST(unknown_names_suggest_the_nearest)
 {
     static const char *const cases[][2] = {
-        {"/modle", "model"},  {"/ehpl", "help"},       {"/eixt", "exit"},
+        {"/modell", "model"}, {"/ehpl", "help"},       {"/eixt", "exit"},
         {"/agent", "agents"}, {"/sess", "sessions"},   {"/tools", "tool"},
         {"/seach", "search"}, {"/comapct", "compact"}, {"/sesions x", "sessions"},
         {"/u", "usage"},
@@ -129,7 +129,8 @@ START_TEST(unknown_names_suggest_the_nearest)
         char *end = ik_sprintf(ctx, "Did you mean /%s?\n", cases[i][1]);
         assert_has(run(cases[i][0]), end);
     }
-    ck_assert_str_eq(run("/modle x"), "FAILED: There is no command /modle. Did you mean /model?\n");
+    ck_assert_str_eq(run("/modell x"),
+                     "FAILED: There is no command /modell. Did you mean /model?\n");
     ck_assert_str_eq(run("/quit"), "[leave]\n"); /* an alias is a name */
 }
 END_TEST

@@ -128,7 +128,8 @@ void ik_event_text_append(ik_buffer_t *out, const ik_store_event_t *event)
     parts_t parts = {.out = out, .start = out->len};
     ik_json_span_t data;
     ik_json_span_t members[MEMBER_COUNT] = {0};
-    if (strcmp(event->kind, IK_MSG_SYSTEM) == 0 || strcmp(event->kind, IK_MSG_COMPACTION) == 0) {
+    if (strcmp(event->kind, IK_MSG_SYSTEM) == 0 || strcmp(event->kind, IK_MSG_MODE) == 0 ||
+        strcmp(event->kind, IK_MSG_COMPACTION) == 0) {
         return;
     }
     bool is_call = strcmp(event->kind, IK_MSG_TOOL_CALL) == 0;
