@@ -240,6 +240,21 @@ bool ik_command_must_wait(const ik_command_host_t *host, const char *line)
     return valid;
 }
 
+size_t ik_command_public_length(ik_command_host_t *host, const char *line)
+{
+    size_t name = strcspn(line, blanks);
+    const ik_command_t *command = ik_command_is_line(line) ? ik_command_find(line, name) : NULL;
+    if (command == NULL || command->is_public == NULL) {
+        return strlen(line);
+    }
+    size_t begin = name + strspn(line + name, blanks);
+    size_t end = begin + strcspn(line + begin, blanks);
+    char *word = ik_strndup(NULL, line + begin, end - begin);
+    bool public = command->is_public(host, word);
+    talloc_free(word);
+    return public ? end : name;
+}
+
 void ik_command_run(ik_command_host_t *host, const char *line, bool busy)
 {
     size_t len = strcspn(line, blanks);

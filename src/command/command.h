@@ -84,6 +84,9 @@ typedef struct {
     void (*run)(ik_command_host_t *host, const ik_command_args_t *args);
     /* Adds completions for argument number `word`, from 1. May be NULL. */
     void (*complete)(ik_command_host_t *host, int word, ik_command_words_t *out);
+    /* For a command whose arguments may be secrets that were typed by mistake: whether the first
+     * one may be shown and kept. Further ones may not. NULL: all may. */
+    bool (*is_public)(ik_command_host_t *host, const char *word);
 } ik_command_t;
 
 /* All commands, sorted by name. */
@@ -96,6 +99,9 @@ const ik_command_t *ik_command_find(const char *name, size_t len);
 bool ik_command_is_line(const char *line);
 /* Whether "/name args" must wait until tools are discovered. */
 bool ik_command_must_wait(const ik_command_host_t *host, const char *line);
+/* How many bytes at the start of a line may be shown and kept; all of them, unless it is a command
+ * with is_public. */
+size_t ik_command_public_length(ik_command_host_t *host, const char *line);
 /* Runs "/name args". Wrong use prints the usage, an unknown name suggests the closest one. busy:
  * the current agent works, or messages are queued for it. */
 void ik_command_run(ik_command_host_t *host, const char *line, bool busy);

@@ -74,8 +74,8 @@ const ik_config_provider_t *ik_command_login_find(ik_command_host_t *host, const
     }
     ik_buffer_t text;
     ik_buffer_init(&text, host->ctx, IK_BUFFER_UNLIMITED); /* names of providers */
-    ik_buffer_append_format(&text, "There is no provider '%.64s' that takes a key; known are",
-                            name);
+    /* What was typed is not repeated: it may be a key. */
+    ik_buffer_append_text(&text, "There is no such provider. Known are:");
     for (size_t i = 0; i < config->provider_count; i++) {
         if (config->providers[i]->type != IK_CONFIG_TYPE_OFFLINE) {
             ik_buffer_append_format(&text, " %s", config->providers[i]->name);
@@ -226,6 +226,12 @@ static void complete(ik_command_host_t *host, int word, ik_command_words_t *out)
     }
 }
 
+/* A key typed on the command line is neither repeated nor kept. */
+static bool is_public(ik_command_host_t *host, const char *word)
+{
+    return ik_config_provider(ik_workspace_shared(host->workspace)->config, word) != NULL;
+}
+
 const ik_command_t ik_command_login = {
     .name = "login",
     .usage = "[PROVIDER]",
@@ -234,4 +240,5 @@ const ik_command_t ik_command_login = {
     .max_args = 1,
     .run = run,
     .complete = complete,
+    .is_public = is_public,
 };

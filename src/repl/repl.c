@@ -53,7 +53,9 @@ static void run_command(ik_repl_t *repl, const char *line, bool busy)
     if (!ik_view_echoes(repl->view)) {
         ik_rows_t rows = ik_view_rows(repl->view);
         ik_view_begin_block(repl->view);
-        ik_rows_lines(&rows, IK_ROLE_USER, line);
+        char *shown = ik_strndup(NULL, line, ik_command_public_length(&repl->host, line));
+        ik_rows_lines(&rows, IK_ROLE_USER, shown);
+        talloc_free(shown);
     }
     repl->host.columns = (size_t)ik_view_rows(repl->view).columns;
     ik_workspace_hold(repl->workspace);
@@ -638,6 +640,12 @@ static void on_start(void *data)
     ik_workspace_release(workspace);
 }
 
+static void append_unsent(ik_repl_t *repl, ik_buffer_t *text, const char *unsent)
+{
+    ik_buffer_append_text(text, text->len == 0 ? "" : "\n");
+    ik_buffer_append(text, unsent, ik_command_public_length(&repl->host, unsent));
+}
+
 /* All unsent text: the queues of all agents, and the draft. */
 static char *draft_text(void *data, const void *ctx)
 {
@@ -651,13 +659,12 @@ static char *draft_text(void *data, const void *ctx)
         int64_t number = ik_workspace_agent_number(workspace, i);
         const ik_workspace_line_t *line;
         for (size_t k = 0; (line = ik_workspace_queued(workspace, number, k)) != NULL; k++) {
-            ik_buffer_append_format(&text, "%s%s", text.len == 0 ? "" : "\n", line->text);
+            append_unsent(repl, &text, line->text);
         }
     }
     char *draft = prompt == NULL ? NULL : ik_prompt_text(NULL, prompt);
     if (draft != NULL && *draft != '\0') {
-        ik_buffer_append_text(&text, text.len == 0 ? "" : "\n");
-        ik_buffer_append_text(&text, draft);
+        append_unsent(repl, &text, draft);
     }
     talloc_free(draft);
     return ik_buffer_finish(&text);

@@ -177,10 +177,16 @@ static void complete_files(void *data, ik_completions_t *out)
     ik_repl_files_list(((ik_repl_t *)data)->files, out);
 }
 
+static size_t kept_length(void *data, const char *text)
+{
+    return ik_command_public_length(&((ik_repl_t *)data)->host, text);
+}
+
 ik_completion_source_t ik_repl_host_completion(ik_repl_t *repl)
 {
     return (ik_completion_source_t){.commands = complete_commands,
                                     .arguments = complete_arguments,
                                     .files = complete_files,
+                                    .kept = kept_length,
                                     .data = repl};
 }

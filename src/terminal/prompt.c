@@ -83,6 +83,15 @@ static void close_all(ik_prompt_t *prompt)
     prompt->browse.direct = false;
 }
 
+static void keep_for_recall(ik_prompt_t *prompt, const char *text)
+{
+    const ik_completion_source_t *source = &prompt->source;
+    size_t len = source->kept == NULL ? strlen(text) : source->kept(source->data, text);
+    char *kept = ik_strndup(NULL, text, len);
+    ik_recall_add(prompt->recall, kept);
+    talloc_free(kept);
+}
+
 char *ik_prompt_take(const void *ctx, ik_prompt_t *prompt)
 {
     if (prompt->secret != NULL) {
@@ -93,7 +102,7 @@ char *ik_prompt_take(const void *ctx, ik_prompt_t *prompt)
     ik_editor_reset(prompt->editor);
     ik_prompt_list_update(prompt, false);
     if (prompt->aside == NULL) {
-        ik_recall_add(prompt->recall, text);
+        keep_for_recall(prompt, text);
     }
     return text;
 }
@@ -274,7 +283,7 @@ static ik_prompt_action_t cancel(ik_prompt_t *prompt, const ik_key_t *key)
         return IK_PROMPT_NONE;
     }
     char *text = ik_prompt_text(NULL, prompt);
-    ik_recall_add(prompt->recall, text);
+    keep_for_recall(prompt, text);
     talloc_free(text);
     ik_prompt_set_text(prompt, "");
     ik_editor_begin_insert(prompt->editor);

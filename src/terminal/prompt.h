@@ -45,6 +45,9 @@ typedef struct {
     void (*arguments)(void *data, const char *command, int word, ik_completions_t *out);
     /* Paths in the project without '@', for a word that begins with '@'. */
     void (*files)(void *data, ik_completions_t *out);
+    /* How many bytes at the start of a text may be kept among the earlier messages: the rest may be
+     * a secret. */
+    size_t (*kept)(void *data, const char *text);
     void *data;
 } ik_completion_source_t;
 

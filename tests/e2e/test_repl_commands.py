@@ -868,7 +868,8 @@ class HelpTest(CommandTest):
         self.assertEqual(rows[-1], "/help keys lists all keys.")
 
     def test_all_keys(self):
-        titles = ["At the prompt:", "In a list:", "Editing the draft:", "Searching earlier messages:",
+        titles = ["At the prompt:", "In a list:", "Editing the draft:",
+                  "Editing with vi keys, in normal mode:", "Searching earlier messages:",
                   "In the pager:"]
         for columns in (50, 80, 120):
             with self.subTest(columns=columns):

@@ -188,8 +188,34 @@ class Login(LoginTest):
     def test_unknown_providers(self):
         t = self.start_with(self.serve())
         for name in ("nobody", "offline"):
-            rows = self.enter(t, f"/login {name}", f"There is no provider '{name}' that takes a key")
+            below = "/login offline" if name == "offline" else "/login"
+            rows = self.enter(t, f"/login {name}", "There is no such provider. Known are:", below)
             self.assertIn("openrouter", " ".join(rows))
+
+    def test_a_key_on_the_command_line_is_neither_repeated_nor_kept(self):
+        t = self.start_with(self.serve())
+        for line, kept, said in (
+                (f"/login openai {GOOD}", "/login openai", "Usage: /login [PROVIDER]"),
+                (f"/login {BAD}", "/login", "There is no such provider.")):
+            self.enter(t, line, said, below=kept)
+            t.wait_until(lambda: line not in "\n".join(t.all_rows()), "line without the key")
+            t.send("\x1b[A")
+            t.wait_until(lambda: t.screen()[t.cursor()[0]].rstrip() == f"> {kept}", "recalled line")
+            t.send("\x03")
+        # A cleared draft is kept for Up, an unfinished one in case the program is killed.
+        t.send(f"/login {BAD}x")
+        t.wait_for(f"/login {BAD}x")
+        t.send("\x03")
+        t.wait_until(lambda: BAD not in "\n".join(t.screen()), "empty draft")
+        t.send(f"/login openai {GOOD}y")
+        drafts = os.path.join(self.home, "drafts")
+        t.wait_until(lambda: os.path.isdir(drafts) and os.listdir(drafts), "saved draft")
+        for folder, _, names in os.walk(self.home):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as f:
+                    content = f.read()
+                for key in (GOOD, BAD):
+                    self.assertNotIn(key.encode(), content, name)
 
     def test_plain_mode_switches_the_echo_off(self):
         llm = self.serve()

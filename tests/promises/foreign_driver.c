@@ -611,7 +611,10 @@ static void give_arguments(void *data, const char *command, int word, ik_complet
 /* A paste, an earlier message, a draft that was saved, and lists beside it. */
 static void show_draft(run_t *run, const input_t *input)
 {
-    ik_completion_source_t source = {give_files, give_arguments, give_files, (void *)input};
+    ik_completion_source_t source = {.commands = give_files,
+                                     .arguments = give_arguments,
+                                     .files = give_files,
+                                     .data = (void *)input};
     ik_recall_t *recall = ik_recall_create(run->ctx, NULL);
     ik_recall_add(recall, input->bytes);
     ik_prompt_t *prompt = ik_prompt_create(run->ctx, run->theme, recall, &source);
