@@ -211,8 +211,10 @@ static void on_cue(void *data)
 static void on_missing_key(void *data)
 {
     ik_exchange_t *exchange = data;
-    const char *name = exchange->options.request->target->config->name;
-    set_error(exchange, "no_key", ik_sprintf(exchange, "%s has no key", name), false);
+    const ik_config_provider_t *config = exchange->options.request->target->config;
+    const char *why =
+        config->key_held ? "has a key that may not be sent to its address" : "has no key";
+    set_error(exchange, "no_key", ik_sprintf(exchange, "%s %s", config->name, why), false);
     exchange->stream->error.fault = IK_FAULT_AUTH;
     end(exchange, false);
 }
@@ -222,7 +224,7 @@ ik_exchange_t *ik_exchange_start(const void *ctx, const ik_exchange_options_t *o
     ik_exchange_t *exchange = ik_new(ctx, ik_exchange_t);
     const ik_target_t *target = options->request->target;
     bool local = target->provider->answer != NULL;
-    bool keyless = !target->config->configured;
+    bool keyless = !target->config->configured || target->config->key_held;
     exchange->options = *options;
     exchange->stream = ik_stream_create(exchange, target, &options->listener);
     ik_buffer_init(&exchange->error_body, exchange, ERROR_BODY_MAX);

@@ -107,7 +107,8 @@ static int destroy(ik_model_query_t *query)
 ik_model_query_t *ik_model_query_start(const void *ctx, const ik_model_query_options_t *options)
 {
     const ik_config_provider_t *provider = options->provider;
-    const char *key = options->key != NULL ? options->key : provider->api_key;
+    const char *own = provider->key_held ? NULL : provider->api_key;
+    const char *key = options->key != NULL ? options->key : own;
     ik_model_query_t *query = ik_new(ctx, ik_model_query_t);
     query->options = *options;
     query->options.limit_ms = options->limit_ms > 0 ? options->limit_ms : LIMIT_MS;

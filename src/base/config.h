@@ -102,6 +102,7 @@ typedef struct {
     const char *api_key_env; /* the variable that holds api_key; NULL: there is none */
     const char *api_key;     /* never print it; NULL when there is none */
     bool key_from_file;      /* api_key is from the key file; the variable is not set */
+    bool key_held;           /* the user has not confirmed yet that it may be sent to base_url */
     bool key_optional;       /* usable without a key although it has api_key_env */
     const char *place;       /* "FILE:LINE" that first names it; NULL: no file does */
     bool built_in;           /* its type is fixed */

@@ -138,6 +138,16 @@ res_t ik_config_change_key(ik_config_t *config, const ik_paths_t *paths, const c
     return OK;
 }
 
+void ik_config_change_withhold_key(ik_config_t *config, const char *name)
+{
+    ik_config_provider_t *provider = ik_config_provider_find(config, name);
+    ik_config_secret_destroy(provider->api_key);
+    provider->api_key = NULL;
+    provider->key_from_file = false;
+    provider->key_held = false;
+    ik_config_provider_settle_use(provider);
+}
+
 res_t ik_config_change_forget_key(ik_config_t *config, const ik_paths_t *paths, const char *name,
                                   bool *removed, const char **variable)
 {

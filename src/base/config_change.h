@@ -18,6 +18,8 @@ res_t ik_config_change_provider(ik_config_t *config, const ik_paths_t *paths, co
  * environment stays in force. */
 res_t ik_config_change_key(ik_config_t *config, const ik_paths_t *paths, const char *provider,
                            const char *key);
+/* The user does not want the key sent to the provider's address: this run goes on without it. */
+void ik_config_change_withhold_key(ik_config_t *config, const char *provider);
 /* Removes the key of a provider from the key file and from memory, wherever it came from. *removed:
  * the file had one. *variable is the environment variable that provides a key at the next start,
  * NULL: none does. */

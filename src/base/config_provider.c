@@ -84,6 +84,16 @@ bool ik_config_has_key(const ik_config_t *config)
     return false;
 }
 
+const char *ik_config_provider_own_url(const char *name)
+{
+    for (size_t i = 0; i < BUILT_IN_COUNT; i++) {
+        if (strcmp(BUILT_IN[i].name, name) == 0) {
+            return BUILT_IN[i].base_url;
+        }
+    }
+    return NULL;
+}
+
 ik_config_provider_t *ik_config_provider_add(ik_config_t *config, const char *name)
 {
     size_t count = config->provider_count;

@@ -11,6 +11,8 @@ bool ik_config_provider_is_name(const char *name);
 ik_config_provider_t *ik_config_provider_find(const ik_config_t *config, const char *name);
 /* name must not exist yet. */
 ik_config_provider_t *ik_config_provider_add(ik_config_t *config, const char *name);
+/* The usual address of a provider that is known without configuration; NULL: it is not. */
+const char *ik_config_provider_own_url(const char *name);
 /* Sets configured from the other fields. */
 void ik_config_provider_settle_use(ik_config_provider_t *provider);
 

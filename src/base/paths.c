@@ -95,6 +95,8 @@ static const char *find_prefix(const void *ctx, const ik_paths_origin_t *origin)
 static const ik_paths_entry_t entries[] = {
     {AT(user_config), IK_PATHS_HOME, "config.json", "your configuration"},
     {AT(keys), IK_PATHS_HOME, "keys.json", "your provider keys; readable by you alone"},
+    {AT(permissions), IK_PATHS_HOME, "permissions.json",
+     "your rules about tool calls, and where keys may be sent"},
     {AT(offline), IK_PATHS_HOME, "offline",
      "exists if you chose to look around offline; `ikigai setup` removes it"},
     {AT(user_models), IK_PATHS_HOME, "models.json", "your model data, if you keep any"},

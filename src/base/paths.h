@@ -21,6 +21,7 @@ typedef struct {
     const char *user_tools;     /* home/tools */
     const char *user_config;    /* home/config.json */
     const char *keys;           /* home/keys.json */
+    const char *permissions;    /* home/permissions.json */
     const char *offline;        /* home/offline */
     const char *user_models;    /* home/models.json */
     const char *cache;          /* home/cache */

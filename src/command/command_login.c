@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/config_secret.h"
+#include "base/key_host.h"
 #include "command/command_list.h"
 
 /* --- providers ----------------------------------------------------------------------------- */
@@ -200,9 +201,31 @@ static void ask(login_t *login)
 
 /* --- the command --------------------------------------------------------------------------- */
 
+/* A typed key is one of the key file: an address from the environment is not meant for it without
+ * the user's consent. */
+static bool goes_to_stranger(ik_command_host_t *host, const ik_config_provider_t *provider)
+{
+    ik_config_provider_t typed = *provider;
+    typed.key_from_file = true;
+    char *origin = ik_key_host_to_confirm(host->ctx, ik_workspace_paths(host->workspace), &typed);
+    if (origin == NULL) {
+        return false;
+    }
+    char *line = ik_sprintf(origin,
+                            "A key for %s would be sent to %s, which is not its own server: run "
+                            "ikigai setup to enter it.",
+                            provider->name, origin);
+    host->screen->fail(host, line);
+    talloc_free(origin);
+    return true;
+}
+
 static void begin(ik_command_host_t *host, const char *name)
 {
     const ik_config_provider_t *provider = ik_command_login_find(host, name);
+    if (provider != NULL && goes_to_stranger(host, provider)) {
+        return;
+    }
     if (provider != NULL) {
         login_t *login = ik_new(host->ctx, login_t);
         *login = (login_t){.host = host, .provider = provider};

@@ -206,7 +206,7 @@ res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths, const c
 {
     char resolved[PATH_MAX];
     ik_permission_rules_t *rules = ik_new(ctx, ik_permission_rules_t);
-    rules->user_file = ik_sprintf(rules, "%s/permissions.json", paths->home);
+    rules->user_file = ik_strdup(rules, paths->permissions);
     rules->project =
         ik_strdup(rules, realpath(paths->cwd, resolved) == NULL ? paths->cwd : resolved);
     *out = rules;

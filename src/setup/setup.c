@@ -11,6 +11,7 @@
 #include "base/config_change.h"
 #include "base/config_secret.h"
 #include "base/file.h"
+#include "base/key_host.h"
 #include "conversation/figure.h"
 #include "io/port_scan.h"
 #include "setup/setup_address.h"
@@ -168,6 +169,10 @@ static res_t store(ik_setup_t *setup, const char *model, char **full_name)
     bool had_key = provider->key_from_file;
     if (attempt->key != NULL) {
         TRY(ik_config_change_key(options->config, options->paths, name, attempt->key));
+        char *origin = ik_key_host_to_confirm(setup, options->paths, provider);
+        if (origin != NULL) { /* the user has just typed the key for this address */
+            TRY(ik_key_host_confirm(options->paths, name, origin));
+        }
     }
     *full_name = ik_sprintf(setup, "%s/%s", name, model);
     res_t kept = ik_config_change_model(options->config, options->paths, *full_name);

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/config_change.h"
+#include "base/config_provider.h"
+#include "base/key_host.h"
 #include "workspace/workspace_state.h"
 
 /* --- events ------------------------------------------------------------------------------ */
@@ -281,6 +283,8 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
 
 /* --- the model --------------------------------------------------------------------------- */
 
+static res_t confirm_host(ik_workspace_t *workspace, const ik_target_t *target);
+
 res_t ik_workspace_choose_target(ik_workspace_t *workspace, const char *kept)
 {
     char *notice;
@@ -289,6 +293,9 @@ res_t ik_workspace_choose_target(ik_workspace_t *workspace, const char *kept)
                                           workspace->shared.models, kept, &target, &notice);
     if (notice != NULL) {
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, notice);
+    }
+    if (is_ok(&chosen)) {
+        chosen = confirm_host(workspace, target);
     }
     if (is_ok(&chosen)) {
         workspace->target = target;
@@ -313,6 +320,7 @@ res_t ik_workspace_set_model(ik_workspace_t *workspace, const char *model)
     const ik_target_t *chosen;
     TRY(ik_target_create(workspace, workspace->options.config, workspace->shared.models, model,
                          &chosen));
+    TRY(confirm_host(workspace, chosen));
     workspace->target = chosen;
     if (workspace->focus->agent != NULL) {
         ik_agent_set_target(workspace->focus->agent, chosen);
@@ -415,6 +423,73 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
     ik_workspace_create_gate(workspace);
     ik_workspace_create_root(workspace);
     return workspace;
+}
+
+/* --- where keys may be sent ---------------------------------------------------------------- */
+
+static char *describe_host(const void *ctx, const ik_config_provider_t *provider,
+                           const char *origin)
+{
+    return ik_sprintf(ctx, "The key of %s would be sent to %s, which is not %s's own server",
+                      provider->name, origin, provider->name);
+}
+
+typedef struct {
+    ik_workspace_t *workspace;
+    ik_config_provider_t *provider;
+    char *origin;
+} host_question_t;
+
+static void on_host_answer(void *data, const char *answer)
+{
+    host_question_t *asked = data;
+    ik_workspace_t *workspace = asked->workspace;
+    if (answer != NULL && strcmp(answer, "yes") == 0) {
+        asked->provider->key_held = false;
+        res_t kept =
+            ik_key_host_confirm(workspace->options.paths, asked->provider->name, asked->origin);
+        if (is_err(&kept)) {
+            ik_workspace_say(workspace, IK_WORKSPACE_WARNING, kept.message);
+        }
+    } else {
+        ik_config_change_withhold_key(workspace->options.config, asked->provider->name);
+        ik_workspace_say(workspace, IK_WORKSPACE_NOTE,
+                         "The key is not sent. Choose another model with /model.");
+    }
+    talloc_free(asked);
+}
+
+/* Asks whether the key of the target may be sent to its address, if that is not clear. The queues
+ * wait for the answer; without a user it is an error. */
+static res_t confirm_host(ik_workspace_t *workspace, const ik_target_t *target)
+{
+    static const char *const choices[] = {"yes", "no", NULL};
+    ik_config_provider_t *provider =
+        ik_config_provider_find(workspace->options.config, target->config->name);
+    if (provider->api_key == NULL || provider->key_held) {
+        return OK; /* there is nothing to ask, or it was asked */
+    }
+    char *origin = ik_key_host_to_confirm(workspace, workspace->options.paths, provider);
+    if (origin == NULL) {
+        return OK;
+    }
+    char *text = describe_host(workspace, provider, origin);
+    if (workspace->options.unattended) {
+        return ERR(INVALID,
+                   "%s; nothing was sent. To allow it, start ikigai in a terminal, or add it to "
+                   "hosts in %s",
+                   text, workspace->options.paths->permissions);
+    }
+    provider->key_held = true;
+    host_question_t *asked = ik_new(workspace, host_question_t);
+    *asked = (host_question_t){
+        .workspace = workspace, .provider = provider, .origin = talloc_steal(asked, origin)};
+    char *question = ik_sprintf(asked, "%s. Send it?", text);
+    ik_workspace_ask(workspace,
+                     &(ik_question_t){.text = question, .choices = choices, .fallback = 1},
+                     on_host_answer, asked);
+    talloc_free(text);
+    return OK;
 }
 
 /* A resumed session keeps its model: an unusable default matters only if the session's model is not

@@ -1,0 +1,112 @@
+#include "base/key_host.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/config_provider.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/json_file.h"
+
+enum { FILE_MAX = 1024 * 1024 };
+
+char *ik_key_host_origin(const void *ctx, const char *url)
+{
+    size_t scheme_len = strcspn(url, ":");
+    const char *authority = url + scheme_len + strlen("://");
+    size_t len = strcspn(authority, "/?#");
+    const char *at = memrchr(authority, '@', len);
+    const char *host = at == NULL ? authority : at + 1;
+    char *origin = ik_sprintf(ctx, "%.*s://%.*s", (int)scheme_len, url,
+                              (int)(len - (size_t)(host - authority)), host);
+    for (char *c = origin; *c != '\0'; c++) {
+        *c = (char)tolower((unsigned char)*c);
+    }
+    const char *usual = strncmp(origin, "https:", 6) == 0 ? ":443" : ":80";
+    size_t whole = strlen(origin);
+    if (whole > strlen(usual) && strcmp(origin + whole - strlen(usual), usual) == 0) {
+        origin[whole - strlen(usual)] = '\0';
+    }
+    return origin;
+}
+
+static bool is_loopback(const char *origin)
+{
+    const char *host = strstr(origin, "://") + 3;
+    size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    return (len == strlen("localhost") && strncmp(host, "localhost", len) == 0) ||
+           (len == strlen("[::1]") && strncmp(host, "[::1]", len) == 0) ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len);
+}
+
+/* Whether the rules let the key go there without a question. */
+static bool is_free(const void *ctx, const ik_config_provider_t *provider, const char *origin)
+{
+    const ik_config_key_t *key = ik_config_find_key(IK_CONFIG_PROVIDER, "base_url");
+    const char *own = ik_config_provider_own_url(provider->name);
+    if (is_loopback(origin) || own == NULL || strcmp(ik_key_host_origin(ctx, own), origin) == 0) {
+        return true;
+    }
+    return ik_config_key_source(key, provider) == IK_CONFIG_ENVIRONMENT && !provider->key_from_file;
+}
+
+static bool is_confirmed(const void *ctx, const ik_paths_t *paths, const char *provider,
+                         const char *origin)
+{
+    char *text;
+    size_t len;
+    json_error_t error;
+    res_t read = ik_file_read(ctx, paths->permissions, FILE_MAX, &text, &len);
+    json_t *root = is_ok(&read) ? ik_json_parse(text, len, &error) : NULL;
+    json_t *list = json_object_get(json_object_get(root, "hosts"), provider);
+    bool found = false;
+    size_t i;
+    json_t *value;
+    json_array_foreach(list, i, value)
+    {
+        const char *kept = json_string_value(value);
+        found = found || (kept != NULL && strstr(kept, "://") != NULL &&
+                          strcmp(ik_key_host_origin(ctx, kept), origin) == 0);
+    }
+    json_decref(root);
+    return found;
+}
+
+char *ik_key_host_to_confirm(const void *ctx, const ik_paths_t *paths,
+                             const ik_config_provider_t *provider)
+{
+    if (provider->base_url == NULL) {
+        return NULL;
+    }
+    char *origin = ik_key_host_origin(ctx, provider->base_url);
+    void *scratch = talloc_new(NULL);
+    bool needed = !is_free(scratch, provider, origin) &&
+                  !is_confirmed(scratch, paths, provider->name, origin);
+    talloc_free(scratch);
+    return needed ? origin : NULL;
+}
+
+res_t ik_key_host_confirm(const ik_paths_t *paths, const char *provider, const char *origin)
+{
+    void *scratch = talloc_new(NULL);
+    char *text;
+    size_t len;
+    json_error_t error;
+    res_t read = ik_file_read(scratch, paths->permissions, FILE_MAX, &text, &len);
+    json_t *root = is_ok(&read) ? ik_json_parse(text, len, &error) : NULL;
+    json_t *before = json_object_get(json_object_get(root, "hosts"), provider);
+    json_t *list = json_is_array(before) ? json_copy(before) : json_array();
+    json_array_append_new(list, json_string(origin));
+    char *value = json_dumps(list, JSON_COMPACT);
+    res_t kept =
+        ik_json_file_set(paths->permissions, (const char *[]){"hosts", provider, NULL}, value);
+    free(value);
+    json_decref(list);
+    json_decref(root);
+    talloc_free(scratch);
+    return kept;
+}
