@@ -246,26 +246,38 @@ static void on_advance(void *data)
     begin_rooms(confinement);
 }
 
-/* A room like the real ones, with copies kept in memory. */
+/* A room that has only the copies, for others to share. */
+static ik_room_plan_t *plan_copies(const void *ctx, ik_confinement_t *confinement)
+{
+    ik_room_plan_t *plan = ik_new(ctx, ik_room_plan_t);
+    const char **copies = ik_room_plan_copies(plan, &confinement->places);
+    size_t count = 0;
+    while (copies[count] != NULL) {
+        count++;
+    }
+    confinement->copy_count = count;
+    confinement->store = ik_room_store_create(confinement, confinement->places.ikigai_home,
+                                              confinement->places.project, copies);
+    plan->count = 2 * count;
+    plan->steps = ik_new_array(plan, const char *, plan->count + 1);
+    for (size_t i = 0; i < count; i++) {
+        plan->steps[2 * i] = ik_sprintf(plan, "%c%s", IK_ROOM_COPY, copies[i]);
+        plan->steps[2 * i + 1] = ik_room_store_folders(confinement->store)[i];
+    }
+    return plan;
+}
+
 static ik_room_plan_t *plan_trial(const void *ctx, ik_confinement_t *confinement, trial_t trial)
 {
+    /* A room like the real ones, with copies kept in memory. */
     static const char *const steps[] = {"o/usr", "c/tmp", "", "W/tmp"};
-    ik_room_plan_t *plan = NULL;
     if (trial == TRIAL_OF_LANDLOCK) {
         return ik_room_plan_create_partial(ctx, &confinement->places, no_effects);
     }
     if (trial == TRIAL_OF_COPIES) {
-        const char **copies = ik_room_plan_copies(ctx, &confinement->places);
-        confinement->copy_count = 0;
-        while (copies[confinement->copy_count] != NULL) {
-            confinement->copy_count++;
-        }
-        confinement->store = ik_room_store_create(confinement, confinement->places.ikigai_home,
-                                                  confinement->places.project, copies);
-        return ik_room_plan_create(ctx, &confinement->places, no_effects,
-                                   ik_room_store_folders(confinement->store));
+        return plan_copies(ctx, confinement);
     }
-    plan = ik_new(ctx, ik_room_plan_t);
+    ik_room_plan_t *plan = ik_new(ctx, ik_room_plan_t);
     plan->count = sizeof(steps) / sizeof(steps[0]);
     plan->steps = (const char **)talloc_memdup(plan, steps, sizeof(steps));
     return plan;
