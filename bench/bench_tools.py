@@ -40,12 +40,16 @@ def seconds(command, **options):
     return time.monotonic() - start
 
 
-def process_cost(command, rounds, given="", env=None):
-    """Median cost of a command and of a no-op started the same way, and the command's memory."""
-    done = subprocess.run([os.path.join(BUILD, "bench/process_cost"),
-                           os.path.join(OUT, "lib/ikigai/keeper"),
-                           os.path.join(BUILD, "bench/noop"), str(rounds), given] + command,
-                          check=True, stdout=subprocess.PIPE, env=env)
+NOOP = os.path.join(BUILD, "bench/noop")
+
+
+def process_cost(command, rounds, given="", env=None, room=None, under=()):
+    """Median cost of a command and of a no-op started the same way, and the command's memory.
+    room: the command runs in a room made for this folder. under: a command that starts it all."""
+    done = subprocess.run([*under, os.path.join(BUILD, "bench/process_cost"),
+                           *(("--room", room) if room else ()),
+                           os.path.join(OUT, "lib/ikigai/keeper"), NOOP, str(rounds), given]
+                          + command, check=True, stdout=subprocess.PIPE, env=env)
     return json.loads(done.stdout)
 
 
