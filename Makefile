@@ -172,7 +172,8 @@ UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
 # Programs through which Python tests call functions that no command exposes.
 DRIVERS := $(call programs,tests/e2e/*_driver.c tests/provider/*_driver.c \
-    tests/promises/history_driver.c tests/promises/foreign_driver.c tests/browser/export_driver.c)
+    tests/promises/history_driver.c tests/promises/foreign_driver.c tests/browser/export_driver.c \
+    tests/escape/*_driver.c)
 $(UNIT_TESTS): LINK = $(shell pkg-config --libs check)
 $(FUZZERS): LINK := -fsanitize=fuzzer
 $(BUILD)/tests/e2e/vterm_driver: LINK := -lvterm

@@ -223,17 +223,26 @@ static void add_unique(const void *ctx, const char ***list, size_t *count, const
     (*list)[*count] = NULL;
 }
 
+/* A file with the name of a cache folder is no cache. */
+static void add_cache(const void *ctx, const char ***copies, size_t *count, const char *path)
+{
+    const char *folder = resolve(ctx, path);
+    mode_t kind = kind_of(folder);
+    if (kind == 0 || kind == S_IFDIR) {
+        add_unique(ctx, copies, count, folder);
+    }
+}
+
 const char **ik_room_plan_copies(const void *ctx, const ik_room_places_t *places)
 {
     const char **copies = NULL;
     size_t count = 0;
     add_unique(ctx, &copies, &count, "/tmp");
     for (size_t i = 0; places->user_home != NULL && i < IK_LENGTH(cache_places); i++) {
-        char *path = join(ctx, places->user_home, cache_places[i]);
-        add_unique(ctx, &copies, &count, resolve(ctx, path));
+        add_cache(ctx, &copies, &count, join(ctx, places->user_home, cache_places[i]));
     }
     for (size_t i = 0; places->caches != NULL && places->caches[i] != NULL; i++) {
-        add_unique(ctx, &copies, &count, resolve(ctx, places->caches[i]));
+        add_cache(ctx, &copies, &count, places->caches[i]);
     }
     return copies;
 }
