@@ -344,10 +344,8 @@ static int setup_io_uring(char **arguments)
 static int load_program(char **arguments)
 {
     (void)arguments;
-    union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY,
-                           .key_size = 4,
-                           .value_size = 4,
-                           .max_entries = 1};
+    union bpf_attr attr = {
+        .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
     return taken_if(syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr)) >= 0);
 }
 
@@ -397,8 +395,8 @@ static int raise_privileges(char **arguments)
 static int call_32_bit(char **arguments)
 {
 #if defined(__x86_64__)
-    char *path = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    char *path =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
     snprintf(path, 4096, "%s", arguments[0]);
     long result;
     __asm__ volatile("int $0x80"
@@ -415,8 +413,8 @@ static int call_32_bit(char **arguments)
 static int call_32_bit_mode(char **arguments)
 {
 #if defined(__x86_64__)
-    char *path = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    char *path =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
     snprintf(path, 4096, "%s", arguments[0]);
     long result;
     __asm__ volatile("int $0x80"
@@ -550,18 +548,16 @@ static int udp_many(char **arguments)
 {
     struct sockaddr_in to = address(arguments[0]);
     struct iovec part = {.iov_base = (void *)"taken", .iov_len = 5};
-    struct mmsghdr message = {.msg_hdr = {.msg_name = &to,
-                                          .msg_namelen = sizeof(to),
-                                          .msg_iov = &part,
-                                          .msg_iovlen = 1}};
+    struct mmsghdr message = {
+        .msg_hdr = {.msg_name = &to, .msg_namelen = sizeof(to), .msg_iov = &part, .msg_iovlen = 1}};
     return sendmmsg(open_socket(AF_INET, SOCK_DGRAM, 0), &message, 1, 0) != 1;
 }
 
 /* A query for a name, as a resolver sends it. */
 static int dns(char **arguments)
 {
-    static const unsigned char query[] = {0,   1,   1,   0,   0,   1,   0,   0,   0,   0,
-                                          0,   0,   5,   't', 'a', 'k', 'e', 'n', 4,   'e',
+    static const unsigned char query[] = {0,   1,   1,   0,   0,   1,   0,   0,   0, 0,
+                                          0,   0,   5,   't', 'a', 'k', 'e', 'n', 4, 'e',
                                           'v', 'i', 'l', 0,   0,   1,   0,   1};
     struct sockaddr_in to = address(arguments[0]);
     return sendto(open_socket(AF_INET, SOCK_DGRAM, 0), query, sizeof(query), 0,
