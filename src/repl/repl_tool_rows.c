@@ -442,6 +442,7 @@ static bool is_left_out(const ik_rows_t *rows, const answer_t *answer, const ik_
     bool of_end = has_name(field, "exit_code"); /* of an interrupted tool it is our own signal */
     if (answer->interrupted) {
         return of_end || has_name(field, "error") || has_name(field, "error_code") ||
+               has_name(field, "confined") || /* not why it ended */
                (empty && is_output(field));
     }
     if (rows->full) {
@@ -461,6 +462,13 @@ static bool is_left_out(const ik_rows_t *rows, const answer_t *answer, const ik_
 static bool is_block(const answer_t *answer, const ik_tool_field_t *field)
 {
     return ik_tool_fields_is_long(field) || (answer->interrupted && is_output(field));
+}
+
+/* The limits of a confined call have a row of their own, so that the row of the error stays short.
+ */
+static bool is_limits(const answer_t *answer, const ik_tool_field_t *field)
+{
+    return answer->failed && has_name(field, "confined") && !is_block(answer, field);
 }
 
 static void add_verdict(ik_row_t *row, const answer_t *answer, const void *ctx)
@@ -496,12 +504,22 @@ static void add_result_head(const ik_rows_t *rows, const answer_t *answer)
     }
     for (size_t i = 0; i < answer->fields.count; i++) {
         const ik_tool_field_t *field = &answer->fields.fields[i];
-        if (!is_left_out(rows, answer, field) && !is_block(answer, field)) {
+        if (!is_left_out(rows, answer, field) && !is_block(answer, field) &&
+            !is_limits(answer, field)) {
             ik_row_add_role(&row, IK_ROLE_TEXT, "  ");
             add_field(&row, NULL, answer->failed ? IK_ROLE_ERROR : IK_ROLE_TEXT, field);
         }
     }
     ik_rows_put(rows, &row);
+    for (size_t i = 0; i < answer->fields.count; i++) {
+        const ik_tool_field_t *field = &answer->fields.fields[i];
+        size_t len;
+        if (is_limits(answer, field) && !is_left_out(rows, answer, field)) {
+            ik_rows_say(rows, IK_ROLE_DIM,
+                        ik_sprintf(scratch, "  confined: %s",
+                                   ik_tool_fields_format_value(scratch, field, &len)));
+        }
+    }
     talloc_free(scratch);
 }
 

@@ -264,7 +264,7 @@ class ToolTest(ReplTest):
         rows = "\n".join(t.all_rows())
         self.assertRegex(rows, r"(?m)^└ #1 interrupted  [\d.]+ m?s$")
         self.assertRegex(rows, r"(?m)^└ #2 interrupted  The call was interrupted before the tool")
-        for noise in ("failed", "exit_code", "stdout", "stderr", "error"):
+        for noise in ("failed", "exit_code", "stdout", "stderr", "error", "confined"):
             self.assertNotIn(noise, rows)
 
     def test_calls_that_wait_are_seen_and_why(self):
@@ -320,7 +320,8 @@ class ShortTest(ReplTest):
 ● glob  \*\*/\*.c  1 file found  [\d.]+ m?s  /show 3
 
 ● file_read  file_path: gone.c
-└ #4 failed .*error_code: FILE_NOT_FOUND.*
+└ #4 failed .*error_code: FILE_NOT_FOUND
+  confined: no writes except in /tmp, no network
 
 ● bash  command: seq 20
 └ #5 ok  .*
@@ -524,6 +525,7 @@ class SizeTest(ReplTest):
 
     def test_the_window_gets_its_title_back(self):
         """While ikigai is stopped, and when it has ended; saved once, however often that is."""
+        self.decline_setup()
         tmux = self.tmux(["sh", "-i"], cwd=self.project,
                          env=clean_env(IKIGAI_HOME=self.home, PS1="$ "))
         tmux.run("select-pane", "-T", "mine")
@@ -583,7 +585,7 @@ class PoorTerminalTest(ReplTest):
 
 class SlowTerminalTest(ReplTest):
     def test_a_stopped_terminal_blocks_no_tool_and_loses_no_row(self):
-        mark = os.path.join(self.dir, "mark")
+        mark = os.path.join(self.project, "mark")
         lines = [f"row {i} of a long answer that fills the buffers of the terminal" for i in range(4000)]
         t = self.ready([Answer("```\n" + "\n".join(lines) + "\n```\n", calls=[
             Call("bash", {"command": f"touch {mark}"})]), Answer("Finished.")])
