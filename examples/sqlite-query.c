@@ -50,7 +50,8 @@ static const char schema[] =
     " \"description\": \"The rows: lists of values in the order of columns\"},"
     " \"count\": {\"type\": \"integer\", \"description\": \"Number of rows in results\"},"
     " \"truncated\": {\"type\": \"boolean\", \"description\": \"Whether there are more rows\"}}},"
-    " \"parallel\": true}";
+    /* A database in WAL mode has files beside it that readers write, too. */
+    " \"parallel\": true, \"effects\": {\"write\": \"project\", \"network\": false}}";
 
 static const char list_query[] = "SELECT type, name, sql FROM sqlite_master"
                                  " WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY type, name";

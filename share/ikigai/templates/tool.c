@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 1. The description of the tool. Print it quickly, without network, credentials or settings. */
+/* 1. The description of the tool. Print it quickly, without network, credentials or settings.
+ *    The kernel holds the tool to its effects; write is "none", "project" or "anywhere". */
 static const char schema[] =
     "{\"name\": \"@NAME@\", \"description\": \"Count the words of a text\","
     " \"parameters\": {\"type\": \"object\", \"properties\": {"
@@ -15,7 +16,8 @@ static const char schema[] =
     " \"unit\": {\"type\": \"string\", \"description\": \"words (default) or lines\"}},"
     " \"required\": [\"text\"]},"
     " \"returns\": {\"type\": \"object\", \"properties\":"
-    " {\"count\": {\"type\": \"integer\", \"description\": \"How many\"}}}}";
+    " {\"count\": {\"type\": \"integer\", \"description\": \"How many\"}}},"
+    " \"effects\": {\"write\": \"none\", \"network\": false}}";
 
 /* 2. If the operation fails, answer with error and error_code, and exit with status 0. */
 static json_t *fail(const char *error)

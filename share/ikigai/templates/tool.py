@@ -6,6 +6,7 @@ import json
 import sys
 
 # 1. The description of the tool. Print it quickly, without network, credentials or settings.
+#    The kernel holds the tool to its effects; write is "none", "project" or "anywhere".
 SCHEMA = {
     "name": "@NAME@",
     "description": "Count the words of a text",
@@ -21,6 +22,7 @@ SCHEMA = {
         "type": "object",
         "properties": {"count": {"type": "integer", "description": "How many"}},
     },
+    "effects": {"write": "none", "network": False},
 }
 
 

@@ -3,6 +3,7 @@
 # Check it with: ikigai tool check @FILE@
 
 # 1. The description of the tool. Print it quickly, without network, credentials or settings.
+#    The kernel holds the tool to its effects; write is "none", "project" or "anywhere".
 if [ "$1" = --schema ]; then
     cat <<'END'
 {
@@ -19,7 +20,8 @@ if [ "$1" = --schema ]; then
   "returns": {
     "type": "object",
     "properties": {"count": {"type": "integer", "description": "How many"}}
-  }
+  },
+  "effects": {"write": "none", "network": false}
 }
 END
     exit 0
