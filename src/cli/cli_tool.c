@@ -186,6 +186,11 @@ static void pass_gate(ik_cli_t *cli, const ik_permission_gate_options_t *options
                       .entry = ik_tool_registry_lookup(registry, gated->request.name)};
     gate->decide(gate->gate, cli->ctx, &call, on_verdict, gated);
     ik_loop_run_until(cli->loop, &gated->done);
+    const ik_confinement_facts_t *facts = ik_confinement_facts(cli->confinement);
+    bool off = cli->config->confinement == IK_CONFIG_CONFINEMENT_OFF;
+    if (facts != NULL && facts->level != IK_CONFINEMENT_FULL && !off) {
+        ik_print_line(stderr, ik_confinement_describe_level(cli->ctx, facts));
+    }
 }
 
 static void print_envelope(const char *envelope)

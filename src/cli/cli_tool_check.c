@@ -216,7 +216,7 @@ static bool check_schema(examination_t *exam)
     }
     char *effects = ik_tool_describe_effects(
         exam->cli->ctx, exam->schema->declares_effects ? &exam->schema->effects : NULL);
-    printf("Effects: %s\n", effects);
+    report("ok  ", "Effects", effects); /* shown, not judged */
     return true;
 }
 

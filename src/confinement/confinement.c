@@ -433,6 +433,12 @@ const ik_confinement_facts_t *ik_confinement_facts(const ik_confinement_t *confi
     return confinement->known ? &confinement->facts : NULL;
 }
 
+char *ik_confinement_describe_level(const void *ctx, const ik_confinement_facts_t *facts)
+{
+    return ik_sprintf(ctx, "Confinement of tools: %s. %s. ikigai doctor says what to do.",
+                      ik_confinement_level_name(facts->level), facts->cause);
+}
+
 char *ik_confinement_describe(const void *ctx, const ik_confinement_t *confinement,
                               ik_effects_t effects)
 {

@@ -56,6 +56,9 @@ void ik_confinement_detect(const void *ctx, ik_confinement_t *confinement,
 /* NULL while the level is not known. */
 const ik_confinement_facts_t *ik_confinement_facts(const ik_confinement_t *confinement);
 
+/* One line for the user about a level below full, on ctx. */
+char *ik_confinement_describe_level(const void *ctx, const ik_confinement_facts_t *facts);
+
 /* Makes the room for these effects, if it does not exist. on_ready gets the host whose processes
  * are held to the effects; NULL: they cannot be, and the level is none now. It is called exactly
  * once, from the loop, or before this returns if the room is there; freeing ctx cancels it. NULL:

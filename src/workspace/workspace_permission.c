@@ -184,17 +184,11 @@ const char *ik_workspace_level(const ik_workspace_t *workspace)
                              : ik_confinement_level_name(facts->level);
 }
 
-static char *describe_level(const void *ctx, const ik_confinement_facts_t *facts)
-{
-    return ik_sprintf(ctx, "Confinement of tools: %s. %s. ikigai doctor says what to do.",
-                      ik_confinement_level_name(facts->level), facts->cause);
-}
-
 char *ik_workspace_describe_level(const void *ctx, const ik_workspace_t *workspace)
 {
     const ik_confinement_facts_t *facts = ik_confinement_facts(workspace->confinement);
     bool silent = is_off(workspace) || facts == NULL || facts->level == IK_CONFINEMENT_FULL;
-    return silent ? NULL : describe_level(ctx, facts);
+    return silent ? NULL : ik_confinement_describe_level(ctx, facts);
 }
 
 static void on_fall(void *data, const ik_confinement_facts_t *facts)

@@ -107,7 +107,7 @@ class Declarations(EffectsTest):
         for name, text in (("silent", "not declared, runs unconfined"),
                            ("wide", "write anywhere, network yes")):
             out = self.ikigai("tool", "check", f"{self.home}/tools/{name}", status=None).out
-            self.assertIn(f"\nEffects: {text}\n", out)
+            self.assertIn(f"\nok    Effects: {text}\n", out)
 
     def test_asking_for_nothing_and_for_too_much(self):
         for value in (None, ""):
@@ -249,6 +249,8 @@ class Running(EffectsTest):
         self.assertEqual(done.json()["note"],
                          "Protected places appeared or changed: .idea, .envrc")
         self.assertIn("writes only in ", done.json()["confined"])
+        self.assertRegex(done.err, r"\AConfinement of tools: partial\. .*user namespaces.*\n\Z")
+        self.assertEqual(self.ikigai("tool", "run", "bash", '{"command":"true"}').err, "")
 
     def test_shipped_tools_say_why_in_plain_words(self):
         folder = tempfile.mkdtemp(dir="/var/tmp")  # /tmp itself is the room's own
