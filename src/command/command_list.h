@@ -17,6 +17,7 @@ extern const ik_command_t ik_command_logout;
 extern const ik_command_t ik_command_mode;
 extern const ik_command_t ik_command_model;
 extern const ik_command_t ik_command_pager;
+extern const ik_command_t ik_command_permissions;
 extern const ik_command_t ik_command_refresh;
 extern const ik_command_t ik_command_resume;
 extern const ik_command_t ik_command_search;

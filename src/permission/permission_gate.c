@@ -74,6 +74,26 @@ static void run(decision_t *decision)
     }
 }
 
+/* Nothing is written and there is no network, whatever the tool declares and whatever it asks for.
+ * Where nothing can be confined, only shipped tools that declare this are believed. */
+static void decide_plan(decision_t *decision)
+{
+    const ik_confinement_facts_t *facts = ik_confinement_facts(decision->gate->options.confinement);
+    const ik_tool_registry_entry_t *entry = decision->call.entry;
+    ik_effects_t declared;
+    bool harmless = ik_tool_registry_effects(entry, &declared) && declared.write == IK_WRITE_NONE &&
+                    !declared.network && entry->source == IK_TOOL_SYSTEM;
+    decision->mode = IK_MODE_PLAN;
+    decision->effects = (ik_effects_t){.write = IK_WRITE_NONE};
+    decision->confined = facts != NULL && facts->level != IK_CONFINEMENT_NONE;
+    if (!decision->confined && !harmless) {
+        deny(decision, "plan mode: this tool cannot be confined here, so it does not run in plan "
+                       "mode");
+        return;
+    }
+    run(decision);
+}
+
 /* --- questions --------------------------------------------------------------------------- */
 
 static void on_answer(void *data, ik_permission_answer_t answer, const char *text)
@@ -87,7 +107,12 @@ static void on_answer(void *data, ik_permission_answer_t answer, const char *tex
         }
     }
     if (answer == IK_PERMISSION_YES || answer == IK_PERMISSION_ALWAYS) {
-        run(decision);
+        bool plans = options->mode_of(options->data, decision->agent) == IK_MODE_PLAN;
+        if (plans) { /* since the question was asked */
+            decide_plan(decision);
+        } else {
+            run(decision);
+        }
         return;
     }
     int64_t agent = decision->agent;
@@ -158,23 +183,6 @@ static bool read_extra(decision_t *decision)
     return known;
 }
 
-/* Nothing is written and there is no network, whatever the tool declares and whatever it asks for.
- * Where nothing can be confined, only shipped tools that declare this are believed. */
-static void decide_plan(decision_t *decision, ik_confinement_level_t level)
-{
-    const ik_tool_registry_entry_t *entry = decision->call.entry;
-    bool harmless = decision->confined && decision->effects.write == IK_WRITE_NONE &&
-                    !decision->effects.network && entry->source == IK_TOOL_SYSTEM;
-    decision->effects = (ik_effects_t){.write = IK_WRITE_NONE};
-    decision->confined = level != IK_CONFINEMENT_NONE;
-    if (!decision->confined && !harmless) {
-        deny(decision, "plan mode: this tool cannot be confined here, so it does not run in plan "
-                       "mode");
-        return;
-    }
-    run(decision);
-}
-
 static void decide(decision_t *decision, ik_confinement_level_t level)
 {
     const ik_permission_gate_options_t *options = &decision->gate->options;
@@ -192,7 +200,7 @@ static void decide(decision_t *decision, ik_confinement_level_t level)
         return;
     }
     if (decision->mode == IK_MODE_PLAN) {
-        decide_plan(decision, level);
+        decide_plan(decision);
         return;
     }
     bool off = options->config->confinement == IK_CONFIG_CONFINEMENT_OFF;

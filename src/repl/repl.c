@@ -79,8 +79,8 @@ static void on_submit(void *data, const char *text)
 {
     ik_repl_t *repl = data;
     ik_workspace_t *workspace = repl->workspace;
-    if (ik_workspace_question(workspace) != NULL && !repl->done) {
-        ik_workspace_answer(workspace, text);
+    if (ik_repl_question_submit(repl, text)) {
+        /* it was an answer */
     } else if (repl->setup != NULL && !repl->done && ik_setup_submit(repl->setup, text)) {
         return; /* it may be a key: nothing else sees it */
     } else if (ik_command_is_line(text) && !repl->done && ik_workspace_is_open(workspace) &&
@@ -89,6 +89,7 @@ static void on_submit(void *data, const char *text)
     } else {
         submit(repl, text, IK_WORKSPACE_SUBMIT_NEXT);
     }
+    ik_repl_question_draft_changed(repl);
     ik_repl_draft_changed(repl->draft);
 }
 
@@ -317,33 +318,6 @@ static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_
     }
 }
 
-static void show_question(ik_repl_t *repl)
-{
-    const ik_question_t *question = ik_workspace_question(repl->workspace);
-    if (question == NULL) {
-        ik_view_ask(repl->view, NULL);
-        if (repl->setup != NULL) {
-            ik_setup_resume(repl->setup);
-        }
-        return;
-    }
-    if (repl->setup != NULL) {
-        ik_setup_pause(repl->setup);
-    }
-    char *hint = ik_workspace_question_hint(repl, question);
-    if (question->secret) {
-        ik_view_hide_input(repl->view);
-    }
-    ik_repl_say(repl, IK_ROLE_WARNING, question->text);
-    if (question->secret) {
-        ik_view_ask_secret(repl->view, "> ");
-    } else {
-        ik_view_ask(repl->view, hint);
-    }
-    ik_view_notify(repl->view, question->text);
-    talloc_free(hint);
-}
-
 /* The spinner turns while the agent on the screen is busy. At the end of input, the program ends
  * when all other agents are idle, too. */
 static void settle(ik_repl_t *repl)
@@ -431,7 +405,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         ik_repl_draft_changed(repl->draft);
         break;
     case IK_WORKSPACE_QUESTION:
-        show_question(repl);
+        ik_repl_question_show(repl);
         break;
     case IK_WORKSPACE_FAILED:
         ik_repl_say(repl, IK_ROLE_ERROR, ik_sprintf(repl, "ikigai: %s", event->result->message));
@@ -559,7 +533,12 @@ static void on_action(void *data, ik_prompt_action_t action)
         end_input(repl);
         break;
     case IK_PROMPT_PAGER:
-        ik_repl_open_pager(repl);
+        if (!ik_repl_question_open_pager(repl)) {
+            ik_repl_open_pager(repl);
+        }
+        break;
+    case IK_PROMPT_ANSWER:
+        ik_repl_question_answer(repl);
         break;
     case IK_PROMPT_TOOL_OUTPUT:
         switch_tool_output(repl);
@@ -580,6 +559,7 @@ static void on_draft(void *data)
         ik_prompt_set_hint(ik_view_prompt(repl->view), NULL);
     }
     ik_workspace_expect_message(repl->workspace);
+    ik_repl_question_draft_changed(repl);
     ik_repl_draft_changed(repl->draft);
 }
 
@@ -598,11 +578,20 @@ static void on_leave(void *data, int signal)
 
 /* --- the live area ----------------------------------------------------------------------- */
 
+/* Whether the agent on the screen waits for the user's answer. */
+static bool is_asking(const ik_repl_t *repl)
+{
+    const ik_question_t *question = ik_workspace_question(repl->workspace);
+    return question != NULL && question->agent == ik_workspace_focus(repl->workspace);
+}
+
 static void draw_activity(void *data, int max_rows, ik_rows_fn on_row, void *row_data)
 {
     ik_repl_t *repl = data;
     ik_repl_shell_draw(repl, max_rows, on_row, row_data);
-    ik_repl_talk_draw(repl->current, max_rows, repl->shell == NULL, on_row, row_data);
+    bool interruptible = repl->shell == NULL && !is_asking(repl);
+    ik_repl_talk_draw(repl->current, max_rows, interruptible, on_row, row_data);
+    ik_repl_question_draw(repl, max_rows, on_row, row_data);
 }
 
 static void draw_status(void *data, ik_row_t *row)
@@ -703,6 +692,7 @@ static res_t begin(ik_repl_t *repl)
                                         .on_event = on_event,
                                         .data = repl};
     repl->workspace = ik_workspace_create(repl, &workspace);
+    repl->question = ik_repl_question_create(repl);
     repl->host = (ik_command_host_t){
         .screen = &ik_repl_host_screen, .workspace = repl->workspace, .ctx = repl, .data = repl};
     repl->files = ik_repl_files_create(repl, options->host, options->paths, on_files, repl);

@@ -34,31 +34,34 @@ ik_repl_running_t *ik_repl_running_create(const void *ctx)
     return ik_new(ctx, ik_repl_running_t);
 }
 
-/* Reads the file that the call is about to change, for the diff. */
-static void remember_file(run_t *run, const char *folder)
+bool ik_repl_running_is_change(const ik_repl_call_t *call)
+{
+    const char *name = call->name == NULL ? "" : call->name;
+    return strcmp(name, "file_write") == 0 || strcmp(name, "file_edit") == 0;
+}
+
+void ik_repl_running_read_file(const void *ctx, ik_repl_call_t *call, const char *folder)
 {
     ik_tool_fields_t arguments;
-    const char *name = run->call.name == NULL ? "" : run->call.name;
-    bool changes = strcmp(name, "file_write") == 0 || strcmp(name, "file_edit") == 0;
-    if (!changes || run->call.arguments == NULL ||
-        !ik_tool_fields_of_arguments(run->call.arguments, run->call.arguments_len, &arguments)) {
+    if (!ik_repl_running_is_change(call) || call->arguments == NULL ||
+        !ik_tool_fields_of_arguments(call->arguments, call->arguments_len, &arguments)) {
         return;
     }
     const ik_tool_field_t *field = ik_tool_fields_find(&arguments, "file_path");
     size_t len;
-    char *path = field == NULL ? NULL : ik_tool_fields_format_value(run, field, &len);
+    char *path = field == NULL ? NULL : ik_tool_fields_format_value(ctx, field, &len);
     if (path == NULL) {
         return;
     }
     if (*path != '/') {
-        path = ik_sprintf(run, "%s/%s", folder, path);
+        path = ik_sprintf(ctx, "%s/%s", folder, path);
     }
     char *bytes;
-    res_t read = ik_file_read(run, path, BEFORE_MAX, &bytes, &run->call.before_len);
+    res_t read = ik_file_read(ctx, path, BEFORE_MAX, &bytes, &call->before_len);
     if (is_ok(&read)) {
-        run->call.before = bytes;
+        call->before = bytes;
     } else if (read.code == IK_ERR_NOT_FOUND) {
-        run->call.before = ""; /* a new file */
+        call->before = ""; /* a new file */
     }
 }
 
@@ -104,7 +107,7 @@ void ik_repl_running_start(ik_repl_running_t *running, const ik_shared_ctx_t *sh
     size_t i = find(running, call, "id");
     run_t *run = i < running->count ? running->runs[i] : add(running, shared, call);
     run->started_ms = ik_clock_now_ms();
-    remember_file(run, shared->tool_context.folder);
+    ik_repl_running_read_file(run, &run->call, shared->tool_context.folder);
 }
 
 /* Keeps the last TAIL_BYTES bytes of the progress output. */

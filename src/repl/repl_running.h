@@ -8,6 +8,11 @@
 #include "repl/repl_rows.h"
 #include "terminal/view.h"
 
+/* Whether the call is of a shipped tool that changes a file. */
+bool ik_repl_running_is_change(const ik_repl_call_t *call);
+/* Reads the file that such a call is about to change, for the diff; on ctx. */
+void ik_repl_running_read_file(const void *ctx, ik_repl_call_t *call, const char *folder);
+
 typedef struct ik_repl_running ik_repl_running_t;
 
 ik_repl_running_t *ik_repl_running_create(const void *ctx);

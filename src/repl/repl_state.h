@@ -9,6 +9,7 @@
 #include "setup/setup.h"
 #include "terminal/view.h"
 
+typedef struct ik_repl_question ik_repl_question_t;
 typedef struct ik_repl_shell ik_repl_shell_t;
 
 /* What Esc returned to the draft, so that a second Esc can send it. */
@@ -28,6 +29,7 @@ typedef struct {
     size_t talk_count;
     ik_repl_talk_t *current; /* that of the agent with the focus */
 
+    ik_repl_question_t *question;
     ik_repl_shell_t *shell; /* the running !CMD; NULL: none */
     ik_repl_draft_t *draft;
     void *shown_text; /* the last text of a command in the pager; NULL: none */
@@ -66,6 +68,20 @@ void ik_repl_shell_cancel(ik_repl_t *repl);
 /* Ends the command of this agent at once, without output; 0: of any agent. */
 void ik_repl_shell_drop(ik_repl_t *repl, int64_t agent);
 void ik_repl_shell_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data);
+
+/* --- repl_question.c: */
+
+ik_repl_question_t *ik_repl_question_create(ik_repl_t *repl);
+/* Shows the question that is open in the workspace now, if any. */
+void ik_repl_question_show(ik_repl_t *repl);
+/* A key answered the question about a call. */
+void ik_repl_question_answer(ik_repl_t *repl);
+/* A line or text was entered; false: it is no answer. */
+bool ik_repl_question_submit(ik_repl_t *repl, const char *text);
+void ik_repl_question_draft_changed(ik_repl_t *repl);
+void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data);
+/* Shows the whole call that is asked about in the pager; false: none is. */
+bool ik_repl_question_open_pager(ik_repl_t *repl);
 
 /* --- repl_status.c: */
 

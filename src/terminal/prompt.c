@@ -59,8 +59,7 @@ void ik_prompt_set_working(ik_prompt_t *prompt, bool working, bool waiting)
 
 char *ik_prompt_text(const void *ctx, const ik_prompt_t *prompt)
 {
-    return prompt->aside == NULL ? ik_editor_text(ctx, prompt->editor)
-                                 : ik_strdup(ctx, prompt->aside);
+    return ik_editor_text(ctx, prompt->aside == NULL ? prompt->editor : prompt->aside);
 }
 
 uint64_t ik_prompt_version(const ik_prompt_t *prompt)
@@ -110,7 +109,7 @@ char *ik_prompt_take(const void *ctx, ik_prompt_t *prompt)
 void ik_prompt_set_text(ik_prompt_t *prompt, const char *text)
 {
     if (prompt->aside != NULL) {
-        set_string(prompt, &prompt->aside, text);
+        ik_editor_set_text(prompt->aside, text);
         return;
     }
     close_all(prompt);
@@ -120,38 +119,57 @@ void ik_prompt_set_text(ik_prompt_t *prompt, const char *text)
 
 void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text)
 {
-    if (prompt->aside != NULL) {
-        char *aside = prompt->aside;
-        prompt->aside = ik_sprintf(prompt, "%s%s%s", text, *aside == '\0' ? "" : "\n", aside);
-        talloc_free(aside);
-        return;
-    }
-    if (ik_prompt_is_empty(prompt)) {
+    ik_editor_t *draft = prompt->aside == NULL ? prompt->editor : prompt->aside;
+    if (ik_editor_is_empty(draft)) {
         ik_prompt_set_text(prompt, text);
         return;
     }
-    close_all(prompt);
     char *lines = ik_sprintf(NULL, "%s\n", text);
-    ik_editor_replace(prompt->editor, 0, 0, lines, strlen(lines));
-    ik_editor_key(prompt->editor, &(ik_key_t){.kind = IK_KEY_END, .modifiers = IK_KEY_CTRL});
+    if (prompt->aside == NULL) {
+        close_all(prompt);
+    }
+    ik_editor_replace(draft, 0, 0, lines, strlen(lines));
+    ik_editor_key(draft, &(ik_key_t){.kind = IK_KEY_END, .modifiers = IK_KEY_CTRL});
     talloc_free(lines);
-    ik_prompt_list_update(prompt, false);
+    if (prompt->aside == NULL) {
+        ik_prompt_list_update(prompt, false);
+    }
 }
 
 void ik_prompt_ask(ik_prompt_t *prompt, const char *question)
 {
-    char *draft = prompt->aside;
     ik_prompt_secret_close(prompt);
-    if (question != NULL && draft == NULL) {
-        prompt->aside = ik_editor_text(prompt, prompt->editor);
+    set_string(prompt, &prompt->keys, NULL);
+    if (question != NULL && prompt->aside == NULL) {
         close_all(prompt);
-        ik_editor_reset(prompt->editor);
-    } else if (question == NULL && draft != NULL) {
+        prompt->aside = prompt->editor;
+        prompt->editor = ik_editor_create(prompt);
+    } else if (question == NULL && prompt->aside != NULL) {
+        close_all(prompt);
+        talloc_free(prompt->editor);
+        prompt->editor = prompt->aside;
         prompt->aside = NULL;
-        ik_prompt_set_text(prompt, draft);
-        talloc_free(draft);
+        ik_prompt_list_update(prompt, false);
     }
+    talloc_free(prompt->browse.prefix);
+    prompt->browse = (ik_prompt_browse_t){0};
     ik_prompt_set_mark(prompt, question == NULL ? "> " : question);
+}
+
+void ik_prompt_ask_keys(ik_prompt_t *prompt, const char *question, const char *keys)
+{
+    ik_prompt_ask(prompt, question);
+    set_string(prompt, &prompt->keys, keys);
+}
+
+bool ik_prompt_awaits_key(const ik_prompt_t *prompt)
+{
+    return prompt->keys != NULL && !prompt->search.open && ik_prompt_is_empty(prompt);
+}
+
+char ik_prompt_answer(const ik_prompt_t *prompt)
+{
+    return prompt->answer;
 }
 
 void ik_prompt_ask_secret(ik_prompt_t *prompt, const char *question)
@@ -528,6 +546,11 @@ ik_prompt_action_t ik_prompt_key(ik_prompt_t *prompt, const ik_key_t *key)
     }
     if (prompt->search.open && ik_prompt_search_key(prompt, key)) {
         return chooses && !prompt->search.open ? IK_PROMPT_CHOSEN : IK_PROMPT_NONE;
+    }
+    if (ik_prompt_awaits_key(prompt) && key->kind == IK_KEY_TEXT && key->len == 1 &&
+        strchr(prompt->keys, key->text[0]) != NULL) {
+        prompt->answer = key->text[0];
+        return IK_PROMPT_ANSWER;
     }
     ik_prompt_action_t action = run_key(prompt, key, before);
     bool closed = chooses && !prompt->search.open && action == IK_PROMPT_NONE;

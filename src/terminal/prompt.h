@@ -25,6 +25,7 @@ typedef enum {
     IK_PROMPT_REDRAW,
     IK_PROMPT_TOOL_OUTPUT, /* switch between full and short results of tools */
     IK_PROMPT_MODE,        /* Shift-Tab while no list is open: the next mode */
+    IK_PROMPT_ANSWER,      /* a key of ik_prompt_ask_keys: take it with ik_prompt_answer */
     IK_PROMPT_CHOSEN,      /* the list of ik_prompt_choose is closed */
 } ik_prompt_action_t;
 
@@ -89,6 +90,12 @@ void ik_prompt_refresh(ik_prompt_t *prompt);
 /* Asks a question: sets the draft aside and reads an answer, which may be empty and is not added to
  * the earlier messages. NULL: restores the draft. */
 void ik_prompt_ask(ik_prompt_t *prompt, const char *question);
+/* As ik_prompt_ask, for an answer that is one of these characters, which answers at once, or a text
+ * that begins with another character, a space or a paste. */
+void ik_prompt_ask_keys(ik_prompt_t *prompt, const char *question, const char *keys);
+/* Whether a key answers at once now. */
+bool ik_prompt_awaits_key(const ik_prompt_t *prompt);
+char ik_prompt_answer(const ik_prompt_t *prompt);
 /* As ik_prompt_ask, for an answer that is neither shown nor kept: ik_prompt_take returns it, and
  * the prompt forgets it. The next call of ik_prompt_ask ends it. */
 void ik_prompt_ask_secret(ik_prompt_t *prompt, const char *question);

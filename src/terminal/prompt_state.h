@@ -64,8 +64,10 @@ struct ik_prompt {
     ik_recall_t *recall;
     ik_completion_source_t source;
     ik_editor_t *editor;
-    char *aside;  /* the draft during a question; NULL: no question */
-    char *secret; /* the answer to ik_prompt_ask_secret; NULL: none is asked for */
+    ik_editor_t *aside; /* the draft during a question; NULL: no question */
+    char *keys;         /* that answer it while the answer is empty; NULL: none */
+    char answer;        /* the last of them */
+    char *secret;       /* the answer to ik_prompt_ask_secret; NULL: none is asked for */
     size_t secret_len;
     char *mark;
     char *hint;

@@ -452,7 +452,7 @@ static bool learn(ik_view_t *view, const ik_key_t *key)
 }
 
 /* How many bytes of a text are a key of their own, which may change what the rest is for: a digit
- * that takes a row, or a command of vi. */
+ * that takes a row, an answer, or a command of vi. */
 static size_t first_key(const ik_view_t *view, const ik_key_t *key)
 {
     if (key->kind != IK_KEY_TEXT) {
@@ -460,6 +460,9 @@ static size_t first_key(const ik_view_t *view, const ik_key_t *key)
     }
     if (key->text[0] >= '0' && key->text[0] <= '9' && ik_prompt_is_numbered(view->prompt)) {
         return 1;
+    }
+    if (ik_prompt_awaits_key(view->prompt)) {
+        return ik_width_grapheme(key->text, key->len).len;
     }
     return ik_prompt_is_normal(view->prompt) ? ik_width_grapheme(key->text, key->len).len
                                              : key->len;
@@ -472,6 +475,7 @@ static void on_key(void *data, const ik_key_t *key)
         return;
     }
     view->key_seen = true;
+    view->key_ms = ik_clock_now_ms();
     if (view->pager != NULL) {
         view->pager_due = true;
         if (!ik_pager_key(view->pager, key)) {
@@ -779,6 +783,19 @@ void ik_view_ask(ik_view_t *view, const char *question)
         ik_plain_hide_input(view->lines, false);
     }
     ask(view, question);
+}
+
+void ik_view_ask_keys(ik_view_t *view, const char *question, const char *keys)
+{
+    ik_view_ask(view, question);
+    if (!view->plain) {
+        ik_prompt_ask_keys(view->prompt, question, keys);
+    }
+}
+
+int64_t ik_view_key_ms(const ik_view_t *view)
+{
+    return view->key_ms;
 }
 
 void ik_view_hide_input(ik_view_t *view)

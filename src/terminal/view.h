@@ -22,7 +22,7 @@ typedef struct ik_view ik_view_t;
 typedef struct {
     /* A message, command or answer was entered; text is valid inside the callback only. */
     void (*on_submit)(void *data, const char *text);
-    /* ESCAPE, CANCEL, END, PAGER, TOOL_OUTPUT or MODE; the view handles the others. */
+    /* ESCAPE, CANCEL, END, PAGER, TOOL_OUTPUT, MODE or ANSWER; the view handles the others. */
     void (*on_action)(void *data, ik_prompt_action_t action);
     void (*on_draft)(void *data); /* the draft changed */
     /* Save and leave: a signal came, or the terminal is gone (SIGHUP). */
@@ -73,6 +73,10 @@ const char *ik_view_spinner(const ik_view_t *view);
 ik_prompt_t *ik_view_prompt(ik_view_t *view);
 /* Asks a question instead of reading a message; NULL: reads messages again. */
 void ik_view_ask(ik_view_t *view, const char *question);
+/* As ik_view_ask, for an answer that is one of these keys or a text; see ik_prompt_ask_keys. */
+void ik_view_ask_keys(ik_view_t *view, const char *question, const char *keys);
+/* When the last key came; 0: none yet. */
+int64_t ik_view_key_ms(const ik_view_t *view);
 /* Asks for a secret: the answer is neither shown nor kept, and on_submit gets it. Plain mode
  * switches the terminal's echo off. The next call of ik_view_ask ends it. */
 void ik_view_ask_secret(ik_view_t *view, const char *question);

@@ -52,6 +52,7 @@ struct ik_view {
     bool has_background;
     uint32_t background; /* as the terminal reported it, 0xRRGGBB */
     bool key_seen;       /* the last input contained a key */
+    int64_t key_ms;      /* when the last key came; 0: none yet */
 
     /* frames */
     ik_timer_t *frame;

@@ -104,50 +104,32 @@ static int withdraw(asked_t *asked)
     return 0;
 }
 
-static void on_answer(void *data, const char *answer)
+static void on_answer(void *data, ik_permission_answer_t answer, const char *text)
 {
     asked_t *asked = data;
     ik_permission_answer_fn deliver = asked->on_answer;
     void *deliver_data = asked->data;
     asked->question = NULL;
     talloc_free(asked);
-    if (answer == NULL) {
-        deliver(deliver_data, IK_PERMISSION_STOP, NULL);
-    } else if (strcmp(answer, "yes") == 0) {
-        deliver(deliver_data, IK_PERMISSION_YES, NULL);
-    } else if (strcmp(answer, "always") == 0) {
-        deliver(deliver_data, IK_PERMISSION_ALWAYS, NULL);
-    } else {
-        bool plain = strcmp(answer, "no") == 0;
-        deliver(deliver_data, IK_PERMISSION_NO, plain ? NULL : answer);
-    }
+    deliver(deliver_data, answer, text);
 }
 
 static void *ask(void *data, const void *ctx, const ik_permission_question_t *question,
                  ik_permission_answer_fn deliver, void *deliver_data)
 {
-    static const char *const choices[] = {"yes", "always", "no", NULL};
-    static const char *const without_always[] = {"yes", "no", NULL};
     ik_workspace_t *workspace = data;
     asked_t *asked = ik_new(ctx, asked_t);
     asked->on_answer = deliver;
     asked->data = deliver_data;
     talloc_set_destructor(asked, withdraw);
-    bool always = question->rule != NULL;
-    char *text = ik_sprintf(asked, "Allow %s (%s)?", question->tool, question->wants);
-    ik_question_t shown = {
-        .agent = question->agent,
-        .text = text,
-        .choices = always ? choices : without_always,
-        .fallback = always ? 2 : 1,
-        .any_text = true,
-        .call = question,
-    };
-    ik_workspace_question_t *open = ik_workspace_ask(workspace, &shown, on_answer, asked);
-    if (open != NULL) {
+    char *text = ik_sprintf(NULL, "Allow %s (%s)?", question->tool, question->wants);
+    ik_question_t shown = {.agent = question->agent, .text = text, .call = question};
+    ik_workspace_question_t *open = ik_workspace_ask_call(workspace, &shown, on_answer, asked);
+    talloc_free(text);
+    if (open != NULL) { /* otherwise it is answered, and asked is freed */
         asked->question = open;
     }
-    return asked;
+    return open == NULL ? NULL : asked;
 }
 
 /* --- the level --------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ struct ik_workspace_question {
     ik_workspace_t *workspace;
     ik_question_t question;
     ik_question_fn on_answer;
+    ik_permission_answer_fn on_decided; /* of a question about a call; NULL: another one */
     void *data;
     ik_workspace_question_t *next;
     bool *ended; /* set when it ends before ik_workspace_ask has returned; NULL: it has returned */
@@ -40,8 +41,9 @@ static int leave_queue(ik_workspace_question_t *question)
     return 0;
 }
 
-ik_workspace_question_t *ik_workspace_ask(ik_workspace_t *workspace, const ik_question_t *question,
-                                          ik_question_fn on_answer, void *data)
+static ik_workspace_question_t *ask(ik_workspace_t *workspace, const ik_question_t *question,
+                                    ik_question_fn on_answer, ik_permission_answer_fn on_decided,
+                                    void *data)
 {
     ik_workspace_question_t *asked = ik_new(workspace, ik_workspace_question_t);
     ik_workspace_question_t **last = &workspace->questions;
@@ -49,6 +51,7 @@ ik_workspace_question_t *ik_workspace_ask(ik_workspace_t *workspace, const ik_qu
     asked->question = *question;
     asked->question.text = ik_strdup(asked, question->text);
     asked->on_answer = on_answer;
+    asked->on_decided = on_decided;
     asked->data = data;
     if (question->choices != NULL) {
         size_t count = 0;
@@ -77,6 +80,29 @@ ik_workspace_question_t *ik_workspace_ask(ik_workspace_t *workspace, const ik_qu
         asked->ended = NULL;
     }
     return asked;
+}
+
+ik_workspace_question_t *ik_workspace_ask(ik_workspace_t *workspace, const ik_question_t *question,
+                                          ik_question_fn on_answer, void *data)
+{
+    return ask(workspace, question, on_answer, NULL, data);
+}
+
+ik_workspace_question_t *ik_workspace_ask_call(ik_workspace_t *workspace,
+                                               const ik_question_t *question,
+                                               ik_permission_answer_fn on_answer, void *data)
+{
+    return ask(workspace, question, NULL, on_answer, data);
+}
+
+size_t ik_workspace_questions_waiting(const ik_workspace_t *workspace)
+{
+    size_t count = 0;
+    const ik_workspace_question_t *question = workspace->questions;
+    while (question != NULL && (question = question->next) != NULL) {
+        count++;
+    }
+    return count;
 }
 
 const ik_question_t *ik_workspace_question(const ik_workspace_t *workspace)
@@ -110,7 +136,8 @@ char *ik_workspace_question_hint(const void *ctx, const ik_question_t *question)
 
 /* Removes the question from the queue before delivering the answer, so that on_answer may ask the
  * next one. */
-static void end(ik_workspace_question_t *question, const char *answer)
+static void end(ik_workspace_question_t *question, ik_permission_answer_t decision,
+                const char *answer)
 {
     ik_workspace_t *workspace = question->workspace;
     ik_workspace_hold(workspace);
@@ -120,9 +147,36 @@ static void end(ik_workspace_question_t *question, const char *answer)
         *question->ended = true;
     }
     announce(workspace);
-    question->on_answer(question->data, answer);
+    if (question->on_decided != NULL) {
+        question->on_decided(question->data, decision, answer);
+    } else {
+        question->on_answer(question->data, answer);
+    }
     talloc_free(question);
     ik_workspace_release(workspace);
+}
+
+void ik_workspace_answer_call(ik_workspace_t *workspace, ik_permission_answer_t answer,
+                              const char *text)
+{
+    if (workspace->questions != NULL && workspace->questions->on_decided != NULL) {
+        end(workspace->questions, answer, text);
+    }
+}
+
+/* A line of plain mode about a call. */
+static void answer_call_line(ik_workspace_t *workspace, const char *line)
+{
+    bool always = workspace->questions->question.call->rule != NULL;
+    if (strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0) {
+        ik_workspace_answer_call(workspace, IK_PERMISSION_YES, NULL);
+    } else if (always && (strcasecmp(line, "a") == 0 || strcasecmp(line, "always") == 0)) {
+        ik_workspace_answer_call(workspace, IK_PERMISSION_ALWAYS, NULL);
+    } else {
+        bool plain = line[strspn(line, " \t")] == '\0' || strcasecmp(line, "n") == 0 ||
+                     strcasecmp(line, "no") == 0;
+        ik_workspace_answer_call(workspace, IK_PERMISSION_NO, plain ? NULL : line);
+    }
 }
 
 void ik_workspace_answer(ik_workspace_t *workspace, const char *text)
@@ -131,9 +185,12 @@ void ik_workspace_answer(ik_workspace_t *workspace, const char *text)
     if (question == NULL) {
         return;
     }
+    if (question->on_decided != NULL) {
+        answer_call_line(workspace, text);
+        return;
+    }
     const char *const *choices = question->question.choices;
-    bool as_text = choices == NULL || (question->question.any_text && text[0] != '\0');
-    const char *answer = as_text ? text : choices[question->question.fallback];
+    const char *answer = choices == NULL ? text : choices[question->question.fallback];
     for (size_t i = 0; choices != NULL && choices[i] != NULL; i++) {
         bool letter = strlen(text) == 1 && strncasecmp(text, choices[i], 1) == 0;
         if (letter || strcasecmp(text, choices[i]) == 0) {
@@ -141,12 +198,12 @@ void ik_workspace_answer(ik_workspace_t *workspace, const char *text)
             break;
         }
     }
-    end(question, answer);
+    end(question, IK_PERMISSION_NO, answer);
 }
 
 void ik_workspace_decline(ik_workspace_t *workspace)
 {
     if (workspace->questions != NULL) {
-        end(workspace->questions, NULL);
+        end(workspace->questions, IK_PERMISSION_STOP, NULL);
     }
 }

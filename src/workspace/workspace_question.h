@@ -21,8 +21,8 @@ typedef struct {
     /* The possible answers ("yes", "no"), NULL-terminated. NULL: any text is an answer. */
     const char *const *choices;
     size_t fallback; /* index of the choice that an empty line selects */
-    bool any_text;   /* a text that is none of the choices is an answer, too */
-    /* What a call of a tool asks permission for; NULL: another question. Valid while it is open. */
+    /* What a call of a tool asks permission for; NULL: another question. Valid while it is open. It
+     * is answered by "y", "a" (if a rule is offered), "n", or any other text, which means no. */
     const ik_permission_question_t *call;
     bool secret; /* the answer is neither shown nor kept; without choices */
 } ik_question_t;
@@ -35,6 +35,10 @@ typedef void (*ik_question_fn)(void *data, const char *answer);
  * does. */
 ik_workspace_question_t *ik_workspace_ask(ik_workspace_t *workspace, const ik_question_t *question,
                                           ik_question_fn on_answer, void *data);
+/* Asks about a call: question->call is set, choices are not. */
+ik_workspace_question_t *ik_workspace_ask_call(ik_workspace_t *workspace,
+                                               const ik_question_t *question,
+                                               ik_permission_answer_fn on_answer, void *data);
 /* The open question; NULL: none. */
 const ik_question_t *ik_workspace_question(const ik_workspace_t *workspace);
 /* "[y/N] ": the first letters of its choices, the default in upper case; "" without choices. On
@@ -43,4 +47,9 @@ char *ik_workspace_question_hint(const void *ctx, const ik_question_t *question)
 /* Answers the open question, if there is one. A choice is selected by its text or its first letter,
  * ignoring case; any other text selects the default, unless the question takes any text. */
 void ik_workspace_answer(ik_workspace_t *workspace, const char *text);
+/* Answers the open question about a call; text, which may be NULL, goes with NO. */
+void ik_workspace_answer_call(ik_workspace_t *workspace, ik_permission_answer_t answer,
+                              const char *text);
+/* The number of questions after the open one. */
+size_t ik_workspace_questions_waiting(const ik_workspace_t *workspace);
 void ik_workspace_decline(ik_workspace_t *workspace);

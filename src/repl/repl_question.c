@@ -1,0 +1,454 @@
+/*
+ * Questions to the user. One about a tool call is shown above the draft until it is answered, and a
+ * key answers it; while a message is being typed, keys still go to the message. Any other question
+ * is printed, and a line answers it.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/sanitiser.h"
+#include "base/width.h"
+#include "conversation/tool_fields.h"
+#include "repl/repl_running.h"
+#include "repl/repl_state.h"
+
+enum {
+    TYPING_MS = 500,     /* since the last key: a message is being typed */
+    ROWS_MAX = 200,      /* kept of a call; the pager shows all */
+    LINE_COLUMNS = 1000, /* of the arguments in plain mode */
+    REASON_ROWS = 2,     /* at most, where there is little room */
+};
+
+struct ik_repl_question {
+    ik_timer_t *pause; /* until the user has stopped typing */
+    bool open;         /* keys answer it */
+    int64_t key_ms;    /* when the last key came that answered a question */
+
+    /* the call that is asked about; NULL: none */
+    void *copy;
+    ik_repl_call_t call;
+    const char *reason;
+    const char *wants;
+    const char *rule;
+    int64_t agent;
+
+    /* its rows, rendered for this width; 0: not yet */
+    int columns;
+    ik_buffer_t rows;
+    size_t ends[ROWS_MAX];
+    size_t count; /* also of rows beyond ROWS_MAX */
+};
+
+/* --- what is shown ----------------------------------------------------------------------- */
+
+static void keep_row(void *data, const char *bytes, size_t len)
+{
+    ik_repl_question_t *question = data;
+    if (question->count < ROWS_MAX) {
+        ik_buffer_append(&question->rows, bytes, len);
+        question->ends[question->count] = question->rows.len;
+    }
+    question->count++;
+}
+
+/* Every argument with its whole value, wrapped; the reason is shown by itself. */
+static void add_arguments(const ik_repl_question_t *question, const ik_rows_t *rows)
+{
+    ik_tool_fields_t fields;
+    void *scratch = talloc_new(NULL);
+    if (!ik_tool_fields_of_arguments(question->call.arguments, question->call.arguments_len,
+                                     &fields)) {
+        ik_rows_say(rows, IK_ROLE_TEXT, question->call.arguments);
+        fields.count = 0;
+    }
+    for (size_t i = 0; i < fields.count; i++) {
+        const ik_tool_field_t *field = &fields.fields[i];
+        if (question->reason != NULL && ik_json_key_is(field->key, "reason")) {
+            continue;
+        }
+        size_t len;
+        const char *at = ik_tool_fields_format_value(scratch, field, &len);
+        char *name = ik_tool_fields_format_name(scratch, field);
+        for (bool first = true; first || *at != '\0'; first = false) {
+            size_t line = strcspn(at, "\n");
+            ik_rows_say(rows, IK_ROLE_TEXT,
+                        ik_sprintf(scratch, "  %s%s%.*s", first ? name : "", first ? ": " : "",
+                                   (int)line, at));
+            at += line;
+            at += *at == '\n';
+        }
+    }
+    talloc_free(scratch);
+}
+
+static void add_call(const ik_repl_question_t *question, const ik_rows_t *rows)
+{
+    if (ik_repl_running_is_change(&question->call)) {
+        ik_repl_rows_tool(rows, &question->call, NULL);
+    } else {
+        add_arguments(question, rows);
+    }
+}
+
+static void render(ik_repl_question_t *question, ik_view_t *view)
+{
+    ik_rows_t rows = ik_view_rows(view);
+    if (question->columns == rows.columns) {
+        return;
+    }
+    question->columns = rows.columns;
+    question->rows.len = 0;
+    question->count = 0;
+    rows.folder = NULL;
+    rows.backlog = NULL;
+    rows.brief = false;
+    rows.on_row = keep_row;
+    rows.data = question;
+    add_call(question, &rows);
+}
+
+/* "Allow bash? (agent 2, 1 more waits)" */
+static char *format_title(const void *ctx, const ik_repl_t *repl)
+{
+    const ik_repl_question_t *question = repl->question;
+    size_t waiting = ik_workspace_questions_waiting(repl->workspace);
+    bool several = ik_workspace_agent_count(repl->workspace) > 1;
+    char *who = several ? ik_sprintf(ctx, " (agent %lld%s)", (long long)question->agent,
+                                     question->agent == ik_workspace_focus(repl->workspace)
+                                         ? ""
+                                         : ", in the background")
+                        : ik_strdup(ctx, "");
+    char *more = waiting == 0 ? ik_strdup(ctx, "")
+                              : ik_sprintf(ctx, " %zu more question%s.", waiting,
+                                           waiting == 1 ? " waits" : "s wait");
+    return ik_sprintf(ctx, "Allow %s?%s%s", question->call.name, who, more);
+}
+
+static char *format_keys(const void *ctx, const ik_repl_question_t *question, bool cut)
+{
+    char *always = question->rule == NULL ? ik_strdup(ctx, "")
+                                          : ik_sprintf(ctx, " · a always: %s", question->rule);
+    return ik_sprintf(ctx, "y once%s · n no · Esc no, stop · or type what to do instead%s", always,
+                      cut ? " · Ctrl-O shows all" : "");
+}
+
+/* The rows below the call: what it would be allowed, why, and the keys. */
+static void add_foot(const ik_repl_question_t *question, const ik_rows_t *rows, bool cut)
+{
+    void *scratch = talloc_new(NULL);
+    if (question->reason != NULL) {
+        char *reason = ik_sprintf(scratch, "  reason: %s", question->reason);
+        ik_buffer_t fit;
+        ik_buffer_init(&fit, scratch, IK_BUFFER_UNLIMITED); /* bounded by the columns */
+        reason = ik_sanitise_line(scratch, reason);
+        ik_width_append(&fit, reason, (size_t)rows->columns * REASON_ROWS - REASON_ROWS,
+                        IK_WIDTH_KEEP_START);
+        ik_rows_say(rows, IK_ROLE_DIM, ik_buffer_finish(&fit));
+    }
+    ik_rows_say(rows, IK_ROLE_WARNING, ik_sprintf(scratch, "  allows: %s", question->wants));
+    ik_rows_say(rows, IK_ROLE_DIM, format_keys(scratch, question, cut));
+    talloc_free(scratch);
+}
+
+static void count_row(void *data, const char *bytes, size_t len)
+{
+    (void)bytes;
+    (void)len;
+    ++*(int *)data;
+}
+
+void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data)
+{
+    ik_repl_question_t *question = repl->question;
+    if (question->copy == NULL || ik_view_prompt(repl->view) == NULL) {
+        return;
+    }
+    void *scratch = talloc_new(NULL);
+    ik_rows_t rows = ik_view_rows(repl->view);
+    int foot = 0;
+    rows.backlog = NULL;
+    render(question, repl->view);
+    rows.on_row = count_row;
+    rows.data = &foot;
+    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
+    add_foot(question, &rows, false);
+    bool cut = question->count > ROWS_MAX || foot + (int)question->count > max_rows;
+    if (cut) { /* the note about the pager may take another row */
+        foot = 0;
+        ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
+        add_foot(question, &rows, true);
+    }
+    int room = max_rows - foot - (cut ? 1 : 0);
+    size_t shown = room < 0 ? 0 : (size_t)room;
+    shown = shown < question->count ? shown : question->count;
+    shown = shown < ROWS_MAX ? shown : ROWS_MAX;
+    rows.on_row = on_row;
+    rows.data = data;
+    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
+    for (size_t i = 0; i < shown; i++) {
+        size_t begin = i == 0 ? 0 : question->ends[i - 1];
+        on_row(data, question->rows.data + begin, question->ends[i] - begin);
+    }
+    if (cut) {
+        size_t left = question->count - shown;
+        ik_rows_say(&rows, IK_ROLE_DIM,
+                    ik_sprintf(scratch, "  … %zu more row%s", left, left == 1 ? "" : "s"));
+    }
+    add_foot(question, &rows, cut);
+    talloc_free(scratch);
+}
+
+static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on_row,
+                        void *row_data)
+{
+    const ik_repl_t *repl = data;
+    const ik_repl_question_t *question = repl->question;
+    ik_rows_t rows = ik_view_rows(repl->view);
+    (void)part;
+    rows.columns = columns;
+    rows.full = true;
+    rows.folder = NULL;
+    rows.backlog = NULL;
+    rows.on_row = on_row;
+    rows.data = row_data;
+    void *scratch = talloc_new(NULL);
+    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
+    add_call(question, &rows);
+    if (question->reason != NULL) {
+        ik_rows_say(&rows, IK_ROLE_DIM, ik_sprintf(scratch, "  reason: %s", question->reason));
+    }
+    ik_rows_say(&rows, IK_ROLE_WARNING, ik_sprintf(scratch, "  allows: %s", question->wants));
+    talloc_free(scratch);
+}
+
+bool ik_repl_question_open_pager(ik_repl_t *repl)
+{
+    if (repl->question->copy == NULL) {
+        return false;
+    }
+    ik_pager_source_t source = {
+        .count = 1, .render = render_page, .data = repl, .from_start = true};
+    ik_view_open_pager(repl->view, &source, "question");
+    return true;
+}
+
+/* --- plain mode -------------------------------------------------------------------------- */
+
+/* The whole question as one line; a change to a file is printed before it. */
+static void ask_line(ik_repl_t *repl)
+{
+    const ik_repl_question_t *question = repl->question;
+    void *scratch = talloc_new(NULL);
+    ik_tool_fields_t fields;
+    ik_buffer_t line;
+    ik_buffer_init(&line, scratch, IK_BUFFER_UNLIMITED); /* bounded by LINE_COLUMNS */
+    if (ik_repl_running_is_change(&question->call)) {
+        ik_rows_t rows = ik_view_rows(repl->view);
+        ik_repl_rows_tool(&rows, &question->call, NULL);
+    } else if (ik_tool_fields_of_arguments(question->call.arguments, question->call.arguments_len,
+                                           &fields)) {
+        for (size_t i = 0; i < fields.count; i++) {
+            size_t len;
+            const ik_tool_field_t *field = &fields.fields[i];
+            if (!(question->reason != NULL && ik_json_key_is(field->key, "reason"))) {
+                ik_buffer_append_format(&line, " %s: %s;",
+                                        ik_tool_fields_format_name(scratch, field),
+                                        ik_tool_fields_format_value(scratch, field, &len));
+            }
+        }
+    }
+    ik_buffer_append_text(&line, "");
+    ik_buffer_t cut;
+    ik_buffer_init(&cut, scratch, IK_BUFFER_UNLIMITED); /* bounded by LINE_COLUMNS */
+    ik_width_append(&cut, ik_sanitise_line(scratch, ik_buffer_finish(&line)), LINE_COLUMNS,
+                    IK_WIDTH_KEEP_START);
+    ik_buffer_append_text(&cut, "");
+    char *always = question->rule == NULL ? ik_strdup(scratch, "")
+                                          : ik_sprintf(scratch, ", a always (%s)",
+                                                       ik_sanitise_line(scratch, question->rule));
+    char *reason =
+        question->reason == NULL
+            ? ik_strdup(scratch, "")
+            : ik_sprintf(scratch, " reason: %s;", ik_sanitise_line(scratch, question->reason));
+    ik_view_ask(repl->view,
+                ik_sprintf(scratch, "%s%s%s allows: %s [y once%s, n no, or what to do instead] ",
+                           format_title(scratch, repl), ik_buffer_finish(&cut), reason,
+                           question->wants, always));
+    talloc_free(scratch);
+}
+
+/* --- asking ------------------------------------------------------------------------------ */
+
+static bool is_typing(const ik_repl_t *repl)
+{
+    int64_t last = ik_view_key_ms(repl->view);
+    return !ik_prompt_is_empty(ik_view_prompt(repl->view)) && last > repl->question->key_ms &&
+           ik_clock_now_ms() - last < TYPING_MS;
+}
+
+/* Gives the keys to the question, unless a message is being typed. */
+static void open_when_ready(ik_repl_t *repl)
+{
+    ik_repl_question_t *question = repl->question;
+    if (question->copy == NULL || question->open) {
+        return;
+    }
+    if (is_typing(repl)) {
+        ik_timer_start(question->pause, ik_view_key_ms(repl->view) + TYPING_MS - ik_clock_now_ms());
+        return;
+    }
+    ik_timer_stop(question->pause);
+    question->open = true;
+    ik_view_ask_keys(repl->view, "> ", question->rule == NULL ? "yn" : "yan");
+    /* in a window without room for the question above, this is all there is */
+    char *hint = ik_sprintf(NULL, "Allow %s (%s)? %s", question->call.name, question->wants,
+                            question->rule == NULL ? "y, n" : "y, a, n");
+    ik_prompt_set_hint(ik_view_prompt(repl->view), hint);
+    talloc_free(hint);
+    ik_view_touch(repl->view);
+}
+
+static void on_pause(void *data)
+{
+    open_when_ready(data);
+}
+
+void ik_repl_question_draft_changed(ik_repl_t *repl)
+{
+    if (ik_view_prompt(repl->view) != NULL) {
+        open_when_ready(repl);
+    }
+}
+
+static void copy_call(ik_repl_t *repl, const ik_permission_question_t *asked)
+{
+    ik_repl_question_t *question = repl->question;
+    void *copy = talloc_new(question);
+    question->copy = copy;
+    question->agent = asked->agent;
+    question->reason = asked->reason == NULL ? NULL : ik_strdup(copy, asked->reason);
+    question->wants = ik_strdup(copy, asked->wants);
+    question->rule = asked->rule == NULL ? NULL : ik_strdup(copy, asked->rule);
+    question->call =
+        (ik_repl_call_t){.name = ik_strdup(copy, asked->tool),
+                         .arguments = ik_strndup(copy, asked->arguments, asked->arguments_len),
+                         .arguments_len = asked->arguments_len};
+    question->columns = 0;
+    ik_repl_running_read_file(copy, &question->call, repl->options->paths->cwd);
+}
+
+/* Ends what was asked before. Text that was typed as an answer returns to the draft. */
+static void forget(ik_repl_t *repl)
+{
+    ik_repl_question_t *question = repl->question;
+    ik_prompt_t *prompt = ik_view_prompt(repl->view);
+    char *text =
+        question->open && !ik_prompt_is_empty(prompt) ? ik_prompt_take(NULL, prompt) : NULL;
+    if (question->open) {
+        ik_prompt_set_hint(prompt, NULL);
+        question->key_ms = ik_view_key_ms(repl->view);
+    }
+    if (question->copy != NULL) {
+        ik_view_close_pager(repl->view); /* it may show the call */
+    }
+    ik_timer_stop(question->pause);
+    TALLOC_FREE(question->copy);
+    if (text != NULL) {
+        ik_prompt_prepend_text(prompt, text);
+    }
+    talloc_free(text);
+}
+
+void ik_repl_question_show(ik_repl_t *repl)
+{
+    const ik_question_t *asked = ik_workspace_question(repl->workspace);
+    forget(repl);
+    bool call = asked != NULL && asked->call != NULL;
+    if (!call || ik_view_prompt(repl->view) != NULL) {
+        repl->question->open = false;
+        if (asked == NULL || call) {
+            ik_view_ask(repl->view, NULL); /* the draft returns */
+        }
+    }
+    if (repl->setup != NULL && asked == NULL) {
+        ik_setup_resume(repl->setup);
+    } else if (repl->setup != NULL) {
+        ik_setup_pause(repl->setup);
+    }
+    if (asked == NULL) {
+        return;
+    }
+    if (call) {
+        copy_call(repl, asked->call);
+        if (ik_view_prompt(repl->view) == NULL) {
+            ask_line(repl);
+        } else {
+            open_when_ready(repl);
+        }
+    } else {
+        char *hint = ik_workspace_question_hint(repl, asked);
+        if (asked->secret) {
+            ik_view_hide_input(repl->view);
+        }
+        ik_repl_say(repl, IK_ROLE_WARNING, asked->text);
+        if (asked->secret) {
+            ik_view_ask_secret(repl->view, "> ");
+        } else {
+            ik_view_ask(repl->view, hint);
+        }
+        talloc_free(hint);
+    }
+    ik_view_notify(repl->view, asked->text);
+}
+
+/* --- answering --------------------------------------------------------------------------- */
+
+void ik_repl_question_answer(ik_repl_t *repl)
+{
+    char key = ik_prompt_answer(ik_view_prompt(repl->view));
+    if (key == 'a') {
+        char *line = ik_sprintf(repl,
+                                "Allowed in this project from now on: %s. /permissions lists "
+                                "the rules.",
+                                repl->question->rule);
+        ik_view_begin_block(repl->view);
+        ik_repl_say(repl, IK_ROLE_DIM, line);
+        talloc_free(line);
+    }
+    ik_workspace_answer_call(repl->workspace,
+                             key == 'y'   ? IK_PERMISSION_YES
+                             : key == 'a' ? IK_PERMISSION_ALWAYS
+                                          : IK_PERMISSION_NO,
+                             NULL);
+}
+
+bool ik_repl_question_submit(ik_repl_t *repl, const char *text)
+{
+    const ik_question_t *asked = ik_workspace_question(repl->workspace);
+    if (asked == NULL || repl->done) {
+        return false;
+    }
+    if (asked->call == NULL || ik_view_prompt(repl->view) == NULL) {
+        ik_workspace_answer(repl->workspace, text);
+        return true;
+    }
+    if (!repl->question->open) {
+        return false; /* a message that was being typed */
+    }
+    const char *trimmed = text + strspn(text, " \t\n");
+    if (*trimmed != '\0') {
+        char *copy = ik_strdup(NULL, trimmed);
+        ik_workspace_answer_call(repl->workspace, IK_PERMISSION_NO, copy);
+        talloc_free(copy);
+    }
+    return true;
+}
+
+ik_repl_question_t *ik_repl_question_create(ik_repl_t *repl)
+{
+    ik_repl_question_t *question = ik_new(repl, ik_repl_question_t);
+    question->pause = ik_timer_create(question, repl->options->loop, on_pause, repl);
+    ik_buffer_init(&question->rows, question, IK_BUFFER_UNLIMITED); /* bounded by ROWS_MAX rows */
+    return question;
+}

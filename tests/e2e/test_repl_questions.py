@@ -1,0 +1,364 @@
+"""Modes and questions about tool calls in the terminal, one test for each sentence."""
+import json
+import os
+import re
+import threading
+import time
+import unittest
+
+from fake_llm import Answer, Call
+from repl_support import ReplTest
+from support import IKIGAI, clean_env
+
+SHIFT_TAB = "\x1b[Z"
+ESC = "\x1b"
+CTRL_O = "\x0f"
+
+
+def bash(command, **more):
+    return Answer(calls=[Call("bash", {"command": command, **more})])
+
+
+def results(request):
+    """The envelopes in a request to a chat server."""
+    return [json.loads(m["content"]) for m in request.json["messages"] if m["role"] == "tool"]
+
+
+class QuestionTest(ReplTest):
+    def ask(self, command="touch file", until="Allow bash?", script=None, args=(), **more):
+        """Starts ikigai and has the model ask for a call with permissions; returns the terminal."""
+        more.setdefault("permissions", "all")
+        t = self.ready(script or [bash(command, **more), Answer("It is over.")], *args)
+        t.send("go\r")
+        t.wait_for(until)
+        return t
+
+    def outcome(self):
+        self.llm.wait_for_requests(2)
+        return results(self.llm.requests[1])[-1]
+
+    def made(self, name="file"):
+        return os.path.exists(os.path.join(self.project, name))
+
+    def rules(self):
+        with open(os.path.join(self.home, "permissions.json")) as f:
+            return json.load(f)
+
+
+class Modes(QuestionTest):
+    def test_shift_tab_cycles_and_the_status_line_names_the_mode(self):
+        t = self.ready([])
+        self.assertNotRegex(self.status(t), "auto|ask|plan|full")
+        for mode in "ask", "plan":
+            t.send(SHIFT_TAB)
+            t.wait_until(lambda: self.status(t).startswith(mode + " · "), mode)
+        t.send(SHIFT_TAB)
+        t.wait_until(lambda: not re.search("auto|ask|plan", self.status(t)), "auto")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_shift_tab_moves_in_an_open_list(self):
+        t = self.ready([])
+        t.send("/re")
+        t.wait_for("/resume")
+        t.send(SHIFT_TAB)
+        t.send("\t")
+        t.wait_for(re.compile("^> /re[a-z]+", re.M))
+        self.assertNotRegex(self.status(t), "ask")
+        t.send("\x03")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_the_command(self):
+        t = self.ready([])
+        self.enter(t, "/mode", "Mode: auto")
+        self.enter(t, "/mode", "Confinement of tools: full")
+        self.enter(t, "/mode full", "Mode: full")
+        self.assertTrue(self.status(t).startswith("full · "))
+        t.send(SHIFT_TAB)
+        t.wait_until(lambda: "full" not in self.status(t), "auto")
+        self.enter(t, "/mode wild", "There is no mode 'wild'")
+        self.enter(t, "/mode plan", "Mode: plan")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_the_flag_and_a_narrow_window(self):
+        t = self.start([], "--mode", "plan", columns=20)
+        t.wait_until(lambda: self.status(t).startswith("plan"), "plan")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_the_mode_is_kept_with_the_session_and_each_agent(self):
+        t = self.ready([Answer("One."), Answer("Two."), Answer("Three.")])
+        self.say(t, "hi", "One.")
+        self.settle(t)
+        self.enter(t, "/mode plan", "Mode: plan")
+        self.enter(t, "/fork", "agent 2")
+        t.wait_until(lambda: self.status(t).startswith("plan"), "the fork's mode")
+        self.enter(t, "/mode ask", "Mode: ask")
+        self.say(t, "hi", "Two.")
+        self.settle(t)
+        self.assertEqual(self.leave(t), 0)
+        t = self.start(None, "-c")
+        t.wait_until(lambda: self.status(t).startswith("ask"), "ask")
+        self.enter(t, "/switch 1", "agent 1")
+        t.wait_until(lambda: self.status(t).startswith("plan"), "plan")
+        self.assertEqual(self.leave(t), 0)
+
+
+class Questions(QuestionTest):
+    def test_what_a_question_shows(self):
+        t = self.ask("npm test --all", permissions="network", reason="needs the registry")
+        screen = "\n".join(t.screen())
+        for words in ("Allow bash?", "command: npm test --all", "reason: needs the registry",
+                      "allows: network", "y once", "a always: bash(npm test --all)", "n no",
+                      "Esc no, stop"):
+            self.assertIn(words, screen)
+        t.send("n")
+        t.wait_for("It is over.")
+        self.assertNotIn("allows:", "\n".join(t.screen()))
+        self.assertEqual(self.leave(t), 0)
+
+    def test_what_would_be_allowed(self):
+        for permissions, mode, words in (("all", "auto", "no confinement"), ("", "ask", "write")):
+            with self.subTest(permissions=permissions):
+                t = self.ask(permissions=permissions, args=["--mode", mode])
+                t.wait_for(f"allows: {words}")
+                t.send("n")
+                t.wait_for("It is over.")
+                self.leave(t)
+
+    def test_yes_runs_it_once(self):
+        t = self.ask()
+        t.send("y")
+        t.wait_for("It is over.")
+        self.assertTrue(self.made())
+        self.assertFalse(os.path.exists(os.path.join(self.home, "permissions.json")))
+        self.assertEqual(self.leave(t), 0)
+
+    def test_always_adds_the_rule_for_this_project(self):
+        t = self.ask(script=[bash("touch file", permissions="all"),
+                             bash("touch file", permissions="all"), Answer("It is over.")])
+        t.send("a")
+        t.wait_for("It is over.")
+        self.assertTrue(self.made())
+        project = os.path.realpath(self.project)
+        self.assertEqual(self.rules(), {"projects": {project: {"allow": ["bash(touch file)"]}}})
+        mode = os.stat(os.path.join(self.home, "permissions.json")).st_mode
+        self.assertEqual(mode & 0o777, 0o600)
+        self.enter(t, "/permissions", re.compile(r"1 +allow +bash\(touch file\)"))
+        self.enter(t, "/permissions remove 2", "no rule 2")
+        self.enter(t, "/permissions remove 1", "Removed")
+        self.assertEqual(self.rules()["projects"][project], {"allow": []})
+        self.enter(t, "/permissions", "There are no rules")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_always_is_not_offered_for_a_compound_command(self):
+        t = self.ask("touch file; true")
+        self.assertNotIn("always", "\n".join(t.screen()))
+        t.send("a different way\r")
+        t.wait_for("It is over.")
+        self.assertIn("a different way", self.outcome()["error"])
+        self.assertFalse(self.made())
+        self.assertEqual(self.leave(t), 0)
+
+    def test_no_and_the_turn_goes_on(self):
+        t = self.ask()
+        t.send("n")
+        t.wait_for("It is over.")
+        self.assertEqual(self.outcome()["error_code"], "PERMISSION_DENIED")
+        self.assertFalse(self.made())
+        self.assertEqual(self.leave(t), 0)
+
+    def test_escape_ends_the_turn(self):
+        t = self.ask()
+        t.send(ESC)
+        t.wait_for("interrupted")
+        self.assertFalse(self.made())
+        self.assertEqual(len(self.llm.requests), 1)
+        self.assertEqual(self.leave(t), 0)
+
+    def test_a_text_denies_and_is_told(self):
+        for typed, told in (("use make\r", "use make"), (" yes but later\r", "yes but later"),
+                            ("\x1b[200~y\x1b[201~\r", "y"), ("\x1b[200~yes\x1b[201~\r", "yes"),
+                            ("Yes\r", "Yes")):
+            with self.subTest(typed=typed):
+                t = self.ask()
+                t.send(typed)
+                t.wait_for("It is over.")
+                outcome = self.outcome()
+                self.assertEqual(outcome["error_code"], "PERMISSION_DENIED")
+                self.assertTrue(outcome["error"].endswith(": " + told), outcome)
+                self.assertFalse(self.made())
+                self.leave(t)
+
+    def test_enter_alone_does_not_answer(self):
+        t = self.ask()
+        t.send("\r")
+        t.send("x\x7f")
+        t.send("y")
+        t.wait_for("It is over.")
+        self.assertTrue(self.made())
+        self.assertEqual(self.leave(t), 0)
+
+    def test_a_draft_is_there_again(self):
+        gate = threading.Event()
+
+        def script(request):
+            if len(self.llm.requests) == 1:
+                gate.wait(60)
+                return bash("touch file", permissions="all")
+            return Answer("It is over.")
+        t = self.ready(script)
+        t.send("go\r")
+        self.llm.wait_for_requests(1)
+        t.send("a long draft")
+        t.wait_for("a long draft")
+        t.send("\x1b[D" * 6)  # the cursor stays where it is, too
+        time.sleep(0.6)       # the draft is no longer being typed
+        gate.set()
+        t.wait_for("Allow bash?")
+        t.wait_until(lambda: not re.search("^> a long", "\n".join(t.screen()), re.M), "the answer")
+        t.send("y")
+        t.wait_for("It is over.")
+        t.send("er")
+        t.wait_for("> a longer draft")
+        self.assertTrue(self.made())
+        t.send("\x03")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_keys_go_to_a_draft_that_is_being_typed(self):
+        gate = threading.Event()
+
+        def script(request):
+            if len(self.llm.requests) == 1:
+                gate.wait(60)
+                return bash("touch file", permissions="all")
+            return Answer("It is over.")
+        t = self.ready(script)
+        t.send("go\r")
+        self.llm.wait_for_requests(1)
+        typed = ""
+        while "Allow bash?" not in "\n".join(t.screen()) or len(typed) < 12:
+            t.send("y")
+            typed += "y"
+            t.wait_until(lambda: f"> {typed}" in "\n".join(t.screen()), f"{len(typed)} letters")
+            gate.set()
+        self.assertIn("Allow bash?", "\n".join(t.screen()))
+        self.assertFalse(self.made())
+        t.wait_until(lambda: not re.search("^> y", "\n".join(t.screen()), re.M), "the pause")
+        t.send("y")
+        t.wait_for("It is over.")
+        self.assertTrue(self.made())
+        t.wait_for(f"> {typed}")
+        t.send("\x03")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_an_edit_is_shown_as_its_diff(self):
+        with open(os.path.join(self.project, "a.txt"), "w") as f:
+            f.write("one\ntwo\nthree\n")
+        call = Call("file_edit", {"file_path": "a.txt", "old_string": "two", "new_string": "2"})
+        t = self.ask(script=[Answer(calls=[call]), Answer("It is over.")], args=["--mode", "ask"],
+                     until="Allow file_edit?")
+        screen = t.screen()
+        for row in "-two", "+2", " three", "  allows: write":
+            self.assertIn(row, screen)
+        self.assertIn("a always: file_edit ", "\n".join(screen))
+        t.send("y")
+        t.wait_for("It is over.")
+        with open(os.path.join(self.project, "a.txt")) as f:
+            self.assertEqual(f.read(), "one\n2\nthree\n")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_long_and_hostile_arguments(self):
+        command = "echo \x1b[2J\x1b]0;x\x07 " + "word " * 2000 + "; touch file\n" * 30
+        for columns, rows in ((80, 24), (40, 10), (20, 6)):
+            with self.subTest(columns=columns):
+                self.serve([bash(command, permissions="all", reason="r" * 500),
+                            Answer("It is over.")])
+                t = self.start(None, columns=columns, rows=rows)
+                t.wait_gone("looking for tools")
+                t.send("go\r")
+                t.wait_for("Allow bash" if columns == 20 else "stop")
+                if columns == 80:
+                    self.assertIn("more rows", "\n".join(t.screen()))
+                    self.assertIn("Ctrl-O shows all", "\n".join(t.screen()))
+                    t.send(CTRL_O)
+                    t.wait_until(lambda: self.in_pager(t), "the pager")
+                    t.send("G")
+                    t.wait_for("allows: no confinement")
+                    self.close_pager(t)
+                t.send("n")
+                t.wait_for("It is over.")
+                self.assertFalse(self.made())
+                self.leave(t)
+
+    def test_plan_mode_that_is_set_meanwhile_holds(self):
+        t = self.ask()
+        t.send(SHIFT_TAB * 2)
+        t.wait_until(lambda: self.status(t).startswith("plan"), "plan")
+        t.send("y")
+        t.wait_for("It is over.")
+        self.assertFalse(self.made())
+        self.assertEqual(self.leave(t), 0)
+
+
+class SeveralAgents(QuestionTest):
+    def test_questions_queue_and_stop_no_other_agent(self):
+        gate = threading.Event()
+
+        def script(request):
+            messages = request.json["messages"]
+            last = max(i for i, m in enumerate(messages) if m["role"] == "user")
+            said = messages[last]["content"]
+            asked = any(m["role"] == "tool" for m in messages[last:])
+            if "slow" in said and not asked:
+                gate.wait(60)
+            if said.startswith("make") and not asked:
+                return bash(f"touch {said.split()[-1]}", permissions="all")
+            return Answer(f"Done with {said}.")
+        t = self.ready(script)
+        self.say(t, "hi", "Done with hi.")
+        self.settle(t)
+        t.send("make slow one\r")
+        self.llm.wait_for_requests(2)
+        t.send("/fork make two\r")
+        t.wait_for("command: touch two")
+        t.wait_for("Allow bash? (agent 2)")
+        gate.set()
+        t.wait_for("1 more question waits")
+        t.send("y")
+        t.wait_for("Allow bash? (agent 1, in the background)")
+        t.wait_for("Done with make two.")  # while agent 1 waits
+        self.assertTrue(self.made("two"))
+        self.assertFalse(self.made("one"))
+        t.send("y")
+        t.wait_for("/switch 1 shows its answer")
+        self.assertTrue(self.made("one"))
+        self.assertEqual(self.leave(t), 0)
+
+
+class Plain(QuestionTest):
+    def test_one_line_answered_by_a_line(self):
+        for line, made, told in (("y", True, None), ("n", False, "denied"),
+                                 ("do it in make", False, "do it in make")):
+            with self.subTest(line=line):
+                self.serve([bash("touch file", permissions="all", reason="because"),
+                            Answer("It is over.")])
+                t = self.terminal([IKIGAI, "--plain"], cwd=self.project, env=clean_env(
+                    IKIGAI_HOME=self.home, TERM="xterm-256color"))
+                t.wait_for(">")
+                t.send("go\n")
+                t.wait_for("what to do instead]")
+                text = " ".join("".join(row.ljust(80) for row in t.all_rows()).split())
+                self.assertRegex(text, r"Allow bash\? command: touch file; .*reason: because; allows: "
+                                       r"no confinement \[y once, a always \(bash\(touch file\)\), n no")
+                t.send(line + "\n")
+                t.wait_for("It is over.")
+                self.assertEqual(self.made(), made)
+                if told is not None:
+                    self.assertIn(told, self.outcome()["error"])
+                if made:
+                    os.remove(os.path.join(self.project, "file"))
+                t.send("\x04")
+                t.wait_exit()
+
+
+if __name__ == "__main__":
+    unittest.main()
