@@ -11,8 +11,8 @@ import unicodedata
 from support import IKIGAI, OUT, ROOT, IkigaiTest
 
 REFERENCE = ["options", "commands", "slash", "keys", "config", "environment", "files", "exit"]
-CHAPTERS = ["configuration", "export", "headless", "interactive", "providers", "sessions",
-            "tool-protocol"]
+CHAPTERS = ["configuration", "export", "headless", "interactive", "permissions", "providers",
+            "security", "sessions", "tool-protocol"]
 ESCAPE = "\x1b"
 
 
