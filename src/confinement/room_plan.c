@@ -526,6 +526,28 @@ static void allow_around(ik_room_plan_t *plan, const char *folder, const char *c
     }
 }
 
+/* Landlock cannot take a part of a folder back, so a folder that contains a closed place is let
+ * through piece by piece, as far as it exists now. */
+static void allow_writing(ik_room_plan_t *plan, const char *folder, const char *const *closed)
+{
+    bool holds_closed = false;
+    for (size_t i = 0; closed[i] != NULL; i++) {
+        holds_closed = holds_closed || is_within(closed[i], folder);
+        if (is_within(folder, closed[i])) {
+            return;
+        }
+    }
+    if (!holds_closed) {
+        add(plan, IK_ROOM_MAY_WRITE, folder);
+        return;
+    }
+    size_t first = plan->count;
+    allow_around(plan, folder, closed);
+    for (size_t i = first; i < plan->count; i++) {
+        ((char *)plan->steps[i])[0] = IK_ROOM_MAY_WRITE;
+    }
+}
+
 ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_places_t *given,
                                             ik_effects_t effects)
 {
@@ -556,30 +578,22 @@ ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_place
         add_unique(plan, &closed, &count, join(plan, store, protected_in_git[i]));
         add_unique(plan, &closed, &count, join(plan, own, protected_in_git[i]));
     }
-    const char *wanted[] = {effects.write == IK_WRITE_ANYWHERE ? "/" : places.project, "/tmp",
-                            store};
-    for (size_t i = 0; i < IK_LENGTH(wanted) && wanted[i] != NULL; i++) {
-        if (i == 1 && places.user_home != NULL) { /* a home below /tmp is not writable for that */
-            add_unique(plan, &closed, &count, places.user_home);
-        }
-        /* Landlock cannot take a part of a folder back, so what contains a closed place is let
-         * through piece by piece, as far as it exists now. */
-        bool holds_closed = false;
-        for (size_t j = 0; closed[j] != NULL; j++) {
-            holds_closed = holds_closed || is_within(closed[j], wanted[i]);
-        }
-        if (!holds_closed) {
-            add(plan, IK_ROOM_MAY_WRITE, wanted[i]);
-        } else if (!is_within(places.project, places.ikigai_home)) {
-            size_t first = plan->count;
-            allow_around(plan, wanted[i], closed);
-            for (size_t j = first; j < plan->count; j++) {
-                ((char *)plan->steps[j])[0] = IK_ROOM_MAY_WRITE;
-            }
-        }
+    const char **wanted = NULL;
+    size_t wanted_count = 0;
+    add_unique(plan, &wanted, &wanted_count,
+               effects.write == IK_WRITE_ANYWHERE ? "/" : places.project);
+    if (store != NULL) {
+        add_unique(plan, &wanted, &wanted_count, store);
     }
     for (size_t i = 0; places.writable != NULL && places.writable[i] != NULL; i++) {
-        add(plan, IK_ROOM_MAY_WRITE, resolve(plan, places.writable[i]));
+        add_unique(plan, &wanted, &wanted_count, resolve(plan, places.writable[i]));
     }
+    for (size_t i = 0; i < wanted_count; i++) {
+        allow_writing(plan, wanted[i], closed);
+    }
+    if (places.user_home != NULL) { /* a home below /tmp is not writable for that */
+        add_unique(plan, &closed, &count, places.user_home);
+    }
+    allow_writing(plan, "/tmp", closed);
     return plan;
 }

@@ -1,6 +1,6 @@
 /*
  * Runs a program on a kernel that lacks something: withhold_driver WHAT,WHAT PROGRAM ARGUMENT...
- * WHAT is namespaces, landlock, seccomp or overlay.
+ * WHAT is namespaces, landlock, seccomp, mounts or close_range.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -49,7 +49,10 @@ int main(int argc, char **argv)
     if (strstr(argv[1], "namespaces") != NULL) {
         refuse_argument(SYS_unshare, BPF_JSET, CLONE_NEWUSER, EPERM);
     }
-    if (strstr(argv[1], "overlay") != NULL) {
+    if (strstr(argv[1], "close_range") != NULL) {
+        refuse(SYS_close_range, ENOSYS);
+    }
+    if (strstr(argv[1], "mounts") != NULL) {
         refuse(SYS_move_mount, EPERM);
     }
     if (strstr(argv[1], "seccomp") != NULL) {

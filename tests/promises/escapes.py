@@ -351,6 +351,8 @@ class Attacker:
             return Answer("Done.")
         self.current = self.left.pop(0)
         settings = self.world.settings()
+        if "arguments" in self.current.facts:
+            return Answer(calls=[Call(self.current.facts["tool"], self.current.facts["arguments"])])
         if "tool" in self.current.facts:
             text = re.sub(r"\$(\w+)", lambda m: settings[m[1]], self.current.text)
             return Answer(calls=[Call(self.current.facts["tool"], json.loads(text))])
