@@ -205,7 +205,7 @@ static void decide(decision_t *decision, ik_confinement_level_t level)
     }
     bool off = options->config->confinement == IK_CONFIG_CONFINEMENT_OFF;
     bool may_write = !decision->confined || decision->effects.write != IK_WRITE_NONE;
-    bool unguarded = level == IK_CONFINEMENT_NONE && !off && may_write && decision->confined;
+    bool unguarded = level == IK_CONFINEMENT_NONE && !off && may_write;
     const char *wants = may_write ? "write" : NULL;
     bool asks = effect == IK_PERMISSION_ASK;
     if (decision->call.extra != IK_PERMISSION_NOTHING && !off) {

@@ -26,7 +26,8 @@ typedef struct {
 
 struct ik_permission_rules {
     char *user_file;
-    char *project; /* without symbolic links */
+    char *folder;  /* the project as it was entered */
+    char *project; /* the same without symbolic links */
     rule_t *list;
     size_t count;
     const char **warnings;
@@ -125,6 +126,14 @@ static res_t read_list(ik_permission_rules_t *rules, json_t *list, const char *f
     return OK;
 }
 
+/* Whether a path names this project. */
+static bool is_here(const ik_permission_rules_t *rules, const char *path)
+{
+    char resolved[PATH_MAX];
+    return strcmp(path, rules->project) == 0 ||
+           (realpath(path, resolved) != NULL && strcmp(resolved, rules->project) == 0);
+}
+
 static res_t read_projects(ik_permission_rules_t *rules, json_t *projects, const char *file)
 {
     const char *path;
@@ -134,9 +143,7 @@ static res_t read_projects(ik_permission_rules_t *rules, json_t *projects, const
     }
     json_object_foreach(projects, path, project)
     {
-        char resolved[PATH_MAX];
-        bool here = strcmp(path, rules->project) == 0 ||
-                    (realpath(path, resolved) != NULL && strcmp(resolved, rules->project) == 0);
+        bool here = is_here(rules, path);
         const char *key;
         json_t *value;
         if (!json_is_object(project)) {
@@ -207,6 +214,7 @@ res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths, const c
     char resolved[PATH_MAX];
     ik_permission_rules_t *rules = ik_new(ctx, ik_permission_rules_t);
     rules->user_file = ik_strdup(rules, paths->permissions);
+    rules->folder = ik_strdup(rules, paths->cwd);
     rules->project =
         ik_strdup(rules, realpath(paths->cwd, resolved) == NULL ? paths->cwd : resolved);
     *out = rules;
@@ -240,20 +248,38 @@ static bool glob_matches(const char *pattern, const char *text, unsigned flags)
     return matches;
 }
 
-/* '*' stands for any characters, also for '/'; nothing else is special. */
+enum { ANY = '\x01' }; /* stands for '*' in the words of a pattern; elsewhere a '*' is one */
+
+/* ANY stands for any characters, also for '/'; nothing else is special. */
 static bool word_matches(const char *pattern, const char *word)
 {
-    if (*pattern == '*') {
-        return word_matches(pattern + 1, word) ||
-               (*word != '\0' && word_matches(pattern, word + 1));
+    const char *after = NULL; /* the last ANY, and where its characters end for now */
+    const char *taken = NULL;
+    while (*word != '\0') {
+        if (*pattern == ANY) {
+            after = ++pattern;
+            taken = word;
+        } else if (*pattern == *word) {
+            pattern++;
+            word++;
+        } else if (after != NULL) {
+            pattern = after;
+            word = ++taken;
+        } else {
+            return false;
+        }
     }
-    return *pattern == *word && (*pattern == '\0' || word_matches(pattern + 1, word + 1));
+    while (*pattern == ANY) {
+        pattern++;
+    }
+    return *pattern == '\0';
 }
 
 static bool command_matches(const ik_shell_command_words_t *pattern,
                             const ik_shell_command_words_t *command)
 {
-    bool open = pattern->count > 1 && strcmp(pattern->words[pattern->count - 1], "*") == 0;
+    static const char any[] = {ANY, '\0'};
+    bool open = pattern->count > 1 && strcmp(pattern->words[pattern->count - 1], any) == 0;
     size_t fixed = pattern->count - (open ? 1 : 0);
     if (command->count < fixed || (!open && command->count != fixed)) {
         return false;
@@ -266,18 +292,51 @@ static bool command_matches(const ik_shell_command_words_t *pattern,
     return true;
 }
 
-/* The words of a pattern are separated by spaces. */
+/* The words of a pattern are separated by spaces. What is in single quotes is taken literally, as
+ * suggest_word writes it; a quote that is not closed is a character. */
 static ik_shell_command_words_t split_pattern(const void *ctx, const char *pattern)
 {
     ik_shell_command_words_t words = {0};
     const char *at = pattern;
     while (*(at += strspn(at, " ")) != '\0') {
-        size_t len = strcspn(at, " ");
+        ik_buffer_t word;
+        ik_buffer_init(&word, ctx, IK_BUFFER_UNLIMITED); /* bounded by the pattern */
+        ik_buffer_append_text(&word, "");
+        for (; *at != ' ' && *at != '\0'; at++) {
+            const char *close = *at == '\'' ? strchr(at + 1, '\'') : NULL;
+            if (close != NULL) {
+                ik_buffer_append(&word, at + 1, (size_t)(close - at - 1));
+                at = close;
+            } else if (*at == '\\' && at[1] == '\'') {
+                ik_buffer_append_byte(&word, *++at);
+            } else {
+                ik_buffer_append_byte(&word, *at == '*' ? ANY : *at);
+            }
+        }
         words.words = ik_resize_array(ctx, words.words, char *, words.count + 1);
-        words.words[words.count++] = ik_strndup(ctx, at, len);
-        at += len;
+        words.words[words.count++] = ik_buffer_finish(&word);
     }
     return words;
+}
+
+/* A word as a pattern that matches only this word. */
+static char *suggest_word(const void *ctx, const char *word)
+{
+    if (*word != '\0' && strpbrk(word, " *'\\\t\n") == NULL) {
+        return ik_strdup(ctx, word);
+    }
+    ik_buffer_t quoted;
+    ik_buffer_init(&quoted, ctx, IK_BUFFER_UNLIMITED); /* bounded by the word */
+    ik_buffer_append_byte(&quoted, '\'');
+    for (; *word != '\0'; word++) {
+        if (*word == '\'') {
+            ik_buffer_append_text(&quoted, "'\\''");
+        } else {
+            ik_buffer_append_byte(&quoted, *word);
+        }
+    }
+    ik_buffer_append_byte(&quoted, '\'');
+    return ik_buffer_finish(&quoted);
 }
 
 static bool shell_matches(const char *pattern, const char *command, bool must_be_plain)
@@ -294,11 +353,30 @@ static bool shell_matches(const char *pattern, const char *command, bool must_be
     return matches;
 }
 
-/* An absolute path without "." and "..". */
-static char *normalise_path(const void *ctx, const char *project, const char *path)
+/* The characters of a path that are special in a glob, escaped. */
+static char *escape_glob(const void *ctx, const char *path)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the path */
+    ik_buffer_append_text(&out, "");
+    for (; *path != '\0'; path++) {
+        ik_buffer_append_text(&out, strchr("*?[]\\{}", *path) == NULL ? "" : "\\");
+        ik_buffer_append_byte(&out, *path);
+    }
+    return ik_buffer_finish(&out);
+}
+
+/* An absolute path without "." and "..". The project may be named by a path with links. */
+static char *normalise_path(const void *ctx, const ik_permission_rules_t *rules, const char *path,
+                            bool is_pattern)
 {
     const char *home = getenv("HOME");
-    char *whole = path[0] == '/' ? ik_strdup(ctx, path)
+    const char *project = is_pattern ? escape_glob(ctx, rules->project) : rules->project;
+    const char *folder = is_pattern ? escape_glob(ctx, rules->folder) : rules->folder;
+    size_t len = strlen(folder);
+    bool below = strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
+    char *whole = below            ? ik_sprintf(ctx, "%s%s", project, path + len)
+                  : path[0] == '/' ? ik_strdup(ctx, path)
                   : strncmp(path, "~/", 2) == 0 && home != NULL
                       ? ik_sprintf(ctx, "%s%s", home, path + 1)
                       : ik_sprintf(ctx, "%s/%s", project, path);
@@ -321,8 +399,8 @@ static char *normalise_path(const void *ctx, const char *project, const char *pa
 static bool path_matches(const ik_permission_rules_t *rules, const char *pattern, const char *path)
 {
     void *scratch = talloc_new(NULL);
-    bool matches = glob_matches(normalise_path(scratch, rules->project, pattern),
-                                normalise_path(scratch, rules->project, path), IK_GLOB_PATH);
+    bool matches = glob_matches(normalise_path(scratch, rules, pattern, true),
+                                normalise_path(scratch, rules, path, false), IK_GLOB_PATH);
     talloc_free(scratch);
     return matches;
 }
@@ -410,14 +488,9 @@ char *ik_permission_rules_suggest(const void *ctx, const ik_permission_rules_t *
         rule = ik_sprintf(ctx, "%s(", call->entry->name);
         for (size_t i = 0; i < split->commands[0].count; i++) {
             const char *word = split->commands[0].words[i];
-            /* A pattern cannot express these literally. */
-            if (strpbrk(word, " *") != NULL || word[0] == '\0') {
-                rule = NULL;
-                break;
-            }
-            rule = ik_sprintf(ctx, "%s%s%s", rule, i == 0 ? "" : " ", word);
+            rule = ik_sprintf(ctx, "%s%s%s", rule, i == 0 ? "" : " ", suggest_word(ctx, word));
         }
-        rule = rule == NULL ? NULL : ik_sprintf(ctx, "%s)", rule);
+        rule = ik_sprintf(ctx, "%s)", rule);
     }
     json_decref(subject);
     return rule;
@@ -469,6 +542,12 @@ res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *text)
                    .source = "user, for this project",
                    .in_user_file = true,
                    .of_project = true};
+    for (size_t i = 0; i < rules->count; i++) {
+        const rule_t *known = &rules->list[i];
+        if (known->effect == rule.effect && known->of_project && strcmp(known->text, text) == 0) {
+            return OK;
+        }
+    }
     parse_rule(rules, text, &rule);
     rule.text = ik_strdup(rules, text);
     add_rule(rules, &rule); /* in force even if it cannot be kept */
@@ -521,8 +600,17 @@ res_t ik_permission_rules_remove(ik_permission_rules_t *rules, size_t index)
     res_t changed = load_user_file(rules, &root);
     if (is_ok(&changed)) {
         json_t *projects = json_object_get(root, "projects");
-        json_t *holder = rule.of_project ? json_object_get(projects, rules->project) : root;
-        remove_from(json_object_get(holder, key), rule.text);
+        const char *path;
+        json_t *project;
+        json_object_foreach(projects, path, project)
+        {
+            if (rule.of_project && is_here(rules, path)) {
+                remove_from(json_object_get(project, key), rule.text);
+            }
+        }
+        if (!rule.of_project) {
+            remove_from(json_object_get(root, key), rule.text);
+        }
         changed = save_user_file(rules, root);
     }
     json_decref(root);

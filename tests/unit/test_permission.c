@@ -1,0 +1,445 @@
+/* Rules about tool calls, and the words of shell commands that they test. */
+#include <check.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "permission/permission_gate.h"
+#include "permission/shell_words.h"
+#include "scratch.h"
+#include "suite.h"
+
+static void *ctx;
+static ik_paths_t paths;
+static ik_tool_registry_t *registry;
+
+static void add_tool(const char *name, const char *parameter)
+{
+    char *text = ik_sprintf(ctx,
+                            "{\"name\":\"%s\",\"description\":\"d\",\"parameters\":{\"type\":"
+                            "\"object\",\"properties\":{\"%s\":{\"type\":\"string\"}},"
+                            "\"required\":[\"%s\"]}}",
+                            name, parameter, parameter);
+    ik_tool_schema_t *schema;
+    ck_assert(ik_tool_schema_parse(ctx, text, strlen(text), &schema).code == IK_ERR_NONE);
+    ik_tool_registry_add(registry, name, name, IK_TOOL_SYSTEM, false, schema);
+}
+
+static void set_up(void)
+{
+    scratch_empty();
+    ctx = talloc_new(NULL);
+    paths = (ik_paths_t){.home = ik_sprintf(ctx, "%s/home", scratch_folder),
+                         .permissions = ik_sprintf(ctx, "%s/home/permissions.json", scratch_folder),
+                         .user_tools = ik_sprintf(ctx, "%s/home/tools", scratch_folder),
+                         .trusted = ik_sprintf(ctx, "%s/home/trusted", scratch_folder),
+                         .cwd = ik_sprintf(ctx, "%s/a[b] c", scratch_folder)};
+    ck_assert(ik_file_make_private_folder(paths.home).code == IK_ERR_NONE);
+    ck_assert(ik_file_make_private_folder(paths.cwd).code == IK_ERR_NONE);
+    registry = ik_tool_registry_create(ctx);
+    add_tool("bash", "command");
+    add_tool("file_write", "file_path");
+    add_tool("fetch", "url");
+}
+
+static void tear_down(void)
+{
+    talloc_free(ctx);
+}
+
+/* --- words -------------------------------------------------------------------------------- */
+
+/* "a b|c" for a plain or compound list of commands; a plain one begins with '='. */
+static const char *split(const char *text)
+{
+    ik_shell_words_t *words = ik_shell_words_split(ctx, text, strlen(text));
+    char *out = ik_strdup(ctx, words->plain ? "=" : "");
+    for (size_t i = 0; i < words->count; i++) {
+        for (size_t k = 0; k < words->commands[i].count; k++) {
+            out = ik_sprintf(ctx, "%s%s[%s]", out, k == 0 && i > 0 ? "|" : "",
+                             words->commands[i].words[k]);
+        }
+    }
+    return out;
+}
+
+START_TEST(words_of_commands)
+{
+    static const char *const cases[][2] = {
+        {"npm test", "=[npm][test]"},
+        {"  npm   test ", "=[npm][test]"},
+        {"echo 'a b' \"c d\" e\\ f ''", "=[echo][a b][c d][e f][]"},
+        {"echo a\\\nb", "=[echo][ab]"},
+        {"echo \"a\\$b\\c\"", "=[echo][a$b\\c]"},
+        {"", ""},
+        {"a; b", "[a]|[b]"},
+        {"a && b || c | d & e", "[a]|[b]|[c]|[d]|[e]"},
+        {"a\nb", "[a]|[b]"},
+        {"a > f", "[a][f]"},
+        {"a < f", "[a][f]"},
+        {"a 2>&1", "[a][2]|[1]"},
+        {"a $x", "[a][$x]"},
+        {"a \"$x\"", "[a][$x]"},
+        {"X=1 a", "[a]"},
+        {"a $(b c) d", "[a][][d]|[b][c]"},
+        {"a \"$(b c)\"; d", "[a][]|[b][c]|[d]"},
+        {"a `b c` d", "[a][][d]|[b][c]"},
+        {"a \"`b c`\"; d", "[a][]|[b][c]|[d]"},
+        {"a \"$(b \"$(c)\")\"; d", "[a][]|[b][]|[c]|[d]"},
+        {"a <(b) >(c)", "[a][][]|[b]|[c]"},
+        {"(a; b)", "|[a]|[b]"},
+        {"{ a; }", "[a]"},
+        {"if a; then b; fi", "[a]|[b]"},
+        {"! a", "[a]"},
+        {"a # b; c", "[a]"},
+        {"a # b\nc", "[a]|[c]"},
+        {"a {b,c}", "[a][{b,c}]"},
+        {"a 'open", "[a][open]"},
+        {"a '$(b)'", "=[a][$(b)]"},
+        {"exec a", "[a]"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *got = split(cases[i][0]);
+        ck_assert_msg(strcmp(got, cases[i][1]) == 0, "%s: %s, not %s", cases[i][0], got,
+                      cases[i][1]);
+    }
+}
+END_TEST
+
+START_TEST(substitutions_within_each_other_end)
+{
+    char *deep = ik_strdup(ctx, "");
+    for (int i = 0; i < 1000; i++) {
+        deep = ik_sprintf(ctx, "%s\"$(", deep);
+    }
+    ck_assert(!ik_shell_words_split(ctx, deep, strlen(deep))->plain);
+}
+END_TEST
+
+/* --- rules -------------------------------------------------------------------------------- */
+
+static ik_permission_rules_t *load(const char *json)
+{
+    ik_permission_rules_t *rules;
+    ck_assert(ik_file_write_private(paths.permissions, json, strlen(json)).code == IK_ERR_NONE);
+    res_t loaded = ik_permission_rules_load(ctx, &paths, NULL, &rules);
+    ck_assert_msg(is_ok(&loaded), "%s", loaded.message);
+    return rules;
+}
+
+static ik_permission_call_t call_of(const char *tool, const char *value)
+{
+    const ik_tool_registry_entry_t *entry = ik_tool_registry_lookup(registry, tool);
+    const char *name = json_string_value(
+        json_array_get(json_object_get(entry->schema->parameters, "required"), 0));
+    json_t *arguments = json_pack("{s:s}", name, value);
+    char *text = json_dumps(arguments, 0);
+    ik_permission_call_t call = {.entry = entry, .arguments = ik_strdup(ctx, text)};
+    call.arguments_len = strlen(call.arguments);
+    free(text);
+    json_decref(arguments);
+    return call;
+}
+
+static bool matches(const char *effect, const char *rule, const char *tool, const char *value,
+                    ik_permission_extra_t extra)
+{
+    json_t *list = json_pack("{s:[s]}", effect, rule);
+    char *text = json_dumps(list, 0);
+    ik_permission_rules_t *rules = load(text);
+    ik_permission_call_t call = call_of(tool, value);
+    call.extra = extra;
+    free(text);
+    json_decref(list);
+    return ik_permission_rules_match(rules, &call, NULL) != IK_PERMISSION_NO_RULE;
+}
+
+START_TEST(what_a_rule_matches)
+{
+    static const struct {
+        const char *rule, *tool, *value;
+        bool allow, deny;
+    } cases[] = {
+        {"bash", "bash", "anything; at all", true, true},
+        {"bash", "fetch", "x", false, false},
+        {"bash(npm test *)", "bash", "npm test", true, true},
+        {"bash(npm test *)", "bash", "npm test a b", true, true},
+        {"bash(npm test *)", "bash", "npm  'test'", true, true},
+        {"bash(npm test *)", "bash", "npm tests", false, false},
+        {"bash(npm test *)", "bash", "npm", false, false},
+        {"bash(npm test *)", "bash", "npm test; rm x", false, true},
+        {"bash(npm test *)", "bash", "npm test > f", false, true},
+        {"bash(npm test *)", "bash", "npm test $(rm x)", false, true},
+        {"bash(npm test *)", "bash", "npm test $X", false, true},
+        {"bash(rm *)", "bash", "echo \"$(rm x)\"", false, true},
+        {"bash(rm *)", "bash", "echo \"$(date)\"; rm x", false, true},
+        {"bash(rm *)", "bash", "echo `date`; rm x", false, true},
+        {"bash(rm *)", "bash", "echo 'rm x'", false, false},
+        {"bash(npm run b*d)", "bash", "npm run build", true, true},
+        {"bash(npm run b*d)", "bash", "npm run b d", false, false},
+        {"bash(npm *)", "bash", "X=1 npm test", false, true},
+        {"bash(a 'b c')", "bash", "a \"b c\"", true, true},
+        {"bash(a 'b*')", "bash", "a bc", false, false},
+        {"bash(*a*a*a*a*a*a*a*a*b)", "bash", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         false, false},
+        {"file_write(*.md)", "file_write", "a.md", true, true},
+        {"file_write(*.md)", "file_write", "./a.md", true, true},
+        {"file_write(*.md)", "file_write", "x/../a.md", true, true},
+        {"file_write(*.md)", "file_write", "x/a.md", false, false},
+        {"file_write(*.md)", "file_write", "../a.md", false, false},
+        {"file_write(src/**)", "file_write", "src/a/b.c", true, true},
+        {"file_write(./a.md)", "file_write", "a.md", true, true},
+        {"fetch(https://a/*)", "fetch", "https://a/b", true, true},
+        {"fetch(https://a/*)", "fetch", "https://b/a", false, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *tool = cases[i].tool;
+        const char *value = cases[i].value;
+        bool allow = matches("allow", cases[i].rule, tool, value, IK_PERMISSION_NOTHING);
+        bool ask = matches("ask", cases[i].rule, tool, value, IK_PERMISSION_NOTHING);
+        bool deny = matches("deny", cases[i].rule, tool, value, IK_PERMISSION_NOTHING);
+        ck_assert_msg(allow == cases[i].allow && deny == cases[i].deny && ask == deny,
+                      "%s: %s: %d %d %d", cases[i].rule, value, allow, ask, deny);
+    }
+    char *absolute = ik_sprintf(ctx, "%s/x/../a.md", paths.cwd);
+    ck_assert(matches("deny", "file_write(*.md)", "file_write", absolute, IK_PERMISSION_NOTHING));
+    ck_assert(matches("allow", "network", "bash", "x", IK_PERMISSION_NETWORK));
+    ck_assert(!matches("allow", "network", "bash", "x", IK_PERMISSION_NOTHING));
+    ck_assert(!matches("allow", "network", "bash", "x", IK_PERMISSION_ALL));
+}
+END_TEST
+
+START_TEST(deny_beats_ask_beats_allow)
+{
+    const char *rule;
+    ik_permission_call_t call = call_of("bash", "npm test");
+    ik_permission_rules_t *rules =
+        load("{\"allow\":[\"bash\"],\"ask\":[\"bash(npm *)\"],\"deny\":[\"bash(npm test)\"]}");
+    ck_assert_int_eq(ik_permission_rules_match(rules, &call, &rule), IK_PERMISSION_DENY);
+    ck_assert_str_eq(rule, "bash(npm test)");
+    rules = load("{\"allow\":[\"bash\"],\"ask\":[\"bash(npm *)\"]}");
+    ck_assert_int_eq(ik_permission_rules_match(rules, &call, &rule), IK_PERMISSION_ASK);
+}
+END_TEST
+
+START_TEST(what_always_adds_matches_the_call_and_no_other)
+{
+    static const char *const cases[][2] = {
+        {"npm test", "bash(npm test)"},
+        {"echo \"it's\" *", "bash(echo 'it'\\''s' '*')"},
+        {"git commit -m 'a  b'", "bash(git commit -m 'a  b')"},
+        {"echo ''", "bash(echo '')"},
+        {"a; b", NULL},
+        {"a > b", NULL},
+        {"a $b", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_permission_rules_t *rules = load("{}");
+        ik_permission_call_t call = call_of("bash", cases[i][0]);
+        char *rule = ik_permission_rules_suggest(ctx, rules, &call);
+        if (cases[i][1] == NULL) {
+            ck_assert_ptr_null(rule);
+            continue;
+        }
+        ck_assert_str_eq(rule, cases[i][1]);
+        ck_assert(ik_permission_rules_add(rules, rule).code == IK_ERR_NONE);
+        ck_assert(ik_permission_rules_add(rules, rule).code == IK_ERR_NONE);
+        ck_assert_int_eq(ik_permission_rules_match(rules, &call, NULL), IK_PERMISSION_ALLOW);
+        ik_permission_call_t other = call_of("bash", ik_sprintf(ctx, "%s x", cases[i][0]));
+        ck_assert_int_eq(ik_permission_rules_match(rules, &other, NULL), IK_PERMISSION_NO_RULE);
+        ik_permission_rules_t *again;
+        ck_assert(ik_permission_rules_load(ctx, &paths, NULL, &again).code == IK_ERR_NONE);
+        ck_assert_int_eq(ik_permission_rules_match(again, &call, NULL), IK_PERMISSION_ALLOW);
+        ik_permission_rule_t at;
+        ck_assert(ik_permission_rules_at(again, 0, &at) && at.removable);
+        ck_assert(!ik_permission_rules_at(again, 1, &at));
+        ck_assert(ik_permission_rules_remove(again, 0).code == IK_ERR_NONE);
+        ck_assert(ik_permission_rules_load(ctx, &paths, NULL, &again).code == IK_ERR_NONE);
+        ck_assert_int_eq(ik_permission_rules_match(again, &call, NULL), IK_PERMISSION_NO_RULE);
+    }
+    ik_permission_rules_t *rules = load("{}");
+    ik_permission_call_t call = call_of("file_write", "a.md");
+    ck_assert_str_eq(ik_permission_rules_suggest(ctx, rules, &call), "file_write");
+}
+END_TEST
+
+START_TEST(malformed_rules)
+{
+    static const char *const bad[] = {"", "bash(", "bash()", "bash(x", "(x)", "a b", "bash)"};
+    static const char *const good[] = {"bash", "bash(x)", "network", "my_tool(a (b) c)"};
+    char *fault;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ck_assert_msg(!ik_permission_rules_check(ctx, bad[i], &fault), "%s", bad[i]);
+    }
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        ck_assert_msg(ik_permission_rules_check(ctx, good[i], &fault), "%s", good[i]);
+    }
+}
+END_TEST
+
+/* --- the gate ----------------------------------------------------------------------------- */
+
+/* How a call was decided: where it runs, or what was asked or said. */
+typedef struct {
+    char *text;
+    bool over;
+} verdict_t;
+
+static ik_mode_t mode;
+static ik_loop_t *loop;
+static ik_permission_question_t asked;
+static bool was_asked;
+
+static ik_mode_t mode_of(void *data, int64_t agent)
+{
+    (void)data;
+    (void)agent;
+    return mode;
+}
+
+static void *note_question(void *data, const void *parent, const ik_permission_question_t *question,
+                           ik_permission_answer_fn on_answer, void *answer_data)
+{
+    (void)data;
+    (void)parent;
+    asked = *question;
+    was_asked = true;
+    on_answer(answer_data, IK_PERMISSION_NO, "later");
+    return NULL;
+}
+
+static void on_verdict(void *data, const ik_call_verdict_t *verdict)
+{
+    verdict_t *out = data;
+    out->over = true;
+    out->text = was_asked                 ? ik_sprintf(ctx, "ask %s", asked.wants)
+                : verdict->denied != NULL ? ik_strdup(ctx, "deny")
+                : verdict->room == NULL   ? ik_strdup(ctx, "free")
+                                          : ik_strdup(ctx, verdict->confined);
+}
+
+/* Decides a call of a shipped tool with these effects ("": none declared) and this extra. */
+static char *decide(ik_confinement_t *confinement, int off, const char *rules_json,
+                    const char *effects, const char *extra)
+{
+    char *schema_text = ik_sprintf(
+        ctx,
+        "{\"name\":\"it\",\"description\":\"d\",\"parameters\":{\"type\":\"object\","
+        "\"properties\":{\"p\":{\"type\":\"string\"}}},%s\"escalation\":{\"parameter\":\"p\"}}",
+        effects);
+    ik_tool_schema_t *schema;
+    res_t parsed = ik_tool_schema_parse(ctx, schema_text, strlen(schema_text), &schema);
+    ck_assert_msg(is_ok(&parsed), "%s", parsed.message);
+    ik_tool_registry_t *tools = ik_tool_registry_create(ctx);
+    ik_tool_registry_add(tools, "it", "it", IK_TOOL_SYSTEM, false, schema);
+    ik_config_t config = {.confinement =
+                              off ? IK_CONFIG_CONFINEMENT_OFF : IK_CONFIG_CONFINEMENT_PREFERRED};
+    const ik_call_gate_t *gate =
+        ik_permission_gate_create(ctx, &(ik_permission_gate_options_t){.confinement = confinement,
+                                                                       .rules = load(rules_json),
+                                                                       .config = &config,
+                                                                       .mode_of = mode_of,
+                                                                       .ask = note_question});
+    char *arguments = ik_sprintf(ctx, "{\"p\":\"%s\"}", extra);
+    ik_call_t call = {.agent = 1,
+                      .id = "1",
+                      .name = "it",
+                      .arguments = arguments,
+                      .arguments_len = strlen(arguments),
+                      .entry = ik_tool_registry_lookup(tools, "it")};
+    verdict_t verdict = {0};
+    was_asked = false;
+    void *decision = gate->decide(gate->gate, ctx, &call, on_verdict, &verdict);
+    if (decision != NULL) {
+        ck_assert(ik_loop_run_until(loop, &verdict.over));
+    }
+    return verdict.text;
+}
+
+START_TEST(mode_rule_level_and_extra_decide)
+{
+    static const char none[] = "\"effects\":{\"write\":\"none\",\"network\":false},";
+    static const char project[] = "\"effects\":{\"write\":\"project\",\"network\":false},";
+    static const char allow[] = "{\"allow\":[\"it\"]}";
+    static const char ask_rule[] = "{\"ask\":[\"it\"]}";
+    static const char deny_rule[] = "{\"deny\":[\"it\"]}";
+    static const struct {
+        ik_mode_t mode;
+        const char *rules, *effects, *extra, *at_full, *at_none;
+    } cases[] = {
+        {IK_MODE_AUTO, "{}", none, "", "no writes", "free"},
+        {IK_MODE_AUTO, "{}", project, "", "writes only", "ask write"},
+        {IK_MODE_AUTO, "{}", "", "", "free", "ask write"},
+        {IK_MODE_AUTO, "{}", project, "network", "ask network", "ask network"},
+        {IK_MODE_AUTO, "{}", project, "all", "ask no confinement", "ask no confinement"},
+        {IK_MODE_AUTO, allow, project, "", "writes only", "free"},
+        {IK_MODE_AUTO, allow, project, "all", "free", "free"},
+        {IK_MODE_AUTO, ask_rule, none, "", "ask run", "ask run"},
+        {IK_MODE_AUTO, ask_rule, project, "", "ask write", "ask write"},
+        {IK_MODE_AUTO, deny_rule, none, "", "deny", "deny"},
+        {IK_MODE_ASK, "{}", none, "", "no writes", "free"},
+        {IK_MODE_ASK, "{}", project, "", "ask write", "ask write"},
+        {IK_MODE_ASK, "{}", "", "", "ask write", "ask write"},
+        {IK_MODE_ASK, allow, project, "", "writes only", "free"},
+        {IK_MODE_PLAN, "{}", none, "", "plan mode: no writes", "free"},
+        {IK_MODE_PLAN, "{}", project, "all", "plan mode: no writes", "deny"},
+        {IK_MODE_PLAN, allow, project, "all", "plan mode: no writes", "deny"},
+        {IK_MODE_PLAN, ask_rule, none, "", "plan mode: no writes", "free"},
+        {IK_MODE_PLAN, deny_rule, none, "", "deny", "deny"},
+        {IK_MODE_FULL, "{}", project, "all", "free", "free"},
+        {IK_MODE_FULL, ask_rule, project, "", "free", "free"},
+        {IK_MODE_FULL, deny_rule, project, "", "deny", "deny"},
+        {IK_MODE_AUTO, "{}", project, "wild", "deny", "deny"},
+    };
+    const char *out = getenv("IKIGAI_OUT");
+    ik_config_t config = {.confinement = IK_CONFIG_CONFINEMENT_PREFERRED};
+    ik_paths_t real = paths;
+    ik_paths_t broken = paths;
+    ck_assert(ik_loop_create(ctx, &loop).code == IK_ERR_NONE);
+    real.keeper = ik_sprintf(ctx, "%s/lib/ikigai/keeper", out == NULL ? "." : out);
+    broken.keeper = "/nonexistent"; /* so that nothing can be confined */
+    ik_confinement_options_t options = {.loop = loop, .paths = &real, .config = &config};
+    ik_confinement_t *full = ik_confinement_create(ctx, &options);
+    options.paths = &broken;
+    ik_confinement_t *no_level = ik_confinement_create(ctx, &options);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mode = cases[i].mode;
+        char *at_none = decide(no_level, false, cases[i].rules, cases[i].effects, cases[i].extra);
+        ck_assert_msg(strcmp(at_none, cases[i].at_none) == 0, "case %zu, none: %s", i, at_none);
+        char *at_full = decide(full, false, cases[i].rules, cases[i].effects, cases[i].extra);
+        const ik_confinement_facts_t *facts = ik_confinement_facts(full);
+        if (facts != NULL && facts->level == IK_CONFINEMENT_NONE) {
+            continue; /* this machine cannot confine */
+        }
+        ck_assert_msg(strncmp(at_full, cases[i].at_full, strlen(cases[i].at_full)) == 0,
+                      "case %zu, full: %s", i, at_full);
+    }
+    mode = IK_MODE_AUTO;
+    ck_assert_str_eq(decide(no_level, true, "{}", project, ""), "free");
+    ck_assert_str_eq(decide(no_level, true, "{}", project, "all"), "free");
+    mode = IK_MODE_ASK;
+    ck_assert_str_eq(decide(no_level, true, "{}", project, ""), "ask write");
+    mode = IK_MODE_PLAN;
+    ck_assert_str_eq(decide(no_level, true, "{}", project, ""), "deny");
+    talloc_free(full);
+    talloc_free(no_level);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("permission");
+    TCase *cases = tcase_create("rules");
+    tcase_add_checked_fixture(cases, set_up, tear_down);
+    tcase_add_test(cases, words_of_commands);
+    tcase_add_test(cases, substitutions_within_each_other_end);
+    tcase_add_test(cases, what_a_rule_matches);
+    tcase_add_test(cases, deny_beats_ask_beats_allow);
+    tcase_add_test(cases, what_always_adds_matches_the_call_and_no_other);
+    tcase_add_test(cases, malformed_rules);
+    tcase_add_test(cases, mode_rule_level_and_extra_decide);
+    tcase_set_timeout(cases, 60);
+    suite_add_tcase(suite, cases);
+    return scratch_run(suite);
+}
