@@ -13,7 +13,7 @@ static const double NEARLY_FULL = 0.8; /* of the context window: the user is tol
 static const double SHARE_MAX = 99;    /* a server may claim anything */
 
 /* The parts of the status line, from left to right. */
-typedef enum { MODE, MODEL, AGENT, CONTEXT, COST, TOOLS, BACKGROUND, PARTS } part_t;
+typedef enum { MODE, MODEL, AGENT, CONTEXT, COST, TOOLS, BACKGROUND, KEYS, PARTS } part_t;
 
 typedef struct {
     const char *texts[PARTS]; /* NULL: not shown */
@@ -164,6 +164,7 @@ void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
     set(&line, COST, cost > 0 ? ik_strdup(scratch, ik_figure_of_cost(cost).text) : NULL);
     set_context(&line, &context, scratch, true);
     set(&line, MODEL, model);
+    set(&line, KEYS, ik_prompt_is_normal(ik_view_prompt(repl->view)) ? "normal mode" : NULL);
     set(&line, TOOLS, describe_tools(repl));
     set_agents(&line, repl->workspace, scratch);
     for (int part = 0; part < PARTS; part++) {

@@ -206,6 +206,13 @@ class ModeTest(ViTest):
 
 
 class SignTest(ViTest):
+    def test_the_status_line_says_so(self):
+        t = self.ready()
+        t.send("abc" + ESC)
+        t.wait_until(lambda: self.status(t).endswith(" · normal mode"), "normal mode")
+        t.send("i")
+        t.wait_until(lambda: not self.status(t).endswith("mode"), "insert mode")
+
     def test_the_shape_of_the_cursor_where_it_is_known(self):
         t = self.ready(answers=KNOWN)
         t.wait_until(lambda: t.raw.count(BAR) == 1, "bar")
