@@ -12,6 +12,8 @@
  *   cell ROW COLUMN      {"text": "…", "bold": bool, …, "fg": colour, "bg": colour}; a negative row
  *                        is one of the scrollback, -1 the last. A colour is null (the terminal's
  *                        own), a number (of the palette) or [red, green, blue]
+ *   styles               {"runs": [[row, "bold fg=4", "text"]…]}: the runs of cells on the screen
+ * that have a style
  *
  * Every command is answered by one line: {} or what it says above. Rows end with their last
  * character that is no space. The program ends with its standard input.
@@ -215,6 +217,74 @@ static json_t *describe_cell(const terminal_t *terminal, int row, int column)
     return answer;
 }
 
+static void append_colour(ik_buffer_t *out, const char *name, const VTermColor *value)
+{
+    if (VTERM_COLOR_IS_DEFAULT_FG(value) || VTERM_COLOR_IS_DEFAULT_BG(value)) {
+        return;
+    }
+    if (VTERM_COLOR_IS_INDEXED(value)) {
+        ik_buffer_append_format(out, " %s=%d", name, value->indexed.idx);
+    } else {
+        ik_buffer_append_format(out, " %s=#%02x%02x%02x", name, value->rgb.red, value->rgb.green,
+                                value->rgb.blue);
+    }
+}
+
+/* The style of a cell in words, each after a space. */
+static char *style_of(const terminal_t *terminal, const VTermScreenCell *cell)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, terminal, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&out, cell->attrs.bold ? " bold" : "");
+    ik_buffer_append_text(&out, cell->attrs.italic ? " italic" : "");
+    ik_buffer_append_text(&out, cell->attrs.underline != 0 ? " underline" : "");
+    ik_buffer_append_text(&out, cell->attrs.strike ? " strike" : "");
+    ik_buffer_append_text(&out, cell->attrs.reverse ? " reverse" : "");
+    append_colour(&out, "fg", &cell->fg);
+    append_colour(&out, "bg", &cell->bg);
+    return ik_buffer_finish(&out);
+}
+
+static void add_run(json_t *runs, int row, const char *style, const ik_buffer_t *text)
+{
+    if (*style != '\0' && text->len > 0) {
+        json_array_append_new(runs, json_pack("[iss%]", row, style + 1, text->data, text->len));
+    }
+}
+
+static void add_styles(const terminal_t *terminal, int row, json_t *runs)
+{
+    char *style = ik_strdup(terminal, "");
+    ik_buffer_t text;
+    ik_buffer_init(&text, terminal, IK_BUFFER_UNLIMITED);
+    for (int column = 0; column < terminal->columns; column++) {
+        VTermScreenCell cell = cell_at(terminal, row, column);
+        if (is_second_half(&cell)) {
+            continue;
+        }
+        char *next = style_of(terminal, &cell);
+        if (strcmp(next, style) != 0) {
+            add_run(runs, row, style, &text);
+            ik_buffer_reset(&text);
+        }
+        talloc_free(style);
+        style = next;
+        append_cell(&text, &cell);
+    }
+    add_run(runs, row, style, &text);
+    ik_buffer_reset(&text);
+    talloc_free(style);
+}
+
+static json_t *describe_styles(const terminal_t *terminal)
+{
+    json_t *runs = json_array();
+    for (int row = 0; row < terminal->rows; row++) {
+        add_styles(terminal, row, runs);
+    }
+    return json_pack("{so}", "runs", runs);
+}
+
 /* ---- commands */
 
 static void feed(terminal_t *terminal, const char *hex)
@@ -250,6 +320,8 @@ static json_t *obey(terminal_t *terminal, char *line)
         resize(terminal, first, second);
     } else if (sscanf(line, "cell %d %d", &first, &second) == 2) {
         return describe_cell(terminal, first, second);
+    } else if (strcmp(line, "styles") == 0) {
+        return describe_styles(terminal);
     } else if (sscanf(line, "dump %d", &first) == 1) {
         return dump(terminal, (size_t)first);
     } else {
