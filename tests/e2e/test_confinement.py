@@ -3,12 +3,13 @@ terminal, core files, and its end with ikigai. What a confined call cannot do is
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import unittest
 
 import hostile
-from support import IKIGAI, OBJECTS, IkigaiTest
+from support import IKIGAI, NOBODY, OBJECTS, IkigaiTest, as_user
 
 WITHHOLD = os.path.join(OBJECTS, "tests", "escape", "withhold_driver")
 # what is withheld, and whether the call is confined
@@ -38,6 +39,36 @@ class Confinement(IkigaiTest):
                               stderr=subprocess.PIPE, timeout=120, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)["result"]["output"]
+
+    def test_what_a_call_may_do(self):
+        """Confinement that forbids everything would be easy."""
+        commands = [
+            "echo x >new && cat new", "mkdir -p a/b && mv a c && rm -r c", "ln -s new link",
+            "chmod 640 new && stat -c %a new", "chmod 700 .", "touch -d 2001-01-01 new",
+            "touch -h -d 2001-01-01 link", "cp -p new copy && mv copy new", "chown $(id -u) new",
+            "(cd /; chmod 600 \"$OLDPWD/new\")", "tar cf x.tar new && tar xf x.tar",
+            "setfattr -n user.x -v y new && setfattr -x user.x new", "install -m 755 new other",
+            "git init -q r && cd r && git -c user.name=a -c user.email=b commit -q --allow-empty -m x",
+            "f=$(mktemp) && echo x >$f && rm $f", "echo x >/dev/null", "exec 3<>/dev/shm/x; rm /dev/shm/x",
+            "echo $(( $(cat /proc/sys/kernel/pid_max) > 0 ))", "bash -c 'diff <(echo a) <(echo a)'",
+            "/usr/bin/python3 -c 'import os; f = open(\"new\"); "
+            "os.fchmod(f.fileno(), 0o640); os.utime(f.fileno(), (1, 1)); os.setxattr(f.fileno(), "
+            "\"user.y\", b\"z\")'",
+        ]
+        loopback = ("/usr/bin/python3 -c 'import socket; s = socket.create_server((\"127.0.0.1\", 0)); "
+                    "socket.create_connection(s.getsockname())'")
+        for level in ("full", "partial"):
+            for uid in {os.geteuid(), NOBODY if os.geteuid() == 0 else os.geteuid()}:
+                for folder, _, _ in os.walk(self.dir):
+                    os.chown(folder, uid, uid)
+                more = {} if uid == os.geteuid() else {"preexec_fn": as_user(uid)}
+                private = "" if level == "full" else f"export TMPDIR={self.project}; "
+                checks = commands + ([loopback] if level == "full" else [])
+                script = private + "".join(f"({c}) >/dev/null 2>>err || echo 'FAILED: '{i}; "
+                                           for i, c in enumerate(checks)) + "cat err; rm -rf * .??*"
+                with self.subTest(level=level, uid=uid):
+                    self.assertEqual(self.run_bash(level, script, **more), "")
+                shutil.rmtree(self.home)
 
     def test_no_descriptor_is_inherited(self):
         held = os.open(self.dir, os.O_RDONLY)

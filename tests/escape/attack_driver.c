@@ -323,7 +323,7 @@ static int take_descriptor(char **arguments)
 
 static int signal_process(char **arguments)
 {
-    return kill(atoi(arguments[0]), SIGTERM) != 0;
+    return taken_if(kill(atoi(arguments[0]), SIGTERM) == 0);
 }
 
 static int share_memory(char **arguments)
