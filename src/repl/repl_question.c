@@ -108,7 +108,7 @@ static void render(ik_repl_question_t *question, ik_view_t *view)
     add_call(question, &rows);
 }
 
-/* "Allow bash? (agent 2, 1 more waits)" */
+/* "Allow bash? (agent 2) allows: network. 1 more question waits." */
 static char *format_title(const void *ctx, const ik_repl_t *repl)
 {
     const ik_repl_question_t *question = repl->question;
@@ -120,21 +120,28 @@ static char *format_title(const void *ctx, const ik_repl_t *repl)
                                          : ", in the background")
                         : ik_strdup(ctx, "");
     char *more = waiting == 0 ? ik_strdup(ctx, "")
-                              : ik_sprintf(ctx, " %zu more question%s.", waiting,
+                              : ik_sprintf(ctx, ". %zu more question%s.", waiting,
                                            waiting == 1 ? " waits" : "s wait");
-    return ik_sprintf(ctx, "Allow %s?%s%s", question->call.name, who, more);
+    return ik_sprintf(ctx, "Allow %s?%s allows: %s%s", question->call.name, who, question->wants,
+                      more);
 }
 
-static char *format_keys(const void *ctx, const ik_repl_question_t *question, bool cut)
+/* A long rule is cut: it repeats the command, and the pager shows it. */
+static char *format_keys(const void *ctx, const ik_repl_question_t *question, int columns)
 {
-    char *always = question->rule == NULL ? ik_strdup(ctx, "")
-                                          : ik_sprintf(ctx, " · a always: %s", question->rule);
-    return ik_sprintf(ctx, "y once%s · n no · Esc no, stop · or type what to do instead%s", always,
-                      cut ? " · Ctrl-O shows all" : "");
+    ik_buffer_t always;
+    ik_buffer_init(&always, ctx, IK_BUFFER_UNLIMITED); /* bounded by the columns */
+    ik_buffer_append_text(&always, question->rule == NULL ? "" : " · a always: ");
+    if (question->rule != NULL) {
+        ik_width_append(&always, ik_sanitise_line(ctx, question->rule), (size_t)columns / 2,
+                        IK_WIDTH_KEEP_START);
+    }
+    return ik_sprintf(ctx, "y once%s · n no · Esc stop · or type what to do instead",
+                      ik_buffer_finish(&always));
 }
 
-/* The rows below the call: what it would be allowed, why, and the keys. */
-static void add_foot(const ik_repl_question_t *question, const ik_rows_t *rows, bool cut)
+/* The rows below the call: the reason and the keys. */
+static void add_foot(const ik_repl_question_t *question, const ik_rows_t *rows)
 {
     void *scratch = talloc_new(NULL);
     if (question->reason != NULL) {
@@ -146,8 +153,7 @@ static void add_foot(const ik_repl_question_t *question, const ik_rows_t *rows, 
                         IK_WIDTH_KEEP_START);
         ik_rows_say(rows, IK_ROLE_DIM, ik_buffer_finish(&fit));
     }
-    ik_rows_say(rows, IK_ROLE_WARNING, ik_sprintf(scratch, "  allows: %s", question->wants));
-    ik_rows_say(rows, IK_ROLE_DIM, format_keys(scratch, question, cut));
+    ik_rows_say(rows, IK_ROLE_DIM, format_keys(scratch, question, rows->columns));
     talloc_free(scratch);
 }
 
@@ -172,13 +178,8 @@ void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, voi
     rows.on_row = count_row;
     rows.data = &foot;
     ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
-    add_foot(question, &rows, false);
+    add_foot(question, &rows);
     bool cut = question->count > ROWS_MAX || foot + (int)question->count > max_rows;
-    if (cut) { /* the note about the pager may take another row */
-        foot = 0;
-        ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
-        add_foot(question, &rows, true);
-    }
     int room = max_rows - foot - (cut ? 1 : 0);
     size_t shown = room < 0 ? 0 : (size_t)room;
     shown = shown < question->count ? shown : question->count;
@@ -193,9 +194,9 @@ void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, voi
     if (cut) {
         size_t left = question->count - shown;
         ik_rows_say(&rows, IK_ROLE_DIM,
-                    ik_sprintf(scratch, "  … %zu more row%s", left, left == 1 ? "" : "s"));
+                    ik_sprintf(scratch, "  … %zu more row%s, Ctrl-O", left, left == 1 ? "" : "s"));
     }
-    add_foot(question, &rows, cut);
+    add_foot(question, &rows);
     talloc_free(scratch);
 }
 
@@ -218,7 +219,9 @@ static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on
     if (question->reason != NULL) {
         ik_rows_say(&rows, IK_ROLE_DIM, ik_sprintf(scratch, "  reason: %s", question->reason));
     }
-    ik_rows_say(&rows, IK_ROLE_WARNING, ik_sprintf(scratch, "  allows: %s", question->wants));
+    if (question->rule != NULL) {
+        ik_rows_say(&rows, IK_ROLE_DIM, ik_sprintf(scratch, "  rule: %s", question->rule));
+    }
     talloc_free(scratch);
 }
 
@@ -272,9 +275,8 @@ static void ask_line(ik_repl_t *repl)
             ? ik_strdup(scratch, "")
             : ik_sprintf(scratch, " reason: %s;", ik_sanitise_line(scratch, question->reason));
     ik_view_ask(repl->view,
-                ik_sprintf(scratch, "%s%s%s allows: %s [y once%s, n no, or what to do instead] ",
-                           format_title(scratch, repl), ik_buffer_finish(&cut), reason,
-                           question->wants, always));
+                ik_sprintf(scratch, "%s;%s%s [y once%s, n no, or what to do instead] ",
+                           format_title(scratch, repl), ik_buffer_finish(&cut), reason, always));
     talloc_free(scratch);
 }
 
