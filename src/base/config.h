@@ -19,10 +19,11 @@
 #include "base/paths.h"
 
 enum {
-    IK_CONFIG_KEY_COUNT = 28, /* of ik_config_keys */
+    IK_CONFIG_KEY_COUNT = 40, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
     IK_CONFIG_WARNING_MAX = 100, /* the last one says that more were left out */
     IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, of tools, and of variables of one tool */
+    IK_CONFIG_PATHS_MAX = 100,   /* of each list of paths */
 };
 
 /* Where a value came from; later sources override earlier ones. */
@@ -53,6 +54,7 @@ typedef enum {
     IK_CONFIG_CHOICE,   /* an enum as int: 0 when not set, else 1 + the index in choices */
     IK_CONFIG_NAMES,    /* const char **, NULL-terminated environment names; NULL when not set */
     IK_CONFIG_VALUES,   /* const char **, NULL-terminated "NAME=VALUE", secret; NULL when not set */
+    IK_CONFIG_PATHS,    /* const char **, NULL-terminated absolute paths; NULL when not set */
 } ik_config_type_t;
 
 /* What a project's file may do with a key. */
@@ -65,8 +67,8 @@ typedef enum {
 
 typedef struct {
     ik_config_section_t section;
-    const char *name;
-    size_t offset; /* of the value in the section's struct */
+    const char *name; /* "limits.memory" is the member memory of the object limits */
+    size_t offset;    /* of the value in the section's struct */
     ik_config_type_t type;
     ik_config_project_t project;
     long min, max;              /* of an integer, or of a text's length */
@@ -110,12 +112,21 @@ typedef struct {
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT];
 } ik_config_provider_t;
 
+/* What each process of a tool may use; 0: no limit. In the order of base/keeper_protocol.h. */
+typedef struct {
+    long memory;    /* bytes of address space */
+    long file_size; /* bytes */
+    long processes; /* of a call at a time */
+    long cpu_seconds;
+} ik_config_limits_t;
+
 typedef struct {
     const char *name;      /* as the registry spells it: hyphens are underscores */
     long timeout_seconds;  /* 0 when not set */
     bool enabled;          /* true when not set */
     const char **pass_env; /* NULL-terminated; NULL when not set */
     const char **env;      /* "NAME=VALUE" or "NAME=file:PATH", never print it; NULL when not set */
+    ik_config_limits_t limits; /* those that are set here; see ik_config_tool_limits */
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT];
 } ik_config_tool_t;
 
@@ -194,6 +205,11 @@ typedef struct {
     const char *system_prompt; /* NULL when not set */
     int mode;                  /* 0 when not set, else 1 + ik_mode_t */
     int confinement;           /* ik_config_confinement_t */
+    const char **writable;     /* places that tools may write besides the project */
+    const char **hidden;       /* places that tools may not read */
+    const char **caches;       /* folders of which tools see a writable copy */
+    const char **pass_env;     /* variables that every tool may see although they are held back */
+    ik_config_limits_t limits; /* of tools that set none of their own */
     int tool_output;           /* ik_config_tool_output_t */
     const char *theme;         /* a name or the path of a file, which colours is read from */
     int notify;                /* ik_config_notify_t */
@@ -235,10 +251,15 @@ res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_f
  * anything calls setenv or starts a process. */
 void ik_config_scrub_environment(const ik_config_t *config);
 /* The variables to add to the environment of a call of tool_name, as a NULL-terminated array of
- * "NAME=VALUE": the scrubbed variables listed in its pass_env, and its env. env and the files it
- * names are read at each call, so that a new credential needs no restart. Never NULL. */
-char **ik_config_tool_environment(const void *ctx, const ik_config_t *config,
-                                  const char *tool_name);
+ * "NAME=VALUE": what is held back (config_secret.h) but listed in its pass_env or in the general
+ * one, and its env. by_user: also everything else that is held back, but for provider keys. env and
+ * the files it names are read at each call, so that a new credential needs no restart. Never NULL.
+ */
+char **ik_config_tool_environment(const void *ctx, const ik_config_t *config, const char *tool_name,
+                                  bool by_user);
+
+/* The limits of a call of tool_name: its own where set, else the general ones. */
+ik_config_limits_t ik_config_tool_limits(const ik_config_t *config, const char *tool_name);
 
 /* The file named by an entry "NAME=file:PATH" of a tool's env; NULL for a plain value. */
 char *ik_config_tool_env_file(const void *ctx, const char *entry);

@@ -149,12 +149,31 @@ static void read_provider(ik_config_loader_t *loader, const member_t *member, vo
     visit_members(loader, member->value, label, read_provider_key, provider);
 }
 
+/* Reads a member of the object limits of a tool, or of the general one. */
+static void read_limit(ik_config_loader_t *loader, const member_t *member, void *data)
+{
+    ik_config_tool_t *tool = data == loader->config ? NULL : data;
+    const char *name =
+        ik_sprintf(loader->scratch, "limits.%s", ik_config_loader_show(loader, member->name));
+    const char *label = tool == NULL ? name : label_of(loader, "tools", tool->name, name);
+    const ik_config_key_t *key =
+        ik_config_find_key(tool == NULL ? IK_CONFIG_TOP : IK_CONFIG_TOOL, name);
+    if (key == NULL) {
+        warn_unknown(loader, member, label);
+    } else {
+        ik_config_loader_set_json(loader, key, data, label, member->value);
+    }
+}
+
 static void read_tool_key(ik_config_loader_t *loader, const member_t *member, void *data)
 {
     ik_config_tool_t *tool = data;
     const char *label = label_of(loader, "tools", tool->name, member->name);
-    const ik_config_key_t *key = ik_config_find_key(IK_CONFIG_TOOL, member->name);
-    if (key == NULL) {
+    const ik_config_key_t *key =
+        strchr(member->name, '.') != NULL ? NULL : ik_config_find_key(IK_CONFIG_TOOL, member->name);
+    if (strcmp(member->name, "limits") == 0) {
+        visit_members(loader, member->value, label, read_limit, tool);
+    } else if (key == NULL) {
         warn_unknown(loader, member, label);
     } else {
         ik_config_loader_set_json(loader, key, tool, label, member->value);
@@ -173,9 +192,12 @@ static void read_tool(ik_config_loader_t *loader, const member_t *member, void *
 
 static void read_top_key(ik_config_loader_t *loader, const member_t *member, void *data)
 {
-    const ik_config_key_t *key = ik_config_find_key(IK_CONFIG_TOP, member->name);
+    const ik_config_key_t *key =
+        strchr(member->name, '.') != NULL ? NULL : ik_config_find_key(IK_CONFIG_TOP, member->name);
     if (key != NULL) {
         ik_config_loader_set_json(loader, key, data, key->name, member->value);
+    } else if (strcmp(member->name, "limits") == 0) {
+        visit_members(loader, member->value, "limits", read_limit, data);
     } else if (strcmp(member->name, "tools") == 0) {
         visit_members(loader, member->value, "tools", read_tool, NULL);
     } else if (strcmp(member->name, "providers") != 0) {

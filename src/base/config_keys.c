@@ -12,6 +12,8 @@ enum {
     VALUE_MAX_BYTES = 64 * 1024,
 };
 
+#define LIMIT_MAX (1L << 50) /* more memory than a process can address */
+
 static const char *const TYPES[] = {"openai", "anthropic", "google", NULL};
 static const char *const EDITING[] = {"emacs", "vi", NULL};
 static const char *const APIS[] = {"chat", "responses", NULL};
@@ -23,6 +25,16 @@ static const char *const NOTIFICATIONS[] = {"auto", "bell", "osc9", "osc99", "os
 #define TOP(field_) IK_CONFIG_TOP, #field_, offsetof(ik_config_t, field_)
 #define PROVIDER(field_) IK_CONFIG_PROVIDER, #field_, offsetof(ik_config_provider_t, field_)
 #define TOOL(field_) IK_CONFIG_TOOL, #field_, offsetof(ik_config_tool_t, field_)
+
+/* A member of the object limits. */
+#define LIMIT(section_, struct_, field_, help_)                                                    \
+    {                                                                                              \
+        section_, "limits." #field_, offsetof(struct_, limits.field_), IK_CONFIG_INTEGER,          \
+            IK_CONFIG_FORBID, 0, LIMIT_MAX, NULL, help_                                            \
+    }
+#define TOP_LIMIT(field_, help_) LIMIT(IK_CONFIG_TOP, ik_config_t, field_, help_)
+#define TOOL_LIMIT(field_) LIMIT(IK_CONFIG_TOOL, ik_config_tool_t, field_, OWN_LIMIT_HELP)
+#define OWN_LIMIT_HELP "overrides the general one; 0: no limit"
 
 #define FORBID IK_CONFIG_FORBID
 #define INTEGER IK_CONFIG_INTEGER
@@ -62,6 +74,20 @@ const ik_config_key_t ik_config_keys[] = {
     {TOP(confinement), IK_CONFIG_CHOICE, FORBID, 0, 0, CONFINEMENTS,
      "`required` ends the program where tools cannot be confined fully, `off` runs them "
      "unconfined except in plan mode"},
+    {TOP(writable), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
+     "places that confined tools may write besides the project; a list of absolute paths, or "
+     "such as `~/notes`"},
+    {TOP(hidden), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
+     "places that confined tools may not read, besides the known ones; a list of paths"},
+    {TOP(caches), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
+     "folders of which confined tools see a copy that they may write, besides the known ones; a "
+     "list of paths"},
+    {TOP(pass_env), IK_CONFIG_NAMES, FORBID, 1, NAME_MAX_BYTES, NULL,
+     "variables that every tool may see although they are held back"},
+    TOP_LIMIT(memory, "how many bytes of address space a process of a tool may have; 0: no limit"),
+    TOP_LIMIT(file_size, "how many bytes a file that a tool writes may have; 0: no limit"),
+    TOP_LIMIT(processes, "how many processes a call of a tool may have at a time; 0: no limit"),
+    TOP_LIMIT(cpu_seconds, "how much processor time a process of a tool may use; 0: no limit"),
     {TOP(tool_output), IK_CONFIG_CHOICE, FORBID, 0, 0, TOOL_OUTPUTS,
      "how much of a tool's result the terminal shows; Ctrl-T switches"},
     {TOP(theme), LINE, FORBID, 1, LINE_MAX_BYTES, NULL,
@@ -86,10 +112,14 @@ const ik_config_key_t ik_config_keys[] = {
      "how long it may go without progress; overrides what the tool asks for"},
     {TOOL(enabled), IK_CONFIG_BOOLEAN, IK_CONFIG_FALSE, 0, 0, NULL, "`false` removes the tool"},
     {TOOL(pass_env), IK_CONFIG_NAMES, FORBID, 1, NAME_MAX_BYTES, NULL,
-     "variables with provider keys that this tool may see"},
+     "variables that this tool may see although they are held back"},
     {TOOL(env), IK_CONFIG_VALUES, FORBID, 0, VALUE_MAX_BYTES, NULL,
      "variables to set for calls of this tool, an object of names and values; `\"file:PATH\"` "
      "stands for the text of that file. Read at each call"},
+    TOOL_LIMIT(memory),
+    TOOL_LIMIT(file_size),
+    TOOL_LIMIT(processes),
+    TOOL_LIMIT(cpu_seconds),
 };
 
 _Static_assert(IK_LENGTH(ik_config_keys) == IK_CONFIG_KEY_COUNT,
@@ -220,6 +250,7 @@ char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const vo
                                        : key->choices[choice - 1];
         return ik_strdup(ctx, text);
     case IK_CONFIG_NAMES:
+    case IK_CONFIG_PATHS:
         return format_names(ctx, *(const char *const *const *)value);
     case IK_CONFIG_VALUES:
         return format_values(ctx, *(const char *const *const *)value);

@@ -148,6 +148,9 @@ static const char *find_fault(const ik_config_key_t *key, const char *text)
     if ((key->type == IK_CONFIG_VARIABLE || key->type == IK_CONFIG_NAMES) && !is_variable(text)) {
         return "must be the name of an environment variable";
     }
+    if (key->type == IK_CONFIG_PATHS && text[0] != '/' && strncmp(text, "~/", 2) != 0) {
+        return "must begin with / or ~/";
+    }
     return NULL;
 }
 
@@ -308,7 +311,7 @@ static void set_boolean(ik_config_loader_t *loader, const ik_config_key_t *key, 
     note_source(loader, key, data);
 }
 
-/* The next name of the list, or NULL after reporting why not. */
+/* The next name or path of the list, or NULL after reporting why not. */
 static const char *take_name(ik_config_loader_t *loader, const ik_config_key_t *key,
                              const char *label, ik_json_span_t value)
 {
@@ -318,7 +321,10 @@ static const char *take_name(ik_config_loader_t *loader, const ik_config_key_t *
         ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "each of %s %s", label, fault);
         return NULL;
     }
-    return text;
+    const char *home = getenv("HOME");
+    bool below_home = text != NULL && key->type == IK_CONFIG_PATHS && text[0] == '~';
+    return below_home ? ik_sprintf(loader->scratch, "%s%s", home == NULL ? "" : home, text + 1)
+                      : text;
 }
 
 static void set_names(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
@@ -336,6 +342,11 @@ static void set_names(ik_config_loader_t *loader, const ik_config_key_t *key, vo
     while (ik_json_next_element(value, &position, &element)) {
         const char *name = take_name(loader, key, label, element);
         if (name == NULL) {
+            return;
+        }
+        if (key->type == IK_CONFIG_PATHS && count == IK_CONFIG_PATHS_MAX) {
+            ik_config_loader_fail(loader, IK_ERR_LIMIT, element.text, "%s has more than %d paths",
+                                  label, IK_CONFIG_PATHS_MAX);
             return;
         }
         names = ik_resize_array(data, names, const char *, count + 2);
@@ -442,6 +453,7 @@ void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t
         set_values(loader, key, data, label, value);
         break;
     case IK_CONFIG_NAMES:
+    case IK_CONFIG_PATHS:
         set_names(loader, key, data, label, value);
         break;
     default:

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/config_file.h"
@@ -148,20 +149,34 @@ static const char **current_env(void *scratch, const ik_config_t *config, const 
     return tool == NULL ? NULL : tool->env;
 }
 
-char **ik_config_tool_environment(const void *ctx, const ik_config_t *config, const char *tool_name)
+/* Adds what is held back and named here. */
+static void add_passed(const void *ctx, const ik_config_t *config, char ***entries, size_t *count,
+                       const char *const *names)
+{
+    for (; names != NULL && *names != NULL; names++) {
+        const char *value = ik_config_secret_held_back(config, *names);
+        if (value != NULL) {
+            add_entry(ctx, entries, count, *names, strlen(*names), value);
+        }
+    }
+}
+
+char **ik_config_tool_environment(const void *ctx, const ik_config_t *config, const char *tool_name,
+                                  bool by_user)
 {
     void *scratch = talloc_new(NULL);
     const ik_config_tool_t *tool = find(config, tool_name);
-    const char **names = tool == NULL ? NULL : tool->pass_env;
     const char **env = current_env(scratch, config, tool_name);
     char **entries = ik_new_array(ctx, char *, 1);
     size_t count = 0;
-    for (; names != NULL && *names != NULL; names++) {
-        const char *value = ik_config_secret_value(config, *names);
-        if (value != NULL) {
-            add_entry(ctx, &entries, &count, *names, strlen(*names), value);
+    for (char **entry = environ; by_user && entry != NULL && *entry != NULL; entry++) {
+        size_t len = strcspn(*entry, "=");
+        if (ik_config_secret_is_held_back(*entry, len) && (*entry)[len] == '=') {
+            add_entry(ctx, &entries, &count, *entry, len, *entry + len + 1);
         }
     }
+    add_passed(ctx, config, &entries, &count, config->pass_env);
+    add_passed(ctx, config, &entries, &count, tool == NULL ? NULL : tool->pass_env);
     for (; env != NULL && *env != NULL; env++) {
         size_t len = strcspn(*env, "=");
         const char *file = ik_config_tool_env_file(scratch, *env);
@@ -172,4 +187,21 @@ char **ik_config_tool_environment(const void *ctx, const ik_config_t *config, co
     }
     talloc_free(scratch);
     return entries;
+}
+
+/* --- limits ------------------------------------------------------------------------------ */
+
+ik_config_limits_t ik_config_tool_limits(const ik_config_t *config, const char *tool_name)
+{
+    const ik_config_tool_t *tool = find(config, tool_name);
+    ik_config_limits_t limits = config->limits;
+    for (size_t i = 0; tool != NULL && i < IK_CONFIG_KEY_COUNT; i++) {
+        const ik_config_key_t *key = &ik_config_keys[i];
+        if (key->section == IK_CONFIG_TOOL && strncmp(key->name, "limits.", 7) == 0 &&
+            ik_config_key_source(key, tool) != IK_CONFIG_BUILT_IN) {
+            size_t within = key->offset - offsetof(ik_config_tool_t, limits);
+            memcpy((char *)&limits + within, (const char *)&tool->limits + within, sizeof(long));
+        }
+    }
+    return limits;
 }

@@ -536,6 +536,9 @@ ik_confinement_t *ik_confinement_create(const void *ctx, const ik_confinement_op
         .ikigai_home = options->paths->home,
         .user_tools = options->paths->user_tools,
         .trusted = options->paths->trusted,
+        .writable = (const char *const *)options->config->writable,
+        .hidden = (const char *const *)options->config->hidden,
+        .caches = (const char *const *)options->config->caches,
     };
     confinement->advance = ik_timer_create(confinement, options->loop, on_advance, confinement);
     confinement->settle = ik_timer_create(confinement, options->loop, on_settle, confinement);

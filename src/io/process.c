@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/config_secret.h"
 #include "base/file.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
@@ -499,7 +500,10 @@ static res_t spawn_keeper(ik_process_host_t *host, int child_end)
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
     char *argv[] = {(char *)"ikigai-keeper", NULL};
-    int error = posix_spawn(&host->keeper, host->keeper_path, &actions, &attributes, argv, environ);
+    char **environment = ik_config_secret_environment(host);
+    int error =
+        posix_spawn(&host->keeper, host->keeper_path, &actions, &attributes, argv, environment);
+    talloc_free(environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {

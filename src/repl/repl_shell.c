@@ -128,6 +128,7 @@ void ik_repl_shell_start(ik_repl_t *repl, const char *command)
                                  .arguments = arguments,
                                  .arguments_len = strlen(arguments),
                                  .call_id = "shell",
+                                 .by_user = true,
                                  .session_id = ik_session_id(ik_workspace_session(repl->workspace)),
                                  .on_progress = on_progress,
                                  .on_end = on_end,

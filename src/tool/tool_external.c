@@ -232,7 +232,7 @@ static const char **tool_environment(call_t *call, const ik_tool_request_t *requ
 {
     enum { OWN_VARIABLES = 5 };
     const ik_config_t *config = call->context->config;
-    char **passed = ik_config_tool_environment(call, config, call->name);
+    char **passed = ik_config_tool_environment(call, config, call->name, request->by_user);
     size_t passed_count = 0;
     while (passed[passed_count] != NULL) {
         passed_count++;
@@ -257,6 +257,7 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
 {
     const ik_config_t *config = call->context->config;
     const char *argv[] = {entry->path, NULL};
+    ik_config_limits_t limits = ik_config_tool_limits(config, entry->name);
     call->idle_ms = idle_limit_ms(config, entry);
     ik_process_options_t options = {
         .argv = argv,
@@ -268,6 +269,8 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
         .max_err = STDERR_MAX,
         .idle_ms = call->idle_ms,
         .max_ms = (int64_t)config->tool_max_seconds * 1000,
+        .limits = {(uint64_t)limits.memory, (uint64_t)limits.file_size, (uint64_t)limits.processes,
+                   (uint64_t)limits.cpu_seconds},
         .on_progress = on_process_progress,
         .on_end = on_process_end,
         .data = call,

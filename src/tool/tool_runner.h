@@ -39,6 +39,7 @@ typedef struct {
     size_t arguments_len;
     const char *call_id;
     const char *session_id;
+    bool by_user; /* the user's own command: with the user's environment, but for provider keys */
     ik_process_host_t *room; /* runs the call; NULL: that of the context, unconfined */
     const char *confined;    /* the room's limits, for the envelope of a failure; NULL: none */
     bool open_places;        /* the room does not protect the project's protected places */

@@ -18,7 +18,7 @@ class ConfigTest(IkigaiTest):
         """What doctor says about the top-level keys: {key: (value, source)}"""
         out = self.ikigai("doctor", status=status, **more).out
         return {k: (v, s) for k, v, s in re.findall(
-            r"(?m)^  ([a-z_]+) +(.*) \((built-in|system|user|project|environment|flag)\)$", out)}
+            r"(?m)^  ([a-z_.]+) +(.*) \((built-in|system|user|project|environment|flag)\)$", out)}
 
     def providers(self, **more):
         out = self.ikigai("doctor", status=None, **more).out
@@ -32,7 +32,9 @@ class Layers(ConfigTest):
                 "schema_timeout_ms": "1000", "connect_timeout_seconds": "10",
                 "silence_timeout_seconds": "120", "idle_stream_seconds": "600",
                 "system_prompt": "-", "tool_output": "full", "mode": "-",
-                "confinement": "preferred", "theme": "auto", "notify": "auto",
+                "confinement": "preferred", "writable": "-", "hidden": "-", "caches": "-",
+                "pass_env": "-", "limits.memory": "0", "limits.file_size": "0",
+                "limits.processes": "0", "limits.cpu_seconds": "0", "theme": "auto", "notify": "auto",
                 "notify_after_seconds": "10"}
 
     def test_built_in_values_and_a_system_file_that_hides_none(self):
@@ -52,9 +54,17 @@ class Layers(ConfigTest):
             "notify": "osc9", "notify_after_seconds": 0}
 
     def test_every_key_from_the_user(self):
-        self.config({**self.USER, "providers": {"box": {"base_url": "http://box:1/"}}})
+        lists = {"writable": ["/w", "~/v"], "hidden": ["/h"], "caches": ["~/c"], "pass_env": ["P"]}
+        limits = {"memory": 2 ** 40, "file_size": 2 ** 40, "processes": 1000, "cpu_seconds": 1000}
+        self.config({**self.USER, **lists, "limits": limits,
+                     "providers": {"box": {"base_url": "http://box:1/"}}})
+        home = self.path("home")
+        shown = {"writable": f"/w, {home}/v", "hidden": "/h", "caches": f"{home}/c", "pass_env": "P",
+                 **{f"limits.{name}": value for name, value in limits.items()}}
         values = self.values(status=0)
-        self.assertEqual(set(values), set(self.USER), "a key is missing here or in doctor")
+        self.assertEqual(set(values), {*self.USER, *shown}, "a key is missing here or in doctor")
+        for key, value in shown.items():
+            self.assertEqual(values[key], (str(value), "user"), key)
         for key, value in self.USER.items():
             self.assertEqual(values[key], (str(value), "user"), key)
 
@@ -179,6 +189,10 @@ class Complaints(ConfigTest):
          "each of tools.bash.pass_env must be a string"),
         ('{"tools": {"bash": {"pass_env": ["A=B"]}}}', 1,
          "must be the name of an environment variable"),
+        ('{"writable": "/x"}', 1, "writable must be an array of strings"),
+        ('{"hidden": ["x"]}', 1, "each of hidden must begin with / or ~/"),
+        ('{"limits": {"memory": "4G"}}', 1, "limits.memory must be a whole number"),
+        ('{"limits": []}', 1, "limits must be an object"),
         (b'{\n"effort": "\xff"}', 2, "the file is not UTF-8 here"),
     ]
 
@@ -208,6 +222,8 @@ class Complaints(ConfigTest):
 
     WARNINGS = [
         ('{"colour": 1}', 1, "unknown key colour"),
+        ('{"limits": {\n"colour": 1}}', 2, "unknown key limits.colour"),
+        ('{"tools": {"bash": {"limits": {"colour": 1}}}}', 1, "unknown key tools.bash.limits.colour"),
         ('{\n"tools": {"bash": {"colour": 1}}}', 2, "unknown key tools.bash.colour"),
         ('{"providers": {"openai": {"colour": 1}}}', 1, "unknown key providers.openai.colour"),
         ('{"providers": {"offline": {}}}', 1, "providers.offline has nothing to configure"),
@@ -316,6 +332,9 @@ class Project(ConfigTest):
         ({"tools": {"bash": {"timeout_seconds": 5}}}, "tools.bash.timeout_seconds"),
         ({"tools": {"bash": {"pass_env": ["OPENAI_API_KEY"]}}}, "tools.bash.pass_env"),
         ({"tools": {"bash": {"enabled": True}}}, "tools.bash.enabled: true"),
+        ({"writable": ["/"]}, "writable"), ({"hidden": []}, "hidden"), ({"caches": ["/"]}, "caches"),
+        ({"pass_env": ["GH_TOKEN"]}, "pass_env"), ({"limits": {"memory": 0}}, "limits.memory"),
+        ({"tools": {"bash": {"limits": {"processes": 0}}}}, "tools.bash.limits.processes"),
         ({"max_output_size": 1048577}, "a max_output_size above 1048576"),
     ]
 
@@ -507,6 +526,34 @@ class Secrets(ConfigTest):
                        "{'name': 'other'} if sys.argv[1:] else dict(os.environ)))\n")
         other = self.ikigai("tool", "run", "other", env=self.keys).json()["result"]
         self.assertNotIn(CANARY, json.dumps(other))
+
+    HELD_BACK = ("IKIGAI_DB", "PGPASSWORD", "SOME_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY",
+                 "A_SECRET", "MY_PASSWORD")
+
+    def test_secrets_are_held_back_by_their_name(self):
+        secrets = {name: CANARY for name in self.HELD_BACK}
+        secrets["IKIGAI_DB"] = self.path(CANARY)
+        env = self.tool_env(**secrets, TOKEN="kept", MY_TOKENS="kept", PASSWORD="kept")
+        self.assertEqual([name for name in self.HELD_BACK if name in env], [])
+        self.assertEqual((env["TOKEN"], env["MY_TOKENS"], env["PASSWORD"]), ("kept",) * 3)
+        self.user_tool("spy", tool_script("spy", first=f"env >> '{self.dir}/seen'; "
+                       f"tr '\\0' '\\n' < /proc/$PPID/environ >> '{self.dir}/seen'"))
+        self.config({"tools": {"spy": {"pass_env": ["GITHUB_TOKEN"]}}})
+        self.ikigai("tool", "show", "spy", env=secrets)  # --schema gets none of them
+        self.assertIn(b"HOME=", self.read("seen"))
+        self.assertNotIn(CANARY.encode(), self.read("seen"))
+
+    def test_pass_env_for_all_tools_and_for_one(self):
+        secrets = {name: CANARY + name for name in self.HELD_BACK[1:]}
+        self.config({"pass_env": ["GITHUB_TOKEN", "NOT_SET_TOKEN", "HOME"],
+                     "tools": {"env": {"pass_env": ["PGPASSWORD"]}}})
+        env = self.tool_env(**secrets)
+        self.assertEqual({k: v for k, v in env.items() if k in secrets},
+                         {k: secrets[k] for k in ("GITHUB_TOKEN", "PGPASSWORD")})
+        self.assertNotIn("NOT_SET_TOKEN", env)
+        out = self.ikigai("tool", "run", "bash", '{"command": "env"}', env=secrets).out
+        self.assertIn(secrets["GITHUB_TOKEN"], out)
+        self.assertNotIn(secrets["PGPASSWORD"], out)
 
     def test_pass_env_is_the_users_to_give(self):
         self.config({"tools": {"env": {"pass_env": ["OPENAI_API_KEY"]}}}, "project")

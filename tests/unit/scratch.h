@@ -41,9 +41,9 @@ static inline void scratch_empty(void)
 
 static inline const char *scratch_path(const char *name)
 {
-    static char paths[64][256]; /* enough for one test at a time */
+    static char paths[256][256]; /* enough for one test at a time */
     static unsigned next;
-    char *path = paths[next++ % 64];
+    char *path = paths[next++ % 256];
     snprintf(path, sizeof(paths[0]), "%s/%s", scratch_folder, name);
     return path;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/config.h"
+#include "base/config_secret.h"
 #include "base/file.h"
 #include "base/mode.h"
 #include "scratch.h"
@@ -125,6 +126,20 @@ START_TEST(built_in_values)
 }
 END_TEST
 
+/* "key":value, where a key such as limits.memory is a member of an object. */
+static const char *format_member(const char *key, const char *value)
+{
+    static char text[256];
+    const char *dot = strchr(key, '.');
+    int outer = dot == NULL ? 0 : (int)(dot - key);
+    if (dot == NULL) {
+        snprintf(text, sizeof(text), "\"%s\":\n%s", key, value);
+    } else {
+        snprintf(text, sizeof(text), "\"%.*s\":{\"%s\":\n%s}", outer, key, dot + 1, value);
+    }
+    return text;
+}
+
 START_TEST(every_key_can_be_set_by_the_user)
 {
     scratch_write("user.json", "{\"model\":\"box/qwen/3:8b\",\"effort\":\"high\","
@@ -135,6 +150,9 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"idle_stream_seconds\":9,\"db\":\"postgresql://h/d\","
                                "\"system_prompt\":\"be\\nbrief\",\"tool_output\":\"short\","
                                "\"mode\":\"ask\",\"confinement\":\"off\","
+                               "\"writable\":[\"/w\"],\"hidden\":[],\"caches\":[\"~/c\",\"/d/\"],"
+                               "\"pass_env\":[\"A_TOKEN\"],\"limits\":{\"memory\":1,"
+                               "\"file_size\":2,\"processes\":3,\"cpu_seconds\":4},"
                                "\"theme\":\"light\","
                                "\"notify\":\"osc99\",\"notify_after_seconds\":0,"
                                "\"keys\":\"vi\","
@@ -142,7 +160,10 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"base_url\":\"http://box:8080/\",\"api_key_env\":\"TEST_KEY\"},"
                                "\"openai\":{\"api\":\"chat\"}},"
                                "\"tools\":{\"file-read\":{\"timeout_seconds\":10,\"enabled\":false,"
-                               "\"pass_env\":[\"TEST_KEY\",\"HOME\"],\"env\":{\"A\":\"b\"}}}}");
+                               "\"pass_env\":[\"TEST_KEY\",\"HOME\"],\"env\":{\"A\":\"b\"},"
+                               "\"limits\":{\"memory\":5,\"file_size\":6,\"processes\":7,"
+                               "\"cpu_seconds\":0}}}}");
+    setenv("HOME", "/home/u", 1);
     load_good();
     ck_assert_uint_eq(config->warning_count, 0);
     ck_assert_str_eq(config->model, "box/qwen/3:8b");
@@ -161,6 +182,16 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_int_eq(config->tool_output, IK_CONFIG_TOOL_OUTPUT_SHORT);
     ck_assert_int_eq(config->mode, 1 + IK_MODE_ASK);
     ck_assert_int_eq(config->confinement, IK_CONFIG_CONFINEMENT_OFF);
+    ck_assert_str_eq(config->writable[0], "/w");
+    ck_assert_ptr_null(config->hidden[0]);
+    ck_assert_str_eq(config->caches[0], "/home/u/c");
+    ck_assert_str_eq(config->caches[1], "/d/");
+    ck_assert_ptr_null(config->caches[2]);
+    ck_assert_str_eq(config->pass_env[0], "A_TOKEN");
+    ck_assert_int_eq(config->limits.memory, 1);
+    ck_assert_int_eq(config->limits.file_size, 2);
+    ck_assert_int_eq(config->limits.processes, 3);
+    ck_assert_int_eq(config->limits.cpu_seconds, 4);
     ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_LIGHT);
     ck_assert_int_eq(config->notify, IK_CONFIG_NOTIFY_OSC99);
     ck_assert_int_eq(config->notify_after_seconds, 0);
@@ -296,6 +327,17 @@ START_TEST(wrong_types_are_errors)
     assert_error("{\"tools\":{\"bash\":{\"pass_env\":\"X\"}}}", 1, "array of strings");
     assert_error("{\"tools\":{\"bash\":{\"pass_env\":[\"X\",\n5]}}}", 2, "must be a string");
     assert_error("{\"tools\":{\"bash\":{\"pass_env\":[\"A=B\"]}}}", 1, "environment variable");
+    assert_error("{\"pass_env\":{}}", 1, "pass_env must be an array of strings");
+    assert_error("{\"writable\":\"/x\"}", 1, "writable must be an array of strings");
+    assert_error("{\"hidden\":[\"/x\",\n\"x\"]}", 2, "each of hidden must begin with / or ~/");
+    assert_error("{\"caches\":[\"~user/x\"]}", 1, "each of caches must begin with / or ~/");
+    assert_error("{\"caches\":[\"\"]}", 1, "each of caches must not be empty");
+    assert_error("{\"limits\":5}", 1, "limits must be an object");
+    assert_error("{\"limits\":{\n\"memory\":\"1G\"}}", 2, "limits.memory must be a whole number");
+    assert_error("{\"tools\":{\"bash\":{\"limits\":[]}}}", 1,
+                 "tools.bash.limits must be an object");
+    assert_error("{\"tools\":{\"bash\":{\"limits\":{\"cpu_seconds\":\n-1}}}}", 2,
+                 "tools.bash.limits.cpu_seconds must be from 0");
     assert_error("{\"providers\":{\"openai\":{\"api_key_env\":\"sk-123\"}}}", 1,
                  "environment variable");
     assert_error("{\"providers\":{\"openai\":{\"base_url\":\"api.openai.com\"}}}", 1, "http://");
@@ -309,7 +351,8 @@ END_TEST
 
 START_TEST(numbers_out_of_range_are_errors)
 {
-    char text[128];
+    char text[300];
+    char number[32];
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
         const ik_config_key_t *key = &ik_config_keys[i];
         if (key->type != IK_CONFIG_INTEGER || key->section != IK_CONFIG_TOP) {
@@ -317,14 +360,17 @@ START_TEST(numbers_out_of_range_are_errors)
         }
         const long bad[] = {key->min - 1, key->max + 1, -1};
         for (size_t j = 0; j < 3; j++) {
-            snprintf(text, sizeof(text), "{\"%s\":\n%ld}", key->name, bad[j]);
+            snprintf(number, sizeof(number), "%ld", bad[j]);
+            snprintf(text, sizeof(text), "{%s}", format_member(key->name, number));
             assert_error(text, 2, "must be from");
         }
-        snprintf(text, sizeof(text), "{\"%s\":99999999999999999999999999}", key->name);
-        assert_error(text, 1, "must be from");
+        snprintf(text, sizeof(text), "{%s}",
+                 format_member(key->name, "99999999999999999999999999"));
+        assert_error(text, 2, "must be from");
         const long good[] = {key->min, key->max};
         for (size_t j = 0; j < 2; j++) {
-            snprintf(text, sizeof(text), "{\"%s\":%ld}", key->name, good[j]);
+            snprintf(number, sizeof(number), "%ld", good[j]);
+            snprintf(text, sizeof(text), "{%s}", format_member(key->name, number));
             scratch_write("user.json", text);
             load_good();
             ck_assert_int_eq(*(const long *)((const char *)config + key->offset), good[j]);
@@ -508,21 +554,22 @@ START_TEST(a_project_sets_only_what_the_table_allows)
         [IK_CONFIG_CHOICE] = "\"openai\"",
         [IK_CONFIG_NAMES] = "[\"OPENAI_API_KEY\"]",
         [IK_CONFIG_VALUES] = "{\"LD_PRELOAD\":\"/evil.so\"}",
+        [IK_CONFIG_PATHS] = "[\"/\"]",
     };
     static const char *const honoured[] = {"model", "max_tool_turns", "max_output_size", "enabled"};
     size_t honoured_count = 0;
-    char text[256];
+    char text[512];
     char words[256];
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
         const ik_config_key_t *key = &ik_config_keys[i];
         const char *outer = key->section == IK_CONFIG_PROVIDER ? "providers" : "tools";
         const char *entry = key->section == IK_CONFIG_PROVIDER ? "openai" : "bash";
         if (key->section == IK_CONFIG_TOP) {
-            snprintf(text, sizeof(text), "{\"%s\":\n%s}", key->name, forms[key->type]);
+            snprintf(text, sizeof(text), "{%s}", format_member(key->name, forms[key->type]));
             snprintf(words, sizeof(words), "%s is not honoured", key->name);
         } else {
-            snprintf(text, sizeof(text), "{\"%s\":{\"%s\":{\n\"%s\":%s}}}", outer, entry, key->name,
-                     forms[key->type]);
+            snprintf(text, sizeof(text), "{\"%s\":{\"%s\":{%s}}}", outer, entry,
+                     format_member(key->name, forms[key->type]));
             snprintf(words, sizeof(words), "%s.%s.%s is not honoured", outer, entry, key->name);
         }
         bool allowed = false;
@@ -827,17 +874,93 @@ START_TEST(pass_env_gives_scrubbed_variables_back)
     setenv("OPENAI_API_KEY", " sk=1 ", 1);
     load_good();
     ik_config_scrub_environment(config);
-    char **entries = ik_config_tool_environment(config, config, "ask_model");
+    char **entries = ik_config_tool_environment(config, config, "ask_model", false);
     ck_assert_str_eq(entries[0], "OPENAI_API_KEY= sk=1 "); /* not trimmed */
     ck_assert_ptr_null(entries[1]);
-    entries = ik_config_tool_environment(config, config, "bash");
+    entries = ik_config_tool_environment(config, config, "bash", false);
     ck_assert_ptr_null(entries[0]);
+}
+END_TEST
+
+START_TEST(variables_are_held_back_by_their_name)
+{
+    static const char *const held[] = {"IKIGAI_DB", "PGPASSWORD", "A_API_KEY",   "GITHUB_TOKEN",
+                                       "_TOKEN",    "A_SECRET_B", "MY_PASSWORD", "X_SECRET"};
+    static const char *const passed[] = {"IKIGAI_DB2", "TOKEN",   "A_TOKENS", "PASSWORD",
+                                         "SECRET_A",   "a_token", "",         "API_KEY"};
+    for (size_t i = 0; i < 8; i++) {
+        ck_assert_msg(ik_config_secret_is_held_back(held[i], strlen(held[i])), "%s", held[i]);
+        ck_assert_msg(!ik_config_secret_is_held_back(passed[i], strlen(passed[i])), "%s",
+                      passed[i]);
+    }
+}
+END_TEST
+
+static void assert_list(const char *const *list, const char *expected)
+{
+    ik_buffer_t names;
+    ik_buffer_init(&names, config, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&names, "");
+    for (; *list != NULL; list++) {
+        ik_buffer_append_format(&names, "%s ", *list);
+    }
+    ck_assert_str_eq(names.data, expected);
+}
+
+START_TEST(what_is_held_back_is_given_to_those_who_are_named)
+{
+    static char path[] = "PATH=/bin";
+    static char token[] = "B_TOKEN=t";
+    static char key[] = "TEST_KEY=k";
+    static char empty[] = "A_SECRET=";
+    static char odd[] = "Z_TOKEN"; /* an entry without a value */
+    char *block[] = {path, token, key, empty, odd, NULL};
+    char **saved = environ;
+    scratch_write(
+        "user.json",
+        "{\"pass_env\":[\"A_SECRET\",\"PATH\",\"C_TOKEN\"],"
+        "\"providers\":{\"box\":{\"base_url\":\"http://h\",\"api_key_env\":\"TEST_KEY\"}},"
+        "\"tools\":{\"t\":{\"pass_env\":[\"B_TOKEN\",\"TEST_KEY\"]}}}");
+    environ = block;
+    load_good();
+    ik_config_scrub_environment(config);
+    char **kept = ik_config_secret_environment(config);
+    char **of_tool = ik_config_tool_environment(config, config, "t", false);
+    char **of_other = ik_config_tool_environment(config, config, "bash", false);
+    char **of_user = ik_config_tool_environment(config, config, "bash", true);
+    const char **held = ik_config_secret_list_held_back(config, config);
+    environ = saved;
+    assert_list((const char *const *)kept, "PATH=/bin ");
+    assert_list((const char *const *)of_tool, "A_SECRET= B_TOKEN=t TEST_KEY=k ");
+    assert_list((const char *const *)of_other, "A_SECRET= ");
+    assert_list((const char *const *)of_user, "B_TOKEN=t A_SECRET= ");
+    assert_list(held, "B_TOKEN TEST_KEY Z_TOKEN ");
+}
+END_TEST
+
+START_TEST(limits_of_a_tool_override_the_general_ones)
+{
+    scratch_write("system.json", "{\"limits\":{\"memory\":1000,\"cpu_seconds\":9}}");
+    scratch_write("user.json", "{\"limits\":{\"memory\":2000,\"processes\":5},\"limits.memory\":7,"
+                               "\"tools\":{\"t-x\":{\"limits\":{\"memory\":0,\"file_size\":8}}}}");
+    load_good();
+    assert_warning("user.json", 1, "unknown key limits.memory");
+    ik_config_limits_t limits = ik_config_tool_limits(config, "bash");
+    ck_assert_int_eq(limits.memory, 2000);
+    ck_assert_int_eq(limits.file_size, 0);
+    ck_assert_int_eq(limits.processes, 5);
+    ck_assert_int_eq(limits.cpu_seconds, 9);
+    limits = ik_config_tool_limits(config, "t_x");
+    ck_assert_int_eq(limits.memory, 0);
+    ck_assert_int_eq(limits.file_size, 8);
+    ck_assert_int_eq(limits.processes, 5);
+    ck_assert_int_eq(limits.cpu_seconds, 9);
 }
 END_TEST
 
 static void assert_env(const char *const *expected)
 {
-    char **entries = ik_config_tool_environment(config, config, "ask-model");
+    char **entries = ik_config_tool_environment(config, config, "ask-model", false);
     size_t i = 0;
     for (; expected[i] != NULL; i++) {
         ck_assert_ptr_nonnull(entries[i]);
@@ -1094,6 +1217,9 @@ int main(void)
     tcase_add_test(tests, scrubbing_removes_every_key_and_nothing_else);
     tcase_add_test(tests, scrubbing_finds_repeated_variables);
     tcase_add_test(tests, pass_env_gives_scrubbed_variables_back);
+    tcase_add_test(tests, variables_are_held_back_by_their_name);
+    tcase_add_test(tests, what_is_held_back_is_given_to_those_who_are_named);
+    tcase_add_test(tests, limits_of_a_tool_override_the_general_ones);
     tcase_add_test(tests, env_is_read_at_each_call);
     tcase_add_test(tests, env_is_checked);
     tcase_add_test(tests, themes_have_names);

@@ -138,7 +138,7 @@ START_TEST(keys_of_the_file_are_never_given_to_tools)
     write_keys("{\"openai\":{\"api_key\":\"file-key\"}}");
     load_good();
     ik_config_scrub_environment(config);
-    char **environment = ik_config_tool_environment(config, config, "t");
+    char **environment = ik_config_tool_environment(config, config, "t", false);
     ck_assert_ptr_null(environment[0]);
     ck_assert_ptr_null(getenv("OPENAI_API_KEY"));
 }

@@ -315,7 +315,8 @@ static const ik_tool_param_t params[] = {
 
 static const ik_tool_program_t program = {
     .name = "bash",
-    .description = "Execute a shell command and return output",
+    .description = "Execute a shell command and return output. Variables with secrets (*_API_KEY, "
+                   "*_TOKEN and the like) are not in its environment",
     .params = params,
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":\"What the command printed, stdout "
