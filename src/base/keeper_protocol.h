@@ -63,11 +63,13 @@ typedef enum {
     IK_ROOM_MAY_READ = 'R',  /* Landlock: everything below may be read; none: everything may */
 } ik_room_step_t;
 
-/* Resource limits of a started process. */
+/* Limits of a started process. The kernel enforces all but the number of processes, for each
+ * process on its own. RLIMIT_NPROC would count whatever the user runs, and root is exempt from it,
+ * so the keeper counts the processes of a call itself and ends it when there are too many. */
 enum {
     IK_KEEPER_LIMIT_MEMORY,    /* bytes of address space */
     IK_KEEPER_LIMIT_FILE_SIZE, /* bytes */
-    IK_KEEPER_LIMIT_PROCESSES,
+    IK_KEEPER_LIMIT_PROCESSES, /* at a time, the first one included */
     IK_KEEPER_LIMIT_CPU_SECONDS,
     IK_KEEPER_LIMITS,
 };
@@ -88,6 +90,7 @@ typedef struct {
     int32_t wait_status; /* as wait4 gives it; of a room: the keeper's pid */
     uint32_t leftovers;  /* processes it left running, which the keeper ended; of a room: the
                             ik_room_part_t that failed */
+    uint32_t crowded;    /* it was ended because it had too many processes */
     uint64_t user_us;
     uint64_t system_us;
     uint64_t max_rss_kb;

@@ -67,6 +67,7 @@ struct ik_process {
     int64_t progress_ms; /* when it last showed progress */
     int64_t idle_ms;
     int64_t max_ms;
+    uint64_t limits[IK_KEEPER_LIMITS];
     drain_t out;
     drain_t err;
     drain_t progress;
@@ -312,6 +313,26 @@ static res_t describe_start_error(const char *what, int error)
     return ERR(SYSTEM, "%s: %s", what, strerror(error));
 }
 
+/* The limit that ended the process. A process that survives SIGXCPU gets SIGKILL a second later. */
+static int find_limit(const ik_process_t *process, const ik_keeper_report_t *report)
+{
+    int signal = WIFSIGNALED(report->wait_status) ? WTERMSIG(report->wait_status) : 0;
+    uint64_t seconds = process->limits[IK_KEEPER_LIMIT_CPU_SECONDS];
+    /* The kernel accounts for the limit in another way than for the report. */
+    bool used_up = seconds > 0 && report->user_us + report->system_us >= seconds * 800000;
+    if (report->crowded) {
+        return IK_KEEPER_LIMIT_PROCESSES;
+    }
+    if (report->error == ENOMEM && process->limits[IK_KEEPER_LIMIT_MEMORY] > 0) {
+        return IK_KEEPER_LIMIT_MEMORY;
+    }
+    if (signal == SIGXFSZ && process->limits[IK_KEEPER_LIMIT_FILE_SIZE] > 0) {
+        return IK_KEEPER_LIMIT_FILE_SIZE;
+    }
+    bool by_kernel = signal == SIGXCPU || (signal == SIGKILL && !process->ending);
+    return by_kernel && used_up ? IK_KEEPER_LIMIT_CPU_SECONDS : -1;
+}
+
 static void take_report(ik_process_t *process, const ik_keeper_report_t *report)
 {
     ik_process_result_t *result = &process->result;
@@ -325,6 +346,7 @@ static void take_report(ik_process_t *process, const ik_keeper_report_t *report)
     } else {
         result->exit_code = WEXITSTATUS(report->wait_status);
     }
+    result->limit = find_limit(process, report);
     result->leftovers = report->leftovers;
     result->cpu_us = (int64_t)(report->user_us + report->system_us);
     result->max_rss_kb = (int64_t)report->max_rss_kb;
@@ -768,6 +790,8 @@ static ik_process_t *create_process(const void *ctx, ik_process_host_t *host,
     process->on_end = options->on_end;
     process->data = options->data;
     process->result.exit_code = -1;
+    process->result.limit = -1;
+    memcpy(process->limits, options->limits, sizeof(process->limits));
     return process;
 }
 

@@ -34,6 +34,7 @@ typedef struct {
     ik_process_end_t end;
     res_t error;   /* for NOT_STARTED and LOST */
     int exit_code; /* 128 + N when killed by signal N; -1 when it is not known */
+    int limit;     /* the one of options->limits that ended it; -1: none, or it is not known */
     ik_buffer_t out;
     ik_buffer_t err;
     size_t leftovers; /* background processes that had to be ended */

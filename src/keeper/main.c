@@ -51,6 +51,9 @@ enum {
     NAP_MS = 10,
     STORM_LOOK_MS = 50,
     STORM_GRACE_MS = 200,
+    /* How often the processes of a call with a limit are counted, unless that takes too long. */
+    COUNT_MS = 50,
+    CROWD_FACTOR = 2, /* beyond this multiple of the limit there is no grace */
 };
 
 typedef enum { RUNNING, TERM, KILL, GONE } phase_t;
@@ -59,8 +62,9 @@ typedef struct call {
     ik_process_tree_t tree;
     ik_keeper_report_t report;
     phase_t phase;
-    int64_t kill_at_ms; /* when the grace is over; 0: its end was not requested */
-    int64_t killed_ms;  /* when SIGKILL had reached all its processes; 0: not yet */
+    int64_t kill_at_ms;   /* when the grace is over; 0: its end was not requested */
+    int64_t killed_ms;    /* when SIGKILL had reached all its processes; 0: not yet */
+    size_t processes_max; /* 0: no limit */
     bool reported;
     struct call *next;
 } call_t;
@@ -75,9 +79,10 @@ typedef struct {
 } start_t;
 
 static call_t *calls;
-static int64_t next_look_ms; /* no search for processes before this */
-static int64_t look_due_ms;  /* when a search that had to wait is due; 0: none */
-static size_t reaped;        /* in this round */
+static int64_t next_look_ms;  /* no search for processes before this */
+static int64_t next_count_ms; /* when processes are counted again */
+static int64_t look_due_ms;   /* when a search that had to wait is due; 0: none */
+static size_t reaped;         /* in this round */
 /* A Landlock ruleset that keeps a call from signalling us where there is no PID namespace; -1: none
  */
 static int call_ruleset = -1;
@@ -115,11 +120,24 @@ static int become_tool(const start_t *start)
     if (chdir(start->folder) < 0) {
         return errno;
     }
-    static const int resources[IK_KEEPER_LIMITS] = {RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NPROC,
-                                                    RLIMIT_CPU};
-    for (size_t i = 0; i < IK_KEEPER_LIMITS; i++) {
-        struct rlimit limit = {.rlim_cur = start->limits[i], .rlim_max = start->limits[i]};
-        if (start->limits[i] != 0 && setrlimit(resources[i], &limit) < 0) {
+    static const struct {
+        int kind;
+        int resource;
+        rlim_t slack; /* at the soft limit of CPU time comes SIGXCPU, at the hard one SIGKILL */
+    } resources[] = {{IK_KEEPER_LIMIT_MEMORY, RLIMIT_AS, 0},
+                     {IK_KEEPER_LIMIT_FILE_SIZE, RLIMIT_FSIZE, 0},
+                     {IK_KEEPER_LIMIT_CPU_SECONDS, RLIMIT_CPU, 1}};
+    for (size_t i = 0; i < IK_LENGTH(resources); i++) {
+        rlim_t wanted = start->limits[resources[i].kind];
+        struct rlimit limit;
+        if (wanted == 0 || getrlimit(resources[i].resource, &limit) < 0) {
+            continue;
+        }
+        /* Only root may raise a limit that we have inherited. */
+        limit.rlim_cur = wanted < limit.rlim_cur ? wanted : limit.rlim_cur;
+        limit.rlim_max = wanted + resources[i].slack < limit.rlim_max ? wanted + resources[i].slack
+                                                                      : limit.rlim_max;
+        if (setrlimit(resources[i].resource, &limit) < 0) {
             return errno;
         }
     }
@@ -227,6 +245,7 @@ static void start_call(const ik_keeper_request_t *request, char *bytes, size_t l
         memcpy(start.fds, fds, fd_count * sizeof(*fds));
         call->tree.root = spawn(&start, &error);
     }
+    call->processes_max = (size_t)request->limits[IK_KEEPER_LIMIT_PROCESSES];
     call->report.error = error;
     call->phase = error == 0 ? RUNNING : GONE;
     call->tree.root_alive = error == 0;
@@ -437,6 +456,43 @@ static void advance_ending(bool have_children)
     look_due_ms = 0;
 }
 
+static bool is_counted(const call_t *call)
+{
+    return call->processes_max > 0 && call->phase == RUNNING && call->kill_at_ms == 0 &&
+           call->tree.root_alive;
+}
+
+/* Ends the calls that have more processes than they may. */
+static void end_crowded(void)
+{
+    bool any = false;
+    int64_t now = ik_clock_now_ms();
+    for (call_t *call = calls; call != NULL; call = call->next) {
+        call->tree.wanted = is_counted(call);
+        any = any || call->tree.wanted;
+    }
+    if (!any || now < next_count_ms) {
+        return;
+    }
+    void *scratch = talloc_new(NULL);
+    size_t count;
+    ik_process_tree_t **trees = list_trees(scratch, &count);
+    int64_t cpu_begin = cpu_ms();
+    ik_process_tree_find(scratch, trees, count);
+    for (call_t *call = calls; call != NULL; call = call->next) {
+        if (call->tree.wanted && call->tree.found.count > call->processes_max) {
+            call->report.crowded = 1;
+            call->kill_at_ms = now + STORM_GRACE_MS;
+            if (call->tree.found.count > CROWD_FACTOR * call->processes_max) {
+                call->phase = KILL; /* it grows so fast that it must not have time to grow on */
+            }
+        }
+    }
+    talloc_free(scratch);
+    int64_t pause = LOOK_PAUSE * (cpu_ms() - cpu_begin);
+    next_count_ms = ik_clock_now_ms() + (pause > COUNT_MS ? pause : COUNT_MS);
+}
+
 static void report_gone(void)
 {
     call_t **link = &calls;
@@ -474,7 +530,9 @@ static int next_timeout(void)
         wake_at(&timeout, look_due_ms);
     }
     for (const call_t *call = calls; call != NULL; call = call->next) {
-        if (call->phase == TERM) {
+        if (is_counted(call)) {
+            wake_at(&timeout, next_count_ms);
+        } else if (call->phase == TERM) {
             wake_at(&timeout, call->kill_at_ms);
         } else if (call->phase != RUNNING) {
             wake_at(&timeout, ik_clock_now_ms() + RETRY_MS);
@@ -685,6 +743,7 @@ int main(void)
             talloc_free(scratch);
         }
         reaped = 0;
+        end_crowded();
         advance_ending(reap());
         reap(); /* so that no zombie of a call is left when its end is reported */
         report_gone();

@@ -1,6 +1,8 @@
 #include "tool/tool_external.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,6 +22,7 @@ typedef struct {
     const char *name;
     ik_process_t *process;
     int64_t idle_ms;
+    ik_config_limits_t limits;
     ik_timer_t *deliver; /* delivers the result of a process that could not be started */
     ik_tool_result_t result;
     char *confined;                /* the limits of its room, may be ""; NULL: unconfined */
@@ -92,6 +95,42 @@ static void keep_stderr(call_t *call, const ik_buffer_t *printed)
     call->result.err = ik_buffer_finish(&text);
 }
 
+static const char *const limit_names[IK_KEEPER_LIMITS] = {
+    [IK_KEEPER_LIMIT_MEMORY] = "memory",
+    [IK_KEEPER_LIMIT_FILE_SIZE] = "file_size",
+    [IK_KEEPER_LIMIT_PROCESSES] = "processes",
+    [IK_KEEPER_LIMIT_CPU_SECONDS] = "cpu_seconds",
+};
+
+/* The limit that ended what a successful tool has run, as far as its result shows: the exit code of
+ * a shell tells of the signal of its command, and our own tools tell that memory ran out. */
+static const char *find_limit_of_command(const call_t *call, const ik_process_result_t *process)
+{
+    const ik_config_limits_t *limits = &call->limits;
+    bool any = limits->memory > 0 || limits->file_size > 0 || limits->cpu_seconds > 0;
+    const char *envelope = call->result.envelope;
+    ik_json_span_t whole;
+    ik_json_span_t result;
+    ik_json_span_t value;
+    if (!any || !call->result.success || !ik_json_scan(envelope, strlen(envelope), &whole, NULL) ||
+        !ik_json_find_kind(whole, "result", IK_JSON_OBJECT, &result)) {
+        return NULL;
+    }
+    if (limits->memory > 0 && ik_json_find_kind(result, "error_code", IK_JSON_STRING, &value) &&
+        ik_json_key_is(value, "OUT_OF_MEMORY")) {
+        return limit_names[IK_KEEPER_LIMIT_MEMORY];
+    }
+    long code = ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value)
+                    ? strtol(value.text, NULL, 10)
+                    : 0;
+    if (limits->file_size > 0 && code == 128 + SIGXFSZ) {
+        return limit_names[IK_KEEPER_LIMIT_FILE_SIZE];
+    }
+    bool used_up = limits->cpu_seconds > 0 && process->cpu_us / 800000 >= limits->cpu_seconds;
+    bool by_kernel = code == 128 + SIGXCPU || code == 128 + SIGKILL;
+    return used_up && by_kernel ? limit_names[IK_KEEPER_LIMIT_CPU_SECONDS] : NULL;
+}
+
 /* For exit code 0: the output is the result, if it is JSON. */
 static void read_output(call_t *call, ik_process_result_t *process, const char *note)
 {
@@ -126,7 +165,12 @@ static void read_exit(call_t *call, ik_process_result_t *process)
         note = ik_sprintf(call, "Stopped %zu background process%s", process->leftovers,
                           process->leftovers == 1 ? "" : "es");
     }
-    if (process->exit_code != 0) {
+    if (process->limit >= 0) {
+        set_unfinished(call, IK_TOOL_CRASHED,
+                       ik_sprintf(call, "Tool '%s' was ended by the limit %s", call->name,
+                                  limit_names[process->limit]),
+                       process);
+    } else if (process->exit_code != 0) {
         set_failure(
             call, IK_TOOL_CRASHED,
             ik_sprintf(call, "Tool '%s' crashed with exit code %d", call->name, process->exit_code),
@@ -191,6 +235,12 @@ static void on_process_end(void *data, ik_process_result_t *process)
 {
     call_t *call = data;
     make_envelope(call, process);
+    const char *limit =
+        process->limit >= 0 ? limit_names[process->limit] : find_limit_of_command(call, process);
+    if (limit != NULL) {
+        call->result.envelope =
+            ik_tool_wrap_add_ended_by(call->result.owner, call->result.envelope, limit);
+    }
     tell_confinement(call);
     call->result.wall_ms = process->wall_ms;
     call->result.cpu_us = process->cpu_us;
@@ -257,7 +307,7 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
 {
     const ik_config_t *config = call->context->config;
     const char *argv[] = {entry->path, NULL};
-    ik_config_limits_t limits = ik_config_tool_limits(config, entry->name);
+    call->limits = ik_config_tool_limits(config, entry->name);
     call->idle_ms = idle_limit_ms(config, entry);
     ik_process_options_t options = {
         .argv = argv,
@@ -269,8 +319,8 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
         .max_err = STDERR_MAX,
         .idle_ms = call->idle_ms,
         .max_ms = (int64_t)config->tool_max_seconds * 1000,
-        .limits = {(uint64_t)limits.memory, (uint64_t)limits.file_size, (uint64_t)limits.processes,
-                   (uint64_t)limits.cpu_seconds},
+        .limits = {(uint64_t)call->limits.memory, (uint64_t)call->limits.file_size,
+                   (uint64_t)call->limits.processes, (uint64_t)call->limits.cpu_seconds},
         .on_progress = on_process_progress,
         .on_end = on_process_end,
         .data = call,

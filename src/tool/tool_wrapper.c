@@ -320,6 +320,11 @@ char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *con
     return failed ? insert_member(ctx, envelope, "confined", confined) : envelope;
 }
 
+char *ik_tool_wrap_add_ended_by(const void *ctx, char *envelope, const char *limit)
+{
+    return insert_member(ctx, envelope, "limit", limit);
+}
+
 char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note)
 {
     ik_json_span_t whole;

@@ -62,6 +62,8 @@ char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_too
  * or the result has an error (not null) or an exit code other than 0. Returns the envelope itself
  * otherwise. */
 char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined);
+/* Adds the name of the limit that ended the tool. */
+char *ik_tool_wrap_add_ended_by(const void *ctx, char *envelope, const char *limit);
 /* Adds a note to an envelope, or appends it to the one that is there. */
 char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note);
 
