@@ -89,6 +89,9 @@ static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
         ik_cli_fail(db.message);
         return IK_CLI_USAGE;
     }
+    if (!ik_cli_accept_confinement(cli)) {
+        return IK_CLI_USAGE;
+    }
     bool interactive = !options->headless && isatty(STDIN_FILENO);
     return interactive ? run_interactive(cli, options) : run_headless(cli, options);
 }

@@ -397,6 +397,15 @@ bool ik_cli_accept_config(const ik_cli_t *cli)
     return is_ok(&cli->config_error);
 }
 
+bool ik_cli_accept_confinement(const ik_cli_t *cli)
+{
+    res_t sufficient = ik_confinement_require(cli->confinement);
+    if (is_err(&sufficient)) {
+        ik_cli_fail(sufficient.message);
+    }
+    return is_ok(&sufficient);
+}
+
 int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
 {
     int words = 0;

@@ -144,6 +144,8 @@ char *ik_cli_format_usage(const void *ctx, const ik_cli_command_t *command);
 int ik_cli_run(ik_cli_t *cli, int argc, char **argv);
 /* Prints warnings and errors of the configuration on stderr; false if it cannot be used. */
 bool ik_cli_accept_config(const ik_cli_t *cli);
+/* Whether tools can be confined as the configuration requires; else prints why not on stderr. */
+bool ik_cli_accept_confinement(const ik_cli_t *cli);
 /* Whether a command's name begins with this word. */
 bool ik_cli_begins_command(const char *word);
 /* Whether these words, separated by single blanks, begin with the whole name of a command. */

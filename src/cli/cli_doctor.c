@@ -11,16 +11,35 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/print.h"
+#include "base/utf8.h"
 #include "io/http.h"
 #include "provider/provider.h"
 
 /* --- output ------------------------------------------------------------------------------ */
 
-static void print_line(const char *mark, const char *format, va_list args)
+/* With --json: where the next lines go. NULL: to standard output. */
+static json_t *json_lines;
+
+static void add_line(json_t *lines, const char *line)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the line */
+    ik_buffer_append_text(&text, "");
+    line += strspn(line, " ");
+    ik_utf8_append_clean(&text, line, strlen(line));
+    json_array_append_new(lines, json_stringn(text.data, text.len));
+    ik_buffer_reset(&text);
+}
+
+static void print_line(const char *mark, json_t *lines, const char *format, va_list args)
 {
     char *line = ik_vsprintf(NULL, format, args);
-    fputs(mark, stdout);
-    ik_print_line(stdout, line);
+    if (lines != NULL) {
+        add_line(lines, line);
+    } else {
+        fputs(mark, stdout);
+        ik_print_line(stdout, line);
+    }
     talloc_free(line);
 }
 
@@ -28,12 +47,17 @@ void ik_cli_doctor_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_line("", format, args);
+    print_line("", json_lines, format, args);
     va_end(args);
 }
 
-void ik_cli_doctor_begin(const char *title)
+void ik_cli_doctor_begin(ik_cli_doctor_t *doctor, const char *title)
 {
+    if (doctor->report != NULL) {
+        json_lines = json_array();
+        json_object_set_new(json_object_get(doctor->report, "sections"), title, json_lines);
+        return;
+    }
     putchar('\n');
     ik_cli_doctor_say("%s:", title);
 }
@@ -42,7 +66,8 @@ void ik_cli_doctor_complain(ik_cli_doctor_t *doctor, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_line("  problem: ", format, args);
+    json_t *lines = doctor->report == NULL ? NULL : json_object_get(doctor->report, "problems");
+    print_line("  problem: ", lines, format, args);
     va_end(args);
     doctor->problems++;
 }
@@ -111,7 +136,7 @@ static void report_configuration(ik_cli_doctor_t *doctor)
 {
     const ik_config_t *config = doctor->cli->config;
     const ik_paths_t *paths = doctor->cli->paths;
-    ik_cli_doctor_begin("Configuration");
+    ik_cli_doctor_begin(doctor, "Configuration");
     ik_cli_doctor_say("  system   %s%s", paths->system_config, presence(paths->system_config));
     ik_cli_doctor_say("  user     %s%s", paths->user_config, presence(paths->user_config));
     ik_cli_doctor_say("  keys     %s%s", paths->keys, presence(paths->keys));
@@ -134,11 +159,11 @@ static void report_configuration(ik_cli_doctor_t *doctor)
 }
 
 /* The servers that are only known by name are listed, too; whether they run is not checked. */
-static void report_providers(const ik_cli_doctor_t *doctor)
+static void report_providers(ik_cli_doctor_t *doctor)
 {
     const ik_config_t *config = doctor->cli->config;
     const ik_config_key_t *base_url = ik_config_find_key(IK_CONFIG_PROVIDER, "base_url");
-    ik_cli_doctor_begin("Providers");
+    ik_cli_doctor_begin(doctor, "Providers");
     for (size_t i = 0; i < config->provider_count; i++) {
         const ik_config_provider_t *provider = config->providers[i];
         /* The configuration leaves out a password when it formats a URL. */
@@ -173,7 +198,7 @@ static void report_model(ik_cli_doctor_t *doctor)
 static void report_models(ik_cli_doctor_t *doctor)
 {
     char *library;
-    ik_cli_doctor_begin("Models");
+    ik_cli_doctor_begin(doctor, "Models");
     if (is_err(&doctor->models_error)) {
         ik_cli_doctor_complain(doctor, "%s", doctor->models_error.message);
     }
@@ -219,7 +244,7 @@ static void report_tools(ik_cli_doctor_t *doctor)
     const ik_tool_discovery_result_t *found;
     ik_tool_discovery_options_t options = {
         .paths = cli->paths, .config = cli->config, .host = cli->host, .refresh = true};
-    ik_cli_doctor_begin("Tools");
+    ik_cli_doctor_begin(doctor, "Tools");
     if (is_err(&cli->config_error)) {
         /* Provider keys are removed from the environment of tools. Without a valid configuration
          * not all of their names are known. */
@@ -264,7 +289,7 @@ static bool in_path(const char *program)
     return false;
 }
 
-static void report_optional(void)
+static void report_optional(ik_cli_doctor_t *doctor)
 {
     static const struct {
         const char *program;
@@ -273,7 +298,7 @@ static void report_optional(void)
         {"python3", "tools written in Python, `ikigai tool new --lang python`"},
         {"cc", "`ikigai tool new --lang c`"},
     };
-    ik_cli_doctor_begin("Optional parts");
+    ik_cli_doctor_begin(doctor, "Optional parts");
     for (size_t i = 0; i < IK_LENGTH(optional); i++) {
         ik_cli_doctor_say("  %-8s %s: %s", optional[i].program,
                           in_path(optional[i].program) ? "found" : "missing", optional[i].purpose);
@@ -287,14 +312,26 @@ static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
     ik_models_t *models;
     doctor.models_error = ik_models_load(cli->ctx, cli->paths, &models);
     doctor.models = models;
+    if (ik_cli_args_has(args, "--json")) {
+        doctor.report = json_pack("{s:s, s:[], s:{s:[]}}", "version", IKIGAI_VERSION, "problems",
+                                  "sections", "Installation");
+        json_lines = json_object_get(json_object_get(doctor.report, "sections"), "Installation");
+    }
     report_model(&doctor);
     report_installation(&doctor);
     report_configuration(&doctor);
     report_providers(&doctor);
     report_models(&doctor);
     report_tools(&doctor);
+    ik_cli_doctor_confinement(&doctor);
     ik_cli_doctor_sessions(&doctor, db == NULL ? cli->config->db : db);
-    report_optional();
+    report_optional(&doctor);
+    if (doctor.report != NULL) {
+        json_lines = NULL;
+        ik_cli_print_json(doctor.report);
+        json_decref(doctor.report);
+        return doctor.problems == 0 ? IK_CLI_DONE : IK_CLI_FAILED;
+    }
     putchar('\n');
     if (doctor.problems == 0) {
         ik_cli_doctor_say("No problems found.");
@@ -309,9 +346,9 @@ const ik_cli_command_t ik_cli_doctor = {
     .help = "Checks the installation and salvages a damaged database.",
     .more =
         "Shows the model, the configuration with the source of each value, providers and where "
-        "their keys come from (never the keys), tools and sessions. The exit status is 1 if there "
-        "is a problem.",
-    .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, {0}},
+        "their keys come from (never the keys), tools, sessions, how tools are confined "
+        "and which variables are held back from them. The exit status is 1 if there is a problem.",
+    .options = (const ik_cli_option_t[]){IK_CLI_DB_OPTION, IK_CLI_JSON_OPTION, {0}},
     .without_config = true,
     .run = run_doctor,
 };

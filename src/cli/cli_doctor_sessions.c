@@ -194,7 +194,7 @@ void ik_cli_doctor_sessions(ik_cli_doctor_t *doctor, const char *db)
     const char *path = ik_history_local_file(db, doctor->cli->paths->database);
     ik_store_t *store = NULL;
     char *library;
-    ik_cli_doctor_begin("Sessions");
+    ik_cli_doctor_begin(doctor, "Sessions");
     res_t described = ik_history_survey_sqlite(doctor->cli->ctx, &library);
     if (is_ok(&described)) {
         ik_cli_doctor_say("  library     %s", library);

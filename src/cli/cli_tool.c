@@ -241,6 +241,9 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (is_err(&ready)) {
         return ik_cli_fail(ready.message);
     }
+    if (!ik_cli_accept_confinement(cli)) {
+        return IK_CLI_USAGE;
+    }
     ik_tool_context_t context = {
         .host = cli->host, .config = cli->config, .folder = cli->paths->cwd};
     gated_t gated = {.ctx = cli->ctx,

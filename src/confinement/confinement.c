@@ -428,6 +428,31 @@ void ik_confinement_detect(const void *ctx, ik_confinement_t *confinement,
     }
 }
 
+static void on_required(void *data, const ik_confinement_facts_t *facts)
+{
+    (void)facts;
+    *(bool *)data = true;
+}
+
+res_t ik_confinement_require(ik_confinement_t *confinement)
+{
+    const ik_confinement_facts_t *facts = &confinement->facts;
+    if (confinement->options.config->confinement != IK_CONFIG_CONFINEMENT_REQUIRED) {
+        return OK;
+    }
+    bool known = false;
+    ik_confinement_detect(confinement, confinement, on_required, &known);
+    ik_loop_run_until(confinement->options.loop, &known);
+    if (facts->level == IK_CONFINEMENT_FULL) {
+        return OK;
+    }
+    return ERR(
+        INVALID,
+        "The configuration requires confinement, and its level is %s here: %s; ikigai doctor "
+        "says what is missing",
+        ik_confinement_level_name(facts->level), facts->cause);
+}
+
 const ik_confinement_facts_t *ik_confinement_facts(const ik_confinement_t *confinement)
 {
     return confinement->known ? &confinement->facts : NULL;

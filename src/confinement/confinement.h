@@ -58,6 +58,9 @@ const ik_confinement_facts_t *ik_confinement_facts(const ik_confinement_t *confi
 
 /* One line for the user about a level below full, on ctx. */
 char *ik_confinement_describe_level(const void *ctx, const ik_confinement_facts_t *facts);
+/* If the configuration requires confinement: IK_ERR_INVALID with the cause where the level is not
+ * full. Blocks: runs the loop until the level is known. */
+res_t ik_confinement_require(ik_confinement_t *confinement);
 
 /* Makes the room for these effects, if it does not exist. on_ready gets the host whose processes
  * are held to the effects; NULL: they cannot be, and the level is none now. It is called exactly

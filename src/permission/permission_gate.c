@@ -49,6 +49,12 @@ static void on_room(void *data, ik_process_host_t *room)
 {
     decision_t *decision = data;
     const ik_permission_gate_options_t *options = &decision->gate->options;
+    if (options->config->confinement == IK_CONFIG_CONFINEMENT_REQUIRED &&
+        ik_confinement_facts(options->confinement)->level != IK_CONFINEMENT_FULL) {
+        deny(decision, "The configuration requires full confinement, which is no longer possible; "
+                       "see ikigai doctor");
+        return;
+    }
     if (room == NULL) {
         deny(decision, "This call can no longer be confined; see ikigai doctor");
         return;
