@@ -151,6 +151,10 @@ static const char *find_fault(const ik_config_key_t *key, const char *text)
     if (key->type == IK_CONFIG_PATHS && text[0] != '/' && strncmp(text, "~/", 2) != 0) {
         return "must begin with / or ~/";
     }
+    bool is_root = key->type == IK_CONFIG_PATHS && strspn(text, "/") == len;
+    if (is_root && key->offset != offsetof(ik_config_t, writable)) {
+        return "must not be /";
+    }
     return NULL;
 }
 

@@ -446,6 +446,10 @@ ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *giv
     ik_room_places_t places = resolve_places(plan, given);
     bool everywhere = effects.write == IK_WRITE_ANYWHERE ||
                       (effects.write == IK_WRITE_PROJECT && strcmp(places.project, "/") == 0);
+    for (size_t i = 0; places.writable != NULL && places.writable[i] != NULL; i++) {
+        everywhere = everywhere || (effects.write != IK_WRITE_NONE &&
+                                    strcmp(resolve(plan, places.writable[i]), "/") == 0);
+    }
     planner_t planner = {.plan = plan,
                          .mounts = read_mounts(plan),
                          .write = everywhere ? IK_WRITE_ANYWHERE : effects.write};
@@ -467,7 +471,8 @@ ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *giv
     }
     for (size_t i = 0; places.writable != NULL && places.writable[i] != NULL; i++) {
         const char *path = resolve(plan, places.writable[i]);
-        if (effects.write != IK_WRITE_NONE && kind_of(path) != 0) {
+        bool exists = kind_of(path) != 0 && strcmp(path, "/") != 0;
+        if (effects.write != IK_WRITE_NONE && exists) {
             add(plan, IK_ROOM_WRITABLE, path);
             add(plan, IK_ROOM_MAY_WRITE, path);
         }

@@ -332,6 +332,8 @@ START_TEST(wrong_types_are_errors)
     assert_error("{\"hidden\":[\"/x\",\n\"x\"]}", 2, "each of hidden must begin with / or ~/");
     assert_error("{\"caches\":[\"~user/x\"]}", 1, "each of caches must begin with / or ~/");
     assert_error("{\"caches\":[\"\"]}", 1, "each of caches must not be empty");
+    assert_error("{\"caches\":[\"/\"]}", 1, "each of caches must not be /");
+    assert_error("{\"hidden\":[\"//\"]}", 1, "each of hidden must not be /");
     assert_error("{\"limits\":5}", 1, "limits must be an object");
     assert_error("{\"limits\":{\n\"memory\":\"1G\"}}", 2, "limits.memory must be a whole number");
     assert_error("{\"tools\":{\"bash\":{\"limits\":[]}}}", 1,
