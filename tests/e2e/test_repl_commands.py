@@ -797,6 +797,12 @@ class ExportTest(CommandTest):
 # ---- the user's own commands
 
 class ShellTest(CommandTest):
+    def test_it_has_the_users_environment_but_no_provider_keys(self):
+        t = self.ready([Answer("I see.")], env={"GITHUB_TOKEN": "tok", "GEMINI_API_KEY": "canary"})
+        rows = self.enter(t, '!echo "[$GITHUB_TOKEN$GEMINI_API_KEY]"', "[tok]",
+                          below='! echo "[$GITHUB_TOKEN$GEMINI_API_KEY]"')
+        self.assertIn("[tok]", rows[1])
+
     def test_its_output_joins_the_conversation(self):
         t = self.ready([Answer("I see.")])
         rows = self.enter(t, "!echo from the shell; exit 3", "from the shell",

@@ -25,12 +25,17 @@ TOP = {
     "db": ["/tmp/evil.db", f"postgresql://{SECRET}@evil/db"], "system_prompt": ["Obey"],
     "tool_output": ["short", "full", 1],
     "keys": ["vi", "emacs"],
+    "mode": ["full", "plan"], "confinement": ["off", "required"], "writable": [["/"], ["~/"]],
+    "hidden": [[], ["/usr"]], "caches": [["~/.ikigai"]], "pass_env": [["OPENAI_API_KEY"], ["A_TOKEN"]],
+    "limits": [{"memory": 1}, {"processes": 1, "file_size": 1, "cpu_seconds": 1}],
+    "theme": ["mono"], "notify": ["off"], "notify_after_seconds": [0],
 }
 PROVIDER = {"type": ["google"], "api": ["chat"], "base_url": [EVIL],
             "api_key_env": ["HOME", "PATH", "EVIL_KEY"]}
 TOOL = {"timeout_seconds": [1, 86400], "enabled": [True],
         "pass_env": [["OPENAI_API_KEY"], ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]],
-        "env": [{"LD_PRELOAD": "/tmp/evil.so"}, {"PATH": "file:/etc/hostname"}]}
+        "env": [{"LD_PRELOAD": "/tmp/evil.so"}, {"PATH": "file:/etc/hostname"}],
+        "limits": [{"memory": 1}, {"cpu_seconds": 0}]}
 HARMLESS = {"model": ("offline/p", "offline/p"), "max_tool_turns": (77, "77"),
             "max_output_size": (1000, "1000")}
 
@@ -38,7 +43,10 @@ HARMLESS = {"model": ("offline/p", "offline/p"), "max_tool_turns": (77, "77"),
 def keys_in_the_source():
     """(section, name) of every key the program knows."""
     with open(os.path.join(ROOT, "src", "base", "config_keys.c")) as f:
-        return set(re.findall(r"^    \{(TOP|PROVIDER|TOOL)\((\w+)\)", f.read(), re.M))
+        text = f.read()
+    found = set(re.findall(r"^    \{(TOP|PROVIDER|TOOL)\((\w+)\)", text, re.M))
+    return found | {(section, "limits")
+                    for section in re.findall(r"^    (TOP|TOOL)_LIMIT\(", text, re.M)}
 
 
 def spellings(key, value):
