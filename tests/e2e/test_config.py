@@ -31,7 +31,7 @@ class Layers(ConfigTest):
                 "max_output_size": "1048576", "tool_max_seconds": "600",
                 "schema_timeout_ms": "1000", "connect_timeout_seconds": "10",
                 "silence_timeout_seconds": "120", "idle_stream_seconds": "600",
-                "system_prompt": "-", "tool_output": "full", "mode": "-",
+                "system_prompt": "-", "tool_output": "full", "keys": "emacs", "mode": "-",
                 "confinement": "preferred", "writable": "-", "hidden": "-", "caches": "-",
                 "pass_env": "-", "limits.memory": "0", "limits.file_size": "0",
                 "limits.processes": "0", "limits.cpu_seconds": "0", "theme": "auto", "notify": "auto",
@@ -49,7 +49,7 @@ class Layers(ConfigTest):
             "max_output_size": 13, "tool_timeout_seconds": 14, "tool_max_seconds": 15,
             "schema_timeout_ms": 1600, "connect_timeout_seconds": 17,
             "silence_timeout_seconds": 18, "idle_stream_seconds": 19, "db": "/tmp/some.db",
-            "system_prompt": "Be brief", "tool_output": "short", "theme": "mono",
+            "system_prompt": "Be brief", "tool_output": "short", "keys": "vi", "theme": "mono",
             "mode": "plan", "confinement": "off",
             "notify": "osc9", "notify_after_seconds": 0}
 

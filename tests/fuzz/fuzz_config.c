@@ -49,13 +49,19 @@ static void check_values(const ik_config_t *config, ik_config_source_t source)
     }
 }
 
-static void check_project(const ik_config_t *config)
+/* before: the configuration without any file */
+static void check_project(const ik_config_t *config, const ik_config_t *before)
 {
-    REQUIRE(config->provider_count == 4 && config->secret_count == 4);
+    REQUIRE(config->provider_count == before->provider_count);
+    REQUIRE(config->secret_count == before->secret_count);
+    REQUIRE(config->writable == NULL && config->hidden == NULL && config->caches == NULL);
+    REQUIRE(config->pass_env == NULL);
+    REQUIRE(memcmp(&config->limits, &before->limits, sizeof(config->limits)) == 0);
     REQUIRE(config->max_output_size <= 1000);
     for (size_t i = 0; i < config->tool_count; i++) {
         REQUIRE(config->tools[i]->pass_env == NULL && config->tools[i]->env == NULL &&
                 config->tools[i]->timeout_seconds == 0);
+        REQUIRE(memcmp(&config->tools[i]->limits, &before->limits, sizeof(before->limits)) == 0);
     }
 }
 
@@ -77,7 +83,10 @@ static void load(const char *text, size_t len, ik_config_source_t source)
     REQUIRE(config->tool_count <= IK_CONFIG_ENTRY_MAX);
     check_values(config, source);
     if (source == IK_CONFIG_PROJECT) {
-        check_project(config);
+        ik_config_t *before = ik_new(NULL, ik_config_t);
+        ik_config_provider_add_built_in(before);
+        check_project(config, before);
+        talloc_free(before);
     }
     talloc_free(loader.scratch);
     talloc_free(config);
