@@ -272,16 +272,33 @@ static char *format_chapter(const void *ctx, const char *text)
     return ik_buffer_finish(&out);
 }
 
+/* One of the tables, and the setting of the same name, if there is one: `keys` is both. */
+static char *format_reference(const void *ctx, const manual_t *manual, size_t index)
+{
+    const ik_cli_manual_reference_t *topic = &manual->topics[index];
+    found_t found = {0};
+    ik_buffer_t out;
+    for (size_t i = 0; i < manual->topic_count; i++) {
+        if (i != index && strcmp(manual->topics[i].name, "config") == 0) {
+            find_in_topic(manual, &manual->topics[i], topic->name, &found);
+        }
+    }
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the tables */
+    ik_buffer_append_format(&out, "# %s\n", topic->title);
+    ik_cli_manual_reference_append(&out, topic);
+    for (size_t i = 0; i < found.count; i++) {
+        ik_buffer_append_format(&out, "\n## %s\n", found.groups[i].title);
+        ik_cli_manual_reference_append_group(&out, &found.groups[i]);
+    }
+    return ik_buffer_finish(&out);
+}
+
 static res_t format(const void *ctx, const manual_t *manual, const char *words, char **out)
 {
     char *text;
     for (size_t i = 0; i < manual->topic_count; i++) {
         if (strcasecmp(manual->topics[i].name, words) == 0) {
-            ik_buffer_t reference;
-            ik_buffer_init(&reference, ctx, IK_BUFFER_UNLIMITED); /* bounded by the tables */
-            ik_buffer_append_format(&reference, "# %s\n", manual->topics[i].title);
-            ik_cli_manual_reference_append(&reference, &manual->topics[i]);
-            *out = ik_buffer_finish(&reference);
+            *out = format_reference(ctx, manual, i);
             return OK;
         }
     }

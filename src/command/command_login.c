@@ -138,8 +138,9 @@ static void store(login_t *login, const char *verdict)
     say(login, ik_sprintf(NULL, "%s: %s. The key is stored in %s.", provider->name, verdict,
                           ik_workspace_paths(workspace)->keys));
     if (!provider->key_from_file) {
-        say(login, ik_sprintf(NULL, "%s is set and wins over the stored key; unset it to use that.",
-                              provider->api_key_env));
+        say(login,
+            ik_sprintf(NULL, "%s is set and takes precedence; unset it to use the stored key.",
+                       provider->api_key_env));
     }
     choose_model(login);
 }
@@ -193,7 +194,7 @@ static void on_key(void *data, const char *text)
 static void ask(login_t *login)
 {
     char *text = ik_sprintf(
-        login, "Key for %s (it is not shown; Esc or an empty line ends):", login->provider->name);
+        login, "Key for %s (not shown; Esc or an empty line cancels):", login->provider->name);
     ik_workspace_ask(login->host->workspace, &(ik_question_t){.text = text, .secret = true}, on_key,
                      login);
     talloc_free(text);

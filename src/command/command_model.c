@@ -49,7 +49,7 @@ static void add_provider(ik_command_words_t *out, const ik_config_provider_t *pr
     char *any = ik_sprintf(NULL, "%s/", provider->name);
     char *note = ik_config_provider_is_set_up(provider)
                      ? ik_strdup(any, "any of its models")
-                     : ik_sprintf(any, "any of its models, if it runs at %s", provider->base_url);
+                     : ik_sprintf(any, "any model of %s", provider->base_url);
     ik_command_words_add(out, any, note);
     talloc_free(any);
 }

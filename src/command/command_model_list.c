@@ -93,7 +93,14 @@ static rows_t collect_rows(const void *ctx, const ik_command_host_t *host)
     ik_command_words_t words = {.ctx = ctx};
     rows_t rows = {.ctx = ctx};
     ik_command_model_collect(&words, shared->config, shared->models);
-    add_model(&rows, shared, current, NULL);
+    for (size_t i = 0; i < words.count && rows.count == 0; i++) {
+        if (strcmp(words.texts[i], current) == 0) {
+            add_model(&rows, shared, current, words.notes[i]);
+        }
+    }
+    if (rows.count == 0) {
+        add_model(&rows, shared, current, NULL);
+    }
     for (size_t i = 0; i < words.count; i++) {
         if (strcmp(words.texts[i], current) != 0) {
             add_model(&rows, shared, words.texts[i], words.notes[i]);
@@ -209,13 +216,13 @@ static void remember(ik_command_host_t *host, const char *name)
     }
     ik_config_source_t source =
         ik_config_key_source(ik_config_find_key(IK_CONFIG_TOP, "model"), config);
-    const char *winner = source == IK_CONFIG_PROJECT       ? "this project's configuration"
+    const char *winner = source == IK_CONFIG_PROJECT       ? "The project's configuration"
                          : source == IK_CONFIG_ENVIRONMENT ? "IKIGAI_MODEL"
                                                            : NULL;
     char *line = ik_sprintf(NULL, "Remembered in %s.%s%s%s",
                             ik_workspace_paths(host->workspace)->user_config,
-                            winner == NULL ? "" : " At the next start ",
-                            winner == NULL ? "" : winner, winner == NULL ? "" : " wins over it.");
+                            winner == NULL ? "" : " ", winner == NULL ? "" : winner,
+                            winner == NULL ? "" : " overrides it at the next start.");
     host->screen->print_line(host, line);
     talloc_free(line);
 }

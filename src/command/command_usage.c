@@ -69,23 +69,53 @@ static void append_sums(ik_buffer_t *out, const ik_workspace_t *workspace)
     ik_buffer_append_byte(out, '\n');
 }
 
+enum { NUMBER_COLUMNS = 5 };
+
+typedef struct {
+    ik_figure_t cells[NUMBER_COLUMNS];
+} numbers_t;
+
+static numbers_t numbers_of(const share_t *share)
+{
+    return (numbers_t){{ik_figure_of_count(share->answers), ik_figure_of_count(share->usage.in),
+                        ik_figure_of_count(share->usage.cached),
+                        ik_figure_of_count(share->usage.out), ik_figure_of_cost(share->cost)}};
+}
+
+static int widest(int width, const char *text)
+{
+    int len = (int)strlen(text);
+    return len > width ? len : width;
+}
+
+/* Columns are as wide as their content, so that the table fits into 80 columns. */
 static void append_shares(ik_buffer_t *out, const shares_t *shares)
 {
-    static const char form[] = "  %-*s  %7s  %13s  %13s  %13s  %10s\n";
-    int width = 5;
-    for (size_t i = 0; i < shares->count; i++) {
-        int len = (int)strlen(shares->list[i].model);
-        width = len > width ? len : width;
+    static const char *const heads[NUMBER_COLUMNS] = {"answers", "in", "cached", "out", "cost"};
+    int name_width = widest(0, "model");
+    int widths[NUMBER_COLUMNS];
+    for (size_t k = 0; k < NUMBER_COLUMNS; k++) {
+        widths[k] = widest(0, heads[k]);
     }
-    ik_buffer_append_text(out, "\nThis conversation:\n");
-    ik_buffer_append_format(out, form, width, "model", "answers", "in", "cached", "out", "cost");
     for (size_t i = 0; i < shares->count; i++) {
-        const share_t *share = &shares->list[i];
-        ik_buffer_append_format(
-            out, form, width, share->model, ik_figure_of_count(share->answers).text,
-            ik_figure_of_count(share->usage.in).text, ik_figure_of_count(share->usage.cached).text,
-            ik_figure_of_count(share->usage.out).text, ik_figure_of_cost(share->cost).text);
+        numbers_t numbers = numbers_of(&shares->list[i]);
+        name_width = widest(name_width, shares->list[i].model);
+        for (size_t k = 0; k < NUMBER_COLUMNS; k++) {
+            widths[k] = widest(widths[k], numbers.cells[k].text);
+        }
     }
+    ik_buffer_append_format(out, "\nThis conversation:\n  %-*s", name_width, "model");
+    for (size_t k = 0; k < NUMBER_COLUMNS; k++) {
+        ik_buffer_append_format(out, "  %*s", widths[k], heads[k]);
+    }
+    for (size_t i = 0; i < shares->count; i++) {
+        numbers_t numbers = numbers_of(&shares->list[i]);
+        ik_buffer_append_format(out, "\n  %-*s", name_width, shares->list[i].model);
+        for (size_t k = 0; k < NUMBER_COLUMNS; k++) {
+            ik_buffer_append_format(out, "  %*s", widths[k], numbers.cells[k].text);
+        }
+    }
+    ik_buffer_append_byte(out, '\n');
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)

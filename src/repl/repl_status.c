@@ -198,7 +198,7 @@ void ik_repl_status_welcome(ik_repl_t *repl, bool offers_setup)
                     ik_sprintf(scratch, "Model: %s. Your messages are sent to that provider.",
                                target->name));
         ik_repl_say(repl, IK_ROLE_TEXT,
-                    "/model switches to another one; ikigai setup keeps another one.");
+                    "/model switches to another one; ikigai setup changes the default.");
         ik_repl_say(repl, IK_ROLE_TEXT,
                     "Type a message and press Enter. /help shows commands and keys.");
     } else {

@@ -228,7 +228,7 @@ static void finish(ik_setup_t *setup, const char *model)
     }
     const char *override = find_override(setup);
     if (override != NULL) {
-        say_format(setup, IK_ROLE_WARNING, "%s names another model, which has precedence.",
+        say_format(setup, IK_ROLE_WARNING, "%s names another model and takes precedence.",
                    override);
     }
     say_suggestions(setup);
@@ -347,8 +347,8 @@ static void on_answer(void *data, const ik_model_query_answer_t *answer)
                    label);
         ask_for_model_name(setup);
     } else {
-        say_format(setup, IK_ROLE_ERROR, answer->refused ? "%s refused: %s" : "%s: %s", label,
-                   answer->result.message);
+        say_format(setup, IK_ROLE_ERROR, answer->refused ? "%s refused the request: %s" : "%s: %s",
+                   label, answer->result.message);
         try_again(setup, answer->refused);
     }
     talloc_free(query);
@@ -396,7 +396,8 @@ static void take_key(ik_setup_t *setup, const char *text)
     char *key = ik_config_secret_clean(attempt, text);
     bool optional = attempt->choice->kind == OTHER || attempt->provider.api_key != NULL;
     if (key == NULL) {
-        say(setup, IK_ROLE_ERROR, "No key has such characters; paste the key again.");
+        say(setup, IK_ROLE_ERROR,
+            "The key contains characters that no key can have; paste it again.");
         ask_for_key(setup);
     } else if (*key == '\0' && !optional) {
         talloc_free(key);

@@ -90,7 +90,8 @@ ik_choice_rows_t ik_choice_rows_measure(const ik_choice_row_t *rows, size_t coun
     notes = whole > 0 && whole + BETWEEN > notes ? whole + BETWEEN : notes;
     size_t room = usable > mark ? usable - mark : 0;
     size_t beside = room > notes ? room - notes : 0;
-    size_t share = notes == 0 ? room : usable * 3 / 5;
+    bool before_notes = !columns.several && notes < columns.text;
+    size_t share = notes == 0 || before_notes ? room : usable * 3 / 5;
     columns.text = at_most(columns.text, share > beside ? share : beside);
     room = room > columns.text ? room - columns.text : 0;
     for (size_t k = 0; k < IK_CHOICE_ROWS_NOTES; k++) {

@@ -20,8 +20,8 @@ typedef struct {
 } ik_choice_rows_t;
 
 /* Columns for these rows. A note without tabs among notes in columns takes the rest of its row.
- * Where the widest do not fit, texts get three fifths of the screen at least, and the last columns
- * of the notes are cut or left out. */
+ * Where the widest do not fit, texts get three fifths of the screen at least, or all of it if they
+ * are wider than the notes, and the last columns of the notes are cut or left out. */
 ik_choice_rows_t ik_choice_rows_measure(const ik_choice_row_t *rows, size_t count, size_t usable,
                                         size_t mark);
 void ik_choice_rows_draw(const ik_choice_rows_t *columns, ik_row_t *out, const char *mark,

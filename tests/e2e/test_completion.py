@@ -591,7 +591,7 @@ class ListTest(CompletionTest):
         self.assertEqual(self.listed("sessions"), [])
         self.assertEqual(self.listed("models"),
                          [("offline/offline", "not a language model; runs tools by name")] +
-                         [(f"{name}/", f"any of its models, if it runs at http://127.0.0.1:{port}/v1")
+                         [(f"{name}/", f"any model of http://127.0.0.1:{port}/v1")
                           for name, port in KNOWN.items()])
         self.assertEqual([word for word, *_ in self.listed("tools")], TOOLS)
         self.assertTrue(self.listed("topics"))

@@ -79,7 +79,7 @@ class References(unittest.TestCase):
             changed = text.replace(old, new)
             self.assertEqual(refresh.refreshed(changed, IKIGAI), text)
         self.assertEqual(refresh.refreshed("## X\n<!-- topic: keys -->\n<!-- end of topic -->\n",
-                                           IKIGAI).count("\n### "), 5)
+                                           IKIGAI).count("\n### "), 7)
 
 
 class Environment(unittest.TestCase):

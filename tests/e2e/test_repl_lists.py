@@ -405,7 +405,7 @@ class PlainTest(ListsTest):
         t.send("1" + ENTER)
         t.wait_for("You are already talking to agent 1.")
         t.send("/model" + ENTER)
-        t.wait_for(re.compile(r"^1 +offline/offline$", re.M))
+        t.wait_for(re.compile(r"^1 +offline/offline +not a language model", re.M))
         t.send("1" + ENTER)
         t.wait_for("Model: offline/offline")
 

@@ -10,7 +10,7 @@ from repl_support import ReplTest
 
 GOOD = "sk-good-canary-81f2"
 BAD = "sk-bad-canary-77aa"
-ASKED = "Key for {} (it is not shown; Esc or an empty line ends):"
+ASKED = "Key for {} (not shown; Esc or an empty line cancels):"
 WORKS = re.compile(r"openai: works, \d+ ms")
 LIST = Raw({"object": "list", "data": [{"id": "m-one"}, {"id": "m-two"}]})
 
@@ -171,7 +171,7 @@ class Login(LoginTest):
         llm = self.serve(script=[Answer("Hello.")])
         t = self.start_with(llm, OPENAI_API_KEY=BAD)
         self.begin(t)
-        self.give(t, GOOD, "OPENAI_API_KEY is set and wins over the stored key")
+        self.give(t, GOOD, "OPENAI_API_KEY is set and takes precedence; unset it to use the stored key.")
         self.assertEqual(self.stored(), {"openai": {"api_key": GOOD}})
         self.say(t, "hi", "Hello.")
         self.assertEqual(key_of(llm.requests[1]), BAD)

@@ -177,7 +177,7 @@ class Choosing(ModelTest):
         t.send("box/aaa")
         self.row(t, "box/aaa", chosen=True)
         t.send("\x13")
-        t.wait_for("At the next start IKIGAI_MODEL wins over it.")
+        t.wait_for("IKIGAI_MODEL overrides it at the next start.")
         self.assertIn('"model": "box/aaa"', self.read_config())
 
     def test_a_model_without_a_key_is_said_and_not_chosen(self):

@@ -36,7 +36,7 @@ class FirstScreenTest(ReplTest):
         self.write("a/b/deep.c", "")
         t = self.ready()
         self.say(t, "run echo number $((6 * 7))", "bash ended with exit code 0")
-        self.say(t, "find *.c", "glob is done")
+        self.say(t, "find *.c", "Done.")
         self.say(t, "read missing.txt", "file_read failed")
         rows = "\n".join(t.all_rows())
         self.assertEqual(rows.count("number 42"), 1)

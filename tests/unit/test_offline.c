@@ -266,11 +266,11 @@ static const result_t results[] = {
     {"bash", "{\"tool_success\":true,\"result\":{\"output\":\"\",\"exit_code\":0}}",
      "`bash` ended with exit code 0, without output.\n\nI am not a"},
     {"file_read", "{\"tool_success\":true,\"result\":{\"output\":\"```\\n````x\"}}",
-     "`file_read` is done:\n\n`````\n```\n````x\n`````\n\nI am not a"},
+     "`file_read` returned:\n\n`````\n```\n````x\n`````\n\nI am not a"},
     {"load", "{\"tool_success\":true,\"result\":{\"minute\": 0.52}}",
-     "`load` is done:\n\n```\n{\"minute\": 0.52}\n```\n\nI am not a"},
+     "`load` returned:\n\n```\n{\"minute\": 0.52}\n```\n\nI am not a"},
     {"load", "{\"tool_success\":true,\"result\":\"text\"}",
-     "`load` is done:\n\n```\ntext\n```\n\nI am not a"},
+     "`load` returned:\n\n```\ntext\n```\n\nI am not a"},
     {"file_read",
      "{\"tool_success\":true,\"result\":{\"error\":\"File not found: x\",\"error_code\":\"E\"}}",
      "`file_read` failed: File not found: x\n\nI am not a"},
@@ -327,8 +327,7 @@ START_TEST(shown_results_are_not_repeated)
     assert_begins(words, "`slow` failed.\n\nI am not a");
     words = tell("a", "{\"tool_success\":true,\"result\":{\"error\":\"Gone\"}}");
     assert_begins(words, "`a` failed.\n\nI am not a");
-    assert_begins(tell("b", "{\"tool_success\":true,\"result\":{\"output\":\"x\"}}"),
-                  "`b` is done.\n");
+    assert_begins(tell("b", "{\"tool_success\":true,\"result\":{\"output\":\"x\"}}"), "Done.\n");
     assert_begins(tell("odd", "not JSON"), "`odd` returned nothing");
 }
 END_TEST

@@ -49,7 +49,7 @@ static char *describe_result(const void *ctx, const ik_msg_t *message, const cha
     if (ik_json_find_kind(result, "count", IK_JSON_NUMBER, &value)) {
         return ik_sprintf(ctx, "`%s`: %s", name, message->content);
     }
-    return ik_sprintf(ctx, "`%s` is done", name);
+    return ik_sprintf(ctx, "`%s` returned", name);
 }
 
 /* Quotes the text in a code block, cut after the last line that fits. */
@@ -131,7 +131,7 @@ static void report(ik_stream_t *stream, const void *ctx, const ik_request_t *req
         say(stream,
             ik_sprintf(ctx, "`%s` ended with exit code %ld.\n", name, strtol(code.text, NULL, 10)));
     } else {
-        say(stream, ik_sprintf(ctx, "`%s` is done.\n", name));
+        say(stream, "Done.\n");
     }
 }
 
