@@ -448,7 +448,8 @@ class MonkeyTest(ReplTest):
     def told(self):
         """All that the model was told, and what it was told again of its own words."""
         for request in self.llm.requests:
-            for message in request.json["messages"]:
+            # A GET, which asks for the models, has no body.
+            for message in (request.json or {"messages": []})["messages"]:
                 if message["role"] != "system":
                     yield from texts_of(message["content"])
 
