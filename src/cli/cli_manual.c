@@ -313,41 +313,11 @@ static res_t format(const void *ctx, const manual_t *manual, const char *words, 
     return *out == NULL ? fail_unknown(manual, words) : OK;
 }
 
-/* A topic can have the name of an entry in another one: keys are also a setting. Returns the topic
- * with these entries below it. */
-static char *append_namesakes(const void *ctx, const manual_t *manual, const char *words,
-                              char *topic)
-{
-    found_t found = {0};
-    bool is_topic = false;
-    for (size_t i = 0; i < manual->topic_count; i++) {
-        if (strcasecmp(manual->topics[i].name, words) == 0) {
-            is_topic = true;
-        } else {
-            find_in_topic(manual, &manual->topics[i], words, &found);
-        }
-    }
-    if (!is_topic || found.count == 0) {
-        return topic;
-    }
-    ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the tables */
-    ik_buffer_append_text(&out, topic);
-    for (size_t i = 0; i < found.count; i++) {
-        ik_buffer_append_format(&out, "\n## %s\n", found.groups[i].title);
-        ik_cli_manual_reference_append_group(&out, &found.groups[i]);
-    }
-    return ik_buffer_finish(&out);
-}
-
 res_t ik_cli_manual_format(const void *ctx, const ik_paths_t *paths, const char *words, char **out)
 {
     void *scratch = talloc_new(NULL);
     manual_t manual = open_manual(scratch, paths);
     res_t formatted = format(ctx, &manual, words, out);
-    if (is_ok(&formatted)) {
-        *out = append_namesakes(ctx, &manual, words, *out);
-    }
     talloc_free(scratch);
     return formatted;
 }
