@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the pictures of the README: real sessions of the built program in a real terminal.
+"""Makes the pictures of README and manual: real sessions of the built program in a real terminal.
 
     docs/make_picture.py [--check] [NAME]...
 
@@ -41,14 +41,12 @@ def read_example(name):
 class Stage:
     """A shell in a terminal: its project, its home and its model are made for it."""
 
-    def __init__(self, scratch, files, llm):
+    def __init__(self, scratch, files, config):
         self.home, self.project = (os.path.join(scratch, name) for name in ("home", "project"))
         os.mkdir(self.project)
         for name, text in files.items():
             self.write(os.path.join(self.project, name), text)
-        self.write(os.path.join(self.home, ".ikigai", "config.json"), json.dumps({
-            "model": MODEL,
-            "providers": {"local": {"type": "openai", "base_url": llm.base_url("openai")}}}))
+        self.write(os.path.join(self.home, ".ikigai", "config.json"), json.dumps(config))
         self.write(os.path.join(self.home, ".shrc"), "PS1='$ '\n")
         path = f"{os.path.dirname(IKIGAI)}:{os.environ['PATH']}"
         self.env = clean_env(HOME=self.home, ENV=os.path.join(self.home, ".shrc"), PATH=path,
@@ -63,10 +61,12 @@ class Stage:
             f.write(text)
         os.chmod(path, 0o755 if text.startswith("#!") else 0o600)
 
-    def __enter__(self):
-        # One who was here before gets a short welcome.
+    def greet(self):
+        """A user who was here before gets a short welcome."""
         subprocess.run([IKIGAI, "-p", "hello"], env=self.env, cwd=self.project, check=True,
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def __enter__(self):
         self.tmux = Tmux(["/bin/sh"], columns=COLUMNS, rows=ROWS, env=self.env, cwd=self.project)
         return self
 
@@ -74,6 +74,9 @@ class Stage:
         """ikigai ends before its home goes."""
         try:
             self.tmux.send_keys("C-d")
+            self.settle()
+            if not SHELL_PROMPT.search("\n".join(self.tmux.rows())):
+                self.tmux.send_keys("C-d")  # the first one closed a list
             self.tmux.wait_for(SHELL_PROMPT)
         finally:
             self.tmux.close()
@@ -110,6 +113,12 @@ class Picture:
     title = "ikigai"
     files = {}
     answers = []
+    first = False  # the first start, without a model
+    lists = 0  # requests for a list of models
+
+    def config(self, llm):
+        return {"model": MODEL,
+                "providers": {"local": {"type": "openai", "base_url": llm.base_url("openai")}}}
 
     def play(self, stage):
         """What is typed."""
@@ -117,14 +126,17 @@ class Picture:
 
     def make(self):
         """The picture as SVG."""
-        script = [Answer("Hello."), *self.answers]
+        script = [*([] if self.first else [Answer("Hello.")]), *self.answers]
         with tempfile.TemporaryDirectory(prefix="ikigai-picture-") as scratch, \
                 FakeLLM(script, dialect="plain") as llm:
-            with Stage(scratch, self.files, llm) as stage:
+            stage = Stage(scratch, self.files, self.config(llm))
+            if not self.first:
+                stage.greet()
+            with stage:
                 stage.start()
                 self.play(stage)
                 captured, cursor = stage.capture(), stage.cursor()
-            if llm.problems or len(llm.requests) != len(script):
+            if llm.problems or len(llm.requests) != len(script) + self.lists:
                 raise AssertionError(f"{len(llm.requests)} requests: {llm.problems}")
         description = " ".join(self.__doc__.split())
         return terminal_svg.draw(captured, COLUMNS, cursor, self.title, description)
@@ -197,7 +209,37 @@ class CustomTool(Picture):
                     re.compile(r"^└ #1 ok .*todo: 3.*begin with", re.M | re.S))
 
 
-PICTURES = {"session": Session, "custom-tool": CustomTool}
+class Setup(Picture):
+    """A terminal in which ikigai starts for the first time. It offers what can be set up: Ollama,
+    which runs on this machine, a provider with a key, another server, or to look around offline."""
+    title = "the first start"
+    first = True
+
+    def config(self, llm):
+        # What else listens on this machine is not looked for; nothing does on port 1.
+        return {"providers": {"ollama": {"type": "openai", "base_url": llm.base_url("openai")}, **{
+            name: {"type": "openai", "base_url": "http://127.0.0.1:1/v1"}
+            for name in ("lmstudio", "llama", "vllm")}}}
+
+    def play(self, stage):
+        stage.tmux.wait_for("1 Ollama on this machine")
+        stage.settle()
+
+
+class Lists(Picture):
+    """A terminal in which /model shows a list, filtered by what is typed: model, context window,
+    price and whether there is a key."""
+    title = "a list"
+    lists = 1
+
+    def play(self, stage):
+        stage.enter("/model", "Which model?")
+        stage.tmux.send_text("opus")
+        stage.tmux.wait_for(re.compile("^› anthropic/claude-opus", re.M))
+        stage.settle()
+
+
+PICTURES = {"session": Session, "custom-tool": CustomTool, "setup": Setup, "lists": Lists}
 
 
 # ---- files
