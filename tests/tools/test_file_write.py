@@ -330,7 +330,7 @@ class Mounts(WriteTest):
             printf '{"file_path":"ro/g","content":"new"}' | $T; echo
         """)
         self.assertEqual(out, '{"output":"Wrote 3 bytes to f","bytes":3}\n'
-                              '{"error":"Permission denied: ro/g",'
+                              '{"error":"Read-only file system: ro/g",'
                               '"error_code":"PERMISSION_DENIED"}\n')
         self.assertEqual(self.read("other"), b"new")
 
