@@ -89,8 +89,9 @@ class Schema(unittest.TestCase):
         schema = json.loads(done.stdout)
         self.assertEqual(done.returncode, 0)
         self.assertEqual(schema["name"], "bash")
-        self.assertEqual(schema["description"], "Execute a shell command and return output. Variables "
-                         "with secrets (*_API_KEY, *_TOKEN and the like) are not in its environment")
+        self.assertTrue(schema["description"].startswith("Execute a shell command and return output"))
+        for words in ("permissions asks for more", "*_API_KEY"):
+            self.assertIn(words, schema["description"])
         self.assertEqual(schema["parameters"]["properties"]["command"],
                          {"type": "string", "description": "Shell command to execute"})
         self.assertEqual(list(schema["parameters"]["properties"]),

@@ -315,8 +315,9 @@ static const ik_tool_param_t params[] = {
 
 static const ik_tool_program_t program = {
     .name = "bash",
-    .description = "Execute a shell command and return output. Variables with secrets (*_API_KEY, "
-                   "*_TOKEN and the like) are not in its environment",
+    .description = "Execute a shell command and return output. It writes only in the project and "
+                   "/tmp and has no network, unless permissions asks for more. Variables with "
+                   "secrets (*_API_KEY, *_TOKEN and the like) are not in its environment",
     .params = params,
     .returns = "{\"type\":\"object\",\"properties\":{"
                "\"output\":{\"type\":\"string\",\"description\":\"What the command printed, stdout "
