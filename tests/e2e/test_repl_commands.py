@@ -17,8 +17,8 @@ from support import IKIGAI, TOOLS, clean_env, tool_script
 
 SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "kill",
-            "login", "logout", "model",
-            "pager", "refresh", "resume", "search", "sessions", "show", "switch", "system", "tool",
+            "login", "logout", "mode", "model",
+            "pager", "permissions", "refresh", "resume", "search", "sessions", "show", "switch", "system", "tool",
             "trust", "usage"]
 MUCH = 60000  # ms for a schema
 UP, ESCAPE = "\x1b[A", "\x1b"
