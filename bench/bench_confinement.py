@@ -92,7 +92,7 @@ def bench_bwrap(scratch):
 
 
 def bench_unused(scratch):
-    """Every room, tried or made, enters Landlock."""
+    """Every room enters Landlock, and so does the trial that finds out the level, once."""
     name = "rooms made by a session without a call"
     if shutil.which("strace") is None:
         skip(name, "strace is not installed")
@@ -103,7 +103,7 @@ def bench_unused(scratch):
     subprocess.run([*strace, IKIGAI, "-p", "hello"], check=True, env=env,
                    cwd=os.path.join(scratch, "project"), stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL)
-    report(name, count(), "", "", None, 0, absolute=True)
+    report(name, max(count() - 1, 0), "", "", None, 0, absolute=True)
 
 
 def main():
