@@ -79,6 +79,16 @@ class Modes(QuestionTest):
         self.enter(t, "/mode plan", "Mode: plan")
         self.assertEqual(self.leave(t), 0)
 
+    def test_a_level_below_full_is_told_once(self):
+        self.serve([])
+        script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\""
+        t = self.terminal(["unshare", "-Ur", "sh", "-c", script, "sh", IKIGAI], cwd=self.project,
+                          env=clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color"))
+        t.wait_for("Confinement of tools: partial. The kernel does not allow user namespaces")
+        self.assertEqual("\n".join(t.all_rows()).count("partial"), 1)
+        self.enter(t, "/mode", "Confinement of tools: partial")
+        self.assertEqual(self.leave(t), 0)
+
     def test_the_flag_and_a_narrow_window(self):
         t = self.start([], "--mode", "plan", columns=20)
         t.wait_until(lambda: self.status(t).startswith("plan"), "plan")
