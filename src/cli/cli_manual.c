@@ -134,7 +134,10 @@ static const char *generalise(const void *ctx, const char *word)
     static const char *const sections[] = {"providers.", "tools."};
     for (size_t i = 0; i < IK_LENGTH(sections); i++) {
         size_t len = strlen(sections[i]);
-        const char *key = strncmp(word, sections[i], len) == 0 ? strrchr(word + len, '.') : NULL;
+        const char *limit = strstr(word, ".limits.");
+        const char *key = strncmp(word, sections[i], len) != 0 ? NULL
+                          : limit != NULL                      ? limit
+                                                               : strrchr(word + len, '.');
         if (key != NULL) {
             return ik_sprintf(ctx, "%sNAME%s", sections[i], key);
         }
