@@ -22,7 +22,7 @@ USAGE = {
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",
     "setup": "Usage: ikigai setup [--plain]",
-    "doctor": "Usage: ikigai doctor [--db URL]",
+    "doctor": "Usage: ikigai doctor [--db URL] [--json]",
     "completion":
         "Usage: ikigai completion [bash|zsh|fish] [--list models|sessions|tools|topics|words]",
     "help": "Usage: ikigai help [TOPIC...] [--markdown] [--expand FILE]",
