@@ -79,8 +79,8 @@ def ikigai(scratch, url):
 
 def peak_mb(command, env=None):
     """Started by a small program, because the peak memory of a process includes that of its parent
-    at the fork."""
-    quiet = ["/bin/sh", "-c", 'exec "$@" > /dev/null 2>&1', "sh", *command]
+    at the fork. It is started as a tool is, without keys in its environment."""
+    quiet = ["/bin/sh", "-c", 'exec env OPENAI_API_KEY=none "$@" > /dev/null 2>&1', "sh", *command]
     return process_cost(quiet, 3, env=env)["rss_kb"] / 1024
 
 
