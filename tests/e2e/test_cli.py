@@ -90,7 +90,7 @@ class Help(IkigaiTest):
         (["untrust", "a", "b"], "untrust", "unexpected argument 'b'"),
         (["untrust", "--yes"], "untrust", "unknown option '--yes'"),
         (["doctor", "x"], "doctor", "unexpected argument 'x'"),
-        (["doctor", "--all"], "doctor", "unknown option '--json'"),
+        (["doctor", "--all"], "doctor", "unknown option '--all'"),
         (["doctor", "--db="], "doctor", "--db needs a value"),
         (["tool", "list", "--json=1"], "tool list", "--json takes no value"),
         (["tool", "list", "--nonsense=1"], "tool list", "unknown option '--nonsense=1'"),
