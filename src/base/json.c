@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -669,7 +670,11 @@ json_t *ik_json_parse(const char *text, size_t len, json_error_t *error)
 
 char *ik_json_format(const void *ctx, const json_t *value)
 {
+    errno = 0;
     char *dumped = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (dumped == NULL && errno == ENOMEM) {
+        ik_alloc_fail();
+    }
     if (dumped == NULL) {
         PANIC("a JSON tree cannot be written");
     }

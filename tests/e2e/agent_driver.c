@@ -127,6 +127,7 @@ static ik_agent_t *create_agent(void *ctx, driver_t *driver, const char *record,
                                  .registry = driver->shared.tool_registry,
                                  .folder = driver->paths->cwd};
     driver->output = ik_headless_json.begin(ctx, &facts);
+    ik_headless_json.on_level(driver->output, "off");
     if (strcmp(record, "-") == 0) {
         return ik_agent_create(ctx, &options);
     }

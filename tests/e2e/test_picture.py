@@ -47,7 +47,7 @@ class PicturesTest(unittest.TestCase):
         self.assertTrue(self.is_same("session", svg))
         self.assertTrue(self.is_same("session", svg.replace(" tokens<", "7 tokens<")
                                      .replace("agent 1", "agent 12,345.6")))
-        for old, new in (("return", "retrun"), ('class="c1"', 'class="c2"'), ("bold", "dim"),
+        for old, new in (("return", "retrun"), ("fill: #87d787", "fill: #87d788"), ("bold", "dim"),
                          ("<text y=", "<text id='' y="), ("</svg>", "<text>more</text></svg>")):
             self.assertIn(old, svg)
             self.assertFalse(self.is_same("session", svg.replace(old, new)), new)
