@@ -30,7 +30,12 @@ char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry)
     for (size_t i = 0; i < registry->count; i++) {
         const ik_tool_registry_entry_t *entry = registry->entries[i];
         ik_buffer_append_format(&out, "  %-*s  ", (int)width, entry->name);
-        append_one_line(&out, entry->schema->description);
+        const char *description = entry->schema->description;
+        const char *rest = strstr(description, ". "); /* a list has room for the first sentence */
+        char *summary = ik_strndup(
+            NULL, description, rest == NULL ? strlen(description) : (size_t)(rest - description));
+        append_one_line(&out, summary);
+        talloc_free(summary);
         if (entry->source != IK_TOOL_SYSTEM) {
             ik_buffer_append_format(&out, " (%s)", ik_tool_source_name(entry->source));
         }

@@ -126,8 +126,8 @@ class ToolTest(ReplTest):
     def test_what_held_a_call_and_what_it_left_is_visible(self):
         t = self.ready(calls(Call("bash", {"command": "touch .envrc; exit 3"})), columns=200)
         self.say(t, "go", "Done.")
-        t.wait_for(re.compile(r"#1 .*exit_code: 3.*confined: writes only in /.*, no network"))
-        t.wait_for("note: Protected places appeared: .envrc")
+        t.wait_for(re.compile(r"#1 .*exit_code: 3.*note: Protected places appeared: \.envrc"))
+        t.wait_for(re.compile(r"^ *confined: writes only in /.*, no network", re.M))
 
     def test_a_tool_of_the_users_says_so(self):
         hostile.sh_tool(os.path.join(self.home, "tools"), "mine", "echo '{\"output\": \"own\"}'")
