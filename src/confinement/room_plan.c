@@ -434,6 +434,7 @@ static ik_room_places_t resolve_places(const void *ctx, const ik_room_places_t *
     places.project = resolve(ctx, given->project);
     places.user_home = given->user_home == NULL ? NULL : resolve(ctx, given->user_home);
     places.ikigai_home = resolve(ctx, given->ikigai_home);
+    places.system_tools = given->system_tools == NULL ? NULL : resolve(ctx, given->system_tools);
     places.user_tools = resolve(ctx, given->user_tools);
     places.trusted = resolve(ctx, given->trusted);
     return places;
@@ -464,6 +465,10 @@ ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *giv
         add(plan, stores == NULL ? IK_ROOM_SHARED : IK_ROOM_COPY, plan->copies[i]);
         if (stores != NULL) {
             add_text(plan, ik_strdup(plan, stores[i]));
+        }
+        /* A copy of /tmp may begin empty, and ikigai may be installed there. */
+        if (i == 0 && places.system_tools != NULL && is_within(places.system_tools, "/tmp")) {
+            add(plan, IK_ROOM_READABLE, places.system_tools);
         }
         if (i == 0 && places.user_home != NULL && is_within(places.user_home, "/tmp")) {
             add(plan, IK_ROOM_OVERLAY, places.user_home);

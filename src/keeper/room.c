@@ -246,6 +246,20 @@ static bool mount_overlay(const void *ctx, step_t *step)
     return close_keeping_errno(stubs) && close_keeping_errno(target) && mounted;
 }
 
+/* The kernel does not allow an overlay of a folder below which something is mounted. A copy of such a
+ * folder begins empty. */
+static bool mount_copy(const void *ctx, step_t *step)
+{
+    int source = step->source;
+    bool mounted = mount_overlay(ctx, step);
+    if (!mounted && errno == EINVAL && source >= 0) {
+        step->source = -1;
+        mounted = mount_overlay(ctx, step);
+        step->source = source;
+    }
+    return mounted;
+}
+
 /* Some file systems cannot be the lower layer of an overlay. They are shown read-only as they are.
  * An overlay that is not allowed at all fails in the trial of a room. */
 static bool mount_instead(const step_t *step)
@@ -279,7 +293,7 @@ static bool take_step(const void *ctx, step_t *step)
     case IK_ROOM_OVERLAY:
         return step->source < 0 || mount_overlay(ctx, step) || mount_instead(step);
     case IK_ROOM_COPY:
-        return mount_overlay(ctx, step);
+        return mount_copy(ctx, step);
     case IK_ROOM_FOLDER:
         folder = open_place(step->path, AS_FOLDER);
         return close_keeping_errno(folder) && folder >= 0;
