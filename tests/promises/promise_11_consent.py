@@ -28,6 +28,8 @@ class Canaries(Sandbox):
     def setUp(self):
         super().setUp()
         self.tools = os.path.join(self.project, ".ikigai", "tools")
+        # A confined canary could run and leave no mark: consent has to hold without confinement.
+        self.config({"confinement": "off"})
 
     def mark(self, word):
         return self.path("ran-" + word)
