@@ -78,8 +78,7 @@ static const char *describe_failure(const void *ctx, ik_room_part_t part, int er
     static const char *const parts[] = {
         [IK_ROOM_PART_NONE] = "The keeper could not be started",
         [IK_ROOM_PART_USER_NAMESPACE] = "The kernel does not allow user namespaces",
-        [IK_ROOM_PART_NAMESPACES] = "The kernel does not allow mount, PID, IPC or network "
-                                    "namespaces",
+        [IK_ROOM_PART_NAMESPACES] = "The kernel does not allow new namespaces",
         [IK_ROOM_PART_MOUNTS] = "The kernel does not allow mounts in a user namespace",
         [IK_ROOM_PART_PROC] = "The kernel does not allow a /proc of its own",
         [IK_ROOM_PART_OVERLAY] = "The kernel does not allow overlays in a user namespace",

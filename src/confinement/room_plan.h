@@ -13,9 +13,9 @@
 #include "base/effects.h"
 
 typedef struct {
-    const char *project;     /* where calls run */
-    const char *user_home;   /* NULL: not known */
-    const char *ikigai_home; /* hidden, but for its tools and trusted copies */
+    const char *project;      /* where calls run */
+    const char *user_home;    /* NULL: not known */
+    const char *ikigai_home;  /* hidden, but for its tools and trusted copies */
     const char *system_tools; /* NULL: not known */
     const char *user_tools;
     const char *trusted;

@@ -246,8 +246,8 @@ static bool mount_overlay(const void *ctx, step_t *step)
     return close_keeping_errno(stubs) && close_keeping_errno(target) && mounted;
 }
 
-/* The kernel does not allow an overlay of a folder below which something is mounted. A copy of such a
- * folder begins empty. */
+/* The kernel does not allow an overlay of a folder below which something is mounted. A copy of such
+ * a folder begins empty. */
 static bool mount_copy(const void *ctx, step_t *step)
 {
     int source = step->source;

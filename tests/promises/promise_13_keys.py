@@ -351,6 +351,8 @@ def lead_astray(s, name):
             s.serve(llm.url)
             ask(s, name, f"redirected by {status}")
     s.serve("https://model.invalid")
+    hosts = {provider: ["https://model.invalid"] for provider in ("openai", "anthropic", "google")}
+    s.write("home/.ikigai/permissions.json", json.dumps({"hosts": hosts}), 0o600)
     proxied = dict(s.keys, https_proxy=f"http://127.0.0.1:{proxy.port}")
     s.keys, keys = proxied, s.keys
     ask(s, name, "through a proxy")

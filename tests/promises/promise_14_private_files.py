@@ -16,7 +16,8 @@ from support import NOBODY, Sandbox, as_user, tool_script
 UMASKS = (0o000, 0o002, 0o022)
 DATABASE = {"ikigai.db", "ikigai.db-wal", "ikigai.db-shm"}
 # While a turn is under way all files of the database are there.
-TURN = ["-p", "run stat -c '%a %n' HOME/*", "-m", "offline/offline", "--json"]
+TURN = ["-p", "run stat -c '%a %n' HOME/*", "-m", "offline/offline", "--json",
+        "--mode", "full"]  # a confined call sees nothing of the home
 COMMANDS = [
     ["tool", "list"], ["tool", "new", "in-sh"], ["tool", "new", "in-python", "--lang", "python"],
     ["tool", "new", "in-c", "--lang", "c"], ["tool", "check", "IN-SH"], ["tool", "list"],
@@ -69,7 +70,7 @@ def look_in_turn(out):
     seen = [line.split() for line in
             json.loads(result["data"]["output"])["result"]["output"].splitlines()]
     bad = [f"{path} has mode {mode} in a turn" for mode, path in seen
-           if int(mode, 8) & (0o077 if path.endswith(("tools", "cache", "trusted")) else 0o177)]
+           if int(mode, 8) & (0o077 if path.endswith(("tools", "cache", "trusted", "rooms")) else 0o177)]
     there = {os.path.basename(path) for _, path in seen}
     return bad + [f"no {name} in a turn" for name in sorted(DATABASE - there)]
 
