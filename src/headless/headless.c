@@ -65,6 +65,14 @@ static void on_flush(void *data)
     }
 }
 
+static void expect_flush(headless_t *headless)
+{
+    if (!headless->flush_due) {
+        headless->flush_due = true;
+        ik_timer_start(headless->flush, headless->flushed_ms + FLUSH_MS - ik_clock_now_ms());
+    }
+}
+
 static void print_event(headless_t *headless, const ik_agent_event_t *event)
 {
     headless->output->on_event(headless->output_state, event);
@@ -73,9 +81,8 @@ static void print_event(headless_t *headless, const ik_agent_event_t *event)
         end(headless, event->reason == IK_TURN_ERROR         ? STATUS_FAILED
                       : event->reason == IK_TURN_INTERRUPTED ? interrupted
                                                              : STATUS_DONE);
-    } else if (!headless->flush_due) {
-        headless->flush_due = true;
-        ik_timer_start(headless->flush, headless->flushed_ms + FLUSH_MS - ik_clock_now_ms());
+    } else {
+        expect_flush(headless);
     }
 }
 
@@ -98,6 +105,7 @@ static void print_level(headless_t *headless)
             &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = notice, .len = strlen(notice)});
     }
     talloc_free(notice);
+    expect_flush(headless); /* of all lines that waited for the level */
 }
 
 static void begin_output(headless_t *headless)
