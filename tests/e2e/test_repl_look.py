@@ -250,7 +250,7 @@ class StatusTest(KnownModelTest):
 
     def test_work_is_not_said_twice(self):
         """What the agent does has a row of its own."""
-        gate = os.path.join(self.dir, "gate")
+        gate = os.path.join(self.project, "gate")  # a room may not see what appears in /tmp
         self.know()
         self.serve([Answer("", calls=[Call("bash", {
             "command": f"until [ -e {gate} ]; do sleep 0.05; done"})]), Answer("Done.")])
@@ -290,7 +290,7 @@ class FullContextTest(KnownModelTest):
 
     def test_within_a_turn(self):
         """As soon as the answer that crosses it is complete."""
-        gate = os.path.join(self.dir, "gate")
+        gate = os.path.join(self.project, "gate")  # a room may not see what appears in /tmp
         self.know(100000)
         self.serve([Answer("Text.", usage=Usage(input=85000, output=10), calls=[Call("bash", {
             "command": f"until [ -e {gate} ]; do sleep 0.05; done"})]),

@@ -144,7 +144,7 @@ class ToolTest(ReplTest):
         self.assertLess(len(t.raw) - before, 400)  # some six frames, none of a whole row
 
     def test_live_tail_and_time_while_it_runs(self):
-        gate = os.path.join(self.dir, "gate")
+        gate = os.path.join(self.project, "gate")  # a room may not see what appears in /tmp
         command = f"echo working; until [ -e {gate} ]; do sleep 0.1; done; echo over"
         t = self.ready(calls(Call("bash", {"command": command})))
         self.say(t, "go", re.compile(r"[12]s ● bash"))
@@ -154,7 +154,7 @@ class ToolTest(ReplTest):
         t.wait_until(lambda: not re.search(r"\ds ● bash", "\n".join(t.screen())), "end of the call")
 
     def test_several_at_once_each_with_its_own_line(self):
-        gate = os.path.join(self.dir, "gate")
+        gate = os.path.join(self.project, "gate")  # a room may not see what appears in /tmp
         for name in ("left", "right"):
             hostile.sh_tool(os.path.join(self.home, "tools"), name,
                             f"until [ -e {gate} ]; do sleep 0.05; done; echo '{{\"output\": \"{name} done\"}}'",
@@ -274,7 +274,7 @@ class ToolTest(ReplTest):
             self.assertNotIn(noise, rows)
 
     def test_calls_that_wait_are_seen_and_why(self):
-        gate = os.path.join(self.dir, "gate")
+        gate = os.path.join(self.project, "gate")  # a room may not see what appears in /tmp
         hostile.sh_tool(os.path.join(self.home, "tools"), "look", "echo '{\"output\": \"\"}'", parallel=True)
         wait = f"until [ -e {gate} ]; do sleep 0.05; done"
         t = self.ready(calls(Call("bash", {"command": wait}), Call("look", {}),
@@ -289,7 +289,7 @@ class ToolTest(ReplTest):
         t.wait_gone("waiting")
 
     def test_many_calls_that_wait(self):
-        gate = os.path.join(self.dir, "gate")
+        gate = os.path.join(self.project, "gate")  # a room may not see what appears in /tmp
         wait = f"until [ -e {gate} ]; do sleep 0.05; done"
         t = self.ready(calls(Call("bash", {"command": wait}),
                              *[Call("bash", {"command": f"echo {i}"}) for i in range(9)]))
@@ -446,7 +446,7 @@ class ShortTest(ReplTest):
         t.wait_for(re.compile("^> /usa$", re.M))
 
     def test_the_key_while_the_agent_works(self):
-        gate = os.path.join(self.dir, "gate")
+        gate = os.path.join(self.project, "gate")  # a room may not see what appears in /tmp
         wait = f"until [ -e {gate} ]; do sleep 0.05; done; seq 20"
         t = self.ready(calls(Call("bash", {"command": wait})), rows=40)
         t.send("go\r")
