@@ -4,7 +4,8 @@ program goes on, keeps to what may be printed, leaves with status 0 and the term
 all that the model was told is in the store.
 
 A walk is made from its seed. IKIGAI_MONKEY_SEEDS=100-200 walks others than the usual ones, and
-IKIGAI_MONKEY_STEPS sets how far.
+IKIGAI_MONKEY_STEPS sets how far. One kind of walk takes an hour of the program's own time, which
+passes SPEED times as fast (fast_clock.c).
 """
 import json
 import os
@@ -18,7 +19,7 @@ import time
 import terminal_checker
 from fake_llm import Answer, Call, Failure, FakeLLM, Thinking, Wire
 from repl_support import MODEL, ReplTest
-from support import IKIGAI, clean_env, tool_script
+from support import IKIGAI, OBJECTS, clean_env, tool_script
 from terminal_modes import OFF, switched_on
 from terminal_support import PATIENCE
 
@@ -27,6 +28,10 @@ STEPS = 200
 LONG = 6 * PATIENCE  # for a program that may be slowed down by a sanitizer on a busy machine
 HISTORY = 30  # steps that a failure shows
 LEAVE = 60  # tries
+SPEED = 120  # of the fast clock
+FAST_CLOCK = os.path.join(OBJECTS, "tests", "e2e", "fast_clock.so")
+HOUR, DAY = 3600, 86400
+QUESTION = re.compile(rb"\[[yYnN]/|Allow .*\?")
 
 UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
 ESCAPE, CTRL_C, CTRL_D = "\x1b", "\x03", "\x04"
@@ -35,7 +40,8 @@ WORDS = ["hello", "read the file", "naïve café", "日本語", "👩‍👩‍�
 KEYS = [UP, DOWN, LEFT, RIGHT, "\t", "\x1b[Z", "\x7f", "\x01", "\x05", "\x0b", "\x15", "\x19",
         "\x17", "\x1f", "\x12", "\x14", "\x0c", "\x0e", "\x10", "\x1bb", "\x1bf", "\x1bd", "\x1by",
         "\x1b\x7f", "\x1b\r", "\n", "\x1b[3~", "\x1b[H", "\x1b[F", "\x1b[1;5D", "\x1b[13;2u",
-        "\x18\x15", ESCAPE, CTRL_C, "\r"]
+        "\x18\x15", "\x13", "\x1b[5~", "\x1b[6~", "\x1b[27u", ESCAPE, CTRL_C, "\r"]
+VI_KEYS = list("hl0^$wbeWBEkjfFtTrg;,GiaIAoOxXsdcySDCpPuU123456789") + ["dd", "cw", "dw", "p", "3k"]
 PAGER_KEYS = ["j", "k", " ", "b", "g", "G", "/o\r", "?e\r", "n", "N", "h", "q", UP, DOWN, "\x1b[5~",
               "\x1b[6~"]
 RUBBISH = ["\x1b[I", "\x1b[O", "\x1b[<0;3;4M", "\x1b[?62;22c", "\x1b]11;rgb:ff/ff/ff\x07",
@@ -45,7 +51,7 @@ COMMANDS = ["/help", "/help model", "/tool", "/tool bash", "/tool nonsense", "/r
             f"/model {MODEL}", "/model local/other", "/model nobody/knows",
             "/model offline/offline", "/clear", "/compact", "/fork", "/fork go on", "/agents",
             "/switch 1", "/switch 2", "/switch 3", "/kill 1", "/kill 2", "/kill 3", "/kill x",
-            "/sessions", "/sessions --all", "/resume", "/resume 0", "/search hello", "/search \"",
+            "/switch", "/sessions", "/sessions --all", "/resume", "/resume 0", "/search hello", "/search \"",
             "/show 1", "/show 2", "/show 99", "/copy", "/copy code", "/usage", "/system", "/export",
             "/export --format html", "/trust", "/pager", "/nonsense", "/", "/swich 1", "/clear now"]
 SHELL = ["!echo by hand", "!sleep 0.3; echo slept", "!sleep 30", "!seq 1 500", "!exit 3", "!",
@@ -124,12 +130,16 @@ class Moods:
 
 
 class Walk:
-    """One life after the other of the program, until all steps are done."""
+    """One life after the other of the program, until all steps are done. Every other walk edits with
+    vi keys."""
     settings = QUIET  # of the terminal
     endings = [0]
+    environment = {}
+    config = {}
+    leaving = CTRL_C  # sent again and again
 
     def __init__(self, test, seed, steps):
-        self.test, self.steps = test, steps
+        self.test, self.steps, self.vi = test, steps, is_vi(seed)
         self.random = random.Random(seed)
         self.done = []
         self.t = None
@@ -141,7 +151,8 @@ class Walk:
         self.resized, self.visible = False, True
         self.note(f"begin {args} {self.first_size}")
         columns, rows = self.first_size
-        self.t = self.test.start_walk(f"{self.settings} columns {columns} rows {rows}", args)
+        self.t = self.test.start_walk(f"{self.settings} columns {columns} rows {rows}", args,
+                                      self.environment)
         self.t.wait_until(lambda: b"\x1b[c" in self.t.raw, "first frame", LONG)
 
     def note(self, what):
@@ -173,9 +184,13 @@ class Walk:
     def say(self):
         self.send(f"message {self.random.randrange(1000)} {self.random.choice(WORDS[:7])}\r")
 
+    def queue(self):
+        self.send(f"later {self.random.randrange(1000)}\x1b\r")
+
     def press(self):
         count = self.random.choice([1, 1, 2, 5])
-        self.send("".join(self.random.choice(KEYS) for _ in range(count)))
+        keys = KEYS + VI_KEYS if self.vi else KEYS
+        self.send("".join(self.random.choice(keys) for _ in range(count)))
 
     def command(self):
         self.send("\x15" + self.random.choice(COMMANDS) + "\r")
@@ -243,7 +258,7 @@ class Walk:
     def wait(self):
         time.sleep(self.random.choice([0, 0.01, 0.05, 0.3]))
 
-    CHOICES = [(type, 8), (say, 14), (press, 20), (command, 20), (resume, 3), (shell, 4),
+    CHOICES = [(type, 8), (say, 14), (queue, 4), (press, 20), (command, 20), (resume, 3), (shell, 4),
                (pager, 3), (close_pager, 2), (editor, 2), (answer, 3), (paste, 4), (rubbish, 3),
                (interrupt, 6), (leave_or_not, 1), (resize, 4), (stop_reading, 2), (read_again, 3),
                (signal, 2), (wait, 12)]
@@ -265,11 +280,11 @@ class Walk:
         if not self.visible:
             self.set_size(*self.size())
         self.send("\x1b\\\x1b[201~")
-        self.check_answered("z")
+        self.check_answered("iz" if self.vi else "z")
         self.send("\x7f")
 
     def step(self, number):
-        self.random.choices(*zip(*self.CHOICES))[0](self)
+        getattr(self, self.random.choices(*zip(*self.CHOICES))[0].__name__)()
         if number % 10 == 9 and not self.has_ended():
             self.check_alive()
         if self.has_ended():
@@ -291,7 +306,7 @@ class Walk:
         for _ in range(LEAVE):
             if self.has_ended():
                 return
-            self.send(ESCAPE if self.is_in_pager() else CTRL_C)
+            self.send(ESCAPE if self.is_in_pager() else self.leaving)
             try:
                 self.t.child.wait(0.2)
             except subprocess.TimeoutExpired:
@@ -317,6 +332,91 @@ class Walk:
         made for."""
         size = (10000, 10000) if self.resized else self.first_size
         return terminal_checker.check(self.t.raw, *size)
+
+
+class HourWalk(Walk):
+    """An hour at the keyboard. Now and then a word is typed that must not get lost: it appears in the
+    draft, stays there whatever goes on, and is in the history after the draft was cleared."""
+    environment = {"LD_PRELOAD": FAST_CLOCK, "IKIGAI_FAST_CLOCK": str(SPEED),
+                   "ASAN_OPTIONS": f"{os.environ.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0"}
+    # What takes its time takes longer by the fast clock.
+    config = {"schema_timeout_ms": 60000, "tool_timeout_seconds": DAY, "tool_max_seconds": DAY,
+              "connect_timeout_seconds": DAY, "silence_timeout_seconds": DAY,
+              "idle_stream_seconds": DAY}
+    kept = 0
+    KEY_ESCAPE = "\x1b[27u"
+    leaving = CTRL_C + CTRL_C  # two in two seconds
+
+    def size(self):
+        return self.random.choice([(80, 24), (40, 12), (120, 40), (20, 8), (200, 60)])
+
+    def resize(self):
+        """Half of the lives keep their window, and what they draw is checked against it."""
+        if self.steady:
+            self.wait()
+        else:
+            self.set_size(*self.size())
+
+    def begin(self):
+        self.steady = self.random.random() < 0.5
+        super().begin()
+
+    def wait_shown(self, word):
+        """False if the program ends first."""
+        def look():
+            shown = word in "\n".join(self.t.screen())
+            return "shown" if shown else "ended" if self.has_ended() else None
+        return self.t.wait_until(look, f"{word} in the draft", LONG) == "shown"
+
+    def is_kept(self, word):
+        """In the history or, at the end of the program, in a saved draft."""
+        paths = [os.path.join(where, name) for where, _, names in os.walk(self.test.home)
+                 for name in names if name == "history" or ("drafts" in where and self.has_ended())]
+        return any(word.encode() in read(path) for path in paths)
+
+    def keep_word(self):
+        HourWalk.kept += 1
+        word, more = f"kept{HourWalk.kept}k", f"more{HourWalk.kept}m"
+        self.read_again()
+        begin = len(self.t.raw)
+        # Ends what is unfinished, closes what is open, and begins to insert.
+        self.send("\x1b\\\x1b[201~" + 3 * self.KEY_ESCAPE)
+        self.send(("i " if self.vi else " ") + word)
+        typed = [word] if self.wait_shown(word) else []
+        for _ in range(self.random.randrange(4)):
+            self.random.choice([self.wait, self.resize, self.focus, self.stop_and_read])()
+        self.send(" " + more)
+        typed += [more] if self.wait_shown(more) else []
+        for _ in range(LEAVE):  # a list that has opened meanwhile goes first
+            ended = self.has_ended()
+            if all(self.is_kept(text) for text in typed) or \
+                    QUESTION.search(self.t.raw, begin):  # the answer to one is not kept
+                return
+            if ended:
+                break
+            self.send(CTRL_C)
+            time.sleep(0.1)
+        raise AssertionError(f"lost: {typed}\n{self.t.describe()}")
+
+    def focus(self):
+        self.send(self.random.choice(["\x1b[I", "\x1b[O"]))
+
+    def stop_and_read(self):
+        self.stop_reading()
+        self.wait()
+        self.read_again()
+
+    # An editor that is running may still change the draft.
+    CHOICES = [c for c in Walk.CHOICES if c[0] is not Walk.editor] + [(keep_word, 6)]
+
+    def walk(self):
+        end = time.monotonic() + HOUR / SPEED
+        number = 0
+        while time.monotonic() < end:
+            self.step(number)
+            number += 1
+        self.leave()
+        self.end()
 
 
 class LineWalk(Walk):
@@ -371,6 +471,15 @@ class LineWalk(Walk):
         return terminal_checker.check(self.t.raw, plain=True)
 
 
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def is_vi(seed):
+    return seed % 2 == 0
+
+
 def plain(text):
     return re.sub(r"\s+", " ", ESCAPES.sub("", text or "")).strip()
 
@@ -387,10 +496,10 @@ class MonkeyTest(ReplTest):
     wrap = []  # a program that runs it
     seeds, steps = SEEDS, STEPS
 
-    def start_walk(self, settings, args):
+    def start_walk(self, settings, args, env=None):
         """The emulator does not follow: libvterm does not survive every size."""
         t = self.terminal(["/bin/sh", "-c", f'{settings}; exec "$@"', "sh", *self.wrap, IKIGAI,
-                           *args], columns=200, rows=60, cwd=self.project, env=self.environment)
+                           *args], columns=200, rows=60, cwd=self.project, env={**self.environment, **(env or {})})
         t.check = False
         return t
 
@@ -404,17 +513,18 @@ class MonkeyTest(ReplTest):
             os.close(master)
             os.close(slave)
 
-    def serve_walk(self, seed):
+    def serve_walk(self, seed, config):
         """Every other seed talks to a server that wants refused turns left out and reasoning
         back."""
         kind = "anthropic" if seed % 2 == 0 else "openai"
         self.llm = FakeLLM(Moods(seed), dialect="plain")
         self.llm.__enter__()
         self.addCleanup(self.llm.__exit__, None, None, None)
-        self.configure(model=MODEL, max_tool_turns=4, providers={"local": {
-            "type": kind, "base_url": self.llm.base_url(kind), "api_key_env": "KEY_OF_THE_TEST"}})
+        self.configure(model=MODEL, max_tool_turns=4, keys="vi" if is_vi(seed) else "emacs",
+                       providers={"local": {"type": kind, "base_url": self.llm.base_url(kind),
+                                            "api_key_env": "KEY_OF_THE_TEST"}}, **config)
 
-    def prepare(self, seed):
+    def prepare(self, seed, config):
         self.project = os.path.join(self.dir, f"project {seed}")
         self.home = os.path.join(self.dir, f"home {seed}")
         os.mkdir(self.project)
@@ -422,7 +532,7 @@ class MonkeyTest(ReplTest):
             self.write(name, "int main(void);\n")
         self.write(".ikigai/tools/hello", tool_script("hello"), 0o755)
         editor = self.write("editor", EDITOR, 0o755)
-        self.serve_walk(seed)
+        self.serve_walk(seed, config)
         self.environment = clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color",
                                      EDITOR=f"'{editor}'", KEY_OF_THE_TEST="k")
         for variable in ("TMUX", "DISPLAY", "WAYLAND_DISPLAY", "VISUAL"):
@@ -474,7 +584,7 @@ class MonkeyTest(ReplTest):
         self.fail("it does not leave")
 
     def walk(self, kind, seed, steps):
-        self.prepare(seed)
+        self.prepare(seed, kind.config)
         walk = kind(self, seed, steps)
         try:
             walk.walk()
@@ -495,6 +605,9 @@ class MonkeyTest(ReplTest):
 
     def test_random_keys(self):
         self.walk_all(Walk)
+
+    def test_an_hour(self):
+        self.walk_all(HourWalk)
 
     def test_random_lines(self):
         self.walk_all(LineWalk)
