@@ -239,7 +239,29 @@ class Lists(Picture):
         stage.settle()
 
 
-PICTURES = {"session": Session, "custom-tool": CustomTool, "setup": Setup, "lists": Lists}
+class Working(Picture):
+    """A terminal in which a tool runs. Above the draft a row says what ikigai does, for how long and how
+    to interrupt it; one text goes to the model after the tool, another one is sent after the
+    turn."""
+    title = "steering"
+    files = {"Makefile": "test:\n\t@for i in 1 2 3; do echo \"test $$i ok\"; done; sleep 600\n"}
+    answers = [Answer("I run the tests first.", calls=[Call("bash", {"command": "make test"})],
+                      usage=Usage(input=2210, output=31))]
+
+    def play(self, stage):
+        stage.tmux.send_text("make the tests faster")
+        stage.tmux.send_keys("Enter")
+        stage.tmux.wait_for("test 3 ok")
+        stage.tmux.send_text("the slow one is test 3")
+        stage.tmux.send_keys("Enter")
+        stage.tmux.wait_for("next: the slow one")
+        stage.tmux.send_text("then update the manual")
+        stage.tmux.send_keys("M-Enter")
+        stage.tmux.wait_for("queued: then update")
+
+
+PICTURES = {"session": Session, "custom-tool": CustomTool, "setup": Setup, "lists": Lists,
+            "working": Working}
 
 
 # ---- files
@@ -252,6 +274,7 @@ def without_figures(svg):
     """What must stay the same from run to run: figures on the screen, and where things behind them
     stand, may differ."""
     svg = re.sub(r'(<tspan) x="[\d.]+" textLength="[\d.]+"', r"\1", svg)
+    svg = re.sub("[⠋⠙⠸⠴⠦⠇]", "⠋", svg)
     return re.sub(r"(?<=>)[^<>]+(?=</tspan>)",
                   lambda text: re.sub(r"\d[\d.,]*( m?s\b)?", "N", text[0]), svg)
 
