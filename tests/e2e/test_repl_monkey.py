@@ -361,11 +361,15 @@ class HourWalk(Walk):
         self.steady = self.random.random() < 0.5
         super().begin()
 
-    def wait_shown(self, word):
-        """False if the program ends first."""
+    def is_asked(self, begin):
+        """Whether a question came, which sets the draft aside and whose answer is not kept."""
+        return QUESTION.search(self.t.raw, begin) is not None
+
+    def wait_shown(self, word, begin):
+        """False if the program ends first, or asks something."""
         def look():
             shown = word in "\n".join(self.t.screen())
-            return "shown" if shown else "ended" if self.has_ended() else None
+            return "shown" if shown else self.has_ended() or self.is_asked(begin)
         return self.t.wait_until(look, f"{word} in the draft", LONG) == "shown"
 
     def is_kept(self, word):
@@ -382,15 +386,14 @@ class HourWalk(Walk):
         # Ends what is unfinished, closes what is open, and begins to insert.
         self.send("\x1b\\\x1b[201~" + 3 * self.KEY_ESCAPE)
         self.send(("i " if self.vi else " ") + word)
-        typed = [word] if self.wait_shown(word) else []
+        typed = [word] if self.wait_shown(word, begin) else []
         for _ in range(self.random.randrange(4)):
             self.random.choice([self.wait, self.resize, self.focus, self.stop_and_read])()
         self.send(" " + more)
-        typed += [more] if self.wait_shown(more) else []
+        typed += [more] if self.wait_shown(more, begin) else []
         for _ in range(LEAVE):  # a list that has opened meanwhile goes first
             ended = self.has_ended()
-            if all(self.is_kept(text) for text in typed) or \
-                    QUESTION.search(self.t.raw, begin):  # the answer to one is not kept
+            if all(self.is_kept(text) for text in typed) or self.is_asked(begin):
                 return
             if ended:
                 break

@@ -1,6 +1,7 @@
 /*
  * Input bytes, cut anywhere, make the same keys as in one piece. Text is valid UTF-8 without
- * controls; keys keep what key.h says of them. The first two bytes seed the places of the cuts.
+ * controls; keys keep what key.h says of them. The first two bytes seed the places of the cuts; an
+ * odd seed splits Alt, as vi keys do.
  */
 #include <stdint.h>
 
@@ -68,6 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     ik_buffer_init(&cut, ctx, IK_BUFFER_UNLIMITED);
     ik_decoder_t *in_one = ik_decoder_create(ctx, on_key, &whole);
     ik_decoder_t *in_pieces = ik_decoder_create(ctx, on_key, &cut);
+    if (seed % 2 != 0) {
+        ik_decoder_split_alt(in_one);
+        ik_decoder_split_alt(in_pieces);
+    }
     pieces_feed(take, in_one, bytes + 2, len - 2);
     pieces_feed_cut(take, in_pieces, bytes + 2, len - 2, seed);
     REQUIRE(ik_decoder_is_waiting(in_one) == ik_decoder_is_waiting(in_pieces));
