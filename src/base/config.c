@@ -95,6 +95,8 @@ ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
     config->connect_timeout_seconds = 10;
     config->silence_timeout_seconds = 120;
     config->idle_stream_seconds = 600;
+    config->undo_max_files = 50000;
+    config->undo_max_bytes = 256L * 1024 * 1024;
     config->tool_output = IK_CONFIG_TOOL_OUTPUT_FULL;
     config->confinement = IK_CONFIG_CONFINEMENT_PREFERRED;
     config->keys = IK_CONFIG_KEYS_EMACS;

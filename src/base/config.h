@@ -19,7 +19,7 @@
 #include "base/paths.h"
 
 enum {
-    IK_CONFIG_KEY_COUNT = 40, /* of ik_config_keys */
+    IK_CONFIG_KEY_COUNT = 42, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
     IK_CONFIG_WARNING_MAX = 100, /* the last one says that more were left out */
     IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, of tools, and of variables of one tool */
@@ -210,9 +210,11 @@ typedef struct {
     const char **caches;       /* folders of which tools see a writable copy */
     const char **pass_env;     /* variables that every tool may see although they are held back */
     ik_config_limits_t limits; /* of tools that set none of their own */
-    int tool_output;           /* ik_config_tool_output_t */
-    const char *theme;         /* a name or the path of a file, which colours is read from */
-    int notify;                /* ik_config_notify_t */
+    long undo_max_files;       /* this or the next is 0: no checkpoints */
+    long undo_max_bytes;
+    int tool_output;   /* ik_config_tool_output_t */
+    const char *theme; /* a name or the path of a file, which colours is read from */
+    int notify;        /* ik_config_notify_t */
     long notify_after_seconds;
     int keys; /* ik_config_editing_t */
 

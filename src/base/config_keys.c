@@ -88,6 +88,11 @@ const ik_config_key_t ik_config_keys[] = {
     TOP_LIMIT(file_size, "how many bytes a file that a tool writes may have; 0: no limit"),
     TOP_LIMIT(processes, "how many processes a call of a tool may have at a time; 0: no limit"),
     TOP_LIMIT(cpu_seconds, "how much processor time a process of a tool may use; 0: no limit"),
+    {TOP(undo_max_files), INTEGER, FORBID, 0, 100000000, NULL,
+     "how many files a checkpoint for undo covers; beyond it only what file_write and file_edit "
+     "change; 0: no checkpoints"},
+    {TOP(undo_max_bytes), INTEGER, FORBID, 0, LIMIT_MAX, NULL,
+     "how many bytes of contents are kept for undo, all sessions together; 0: no checkpoints"},
     {TOP(tool_output), IK_CONFIG_CHOICE, FORBID, 0, 0, TOOL_OUTPUTS,
      "how much of a tool's result the terminal shows; Ctrl-T switches"},
     {TOP(theme), LINE, FORBID, 1, LINE_MAX_BYTES, NULL,

@@ -35,7 +35,8 @@ class Layers(ConfigTest):
                 "confinement": "preferred", "writable": "-", "hidden": "-", "caches": "-",
                 "pass_env": "-", "limits.memory": "0", "limits.file_size": "0",
                 "limits.processes": "0", "limits.cpu_seconds": "0", "theme": "auto", "notify": "auto",
-                "notify_after_seconds": "10"}
+                "notify_after_seconds": "10", "undo_max_files": "50000",
+                "undo_max_bytes": "268435456"}
 
     def test_built_in_values_and_a_system_file_that_hides_none(self):
         values = self.values()
@@ -51,7 +52,7 @@ class Layers(ConfigTest):
             "silence_timeout_seconds": 18, "idle_stream_seconds": 19, "db": "/tmp/some.db",
             "system_prompt": "Be brief", "tool_output": "short", "keys": "vi", "theme": "mono",
             "mode": "plan", "confinement": "off",
-            "notify": "osc9", "notify_after_seconds": 0}
+            "notify": "osc9", "notify_after_seconds": 0, "undo_max_files": 0, "undo_max_bytes": 7}
 
     def test_every_key_from_the_user(self):
         lists = {"writable": ["/w", "~/v"], "hidden": ["/h"], "caches": ["~/c"], "pass_env": ["P"]}

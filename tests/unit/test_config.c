@@ -118,6 +118,8 @@ START_TEST(built_in_values)
     }
     ck_assert_int_eq(config->notify, IK_CONFIG_NOTIFY_AUTO);
     ck_assert_int_eq(config->notify_after_seconds, 10);
+    ck_assert_int_eq(config->undo_max_files, 50000);
+    ck_assert_int_eq(config->undo_max_bytes, 268435456);
     ck_assert_uint_eq(config->warning_count, 0);
     ck_assert_uint_eq(config->provider_count, 9);
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
@@ -155,7 +157,7 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"file_size\":2,\"processes\":3,\"cpu_seconds\":4},"
                                "\"theme\":\"light\","
                                "\"notify\":\"osc99\",\"notify_after_seconds\":0,"
-                               "\"keys\":\"vi\","
+                               "\"keys\":\"vi\",\"undo_max_files\":0,\"undo_max_bytes\":1,"
                                "\"providers\":{\"box\":{\"type\":\"anthropic\","
                                "\"base_url\":\"http://box:8080/\",\"api_key_env\":\"TEST_KEY\"},"
                                "\"openai\":{\"api\":\"chat\"}},"
@@ -195,6 +197,8 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_int_eq(config->colours.base, IK_CONFIG_THEME_LIGHT);
     ck_assert_int_eq(config->notify, IK_CONFIG_NOTIFY_OSC99);
     ck_assert_int_eq(config->notify_after_seconds, 0);
+    ck_assert_int_eq(config->undo_max_files, 0);
+    ck_assert_int_eq(config->undo_max_bytes, 1);
     ck_assert_int_eq(config->keys, IK_CONFIG_KEYS_VI);
     const ik_config_provider_t *box = ik_config_provider(config, "box");
     ck_assert_int_eq(box->type, IK_CONFIG_TYPE_ANTHROPIC);
