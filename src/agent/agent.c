@@ -168,9 +168,11 @@ res_t ik_agent_resume(const void *ctx, const ik_agent_options_t *options, int64_
 ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener_fn on_event,
                           void *data)
 {
-    size_t copied = parent->turn == NULL ? parent->conversation->count
-                                         : ik_turn_complete_messages(parent->turn);
-    size_t left_out = parent->conversation->count - copied;
+    size_t copied = parent->conversation->count;
+    int64_t at = ik_session_last_seq(parent->session, parent->number);
+    if (parent->turn != NULL) {
+        ik_turn_find_complete(parent->turn, &copied, &at);
+    }
     ik_agent_options_t options = {.shared = parent->shared,
                                   .target = ik_agent_target(parent),
                                   .session = parent->session,
@@ -178,8 +180,7 @@ ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener
                                   .on_event = on_event,
                                   .steering = parent->steering,
                                   .data = data};
-    ik_agent_t *agent =
-        create(ctx, &options, ik_session_fork(parent->session, parent->number, left_out));
+    ik_agent_t *agent = create(ctx, &options, ik_session_fork(parent->session, parent->number, at));
     set_system(agent, parent->system == NULL ? NULL : parent->system->content);
     for (size_t i = 0; i < copied; i++) {
         remember(agent, ik_msg_copy(NULL, parent->conversation->messages[i]));

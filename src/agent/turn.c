@@ -42,6 +42,7 @@ struct ik_turn {
     ik_call_batch_t *batch;
     const ik_msg_t **calls; /* in batch */
     size_t step_at;         /* messages of the conversation before the last step */
+    int64_t step_seq;       /* the last event of the log before the last step */
     bool calls_open;        /* calls of the last step have no result yet */
     ik_timer_t *wait;       /* for the next attempt */
     bool waiting;           /* wait is running */
@@ -117,6 +118,7 @@ static void append_step(ik_turn_t *turn, const ik_stream_t *stream)
     ik_conversation_t *step = ik_answer_to_messages(turn, stream, &options);
     size_t calls = 0;
     turn->step_at = turn->agent->conversation->count;
+    turn->step_seq = ik_session_last_seq(turn->agent->session, turn->agent->number);
     turn->calls = ik_resize_array(turn, turn->calls, const ik_msg_t *, step->count + 1);
     for (size_t i = 0; i < step->count; i++) {
         if (ik_msg_is(step->messages[i], IK_MSG_TOOL_CALL)) {
@@ -707,9 +709,12 @@ void ik_turn_stop_waiting(ik_turn_t *turn)
     }
 }
 
-size_t ik_turn_complete_messages(const ik_turn_t *turn)
+void ik_turn_find_complete(const ik_turn_t *turn, size_t *messages, int64_t *seq)
 {
-    return turn->calls_open ? turn->step_at : turn->agent->conversation->count;
+    if (turn->calls_open) {
+        *messages = turn->step_at;
+        *seq = turn->step_seq;
+    }
 }
 
 int64_t ik_turn_silent_ms(const ik_turn_t *turn)

@@ -14,7 +14,8 @@ void ik_turn_start(ik_agent_t *agent);
 void ik_turn_interrupt(ik_turn_t *turn);
 /* Ends the wait for the next attempt, if the turn waits for one: another model was chosen. */
 void ik_turn_stop_waiting(ik_turn_t *turn);
-/* The number of messages before the step whose calls are running; all, when none are. */
-size_t ik_turn_complete_messages(const ik_turn_t *turn);
+/* While calls are running: the number of messages before their step, and the seq of the last event
+ * before it. Changes nothing otherwise. */
+void ik_turn_find_complete(const ik_turn_t *turn, size_t *messages, int64_t *seq);
 /* See ik_agent_silent_ms. */
 int64_t ik_turn_silent_ms(const ik_turn_t *turn);

@@ -292,6 +292,9 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *m
 static res_t on_event(void *data, const ik_store_event_t *event)
 {
     ik_conversation_t *conversation = data;
+    if (ik_msg_kind_is_record(event->kind)) {
+        return OK;
+    }
     ik_msg_t *message = ik_msg_create(conversation, event->kind, event->content, event->data_json);
     if (ik_msg_is(message, IK_MSG_MODE)) {
         ik_json_span_t object;
@@ -326,17 +329,21 @@ const ik_store_agents_t *ik_session_agents(const ik_session_t *session)
     return &session->agents;
 }
 
-int64_t ik_session_fork(ik_session_t *session, int64_t parent, size_t left_out)
+int64_t ik_session_last_seq(const ik_session_t *session, int64_t agent)
+{
+    return find_agent(session, agent)->last_seq;
+}
+
+int64_t ik_session_fork(ik_session_t *session, int64_t parent, int64_t at)
 {
     const ik_store_agent_t *from = find_agent(session, parent);
-    int64_t forked_at = from->last_seq - (int64_t)left_out;
     int64_t number = session->agents.agents[session->agents.count - 1].number + 1;
     ik_store_agent_t agent = {.number = number,
                               .parent = parent,
-                              .forked_at = forked_at,
+                              .forked_at = at,
                               .created_us = ik_store_now_us(),
                               .updated_us = from->updated_us,
-                              .last_seq = forked_at};
+                              .last_seq = at};
     add_agent(session, &agent);
     return number;
 }

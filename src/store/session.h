@@ -49,6 +49,8 @@ const ik_store_agents_t *ik_session_agents(const ik_session_t *session);
 /* Ends the agent for good; the last event of its log says so. */
 void ik_session_end_agent(ik_session_t *session, int64_t agent);
 bool ik_session_has_ended(ik_session_t *session, int64_t agent);
-/* Creates an agent that begins with the current log of parent without its last left_out events,
- * which must be parent's own, and returns its number. It is stored with its first event. */
-int64_t ik_session_fork(ik_session_t *session, int64_t parent, size_t left_out);
+/* The seq of the agent's last event, stored or waiting. */
+int64_t ik_session_last_seq(const ik_session_t *session, int64_t agent);
+/* Creates an agent that begins with the log of parent up to and including the event at, and returns
+ * its number. It is stored with its first event. */
+int64_t ik_session_fork(ik_session_t *session, int64_t parent, int64_t at);

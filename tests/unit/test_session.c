@@ -103,15 +103,20 @@ START_TEST(without_a_history_nothing_is_stored)
 }
 END_TEST
 
+static int64_t fork_now(ik_session_t *session, int64_t parent)
+{
+    return ik_session_fork(session, parent, ik_session_last_seq(session, parent));
+}
+
 START_TEST(forks_of_forks_know_what_their_parents_knew)
 {
     ik_session_t *session = begin();
     must_say(session, 1, IK_MSG_USER, "a");
-    int64_t second = ik_session_fork(session, 1, 0);
+    int64_t second = fork_now(session, 1);
     must_say(session, 1, IK_MSG_USER, "b");
     must_say(session, second, IK_MSG_USER, "c");
-    int64_t third = ik_session_fork(session, second, 0);
-    int64_t fourth = ik_session_fork(session, third, 0); /* at an event that its parent inherited */
+    int64_t third = fork_now(session, second);
+    int64_t fourth = fork_now(session, third); /* at an event that its parent inherited */
     must_say(session, second, IK_MSG_USER, "d");
     must_say(session, third, IK_MSG_USER, "e");
     must_say(session, fourth, IK_MSG_USER, "f");
@@ -130,7 +135,24 @@ START_TEST(forks_of_forks_know_what_their_parents_knew)
     ck_assert_int_eq(ik_session_last_agent(session), fourth);
     must_say(session, second, IK_MSG_USER, "h");
     ck_assert_int_eq(ik_session_last_agent(session), second);
-    ck_assert_int_eq(ik_session_fork(session, 1, 0), fourth + 1);
+    ck_assert_int_eq(fork_now(session, 1), fourth + 1);
+    talloc_free(session);
+}
+END_TEST
+
+/* Records are events of the log: a fork is made at an event, not after so many messages. */
+START_TEST(records_are_stored_and_not_loaded)
+{
+    ik_session_t *session = begin();
+    must_say(session, 1, IK_MSG_USER, "a");
+    ik_msg_t *before = ik_msg_create_checkpoint(ctx, IK_MSG_BEFORE, (const char *[]){"s1"}, 1);
+    ck_assert_int_eq(ik_session_append(session, 1, &before, 1, IK_STORE_NORMAL).code, IK_ERR_NONE);
+    must_say(session, 1, IK_MSG_USER, "b");
+    ck_assert_int_eq(ik_session_last_seq(session, 1), 3);
+    int64_t second = ik_session_fork(session, 1, 2);
+    must_say(session, second, IK_MSG_USER, "c");
+    ck_assert_str_eq(known(session, 1), "a b");
+    ck_assert_str_eq(known(session, second), "a c");
     talloc_free(session);
 }
 END_TEST
@@ -253,6 +275,7 @@ int main(void)
     tcase_add_test(tests, one_in_which_nothing_was_said_leaves_nothing);
     tcase_add_test(tests, without_a_history_nothing_is_stored);
     tcase_add_test(tests, forks_of_forks_know_what_their_parents_knew);
+    tcase_add_test(tests, records_are_stored_and_not_loaded);
     tcase_add_test(tests, what_could_not_be_written_is_written_when_it_can_be);
     tcase_add_test(tests, what_waits_is_written_at_the_end);
     tcase_add_test(tests, it_has_one_writer_who_is_named);
