@@ -269,6 +269,9 @@ static void add_data(ik_buffer_t *object, const char *data)
 static res_t on_written_event(void *data, const ik_store_event_t *event)
 {
     writing_t *writing = data;
+    if (ik_msg_kind_is_record(event->kind)) {
+        return OK;
+    }
     writing->line.len = 0;
     ik_json_add_number(&writing->line, "agent", event->agent);
     ik_json_add_number(&writing->line, "seq", event->seq);

@@ -16,8 +16,8 @@
 static const char *find_kind(const char *kind)
 {
     static const char *const kinds[] = {
-        IK_MSG_USER,        IK_MSG_ASSISTANT, IK_MSG_TOOL_CALL,
-        IK_MSG_TOOL_RESULT, IK_MSG_SYSTEM,    IK_MSG_COMPACTION,
+        IK_MSG_USER,   IK_MSG_ASSISTANT,  IK_MSG_TOOL_CALL,  IK_MSG_TOOL_RESULT,
+        IK_MSG_SYSTEM, IK_MSG_COMPACTION, IK_MSG_CHECKPOINT,
     };
     for (size_t i = 0; i < IK_LENGTH(kinds); i++) {
         if (strcmp(kinds[i], kind) == 0) {
@@ -287,11 +287,69 @@ ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *ta
     return message;
 }
 
+static const char *const phases[] = {[IK_MSG_BEFORE] = "before", [IK_MSG_AFTER] = "after"};
+
+ik_msg_t *ik_msg_create_checkpoint(const void *ctx, ik_msg_phase_t phase, const char *const *states,
+                                   size_t count)
+{
+    ik_buffer_t data;
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* a few ids */
+    ik_json_add_text(&data, "phase", phases[phase]);
+    ik_json_begin_member(&data, "states");
+    ik_buffer_append_byte(&data, '[');
+    for (size_t i = 0; i < count; i++) {
+        ik_buffer_append_text(&data, i == 0 ? "" : ",");
+        ik_json_append_text(&data, states[i]);
+    }
+    ik_buffer_append_byte(&data, ']');
+    return take_data(ctx, IK_MSG_CHECKPOINT, NULL, &data);
+}
+
+bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_phase_t *phase,
+                             const char *const **states)
+{
+    enum { PHASE, STATES, COUNT };
+    static const char *const names[COUNT] = {"phase", "states"};
+    ik_json_span_t data;
+    ik_json_span_t values[COUNT];
+    ik_json_span_t state;
+    size_t position = 0;
+    size_t count = 0;
+    if (data_json == NULL || !ik_json_scan(data_json, strlen(data_json), &data, NULL) ||
+        !ik_json_is(data, IK_JSON_OBJECT)) {
+        return false;
+    }
+    ik_json_find_members(data, names, COUNT, values);
+    bool before = ik_json_is_text(values[PHASE], phases[IK_MSG_BEFORE]);
+    if ((!before && !ik_json_is_text(values[PHASE], phases[IK_MSG_AFTER])) ||
+        !ik_json_is(values[STATES], IK_JSON_ARRAY)) {
+        return false;
+    }
+    const char **ids = ik_new_array(ctx, const char *, 1);
+    while (ik_json_next_element(values[STATES], &position, &state)) {
+        if (!ik_json_is(state, IK_JSON_STRING)) {
+            talloc_free(ids);
+            return false;
+        }
+        ids = ik_resize_array(ctx, ids, const char *, count + 2);
+        ids[count++] = ik_json_decode(ids, state, NULL);
+    }
+    ids[count] = NULL;
+    *phase = before ? IK_MSG_BEFORE : IK_MSG_AFTER;
+    *states = ids;
+    return true;
+}
+
 /* --- reading ----------------------------------------------------------------------------- */
 
 bool ik_msg_is(const ik_msg_t *message, const char *kind)
 {
     return strcmp(message->kind, kind) == 0;
+}
+
+bool ik_msg_kind_is_record(const char *kind)
+{
+    return strcmp(kind, IK_MSG_CHECKPOINT) == 0;
 }
 
 bool ik_msg_is_shell_note(const ik_msg_t *message)

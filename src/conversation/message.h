@@ -10,6 +10,7 @@
  *   tool_result  3 files found                   {tool_call_id, name, success, …, stderr, output}
  *   compaction   12 tool results removed         {trimmed_results, dropped, target}
  *   mode         the mode was set                {mode}
+ *   checkpoint   NULL                            {phase, states}
  *   end          the agent was ended             NULL
  *
  * The messages of one answer (text and calls, in order) are a step. The first message of a step
@@ -17,6 +18,12 @@
  * verbatim, in a member with the provider's name, with the number of messages of the step and the
  * ids of its calls (step, calls): the data is sent only while these still match. A call and its
  * result name the provider whose id they have.
+ *
+ * A checkpoint is a record: it says what the files were like and is no part of the conversation.
+ * Its phase is "before" (the first call of a step that may write) or "after" (its last call has
+ * ended); both together are a segment of the agent, which is open while there is no "after". states
+ * are ids of the program checkpoint, later ones override earlier ones; "after" without any means
+ * that the state could not be recorded.
  *
  * A message is immutable. Up to a megabyte it is one block of memory, because a long session has a
  * hundred thousand of them.
@@ -36,6 +43,7 @@
 #define IK_MSG_TOOL_RESULT "tool_result"
 #define IK_MSG_COMPACTION "compaction"
 #define IK_MSG_MODE "mode"
+#define IK_MSG_CHECKPOINT "checkpoint"
 #define IK_MSG_END "end"
 
 enum { IK_MSG_NAME_MAX = 64 }; /* bytes of a tool's name that every provider accepts */
@@ -112,7 +120,17 @@ const char *ik_msg_drop_name(ik_msg_drop_t drop);
 ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *target,
                              size_t trimmed_results);
 
+/* The phase of a checkpoint. */
+typedef enum { IK_MSG_BEFORE, IK_MSG_AFTER } ik_msg_phase_t;
+ik_msg_t *ik_msg_create_checkpoint(const void *ctx, ik_msg_phase_t phase, const char *const *states,
+                                   size_t count);
+/* Reads the data of a checkpoint. *states, on ctx, ends with NULL. False when it is not valid. */
+bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_phase_t *phase,
+                             const char *const **states);
+
 bool ik_msg_is(const ik_msg_t *message, const char *kind);
+/* Whether events of this kind are records: stored, but neither sent nor shown. */
+bool ik_msg_kind_is_record(const char *kind);
 /* A user message that holds what a command of the user's own ("!make") printed. */
 bool ik_msg_is_shell_note(const ik_msg_t *message);
 /* Whether the text is NULL, empty or only white space, which providers refuse as a message. */

@@ -209,6 +209,9 @@ static void hand_out_all(queue_t *queue)
 static res_t on_event(void *data, const ik_store_event_t *event)
 {
     queue_t *queue = data;
+    if (ik_msg_kind_is_record(event->kind)) {
+        return OK;
+    }
     waiting_t *call = is_kind(event, IK_MSG_TOOL_RESULT) ? find_call(queue, event) : NULL;
     if (is_kind(event, IK_MSG_USER)) {
         hand_out_all(queue); /* results come before the next message of the user */

@@ -13,7 +13,7 @@ ROWS = [  # highest first
     ["repl", "headless", "cli"],
     ["command"],
     ["workspace", "setup"],
-    ["permission"],
+    ["permission", "undo"],
     ["agent", "export"],
     ["store", "provider", "tool", "terminal"],
     ["confinement"],

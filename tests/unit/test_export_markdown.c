@@ -259,6 +259,15 @@ START_TEST(a_session_as_a_document)
 }
 END_TEST
 
+START_TEST(records_are_not_shown)
+{
+    say("user", "hi", NULL);
+    char *without = body();
+    say("checkpoint", NULL, "{\"phase\":\"before\",\"states\":[\"x\"]}");
+    ck_assert_str_eq(body(), without);
+}
+END_TEST
+
 START_TEST(calls_with_what_was_given_and_answered)
 {
     say("tool_call", "bash(command=\"a\\n`b`\")",
@@ -350,6 +359,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, code_and_lines_mean_nothing);
     tcase_add_test(tests, a_fence_is_longer_than_what_it_holds);
     tcase_add_test(tests, a_session_as_a_document);
+    tcase_add_test(tests, records_are_not_shown);
     tcase_add_test(tests, calls_with_what_was_given_and_answered);
     tcase_add_test(tests, an_edit_is_a_difference);
     tcase_add_test(tests, long_results_are_cut);

@@ -275,6 +275,53 @@ START_TEST(compactions)
 }
 END_TEST
 
+START_TEST(checkpoints)
+{
+    static const char *const states[] = {"t1", "p\"2"};
+    const char *const *read;
+    ik_msg_phase_t phase = IK_MSG_AFTER;
+    ik_msg_t *before = ik_msg_create_checkpoint(ctx, IK_MSG_BEFORE, states, 2);
+    ck_assert_str_eq(before->kind, "checkpoint");
+    ck_assert_ptr_null(before->content);
+    ck_assert_str_eq(before->data_json, "{\"phase\":\"before\",\"states\":[\"t1\",\"p\\\"2\"]}");
+    ck_assert(ik_msg_parse_checkpoint(ctx, before->data_json, &phase, &read));
+    ck_assert_int_eq(phase, IK_MSG_BEFORE);
+    ck_assert_str_eq(read[0], "t1");
+    ck_assert_str_eq(read[1], "p\"2");
+    ck_assert_ptr_null(read[2]);
+    ik_msg_t *after = ik_msg_create_checkpoint(ctx, IK_MSG_AFTER, NULL, 0);
+    ck_assert_str_eq(after->data_json, "{\"phase\":\"after\",\"states\":[]}");
+    ck_assert(ik_msg_parse_checkpoint(ctx, after->data_json, &phase, &read));
+    ck_assert_int_eq(phase, IK_MSG_AFTER);
+    ck_assert_ptr_null(read[0]);
+    ck_assert(ik_msg_kind_is_record(after->kind));
+    ck_assert(!ik_msg_kind_is_record(IK_MSG_USER));
+}
+END_TEST
+
+/* Imported data may be anything. */
+START_TEST(checkpoints_that_are_none)
+{
+    static const char *const data[] = {
+        NULL,
+        "",
+        "[]",
+        "{",
+        "{\"phase\":\"before\"}",
+        "{\"states\":[]}",
+        "{\"phase\":\"during\",\"states\":[]}",
+        "{\"phase\":1,\"states\":[]}",
+        "{\"phase\":\"after\",\"states\":{}}",
+        "{\"phase\":\"after\",\"states\":[\"a\",1]}",
+    };
+    ik_msg_phase_t phase;
+    const char *const *states;
+    for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++) {
+        ck_assert(!ik_msg_parse_checkpoint(ctx, data[i], &phase, &states));
+    }
+}
+END_TEST
+
 /* --- reading ----------------------------------------------------------------------------- */
 
 START_TEST(fields_are_found)
@@ -517,6 +564,8 @@ int main(void)
     tcase_add_test(tests, a_call_can_begin_a_step);
     tcase_add_test(tests, text_that_no_model_made_has_no_data);
     tcase_add_test(tests, compactions);
+    tcase_add_test(tests, checkpoints);
+    tcase_add_test(tests, checkpoints_that_are_none);
     tcase_add_test(tests, fields_are_found);
     tcase_add_test(tests, several_fields_in_one_walk);
     tcase_add_test(tests, call_fields_must_be_strings);

@@ -129,7 +129,7 @@ void ik_event_text_append(ik_buffer_t *out, const ik_store_event_t *event)
     ik_json_span_t data;
     ik_json_span_t members[MEMBER_COUNT] = {0};
     if (strcmp(event->kind, IK_MSG_SYSTEM) == 0 || strcmp(event->kind, IK_MSG_MODE) == 0 ||
-        strcmp(event->kind, IK_MSG_COMPACTION) == 0) {
+        strcmp(event->kind, IK_MSG_COMPACTION) == 0 || ik_msg_kind_is_record(event->kind)) {
         return;
     }
     bool is_call = strcmp(event->kind, IK_MSG_TOOL_CALL) == 0;
