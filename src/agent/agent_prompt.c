@@ -78,11 +78,6 @@ static void add_errno(ik_agent_guides_t *guides, const char *path, int error)
     add_problem(guides, ik_sprintf(guides, "cannot read %s: %s", path, strerror(error)));
 }
 
-static char *join(const void *ctx, const char *folder, const char *name)
-{
-    return ik_sprintf(ctx, "%s%s%s", folder, strcmp(folder, "/") == 0 ? "" : "/", name);
-}
-
 /* Reads one byte more than fits, which shows that the file is longer. */
 static bool read_start(int fd, size_t room, ik_buffer_t *bytes)
 {
@@ -173,12 +168,6 @@ static void read_guide(search_t *search, const char *path, int fd, size_t size)
     ik_buffer_reset(&bytes);
 }
 
-static bool is_inside(const char *root, const char *path)
-{
-    size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
-    return strncmp(path, root, len) == 0 && path[len] == '/';
-}
-
 /* Whether the file behind an O_PATH descriptor is a regular file inside the repository. A link that
  * leads out of it would send a private file to the provider. */
 static bool may_read(search_t *search, const char *path, const char *descriptor, int fd,
@@ -193,7 +182,7 @@ static bool may_read(search_t *search, const char *path, const char *descriptor,
         return false;
     }
     target[len] = '\0';
-    if (!is_inside(search->root, target)) {
+    if (!ik_file_is_within(target, search->root)) {
         add_problem(found, ik_sprintf(found, "%s is left out: it links to %s, which is outside %s",
                                       path, target, search->root));
         return false;
@@ -208,7 +197,7 @@ static bool may_read(search_t *search, const char *path, const char *descriptor,
 
 static void look_into(search_t *search, const char *folder)
 {
-    char *path = join(search->found, folder, "AGENTS.md");
+    char *path = ik_file_join(search->found, folder, "AGENTS.md");
     char descriptor[64];
     size_t size;
     /* O_PATH has no effect on a FIFO or a device. The file is then opened through the descriptor,
@@ -239,7 +228,7 @@ static char *find_root(const void *ctx, const char *cwd)
     char *folder = ik_strdup(ctx, cwd);
     for (;;) {
         struct stat status;
-        if (lstat(join(ctx, folder, ".git"), &status) == 0) {
+        if (lstat(ik_file_join(ctx, folder, ".git"), &status) == 0) {
             return folder;
         }
         if (strcmp(folder, "/") == 0) {

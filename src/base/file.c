@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -166,6 +167,48 @@ char *ik_file_folder(const void *ctx, const char *path)
         return ik_strdup(ctx, ".");
     }
     return ik_strndup(ctx, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+char *ik_file_join(const void *ctx, const char *folder, const char *name)
+{
+    size_t len = strlen(folder);
+    const char *slash = len == 0 || folder[len - 1] == '/' ? "" : "/";
+    return ik_sprintf(ctx, "%s%s%s", folder, slash, name);
+}
+
+bool ik_file_is_within(const char *path, const char *folder)
+{
+    size_t len = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    return strncmp(path, folder, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}
+
+void ik_file_remove_tree(int parent, const char *name)
+{
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) {
+        return;
+    }
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) {
+        fchmodat(parent, name, 0700, 0);
+        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (fd < 0) {
+        return;
+    }
+    fchmod(fd, 0700);
+    DIR *entries = fdopendir(fd);
+    struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            ik_file_remove_tree(fd, entry->d_name);
+        }
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    } else {
+        close(fd);
+    }
+    unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 char *ik_file_format_identity(const void *ctx, const struct stat *status)

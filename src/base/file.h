@@ -27,8 +27,16 @@ res_t ik_file_write_private_fast(const char *path, const char *bytes, size_t len
 /* Makes the folder and its missing parents. Folders that exist are left as they are. */
 res_t ik_file_make_private_folder(const char *path);
 
+/* Removes a file, or a folder with its content, as far as possible. A folder whose rights were
+ * taken away is opened first; links are removed, not followed. parent is a descriptor or AT_FDCWD.
+ */
+void ik_file_remove_tree(int parent, const char *name);
+
 /* The folder that contains path: the text before the last slash, "/" or ".". */
 char *ik_file_folder(const void *ctx, const char *path);
+char *ik_file_join(const void *ctx, const char *folder, const char *name);
+/* Whether path is folder itself or below it. Compares the texts of two absolute paths. */
+bool ik_file_is_within(const char *path, const char *folder);
 
 /* One state of one file as text: device, inode, size, mtime and ctime in nanoseconds. */
 char *ik_file_format_identity(const void *ctx, const struct stat *status);

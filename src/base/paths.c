@@ -19,13 +19,6 @@
 
 /* --- text -------------------------------------------------------------------------------- */
 
-static char *join(const void *ctx, const char *folder, const char *name)
-{
-    size_t len = strlen(folder);
-    const char *slash = len == 0 || folder[len - 1] == '/' ? "" : "/";
-    return ik_sprintf(ctx, "%s%s%s", folder, slash, name);
-}
-
 static bool is_given(const char *text)
 {
     return text != NULL && text[0] != '\0';
@@ -33,7 +26,7 @@ static bool is_given(const char *text)
 
 static char *absolute(const void *ctx, const char *cwd, const char *path)
 {
-    char *full = path[0] == '/' ? ik_strdup(ctx, path) : join(ctx, cwd, path);
+    char *full = path[0] == '/' ? ik_strdup(ctx, path) : ik_file_join(ctx, cwd, path);
     for (size_t len = strlen(full); len > 1 && full[len - 1] == '/'; len--) {
         full[len - 1] = '\0';
     }
@@ -57,7 +50,7 @@ static char *canonical(const void *ctx, const char *path)
     while (*rest == '/') {
         rest++;
     }
-    return *rest == '\0' ? ik_strdup(ctx, resolved) : join(ctx, resolved, rest);
+    return *rest == '\0' ? ik_strdup(ctx, resolved) : ik_file_join(ctx, resolved, rest);
 }
 
 static bool is_same(const char *a, const char *b)
@@ -83,7 +76,7 @@ static const char *find_prefix(const void *ctx, const ik_paths_origin_t *origin)
     if (is_given(origin->executable)) {
         struct stat status;
         char *prefix = ik_file_folder(ctx, ik_file_folder(ctx, origin->executable));
-        bool installed = stat(join(ctx, prefix, "libexec/ikigai"), &status) == 0;
+        bool installed = stat(ik_file_join(ctx, prefix, "libexec/ikigai"), &status) == 0;
         found = installed && S_ISDIR(status.st_mode) ? prefix : found;
     }
     return found;
@@ -104,6 +97,8 @@ static const ik_paths_entry_t entries[] = {
     {AT(trust_file), IK_PATHS_HOME, "trust.json", "your decisions about projects' tools"},
     {AT(trusted), IK_PATHS_HOME, "trusted", "the copies of trusted tools that run"},
     {AT(cache), IK_PATHS_HOME, "cache", "tool schemas; can be removed at any time"},
+    {AT(rooms), IK_PATHS_HOME, "rooms",
+     "what confined tools wrote to their copies of caches; can be removed while no session runs"},
     {AT(database), IK_PATHS_HOME, "ikigai.db", "your sessions"},
     {AT(recall), IK_PATHS_HOME, "history", "prompts you sent, for Up and Ctrl-R"},
     {AT(drafts), IK_PATHS_HOME, "drafts", "drafts you have not sent yet"},
@@ -144,7 +139,7 @@ static void fill(ik_paths_t *paths)
 {
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         const char **field = (const char **)((char *)paths + entries[i].offset);
-        *field = join(paths, root_of(paths, &entries[i]), entries[i].below);
+        *field = ik_file_join(paths, root_of(paths, &entries[i]), entries[i].below);
     }
 }
 
@@ -176,7 +171,8 @@ res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_
     void *scratch = talloc_new(paths);
     paths->cwd = ik_strdup(paths, origin->cwd);
     paths->prefix = absolute(paths, paths->cwd, find_prefix(scratch, origin));
-    paths->home = absolute(paths, paths->cwd, own ? given : join(scratch, given, ".ikigai"));
+    paths->home =
+        absolute(paths, paths->cwd, own ? given : ik_file_join(scratch, given, ".ikigai"));
     fill(paths);
     if (is_same(paths->project_tools, paths->user_tools)) {
         paths->project_tools = NULL;

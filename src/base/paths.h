@@ -27,6 +27,7 @@ typedef struct {
     const char *cache;          /* home/cache */
     const char *trusted;        /* home/trusted */
     const char *trust_file;     /* home/trust.json */
+    const char *rooms;          /* home/rooms */
     const char *database;       /* home/ikigai.db */
     const char *recall;         /* home/history, the prompts that were sent */
     const char *drafts;         /* home/drafts */

@@ -255,7 +255,7 @@ static ik_room_plan_t *plan_copies(const void *ctx, ik_confinement_t *confinemen
         count++;
     }
     confinement->copy_count = count;
-    confinement->store = ik_room_store_create(confinement, confinement->places.ikigai_home,
+    confinement->store = ik_room_store_create(confinement, confinement->options.paths->rooms,
                                               confinement->places.project, copies);
     plan->count = 2 * count;
     plan->steps = ik_new_array(plan, const char *, plan->count + 1);

@@ -60,21 +60,6 @@ typedef struct {
 
 /* --- paths ------------------------------------------------------------------------------- */
 
-/* Whether path is folder itself or lies in it. */
-static bool is_within(const char *path, const char *folder)
-{
-    size_t len = strlen(folder);
-    if (len == 1) {
-        return true;
-    }
-    return strncmp(path, folder, len) == 0 && (path[len] == '\0' || path[len] == '/');
-}
-
-static char *join(const void *ctx, const char *folder, const char *name)
-{
-    return ik_sprintf(ctx, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
-}
-
 /* A path without symbolic links; the path itself when it does not exist. */
 static const char *resolve(const void *ctx, const char *path)
 {
@@ -146,7 +131,8 @@ static char **read_mounts(const void *ctx)
 static bool has_mount_below(const planner_t *planner, const char *folder)
 {
     for (size_t i = 0; planner->mounts[i] != NULL; i++) {
-        if (is_within(planner->mounts[i], folder) && strcmp(planner->mounts[i], folder) != 0) {
+        if (ik_file_is_within(planner->mounts[i], folder) &&
+            strcmp(planner->mounts[i], folder) != 0) {
             return true;
         }
     }
@@ -176,7 +162,7 @@ static void show_entry(planner_t *planner, const char *path)
         break;
     case S_IFDIR:
         /* Sockets of the system's services stay out of reach even where everything is writable. */
-        if (planner->write == IK_WRITE_ANYWHERE && !is_within(path, "/run")) {
+        if (planner->write == IK_WRITE_ANYWHERE && !ik_file_is_within(path, "/run")) {
             add(plan, IK_ROOM_WRITABLE, path);
         } else if (has_mount_below(planner, path)) {
             add(plan, IK_ROOM_FOLDER, path);
@@ -199,7 +185,7 @@ static void show_folder(planner_t *planner, const char *folder)
     struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            char *path = join(planner->plan, folder, entry->d_name);
+            char *path = ik_file_join(planner->plan, folder, entry->d_name);
             show_entry(planner, path);
             talloc_free(path);
         }
@@ -239,7 +225,7 @@ const char **ik_room_plan_copies(const void *ctx, const ik_room_places_t *places
     size_t count = 0;
     add_unique(ctx, &copies, &count, "/tmp");
     for (size_t i = 0; places->user_home != NULL && i < IK_LENGTH(cache_places); i++) {
-        add_cache(ctx, &copies, &count, join(ctx, places->user_home, cache_places[i]));
+        add_cache(ctx, &copies, &count, ik_file_join(ctx, places->user_home, cache_places[i]));
     }
     for (size_t i = 0; places->caches != NULL && places->caches[i] != NULL; i++) {
         add_cache(ctx, &copies, &count, places->caches[i]);
@@ -265,13 +251,13 @@ static char *read_line(const void *ctx, const char *path)
 /* A relative path is relative to folder. */
 static const char *resolve_from(const void *ctx, const char *folder, const char *path)
 {
-    return resolve(ctx, path[0] == '/' ? path : join(ctx, folder, path));
+    return resolve(ctx, path[0] == '/' ? path : ik_file_join(ctx, folder, path));
 }
 
 /* The git folder that the project's .git file names; NULL when .git is no such file. */
 static const char *find_git_folder(const void *ctx, const char *project)
 {
-    char *dot_git = join(ctx, project, ".git");
+    char *dot_git = ik_file_join(ctx, project, ".git");
     char *line = kind_of(dot_git) == S_IFREG ? read_line(ctx, dot_git) : NULL;
     return line == NULL || strncmp(line, "gitdir: ", 8) != 0 ? NULL
                                                              : resolve_from(ctx, project, line + 8);
@@ -286,16 +272,16 @@ static const char *find_worktree_store(const void *ctx, const char *project, con
     if (*own == NULL) {
         return NULL;
     }
-    char *back = read_line(ctx, join(ctx, *own, "gitdir"));
-    char *common = read_line(ctx, join(ctx, *own, "commondir"));
+    char *back = read_line(ctx, ik_file_join(ctx, *own, "gitdir"));
+    char *common = read_line(ctx, ik_file_join(ctx, *own, "commondir"));
     if (back == NULL || common == NULL ||
-        strcmp(resolve_from(ctx, *own, back), join(ctx, project, ".git")) != 0) {
+        strcmp(resolve_from(ctx, *own, back), ik_file_join(ctx, project, ".git")) != 0) {
         return NULL;
     }
     const char *store = resolve_from(ctx, *own, common);
     char *worktrees = ik_file_folder(ctx, *own);
-    bool is_store = strcmp(worktrees, join(ctx, store, "worktrees")) == 0 &&
-                    kind_of(join(ctx, store, "objects")) == S_IFDIR;
+    bool is_store = strcmp(worktrees, ik_file_join(ctx, store, "worktrees")) == 0 &&
+                    kind_of(ik_file_join(ctx, store, "objects")) == S_IFDIR;
     return is_store ? store : NULL;
 }
 
@@ -305,7 +291,7 @@ static const char *find_protected(const ik_room_plan_t *plan, const char *projec
 {
     const char *place = kind_of(path) == S_IFLNK ? resolve(plan, path) : path;
     mode_t kind = kind_of(place);
-    bool inside = is_within(place, project) && strcmp(place, project) != 0;
+    bool inside = ik_file_is_within(place, project) && strcmp(place, project) != 0;
     return inside && (kind == S_IFDIR || kind == S_IFREG) ? place : NULL;
 }
 
@@ -315,12 +301,13 @@ static void protect_git(ik_room_plan_t *plan, const char *folder, int depth)
 {
     add(plan, IK_ROOM_WRITABLE, folder);
     for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
-        const char *path = find_protected(plan, folder, join(plan, folder, protected_in_git[i]));
+        const char *path =
+            find_protected(plan, folder, ik_file_join(plan, folder, protected_in_git[i]));
         if (path != NULL) {
             add(plan, IK_ROOM_READABLE, path);
         }
     }
-    char *modules = join(plan, folder, "modules");
+    char *modules = ik_file_join(plan, folder, "modules");
     DIR *entries = depth > 0 && kind_of(modules) == S_IFDIR ? opendir(modules) : NULL;
     if (entries == NULL) {
         return;
@@ -333,7 +320,7 @@ static void protect_git(ik_room_plan_t *plan, const char *folder, int depth)
     add(plan, count > MODULES_MAX ? IK_ROOM_READABLE : IK_ROOM_WRITABLE, modules);
     struct dirent *entry;
     while (count <= MODULES_MAX && (entry = readdir(entries)) != NULL) {
-        char *module = join(plan, modules, entry->d_name);
+        char *module = ik_file_join(plan, modules, entry->d_name);
         if (entry->d_name[0] != '.' && kind_of(module) == S_IFDIR) {
             protect_git(plan, module, depth - 1);
         }
@@ -345,7 +332,7 @@ static void protect_git(ik_room_plan_t *plan, const char *folder, int depth)
 static void show_project(ik_room_plan_t *plan, const ik_room_places_t *places, ik_write_t write)
 {
     const char *project = places->project;
-    bool writable = write != IK_WRITE_NONE && !is_within(project, places->ikigai_home);
+    bool writable = write != IK_WRITE_NONE && !ik_file_is_within(project, places->ikigai_home);
     if (strcmp(project, "/") != 0) {
         add(plan, writable ? IK_ROOM_WRITABLE : IK_ROOM_READABLE, project);
     }
@@ -354,7 +341,7 @@ static void show_project(ik_room_plan_t *plan, const ik_room_places_t *places, i
     }
     const char *own = NULL;
     const char *store = find_worktree_store(plan, project, &own);
-    const char *dot_git = find_protected(plan, project, join(plan, project, ".git"));
+    const char *dot_git = find_protected(plan, project, ik_file_join(plan, project, ".git"));
     if (store != NULL) {
         protect_git(plan, store, MODULES_DEPTH);
         protect_git(plan, own, MODULES_DEPTH);
@@ -367,7 +354,8 @@ static void show_project(ik_room_plan_t *plan, const ik_room_places_t *places, i
         add(plan, IK_ROOM_READABLE, dot_git);
     }
     for (size_t i = 0; i < IK_LENGTH(protected_places); i++) {
-        const char *path = find_protected(plan, project, join(plan, project, protected_places[i]));
+        const char *path =
+            find_protected(plan, project, ik_file_join(plan, project, protected_places[i]));
         if (path != NULL) {
             add(plan, IK_ROOM_READABLE, path);
         }
@@ -379,11 +367,11 @@ const char **ik_room_plan_protected(const void *ctx, const char *project)
     const char **list = NULL;
     size_t count = 0;
     for (size_t i = 0; i < IK_LENGTH(protected_places); i++) {
-        add_unique(ctx, &list, &count, join(ctx, project, protected_places[i]));
+        add_unique(ctx, &list, &count, ik_file_join(ctx, project, protected_places[i]));
     }
     for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
-        char *git = join(ctx, project, ".git");
-        add_unique(ctx, &list, &count, join(ctx, git, protected_in_git[i]));
+        char *git = ik_file_join(ctx, project, ".git");
+        add_unique(ctx, &list, &count, ik_file_join(ctx, git, protected_in_git[i]));
     }
     return list;
 }
@@ -397,7 +385,7 @@ static const char **list_hidden(const void *ctx, const ik_room_places_t *places)
     size_t count = 0;
     for (size_t i = 0; places->user_home != NULL && i < IK_LENGTH(secret_places); i++) {
         add_unique(ctx, &list, &count,
-                   resolve(ctx, join(ctx, places->user_home, secret_places[i])));
+                   resolve(ctx, ik_file_join(ctx, places->user_home, secret_places[i])));
     }
     for (size_t i = 0; i < IK_LENGTH(system_secrets); i++) {
         add_unique(ctx, &list, &count, system_secrets[i]);
@@ -420,7 +408,7 @@ static void hide_secrets(ik_room_plan_t *plan, const ik_room_places_t *places)
     add(plan, IK_ROOM_HIDDEN, places->ikigai_home);
     const char *shown[] = {places->user_tools, places->trusted};
     for (size_t i = 0; i < IK_LENGTH(shown); i++) {
-        if (is_within(shown[i], places->ikigai_home)) {
+        if (ik_file_is_within(shown[i], places->ikigai_home)) {
             add(plan, IK_ROOM_READABLE, shown[i]);
         }
     }
@@ -467,10 +455,11 @@ ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *giv
             add_text(plan, ik_strdup(plan, stores[i]));
         }
         /* A copy of /tmp may begin empty, and ikigai may be installed there. */
-        if (i == 0 && places.system_tools != NULL && is_within(places.system_tools, "/tmp")) {
+        if (i == 0 && places.system_tools != NULL &&
+            ik_file_is_within(places.system_tools, "/tmp")) {
             add(plan, IK_ROOM_READABLE, places.system_tools);
         }
-        if (i == 0 && places.user_home != NULL && is_within(places.user_home, "/tmp")) {
+        if (i == 0 && places.user_home != NULL && ik_file_is_within(places.user_home, "/tmp")) {
             add(plan, IK_ROOM_OVERLAY, places.user_home);
         }
     }
@@ -482,7 +471,7 @@ ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *giv
             add(plan, IK_ROOM_MAY_WRITE, path);
         }
     }
-    bool in_hidden = is_within(places.project, places.ikigai_home);
+    bool in_hidden = ik_file_is_within(places.project, places.ikigai_home);
     if (!in_hidden) {
         show_project(plan, &places, effects.write);
     }
@@ -514,12 +503,12 @@ static void allow_around(ik_room_plan_t *plan, const char *folder, const char *c
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        char *path = join(plan, folder, entry->d_name);
+        char *path = ik_file_join(plan, folder, entry->d_name);
         bool is_closed = false;
         bool leads_there = false;
         for (size_t i = 0; closed[i] != NULL; i++) {
             is_closed = is_closed || strcmp(closed[i], path) == 0;
-            leads_there = leads_there || is_within(closed[i], path);
+            leads_there = leads_there || ik_file_is_within(closed[i], path);
         }
         mode_t kind = kind_of(path);
         if (is_closed || (kind != S_IFDIR && kind != S_IFREG && kind != S_IFCHR)) {
@@ -542,8 +531,8 @@ static void allow_writing(ik_room_plan_t *plan, const char *folder, const char *
 {
     bool holds_closed = false;
     for (size_t i = 0; closed[i] != NULL; i++) {
-        holds_closed = holds_closed || is_within(closed[i], folder);
-        if (is_within(folder, closed[i])) {
+        holds_closed = holds_closed || ik_file_is_within(closed[i], folder);
+        if (ik_file_is_within(folder, closed[i])) {
             return;
         }
     }
@@ -585,8 +574,8 @@ ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_place
     const char *own = NULL;
     const char *store = find_worktree_store(plan, places.project, &own);
     for (size_t i = 0; store != NULL && i < IK_LENGTH(protected_in_git); i++) {
-        add_unique(plan, &closed, &count, join(plan, store, protected_in_git[i]));
-        add_unique(plan, &closed, &count, join(plan, own, protected_in_git[i]));
+        add_unique(plan, &closed, &count, ik_file_join(plan, store, protected_in_git[i]));
+        add_unique(plan, &closed, &count, ik_file_join(plan, own, protected_in_git[i]));
     }
     const char **wanted = NULL;
     size_t wanted_count = 0;

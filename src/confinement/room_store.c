@@ -22,37 +22,6 @@ struct ik_room_store {
     const char **folders;
 };
 
-/* --- removing ---------------------------------------------------------------------------- */
-
-/* Removes a folder's content and the folder. A tool may have taken away its own rights; links are
- * removed, not followed. */
-static void remove_tree(int parent, const char *name)
-{
-    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) {
-        return;
-    }
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == EACCES) {
-        fchmodat(parent, name, 0700, 0);
-        fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    }
-    if (fd < 0) {
-        return;
-    }
-    fchmod(fd, 0700);
-    DIR *entries = fdopendir(fd);
-    struct dirent *entry;
-    while (entries != NULL && (entry = readdir(entries)) != NULL) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            remove_tree(fd, entry->d_name);
-        }
-    }
-    if (entries != NULL) {
-        closedir(entries);
-    }
-    unlinkat(parent, name, AT_REMOVEDIR);
-}
-
 /* --- locking ----------------------------------------------------------------------------- */
 
 /* Makes a folder and locks it; -1 when that fails or another program has locked it. */
@@ -78,7 +47,7 @@ static void sweep(const char *rooms)
         }
         int fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-            remove_tree(dirfd(entries), entry->d_name);
+            ik_file_remove_tree(dirfd(entries), entry->d_name);
         }
         if (fd >= 0) {
             close(fd);
@@ -94,7 +63,7 @@ static void sweep(const char *rooms)
 static int close_store(ik_room_store_t *store)
 {
     if (store->session != NULL) {
-        remove_tree(AT_FDCWD, store->session);
+        ik_file_remove_tree(AT_FDCWD, store->session);
     }
     close(store->session_lock);
     close(store->project_lock);
@@ -111,17 +80,11 @@ static bool make_store(const void *ctx, const char *folder, mode_t mode)
     return is_ok(&made) && chmod(upper, mode) == 0;
 }
 
-static bool contains(const char *folder, const char *path)
-{
-    size_t len = strlen(folder);
-    return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
-
-ik_room_store_t *ik_room_store_create(const void *ctx, const char *ikigai_home, const char *project,
+ik_room_store_t *ik_room_store_create(const void *ctx, const char *rooms, const char *project,
                                       const char *const *copies)
 {
     ik_room_store_t *store = ik_new(ctx, ik_room_store_t);
-    store->rooms = ik_sprintf(store, "%s/rooms", ikigai_home);
+    store->rooms = ik_strdup(store, rooms);
     char *shared = ik_sprintf(store, "%s/project-%016llx", store->rooms,
                               (unsigned long long)ik_hash_bytes(project, strlen(project)));
     store->session = ik_sprintf(store, "%s/session-%d", store->rooms, (int)getpid());
@@ -139,7 +102,7 @@ ik_room_store_t *ik_room_store_create(const void *ctx, const char *ikigai_home, 
         bool kept = is_cache && store->project_lock >= 0;
         char *folder = ik_sprintf(store, "%s/%016llx", kept ? shared : store->session,
                                   (unsigned long long)ik_hash_bytes(copies[i], strlen(copies[i])));
-        bool usable = (kept || store->session_lock >= 0) && !contains(copies[i], folder) &&
+        bool usable = (kept || store->session_lock >= 0) && !ik_file_is_within(folder, copies[i]) &&
                       make_store(folder, folder, is_cache ? 0700 : 01777);
         store->folders[i] = usable ? folder : "";
     }

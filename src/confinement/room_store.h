@@ -2,8 +2,8 @@
  * Where rooms keep what is written to the copies that they show: /tmp for as long as the store
  * lives, caches for every later session of the same project.
  *
- * IKIGAI_HOME/rooms/session-PID/N      /tmp, and caches while another session of the project runs
- * IKIGAI_HOME/rooms/project-HASH/N     caches
+ * ROOMS/session-PID/N      /tmp, and caches while another session of the project runs
+ * ROOMS/project-HASH/N     caches
  * Each of the two folders is locked by its user. What a killed program left is removed by the next.
  */
 #pragma once
@@ -12,9 +12,9 @@
 
 typedef struct ik_room_store ik_room_store_t;
 
-/* Makes the folders for the copies (ik_room_plan_copies), of which the first is /tmp. Freeing it
- * removes what belongs to the session. */
-ik_room_store_t *ik_room_store_create(const void *ctx, const char *ikigai_home, const char *project,
+/* Makes the folders in rooms for the copies (ik_room_plan_copies), of which the first is /tmp.
+ * Freeing it removes what belongs to the session. */
+ik_room_store_t *ik_room_store_create(const void *ctx, const char *rooms, const char *project,
                                       const char *const *copies);
 /* One folder for each copy, with upper and work in it; "": it could not be made, or an overlay
  * cannot use it because it lies in the copied folder. */

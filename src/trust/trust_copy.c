@@ -58,26 +58,6 @@ static res_t copy_file(int from_fd, int to_fd, const ik_trust_snapshot_file_t *f
     return result;
 }
 
-static void remove_tree(int parent_fd, const char *name)
-{
-    if (unlinkat(parent_fd, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) {
-        return;
-    }
-    fchmodat(parent_fd, name, 0700, 0);
-    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            remove_tree(fd, entry->d_name);
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    unlinkat(parent_fd, name, AT_REMOVEDIR);
-}
-
 /* Makes the folders read-only once all files are in place. */
 static void lock_folders(int copy_fd, const ik_trust_snapshot_t *snapshot)
 {
@@ -120,7 +100,7 @@ static res_t build_copy(const char *store, const ik_trust_snapshot_t *snapshot, 
     }
     char *building = ik_sprintf(NULL, "%s/building-%d", canonical, (int)getpid());
     free(canonical);
-    remove_tree(AT_FDCWD, building);
+    ik_file_remove_tree(AT_FDCWD, building);
     int from_fd = open(snapshot->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int to_fd = mkdir(building, 0700) < 0
                     ? -1
@@ -135,7 +115,7 @@ static res_t build_copy(const char *store, const ik_trust_snapshot_t *snapshot, 
     if (is_ok(&result) && rename(building, copy) < 0 && errno != EEXIST && errno != ENOTEMPTY) {
         result = ERR(SYSTEM, "Cannot make %s: %s", copy, strerror(errno));
     }
-    remove_tree(AT_FDCWD, building);
+    ik_file_remove_tree(AT_FDCWD, building);
     if (from_fd >= 0) {
         close(from_fd);
     }
@@ -171,7 +151,7 @@ void ik_trust_copy_remove(const char *store, const char *hash)
 {
     int fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && is_hash(hash)) {
-        remove_tree(fd, hash);
+        ik_file_remove_tree(fd, hash);
     }
     if (fd >= 0) {
         close(fd);
@@ -190,7 +170,7 @@ void ik_trust_copy_clean(const char *store, bool (*is_used)(void *data, const ch
         struct stat status;
         if (ours && fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
             time(NULL) - status.st_mtim.tv_sec > UNUSED_SECONDS && !is_used(data, name)) {
-            remove_tree(dirfd(folder), name);
+            ik_file_remove_tree(dirfd(folder), name);
         }
     }
     if (folder != NULL) {

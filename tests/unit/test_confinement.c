@@ -66,6 +66,7 @@ static void set_up(void)
         .home = below("home/.ikigai"),
         .user_tools = below("home/.ikigai/tools"),
         .trusted = below("home/.ikigai/trusted"),
+        .rooms = below("home/.ikigai/rooms"),
         .cwd = below("project"),
     };
     res_t created = ik_loop_create(ctx, &loop);

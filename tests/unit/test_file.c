@@ -1,4 +1,5 @@
 #include <check.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -200,6 +201,46 @@ START_TEST(a_file_in_the_way_is_an_error)
 }
 END_TEST
 
+START_TEST(paths_below_a_folder)
+{
+    ck_assert(ik_file_is_within("/a", "/a"));
+    ck_assert(ik_file_is_within("/a/b", "/a"));
+    ck_assert(ik_file_is_within("/a", "/"));
+    ck_assert(!ik_file_is_within("/ab", "/a"));
+    ck_assert(!ik_file_is_within("/a", "/a/b"));
+    char *joined = ik_file_join(NULL, "/", "a");
+    ck_assert_str_eq(joined, "/a");
+    talloc_free(joined);
+    joined = ik_file_join(NULL, "/a", "b");
+    ck_assert_str_eq(joined, "/a/b");
+    talloc_free(joined);
+}
+END_TEST
+
+START_TEST(removes_a_tree_but_not_what_its_links_lead_to)
+{
+    char *tree = ik_strdup(NULL, scratch_path("tree"));
+    char *inner = ik_strdup(NULL, scratch_path("tree/a"));
+    char *link = ik_strdup(NULL, scratch_path("tree/link"));
+    ck_assert_int_eq(mkdir(tree, 0700), 0);
+    ck_assert_int_eq(mkdir(inner, 0700), 0);
+    scratch_write("tree/a/file", "");
+    ck_assert_int_eq(mkdir(scratch_path("kept"), 0700), 0);
+    ck_assert_int_eq(symlink(scratch_path("kept"), link), 0);
+    char *kept = ik_strdup(NULL, scratch_write("kept/file", "content"));
+    ck_assert_int_eq(chmod(inner, 0), 0);
+    ik_file_remove_tree(AT_FDCWD, tree);
+    ck_assert_int_eq(access(tree, F_OK), -1);
+    ck_assert_int_eq(access(kept, F_OK), 0);
+    ik_file_remove_tree(AT_FDCWD, kept);
+    ck_assert_int_eq(access(kept, F_OK), -1);
+    talloc_free(kept);
+    talloc_free(link);
+    talloc_free(inner);
+    talloc_free(tree);
+}
+END_TEST
+
 START_TEST(folder_of_a_path)
 {
     static const char *const cases[][2] = {
@@ -233,6 +274,8 @@ int main(void)
     tcase_add_test(tests, existing_folders_are_left_alone);
     tcase_add_test(tests, a_file_in_the_way_is_an_error);
     tcase_add_test(tests, folder_of_a_path);
+    tcase_add_test(tests, paths_below_a_folder);
+    tcase_add_test(tests, removes_a_tree_but_not_what_its_links_lead_to);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);
 }
