@@ -210,9 +210,9 @@ void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_jso
     append_user(agent, text, data_json);
 }
 
-void ik_agent_start_turn(ik_agent_t *agent, const char *text)
+void ik_agent_start_turn(ik_agent_t *agent, const char *text, const char *data_json)
 {
-    append_user(agent, text, NULL);
+    append_user(agent, text, data_json);
     ik_turn_start(agent);
 }
 

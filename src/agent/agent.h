@@ -61,9 +61,9 @@ typedef struct {
 char *ik_agent_describe_retry(const void *ctx, const ik_agent_event_t *retry);
 
 typedef void (*ik_agent_listener_fn)(void *data, const ik_agent_event_t *event);
-/* The next text of the user that waits for the running turn, on ctx; NULL: none. Called before each
- * request that sends tool results, until it returns NULL: the texts follow the results. */
-typedef char *(*ik_agent_steering_fn)(void *data, const void *ctx);
+/* The next message of the user that waits for the running turn, on ctx; NULL: none. Called before
+ * each request that sends tool results, until it returns NULL: the messages follow the results. */
+typedef ik_msg_t *(*ik_agent_steering_fn)(void *data, const void *ctx);
 
 typedef struct {
     ik_shared_ctx_t *shared;
@@ -89,9 +89,10 @@ ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener
 /* The agent's number in its session. */
 int64_t ik_agent_number(const ik_agent_t *agent);
 
-/* Appends the user's message and starts a turn. The MESSAGE event of the user's own text comes
- * before this returns, all others later from the loop. Only while no turn is running. */
-void ik_agent_start_turn(ik_agent_t *agent, const char *text);
+/* Appends the user's message and starts a turn. data_json may be NULL; ik_msg_format_images makes
+ * it for a message with images. The MESSAGE event of the user's own text comes before this returns,
+ * all others later from the loop. Only while no turn is running. */
+void ik_agent_start_turn(ik_agent_t *agent, const char *text, const char *data_json);
 bool ik_agent_is_busy(const ik_agent_t *agent);
 /* Time since anything was received of the answer that is arriving; -1: none is. */
 int64_t ik_agent_silent_ms(const ik_agent_t *agent);

@@ -651,7 +651,7 @@ static void take_changes(ik_turn_t *turn)
 {
     ik_agent_t *agent = turn->agent;
     const ik_msg_t *last = find_last(agent->conversation);
-    char *text;
+    ik_msg_t *message;
     if (turn->carried != NULL ||
         (!ik_msg_is(last, IK_MSG_USER) && !ik_msg_is(last, IK_MSG_TOOL_RESULT))) {
         return;
@@ -661,9 +661,8 @@ static void take_changes(ik_turn_t *turn)
         turn->compactions = 0;
     }
     while (turn->tool_turns > 0 && agent->steering != NULL &&
-           (text = agent->steering(agent->data, turn)) != NULL) {
-        ik_agent_append(agent, ik_msg_create(NULL, IK_MSG_USER, text, NULL), IK_STORE_FULL);
-        talloc_free(text);
+           (message = agent->steering(agent->data, turn)) != NULL) {
+        ik_agent_append(agent, message, IK_STORE_FULL);
     }
 }
 

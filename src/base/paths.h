@@ -31,6 +31,8 @@ typedef struct {
     const char *database;       /* home/ikigai.db */
     const char *recall;         /* home/history, the prompts that were sent */
     const char *drafts;         /* home/drafts */
+    const char *blobs;          /* home/blobs */
+    const char *images;         /* home/blobs/images, see blob.h */
     const char *cwd;            /* the project */
     const char *project_tools;  /* cwd/.ikigai/tools or NULL */
     const char *project_config; /* cwd/.ikigai/config.json or NULL */

@@ -1,5 +1,6 @@
 #include "conversation/message.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/image.h"
 #include "base/json_clean.h"
 #include "conversation/summary.h"
 
@@ -231,6 +233,141 @@ ik_msg_t *ik_msg_create_call(const void *ctx, const ik_msg_call_t *call, const i
     return message;
 }
 
+/* --- images ------------------------------------------------------------------------------ */
+
+res_t ik_msg_image_store(const char *folder, const char *name, const char *bytes, size_t len,
+                         ik_msg_image_t *image)
+{
+    ik_image_t facts;
+    *image = (ik_msg_image_t){.name = name, .bytes = len};
+    TRY(ik_image_check(bytes, len, len, &facts));
+    image->media_type = ik_image_media_type(facts.kind);
+    image->width = facts.width;
+    image->height = facts.height;
+    return ik_blob_put(folder, bytes, len, &image->sha256);
+}
+
+/* Appends a name as part of one line that a bracket ends: control characters and closing brackets
+ * become underscores. */
+static void append_line(ik_buffer_t *out, const char *name)
+{
+    for (const char *c = name; *c != '\0'; c++) {
+        bool plain = (unsigned char)*c >= ' ' && *c != 0x7f && *c != ']';
+        ik_buffer_append_byte(out, plain ? *c : '_');
+    }
+}
+
+static void add_images(ik_buffer_t *out, const ik_msg_image_t *images, size_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    ik_json_begin_member(out, "images");
+    for (size_t i = 0; i < count; i++) {
+        ik_buffer_t name;
+        ik_buffer_init(&name, NULL, IK_BUFFER_UNLIMITED); /* bounded by the image's name */
+        append_line(&name, images[i].name);
+        ik_buffer_append_text(out, i == 0 ? "[{\"name\":" : ",{\"name\":");
+        ik_json_append_string(out, name.data, name.len);
+        ik_buffer_append_format(out,
+                                ",\"sha256\":\"%s\",\"media_type\":\"%s\",\"bytes\":%" PRIu64
+                                ",\"width\":%" PRIu32 ",\"height\":%" PRIu32 "}",
+                                images[i].sha256.hex, images[i].media_type, images[i].bytes,
+                                images[i].width, images[i].height);
+        ik_buffer_reset(&name);
+    }
+    ik_buffer_append_byte(out, ']');
+}
+
+char *ik_msg_format_images(const void *ctx, const ik_msg_image_t *images, size_t count)
+{
+    ik_buffer_t data;
+    if (count == 0) {
+        return NULL;
+    }
+    ik_buffer_init(&data, ctx, IK_BUFFER_UNLIMITED); /* a line per image */
+    add_images(&data, images, count);
+    ik_buffer_append_byte(&data, '}');
+    return ik_buffer_finish(&data);
+}
+
+/* Reads a whole number from 1 to max; 0: it is none. */
+static uint64_t read_count(ik_json_span_t value, uint64_t max)
+{
+    uint64_t number = 0;
+    if (!ik_json_is(value, IK_JSON_NUMBER) || value.len > 12 ||
+        strspn(value.text, "0123456789") < value.len) {
+        return 0;
+    }
+    number = strtoull(value.text, NULL, 10);
+    return number > max ? 0 : number;
+}
+
+static bool read_image(const void *ctx, ik_json_span_t entry, ik_msg_image_t *image)
+{
+    enum { NAME, SHA256, MEDIA_TYPE, BYTES, WIDTH, HEIGHT, COUNT };
+    static const char *const names[COUNT] = {"name",  "sha256", "media_type",
+                                             "bytes", "width",  "height"};
+    ik_json_span_t values[COUNT];
+    ik_json_find_members(entry, names, COUNT, values);
+    if (!ik_json_is(values[NAME], IK_JSON_STRING) || !ik_json_is(values[SHA256], IK_JSON_STRING) ||
+        !ik_json_is(values[MEDIA_TYPE], IK_JSON_STRING) ||
+        values[SHA256].len != IK_BLOB_NAME_LEN + 2) {
+        return false;
+    }
+    *image = (ik_msg_image_t){
+        .bytes = read_count(values[BYTES], IK_IMAGE_BYTES_MAX),
+        .width = (uint32_t)read_count(values[WIDTH], IK_IMAGE_SIDE_MAX),
+        .height = (uint32_t)read_count(values[HEIGHT], IK_IMAGE_SIDE_MAX),
+    };
+    memcpy(image->sha256.hex, values[SHA256].text + 1, IK_BLOB_NAME_LEN);
+    char *type = ik_json_decode(NULL, values[MEDIA_TYPE], NULL);
+    image->media_type = ik_image_media_type(ik_image_kind_of(type));
+    talloc_free(type);
+    if (image->bytes == 0 || image->width == 0 || image->height == 0 || image->media_type == NULL ||
+        !ik_blob_is_name(image->sha256.hex)) {
+        return false;
+    }
+    char *name = ik_json_decode(NULL, values[NAME], NULL);
+    ik_buffer_t line;
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED); /* bounded by the name */
+    ik_buffer_append_text(&line, "");
+    append_line(&line, name);
+    image->name = ik_buffer_finish(&line);
+    talloc_free(name);
+    return true;
+}
+
+size_t ik_msg_images(const void *ctx, const ik_msg_t *message, ik_msg_image_t **images)
+{
+    ik_json_span_t list;
+    ik_json_span_t entry;
+    size_t position = 0;
+    size_t count = 0;
+    *images = NULL;
+    if ((!ik_msg_is(message, IK_MSG_USER) && !ik_msg_is(message, IK_MSG_TOOL_RESULT)) ||
+        !ik_msg_field(message, "images", &list) || ik_json_kind(list) != IK_JSON_ARRAY) {
+        return 0;
+    }
+    while (ik_json_next_element(list, &position, &entry)) {
+        ik_msg_image_t image;
+        if (read_image(ctx, entry, &image)) {
+            *images = ik_resize_array(ctx, *images, ik_msg_image_t, count + 1);
+            (*images)[count++] = image;
+        }
+    }
+    return count;
+}
+
+char *ik_msg_image_marker(const void *ctx, const ik_msg_image_t *image, const char *why)
+{
+    return ik_sprintf(ctx, "[image %s, %s, %" PRIu32 "x%" PRIu32 ", %" PRIu64 " bytes: %s]",
+                      image->name, image->media_type, image->width, image->height, image->bytes,
+                      why);
+}
+
+/* --- results ----------------------------------------------------------------------------- */
+
 ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
 {
     ik_buffer_t data;
@@ -244,6 +381,7 @@ ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
     add_number(&data, "wall_ms", result->wall_ms, -1);
     add_number(&data, "cpu_us", result->cpu_us, -1);
     add_number(&data, "max_rss_kb", result->max_rss_kb, -1);
+    add_images(&data, result->images, result->image_count);
     add_text(&data, "stderr", result->err);
     add_text(&data, "output", result->output);
     char *summary = ik_summary_of_result(NULL, result->name, result->output);

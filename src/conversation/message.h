@@ -4,10 +4,10 @@
  *
  *   kind         content                         data_json
  *   system       the system prompt               NULL
- *   user         what the user wrote             NULL
+ *   user         what the user wrote             {images} or NULL
  *   assistant    the text of the answer          {model, stop, usage, reasoning, …} or NULL
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
- *   tool_result  3 files found                   {tool_call_id, name, success, …, stderr, output}
+ *   tool_result  3 files found                   {tool_call_id, name, success, …, images, output}
  *   compaction   12 tool results removed         {trimmed_results, dropped, target}
  *   mode         the mode was set                {mode}
  *   checkpoint   NULL                            {phase, states}
@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/blob.h"
 #include "base/json.h"
 #include "conversation/usage.h"
 
@@ -81,12 +82,25 @@ typedef struct {
     const char *provider; /* that made the id; may be NULL */
 } ik_msg_call_t;
 
+/* An image of a user's message or of a tool result. Its bytes are a blob (base/blob.h), and were
+ * checked (base/image.h) before it was stored. */
+typedef struct {
+    const char *name; /* of its file, or made up; one line */
+    ik_blob_name_t sha256;
+    const char *media_type; /* static text */
+    uint64_t bytes;
+    uint32_t width;
+    uint32_t height;
+} ik_msg_image_t;
+
 typedef struct {
     const char *call_id;
     const char *name;
     const char *provider; /* as in the call */
     const char *output;   /* the envelope, exactly as the model gets it */
     bool success;
+    const ik_msg_image_t *images;
+    size_t image_count;
     const char *err; /* what a successful tool wrote to stderr, for people; NULL: nothing */
     int64_t wall_ms; /* this and the next two: -1 when not known */
     int64_t cpu_us;
@@ -127,6 +141,18 @@ ik_msg_t *ik_msg_create_checkpoint(const void *ctx, ik_msg_phase_t phase, const 
 /* Reads the data of a checkpoint. *states, on ctx, ends with NULL. False when it is not valid. */
 bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_phase_t *phase,
                              const char *const **states);
+/* Checks the bytes (ik_image_check) and stores them in the folder of blobs. name is borrowed. The
+ * message of an error says what is wrong with the image, without its name. */
+res_t ik_msg_image_store(const char *folder, const char *name, const char *bytes, size_t len,
+                         ik_msg_image_t *image);
+/* The data of a user's message with these images: {"images":[{"name",…}]}, on ctx; NULL if there
+ * are none. */
+char *ik_msg_format_images(const void *ctx, const ik_msg_image_t *images, size_t count);
+/* Reads the images of a message. Entries that are not valid are left out. *images is on ctx, and
+ * NULL when the result is 0. */
+size_t ik_msg_images(const void *ctx, const ik_msg_t *message, ik_msg_image_t **images);
+/* The text that is sent in place of an image: "[image NAME, image/png, 1x1, 70 bytes: why]". */
+char *ik_msg_image_marker(const void *ctx, const ik_msg_image_t *image, const char *why);
 
 bool ik_msg_is(const ik_msg_t *message, const char *kind);
 /* Whether events of this kind are records: stored, but neither sent nor shown. */

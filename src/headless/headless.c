@@ -311,7 +311,7 @@ static int run(headless_t *headless)
     ik_interrupt_t *interrupt =
         ik_interrupt_create(headless, options->loop, on_interrupt, headless);
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt,
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, NULL,
                             IK_WORKSPACE_SUBMIT_QUEUED);
     }
     if (!ik_loop_run_until(options->loop, &headless->done)) {

@@ -69,7 +69,7 @@ static void submit(ik_repl_t *repl, const char *text, ik_workspace_submit_t kind
     ik_workspace_t *workspace = repl->workspace;
     bool command = ik_command_is_line(text) || text[0] == IK_PROMPT_SIGN_SHELL;
     if (text[strspn(text, " \t\n")] != '\0') {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text,
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text, NULL,
                             command ? IK_WORKSPACE_SUBMIT_COMMAND : kind);
     }
 }
@@ -622,7 +622,7 @@ static void on_start(void *data)
         ik_repl_setup_start(repl);
     }
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt,
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, NULL,
                             IK_WORKSPACE_SUBMIT_QUEUED);
     }
     ik_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));

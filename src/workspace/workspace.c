@@ -60,19 +60,19 @@ const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
     return NULL;
 }
 
-/* Takes a line out of the queue and returns its text, on ctx. */
-static char *remove_line(const void *ctx, ik_workspace_member_t *member, size_t index)
+/* Takes a line out of the queue and returns it as a message of the user, on ctx. */
+static ik_msg_t *remove_line(const void *ctx, ik_workspace_member_t *member, size_t index)
 {
     ik_workspace_line_t *line = &member->queue[index];
-    char *text = ik_strdup(ctx, line->text);
-    talloc_free((void *)line->text);
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, line->text, line->data_json);
+    talloc_free((void *)line->text); /* and data_json with it */
     member->queue_count--;
     memmove(line, line + 1, (member->queue_count - index) * sizeof(*line));
     emit_for(member, IK_WORKSPACE_QUEUE);
-    return text;
+    return message;
 }
 
-char *ik_workspace_take_next(void *data, const void *ctx)
+ik_msg_t *ik_workspace_take_next(void *data, const void *ctx)
 {
     ik_workspace_member_t *member = data;
     const ik_workspace_t *workspace = member->workspace;
@@ -101,21 +101,21 @@ static bool take_line(ik_workspace_member_t *member)
         return false;
     }
     int64_t number = member->number;
-    char *text = remove_line(workspace, member, 0);
+    ik_msg_t *line = remove_line(workspace, member, 0);
     if (command) {
-        ik_workspace_emit(
-            workspace,
-            &(ik_workspace_event_t){.kind = IK_WORKSPACE_COMMAND, .agent = number, .text = text});
+        ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_COMMAND,
+                                                             .agent = number,
+                                                             .text = line->content});
     } else {
         if (member->agent == NULL) {
             ik_workspace_require_agent(workspace);
         }
         workspace->usage.turns++;
         emit_for(member, IK_WORKSPACE_TURN);
-        ik_agent_start_turn(member->agent, text);
+        ik_agent_start_turn(member->agent, line->content, line->data_json);
         ik_workspace_store_mode(member);
     }
-    talloc_free(text);
+    talloc_free(line);
     return true;
 }
 
@@ -160,7 +160,7 @@ static size_t find_place(const ik_workspace_member_t *member, ik_workspace_submi
 }
 
 void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text,
-                         ik_workspace_submit_t kind)
+                         const char *data_json, ik_workspace_submit_t kind)
 {
     ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
     if (kind == IK_WORKSPACE_SUBMIT_NEXT && !ik_workspace_is_busy(workspace, number)) {
@@ -171,8 +171,10 @@ void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *
         ik_resize_array(member, member->queue, ik_workspace_line_t, member->queue_count + 1);
     memmove(member->queue + place + 1, member->queue + place,
             (member->queue_count - place) * sizeof(*member->queue));
-    member->queue[place] = (ik_workspace_line_t){
+    ik_workspace_line_t *line = &member->queue[place];
+    *line = (ik_workspace_line_t){
         .text = ik_strdup(member, text), .kind = kind, .order = ++member->submitted};
+    line->data_json = data_json == NULL ? NULL : ik_strdup(line->text, data_json);
     member->queue_count++;
     emit_for(member, IK_WORKSPACE_QUEUE);
     ik_workspace_pump(workspace);
@@ -195,7 +197,10 @@ char *ik_workspace_take_latest(const void *ctx, ik_workspace_t *workspace, int64
     for (size_t i = 1; i < member->queue_count; i++) {
         latest = member->queue[i].order > member->queue[latest].order ? i : latest;
     }
-    return remove_line(ctx, member, latest);
+    ik_msg_t *line = remove_line(NULL, member, latest);
+    char *text = ik_strdup(ctx, line->content);
+    talloc_free(line);
+    return text;
 }
 
 char *ik_workspace_take_queue(const void *ctx, ik_workspace_t *workspace, int64_t number)
@@ -207,10 +212,10 @@ char *ik_workspace_take_queue(const void *ctx, ik_workspace_t *workspace, int64_
     }
     ik_buffer_init(&joined, ctx, IK_BUFFER_UNLIMITED); /* bounded by what was entered */
     while (member->queue_count > 0) {
-        char *text = remove_line(ctx, member, 0);
+        ik_msg_t *line = remove_line(NULL, member, 0);
         ik_buffer_append_text(&joined, joined.len == 0 ? "" : "\n");
-        ik_buffer_append_text(&joined, text);
-        talloc_free(text);
+        ik_buffer_append_text(&joined, line->content);
+        talloc_free(line);
     }
     return ik_buffer_finish(&joined);
 }

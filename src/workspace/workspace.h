@@ -197,13 +197,15 @@ typedef enum {
 /* A line that waits for an agent. Valid until the queue changes. */
 typedef struct {
     const char *text;
+    const char *data_json; /* of the message; NULL: none */
     ik_workspace_submit_t kind;
     uint64_t order; /* grows with every line that is submitted */
 } ik_workspace_line_t;
 
-/* Queues a line for an agent. */
+/* Queues a line for an agent. data_json, which may be NULL, becomes part of the user's message; it
+ * holds the images (ik_msg_format_images). */
 void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text,
-                         ik_workspace_submit_t kind);
+                         const char *data_json, ik_workspace_submit_t kind);
 /* The lines that wait for an agent, in the order in which they will be taken; NULL after the last.
  */
 const ik_workspace_line_t *ik_workspace_queued(const ik_workspace_t *workspace, int64_t number,

@@ -260,8 +260,10 @@ static void move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
     to->queue =
         ik_resize_array(to, to->queue, ik_workspace_line_t, to->queue_count + from->queue_count);
     for (size_t i = 0; i < from->queue_count; i++) {
-        to->queue[to->queue_count] = from->queue[i];
-        to->queue[to->queue_count++].text = ik_strdup(to, from->queue[i].text);
+        ik_workspace_line_t *line = &to->queue[to->queue_count++];
+        *line = from->queue[i];
+        line->text = ik_strdup(to, line->text);
+        line->data_json = line->data_json == NULL ? NULL : ik_strdup(line->text, line->data_json);
     }
     to->submitted = from->submitted;
     from->queue_count = 0;
@@ -561,7 +563,7 @@ void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt)
         workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FORKED, .agent = member->number});
     set_focus(workspace, member);
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, member->number, prompt, IK_WORKSPACE_SUBMIT_QUEUED);
+        ik_workspace_submit(workspace, member->number, prompt, NULL, IK_WORKSPACE_SUBMIT_QUEUED);
     }
 }
 

@@ -73,8 +73,8 @@ void ik_workspace_pump(ik_workspace_t *workspace);
 /* Chooses the target of new agents; kept, which may be NULL, is the model of a resumed session. */
 res_t ik_workspace_choose_target(ik_workspace_t *workspace, const char *kept);
 void ik_workspace_on_agent_event(void *member, const ik_agent_event_t *event);
-/* The steering of an agent: takes the next line for the running turn. */
-char *ik_workspace_take_next(void *member, const void *ctx);
+/* The steering of an agent: takes the next message for the running turn. */
+ik_msg_t *ik_workspace_take_next(void *member, const void *ctx);
 
 /* --- workspace_session.c: */
 

@@ -140,7 +140,7 @@ static ik_agent_t *create_agent(void *ctx, driver_t *driver, const char *record,
 static void run_turn(driver_t *driver, ik_agent_t *agent, const char *prompt)
 {
     driver->done = false;
-    ik_agent_start_turn(agent, prompt);
+    ik_agent_start_turn(agent, prompt, NULL);
     if (!ik_loop_run_until(driver->shared.loop, &driver->done)) {
         fputs("agent_driver: the turn has nothing to wait for\n", stderr);
         exit(2);

@@ -22,7 +22,7 @@ static void on_answer(void *data, const char *answer)
     front_end_t *front_end = data;
     printf("answer: %s\n", answer == NULL ? "(declined)" : answer);
     ik_workspace_submit(front_end->workspace, ik_workspace_focus(front_end->workspace),
-                        front_end->argv[1], IK_WORKSPACE_SUBMIT_QUEUED);
+                        front_end->argv[1], NULL, IK_WORKSPACE_SUBMIT_QUEUED);
 }
 
 static void on_event(void *data, const ik_workspace_event_t *event)

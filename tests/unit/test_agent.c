@@ -82,10 +82,10 @@ static void on_event(void *data, const ik_agent_event_t *event)
     }
 }
 
-static char *take_waiting(void *data, const void *on)
+static ik_msg_t *take_waiting(void *data, const void *on)
 {
     (void)data;
-    return *waiting == NULL ? NULL : ik_strdup(on, *waiting++);
+    return *waiting == NULL ? NULL : ik_msg_create(on, IK_MSG_USER, *waiting++, NULL);
 }
 
 static ik_tool_registry_t *make_registry(const char *tool)
@@ -145,7 +145,7 @@ static void tear_down(void)
 
 static const char *turn(const char *prompt)
 {
-    ik_agent_start_turn(agent, prompt);
+    ik_agent_start_turn(agent, prompt, NULL);
     ck_assert(ik_loop_run_until(shared.loop, &over));
     return seen.data;
 }
@@ -216,7 +216,7 @@ START_TEST(a_fork_knows_what_its_parent_knows_and_goes_its_own_way)
     ck_assert_int_eq(ik_agent_number(fork), IK_STORE_ROOT_AGENT + 1);
     ck_assert_uint_eq(ik_agent_conversation(fork)->count, 2);
     over = false;
-    ik_agent_start_turn(fork, "more");
+    ik_agent_start_turn(fork, "more", NULL);
     ck_assert(ik_loop_run_until(shared.loop, &over));
     ck_assert_uint_eq(ik_agent_conversation(fork)->count, 4);
     ck_assert_uint_eq(ik_agent_conversation(agent)->count, 2);
@@ -270,7 +270,7 @@ END_TEST
 START_TEST(an_interrupted_turn_leaves_what_can_be_sent)
 {
     shared.tool_registry = make_registry("/nonexistent/tool");
-    ik_agent_start_turn(agent, "quick {}");
+    ik_agent_start_turn(agent, "quick {}", NULL);
     ck_assert(ik_agent_is_busy(agent));
     ik_agent_interrupt(agent);
     ck_assert(!ik_agent_is_busy(agent));

@@ -544,6 +544,101 @@ START_TEST(many_arguments_end_in_an_ellipsis)
 }
 END_TEST
 
+#define SHA "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define IMAGE                                                                                      \
+    "{\"name\":\"shot.png\",\"sha256\":\"" SHA "\",\"media_type\":\"image/png\","                  \
+    "\"bytes\":70,\"width\":1,\"height\":2}"
+
+static const ik_msg_image_t shot = {.name = "shot.png",
+                                    .sha256 = {SHA},
+                                    .media_type = "image/png",
+                                    .bytes = 70,
+                                    .width = 1,
+                                    .height = 2};
+
+START_TEST(images_of_a_user_are_read_as_they_were_written)
+{
+    ik_msg_image_t *images;
+    const char *data = ik_msg_format_images(ctx, &shot, 1);
+    ck_assert_str_eq(data, "{\"images\":[" IMAGE "]}");
+    ck_assert_ptr_null(ik_msg_format_images(ctx, NULL, 0));
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, "look", data);
+    ck_assert_uint_eq(ik_msg_images(ctx, message, &images), 1);
+    ck_assert_str_eq(images[0].name, "shot.png");
+    ck_assert_str_eq(images[0].sha256.hex, SHA);
+    ck_assert_str_eq(images[0].media_type, "image/png");
+    ck_assert_uint_eq(images[0].bytes, 70);
+    ck_assert_uint_eq(images[0].width, 1);
+    ck_assert_uint_eq(images[0].height, 2);
+    ck_assert_uint_eq(ik_msg_images(ctx, ik_msg_create(ctx, IK_MSG_USER, "look", NULL), &images),
+                      0);
+    ck_assert_ptr_null(images);
+    /* a model sends no images */
+    message = ik_msg_create(ctx, IK_MSG_ASSISTANT, "look", data);
+    ck_assert_uint_eq(ik_msg_images(ctx, message, &images), 0);
+}
+END_TEST
+
+START_TEST(images_of_a_result)
+{
+    ik_msg_image_t *images;
+    ik_msg_image_t two[] = {shot, shot};
+    ik_msg_result_t result = {.call_id = "c",
+                              .name = "shoot",
+                              .output = "{}",
+                              .success = true,
+                              .images = two,
+                              .image_count = 2,
+                              .wall_ms = -1,
+                              .cpu_us = -1,
+                              .max_rss_kb = -1};
+    ik_msg_t *message = ik_msg_create_result(ctx, &result);
+    ck_assert_str_eq(
+        message->data_json,
+        "{\"tool_call_id\":\"c\",\"name\":\"shoot\",\"success\":true,\"images\":[" IMAGE "," IMAGE
+        "],\"output\":\"{}\"}");
+    ck_assert_uint_eq(ik_msg_images(ctx, message, &images), 2);
+}
+END_TEST
+
+/* What an import or another program may have written. */
+START_TEST(entries_that_are_no_images_are_left_out)
+{
+    static const char *const data[] = {
+        "{\"images\":{}}",
+        "{\"images\":[1,null,\"x\",[],{}]}",
+        "{\"images\":[{\"name\":\"a\",\"sha256\":\"../x\",\"media_type\":\"image/png\",\"bytes\":1,"
+        "\"width\":1,\"height\":1}]}",
+        "{\"images\":[{\"name\":\"a\",\"sha256\":\"" SHA "\",\"media_type\":\"image/bmp\","
+        "\"bytes\":1,\"width\":1,\"height\":1}]}",
+        "{\"images\":[{\"name\":\"a\",\"sha256\":\"" SHA "\",\"media_type\":\"image/png\","
+        "\"bytes\":-1,\"width\":1,\"height\":1}]}",
+        "{\"images\":[{\"name\":\"a\",\"sha256\":\"" SHA "\",\"media_type\":\"image/png\","
+        "\"bytes\":1e3,\"width\":1,\"height\":1}]}",
+        "{\"images\":[{\"name\":\"a\",\"sha256\":\"" SHA "\",\"media_type\":\"image/png\","
+        "\"bytes\":1,\"width\":2001,\"height\":1}]}",
+    };
+    for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++) {
+        ik_msg_image_t *images;
+        ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, "look", data[i]);
+        ck_assert_msg(ik_msg_images(ctx, message, &images) == 0, "%s", data[i]);
+    }
+}
+END_TEST
+
+START_TEST(a_marker_is_one_line)
+{
+    ik_msg_image_t *images;
+    ck_assert_str_eq(ik_msg_image_marker(ctx, &shot, "not sent"),
+                     "[image shot.png, image/png, 1x2, 70 bytes: not sent]");
+    ik_msg_image_t odd = shot;
+    odd.name = "a\nb]\x1b.png";
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, "look", ik_msg_format_images(ctx, &odd, 1));
+    ck_assert_uint_eq(ik_msg_images(ctx, message, &images), 1);
+    ck_assert_str_eq(images[0].name, "a_b__.png");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("message");
@@ -574,6 +669,10 @@ int main(void)
                         (int)(sizeof(summaries) / sizeof(summaries[0])));
     tcase_add_loop_test(tests, summary_of_a_call, 0,
                         (int)(sizeof(call_summaries) / sizeof(call_summaries[0])));
+    tcase_add_test(tests, images_of_a_user_are_read_as_they_were_written);
+    tcase_add_test(tests, images_of_a_result);
+    tcase_add_test(tests, entries_that_are_no_images_are_left_out);
+    tcase_add_test(tests, a_marker_is_one_line);
     tcase_add_test(tests, a_nul_does_not_cut_the_summary);
     tcase_add_test(tests, a_long_name_is_cut);
     tcase_add_test(tests, long_values_are_cut_between_characters);
