@@ -186,8 +186,7 @@ ik_repl_talk_t *ik_repl_obtain_talk(ik_repl_t *repl, int64_t agent)
     size_t index = find_talk(repl, agent);
     if (index == repl->talk_count) {
         repl->talks = ik_resize_array(repl, repl->talks, ik_repl_talk_t *, repl->talk_count + 1);
-        repl->talks[repl->talk_count++] =
-            ik_repl_talk_create(repl, repl->view, repl->workspace, agent);
+        repl->talks[repl->talk_count++] = ik_repl_talk_create(repl, repl->view, &repl->host, agent);
     }
     return repl->talks[index];
 }

@@ -19,7 +19,8 @@ typedef enum { WORKING, THINKING, ANSWERING, RUNNING, RETRYING } activity_t;
 
 struct ik_repl_talk {
     ik_view_t *view;
-    ik_workspace_t *workspace;
+    ik_command_host_t *host;
+    ik_workspace_t *workspace; /* of the host */
     int64_t number;
     bool current;   /* on the screen */
     bool news;      /* got a message while off the screen */
@@ -66,12 +67,13 @@ static int close_talk(ik_repl_talk_t *talk)
     return 0;
 }
 
-ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_view_t *view, ik_workspace_t *workspace,
+ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_view_t *view, ik_command_host_t *host,
                                     int64_t number)
 {
     ik_repl_talk_t *talk = ik_new(ctx, ik_repl_talk_t);
     talk->view = view;
-    talk->workspace = workspace;
+    talk->host = host;
+    talk->workspace = host->workspace;
     talk->number = number;
     talk->running = ik_repl_running_create(talk);
     ik_buffer_init(&talk->answer, talk, IK_BUFFER_UNLIMITED);    /* bounded by the stream */
@@ -547,7 +549,9 @@ static void draw_queue(const ik_repl_talk_t *talk, canvas_t *canvas, int most)
         line = ik_workspace_queued(talk->workspace, talk->number, (size_t)i);
         ik_row_add_role(&canvas->row, IK_ROLE_DIM,
                         line->kind == IK_WORKSPACE_SUBMIT_NEXT ? "next: " : "queued: ");
-        ik_row_add_role(&canvas->row, IK_ROLE_DIM, line->text);
+        ik_row_add_role(&canvas->row, IK_ROLE_DIM,
+                        ik_strndup(canvas->scratch, line->text,
+                                   ik_command_public_length(talk->host, line->text)));
         put_row(canvas);
     }
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "command/command.h"
 #include "repl/repl_rows.h"
 #include "terminal/view.h"
 #include "workspace/workspace.h"
@@ -11,7 +12,7 @@
 typedef struct ik_repl_talk ik_repl_talk_t;
 
 /* The agent need not exist yet. */
-ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_view_t *view, ik_workspace_t *workspace,
+ik_repl_talk_t *ik_repl_talk_create(const void *ctx, ik_view_t *view, ik_command_host_t *host,
                                     int64_t number);
 int64_t ik_repl_talk_number(const ik_repl_talk_t *talk);
 

@@ -305,6 +305,15 @@ class QueueTest(SteeringTest):
         self.release()
         t.wait_for(re.compile("One.*^/usage$", re.M | re.S))
 
+    def test_a_key_that_waits_is_not_shown(self):
+        t = self.at_work(Answer("One."))
+        t.send("/login openai sk-by-mistake" + ALT_ENTER)
+        t.wait_for(re.compile("^queued: /login openai$", re.M))
+        self.assertNotIn("sk-by", "\n".join(t.all_rows()))
+        self.release()
+        t.wait_for("Usage: /login [PROVIDER]")
+        self.assertNotIn("sk-by", "\n".join(t.all_rows()))
+
 
 class UpTest(SteeringTest):
     def test_the_latest_returns_to_the_empty_draft(self):
