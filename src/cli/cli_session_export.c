@@ -23,15 +23,15 @@ typedef struct {
 } options_t;
 
 /* Writes the whole export to *bytes, which the caller frees. */
-static res_t write_to_memory(const options_t *options, ik_store_t *store,
-                             const ik_store_session_t *session, char **bytes, size_t *len)
+static res_t write_to_memory(const options_t *options, const ik_export_source_t *source,
+                             char **bytes, size_t *len)
 {
     *bytes = NULL;
     FILE *out = open_memstream(bytes, len);
     if (out == NULL) {
         return ERR(SYSTEM, "Cannot export: %s", strerror(errno));
     }
-    res_t written = options->format->write(out, store, session);
+    res_t written = options->format->write(out, source);
     bool whole = !ferror(out);
     if (fclose(out) != 0 || !whole) {
         return ERR(SYSTEM, "Not enough memory: export to standard output instead");
@@ -65,10 +65,11 @@ static res_t export_session(ik_cli_t *cli, ik_history_t *history, void *data)
     char *bytes;
     size_t len;
     TRY(ik_cli_history_read(cli, history, options->id, &session, &store));
+    ik_export_source_t source = {.store = store, .session = &session};
     if (options->path == NULL && !isatty(STDOUT_FILENO)) {
-        return options->format->write(stdout, store, &session);
+        return options->format->write(stdout, &source);
     }
-    res_t written = write_to_memory(options, store, &session, &bytes, &len);
+    res_t written = write_to_memory(options, &source, &bytes, &len);
     if (is_ok(&written) && options->path == NULL) {
         ik_print(stdout, bytes, len);
     } else if (is_ok(&written)) {

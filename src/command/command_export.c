@@ -79,12 +79,12 @@ static res_t create_file(const char *path, FILE **out)
     return OK;
 }
 
-static res_t write_file(const char *path, const ik_export_t *format, ik_store_t *store,
-                        const ik_store_session_t *session)
+static res_t write_file(const char *path, const ik_export_t *format,
+                        const ik_export_source_t *source)
 {
     FILE *out = NULL;
     TRY(create_file(path, &out));
-    res_t written = format->write(out, store, session);
+    res_t written = format->write(out, source);
     bool whole = !ferror(out);
     if ((fclose(out) != 0 || !whole) && is_ok(&written)) {
         written = ERR(SYSTEM, "Cannot write all of %s: is the disk full?", path);
@@ -110,7 +110,8 @@ static res_t export_session(ik_command_host_t *host, const void *ctx, const char
     if (found.code == IK_ERR_NOT_FOUND) {
         return ERR(NOT_FOUND, "This session has no messages yet.");
     }
-    return is_err(&found) ? found : write_file(path, format, store, &facts);
+    ik_export_source_t source = {.store = store, .session = &facts};
+    return is_err(&found) ? found : write_file(path, format, &source);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)

@@ -11,11 +11,18 @@
 
 #include "store/store.h"
 
+/* What is exported. */
+typedef struct {
+    ik_store_t *store;
+    const ik_store_session_t *session;
+    const char *images; /* the folder of their blobs; NULL: images are only named */
+} ik_export_source_t;
+
 typedef struct {
     const char *name; /* "jsonl": what --format takes */
     /* Writes the session and all its agents. The result covers reading the store; the caller
      * checks the stream for write errors. */
-    res_t (*write)(FILE *out, ik_store_t *store, const ik_store_session_t *session);
+    res_t (*write)(FILE *out, const ik_export_source_t *source);
 } ik_export_t;
 
 extern const ik_export_t ik_export_jsonl;

@@ -315,8 +315,9 @@ static void add_contents(page_t *page)
     add(page, "</ul>\n</nav>\n");
 }
 
-static res_t add_page(page_t *page, ik_store_t *store, const ik_store_session_t *session)
+static res_t add_page(page_t *page, const ik_export_source_t *source)
 {
+    const ik_store_session_t *session = source->session;
     add_head(page, session);
     add(page, "<header>\n<p class=\"brand\">ikigai session</p>\n<h1>");
     add_text(page, ik_export_facts_title(session));
@@ -325,7 +326,7 @@ static res_t add_page(page_t *page, ik_store_t *store, const ik_store_session_t 
     add_contents(page);
     add(page, "</header>\n<main>\n");
     for (size_t i = 0; i < page->agents->count; i++) {
-        TRY(add_agent(page, store, &page->agents->agents[i]));
+        TRY(add_agent(page, source->store, &page->agents->agents[i]));
     }
     add(page, "</main>\n<footer>Exported by ikigai " IKIGAI_VERSION ".</footer>\n"
               "</body>\n</html>\n");
@@ -333,16 +334,16 @@ static res_t add_page(page_t *page, ik_store_t *store, const ik_store_session_t 
     return OK;
 }
 
-static res_t write_html(FILE *out, ik_store_t *store, const ik_store_session_t *session)
+static res_t write_html(FILE *out, const ik_export_source_t *source)
 {
     void *scratch = talloc_new(NULL);
     ik_store_agents_t *agents;
     page_t page = {.file = out};
     ik_buffer_init(&page.out, scratch, IK_BUFFER_UNLIMITED); /* one message; then flushed */
-    res_t written = ik_store_agents(scratch, store, session->id, &agents);
+    res_t written = ik_store_agents(scratch, source->store, source->session->id, &agents);
     if (is_ok(&written)) {
         page.agents = agents;
-        written = add_page(&page, store, session);
+        written = add_page(&page, source);
     }
     talloc_free(scratch);
     return written;

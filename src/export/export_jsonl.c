@@ -116,9 +116,10 @@ static res_t on_event(void *data, const ik_store_event_t *event)
     return OK;
 }
 
-static res_t write_all(writer_t *writer, ik_store_t *store, const ik_store_session_t *session,
+static res_t write_all(writer_t *writer, const ik_export_source_t *source,
                        const ik_store_agents_t *agents)
 {
+    const ik_store_session_t *session = source->session;
     begin_line(writer, "session");
     add_number(writer, "version", 1);
     add_text(writer, "id", session->id);
@@ -135,20 +136,20 @@ static res_t write_all(writer_t *writer, ik_store_t *store, const ik_store_sessi
         add_number(writer, "forked_at", agent->forked_at);
         add_number(writer, "created_us", agent->created_us);
         end_line(writer);
-        TRY(ik_store_read(store, agent, agent->forked_at, on_event, writer));
+        TRY(ik_store_read(source->store, agent, agent->forked_at, on_event, writer));
     }
     return OK;
 }
 
-static res_t write_jsonl(FILE *out, ik_store_t *store, const ik_store_session_t *session)
+static res_t write_jsonl(FILE *out, const ik_export_source_t *source)
 {
     void *scratch = talloc_new(NULL);
     writer_t writer = {.out = out};
     ik_store_agents_t *agents;
     ik_buffer_init(&writer.line, scratch, IK_BUFFER_UNLIMITED); /* bounded by the message */
-    res_t written = ik_store_agents(scratch, store, session->id, &agents);
+    res_t written = ik_store_agents(scratch, source->store, source->session->id, &agents);
     if (is_ok(&written)) {
-        written = write_all(&writer, store, session, agents);
+        written = write_all(&writer, source, agents);
     }
     talloc_free(scratch);
     return written;

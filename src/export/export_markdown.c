@@ -343,33 +343,32 @@ static void add_agent_head(document_t *document, const ik_store_agent_t *agent)
     add(document, ".*\n\n");
 }
 
-static res_t add_document(document_t *document, ik_store_t *store,
-                          const ik_store_session_t *session)
+static res_t add_document(document_t *document, const ik_export_source_t *source)
 {
     bool several = document->agents->count > 1;
     document->level = several ? 3 : 2;
-    add_head(document, session);
+    add_head(document, source->session);
     for (size_t i = 0; i < document->agents->count; i++) {
         const ik_store_agent_t *agent = &document->agents->agents[i];
         if (several) {
             add_agent_head(document, agent);
         }
-        TRY(ik_transcript_read(store, agent, on_entry, document));
+        TRY(ik_transcript_read(source->store, agent, on_entry, document));
     }
     flush(document);
     return OK;
 }
 
-static res_t write_markdown(FILE *out, ik_store_t *store, const ik_store_session_t *session)
+static res_t write_markdown(FILE *out, const ik_export_source_t *source)
 {
     void *scratch = talloc_new(NULL);
     ik_store_agents_t *agents;
     document_t document = {.file = out};
     ik_buffer_init(&document.out, scratch, IK_BUFFER_UNLIMITED); /* one message; then flushed */
-    res_t written = ik_store_agents(scratch, store, session->id, &agents);
+    res_t written = ik_store_agents(scratch, source->store, source->session->id, &agents);
     if (is_ok(&written)) {
         document.agents = agents;
-        written = add_document(&document, store, session);
+        written = add_document(&document, source);
     }
     talloc_free(scratch);
     return written;

@@ -20,7 +20,7 @@ static res_t run(const void *ctx, const ik_export_t *format)
     TRY(ik_store_sqlite_open(ctx, ":memory:", &store));
     TRY(ik_import_read(ctx, stdin, "stdin", store, &imported, &count));
     TRY(ik_store_find(ctx, store, imported[count - 1].session_id, &session));
-    return format->write(stdout, store, &session);
+    return format->write(stdout, &(ik_export_source_t){.store = store, .session = &session});
 }
 
 int main(int argc, char **argv)

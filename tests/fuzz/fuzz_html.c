@@ -76,7 +76,7 @@ static char *export(const void *ctx, const ik_export_t *format, const char *word
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
-    res_t written = format->write(out, &store, &session);
+    res_t written = format->write(out, &(ik_export_source_t){.store = &store, .session = &session});
     fclose(out);
     REQUIRE(is_ok(&written) && ik_utf8_valid(text, len) && strlen(text) == len);
     char *copy = ik_strndup(ctx, text, len);

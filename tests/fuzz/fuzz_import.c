@@ -49,7 +49,9 @@ static char *export(void *ctx, ik_store_t *store, const ik_import_t *imported, s
     for (size_t i = 0; i < count; i++) {
         ik_store_session_t session;
         res_t done = ik_store_find(ctx, store, imported[i].session_id, &session);
-        done = is_ok(&done) ? ik_export_jsonl.write(out, store, &session) : done;
+        done = is_ok(&done) ? ik_export_jsonl.write(
+                                  out, &(ik_export_source_t){.store = store, .session = &session})
+                            : done;
         REQUIRE(is_ok(&done));
     }
     fclose(out);

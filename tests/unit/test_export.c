@@ -52,7 +52,8 @@ static char *export_as(ik_store_t *from, const char *id, const char *format)
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
     ik_store_session_t session = log_find(ctx, from, id);
-    log_assert_ok(ik_export_find(format)->write(out, from, &session));
+    log_assert_ok(ik_export_find(format)->write(
+        out, &(ik_export_source_t){.store = from, .session = &session}));
     ck_assert_int_eq(fclose(out), 0);
     char *copy = ik_strndup(ctx, text, len);
     free(text);
@@ -201,7 +202,8 @@ START_TEST(a_full_disk_is_the_streams_to_tell)
     ik_store_session_t session = log_find(ctx, store, LOG_ID);
     FILE *full = fopen("/dev/full", "w");
     ck_assert_ptr_nonnull(full);
-    log_assert_ok(ik_export_jsonl.write(full, store, &session));
+    log_assert_ok(
+        ik_export_jsonl.write(full, &(ik_export_source_t){.store = store, .session = &session}));
     ck_assert_int_ne(fclose(full), 0);
 }
 END_TEST

@@ -262,7 +262,7 @@ static char *export(const ik_export_t *format)
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
     ik_store_session_t session = log_find(ctx, store, LOG_ID);
-    log_assert_ok(format->write(out, store, &session));
+    log_assert_ok(format->write(out, &(ik_export_source_t){.store = store, .session = &session}));
     fclose(out);
     ck_assert(ik_utf8_valid(text, len));
     char *copy = ik_strndup(ctx, text, len);
@@ -614,7 +614,8 @@ static size_t memory_of(const ik_export_t *format, int64_t length)
     log_length = length;
     most = 0;
     size_t before = mallinfo2().uordblks;
-    log_assert_ok(format->write(out, &endless, &session));
+    log_assert_ok(
+        format->write(out, &(ik_export_source_t){.store = &endless, .session = &session}));
     fclose(out);
     return most - before;
 }

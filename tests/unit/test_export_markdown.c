@@ -217,7 +217,8 @@ static char *document(void)
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
     ik_store_session_t session = log_find(ctx, store, LOG_ID);
-    log_assert_ok(ik_export_markdown.write(out, store, &session));
+    log_assert_ok(
+        ik_export_markdown.write(out, &(ik_export_source_t){.store = store, .session = &session}));
     fclose(out);
     ck_assert(ik_utf8_valid(text, len));
     char *copy = ik_strndup(ctx, text, len);
