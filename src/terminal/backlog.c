@@ -12,7 +12,15 @@ enum {
 
 #define NO_LAST SIZE_MAX
 
-typedef enum { ITEM_ROW, ITEM_GAP, ITEM_SENTENCE, ITEM_TEXT, ITEM_END, ITEM_DROP } kind_t;
+typedef enum {
+    ITEM_ROW,
+    ITEM_GAP,
+    ITEM_SENTENCE,
+    ITEM_PICTURE,
+    ITEM_TEXT,
+    ITEM_END,
+    ITEM_DROP
+} kind_t;
 
 /* The header of an item, followed by its text. */
 typedef struct {
@@ -40,6 +48,7 @@ struct ik_backlog {
     uint64_t added;    /* number of calls of add */
     uint64_t item_end; /* `added` after the last block of one row */
     size_t given;      /* bytes of rows in this print */
+    bool blocked;      /* the first item is a picture that cannot be printed yet */
 };
 
 ik_backlog_t *ik_backlog_create(const void *ctx, const ik_backlog_options_t *options)
@@ -112,6 +121,11 @@ void ik_backlog_add_sentence(ik_backlog_t *backlog, ik_role_t role, const char *
     add(backlog, item, text);
 }
 
+void ik_backlog_add_picture(ik_backlog_t *backlog, const char *png, size_t len)
+{
+    add(backlog, (item_t){.kind = ITEM_PICTURE, .len = len}, png);
+}
+
 static void give_row(void *data, const char *bytes, size_t len)
 {
     ik_backlog_t *backlog = data;
@@ -180,6 +194,26 @@ static void print_sentence(ik_backlog_t *backlog, ik_role_t role, const char *te
     talloc_free(sentence);
 }
 
+/* False: whether it can be shown is not known yet. */
+static bool print_picture(ik_backlog_t *backlog, const char *png, size_t len)
+{
+    char *row = NULL;
+    int above = 0;
+    const ik_backlog_options_t *options = &backlog->options;
+    if (options->on_picture != NULL &&
+        !options->on_picture(options->data, backlog, png, len, &row, &above)) {
+        return false;
+    }
+    for (int i = 0; row != NULL && i < above; i++) {
+        give_row(backlog, "", 0);
+    }
+    if (row != NULL) {
+        give_row(backlog, row, strlen(row));
+    }
+    talloc_free(row);
+    return true;
+}
+
 /* Prints the first item or a slice of it; true if all of it is printed. */
 static bool print_item(ik_backlog_t *backlog, const item_t *item)
 {
@@ -198,6 +232,9 @@ static bool print_item(ik_backlog_t *backlog, const item_t *item)
     case ITEM_SENTENCE:
         print_sentence(backlog, item->role, text, item->len);
         break;
+    case ITEM_PICTURE:
+        backlog->blocked = !print_picture(backlog, text, item->len);
+        return !backlog->blocked;
     case ITEM_TEXT:
         fit(item->answer);
         ik_markdown_feed(item->answer->markdown, text + backlog->begun, part);
@@ -238,7 +275,8 @@ bool ik_backlog_print(ik_backlog_t *backlog, int columns, int max_open, size_t m
     backlog->columns = columns;
     backlog->max_open = max_open;
     backlog->given = 0;
-    while (backlog->taken < backlog->items.len && backlog->given < most) {
+    backlog->blocked = false;
+    while (backlog->taken < backlog->items.len && backlog->given < most && !backlog->blocked) {
         item_t item = read_item(backlog, backlog->taken);
         bool is_last = backlog->taken == backlog->last;
         if (print_item(backlog, &item)) {

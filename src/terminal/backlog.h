@@ -15,6 +15,10 @@ typedef struct {
     const ik_theme_t *theme; /* borrowed */
     /* Gets finished rows from inside ik_backlog_print. */
     void (*on_row)(void *data, const char *bytes, size_t len);
+    /* The row that shows a picture, on ctx, and above it so many empty rows; NULL: it cannot be
+     * shown. Returns false if that is not known yet: printing stops here. May be NULL. */
+    bool (*on_picture)(void *data, const void *ctx, const char *png, size_t len, char **row,
+                       int *above);
     /* Something was added. May call ik_backlog_print. */
     void (*on_waiting)(void *data);
     void *data;
@@ -32,6 +36,9 @@ void ik_backlog_add_item_gap(ik_backlog_t *backlog);
 /* A sentence, wrapped at words. */
 void ik_backlog_add_sentence(ik_backlog_t *backlog, ik_role_t role, const char *text);
 
+/* A picture, which becomes rows if the terminal can show it. The bytes are copied. */
+void ik_backlog_add_picture(ik_backlog_t *backlog, const char *png, size_t len);
+
 /* The backlog owns the answer and frees it after printing its end or drop. A whole answer is laid
  * out block by block, however tall; a streamed one prints the top rows of a block that is taller
  * than the live area. */
@@ -44,7 +51,8 @@ void ik_backlog_drop_answer(ik_backlog_answer_t *answer);
 void ik_backlog_draw_open(ik_backlog_answer_t *answer, ik_markdown_row_fn on_row, void *data);
 
 /* Lays out rows for this width and passes them to on_row until `most` bytes are reached. An open
- * block may have max_open rows. Returns true if nothing is left. */
+ * block may have max_open rows. Returns true if nothing is left; a picture may still hold up the
+ * rest. */
 bool ik_backlog_print(ik_backlog_t *backlog, int columns, int max_open, size_t most);
 /* Whether the last printed row is empty, or none was printed. */
 bool ik_backlog_ends_empty(const ik_backlog_t *backlog);

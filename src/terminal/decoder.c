@@ -196,7 +196,7 @@ static size_t feed_escaped(ik_decoder_t *decoder, char byte)
         decoder->alt = true;
         return 1;
     }
-    const char *introducers = decoder->splits ? "[O]P" : "[O]PX^_"; /* no reply begins with X^_ */
+    const char *introducers = decoder->splits ? "[O]P_" : "[O]PX^_"; /* no reply begins with X^ */
     if (byte != '\0' && strchr(introducers, byte) != NULL) {
         enter(decoder, byte == '[' ? CSI : byte == 'O' ? SS3 : STRING);
         decoder->introducer = byte;
@@ -348,17 +348,19 @@ static void finish_string(ik_decoder_t *decoder)
     enter_ground(decoder);
 }
 
-/* Every DCS that a terminal sends begins with a sign or a digit. */
-static bool is_typed_p(const ik_decoder_t *decoder, char byte)
+/* Every DCS that a terminal sends begins with a sign or a digit, every APC with the G of the kitty
+ * graphics protocol. */
+static bool is_typed(const ik_decoder_t *decoder, char byte)
 {
     bool first = decoder->len == 0 && !decoder->overflowing;
-    return decoder->splits && decoder->introducer == 'P' && first &&
-           (byte == '\0' || strchr(">!0123456789", byte) == NULL);
+    const char *begins = decoder->introducer == 'P' ? ">!0123456789" : "G";
+    return decoder->splits && decoder->introducer != ']' && first &&
+           (byte == '\0' || strchr(begins, byte) == NULL);
 }
 
 static size_t feed_string(ik_decoder_t *decoder, const char *bytes, size_t len)
 {
-    if (is_typed_p(decoder, bytes[0])) {
+    if (is_typed(decoder, bytes[0])) {
         emit_split(decoder);
         return 0;
     }

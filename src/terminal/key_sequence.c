@@ -14,6 +14,7 @@ enum {
     MODIFIER_META = 32,
     EVENT_RELEASE = 3,
     MODIFY_OTHER = 27, /* "CSI 27 ; modifiers ; code ~" */
+    ATTRIBUTE_SIXEL = 4,
 };
 
 /* The kitty protocol uses private-use code points for keys that type no character. */
@@ -251,8 +252,12 @@ static bool parse_reply(const params_t *params, char final, ik_key_t *key)
     bool dollar = params->len > 0 && params->body[params->len - 1] == '$';
     key->code = number(params, 0, 0, 0);
     if (final == 'c') {
+        uint32_t attribute;
         key->kind = IK_KEY_ATTRIBUTES;
         key->code = 0;
+        for (int i = 1; (attribute = number(params, i, 0, 0)) != 0; i++) {
+            key->value = attribute == ATTRIBUTE_SIXEL ? 1 : key->value;
+        }
         return true;
     }
     if (final == 'u') {
@@ -446,6 +451,15 @@ bool ik_key_sequence_parse_string(char introducer, const char *body, size_t len,
     if (introducer == ']' && skip(&body, &len, "11;")) {
         out->key.kind = IK_KEY_BACKGROUND;
         return parse_colour(body, len, &out->key.code);
+    }
+    if (introducer == '_' && skip(&body, &len, "Gi=")) {
+        params_t id = {.body = body, .len = len};
+        const char *text = memchr(body, ';', len);
+        out->key.kind = IK_KEY_GRAPHICS;
+        out->key.code = number(&id, 0, 0, 0);
+        out->key.value =
+            text != NULL && (size_t)(body + len - text) == 3 && memcmp(text, ";OK", 3) == 0;
+        return true;
     }
     if (introducer == 'P' && skip(&body, &len, ">|")) {
         out->key.kind = IK_KEY_VERSION;

@@ -190,13 +190,13 @@ void ik_row_add_link(ik_row_t *row, ik_style_t style, const char *text, size_t l
 
 /* --- parts ------------------------------------------------------------------------------- */
 
-/* An OSC ends with ESC \, a CSI with a byte from @ to ~. */
+/* A string (OSC, APC) ends with ESC \, a CSI with a byte from @ to ~. */
 static size_t sequence_length(const char *bytes, size_t len)
 {
-    bool osc = len > 1 && bytes[1] == ']';
+    bool string = len > 1 && (bytes[1] == ']' || bytes[1] == '_');
     for (size_t at = 2; at < len; at++) {
-        bool ends = osc ? bytes[at - 1] == ESCAPE && bytes[at] == '\\' && at > 2
-                        : bytes[at] >= '@' && bytes[at] <= '~';
+        bool ends = string ? bytes[at - 1] == ESCAPE && bytes[at] == '\\' && at > 2
+                           : bytes[at] >= '@' && bytes[at] <= '~';
         if (ends) {
             return at + 1;
         }

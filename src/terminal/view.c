@@ -23,7 +23,6 @@ enum {
     FRAME_MS = 16,
     SPINNER_MS = 250,
     ESCAPE_MS = 40,      /* how long an ESC may be the start of a sequence */
-    ANSWER_MS = 200,     /* for the terminal to answer the questions */
     SETTLING_MS = 40,    /* of a resize, if the terminal reports every change at once */
     PRINTED = 64 * 1024, /* bytes of rows laid out for one frame */
     NOTIFICATION_COLUMNS = 120,
@@ -399,6 +398,7 @@ static void learn_terminal(ik_view_t *view, const char *name, size_t len)
         {"tmux", IK_SCREEN_REFLOW_TRACEABLE, true}, {"kitty", IK_SCREEN_REFLOW, false},
         {"foot", IK_SCREEN_REFLOW, false},          {"VTE", IK_SCREEN_REFLOW, false},
         {"WezTerm", IK_SCREEN_REFLOW, false},       {"XTerm", IK_SCREEN_REFLOW_NONE, false}};
+    view->named = true;
     for (size_t i = 0; i < IK_LENGTH(known); i++) {
         size_t own = strlen(known[i].name);
         if (len >= own && strncasecmp(name, known[i].name, own) == 0) {
@@ -407,6 +407,7 @@ static void learn_terminal(ik_view_t *view, const char *name, size_t len)
                 ik_tty_restore_owe_wrapping(); /* the screen switches it off inside frames */
             }
             view->shapes = true;
+            view->multiplexed = known[i].delays;
             if (!known[i].delays) {
                 ik_tty_set_settling(view->tty, SETTLING_MS);
             }
@@ -425,7 +426,7 @@ static bool learn(ik_view_t *view, const ik_key_t *key)
         return true;
     case IK_KEY_ATTRIBUTES:
         view->answered = true;
-        if (!view->kitty) {
+        if (!view->kitty && view->pictures == IK_VIEW_PICTURES_UNKNOWN) {
             ik_tty_use_keyboard(view->tty, false);
         }
         return true;
@@ -441,6 +442,9 @@ static bool learn(ik_view_t *view, const ik_key_t *key)
         return true;
     case IK_KEY_VERSION:
         learn_terminal(view, key->text, key->len);
+        return true;
+    case IK_KEY_GRAPHICS:
+        ik_view_learn_pictures(view, key);
         return true;
     case IK_KEY_FOCUS_IN:
     case IK_KEY_FOCUS_OUT:
@@ -686,10 +690,12 @@ res_t ik_view_create(const void *ctx, const ik_view_options_t *options, ik_view_
     view->plain = options->plain || view->dumb;
     view->config = options->config;
     choose_theme(view);
-    view->backlog = ik_backlog_create(view, &(ik_backlog_options_t){.theme = &view->theme,
-                                                                    .on_row = commit_row,
-                                                                    .on_waiting = on_waiting,
-                                                                    .data = view});
+    view->backlog =
+        ik_backlog_create(view, &(ik_backlog_options_t){.theme = &view->theme,
+                                                        .on_row = commit_row,
+                                                        .on_picture = ik_view_place_picture,
+                                                        .on_waiting = on_waiting,
+                                                        .data = view});
     if (view->plain) {
         ik_screen_options_t screen = {
             .write = write_frame, .is_drained = is_drained, .data = view, .plain = true};
@@ -715,7 +721,7 @@ static void on_patience_over(void *data)
 /* Waits for the terminal's answers, which the shell would otherwise read as input. */
 static void await_answers(ik_view_t *view)
 {
-    int64_t left = view->asked_ms + ANSWER_MS - ik_clock_now_ms();
+    int64_t left = view->asked_ms + IK_VIEW_ANSWER_MS - ik_clock_now_ms();
     if (view->answered || view->gone || view->away || left <= 0) {
         return;
     }

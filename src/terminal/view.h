@@ -63,6 +63,9 @@ void ik_view_begin_block(ik_view_t *view);
 void ik_view_begin_item(ik_view_t *view);
 const ik_theme_t *ik_view_theme(const ik_view_t *view);
 
+/* Whether a picture among the rows (ik_backlog_add_picture) may be shown. */
+bool ik_view_may_show_pictures(const ik_view_t *view);
+
 /* Redraws the live area soon, because it changed. */
 void ik_view_touch(ik_view_t *view);
 /* Turns the spinner while busy. */

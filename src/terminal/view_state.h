@@ -9,7 +9,18 @@
 #include "terminal/view.h"
 #include "terminal/view_list.h"
 
-enum { IK_VIEW_LEAVE_MS = 300 }; /* for a slow terminal to take the last rows */
+enum {
+    IK_VIEW_LEAVE_MS = 300,  /* for a slow terminal to take the last rows */
+    IK_VIEW_ANSWER_MS = 200, /* for the terminal to answer the questions */
+};
+
+/* Whether the terminal shows pictures. */
+typedef enum {
+    IK_VIEW_PICTURES_UNKNOWN,
+    IK_VIEW_PICTURES_ASKED,
+    IK_VIEW_PICTURES_NONE,
+    IK_VIEW_PICTURES_KITTY, /* the kitty graphics protocol */
+} ik_view_pictures_t;
 
 struct ik_view {
     ik_loop_t *loop;
@@ -48,7 +59,10 @@ struct ik_view {
     bool shapes;       /* the terminal can change the shape of its cursor */
     int64_t asked_ms;  /* when the questions were sent */
     bool answered;     /* the last question is answered */
-    bool unfocused;    /* the window is known not to have the focus */
+    bool named;        /* the terminal told its name */
+    bool multiplexed;  /* it is a program that passes on nothing it does not know, such as tmux */
+    ik_view_pictures_t pictures;
+    bool unfocused; /* the window is known not to have the focus */
     bool has_background;
     uint32_t background; /* as the terminal reported it, 0xRRGGBB */
     bool key_seen;       /* the last input contained a key */
@@ -76,6 +90,10 @@ void ik_view_list_take_row(ik_view_t *view);
 void ik_view_fit(ik_view_t *view);
 /* Erases the live area for another program or the pager. */
 void ik_view_pause(ik_view_t *view);
+/* Makes the rows of a picture; see ik_backlog_options_t. */
+bool ik_view_place_picture(void *data, const void *ctx, const char *png, size_t len, char **row,
+                           int *above);
+void ik_view_learn_pictures(ik_view_t *view, const ik_key_t *key);
 /* Edits the draft in an external editor: $VISUAL, $EDITOR or vi. The program keeps running; its
  * output waits until the editor returns the terminal. */
 void ik_view_editor_open(ik_view_t *view);

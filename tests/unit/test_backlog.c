@@ -31,13 +31,29 @@ static void on_waiting(void *data)
     waits++;
 }
 
+static int picture_state; /* 0: not known yet, 1: cannot be shown, 2: three rows */
+
+static bool on_picture(void *data, const void *owner, const char *png, size_t len, char **row,
+                       int *above)
+{
+    (void)data;
+    ck_assert_uint_eq(len, 4);
+    ck_assert_int_eq(memcmp(png, "P\0NG", 4), 0);
+    if (picture_state == 2) {
+        *row = ik_strdup(owner, "(picture)");
+        *above = 2;
+    }
+    return picture_state > 0;
+}
+
 static void set_up(void)
 {
     ctx = talloc_new(NULL);
     ik_theme_init(&bare, IK_BACKGROUND_DARK, false, false);
     ik_buffer_init(&given, ctx, IK_BUFFER_UNLIMITED);
     ik_buffer_append_text(&given, "");
-    ik_backlog_options_t options = {.theme = &bare, .on_row = on_row, .on_waiting = on_waiting};
+    ik_backlog_options_t options = {
+        .theme = &bare, .on_row = on_row, .on_picture = on_picture, .on_waiting = on_waiting};
     backlog = ik_backlog_create(ctx, &options);
     waits = 0;
 }
@@ -63,6 +79,28 @@ static void feed(ik_backlog_answer_t *answer, const char *text)
 {
     ik_backlog_feed_answer(answer, text, strlen(text));
 }
+
+START_TEST(a_picture_holds_up_what_follows)
+{
+    picture_state = 0;
+    ik_backlog_add_row(backlog, "above", 5);
+    ik_backlog_add_picture(backlog, "P\0NG", 4);
+    ik_backlog_add_row(backlog, "below", 5);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(!ik_backlog_print(backlog, 80, MAX_OPEN, SIZE_MAX));
+        expect(i == 0 ? "above\n" : "");
+    }
+    picture_state = 2;
+    print(80);
+    expect("\n\n(picture)\nbelow\n");
+    picture_state = 1;
+    ik_backlog_add_picture(backlog, "P\0NG", 4);
+    ik_backlog_add_gap(backlog);
+    ik_backlog_add_row(backlog, "next", 4);
+    print(80);
+    expect("\nnext\n");
+}
+END_TEST
 
 START_TEST(nothing_is_given_before_it_is_printed)
 {
@@ -228,6 +266,7 @@ int main(void)
     TCase *all = tcase_create("backlog");
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, nothing_is_given_before_it_is_printed);
+    tcase_add_test(all, a_picture_holds_up_what_follows);
     tcase_add_test(all, a_gap_is_one_empty_row_and_none_at_the_top);
     tcase_add_test(all, blocks_of_one_row_are_a_list);
     tcase_add_test(all, a_sentence_is_wrapped_for_the_width_of_the_moment);

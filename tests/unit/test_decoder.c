@@ -165,7 +165,10 @@ static const row_t paste_rows[] = {
 
 static const row_t answer_rows[] = {
     {B("\x1b[I\x1b[O"), "focus unfocus"},
-    {B("\x1b[?62;22c\x1b[?c"), "attributes attributes"},
+    {B("\x1b[?62;22c\x1b[?c\x1b[?4;6c"), "attributes=0 attributes=0 attributes=0"},
+    {B("\x1b[?62;1;4;22c"), "attributes=1"},
+    {B("\x1b_Gi=31;OK\x1b\\\x1b_Gi=31;EINVAL:no\x1b\\x"), "graphics31=1 graphics31=0 'x'"},
+    {B("\x1b_Gi=1;\x1b\\\x1b_G\x1b\\\x1b_x\x1b\\"), "graphics1=0"},
     {B("\x1b[?1u\x1b[?0u"), "kitty=1 kitty=0"},
     {B("\x1b[?2026;2$y\x1b[?2026;1$y\x1b[?2027;9$y\x1b[?5y"), "mode2026=2 mode2026=1"},
     {B("\x1b]11;rgb:1e1e/1E1E/2e2e\x07"), "background=1e1e2e"},
@@ -183,7 +186,7 @@ static const row_t answer_rows[] = {
 static const row_t dropped_rows[] = {
     {B("\x1b]0;a title\x07x"), "'x'"},
     {B("\x1b]52;c;aGVs\x1b\\x"), "'x'"},
-    {B("\x1bP1$r0m\x1b\\x\x1b_Gi=1;OK\x1b\\y\x1b^z\x1b\\\x1bXs\x07s\x1b\\"), "'xy'"},
+    {B("\x1bP1$r0m\x1b\\x\x1b_Ga=1;OK\x1b\\y\x1b^z\x1b\\\x1bXs\x07s\x1b\\"), "'xy'"},
     {B("\x1b]0;a\rb\nc\td\x07x"), "'x'"},
     {B("\x1bPa\x07"
        "b\x1b\\x"),
@@ -222,7 +225,8 @@ static const row_t split_rows[] = {
     {B("\x1b\x1bx"), "Escape Escape 'x'"},
     {B("\x1b\xc3\xbc"), "Escape '\xc3\xbc'"},
     {B("\x1b\xff"), "Escape '\xef\xbf\xbd'"},
-    {B("\x1b^x\x1bX\x1b_"), "Escape '^x' Escape 'X' Escape '_'"},
+    {B("\x1b^x\x1bX\x1b_"), "Escape '^x' Escape 'X' | Escape '_'"},
+    {B("\x1b_x\x1b_Gi=7;OK\x1b\\"), "Escape '_x' graphics7=1"},
     {B("\x1bO"), " | Escape 'O'"},
     {B("\x1bO|\x1bO\r\x1bO\xc3\xbc"), "Escape 'O|' Escape 'O' Enter Escape 'O\xc3\xbc'"},
     {B("\x1bP"), " | Escape 'P'"},
@@ -253,23 +257,12 @@ typedef struct {
 } listener_t;
 
 static const char *const names[] = {
-    [IK_KEY_ENTER] = "Enter",
-    [IK_KEY_TAB] = "Tab",
-    [IK_KEY_BACKSPACE] = "Backspace",
-    [IK_KEY_ESCAPE] = "Escape",
-    [IK_KEY_UP] = "Up",
-    [IK_KEY_DOWN] = "Down",
-    [IK_KEY_LEFT] = "Left",
-    [IK_KEY_RIGHT] = "Right",
-    [IK_KEY_HOME] = "Home",
-    [IK_KEY_END] = "End",
-    [IK_KEY_PAGE_UP] = "PageUp",
-    [IK_KEY_PAGE_DOWN] = "PageDown",
-    [IK_KEY_INSERT] = "Insert",
-    [IK_KEY_DELETE] = "Delete",
-    [IK_KEY_FOCUS_IN] = "focus",
+    [IK_KEY_ENTER] = "Enter",       [IK_KEY_TAB] = "Tab",        [IK_KEY_BACKSPACE] = "Backspace",
+    [IK_KEY_ESCAPE] = "Escape",     [IK_KEY_UP] = "Up",          [IK_KEY_DOWN] = "Down",
+    [IK_KEY_LEFT] = "Left",         [IK_KEY_RIGHT] = "Right",    [IK_KEY_HOME] = "Home",
+    [IK_KEY_END] = "End",           [IK_KEY_PAGE_UP] = "PageUp", [IK_KEY_PAGE_DOWN] = "PageDown",
+    [IK_KEY_INSERT] = "Insert",     [IK_KEY_DELETE] = "Delete",  [IK_KEY_FOCUS_IN] = "focus",
     [IK_KEY_FOCUS_OUT] = "unfocus",
-    [IK_KEY_ATTRIBUTES] = "attributes",
 };
 
 static void end_text(listener_t *listener)
@@ -338,6 +331,12 @@ static void log_key(ik_buffer_t *log, const ik_key_t *key)
         break;
     case IK_KEY_MODE:
         ik_buffer_append_format(log, "mode%u=%d", (unsigned)key->code, key->value);
+        break;
+    case IK_KEY_ATTRIBUTES:
+        ik_buffer_append_format(log, "attributes=%d", key->value);
+        break;
+    case IK_KEY_GRAPHICS:
+        ik_buffer_append_format(log, "graphics%u=%d", (unsigned)key->code, key->value);
         break;
     case IK_KEY_BACKGROUND:
         ik_buffer_append_format(log, "background=%06x", (unsigned)key->code);
