@@ -45,6 +45,16 @@ static void on_effects_answer(void *data, const char *answer)
     finish(review);
 }
 
+/* Prints each line wrapped at words: they are sentences and a list of files. */
+static void print_review(ik_command_host_t *host, char *text)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        host->screen->print_line(host, line);
+    }
+}
+
 static void on_found(void *data)
 {
     review_t *review = data;
@@ -59,7 +69,7 @@ static void on_found(void *data)
         finish(review);
         return;
     }
-    host->screen->print(host, effects);
+    print_review(host, effects);
     ik_workspace_ask(host->workspace,
                      &(ik_question_t){.text = ik_tool_review_effects_question,
                                       .choices = choices,
@@ -122,9 +132,8 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
         }
         return;
     }
-    host->screen->print(
-        host,
-        ik_tool_review_format(args, status, ik_workspace_shared(host->workspace)->tool_registry));
+    print_review(host, ik_tool_review_format(args, status,
+                                             ik_workspace_shared(host->workspace)->tool_registry));
     host->screen->show_text(
         host, "project tools",
         ik_tool_review_contents(args, ik_workspace_paths(host->workspace), status));

@@ -195,8 +195,10 @@ void ik_repl_status_welcome(ik_repl_t *repl, bool offers_setup)
     } else if (new_user) {
         ik_repl_say(repl, IK_ROLE_STRONG, title);
         ik_repl_say(repl, IK_ROLE_TEXT,
-                    ik_sprintf(scratch, "Model: %s. Your messages are sent to that provider.",
-                               target->name));
+                    ik_sprintf(scratch, "Model: %s. %s", target->name,
+                               target->provider == &ik_provider_offline
+                                   ? "Your messages stay on this machine."
+                                   : "Your messages are sent to that provider."));
         ik_repl_say(repl, IK_ROLE_TEXT,
                     "/model switches to another one; ikigai setup changes the default.");
         ik_repl_say(repl, IK_ROLE_TEXT,

@@ -367,6 +367,13 @@ class TrustTest(CommandTest):
         self.assertEqual(rows[2], f"Overrides grep ({TOOLS}/grep)")
         self.assertTrue(rows[3].startswith(f"1 tool, 1 file, {size} bytes."), rows[3])
 
+    def test_it_is_wrapped_at_words(self):
+        t = self.start_untrusted()
+        t.resize(60, 40)
+        rows = self.ask(t)
+        at = next(i for i, row in enumerate(rows) if row.startswith("1 tool, "))
+        self.assertEqual(rows[at + 1], "from a copy of these bytes.")
+
     def test_yes(self):
         t = self.start_untrusted([Answer(calls=[Call("grep", {"pattern": "x"})]), Answer("Found.")])
         self.ask(t)

@@ -26,6 +26,14 @@ class FirstScreenTest(ReplTest):
         t = self.ready()
         t.wait_until(lambda: f"\x1b]2;ikigai: {self.project}\x07".encode() in t.raw, "title")
 
+    def test_where_messages_go(self):
+        t = self.ready([Answer("Hello.")])
+        t.wait_for("Model: local/qwen3. Your messages are sent to that provider.")
+        self.assertEqual(self.leave(t), 0)
+        self.configure(model="offline/offline")
+        t = self.ready()
+        t.wait_for("Model: offline/offline. Your messages stay on this machine.")
+
     def test_the_offline_model_runs_tools(self):
         self.write("hello.txt", "words in a file\n")
         t = self.ready()
