@@ -2,6 +2,8 @@
 
 #include "agent/agent_state.h"
 #include "base/alloc.h"
+#include "base/blob.h"
+#include "base/image.h"
 
 static void add_tools(ik_request_t *request, const ik_agent_t *agent,
                       const ik_tool_registry_t *registry)
@@ -16,6 +18,15 @@ static void add_tools(ik_request_t *request, const ik_agent_t *agent,
                             schema->parameters, returns);
     }
     ik_request_sort_tools(request);
+}
+
+static bool read_image(void *data, const void *ctx, const char *sha256, char **bytes, size_t *len)
+{
+    const ik_shared_ctx_t *shared = data;
+    res_t read = shared->images == NULL
+                     ? ERR(NOT_FOUND, "images are not stored")
+                     : ik_blob_get(ctx, shared->images, sha256, IK_IMAGE_BYTES_MAX, bytes, len);
+    return is_ok(&read);
 }
 
 res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agent,
@@ -35,6 +46,13 @@ res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agen
         ik_conversation_dropped(agent->conversation, IK_MSG_DROP_REASONING, agent->target->name);
     request->calls_as_text =
         ik_conversation_dropped(agent->conversation, IK_MSG_DROP_CALLS, agent->target->name);
+    request->images = (ik_request_images_t){
+        .blind = ik_shared_is_blind(agent->shared, agent->target),
+        .read = read_image,
+        .data = agent->shared,
+    };
+    request->images.refused_count =
+        ik_conversation_refused_images(request, agent->conversation, &request->images.refused);
     request->effort = config->effort;
     request->max_output_tokens = config->max_output_tokens;
     request->cache_key = ik_session_id(agent->session);

@@ -255,5 +255,5 @@ int64_t ik_exchange_silent_ms(const ik_exchange_t *exchange)
 
 size_t ik_exchange_sent(const ik_exchange_t *exchange)
 {
-    return exchange->body.total;
+    return exchange->body.text;
 }

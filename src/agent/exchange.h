@@ -30,5 +30,5 @@ ik_stream_t *ik_exchange_stream(ik_exchange_t *exchange);
 /* Time since anything of the answer was received, keep-alive events included; -1: it has not begun,
  * or it is complete. */
 int64_t ik_exchange_silent_ms(const ik_exchange_t *exchange);
-/* Size of the request body in bytes. */
+/* Size of the request body in bytes, as if its images were text of as many tokens. */
 size_t ik_exchange_sent(const ik_exchange_t *exchange);

@@ -7,7 +7,7 @@
 #include "agent/call_gate.h"
 #include "base/config.h"
 #include "io/http.h"
-#include "provider/models.h"
+#include "provider/provider.h"
 #include "store/history.h"
 #include "tool/tool_discovery.h"
 #include "tool/tool_runner.h"
@@ -32,8 +32,15 @@ typedef struct {
     bool results_shown;             /* the front end shows tool results to the user */
     ik_shared_rejected_t *rejected; /* left out of requests to their target; agents add to it */
     size_t rejected_count;
+    const char *images;         /* the folder of their blobs; NULL: none are stored */
+    const char **blind_targets; /* that refused images; agents add to it */
+    size_t blind_count;
 } ik_shared_ctx_t;
 
 /* Leaves a tool out of requests to a target until the program ends. Copies both strings. */
 void ik_shared_reject_tool(ik_shared_ctx_t *shared, const char *target, const char *tool);
+/* Sends a target no more images until the program ends. Copies the string. */
+void ik_shared_reject_images(ik_shared_ctx_t *shared, const char *target);
+/* Whether the model does not see images, as far as is known. */
+bool ik_shared_is_blind(const ik_shared_ctx_t *shared, const ik_target_t *target);
 bool ik_shared_is_rejected(const ik_shared_ctx_t *shared, const char *target, const char *tool);

@@ -21,6 +21,7 @@
 #include "agent/exchange.h"
 #include "base/alloc.h"
 #include "base/random.h"
+#include "provider/refused_image.h"
 #include "provider/refused_tool.h"
 #include "tool/tool_wrapper.h"
 
@@ -31,7 +32,8 @@ enum {
     HINT_MAX_MS = 60000, /* fail instead of waiting longer */
     COMPACTION_MAX = 8,  /* each removes at least a third of the request */
     RESUME_MAX = 20,
-    LEFT_OUT_MAX = 16, /* tools per turn */
+    LEFT_OUT_MAX = 16,   /* tools per turn */
+    IMAGE_DROPS_MAX = 3, /* per turn: then all images go */
 };
 
 struct ik_turn {
@@ -50,6 +52,7 @@ struct ik_turn {
     int compactions;
     int resumes;
     int tools_left_out;
+    int image_drops;
     bool asked_again; /* after a call that could not be parsed */
     long tool_turns;
     bool last_word; /* the limit of tool turns is reached: no more tools */
@@ -310,6 +313,45 @@ static bool leave_tool_out(ik_turn_t *turn, const ik_provider_error_t *error)
     return true;
 }
 
+/* Sends notes in place of the images that the error names, or of all if that is not clear, from now
+ * on; false if the request held none. Without an end to refusals of one image after the other, all
+ * of them go. */
+static bool drop_images(ik_turn_t *turn, const ik_provider_error_t *error)
+{
+    ik_agent_t *agent = turn->agent;
+    void *scratch = talloc_new(NULL);
+    const ik_msg_image_t *images;
+    bool placed = error->fault == IK_FAULT_IMAGE && ++turn->image_drops <= IMAGE_DROPS_MAX;
+    char *place = placed ? ik_sprintf(scratch, "%s %s", error->place, error->message) : "";
+    size_t count =
+        agent->wire == NULL ? 0 : ik_refused_image_find(scratch, agent->wire, place, &images);
+    if (count > 0) {
+        ik_msg_t *message = ik_msg_create_image_drop(NULL, images, count, agent->target->name,
+                                                     turn->request->trimmed_results);
+        ik_agent_append(agent, message, IK_STORE_NORMAL);
+        notice(turn, ik_sprintf(scratch, "%s (%s)", message->content, error->message));
+    }
+    talloc_free(scratch);
+    return count > 0;
+}
+
+/* Sends this target notes in place of all images, until the program ends. */
+static bool reject_images(ik_turn_t *turn, const ik_provider_error_t *error)
+{
+    ik_agent_t *agent = turn->agent;
+    void *scratch = talloc_new(NULL);
+    const ik_msg_image_t *images;
+    bool sent = !ik_shared_is_blind(agent->shared, agent->target) && agent->wire != NULL &&
+                ik_refused_image_find(scratch, agent->wire, "", &images) > 0;
+    if (sent) {
+        ik_shared_reject_images(agent->shared, agent->target->name);
+        notice(turn, ik_sprintf(scratch, "%s accepts no images; notes are sent in their place (%s)",
+                                agent->target->name, error->message));
+    }
+    talloc_free(scratch);
+    return sent;
+}
+
 /* Changes what the provider objected to; false if the request would be the same again. */
 static bool adapt_request(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
 {
@@ -328,6 +370,11 @@ static bool adapt_request(ik_turn_t *turn, const ik_provider_error_t *error, siz
         return leave_tool_out(turn, error);
     case IK_FAULT_REASONING:
         return drop_rejected(turn);
+    case IK_FAULT_IMAGE:
+    case IK_FAULT_TOO_LARGE:
+        return drop_images(turn, error);
+    case IK_FAULT_IMAGES:
+        return reject_images(turn, error);
     default:
         return false;
     }

@@ -6,28 +6,30 @@
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* Encodes one to three bytes as four characters. */
-static void append_group(ik_buffer_t *out, const unsigned char *bytes, size_t len)
+static void encode_group(char group[4], const unsigned char *bytes, size_t len)
 {
     uint32_t word = (uint32_t)bytes[0] << 16;
     word |= len > 1 ? (uint32_t)bytes[1] << 8 : 0;
     word |= len > 2 ? bytes[2] : 0;
-    char group[4] = {
-        digits[word >> 18],
-        digits[word >> 12 & 63],
-        len > 1 ? digits[word >> 6 & 63] : '=',
-        len > 2 ? digits[word & 63] : '=',
-    };
-    ik_buffer_append(out, group, sizeof(group));
+    group[0] = digits[word >> 18];
+    group[1] = digits[word >> 12 & 63];
+    group[2] = len > 1 ? digits[word >> 6 & 63] : '=';
+    group[3] = len > 2 ? digits[word & 63] : '=';
 }
 
 void ik_base64_append(ik_buffer_t *out, const void *bytes, size_t len)
 {
     const unsigned char *at = bytes;
-    for (; len > 3; at += 3, len -= 3) {
-        append_group(out, at, 3);
-    }
-    if (len > 0) {
-        append_group(out, at, len);
+    while (len > 0) {
+        char groups[4096]; /* an image has a million groups: they are appended many at once */
+        size_t used = 0;
+        for (; len > 0 && used < sizeof(groups); used += 4) {
+            size_t taken = len < 3 ? len : 3;
+            encode_group(groups + used, at, taken);
+            at += taken;
+            len -= taken;
+        }
+        ik_buffer_append(out, groups, used);
     }
 }
 

@@ -1,5 +1,7 @@
 #include "conversation/conversation.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 
 const char ik_conversation_trimmed_envelope[] =
@@ -63,5 +65,31 @@ size_t ik_conversation_dropped(const ik_conversation_t *conversation, ik_msg_dro
     while (count > 0 && !drops(conversation->messages[count - 1], drop, target)) {
         count--;
     }
+    return count;
+}
+
+size_t ik_conversation_refused_images(const void *ctx, const ik_conversation_t *conversation,
+                                      const ik_blob_name_t **names)
+{
+    ik_blob_name_t *found = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < conversation->count; i++) {
+        const ik_msg_t *message = conversation->messages[i];
+        ik_json_span_t list;
+        ik_json_span_t name;
+        size_t position = 0;
+        if (!ik_msg_is(message, IK_MSG_COMPACTION) || !ik_msg_field(message, "images", &list) ||
+            ik_json_kind(list) != IK_JSON_ARRAY) {
+            continue;
+        }
+        while (ik_json_next_element(list, &position, &name)) {
+            if (ik_json_kind(name) == IK_JSON_STRING && name.len == IK_BLOB_NAME_LEN + 2) {
+                found = ik_resize_array(ctx, found, ik_blob_name_t, count + 1);
+                found[count] = (ik_blob_name_t){0};
+                memcpy(found[count++].hex, name.text + 1, IK_BLOB_NAME_LEN);
+            }
+        }
+    }
+    *names = found;
     return count;
 }

@@ -40,5 +40,10 @@ size_t ik_conversation_trimmed_results(const ik_conversation_t *conversation);
  * before the last compaction that says so. Calls are dropped together with their reasoning. */
 size_t ik_conversation_dropped(const ik_conversation_t *conversation, ik_msg_drop_t drop,
                                const char *target);
+/* The images that a provider refused, on ctx: markers are sent in their place. Returns their
+ * number.
+ */
+size_t ik_conversation_refused_images(const void *ctx, const ik_conversation_t *conversation,
+                                      const ik_blob_name_t **names);
 /* The marker: the envelope that is sent instead of a trimmed result. */
 extern const char ik_conversation_trimmed_envelope[];

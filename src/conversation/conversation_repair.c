@@ -170,6 +170,15 @@ static void read_facts(const entry_t *entry, ik_json_span_t facts[FACT_COUNT])
 
 /* --- each message by itself -------------------------------------------------------------- */
 
+static bool has_images(const ik_msg_t *message)
+{
+    void *scratch = talloc_new(NULL);
+    ik_msg_image_t *images;
+    bool any = ik_msg_images(scratch, message, &images) > 0;
+    talloc_free(scratch);
+    return any;
+}
+
 static bool is_usable(const entry_t *entry, const ik_json_span_t facts[FACT_COUNT])
 {
     bool blank = ik_msg_text_is_blank(entry->message->content);
@@ -182,7 +191,8 @@ static bool is_usable(const entry_t *entry, const ik_json_span_t facts[FACT_COUN
         return !blank || facts[STEP].len > 0 || facts[REFUSED].len > 0;
     case COMPACTION:
         return ik_msg_field_number(entry->message, "trimmed_results", -1) >= 0;
-    case USER:
+    case USER: /* images need no text */
+        return !blank || has_images(entry->message);
     case SYSTEM:
         return !blank;
     default:
@@ -577,6 +587,8 @@ static ik_msg_t *rebuild_result(repair_t *repair, const ik_msg_t *call, const ik
     ik_json_span_t success;
     size_t len;
     bool found = stored != NULL && ik_msg_field(stored, "output", &output);
+    ik_msg_image_t *images = NULL;
+    size_t image_count = found ? ik_msg_images(scratch, stored, &images) : 0;
     stored = found ? stored : &nothing;
     ik_msg_call_field(call, "name", &name);
     ik_msg_result_t result = {
@@ -585,6 +597,8 @@ static ik_msg_t *rebuild_result(repair_t *repair, const ik_msg_t *call, const ik
         .output = found ? decode(scratch, output, &len) : interrupted,
         .provider = field_text(scratch, call, "provider"),
         .success = ik_msg_field(stored, "success", &success) && success.text[0] == 't',
+        .images = images,
+        .image_count = image_count,
         .err = ik_msg_field_text(scratch, stored, "stderr"),
         .wall_ms = ik_msg_field_number(stored, "wall_ms", -1),
         .cpu_us = ik_msg_field_number(stored, "cpu_us", -1),

@@ -359,6 +359,8 @@ size_t ik_msg_images(const void *ctx, const ik_msg_t *message, ik_msg_image_t **
     return count;
 }
 
+const char ik_msg_image_dropped[] = "removed to fit the context";
+
 char *ik_msg_image_marker(const void *ctx, const ik_msg_image_t *image, const char *why)
 {
     return ik_sprintf(ctx, "[image %s, %s, %" PRIu32 "x%" PRIu32 ", %" PRIu64 " bytes: %s]",
@@ -476,6 +478,34 @@ bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_phas
     *phase = before ? IK_MSG_BEFORE : IK_MSG_AFTER;
     *states = ids;
     return true;
+}
+
+ik_msg_t *ik_msg_create_image_drop(const void *ctx, const ik_msg_image_t *images, size_t count,
+                                   const char *target, size_t trimmed_results)
+{
+    char *content =
+        count == 1 ? ik_sprintf(NULL,
+                                "The provider refused the image %s; a note is sent in its place "
+                                "from now on",
+                                images[0].name)
+                   : ik_sprintf(NULL,
+                                "The provider refused an image; notes are sent in place of %zu "
+                                "images from now on",
+                                count);
+    ik_buffer_t data;
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* a hash per image */
+    ik_buffer_append_format(
+        &data, "{\"trimmed_results\":%zu,\"dropped\":\"images\",\"target\":", trimmed_results);
+    ik_json_append_text(&data, target);
+    for (size_t i = 0; i < count; i++) {
+        ik_buffer_append_format(&data, "%s\"%s\"", i == 0 ? ",\"images\":[" : ",",
+                                images[i].sha256.hex);
+    }
+    ik_buffer_append_text(&data, "]}");
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_COMPACTION, content, data.data);
+    ik_buffer_reset(&data);
+    talloc_free(content);
+    return message;
 }
 
 /* --- reading ----------------------------------------------------------------------------- */

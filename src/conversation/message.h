@@ -8,7 +8,7 @@
  *   assistant    the text of the answer          {model, stop, usage, reasoning, …} or NULL
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
  *   tool_result  3 files found                   {tool_call_id, name, success, …, images, output}
- *   compaction   12 tool results removed         {trimmed_results, dropped, target}
+ *   compaction   12 tool results removed         {trimmed_results, dropped, target, images}
  *   mode         the mode was set                {mode}
  *   checkpoint   NULL                            {phase, states}
  *   end          the agent was ended             NULL
@@ -134,6 +134,11 @@ const char *ik_msg_drop_name(ik_msg_drop_t drop);
 ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *target,
                              size_t trimmed_results);
 
+/* A compaction that records images which a provider refused: markers are sent in their place from
+ * then on, to every provider. */
+ik_msg_t *ik_msg_create_image_drop(const void *ctx, const ik_msg_image_t *images, size_t count,
+                                   const char *target, size_t trimmed_results);
+
 /* The phase of a checkpoint. */
 typedef enum { IK_MSG_BEFORE, IK_MSG_AFTER } ik_msg_phase_t;
 ik_msg_t *ik_msg_create_checkpoint(const void *ctx, ik_msg_phase_t phase, const char *const *states,
@@ -152,6 +157,7 @@ char *ik_msg_format_images(const void *ctx, const ik_msg_image_t *images, size_t
  * NULL when the result is 0. */
 size_t ik_msg_images(const void *ctx, const ik_msg_t *message, ik_msg_image_t **images);
 /* The text that is sent in place of an image: "[image NAME, image/png, 1x1, 70 bytes: why]". */
+extern const char ik_msg_image_dropped[]; /* why: it was removed to fit the context */
 char *ik_msg_image_marker(const void *ctx, const ik_msg_image_t *image, const char *why);
 
 bool ik_msg_is(const ik_msg_t *message, const char *kind);

@@ -36,6 +36,15 @@ void ik_blocks_append_members(ik_buffer_t *out, ik_json_span_t object, const cha
 
 /* --- the user's side --------------------------------------------------------------------- */
 
+static void append_images(ik_blocks_t *blocks, const ik_msg_t *message)
+{
+    size_t position = 0;
+    ik_wire_image_t *image;
+    while ((image = ik_wire_image_next(blocks->wire, message, &position)) != NULL) {
+        blocks->format->append_image(blocks, image);
+    }
+}
+
 static void append_user(ik_blocks_t *blocks, ik_msg_t *const *messages, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -44,8 +53,15 @@ static void append_user(ik_blocks_t *blocks, ik_msg_t *const *messages, size_t c
         }
     }
     for (size_t i = 0; i < count; i++) {
-        if (ik_msg_is(messages[i], IK_MSG_USER)) {
-            blocks->format->append_text(blocks, messages[i]);
+        if (!ik_msg_is(messages[i], IK_MSG_USER)) {
+            continue;
+        }
+        if (blocks->format->images_first) {
+            append_images(blocks, messages[i]);
+        }
+        blocks->format->append_text(blocks, messages[i]);
+        if (!blocks->format->images_first) {
+            append_images(blocks, messages[i]);
         }
     }
 }

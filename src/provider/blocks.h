@@ -1,6 +1,7 @@
 /*
  * Messages that are lists of blocks, as in the formats of Anthropic ("content") and Google
- * ("parts"). A group becomes one message. On the user's side it holds all results, then the text;
+ * ("parts"). A group becomes one message. On the user's side it holds all results, then the user's
+ * messages, each with its images;
  * on the model's side it holds the steps in order, each replayed from its private data or, without
  * any, rebuilt from its messages.
  *
@@ -10,17 +11,19 @@
  */
 #pragma once
 
-#include "provider/wire.h"
+#include "provider/wire_image.h"
 
 typedef struct ik_blocks ik_blocks_t;
 
 typedef struct {
     const char *user;  /* the text that opens a user's message, up to and including "[" */
     const char *model; /* the text that opens a model's message; both are closed by "]}" */
+    bool images_first; /* the user's images precede the text */
     bool (*is_call)(ik_json_span_t block);
     bool (*is_words)(ik_json_span_t block); /* plain text, which may be cleaned (words.h) */
     /* Each of these begins its block with ik_blocks_begin, unless it writes none. */
     void (*append_text)(ik_blocks_t *blocks, const ik_msg_t *message);
+    void (*append_image)(ik_blocks_t *blocks, ik_wire_image_t *image); /* or its marker */
     void (*append_result)(ik_blocks_t *blocks, const ik_msg_t *result);
     /* placeholder is its block in the private data (len 0: none); first: the step's first call. */
     void (*append_call)(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_t placeholder,

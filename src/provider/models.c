@@ -289,6 +289,14 @@ static void read_thinking(reader_t *reader, const char *name, ik_json_span_t val
     read_object(reader, name, value, keys, into);
 }
 
+static void read_images(reader_t *reader, const char *name, ik_json_span_t value, void *into)
+{
+    if (expect(reader, name, value, IK_JSON_BOOLEAN, "must be true or false")) {
+        *(ik_model_images_t *)into =
+            value.text[0] == 't' ? IK_MODEL_IMAGES_YES : IK_MODEL_IMAGES_NO;
+    }
+}
+
 /* A provider has one default model: the one that was marked last. */
 static void read_default(reader_t *reader, const char *name, ik_json_span_t value, void *into)
 {
@@ -311,8 +319,13 @@ static void read_model(reader_t *reader, const char *name, ik_json_span_t litera
                        ik_json_span_t value)
 {
     static const member_t keys[] = {
-        {"limits", read_limits, 0},   {"thinking", read_thinking, 0}, {"prices", read_prices, 0},
-        {"default", read_default, 0}, {"note", read_text, 0},         {NULL, NULL, 0},
+        {"limits", read_limits, 0},
+        {"thinking", read_thinking, 0},
+        {"images", read_images, offsetof(ik_model_t, images)},
+        {"prices", read_prices, 0},
+        {"default", read_default, 0},
+        {"note", read_text, 0},
+        {NULL, NULL, 0},
     };
     const char *slash = strchr(name, '/');
     if (slash == NULL || slash == name || slash[1] == '\0') {

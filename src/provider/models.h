@@ -22,6 +22,13 @@ typedef enum {
     IK_MODEL_THINKING_EFFORT,   /* openai: reasoning.effort */
 } ik_model_thinking_t;
 
+/* Whether a model sees images. */
+typedef enum {
+    IK_MODEL_IMAGES_UNKNOWN, /* tried */
+    IK_MODEL_IMAGES_NO,
+    IK_MODEL_IMAGES_YES,
+} ik_model_images_t;
+
 typedef struct {
     /* USD per million tokens; negative: unknown */
     double input;
@@ -40,6 +47,7 @@ typedef struct {
     int64_t context;  /* tokens; 0: unknown */
     int64_t max_output;
     ik_model_thinking_t thinking;
+    ik_model_images_t images;
     bool is_default; /* it is its provider's default model */
     ik_model_price_t price;
 } ik_model_t;

@@ -65,6 +65,9 @@ struct ik_provider {
     bool can_send_calls_as_text;
     /* Ids have no fixed form: the provider gets its own ids back, whatever they look like. */
     bool takes_any_id;
+    /* No gif may be sent, or none that is animated. */
+    bool refuses_gif;
+    bool refuses_animation;
 
     /* --- request to bytes. The body is an object whose last member is the list of messages: */
 

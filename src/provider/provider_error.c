@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/utf8.h"
 #include "provider/error_body.h"
@@ -108,6 +109,17 @@ static const name_rule_t name_rules[] = {
     {"exceed_context_size_error", IK_FAULT_OVERFLOW, false, 0},
     {"model_context_window_exceeded", IK_FAULT_OVERFLOW, false, 0},
     {"invalid_encrypted_content", IK_FAULT_REASONING, false, 0},
+    {"invalid_image", IK_FAULT_IMAGE, false, 0},
+    {"invalid_image_format", IK_FAULT_IMAGE, false, 0},
+    {"invalid_image_mode", IK_FAULT_IMAGE, false, 0},
+    {"invalid_base64_image", IK_FAULT_IMAGE, false, 0},
+    {"image_too_large", IK_FAULT_IMAGE, false, 0},
+    {"image_too_small", IK_FAULT_IMAGE, false, 0},
+    {"image_parse_error", IK_FAULT_IMAGE, false, 0},
+    {"image_content_policy_violation", IK_FAULT_IMAGE, false, 0},
+    {"image_file_too_large", IK_FAULT_IMAGE, false, 0},
+    {"unsupported_image_media_type", IK_FAULT_IMAGE, false, 0},
+    {"empty_image_file", IK_FAULT_IMAGE, false, 0},
     /* The model wrote a call that the server could not read; a retry may succeed. */
     {"tool_use_failed", IK_FAULT_SERVER, true, 0},
     /* The server does not accept a schema that we sent as strict. */
@@ -154,6 +166,17 @@ static const text_rule_t text_rules[] = {
     {IK_FAULT_OVERFLOW, {"maximum context length"}},
     {IK_FAULT_OVERFLOW, {"context window"}},
     {IK_FAULT_OVERFLOW, {"too many tokens"}},
+    {IK_FAULT_IMAGES, {"support image"}},
+    {IK_FAULT_IMAGES, {"image input", "not support"}},
+    {IK_FAULT_IMAGES, {"image input", "not enabled"}},
+    {IK_FAULT_IMAGES, {"images are not supported"}},
+    {IK_FAULT_IMAGES, {"image_url", "only supported by"}},
+    {IK_FAULT_IMAGES, {"image_url", "unknown variant"}},
+    {IK_FAULT_IMAGES, {"image_url", "is not supported"}},
+    {IK_FAULT_IMAGES, {"not a multimodal model"}},
+    {IK_FAULT_IMAGES, {"multimodal", "not support"}},
+    {IK_FAULT_IMAGES, {"support vision"}},
+    {IK_FAULT_IMAGES, {"mmproj"}},
     {IK_FAULT_NONE, {NULL}},
 };
 
@@ -188,6 +211,21 @@ static bool apply_texts(ik_provider_error_t *error, const char *message, int sta
 
 /* --- classifying ------------------------------------------------------------------------- */
 
+/* Whether a refusal is about an image: "image.source.base64", "Could not process image",
+ * "Invalid 'input[3].content[1].image_url'", "inline_data". */
+static bool names_image(const ik_error_body_t *body)
+{
+    const char *texts[] = {body->message, body->param, body->code};
+    for (size_t i = 0; i < IK_LENGTH(texts); i++) {
+        if (texts[i] != NULL &&
+            (strcasestr(texts[i], "image") != NULL || strcasestr(texts[i], "inline_data") != NULL ||
+             strcasestr(texts[i], "inlineData") != NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The status gives a first answer, which names and sentences refine. */
 static void classify(ik_provider_error_t *error, const ik_error_body_t *body)
 {
@@ -211,6 +249,8 @@ static void classify(ik_provider_error_t *error, const ik_error_body_t *body)
     }
     if (error->fault == IK_FAULT_INVALID && error->tool >= 0) {
         error->fault = IK_FAULT_TOOL;
+    } else if (error->fault == IK_FAULT_INVALID && names_image(body)) {
+        error->fault = IK_FAULT_IMAGE;
     }
 }
 
@@ -330,6 +370,7 @@ static void fill(const void *ctx, ik_provider_error_t *error, const ik_error_bod
     error->tool = ik_refused_tool_find_index(body);
     classify(error, body);
     set_line(ctx, error->code, sizeof(error->code), body->code == NULL ? "" : body->code);
+    set_line(ctx, error->place, sizeof(error->place), body->param == NULL ? "" : body->param);
     set_line(ctx, error->message, sizeof(error->message), message);
 }
 
@@ -338,7 +379,8 @@ static void apply_should_retry(ik_provider_error_t *error, const char *value)
 {
     bool hopeless = error->fault == IK_FAULT_QUOTA || error->fault == IK_FAULT_OVERFLOW ||
                     error->fault == IK_FAULT_REASONING || error->fault == IK_FAULT_FIELD ||
-                    error->fault == IK_FAULT_TOOL;
+                    error->fault == IK_FAULT_TOOL || error->fault == IK_FAULT_IMAGE ||
+                    error->fault == IK_FAULT_IMAGES;
     if (value != NULL && strcmp(value, "true") == 0) {
         error->retryable = !hopeless;
     } else if (value != NULL && strcmp(value, "false") == 0) {
@@ -426,7 +468,8 @@ const char *ik_fault_name(ik_fault_t fault)
         [IK_FAULT_SERVER] = "server",       [IK_FAULT_NOT_FOUND] = "not_found",
         [IK_FAULT_TOO_LARGE] = "too_large", [IK_FAULT_OVERFLOW] = "overflow",
         [IK_FAULT_REASONING] = "reasoning", [IK_FAULT_FIELD] = "field",
-        [IK_FAULT_TOOL] = "tool",           [IK_FAULT_INVALID] = "invalid",
+        [IK_FAULT_TOOL] = "tool",           [IK_FAULT_IMAGE] = "image",
+        [IK_FAULT_IMAGES] = "images",       [IK_FAULT_INVALID] = "invalid",
         [IK_FAULT_NETWORK] = "network",
     };
     return names[fault];

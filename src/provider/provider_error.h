@@ -23,6 +23,8 @@ typedef enum {
     IK_FAULT_REASONING,  /* the server refuses the reasoning that was sent back to it */
     IK_FAULT_FIELD,      /* an optional field is refused: see field */
     IK_FAULT_TOOL,       /* the definition of a tool is refused: see tool */
+    IK_FAULT_IMAGE,      /* an image is refused: see place */
+    IK_FAULT_IMAGES,     /* the model or server takes no images */
     IK_FAULT_INVALID,    /* any other fault of the request */
     IK_FAULT_NETWORK,    /* no answer: connection, TLS, timeout; set by the agent */
 } ik_fault_t;
@@ -35,7 +37,8 @@ typedef struct {
     bool retryable;
     int64_t retry_after_ms; /* -1: no hint */
     unsigned field;         /* ik_field_t bits */
-    int tool;               /* index of the refused tool in the request; -1: no index is given */
+    char place[128]; /* of an image in the request, as the vendor writes it; "": in message */
+    int tool;        /* index of the refused tool in the request; -1: no index is given */
 } ik_provider_error_t;
 
 /* header(data, name) returns a response header or NULL. The body may be JSON of any vendor, HTML,

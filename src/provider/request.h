@@ -15,6 +15,17 @@ typedef struct {
     json_t *returns;    /* the schema of its result's envelope; may be NULL */
 } ik_request_tool_t;
 
+/* How the images of the conversation are sent. */
+typedef struct {
+    bool blind;                    /* the model sees none: markers are sent */
+    size_t dropped;                /* markers are sent for those of the first N messages */
+    const ik_blob_name_t *refused; /* and for these */
+    size_t refused_count;
+    /* Reads the contents, on ctx; false when they are not there. NULL: none are. */
+    bool (*read)(void *data, const void *ctx, const char *sha256, char **bytes, size_t *len);
+    void *data;
+} ik_request_images_t;
+
 struct ik_request {
     const ik_target_t *target;
     const char *system; /* NULL: none */
@@ -26,6 +37,7 @@ struct ik_request {
     const ik_conversation_t *conversation; /* repaired; ends on the user's side */
     size_t trimmed_results;                /* the first N tool results are replaced by a marker */
     size_t drop_reasoning;                 /* the first N messages are sent without reasoning */
+    ik_request_images_t images;
     size_t calls_as_text;     /* the calls and results of the first N messages are sent as text */
     const char *effort;       /* NULL: the model's default */
     long max_output_tokens;   /* 0: the model's own limit, or none */

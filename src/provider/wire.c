@@ -4,11 +4,16 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/image.h"
 #include "base/json_clean.h"
 #include "provider/key_mask.h"
+#include "provider/wire_image.h"
 #include "provider/words.h"
 
-enum { DROP_MIN = 256 * 1024 }; /* freeing less is not worth serialising it again */
+enum {
+    DROP_MIN = 256 * 1024, /* freeing less is not worth serialising it again */
+    BYTES_PER_TOKEN = 4,
+};
 
 /* --- sides ------------------------------------------------------------------------------- */
 
@@ -383,6 +388,11 @@ static void add_to_group(ik_wire_t *wire, size_t index)
 static void write_group(ik_wire_t *wire, const ik_request_t *request)
 {
     if (wire->group_count > 0) {
+        wire->group_images = 0;
+        while (wire->group_images < wire->image_count &&
+               wire->images[wire->group_images].message < wire->group_index[0]) {
+            wire->group_images++;
+        }
         request->target->provider->format_group(wire, request, wire->group, wire->group_count);
     }
 }
@@ -454,14 +464,19 @@ static bool new_messages_void_reasoning(const ik_wire_t *wire, const ik_request_
     return false;
 }
 
-static bool is_outdated(const ik_wire_t *wire, const ik_request_t *request)
+/* Plans the images in any case. */
+static bool is_outdated(ik_wire_t *wire, const ik_request_t *request)
 {
-    return !wire->begun || wire->conversation != request->conversation ||
+    bool other = !wire->begun || wire->conversation != request->conversation ||
+                 wire->done > request->conversation->count;
+    if (other) {
+        ik_wire_image_reset(wire);
+    }
+    return ik_wire_image_plan(wire, request) || other ||
            wire->trimmed_results != request->trimmed_results ||
            wire->drop_reasoning != request->drop_reasoning ||
            wire->calls_as_text != request->calls_as_text || wire->refused != request->refused ||
-           wire->tool_count != request->tool_count || wire->done > request->conversation->count ||
-           new_messages_void_reasoning(wire, request);
+           wire->tool_count != request->tool_count || new_messages_void_reasoning(wire, request);
 }
 
 static void begin_messages(ik_wire_t *wire)
@@ -492,8 +507,9 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
     wire->begun = true;
     wire->tools.len = 0;
     wire->reasoning_from = request->conversation->count;
-    while (wire->reasoning_from > request->drop_reasoning &&
-           !voids_reasoning(request, wire->reasoning_from - 1)) {
+    size_t from = request->target->provider->reasoning_is_bound ? wire->images_void : 0;
+    from = from > request->drop_reasoning ? from : request->drop_reasoning;
+    while (wire->reasoning_from > from && !voids_reasoning(request, wire->reasoning_from - 1)) {
         wire->reasoning_from--;
     }
     begin_messages(wire);
@@ -562,4 +578,11 @@ void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t
     add_part(body, wire->head.data, wire->head.len);
     add_messages(wire, body);
     add_part(body, end, sizeof(end) - 1);
+    body->text = body->total;
+    for (size_t i = 0; i < wire->image_count; i++) {
+        if (wire->images[i].why == NULL) {
+            body->text -= ik_image_base64_length(wire->images[i].facts.bytes);
+            body->text += (size_t)IK_IMAGE_TOKENS * BYTES_PER_TOKEN;
+        }
+    }
 }

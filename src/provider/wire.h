@@ -17,7 +17,10 @@ typedef struct {
     ik_http_part_t parts[IK_WIRE_PARTS_MAX];
     size_t count;
     size_t total;
+    size_t text; /* as total, but an image counts as the text of as many tokens */
 } ik_wire_body_t;
+
+typedef struct ik_wire_image ik_wire_image_t; /* wire_image.h */
 
 struct ik_wire {
     ik_buffer_t tools;    /* written by format_tools */
@@ -44,6 +47,14 @@ struct ik_wire {
     size_t group_count;
     size_t group_offset;  /* where its text begins in messages */
     size_t group_results; /* tool results before it */
+    size_t group_images;  /* index of the first image that may be in it */
+
+    /* The images of the conversation, in order (wire_image.h). */
+    ik_wire_image_t *images;
+    size_t image_count;
+    size_t image_results; /* tool results among the messages that were looked at for images */
+    size_t images_seen;   /* number of these messages */
+    size_t images_void;   /* an image before this message became a marker when it came */
 
     /* Cache marks: offsets in messages, each just before the closing brace of an object, where a
      * member is inserted that marks the end of a cacheable prefix. format_group sets mark.

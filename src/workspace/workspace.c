@@ -424,6 +424,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
         .gate = options->gate == NULL ? &ik_call_gate_open : options->gate,
         .tool_scan_state = TOOL_SCAN_IN_PROGRESS,
         .results_shown = !options->unattended,
+        .images = options->paths->images,
     };
     ik_workspace_create_gate(workspace);
     ik_workspace_create_root(workspace);

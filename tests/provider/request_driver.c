@@ -6,6 +6,7 @@
  * With "turns": true the conversation grows as in an agent: each group of the user's side makes a
  * request over the same ik_wire_t, and all bodies are printed.
  */
+#include "base/base64.h"
 #include "driver.h"
 #include "provider/openai/openai_schema.h"
 #include "provider/wire.h"
@@ -103,6 +104,38 @@ static unsigned read_refused(json_t *names)
     return refused;
 }
 
+/* "images" holds the contents as base64, by their SHA-256. */
+static bool read_image(void *data, const void *ctx, const char *sha256, char **bytes, size_t *len)
+{
+    const char *base64 = text_of(data, sha256, NULL);
+    ik_buffer_t contents;
+    ik_buffer_init(&contents, ctx, IK_BUFFER_UNLIMITED);
+    if (base64 == NULL || !ik_base64_append_decoded(&contents, base64, strlen(base64))) {
+        return false;
+    }
+    *len = contents.len;
+    *bytes = ik_buffer_finish(&contents);
+    return true;
+}
+
+static void read_images(ik_request_t *request, json_t *spec)
+{
+    json_t *refused = json_object_get(spec, "refused_images");
+    ik_blob_name_t *names = ik_new_array(request, ik_blob_name_t, json_array_size(refused) + 1);
+    for (size_t i = 0; i < json_array_size(refused); i++) {
+        snprintf(names[i].hex, sizeof(names[i].hex), "%s",
+                 json_string_value(json_array_get(refused, i)));
+    }
+    request->images = (ik_request_images_t){
+        .blind = json_is_true(json_object_get(spec, "blind")),
+        .dropped = (size_t)number_of(spec, "dropped_images"),
+        .refused = names,
+        .refused_count = json_array_size(refused),
+        .read = read_image,
+        .data = json_object_get(spec, "images"),
+    };
+}
+
 static ik_request_t *read_request(const void *ctx, json_t *spec)
 {
     ik_request_t *request =
@@ -121,6 +154,7 @@ static ik_request_t *read_request(const void *ctx, json_t *spec)
     request->cache_key = text_of(spec, "cache_key", NULL);
     request->continuation = text_of(spec, "continuation", NULL);
     request->refused = read_refused(json_object_get(spec, "refused"));
+    read_images(request, spec);
     return request;
 }
 

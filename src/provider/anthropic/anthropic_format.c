@@ -192,13 +192,45 @@ static void append_text(ik_blocks_t *blocks, const ik_msg_t *message)
     }
 }
 
+static void append_image(ik_blocks_t *blocks, ik_wire_image_t *image)
+{
+    ik_buffer_t *out = ik_blocks_begin(blocks);
+    if (!ik_wire_image_append(blocks->wire, blocks->request, image,
+                              "{\"type\":\"image\",\"source\":{\"type\":\"base64\","
+                              "\"media_type\":\"%s\",\"data\":\"",
+                              "\"}}")) {
+        ik_buffer_append_text(out, "{\"type\":\"text\",\"text\":\"");
+        ik_wire_image_append_marker(out, image);
+        ik_buffer_append_text(out, "\"}");
+    }
+}
+
+/* The envelope is a string or, with images, the first block of a list. */
+static void append_content(ik_blocks_t *blocks, ik_buffer_t *out, const ik_msg_t *result)
+{
+    size_t position = 0;
+    ik_wire_image_t *image = ik_wire_image_next(blocks->wire, result, &position);
+    if (image == NULL) {
+        ik_wire_append_output_text(blocks->wire, blocks->request, out, result);
+        return;
+    }
+    ik_buffer_append_text(out, "[{\"type\":\"text\",\"text\":");
+    ik_wire_append_output_text(blocks->wire, blocks->request, out, result);
+    ik_buffer_append_byte(out, '}');
+    while (image != NULL) {
+        append_image(blocks, image);
+        image = ik_wire_image_next(blocks->wire, result, &position);
+    }
+    ik_buffer_append_byte(out, ']');
+}
+
 static void append_result(ik_blocks_t *blocks, const ik_msg_t *result)
 {
     ik_buffer_t *out = ik_blocks_begin(blocks);
     ik_buffer_append_text(out, "{\"type\":\"tool_result\",\"tool_use_id\":");
     ik_wire_append_id(out, blocks->request, result, false);
     ik_buffer_append_text(out, ",\"content\":");
-    ik_wire_append_output_text(blocks->wire, blocks->request, out, result);
+    append_content(blocks, out, result);
     ik_json_span_t success;
     bool failed = ik_msg_field(result, "success", &success) && success.text[0] == 'f';
     ik_buffer_append_text(out, failed ? ",\"is_error\":true}" : "}");
@@ -242,9 +274,11 @@ static void append_call(ik_blocks_t *blocks, const ik_msg_t *call, ik_json_span_
 static const ik_blocks_format_t blocks_format = {
     .user = "{\"role\":\"user\",\"content\":[",
     .model = "{\"role\":\"assistant\",\"content\":[",
+    .images_first = true,
     .is_call = is_call,
     .is_words = is_words,
     .append_text = append_text,
+    .append_image = append_image,
     .append_result = append_result,
     .append_call = append_call,
 };

@@ -213,18 +213,91 @@ static void begin_function(const ik_blocks_t *blocks, const ik_msg_t *message, i
     ik_buffer_append_byte(out, ',');
 }
 
+static const char IMAGE[] = "{\"inlineData\":{\"mimeType\":\"%s\",\"data\":\"";
+
+static void append_marker(ik_buffer_t *out, const ik_wire_image_t *image)
+{
+    ik_buffer_append_text(out, "{\"text\":\"");
+    ik_wire_image_append_marker(out, image);
+    ik_buffer_append_text(out, "\"}");
+}
+
+static void append_image(ik_blocks_t *blocks, ik_wire_image_t *image)
+{
+    ik_buffer_t *out = ik_blocks_begin(blocks);
+    if (!ik_wire_image_append(blocks->wire, blocks->request, image, IMAGE, "\"}}")) {
+        append_marker(out, image);
+    }
+}
+
+/* Models before Gemini 3. */
+static bool is_older(const ik_request_t *request)
+{
+    const char *model = model_name(request);
+    return strncmp(model, "gemini-1", 8) == 0 || strncmp(model, "gemini-2", 8) == 0;
+}
+
+/* The response is an object, so the markers of images that are not sent become a member of it. */
+static void append_response(ik_blocks_t *blocks, ik_buffer_t *out, const ik_msg_t *result)
+{
+    ik_buffer_t markers;
+    ik_buffer_init(&markers, NULL, IK_BUFFER_UNLIMITED); /* a line per image */
+    ik_wire_image_append_markers(blocks->wire, &markers, result, "");
+    ik_wire_append_output(blocks->wire, blocks->request, out, result);
+    if (markers.len > 0) {
+        out->len = (size_t)((char *)memrchr(out->data, '}', out->len) - out->data);
+        while (strchr(" \t\r\n", out->data[out->len - 1]) != NULL) {
+            out->len--;
+        }
+        ik_buffer_append_text(out, out->data[out->len - 1] == '{' ? "" : ",");
+        ik_buffer_append_text(out, "\"images_left_out\":\"");
+        ik_buffer_append(out, markers.data, markers.len);
+        ik_buffer_append_text(out, "\"}");
+    }
+    ik_buffer_reset(&markers);
+}
+
+/* Appends the images of a result that are sent: from Gemini 3 on inside its functionResponse, as
+ * the member parts, before that as parts of the message. */
+static void append_result_images(ik_blocks_t *blocks, const ik_msg_t *result)
+{
+    bool older = is_older(blocks->request);
+    size_t position = 0;
+    const char *before = older ? "," : ",\"parts\":[";
+    ik_buffer_t *out = blocks->out;
+    ik_wire_image_t *image;
+    while ((image = ik_wire_image_next(blocks->wire, result, &position)) != NULL) {
+        if (image->why != NULL) {
+            continue; /* its marker is in the response */
+        }
+        ik_buffer_append_text(out, before);
+        before = ",";
+        if (!ik_wire_image_append(blocks->wire, blocks->request, image, IMAGE, "\"}}")) {
+            append_marker(out, image);
+        }
+    }
+}
+
 static void append_result(ik_blocks_t *blocks, const ik_msg_t *result)
 {
     ik_buffer_t *out = ik_blocks_begin(blocks);
     ik_json_span_t name;
+    bool images = ik_wire_image_any_sent(blocks->wire, result);
     if (!ik_msg_field(result, "name", &name) || ik_json_kind(name) != IK_JSON_STRING) {
         name = unknown;
     }
     ik_buffer_append_text(out, "{\"functionResponse\":");
     begin_function(blocks, result, name);
     ik_buffer_append_text(out, "\"response\":");
-    ik_wire_append_output(blocks->wire, blocks->request, out, result);
+    append_response(blocks, out, result);
+    if (images && !is_older(blocks->request)) {
+        append_result_images(blocks, result);
+        ik_buffer_append_byte(out, ']');
+    }
     ik_buffer_append_text(out, "}}");
+    if (images && is_older(blocks->request)) {
+        append_result_images(blocks, result);
+    }
 }
 
 static bool is_call(ik_json_span_t part)
@@ -245,9 +318,8 @@ static bool is_words(ik_json_span_t part)
 /* From Gemini 3 on, the first call of a step must be signed. */
 static bool lacks_signature(const ik_request_t *request, ik_json_span_t placeholder)
 {
-    const char *model = model_name(request);
     ik_json_span_t signature;
-    return strncmp(model, "gemini-1", 8) != 0 && strncmp(model, "gemini-2", 8) != 0 &&
+    return !is_older(request) &&
            (placeholder.len == 0 || !ik_json_find(placeholder, "thoughtSignature", &signature));
 }
 
@@ -278,6 +350,7 @@ static const ik_blocks_format_t blocks_format = {
     .is_call = is_call,
     .is_words = is_words,
     .append_text = append_text,
+    .append_image = append_image,
     .append_result = append_result,
     .append_call = append_call,
 };
@@ -291,6 +364,7 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
 const ik_provider_t ik_provider_google = {
     .name = "google",
     .takes_any_id = true,
+    .refuses_gif = true,
     .format_url = format_url,
     .format_headers = format_headers,
     .format_tools = format_tools,

@@ -7,7 +7,7 @@
 #include "provider/openai/openai_endpoint.h"
 #include "provider/openai/openai_model.h"
 #include "provider/openai/openai_tool.h"
-#include "provider/wire.h"
+#include "provider/wire_image.h"
 #include "provider/words.h"
 
 static bool is_openai(const ik_request_t *request)
@@ -86,6 +86,32 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
 
 /* --- messages ------------------------------------------------------------------------------ */
 
+/* Appends the images of a message as parts, each after a comma unless it is the first part. A part
+ * of the user's own has a marker in place of an image that is not sent; the markers of a result are
+ * in its text. */
+static void append_images(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message,
+                          bool first)
+{
+    bool own = ik_msg_is(message, IK_MSG_USER);
+    size_t position = 0;
+    ik_wire_image_t *image;
+    while ((image = ik_wire_image_next(wire, message, &position)) != NULL) {
+        if (image->why != NULL && !own) {
+            continue;
+        }
+        ik_buffer_append_text(&wire->messages, first ? "" : ",");
+        first = false;
+        if (!ik_wire_image_append(
+                wire, request, image,
+                "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:%s;base64,",
+                own ? "\",\"detail\":\"auto\"}}" : "\"}}")) {
+            ik_buffer_append_text(&wire->messages, "{\"type\":\"text\",\"text\":\"");
+            ik_wire_image_append_marker(&wire->messages, image);
+            ik_buffer_append_text(&wire->messages, "\"}");
+        }
+    }
+}
+
 /* Another server under the same provider name may have given longer ids than OpenAI takes. */
 static bool needs_short_id(const ik_request_t *request, const ik_msg_t *message)
 {
@@ -103,7 +129,73 @@ static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik
     ik_wire_append_id(out, request, message, needs_short_id(request, message));
     ik_buffer_append_text(out, ",\"content\":");
     ik_wire_append_output_text(wire, request, out, message);
-    ik_buffer_append_byte(out, '}');
+    out->len--; /* the closing quote */
+    ik_wire_image_append_markers(wire, out, message, "\\n");
+    ik_buffer_append_text(out, "\"}");
+}
+
+static bool any_images(const ik_wire_t *wire, ik_msg_t *const *messages, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ik_wire_image_any_sent(wire, messages[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A tool message holds text only. The images of all results of a step follow in one message of the
+ * user: a message between two results would separate a call from its result. */
+static void append_result_images(ik_wire_t *wire, const ik_request_t *request,
+                                 ik_msg_t *const *results, size_t count)
+{
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    const char *separator = "";
+    ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":[");
+    for (size_t i = 0; i < count; i++) {
+        ik_json_span_t name;
+        if (!ik_wire_image_any_sent(wire, results[i])) {
+            continue;
+        }
+        ik_buffer_t id;
+        ik_buffer_init(&id, NULL, IK_BUFFER_UNLIMITED); /* bounded by the id */
+        ik_wire_append_id(&id, request, results[i], needs_short_id(request, results[i]));
+        ik_buffer_append_text(out, separator);
+        ik_buffer_append_text(out, "{\"type\":\"text\",\"text\":\"Image from tool call ");
+        ik_buffer_append(out, id.data + 1, id.len - 2);
+        if (ik_msg_field(results[i], "name", &name) && ik_json_kind(name) == IK_JSON_STRING) {
+            ik_buffer_append_text(out, " (");
+            ik_buffer_append(out, name.text + 1, name.len - 2);
+            ik_buffer_append_byte(out, ')');
+        }
+        ik_buffer_append_text(out, ":\"}");
+        append_images(wire, request, results[i], false);
+        ik_buffer_reset(&id);
+        separator = ",";
+    }
+    ik_buffer_append_text(out, "]}");
+}
+
+/* Without an image that is sent, the message is plain text, which every server accepts. */
+static void append_question(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message)
+{
+    bool blank = ik_msg_text_is_blank(message->content);
+    ik_buffer_t *out = ik_wire_begin_element(wire);
+    if (!ik_wire_image_any_sent(wire, message)) {
+        ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":\"");
+        ik_words_append(out, blank ? "" : message->content);
+        ik_wire_image_append_markers(wire, out, message, blank ? "" : "\\n");
+        ik_buffer_append_text(out, "\"}");
+        return;
+    }
+    ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":[");
+    if (!blank) {
+        ik_buffer_append_text(out, "{\"type\":\"text\",\"text\":\"");
+        ik_words_append(out, message->content);
+        ik_buffer_append_text(out, "\"}");
+    }
+    append_images(wire, request, message, blank);
+    ik_buffer_append_text(out, "]}");
 }
 
 static bool is_text(const ik_msg_t *message)
@@ -224,21 +316,22 @@ static void append_questions(ik_wire_t *wire, const ik_request_t *request,
 {
     static const char between[] =
         "{\"role\":\"assistant\",\"content\":\"(The user wrote before the answer.)\"}";
-    bool after_result = false;
-    for (size_t i = 0; i < count; i++) {
-        bool is_result = ik_msg_is(messages[i], IK_MSG_TOOL_RESULT);
-        if (is_result) {
-            append_result(wire, request, messages[i]);
-        } else {
-            if (after_result && is_mistral(request)) {
-                ik_buffer_append_text(ik_wire_begin_element(wire), between);
-            }
-            ik_buffer_t *out = ik_wire_begin_element(wire);
-            ik_buffer_append_text(out, "{\"role\":\"user\",\"content\":\"");
-            ik_words_append(out, messages[i]->content);
-            ik_buffer_append_text(out, "\"}");
+    for (size_t i = 0; i < count;) {
+        size_t results = 0;
+        while (i + results < count && ik_msg_is(messages[i + results], IK_MSG_TOOL_RESULT)) {
+            append_result(wire, request, messages[i + results++]);
         }
-        after_result = is_result;
+        bool images = any_images(wire, messages + i, results);
+        if (results > 0 && is_mistral(request) && (images || i + results < count)) {
+            ik_buffer_append_text(ik_wire_begin_element(wire), between);
+        }
+        if (images) {
+            append_result_images(wire, request, messages + i, results);
+        }
+        i += results;
+        if (i < count) {
+            append_question(wire, request, messages[i++]);
+        }
     }
 }
 
@@ -259,6 +352,7 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
 const ik_provider_t ik_provider_chat = {
     .name = "chat",
     .takes_any_id = true,
+    .refuses_animation = true,
     .format_url = format_url,
     .format_headers = ik_openai_endpoint_headers,
     .format_tools = format_tools,

@@ -8,7 +8,7 @@
 #include "provider/openai/openai_model.h"
 #include "provider/openai/openai_tool.h"
 #include "provider/responses/responses_stream.h"
-#include "provider/wire.h"
+#include "provider/wire_image.h"
 #include "provider/words.h"
 
 static char *format_url(const void *ctx, const ik_request_t *request)
@@ -86,13 +86,38 @@ static void format_head(ik_buffer_t *out, const ik_request_t *request, ik_json_s
 
 /* --- items --------------------------------------------------------------------------------- */
 
-static void append_user(ik_wire_t *wire, const ik_msg_t *message)
+/* Appends the images of a message, or their markers, as parts, each after a comma unless it is the
+ * first part. */
+static void append_images(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message,
+                          bool first)
 {
+    size_t position = 0;
+    ik_wire_image_t *image;
+    while ((image = ik_wire_image_next(wire, message, &position)) != NULL) {
+        ik_buffer_append_text(&wire->messages, first ? "" : ",");
+        first = false;
+        if (!ik_wire_image_append(wire, request, image,
+                                  "{\"type\":\"input_image\",\"image_url\":\"data:%s;base64,",
+                                  "\",\"detail\":\"auto\"}")) {
+            ik_buffer_append_text(&wire->messages, "{\"type\":\"input_text\",\"text\":\"");
+            ik_wire_image_append_marker(&wire->messages, image);
+            ik_buffer_append_text(&wire->messages, "\"}");
+        }
+    }
+}
+
+static void append_user(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message)
+{
+    bool blank = ik_msg_text_is_blank(message->content);
     ik_buffer_t *out = ik_wire_begin_element(wire);
-    ik_buffer_append_text(out, "{\"type\":\"message\",\"role\":\"user\",\"content\":["
-                               "{\"type\":\"input_text\",\"text\":\"");
-    ik_words_append(out, message->content);
-    ik_buffer_append_text(out, "\"}]}");
+    ik_buffer_append_text(out, "{\"type\":\"message\",\"role\":\"user\",\"content\":[");
+    if (!blank) {
+        ik_buffer_append_text(out, "{\"type\":\"input_text\",\"text\":\"");
+        ik_words_append(out, message->content);
+        ik_buffer_append_text(out, "\"}");
+    }
+    append_images(wire, request, message, blank);
+    ik_buffer_append_text(out, "]}");
 }
 
 static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik_msg_t *message)
@@ -100,9 +125,19 @@ static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik
     ik_buffer_t *out = ik_wire_begin_element(wire);
     ik_buffer_append_text(out, "{\"type\":\"function_call_output\",\"call_id\":");
     ik_wire_append_id(out, request, message, false);
+    if (ik_wire_image_any_sent(wire, message)) {
+        ik_buffer_append_text(out, ",\"output\":[{\"type\":\"input_text\",\"text\":");
+        ik_wire_append_output_text(wire, request, out, message);
+        ik_buffer_append_byte(out, '}');
+        append_images(wire, request, message, false);
+        ik_buffer_append_text(out, "]}");
+        return;
+    }
     ik_buffer_append_text(out, ",\"output\":");
     ik_wire_append_output_text(wire, request, out, message);
-    ik_buffer_append_byte(out, '}');
+    out->len--; /* the closing quote */
+    ik_wire_image_append_markers(wire, out, message, "\\n");
+    ik_buffer_append_text(out, "\"}");
 }
 
 static void append_text(ik_wire_t *wire, const ik_msg_t *message)
@@ -173,7 +208,9 @@ static void append_result_as_text(ik_wire_t *wire, const ik_request_t *request,
     append_described(wire,
                      "{\"type\":\"message\",\"role\":\"user\",\"content\":["
                      "{\"type\":\"input_text\",\"text\":\"(Result of the tool ",
-                     result, &literal, ")\"}]}");
+                     result, &literal, ")\"}");
+    append_images(wire, request, result, false);
+    ik_buffer_append_text(&wire->messages, "]}");
     ik_buffer_reset(&literal);
 }
 
@@ -258,7 +295,7 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
     }
     for (size_t i = 0; i < count; i++) {
         if (ik_msg_is(messages[i], IK_MSG_USER)) {
-            append_user(wire, messages[i]);
+            append_user(wire, request, messages[i]);
         } else if (ik_wire_has_calls_as_text(wire, request, &messages[i])) {
             append_result_as_text(wire, request, messages[i]);
         } else {
@@ -272,6 +309,7 @@ const ik_provider_t ik_provider_responses = {
     .reasons_for_every_call = true,
     .can_send_calls_as_text = true,
     .takes_any_id = true,
+    .refuses_animation = true,
     .format_url = format_url,
     .format_headers = ik_openai_endpoint_headers,
     .format_tools = format_tools,
