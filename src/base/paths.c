@@ -112,6 +112,8 @@ static const ik_paths_entry_t entries[] = {
      "the system's configuration; `/etc/ikigai/config.json` for an installation in `/usr`"},
     {AT(system_tools), IK_PATHS_PREFIX, "libexec/ikigai", "the tools that come with ikigai"},
     {AT(keeper), IK_PATHS_PREFIX, "lib/ikigai/keeper", "the parent of all tool processes"},
+    {AT(checkpoint), IK_PATHS_PREFIX, "lib/ikigai/checkpoint",
+     "records the files of a project, for undo"},
     {AT(models), IK_PATHS_PREFIX, "share/ikigai/models.json", "model data"},
     {AT(templates), IK_PATHS_PREFIX, "share/ikigai/templates", "templates of `ikigai tool new`"},
     {AT(manual), IK_PATHS_PREFIX, "share/ikigai/manual", "the chapters of `ikigai help`"},

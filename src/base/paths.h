@@ -13,6 +13,7 @@ typedef struct {
     const char *prefix;         /* the installation in use */
     const char *system_tools;   /* PREFIX/libexec/ikigai */
     const char *keeper;         /* PREFIX/lib/ikigai/keeper */
+    const char *checkpoint;     /* PREFIX/lib/ikigai/checkpoint */
     const char *templates;      /* PREFIX/share/ikigai/templates */
     const char *manual;         /* PREFIX/share/ikigai/manual */
     const char *models;         /* PREFIX/share/ikigai/models.json */

@@ -92,6 +92,7 @@ START_TEST(the_installation_the_binary_stands_in_wins)
     paths = create(origin);
     ck_assert_str_eq(paths->prefix, scratch_path("tree"));
     ck_assert_str_eq(paths->keeper, scratch_path("tree/lib/ikigai/keeper"));
+    ck_assert_str_eq(paths->checkpoint, scratch_path("tree/lib/ikigai/checkpoint"));
     ck_assert_str_eq(paths->system_config, scratch_path("tree/etc/ikigai/config.json"));
     talloc_free(paths);
 }
