@@ -95,6 +95,15 @@ void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t saf
     ik_agent_append_all(agent, &message, 1, safety);
 }
 
+void ik_agent_record_checkpoint(ik_agent_t *agent, ik_msg_phase_t phase, const char *const *states,
+                                size_t count)
+{
+    ik_msg_t *message = ik_msg_create_checkpoint(NULL, phase, states, count);
+    res_t stored = ik_session_append(agent->session, agent->number, &message, 1, IK_STORE_NORMAL);
+    report_store(agent, &stored);
+    talloc_free(message);
+}
+
 /* Drops a turn that ended in a refusal: providers want it left out of later requests. It stays in
  * the store, and repair drops it whenever the session is loaded. */
 static void drop_refused_turn(ik_agent_t *agent)

@@ -37,5 +37,8 @@ void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event);
 void ik_agent_append_all(ik_agent_t *agent, ik_msg_t *const *messages, size_t count,
                          ik_store_safety_t safety);
 void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t safety);
+/* Logs the state of the files around calls; see message.h. */
+void ik_agent_record_checkpoint(ik_agent_t *agent, ik_msg_phase_t phase, const char *const *states,
+                                size_t count);
 /* Switches to next_target, if there is one. Only while no request is running. */
 bool ik_agent_use_next_target(ik_agent_t *agent);

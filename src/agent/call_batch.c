@@ -3,7 +3,20 @@
 #include "base/alloc.h"
 #include "tool/tool_wrapper.h"
 
-enum { OVERLAP_MAX = 8 }; /* processes at once, however many calls an answer makes */
+enum {
+    OVERLAP_MAX = 8, /* processes at once, however many calls an answer makes */
+    PAUSE_MS = 100,  /* a decision that takes longer ends the segment */
+    HURRY_MS = 3000, /* for the state after the calls, once the user has interrupted them */
+};
+
+/* What is recorded for undo at the moment. */
+typedef enum {
+    NOTHING,
+    BEFORE,  /* the state before the first call that may write is being recorded */
+    OPEN,    /* it is recorded: calls may write */
+    WITHOUT, /* it cannot be recorded: calls run nevertheless */
+    AFTER,   /* the state after the calls is being recorded */
+} recording_t;
 
 typedef struct {
     ik_call_batch_t *batch;
@@ -13,9 +26,10 @@ typedef struct {
     char *arguments;
     size_t arguments_len;
     const ik_tool_registry_entry_t *entry; /* NULL: there is no such tool */
-    void *decision;      /* pending at the gate; NULL: decided, or not asked yet */
-    ik_tool_call_t *run; /* NULL: not running */
-    ik_msg_t *result;    /* NULL: none yet, or delivered */
+    void *decision;          /* pending at the gate; NULL: decided, or not asked yet */
+    ik_call_verdict_t *held; /* it may run when the files are recorded; NULL: it need not wait */
+    ik_tool_call_t *run;     /* NULL: not running */
+    ik_msg_t *result;        /* NULL: none yet, or delivered */
 } call_t;
 
 struct ik_call_batch {
@@ -28,6 +42,10 @@ struct ik_call_batch {
     bool interrupted;
     ik_timer_t
         *advance; /* a tool reports its end from a callback: the next step runs from the loop */
+    recording_t recording;
+    void *segment;     /* see checkpoints.h; NULL: none */
+    ik_timer_t *pause; /* runs while the gate decides and no call is running */
+    ik_timer_t *hurry;
 };
 
 /* --- results ----------------------------------------------------------------------------- */
@@ -94,20 +112,10 @@ static void on_tool_end(void *data, const ik_tool_result_t *result)
     ik_timer_start(call->batch->advance, 0);
 }
 
-static void on_verdict(void *data, const ik_call_verdict_t *verdict)
+static void run_call(call_t *call, const ik_call_verdict_t *verdict)
 {
-    call_t *call = data;
     ik_call_batch_t *batch = call->batch;
     const ik_call_batch_options_t *options = &batch->options;
-    call->decision = NULL;
-    if (verdict->denied != NULL) {
-        batch->running--;
-        call->result =
-            make_refusal(call, verdict->code == NULL ? IK_TOOL_PERMISSION_DENIED : verdict->code,
-                         verdict->denied);
-        ik_timer_start(batch->advance, 0);
-        return;
-    }
     ik_tool_request_t request = {
         .name = call->name,
         .arguments = verdict->arguments == NULL ? call->arguments : verdict->arguments,
@@ -127,20 +135,160 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
         ik_tool_call_start(batch, &options->shared->tool_context, options->registry, &request);
 }
 
-static void start_call(ik_call_batch_t *batch, call_t *call)
+/* --- recording for undo -------------------------------------------------------------------- */
+
+static ik_call_t describe(const call_t *call)
 {
-    const ik_call_gate_t *gate = batch->options.shared->gate;
-    ik_call_t facts = {.agent = batch->options.agent,
+    return (ik_call_t){.agent = call->batch->options.agent,
                        .id = call->id,
                        .name = call->name,
                        .arguments = call->arguments,
                        .arguments_len = call->arguments_len,
                        .entry = call->entry};
+}
+
+static void run_held(ik_call_batch_t *batch)
+{
+    for (size_t i = 0; i < batch->started; i++) {
+        call_t *call = &batch->calls[i];
+        ik_call_verdict_t *verdict = call->held;
+        if (verdict != NULL) {
+            call->held = NULL;
+            run_call(call, verdict);
+            talloc_free(verdict);
+        }
+    }
+}
+
+static void on_before(void *data, const ik_checkpoint_t *taken)
+{
+    ik_call_batch_t *batch = data;
+    batch->recording = taken->count > 0 ? OPEN : WITHOUT;
+    batch->options.on_checkpoint(batch->options.data, IK_MSG_BEFORE, taken);
+    run_held(batch);
+}
+
+static void begin_segment(ik_call_batch_t *batch)
+{
+    const ik_checkpoints_t *checkpoints = batch->options.shared->checkpoints;
+    ik_call_t *calls = ik_new_array(batch, ik_call_t, batch->count);
+    for (size_t i = 0; i < batch->count; i++) {
+        calls[i] = describe(&batch->calls[i]);
+    }
+    talloc_free(batch->segment);
+    batch->recording = BEFORE;
+    batch->segment =
+        checkpoints->begin(checkpoints->checkpoints, batch, calls, batch->count, on_before, batch);
+    talloc_free(calls);
+}
+
+static bool is_any_held(const ik_call_batch_t *batch)
+{
+    for (size_t i = 0; i < batch->started; i++) {
+        if (batch->calls[i].held != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_after(void *data, const ik_checkpoint_t *taken)
+{
+    ik_call_batch_t *batch = data;
+    batch->recording = NOTHING;
+    ik_timer_stop(batch->hurry);
+    batch->options.on_checkpoint(batch->options.data, IK_MSG_AFTER, taken);
+    if (is_any_held(batch)) {
+        begin_segment(batch);
+    } else {
+        ik_timer_start(batch->advance, 0);
+    }
+}
+
+static void end_segment(ik_call_batch_t *batch)
+{
+    batch->recording = AFTER;
+    if (batch->interrupted) {
+        ik_timer_start(batch->hurry, HURRY_MS);
+    }
+    batch->options.shared->checkpoints->end(batch->segment, on_after, batch);
+}
+
+static void on_hurry(void *data)
+{
+    ik_call_batch_t *batch = data;
+    TALLOC_FREE(batch->segment);
+    on_after(batch, &(ik_checkpoint_t){
+                        .failed = true,
+                        .notice = "This turn cannot be undone: recording the files after its calls "
+                                  "was interrupted."});
+}
+
+/* The user may edit files while a question is open: these changes are not the agent's. */
+static void on_pause(void *data)
+{
+    ik_call_batch_t *batch = data;
+    bool runs = false;
+    bool waits = false;
+    for (size_t i = 0; i < batch->started; i++) {
+        runs = runs || batch->calls[i].run != NULL;
+        waits = waits || batch->calls[i].decision != NULL;
+    }
+    if (batch->recording == OPEN && waits && !runs) {
+        end_segment(batch);
+    }
+}
+
+/* Keeps the call waiting until the files are recorded. The room outlives the wait. */
+static void hold(call_t *call, const ik_call_verdict_t *verdict)
+{
+    ik_call_batch_t *batch = call->batch;
+    ik_call_verdict_t *held = ik_new(batch, ik_call_verdict_t);
+    *held = *verdict;
+    if (verdict->arguments != NULL) {
+        held->arguments = talloc_memdup(held, verdict->arguments, verdict->arguments_len + 1);
+    }
+    held->confined = verdict->confined == NULL ? NULL : ik_strdup(held, verdict->confined);
+    call->held = held;
+    if (batch->recording == NOTHING) {
+        begin_segment(batch);
+    }
+}
+
+/* --- starting calls ------------------------------------------------------------------------ */
+
+static void on_verdict(void *data, const ik_call_verdict_t *verdict)
+{
+    call_t *call = data;
+    ik_call_batch_t *batch = call->batch;
+    bool recorded = batch->recording == OPEN || batch->recording == WITHOUT;
+    call->decision = NULL;
+    if (verdict->denied != NULL) {
+        batch->running--;
+        call->result =
+            make_refusal(call, verdict->code == NULL ? IK_TOOL_PERMISSION_DENIED : verdict->code,
+                         verdict->denied);
+        ik_timer_start(batch->advance, 0);
+    } else if (verdict->may_write && !recorded && batch->options.shared->checkpoints != NULL &&
+               batch->options.on_checkpoint != NULL) {
+        hold(call, verdict);
+    } else {
+        run_call(call, verdict);
+    }
+}
+
+static void start_call(ik_call_batch_t *batch, call_t *call)
+{
+    const ik_call_gate_t *gate = batch->options.shared->gate;
+    ik_call_t facts = describe(call);
     batch->started++;
     batch->running++;
     void *decision = gate->decide(gate->gate, batch, &facts, on_verdict, call);
     if (decision != NULL) {
         call->decision = decision;
+        if (batch->recording == OPEN) {
+            ik_timer_start(batch->pause, PAUSE_MS);
+        }
     }
 }
 
@@ -172,7 +320,12 @@ static void on_advance(void *data)
     ik_call_batch_t *batch = data;
     deliver_results(batch);
     start_calls(batch);
-    if (batch->delivered == batch->count) {
+    if (batch->delivered < batch->count) {
+        return;
+    }
+    if (batch->recording == OPEN) {
+        end_segment(batch);
+    } else if (batch->recording != AFTER) {
         batch->options.on_end(batch->options.data);
     }
 }
@@ -212,6 +365,8 @@ ik_call_batch_t *ik_call_batch_start(const void *ctx, const ik_call_batch_option
     batch->count = options->count;
     batch->calls = ik_new_array(batch, call_t, options->count);
     batch->advance = ik_timer_create(batch, options->shared->loop, on_advance, batch);
+    batch->pause = ik_timer_create(batch, options->shared->loop, on_pause, batch);
+    batch->hurry = ik_timer_create(batch, options->shared->loop, on_hurry, batch);
     for (size_t i = 0; i < options->count; i++) {
         prepare(batch, &batch->calls[i], options->calls[i]);
     }
@@ -222,14 +377,21 @@ ik_call_batch_t *ik_call_batch_start(const void *ctx, const ik_call_batch_option
 void ik_call_batch_interrupt(ik_call_batch_t *batch)
 {
     batch->interrupted = true;
+    if (batch->recording == BEFORE) { /* no call of it has started */
+        TALLOC_FREE(batch->segment);
+        batch->recording = NOTHING;
+    } else if (batch->recording == AFTER) {
+        ik_timer_start(batch->hurry, HURRY_MS);
+    }
     for (size_t i = 0; i < batch->count; i++) {
         call_t *call = &batch->calls[i];
         if (call->run != NULL) {
             ik_tool_call_cancel(call->run);
             continue;
         }
-        if (call->decision != NULL) {
+        if (call->decision != NULL || call->held != NULL) {
             TALLOC_FREE(call->decision);
+            TALLOC_FREE(call->held);
             batch->running--;
         } else if (i < batch->started) {
             continue;

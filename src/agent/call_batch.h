@@ -2,6 +2,10 @@
  * Runs the tool calls of one answer. Each call passes the gate before it starts. Calls run one
  * after the other, except that adjacent calls of tools declared parallel overlap. Results are
  * delivered in the order of the calls.
+ *
+ * The state of the files is recorded before the first call that may write starts, and after the
+ * last call has ended. While the gate keeps the next call waiting, usually for the user, nothing of
+ * the batch runs: the segment ends there, and the next call that may write begins another one.
  */
 #pragma once
 
@@ -24,6 +28,8 @@ typedef struct {
     void (*on_progress)(void *data, const ik_msg_t *call, const char *text, size_t len);
     /* In the order of the calls. The receiver owns result, which has no talloc parent. */
     void (*on_result)(void *data, ik_msg_t *result);
+    /* The state of the files around calls. May be NULL: it is not recorded. */
+    void (*on_checkpoint)(void *data, ik_msg_phase_t phase, const ik_checkpoint_t *taken);
     /* After the last result. The owner frees the batch here or later. */
     void (*on_end)(void *data);
     void *data;

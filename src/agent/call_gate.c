@@ -5,8 +5,7 @@ static void *decide(void *gate, const void *ctx, const ik_call_t *call,
 {
     (void)gate;
     (void)ctx;
-    (void)call;
-    on_verdict(data, &(ik_call_verdict_t){0});
+    on_verdict(data, &(ik_call_verdict_t){.may_write = call->entry != NULL});
     return NULL;
 }
 

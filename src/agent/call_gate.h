@@ -25,6 +25,7 @@ typedef struct {
     ik_process_host_t *room; /* where the call runs; NULL: unconfined */
     const char *confined;    /* the limits of the room, for the model; NULL: none */
     bool open_places;        /* the room does not protect the project's protected places */
+    bool may_write;          /* files that undo covers */
     const char *code;        /* with denied: the error code; NULL: PERMISSION_DENIED */
 } ik_call_verdict_t;
 
@@ -36,8 +37,8 @@ typedef struct {
      * called. The strings of a verdict are valid inside the callback only. */
     void *(*decide)(void *gate, const void *ctx, const ik_call_t *call,
                     ik_call_verdict_fn on_verdict, void *data);
-    /* A call of this tool will probably follow. May be NULL. */
-    void (*expect)(void *gate, int64_t agent, const ik_tool_registry_entry_t *entry);
+    /* A call of this tool will probably follow. Returns whether it may write. NULL: it may. */
+    bool (*expect)(void *gate, int64_t agent, const ik_tool_registry_entry_t *entry);
     void *gate; /* the first argument of both */
 } ik_call_gate_t;
 

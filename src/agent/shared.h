@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "agent/call_gate.h"
+#include "agent/checkpoints.h"
 #include "base/config.h"
 #include "io/http.h"
 #include "provider/provider.h"
@@ -23,9 +23,10 @@ typedef struct {
     const ik_models_t *models;
     ik_loop_t *loop;
     ik_http_t *http;
-    ik_history_t *history;          /* NULL: sessions are not stored */
-    ik_tool_context_t tool_context; /* for every call */
-    const ik_call_gate_t *gate;     /* approves every call */
+    ik_history_t *history;               /* NULL: sessions are not stored */
+    ik_tool_context_t tool_context;      /* for every call */
+    const ik_call_gate_t *gate;          /* approves every call */
+    const ik_checkpoints_t *checkpoints; /* NULL: nothing is recorded for undo */
     /* NULL until discovery is complete, and when there are no tools. */
     const ik_tool_registry_t *tool_registry;
     tool_scan_state_t tool_scan_state;

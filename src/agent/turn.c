@@ -55,7 +55,8 @@ struct ik_turn {
     int image_drops;
     bool asked_again; /* after a call that could not be parsed */
     long tool_turns;
-    bool last_word; /* the limit of tool turns is reached: no more tools */
+    bool last_word;       /* the limit of tool turns is reached: no more tools */
+    bool told_unrecorded; /* the user knows that this turn cannot be undone */
     bool interrupted;
     bool over;
     ik_turn_reason_t reason;
@@ -184,6 +185,19 @@ static void on_tool_result(void *data, ik_msg_t *result)
     ik_agent_append(turn->agent, result, turn->interrupted ? IK_STORE_FULL : IK_STORE_NORMAL);
 }
 
+/* A turn of which a part could not be recorded says so once. */
+static void on_checkpoint(void *data, ik_msg_phase_t phase, const ik_checkpoint_t *taken)
+{
+    ik_turn_t *turn = data;
+    if (taken->count > 0 || phase == IK_MSG_AFTER) {
+        ik_agent_record_checkpoint(turn->agent, phase, taken->states, taken->count);
+    }
+    if (taken->notice != NULL && !(taken->failed && turn->told_unrecorded)) {
+        notice(turn, taken->notice);
+    }
+    turn->told_unrecorded = turn->told_unrecorded || taken->failed;
+}
+
 /* Tells the user; the last tool result tells the model. */
 static void announce_limit(ik_turn_t *turn)
 {
@@ -229,6 +243,7 @@ static void run_calls(ik_turn_t *turn, size_t count)
         .on_started = on_tool_started,
         .on_progress = on_tool_progress,
         .on_result = on_tool_result,
+        .on_checkpoint = on_checkpoint,
         .on_end = on_tools_end,
         .data = turn,
     };
@@ -637,15 +652,20 @@ static void on_reasoning(void *data, const char *text, size_t len)
     emit_text(data, IK_AGENT_REASONING, text, len);
 }
 
-/* The gate prepares for the call while the model still writes it. */
+/* What the call needs is prepared while the model still writes it. */
 static void on_call(void *data, const char *name)
 {
     const ik_turn_t *turn = data;
     const ik_call_gate_t *gate = turn->agent->shared->gate;
     const ik_tool_registry_entry_t *entry =
         turn->registry == NULL ? NULL : ik_tool_registry_lookup(turn->registry, name);
-    if (entry != NULL && gate->expect != NULL) {
-        gate->expect(gate->gate, turn->agent->number, entry);
+    const ik_checkpoints_t *checkpoints = turn->agent->shared->checkpoints;
+    if (entry == NULL) {
+        return;
+    }
+    bool may_write = gate->expect == NULL || gate->expect(gate->gate, turn->agent->number, entry);
+    if (may_write && checkpoints != NULL) {
+        checkpoints->expect(checkpoints->checkpoints, turn->agent->number, entry);
     }
 }
 

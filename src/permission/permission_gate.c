@@ -45,6 +45,15 @@ static void deny(decision_t *decision, const char *why)
     give_verdict(decision, &(ik_call_verdict_t){.denied = why});
 }
 
+/* Whether an unconfined call may write. Of tools that nothing holds to what they declare, only the
+ * shipped ones are believed. */
+static bool is_free_to_write(const ik_tool_registry_entry_t *entry)
+{
+    ik_effects_t declared;
+    return entry->source != IK_TOOL_SYSTEM || !ik_tool_registry_effects(entry, &declared) ||
+           declared.write != IK_WRITE_NONE;
+}
+
 static void on_room(void *data, ik_process_host_t *room)
 {
     decision_t *decision = data;
@@ -65,6 +74,7 @@ static void on_room(void *data, ik_process_host_t *room)
         .confined =
             decision->mode == IK_MODE_PLAN ? ik_sprintf(decision, "plan mode: %s", limits) : limits,
         .open_places = ik_confinement_facts(options->confinement)->level != IK_CONFINEMENT_FULL,
+        .may_write = decision->effects.write != IK_WRITE_NONE,
     };
     give_verdict(decision, &verdict);
 }
@@ -76,7 +86,9 @@ static void run(decision_t *decision)
         ik_confinement_prepare(decision, decision->gate->options.confinement, decision->effects,
                                on_room, decision);
     } else {
-        give_verdict(decision, &(ik_call_verdict_t){0});
+        const ik_tool_registry_entry_t *entry = decision->call.entry;
+        give_verdict(decision,
+                     &(ik_call_verdict_t){.may_write = entry != NULL && is_free_to_write(entry)});
     }
 }
 
@@ -272,7 +284,7 @@ static void *begin(void *gate, const void *ctx, const ik_call_t *call,
 }
 
 /* Makes the room that the call needs if it asks for nothing more. */
-static void expect(void *data, int64_t agent, const ik_tool_registry_entry_t *entry)
+static bool expect(void *data, int64_t agent, const ik_tool_registry_entry_t *entry)
 {
     const ik_permission_gate_options_t *options = &((gate_t *)data)->options;
     ik_mode_t mode = options->mode_of(options->data, agent);
@@ -282,9 +294,12 @@ static void expect(void *data, int64_t agent, const ik_tool_registry_entry_t *en
     if (mode == IK_MODE_PLAN) {
         ik_confinement_prepare(data, options->confinement, (ik_effects_t){.write = IK_WRITE_NONE},
                                NULL, NULL);
-    } else if (confined) {
+        return false;
+    }
+    if (confined) {
         ik_confinement_prepare(data, options->confinement, effects, NULL, NULL);
     }
+    return confined ? effects.write != IK_WRITE_NONE : is_free_to_write(entry);
 }
 
 const ik_call_gate_t *ik_permission_gate_create(const void *ctx,

@@ -1,5 +1,6 @@
 /* The gate between a model's call and its start, driven by gates that deny, rewrite and answer
- * late. The tool is a runner that echoes its arguments, so that no process is involved. */
+ * late, and the recording of files around calls that may write. The tool is a runner that echoes
+ * its arguments, so that no process is involved. */
 #include <check.h>
 #include <string.h>
 
@@ -106,7 +107,7 @@ typedef struct {
 static void on_late(void *data)
 {
     late_t *late = data;
-    ik_call_verdict_t verdict = {.denied = late->denied};
+    ik_call_verdict_t verdict = {.denied = late->denied, .may_write = true};
     ik_buffer_append_text(&seen, "verdict ");
     late->on_verdict(late->data, &verdict);
     talloc_free(late);
@@ -133,13 +134,104 @@ static void *answer_late(void *data, const void *parent, const ik_call_t *call,
     return late;
 }
 
+/* --- checkpoints -------------------------------------------------------------------------- */
+
+static int64_t record_ms; /* how long a state takes */
+static size_t recorded;   /* states that can be recorded */
+
+typedef struct {
+    ik_timer_t *timer;
+    const char *phase;
+    ik_checkpoint_fn on_taken;
+    void *data;
+} recording_t;
+
+static void on_recorded(void *data)
+{
+    recording_t *recording = data;
+    bool works = recorded > 0;
+    recorded -= works;
+    recording->phase = "";
+    recording->on_taken(recording->data,
+                        &(ik_checkpoint_t){.states = (const char *[]){"s"},
+                                           .count = works,
+                                           .failed = !works,
+                                           .notice = works ? NULL : "It cannot be undone"});
+}
+
+static void record(recording_t *recording, const char *phase, ik_checkpoint_fn on_taken, void *data)
+{
+    recording->phase = phase;
+    recording->on_taken = on_taken;
+    recording->data = data;
+    ik_timer_start(recording->timer, record_ms);
+}
+
+static int cancel_recording(recording_t *recording)
+{
+    if (*recording->phase != '\0') {
+        ik_buffer_append_format(&seen, "cancelled:%s ", recording->phase);
+    }
+    return 0;
+}
+
+static void *begin_recording(void *data, const void *parent, const ik_call_t *calls, size_t count,
+                             ik_checkpoint_fn on_taken, void *taken_data)
+{
+    (void)data;
+    ck_assert_int_eq(calls[count - 1].agent, 7);
+    recording_t *recording = ik_new(parent, recording_t);
+    recording->timer = ik_timer_create(recording, shared.loop, on_recorded, recording);
+    talloc_set_destructor(recording, cancel_recording);
+    record(recording, "before", on_taken, taken_data);
+    return recording;
+}
+
+static void end_recording(void *segment, ik_checkpoint_fn on_taken, void *data)
+{
+    record(segment, "after", on_taken, data);
+}
+
+static const ik_checkpoints_t checkpoints = {.begin = begin_recording, .end = end_recording};
+
+static void on_checkpoint(void *data, ik_msg_phase_t phase, const ik_checkpoint_t *taken)
+{
+    (void)data;
+    ik_buffer_append_format(&seen, "%s%s ", phase == IK_MSG_BEFORE ? "BEFORE" : "AFTER",
+                            taken->count == 0 ? "-FAILED" : "");
+}
+
+/* A tool that is called "bad" only reads. */
+static void *read_or_write(void *data, const void *parent, const ik_call_t *call,
+                           ik_call_verdict_fn on_verdict, void *verdict_data)
+{
+    (void)data;
+    (void)parent;
+    on_verdict(verdict_data, &(ik_call_verdict_t){.may_write = strcmp(call->name, "bad") != 0});
+    return NULL;
+}
+
+static const ik_call_gate_t readers_and_writers = {.decide = read_or_write};
+
 /* --- batches ------------------------------------------------------------------------------ */
+
+static ik_timer_t *interrupts; /* NULL: the first call is not interrupted */
+
+static void on_interrupt(void *data)
+{
+    (void)data;
+    record_ms = 60000;
+    ik_call_batch_interrupt(batch);
+}
 
 static void on_started(void *data, const ik_msg_t *call)
 {
     (void)data;
     (void)call;
     ik_buffer_append_text(&seen, "started ");
+    if (interrupts != NULL) {
+        ik_timer_start(interrupts, 0);
+    }
 }
 
 static void on_progress(void *data, const ik_msg_t *call, const char *text, size_t len)
@@ -192,6 +284,7 @@ static void start(const ik_call_gate_t *decides, const char *const *names, size_
                                                                 .on_started = on_started,
                                                                 .on_progress = on_progress,
                                                                 .on_result = on_result,
+                                                                .on_checkpoint = on_checkpoint,
                                                                 .on_end = on_end});
 }
 
@@ -224,6 +317,9 @@ static void set_up(void)
     add_tool("alone", false);
     ik_buffer_init(&seen, ctx, IK_BUFFER_UNLIMITED);
     over = false;
+    record_ms = 5;
+    recorded = SIZE_MAX;
+    interrupts = NULL;
 }
 
 static void tear_down(void)
@@ -284,6 +380,108 @@ START_TEST(freeing_a_batch_gives_up_a_decision)
 }
 END_TEST
 
+#define RESULT "{\"n\":1}} "
+
+START_TEST(files_are_recorded_around_calls_that_write)
+{
+    shared.checkpoints = &checkpoints;
+    start(&readers_and_writers, (const char *[]){"alone", "alone"}, 2);
+    ck_assert_str_eq(finish(), "BEFORE started " RESULT "started " RESULT "AFTER ");
+}
+END_TEST
+
+START_TEST(calls_that_only_read_are_not_recorded)
+{
+    shared.checkpoints = &checkpoints;
+    start(&readers_and_writers, (const char *[]){"bad", "bad"}, 2);
+    ck_assert_str_eq(finish(), "started started " RESULT RESULT);
+}
+END_TEST
+
+START_TEST(a_call_that_reads_does_not_wait_for_one_that_writes)
+{
+    shared.checkpoints = &checkpoints;
+    start(&readers_and_writers, (const char *[]){"good", "bad", "good"}, 3);
+    ck_assert_str_eq(finish(), "started BEFORE started started " RESULT RESULT RESULT "AFTER ");
+}
+END_TEST
+
+START_TEST(calls_run_where_nothing_can_be_recorded)
+{
+    shared.checkpoints = &checkpoints;
+    recorded = 0;
+    start(&readers_and_writers, (const char *[]){"alone", "alone"}, 2);
+    ck_assert_str_eq(finish(), "BEFORE-FAILED started " RESULT "started " RESULT);
+}
+END_TEST
+
+START_TEST(an_end_that_cannot_be_recorded_is_logged)
+{
+    shared.checkpoints = &checkpoints;
+    recorded = 1;
+    start(&readers_and_writers, (const char *[]){"alone"}, 1);
+    ck_assert_str_eq(finish(), "BEFORE started " RESULT "AFTER-FAILED ");
+}
+END_TEST
+
+/* What the user changes while a question is open is not the agent's. */
+START_TEST(a_question_ends_the_segment)
+{
+    int delay = 300;
+    shared.checkpoints = &checkpoints;
+    start(&(ik_call_gate_t){.decide = answer_late, .gate = &delay},
+          (const char *[]){"alone", "alone", "bad"}, 3);
+    ck_assert_str_eq(finish(), "asked:alone verdict gone BEFORE started " RESULT
+                               "asked:alone AFTER verdict gone BEFORE started " RESULT
+                               "asked:bad AFTER verdict gone PERMISSION_DENIED ");
+}
+END_TEST
+
+START_TEST(a_quick_decision_does_not_end_it)
+{
+    int delay = 5;
+    shared.checkpoints = &checkpoints;
+    start(&(ik_call_gate_t){.decide = answer_late, .gate = &delay},
+          (const char *[]){"alone", "alone"}, 2);
+    ck_assert_str_eq(finish(), "asked:alone verdict gone BEFORE started " RESULT
+                               "asked:alone verdict started gone " RESULT "AFTER ");
+}
+END_TEST
+
+/* The answer comes while the end is being recorded. */
+START_TEST(the_next_segment_begins_when_the_last_one_has_ended)
+{
+    int delay = 200;
+    record_ms = 200;
+    shared.checkpoints = &checkpoints;
+    start(&(ik_call_gate_t){.decide = answer_late, .gate = &delay},
+          (const char *[]){"alone", "alone"}, 2);
+    ck_assert_str_eq(finish(), "asked:alone verdict gone BEFORE started " RESULT
+                               "asked:alone verdict gone AFTER BEFORE started " RESULT "AFTER ");
+}
+END_TEST
+
+START_TEST(an_interrupt_before_the_first_call)
+{
+    record_ms = 60000;
+    shared.checkpoints = &checkpoints;
+    start(&readers_and_writers, (const char *[]){"alone", "alone"}, 2);
+    ik_call_batch_interrupt(batch);
+    ck_assert_str_eq(finish(), "cancelled:before INTERRUPTED INTERRUPTED ");
+}
+END_TEST
+
+/* The end is recorded, and given up if that takes too long. */
+START_TEST(an_interrupt_while_a_call_runs)
+{
+    shared.checkpoints = &checkpoints;
+    interrupts = ik_timer_create(ctx, shared.loop, on_interrupt, NULL);
+    start(&readers_and_writers, (const char *[]){"alone", "alone"}, 2);
+    ck_assert_str_eq(finish(),
+                     "BEFORE started " RESULT "INTERRUPTED cancelled:after AFTER-FAILED ");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("call_gate");
@@ -295,6 +493,16 @@ int main(void)
     tcase_add_test(tests, a_late_verdict_holds_up_what_follows);
     tcase_add_test(tests, an_interrupt_gives_up_a_decision);
     tcase_add_test(tests, freeing_a_batch_gives_up_a_decision);
+    tcase_add_test(tests, files_are_recorded_around_calls_that_write);
+    tcase_add_test(tests, calls_that_only_read_are_not_recorded);
+    tcase_add_test(tests, a_call_that_reads_does_not_wait_for_one_that_writes);
+    tcase_add_test(tests, calls_run_where_nothing_can_be_recorded);
+    tcase_add_test(tests, an_end_that_cannot_be_recorded_is_logged);
+    tcase_add_test(tests, a_question_ends_the_segment);
+    tcase_add_test(tests, a_quick_decision_does_not_end_it);
+    tcase_add_test(tests, the_next_segment_begins_when_the_last_one_has_ended);
+    tcase_add_test(tests, an_interrupt_before_the_first_call);
+    tcase_add_test(tests, an_interrupt_while_a_call_runs);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
