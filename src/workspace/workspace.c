@@ -235,6 +235,9 @@ void ik_workspace_add_note(ik_workspace_t *workspace, int64_t number, const char
                            const char *data_json)
 {
     ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    if (workspace->checkpointer != NULL) {
+        ik_checkpointer_discard(workspace->checkpointer); /* the command may have changed files */
+    }
     member->notes = ik_resize_array(member, member->notes, char *, member->note_count + 2);
     member->notes[member->note_count++] = ik_strdup(member->notes, text);
     member->notes[member->note_count++] =

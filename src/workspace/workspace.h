@@ -137,6 +137,9 @@ char *ik_workspace_describe_level(const void *ctx, const ik_workspace_t *workspa
 ik_confinement_t *ik_workspace_confinement(const ik_workspace_t *workspace);
 ik_permission_rules_t *ik_workspace_rules(const ik_workspace_t *workspace);
 
+/* For how long the state of the files has been recorded for undo; -1: it is not. */
+int64_t ik_workspace_recording_ms(const ik_workspace_t *workspace);
+
 /* --- the session and its agents ---------------------------------------------------------- */
 
 /* NULL until a session is open. */

@@ -251,6 +251,7 @@ static void create_session(ik_workspace_t *workspace)
     ik_session_facts_t facts = {.cwd = workspace->options.paths->cwd,
                                 .model = workspace->target->name};
     workspace->session = ik_session_create(workspace, workspace->shared.history, &facts);
+    ik_workspace_restart_checkpointer(workspace);
     announce_session(workspace, false);
 }
 
@@ -335,6 +336,8 @@ static void take_session(opening_t *opening, ik_session_t *session, ik_workspace
         }
     }
     workspace->focus = member;
+    ik_workspace_restart_checkpointer(workspace);
+    ik_workspace_end_segments(workspace);
     announce_session(workspace, true);
 }
 

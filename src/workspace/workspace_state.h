@@ -1,6 +1,7 @@
 /* The state of a workspace, private to this folder. */
 #pragma once
 
+#include "undo/checkpointer.h"
 #include "workspace/workspace.h"
 
 /* One agent of the session. */
@@ -51,6 +52,8 @@ struct ik_workspace {
     ik_permission_rules_t *rules; /* NULL before ik_workspace_start */
     ik_mode_t mode;               /* of new agents */
     bool mode_forced;             /* by a flag or the environment: a session keeps none */
+
+    ik_checkpointer_t *checkpointer; /* NULL: no checkpoints */
 
     /* --- questions and queues */
     ik_workspace_question_t *questions; /* a list; the first one is open */
@@ -105,6 +108,14 @@ void ik_workspace_restore_mode(ik_workspace_member_t *member);
 void ik_workspace_apply_mode(ik_workspace_member_t *member);
 /* Logs the mode, if the log says another one and the agent has messages. */
 void ik_workspace_store_mode(ik_workspace_member_t *member);
+
+/* --- workspace_undo.c: */
+
+void ik_workspace_create_checkpointer(ik_workspace_t *workspace);
+/* Another session is open. */
+void ik_workspace_restart_checkpointer(ik_workspace_t *workspace);
+/* Records the end of what a crash cut off in a resumed session. */
+void ik_workspace_end_segments(ik_workspace_t *workspace);
 
 /* --- workspace_question.c: */
 
