@@ -15,12 +15,17 @@ ik_conversation_t *ik_conversation_create(const void *ctx)
 
 void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message)
 {
+    ik_conversation_share(conversation, talloc_steal(conversation, message));
+}
+
+void ik_conversation_share(ik_conversation_t *conversation, ik_msg_t *message)
+{
     if (conversation->count == conversation->capacity) {
         conversation->capacity = conversation->capacity == 0 ? 16 : 2 * conversation->capacity;
         conversation->messages = ik_resize_array(conversation, conversation->messages, ik_msg_t *,
                                                  conversation->capacity);
     }
-    conversation->messages[conversation->count++] = talloc_steal(conversation, message);
+    conversation->messages[conversation->count++] = message;
 }
 
 /* Returns the last message of that kind, or NULL. */
@@ -42,10 +47,14 @@ const char *ik_conversation_system(const ik_conversation_t *conversation)
 
 size_t ik_conversation_trimmed_results(const ik_conversation_t *conversation)
 {
-    const ik_msg_t *compaction = find_last(conversation, IK_MSG_COMPACTION);
-    int64_t trimmed =
-        compaction == NULL ? 0 : ik_msg_field_number(compaction, "trimmed_results", 0);
-    return trimmed < 0 ? 0 : (size_t)trimmed;
+    for (size_t i = conversation->count; i > 0; i--) {
+        const ik_msg_t *message = conversation->messages[i - 1];
+        if (ik_msg_is(message, IK_MSG_COMPACTION) && !ik_msg_is_summary(message)) {
+            int64_t trimmed = ik_msg_field_number(message, "trimmed_results", 0);
+            return trimmed < 0 ? 0 : (size_t)trimmed;
+        }
+    }
+    return 0;
 }
 
 static bool drops(const ik_msg_t *message, ik_msg_drop_t drop, const char *target)

@@ -19,6 +19,8 @@ typedef struct {
 ik_conversation_t *ik_conversation_create(const void *ctx);
 /* Takes over the message. */
 void ik_conversation_append(ik_conversation_t *conversation, ik_msg_t *message);
+/* Adds a message that belongs to another conversation, which must live longer. */
+void ik_conversation_share(ik_conversation_t *conversation, ik_msg_t *message);
 
 /* Takes over a conversation and returns it, on ctx, repaired:
  *   - results follow their step, in the order of its calls, and repeat id, name and provider of

@@ -190,7 +190,8 @@ static bool is_usable(const entry_t *entry, const ik_json_span_t facts[FACT_COUN
     case ANSWER: /* without text it is kept only for its private data */
         return !blank || facts[STEP].len > 0 || facts[REFUSED].len > 0;
     case COMPACTION:
-        return ik_msg_field_number(entry->message, "trimmed_results", -1) >= 0;
+        return ik_msg_field_number(entry->message, "trimmed_results", -1) >= 0 ||
+               ik_msg_is_summary(entry->message);
     case USER: /* images need no text */
         return !blank || has_images(entry->message);
     case SYSTEM:

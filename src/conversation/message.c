@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/image.h"
 #include "base/json_clean.h"
+#include "conversation/figure.h"
 #include "conversation/summary.h"
 
 /* --- creating ---------------------------------------------------------------------------- */
@@ -427,6 +428,30 @@ ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *ta
     return message;
 }
 
+ik_msg_t *ik_msg_create_summary(const void *ctx, const ik_msg_summary_t *summary)
+{
+    ik_figure_t before = ik_figure_of_count(summary->tokens_before);
+    ik_figure_t after = ik_figure_of_count(summary->tokens_after);
+    char *content = ik_sprintf(NULL, "%s: %s tokens before, %s after",
+                               summary->model == NULL ? "Older messages were removed"
+                                                      : "The conversation was summarised",
+                               before.text, after.text);
+    ik_buffer_t data;
+    ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* bounded by the summary */
+    add_text(&data, "reason", summary->reason);
+    add_text(&data, "summary", summary->summary);
+    ik_json_add_number(&data, "tokens_before", summary->tokens_before);
+    ik_json_add_number(&data, "tokens_after", summary->tokens_after);
+    add_text(&data, "focus", summary->focus);
+    ik_json_add_number(&data, "covers", (int64_t)summary->covers);
+    ik_json_add_number(&data, "words_limit", (int64_t)summary->words_limit);
+    ik_msg_step_t step = {.model = summary->model, .usage = summary->usage, .cost = summary->cost};
+    add_step(&data, summary->model == NULL ? NULL : &step);
+    ik_msg_t *message = take_data(ctx, IK_MSG_COMPACTION, content, &data);
+    talloc_free(content);
+    return message;
+}
+
 static const char *const phases[] = {[IK_MSG_BEFORE] = "before", [IK_MSG_AFTER] = "after"};
 
 ik_msg_t *ik_msg_create_checkpoint(const void *ctx, ik_msg_phase_t phase, const char *const *states,
@@ -513,6 +538,31 @@ ik_msg_t *ik_msg_create_image_drop(const void *ctx, const ik_msg_image_t *images
 bool ik_msg_is(const ik_msg_t *message, const char *kind)
 {
     return strcmp(message->kind, kind) == 0;
+}
+
+ik_msg_side_t ik_msg_side(const ik_msg_t *message)
+{
+    if (ik_msg_is(message, IK_MSG_TOOL_RESULT) || ik_msg_is(message, IK_MSG_USER)) {
+        return IK_MSG_USER_SIDE;
+    }
+    if (ik_msg_is(message, IK_MSG_TOOL_CALL) || ik_msg_is(message, IK_MSG_ASSISTANT)) {
+        return IK_MSG_MODEL_SIDE;
+    }
+    return IK_MSG_NEITHER;
+}
+
+bool ik_msg_begins_step(const ik_msg_t *message)
+{
+    ik_json_span_t model;
+    return ik_msg_side(message) == IK_MSG_MODEL_SIDE && ik_msg_field(message, "model", &model) &&
+           ik_json_kind(model) == IK_JSON_STRING;
+}
+
+bool ik_msg_is_summary(const ik_msg_t *message)
+{
+    ik_json_span_t summary;
+    return ik_msg_is(message, IK_MSG_COMPACTION) && ik_msg_field(message, "summary", &summary) &&
+           ik_json_has_text(summary);
 }
 
 bool ik_msg_kind_is_record(const char *kind)

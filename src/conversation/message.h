@@ -9,6 +9,7 @@
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
  *   tool_result  3 files found                   {tool_call_id, name, success, …, images, output}
  *   compaction   12 tool results removed         {trimmed_results, dropped, target, images}
+ *   compaction   summarised: 9,000 to 800 tokens {reason, summary, tokens_before, …}
  *   mode         the mode was set                {mode}
  *   checkpoint   NULL                            {phase, states}
  *   end          the agent was ended             NULL
@@ -138,6 +139,23 @@ ik_msg_t *ik_msg_create_drop(const void *ctx, ik_msg_drop_t drop, const char *ta
  * then on, to every provider. */
 ik_msg_t *ik_msg_create_image_drop(const void *ctx, const ik_msg_image_t *images, size_t count,
                                    const char *target, size_t trimmed_results);
+/* A compaction that makes a summary stand for older messages (context.h). */
+typedef struct {
+    const char *reason;  /* "full", "overflow", "user" */
+    const char *summary; /* not blank */
+    int64_t tokens_before;
+    int64_t tokens_after;
+    const char *focus;  /* what the user wants to be kept; NULL: not given */
+    size_t covers;      /* messages of user and model that are no longer sent, from the first */
+    size_t words_limit; /* bytes of the user's own words among them that are still sent */
+    /* The answer that is the summary; model is NULL when older messages were only removed. */
+    const char *model; /* provider/model */
+    ik_usage_t usage;
+    double cost; /* USD */
+} ik_msg_summary_t;
+ik_msg_t *ik_msg_create_summary(const void *ctx, const ik_msg_summary_t *summary);
+/* Whether the message is such a compaction. */
+bool ik_msg_is_summary(const ik_msg_t *message);
 
 /* The phase of a checkpoint. */
 typedef enum { IK_MSG_BEFORE, IK_MSG_AFTER } ik_msg_phase_t;
@@ -161,6 +179,15 @@ extern const char ik_msg_image_dropped[]; /* why: it was removed to fit the cont
 char *ik_msg_image_marker(const void *ctx, const ik_msg_image_t *image, const char *why);
 
 bool ik_msg_is(const ik_msg_t *message, const char *kind);
+/* Who speaks in a message, as providers see it. */
+typedef enum {
+    IK_MSG_NEITHER,    /* it is not sent */
+    IK_MSG_USER_SIDE,  /* user, tool_result */
+    IK_MSG_MODEL_SIDE, /* assistant, tool_call */
+} ik_msg_side_t;
+ik_msg_side_t ik_msg_side(const ik_msg_t *message);
+/* Whether it is the first message of a step, which names the model that made it. */
+bool ik_msg_begins_step(const ik_msg_t *message);
 /* Whether events of this kind are records: stored, but neither sent nor shown. */
 bool ik_msg_kind_is_record(const char *kind);
 /* A user message that holds what a command of the user's own ("!make") printed. */

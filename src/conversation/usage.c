@@ -1,5 +1,7 @@
 #include "conversation/usage.h"
 
+#include <stdlib.h>
+
 #include <stddef.h>
 
 #include "base/array.h"
@@ -58,4 +60,32 @@ void ik_usage_format(ik_buffer_t *out, const ik_usage_t *usage)
         }
     }
     ik_buffer_append_byte(out, '}');
+}
+
+/* An absurdly large count is unknown, so that sums do not overflow. */
+static int64_t read_count(ik_json_span_t number)
+{
+    static const long long most = INT64_C(1) << 50;
+    if (!ik_json_is(number, IK_JSON_NUMBER)) {
+        return IK_USAGE_UNKNOWN;
+    }
+    char *end;
+    long long count = strtoll(number.text, &end, 10);
+    bool whole = end == number.text + number.len;
+    return whole && count >= 0 && count <= most ? count : IK_USAGE_UNKNOWN;
+}
+
+ik_usage_t ik_usage_parse(ik_json_span_t object)
+{
+    enum { IN, CACHED, CACHE_WRITE, OUT, REASONING, COUNT };
+    static const char *const names[COUNT] = {"in", "cached", "cache_write", "out", "reasoning"};
+    ik_json_span_t values[COUNT];
+    ik_json_find_members(object, names, COUNT, values);
+    return (ik_usage_t){
+        .in = read_count(values[IN]),
+        .cached = read_count(values[CACHED]),
+        .cache_write = read_count(values[CACHE_WRITE]),
+        .out = read_count(values[OUT]),
+        .reasoning = read_count(values[REASONING]),
+    };
 }

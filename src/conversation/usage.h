@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/json.h"
 
 #define IK_USAGE_UNKNOWN INT64_C(-1)
 
@@ -27,5 +28,7 @@ typedef struct {
 bool ik_usage_known(const ik_usage_t *usage);
 /* Adds the known figures of more to sum. */
 void ik_usage_add(ik_usage_t *sum, const ik_usage_t *more);
+/* Reads what ik_usage_format wrote; a figure that is no count is unknown. */
+ik_usage_t ik_usage_parse(ik_json_span_t object);
 /* Appends a JSON object with the known figures: {"in":40,"cached":32,"out":6}. */
 void ik_usage_format(ik_buffer_t *out, const ik_usage_t *usage);

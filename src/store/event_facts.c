@@ -82,34 +82,6 @@ static char *make_title(const void *ctx, const char *words)
 
 /* --- the answer -------------------------------------------------------------------------- */
 
-/* An absurdly large count is unknown, so that sums do not overflow. */
-static int64_t read_count(ik_json_span_t number)
-{
-    static const long long most = INT64_C(1) << 50;
-    if (!ik_json_is(number, IK_JSON_NUMBER)) {
-        return IK_USAGE_UNKNOWN;
-    }
-    char *end;
-    long long count = strtoll(number.text, &end, 10);
-    bool whole = end == number.text + number.len;
-    return whole && count >= 0 && count <= most ? count : IK_USAGE_UNKNOWN;
-}
-
-static ik_usage_t read_usage(ik_json_span_t usage)
-{
-    enum { IN, CACHED, CACHE_WRITE, OUT, REASONING, COUNT };
-    static const char *const names[COUNT] = {"in", "cached", "cache_write", "out", "reasoning"};
-    ik_json_span_t values[COUNT];
-    ik_json_find_members(usage, names, COUNT, values);
-    return (ik_usage_t){
-        .in = read_count(values[IN]),
-        .cached = read_count(values[CACHED]),
-        .cache_write = read_count(values[CACHE_WRITE]),
-        .out = read_count(values[OUT]),
-        .reasoning = read_count(values[REASONING]),
-    };
-}
-
 /* jansson reads a decimal point in every locale; strtod does not. */
 static double read_cost(ik_json_span_t number)
 {
@@ -122,17 +94,19 @@ static double read_cost(ik_json_span_t number)
     return cost >= 0 ? cost : -1;
 }
 
-static void read_answer(const void *ctx, const char *data_json, ik_event_facts_t *facts)
+static void read_answer(const void *ctx, const char *data_json, bool is_summary,
+                        ik_event_facts_t *facts)
 {
-    enum { MODEL, USAGE, COST, COUNT };
-    static const char *const names[COUNT] = {"model", "usage", "cost_usd"};
+    enum { MODEL, USAGE, COST, SUMMARY, COUNT };
+    static const char *const names[COUNT] = {"model", "usage", "cost_usd", "summary"};
     ik_json_span_t data;
     ik_json_span_t values[COUNT];
     if (!ik_json_scan(data_json, strlen(data_json), &data, NULL)) {
         return;
     }
     ik_json_find_members(data, names, COUNT, values);
-    if (!ik_json_is(values[MODEL], IK_JSON_STRING)) {
+    if (!ik_json_is(values[MODEL], IK_JSON_STRING) ||
+        (is_summary && !ik_json_has_text(values[SUMMARY]))) {
         return;
     }
     facts->answer = true;
@@ -141,7 +115,7 @@ static void read_answer(const void *ctx, const char *data_json, ik_event_facts_t
     ik_json_append_decoded(&model, values[MODEL]);
     ik_utf8_clean(&model);
     facts->model = ik_buffer_finish(&model);
-    facts->usage = read_usage(values[USAGE]);
+    facts->usage = ik_usage_parse(values[USAGE]);
     facts->cost = read_cost(values[COST]);
 }
 
@@ -152,10 +126,11 @@ ik_event_facts_t ik_event_facts(const void *ctx, const ik_store_event_t *event)
     if (facts.user && event->content != NULL) {
         facts.title = make_title(ctx, event->content);
     }
-    bool made =
-        strcmp(event->kind, IK_MSG_ASSISTANT) == 0 || strcmp(event->kind, IK_MSG_TOOL_CALL) == 0;
+    bool is_summary = strcmp(event->kind, IK_MSG_COMPACTION) == 0;
+    bool made = strcmp(event->kind, IK_MSG_ASSISTANT) == 0 ||
+                strcmp(event->kind, IK_MSG_TOOL_CALL) == 0 || is_summary;
     if (made && event->data_json != NULL) {
-        read_answer(ctx, event->data_json, &facts);
+        read_answer(ctx, event->data_json, is_summary, &facts);
     }
     return facts;
 }

@@ -5,7 +5,7 @@
 
 typedef struct {
     bool user;   /* a message of the user: a turn begins */
-    bool answer; /* the first message of an answer: usage, cost and model are set */
+    bool answer; /* the first message of an answer, or a summary: usage, cost and model are set */
     ik_usage_t usage;
     double cost; /* USD; negative: unknown */
     char *model; /* provider/model, or NULL */
