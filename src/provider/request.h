@@ -35,8 +35,11 @@ struct ik_request {
         forbid_tools; /* tools are listed, so that prompt caches stay valid, but must not be used */
     bool results_shown; /* the user sees tool results; only the offline provider needs to know */
     const ik_conversation_t *conversation; /* repaired; ends on the user's side */
-    size_t trimmed_results;                /* the first N tool results are replaced by a marker */
-    size_t drop_reasoning;                 /* the first N messages are sent without reasoning */
+    /* A user's message that is sent after the conversation without being part of it: it asks for a
+     * summary. NULL: none. */
+    ik_msg_t *closing;
+    size_t trimmed_results; /* the first N tool results are replaced by a marker */
+    size_t drop_reasoning;  /* the first N messages are sent without reasoning */
     ik_request_images_t images;
     size_t calls_as_text;     /* the calls and results of the first N messages are sent as text */
     const char *effort;       /* NULL: the model's default */

@@ -15,21 +15,6 @@ enum {
     BYTES_PER_TOKEN = 4,
 };
 
-/* --- sides ------------------------------------------------------------------------------- */
-
-typedef enum { NEITHER, USER_SIDE, MODEL_SIDE } side_t;
-
-static side_t side_of(const ik_msg_t *message)
-{
-    if (ik_msg_is(message, IK_MSG_TOOL_RESULT) || ik_msg_is(message, IK_MSG_USER)) {
-        return USER_SIDE;
-    }
-    if (ik_msg_is(message, IK_MSG_TOOL_CALL) || ik_msg_is(message, IK_MSG_ASSISTANT)) {
-        return MODEL_SIDE;
-    }
-    return NEITHER;
-}
-
 /* --- ids --------------------------------------------------------------------------------- */
 
 static bool find_id(const ik_msg_t *message, ik_json_span_t *literal)
@@ -127,13 +112,6 @@ static content_t decode_arguments(const ik_msg_t *call)
 
 /* --- what is sent of a step -------------------------------------------------------------- */
 
-/* The first message of a step names the model that made it. */
-static bool begins_step(const ik_msg_t *message)
-{
-    ik_json_span_t model;
-    return ik_msg_field(message, "model", &model) && ik_json_kind(model) == IK_JSON_STRING;
-}
-
 /* Whether the call goes back as its provider sent it: with its id and arguments unchanged. */
 static bool call_fits(const ik_request_t *request, const ik_msg_t *call, ik_json_span_t stored_id)
 {
@@ -163,7 +141,7 @@ static bool step_fits(const ik_request_t *request, ik_msg_t *const *messages, si
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        answers += side_of(messages[i]) == MODEL_SIDE;
+        answers += ik_msg_side(messages[i]) == IK_MSG_MODEL_SIDE;
         if (ik_msg_is(messages[i], IK_MSG_TOOL_CALL) &&
             (!ik_json_next_element(ids, &position, &id) || !call_fits(request, messages[i], id))) {
             return false;
@@ -186,7 +164,8 @@ static bool find_private(const ik_msg_t *first, const ik_request_t *request, ik_
 static size_t step_length(ik_msg_t *const *messages, size_t count)
 {
     size_t len = 1;
-    while (len < count && side_of(messages[len]) != USER_SIDE && !begins_step(messages[len])) {
+    while (len < count && ik_msg_side(messages[len]) != IK_MSG_USER_SIDE &&
+           !ik_msg_begins_step(messages[len])) {
         len++;
     }
     return len;
@@ -203,7 +182,7 @@ bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *c
     /* From reasoning_from on, is_damaged has checked every step that has private data. */
     ik_json_span_t stored;
     bool valid = wire->group_index[first - wire->group] >= wire->reasoning_from &&
-                 begins_step(*first) && ik_msg_field(*first, "step", &stored);
+                 ik_msg_begins_step(*first) && ik_msg_field(*first, "step", &stored);
     if (!valid || !find_private(*first, request, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
     }
@@ -323,10 +302,10 @@ void ik_wire_append_output(ik_wire_t *wire, const ik_request_t *request, ik_buff
 /* Whether the message before, skipping those of neither side, is the model's. */
 static bool follows_answer(const ik_conversation_t *conversation, size_t index)
 {
-    while (index > 0 && side_of(conversation->messages[index - 1]) == NEITHER) {
+    while (index > 0 && ik_msg_side(conversation->messages[index - 1]) == IK_MSG_NEITHER) {
         index--;
     }
-    return index > 0 && side_of(conversation->messages[index - 1]) == MODEL_SIDE;
+    return index > 0 && ik_msg_side(conversation->messages[index - 1]) == IK_MSG_MODEL_SIDE;
 }
 
 static bool has_calls(ik_msg_t *const *messages, size_t count)
@@ -365,23 +344,23 @@ static bool voids_reasoning(const ik_request_t *request, size_t index)
     if (ik_msg_is(message, IK_MSG_COMPACTION) || ik_msg_is(message, IK_MSG_SYSTEM)) {
         return request->target->provider->reasoning_is_bound;
     }
-    if (side_of(message) != MODEL_SIDE) {
+    if (ik_msg_side(message) != IK_MSG_MODEL_SIDE) {
         return false;
     }
-    return begins_step(message) ? is_damaged(request, index)
-                                : !follows_answer(request->conversation, index);
+    return ik_msg_begins_step(message) ? is_damaged(request, index)
+                                       : !follows_answer(request->conversation, index);
 }
 
 /* --- groups ------------------------------------------------------------------------------ */
 
-static void add_to_group(ik_wire_t *wire, size_t index)
+static void add_to_group(ik_wire_t *wire, ik_msg_t *message, size_t index)
 {
     if ((wire->group_count & (wire->group_count - 1)) == 0) { /* full at 0, 1, 2, 4, 8 … */
         size_t capacity = wire->group_count == 0 ? 1 : 2 * wire->group_count;
         wire->group = ik_resize_array(wire, wire->group, ik_msg_t *, capacity);
         wire->group_index = ik_resize_array(wire, wire->group_index, size_t, capacity);
     }
-    wire->group[wire->group_count] = wire->conversation->messages[index];
+    wire->group[wire->group_count] = message;
     wire->group_index[wire->group_count++] = index;
 }
 
@@ -431,11 +410,11 @@ static void append_until(ik_wire_t *wire, const ik_request_t *request, size_t li
 {
     bool open = false; /* the group holds messages that are not written yet */
     for (; wire->done < limit; wire->done++) {
-        side_t side = side_of(request->conversation->messages[wire->done]);
-        if (side == NEITHER || is_silent(wire, request, wire->done)) {
+        ik_msg_side_t side = ik_msg_side(request->conversation->messages[wire->done]);
+        if (side == IK_MSG_NEITHER || is_silent(wire, request, wire->done)) {
             continue;
         }
-        if (wire->group_count == 0 || side != side_of(wire->group[0])) {
+        if (wire->group_count == 0 || side != ik_msg_side(wire->group[0])) {
             if (open) {
                 write_group(wire, request);
             }
@@ -443,12 +422,30 @@ static void append_until(ik_wire_t *wire, const ik_request_t *request, size_t li
         } else if (!open) {
             reopen_group(wire);
         }
-        add_to_group(wire, wire->done);
+        add_to_group(wire, request->conversation->messages[wire->done], wire->done);
         open = true;
     }
     if (open) {
         write_group(wire, request);
     }
+}
+
+/* Writes the closing message as if the conversation ended with it. What was written before keeps
+ * its bytes and its marks; the next request is made from the conversation again. */
+static void append_closing(ik_wire_t *wire, const ik_request_t *request)
+{
+    size_t previous_mark = wire->previous_mark;
+    size_t mark = wire->mark;
+    if (wire->group_count > 0 && ik_msg_side(wire->group[0]) == IK_MSG_USER_SIDE) {
+        reopen_group(wire);
+    } else {
+        begin_group(wire);
+    }
+    add_to_group(wire, request->closing, request->conversation->count);
+    write_group(wire, request);
+    wire->previous_mark = previous_mark;
+    wire->mark = mark;
+    wire->dropped = true;
 }
 
 /* --- starting over ----------------------------------------------------------------------- */
@@ -564,13 +561,18 @@ void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t
     }
     if (wire->dropped) {
         size_t done = wire->done;
+        size_t previous_mark = wire->previous_mark;
         begin_messages(wire);
         append_until(wire, request, done);
+        wire->previous_mark = previous_mark;
     }
     if (wire->done < request->conversation->count) {
         wire->previous_mark = wire->mark;
     }
     append_until(wire, request, request->conversation->count);
+    if (request->closing != NULL) {
+        append_closing(wire, request);
+    }
     wire->head.len = 0;
     provider->format_head(&wire->head, request,
                           (ik_json_span_t){wire->tools.data, wire->tools.len});

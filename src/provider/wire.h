@@ -38,7 +38,8 @@ struct ik_wire {
     bool begun;
 
     size_t done;           /* how many messages of the conversation were serialised */
-    bool dropped;          /* their text was freed; the next request serialises them again */
+    bool dropped;          /* their text was freed, or a closing message was written behind it; the
+                              next request serialises them again */
     size_t results;        /* tool results among them */
     size_t reasoning_from; /* steps before this message are sent without their private data */
     /* The last group of messages, which is written again when messages join it. */

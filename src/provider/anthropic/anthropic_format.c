@@ -142,7 +142,8 @@ static void append_mark(ik_buffer_t *out, const ik_request_t *request)
     }
 }
 
-/* The mark goes into the last tool, before the "}]" that ends the list. */
+/* The mark goes into the last tool, before the "}]" that ends the list. Another tool_choice voids
+ * the cache of the messages, so a closing message has to forbid tools by its words. */
 static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_span_t tools)
 {
     if (tools.len == 0) {
@@ -152,7 +153,8 @@ static void append_tools(ik_buffer_t *out, const ik_request_t *request, ik_json_
     ik_buffer_append(out, tools.text, tools.len - 2);
     append_mark(out, request);
     ik_buffer_append_text(out, "}]");
-    if (request->forbid_tools && ik_request_may_send(request, IK_FIELD_TOOL_CHOICE)) {
+    if (request->forbid_tools && request->closing == NULL &&
+        ik_request_may_send(request, IK_FIELD_TOOL_CHOICE)) {
         ik_buffer_append_text(out, ",\"tool_choice\":{\"type\":\"none\"}");
     }
 }

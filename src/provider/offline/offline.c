@@ -198,6 +198,30 @@ static bool obey(ik_stream_t *stream, const void *ctx, const ik_request_t *reque
     return false;
 }
 
+/* --- summaries --------------------------------------------------------------------------- */
+
+/* Lists the last calls with their results, one line each. */
+static void summarise(ik_stream_t *stream, const void *ctx, const ik_request_t *request)
+{
+    enum { LINES_MAX = 20, LINE_MAX = 160 };
+    const ik_conversation_t *conversation = request->conversation;
+    size_t first = conversation->count;
+    size_t lines = 0;
+    while (first > 0 && lines < LINES_MAX) {
+        lines += ik_msg_is(conversation->messages[--first], IK_MSG_TOOL_CALL);
+    }
+    say(stream, "Tool calls and their results:\n");
+    for (size_t i = first; i < conversation->count; i++) {
+        const ik_msg_t *message = conversation->messages[i];
+        bool is_call = ik_msg_is(message, IK_MSG_TOOL_CALL);
+        if ((is_call || ik_msg_is(message, IK_MSG_TOOL_RESULT)) && message->content != NULL) {
+            size_t len = ik_utf8_cut(message->content, strcspn(message->content, "\n"), LINE_MAX);
+            say(stream,
+                ik_sprintf(ctx, "%s%.*s\n", is_call ? "- " : "  ", (int)len, message->content));
+        }
+    }
+}
+
 /* --- the provider ------------------------------------------------------------------------ */
 
 static const ik_msg_t *find_last(const ik_conversation_t *conversation)
@@ -228,13 +252,15 @@ static void answer(ik_stream_t *stream, const ik_request_t *request)
     void *scratch = talloc_new(NULL);
     const ik_msg_t *last = find_last(request->conversation);
     bool called = false;
-    if (last != NULL && ik_msg_is(last, IK_MSG_TOOL_RESULT)) {
+    if (request->closing != NULL) {
+        summarise(stream, scratch, request);
+    } else if (last != NULL && ik_msg_is(last, IK_MSG_TOOL_RESULT)) {
         report(stream, scratch, request, last);
     } else {
         const char *text = last == NULL || last->content == NULL ? "" : last->content;
         called = obey(stream, scratch, request, text);
     }
-    if (!called && !was_noticed(request->conversation)) {
+    if (!called && request->closing == NULL && !was_noticed(request->conversation)) {
         say(stream, "\n");
         say(stream, notice);
     }
