@@ -59,9 +59,11 @@ TOOLS := $(patsubst %,$(OUT)/libexec/ikigai/%,$(subst _,-,$(TOOL_DIRS)))
 KEEPER := $(OUT)/lib/ikigai/keeper
 TEMPLATES := $(wildcard share/ikigai/templates/*)
 MODELS := share/ikigai/models.json
+COMPACT_PROMPT := share/ikigai/compact.md
 APPARMOR := share/ikigai/apparmor/ikigai-keeper
 # Files that a build outside the source tree needs besides its programs.
-DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(APPARMOR) $(COMPLETIONS)
+DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(COMPACT_PROMPT) $(APPARMOR) \
+    $(COMPLETIONS)
 IKIGAI := $(OUT)/bin/ikigai
 # The chapters that `ikigai help` shows.
 CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless permissions security sessions \
@@ -300,7 +302,8 @@ EXAMPLES := $(filter-out %/__pycache__ $(patsubst %.c,%,$(wildcard examples/*.c)
 # FILE:PLACE pairs; PLACE is relative to PREFIX. Executable files stay executable.
 BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES)
 INSTALLED := $(foreach file,$(BUILT),$(file):$(file:$(OUT)/%=%)) \
-    $(foreach file,$(TEMPLATES) $(MODELS) $(APPARMOR) $(COMPLETIONS),$(file):$(file)) \
+    $(foreach file,$(TEMPLATES) $(MODELS) $(COMPACT_PROMPT) $(APPARMOR) $(COMPLETIONS),\
+        $(file):$(file)) \
     $(foreach file,$(DOCUMENTS) $(EXAMPLES),$(file):share/doc/ikigai/$(file))
 # Folders that belong to ikigai alone; uninstall removes them when they are empty.
 OWN_DIRS := $(sysconfdir)/ikigai \

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "agent/agent_state.h"
-#include "agent/compaction.h"
 #include "agent/turn.h"
 #include "base/alloc.h"
 #include "base/array.h"
@@ -104,9 +103,7 @@ void ik_agent_record_checkpoint(ik_agent_t *agent, ik_msg_phase_t phase, const c
     talloc_free(message);
 }
 
-/* Drops a turn that ended in a refusal: providers want it left out of later requests. It stays in
- * the store, and repair drops it whenever the session is loaded. */
-static void drop_refused_turn(ik_agent_t *agent)
+void ik_agent_drop_refused_turn(ik_agent_t *agent)
 {
     ik_conversation_t *conversation = agent->conversation;
     ik_json_span_t refused;
@@ -116,8 +113,19 @@ static void drop_refused_turn(ik_agent_t *agent)
     const ik_msg_t *last = conversation->messages[conversation->count - 1];
     if (ik_msg_is(last, IK_MSG_ASSISTANT) && ik_msg_field(last, "refused", &refused)) {
         agent->conversation = ik_conversation_take_repaired(agent, conversation);
-        TALLOC_FREE(agent->wire); /* it refers to the old conversation */
+        TALLOC_FREE(agent->wire); /* these two refer to the old conversation */
+        TALLOC_FREE(agent->context);
     }
+}
+
+const ik_context_t *ik_agent_context(ik_agent_t *agent)
+{
+    if (agent->context == NULL) {
+        agent->context = ik_context_create(agent, agent->conversation);
+    } else if (ik_context_update(agent->context)) {
+        TALLOC_FREE(agent->wire); /* it refers to the messages that were sent before */
+    }
+    return agent->context;
 }
 
 /* --- creating ---------------------------------------------------------------------------- */
@@ -207,7 +215,7 @@ int64_t ik_agent_number(const ik_agent_t *agent)
 static void append_user(ik_agent_t *agent, const char *text, const char *data_json)
 {
     assert(agent->turn == NULL);
-    drop_refused_turn(agent);
+    ik_agent_drop_refused_turn(agent);
     ik_msg_t *messages[] = {agent->system, ik_msg_create(NULL, IK_MSG_USER, text, data_json)};
     size_t skipped = agent->system == NULL ? 1 : 0;
     agent->system = NULL;
@@ -225,15 +233,11 @@ void ik_agent_start_turn(ik_agent_t *agent, const char *text, const char *data_j
     ik_turn_start(agent);
 }
 
-size_t ik_agent_compact(ik_agent_t *agent)
+bool ik_agent_compact(ik_agent_t *agent, const char *focus)
 {
     assert(agent->turn == NULL);
-    size_t now = ik_conversation_trimmed_results(agent->conversation);
-    size_t trimmed = ik_compaction_plan_all(agent->conversation, now);
-    if (trimmed > now) {
-        ik_agent_append(agent, ik_msg_create_compaction(NULL, trimmed), IK_STORE_FULL);
-    }
-    return trimmed - now;
+    ik_agent_drop_refused_turn(agent);
+    return ik_turn_start_compaction(agent, focus);
 }
 
 void ik_agent_forget_tools(ik_agent_t *agent)

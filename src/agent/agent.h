@@ -108,9 +108,10 @@ void ik_agent_set_target(ik_agent_t *agent, const ik_target_t *target);
 /* Appends a message of the user that starts no turn, such as the output of a shell command; the
  * next turn sends it. Only between turns. data_json may be NULL. */
 void ik_agent_add_note(ik_agent_t *agent, const char *text, const char *data_json);
-/* Replaces all tool results but those of the last step by a marker in future requests. Only between
- * turns. Returns how many results it trimmed. */
-size_t ik_agent_compact(ik_agent_t *agent);
+/* Starts a turn that only asks the model for a summary of the conversation, which stands for older
+ * messages from then on; if that fails, old tool results are replaced by a marker. focus says what
+ * to keep; NULL: not given. Only between turns. False when there is nothing to compact. */
+bool ik_agent_compact(ik_agent_t *agent, const char *focus);
 
 /* Drops every reference to the tool registry, which is about to be freed. Only between turns. */
 void ik_agent_forget_tools(ik_agent_t *agent);

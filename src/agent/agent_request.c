@@ -29,7 +29,18 @@ static bool read_image(void *data, const void *ctx, const char *sha256, char **b
     return is_ok(&read);
 }
 
-res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agent,
+void ik_request_set_messages(ik_request_t *request, const ik_context_t *context,
+                             const ik_conversation_t *sent)
+{
+    const char *target = request->target->name;
+    request->conversation = sent;
+    request->trimmed_results = ik_context_trimmed_results(context);
+    request->drop_reasoning = ik_conversation_dropped(sent, IK_MSG_DROP_REASONING, target);
+    request->calls_as_text = ik_conversation_dropped(sent, IK_MSG_DROP_CALLS, target);
+    request->images.dropped = context->at;
+}
+
+res_t ik_request_build_from_conversation(const void *ctx, ik_agent_t *agent,
                                          const ik_tool_registry_t *registry, ik_request_t **out)
 {
     const ik_config_t *config = agent->shared->config;
@@ -40,12 +51,7 @@ res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agen
                               ? agent->addition
                               : ik_sprintf(request, "%s\n%s", request->system, agent->addition);
     }
-    request->conversation = agent->conversation;
-    request->trimmed_results = ik_conversation_trimmed_results(agent->conversation);
-    request->drop_reasoning =
-        ik_conversation_dropped(agent->conversation, IK_MSG_DROP_REASONING, agent->target->name);
-    request->calls_as_text =
-        ik_conversation_dropped(agent->conversation, IK_MSG_DROP_CALLS, agent->target->name);
+    const ik_context_t *context = ik_agent_context(agent);
     request->images = (ik_request_images_t){
         .blind = ik_shared_is_blind(agent->shared, agent->target),
         .read = read_image,
@@ -53,6 +59,7 @@ res_t ik_request_build_from_conversation(const void *ctx, const ik_agent_t *agen
     };
     request->images.refused_count =
         ik_conversation_refused_images(request, agent->conversation, &request->images.refused);
+    ik_request_set_messages(request, context, context->sent);
     request->effort = config->effort;
     request->max_output_tokens = config->max_output_tokens;
     request->cache_key = ik_session_id(agent->session);

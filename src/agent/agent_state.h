@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/id_set.h"
+#include "conversation/context.h"
 
 typedef struct ik_turn ik_turn_t;
 
@@ -20,6 +21,7 @@ struct ik_agent {
     const char *addition;            /* to the system prompt; NULL: none */
     ik_msg_t *system;                /* not yet in the conversation; NULL: none, or it is */
     ik_conversation_t *conversation; /* between turns every call has its result */
+    ik_context_t *context;           /* what of it is sent; NULL: not made yet */
     ik_id_set_t *call_ids;
     ik_turn_t *turn; /* NULL: no turn is running */
     bool store_failed;
@@ -40,5 +42,10 @@ void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t saf
 /* Logs the state of the files around calls; see message.h. */
 void ik_agent_record_checkpoint(ik_agent_t *agent, ik_msg_phase_t phase, const char *const *states,
                                 size_t count);
+/* What of the conversation is sent, up to date. */
+const ik_context_t *ik_agent_context(ik_agent_t *agent);
+/* Drops a turn that ended in a refusal: providers want it left out of later requests. It stays in
+ * the store, and repair drops it whenever the session is loaded. Only between turns. */
+void ik_agent_drop_refused_turn(ik_agent_t *agent);
 /* Switches to next_target, if there is one. Only while no request is running. */
 bool ik_agent_use_next_target(ik_agent_t *agent);

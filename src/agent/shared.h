@@ -30,6 +30,9 @@ typedef struct {
     /* NULL until discovery is complete, and when there are no tools. */
     const ik_tool_registry_t *tool_registry;
     tool_scan_state_t tool_scan_state;
+    /* The prompt for summaries: the user's own file, if there is one, and the shipped one. */
+    const char *user_compact_prompt;
+    const char *compact_prompt;
     bool results_shown;             /* the front end shows tool results to the user */
     ik_shared_rejected_t *rejected; /* left out of requests to their target; agents add to it */
     size_t rejected_count;

@@ -3,7 +3,8 @@
  *
  *   exchange   a request is running
  *   batch      tools are running
- *   (neither)  the turn waits for the next attempt, or a callback is deciding what comes next
+ *   (neither)  the turn waits for the next attempt or for a summary that shortens the request, or a
+ *              callback is deciding what comes next
  *
  * on_answer handles a finished answer. An error leads to a changed request (without a field, a tool
  * or old reasoning, or with a shorter context), to another attempt after a delay, or to the end of
@@ -17,7 +18,7 @@
 #include "agent/agent_state.h"
 #include "agent/answer.h"
 #include "agent/call_batch.h"
-#include "agent/compaction.h"
+#include "agent/compactor.h"
 #include "agent/exchange.h"
 #include "base/alloc.h"
 #include "base/random.h"
@@ -30,7 +31,6 @@ enum {
     RETRY_BASE_MS = 1000,
     RETRY_CAP_MS = 30000,
     HINT_MAX_MS = 60000, /* fail instead of waiting longer */
-    COMPACTION_MAX = 8,  /* each removes at least a third of the request */
     RESUME_MAX = 20,
     LEFT_OUT_MAX = 16,   /* tools per turn */
     IMAGE_DROPS_MAX = 3, /* per turn: then all images go */
@@ -42,14 +42,16 @@ struct ik_turn {
     ik_request_t *request;
     ik_exchange_t *exchange;
     ik_call_batch_t *batch;
-    const ik_msg_t **calls; /* in batch */
-    size_t step_at;         /* messages of the conversation before the last step */
-    int64_t step_seq;       /* the last event of the log before the last step */
-    bool calls_open;        /* calls of the last step have no result yet */
-    ik_timer_t *wait;       /* for the next attempt */
-    bool waiting;           /* wait is running */
-    int attempt;            /* retries of the request so far */
-    int compactions;
+    ik_compactor_t *compactor;
+    bool only_compacts;           /* no request follows the summary */
+    ik_provider_error_t overflow; /* why a summary is asked for after a request was refused */
+    const ik_msg_t **calls;       /* in batch */
+    size_t step_at;               /* messages of the conversation before the last step */
+    int64_t step_seq;             /* the last event of the log before the last step */
+    bool calls_open;              /* calls of the last step have no result yet */
+    ik_timer_t *wait;             /* for the next attempt */
+    bool waiting;                 /* wait is running */
+    int attempt;                  /* retries of the request so far */
     int resumes;
     int tools_left_out;
     int image_drops;
@@ -252,33 +254,6 @@ static void run_calls(ik_turn_t *turn, size_t count)
 
 /* --- failures ---------------------------------------------------------------------------- */
 
-/* Trims enough tool results to save `bytes`; false if none are left to trim. */
-static bool compact(ik_turn_t *turn, size_t bytes)
-{
-    ik_agent_t *agent = turn->agent;
-    size_t now = ik_conversation_trimmed_results(agent->conversation);
-    size_t trimmed = ik_compaction_plan(agent->conversation, now, bytes);
-    if (trimmed == now || ++turn->compactions > COMPACTION_MAX) {
-        return false;
-    }
-    ik_msg_t *message = ik_msg_create_compaction(NULL, trimmed);
-    ik_agent_append(agent, message, IK_STORE_NORMAL);
-    notice(turn, message->content);
-    return true;
-}
-
-/* Shortens a request that exceeds the context window by its estimated excess, at least a third. */
-static bool shorten(ik_turn_t *turn, size_t sent)
-{
-    const ik_agent_t *agent = turn->agent;
-    /* before the first answer: an estimate on the high side */
-    double density = agent->tokens_per_byte > 0 ? agent->tokens_per_byte : 1.0 / 3;
-    double room = (double)agent->target->facts->context / density;
-    size_t surplus = room > 0 && (double)sent > room ? (size_t)((double)sent - room) : 0;
-    size_t third = sent / 3;
-    return compact(turn, surplus > third ? surplus : third);
-}
-
 static bool has_calls_from(const ik_conversation_t *conversation, size_t index)
 {
     while (index < conversation->count &&
@@ -294,16 +269,16 @@ static bool drop_rejected(ik_turn_t *turn)
 {
     ik_agent_t *agent = turn->agent;
     const ik_request_t *request = turn->request;
-    ik_msg_drop_t drop = request->drop_reasoning < agent->conversation->count
+    ik_msg_drop_t drop = request->drop_reasoning < request->conversation->count
                              ? IK_MSG_DROP_REASONING
                              : IK_MSG_DROP_CALLS;
     if (drop == IK_MSG_DROP_CALLS &&
         (!agent->target->provider->can_send_calls_as_text ||
-         !has_calls_from(agent->conversation, request->calls_as_text))) {
+         !has_calls_from(request->conversation, request->calls_as_text))) {
         return false;
     }
-    ik_msg_t *message =
-        ik_msg_create_drop(NULL, drop, agent->target->name, request->trimmed_results);
+    ik_msg_t *message = ik_msg_create_drop(NULL, drop, agent->target->name,
+                                           ik_conversation_trimmed_results(agent->conversation));
     ik_agent_append(agent, message, IK_STORE_NORMAL);
     notice(turn, message->content);
     return true;
@@ -341,8 +316,9 @@ static bool drop_images(ik_turn_t *turn, const ik_provider_error_t *error)
     size_t count =
         agent->wire == NULL ? 0 : ik_refused_image_find(scratch, agent->wire, place, &images);
     if (count > 0) {
-        ik_msg_t *message = ik_msg_create_image_drop(NULL, images, count, agent->target->name,
-                                                     turn->request->trimmed_results);
+        ik_msg_t *message =
+            ik_msg_create_image_drop(NULL, images, count, agent->target->name,
+                                     ik_conversation_trimmed_results(agent->conversation));
         ik_agent_append(agent, message, IK_STORE_NORMAL);
         notice(turn, ik_sprintf(scratch, "%s (%s)", message->content, error->message));
     }
@@ -368,12 +344,10 @@ static bool reject_images(ik_turn_t *turn, const ik_provider_error_t *error)
 }
 
 /* Changes what the provider objected to; false if the request would be the same again. */
-static bool adapt_request(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
+static bool adapt_request(ik_turn_t *turn, const ik_provider_error_t *error)
 {
     ik_agent_t *agent = turn->agent;
     switch (error->fault) {
-    case IK_FAULT_OVERFLOW:
-        return shorten(turn, sent);
     case IK_FAULT_FIELD:
         if ((agent->refused & error->field) == error->field) {
             return leave_tool_out(turn, error);
@@ -464,6 +438,18 @@ static void give_up(ik_turn_t *turn, const ik_provider_error_t *error)
     end_with_error(turn, code, message);
 }
 
+/* Makes a request that was too long shorter and sends it again, now or when the model has written a
+ * summary; false if nothing is left to shorten. */
+static bool shorten(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
+{
+    ik_compactor_outcome_t outcome = ik_compactor_recover(turn->compactor, turn->request, sent);
+    turn->overflow = *error;
+    if (outcome == IK_COMPACTOR_CHANGED) {
+        ask(turn);
+    }
+    return outcome != IK_COMPACTOR_NONE;
+}
+
 static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 {
     const ik_provider_error_t error = stream->error;
@@ -471,7 +457,9 @@ static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
         stream->stop = IK_STOP_INCOMPLETE; /* keeps what was shown, marked as incomplete */
         append_step(turn, stream);
         give_up(turn, &error);
-    } else if (adapt_request(turn, &error, sent)) {
+    } else if (error.fault == IK_FAULT_OVERFLOW && shorten(turn, &error, sent)) {
+        return;
+    } else if (adapt_request(turn, &error)) {
         ask(turn);
     } else if (error.retryable && turn->attempt < RETRY_MAX &&
                error.retry_after_ms <= HINT_MAX_MS) {
@@ -589,8 +577,13 @@ static void finish(ik_turn_t *turn, ik_stream_t *stream)
 
 static void on_complete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
 {
+    static const ik_provider_error_t full = {.fault = IK_FAULT_OVERFLOW,
+                                             .code = "context_full",
+                                             .message = "the context window is full",
+                                             .retry_after_ms = -1};
     size_t calls = turn->last_word ? 0 : ik_stream_call_count(stream);
     turn->attempt = 0;
+    ik_compactor_accept_answer(turn->compactor);
     if (calls > 0) {
         turn->calls_open = true;
         append_step(turn, stream);
@@ -600,8 +593,8 @@ static void on_complete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
     } else if (stream->stop == IK_STOP_RESUME) {
         continue_answer(turn, stream);
     } else if (stream->stop == IK_STOP_CONTEXT_FULL && stream->item_count == 0 &&
-               shorten(turn, sent)) {
-        ask(turn);
+               shorten(turn, &full, sent)) {
+        return;
     } else if (is_empty(stream) && stream->stop == IK_STOP_END && turn->carried == NULL) {
         end_with_error(turn, "empty_response",
                        "the model's answer is empty; a local server may need a larger context");
@@ -725,7 +718,7 @@ static void take_changes(ik_turn_t *turn)
     }
     if (ik_agent_use_next_target(agent)) {
         turn->attempt = 0;
-        turn->compactions = 0;
+        ik_compactor_start_over(turn->compactor);
     }
     while (turn->tool_turns > 0 && agent->steering != NULL &&
            (message = agent->steering(agent->data, turn)) != NULL) {
@@ -733,14 +726,38 @@ static void take_changes(ik_turn_t *turn)
     }
 }
 
-static void ask(ik_turn_t *turn)
+/* Builds the request that is due. */
+static void build_request(ik_turn_t *turn)
 {
-    take_changes(turn);
+    ik_agent_context(turn->agent); /* a new summary makes the wire invalid */
     prepare_wire(turn);
     talloc_free(turn->request);
     ik_request_build_from_conversation(turn, turn->agent, turn->registry, &turn->request);
     turn->request->forbid_tools = turn->last_word;
     turn->request->continuation = turn->continuation;
+}
+
+/* Whether the request sends something new, so that it may be preceded by a summary: an answer can
+ * only be continued from the same messages. */
+static bool may_compact(const ik_turn_t *turn)
+{
+    return turn->carried == NULL &&
+           ik_msg_side(find_last(turn->agent->conversation)) == IK_MSG_USER_SIDE;
+}
+
+static void ask(ik_turn_t *turn)
+{
+    ik_compactor_outcome_t outcome = IK_COMPACTOR_CHANGED;
+    take_changes(turn);
+    while (outcome == IK_COMPACTOR_CHANGED) {
+        build_request(turn);
+        outcome = may_compact(turn) ? ik_compactor_prepare(turn->compactor, turn->request)
+                                    : IK_COMPACTOR_NONE;
+    }
+    if (outcome == IK_COMPACTOR_ASKS) {
+        turn->overflow.fault = IK_FAULT_NONE;
+        return;
+    }
     turn->text_item = turn->carried == NULL ? 0 : 1; /* a continuation starts no new message */
     ik_exchange_options_t options = {
         .shared = turn->agent->shared,
@@ -757,14 +774,47 @@ static void ask(ik_turn_t *turn)
     turn->exchange = ik_exchange_start(turn, &options);
 }
 
-void ik_turn_start(ik_agent_t *agent)
+static void on_compacted(void *data, bool changed)
+{
+    ik_turn_t *turn = data;
+    if (turn->only_compacts) {
+        end_turn(turn, IK_TURN_END);
+    } else if (!changed && turn->overflow.fault != IK_FAULT_NONE) {
+        give_up(turn, &turn->overflow);
+    } else {
+        ask(turn);
+    }
+    leave(turn);
+}
+
+static ik_turn_t *create(ik_agent_t *agent)
 {
     ik_turn_t *turn = ik_new(agent, ik_turn_t);
     turn->agent = agent;
     turn->registry = agent->without_tools ? NULL : agent->shared->tool_registry;
     turn->wait = ik_timer_create(turn, agent->shared->loop, on_wait_over, turn);
+    turn->compactor = ik_compactor_create(turn, agent, on_compacted, turn);
+    return turn;
+}
+
+void ik_turn_start(ik_agent_t *agent)
+{
+    agent->turn = create(agent);
+    ask(agent->turn);
+}
+
+bool ik_turn_start_compaction(ik_agent_t *agent, const char *focus)
+{
+    ik_turn_t *turn = create(agent);
+    turn->only_compacts = true;
     agent->turn = turn;
-    ask(turn);
+    build_request(turn);
+    ik_compactor_outcome_t outcome = ik_compactor_compact(turn->compactor, turn->request, focus);
+    if (outcome != IK_COMPACTOR_ASKS) {
+        agent->turn = NULL;
+        talloc_free(turn);
+    }
+    return outcome != IK_COMPACTOR_NONE;
 }
 
 void ik_turn_stop_waiting(ik_turn_t *turn)
@@ -785,7 +835,8 @@ void ik_turn_find_complete(const ik_turn_t *turn, size_t *messages, int64_t *seq
 
 int64_t ik_turn_silent_ms(const ik_turn_t *turn)
 {
-    return turn->exchange == NULL ? -1 : ik_exchange_silent_ms(turn->exchange);
+    return turn->exchange == NULL ? ik_compactor_silent_ms(turn->compactor)
+                                  : ik_exchange_silent_ms(turn->exchange);
 }
 
 /* --- interrupting ------------------------------------------------------------------------ */

@@ -11,6 +11,9 @@ typedef struct ik_turn ik_turn_t;
 /* The user's message must be in the conversation already. Sets agent->turn, which the turn clears
  * before it frees itself and emits TURN_ENDED, so that the listener may start the next turn. */
 void ik_turn_start(ik_agent_t *agent);
+/* Starts a turn that only compacts the conversation (ik_agent_compact). False when there is nothing
+ * to compact; true without a turn when that was done at once. */
+bool ik_turn_start_compaction(ik_agent_t *agent, const char *focus);
 void ik_turn_interrupt(ik_turn_t *turn);
 /* Ends the wait for the next attempt, if the turn waits for one: another model was chosen. */
 void ik_turn_stop_waiting(ik_turn_t *turn);

@@ -93,6 +93,7 @@ static const ik_paths_entry_t entries[] = {
     {AT(offline), IK_PATHS_HOME, "offline",
      "exists if you chose to look around offline; `ikigai setup` removes it"},
     {AT(user_models), IK_PATHS_HOME, "models.json", "your model data, if you keep any"},
+    {AT(user_compact), IK_PATHS_HOME, "compact.md", "your prompt for summaries, if you have one"},
     {AT(user_tools), IK_PATHS_HOME, "tools", "your tools"},
     {AT(trust_file), IK_PATHS_HOME, "trust.json", "your decisions about projects' tools"},
     {AT(trusted), IK_PATHS_HOME, "trusted", "the copies of trusted tools that run"},
@@ -115,6 +116,8 @@ static const ik_paths_entry_t entries[] = {
     {AT(checkpoint), IK_PATHS_PREFIX, "lib/ikigai/checkpoint",
      "records the files of a project, for undo"},
     {AT(models), IK_PATHS_PREFIX, "share/ikigai/models.json", "model data"},
+    {AT(compact_prompt), IK_PATHS_PREFIX, "share/ikigai/compact.md",
+     "the prompt for summaries of long conversations"},
     {AT(templates), IK_PATHS_PREFIX, "share/ikigai/templates", "templates of `ikigai tool new`"},
     {AT(manual), IK_PATHS_PREFIX, "share/ikigai/manual", "the chapters of `ikigai help`"},
 };

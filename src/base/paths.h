@@ -17,6 +17,7 @@ typedef struct {
     const char *templates;      /* PREFIX/share/ikigai/templates */
     const char *manual;         /* PREFIX/share/ikigai/manual */
     const char *models;         /* PREFIX/share/ikigai/models.json */
+    const char *compact_prompt; /* PREFIX/share/ikigai/compact.md */
     const char *system_config;  /* /etc/ikigai/config.json for /usr, else below PREFIX */
     const char *home;           /* IKIGAI_HOME or ~/.ikigai */
     const char *user_tools;     /* home/tools */
@@ -25,6 +26,7 @@ typedef struct {
     const char *permissions;    /* home/permissions.json */
     const char *offline;        /* home/offline */
     const char *user_models;    /* home/models.json */
+    const char *user_compact;   /* home/compact.md */
     const char *cache;          /* home/cache */
     const char *trusted;        /* home/trusted */
     const char *trust_file;     /* home/trust.json */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/image.h"
 #include "base/utf8.h"
 
 static const char after_words[] =
@@ -18,7 +19,7 @@ static size_t length(const char *text)
     return text == NULL ? 0 : strlen(text);
 }
 
-size_t ik_context_size_of(const ik_msg_t *message, bool trimmed)
+static size_t size_of_text(const ik_msg_t *message, bool trimmed)
 {
     ik_json_span_t value;
     if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
@@ -30,6 +31,28 @@ size_t ik_context_size_of(const ik_msg_t *message, bool trimmed)
                                                          : 0;
     }
     return ik_msg_side(message) == IK_MSG_NEITHER ? 0 : length(message->content);
+}
+
+/* An image counts as the text of as many tokens. */
+static size_t size_of_images(const ik_msg_t *message)
+{
+    enum { BYTES_PER_TOKEN = 4 };
+    ik_json_span_t list;
+    ik_json_span_t image;
+    size_t position = 0;
+    size_t size = 0;
+    if (ik_msg_side(message) == IK_MSG_USER_SIDE && ik_msg_field(message, "images", &list) &&
+        ik_json_is(list, IK_JSON_ARRAY)) {
+        while (ik_json_next_element(list, &position, &image)) {
+            size += (size_t)IK_IMAGE_TOKENS * BYTES_PER_TOKEN;
+        }
+    }
+    return size;
+}
+
+size_t ik_context_size_of(const ik_msg_t *message, bool trimmed)
+{
+    return size_of_text(message, trimmed) + (trimmed ? 0 : size_of_images(message));
 }
 
 size_t ik_context_trimmed_results(const ik_context_t *context)
@@ -46,7 +69,9 @@ size_t ik_context_size(const ik_context_t *context)
     for (size_t i = 0; i < context->sent->count; i++) {
         const ik_msg_t *message = context->sent->messages[i];
         results += ik_msg_is(message, IK_MSG_TOOL_RESULT);
-        size += ik_context_size_of(message, results <= trimmed);
+        bool is_trimmed = ik_msg_is(message, IK_MSG_TOOL_RESULT) && results <= trimmed;
+        size += i < context->at ? size_of_text(message, false) /* without images */
+                                : ik_context_size_of(message, is_trimmed);
     }
     return size;
 }

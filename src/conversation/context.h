@@ -39,9 +39,10 @@ ik_conversation_t *ik_context_older(const void *ctx, const ik_context_t *context
 
 /* The number of tool results in sent, from the first, that are sent as a marker. */
 size_t ik_context_trimmed_results(const ik_context_t *context);
-/* The bytes of text in sent. */
+/* The bytes of all messages in sent. */
 size_t ik_context_size(const ik_context_t *context);
-/* The bytes of text in one message; trimmed: a marker is sent instead of the result. */
+/* The bytes of one message, where an image counts as the text of as many tokens; trimmed: a marker
+ * is sent instead of the result. */
 size_t ik_context_size_of(const ik_msg_t *message, bool trimmed);
 
 /* Whether a message may be the first one after those that a summary covers: it is the user's or

@@ -247,6 +247,16 @@ void ik_workspace_add_note(ik_workspace_t *workspace, int64_t number, const char
     }
 }
 
+bool ik_workspace_compact(ik_workspace_t *workspace, const char *focus)
+{
+    ik_workspace_member_t *member = workspace->focus;
+    bool compacted = ik_agent_compact(ik_workspace_require_agent(workspace), focus);
+    if (ik_agent_is_busy(member->agent)) {
+        emit_for(member, IK_WORKSPACE_TURN);
+    }
+    return compacted;
+}
+
 void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number)
 {
     ik_agent_t *agent = ik_workspace_agent(workspace, number);
@@ -274,6 +284,9 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
     }
     if (event->kind == IK_AGENT_MESSAGE) {
         ik_workspace_set_title(member, event->message);
+        if (ik_msg_is_summary(event->message)) {
+            ik_workspace_shrink_context(member, event->message);
+        }
     }
     ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT,
                                                          .agent = member->number,
@@ -426,6 +439,8 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
                          .folder = options->paths->cwd},
         .gate = options->gate == NULL ? &ik_call_gate_open : options->gate,
         .tool_scan_state = TOOL_SCAN_IN_PROGRESS,
+        .user_compact_prompt = options->paths->user_compact,
+        .compact_prompt = options->paths->compact_prompt,
         .results_shown = !options->unattended,
         .images = options->paths->images,
     };

@@ -218,6 +218,9 @@ char *ik_workspace_take_queue(const void *ctx, ik_workspace_t *workspace, int64_
 /* Takes the line that was submitted last out of an agent's queue and returns it, on ctx; NULL: the
  * queue was empty. */
 char *ik_workspace_take_latest(const void *ctx, ik_workspace_t *workspace, int64_t number);
+/* Has the agent in focus, which is idle, summarise its conversation (ik_agent_compact). False when
+ * there is nothing to compact. */
+bool ik_workspace_compact(ik_workspace_t *workspace, const char *focus);
 /* Interrupts the turn of an agent. */
 void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number);
 /* Appends a message of the user that starts no turn, now or at the end of the current turn. */

@@ -72,6 +72,12 @@ void ik_workspace_set_context(ik_workspace_member_t *member, const ik_usage_t *u
     member->context = (usage->in > 0 ? usage->in : 0) + (usage->out > 0 ? usage->out : 0);
 }
 
+void ik_workspace_shrink_context(ik_workspace_member_t *member, const ik_msg_t *summary)
+{
+    int64_t tokens = ik_msg_field_number(summary, "tokens_after", 0);
+    member->context = tokens > 0 ? tokens : 0;
+}
+
 /* Sets title and context of an agent from its conversation. */
 static void describe(ik_workspace_member_t *member)
 {
@@ -82,7 +88,9 @@ static void describe(ik_workspace_member_t *member)
         ik_store_event_t event = {.kind = message->kind, .data_json = message->data_json};
         ik_event_facts_t facts =
             member->context == 0 ? ik_event_facts(scratch, &event) : (ik_event_facts_t){0};
-        if (facts.answer) {
+        if (facts.answer && ik_msg_is_summary(message)) {
+            ik_workspace_shrink_context(member, message);
+        } else if (facts.answer) {
             ik_workspace_set_context(member, &facts.usage);
         }
         if (ik_msg_is(message, IK_MSG_USER) && !ik_msg_is_shell_note(message)) {

@@ -88,6 +88,8 @@ ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace,
 void ik_workspace_flush_notes(ik_workspace_member_t *member);
 void ik_workspace_set_title(ik_workspace_member_t *member, const ik_msg_t *message);
 void ik_workspace_set_context(ik_workspace_member_t *member, const ik_usage_t *usage);
+/* Sets it to what a summary left of it. */
+void ik_workspace_shrink_context(ik_workspace_member_t *member, const ik_msg_t *summary);
 
 /* --- workspace_tools.c: */
 

@@ -18,6 +18,7 @@ EXPECTED = {
     "libexec/ikigai/bash": 0o755, "libexec/ikigai/file-read": 0o755,
     "etc/ikigai/config.json": 0o644,
     "share/ikigai/apparmor/ikigai-keeper": 0o644,
+    "share/ikigai/compact.md": 0o644,
     "share/ikigai/models.json": 0o644, "share/ikigai/templates/tool.sh": 0o644,
     "share/ikigai/manual/headless.md": 0o644, "share/ikigai/manual/tool-protocol.md": 0o644,
     "share/man/man1/ikigai.1": 0o644, "share/man/man7/ikigai-tools.7": 0o644,

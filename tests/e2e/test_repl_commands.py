@@ -11,7 +11,7 @@ import unittest
 
 import hostile
 from agent_support import sent_results, sent_tools
-from fake_llm import Answer, Call, FakeLLM, Usage
+from fake_llm import Answer, Call, FakeLLM, Usage, Wire
 from repl_support import MODEL, ReplTest, words_of
 from support import IKIGAI, TOOLS, clean_env, tool_script
 
@@ -579,19 +579,61 @@ class ClearTest(CommandTest):
 
 
 class CompactTest(CommandTest):
-    def test_old_results_are_left_out(self):
+    def talk(self, *answers):
+        """Two turns with a long result each, then the answers."""
         self.write("big.txt", "many words\n" * 50)
         read = Call("file_read", {"file_path": "big.txt"})
         t = self.ready([Answer(calls=[read]), Answer("One."), Answer(calls=[read]), Answer("Two."),
-                        Answer("Three.")])
+                        *answers])
         self.enter(t, "first", "One.")
         self.enter(t, "second", "Two.")
-        rows = self.enter(t, "/compact", "from now on")
-        self.assertEqual(rows[0], "2 tool results are sent as a short marker from now on.")
+        return t
+
+    def test_a_summary(self):
+        t = self.talk(Answer("It was read twice."), Answer("Three."))
+        rows = self.enter(t, "/compact the file's name", "after")
+        self.assertIn("Compacting the conversation (", rows[0])
+        self.assertIn("asking the model for a summary.", rows[0])
+        self.assertRegex(rows[1], "^The conversation was summarised: [0-9,]+ tokens before, [0-9,]+"
+                         " after$")
+        asked = json.dumps(self.llm.requests[4].json)
+        self.assertIn("the file's name", asked)
+        self.assertIn("many words", asked)
         self.enter(t, "third", "Three.")
-        sent = [json.dumps(self.llm.requests[i].json) for i in (3, 4)]
+        sent = words_of(self.llm.requests[5])
+        self.assertEqual(sent[:2], ["first", "second"])
+        self.assertIn("It was read twice.", sent[2])
+        self.assertEqual(sent[3:], ["Two.", "third"])
+        self.assertNotIn("many words", json.dumps(self.llm.requests[5].json))
+        t.send("/show summary\r")
+        t.wait_for("summary  END")
+        self.assertEqual(t.screen()[0], "It was read twice.")
+
+    def test_nonsense_is_answered_by_markers(self):
+        t = self.talk(Answer(calls=[Call("bash", {"command": "touch ran"})]), Answer("Three."))
+        rows = self.enter(t, "/compact", "removed to fit")
+        self.assertEqual(rows[1:], [
+            "The conversation was not summarised: the model called a tool",
+            "2 tool results removed to fit the context"])
+        self.enter(t, "third", "Three.")
+        sent = [json.dumps(self.llm.requests[i].json) for i in (3, 5)]
         self.assertEqual([text.count("many words") for text in sent], [100, 0])
-        self.enter(t, "/compact", "There is nothing to trim.")
+        self.assertFalse(os.path.exists(os.path.join(self.project, "ran")))
+
+    def test_nothing_to_compact(self):
+        t = self.ready([])
+        self.enter(t, "/compact", "There is nothing to compact.")
+        self.enter(t, "/show summary", "This conversation has no summary. /compact makes one.")
+
+    def test_escape_leaves_everything_as_it_was(self):
+        t = self.talk(Answer("Half a summ", wire=Wire(stall_after=2)), Answer("Three."))
+        t.send("/compact\r")
+        t.wait_for("asking the model for a summary")
+        t.send("\x1b")
+        t.wait_for("interrupted")
+        self.enter(t, "third", "Three.")
+        before, after = (words_of(self.llm.requests[i]) for i in (3, 5))
+        self.assertEqual(after, [*before, "Two.", "third"])
 
 
 class ShowTest(CommandTest):
