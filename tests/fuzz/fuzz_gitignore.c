@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "pieces.h"
-#include "tools/grep/ignore.h"
+#include "base/ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

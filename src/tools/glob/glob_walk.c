@@ -20,7 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/glob_match.h"
-#include "tools/common/dir_list.h"
+#include "base/dir_list.h"
 
 enum {
     FOUND_MAX = 8 * 1024 * 1024,

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "tools/common/dir_list.h"
-#include "tools/grep/ignore.h"
+#include "base/dir_list.h"
+#include "base/ignore.h"
 
 enum {
     FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK,

@@ -1,4 +1,4 @@
-#include "tools/common/dir_list.h"
+#include "base/dir_list.h"
 
 #include <dirent.h>
 #include <errno.h>

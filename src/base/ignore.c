@@ -1,4 +1,4 @@
-#include "tools/grep/ignore.h"
+#include "base/ignore.h"
 
 #include <stdint.h>
 #include <string.h>
