@@ -1,4 +1,7 @@
-/* The textbook table of the longest common subsequence; edits are a few dozen lines. */
+/*
+ * Small texts: the textbook table of the longest common subsequence. Larger ones: Myers' algorithm,
+ * whose work depends on the number of differences ("An O(ND) Difference Algorithm", 1986).
+ */
 #include "base/line_diff.h"
 
 #include <stdbool.h>
@@ -7,7 +10,7 @@
 
 #include "base/alloc.h"
 
-enum { CELLS_MAX = 4 << 20 };
+enum { CELLS_MAX = 4 << 20, STEPS_MAX = 2000 };
 
 typedef struct {
     const char *text;
@@ -26,6 +29,7 @@ typedef struct {
     size_t old_last;   /* start of the common lines at the end of the old text */
     size_t fresh_last; /* and of the new text */
     uint32_t *table;   /* LCS lengths of the remaining lines; NULL if it would be too large */
+    bool *kept;        /* then: whether an old line is kept; NULL if there are too many changes */
     ik_line_diff_fn on_line;
     void *data;
 } diff_t;
@@ -94,12 +98,94 @@ static void fill_table(const void *ctx, diff_t *diff)
     }
 }
 
+/* After d steps, how far the old text is read at best on each diagonal; the diagonal is the number
+ * of old lines read minus that of new ones, and goes from -d to d in steps of two. */
+static int64_t *reach_of(int64_t *const *reached, int64_t d, int64_t diagonal)
+{
+    return &reached[d][(diagonal + d) / 2];
+}
+
+/* Whether the best way to this diagonal in d steps adds a line; otherwise it removes one. */
+static bool comes_by_adding(int64_t *const *reached, int64_t d, int64_t diagonal)
+{
+    return diagonal == -d || (diagonal != d && *reach_of(reached, d - 1, diagonal - 1) <
+                                                   *reach_of(reached, d - 1, diagonal + 1));
+}
+
+/* Goes back along the shortest way and marks the lines that it keeps. */
+static void mark_kept(diff_t *diff, int64_t *const *reached, int64_t d, int64_t diagonal)
+{
+    int64_t old = *reach_of(reached, d, diagonal);
+    for (; d >= 0; d--) {
+        int64_t start = 0;
+        if (d > 0) {
+            bool adding = comes_by_adding(reached, d, diagonal);
+            diagonal += adding ? 1 : -1;
+            int64_t before = *reach_of(reached, d - 1, diagonal);
+            start = adding ? before : before + 1;
+            for (int64_t line = start; line < old; line++) {
+                diff->kept[line] = true;
+            }
+            old = before;
+        } else {
+            for (int64_t line = start; line < old; line++) {
+                diff->kept[line] = true;
+            }
+        }
+    }
+}
+
+static void find_shortest_way(const void *ctx, diff_t *diff)
+{
+    int64_t old_count = (int64_t)(diff->old_last - diff->first);
+    int64_t fresh_count = (int64_t)(diff->fresh_last - diff->first);
+    int64_t **reached = ik_new_array(ctx, int64_t *, STEPS_MAX);
+    for (int64_t d = 0; d < STEPS_MAX; d++) {
+        reached[d] = ik_new_array(ctx, int64_t, (size_t)d + 1);
+        for (int64_t diagonal = -d; diagonal <= d; diagonal += 2) {
+            int64_t old = d == 0 ? 0
+                          : comes_by_adding(reached, d, diagonal)
+                              ? *reach_of(reached, d - 1, diagonal + 1)
+                              : *reach_of(reached, d - 1, diagonal - 1) + 1;
+            while (old < old_count && old - diagonal < fresh_count && old - diagonal >= 0 &&
+                   same(diff, diff->first + (size_t)old, diff->first + (size_t)(old - diagonal))) {
+                old++;
+            }
+            *reach_of(reached, d, diagonal) = old;
+            if (old >= old_count && old - diagonal >= fresh_count) {
+                diff->kept = ik_new_array(ctx, bool, (size_t)old_count);
+                mark_kept(diff, reached, d, diagonal);
+                return;
+            }
+        }
+    }
+}
+
 static void emit(const diff_t *diff, ik_line_change_t change, lines_t lines, size_t at)
 {
     diff->on_line(diff->data, change, lines.lines[at].text, lines.lines[at].len);
 }
 
 /* Emits removed lines before added ones, as diff does. */
+static void walk_marked(const diff_t *diff)
+{
+    size_t fresh = diff->first;
+    for (size_t old = diff->first; old < diff->old_last; old++) {
+        if (!diff->kept[old - diff->first]) {
+            emit(diff, IK_LINE_REMOVED, diff->old, old);
+            continue;
+        }
+        while (!same(diff, old, fresh)) {
+            emit(diff, IK_LINE_ADDED, diff->fresh, fresh++);
+        }
+        emit(diff, IK_LINE_KEPT, diff->old, old);
+        fresh++;
+    }
+    while (fresh < diff->fresh_last) {
+        emit(diff, IK_LINE_ADDED, diff->fresh, fresh++);
+    }
+}
+
 static void walk(const diff_t *diff)
 {
     size_t old = diff->first;
@@ -128,10 +214,17 @@ void ik_line_diff_run(const char *old, size_t old_len, const char *fresh, size_t
     diff.fresh = split(scratch, fresh, fresh_len);
     find_ends(&diff);
     fill_table(scratch, &diff);
+    if (diff.table == NULL) {
+        find_shortest_way(scratch, &diff);
+    }
     for (size_t i = 0; i < diff.first; i++) {
         emit(&diff, IK_LINE_KEPT, diff.old, i);
     }
-    walk(&diff);
+    if (diff.kept != NULL) {
+        walk_marked(&diff);
+    } else {
+        walk(&diff);
+    }
     for (size_t i = diff.old_last; i < diff.old.count; i++) {
         emit(&diff, IK_LINE_KEPT, diff.old, i);
     }
