@@ -1,6 +1,6 @@
 # Sources are found by wildcard; every folder below src/tools is a tool.
 #
-#   make                build bin/ikigai, libexec/ikigai/*, lib/ikigai/keeper
+#   make                build bin/ikigai, libexec/ikigai/*, lib/ikigai/*
 #   make check          everything a change must pass; check-deep adds sanitizers, valgrind, fuzzing
 #   make test-NAME      build and run tests/*/test_NAME.c or .py; K=WORD picks some of its tests
 #   make promises       test every promise of docs/promises.md; promises-quick takes minutes
@@ -47,16 +47,18 @@ $(BUILD)/tests/fuzz/%.o: EXTRA_CFLAGS := -Wno-missing-prototypes
 APP_LIBS := -lsqlite3 -lzstd -lutf8proc -lmd4c -luv -ljansson -ltalloc -lmd -ldl -lm -lpthread
 TOOL_LIBS := -ljansson -ltalloc -lm
 grep_LIBS := -lpcre2-8 -lpthread
+CHECKPOINT_LIBS := -lzstd -lz -lmd -ljansson -ltalloc -lm -lpthread
 
-# Tools start several times a turn, so they and the keeper are linked statically for speed, if the
-# static libraries exist and no sanitizer is used.
+# Tools start several times a turn, so they, the keeper and checkpoint are linked statically for
+# speed, if the static libraries exist and no sanitizer is used.
 CAN_STATIC := $(if $(SANITIZE),,$(shell echo 'int main(void){return 0;}' | $(CC) -static -x c - \
-    -o /dev/null $(TOOL_LIBS) -lpcre2-8 -lpthread 2>/dev/null && echo yes))
+    -o /dev/null $(TOOL_LIBS) $(CHECKPOINT_LIBS) -lpcre2-8 2>/dev/null && echo yes))
 STATIC := $(if $(CAN_STATIC),-static)
 
 TOOL_DIRS := $(filter-out common,$(notdir $(patsubst %/,%,$(dir $(wildcard src/tools/*/main.c)))))
 TOOLS := $(patsubst %,$(OUT)/libexec/ikigai/%,$(subst _,-,$(TOOL_DIRS)))
 KEEPER := $(OUT)/lib/ikigai/keeper
+CHECKPOINT := $(OUT)/lib/ikigai/checkpoint
 TEMPLATES := $(wildcard share/ikigai/templates/*)
 MODELS := share/ikigai/models.json
 COMPACT_PROMPT := share/ikigai/compact.md
@@ -79,18 +81,19 @@ objects = $(patsubst src/%.c,$(BUILD)/%.o,$(1))
 BASE_OBJECTS := $(call objects,$(wildcard src/base/*.c))
 COMMON_OBJECTS := $(call objects,$(wildcard src/tools/common/*.c))
 KEEPER_OBJECTS := $(call objects,$(wildcard src/keeper/*.c))
-APP_SOURCES := $(filter-out src/base/% src/tools/% src/keeper/%,$(shell find src -name '*.c' | sort))
+CHECKPOINT_OBJECTS := $(call objects,$(wildcard src/checkpoint/*.c))
+APP_SOURCES := $(filter-out src/base/% src/tools/% src/keeper/% src/checkpoint/%,$(shell find src -name '*.c' | sort))
 APP_OBJECTS := $(call objects,$(APP_SOURCES))
 LIB_BASE := $(BUILD)/libbase.a
 LIB_COMMON := $(BUILD)/libcommon.a
 LIB_APP := $(BUILD)/libapp.a
-# The code of the tools and the keeper without their main functions, for unit tests.
+# The code of the tools, the keeper and checkpoint without their main functions, for unit tests.
 LIB_PARTS := $(BUILD)/libparts.a
 PARTS_OBJECTS := $(call objects,$(filter-out %/main.c src/tools/common/%,\
-    $(wildcard src/tools/*/*.c src/keeper/*.c)))
+    $(wildcard src/tools/*/*.c src/keeper/*.c src/checkpoint/*.c)))
 
 .PHONY: all tools clean install uninstall FORCE
-all: $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES) \
+all: $(IKIGAI) $(TOOLS) $(KEEPER) $(CHECKPOINT) $(MANUAL) $(MAN_PAGES) \
     $(if $(filter-out .,$(OUT)),$(DATA:%=$(OUT)/%))
 tools: $(TOOLS)
 $(patsubst %,tool-%,$(subst _,-,$(TOOL_DIRS))): tool-%: $(OUT)/libexec/ikigai/%
@@ -134,6 +137,10 @@ $(IKIGAI): $(BUILD)/main.o $(LIB_APP) $(LIB_BASE)
 $(KEEPER): $(KEEPER_OBJECTS) $(LIB_BASE)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^ -ltalloc
+
+$(CHECKPOINT): $(CHECKPOINT_OBJECTS) $(LIB_BASE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^ $(CHECKPOINT_LIBS)
 
 # src/tools/file_read/*.c -> libexec/ikigai/file-read
 .SECONDEXPANSION:
@@ -180,7 +187,7 @@ $(UNIT_TESTS): LINK = $(shell pkg-config --libs check)
 $(FUZZERS): LINK := -fsanitize=fuzzer
 $(BUILD)/tests/e2e/vterm_driver: LINK := -lvterm
 $(UNIT_TESTS) $(FUZZERS) $(DRIVERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS) $(grep_LIBS) $(TOOL_LIBS) $(LINK)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS) $(grep_LIBS) $(CHECKPOINT_LIBS) $(LINK)
 
 # The yardstick for start times: a static program that does nothing.
 $(BUILD)/bench/noop: $(BUILD)/bench/noop.o
@@ -300,7 +307,7 @@ DOCUMENTS := $(wildcard README.md CHANGELOG.md LICENSE)
 EXAMPLES := $(filter-out %/__pycache__ $(patsubst %.c,%,$(wildcard examples/*.c)),\
     $(wildcard examples/*))
 # FILE:PLACE pairs; PLACE is relative to PREFIX. Executable files stay executable.
-BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(MANUAL) $(MAN_PAGES)
+BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(CHECKPOINT) $(MANUAL) $(MAN_PAGES)
 INSTALLED := $(foreach file,$(BUILT),$(file):$(file:$(OUT)/%=%)) \
     $(foreach file,$(TEMPLATES) $(MODELS) $(COMPACT_PROMPT) $(APPARMOR) $(COMPLETIONS),\
         $(file):$(file)) \

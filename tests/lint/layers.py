@@ -56,7 +56,7 @@ def folders_allow(above, below):
         return True
     if above.startswith("tools/"):
         return below in ("base", "tools/common")
-    if above == "keeper":
+    if above in ("keeper", "checkpoint"):
         return below == "base"
     if below not in ROW or ROW[below] <= ROW[above]:
         return False
@@ -76,7 +76,7 @@ def rooms_allow(path, included):
 
 def check_includes(root, path, problems):
     above = folder_of(path)
-    if above not in ROW and above != "keeper" and not above.startswith("tools/"):
+    if above not in ROW and above not in ("keeper", "checkpoint") and not above.startswith("tools/"):
         problems.append(f"{path}: folder {above} has no row in tests/lint/layers.py")
         return
     for _, number, match in sources.grep(root, [path], r'^\s*#\s*include\s*"([^"]+)"'):

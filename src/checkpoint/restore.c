@@ -1,0 +1,409 @@
+/*
+ * The order: look at all files and decide; store what is there now; remove files, then the folders
+ * that this empties; write files. A file can so take the place of a folder and the other way round.
+ */
+#include "checkpoint/restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/random.h"
+#include "base/replace_file.h"
+#include "checkpoint/safe_open.h"
+#include "checkpoint/take.h"
+
+typedef struct {
+    const ik_change_t *change;
+    ik_entry_t now;
+    ik_restore_file_t file;
+    bool skipped; /* it already is as it should be, or was not asked for */
+} job_t;
+
+/* --- deciding ------------------------------------------------------------------------------ */
+
+static bool is_asked_for(const ik_restore_request_t *request, const char *path)
+{
+    for (size_t i = 0; i < request->path_count; i++) {
+        size_t len = strlen(request->paths[i]);
+        if (len == 0 || (strncmp(path, request->paths[i], len) == 0 &&
+                         (path[len] == '\0' || path[len] == '/'))) {
+            return true;
+        }
+    }
+    return !request->restricted;
+}
+
+static bool is_changed(const ik_change_t *changes, size_t count, const char *path, size_t len)
+{
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = ik_state_compare_paths(changes[middle].path, changes[middle].len, path, len);
+        if (order == 0) {
+            return true;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+static bool is_available(ik_place_t *place, const ik_change_t *change)
+{
+    const ik_entry_t *target = change->before;
+    if (target->kind == IK_ENTRY_ABSENT) {
+        return true;
+    }
+    if (target->kind != IK_ENTRY_FILE && target->kind != IK_ENTRY_LINK) {
+        return false;
+    }
+    ik_buffer_t content;
+    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED);
+    bool found = ik_place_content(place, target, change->before_owner, &content);
+    ik_buffer_reset(&content);
+    return found;
+}
+
+/* A folder counts as absent where a file is looked for: what is in it has paths of its own. */
+static void look(ik_place_t *place, const char *path, ik_entry_t *now)
+{
+    *now = ik_take_look(place, path, false);
+    if (now->kind == IK_ENTRY_SPECIAL && S_ISDIR(now->mode)) {
+        now->kind = IK_ENTRY_ABSENT;
+    }
+}
+
+static void decide(ik_place_t *place, const ik_restore_request_t *request, job_t *job,
+                   const ik_change_t *others, size_t other_count)
+{
+    const ik_change_t *change = job->change;
+    bool forced = request->force || request->restricted;
+    look(place, change->path, &job->now);
+    job->file = (ik_restore_file_t){.path = change->path};
+    if (ik_place_same(place, &job->now, NULL, change->before, change->before_owner)) {
+        job->skipped = true;
+    } else if (!forced &&
+               (change->between || is_changed(others, other_count, change->path, change->len) ||
+                !ik_place_same(place, &job->now, NULL, change->after, change->after_owner))) {
+        job->file.outcome = IK_RESTORE_CHANGED;
+    } else if (!is_available(place, change)) {
+        job->file.outcome = IK_RESTORE_UNAVAILABLE;
+    }
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+static void fail(job_t *job, const void *ctx, int error)
+{
+    job->file.outcome = error == ESTALE || error == ELOOP || error == ENOTDIR || error == EISDIR ||
+                                error == ENOTEMPTY || error == EEXIST
+                            ? IK_RESTORE_CHANGED
+                            : IK_RESTORE_UNAVAILABLE;
+    job->file.error = ik_strdup(ctx, strerror(error));
+}
+
+static void sync_folder(int folder)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+/* Whether the file is still what was looked at. */
+static bool is_still(int folder, const char *name, const ik_entry_t *now, struct stat *st)
+{
+    if (fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return now->kind == IK_ENTRY_ABSENT;
+    }
+    if (now->kind == IK_ENTRY_ABSENT) {
+        return S_ISDIR(st->st_mode);
+    }
+    ik_entry_t found = {0};
+    ik_entry_set_stat(&found, st);
+    found.size = S_ISLNK(st->st_mode) ? now->size : found.size;
+    return ik_entry_same_stat(&found, now);
+}
+
+static int remove_file(ik_place_t *place, const job_t *job)
+{
+    const char *path = job->change->path;
+    const char *name;
+    struct stat st;
+    int at = ik_place_at(place, &path);
+    int folder = ik_safe_open_parent(at, path, &name);
+    if (folder < 0) {
+        return errno;
+    }
+    int error = 0;
+    if (!is_still(folder, name, &job->now, &st)) {
+        error = ESTALE;
+    } else if (unlinkat(folder, name, 0) != 0) {
+        error = errno;
+    } else {
+        sync_folder(folder);
+    }
+    close(folder);
+    return error;
+}
+
+/* Removes the folders above a removed file that are empty now and were not there before. */
+static void remove_folders(ik_place_t *place, const job_t *job)
+{
+    char *path = ik_strdup(NULL, job->change->path);
+    for (char *slash = strrchr(path, '/'); slash != NULL && slash > path;
+         slash = strrchr(path, '/')) {
+        *slash = '\0';
+        const char *below = path;
+        const char *name;
+        if (ik_segment_had_folder(job->change->first, path, strlen(path))) {
+            break;
+        }
+        int at = ik_place_at(place, &below);
+        int folder = ik_safe_open_parent(at, below, &name);
+        bool removed = folder >= 0 && unlinkat(folder, name, AT_REMOVEDIR) == 0;
+        if (folder >= 0) {
+            close(folder);
+        }
+        if (!removed) {
+            break;
+        }
+    }
+    talloc_free(path);
+}
+
+/* Opens the folder of a path and makes the missing ones. */
+static int open_folder(int at, const char *path, const char **name)
+{
+    int folder = ik_safe_open_parent(at, path, name);
+    for (const char *slash = strchr(path, '/'); folder < 0 && errno == ENOENT && slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        const char *last;
+        char *part = ik_strndup(NULL, path, (size_t)(slash - path));
+        int above = ik_safe_open_parent(at, part, &last);
+        if (above >= 0) {
+            mkdirat(above, last, 0777);
+            close(above);
+        }
+        talloc_free(part);
+        folder = ik_safe_open_parent(at, path, name);
+    }
+    return folder;
+}
+
+/* The path of a name in an open folder, which nobody can redirect. */
+static char *path_in(const void *ctx, int folder, const char *name)
+{
+    return ik_sprintf(ctx, "/proc/self/fd/%d/%s", folder, name);
+}
+
+static int set_mode(int folder, const char *name, mode_t mode)
+{
+    int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        int error = fd < 0 ? errno : ESTALE;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return error;
+    }
+    int error = 0;
+    if ((st.st_mode & 07777) != (mode & 07777)) {
+        char path[64];
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        error = chmod(path, mode & 07777) != 0 ? errno : 0;
+    }
+    close(fd);
+    return error;
+}
+
+/* Gives what was made under a temporary name its own. It replaces whatever is there but a folder,
+ * or nothing when it is new. */
+static int move_over(int folder, const char *temporary, const char *name, bool is_new)
+{
+    int failed = renameat2(folder, temporary, folder, name, is_new ? RENAME_NOREPLACE : 0);
+    if (failed != 0 && errno == EINVAL) {
+        failed = renameat(folder, temporary, folder, name); /* a file system without that flag */
+    }
+    if (failed == 0) {
+        sync_folder(folder);
+        return 0;
+    }
+    int error = errno;
+    unlinkat(folder, temporary, 0);
+    return error;
+}
+
+static void choose_temporary(char name[48])
+{
+    char random[17];
+    ik_random_name(random, 16);
+    snprintf(name, 48, ".ikigai-%d-%s", (int)getpid(), random);
+}
+
+static int write_link(int folder, const char *name, const job_t *job, const ik_buffer_t *target)
+{
+    bool is_new = job->now.kind == IK_ENTRY_ABSENT;
+    char temporary[48];
+    choose_temporary(temporary);
+    return symlinkat(target->data, folder, temporary) != 0
+               ? errno
+               : move_over(folder, temporary, name, is_new);
+}
+
+static int write_regular(int folder, const char *name, const job_t *job, const ik_buffer_t *content,
+                         struct stat *st)
+{
+    const ik_entry_t *target = job->change->before;
+    const char *bytes = content->len == 0 ? "" : content->data;
+    void *scratch = talloc_new(NULL);
+    int error = 0;
+    if (job->now.kind == IK_ENTRY_FILE || job->now.kind == IK_ENTRY_UNKEPT) {
+        bool same = job->now.kind == IK_ENTRY_FILE && job->now.naming == target->naming &&
+                    job->now.size == target->size &&
+                    memcmp(job->now.name, target->name, ik_naming_size(target->naming)) == 0;
+        if (!same && (st->st_mode & 0222) == 0) {
+            error = set_mode(folder, name, st->st_mode | 0200);
+            error =
+                error == 0 && fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) != 0 ? errno : error;
+        }
+        if (error == 0 && !same) {
+            ik_replace_options_t options = {.expected = st};
+            error = ik_replace_file(path_in(scratch, folder, name), bytes, content->len, &options)
+                        .error;
+        }
+        error = error == 0 ? set_mode(folder, name, target->mode) : error;
+    } else {
+        char temporary[48];
+        choose_temporary(temporary);
+        mode_t mask = umask(0077);
+        ik_replace_options_t options = {.unguarded = true};
+        error = ik_replace_file(path_in(scratch, folder, temporary), bytes, content->len, &options)
+                    .error;
+        umask(mask);
+        error = error == 0 ? set_mode(folder, temporary, target->mode) : error;
+        if (error == 0) {
+            error = move_over(folder, temporary, name, job->now.kind == IK_ENTRY_ABSENT);
+        } else {
+            unlinkat(folder, temporary, 0);
+        }
+    }
+    talloc_free(scratch);
+    return error;
+}
+
+static int write_file(ik_place_t *place, const job_t *job)
+{
+    const ik_change_t *change = job->change;
+    const char *path = change->path;
+    const char *name;
+    struct stat st;
+    ik_buffer_t content;
+    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED);
+    int at = ik_place_at(place, &path);
+    int folder = open_folder(at, path, &name);
+    if (folder < 0) {
+        return errno;
+    }
+    int error = 0;
+    if (!is_still(folder, name, &job->now, &st)) {
+        error = ESTALE;
+    } else if (job->now.kind == IK_ENTRY_ABSENT && unlinkat(folder, name, AT_REMOVEDIR) != 0 &&
+               errno != ENOENT) {
+        error = errno; /* a folder that is not empty */
+    } else if (!ik_place_content(place, change->before, change->before_owner, &content)) {
+        error = ENODATA;
+    } else if (change->before->kind == IK_ENTRY_LINK) {
+        error = write_link(folder, name, job, &content);
+    } else {
+        error = write_regular(folder, name, job, &content, &st);
+    }
+    close(folder);
+    ik_buffer_reset(&content);
+    return error;
+}
+
+/* --- the whole ----------------------------------------------------------------------------- */
+
+static bool is_due(const job_t *job)
+{
+    return !job->skipped && job->file.outcome == IK_RESTORE_DONE;
+}
+
+static res_t take_states(const void *ctx, ik_place_t *place, const job_t *jobs, size_t count,
+                         ik_state_t **state)
+{
+    const char **paths = ik_new_array(ctx, const char *, count);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_due(&jobs[i])) {
+            paths[n++] = jobs[i].change->path;
+        }
+    }
+    *state = NULL;
+    return n == 0 ? OK : ik_take_exact(place, paths, n, state);
+}
+
+res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_request_t *request,
+                     ik_restore_t *out)
+{
+    size_t count;
+    size_t other_count;
+    *out = (ik_restore_t){0};
+    ik_change_t *changes =
+        ik_segment_changes(ctx, place, request->segments, request->segment_count, &count);
+    ik_change_t *others =
+        ik_segment_changes(ctx, place, request->others, request->other_count, &other_count);
+    job_t *jobs = ik_new_array(ctx, job_t, count);
+    for (size_t i = 0; i < count; i++) {
+        jobs[i].change = &changes[i];
+        if (is_asked_for(request, changes[i].path)) {
+            decide(place, request, &jobs[i], others, other_count);
+        } else {
+            jobs[i].skipped = true;
+        }
+    }
+    if (!request->dry_run) {
+        TRY(take_states(ctx, place, jobs, count, &out->before));
+        for (size_t i = count; i > 0; i--) {
+            job_t *job = &jobs[i - 1];
+            if (is_due(job) && job->change->before->kind == IK_ENTRY_ABSENT) {
+                int error = remove_file(place, job);
+                if (error == 0) {
+                    remove_folders(place, job);
+                } else {
+                    fail(job, ctx, error);
+                }
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
+            if (is_due(&jobs[i]) && jobs[i].change->before->kind != IK_ENTRY_ABSENT) {
+                int error = write_file(place, &jobs[i]);
+                if (error != 0) {
+                    fail(&jobs[i], ctx, error);
+                }
+            }
+        }
+        TRY(take_states(ctx, place, jobs, count, &out->after));
+    }
+    out->files = ik_new_array(ctx, ik_restore_file_t, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!jobs[i].skipped) {
+            out->files[out->count++] = jobs[i].file;
+        }
+    }
+    return OK;
+}

@@ -1,0 +1,31 @@
+/*
+ * Lists the files that a state covers: regular files and symbolic links below a folder, without
+ * .git and without what git ignores. A tracked file is never ignored. Outside a repository nothing
+ * is ignored. Repositories inside the folder (submodules and others) follow their own rules.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "checkpoint/git_repository.h"
+#include "checkpoint/state.h"
+
+typedef struct {
+    ik_entry_t entry; /* without content */
+    const ik_git_repository_t *repository;
+    const ik_git_index_entry_t *indexed; /* the entry of the index, if it says that the file is
+                                          * unchanged or may be */
+    bool clean;                          /* unchanged, and git converts nothing */
+} ik_tree_file_t;
+
+typedef struct {
+    ik_tree_file_t *files; /* sorted by path: files, links, ignored and empty folders */
+    size_t count;
+    size_t covered; /* files and links */
+    bool too_many;  /* the walk stopped at max_files */
+} ik_tree_t;
+
+/* folder is absolute and without symbolic links. Returns NULL and sets errno when it cannot be
+ * opened. */
+ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, size_t max_files);
