@@ -2,8 +2,8 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "pieces.h"
 #include "base/ignore.h"
+#include "pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/glob_match.h"
 #include "base/dir_list.h"
+#include "base/glob_match.h"
 
 enum {
     FOUND_MAX = 8 * 1024 * 1024,
