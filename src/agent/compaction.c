@@ -81,9 +81,8 @@ size_t ik_compaction_plan_all(const ik_conversation_t *conversation, size_t trim
 /* --- summaries --------------------------------------------------------------------------- */
 
 enum {
-    KEPT_PART = 4,  /* of the context, and of the window: the last steps that are kept */
-    LAST_PART = 2,  /* of the context: the last step alone */
-    WORDS_PART = 4, /* of the window: the user's words */
+    KEPT_PART = 4, /* of the context, and of the window: the last steps that are kept */
+    LAST_PART = 2, /* of the context: the last step alone */
     WORDS_LEAST = 4096,
 };
 
@@ -184,9 +183,6 @@ bool ik_compaction_plan_summary(const ik_context_t *context, size_t room, ik_com
         plan->covers += ik_msg_side(conversation->messages[i]) != IK_MSG_NEITHER;
     }
     plan->words_limit = keep == IK_COMPACTION_LEAST ? WORDS_LEAST : IK_CONTEXT_WORDS_MAX;
-    if (room > 0 && room / WORDS_PART < plan->words_limit) {
-        plan->words_limit = room / WORDS_PART;
-    }
     ik_msg_summary_t empty = {
         .reason = "", .summary = ".", .covers = plan->covers, .words_limit = plan->words_limit};
     ik_msg_t *message = ik_msg_create_summary(NULL, &empty);

@@ -12,6 +12,7 @@
 
 enum {
     FULL_PERCENT = 85, /* of the window: a request that would pass it is not sent as it is */
+    WORDS_PART = 4,    /* of the window: the user's words, where they take too much of it */
     TRIMS_MAX = 8,     /* each removes at least a third of the request */
     /* Parts of a request: a summary that replaces less is not worth asking for. */
     FIRST_GAIN = 64,
@@ -35,6 +36,7 @@ struct ik_compactor {
     bool cut_all;                  /* nothing is left to cut */
     bool asked;                    /* for a summary, before the request that is due */
     bool failed;                   /* a summary failed: none is asked for again */
+    bool unseen;                   /* the request for a summary was refused as too long */
 
     /* While a summary is asked for: */
     ik_summariser_t *summariser;
@@ -64,7 +66,7 @@ void ik_compactor_accept_answer(ik_compactor_t *compactor)
 {
     compactor->trims = 0;
     compactor->next_cut = IK_COMPACTION_LAST_STEPS;
-    compactor->asked = compactor->cut_all = false;
+    compactor->asked = compactor->unseen = compactor->cut_all = false;
 }
 
 void ik_compactor_start_over(ik_compactor_t *compactor)
@@ -156,9 +158,11 @@ static int64_t estimate(const ik_agent_t *agent, size_t bytes)
 /* The size of the window in bytes; 0: not known. A refused request shows that it is smaller. */
 static size_t window_bytes(const ik_compactor_t *compactor)
 {
-    const ik_agent_t *agent = compactor->agent;
-    size_t room =
-        (size_t)((double)agent->target->facts->context / tokens_per_byte(agent, MANY_TOKENS));
+    double window = (double)compactor->agent->target->facts->context;
+    double per_byte = compactor->tokens > 0 && compactor->bytes > 0
+                          ? (double)compactor->tokens / (double)compactor->bytes
+                          : MANY_TOKENS;
+    size_t room = (size_t)(window / per_byte);
     size_t less = compactor->refused / 3 * 2;
     return less > 0 && (room == 0 || less < room) ? less : room;
 }
@@ -211,11 +215,20 @@ static size_t measure_with(ik_compactor_t *compactor, const ik_msg_t *summary)
     return bytes;
 }
 
-/* Records the summary with its figures. */
+/* Records the summary with its figures. In a small window the user's words leave too little room:
+ * then only the latest of them are kept. */
 static void append_summary(ik_compactor_t *compactor, ik_msg_summary_t *summary)
 {
+    size_t room = window_bytes(compactor);
+    size_t most = room / WORDS_PART;
     ik_msg_t *draft = ik_msg_create_summary(NULL, summary);
     size_t bytes = measure_with(compactor, draft);
+    if (room > 0 && bytes > room / 100 * FULL_PERCENT && summary->words_limit > most) {
+        talloc_free(draft);
+        summary->words_limit = most;
+        draft = ik_msg_create_summary(NULL, summary);
+        bytes = measure_with(compactor, draft);
+    }
     summary->tokens_before = compactor->tokens;
     summary->tokens_after = (int64_t)((double)compactor->tokens * (double)bytes /
                                       (double)(compactor->bytes == 0 ? 1 : compactor->bytes));
@@ -274,13 +287,12 @@ static void on_summary(void *data, const ik_summariser_result_t *result);
 static void ask(ik_compactor_t *compactor)
 {
     ik_agent_t *agent = compactor->agent;
-    int64_t window = agent->target->facts->context;
     ik_wire_t *wire = agent->wire;
     compactor->request = ik_new(compactor, ik_request_t);
     *compactor->request = *compactor->due;
     compactor->request->refused = agent->refused;
-    /* What does not fit is left out at its end: the messages that are kept are not summarised. */
-    if (compactor->refused > 0 || (window > 0 && compactor->tokens > window)) {
+    /* The messages that are kept need no summary: without them a request may fit. */
+    if (compactor->refused > 0) {
         const ik_context_t *context = ik_agent_context(agent);
         ik_request_set_messages(
             compactor->request, context,
@@ -299,6 +311,13 @@ static void ask(ik_compactor_t *compactor)
     compactor->summariser = ik_summariser_start(compactor, &options);
 }
 
+static void repeat(ik_compactor_t *compactor)
+{
+    TALLOC_FREE(compactor->summariser);
+    TALLOC_FREE(compactor->request);
+    ask(compactor);
+}
+
 /* A refused field was never seen by a model: the request may be repeated without it, once. */
 static bool repeat_without_field(ik_compactor_t *compactor, const ik_provider_error_t *error)
 {
@@ -309,25 +328,32 @@ static bool repeat_without_field(ik_compactor_t *compactor, const ik_provider_er
     }
     agent->refused |= error->field;
     compactor->repeated = true;
-    TALLOC_FREE(compactor->summariser);
-    TALLOC_FREE(compactor->request);
-    ask(compactor);
+    repeat(compactor);
     return true;
 }
 
-static bool fall_back(ik_compactor_t *compactor, bool too_long)
+/* What is done instead of a summary; true when on_summary follows again. */
+static bool fall_back(ik_compactor_t *compactor, size_t too_long, bool *changed)
 {
     ik_agent_t *agent = compactor->agent;
     size_t now = count_trimmed(agent);
-    compactor->failed = true;
-    if (compactor->refused > 0) { /* results are trimmed already */
-        return cut(compactor);
+    bool whole = compactor->refused == 0;
+    compactor->unseen = whole && too_long > 0;
+    compactor->failed = !compactor->unseen;
+    *changed = true;
+    if (strcmp(compactor->reason, "full") == 0) {
+        return false; /* ik_compactor_prepare trims */
     }
-    if (strcmp(compactor->reason, "user") == 0) {
-        return trim_to(compactor, now, ik_compaction_plan_all(agent->conversation, now)) ||
-               (too_long && cut(compactor));
+    if (whole && trim_to(compactor, now, ik_compaction_plan_all(agent->conversation, now))) {
+        return false;
     }
-    return true; /* ik_compactor_prepare trims */
+    if (compactor->unseen) {
+        compactor->refused = too_long;
+        repeat(compactor);
+        return true;
+    }
+    *changed = too_long + compactor->refused > 0 && cut(compactor);
+    return false;
 }
 
 static void on_summary(void *data, const ik_summariser_result_t *result)
@@ -365,7 +391,10 @@ static void on_summary(void *data, const ik_summariser_result_t *result)
     notice(compactor, ik_sprintf(NULL, "The conversation was not summarised: %s", why));
     bool too_long = (stream->stop == IK_STOP_ERROR && stream->error.fault == IK_FAULT_OVERFLOW) ||
                     stream->stop == IK_STOP_CONTEXT_FULL;
-    end(compactor, fall_back(compactor, too_long));
+    bool changed;
+    if (!fall_back(compactor, too_long ? result->sent : 0, &changed)) {
+        end(compactor, changed);
+    }
 }
 
 /* Says why and how full the context is. */
@@ -407,7 +436,7 @@ static bool start_summary(ik_compactor_t *compactor, const ik_request_t *due, co
         return false;
     }
     compactor->asked = true;
-    compactor->repeated = false;
+    compactor->unseen = compactor->repeated = false;
     announce(compactor);
     ask(compactor);
     return true;
@@ -460,8 +489,8 @@ ik_compactor_outcome_t ik_compactor_recover(ik_compactor_t *compactor, const ik_
     }
     set_due(compactor, request);
     compactor->refused = sent;
-    if (!compactor->asked && !compactor->failed &&
-        start_summary(compactor, request, "overflow", 1)) {
+    bool may_ask = (!compactor->asked || compactor->unseen) && !compactor->failed;
+    if (may_ask && start_summary(compactor, request, "overflow", 1)) {
         return IK_COMPACTOR_ASKS;
     }
     compactor->reason = "overflow";

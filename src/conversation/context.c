@@ -178,10 +178,15 @@ static void rebuild(ik_context_t *context, const ik_msg_t *summary, size_t limit
     for (size_t i = 0; i < context->from; i++) {
         context->skipped_results += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
     }
-    bool fits = add_words(context->own, conversation, context->from,
-                          words < 0                      ? 0
-                          : words > IK_CONTEXT_WORDS_MAX ? IK_CONTEXT_WORDS_MAX
-                                                         : (size_t)words);
+    size_t room = words < 0                      ? 0
+                  : words > IK_CONTEXT_WORDS_MAX ? IK_CONTEXT_WORDS_MAX
+                                                 : (size_t)words;
+    for (size_t i = context->from; i < limit; i++) { /* these are sent in any case */
+        const ik_msg_t *message = conversation->messages[i];
+        size_t len = is_said(message) ? length(message->content) : 0;
+        room -= len < room ? len : room;
+    }
+    bool fits = add_words(context->own, conversation, context->from, room);
     const char *heading = context->own->count == 0 ? without_words
                           : fits                   ? after_words
                                                    : after_cut_words;

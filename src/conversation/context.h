@@ -9,7 +9,8 @@
 
 #include "conversation/conversation.h"
 
-/* The user's own words that survive a summary, in bytes; the newest messages come first. */
+/* The user's own words that survive a summary, in bytes: the newest messages come first, those that
+ * the summary does not cover included. */
 enum { IK_CONTEXT_WORDS_MAX = 32 * 1024 };
 
 typedef struct {

@@ -2,10 +2,11 @@
 import json
 import os
 import signal
+import time
 
-from agent_support import (FORMATS, AgentTest, forbids_tools, per_format, sent_messages,
+from agent_support import (FORMATS, AgentTest, Turn, forbids_tools, per_format, sent_messages,
                            sent_results, sent_tools)
-from fake_llm import Answer, Call, Failure, Usage
+from fake_llm import Answer, Call, Failure, Raw, Usage, Wire
 from support import OUT
 
 PROMPT = open(os.path.join(OUT, "share/ikigai/compact.md"), encoding="utf-8").read()
@@ -64,10 +65,19 @@ class Base:
     def big(self, text, **more):
         return Answer(f"Step {text}.", calls=[Call("big", {"text": text})], **more)
 
-    def resume(self, turn, script, *args, prompt="Go on", server=None, **more):
-        """Continues the session in another process. The server remembers what it answered."""
-        return self.ask(script, "-c", *args, prompt=prompt,
-                        server={"memory": turn.llm.memory, **(server or {})}, **more)
+    def resume(self, turn, script, *args, prompt="Go on", status=0, fair=True):
+        """Continues the session in another process, with the same server; the turn has only the
+        requests of this process."""
+        llm = turn.llm
+        llm.script = script if callable(script) else list(script)
+        earlier = len(llm.requests)
+        done = self.ikigai(*self.command(prompt, "--json", "-c", *args), status=status,
+                           env=self.connect(llm))
+        if fair:
+            self.assertEqual(llm.problems, [], done.out)
+        again = Turn(done.status, done.out.split("\n")[:-1], done.err, llm)
+        again.requests = llm.requests[earlier:]
+        return again
 
     def notices(self, turn):
         return [event["text"] for event in turn.of("notice")]
@@ -100,7 +110,7 @@ class Automatic(Base):
         turn = self.ask([Answer("a " * 600, usage=FULL)], prompt="one")
         turn = self.resume(turn, [Answer(calls=[Call("big", {"text": "x"})]), Answer("Here.")],
                            prompt="two")
-        asked, sent = turn.llm.requests
+        asked, sent = turn.requests
         self.assertTrue(is_summary_request(asked))
         self.assertFalse(is_summary_request(sent))
         longer, shorter = blocks(asked), blocks(sent)
@@ -129,8 +139,301 @@ class Automatic(Base):
         before, after = blocks(later[0]), blocks(later[1])
         self.assertEqual(after[:len(before)], before)
         again = self.resume(turn, [Answer("More.")])
-        resumed = blocks(again.llm.requests[0])
+        resumed = blocks(again.requests[0])
         self.assertEqual(resumed[:len(after)], after)
 
 
+    def test_what_is_told(self):
+        turn = self.run_full(Answer("I read r0 and r1.", usage=FULL))
+        before, after = self.notices(turn)
+        self.assertRegex(before, r"^The context is nearly full \([0-9,]+ tokens, \d+% of the context "
+                         r"window\): asking the model for a summary\.$")
+        self.assertRegex(after, "^The conversation was summarised: [0-9,]+ tokens before, [0-9,]+ "
+                         "after$")
+        events = [e["type"] for e in turn.events]
+        at = events.index("notice")
+        self.assertEqual(events[at:at + 4], ["notice", "usage", "message", "notice"])
+        self.assertEqual(len(turn.of("usage")), 5)
+
+    def test_bad_summaries(self):
+        """Each leaves the conversation as it was; the turn goes on with trimmed results."""
+        for name, summary, why in (
+                ("a call", Answer("Sure.", calls=[Call("big", {"text": "no"})]), "called a tool"),
+                ("nothing", Answer("  \n"), "the model's answer is empty"),
+                ("too long", Answer("very long " * 2000), "not shorter than what it would replace"),
+                ("an error", Failure("bad_request"), "The request is not valid"),
+                ("a busy server", Failure("overloaded"), "Overloaded"),
+                ("half an answer", Answer("Half", stop="incomplete"), "cut off"),
+                ("a limit", Answer("Much", stop="max_tokens"), "cut at the output limit"),
+                ("a refusal", Answer("No.", stop="refusal"), "refused")):
+            with self.subTest(name):
+                if name == "a refusal" and self.format != "anthropic":
+                    continue  # the others have no word for it
+                turn = self.run_full(summary, Answer("Done.", usage=SOME), fair=name != "an error")
+                self.assertEqual((turn.text[-5:], turn.reason), ("Done.", "end_turn"))
+                self.assertEqual([m["data"] for m in turn.messages("compaction")],
+                                 [{"trimmed_results": 2}])
+                self.assertEqual(len(turn.messages("tool_call")), 3)
+                self.assertIn(why, self.notices(turn)[1])
+                self.assertEqual(len(turn.llm.requests), 5)
+                sent = texts(sent_messages(turn.llm.requests[-1]))
+                self.assertNotIn(MARK, sent)
+                for n in range(3):
+                    self.assertIn(f"Step r{n}", sent)
+
+    def test_one_failure_per_turn(self):
+        turn = self.run_full(Answer("", calls=[Call("big", {"text": "no"})]),
+                             self.big("r3", usage=FULL), self.big("r4", usage=FULL),
+                             Answer("Done.", usage=FULL))
+        self.assertEqual([is_summary_request(r) for r in turn.llm.requests].count(True), 1)
+
+    def test_again_and_again(self):
+        """A turn that never ends: each time the window is full, once, and the requests stay small."""
+        state = {"n": 0, "asked": 0}
+
+        def answer(request):
+            size = len(request.body)
+            usage = Usage(input=size // 40, output=10)
+            if is_summary_request(request):
+                state["asked"] += 1
+                return Answer(f"Summary {state['asked']} of all.", usage=usage)
+            state["n"] += 1
+            return self.big(f"r{state['n']}", usage=usage) if state["n"] < 40 else Answer("Done.")
+        self.limit(800)
+        turn = self.ask(answer)
+        self.assertEqual((turn.text[-5:], turn.reason), ("Done.", "end_turn"))
+        summaries = turn.messages("compaction")
+        self.assertEqual(len(summaries), state["asked"])
+        self.assertGreater(len(summaries), 2)
+        for n, message in enumerate(summaries):
+            self.assertEqual(message["data"]["summary"], f"Summary {n + 1} of all.")
+            self.assertLess(message["data"]["tokens_after"], message["data"]["tokens_before"])
+        last = texts(sent_messages(turn.llm.requests[-1]))
+        self.assertIn(f"Summary {len(summaries)} of all.", last)
+        self.assertEqual(last.count(" of all."), 1)
+        for request in turn.llm.requests:
+            self.assertLess(len(request.body), 40 * 800)
+
+    def test_what_the_user_said_survives(self):
+        said = [f"Wish {n}: " + chr(0xe4 + n) * 400 for n in range(4)]
+        turn = None
+        for n, words in enumerate(said):
+            script = [Answer(f"Answer {n} " + "blah " * 200, usage=SOME if n < 3 else FULL)]
+            turn = self.ask(script, prompt=words) if turn is None else \
+                self.resume(turn, script, prompt=words)
+        turn = self.resume(turn, [Answer("Four wishes.", usage=SOME), Answer("Yes.", usage=SOME)],
+                           prompt="And now?")
+        self.assertEqual(turn.text, "Yes.")
+        sent = texts(sent_messages(turn.requests[1]))
+        places = [sent.index(words) for words in [*said, "And now?"]]
+        self.assertEqual(places, sorted(places))
+        self.assertIn("Four wishes.", sent)
+        for n in range(3):
+            self.assertNotIn(f"Answer {n}", sent)
+
+    def test_not_more_than_32_kilobytes_of_it(self):
+        self.limit(100000)
+        turn = self.ask([Answer("ok " * 900, usage=SOME)], prompt="oldest " + "o" * 20000)
+        turn = self.resume(turn, [Answer("ok " * 900, usage=SOME)], prompt="older " + "p" * 20000)
+        turn = self.resume(turn, [Answer("fine", usage=Usage(input=90000))],
+                           prompt="newest " + "q" * 10000)
+        turn = self.resume(turn, [Answer("Short.", usage=SOME), Answer("Yes.")], prompt="now")
+        sent = texts(sent_messages(turn.requests[1]))
+        self.assertEqual(sent.count("q" * 10000), 1)
+        self.assertEqual(sent.count("p" * 20000), 1)
+        self.assertEqual(sent.count("o" * 3000), 0)
+        self.assertEqual((sent.count("oldest oo"), sent.count("more bytes]")), (1, 1))
+
+    def test_reasoning_that_was_summarised_is_not_sent(self):
+        script = [*(self.big(f"r{n}", thinking=f"thought {n}", usage=SOME) for n in range(2)),
+                  self.big("r2", thinking="thought 2", usage=FULL),
+                  Answer("I read.", thinking="so", usage=FULL),
+                  self.big("r3", thinking="thought 3", usage=SOME), Answer("Done.", usage=SOME)]
+        turn = self.ask(script)
+        self.assertEqual(turn.reason, "end_turn")
+        for request in turn.llm.requests[4:]:
+            sent = texts(sent_messages(request))
+            for n in range(2):
+                self.assertNotIn(f"thought {n}", sent)
+            self.assertEqual(len(sent_results(request)), 1 + (request is turn.llm.requests[-1]))
+
+    def test_usage_and_cost_count(self):
+        self.write("home/.ikigai/models.json", json.dumps({"models": {
+            FORMATS[self.format].target: {"limits": {"context": 1000},
+                                          "prices": [{"input": 10, "output": 10}]}}}))
+        turn = self.run_full(Answer("I read.", usage=FULL), Answer("Done.", usage=SOME))
+        total = sum(event["cost_usd"] for event in turn.of("usage"))
+        (message,) = turn.messages("compaction")
+        self.assertAlmostEqual(message["data"]["cost_usd"], 910 * 10 / 1e6)
+        (listed,) = json.loads(self.ikigai("session", "list", "--json").out)
+        self.assertAlmostEqual(listed["cost_usd"], total)
+
+    def test_interrupted(self):
+        """Ctrl-C leaves the conversation as it was."""
+        run = self.begin([self.big("r0", usage=SOME), self.big("r1", usage=FULL),
+                          Answer("Half a summary", wire=Wire(stall_after=1))])
+        run.wait_for(lambda e: e["type"] == "notice" and "summary" in e["text"])
+        run.signal()
+        turn = run.finish()
+        self.assertEqual((turn.status, turn.reason), (130, "interrupted"))
+        self.assertEqual(turn.messages("compaction"), [])
+        self.assertEqual(turn.messages()[-1]["kind"], "tool_result")
+
+    def test_killed_while_it_is_asked_for(self):
+        run = self.begin([self.big("r0", usage=SOME), self.big("r1", usage=FULL),
+                          Answer("Half a summary", wire=Wire(stall_after=1))])
+        run.wait_for(lambda e: e["type"] == "notice" and "summary" in e["text"])
+        run.signal(signal.SIGKILL)
+        turn = run.finish()
+        again = self.resume(turn, [Answer("Now it is whole.", usage=FULL), Answer("Done.")])
+        self.assertEqual(again.text, "Done.")
+        (message,) = again.messages("compaction")
+        self.assertEqual(message["data"]["summary"], "Now it is whole.")
+
+    def test_killed_after_it(self):
+        run = self.begin([self.big("r0", usage=SOME), self.big("r1", usage=FULL),
+                          Answer("I read r0.", usage=FULL), Answer("", wire=Wire(stall_after=1))])
+        run.wait_for(lambda e: e["type"] == "message" and e["kind"] == "compaction")
+        while len(run.llm.requests) < 4:
+            time.sleep(0.01)
+        run.signal(signal.SIGKILL)
+        turn = run.finish()
+        again = self.resume(turn, [Answer("Done.")])
+        before, after = blocks(turn.llm.requests[3]), blocks(again.requests[0])
+        self.assertEqual(after[:len(before)], before)
+        self.assertIn("I read r0.", texts(after))
+
+    def test_a_server_that_refuses_the_field(self):
+        """The request for a summary is repeated without it."""
+        if self.format in ("anthropic", "google"):
+            return
+
+        def answer(request):
+            if is_summary_request(request) and "tool_choice" in request.json:
+                return Raw(json.dumps({"error": {"message": "Unknown parameter: 'tool_choice'.",
+                                                 "type": "invalid_request_error",
+                                                 "param": "tool_choice",
+                                                 "code": "unknown_parameter"}}), 400)
+            if is_summary_request(request):
+                return Answer("I read.", usage=FULL)
+            state.append(1)
+            return self.big("r", usage=FULL) if len(state) < 4 else Answer("Done.", usage=SOME)
+        state = []
+        turn = self.ask(answer, fair=False)
+        self.assertEqual(turn.reason, "end_turn")
+        self.assertIn("I read.", [m["data"].get("summary") for m in turn.messages("compaction")])
+
+    # ---- after an overflow error
+
+    def overflow(self, room, prompt="And?"):
+        """A conversation that is long by its text, and a server that takes only room bytes more than
+        an empty one."""
+        self.limit(1000000)
+        turn = self.ask([Answer("a" * 6000)], prompt="first")
+        most = len(turn.llm.requests[0].body) + room
+        turn = self.resume(turn, [Answer("b" * 6000)], prompt="second")
+        memory = turn.llm.memory
+
+        def answer(request):
+            if len(request.body) > most:
+                memory.forget()
+                return Failure("context")
+            if is_summary_request(request):
+                return Answer("Many letters.")
+            return Answer("Here.")
+        return self.resume(turn, answer, prompt=prompt)
+
+    def test_text_is_summarised(self):
+        """The last question does not fit; without it, the request for a summary does."""
+        turn = self.overflow(16000, prompt="third " + "c" * 6000)
+        self.assertEqual((turn.text, turn.reason), ("Here.", "end_turn"))
+        (message,) = turn.messages("compaction")
+        self.assertEqual((message["data"]["reason"], message["data"]["summary"]),
+                         ("overflow", "Many letters."))
+        sent = texts(sent_messages(turn.requests[-1]))
+        for words in ("first", "second", "c" * 6000, "Many letters."):
+            self.assertIn(words, sent)
+        self.assertNotIn("a" * 6000, sent)
+
+    def test_text_is_cut(self):
+        """Not even the request for a summary fits."""
+        turn = self.overflow(3000)
+        self.assertEqual((turn.text, turn.reason), ("Here.", "end_turn"))
+        message = turn.messages("compaction")[-1]
+        self.assertEqual(message["data"]["reason"], "overflow")
+        self.assertIn("removed", message["data"]["summary"])
+        self.assertIn("was not summarised", " ".join(self.notices(turn)))
+        sent = texts(sent_messages(turn.requests[-1]))
+        for words in ("first", "second", "And?"):
+            self.assertIn(words, sent)
+        self.assertNotIn("a" * 6000, sent)
+        self.assertNotIn("b" * 6000, sent)
+        again = self.resume(turn, [Answer("More.")])
+        before, after = blocks(turn.requests[-1]), blocks(again.requests[0])
+        self.assertEqual(after[:len(before)], before)
+
+    def test_nothing_fits(self):
+        """The turn ends with the error, after few requests."""
+        turn = self.ask([Answer("a" * 6000)], prompt="first")
+        turn = self.resume(turn, lambda request: Failure("context"), prompt="second", status=1)
+        self.assertEqual(turn.reason, "error")
+        self.assertIn("new session", turn.error[1])
+        self.assertLess(len(turn.requests), 6)
+
+    def test_another_model_with_a_smaller_window(self):
+        turn = self.ask([Answer("a" * 3000, usage=Usage(input=700))], prompt="first")
+        self.limit(600)
+        turn = self.resume(turn, [Answer("Letters.", usage=SOME), Answer("Here.", usage=SOME)],
+                           prompt="second")
+        (message,) = turn.messages("compaction")
+        self.assertEqual((message["data"]["reason"], message["data"]["summary"]),
+                         ("full", "Letters."))
+        self.assertEqual(turn.text, "Here.")
+
+
 per_format(Automatic, globals())
+
+
+class PromptTest(Base, AgentTest):
+    """The file with the prompt."""
+    own = "home/.ikigai/compact.md"
+
+    def compact(self):
+        turn = self.ask([self.big("r0", usage=SOME), self.big("r1", usage=FULL),
+                         Answer("I read.", usage=FULL), Answer("Done.", usage=SOME)])
+        self.assertEqual(turn.messages("compaction")[0]["data"]["summary"], "I read.")
+        (user, *_) = [m for m in reversed(turn.llm.requests[2].json["messages"])
+                      if m["role"] == "user"]
+        return user["content"], self.notices(turn)[0]
+
+    def test_the_shipped_one(self):
+        words, notice = self.compact()
+        self.assertEqual(words, PROMPT)
+        self.assertIn("nearly full", notice)
+
+    def test_the_users_own(self):
+        self.write(self.own, "Fasse zusammen, grüß Gott.\n")
+        words, notice = self.compact()
+        self.assertEqual(words, "Fasse zusammen, grüß Gott.\n")
+        self.assertIn("nearly full", notice)
+
+    def test_one_that_cannot_be_used(self):
+        for content, why in ((b"", "is empty"), (b" \n\t\n", "is empty"),
+                             (b"\xff\xfe", "is not UTF-8 text"), (b"a\0b", "is not UTF-8 text"),
+                             (b"x" * 70000, "is larger than")):
+            with self.subTest(why=why, content=content[:5]):
+                path = self.path(self.own)
+                with open(path, "wb") as f:
+                    f.write(content)
+                words, notice = self.compact()
+                self.assertEqual(words, PROMPT)
+                self.assertIn(path, notice)
+                self.assertIn(why, notice)
+                self.assertIn("the shipped prompt is used", notice)
+
+    def test_a_folder_or_a_pipe(self):
+        os.mkfifo(self.path(self.own))
+        words, notice = self.compact()
+        self.assertEqual(words, PROMPT)
+        self.assertIn("compact.md", notice)
+
