@@ -61,6 +61,8 @@ static ik_msg_t *make_result(const call_t *call, const ik_tool_result_t *tool)
         .provider = ik_msg_field_text(scratch, call->message, "provider"),
         .output = tool->envelope,
         .success = tool->success,
+        .images = tool->images,
+        .image_count = tool->image_count,
         .err = tool->err,
         .wall_ms = tool->wall_ms,
         .cpu_us = tool->cpu_us,

@@ -52,6 +52,14 @@ static bool has_text(bytes_t bytes, size_t offset, const char *text)
     return offset + len <= bytes.len && memcmp(bytes.at + offset, text, len) == 0;
 }
 
+bool ik_image_begins(const char *bytes, size_t len)
+{
+    bytes_t all = {(const unsigned char *)bytes, len};
+    return has_text(all, 0, "\x89PNG\r\n\x1a\n") || has_text(all, 0, "\xff\xd8\xff") ||
+           has_text(all, 0, "GIF87a") || has_text(all, 0, "GIF89a") ||
+           (has_text(all, 0, "RIFF") && has_text(all, 8, "WEBP"));
+}
+
 /* --- png --------------------------------------------------------------------------------- */
 
 static bool parse_png(bytes_t bytes, ik_image_t *image)

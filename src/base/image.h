@@ -33,6 +33,8 @@ typedef struct {
     bool animated; /* a gif of several frames */
 } ik_image_t;
 
+/* Whether the bytes begin with the signature of an image. A few bytes are enough. */
+bool ik_image_begins(const char *bytes, size_t len);
 /* Reads the header of an image; false when the bytes are none, or too few to tell its size. Works
  * on the beginning of a file as well; animated may then be false too often. */
 bool ik_image_parse(const char *bytes, size_t len, ik_image_t *image);

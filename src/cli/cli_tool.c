@@ -245,7 +245,10 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
         return IK_CLI_USAGE;
     }
     ik_tool_context_t context = {
-        .host = cli->host, .config = cli->config, .folder = cli->paths->cwd};
+        .host = cli->host,
+        .config = cli->config,
+        .folder = cli->paths->cwd,
+        .file_read = ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools)};
     gated_t gated = {.ctx = cli->ctx,
                      .request = {.name = args->args[0],
                                  .arguments = input.data,

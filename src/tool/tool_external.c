@@ -10,6 +10,7 @@
 #include "base/keeper_protocol.h"
 #include "base/utf8.h"
 #include "confinement/confinement.h"
+#include "tool/tool_images.h"
 #include "tool/tool_wrapper.h"
 
 /* JSON escaping turns one byte into at most six; the slack is for the JSON around the text. */
@@ -23,7 +24,11 @@ typedef struct {
     ik_process_t *process;
     int64_t idle_ms;
     ik_config_limits_t limits;
-    ik_timer_t *deliver; /* delivers the result of a process that could not be started */
+    ik_process_host_t *host;
+    ik_tool_images_t *images; /* being taken out of the result; NULL: none are */
+    char *printed;            /* the output that has them */
+    const char *note;         /* for its envelope */
+    ik_timer_t *deliver;      /* delivers the result of a process that could not be started */
     ik_tool_result_t result;
     char *confined;                /* the limits of its room, may be ""; NULL: unconfined */
     ik_confinement_watch_t *watch; /* over protected places; NULL: unconfined */
@@ -35,6 +40,12 @@ typedef struct {
 static size_t max_output(const call_t *call)
 {
     return (size_t)call->context->config->max_output_size;
+}
+
+/* Bytes that a tool may print apart from images. */
+static size_t max_printed(const call_t *call)
+{
+    return ESCAPE_FACTOR * max_output(call) + OUTPUT_SLACK;
 }
 
 /* --- from the process's end to the envelope ---------------------------------------------- */
@@ -104,7 +115,7 @@ static const char *const limit_names[IK_KEEPER_LIMITS] = {
 
 /* The limit that ended what a successful tool has run, as far as its result shows: the exit code of
  * a shell tells of the signal of its command, and our own tools tell that memory ran out. */
-static const char *find_limit_of_command(const call_t *call, const ik_process_result_t *process)
+static const char *find_limit_of_command(const call_t *call)
 {
     const ik_config_limits_t *limits = &call->limits;
     bool any = limits->memory > 0 || limits->file_size > 0 || limits->cpu_seconds > 0;
@@ -126,26 +137,42 @@ static const char *find_limit_of_command(const call_t *call, const ik_process_re
     if (limits->file_size > 0 && code == 128 + SIGXFSZ) {
         return limit_names[IK_KEEPER_LIMIT_FILE_SIZE];
     }
-    bool used_up = limits->cpu_seconds > 0 && process->cpu_us / 800000 >= limits->cpu_seconds;
+    bool used_up = limits->cpu_seconds > 0 && call->result.cpu_us / 800000 >= limits->cpu_seconds;
     bool by_kernel = code == 128 + SIGXCPU || code == 128 + SIGKILL;
     return used_up && by_kernel ? limit_names[IK_KEEPER_LIMIT_CPU_SECONDS] : NULL;
 }
+
+static void on_images(void *data, const ik_tool_images_end_t *end);
 
 /* For exit code 0: the output is the result, if it is JSON. */
 static void read_output(call_t *call, ik_process_result_t *process, const char *note)
 {
     const char *text = process->out.len > 0 ? process->out.data : "";
     size_t len = process->out.len;
-    if (process->out.dropped > 0) {
-        set_failure(call, IK_TOOL_INVALID_OUTPUT,
-                    ik_sprintf(call, "Tool '%s' returned more output than the limit of %zu bytes",
-                               call->name, process->out.max),
-                    process, note);
-        return;
-    }
     ik_json_span_t result;
     ik_json_fault_t fault;
-    if (ik_json_scan(text, len, &result, &fault)) {
+    bool valid = process->out.dropped == 0 && ik_json_scan(text, len, &result, &fault);
+    if (valid && ik_tool_images_found(result)) {
+        call->note = note;
+        keep_stderr(call, &process->err);
+        call->printed = ik_buffer_take(call, &process->out);
+        ik_tool_images_options_t options = {
+            .context = call->context,
+            .host = call->host,
+            .tool = call->name,
+            .result = result,
+            .on_end = on_images,
+            .data = call,
+        };
+        call->images = ik_tool_images_start(call, &options);
+        return;
+    }
+    if (process->out.dropped > 0 || len > max_printed(call)) {
+        set_failure(call, IK_TOOL_INVALID_OUTPUT,
+                    ik_sprintf(call, "Tool '%s' returned more output than the limit of %zu bytes",
+                               call->name, max_printed(call)),
+                    process, note);
+    } else if (valid) {
         call->result.envelope = ik_tool_wrap_take_success(call->result.owner, &process->out, result,
                                                           max_output(call), note);
         call->result.success = true;
@@ -231,21 +258,46 @@ static void tell_confinement(call_t *call)
     }
 }
 
-static void on_process_end(void *data, ik_process_result_t *process)
+static void deliver(call_t *call, const char *limit)
 {
-    call_t *call = data;
-    make_envelope(call, process);
-    const char *limit =
-        process->limit >= 0 ? limit_names[process->limit] : find_limit_of_command(call, process);
     if (limit != NULL) {
         call->result.envelope =
             ik_tool_wrap_add_ended_by(call->result.owner, call->result.envelope, limit);
     }
     tell_confinement(call);
+    call->on_end(call->data, &call->result);
+}
+
+static void on_process_end(void *data, ik_process_result_t *process)
+{
+    call_t *call = data;
+    call->process = NULL; /* it frees itself */
     call->result.wall_ms = process->wall_ms;
     call->result.cpu_us = process->cpu_us;
     call->result.max_rss_kb = process->max_rss_kb;
-    call->on_end(call->data, &call->result);
+    make_envelope(call, process);
+    if (call->images == NULL) {
+        deliver(call,
+                process->limit >= 0 ? limit_names[process->limit] : find_limit_of_command(call));
+    }
+}
+
+/* The images are taken out of the result: the rest becomes the envelope. */
+static void on_images(void *data, const ik_tool_images_end_t *end)
+{
+    call_t *call = data;
+    ik_json_span_t result = {end->result, end->result_len};
+    call->result.envelope =
+        ik_tool_wrap_success(call->result.owner, result, max_output(call), call->note);
+    call->result.success = true;
+    ik_msg_image_t *images = ik_new_array(call->result.owner, ik_msg_image_t, end->count + 1);
+    for (size_t i = 0; i < end->count; i++) {
+        images[i] = end->images[i];
+        images[i].name = ik_strdup(images, end->images[i].name);
+    }
+    call->result.images = images;
+    call->result.image_count = end->count;
+    deliver(call, find_limit_of_command(call));
 }
 
 static bool on_process_progress(void *data, const char *line, size_t len)
@@ -315,7 +367,7 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
         .folder = call->context->folder,
         .input = request->arguments,
         .input_len = request->arguments_len,
-        .max_out = ESCAPE_FACTOR * (size_t)config->max_output_size + OUTPUT_SLACK,
+        .max_out = max_printed(call) + IK_TOOL_IMAGES_BYTES_MAX,
         .max_err = STDERR_MAX,
         .idle_ms = call->idle_ms,
         .max_ms = (int64_t)config->tool_max_seconds * 1000,
@@ -325,14 +377,21 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
         .on_end = on_process_end,
         .data = call,
     };
-    ik_process_host_t *host = request->room == NULL ? call->context->host : request->room;
-    return ik_process_start(call, host, &options, &call->process);
+    call->host = request->room == NULL ? call->context->host : request->room;
+    return ik_process_start(call, call->host, &options, &call->process);
 }
 
 static void on_deliver(void *data)
 {
     call_t *call = data;
     call->on_end(call->data, &call->result);
+}
+
+static void start_delivery(call_t *call)
+{
+    call->deliver =
+        ik_timer_create(call, ik_process_host_loop(call->context->host), on_deliver, call);
+    ik_timer_start(call->deliver, 0);
 }
 
 static void *ik_tool_external_exec(const void *ctx, const ik_tool_context_t *context,
@@ -356,17 +415,22 @@ static void *ik_tool_external_exec(const void *ctx, const ik_tool_context_t *con
                     ik_sprintf(call, "Tool '%s' could not be run: %s", call->name, started.message),
                     NULL, NULL);
         tell_confinement(call);
-        call->deliver =
-            ik_timer_create(call, ik_process_host_loop(context->host), on_deliver, call);
-        ik_timer_start(call->deliver, 0);
+        start_delivery(call);
     }
     return call;
 }
 
-static void cancel(void *call)
+/* A tool that has ended is cancelled while its images are read. */
+static void cancel(void *data)
 {
-    if (((call_t *)call)->process != NULL) {
-        ik_process_cancel(((call_t *)call)->process);
+    call_t *call = data;
+    if (call->process != NULL) {
+        ik_process_cancel(call->process);
+    } else if (call->images != NULL) {
+        TALLOC_FREE(call->images);
+        set_failure(call, IK_TOOL_INTERRUPTED,
+                    ik_sprintf(call, "Tool '%s' was interrupted", call->name), NULL, NULL);
+        start_delivery(call);
     }
 }
 

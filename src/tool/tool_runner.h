@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "conversation/message.h"
 #include "io/process.h"
 #include "tool/tool_registry.h"
 
@@ -18,7 +19,9 @@
 typedef struct {
     ik_process_host_t *host;
     const ik_config_t *config;
-    const char *folder; /* the project, in which the tools run */
+    const char *folder;    /* the project, in which the tools run */
+    const char *file_read; /* the program that reads files of images; NULL: they are not read */
+    const char *images;    /* the folder for blobs of images; NULL: they are checked only */
 } ik_tool_context_t;
 
 typedef struct {
@@ -28,6 +31,8 @@ typedef struct {
     /* What a successful tool wrote to stderr, as UTF-8 and bounded, for the user and not for the
      * model. NULL: nothing, or it is in the envelope. */
     char *err;
+    const ik_msg_image_t *images; /* of a successful tool, stored; on owner */
+    size_t image_count;
     int64_t wall_ms;
     int64_t cpu_us;
     int64_t max_rss_kb;

@@ -436,7 +436,10 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
                                     .data = workspace}),
         .tool_context = {.host = options->host,
                          .config = options->config,
-                         .folder = options->paths->cwd},
+                         .folder = options->paths->cwd,
+                         .file_read =
+                             ik_sprintf(workspace, "%s/file-read", options->paths->system_tools),
+                         .images = options->paths->images},
         .gate = options->gate == NULL ? &ik_call_gate_open : options->gate,
         .tool_scan_state = TOOL_SCAN_IN_PROGRESS,
         .user_compact_prompt = options->paths->user_compact,

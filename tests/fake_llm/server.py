@@ -5,6 +5,7 @@ services would refuse, and misbehaves on demand. README.md shows how tests use i
 By itself:   tests/fake_llm/server.py --port 8090 --script FILE.json
              tests/fake_llm/server.py --fast 50 --tool glob --args '{"pattern":"*.c"}'
 """
+import base64
 import os
 import re
 import socket
@@ -17,7 +18,7 @@ from typing import Any, Optional
 if not __package__:  # run as a program
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-from fake_llm import failures, listing
+from fake_llm import failures, images, listing
 from fake_llm.answer import Answer, Failure, Raw
 from fake_llm.checks import parse
 from fake_llm.connection import BadRequest, Reader
@@ -78,12 +79,13 @@ class FakeLLM:
     at; a request with problems gets a 400 and takes no answer. memory: shared with another server
     that gave the earlier answers of a session (memory.py). refused_tools: names of tools whose
     definitions this service does not take; a request with one gets a 400 that names it in the
-    service's own way, and takes no answer either. models: the names of listing.MODELS, or a
+    service's own way, and takes no answer either. refused_images: contents of images that it does not
+    take (vague: it does not say which one it means). blind: it takes no images at all. models: the names of listing.MODELS, or a
     function from the Request for a list to an answer.
     """
 
     def __init__(self, script=(), dialect="openai", validate=True, memory=None, models=None,
-                 port=0, refused_tools=()):
+                 port=0, refused_tools=(), refused_images=(), blind=False, vague=False):
         if dialect not in DIALECTS:
             raise ValueError(f"no such dialect: {dialect}")
         self.script = script if callable(script) else list(script)
@@ -91,6 +93,7 @@ class FakeLLM:
         self.memory = memory or Memory()
         self.models = models or listing.MODELS
         self.refused_tools = frozenset(refused_tools)
+        self.refused_images, self.blind, self.vague = set(refused_images), blind, vague
         self.requests, self.problems = [], []
         self.closing = threading.Event()
         self.changed = threading.Condition()
@@ -228,7 +231,16 @@ class FakeLLM:
             for index, name in enumerate(failures.tool_names(request.format, request.json)):
                 if name in self.refused_tools:
                     return failures.tool_refusal(request.format, index, name)
-        return self.scripted(request)
+        return self.image_refusal(request) or self.scripted(request)
+
+    def image_refusal(self, request):
+        for steps, text in images.walk(request.json) if self.blind or self.refused_images else ():
+            if self.blind:
+                return Failure("bad_request", images.BLIND[request.format])
+            if base64.b64decode(text) in self.refused_images:
+                message, param = images.refusal(request.format, () if self.vague else steps)
+                return Failure("bad_request", message, param=param)
+        return None
 
     def scripted(self, request):
         if callable(self.script):

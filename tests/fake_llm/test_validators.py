@@ -7,6 +7,8 @@ import unittest
 
 from fake_llm import Memory, validate
 
+PNG = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Er"
+       "kJggg==")
 GONE = object()  # the value of a field that is taken away
 
 
@@ -145,7 +147,7 @@ CHAT = {
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": [
             {"type": "text", "text": "look"},
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64," + PNG}}]},
         {"role": "assistant", "content": None,
          "tool_calls": [chat_call("call_a", '{"path":"a"}'), chat_call("call_b")]},
         {"role": "tool", "tool_call_id": "call_b", "content": "b"},
@@ -230,7 +232,7 @@ class Chat(RuleTest):
             ("messages/5/reasoning_content", "x", "unknown field"),
             ("messages/5/refusal", 1, "refusal: must be a string"),
             ("messages/1/content/0/text", 1, "text: must be a string"),
-            ("messages/1/content/1/image_url/url", "", "url: must not be empty"),
+            ("messages/1/content/1/image_url/url", "", "Expected a base64"),
             ("messages/6", GONE, "the last one must be")])
 
     def test_calls(self):
@@ -489,7 +491,8 @@ RESPONSES = {
     "input": [
         {"type": "message", "role": "user", "content": [
             {"type": "input_text", "text": "look"},
-            {"type": "input_image", "image_url": "data:", "detail": "auto"}]},
+            {"type": "input_image", "image_url": "data:image/png;base64," + PNG,
+             "detail": "auto"}]},
         {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA",
          "summary": [{"type": "summary_text", "text": "Plan."}]},
         {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
@@ -627,7 +630,7 @@ ANTHROPIC = {
             {"type": "tool_result", "tool_use_id": "toolu_2", "content": ""},
             {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True,
              "content": [{"type": "text", "text": "no"}, {"type": "image", "source": {
-                 "type": "base64", "media_type": "image/png", "data": "AAAA"}}]},
+                 "type": "base64", "media_type": "image/png", "data": PNG}}]},
             {"type": "text", "text": "go on", "cache_control": EPHEMERAL}]},
         {"role": "assistant", "content": "Done."},
         {"role": "user", "content": [{"type": "text", "text": "thanks"}]}]}
@@ -722,7 +725,7 @@ class Anthropic(RuleTest):
             ("messages/2/content/1/content/1/source/media_type", "image/tiff", "media_type"),
             ("messages/2/content/1/content/1/source", "data:", "must be an object"),
             ("messages/2/content/1/content/1/source/x", 1, "unknown field"),
-            ("messages/2/content/1/content/1/source/data", "", "data: must not be empty"),
+            ("messages/2/content/1/content/1/source/data", "", "image cannot be empty"),
             ("messages/4/content/0", {"type": "document", "source": "x"}, "must be an object"),
             ("messages/4/content/0", {"type": "search_result", "source": "x"}, "title: must be"),
             ("messages/4/content/0/cache_control", "yes", "must be an object")])

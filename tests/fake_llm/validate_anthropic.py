@@ -1,6 +1,7 @@
 """Anthropic's Messages."""
 import re
 
+from fake_llm import images
 from fake_llm.schemas import check_anthropic
 
 VERSIONS = ("2026-10-21", "2023-06-01")
@@ -21,7 +22,6 @@ TYPES = {
     "speed": ("one_of", frozenset(("standard", "fast"))),
 }
 EFFORTS = frozenset("low medium high xhigh max".split())
-MEDIA_TYPES = frozenset(("image/jpeg", "image/png", "image/gif", "image/webp"))
 ID = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 ALWAYS_THINKS = re.compile(r"claude-(fable-5-1|opus-5-5)")
@@ -236,6 +236,7 @@ class Messages:
         self.problems, self.messages, self.model = problems, messages, model
         self.version, self.marks = version, marks
         self.open, self.ids = {}, set()
+        self.images = images.Images(problems, images.ANTHROPIC)
 
     def check(self):
         previous = None
@@ -254,6 +255,7 @@ class Messages:
             self.check_message(message.get("content"), where, role)
             previous = role
         self.settled("messages", self.open)
+        self.images.end()
         if previous == "assistant":
             self.problems.add("messages", "must not end with an assistant message (no prefill)")
 
@@ -350,8 +352,9 @@ class Messages:
         elif source.get("type") == "base64":
             self.problems.keys(source, f"{where}.source", {"type", "media_type", "data"})
             self.problems.one_of(source.get("media_type"), f"{where}.source.media_type",
-                                 MEDIA_TYPES)
-            self.problems.text(source.get("data"), f"{where}.source.data")
+                                 images.ANTHROPIC)
+            self.images.check(source.get("media_type"), source.get("data"),
+                              f"{where}.image.source.base64")
 
     def check_document(self, block, where):
         if not isinstance(block.get("source"), dict):

@@ -9,6 +9,7 @@
 import re
 from dataclasses import dataclass
 
+from fake_llm import images
 from fake_llm.models import openai_version, reasons
 from fake_llm.schemas import check_openai
 
@@ -204,6 +205,7 @@ class Messages:
     def __init__(self, problems, body, name, dialect):
         self.problems, self.body, self.name, self.dialect = problems, body, name, dialect
         self.open = {}
+        self.images = images.Images(problems, images.OPENAI, animated=False)
         self.previous = None  # role
         thinking = body.get("thinking")
         self.thinks = not (isinstance(thinking, dict) and thinking.get("type") == "disabled")
@@ -220,6 +222,7 @@ class Messages:
             getattr(self, ROLE_CHECKS[role])(message, where, role)
             self.previous = role
         self.settled("messages")
+        self.images.end()
         if role not in ("user", "tool"):
             self.problems.add("messages", "the last one must be of the user or a tool")
 
@@ -314,7 +317,10 @@ class Messages:
             problems.text(part.get(key), f"{where}.{key}", empty=True)
         elif kind == "image_url" and problems.keys(part.get(key), f"{where}.{key}",
                                                    {"url", "detail"}, ("url",)):
-            problems.text(part[key].get("url"), f"{where}.{key}.url")
+            self.images.url(part[key].get("url"), f"{where}.{key}.url")
+            if "detail" in part[key]:
+                problems.one_of(part[key]["detail"], f"{where}.{key}.detail",
+                                {"auto", "low", "high"})
 
 
 ROLE_CHECKS = {"system": "check_plain", "developer": "check_plain", "user": "check_plain",

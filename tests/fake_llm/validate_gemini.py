@@ -1,6 +1,7 @@
 """Gemini's generateContent and streamGenerateContent."""
 import re
 
+from fake_llm import images
 from fake_llm.models import gemini_generation
 from fake_llm.schemas import check_gemini_json, check_gemini_subset
 
@@ -175,6 +176,7 @@ class Contents:
 
     def __init__(self, problems, contents, generation):
         self.problems, self.contents, self.generation = problems, contents, generation
+        self.images = images.Images(problems, images.GEMINI)
         self.calls = []
 
     def check(self):
@@ -192,6 +194,7 @@ class Contents:
                 self.problems.add(where, "the first content must be of the user")
             self.chunk = role == "model" and self.is_chunk(n)
             self.check_content(content.get("parts"), where, role, n > turn)
+        self.images.end()
         if self.calls:
             self.problems.add("contents", "calls without their responses at the end")
         if role == "model":
@@ -268,9 +271,13 @@ class Contents:
         elif "functionResponse" in part:
             self.function_response(part["functionResponse"], f"{where}.functionResponse", role)
         elif "inlineData" in part:
-            problems.keys(part["inlineData"], f"{where}.inlineData",
-                          {"mimeType", "data", "displayName"}, ("mimeType", "data"))
+            self.inline_data(part["inlineData"], f"{where}.inlineData")
         return True
+
+    def inline_data(self, data, where):
+        if self.problems.keys(data, where, {"mimeType", "data", "displayName"},
+                              ("mimeType", "data")):
+            self.images.check(data.get("mimeType"), data.get("data"), where)
 
     def signature(self, value, where, role):
         if not isinstance(value, str) or not value:
@@ -299,3 +306,10 @@ class Contents:
                          ("name", "response")):
             if not isinstance(response.get("response"), dict):
                 problems.add(f"{where}.response", "must be an object")
+            if "parts" in response and self.generation < 3:
+                problems.add(f"{where}.parts", "Multimodal function responses need Gemini 3")
+            elif "parts" in response:
+                for n, part in enumerate(problems.items(response["parts"], f"{where}.parts")):
+                    place = f"{where}.parts[{n}]"
+                    if problems.keys(part, place, {"inlineData"}, ("inlineData",)):
+                        self.inline_data(part["inlineData"], f"{place}.inlineData")

@@ -1,5 +1,6 @@
 """OpenAI's Responses, used without anything stored: each request carries the whole history."""
 
+from fake_llm import images
 from fake_llm.models import reasons
 from fake_llm.schemas import check_openai
 from fake_llm.validate_chat import EFFORTS, NO_EFFORT_NONE
@@ -151,6 +152,7 @@ class Items:
     def __init__(self, problems, items):
         self.problems, self.items = problems, items
         self.open, self.seen, self.ids = {}, set(), set()
+        self.images = images.Images(problems, images.OPENAI, animated=False)
         self.answering = False  # outputs have begun to come
 
     def check(self):
@@ -169,6 +171,7 @@ class Items:
             getattr(self, check)(item, where, n)
             self.identity(item, where, last)
         self.settled("input")
+        self.images.end()
         if last in ("assistant", "function_call", "reasoning"):
             self.problems.add("input", "the last item must be of the user or an output of a tool")
 
@@ -285,6 +288,11 @@ class Items:
             self.problems.text(part.get("refusal"), f"{where}.refusal")
         if kind == "input_image" and not part.get("image_url") and not part.get("file_id"):
             self.problems.add(where, "needs image_url or file_id")
+        elif kind == "input_image" and "image_url" in part:
+            self.images.url(part["image_url"], f"{where}.image_url")
+        if kind == "input_image" and "detail" in part:
+            self.problems.one_of(part["detail"], f"{where}.detail",
+                                 {"auto", "low", "high", "original"})
 
 
 def kind_of(item):

@@ -1,10 +1,15 @@
 /* file_read: reads a file, or a range of its lines. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/image.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "tools/common/file_error.h"
 #include "tools/common/tool_program.h"
@@ -89,10 +94,85 @@ static void answer_text(ik_tool_call_t *call, const ik_buffer_t *text, uint64_t 
     ik_tool_answer_send(call);
 }
 
+/* --- images -------------------------------------------------------------------------------- */
+
+/* Reads what is left of a file to the buffer, up to its maximum. */
+static bool read_rest(int fd, ik_buffer_t *bytes)
+{
+    for (;;) {
+        size_t room = ik_buffer_reserve(bytes, 65536);
+        ssize_t got = room == 0 ? 0 : read(fd, bytes->data + bytes->len, room);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return got == 0;
+        }
+        bytes->len += (size_t)got;
+    }
+}
+
+/* Answers with the data of an image, so that ikigai need not read the file again, or with the
+ * reason why it is not accepted. */
+static void answer_image(ik_tool_call_t *call, const char *path, const ik_buffer_t *bytes,
+                         uint64_t total)
+{
+    ik_image_t image;
+    res_t checked = ik_image_check(bytes->data, bytes->len, total, &image);
+    const char *type = ik_image_media_type(image.kind);
+    char *text = type == NULL ? ik_strdup(call->ctx, "a damaged image")
+                              : ik_sprintf(call->ctx, "%s, %ux%u pixels, %llu bytes", type,
+                                           image.width, image.height, (unsigned long long)total);
+    ik_tool_answer_output(call, text, strlen(text));
+    ik_json_begin_member(&call->answer, "images");
+    ik_buffer_append_text(&call->answer, "[{\"path\":");
+    ik_json_append_text(&call->answer, path);
+    if (bytes->len < total || type == NULL) {
+        ik_buffer_append_text(&call->answer, ",\"error\":");
+        ik_json_append_text(&call->answer, checked.message);
+        ik_buffer_append_text(&call->answer, ",\"error_code\":\"INVALID_IMAGE\"}]");
+    } else {
+        ik_buffer_append_format(&call->answer, ",\"media_type\":\"%s\",\"data\":\"", type);
+        ik_base64_append(&call->answer, bytes->data, bytes->len);
+        ik_buffer_append_text(&call->answer, "\"}]");
+    }
+    ik_tool_answer_send(call);
+}
+
+/* Answers when the file is an image; otherwise returns false, whatever the reason. */
+static bool try_image(ik_tool_call_t *call, const char *path)
+{
+    enum { HEADER = 64, IMAGE_MAX = 16 * 1024 * 1024 };
+    int fd;
+    struct stat st = {0};
+    ik_buffer_t bytes;
+    if (open_file(path, &fd, &st) != IK_FILE_ERROR_NONE) {
+        return false;
+    }
+    ik_buffer_init(&bytes, call->ctx, HEADER);
+    bool found =
+        S_ISREG(st.st_mode) && read_rest(fd, &bytes) && ik_image_begins(bytes.data, bytes.len);
+    bytes.max = IMAGE_MAX;
+    found = found && read_rest(fd, &bytes);
+    close(fd);
+    /* a text may begin as an image does: GIF89a is plain letters */
+    found = found &&
+            (memchr(bytes.data, '\0', bytes.len) != NULL || !ik_utf8_valid(bytes.data, bytes.len));
+    if (found) {
+        bool whole = bytes.len < IMAGE_MAX || (size_t)st.st_size <= bytes.len;
+        answer_image(call, path, &bytes, whole ? bytes.len : (uint64_t)st.st_size);
+    }
+    ik_buffer_reset(&bytes);
+    return found;
+}
+
 static void run(ik_tool_call_t *call)
 {
     const char *path = ik_tool_param_string(call, "file_path", NULL, NULL);
     ik_buffer_t text;
+    if (try_image(call, path)) {
+        return;
+    }
     ik_buffer_init(&text, call->ctx, call->max_output + LOOK_AHEAD);
     ik_buffer_append(&text, "", 0); /* for an empty file: data must not be NULL */
     uint64_t total;
@@ -131,7 +211,9 @@ static const ik_tool_program_t program = {
                "\"output\":{\"type\":\"string\",\"description\":\"The text read\"},"
                "\"truncated\":{\"type\":\"boolean\",\"description\":\"The text was cut\"},"
                "\"total_bytes\":{\"type\":\"integer\","
-               "\"description\":\"Length of the uncut text in bytes\"}},"
+               "\"description\":\"Length of the uncut text in bytes\"},"
+               "\"images\":{\"type\":\"array\",\"items\":{\"type\":\"object\"},"
+               "\"description\":\"The image, if the file is one\"}},"
                "\"required\":[\"output\"]}",
     .parallel = true,
     .limits =

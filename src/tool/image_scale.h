@@ -1,0 +1,20 @@
+/*
+ * Makes an image smaller that exceeds the limits (base/image.h), with the first program for it that
+ * is installed: magick, convert, vips or ffmpeg. It runs as a bounded process and gets the image on
+ * stdin. What it prints is checked as any other image.
+ */
+#pragma once
+
+#include "io/process.h"
+
+typedef struct ik_image_scale ik_image_scale_t;
+
+/* bytes is NULL when the image could not be made small enough, or no program is installed. It is
+ * valid inside the callback only. */
+typedef void (*ik_image_scale_fn)(void *data, const char *bytes, size_t len);
+
+/* Starts; bytes must live until on_end, which is called exactly once, from the loop, never before
+ * this returns. Freeing the object cancels it without on_end; it is the caller's to free, in on_end
+ * or later. */
+ik_image_scale_t *ik_image_scale_start(const void *ctx, ik_process_host_t *host, const char *bytes,
+                                       size_t len, ik_image_scale_fn on_end, void *data);
