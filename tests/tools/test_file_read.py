@@ -1,4 +1,5 @@
 """file_read: whole files, ranges of lines, limits, and everything that is not a plain file."""
+import base64
 import json
 import os
 import pty
@@ -226,6 +227,45 @@ class Limit(ScratchTest):
         self.assertEqual(answer["total_bytes"], 1 << 40)
         self.assertEqual(run_tool("file_read", {"file_path": path, "limit": 1}),
                          {"output": "first\n"})
+
+
+PNG = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Er"
+       "kJggg==")
+
+
+class Images(ScratchTest):
+    def read_image(self, content, name="a.png", **more):
+        return run_tool("file_read", {"file_path": self.write(name, content), **more})
+
+    def test_an_image_is_answered_with_its_data(self):
+        png = base64.b64decode(PNG)
+        for more in ({}, {"offset": 2, "limit": 1}):
+            self.assertEqual(self.read_image(png, "a.txt", **more), {
+                "output": "image/png, 1x1 pixels, 70 bytes",
+                "images": [{"path": self.path("a.txt"), "media_type": "image/png", "data": PNG}]})
+
+    def test_a_damaged_image(self):
+        answer = self.read_image(base64.b64decode(PNG)[:20])
+        self.assertEqual(answer, {"output": "a damaged image", "images": [
+            {"path": self.path("a.png"), "error_code": "INVALID_IMAGE",
+             "error": "not a png, jpeg, gif or webp image, or cut off"}]})
+
+    def test_a_file_that_is_too_large_to_be_read(self):
+        self.write("a.png", base64.b64decode(PNG))
+        os.truncate(self.path("a.png"), 1 << 34)
+        answer, usage = support.run_tool_measured("file_read", {"file_path": self.path("a.png")})
+        self.assertEqual(answer["images"], [
+            {"path": self.path("a.png"), "error_code": "INVALID_IMAGE",
+             "error": "17179869184 bytes (22906492248 in base64); at most 3932160 (5242880 in "
+                      "base64) are accepted"}])
+
+    def test_text_that_begins_as_an_image_does(self):
+        for text in ("GIF89a is a format", "GIF87a\n", "RIFF....WEBP is one, too"):
+            self.assertEqual(self.read_image(text.encode()), {"output": text})
+
+    def test_other_files_are_text(self):
+        for content in (b"<svg/>", b"%PDF-1.7", b"\x89PN", b""):
+            self.assertNotIn("images", self.read_image(content))
 
 
 class Changing(ScratchTest):

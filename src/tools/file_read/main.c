@@ -218,7 +218,8 @@ static const ik_tool_program_t program = {
     .parallel = true,
     .limits =
         "Keeps the first IKIGAI_MAX_OUTPUT bytes of the text (default 1 GB) and counts the rest. "
-        "Memory: at most ten times that, whatever the size of the file.",
+        "Memory: at most ten times that, whatever the size of the file. An image of at most 16 MB "
+        "is answered with its data.",
     .run = run,
 };
 
