@@ -89,7 +89,8 @@ const ik_config_key_t ik_config_keys[] = {
     TOP_LIMIT(processes, "how many processes a call of a tool may have at a time; 0: no limit"),
     TOP_LIMIT(cpu_seconds, "how much processor time a process of a tool may use; 0: no limit"),
     {TOP(undo_max_files), INTEGER, FORBID, 0, 100000000, NULL,
-     "how many files a checkpoint for undo covers; beyond it only what file_write and file_edit "
+     "how many files a checkpoint for undo covers; beyond it only what `file_write` and "
+     "`file_edit` "
      "change; 0: no checkpoints"},
     {TOP(undo_max_bytes), INTEGER, FORBID, 0, LIMIT_MAX, NULL,
      "how many bytes of contents are kept for undo, all sessions together; 0: no checkpoints"},

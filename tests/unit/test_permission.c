@@ -33,6 +33,7 @@ static void set_up(void)
     paths = (ik_paths_t){.home = ik_sprintf(ctx, "%s/home", scratch_folder),
                          .permissions = ik_sprintf(ctx, "%s/home/permissions.json", scratch_folder),
                          .user_tools = ik_sprintf(ctx, "%s/home/tools", scratch_folder),
+                         .rooms = ik_sprintf(ctx, "%s/home/rooms", scratch_folder),
                          .trusted = ik_sprintf(ctx, "%s/home/trusted", scratch_folder),
                          .cwd = ik_sprintf(ctx, "%s/a[b] c", scratch_folder)};
     ck_assert(ik_file_make_private_folder(paths.home).code == IK_ERR_NONE);
