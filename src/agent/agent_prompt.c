@@ -1,23 +1,11 @@
 #include "agent/agent_prompt.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buffer.h"
-#include "base/file.h"
 #include "base/utf8.h"
-#include "conversation/figure.h"
-
-enum { CUT_NOTE_MAX = 64 };
 
 static const char identity[] = "You are ikigai, a coding agent. You work with your user in a "
                                "terminal, on the user's machine.\n";
@@ -52,232 +40,11 @@ const char ik_agent_prompt_plan[] =
     "which order, how you would test it, and what is still open. Do not try to carry it out; the "
     "user leaves plan mode when the plan is good.\n";
 
-static const char guides_heading[] =
-    "What follows is from the AGENTS.md files of this project, outermost first: instructions of "
-    "the people who work on it. Where two disagree the later one counts, and what the user says "
-    "beats "
-    "both.\n";
-
-/* --- finding guides ---------------------------------------------------------------------- */
-
-typedef struct {
-    ik_agent_guides_t *found;
-    const char *root; /* without symlinks; guides must lie in it */
-    size_t room;      /* bytes left of the maximum */
-} search_t;
-
-static void add_problem(ik_agent_guides_t *guides, char *problem)
-{
-    guides->problems =
-        ik_resize_array(guides, guides->problems, const char *, guides->problem_count + 1);
-    guides->problems[guides->problem_count++] = problem;
-}
-
-static void add_errno(ik_agent_guides_t *guides, const char *path, int error)
-{
-    add_problem(guides, ik_sprintf(guides, "cannot read %s: %s", path, strerror(error)));
-}
-
-/* Reads one byte more than fits, which shows that the file is longer. */
-static bool read_start(int fd, size_t room, ik_buffer_t *bytes)
-{
-    size_t want = room + 1;
-    ik_buffer_reserve(bytes, want);
-    while (bytes->len < want) {
-        ssize_t n = read(fd, bytes->data + bytes->len, want - bytes->len);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            bytes->data[bytes->len] = '\0';
-            return n == 0;
-        }
-        bytes->len += (size_t)n;
-    }
-    bytes->data[bytes->len] = '\0';
-    return true;
-}
-
-/* Cuts the text so that it fits together with a last line that says so. */
-static void cut(ik_agent_guide_t *guide, ik_buffer_t *text, size_t room)
-{
-    size_t kept = ik_utf8_cut(text->data, text->len, room - CUT_NOTE_MAX);
-    const char *newline = memrchr(text->data, '\n', kept);
-    kept = newline == NULL ? kept : (size_t)(newline - text->data) + 1;
-    text->len = kept;
-    ik_buffer_append_format(text, "%s[cut here: %zu of %zu bytes]\n", newline == NULL ? "\n" : "",
-                            kept, guide->size);
-    guide->cut = true;
-}
-
-/* Appends the bytes as valid UTF-8 and escapes agents_md tags: a file must not be able to close its
- * own section and pose as the rest of the prompt. */
-static void append_without_tags(ik_buffer_t *out, const char *bytes, size_t len)
-{
-    static const char name[] = "agents_md";
-    ik_buffer_t clean;
-    ik_buffer_init(&clean, NULL, 3 * len + 1); /* an invalid byte becomes U+FFFD */
-    ik_utf8_append_clean(&clean, bytes, len);
-    ik_buffer_append_byte(&clean, '\0');
-    const char *text = clean.data;
-    for (const char *tag; (tag = strchr(text, '<')) != NULL; text = tag + 1) {
-        const char *word = tag + 1 + strspn(tag + 1, "/ \t\r\n");
-        bool ours = strncasecmp(word, name, sizeof(name) - 1) == 0;
-        ik_buffer_append(out, text, (size_t)(tag - text));
-        ik_buffer_append_text(out, ours ? "&lt;" : "<");
-    }
-    ik_buffer_append_text(out, text);
-    ik_buffer_reset(&clean);
-}
-
-static void take_guide(search_t *search, const char *path, size_t size, const ik_buffer_t *bytes)
-{
-    ik_agent_guides_t *found = search->found;
-    ik_agent_guide_t guide = {.path = path, .size = size < bytes->len ? bytes->len : size};
-    ik_buffer_t text;
-    if (memchr(bytes->data, '\0', bytes->len) != NULL) {
-        add_problem(found, ik_sprintf(found, "%s is left out: it is not text", path));
-        return;
-    }
-    ik_buffer_init(&text, found, IK_BUFFER_UNLIMITED); /* bounded by bytes */
-    append_without_tags(&text, bytes->data, bytes->len);
-    if (text.len > search->room && search->room < 2 * CUT_NOTE_MAX) {
-        add_problem(found, ik_sprintf(found, "%s is left out: the others fill %d KB", path,
-                                      IK_AGENT_GUIDES_MAX / 1024));
-    } else if (text.len > 0) {
-        if (text.len > search->room) {
-            cut(&guide, &text, search->room);
-        }
-        search->room -= text.len;
-        guide.text = ik_buffer_finish(&text);
-        found->guides = ik_resize_array(found, found->guides, ik_agent_guide_t, found->count + 1);
-        found->guides[found->count++] = guide;
-    }
-    ik_buffer_reset(&text);
-}
-
-static void read_guide(search_t *search, const char *path, int fd, size_t size)
-{
-    ik_buffer_t bytes;
-    ik_buffer_init(&bytes, search->found, search->room + 1);
-    if (read_start(fd, search->room, &bytes)) {
-        take_guide(search, path, size, &bytes);
-    } else {
-        add_errno(search->found, path, errno);
-    }
-    ik_buffer_reset(&bytes);
-}
-
-/* Whether the file behind an O_PATH descriptor is a regular file inside the repository. A link that
- * leads out of it would send a private file to the provider. */
-static bool may_read(search_t *search, const char *path, const char *descriptor, int fd,
-                     size_t *size)
-{
-    ik_agent_guides_t *found = search->found;
-    struct stat status;
-    char target[PATH_MAX];
-    ssize_t len = readlink(descriptor, target, sizeof(target) - 1);
-    if (len < 0 || fstat(fd, &status) != 0) {
-        add_errno(found, path, errno);
-        return false;
-    }
-    target[len] = '\0';
-    if (!ik_file_is_within(target, search->root)) {
-        add_problem(found, ik_sprintf(found, "%s is left out: it links to %s, which is outside %s",
-                                      path, target, search->root));
-        return false;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        add_problem(found, ik_sprintf(found, "%s is not a regular file", path));
-        return false;
-    }
-    *size = (size_t)status.st_size;
-    return true;
-}
-
-static void look_into(search_t *search, const char *folder)
-{
-    char *path = ik_file_join(search->found, folder, "AGENTS.md");
-    char descriptor[64];
-    size_t size;
-    /* O_PATH has no effect on a FIFO or a device. The file is then opened through the descriptor,
-     * so that it cannot be replaced after the check. */
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", fd);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-        talloc_free(path);
-    } else if (fd < 0) {
-        add_errno(search->found, path, errno);
-    } else if (may_read(search, path, descriptor, fd, &size)) {
-        int readable = open(descriptor, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (readable < 0) {
-            add_errno(search->found, path, errno);
-        } else {
-            read_guide(search, path, readable, size);
-            close(readable);
-        }
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-}
-
-/* The nearest folder that holds .git, which is a file in a worktree; cwd if there is none. */
-static char *find_root(const void *ctx, const char *cwd)
-{
-    char *folder = ik_strdup(ctx, cwd);
-    for (;;) {
-        struct stat status;
-        if (lstat(ik_file_join(ctx, folder, ".git"), &status) == 0) {
-            return folder;
-        }
-        if (strcmp(folder, "/") == 0) {
-            return ik_strdup(ctx, cwd);
-        }
-        folder = ik_file_folder(ctx, folder);
-    }
-}
-
-static void reverse(ik_agent_guides_t *guides)
-{
-    for (size_t i = 0; i < guides->count / 2; i++) {
-        ik_agent_guide_t *other = &guides->guides[guides->count - 1 - i];
-        ik_agent_guide_t kept = guides->guides[i];
-        guides->guides[i] = *other;
-        *other = kept;
-    }
-}
-
-res_t ik_agent_prompt_find_guides(const void *ctx, const char *cwd, ik_agent_guides_t **out)
-{
-    *out = ik_new(ctx, ik_agent_guides_t);
-    if (cwd[0] != '/') {
-        return ERR(INVALID, "%s is not an absolute path", cwd);
-    }
-    void *scratch = talloc_new(NULL);
-    char *root = find_root(scratch, cwd);
-    char real_root[PATH_MAX];
-    search_t search = {.found = *out,
-                       .root = realpath(root, real_root) == NULL ? root : real_root,
-                       .room = IK_AGENT_GUIDES_MAX};
-    char *folder = ik_strdup(scratch, cwd);
-    look_into(&search, folder);
-    while (strcmp(folder, root) != 0) {
-        folder = ik_file_folder(scratch, folder);
-        look_into(&search, folder);
-    }
-    reverse(*out);
-    talloc_free(scratch);
-    return OK;
-}
-
-char *ik_agent_prompt_format_guide(const void *ctx, const ik_agent_guide_t *guide)
-{
-    return ik_sprintf(ctx, "AGENTS.md: %s (%s%s)", guide->path, ik_figure_of_size(guide->size).text,
-                      guide->cut ? ", cut" : "");
-}
-
-/* --- the prompt -------------------------------------------------------------------------- */
+static const char instructions_heading[] =
+    "What follows are instructions from files: those of the user, if there are any, then those of "
+    "the people who work on this project, outermost first. Where two disagree the later one "
+    "counts, "
+    "and what the user says in the conversation beats all.\n";
 
 static void append_platform(ik_buffer_t *out, const char *platform)
 {
@@ -325,23 +92,23 @@ static void begin_paragraph(ik_buffer_t *out)
     }
 }
 
-static void append_guide(ik_buffer_t *out, const ik_agent_guide_t *guide)
+static void append_file(ik_buffer_t *out, const ik_instruction_t *file)
 {
-    size_t len = strlen(guide->text);
+    size_t len = strlen(file->text);
     begin_paragraph(out);
     ik_buffer_append_text(out, "<agents_md path=\"");
-    append_path(out, guide->path);
+    append_path(out, file->path);
     ik_buffer_append_text(out, "\">\n");
-    ik_buffer_append(out, guide->text, len);
-    ik_buffer_append_text(out, guide->text[len - 1] == '\n' ? "" : "\n");
+    ik_buffer_append(out, file->text, len);
+    ik_buffer_append_text(out, file->text[len - 1] == '\n' ? "" : "\n");
     ik_buffer_append_text(out, "</agents_md>\n");
 }
 
 char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *facts)
 {
-    size_t count = facts->guides == NULL ? 0 : facts->guides->count;
+    size_t count = facts->instructions == NULL ? 0 : facts->instructions->count;
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* fixed texts and bounded guides */
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* fixed texts and bounded files */
     if (facts->replacement != NULL) {
         ik_buffer_append_text(&out, facts->replacement);
     } else {
@@ -353,10 +120,10 @@ char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *fac
     }
     if (count > 0) {
         begin_paragraph(&out);
-        ik_buffer_append_text(&out, guides_heading);
+        ik_buffer_append_text(&out, instructions_heading);
     }
     for (size_t i = 0; i < count; i++) {
-        append_guide(&out, &facts->guides->guides[i]);
+        append_file(&out, &facts->instructions->files[i]);
     }
     if (out.len == 0) {
         ik_buffer_reset(&out);
@@ -365,21 +132,23 @@ char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *fac
     return ik_buffer_finish(&out);
 }
 
-char *ik_agent_prompt_gather(const void *ctx, const char *cwd, const char *replacement,
+char *ik_agent_prompt_gather(const void *ctx, const ik_paths_t *paths, const char *replacement,
                              bool has_tools, ik_agent_prompt_line_fn on_line, void *data)
 {
-    ik_agent_guides_t *guides = NULL;
-    res_t found = ik_agent_prompt_find_guides(ctx, cwd, &guides);
-    if (is_err(&found)) {
-        on_line(data, found.message);
+    ik_instructions_t *found = NULL;
+    res_t result = ik_instructions_find(ctx, paths->user_agents_md, paths->cwd, &found);
+    if (is_err(&result)) {
+        on_line(data, result.message);
     }
-    for (size_t i = 0; i < guides->count; i++) {
-        on_line(data, ik_agent_prompt_format_guide(ctx, &guides->guides[i]));
+    for (size_t i = 0; i < found->count; i++) {
+        on_line(data, ik_instructions_format(ctx, &found->files[i]));
     }
-    for (size_t i = 0; i < guides->problem_count; i++) {
-        on_line(data, guides->problems[i]);
+    for (size_t i = 0; i < found->problem_count; i++) {
+        on_line(data, found->problems[i].text);
     }
-    ik_agent_prompt_facts_t facts = {
-        .cwd = cwd, .replacement = replacement, .has_tools = has_tools, .guides = guides};
+    ik_agent_prompt_facts_t facts = {.cwd = paths->cwd,
+                                     .replacement = replacement,
+                                     .has_tools = has_tools,
+                                     .instructions = found};
     return ik_agent_prompt_create(ctx, &facts);
 }

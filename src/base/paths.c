@@ -94,6 +94,8 @@ static const ik_paths_entry_t entries[] = {
      "exists if you chose to look around offline; `ikigai setup` removes it"},
     {AT(user_models), IK_PATHS_HOME, "models.json", "your model data, if you keep any"},
     {AT(user_compact), IK_PATHS_HOME, "compact.md", "your prompt for summaries, if you have one"},
+    {AT(user_agents_md), IK_PATHS_HOME, "AGENTS.md",
+     "your instructions for the model, in every project"},
     {AT(user_tools), IK_PATHS_HOME, "tools", "your tools"},
     {AT(trust_file), IK_PATHS_HOME, "trust.json", "your decisions about projects' tools"},
     {AT(trusted), IK_PATHS_HOME, "trusted", "the copies of trusted tools that run"},

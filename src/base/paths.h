@@ -27,6 +27,7 @@ typedef struct {
     const char *offline;        /* home/offline */
     const char *user_models;    /* home/models.json */
     const char *user_compact;   /* home/compact.md */
+    const char *user_agents_md; /* home/AGENTS.md */
     const char *cache;          /* home/cache */
     const char *trusted;        /* home/trusted */
     const char *trust_file;     /* home/trust.json */

@@ -168,7 +168,7 @@ static char *gather_prompt(ik_workspace_t *workspace, const void *ctx)
     const ik_tool_registry_t *registry = workspace->shared.tool_registry;
     bool has_tools =
         !workspace->options.start->without_tools && (registry == NULL || registry->count > 0);
-    return ik_agent_prompt_gather(ctx, workspace->options.paths->cwd,
+    return ik_agent_prompt_gather(ctx, workspace->options.paths,
                                   workspace->options.config->system_prompt, has_tools,
                                   on_prompt_line, workspace);
 }

@@ -96,30 +96,30 @@ static void check_cache(const void *ctx, const uint8_t *bytes, size_t len)
 
 /* --- AGENTS.md ---------------------------------------------------------------------------- */
 
-static void check_guide(const void *ctx, const uint8_t *bytes, size_t len)
+static void check_instructions(const void *ctx, const uint8_t *bytes, size_t len)
 {
     char *cwd = folder_path(ctx, "project");
-    ik_agent_guides_t *guides;
+    ik_instructions_t *found;
     mkdir(cwd, 0700);
     folder_write(folder_path(ctx, "project/AGENTS.md"), bytes, len);
-    res_t found = ik_agent_prompt_find_guides(ctx, cwd, &guides);
-    REQUIRE(is_ok(&found) && guides->count <= 1);
-    for (size_t i = 0; i < guides->count; i++) {
-        const ik_agent_guide_t *guide = &guides->guides[i];
-        REQUIRE(guide->size == len);
-        REQUIRE(ik_utf8_valid(guide->text, strlen(guide->text)));
-        pieces_require_line(ik_agent_prompt_format_guide(ctx, guide));
+    res_t result = ik_instructions_find(ctx, NULL, cwd, &found);
+    REQUIRE(is_ok(&result) && found->count <= 1);
+    for (size_t i = 0; i < found->count; i++) {
+        const ik_instruction_t *file = &found->files[i];
+        REQUIRE(file->size == len);
+        REQUIRE(ik_utf8_valid(file->text, strlen(file->text)));
+        pieces_require_line(ik_instructions_format(ctx, file));
     }
     char *prompt =
-        ik_agent_prompt_create(ctx, &(ik_agent_prompt_facts_t){.cwd = cwd, .guides = guides});
+        ik_agent_prompt_create(ctx, &(ik_agent_prompt_facts_t){.cwd = cwd, .instructions = found});
     REQUIRE(ik_utf8_valid(prompt, strlen(prompt)));
-    REQUIRE(strlen(prompt) <= 2 * IK_AGENT_GUIDES_MAX);
+    REQUIRE(strlen(prompt) <= 2 * IK_INSTRUCTIONS_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static void (*const checks[])(const void *, const uint8_t *,
-                                  size_t) = {check_recall, check_trust, check_cache, check_guide};
+    static void (*const checks[])(const void *, const uint8_t *, size_t) = {
+        check_recall, check_trust, check_cache, check_instructions};
     if (len < 1) {
         return 0;
     }
