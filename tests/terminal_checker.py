@@ -9,6 +9,9 @@ reports everything else as a violation:
 
     problems = check(raw, columns=80, rows=24, resizes=[(offset in raw, columns, rows), …])
 
+Pictures are printed only where they were asked for (graphics="asked": the question alone;
+graphics="shown": pictures, too), and only over rows that are there.
+
 With plain=True no cursor movement is allowed at all; with dumb=True not even an escape byte.
 """
 import re
@@ -26,6 +29,11 @@ OSC = [re.compile(p, re.S) for p in (
     r"99;;[^\x00-\x1f\x7f]*", r"777;notify;ikigai;[^\x00-\x1f\x7f]*",
     r"52;[a-z]*;[A-Za-z0-9+/=]*", r"11;\?")]
 CSI = re.compile(r"\x1b\[([<=>?]?)([0-9:;]*)([ -/]*)([@-~])")
+# The kitty graphics protocol.
+APC = re.compile(r"\x1b_([^\x00-\x1f\x7f-\x9f]*)\x1b\\")
+QUESTION = "Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA"
+PICTURE = re.compile(r"Ga=T,f=100,q=2,C=1,r=(\d+),m=[01];[A-Za-z0-9+/=]{0,4096}")
+MORE = re.compile(r"Gq=2,m=[01];[A-Za-z0-9+/=]{0,4096}")
 STRING = re.compile(r"\x1b\]([^\x07\x1b]*)(?:\x07|\x1b\\)")
 TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f]+")
 # Bytes that are no UTF-8, direction controls, invisible spaces, separators, tags.
@@ -37,7 +45,8 @@ class Checker:
     """Follows the cursor from one row of the live area to the other. Rows are counted from wherever
     the output began; lowest is the last one that something was drawn in."""
 
-    def __init__(self, columns, rows, plain=False, dumb=False):
+    def __init__(self, columns, rows, plain=False, dumb=False, graphics=None):
+        self.graphics = graphics
         self.columns, self.rows = columns, rows
         self.plain, self.dumb = plain or dumb, dumb
         self.row = self.lowest = 0
@@ -141,6 +150,17 @@ class Checker:
         elif not any(p.fullmatch(body) for p in OSC):
             self.complain(f"forbidden string {sequence!r}")
 
+    def apc(self, body):
+        picture = PICTURE.fullmatch(body)
+        if self.plain or not self.graphics:
+            self.complain(f"unexpected picture or question: {body[:60]!r}")
+        elif body == QUESTION:
+            pass
+        elif self.graphics != "shown" or not (picture or MORE.fullmatch(body)):
+            self.complain(f"forbidden picture {body[:60]!r}")
+        elif picture and (self.column != 0 or self.row + int(picture[1]) - 1 != self.lowest):
+            self.complain(f"a picture of {picture[1]} rows {self.lowest - self.row} rows up")
+
     def resize(self, columns, rows):
         self.columns, self.rows = columns, rows
         self.resized = True
@@ -171,6 +191,10 @@ class Checker:
         if found:
             self.csi(found[0], *found.groups())
             return found.end()
+        found = APC.match(text, at)
+        if found:
+            self.apc(found[1])
+            return found.end()
         found = STRING.match(text, at)
         if found:
             self.osc(found[0], found[1])
@@ -179,9 +203,9 @@ class Checker:
         return at + 1
 
 
-def check(raw, columns=80, rows=24, resizes=(), plain=False, dumb=False):
+def check(raw, columns=80, rows=24, resizes=(), plain=False, dumb=False, graphics=None):
     """Returns all violations in raw, as lines of text."""
-    checker = Checker(columns, rows, plain, dumb)
+    checker = Checker(columns, rows, plain, dumb, graphics)
     ends = [offset for offset, _, _ in resizes] + [len(raw)]
     begin = 0
     rest = b""
@@ -196,7 +220,7 @@ def check(raw, columns=80, rows=24, resizes=(), plain=False, dumb=False):
     return checker.problems
 
 
-UNFINISHED = re.compile(rb"(\x1b[^@-~]*|\x1b\[[^@-~]*|\x1b\][^\x07\x1b]*\x1b?"
+UNFINISHED = re.compile(rb"(\x1b[^@-~]*|\x1b\[[^@-~]*|\x1b[]_][^\x07\x1b]*\x1b?"
                         rb"|[\xc0-\xff][\x80-\xbf]*)\Z")
 
 

@@ -40,6 +40,12 @@ DARK = (rb"\x1b\]11;\?(?:\x07|\x1b\\)", b"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\")
 LIGHT = (rb"\x1b\]11;\?(?:\x07|\x1b\\)", b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
 
 
+APC = re.compile(rb"\x1b_[^\x1b]*\x1b\\")  # libvterm would print it
+# The kitty graphics protocol; a terminal that does not know it answers nothing.
+GRAPHICS = (rb"\x1b_Gi=31,[^;]*;AAAA\x1b\\", b"\x1b_Gi=31;OK\x1b\\")
+NO_GRAPHICS = (rb"\x1b_Gi=31,[^;]*;AAAA\x1b\\", b"\x1b_Gi=31;EINVAL:no\x1b\\")
+
+
 def version(name):
     return (rb"\x1b\[>0?q", b"\x1bP>|" + name.encode() + b"\x1b\\")
 
@@ -124,6 +130,7 @@ class Terminal:
         self.first_size = (columns, rows)
         self.answers, self.answered = answers, 0
         self.plain, self.dumb, self.check = plain, dumb, True
+        self.graphics = None  # what may be printed of pictures; see terminal_checker
         self.emulator = Emulator(columns, rows)
         self.fed = 0
         self.raw = b""
@@ -200,8 +207,10 @@ class Terminal:
         """The emulator, after it was fed everything that was read."""
         with self.lock:
             data = self.raw[self.fed:]
+            unfinished = re.search(rb"\x1b_[^\x1b]*\x1b?\Z|\x1b\Z", data)
+            data = data[:unfinished.start()] if unfinished else data
             self.fed += len(data)
-            self.emulator.feed(data)
+            self.emulator.feed(APC.sub(b"", data))
         return self.emulator
 
     def screen(self):
@@ -349,7 +358,8 @@ class Terminal:
 
     def check_output(self):
         problems = terminal_checker.check(self.raw, *self.first_size, resizes=self.resizes,
-                                          plain=self.plain, dumb=self.dumb)
+                                          plain=self.plain, dumb=self.dumb,
+                                          graphics=self.graphics)
         if problems:
             raise AssertionError("what was printed is not allowed:\n" + "\n".join(problems[:20]))
 

@@ -105,6 +105,7 @@ static const ik_paths_entry_t entries[] = {
     {AT(database), IK_PATHS_HOME, "ikigai.db", "your sessions"},
     {AT(recall), IK_PATHS_HOME, "history", "prompts you sent, for Up and Ctrl-R"},
     {AT(drafts), IK_PATHS_HOME, "drafts", "drafts you have not sent yet"},
+    {AT(pasted), IK_PATHS_HOME, "pasted", "images you pasted from the clipboard, the last 50"},
     {AT(blobs), IK_PATHS_HOME, "blobs", "contents that sessions refer to, stored once each"},
     {AT(images), IK_PATHS_HOME, "blobs/images", "images in your sessions"},
     {AT(project_config), IK_PATHS_PROJECT, ".ikigai/config.json",

@@ -35,6 +35,7 @@ typedef struct {
     const char *database;       /* home/ikigai.db */
     const char *recall;         /* home/history, the prompts that were sent */
     const char *drafts;         /* home/drafts */
+    const char *pasted;         /* home/pasted, images from the clipboard */
     const char *blobs;          /* home/blobs */
     const char *images;         /* home/blobs/images, see blob.h */
     const char *cwd;            /* the project */

@@ -72,17 +72,27 @@ static res_t take_mode(ik_cli_options_t *options, const char *value)
     return OK;
 }
 
+static void append_value(const char **list, const char *value)
+{
+    while (*list != NULL) {
+        list++;
+    }
+    *list = value;
+}
+
+static res_t take_image(ik_cli_options_t *options, const char *value)
+{
+    append_value(options->images, value);
+    return OK;
+}
+
 static res_t take_allow(ik_cli_options_t *options, const char *value)
 {
     char *fault;
     if (strcmp(value, "all") != 0 && !ik_permission_rules_check(options->allowed, value, &fault)) {
         return ERR(INVALID, "--allow: %s", fault);
     }
-    const char **end = options->allowed;
-    while (*end != NULL) {
-        end++;
-    }
-    *end = value;
+    append_value(options->allowed, value);
     return OK;
 }
 
@@ -151,6 +161,13 @@ static const option_t known[] = {
     {{.name = "--json", .help = "print events as JSON lines instead of the answer"},
      NO_VALUE,
      take_json},
+    {{.name = "--image",
+      .value = "FILE",
+      .help = "attach an image to the first message; repeatable",
+      .more = "png, jpeg, gif or webp; a file that cannot be used is an error (exit status 2); "
+              "`@FILE` in a prompt attaches an image, too: see `ikigai help images`"},
+     NEEDS_VALUE,
+     take_image},
     {{.name = "-m",
       .long_name = "--model",
       .value = "PROVIDER/MODEL",
@@ -403,6 +420,8 @@ bool ik_cli_options_parse(const void *ctx, ik_cli_options_t *options, int argc, 
     ik_buffer_init(&reader.prompt, ctx, IK_BUFFER_UNLIMITED); /* bounded by argv */
     options->allowed = ik_new_array(ctx, const char *, (size_t)argc + 1);
     options->start.allowed = options->allowed;
+    options->images = ik_new_array(ctx, const char *, (size_t)argc + 1);
+    options->start.images = options->images;
     res_t parsed = parse(&reader, argc, argv);
     if (parsed.code == IK_ERR_NOT_FOUND) { /* an unknown command: no usage of options */
         ik_cli_fail(parsed.message);

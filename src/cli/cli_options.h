@@ -19,6 +19,7 @@ typedef struct {
     bool plain;
     bool json;
     const char **allowed; /* start.allowed */
+    const char **images;  /* start.images */
     ik_workspace_start_t start;
     ik_config_flags_t flags;
 } ik_cli_options_t;

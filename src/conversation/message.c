@@ -362,6 +362,12 @@ size_t ik_msg_images(const void *ctx, const ik_msg_t *message, ik_msg_image_t **
 
 const char ik_msg_image_dropped[] = "removed to fit the context";
 
+char *ik_msg_image_describe(const void *ctx, const ik_msg_image_t *image)
+{
+    return ik_sprintf(ctx, "%s, %s, %" PRIu32 "x%" PRIu32 ", %s", image->name, image->media_type,
+                      image->width, image->height, ik_figure_of_size((size_t)image->bytes).text);
+}
+
 char *ik_msg_image_marker(const void *ctx, const ik_msg_image_t *image, const char *why)
 {
     return ik_sprintf(ctx, "[image %s, %s, %" PRIu32 "x%" PRIu32 ", %" PRIu64 " bytes: %s]",

@@ -174,6 +174,8 @@ char *ik_msg_format_images(const void *ctx, const ik_msg_image_t *images, size_t
 /* Reads the images of a message. Entries that are not valid are left out. *images is on ctx, and
  * NULL when the result is 0. */
 size_t ik_msg_images(const void *ctx, const ik_msg_t *message, ik_msg_image_t **images);
+/* "NAME, image/png, 640x480, 12 KB", on ctx: how people see an image. The name is not sanitised. */
+char *ik_msg_image_describe(const void *ctx, const ik_msg_image_t *image);
 /* The text that is sent in place of an image: "[image NAME, image/png, 1x1, 70 bytes: why]". */
 extern const char ik_msg_image_dropped[]; /* why: it was removed to fit the context */
 char *ik_msg_image_marker(const void *ctx, const ik_msg_image_t *image, const char *why);

@@ -311,8 +311,12 @@ static int run(headless_t *headless)
     ik_interrupt_t *interrupt =
         ik_interrupt_create(headless, options->loop, on_interrupt, headless);
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, NULL,
+        /* Input that is appended to a prompt is data: it attaches nothing. */
+        const char *own = options->start->prompt == NULL ? prompt : options->start->prompt;
+        char *data = ik_workspace_attach(NULL, workspace, own);
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, data,
                             IK_WORKSPACE_SUBMIT_QUEUED);
+        talloc_free(data);
     }
     if (!ik_loop_run_until(options->loop, &headless->done)) {
         PANIC("the turn has nothing to wait for");

@@ -69,8 +69,10 @@ static void submit(ik_repl_t *repl, const char *text, ik_workspace_submit_t kind
     ik_workspace_t *workspace = repl->workspace;
     bool command = ik_command_is_line(text) || text[0] == IK_PROMPT_SIGN_SHELL;
     if (text[strspn(text, " \t\n")] != '\0') {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text, NULL,
+        char *images = command ? NULL : ik_workspace_attach(NULL, workspace, text);
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text, images,
                             command ? IK_WORKSPACE_SUBMIT_COMMAND : kind);
+        talloc_free(images);
     }
 }
 
@@ -542,6 +544,9 @@ static void on_action(void *data, ik_prompt_action_t action)
     case IK_PROMPT_TOOL_OUTPUT:
         switch_tool_output(repl);
         break;
+    case IK_PROMPT_IMAGE:
+        ik_repl_images_paste(repl);
+        break;
     case IK_PROMPT_MODE:
         next_mode(repl);
         break;
@@ -620,9 +625,17 @@ static void on_start(void *data)
     } else if (offers_setup) {
         ik_repl_setup_start(repl);
     }
+    if (prompt == NULL && repl->options->start->images[0] != NULL) {
+        ik_repl_say(repl, IK_ROLE_DIM,
+                    repl->options->start->images[1] == NULL
+                        ? "The image is sent with your first message."
+                        : "The images are sent with your first message.");
+    }
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, NULL,
+        char *images = ik_workspace_attach(NULL, workspace, prompt);
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, images,
                             IK_WORKSPACE_SUBMIT_QUEUED);
+        talloc_free(images);
     }
     ik_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));
     ik_workspace_release(workspace);
@@ -741,6 +754,7 @@ static void end(ik_repl_t *repl)
     ik_view_close(repl->view);
     ik_repl_shell_drop(repl, 0);
     TALLOC_FREE(repl->clipboard);
+    TALLOC_FREE(repl->image);
     ik_workspace_close(repl->workspace, repl->status > 128 ? 0 : FINISH_MS);
 }
 

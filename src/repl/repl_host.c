@@ -188,5 +188,6 @@ ik_completion_source_t ik_repl_host_completion(ik_repl_t *repl)
                                     .arguments = complete_arguments,
                                     .files = complete_files,
                                     .kept = kept_length,
+                                    .pasted = ik_repl_images_of_paste,
                                     .data = repl};
 }

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/image.h"
 #include "base/sanitiser.h"
 #include "conversation/figure.h"
 #include "terminal/code_rows.h"
 #include "terminal/markdown.h"
 #include "terminal/markdown_wrap.h"
+#include "terminal/preview.h"
 
 /* --- users and models -------------------------------------------------------------------- */
 
@@ -33,6 +35,39 @@ void ik_repl_rows_user(const ik_rows_t *rows, const char *text)
         ik_rows_say(rows, IK_ROLE_DIM,
                     ik_sprintf(scratch, "… %s more line%s, Ctrl-O",
                                ik_figure_of_count((int64_t)more).text, more == 1 ? "" : "s"));
+    }
+    talloc_free(scratch);
+}
+
+/* The terminal shows PNG only; see terminal/preview.h. */
+static void add_preview(const ik_rows_t *rows, const ik_msg_image_t *image)
+{
+    char *bytes;
+    size_t len;
+    if (rows->pictures == NULL || rows->backlog == NULL || image->bytes > IK_PREVIEW_BYTES_MAX ||
+        ik_image_kind_of(image->media_type) != IK_IMAGE_PNG) {
+        return;
+    }
+    res_t read =
+        ik_blob_get(NULL, rows->pictures, image->sha256.hex, IK_PREVIEW_BYTES_MAX, &bytes, &len);
+    if (is_ok(&read)) {
+        ik_backlog_add_picture(rows->backlog, bytes, len);
+        talloc_free(bytes);
+    }
+}
+
+void ik_repl_rows_images(const ik_rows_t *rows, const ik_msg_t *message)
+{
+    void *scratch = talloc_new(NULL);
+    ik_msg_image_t *images;
+    size_t count = ik_msg_images(scratch, message, &images);
+    ik_row_t row;
+    ik_row_init(&row, scratch, rows->theme);
+    for (size_t i = 0; i < count; i++) {
+        ik_row_add_format(&row, IK_ROLE_DIM, "%s[%s]", ik_msg_is(message, IK_MSG_USER) ? "  " : "",
+                          ik_msg_image_describe(scratch, &images[i]));
+        ik_rows_put(rows, &row);
+        add_preview(rows, &images[i]);
     }
     talloc_free(scratch);
 }
@@ -152,6 +187,7 @@ static void add_result(const ik_rows_t *rows, const ik_conversation_t *conversat
         result.output = ik_json_decode(scratch, output, &result.output_len);
     }
     ik_repl_rows_tool(rows, &call, has_output ? &result : NULL);
+    ik_repl_rows_images(rows, message);
     char *err = rows->full ? ik_msg_field_text(scratch, message, "stderr") : NULL;
     if (err != NULL) {
         ik_rows_say(rows, IK_ROLE_NAME, "stderr:");
@@ -169,6 +205,7 @@ void ik_repl_rows_message(const ik_rows_t *rows, const ik_conversation_t *conver
         add_command(rows, message, content);
     } else if (ik_msg_is(message, IK_MSG_USER)) {
         ik_repl_rows_user(rows, content);
+        ik_repl_rows_images(rows, message);
     } else if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
         add_answer(rows, message);
     } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {

@@ -15,6 +15,8 @@ enum {
 };
 
 void ik_repl_rows_user(const ik_rows_t *rows, const char *text);
+/* A row for each image of a message, and its preview if rows->pictures. */
+void ik_repl_rows_images(const ik_rows_t *rows, const ik_msg_t *message);
 void ik_repl_rows_answer(const ik_rows_t *rows, const char *text);
 /* One row, or in full and dimmed if rows->full. wall_ms: duration; -1: not known. */
 void ik_repl_rows_reasoning(const ik_rows_t *rows, const char *text, int64_t wall_ms);

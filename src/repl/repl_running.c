@@ -146,6 +146,7 @@ bool ik_repl_running_show(ik_repl_running_t *running, const ik_rows_t *rows,
     char *text = ik_json_decode(running, output, &result.output_len);
     result.output = text;
     ik_repl_rows_tool(rows, &running->runs[i]->call, &result);
+    ik_repl_rows_images(rows, message);
     talloc_free(text);
     return true;
 }

@@ -34,6 +34,7 @@ typedef struct {
     ik_repl_draft_t *draft;
     void *shown_text; /* the last text of a command in the pager; NULL: none */
     void *clipboard;  /* holds the text copied last; NULL: none */
+    void *image;      /* the image being read from the clipboard; NULL: none */
     ik_repl_files_t *files;
     ik_choice_row_t *completions; /* of the last request */
     ik_timer_t *start;            /* runs after the first frame */
@@ -97,6 +98,14 @@ void ik_repl_status_welcome(ik_repl_t *repl, bool offers_setup);
 /* Whether no model is set up and the user was not offered to set up one yet. */
 bool ik_repl_setup_is_due(const ik_repl_t *repl);
 void ik_repl_setup_start(ik_repl_t *repl);
+
+/* --- repl_images.c: */
+
+/* Ctrl-V: saves the image in the clipboard and names it in the draft. */
+void ik_repl_images_paste(ik_repl_t *repl);
+/* "@FILE" for a paste that is the path of an image, or several of them; see
+ * ik_completion_source_t. */
+char *ik_repl_images_of_paste(void *repl, const void *ctx, const char *text, size_t len);
 
 /* --- repl_copy.c: */
 

@@ -222,9 +222,18 @@ static void begin_message(ik_repl_talk_t *talk, const ik_rows_t *rows, const ik_
     }
 }
 
-static void show_result(ik_repl_talk_t *talk, const ik_msg_t *message)
+/* Rows for a message that arrives while the talk is on the screen: with previews of images. */
+static ik_rows_t rows_for_news(const ik_repl_talk_t *talk)
 {
     ik_rows_t rows = ik_view_rows(talk->view);
+    rows.pictures =
+        ik_view_may_show_pictures(talk->view) ? ik_workspace_paths(talk->workspace)->images : NULL;
+    return rows;
+}
+
+static void show_result(ik_repl_talk_t *talk, const ik_msg_t *message)
+{
+    ik_rows_t rows = rows_for_news(talk);
     begin_message(talk, &rows, message);
     if (!ik_repl_running_show(talk->running, &rows, message, talk->results)) {
         const ik_conversation_t *conversation = conversation_of(talk);
@@ -234,15 +243,17 @@ static void show_result(ik_repl_talk_t *talk, const ik_msg_t *message)
 
 static void show_message(ik_repl_talk_t *talk, const ik_msg_t *message)
 {
-    ik_rows_t rows = ik_view_rows(talk->view);
+    ik_rows_t rows = rows_for_news(talk);
     if (ik_msg_is(message, IK_MSG_ASSISTANT)) {
         show_answer(talk, message);
     } else if (ik_msg_is(message, IK_MSG_TOOL_RESULT)) {
         show_result(talk, message);
-    } else if (ik_msg_is(message, IK_MSG_USER) && !ik_msg_is_shell_note(message) &&
-               !ik_view_echoes(talk->view)) {
-        ik_view_begin_block(talk->view);
-        ik_repl_rows_user(&rows, message->content);
+    } else if (ik_msg_is(message, IK_MSG_USER) && !ik_msg_is_shell_note(message)) {
+        if (!ik_view_echoes(talk->view)) {
+            ik_view_begin_block(talk->view);
+            ik_repl_rows_user(&rows, message->content);
+        }
+        ik_repl_rows_images(&rows, message);
     } else if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
         fold_reasoning(talk); /* a call is shown while it runs, and again with its result */
         end_answer(talk);

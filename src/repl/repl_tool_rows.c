@@ -555,7 +555,8 @@ bool ik_repl_rows_is_one_row(const ik_rows_t *rows, const ik_msg_t *result)
     ik_json_span_t output;
     ik_tool_fields_t fields;
     size_t len;
-    if (!is_brief(rows) || !ik_msg_is(result, IK_MSG_TOOL_RESULT)) {
+    if (!is_brief(rows) || !ik_msg_is(result, IK_MSG_TOOL_RESULT) ||
+        ik_msg_field(result, "images", &output)) {
         return false;
     }
     void *scratch = talloc_new(NULL);

@@ -234,8 +234,45 @@ static ik_prompt_action_t step_often(ik_prompt_t *prompt, bool is_up)
     return action;
 }
 
+/* The paste of an image's path names the image as a word of its own. */
+static void paste_image(ik_prompt_t *prompt, const char *words)
+{
+    size_t len;
+    size_t cursor;
+    const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
+    char before = cursor == 0 ? ' ' : text[cursor - 1];
+    bool has_sign = before == IK_PROMPT_SIGN_FILE;
+    bool apart = has_sign || before == ' ' || before == '\t' || before == '\n';
+    char *word = ik_sprintf(NULL, "%s%s ", apart ? "" : " ", words + has_sign);
+    ik_editor_key(prompt->editor,
+                  &(ik_key_t){.kind = IK_KEY_PASTE, .text = word, .len = strlen(word)});
+    talloc_free(word);
+}
+
+/* Pastes an image's path as "@FILE"; false: it is another paste. A shell command gets the path. */
+static bool take_paste(ik_prompt_t *prompt, const ik_key_t *key)
+{
+    const ik_completion_source_t *source = &prompt->source;
+    if (key->kind != IK_KEY_PASTE || source->pasted == NULL || prompt->aside != NULL ||
+        shown_text(prompt)[0] == IK_PROMPT_SIGN_SHELL) {
+        return false;
+    }
+    char *words = source->pasted(source->data, NULL, key->text, key->len);
+    if (words == NULL) {
+        return false;
+    }
+    paste_image(prompt, words);
+    talloc_free(words);
+    prompt->browse.direct = false;
+    ik_prompt_list_update(prompt, false);
+    return true;
+}
+
 static ik_prompt_action_t edit(ik_prompt_t *prompt, const ik_key_t *key)
 {
+    if (take_paste(prompt, key)) {
+        return IK_PROMPT_NONE;
+    }
     bool typed = (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_BACKSPACE) &&
                  !ik_editor_is_normal(prompt->editor);
     ik_editor_effect_t effect = ik_editor_key(prompt->editor, key);
@@ -458,6 +495,8 @@ static const command_t commands[] = {
     {"a page down in the list of completions", .keys = {IK_BINDING(PAGE_DOWN)}, .run = page_down},
     {"shows results of tools in short or in full", .keys = {IK_BINDING_CTRL('t')},
      .action = IK_PROMPT_TOOL_OUTPUT},
+    {"attaches the image in the clipboard", .keys = {IK_BINDING_CTRL('v')},
+     .action = IK_PROMPT_IMAGE},
     {"redraws the screen", .keys = {IK_BINDING_CTRL('l')}, .action = IK_PROMPT_REDRAW},
     {"undoes the last change", .keys = {AFTER_CTRL_X('u')}, .run = undo},
     {"begins a sequence of two keys",

@@ -24,6 +24,7 @@ typedef enum {
     IK_PROMPT_PAGER,  /* show the transcript */
     IK_PROMPT_REDRAW,
     IK_PROMPT_TOOL_OUTPUT, /* switch between full and short results of tools */
+    IK_PROMPT_IMAGE,       /* attach the image in the clipboard */
     IK_PROMPT_MODE,        /* Shift-Tab while no list is open: the next mode */
     IK_PROMPT_ANSWER,      /* a key of ik_prompt_ask_keys: take it with ik_prompt_answer */
     IK_PROMPT_CHOSEN,      /* the list of ik_prompt_choose is closed */
@@ -49,6 +50,8 @@ typedef struct {
     /* How many bytes at the start of a text may be kept among the earlier messages: the rest may be
      * a secret. */
     size_t (*kept)(void *data, const char *text);
+    /* What a paste is replaced by, on ctx: "@FILE" for the path of an image. NULL: it stays. */
+    char *(*pasted)(void *data, const void *ctx, const char *text, size_t len);
     void *data;
 } ik_completion_source_t;
 

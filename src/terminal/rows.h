@@ -20,6 +20,7 @@ typedef struct {
     bool brief;         /* results of tools in a few rows, unless full */
     ik_rows_fn on_row;
     void *data;
+    const char *pictures;  /* folder of the images that are shown as previews; NULL: none are */
     ik_backlog_t *backlog; /* wraps sentences when they are printed; NULL: wrap at once */
 } ik_rows_t;
 

@@ -110,6 +110,9 @@ static bool take_line(ik_workspace_member_t *member)
         if (member->agent == NULL) {
             ik_workspace_require_agent(workspace);
         }
+        if (workspace->image_count > 0) {
+            line = ik_workspace_add_images(workspace, line);
+        }
         workspace->usage.turns++;
         emit_for(member, IK_WORKSPACE_TURN);
         ik_agent_start_turn(member->agent, line->content, line->data_json);
@@ -135,6 +138,7 @@ void ik_workspace_pump(ik_workspace_t *workspace)
     if (!workspace->ready && ik_workspace_waiting_for(workspace) == NULL) {
         workspace->ready = true;
         ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_READY});
+        ik_workspace_say_notices(workspace);
     }
     for (bool taken = true; taken && can_take(workspace);) {
         taken = take_line(workspace->focus);
@@ -525,6 +529,7 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
 {
     const ik_workspace_start_t *start = workspace->options.start;
     ik_models_t *models;
+    TRY(ik_workspace_load_images(workspace));
     TRY(ik_workspace_load_permissions(workspace));
     res_t loaded = ik_models_load(workspace, workspace->options.paths, &models);
     if (is_err(&loaded)) {

@@ -29,6 +29,7 @@ typedef struct {
     bool choose;                /* resume a session that the user chooses from a list */
     bool fork;                  /* work in a copy of the resumed session */
     const char *const *allowed; /* --allow, NULL-terminated; NULL: none */
+    const char *const *images;  /* --image: files for the first message, likewise */
     bool deliver_all; /* deliver sessions to a shared history that began without it, too */
 } ik_workspace_start_t;
 
@@ -205,6 +206,13 @@ typedef struct {
     uint64_t order; /* grows with every line that is submitted */
 } ik_workspace_line_t;
 
+enum { IK_WORKSPACE_IMAGES_MAX = 20 }; /* in one message */
+
+/* The data of a message with this text, on ctx: the images that it names as "@FILE", which are
+ * stored. NULL: there are none. An image that cannot be used is reported as a LINE. */
+char *ik_workspace_attach(const void *ctx, ik_workspace_t *workspace, const char *text);
+/* Whether a path of the user is that of an image, as far as its name and beginning tell. */
+bool ik_workspace_is_image(const ik_workspace_t *workspace, const char *path);
 /* Queues a line for an agent. data_json, which may be NULL, becomes part of the user's message; it
  * holds the images (ik_msg_format_images). */
 void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text,

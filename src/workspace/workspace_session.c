@@ -574,7 +574,9 @@ void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt)
         workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FORKED, .agent = member->number});
     set_focus(workspace, member);
     if (prompt != NULL) {
-        ik_workspace_submit(workspace, member->number, prompt, NULL, IK_WORKSPACE_SUBMIT_QUEUED);
+        char *data = ik_workspace_attach(NULL, workspace, prompt);
+        ik_workspace_submit(workspace, member->number, prompt, data, IK_WORKSPACE_SUBMIT_QUEUED);
+        talloc_free(data);
     }
 }
 

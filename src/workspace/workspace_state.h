@@ -37,6 +37,11 @@ struct ik_workspace {
     ik_workspace_member_t *focus; /* one of members */
     ik_workspace_usage_t usage;
 
+    ik_msg_image_t *images; /* of --image, for the first message */
+    size_t image_count;
+    char **notices; /* about images; they wait until the workspace is ready */
+    size_t notice_count;
+
     /* --- tools */
     ik_tool_discovery_t *discovery; /* NULL: not running */
     ik_tool_registry_t *registry;   /* shared.tool_registry */
@@ -78,6 +83,16 @@ res_t ik_workspace_choose_target(ik_workspace_t *workspace, const char *kept);
 void ik_workspace_on_agent_event(void *member, const ik_agent_event_t *event);
 /* The steering of an agent: takes the next message for the running turn. */
 ik_msg_t *ik_workspace_take_next(void *member, const void *ctx);
+
+/* --- workspace_images.c: */
+
+/* Loads the files of --image. An error names the file and the reason. */
+res_t ik_workspace_load_images(ik_workspace_t *workspace);
+/* Replaces a message of the user by one that also has the images of --image; only the first one
+ * gets them. */
+ik_msg_t *ik_workspace_add_images(ik_workspace_t *workspace, ik_msg_t *message);
+/* Says what was found wrong with images before the workspace was ready. */
+void ik_workspace_say_notices(ik_workspace_t *workspace);
 
 /* --- workspace_session.c: */
 

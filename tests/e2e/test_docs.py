@@ -86,6 +86,7 @@ class Environment(unittest.TestCase):
     """The table of environment variables and the places that read them say the same."""
     # Where a name is not written in the call: it is among the capitals in these files.
     BY_NAME = {"src/terminal/view_editor.c": None, "src/repl/repl_copy.c": None,
+               "src/repl/repl_images.c": None,
                "src/io/http_certificates.c": None, "src/base/config.c": None,
                "src/base/config_secret.c": "src/base/config_provider.c"}
     # Read by libcurl and libpq.

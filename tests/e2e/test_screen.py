@@ -705,6 +705,19 @@ class CheckerTest(unittest.TestCase):
             with self.subTest(text):
                 self.assertNotEqual(self.problems(text), [])
 
+    def test_pictures(self):
+        question = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
+        picture = "\r\n\r\n\x1b[2A\x1b_Ga=T,f=100,q=2,C=1,r=3,m=0;AAAA\x1b\\\x1b[2B"
+        for text, graphics, right in (
+                (question, None, False), (question, "asked", True), (picture, "asked", False),
+                (picture, "shown", True), (picture.replace("r=3", "r=4"), "shown", False),
+                ("x" + picture.replace("\r\n", ""), "shown", False),
+                (picture.replace("AAAA", "A A"), "shown", False),
+                (picture.replace("a=T", "a=t"), "shown", False)):
+            with self.subTest(text=text, graphics=graphics):
+                self.assertEqual(self.problems(text, graphics=graphics) == [], right)
+        self.assertNotEqual(self.problems(question, graphics="shown", plain=True), [])
+
     def test_the_cursor_stays_in_the_live_area(self):
         self.assertEqual(self.problems("\r\n" * 40 + "\x1b[11A", rows=24), [])
         self.assertNotEqual(self.problems("\r\n" * 40 + "\x1b[12A", rows=24), [])
