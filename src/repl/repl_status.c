@@ -13,7 +13,18 @@ static const double NEARLY_FULL = 0.8; /* of the context window: the user is tol
 static const double SHARE_MAX = 99;    /* a server may claim anything */
 
 /* The parts of the status line, from left to right. */
-typedef enum { MODE, MODEL, AGENT, CONTEXT, COST, TOOLS, BACKGROUND, KEYS, PARTS } part_t;
+typedef enum {
+    MODE,
+    MODEL,
+    AGENT,
+    CONTEXT,
+    COST,
+    TOOLS,
+    RECORDING,
+    BACKGROUND,
+    KEYS,
+    PARTS
+} part_t;
 
 typedef struct {
     const char *texts[PARTS]; /* NULL: not shown */
@@ -144,6 +155,13 @@ static const char *describe_tools(const ik_repl_t *repl)
     }
 }
 
+/* A checkpoint that takes longer than a moment; the first one of a large folder does. */
+static const char *describe_recording(const ik_repl_t *repl)
+{
+    enum { MOMENT_MS = 300 };
+    return ik_workspace_recording_ms(repl->workspace) >= MOMENT_MS ? "checkpoint…" : NULL;
+}
+
 /* Set in the order of importance. */
 void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
 {
@@ -166,6 +184,7 @@ void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
     set(&line, MODEL, model);
     set(&line, KEYS, ik_prompt_is_normal(ik_view_prompt(repl->view)) ? "normal mode" : NULL);
     set(&line, TOOLS, describe_tools(repl));
+    set(&line, RECORDING, describe_recording(repl));
     set_agents(&line, repl->workspace, scratch);
     for (int part = 0; part < PARTS; part++) {
         if (line.texts[part] != NULL) {

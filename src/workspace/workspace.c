@@ -278,6 +278,12 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
     if (workspace->closed) {
         return;
     }
+    if (member->ended) {
+        if (event->kind == IK_AGENT_TURN_ENDED) {
+            ik_timer_start(workspace->farewell, 0);
+        }
+        return;
+    }
     if (event->kind == IK_AGENT_USAGE) {
         ik_workspace_usage_t *sums = &workspace->usage;
         ik_workspace_set_context(member, &event->usage);
@@ -425,6 +431,8 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
     workspace->options = *options;
     workspace->old_registries = talloc_new(workspace);
     workspace->queries = talloc_new(workspace);
+    workspace->farewell =
+        ik_timer_create(workspace, options->loop, ik_workspace_say_farewell, workspace);
     workspace->shared = (ik_shared_ctx_t){
         .config = options->config,
         .loop = options->loop,

@@ -152,7 +152,7 @@ bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number)
             return true;
         }
     }
-    return false;
+    return number == 0 && workspace->leaving_count > 0;
 }
 
 /* --- agents ------------------------------------------------------------------------------ */
@@ -231,6 +231,30 @@ void ik_workspace_load_agents(ik_workspace_t *workspace)
     }
 }
 
+/* The end is logged, so that the agent does not return when the session is resumed. */
+static void end_agent(ik_workspace_member_t *member)
+{
+    ik_session_end_agent(member->workspace->session, member->number);
+    talloc_free(member);
+}
+
+void ik_workspace_say_farewell(void *data)
+{
+    ik_workspace_t *workspace = data;
+    size_t left = 0;
+    for (size_t i = 0; i < workspace->leaving_count; i++) {
+        ik_workspace_member_t *member = workspace->leaving[i];
+        if (ik_agent_is_busy(member->agent)) {
+            workspace->leaving[left++] = member;
+        } else {
+            end_agent(member);
+        }
+    }
+    workspace->leaving_count = left;
+    ik_workspace_free_old_tools(workspace);
+    ik_workspace_pump(workspace);
+}
+
 /* --- changing sessions ------------------------------------------------------------------- */
 
 /* Frees the agents before the session that they write to. */
@@ -241,6 +265,9 @@ void ik_workspace_drop_session(ik_workspace_t *workspace)
     }
     while (workspace->member_count > 0) {
         talloc_free(workspace->members[--workspace->member_count]);
+    }
+    while (workspace->leaving_count > 0) {
+        end_agent(workspace->leaving[--workspace->leaving_count]);
     }
     workspace->focus = NULL;
     TALLOC_FREE(workspace->session);
@@ -602,7 +629,8 @@ res_t ik_workspace_switch(ik_workspace_t *workspace, int64_t number)
     return OK;
 }
 
-/* The end is logged, so that the agent does not return when the session is resumed. */
+/* An agent whose tools run stays until they have ended: the state of the files that they leave
+ * belongs to its log. */
 res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number)
 {
     ik_workspace_member_t *member;
@@ -619,7 +647,6 @@ res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number)
     ik_workspace_emit(workspace,
                       &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT_ENDS, .agent = number});
     ik_workspace_interrupt(workspace, number);
-    ik_session_end_agent(workspace->session, number);
     for (size_t i = 0; i < workspace->member_count; i++) {
         if (workspace->members[i] == member) {
             workspace->member_count--;
@@ -627,7 +654,14 @@ res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number)
                     (workspace->member_count - i) * sizeof(*workspace->members));
         }
     }
-    talloc_free(member);
+    if (member->agent != NULL && ik_agent_is_busy(member->agent)) {
+        member->ended = true;
+        workspace->leaving = ik_resize_array(workspace, workspace->leaving, ik_workspace_member_t *,
+                                             workspace->leaving_count + 1);
+        workspace->leaving[workspace->leaving_count++] = member;
+    } else {
+        end_agent(member);
+    }
     ik_workspace_release(workspace);
     return OK;
 }

@@ -19,6 +19,7 @@ typedef struct {
     uint64_t submitted; /* lines so far */
     char **notes;       /* pairs of text and data_json (may be NULL), appended after the turn */
     size_t note_count;
+    bool ended; /* it is in leaving */
 } ik_workspace_member_t;
 
 struct ik_workspace {
@@ -35,6 +36,11 @@ struct ik_workspace {
     ik_workspace_member_t **members;
     size_t member_count;
     ik_workspace_member_t *focus; /* one of members */
+    /* Agents that were ended while their tools ran: freed when the last results and the state of
+     * the files are stored. */
+    ik_workspace_member_t **leaving;
+    size_t leaving_count;
+    ik_timer_t *farewell; /* an agent must not be freed by its own event */
     ik_workspace_usage_t usage;
 
     ik_msg_image_t *images; /* of --image, for the first message */
@@ -99,6 +105,8 @@ void ik_workspace_say_notices(ik_workspace_t *workspace);
 void ik_workspace_open_first(ik_workspace_t *workspace); /* according to options.start */
 void ik_workspace_create_root(ik_workspace_t *workspace);
 void ik_workspace_drop_session(ik_workspace_t *workspace);
+/* Ends the agents in leaving whose turn is over. */
+void ik_workspace_say_farewell(void *workspace);
 ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number);
 void ik_workspace_flush_notes(ik_workspace_member_t *member);
 void ik_workspace_set_title(ik_workspace_member_t *member, const ik_msg_t *message);
