@@ -180,7 +180,7 @@ static res_t take_message(ik_import_session_t *session, const ik_store_event_t *
                    agent->facts.last_seq, event->agent);
     }
     agent->facts.last_seq = event->seq;
-    session->messages++;
+    session->messages += !ik_msg_kind_is_record(event->kind);
     return compare_event(session, agent, event);
 }
 

@@ -12,6 +12,7 @@ enum {
     TAKE_MS = 20000, /* limit for recording one state */
     FRESH_MS = 1000, /* a state that was recorded longer ago is recorded again */
     NAMED_MAX = 8,   /* files in one notice */
+    LARGE_SHARE = 8, /* a file that takes more than this part of undo_max_bytes is left out */
     STATES_MAX = 2,  /* the folder, and files that calls name */
 };
 
@@ -87,7 +88,10 @@ static void add_notice(ik_checkpointer_t *checkpointer, const char *text)
 static void tell_limit(ik_checkpointer_t *checkpointer, const char *key)
 {
     const ik_config_t *config = checkpointer->options.config;
-    if (!is_new(checkpointer, key)) {
+    char *limit = ik_sprintf(NULL, "limit %s", key);
+    bool told = !is_new(checkpointer, limit);
+    talloc_free(limit);
+    if (told) {
         return;
     }
     bool files = strcmp(key, "undo_max_files") == 0;
@@ -103,9 +107,10 @@ static void tell_limit(ik_checkpointer_t *checkpointer, const char *key)
     talloc_free(what);
 }
 
-/* Names files that alone are too large, each once. */
+/* Names files whose contents were not kept, each once: they are too large or cannot be read. */
 static void tell_left_out(ik_checkpointer_t *checkpointer, const json_t *left_out)
 {
+    const json_int_t large = checkpointer->options.config->undo_max_bytes / LARGE_SHARE;
     size_t index;
     json_t *file;
     size_t count = 0;
@@ -115,20 +120,18 @@ static void tell_left_out(ik_checkpointer_t *checkpointer, const json_t *left_ou
     {
         const char *path = json_string_value(json_object_get(file, "path"));
         json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
-        if (!is_new(checkpointer, path == NULL ? "a file whose name is not UTF-8" : path)) {
-            continue;
-        }
-        if (count++ < NAMED_MAX) {
-            ik_buffer_append_format(&names, "%s%s (%s)", names.len == 0 ? "" : ", ",
-                                    path == NULL ? "a file whose name is not UTF-8" : path,
-                                    ik_figure_of_size((size_t)bytes).text);
+        path = path == NULL ? "a file whose name is not UTF-8" : path;
+        if (is_new(checkpointer, path) && count++ < NAMED_MAX) {
+            ik_buffer_append_format(&names, "%s%s (%s%s)", names.len == 0 ? "" : ", ", path,
+                                    ik_figure_of_size((size_t)bytes).text,
+                                    bytes > large ? ", undo_max_bytes" : "");
         }
     }
     if (count > NAMED_MAX) {
         ik_buffer_append_format(&names, " and %zu more", count - NAMED_MAX);
     }
     if (count > 0) {
-        char *text = ik_sprintf(NULL, "Too large to be undone (undo_max_bytes): %s.", names.data);
+        char *text = ik_sprintf(NULL, "Changes of these files cannot be undone: %s.", names.data);
         add_notice(checkpointer, text);
         talloc_free(text);
     }

@@ -460,6 +460,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
         .images = options->paths->images,
     };
     ik_workspace_create_gate(workspace);
+    ik_workspace_create_checkpointer(workspace);
     ik_workspace_create_root(workspace);
     return workspace;
 }

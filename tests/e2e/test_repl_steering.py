@@ -62,7 +62,7 @@ class SteeringTest(ReplTest):
         db = sqlite3.connect(os.path.join(self.home, "ikigai.db"))
         try:
             return [row[0] for row in db.execute(
-                "SELECT kind FROM messages ORDER BY agent, seq")]
+                "SELECT kind FROM messages WHERE kind != 'checkpoint' ORDER BY agent, seq")]
         finally:
             db.close()
 

@@ -121,7 +121,7 @@ class Choice(AgentTest):
         """What is stored of a session: (kind, content)"""
         with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
             return db.execute("SELECT kind, content FROM messages m JOIN sessions s"
-                              " ON s.key = m.session WHERE s.id = ? AND kind != 'system'"
+                              " ON s.key = m.session WHERE s.id = ? AND kind NOT IN ('system', 'checkpoint')"
                               " ORDER BY seq", [id]).fetchall()
 
     def offline(self, *args, **more):

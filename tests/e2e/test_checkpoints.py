@@ -1,0 +1,363 @@
+"""Checkpoints during a turn: when the files are recorded, what the log says, and what happens where
+they cannot be recorded."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from agent_support import AgentTest, PATIENCE, per_format
+from fake_llm import Answer, Call, Failure, Wire
+from support import IKIGAI, OUT
+
+PROGRAM = os.path.join(OUT, "lib", "ikigai", "checkpoint")
+
+
+def bash(command, **more):
+    return Call("bash", {"command": command, **more})
+
+
+def write(path, content="new\n"):
+    return Call("file_write", {"file_path": path, "content": content})
+
+
+class CheckpointTest(AgentTest):
+    def export(self, key):
+        """The messages of a session: (kind, data, agent) in the order of each log."""
+        out = self.ikigai("session", "export", key).out
+        lines = [json.loads(line) for line in out.splitlines()]
+        return [(m["kind"], m["data"], m["agent"]) for m in lines if m["type"] == "message"]
+
+    def session(self, turn):
+        return turn.of("session")[0]["id"]
+
+    def phases(self, turn, agent=1):
+        """The kinds of the log behind the user's message, checkpoints as their phase."""
+        log = self.export(turn if isinstance(turn, str) else self.session(turn))
+        return [data["phase"] if kind == "checkpoint" else kind for kind, data, of in log
+                if of == agent and kind not in ("system", "user", "mode")]
+
+    def segments(self, turn, agent=1):
+        """The segments of the agent's log as the program takes them."""
+        found = []
+        for kind, data, of in self.export(turn if isinstance(turn, str) else self.session(turn)):
+            if kind == "checkpoint" and of == agent:
+                self.assertEqual(set(data), {"phase", "states"})
+                if data["phase"] == "before":
+                    found.append({"before": data["states"], "after": None})
+                else:
+                    self.assertIsNone(found[-1]["after"])
+                    found[-1]["after"] = data["states"]
+        return found
+
+    def changes(self, turn, agent=1):
+        """What each segment changed: [{path: status}, …]."""
+        return [self.changed([segment]) for segment in self.segments(turn, agent)]
+
+    def changed(self, segments):
+        request = {"op": "diff", "folder": self.project, "blobs": os.path.join(self.home, "blobs"),
+                   "segments": segments, "format": "json"}
+        done = subprocess.run([PROGRAM], input=json.dumps(request).encode(), timeout=PATIENCE,
+                              stdout=subprocess.PIPE, check=True)
+        return {f["path"]: f["status"] for f in json.loads(done.stdout)["files"]}
+
+    def notices(self, turn):
+        return [n["text"] for n in turn.of("notice") if "onfinement" not in n["text"]]
+
+
+class Segments(CheckpointTest):
+    def test_around_a_call_that_writes(self):
+        self.write("project/old", "a\n")
+        turn = self.ask([Answer("Now.", calls=[bash("echo b >> old; echo x > new")]),
+                         Answer("Done.")])
+        self.assertEqual(self.phases(turn), ["assistant", "tool_call", "before", "tool_result",
+                                             "after", "assistant"])
+        self.assertEqual(self.changes(turn), [{"old": "modified", "new": "added"}])
+        self.assertEqual(self.notices(turn), [])
+
+    def test_no_message_for_a_checkpoint(self):
+        turn = self.ask([Answer(calls=[bash("echo x > new")]), Answer("Done.")])
+        self.assertEqual([m["kind"] for m in turn.messages()],
+                         ["system", "user", "tool_call", "tool_result", "assistant"])
+        self.assertNotIn("checkpoint", json.dumps(turn.llm.requests[-1].json["messages"]))
+        key = self.session(turn)
+        for show in (["show", key], ["show", key, "--full"], ["show", key, "--json"],
+                     ["export", key, "--format", "md"], ["export", key, "--format", "html"]):
+            self.assertNotIn("checkpoint", self.ikigai("session", *show).out)
+        (listed,) = json.loads(self.ikigai("session", "list", "--json").out)
+        self.assertEqual((listed["turns"], listed["title"]), (1, "Go"))
+
+    def test_a_turn_that_writes_nothing_runs_nothing(self):
+        self.write("project/a.c", "int a;\n")
+        turn = self.ask([Answer(calls=[Call("glob", {"pattern": "*"}), Call("file_read", {
+            "file_path": "a.c"}), Call("grep", {"pattern": "int"})]), Answer("Done.")])
+        self.assertNotIn("checkpoint", [kind for kind, _, _ in self.export(self.session(turn))])
+        self.assertFalse(os.path.exists(os.path.join(self.home, "blobs", "states")))
+
+    def test_plan_mode_writes_nothing(self):
+        turn = self.ask([Answer(calls=[bash("echo x > new"), write("other")]), Answer("Done.")],
+                        "--mode", "plan")
+        self.assertNotIn("before", self.phases(turn))
+        self.assertFalse(os.path.exists(os.path.join(self.home, "blobs", "states")))
+
+    def test_full_mode_and_no_confinement(self):
+        for more in ({"args": ["--mode", "full"]}, {"config": {"confinement": "off"}}):
+            with self.subTest(**more):
+                turn = self.ask([Answer(calls=[Call("glob", {"pattern": "*"})]),
+                                 Answer(calls=[bash("date +%N > new")]), Answer("Done.")],
+                                *more.get("args", []), config=more.get("config"))
+                self.assertEqual(self.phases(turn), ["tool_call", "tool_result", "tool_call",
+                                                     "before", "tool_result", "after", "assistant"])
+                self.assertIn("new", self.changes(turn)[0])
+
+    def test_a_tool_that_declares_that_it_only_reads(self):
+        """It is believed while it is confined, and not where nothing holds it to that."""
+        self.tool("look", "echo x > seen 2> /dev/null; echo '{}'", effects={"write": "none"})
+        script = [Answer(calls=[Call("look")]), Answer("Done.")]
+        self.assertNotIn("before", self.phases(self.ask(list(script))))
+        turn = self.ask(list(script), "--mode", "full")
+        self.assertEqual(self.changes(turn), [{"seen": "added"}])
+
+    def test_all_calls_of_a_step_are_one_segment(self):
+        turn = self.ask([Answer(calls=[bash("echo 1 > a"), Call("glob", {"pattern": "*"}),
+                                       write("b"), bash("rm a; echo 2 > c")]),
+                         Answer(calls=[bash("echo 3 > c")]), Answer("Done.")])
+        self.assertEqual(self.phases(turn), [
+            *["tool_call"] * 4, "before", *["tool_result"] * 4, "after",
+            "tool_call", "before", "tool_result", "after", "assistant"])
+        self.assertEqual(self.changes(turn), [{"b": "added", "c": "added"}, {"c": "modified"}])
+
+    def test_calls_that_overlap(self):
+        self.tool("both", "sed 's/.*\"n\":\\([0-9]\\).*/\\1/' > tmp.$$; cp tmp.$$ made-$(cat tmp.$$); "
+                  "rm tmp.$$; echo '{}'", parallel=True, parameters={
+                      "type": "object", "properties": {"n": {"type": "integer"}}})
+        turn = self.ask([Answer(calls=[Call("both", {"n": n}) for n in range(4)]), Answer("Done.")])
+        self.assertEqual(self.phases(turn)[4:6], ["before", "tool_result"])
+        self.assertEqual(self.phases(turn).count("after"), 1)
+        self.assertEqual(self.changes(turn), [{f"made-{n}": "added" for n in range(4)}])
+
+    def test_files_that_are_named_are_covered_wherever_they_are(self):
+        """Also when git ignores them, in a step that runs nothing else, and outside the folder."""
+        subprocess.run(["git", "init", "-q", self.project], check=True)
+        self.write("project/.gitignore", "out/\n")
+        self.write("project/out/there", "x")
+        away = self.path("away.txt")
+        turn = self.ask([Answer(calls=[write("out/x"), write("out/y")]),
+                         Answer(calls=[write("out/x", "again\n"), write("./z")]),
+                         Answer(calls=[bash("echo 1 > out/ignored; echo 2 > seen")]),
+                         Answer("Done.")])
+        self.assertEqual(self.changes(turn), [{"out/x": "added", "out/y": "added"},
+                                              {"out/x": "modified", "z": "added"},
+                                              {"seen": "added"}])
+        turn = self.ask([Answer(calls=[write(away)]), Answer("Done.")], "--mode", "full")
+        self.assertEqual(self.changes(turn), [{away: "added"}])
+
+    def test_what_others_change_between_steps_is_theirs(self):
+        """The server edits a file when a request arrives: before it answers with calls, and after
+        their results."""
+        def script(request):
+            with open(os.path.join(self.project, f"theirs-{request.number}"), "w") as f:
+                f.write("x")
+            return [None, Answer(calls=[bash("echo 1 > a")]), Answer(calls=[bash("echo 2 > b")]),
+                    Answer(calls=[write("c")]), Answer("Done.")][request.number]
+        turn = self.ask(script)
+        self.assertEqual(self.changes(turn), [{"a": "added"}, {"b": "added"}, {"c": "added"}])
+
+    def test_a_slow_answer(self):
+        """The state from the beginning of the answer is too old when the call starts."""
+        def script(request):
+            if request.number == 2:
+                return Answer("Done.")
+            return Answer(calls=[bash("echo 1 > a; : " + "x" * 200)], fragments=30,
+                          wire=Wire(delay_event=0.08))
+        running = self.begin(script)
+        running.llm.wait_for_requests(1)
+        time.sleep(0.8)
+        self.write("project/theirs", "x")
+        turn = running.finish()
+        self.assertEqual(self.changes(turn), [{"a": "added"}])
+
+    def test_a_step_that_fails_and_a_turn_that_ends_with_an_error(self):
+        turn = self.ask([Answer(calls=[bash("echo 1 > a; exit 3")]), Failure("bad_request")],
+                        status=1)
+        self.assertEqual(self.phases(turn)[-2:], ["tool_result", "after"])
+        self.assertEqual(self.changes(turn), [{"a": "added"}])
+
+    def test_an_interrupted_turn(self):
+        running = self.begin([Answer(calls=[bash("echo 1 > a; sleep 60"), bash("echo 2 > b")])])
+        self.wait_for_file("a")
+        running.signal(signal.SIGINT)
+        turn = running.finish()
+        self.assertEqual(turn.reason, "interrupted")
+        self.assertEqual(self.phases(turn), ["tool_call", "tool_call", "before", "tool_result",
+                                             "tool_result", "after"])
+        self.assertEqual(self.changes(turn), [{"a": "added"}])
+
+    def test_denied_calls(self):
+        self.write("home/.ikigai/permissions.json", '{"deny": ["bash"]}')
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
+        self.assertNotIn("before", self.phases(turn))
+
+    def test_keys_turn_checkpoints_off(self):
+        for key in ("undo_max_files", "undo_max_bytes"):
+            turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")], config={key: 0})
+            self.assertNotIn("before", self.phases(turn))
+            self.assertEqual(self.notices(turn), [])
+            self.assertFalse(os.path.exists(os.path.join(self.home, "blobs", "states")))
+
+    def test_export_and_import(self):
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
+        key = self.session(turn)
+        exported = self.ikigai("session", "export", key).out
+        self.write("file.jsonl", exported)
+        self.ikigai("session", "delete", key, "--yes")
+        self.ikigai("session", "import", self.path("file.jsonl"))
+        self.assertEqual(self.ikigai("session", "export", key).out, exported)
+
+
+class Crashes(CheckpointTest):
+    def test_a_resumed_session_gets_the_missing_end(self):
+        running = self.begin([Answer(calls=[bash("echo 1 > a; sleep 60"), write("b")])])
+        self.wait_for_file("a")
+        running.process.kill()
+        running.process.wait()
+        key = json.loads(running.wait_for_type("session") and running.lines[0])["id"]
+        self.assertEqual(self.phases(key)[-1], "before")
+        turn = self.ask([Answer(calls=[bash("echo 2 > c")]), Answer("Done.")], "-r", key)
+        self.write("project/theirs", "x")
+        self.assertEqual([p for p in self.phases(key) if p in ("before", "after")],
+                         ["before", "after", "before", "after"])
+        self.assertEqual(self.changes(key), [{"a": "added"}, {"c": "added"}])
+        self.assertEqual(self.notices(turn), [])
+
+    def test_an_end_that_is_there_is_not_repeated(self):
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
+        key = self.session(turn)
+        self.write("project/theirs", "x")
+        self.ask([Answer("Hm.")], "-r", key)
+        self.assertEqual(self.phases(key).count("after"), 1)
+
+    def test_killed_at_any_time(self):
+        """Whenever it is killed, the log ends in a state from which undo works: a file of the agent
+        is only there if a segment says so."""
+        for step in range(12):
+            project = self.path(f"p{step}")
+            os.makedirs(project)
+            self.project = project
+            running = self.begin([Answer("x" * 200, calls=[bash("echo 1 > a; echo 2 > b")],
+                                         fragments=5, wire=Wire(delay_event=0.002)),
+                                  Answer(calls=[bash("rm a; echo 3 > c")]), Answer("Done.")])
+            running.wait_for_type("session")
+            time.sleep(0.01 + 0.02 * step)
+            running.process.kill()
+            running.process.wait()
+            key = json.loads(running.lines[0])["id"]
+            time.sleep(0.3)  # the keeper ends the tools
+            segments = self.segments(key)
+            now = set(os.listdir(project))
+            changed = self.changed(segments) if segments else {}
+            self.assertEqual({p for p, status in changed.items() if status == "added"} & now, now)
+            for segment in segments[:-1]:
+                self.assertIsNotNone(segment["after"])
+
+
+class Trouble(CheckpointTest):
+    """A prefix of its own with another program in place of checkpoint."""
+
+    def prefix(self, program):
+        where = self.path("prefix")
+        os.makedirs(where + "/bin")
+        os.makedirs(where + "/lib/ikigai")
+        shutil.copy(IKIGAI, where + "/bin/ikigai")
+        shutil.copy(os.path.join(OUT, "lib", "ikigai", "keeper"), where + "/lib/ikigai/keeper")
+        for part in ("libexec", "share"):
+            os.symlink(os.path.join(OUT, part), os.path.join(where, part))
+        if program is not None:
+            self.write("prefix/lib/ikigai/checkpoint", program, 0o755)
+        return where + "/bin/ikigai"
+
+    def try_with(self, program):
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer(calls=[bash("echo 2 > b")]),
+                         Answer("Done.")], program=self.prefix(program))
+        self.assertEqual(turn.text, "Done.")
+        self.assertEqual([e["tool_success"] for e in turn.envelopes()], [True, True])
+        self.assertEqual(sorted(os.listdir(self.project)), ["a", "b"])
+        return turn
+
+    def assert_told_once(self, turn, why):
+        (notice,) = self.notices(turn)
+        self.assertTrue(notice.startswith("This turn cannot be undone: "), notice)
+        self.assertIn(why, notice)
+
+    def test_it_is_missing(self):
+        self.assert_told_once(self.try_with(None), "No such file or directory")
+
+    def test_it_says_why(self):
+        turn = self.try_with("#!/bin/sh\necho '{\"error\": \"the disk is full\"}'\nexit 1\n")
+        self.assert_told_once(turn, "the disk is full")
+        self.assertNotIn("before", self.phases(turn))
+
+    def test_it_crashes(self):
+        self.assert_told_once(self.try_with("#!/bin/sh\nkill -SEGV $$\n"), "checkpoint")
+
+    def test_it_writes_nonsense(self):
+        self.assert_told_once(self.try_with("#!/bin/sh\necho hello\n"), "not valid")
+
+    def test_the_end_cannot_be_recorded(self):
+        """The log says that it is not known what was changed."""
+        turn = self.try_with(f"""#!/bin/sh
+if [ -e a ] || [ -e "$(cat > /tmp/in.$$; sed 's/.*"folder":"\\([^"]*\\)".*/\\1/' /tmp/in.$$)/a" ]
+then rm /tmp/in.$$; echo '{{"error": "lost"}}'; exit 1; fi
+{PROGRAM} < /tmp/in.$$; rm /tmp/in.$$
+""")
+        self.assert_told_once(turn, "lost")
+        self.assertEqual([s["after"] for s in self.segments(turn)], [[]])
+
+    def test_it_hangs(self):
+        """The call runs when the time is over, and it is not tried again."""
+        started = time.monotonic()
+        turn = self.try_with("#!/bin/sh\nexec sleep 1000\n")
+        self.assertLess(time.monotonic() - started, 60)
+        self.assert_told_once(turn, "took longer than")
+
+
+class Limits(CheckpointTest):
+    def test_more_files_than_undo_max_files(self):
+        """Told once per session; what file_write changes is still covered."""
+        for n in range(6):
+            self.write(f"project/f{n}", "x")
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]),
+                         Answer(calls=[write("b"), bash("echo 2 > a")]), Answer("Done.")],
+                        config={"undo_max_files": 5})
+        (notice,) = self.notices(turn)
+        self.assertIn("undo_max_files", notice)
+        self.assertEqual(self.changes(turn), [{"b": "added"}])
+        self.assertEqual(turn.text, "Done.")
+        again = self.ask([Answer(calls=[write("f1", "y")]), Answer("Done.")], "-r",
+                         self.session(turn), config={"undo_max_files": 5})
+        self.assertEqual(self.changes(again), [{"b": "added"}, {"f1": "modified"}])
+
+    def test_a_file_that_is_too_large(self):
+        self.write("project/big", os.urandom(300000))
+        turn = self.ask([Answer(calls=[bash("echo 1 > a; echo 2 >> big")]),
+                         Answer(calls=[bash("echo 2 > a")]), Answer("Done.")],
+                        config={"undo_max_bytes": 1000000})
+        (notice,) = self.notices(turn)
+        self.assertIn("big (", notice)
+        self.assertIn("undo_max_bytes", notice)
+        self.assertEqual([c["a"] for c in self.changes(turn)], ["added", "modified"])
+
+    def test_more_contents_than_undo_max_bytes(self):
+        for n in range(20):
+            self.write(f"project/f{n}", os.urandom(20000))
+        turn = self.ask([Answer(calls=[bash("echo 1 > f0")]),
+                         Answer(calls=[write("b"), bash("echo 2 > f1")]), Answer("Done.")],
+                        config={"undo_max_bytes": 200000, "undo_max_files": 50})
+        self.assertEqual(sum("undo_max_bytes" in notice for notice in self.notices(turn)), 1)
+        self.assertIn({"b": "added"}, self.changes(turn))
+
+
+per_format(type("Formats", (), {
+    "test_the_name_of_a_call_begins_the_checkpoint": Segments.test_around_a_call_that_writes}),
+    globals(), "responses", "anthropic", "google", base=CheckpointTest)
