@@ -639,6 +639,22 @@ int ik_contents_get(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B
     return unpack(contents, pack->fd, place->offset, place->packed, name, size, out);
 }
 
+uint64_t ik_contents_size(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B_SIZE])
+{
+    char path[80];
+    struct stat st;
+    if (is_empty(name) || !open_folder(contents, false)) {
+        return 0;
+    }
+    format_path(path, name);
+    if (fstatat(contents->folder, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        return (uint64_t)st.st_size;
+    }
+    pack_t *pack;
+    const place_t *place = find_in_packs(contents, name, &pack);
+    return place == NULL ? 0 : place->packed + sizeof(place_t);
+}
+
 /* --- sweeping ------------------------------------------------------------------------------ */
 
 static bool parse_digit(char digit, unsigned *value)

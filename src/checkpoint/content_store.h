@@ -33,6 +33,8 @@ int ik_contents_put(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B
  * EAGAIN when it has not. */
 int ik_contents_put_file(ik_contents_t *contents, int fd, uint64_t size,
                          unsigned char name[IK_BLAKE2B_SIZE]);
+/* The bytes that a content takes on disk; 0 when it is missing. */
+uint64_t ik_contents_size(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B_SIZE]);
 /* Appends the content; ENOENT when it is missing, damaged or not of this size. */
 int ik_contents_get(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B_SIZE],
                     uint64_t size, ik_buffer_t *out);

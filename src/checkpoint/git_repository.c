@@ -214,8 +214,8 @@ static void add_attributes(ik_git_repository_t *repository, const void *ctx, con
         return;
     }
     int64_t ctime = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-    if (ctime > repository->settings_ctime_ns) {
-        repository->settings_ctime_ns = ctime;
+    if (ctime > repository->attributes_ctime_ns) {
+        repository->attributes_ctime_ns = ctime;
     }
     repository->conversions =
         ik_git_repository_add_attributes(repository, text, len, 0, repository->conversions);

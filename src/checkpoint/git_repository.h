@@ -21,10 +21,11 @@ typedef struct {
     ik_ignore_t *excludes; /* core.excludesFile and info/exclude; NULL: none */
     /* The settings and attributes that make git convert files: conversion applies to all files, or
      * to those that conversions excludes, as if it were a file of ignore rules. Files that changed
-     * before settings_ctime_ns may have been written under other settings. */
+     * before these times may have been written under other settings. */
     bool converts_all;
     ik_ignore_t *conversions;
     int64_t settings_ctime_ns;
+    int64_t attributes_ctime_ns;
 } ik_git_repository_t;
 
 /* The repository whose working tree has its root in this folder (absolute, without symbolic links);

@@ -8,6 +8,7 @@
  *            -> {"text"} or {"files": [{"path", "status", "added", "removed", "binary"}]}
  *   restore  {"folder", "blobs", "segments", "others", "force", "paths", "dry_run", …}
  *            -> {"restored": [{"path"}], "conflicts": [{"path", "reason"}], "before", "after"}
+ *   sweep    {"blobs", "keep": [ID…], "max_bytes"} -> {"removed", "bytes"}
  *
  * A segment is {"before": [ID…], "after": [ID…]}; with "after": null what is there now is its end.
  * A path that is not UTF-8 is written {"path_base64"}. A failure is {"error"} and exit status 1.
@@ -32,6 +33,7 @@
 #include "checkpoint/place.h"
 #include "checkpoint/restore.h"
 #include "checkpoint/segment.h"
+#include "checkpoint/sweep.h"
 #include "checkpoint/take.h"
 
 enum { REQUEST_MAX = 256 << 20, DEFAULT_FILES = 50000, DEFAULT_BYTES = 256 << 20 };
@@ -166,7 +168,7 @@ static res_t open_place(const void *ctx, const json_t *request, ik_place_t **pla
     TRY(ik_place_open(ctx, folder, blobs, place));
     (*place)->max_files = get_limit(request, "max_files", DEFAULT_FILES);
     (*place)->max_bytes = get_limit(request, "max_bytes", DEFAULT_BYTES);
-    return OK;
+    return ik_sweep_lock(blobs, false);
 }
 
 /* --- the operations -------------------------------------------------------------------------- */
@@ -195,6 +197,31 @@ static void add_left_out(ik_buffer_t *out, const ik_state_t *state)
     talloc_free(scratch);
 }
 
+/* Beyond max_bytes the oldest states go, but not this one and those before it. */
+static void make_room(const void *ctx, ik_place_t *place, const ik_take_request_t *request,
+                      const ik_state_t *state)
+{
+    if (ik_contents_total(place->contents) + ik_git_objects_total(place->objects) <=
+        place->max_bytes) {
+        return;
+    }
+    const char **held = ik_new_array(ctx, const char *, request->previous_count + 1);
+    ik_sweep_request_t what = {.blobs = place->blobs,
+                               .keep_all = true,
+                               .max_bytes = place->max_bytes / 8 * 7,
+                               /* not at every call */ .held = held};
+    held[what.held_count++] = state->id;
+    for (size_t i = 0; i < request->previous_count; i++) {
+        held[what.held_count++] = request->previous[i]->id;
+    }
+    ik_sweep_t swept;
+    res_t result = ik_sweep_lock(place->blobs, true);
+    if (is_ok(&result)) {
+        result = ik_sweep_run(ctx, &what, &swept);
+    }
+    (void)result; /* the state is stored all the same */
+}
+
 static res_t run_take(const void *ctx, const json_t *request, ik_buffer_t *out)
 {
     ik_place_t *place;
@@ -212,6 +239,9 @@ static res_t run_take(const void *ctx, const json_t *request, ik_buffer_t *out)
     ik_json_begin_member(out, "changed");
     ik_buffer_append_text(out, taken.changed ? "true" : "false");
     add_left_out(out, taken.state);
+    if (ik_contents_added(place->contents) > 0) {
+        make_room(ctx, place, &what, taken.state);
+    }
     ik_json_add_text(out, "limit", taken.limit);
     ik_buffer_append_byte(out, '}');
     return OK;
@@ -350,6 +380,32 @@ static res_t run_restore(const void *ctx, const json_t *request, ik_buffer_t *ou
     return OK;
 }
 
+/* Removes states that no session names, and what only they needed. */
+static res_t run_sweep(const void *ctx, const json_t *request, ik_buffer_t *out)
+{
+    const json_t *ids = json_object_get(request, "keep");
+    const char **keep = ik_new_array(ctx, const char *, json_array_size(ids));
+    ik_sweep_request_t what = {.keep = keep};
+    ik_sweep_t swept;
+    TRY(need_text(request, "blobs", &what.blobs));
+    if (!json_is_array(ids)) {
+        return ERR(INVALID, "\"keep\" must be an array");
+    }
+    for (size_t i = 0; i < json_array_size(ids); i++) {
+        const char *id = json_string_value(json_array_get(ids, i));
+        if (id != NULL) {
+            keep[what.keep_count++] = id;
+        }
+    }
+    what.max_bytes = get_limit(request, "max_bytes", DEFAULT_BYTES);
+    TRY(ik_sweep_lock(what.blobs, true));
+    TRY(ik_sweep_run(ctx, &what, &swept));
+    ik_json_add_number(out, "removed", (int64_t)swept.removed);
+    ik_json_add_number(out, "bytes", (int64_t)swept.bytes);
+    ik_buffer_append_byte(out, '}');
+    return OK;
+}
+
 /* --- main ------------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -361,6 +417,7 @@ static const operation_t operations[] = {
     {"take", run_take},
     {"diff", run_diff},
     {"restore", run_restore},
+    {"sweep", run_sweep},
 };
 
 static res_t answer(const void *ctx, ik_buffer_t *out)
@@ -391,9 +448,20 @@ static res_t answer(const void *ctx, ik_buffer_t *out)
                         : ERR(INVALID, "Unknown operation '%s'", name);
 }
 
+/* A mapped file of the repository became shorter. */
+static void on_bus_error(int number)
+{
+    (void)number;
+    static const char text[] = "{\"error\":\"A file changed while it was read\"}\n";
+    ssize_t ignored = write(STDOUT_FILENO, text, sizeof(text) - 1);
+    (void)ignored;
+    _exit(1);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGBUS, on_bus_error);
     ik_json_seed();
     void *ctx = talloc_new(NULL);
     ik_buffer_t out;

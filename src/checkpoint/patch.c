@@ -1,8 +1,6 @@
 /* The format is described in git's Documentation/diff-generate-patch. */
 #include "checkpoint/patch.h"
 
-#include <sha1.h>
-#include <sha2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +11,7 @@
 #include "base/json.h"
 #include "base/line_diff.h"
 #include "base/utf8.h"
+#include "checkpoint/git_hash.h"
 #include "checkpoint/git_repository.h"
 
 enum {
@@ -152,20 +151,11 @@ static unsigned git_mode(const side_t *side)
 static void format_object(const writer_t *writer, const side_t *side, char out[HEX_MAX])
 {
     unsigned char name[32] = {0};
-    char head[32];
-    int head_len = snprintf(head, sizeof(head), "blob %zu", side->content.len) + 1;
-    if (side->exists && writer->object_size == 20) {
-        SHA1_CTX hash;
-        SHA1Init(&hash);
-        SHA1Update(&hash, (const unsigned char *)head, (size_t)head_len);
-        SHA1Update(&hash, (const unsigned char *)side->content.data, side->content.len);
-        SHA1Final(name, &hash);
-    } else if (side->exists) {
-        SHA2_CTX hash;
-        SHA256Init(&hash);
-        SHA256Update(&hash, (const unsigned char *)head, (size_t)head_len);
-        SHA256Update(&hash, (const unsigned char *)side->content.data, side->content.len);
-        SHA256Final(name, &hash);
+    if (side->exists) {
+        ik_git_hash_t hash;
+        ik_git_hash_init(&hash, writer->object_size, side->content.len);
+        ik_git_hash_update(&hash, side->content.data, side->content.len);
+        ik_git_hash_finish(&hash, name);
     }
     for (size_t i = 0; i < writer->object_size; i++) {
         snprintf(out + 2 * i, 3, "%02x", name[i]);

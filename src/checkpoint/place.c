@@ -39,32 +39,51 @@ res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_p
     }
     place->states = ik_states_create(place, blobs);
     place->contents = ik_contents_create(place, blobs);
+    place->objects = ik_git_objects_create(place, blobs);
     *out = place;
     return OK;
+}
+
+ik_git_source_t ik_place_source(const ik_entry_t *entry, const ik_state_t *owner)
+{
+    const ik_state_repository_t *repository = &owner->repositories[entry->repository];
+    return (ik_git_source_t){.path = repository->objects,
+                             .key = repository->key,
+                             .object_size = ik_naming_size(entry->naming)};
 }
 
 bool ik_place_content(ik_place_t *place, const ik_entry_t *entry, const ik_state_t *owner,
                       ik_buffer_t *out)
 {
-    (void)owner;
-    return entry->naming == IK_NAMED_BLAKE2B &&
-           ik_contents_get(place->contents, entry->name, entry->size, out) == 0;
+    if (entry->naming == IK_NAMED_BLAKE2B) {
+        return ik_contents_get(place->contents, entry->name, entry->size, out) == 0;
+    }
+    if (entry->naming == IK_NAMED_NOT) {
+        return false;
+    }
+    ik_git_source_t source = ik_place_source(entry, owner);
+    return ik_git_objects_read(place->objects, &source, entry->name, entry->size, out);
 }
 
-/* Compares contents that are named in different ways. */
-static bool same_bytes(ik_place_t *place, const ik_entry_t *a, const ik_state_t *a_owner,
-                       const ik_entry_t *b, const ik_state_t *b_owner)
+/* The name that the content would have in the store; false when it is not available. */
+static bool name_content(ik_place_t *place, const ik_entry_t *entry, const ik_state_t *owner,
+                         unsigned char name[IK_BLAKE2B_SIZE])
 {
-    void *scratch = talloc_new(NULL);
-    ik_buffer_t x;
-    ik_buffer_t y;
-    ik_buffer_init(&x, scratch, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&y, scratch, IK_BUFFER_UNLIMITED);
-    bool same = ik_place_content(place, a, a_owner, &x) &&
-                ik_place_content(place, b, b_owner, &y) && x.len == y.len &&
-                (x.len == 0 || memcmp(x.data, y.data, x.len) == 0);
-    talloc_free(scratch);
-    return same;
+    if (entry->naming == IK_NAMED_BLAKE2B) {
+        memcpy(name, entry->name, IK_BLAKE2B_SIZE);
+        return true;
+    }
+    ik_buffer_t content;
+    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED);
+    bool found = ik_place_content(place, entry, owner, &content);
+    if (found) {
+        ik_blake2b_t hash;
+        ik_blake2b_init(&hash);
+        ik_blake2b_update(&hash, content.data, content.len);
+        ik_blake2b_finish(&hash, name);
+    }
+    ik_buffer_reset(&content);
+    return found;
 }
 
 bool ik_place_same(ik_place_t *place, const ik_entry_t *a, const ik_state_t *a_owner,
@@ -86,5 +105,8 @@ bool ik_place_same(ik_place_t *place, const ik_entry_t *a, const ik_state_t *a_o
     if (a->naming == b->naming) {
         return memcmp(a->name, b->name, ik_naming_size(a->naming)) == 0;
     }
-    return same_bytes(place, a, a_owner, b, b_owner);
+    unsigned char a_name[IK_BLAKE2B_SIZE];
+    unsigned char b_name[IK_BLAKE2B_SIZE];
+    return name_content(place, a, a_owner, a_name) && name_content(place, b, b_owner, b_name) &&
+           memcmp(a_name, b_name, IK_BLAKE2B_SIZE) == 0;
 }

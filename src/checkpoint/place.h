@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "checkpoint/content_store.h"
+#include "checkpoint/git_objects.h"
 #include "checkpoint/state.h"
 
 typedef struct {
@@ -17,6 +18,7 @@ typedef struct {
     int slash;    /* the root of the file system, open */
     ik_states_t *states;
     ik_contents_t *contents;
+    ik_git_objects_t *objects;
     uint64_t max_files;
     uint64_t max_bytes;
 } ik_place_t;
@@ -34,6 +36,8 @@ static inline int ik_place_at(const ik_place_t *place, const char **path)
     return place->slash;
 }
 
+/* The repository whose object names the content of an entry. */
+ik_git_source_t ik_place_source(const ik_entry_t *entry, const ik_state_t *owner);
 /* Appends the content of an entry; false when it is not available. owner is the state that lists
  * the entry. */
 bool ik_place_content(ik_place_t *place, const ik_entry_t *entry, const ik_state_t *owner,

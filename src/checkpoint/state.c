@@ -324,9 +324,8 @@ static bool read_entries(reader_t *in, ik_state_t *state)
     return !in->failed && in->at == in->end;
 }
 
-static bool read_state(ik_states_t *states, ik_state_t *state, reader_t *in, char **base)
+static bool read_state(ik_state_t *state, reader_t *in, char **base)
 {
-    (void)states;
     *base = get_text(state, in);
     state->folder = get_text(state, in);
     state->tree = get_number(in) != 0;
@@ -379,11 +378,38 @@ static res_t read_file(const ik_states_t *states, const char *id, ik_buffer_t *p
     return OK;
 }
 
-static res_t load_at_depth(ik_states_t *states, const char *id, unsigned depth, ik_state_t **out)
+res_t ik_states_load_alone(const ik_states_t *states, const char *id, const void *ctx,
+                           ik_state_t **out, char base[IK_STATE_ID_SIZE])
 {
     if (!ik_states_id_valid(id)) {
         return ERR(INVALID, "Not the id of a state: '%s'", id);
     }
+    ik_state_t *state = ik_new(ctx, ik_state_t);
+    memcpy(state->id, id, IK_STATE_ID_SIZE);
+    void *scratch = talloc_new(NULL);
+    ik_buffer_t plain;
+    ik_buffer_init(&plain, scratch, IK_BUFFER_UNLIMITED);
+    res_t result = read_file(states, id, &plain, &state->verified_ns);
+    if (is_ok(&result)) {
+        reader_t in = {.at = plain.data, .end = plain.data + plain.len};
+        char *name;
+        if (!read_state(state, &in, &name) || (name[0] != '\0' && !ik_states_id_valid(name))) {
+            result = ERR(DAMAGED, "The state %s is damaged", id);
+        } else {
+            memcpy(base, name, strlen(name) + 1);
+        }
+    }
+    talloc_free(scratch);
+    if (is_err(&result)) {
+        talloc_free(state);
+        return result;
+    }
+    *out = state;
+    return OK;
+}
+
+static res_t load_at_depth(ik_states_t *states, const char *id, unsigned depth, ik_state_t **out)
+{
     for (size_t i = 0; i < states->count; i++) {
         if (strcmp(states->loaded[i]->id, id) == 0) {
             *out = states->loaded[i];
@@ -393,27 +419,16 @@ static res_t load_at_depth(ik_states_t *states, const char *id, unsigned depth, 
     if (depth > DEPTH_MAX) {
         return ERR(DAMAGED, "The state %s has too many bases", id);
     }
-    ik_state_t *state = ik_new(states, ik_state_t);
-    memcpy(state->id, id, IK_STATE_ID_SIZE);
-    void *scratch = talloc_new(NULL);
-    ik_buffer_t plain;
-    ik_buffer_init(&plain, scratch, IK_BUFFER_UNLIMITED);
-    res_t result = read_file(states, id, &plain, &state->verified_ns);
-    char *base = NULL;
-    if (is_ok(&result)) {
-        reader_t in = {.at = plain.data, .end = plain.data + plain.len};
-        if (!read_state(states, state, &in, &base)) {
-            result = ERR(DAMAGED, "The state %s is damaged", id);
+    char base[IK_STATE_ID_SIZE];
+    ik_state_t *state;
+    TRY(ik_states_load_alone(states, id, states, &state, base));
+    if (base[0] != '\0') {
+        res_t result = load_at_depth(states, base, depth + 1, &state->base);
+        if (is_err(&result)) {
+            talloc_free(state);
+            return result;
         }
-    }
-    if (is_ok(&result) && base[0] != '\0') {
-        result = load_at_depth(states, base, depth + 1, &state->base);
-        state->depth = is_ok(&result) ? state->base->depth + 1 : 0;
-    }
-    talloc_free(scratch);
-    if (is_err(&result)) {
-        talloc_free(state);
-        return result;
+        state->depth = state->base->depth + 1;
     }
     remember(states, state);
     *out = state;

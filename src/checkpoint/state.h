@@ -88,6 +88,9 @@ ik_state_t *ik_states_add(ik_states_t *states, const char *folder, bool tree);
 /* Loads a state and its bases. IK_ERR_NOT_FOUND when it is gone, IK_ERR_DAMAGED when it cannot be
  * read. */
 res_t ik_states_load(ik_states_t *states, const char *id, ik_state_t **out);
+/* Loads a state on ctx without its bases; base becomes the id of the first one, or "". */
+res_t ik_states_load_alone(const ik_states_t *states, const char *id, const void *ctx,
+                           ik_state_t **out, char base[IK_STATE_ID_SIZE]);
 /* Writes the state and gives it its id. Entries must be sorted. */
 res_t ik_states_save(ik_states_t *states, ik_state_t *state);
 /* Notes that the files were compared with the state at that time. */

@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/process_tree.h"
+#include "checkpoint/git_hash.h"
 #include "checkpoint/safe_open.h"
+#include "checkpoint/taker.h"
 #include "checkpoint/tree_walk.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
     WHOLE_MAX = 256 * 1024, /* larger files are copied in pieces */
     BATCH_MIN = 256,        /* this many contents go into one pack */
     DEPTH_MAX = 32,         /* bases of a state */
+    SINGLES_MAX = 64,       /* objects of git that are kept before they are needed */
     SHARE = 8,              /* a file may take this part of max_bytes */
     /* Compressed contents are not smaller than this part of the files. */
     COMPRESSION_MAX = 20,
@@ -40,14 +42,95 @@ typedef struct {
     size_t known_count;
     int64_t now_ns;
     bool store;
+    size_t singles; /* objects that may still be kept */
     bool beyond_bytes;
-    char *piece; /* WHOLE_MAX bytes */
+    const ik_tree_file_t *file; /* being read; NULL: nothing else is known about it */
+    char *piece;                /* WHOLE_MAX bytes */
     res_t result;
 } take_t;
 
 static int64_t nanoseconds(struct timespec time)
 {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* --- what is known -------------------------------------------------------------------------- */
+
+/* The number of a repository in the new state. */
+static uint16_t add_repository(take_t *take, const char *objects)
+{
+    ik_state_t *state = take->state;
+    for (size_t i = state->repository_count; i > 0; i--) {
+        if (strcmp(state->repositories[i - 1].objects, objects) == 0) {
+            return (uint16_t)(i - 1);
+        }
+    }
+    state->repositories = ik_resize_array(state, state->repositories, ik_state_repository_t,
+                                          state->repository_count + 1);
+    ik_state_repository_t *added = &state->repositories[state->repository_count];
+    added->objects = ik_strdup(state, objects);
+    ik_git_objects_name(objects, added->key);
+    return (uint16_t)state->repository_count++;
+}
+
+/* Takes the content from an earlier state in which the file had the same status. */
+static bool recall(take_t *take, ik_entry_t *entry, const ik_entry_t *old, const ik_state_t *owner,
+                   int64_t verified_ns)
+{
+    bool kept = old->kind == entry->kind && old->naming != IK_NAMED_NOT &&
+                old->ctime_ns < verified_ns - SETTLED_NS;
+    if (!ik_entry_same_stat(old, entry) || (!kept && old->kind != IK_ENTRY_UNKEPT)) {
+        return false;
+    }
+    entry->kind = old->kind;
+    entry->naming = old->naming;
+    memcpy(entry->name, old->name, sizeof(entry->name));
+    if (old->naming == IK_NAMED_SHA1 || old->naming == IK_NAMED_SHA256) {
+        entry->repository = add_repository(take, owner->repositories[old->repository].objects);
+    }
+    return true;
+}
+
+/* --- objects of git ------------------------------------------------------------------------- */
+
+static bool is_object(const ik_entry_t *entry)
+{
+    return entry->naming == IK_NAMED_SHA1 || entry->naming == IK_NAMED_SHA256;
+}
+
+/* Names the content by the object in the index, if there is such an object. With measure, its size
+ * must be that of the file: conversions of line ends and keywords change the size. */
+static bool name_by_object(take_t *take, const ik_tree_file_t *file, ik_entry_t *entry,
+                           bool measure)
+{
+    const ik_git_repository_t *repository = file->repository;
+    size_t size = repository->object_size;
+    /* Numbers of repositories have 16 bits. */
+    if (take->state->repository_count >= UINT16_MAX) {
+        return false;
+    }
+    uint16_t number = add_repository(take, repository->objects);
+    ik_git_source_t source = {.path = repository->objects,
+                              .key = take->state->repositories[number].key,
+                              .object_size = size};
+    const unsigned char *object = file->indexed->object;
+    if (!ik_git_objects_find(take->place->objects, &source, object, measure ? &entry->size : NULL,
+                             &take->singles)) {
+        return false;
+    }
+    entry->naming = size == 20 ? IK_NAMED_SHA1 : IK_NAMED_SHA256;
+    entry->repository = number;
+    memset(entry->name, 0, sizeof(entry->name));
+    memcpy(entry->name, object, size);
+    return true;
+}
+
+/* Makes sure that the content of a file that has changed stays. */
+static void keep_object(take_t *take, const ik_entry_t *old, const ik_state_t *owner)
+{
+    size_t one = 1;
+    ik_git_source_t source = ik_place_source(old, owner);
+    ik_git_objects_find(take->place->objects, &source, old->name, NULL, &one);
 }
 
 /* --- contents ------------------------------------------------------------------------------ */
@@ -93,9 +176,34 @@ static int hash_file(take_t *take, int fd, ik_entry_t *entry)
     return total == entry->size ? 0 : EAGAIN;
 }
 
+/* Whether the open file is the object that the index has for it, byte for byte. The file is read
+ * from its start afterwards. */
+static bool is_indexed_object(take_t *take, int fd, const ik_entry_t *entry)
+{
+    ik_git_hash_t hash;
+    size_t size = take->file->repository->object_size;
+    unsigned char name[32];
+    uint64_t total = 0;
+    ik_git_hash_init(&hash, size, entry->size);
+    for (ssize_t got; (got = read(fd, take->piece, WHOLE_MAX)) > 0;) {
+        ik_git_hash_update(&hash, take->piece, (size_t)got);
+        total += (uint64_t)got;
+    }
+    ik_git_hash_finish(&hash, name);
+    return lseek(fd, 0, SEEK_SET) == 0 && total == entry->size &&
+           memcmp(name, take->file->indexed->object, size) == 0;
+}
+
 /* Reads the open file, whose status is in the entry. EAGAIN when it has another size. */
 static int keep_file(take_t *take, int fd, ik_entry_t *entry)
 {
+    if (take->file != NULL && take->file->indexed != NULL && entry->size > 0 &&
+        is_indexed_object(take, fd, entry) && name_by_object(take, take->file, entry, false)) {
+        return 0;
+    }
+    if (take->store && entry->size > take->place->max_bytes / SHARE) {
+        return EFBIG;
+    }
     if (entry->size >= WHOLE_MAX) {
         if (!take->store) {
             return hash_file(take, fd, entry);
@@ -138,11 +246,7 @@ static int read_regular(take_t *take, int at, const char *path, ik_entry_t *entr
         ik_entry_set_stat(entry, &st);
         entry->kind = IK_ENTRY_FILE;
         entry->naming = IK_NAMED_NOT;
-        if (take->store && entry->size > take->place->max_bytes / SHARE) {
-            error = EFBIG;
-        } else {
-            error = keep_file(take, fd, entry);
-        }
+        error = keep_file(take, fd, entry);
     }
     if (error == 0 && (fstat(fd, &after) != 0 || after.st_size != st.st_size ||
                        nanoseconds(after.st_mtim) != entry->mtime_ns ||
@@ -232,25 +336,6 @@ ik_entry_t ik_take_look(ik_place_t *place, const char *path, bool store)
     look(&take, &entry);
     free(take.piece);
     return entry;
-}
-
-/* --- what is known -------------------------------------------------------------------------- */
-
-/* Takes the content from an earlier state in which the file had the same status. */
-static bool recall(take_t *take, ik_entry_t *entry, const ik_entry_t *old, const ik_state_t *owner,
-                   int64_t verified_ns)
-{
-    (void)take;
-    (void)owner;
-    bool kept = old->kind == entry->kind && old->naming != IK_NAMED_NOT &&
-                old->ctime_ns < verified_ns - SETTLED_NS;
-    if (!ik_entry_same_stat(old, entry) || (!kept && old->kind != IK_ENTRY_UNKEPT)) {
-        return false;
-    }
-    entry->kind = old->kind;
-    entry->naming = old->naming;
-    memcpy(entry->name, old->name, sizeof(entry->name));
-    return true;
 }
 
 /* --- named files ---------------------------------------------------------------------------- */
@@ -477,6 +562,9 @@ static void find_contents(take_t *take, ik_tree_file_t *files, size_t count)
                                                                            entry->path_len, &owner);
             read[i] = old == NULL || !recall(take, entry, old, owner, previous->verified_ns);
         }
+        if (read[i] && files[i].clean && name_by_object(take, &files[i], entry, files[i].measure)) {
+            read[i] = false;
+        }
         unknown += read[i];
         bool kept = entry->size <= take->place->max_bytes / SHARE;
         bytes += read[i] && kept ? entry->size : 0;
@@ -494,7 +582,9 @@ static void find_contents(take_t *take, ik_tree_file_t *files, size_t count)
     uint64_t before = ik_contents_added(take->place->contents);
     for (size_t i = 0; i < count && is_ok(&take->result); i++) {
         if (read[i]) {
+            take->file = &files[i];
             look(take, &files[i].entry);
+            take->file = NULL;
             if (ik_contents_added(take->place->contents) - before > take->place->max_bytes) {
                 take->beyond_bytes = true;
                 break;
@@ -535,6 +625,9 @@ static void fill(take_t *take, ik_tree_file_t *files, size_t count, bool *change
             if (order >= 0) {
                 break;
             }
+            if (is_object(old)) {
+                keep_object(take, old, take->known[k].owner);
+            }
             *changed |= old->kind != IK_ENTRY_IGNORED && old->kind != IK_ENTRY_EMPTY &&
                         old->kind != IK_ENTRY_ABSENT;
             *same = false;
@@ -551,8 +644,11 @@ static void fill(take_t *take, ik_tree_file_t *files, size_t count, bool *change
                       entry->kind == IK_ENTRY_UNKEPT;
         bool known = k < take->known_count && order == 0;
         const ik_entry_t *old = known ? take->known[k].entry : NULL;
-        k += known;
         bool content = known && same_content(old, entry);
+        if (known && !content && is_object(old)) {
+            keep_object(take, old, take->known[k].owner);
+        }
+        k += known;
         bool unchanged = content && ik_entry_same_stat(old, entry);
         *changed |= !content && entry->kind != IK_ENTRY_IGNORED && entry->kind != IK_ENTRY_EMPTY;
         *same &= unchanged;
@@ -580,7 +676,7 @@ static void fill(take_t *take, ik_tree_file_t *files, size_t count, bool *change
 static void set_taker(ik_state_t *state)
 {
     state->taker = getppid();
-    state->taker_started = 0;
+    state->taker_started = ik_taker_start_time(state->taker);
 }
 
 /* The states that are known: the last one of the tree and its entries. */
@@ -631,10 +727,11 @@ res_t ik_take_run(ik_place_t *place, const ik_take_request_t *request, ik_take_t
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     take_t take = {.place = place, .request = request, .store = true, .result = OK};
+    take.singles = SINGLES_MAX;
     take.now_ns = nanoseconds(now);
     take.state = ik_states_add(place->states, place->folder, request->tree);
     take.state->verified_ns = take.now_ns;
-    take.piece = ik_alloc_array(take.state, 1, WHOLE_MAX, "piece");
+    take.piece = ik_resize_array(take.state, NULL, char, WHOLE_MAX);
     set_taker(take.state);
     *out = (ik_take_t){0};
     for (size_t i = 0; i < request->path_count; i++) {

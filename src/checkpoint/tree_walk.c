@@ -14,7 +14,7 @@
 
 enum {
     RULES_SIZE_MAX = 1024 * 1024,
-    ARENA_CHUNK = 1 << 20,
+    ARENA_CHUNK = 1 << 16,
     DEPTH_MAX = 2000,
     FILES_LIMIT = 2 << 20, /* beyond this an array would be larger than talloc allows */
     UNCOVERED_FACTOR = 4,  /* ignored entries that are listed, as a multiple of max_files */
@@ -46,15 +46,15 @@ typedef struct {
     size_t root_len; /* what of the path is the root of the repository, with its slash */
     ik_ignore_t *ignore;
     ik_ignore_t *conversions;
-    int64_t settings_ctime_ns;
-    bool ignored; /* only tracked files count */
+    int64_t attributes_ctime_ns; /* when the attributes changed last */
+    bool ignored;                /* only tracked files count */
 } scope_t;
 
 static char *keep_path(walk_t *walk, const char *path, size_t len)
 {
     if (walk->arena_left < len + 1) {
         walk->arena_left = len + 1 > ARENA_CHUNK ? len + 1 : ARENA_CHUNK;
-        walk->arena = ik_alloc_array(walk->tree, 1, walk->arena_left, "paths");
+        walk->arena = ik_resize_array(walk->tree, NULL, char, walk->arena_left);
     }
     char *kept = walk->arena;
     memcpy(kept, path, len);
@@ -128,16 +128,26 @@ static void add_attributes_file(scope_t *scope, const void *ctx, int fd, size_t 
     ik_buffer_init(&text, NULL, 2 * RULES_SIZE_MAX);
     if (read_rules(fd, ".gitattributes", &text, &st)) {
         int64_t ctime = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-        scope->settings_ctime_ns =
-            ctime > scope->settings_ctime_ns ? ctime : scope->settings_ctime_ns;
+        scope->attributes_ctime_ns =
+            ctime > scope->attributes_ctime_ns ? ctime : scope->attributes_ctime_ns;
         if (text.len > 0) {
             scope->conversions = ik_git_repository_add_attributes(ctx, text.data, text.len,
                                                                   base_len, scope->conversions);
         }
     } else {
-        scope->settings_ctime_ns = INT64_MAX; /* whatever it says may hold */
+        scope->attributes_ctime_ns = INT64_MAX; /* whatever it says may hold */
     }
     ik_buffer_reset(&text);
+}
+
+static bool tracks_attributes(walk_t *walk, const scope_t *scope)
+{
+    size_t len = walk->path.len;
+    ik_buffer_append_text(&walk->path, ".gitattributes");
+    bool tracked = ik_git_index_tracks(scope->repository->index, walk->path.data + scope->root_len,
+                                       walk->path.len - scope->root_len);
+    walk->path.len = len;
+    return tracked;
 }
 
 static scope_t scope_of(const ik_git_repository_t *repository)
@@ -147,7 +157,8 @@ static scope_t scope_of(const ik_git_repository_t *repository)
         .root_len = strlen(repository->root) + 1,
         .ignore = repository->excludes,
         .conversions = repository->conversions,
-        .settings_ctime_ns = repository->converts_all ? INT64_MAX : repository->settings_ctime_ns,
+        .attributes_ctime_ns =
+            repository->converts_all ? INT64_MAX : repository->attributes_ctime_ns,
     };
 }
 
@@ -201,10 +212,11 @@ static void visit_file(walk_t *walk, const scope_t *scope, int fd, const child_t
     if (indexed != NULL && (indexed->mode & S_IFMT) == (st.st_mode & S_IFMT)) {
         file->indexed = indexed;
         bool converts = S_ISREG(st.st_mode) &&
-                        (file->entry.ctime_ns <= scope->settings_ctime_ns ||
+                        (file->entry.ctime_ns <= scope->attributes_ctime_ns ||
                          (scope->conversions != NULL &&
                           ik_ignore_decide(scope->conversions, path_inside(walk, scope), inside_len,
                                            inside_len - child->len, false) == IK_IGNORE_EXCLUDED));
+        file->measure = file->entry.ctime_ns <= scope->repository->settings_ctime_ns;
         file->clean =
             !converts && ik_git_index_is_clean(indexed, &st, scope->repository->index_mtime_ns);
     }
@@ -350,6 +362,8 @@ static void walk_folder(walk_t *walk, scope_t scope, int fd)
     }
     if (scope.repository != NULL && has_attributes) {
         add_attributes_file(&scope, scratch, fd, path_len - scope.root_len);
+    } else if (scope.repository != NULL && tracks_attributes(walk, &scope)) {
+        scope.attributes_ctime_ns = INT64_MAX; /* files may have been written when it was there */
     }
     for (size_t i = 0; i < count && !walk->tree->too_many; i++) {
         children[i].name = walk->records.data + children[i].offset;

@@ -17,6 +17,7 @@ typedef struct {
     const ik_git_index_entry_t *indexed; /* the entry of the index, if it says that the file is
                                           * unchanged or may be */
     bool clean;                          /* unchanged, and git converts nothing */
+    bool measure; /* git may have converted it under earlier settings, which changes the size */
 } ik_tree_file_t;
 
 typedef struct {
