@@ -198,6 +198,9 @@ static void show_other(showing_t *showing, const ik_transcript_entry_t *entry)
 {
     print_heading(entry->event.kind, entry->event.created_us);
     print_said(&entry->event);
+    if (showing->full && entry->summary.len > 0) {
+        print_indented("      ", entry->summary.bytes, entry->summary.len);
+    }
     showing->answering = false;
 }
 

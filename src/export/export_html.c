@@ -198,6 +198,14 @@ static void add_note(page_t *page, const ik_transcript_entry_t *entry)
                             entry->event.agent, entry->event.seq);
     add_text(page, content_of(entry));
     add(page, "</div>\n");
+    if (entry->summary.len > 0) {
+        char *small = format_small(NULL, entry);
+        open_aside(page, "Summary", NULL);
+        add_markdown(page, entry->summary.bytes, entry->summary.len);
+        add(page, small);
+        close_aside(page);
+        talloc_free(small);
+    }
 }
 
 /* A message of an unknown kind is shown with all its data. */

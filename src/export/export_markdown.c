@@ -152,6 +152,10 @@ static void add_note(document_t *document, const ik_transcript_entry_t *entry)
         ik_markdown_text_append_line(&document->out, text);
         add(document, "*\n\n");
     }
+    if (entry->summary.len > 0) {
+        add_folded(document, "Summary", entry->summary.bytes, entry->summary.len);
+        add_answer_facts(document, entry);
+    }
 }
 
 /* --- tool calls -------------------------------------------------------------------------- */

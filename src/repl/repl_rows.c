@@ -212,6 +212,11 @@ void ik_repl_rows_message(const ik_rows_t *rows, const ik_conversation_t *conver
         add_result(rows, conversation, index, number);
     } else if (ik_msg_is(message, IK_MSG_COMPACTION)) {
         ik_rows_say(rows, IK_ROLE_DIM, content);
+        char *summary = rows->full ? ik_msg_field_text(NULL, message, "summary") : NULL;
+        if (summary != NULL) {
+            ik_rows_lines(rows, IK_ROLE_DIM, summary);
+        }
+        talloc_free(summary);
     } else if (ik_msg_is(message, IK_MSG_SYSTEM) && rows->full) {
         ik_rows_lines(rows, IK_ROLE_DIM, content);
     }

@@ -168,6 +168,12 @@ static waiting_t *create_waiting(const queue_t *queue, const ik_store_event_t *e
         return waiting;
     }
     read_answer(waiting);
+    if (is_kind(event, IK_MSG_COMPACTION)) {
+        static const char *const names[] = {"summary"};
+        ik_json_span_t value;
+        ik_json_find_members(scan(event->data_json), names, 1, &value);
+        waiting->entry.summary = decode(waiting, value);
+    }
     if (is_kind(event, IK_MSG_TOOL_CALL)) {
         read_call(waiting);
     }

@@ -30,6 +30,7 @@ typedef struct {
     ik_event_facts_t facts;
     ik_transcript_text_t reasoning; /* in the first message of an answer */
     bool incomplete;                /* the answer was cut off */
+    ik_transcript_text_t summary;   /* of a compaction: what stands for older messages */
 
     /* The rest is for IK_TRANSCRIPT_TOOL. */
     ik_transcript_text_t name;      /* of the tool */

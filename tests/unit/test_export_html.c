@@ -483,6 +483,16 @@ START_TEST(long_texts_are_cut_between_characters)
 }
 END_TEST
 
+START_TEST(a_summary_is_folded)
+{
+    begin();
+    say("compaction", "Summarised", "{\"summary\":\"*All* <b>\"}");
+    ck_assert_ptr_nonnull(
+        strstr(page(), "Summarised</div>\n<details class=\"aside\"><summary>Summary</summary>\n"
+                       "<div class=\"body\">\n<div class=\"md\">\n<p><em>All</em> &lt;b&gt;</p>"));
+}
+END_TEST
+
 START_TEST(an_answer_with_its_small_print)
 {
     begin();
@@ -654,6 +664,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, too_many_calls_do_not_wait);
     tcase_add_test(tests, what_is_no_json_is_shown_as_it_is);
     tcase_add_test(tests, long_texts_are_cut_between_characters);
+    tcase_add_test(tests, a_summary_is_folded);
     tcase_add_test(tests, an_answer_with_its_small_print);
     tcase_add_test(tests, forks_lead_to_where_they_began);
     tcase_add_test(tests, title_and_facts_are_text);

@@ -325,6 +325,16 @@ START_TEST(a_note_begins_no_list)
 }
 END_TEST
 
+START_TEST(a_summary_is_folded)
+{
+    say("user", "a", NULL);
+    say("compaction", "The conversation was summarised", "{\"summary\":\"# All\\n<b>\"}");
+    ck_assert_ptr_nonnull(strstr(body(), "*The conversation was summarised*\n\n"
+                                         "<details><summary>Summary</summary>\n\n"));
+    ck_assert_ptr_nonnull(strstr(body(), "\\<b>\n\n</details>\n"));
+}
+END_TEST
+
 START_TEST(forks_say_where_they_began)
 {
     ik_store_agent_t fork = {.session_id = LOG_ID, .number = 2, .parent = 1, .forked_at = 1};
@@ -365,6 +375,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, an_edit_is_a_difference);
     tcase_add_test(tests, long_results_are_cut);
     tcase_add_test(tests, a_note_begins_no_list);
+    tcase_add_test(tests, a_summary_is_folded);
     tcase_add_test(tests, forks_say_where_they_began);
     suite_add_tcase(suite, tests);
     return suite;
