@@ -10,6 +10,7 @@
 
 #include "../promises/repaired.h"
 #include "../provider/driver.h"
+#include "conversation/context.h"
 #include "pieces.h"
 #include "provider/wire.h"
 
@@ -58,12 +59,12 @@ static ik_conversation_t *read_log(const void *ctx, const uint8_t *bytes, size_t
 
 /* --- requests ----------------------------------------------------------------------------- */
 
-static void format(ik_wire_t *wire, ik_request_t *request, const ik_conversation_t *conversation,
+static void format(ik_wire_t *wire, ik_request_t *request, const ik_context_t *context,
                    ik_wire_body_t *body)
 {
-    request->conversation = conversation;
-    request->system = ik_conversation_system(conversation);
-    request->trimmed_results = ik_conversation_trimmed_results(conversation);
+    request->conversation = context->sent;
+    request->system = ik_conversation_system(context->conversation);
+    request->trimmed_results = ik_context_trimmed_results(context);
     ik_wire_format(wire, request, body);
 }
 
@@ -84,10 +85,11 @@ static bool is_question(const ik_msg_t *message)
 }
 
 /* A wire that served every request of the conversation, as an agent's does. */
-static void grow(const void *ctx, ik_wire_t *wire, ik_request_t *request,
-                 const ik_conversation_t *whole)
+static ik_wire_t *grow(const void *ctx, ik_request_t *request, const ik_conversation_t *whole)
 {
     ik_conversation_t *growing = ik_conversation_create(ctx);
+    ik_context_t *context = ik_context_create(ctx, growing);
+    ik_wire_t *wire = ik_wire_create(ctx);
     ik_wire_body_t body;
     for (size_t i = 0; i < whole->count; i++) {
         const ik_msg_t *message = whole->messages[i];
@@ -95,21 +97,31 @@ static void grow(const void *ctx, ik_wire_t *wire, ik_request_t *request,
             growing, ik_msg_create(growing, message->kind, message->content, message->data_json));
         if (i + 1 == whole->count ||
             (is_question(message) && repaired_is_answer(whole->messages[i + 1]))) {
-            format(wire, request, growing, &body);
+            if (ik_context_update(context)) {
+                talloc_free(wire);
+                wire = ik_wire_create(ctx);
+            }
+            format(wire, request, context, &body);
         }
     }
+    return wire;
 }
 
 static void check_requests(const void *ctx, const ik_target_t *target,
                            const ik_conversation_t *conversation)
 {
     ik_request_t *request = ik_request_create(ctx, target);
+    ik_msg_t *closing = ik_msg_create(ctx, IK_MSG_USER, "Summarise.", NULL);
     ik_wire_t *fresh = ik_wire_create(ctx);
-    ik_wire_t *grown = ik_wire_create(ctx);
     ik_wire_body_t body;
-    format(fresh, request, conversation, &body);
+    ik_context_t *context = ik_context_create(ctx, conversation);
+    request->closing = closing;
+    format(fresh, request, context, &body);
     check_body(ctx, &body);
-    grow(ctx, grown, request, conversation);
+    request->closing = NULL;
+    format(fresh, request, context, &body);
+    check_body(ctx, &body);
+    ik_wire_t *grown = grow(ctx, request, conversation);
     REQUIRE(pieces_same(&fresh->messages, &grown->messages));
 }
 

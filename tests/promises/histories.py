@@ -182,7 +182,26 @@ def session(rng, pool):
             history += step + results
             if not results:
                 break
+            if rng.random() < 0.1:
+                history.append(summary(rng, rng.randrange(len(history) + 3)))
+        if rng.random() < 0.2:
+            history.append(summary(rng, rng.randrange(len(history) + 3)))
     return history
+
+
+def summary(rng, covers):
+    """A compaction that stands for so many messages, or anything that looks like one."""
+    data = {"reason": rng.choice(("full", "overflow", "user")), "summary": rng.choice(TEXTS),
+            "tokens_before": 900, "tokens_after": 90, "covers": covers,
+            "words_limit": rng.choice((32768, 32768, 10, 0))}
+    for key in list(data):
+        if rng.random() < 0.03:
+            data[key] = rng.choice((None, -1, 1e99, "", [], "7"))
+    if rng.random() < 0.1:
+        del data[rng.choice(("covers", "words_limit", "tokens_after"))]
+    if rng.random() < 0.5:
+        data |= {"model": "openai/x", "usage": {"in": 900, "out": 3}}
+    return ["compaction", "The conversation was summarised", compact(data)]
 
 
 # ---- damage: each function changes a history in place
@@ -231,6 +250,7 @@ def insert(rng, history, pool):
     history.insert(place(rng, history), list(rng.choice((
         ["compaction", "removed", compact({"trimmed_results": rng.randrange(5)})],
         ["compaction", "removed", None], ["compaction", "", '{"trimmed_results":-1}'],
+        summary(rng, rng.randrange(30)), ["compaction", "", '{"summary":""}'],
         ["compaction", "", '{"trimmed_results":1e99}'],
         ["system", "Be brief.", None], ["system", "", None], ["event", "x", "{}"], ["", None, None],
         ["user", rng.choice(TEXTS), None], ["user", rng.choice(BLANKS), None],

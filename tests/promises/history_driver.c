@@ -11,10 +11,11 @@
  * reads lines of such messages. Each is repaired, the user says one thing more, and for every
  * target of SETTING ({"targets": […], "tools": […]}) the request's body is printed, its length on
  * a line before it; before all of them stands a line that is empty or says what is wrong with
- * what came out of the repair.
+ * what came out of the repair. Every fourth history or so is closed by a request for a summary.
  */
 #include "../provider/driver.h"
 #include "agent/answer.h"
+#include "conversation/context.h"
 #include "provider/stream.h"
 #include "provider/wire.h"
 #include "repaired.h"
@@ -180,12 +181,14 @@ static ik_conversation_t *read_history(const void *ctx, ik_json_span_t line)
     return stored;
 }
 
-static void print_body(ik_request_t *request, const ik_conversation_t *conversation)
+static void print_body(ik_request_t *request, const ik_context_t *context, ik_msg_t *closing)
 {
     ik_wire_body_t body;
-    request->conversation = conversation;
-    request->system = ik_conversation_system(conversation);
-    request->trimmed_results = ik_conversation_trimmed_results(conversation);
+    request->conversation = context->sent;
+    request->system = ik_conversation_system(context->conversation);
+    request->trimmed_results = ik_context_trimmed_results(context);
+    request->closing = closing;
+    request->forbid_tools = closing != NULL;
     ik_wire_t *wire = ik_wire_create(NULL);
     ik_wire_format(wire, request, &body);
     printf("%zu\n", body.total);
@@ -203,8 +206,11 @@ static void print_requests(void *data, ik_json_span_t line)
     const char *fault = repaired_fault(repaired);
     puts(fault == NULL ? "" : fault);
     ik_conversation_append(repaired, ik_msg_create(repaired, IK_MSG_USER, "Go on.", NULL));
+    ik_context_t *context = ik_context_create(ctx, repaired);
+    ik_msg_t *closing = ik_msg_create(ctx, IK_MSG_USER, "Summarise.", NULL);
+    bool asks = repaired->count % 4 == 0; /* for a summary */
     for (size_t i = 0; i < setting->count; i++) {
-        print_body(setting->requests[i], repaired);
+        print_body(setting->requests[i], context, asks ? closing : NULL);
     }
     talloc_free(ctx);
 }

@@ -114,6 +114,18 @@ static const struct {
     {"note", "{\"model\":\"p/m\"," USAGE ",\"cost_usd\":1}"},
 };
 
+START_TEST(a_summary_is_an_answer)
+{
+    ik_event_facts_t facts =
+        facts_of(IK_MSG_COMPACTION, "words",
+                 "{\"summary\":\"S\",\"model\":\"p/m\",\"usage\":{\"in\":7},\"cost_usd\":0.5}");
+    ck_assert(facts.answer);
+    ck_assert_str_eq(facts.model, "p/m");
+    ck_assert_int_eq(facts.usage.in, 7);
+    ck_assert_double_eq(facts.cost, 0.5);
+}
+END_TEST
+
 START_TEST(what_is_no_answer)
 {
     ik_event_facts_t facts = facts_of(unknown[_i].kind, "words", unknown[_i].data_json);
@@ -227,6 +239,7 @@ int main(void)
     tcase_add_test(tests, an_answer_with_everything);
     tcase_add_test(tests, an_answer_as_it_is_made);
     tcase_add_test(tests, a_model_alone);
+    tcase_add_test(tests, a_summary_is_an_answer);
     tcase_add_loop_test(tests, what_is_no_answer, 0, COUNT(unknown));
     tcase_add_loop_test(tests, figures_that_are_none, 0, COUNT(counts));
     tcase_add_loop_test(tests, costs_that_are_none, 0, COUNT(costs));

@@ -639,6 +639,41 @@ START_TEST(a_marker_is_one_line)
 }
 END_TEST
 
+START_TEST(a_summary)
+{
+    ik_msg_summary_t summary = {.reason = "user",
+                                .summary = "All \"done\".",
+                                .tokens_before = 12345,
+                                .tokens_after = 678,
+                                .focus = "names",
+                                .covers = 9,
+                                .words_limit = 32768,
+                                .model = "p/m",
+                                .usage = {12400, 12000, -1, 50, -1},
+                                .cost = 0.25};
+    const ik_msg_t *message = ik_msg_create_summary(ctx, &summary);
+    ck_assert_str_eq(message->kind, IK_MSG_COMPACTION);
+    ck_assert_str_eq(message->content,
+                     "The conversation was summarised: 12,345 tokens before, 678 after");
+    ck_assert_str_eq(message->data_json,
+                     "{\"reason\":\"user\",\"summary\":\"All \\\"done\\\".\","
+                     "\"tokens_before\":12345,\"tokens_after\":678,\"focus\":\"names\","
+                     "\"covers\":9,\"words_limit\":32768,\"model\":\"p/m\","
+                     "\"usage\":{\"in\":12400,\"cached\":12000,\"out\":50},\"cost_usd\":0.250000}");
+    ck_assert(ik_msg_is_summary(message));
+    ck_assert(!ik_msg_begins_step(message)); /* although it names a model */
+    summary.model = summary.focus = NULL;
+    message = ik_msg_create_summary(ctx, &summary);
+    ck_assert_str_eq(message->content,
+                     "Older messages were removed: 12,345 tokens before, 678 after");
+    ck_assert_ptr_null(strstr(message->data_json, "focus"));
+    ck_assert_ptr_null(strstr(message->data_json, "usage"));
+    ck_assert(!ik_msg_is_summary(ik_msg_create_compaction(ctx, 3)));
+    ck_assert(!ik_msg_is_summary(ik_msg_create(ctx, IK_MSG_COMPACTION, "", "{\"summary\":\"\"}")));
+    ck_assert(!ik_msg_is_summary(ik_msg_create(ctx, IK_MSG_USER, "", "{\"summary\":\"x\"}")));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("message");
@@ -678,6 +713,7 @@ int main(void)
     tcase_add_test(tests, long_values_are_cut_between_characters);
     tcase_add_test(tests, a_cut_value_says_so);
     tcase_add_test(tests, many_arguments_end_in_an_ellipsis);
+    tcase_add_test(tests, a_summary);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

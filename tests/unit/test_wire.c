@@ -298,6 +298,33 @@ START_TEST(other_settings_start_over)
 }
 END_TEST
 
+/* --- closing messages -------------------------------------------------------------------- */
+
+/* One message more behind the same bytes, and no trace of it afterwards. */
+START_TEST(a_closing_message)
+{
+    ik_request_t closed = *request;
+    closed.closing = ik_msg_create(ctx, IK_MSG_USER, "sum up", NULL);
+    add(IK_MSG_USER, "u", NULL);
+    format_with(wire, request);
+    add(IK_MSG_ASSISTANT, "a", "{\"model\":\"p/m\"}");
+    ck_assert_ptr_nonnull(
+        strstr(format_with(wire, &closed), "[{\"n\":1,\"mark\":1},\"1-\",{\"n\":1}]"));
+    add(IK_MSG_USER, "v", NULL);
+    ck_assert_ptr_nonnull(
+        strstr(format_with(wire, request), "[{\"n\":1,\"mark\":1},\"1-\",{\"n\":1,\"mark\":1}]"));
+    ck_assert_ptr_nonnull(
+        strstr(format_with(wire, &closed), "[{\"n\":1,\"mark\":1},\"1-\",{\"n\":2,\"mark\":1}]"));
+    ck_assert_ptr_nonnull(
+        strstr(format_with(wire, request), "[{\"n\":1,\"mark\":1},\"1-\",{\"n\":1,\"mark\":1}]"));
+    add(IK_MSG_ASSISTANT, "b", "{\"model\":\"p/m\"}");
+    add(IK_MSG_USER, "w", NULL);
+    ck_assert_ptr_nonnull(
+        strstr(format_with(wire, request),
+               "[{\"n\":1},\"1-\",{\"n\":1,\"mark\":1},\"1-\",{\"n\":1,\"mark\":1}]"));
+}
+END_TEST
+
 /* --- marks ------------------------------------------------------------------------------- */
 
 START_TEST(marks_are_where_it_ends_now_and_where_it_ended_before)
@@ -947,6 +974,7 @@ int main(void)
     tcase_add_test(tests, a_group_that_grew_is_written_again);
     tcase_add_test(tests, results_are_counted_once_when_a_group_grows);
     tcase_add_test(tests, other_settings_start_over);
+    tcase_add_test(tests, a_closing_message);
     tcase_add_test(tests, marks_are_where_it_ends_now_and_where_it_ended_before);
     tcase_add_test(tests, a_group_that_grew_has_one_mark);
     tcase_add_test(tests, no_mark_is_left_in_what_was_written_again);
