@@ -17,9 +17,10 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "tool/tool_describe.h"
+#include "tool/tool_images.h"
 #include "tool/tool_schema.h"
 
-enum { LARGE_INPUT = 1024 * 1024, OUTPUT_MAX = 8 * 1024 * 1024, STDERR_MAX = 4096 };
+enum { LARGE_INPUT = 1024 * 1024, OUTPUT_MAX = 32 * 1024 * 1024, STDERR_MAX = 4096 };
 
 typedef struct {
     ik_cli_t *cli;
@@ -259,6 +260,59 @@ static void check_wording(examination_t *exam)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
+/* The result with its images described, while it is made. */
+typedef struct {
+    const void *ctx;
+    bool done;
+    char *result;
+    size_t len;
+} described_t;
+
+static void on_described(void *data, const ik_tool_images_end_t *end)
+{
+    described_t *described = data;
+    described->result = ik_strndup(described->ctx, end->result, end->result_len);
+    described->len = end->result_len;
+    described->done = true;
+}
+
+/* Returns what is wrong with the first image that is not accepted; NULL: nothing. */
+static const char *check_images(const examination_t *exam, ik_json_span_t value)
+{
+    ik_cli_t *cli = exam->cli;
+    described_t described = {.ctx = cli->ctx};
+    const ik_tool_context_t context = {
+        .host = cli->host,
+        .config = cli->config,
+        .folder = exam->folder,
+        .file_read = ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools)};
+    ik_tool_images_options_t options = {.context = &context,
+                                        .host = cli->host,
+                                        .tool = exam->schema->name,
+                                        .result = value,
+                                        .on_end = on_described,
+                                        .data = &described};
+    ik_tool_images_t *images = ik_tool_images_start(cli->ctx, &options);
+    ik_loop_run_until(ik_process_host_loop(cli->host), &described.done);
+    talloc_free(images);
+    ik_json_span_t result;
+    ik_json_span_t list;
+    ik_json_span_t entry;
+    ik_json_span_t error;
+    size_t position = 0;
+    if (!ik_json_scan(described.result, described.len, &result, NULL) ||
+        !ik_json_find_kind(result, "images", IK_JSON_ARRAY, &list)) {
+        return NULL;
+    }
+    for (size_t number = 1; ik_json_next_element(list, &position, &entry); number++) {
+        if (ik_json_find_kind(entry, "error", IK_JSON_STRING, &error)) {
+            return ik_sprintf(cli->ctx, "image %zu is not accepted: %s", number,
+                              ik_json_decode(cli->ctx, error, NULL));
+        }
+    }
+    return NULL;
+}
+
 /* Returns what is wrong with the answer; NULL: nothing. */
 static const char *check_output(const examination_t *exam, const trial_t *trial)
 {
@@ -288,7 +342,7 @@ static const char *check_output(const examination_t *exam, const trial_t *trial)
     if (!ik_utf8_valid(trial->out, trial->out_len)) {
         return "stdout is not UTF-8";
     }
-    return NULL;
+    return ik_tool_images_found(value) ? check_images(exam, value) : NULL;
 }
 
 typedef struct {

@@ -51,6 +51,8 @@ struct ik_process_host {
 typedef struct {
     ik_watch_t *watch; /* NULL once the end was read */
     ik_buffer_t *buffer;
+    size_t (*on_full)(void *data, const ik_buffer_t *out); /* may raise the maximum; NULL: fixed */
+    void *data;
 } drain_t;
 
 struct ik_process {
@@ -98,6 +100,10 @@ static bool read_some(drain_t *drain)
     if (room > 0) {
         buffer->len += (size_t)got;
         buffer->data[buffer->len] = '\0';
+        if (buffer->len == buffer->max && drain->on_full != NULL) {
+            buffer->max = drain->on_full(drain->data, buffer);
+            drain->on_full = NULL;
+        }
     } else {
         buffer->dropped += (uint64_t)got;
     }
@@ -701,6 +707,8 @@ static res_t open_ends(ik_process_t *process, const ik_process_options_t *option
     ends->fds[0] = ends->fds[2] = process->host->null_fd;
     ends->fds[1] = ends->fds[3] = -1;
     ik_buffer_init(&process->result.out, process, options->max_out);
+    process->out.on_full = options->on_full;
+    process->out.data = options->data;
     ik_buffer_init(&process->result.err, process, options->max_err);
     ik_buffer_init(&process->progress_line, process, PROGRESS_LINE_MAX + READ_SIZE);
     if (!ends->null_input) {

@@ -50,7 +50,9 @@ typedef struct {
     const char *folder;      /* working folder */
     const char *input;       /* standard input; NULL for /dev/null */
     size_t input_len;
-    size_t max_out;      /* further output is drained and counted in result->out.dropped */
+    size_t max_out; /* further output is drained and counted in result->out.dropped */
+    /* May be NULL. Called once, when the output has reached max_out: returns a new maximum. */
+    size_t (*on_full)(void *data, const ik_buffer_t *out);
     bool stop_when_full; /* end the process when its output exceeds max_out */
     /* When the process must be ended, call on_end at once and let it end in the background. */
     bool impatient;

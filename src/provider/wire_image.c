@@ -30,7 +30,7 @@ static void collect(ik_wire_t *wire, const ik_conversation_t *conversation)
         bool is_result = ik_msg_is(message, IK_MSG_TOOL_RESULT);
         ik_msg_image_t *images;
         wire->image_results += is_result;
-        if (message->data_json == NULL) {
+        if (message->data_json == NULL || (!is_result && !ik_msg_is(message, IK_MSG_USER))) {
             continue;
         }
         void *scratch = talloc_new(NULL);

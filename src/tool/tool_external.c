@@ -354,6 +354,15 @@ static const char **tool_environment(call_t *call, const ik_tool_request_t *requ
     return env;
 }
 
+/* Only a result that carries images may be longer than text can be. */
+static size_t on_full(void *data, const ik_buffer_t *out)
+{
+    (void)data;
+    bool images = memmem(out->data, out->len, "\"images\"", 8) != NULL &&
+                  memmem(out->data, out->len, "\"data\"", 6) != NULL;
+    return out->max + (images ? IK_TOOL_IMAGES_BYTES_MAX : 0);
+}
+
 static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
                            const ik_tool_request_t *request)
 {
@@ -367,7 +376,8 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
         .folder = call->context->folder,
         .input = request->arguments,
         .input_len = request->arguments_len,
-        .max_out = max_printed(call) + IK_TOOL_IMAGES_BYTES_MAX,
+        .max_out = max_printed(call),
+        .on_full = on_full,
         .max_err = STDERR_MAX,
         .idle_ms = call->idle_ms,
         .max_ms = (int64_t)config->tool_max_seconds * 1000,

@@ -5,7 +5,10 @@ A message is a list [kind, content, data], data being JSON text or None; a histo
 messages. A byte that is no UTF-8 is written as Python does it, 0xff as U+DCFF. Steps of models come from a pool: answers that tests/fake_llm renders for each API, read by
 ikigai's own code, so that what a provider wants back is in them as it really is.
 """
+import base64
+import hashlib
 import json
+import struct
 import subprocess
 
 from fake_llm import Answer, Call, Memory, Text, Thinking
@@ -33,6 +36,18 @@ IDS = ("", " ", "i" * 70, "with space", "qu\"ote\\", "\u00e9", "a\u0000b", "x" *
 BLANKS = (None, "", " ", "\n\t", "\u00a0", "\u2003\u3000", "\u2028", "\x1f")
 TEXTS = ("Do it.", "\u00fcber \U0001f600", "a\u0000b", "no text: \udc80\udcff", "\ufffd",
          "line\nline", '"quoted" \\ back', "x" * 300)
+
+
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWj"
+                       "R9awAAAABJRU5ErkJggg==")
+FRAME = b"\x2c\0\0\0\0\1\0\1\0\0\x02\x02\x44\x01\0"
+GIF, ANIMATED = (b"GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff" + FRAME * frames + b";"
+                 for frames in (1, 2))
+CONTENTS = tuple(PNG[:16] + struct.pack(">II", 1 + 7 * n, 3) + PNG[24:] + bytes([n])
+                 for n in range(60))
+# What the store of blobs holds, as base64 by its SHA-256: some were lost.
+STORED = {hashlib.sha256(content).hexdigest(): base64.b64encode(content).decode()
+          for content in CONTENTS[:50] + (GIF, ANIMATED)}
 
 
 class HistoryMemory(Memory):
@@ -155,6 +170,22 @@ def parsed(message):
     return data if isinstance(data, dict) else None
 
 
+def random_images(rng):
+    """What a message says about its images: right, or damaged."""
+    entries = []
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 25))):
+        content = rng.choice(CONTENTS + (GIF, ANIMATED) * 20)
+        sha256 = hashlib.sha256(content).hexdigest()
+        kind = "image/png" if content[:1] == b"\x89" else "image/gif"
+        entry = {"name": rng.choice(TEXTS[:2] + ("a.png", "b]c.png", "")), "sha256": sha256,
+                 "media_type": kind, "bytes": len(content), "width": 1, "height": 3}
+        if rng.random() < 0.1:
+            entry[rng.choice(sorted(entry))] = rng.choice((
+                "image/jpeg", "image/bmp", 1, 0, -1, 10**20, None, "", "0" * 64, [], {}))
+        entries.append(entry if rng.random() < 0.97 else rng.choice((1, None, "x", [], {})))
+    return entries
+
+
 def results_of(rng, step):
     """A result for each call of a step, as a tool leaves it."""
     out = []
@@ -165,6 +196,7 @@ def results_of(rng, step):
             out.append(["tool_result", "done", compact({
                 "tool_call_id": call["id"], "name": call["function"]["name"],
                 "provider": call.get("provider"), "success": "true" in output, "wall_ms": 3,
+                **({"images": random_images(rng)} if rng.random() < 0.1 else {}),
                 "output": output})])
     return out
 
@@ -175,7 +207,9 @@ def session(rng, pool):
     history = [["system", "You are a coding agent.", None]] if rng.random() < 0.8 else []
     for _ in range(rng.choice((1, 1, 2, 2, 3, 4))):
         model = rng.choice(models)
-        history.append(["user", rng.choice(TEXTS[:2]), None])
+        images = {"images": random_images(rng)} if rng.random() < 0.15 else None
+        history.append(["user", rng.choice(TEXTS[:2] + (" ",) if images else TEXTS[:2]),
+                        images and compact(images)])
         for _ in range(rng.choice((1, 2, 2, 3, 4))):
             step = [list(message) for message in rng.choice(pool.steps[model])]
             results = results_of(rng, step)
@@ -252,6 +286,9 @@ def insert(rng, history, pool):
         ["compaction", "removed", None], ["compaction", "", '{"trimmed_results":-1}'],
         summary(rng, rng.randrange(30)), ["compaction", "", '{"summary":""}'],
         ["compaction", "", '{"trimmed_results":1e99}'],
+        ["compaction", "refused", compact({"trimmed_results": 0, "dropped": "images",
+                                           "images": rng.sample(sorted(STORED), 9)})],
+        ["compaction", "refused", '{"trimmed_results":0,"dropped":"images","images":[1,"x"]}'],
         ["system", "Be brief.", None], ["system", "", None], ["event", "x", "{}"], ["", None, None],
         ["user", rng.choice(TEXTS), None], ["user", rng.choice(BLANKS), None],
         ["assistant", rng.choice(BLANKS), None], ["assistant", rng.choice(TEXTS), "[]"],
@@ -340,6 +377,12 @@ def change_step(rng, data, pool, message):
 
 
 @edited
+def change_images(rng, data, pool, message):
+    data["images"] = rng.choice((random_images(rng), random_images(rng), [], {}, 5,
+                                 None, "x", [[]]))
+
+
+@edited
 def lose_field(rng, data, pool, message):
     if data:
         del data[rng.choice(sorted(data))]
@@ -360,7 +403,7 @@ def rewrite_all(rng, history, pool):
 
 DAMAGE = (cut_end, cut_end, cut_begin, drop, drop, double, double, move, move, shuffle, splice,
           insert, insert, break_data, change_content, change_id, change_name, change_arguments,
-          change_result, change_maker, change_step, lose_field, refuse, rewrite_all)
+          change_result, change_maker, change_step, change_images, lose_field, refuse, rewrite_all)
 
 
 def random_history(rng, pool):

@@ -9,12 +9,14 @@
  *   history_driver requests SETTING < HISTORIES
  *
  * reads lines of such messages. Each is repaired, the user says one thing more, and for every
- * target of SETTING ({"targets": […], "tools": […]}) the request's body is printed, its length on
- * a line before it; before all of them stands a line that is empty or says what is wrong with
- * what came out of the repair. Every fourth history or so is closed by a request for a summary.
+ * target of SETTING ({"targets": […], "tools": […], "images": {SHA-256: base64}}) the request's
+ * body is printed, its length on a line before it; before all of them stands a line that is empty
+ * or says what is wrong with what came out of the repair. Every fourth history or so is closed by a
+ * request for a summary.
  */
 #include "../provider/driver.h"
 #include "agent/answer.h"
+#include "base/base64.h"
 #include "conversation/context.h"
 #include "provider/stream.h"
 #include "provider/wire.h"
@@ -130,13 +132,27 @@ static ik_model_thinking_t thinking_of(const char *name)
                                                 : IK_MODEL_THINKING_UNKNOWN;
 }
 
-static ik_request_t *make_request(const void *ctx, json_t *spec, json_t *tools)
+static bool read_image(void *data, const void *ctx, const char *sha256, char **bytes, size_t *len)
+{
+    const char *base64 = json_string_value(json_object_get(data, sha256));
+    ik_buffer_t contents;
+    ik_buffer_init(&contents, ctx, IK_BUFFER_UNLIMITED);
+    if (base64 == NULL || !ik_base64_append_decoded(&contents, base64, strlen(base64))) {
+        return false;
+    }
+    *len = contents.len;
+    *bytes = ik_buffer_finish(&contents);
+    return true;
+}
+
+static ik_request_t *make_request(const void *ctx, json_t *spec, json_t *tools, json_t *images)
 {
     ik_target_t *target = driver_target(ctx, member(spec, "wire"), member(spec, "provider"),
                                         member(spec, "base_url"), member(spec, "model"));
     ((ik_model_t *)target->facts)->thinking = thinking_of(member(spec, "thinking"));
     ik_request_t *request = ik_request_create(ctx, target);
     request->cache_key = "0123456789abcdef";
+    request->images = (ik_request_images_t){.read = read_image, .data = images};
     size_t i;
     json_t *tool;
     json_array_foreach(tools, i, tool)
@@ -161,7 +177,8 @@ static void read_setting(const void *ctx, setting_t *setting, const char *text)
     setting->requests = ik_new_array(ctx, ik_request_t *, setting->count);
     for (size_t i = 0; i < setting->count; i++) {
         setting->requests[i] =
-            make_request(ctx, json_array_get(targets, i), json_object_get(spec, "tools"));
+            make_request(ctx, json_array_get(targets, i), json_object_get(spec, "tools"),
+                         json_object_get(spec, "images"));
     }
 }
 
@@ -190,6 +207,9 @@ static void print_body(ik_request_t *request, const ik_context_t *context, ik_ms
     request->closing = closing;
     request->forbid_tools = closing != NULL;
     ik_wire_t *wire = ik_wire_create(NULL);
+    request->images.refused_count =
+        ik_conversation_refused_images(wire, context->conversation, &request->images.refused);
+    request->images.dropped = context->at;
     ik_wire_format(wire, request, &body);
     printf("%zu\n", body.total);
     for (size_t i = 0; i < body.count; i++) {

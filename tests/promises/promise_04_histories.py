@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
 from fake_llm.validators import validate
-from histories import Pool, name_of, random_history
+from histories import STORED, Pool, name_of, random_history
 from support import OBJECTS
 
 DRIVER = os.path.join(OBJECTS, "tests", "promises", "history_driver")
@@ -54,6 +54,7 @@ TARGETS = [
 # What only a model's own reasoning has in it; the last one begins the signatures of fake_llm.
 REASONING = (b'"signature":', b'"encrypted_content":', b'"reasoning_content":"Th',
              b'"thoughtSignature":"Z2VtaW5p')
+PNG = b"iVBORw0KGgo"  # how the base64 of every png begins
 TOOLS = [{"name": "glob", "description": "Find files", "parameters": {
     "type": "object", "properties": {"pattern": {"type": "string"}}, "required": ["pattern"]}}]
 
@@ -62,7 +63,7 @@ class Requests:
     """The driver as a function: a history to (what is wrong with its repair, bodies)."""
 
     def __init__(self):
-        setting = json.dumps({"targets": TARGETS, "tools": TOOLS})
+        setting = json.dumps({"targets": TARGETS, "tools": TOOLS, "images": STORED})
         self.process = subprocess.Popen([DRIVER, "requests", setting], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
 
@@ -89,13 +90,15 @@ def path_of(where):
 
 
 def problems_of(requests, history, memory, count=None):
-    """count["reasoning"] goes up by the requests in which reasoning went back to its model."""
+    """count["reasoning"] goes up by the requests in which reasoning went back to its model,
+    count["images"] by those with images."""
     fault, bodies = requests(history)
     if fault:
         return [f"repair: {fault}"]
     found = []
     if count is not None:
         count["histories"] += 1
+        count["images"] += sum(PNG in body for body in bodies)
         count["reasoning"] += sum(any(mark in body for mark in REASONING) for body in bodies)
     for where, body in zip(TARGETS, bodies):
         for problem in validate(where["format"], path_of(where), None, body, where["dialect"], memory):
@@ -121,7 +124,7 @@ def shrink(requests, history, memory):
 def work(numbers, seed):
     """Checks these histories; returns (counts, [(number, problems, smallest history)])."""
     requests, failures, pool = Requests(), [], POOL
-    count = {"histories": 0, "reasoning": 0}
+    count = {"histories": 0, "reasoning": 0, "images": 0}
     for number in numbers:
         history = random_history(random.Random(f"{seed} {number}"), pool)
         found = problems_of(requests, history, pool.memory, count)
@@ -154,17 +157,18 @@ def main():
             WORKERS, multiprocessing.get_context("fork")) as executor:
         started = [executor.submit(work, range(n, wanted, WORKERS), seed) for n in range(WORKERS)]
         done = [each.result() for each in started]
-    count, reasoning = (sum(each[0][key] for each in done) for key in ("histories", "reasoning"))
+    count, reasoning, images = (sum(each[0][key] for each in done)
+                                for key in ("histories", "reasoning", "images"))
     failures = sorted(failure for each in done for failure in each[1])
     for number, problems, history in failures:
         if history is not None:
             show(number, problems, history)
     print(f"{count / (time.monotonic() - begin):.0f} histories/s")
     # Where nothing comes back, nothing can be wrong with it.
-    passed = count == wanted and not failures and reasoning > count // 10
+    passed = count == wanted and not failures and min(reasoning, images) > count // 10
     hostile.conclude(4, passed, (
         f"{count:,} histories, {count * len(TARGETS):,} requests in 4 wire formats, {reasoning:,} of "
-        f"them with reasoning: {len(failures)} invalid (seed {seed})"))
+        f"them with reasoning, {images:,} with images: {len(failures)} invalid (seed {seed})"))
 
 
 if __name__ == "__main__":
