@@ -18,6 +18,7 @@ typedef struct {
 /* Reads "[3]", ".3" or ".name" and moves *at behind it. */
 static bool read_part(const char **at, part_t *part)
 {
+    enum { DIGITS_MAX = 6 };
     const char *begin = *at;
     bool bracket = *begin == '[';
     if (*begin != '[' && *begin != '.') {
@@ -28,11 +29,12 @@ static bool read_part(const char **at, part_t *part)
     while (isalnum((unsigned char)begin[part->len]) || begin[part->len] == '_') {
         part->len++;
     }
-    if (part->len == 0) {
+    bool number = isdigit((unsigned char)*begin);
+    if (part->len == 0 || (number && part->len > DIGITS_MAX)) {
         return false;
     }
-    if (isdigit((unsigned char)*begin)) {
-        part->index = part->len > 6 ? -1 : strtol(begin, NULL, 10);
+    if (number) {
+        part->index = strtol(begin, NULL, 10);
     }
     *at = begin + part->len + (bracket && begin[part->len] == ']');
     return true;

@@ -334,6 +334,23 @@ class Checked(ImageTest):
         self.assertNotIn(encoded(PNG)[:30], done.out + done.err)
 
 
+class ToolCheck(ImageTest):
+    def test_what_tool_check_says(self):
+        for data, status, words in ((encoded(PNG), 0, "All "),
+                                    ("@@", 1, "image 2 is not accepted: data is not base64")):
+            result = json.dumps({"images": [{"data": encoded(PNG)}, {"data": data}]})
+            path = self.write("shooter", tool_script("shooter", f"cat <<'EOT'\n{result}\nEOT",
+                                                     description="Shoots", parameters={
+                                                         "type": "object", "properties": {}}), 0o755)
+            self.assertIn(words, self.ikigai("tool", "check", path, status=status).out)
+
+    def test_tool_run_stores_nothing(self):
+        done = self.ikigai("tool", "run", "shot", json.dumps({"result": {"images": [
+            {"path": "a.png"}]}}))
+        self.assertEqual(done.json()["result"]["images"][0]["bytes"], 70)
+        self.assertFalse(os.path.exists(os.path.join(self.home, "blobs")))
+
+
 class Scaled(ImageTest):
     """With a program that scales images, here one that always prints the same small one."""
 

@@ -470,6 +470,47 @@ START_TEST(a_result_repeats_what_its_call_says)
 }
 END_TEST
 
+#define SHA "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define IMAGES                                                                                     \
+    "\"images\":[{\"name\":\"a.png\",\"sha256\":\"" SHA                                            \
+    "\",\"media_type\":\"image/png\",\"bytes\":70,\"width\":1,\"height\":1}]"
+
+START_TEST(images_survive_repair)
+{
+    add(IK_MSG_USER, " ", "{" IMAGES "}"); /* they need no text */
+    add_call("1", ",\"provider\":\"p\"");
+    add(IK_MSG_TOOL_RESULT, "r",
+        "{\"tool_call_id\":\"1\",\"name\":\"grep\",\"success\":true," IMAGES ",\"output\":\"x\"}");
+    ck_assert_str_eq(repaired_message(0)->data_json, "{" IMAGES "}");
+    stored->count = 0;
+    add(IK_MSG_USER, "u", NULL);
+    add_call("1", ",\"provider\":\"p\"");
+    add(IK_MSG_TOOL_RESULT, "r",
+        "{\"tool_call_id\":\"1\",\"name\":\"grep\",\"success\":true," IMAGES ",\"output\":\"x\"}");
+    ck_assert_str_eq(repaired_message(2)->data_json,
+                     "{\"tool_call_id\":\"1\",\"name\":\"glob\",\"provider\":\"p\","
+                     "\"success\":true," IMAGES ",\"output\":\"x\"}");
+}
+END_TEST
+
+START_TEST(refused_images_are_collected)
+{
+    const ik_blob_name_t *names;
+    ik_msg_image_t image = {.name = "a.png", .sha256 = {SHA}, .media_type = "image/png"};
+    ck_assert_uint_eq(ik_conversation_refused_images(ctx, stored, &names), 0);
+    add(IK_MSG_COMPACTION, "", "{\"trimmed_results\":0,\"images\":[5,\"x\",null]}");
+    add(IK_MSG_COMPACTION, "", "{\"trimmed_results\":0,\"images\":{}}");
+    const ik_msg_t *drop = ik_msg_create_image_drop(ctx, &image, 1, "p/m", 3);
+    add(IK_MSG_COMPACTION, drop->content, drop->data_json);
+    ck_assert_str_eq(drop->data_json, "{\"trimmed_results\":3,\"dropped\":\"images\",\"target\":"
+                                      "\"p/m\",\"images\":[\"" SHA "\"]}");
+    ck_assert_uint_eq(ik_conversation_refused_images(ctx, stored, &names), 1);
+    ck_assert_str_eq(names[0].hex, SHA);
+    ck_assert_uint_eq(ik_conversation_trimmed_results(stored), 3);
+    ck_assert_uint_eq(ik_conversation_dropped(stored, IK_MSG_DROP_REASONING, "p/m"), 0);
+}
+END_TEST
+
 START_TEST(a_call_without_a_provider_takes_it_from_its_result)
 {
     add(IK_MSG_USER, "u", NULL);
@@ -633,6 +674,8 @@ int main(void)
     tcase_add_test(tests, ids_that_are_none_are_made);
     tcase_add_test(tests, names_that_no_tool_can_have);
     tcase_add_test(tests, a_result_repeats_what_its_call_says);
+    tcase_add_test(tests, images_survive_repair);
+    tcase_add_test(tests, refused_images_are_collected);
     tcase_add_test(tests, a_call_without_a_provider_takes_it_from_its_result);
     tcase_add_test(tests, the_same_step_twice_keeps_its_private_data_once);
     tcase_add_test(tests, the_same_call_twice_keeps_its_private_data_once);

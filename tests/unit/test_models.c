@@ -252,16 +252,20 @@ START_TEST(a_later_file_overlays_figure_by_figure)
 {
     parse_good(
         "{\"models\":{\"p/a\":{\"default\":true,\"limits\":{\"context\":10,\"max_output\":5},"
-        "\"thinking\":{\"style\":\"effort\"},"
+        "\"thinking\":{\"style\":\"effort\"},\"images\":true,"
         "\"prices\":[{\"input\":1,\"cached\":0.5,\"output\":2}]},\"p/b\":{}}}");
     parse_good("{\"models\":{\"p/a\":{\"limits\":{\"context\":20},"
                "\"prices\":[{\"input\":3,\"output\":4}]},"
-               "\"p/b\":{\"default\":true,\"thinking\":{\"style\":\"none\"}},"
+               "\"p/b\":{\"default\":true,\"thinking\":{\"style\":\"none\"},"
+               "\"images\":false},"
                "\"p/c/d\":{\"limits\":{\"max_output\":7}}}}");
     const ik_model_t *a = ik_models_find(models, "p/a");
     ck_assert_int_eq(a->context, 20);
     ck_assert_int_eq(a->max_output, 5);
     ck_assert_int_eq(a->thinking, IK_MODEL_THINKING_EFFORT);
+    ck_assert_int_eq(a->images, IK_MODEL_IMAGES_YES);
+    ck_assert_int_eq(ik_models_find(models, "p/b")->images, IK_MODEL_IMAGES_NO);
+    ck_assert_int_eq(ik_models_find(models, "p/unknown")->images, IK_MODEL_IMAGES_UNKNOWN);
     assert_near(a->price.input, 3);
     assert_near(a->price.cached, -1); /* prices are replaced as a whole */
     ck_assert(!a->is_default);
@@ -326,6 +330,7 @@ static const complaint_t complaints[] = {
     {"{\"models\":{\"a/\":{}}}", "m.json:1: a/ must be named provider/model"},
     {"{\"models\":{\"p/a\":1}}", "m.json:1: p/a must be an object"},
     {MODEL("\"default\":1"), "m.json:3: default must be true or false"},
+    {MODEL("\"images\":\"no\""), "m.json:3: images must be true or false"},
     {MODEL("\"limits\":{\"context\":\"1\"}"), "m.json:3: context must be a whole number"},
     {MODEL("\"limits\":{\"context\":1.5}"), "m.json:3: context must be a whole number"},
     {MODEL("\"limits\":{\"context\":-1}"), "m.json:3: context must be a whole number"},

@@ -669,6 +669,51 @@ START_TEST(refused_tools_are_told)
 }
 END_TEST
 
+static const struct {
+    int status;
+    const char *body;
+    ik_fault_t fault;
+} image_refusals[] = {
+    {400,
+     "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":"
+     "\"messages.3.content.1.image.source.base64: image exceeds 5 MB maximum: 5281812 bytes > "
+     "5242880\"}}",
+     IK_FAULT_IMAGE},
+    {400,
+     "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"Could not "
+     "process image\"}}",
+     IK_FAULT_IMAGE},
+    {400,
+     "{\"error\":{\"message\":\"Invalid 'input[2].content[1].image_url'. Expected a "
+     "base64-encoded data URL\",\"param\":\"input[2].content[1].image_url\"}}",
+     IK_FAULT_IMAGE},
+    {400, "{\"error\":{\"message\":\"no\",\"code\":\"invalid_base64_image\"}}", IK_FAULT_IMAGE},
+    {400,
+     "{\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"Invalid value at "
+     "'contents[1].parts[0].inline_data.data'\"}}",
+     IK_FAULT_IMAGE},
+    {400, "{\"error\":{\"message\":\"image_url is only supported by certain models\"}}",
+     IK_FAULT_IMAGES},
+    {404, "{\"error\":{\"message\":\"No endpoints found that support image input\"}}",
+     IK_FAULT_IMAGES},
+    {500, "{\"error\":{\"message\":\"image input is not supported - hint: mmproj\"}}",
+     IK_FAULT_IMAGES},
+    {422, "{\"detail\":\"unknown variant `image_url`, expected `text`\"}", IK_FAULT_IMAGES},
+    /* not about an image that was sent */
+    {500, "{\"error\":{\"message\":\"the image server is down\"}}", IK_FAULT_SERVER},
+    {401, "{\"error\":{\"message\":\"no key for images\"}}", IK_FAULT_AUTH},
+    {400, "{\"error\":{\"message\":\"no\",\"param\":\"tools[1].function.image\"}}", IK_FAULT_TOOL},
+    {400, "{\"error\":{\"message\":\"prompt is too long: 20 images\"}}", IK_FAULT_OVERFLOW},
+};
+
+START_TEST(refused_images_are_told)
+{
+    ik_provider_error_t error = parse(image_refusals[_i].status, "", image_refusals[_i].body);
+    ck_assert_str_eq(ik_fault_name(error.fault), ik_fault_name(image_refusals[_i].fault));
+    ck_assert(error.retryable == (error.fault == IK_FAULT_SERVER));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("provider_error");
@@ -677,6 +722,7 @@ int main(void)
     tcase_add_test(tests, long_messages_are_cut_between_characters);
     tcase_add_test(tests, messages_that_just_fit);
     tcase_add_test(tests, a_redirect_says_where_to);
+    tcase_add_loop_test(tests, refused_images_are_told, 0, LENGTH(image_refusals));
     tcase_add_loop_test(tests, meanings_of_statuses_names_and_sentences, 0, LENGTH(meanings));
     tcase_add_loop_test(tests, events_of_all_vendors, 0, LENGTH(events));
     tcase_add_loop_test(tests, waiting, 0, LENGTH(hints));
