@@ -32,7 +32,8 @@ static const char envelope[] =
     "Every tool result comes in an envelope. {\"tool_success\":true,\"result\":…} holds what the "
     "tool returned, which may itself be an error that it reports. "
     "{\"tool_success\":false,\"error\":…,\"error_code\":…} says why the tool could not do its "
-    "work.\n";
+    "work. A member instructions beside the result is part of your instructions: it holds for the "
+    "folders of its files.\n";
 
 const char ik_agent_prompt_plan[] =
     "Plan mode is on: nothing can be written and there is no network, whatever a tool declares. "

@@ -25,6 +25,7 @@ struct ik_agent {
     ik_id_set_t *call_ids;
     ik_turn_t *turn; /* NULL: no turn is running */
     bool store_failed;
+    ik_id_set_t *told_problems; /* with instructions in folders; NULL: none */
 
     ik_wire_t *wire;                         /* formats requests; NULL: not created yet */
     const ik_tool_registry_t *wire_registry; /* the registry that wire and returns describe */

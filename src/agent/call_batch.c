@@ -26,10 +26,10 @@ typedef struct {
     char *arguments;
     size_t arguments_len;
     const ik_tool_registry_entry_t *entry; /* NULL: there is no such tool */
-    void *decision;          /* pending at the gate; NULL: decided, or not asked yet */
-    ik_call_verdict_t *held; /* it may run when the files are recorded; NULL: it need not wait */
-    ik_tool_call_t *run;     /* NULL: not running */
-    ik_msg_t *result;        /* NULL: none yet, or delivered */
+    void *decision;           /* pending at the gate; NULL: decided, or not asked yet */
+    ik_call_verdict_t *held;  /* it may run when the files are recorded; NULL: it need not wait */
+    ik_tool_call_t *run;      /* NULL: not running */
+    ik_tool_result_t *result; /* owns its texts; NULL: none yet, or delivered */
 } call_t;
 
 struct ik_call_batch {
@@ -50,16 +50,27 @@ struct ik_call_batch {
 
 /* --- results ----------------------------------------------------------------------------- */
 
-static ik_msg_t *make_result(const call_t *call, const ik_tool_result_t *tool)
+static ik_call_t describe(const call_t *call)
+{
+    return (ik_call_t){.agent = call->batch->options.agent,
+                       .id = call->id,
+                       .name = call->name,
+                       .arguments = call->arguments,
+                       .arguments_len = call->arguments_len,
+                       .entry = call->entry};
+}
+
+static ik_msg_t *make_message(const call_t *call)
 {
     const ik_call_batch_options_t *options = &call->batch->options;
+    const ik_tool_result_t *tool = call->result;
     void *scratch = talloc_new(NULL);
+    char *envelope = tool->envelope;
     bool last = call == &call->batch->calls[call->batch->count - 1];
     ik_msg_result_t result = {
         .call_id = call->id,
         .name = call->name,
         .provider = ik_msg_field_text(scratch, call->message, "provider"),
-        .output = tool->envelope,
         .success = tool->success,
         .images = tool->images,
         .image_count = tool->image_count,
@@ -68,32 +79,37 @@ static ik_msg_t *make_result(const call_t *call, const ik_tool_result_t *tool)
         .cpu_us = tool->cpu_us,
         .max_rss_kb = tool->max_rss_kb,
     };
-    if (last && options->limit > 0) {
-        result.output = ik_tool_wrap_add_limit(scratch, tool->envelope, options->limit);
+    if (options->on_envelope != NULL && tool->success) {
+        ik_call_t facts = describe(call);
+        envelope = options->on_envelope(options->data, scratch, &facts, envelope);
     }
+    if (last && options->limit > 0) {
+        envelope = ik_tool_wrap_add_limit(scratch, envelope, options->limit);
+    }
+    result.output = envelope;
     ik_msg_t *message = ik_msg_create_result(NULL, &result);
     talloc_free(scratch);
     return message;
 }
 
 /* The result of a call that did not run. */
-static ik_msg_t *make_refusal(const call_t *call, const char *code, const char *error)
+static ik_tool_result_t *make_refusal(const call_t *call, const char *code, const char *error)
 {
-    ik_tool_result_t tool = {.wall_ms = -1, .cpu_us = -1, .max_rss_kb = -1};
-    tool.envelope = ik_tool_wrap_refusal(NULL, code, error);
-    ik_msg_t *message = make_result(call, &tool);
-    talloc_free(tool.envelope);
-    return message;
+    ik_tool_result_t *result = ik_new(call->batch, ik_tool_result_t);
+    *result = (ik_tool_result_t){.wall_ms = -1, .cpu_us = -1, .max_rss_kb = -1};
+    result->envelope = ik_tool_wrap_refusal(result, code, error);
+    return result;
 }
 
-/* Delivers results up to the first call that has none. */
+/* Delivers results up to the first call that has none. Their messages are made here, because what
+ * joins a result depends on those before it. */
 static void deliver_results(ik_call_batch_t *batch)
 {
     while (batch->delivered < batch->count && batch->calls[batch->delivered].result != NULL) {
         call_t *call = &batch->calls[batch->delivered++];
-        ik_msg_t *result = call->result;
-        call->result = NULL;
-        batch->options.on_result(batch->options.data, result);
+        ik_msg_t *message = make_message(call);
+        TALLOC_FREE(call->result);
+        batch->options.on_result(batch->options.data, message);
     }
 }
 
@@ -110,7 +126,9 @@ static void on_tool_end(void *data, const ik_tool_result_t *result)
     call_t *call = data;
     call->run = NULL;
     call->batch->running--;
-    call->result = make_result(call, result);
+    call->result = ik_new(call->batch, ik_tool_result_t);
+    *call->result = *result;
+    talloc_steal(call->result, result->owner);
     ik_timer_start(call->batch->advance, 0);
 }
 
@@ -138,16 +156,6 @@ static void run_call(call_t *call, const ik_call_verdict_t *verdict)
 }
 
 /* --- recording for undo -------------------------------------------------------------------- */
-
-static ik_call_t describe(const call_t *call)
-{
-    return (ik_call_t){.agent = call->batch->options.agent,
-                       .id = call->id,
-                       .name = call->name,
-                       .arguments = call->arguments,
-                       .arguments_len = call->arguments_len,
-                       .entry = call->entry};
-}
 
 static void run_held(ik_call_batch_t *batch)
 {

@@ -26,6 +26,9 @@ typedef struct {
     size_t count;
     void (*on_started)(void *data, const ik_msg_t *call);
     void (*on_progress)(void *data, const ik_msg_t *call, const char *text, size_t len);
+    /* Extends the envelope of a call that ran, right before its result is delivered; returns the
+     * envelope itself or another one on ctx. May be NULL. */
+    char *(*on_envelope)(void *data, const void *ctx, const ik_call_t *call, char *envelope);
     /* In the order of the calls. The receiver owns result, which has no talloc parent. */
     void (*on_result)(void *data, ik_msg_t *result);
     /* The state of the files around calls. May be NULL: it is not recorded. */

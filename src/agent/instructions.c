@@ -24,6 +24,9 @@ typedef struct {
     const char *bound; /* without symlinks; files must lie in it; NULL: anywhere */
     size_t room;       /* bytes left of the maximum */
     struct stat other; /* a file that is not read again; st_ino 0: none */
+    bool nested;       /* for an envelope: tags are not escaped */
+    bool (*is_known)(void *data, const char *path); /* these are not read; NULL: none */
+    void *data;
 } search_t;
 
 /* --- reading one file -------------------------------------------------------------------- */
@@ -105,7 +108,11 @@ static void take_text(search_t *search, const char *path, size_t size, const ik_
         return;
     }
     ik_buffer_init(&text, found, IK_BUFFER_UNLIMITED); /* bounded by bytes */
-    append_without_tags(&text, bytes->data + skipped, bytes->len - skipped);
+    if (search->nested) {
+        ik_utf8_append_clean(&text, bytes->data + skipped, bytes->len - skipped);
+    } else {
+        append_without_tags(&text, bytes->data + skipped, bytes->len - skipped);
+    }
     if (text.len == 0) {
         ik_buffer_reset(&text);
         return;
@@ -177,7 +184,8 @@ static presence_t look_at(search_t *search, const char *path)
     snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", fd);
     presence_t presence = check(search, path, descriptor, fd, &status);
     bool again = status.st_ino == search->other.st_ino && status.st_dev == search->other.st_dev;
-    if (presence == FOUND && !again) {
+    bool known = search->is_known != NULL && search->is_known(search->data, path);
+    if (presence == FOUND && !again && !known) {
         ik_buffer_t bytes;
         ik_buffer_init(&bytes, search->found, search->room + 1);
         int readable = open(descriptor, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -280,6 +288,36 @@ res_t ik_instructions_find(const void *ctx, const char *user, const char *cwd,
     reverse(*out);
     talloc_free(scratch);
     return OK;
+}
+
+ik_instructions_t *ik_instructions_find_below(const void *ctx, const char *cwd, const char *file,
+                                              bool (*is_known)(void *data, const char *path),
+                                              void *data)
+{
+    void *scratch = talloc_new(NULL);
+    const char *top = resolve(scratch, cwd);
+    const char *folder = ik_file_folder(scratch, file);
+    const char *root = resolve(scratch, ik_instructions_root(scratch, top));
+    bool is_home = holds_home(scratch, NULL, root);
+    search_t search = {.found = ik_new(ctx, ik_instructions_t),
+                       .room = IK_INSTRUCTIONS_MAX,
+                       .nested = true,
+                       .is_known = is_known,
+                       .data = data};
+    if (stat(file, &search.other) != 0) {
+        search.other = (struct stat){0};
+    }
+    for (; ik_file_is_within(folder, top) && strcmp(folder, top) != 0;
+         folder = ik_file_folder(scratch, folder)) {
+        search.bound = is_home ? folder : root;
+        look_into(&search, folder);
+    }
+    talloc_free(scratch);
+    reverse(search.found);
+    if (search.found->count == 0 && search.found->problem_count == 0) {
+        TALLOC_FREE(search.found);
+    }
+    return search.found;
 }
 
 char *ik_instructions_format(const void *ctx, const ik_instruction_t *file)

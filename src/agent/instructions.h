@@ -46,5 +46,12 @@ char *ik_instructions_root(const void *ctx, const char *cwd);
 res_t ik_instructions_find(const void *ctx, const char *user, const char *cwd,
                            ik_instructions_t **out);
 
+/* Finds the files in the folders below cwd that the folder of file is in, outermost first, without
+ * those that is_known and file itself. file has no symlinks in its path. Tags are not escaped.
+ * NULL: nothing was found, not even a problem. */
+ik_instructions_t *ik_instructions_find_below(const void *ctx, const char *cwd, const char *file,
+                                              bool (*is_known)(void *data, const char *path),
+                                              void *data);
+
 /* One line for the user: "AGENTS.md: /project/AGENTS.md (12 KB)". */
 char *ik_instructions_format(const void *ctx, const ik_instruction_t *file);

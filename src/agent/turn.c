@@ -20,6 +20,7 @@
 #include "agent/call_batch.h"
 #include "agent/compactor.h"
 #include "agent/exchange.h"
+#include "agent/nested_instructions.h"
 #include "base/alloc.h"
 #include "base/random.h"
 #include "provider/refused_image.h"
@@ -46,6 +47,7 @@ struct ik_turn {
     bool only_compacts;           /* no request follows the summary */
     ik_provider_error_t overflow; /* why a summary is asked for after a request was refused */
     const ik_msg_t **calls;       /* in batch */
+    ik_instructions_t *joined;    /* the result that is delivered next; NULL: none */
     size_t step_at;               /* messages of the conversation before the last step */
     int64_t step_seq;             /* the last event of the log before the last step */
     bool calls_open;              /* calls of the last step have no result yet */
@@ -181,10 +183,27 @@ static void on_tool_progress(void *data, const ik_msg_t *call, const char *text,
                       .kind = IK_AGENT_TOOL_PROGRESS, .message = call, .text = text, .len = len});
 }
 
+static char *on_tool_envelope(void *data, const void *ctx, const ik_call_t *call, char *envelope)
+{
+    ik_turn_t *turn = data;
+    turn->joined = ik_nested_instructions_find(turn, turn->agent, call, envelope);
+    return turn->joined == NULL ? envelope
+                                : ik_nested_instructions_append(ctx, envelope, turn->joined);
+}
+
 static void on_tool_result(void *data, ik_msg_t *result)
 {
     ik_turn_t *turn = data;
+    ik_instructions_t *joined = turn->joined;
+    turn->joined = NULL;
     ik_agent_append(turn->agent, result, turn->interrupted ? IK_STORE_FULL : IK_STORE_NORMAL);
+    for (size_t i = 0; joined != NULL && i < joined->count; i++) {
+        notice(turn, ik_instructions_format(joined, &joined->files[i]));
+    }
+    for (size_t i = 0; joined != NULL && i < joined->problem_count; i++) {
+        notice(turn, joined->problems[i].text);
+    }
+    talloc_free(joined);
 }
 
 /* A turn of which a part could not be recorded says so once. */
@@ -244,6 +263,7 @@ static void run_calls(ik_turn_t *turn, size_t count)
         .count = count,
         .on_started = on_tool_started,
         .on_progress = on_tool_progress,
+        .on_envelope = on_tool_envelope,
         .on_result = on_tool_result,
         .on_checkpoint = on_checkpoint,
         .on_end = on_tools_end,

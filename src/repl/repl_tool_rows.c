@@ -387,6 +387,7 @@ typedef struct {
     bool failed;
     bool interrupted; /* by the user: not shown as a failure */
     bool known;       /* the call already shows the change to the file */
+    bool reads;       /* it is the result of file_read */
 } answer_t;
 
 static bool has_error_code(const ik_tool_fields_t *fields, const char *code)
@@ -415,6 +416,7 @@ static bool read_answer(const ik_rows_t *rows, const ik_repl_call_t *call,
     answer->failed = ik_tool_fields_is_failure(&answer->fields);
     answer->interrupted = answer->failed && has_error_code(&answer->fields, "INTERRUPTED");
     answer->known = !answer->failed && !rows->full && shows_change(call);
+    answer->reads = call != NULL && is_call_of(call, "file_read");
     return true;
 }
 
@@ -454,6 +456,9 @@ static bool is_left_out(const ik_rows_t *rows, const answer_t *answer, const ik_
     if (answer->known && (field->key.len == 0 || has_name(field, "bytes") ||
                           (has_name(field, "replacements") && is_value(field, "1")))) {
         return true;
+    }
+    if (answer->reads && has_name(field, "instructions")) {
+        return true; /* a notice names the files */
     }
     return has_name(field, "limit_reached") || has_name(field, "limit_message");
 }

@@ -289,17 +289,27 @@ char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_too
     return ik_buffer_finish(&out);
 }
 
-/* Inserts a member, with its comma, before the closing brace. */
-static char *insert_member(const void *ctx, const char *envelope, const char *key, const char *text)
+char *ik_tool_wrap_add_member(const void *ctx, const char *envelope, const char *key,
+                              const char *json)
 {
     size_t brace = strlen(envelope) - 1;
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the envelope */
     ik_buffer_append(&out, envelope, brace);
     ik_buffer_append_format(&out, ",\"%s\":", key);
-    ik_json_append_text(&out, text);
+    ik_buffer_append_text(&out, json);
     ik_buffer_append_byte(&out, '}');
     return ik_buffer_finish(&out);
+}
+
+static char *insert_text(const void *ctx, const char *envelope, const char *key, const char *text)
+{
+    ik_buffer_t literal;
+    ik_buffer_init(&literal, NULL, IK_BUFFER_UNLIMITED); /* bounded by the text */
+    ik_json_append_text(&literal, text);
+    char *longer = ik_tool_wrap_add_member(ctx, envelope, key, literal.data);
+    ik_buffer_reset(&literal);
+    return longer;
 }
 
 char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined)
@@ -317,12 +327,12 @@ char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *con
                   (ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value) &&
                    strtod(value.text, NULL) != 0));
     }
-    return failed ? insert_member(ctx, envelope, "confined", confined) : envelope;
+    return failed ? insert_text(ctx, envelope, "confined", confined) : envelope;
 }
 
 char *ik_tool_wrap_add_ended_by(const void *ctx, char *envelope, const char *limit)
 {
-    return insert_member(ctx, envelope, "limit", limit);
+    return insert_text(ctx, envelope, "limit", limit);
 }
 
 char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note)
@@ -331,7 +341,7 @@ char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note)
     ik_json_span_t before;
     if (!ik_json_scan(envelope, strlen(envelope), &whole, NULL) ||
         !ik_json_find_kind(whole, "note", IK_JSON_STRING, &before)) {
-        return insert_member(ctx, envelope, "note", note);
+        return insert_text(ctx, envelope, "note", note);
     }
     size_t end = (size_t)(before.text - envelope) + before.len - 1; /* the closing quote */
     ik_buffer_t out;

@@ -64,6 +64,9 @@ char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_too
 char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined);
 /* Adds the name of the limit that ended the tool. */
 char *ik_tool_wrap_add_ended_by(const void *ctx, char *envelope, const char *limit);
+/* Adds a member, whose value is JSON text. */
+char *ik_tool_wrap_add_member(const void *ctx, const char *envelope, const char *key,
+                              const char *json);
 /* Adds a note to an envelope, or appends it to the one that is there. */
 char *ik_tool_wrap_add_note(const void *ctx, char *envelope, const char *note);
 
