@@ -742,7 +742,8 @@ static void take_changes(ik_turn_t *turn)
     }
     while (turn->tool_turns > 0 && agent->steering != NULL &&
            (message = agent->steering(agent->data, turn)) != NULL) {
-        ik_agent_append(agent, message, IK_STORE_FULL);
+        ik_agent_append(agent, ik_msg_create_steering(NULL, message), IK_STORE_FULL);
+        talloc_free(message);
     }
 }
 

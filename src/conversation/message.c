@@ -19,8 +19,8 @@
 static const char *find_kind(const char *kind)
 {
     static const char *const kinds[] = {
-        IK_MSG_USER,   IK_MSG_ASSISTANT,  IK_MSG_TOOL_CALL,  IK_MSG_TOOL_RESULT,
-        IK_MSG_SYSTEM, IK_MSG_COMPACTION, IK_MSG_CHECKPOINT,
+        IK_MSG_USER,       IK_MSG_ASSISTANT,  IK_MSG_TOOL_CALL, IK_MSG_TOOL_RESULT, IK_MSG_SYSTEM,
+        IK_MSG_COMPACTION, IK_MSG_CHECKPOINT, IK_MSG_UNDO,      IK_MSG_REDO,
     };
     for (size_t i = 0; i < IK_LENGTH(kinds); i++) {
         if (strcmp(kinds[i], kind) == 0) {
@@ -573,7 +573,8 @@ bool ik_msg_is_summary(const ik_msg_t *message)
 
 bool ik_msg_kind_is_record(const char *kind)
 {
-    return strcmp(kind, IK_MSG_CHECKPOINT) == 0;
+    return strcmp(kind, IK_MSG_CHECKPOINT) == 0 || strcmp(kind, IK_MSG_UNDO) == 0 ||
+           strcmp(kind, IK_MSG_REDO) == 0;
 }
 
 bool ik_msg_is_shell_note(const ik_msg_t *message)
@@ -602,6 +603,22 @@ static size_t blank_at(const char *text)
     bool space = strncmp(text, "\xe2\x80", 2) == 0 && (unsigned char)text[2] >= 0x80 &&
                  (unsigned char)text[2] <= 0x8a;
     return space ? 3 : 0;
+}
+
+ik_msg_t *ik_msg_create_steering(const void *ctx, const ik_msg_t *message)
+{
+    bool has_members = message->data_len > 2; /* of "{}" */
+    char *data = ik_sprintf(NULL, "{\"steering\":true%s%s", has_members ? "," : "}",
+                            has_members ? message->data_json + 1 : "");
+    ik_msg_t *steering = ik_msg_create(ctx, IK_MSG_USER, message->content, data);
+    talloc_free(data);
+    return steering;
+}
+
+bool ik_msg_is_steering(const ik_msg_t *message)
+{
+    ik_json_span_t steering;
+    return ik_msg_is(message, IK_MSG_USER) && ik_msg_field(message, "steering", &steering);
 }
 
 bool ik_msg_text_is_blank(const char *text)

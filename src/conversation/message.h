@@ -4,7 +4,7 @@
  *
  *   kind         content                         data_json
  *   system       the system prompt               NULL
- *   user         what the user wrote             {images} or NULL
+ *   user         what the user wrote             {images, command, steering} or NULL
  *   assistant    the text of the answer          {model, stop, usage, reasoning, …} or NULL
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
  *   tool_result  3 files found                   {tool_call_id, name, success, …, images, output}
@@ -12,6 +12,8 @@
  *   compaction   summarised: 9,000 to 800 tokens {reason, summary, tokens_before, …}
  *   mode         the mode was set                {mode}
  *   checkpoint   NULL                            {phase, states}
+ *   undo         what was taken back             {agent, message, until, turns, prompt, …}
+ *   redo         what was brought back           {agent, turns, prompt, before, after, …}
  *   end          the agent was ended             NULL
  *
  * The messages of one answer (text and calls, in order) are a step. The first message of a step
@@ -25,6 +27,13 @@
  * ended); both together are a segment of the agent, which is open while there is no "after". states
  * are ids of the program checkpoint, later ones override earlier ones; "after" without any means
  * that the state could not be recorded.
+ *
+ * undo and redo are records, too. The first event of an agent that takes the place of another one
+ * says in agent which one: that agent is hidden from then on. Without agent the conversation
+ * stayed. before and after are states of the restored files around the restoring. Of an undo,
+ * message and until are the seqs of the first and last event that were taken back, restricted says
+ * that it was limited to named files, and finishes that it continues the undo before it. conflicts
+ * are files that were left alone: [{path or path_base64, reason}].
  *
  * A message is immutable. Up to a megabyte it is one block of memory, because a long session has a
  * hundred thousand of them.
@@ -46,6 +55,8 @@
 #define IK_MSG_COMPACTION "compaction"
 #define IK_MSG_MODE "mode"
 #define IK_MSG_CHECKPOINT "checkpoint"
+#define IK_MSG_UNDO "undo"
+#define IK_MSG_REDO "redo"
 #define IK_MSG_END "end"
 
 enum { IK_MSG_NAME_MAX = 64 }; /* bytes of a tool's name that every provider accepts */
@@ -194,6 +205,10 @@ bool ik_msg_begins_step(const ik_msg_t *message);
 bool ik_msg_kind_is_record(const char *kind);
 /* A user message that holds what a command of the user's own ("!make") printed. */
 bool ik_msg_is_shell_note(const ik_msg_t *message);
+/* A user message that joined a running turn behind its tool results. */
+bool ik_msg_is_steering(const ik_msg_t *message);
+/* Such a message with the text and the images of this one. */
+ik_msg_t *ik_msg_create_steering(const void *ctx, const ik_msg_t *message);
 /* Whether the text is NULL, empty or only white space, which providers refuse as a message. */
 bool ik_msg_text_is_blank(const char *text);
 

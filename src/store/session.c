@@ -1,6 +1,7 @@
 #include "store/session.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -18,6 +19,8 @@ struct ik_session {
     bool claimed;
     ik_store_agents_t agents; /* last_seq includes waiting events */
     size_t agents_stored;     /* the first ones, which are in the store */
+    int64_t *replaced;        /* numbers of agents that an undo or redo has hidden */
+    size_t replaced_count;
     ik_store_event_t *waiting;
     size_t waiting_count;
     ik_store_safety_t waiting_safety;
@@ -92,6 +95,26 @@ ik_session_t *ik_session_create(const void *ctx, ik_history_t *history,
     return session;
 }
 
+/* Notes the agent whose place the writer of this event takes, if it says so. */
+static void note_replaced(ik_session_t *session, const char *kind, const char *data_json)
+{
+    ik_json_span_t data;
+    ik_json_span_t agent;
+    bool replaces = strcmp(kind, IK_MSG_UNDO) == 0 || strcmp(kind, IK_MSG_REDO) == 0;
+    if (replaces && data_json != NULL && ik_json_scan(data_json, strlen(data_json), &data, NULL) &&
+        ik_json_find_kind(data, "agent", IK_JSON_NUMBER, &agent)) {
+        size_t count = session->replaced_count + 1;
+        session->replaced = ik_resize_array(session, session->replaced, int64_t, count);
+        session->replaced[session->replaced_count++] = strtoll(agent.text, NULL, 10);
+    }
+}
+
+static res_t on_first_event(void *data, const ik_store_event_t *event)
+{
+    note_replaced(data, event->kind, event->data_json);
+    return ERR(LIMIT, "enough"); /* ends the reading */
+}
+
 /* Loads the agents of a stored session. */
 static res_t load_agents(ik_session_t *session)
 {
@@ -100,7 +123,10 @@ static res_t load_agents(ik_session_t *session)
     TRY(ik_history_local(session->history, &local));
     TRY(ik_store_agents(session, local, session->id, &agents));
     for (size_t i = 0; i < agents->count; i++) {
-        add_agent(session, &agents->agents[i]);
+        const ik_store_agent_t *agent = add_agent(session, &agents->agents[i]);
+        if (agent->last_seq > agent->forked_at && agent->parent != 0) {
+            (void)ik_store_read(local, agent, agent->forked_at, on_first_event, session);
+        }
     }
     talloc_free(agents);
     session->agents_stored = session->agents.count;
@@ -271,6 +297,7 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *m
     for (size_t i = 0; i < count; i++) {
         events[i] = make_event(session, agent, messages[i]);
         session->begun = session->begun || !is_preliminary(events[i].kind);
+        note_replaced(session, events[i].kind, events[i].data_json);
     }
     res_t written = OK;
     bool in_order = session->waiting_count == 0 && session->begun;
@@ -393,6 +420,12 @@ static res_t note_end(void *data, const ik_store_event_t *event)
 bool ik_session_has_ended(ik_session_t *session, int64_t agent)
 {
     bool ended = false;
+    for (size_t i = 0; i < session->replaced_count; i++) {
+        ended = ended || session->replaced[i] == agent;
+    }
+    if (ended) {
+        return true;
+    }
     ik_store_t *local = NULL;
     const ik_store_agent_t *log = find_agent(session, agent);
     res_t found = session->stored ? ik_history_local(session->history, &local)

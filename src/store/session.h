@@ -48,6 +48,7 @@ int64_t ik_session_last_agent(ik_session_t *session);
 const ik_store_agents_t *ik_session_agents(const ik_session_t *session);
 /* Ends the agent for good; the last event of its log says so. */
 void ik_session_end_agent(ik_session_t *session, int64_t agent);
+/* Whether it was ended, or another agent took its place by an undo or redo. */
 bool ik_session_has_ended(ik_session_t *session, int64_t agent);
 /* The seq of the agent's last event, stored or waiting. */
 int64_t ik_session_last_seq(const ik_session_t *session, int64_t agent);

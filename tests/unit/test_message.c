@@ -626,6 +626,20 @@ START_TEST(entries_that_are_no_images_are_left_out)
 }
 END_TEST
 
+START_TEST(steering_keeps_text_and_images)
+{
+    ik_msg_t *plain = ik_msg_create(ctx, IK_MSG_USER, "and b", NULL);
+    ck_assert(!ik_msg_is_steering(plain));
+    ik_msg_t *steering = ik_msg_create_steering(ctx, plain);
+    ck_assert(ik_msg_is_steering(steering));
+    ck_assert_str_eq(steering->content, "and b");
+    ck_assert_str_eq(steering->data_json, "{\"steering\":true}");
+    ik_msg_t *seen = ik_msg_create(ctx, IK_MSG_USER, "see", "{\"images\":[]}");
+    ck_assert_str_eq(ik_msg_create_steering(ctx, seen)->data_json,
+                     "{\"steering\":true,\"images\":[]}");
+}
+END_TEST
+
 START_TEST(a_marker_is_one_line)
 {
     ik_msg_image_t *images;
@@ -707,6 +721,7 @@ int main(void)
     tcase_add_test(tests, images_of_a_user_are_read_as_they_were_written);
     tcase_add_test(tests, images_of_a_result);
     tcase_add_test(tests, entries_that_are_no_images_are_left_out);
+    tcase_add_test(tests, steering_keeps_text_and_images);
     tcase_add_test(tests, a_marker_is_one_line);
     tcase_add_test(tests, a_nul_does_not_cut_the_summary);
     tcase_add_test(tests, a_long_name_is_cut);

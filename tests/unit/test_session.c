@@ -158,6 +158,39 @@ START_TEST(records_are_stored_and_not_loaded)
 END_TEST
 
 /* A folder in place of the file is removed in the middle. */
+static void replace(ik_session_t *session, int64_t agent, const char *kind, const char *data)
+{
+    ik_msg_t *message = ik_msg_create(ctx, kind, "Took back 1 turn.", data);
+    ck_assert_int_eq(ik_session_append(session, agent, &message, 1, IK_STORE_FULL).code,
+                     IK_ERR_NONE);
+}
+
+START_TEST(an_agent_whose_place_was_taken_is_over)
+{
+    ik_session_t *session = begin();
+    must_say(session, 1, IK_MSG_USER, "a");
+    must_say(session, 1, IK_MSG_USER, "b");
+    int64_t second = ik_session_fork(session, 1, 1);
+    replace(session, second, IK_MSG_UNDO, "{\"agent\":1,\"turns\":1}");
+    replace(session, second, IK_MSG_UNDO, "{\"turns\":1}"); /* the conversation stayed */
+    for (int i = 0; i < 2; i++) {
+        ck_assert(ik_session_has_ended(session, 1));
+        ck_assert(!ik_session_has_ended(session, second));
+        ck_assert_int_eq(ik_session_last_agent(session), second);
+        ck_assert_str_eq(known(session, second), "a");
+        char *id = ik_strdup(ctx, ik_session_id(session));
+        talloc_free(session);
+        ck_assert_int_eq(ik_session_open(ctx, history, id, &session).code, IK_ERR_NONE);
+    }
+    int64_t third = ik_session_fork(session, 1, 2);
+    replace(session, third, IK_MSG_REDO, "{\"agent\":2,\"turns\":1}");
+    ck_assert(ik_session_has_ended(session, second));
+    ck_assert_int_eq(ik_session_last_agent(session), third);
+    ck_assert_str_eq(known(session, third), "a b");
+    talloc_free(session);
+}
+END_TEST
+
 START_TEST(what_could_not_be_written_is_written_when_it_can_be)
 {
     scratch_make_folder("ikigai.db");
@@ -276,6 +309,7 @@ int main(void)
     tcase_add_test(tests, without_a_history_nothing_is_stored);
     tcase_add_test(tests, forks_of_forks_know_what_their_parents_knew);
     tcase_add_test(tests, records_are_stored_and_not_loaded);
+    tcase_add_test(tests, an_agent_whose_place_was_taken_is_over);
     tcase_add_test(tests, what_could_not_be_written_is_written_when_it_can_be);
     tcase_add_test(tests, what_waits_is_written_at_the_end);
     tcase_add_test(tests, it_has_one_writer_who_is_named);
