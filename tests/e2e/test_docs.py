@@ -59,6 +59,7 @@ class References(unittest.TestCase):
             "list", "show", "search", "export", "import", "fork", "deliver", "delete",
             "prune")],
         "tool-protocol.md": ["environment tools"],
+        "undo.md": [f"session {name}" for name in ("diff", "undo", "redo")],
     }
 
     def test_they_are_where_they_should_be(self):

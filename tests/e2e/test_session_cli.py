@@ -38,6 +38,10 @@ USAGE = {
                       "[--output FILE] [--force] [--db URL]",
     "session import": "Usage: ikigai session import FILE|- [--db URL]",
     "session fork": "Usage: ikigai session fork ID [--db URL]",
+    "session diff": "Usage: ikigai session diff ID [--turn] [--stat] [--json] [--db URL]",
+    "session undo": "Usage: ikigai session undo ID [N] [PATH...] [--force] [--dry-run] [--json] "
+                    "[--db URL]",
+    "session redo": "Usage: ikigai session redo ID [--json] [--db URL]",
     "session deliver": "Usage: ikigai session deliver [ID...] [--all] [--db URL]",
     "session delete": "Usage: ikigai session delete ID... [--yes] [--json] [--db URL]",
     "session prune": "Usage: ikigai session prune --older-than AGE [--dry-run] [--yes] [--db URL]",

@@ -1,0 +1,765 @@
+#include "undo/undo.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/sanitiser.h"
+#include "base/utf8.h"
+#include "undo/checkpoint_run.h"
+
+/* Restoring many files on a slow disk takes a while. */
+enum { PATIENCE_MS = 30 * 60 * 1000 };
+
+struct ik_undo_task {
+    ik_undo_place_t place;
+    ik_undo_request_t request;
+    ik_undo_log_t *log;
+    const ik_undo_line_t *line;
+    ik_checkpoint_run_t *run;
+    ik_timer_t *later; /* ends a task that needs no program */
+    ik_undo_fn on_end;
+    ik_undo_diff_fn on_diff;
+    void *data;
+
+    /* --- the plan */
+    bool redo;
+    const ik_undo_record_t *record; /* that is finished or redone; NULL: another undo */
+    int64_t from;                   /* seqs of the first and last event that are taken back */
+    int64_t until;
+    ik_undo_segments_t segments;
+    ik_undo_segments_t others;
+    const char **names; /* as the program names them; NULL: all */
+    size_t name_count;
+    ik_undo_outcome_t outcome;
+    json_t *answer; /* NULL: no files were looked at */
+};
+
+/* --- JSON -------------------------------------------------------------------------------- */
+
+static void append_states(ik_buffer_t *out, const char *const *states)
+{
+    if (states == NULL) {
+        ik_buffer_append_text(out, "null");
+        return;
+    }
+    ik_buffer_append_byte(out, '[');
+    for (size_t i = 0; states[i] != NULL; i++) {
+        ik_buffer_append_text(out, i == 0 ? "" : ",");
+        ik_json_append_text(out, states[i]);
+    }
+    ik_buffer_append_byte(out, ']');
+}
+
+static void add_segments(ik_buffer_t *out, const char *name, const ik_undo_segments_t *segments)
+{
+    ik_json_begin_member(out, name);
+    ik_buffer_append_byte(out, '[');
+    for (size_t i = 0; i < segments->count; i++) {
+        ik_buffer_append_text(out, i == 0 ? "{\"before\":" : ",{\"before\":");
+        append_states(out, segments->items[i].before);
+        ik_buffer_append_text(out, ",\"after\":");
+        append_states(out, segments->items[i].after);
+        ik_buffer_append_byte(out, '}');
+    }
+    ik_buffer_append_byte(out, ']');
+}
+
+static void add_flag(ik_buffer_t *out, const char *name, bool value)
+{
+    ik_json_begin_member(out, name);
+    ik_buffer_append_text(out, value ? "true" : "false");
+}
+
+/* {"path": …} or {"path_base64": …} */
+static void append_file(ik_buffer_t *out, const ik_undo_file_t *file)
+{
+    size_t len = strlen(file->path);
+    if (ik_utf8_valid(file->path, len)) {
+        ik_buffer_append_text(out, "{\"path\":");
+        ik_json_append_text(out, file->path);
+    } else {
+        ik_buffer_append_text(out, "{\"path_base64\":\"");
+        ik_base64_append(out, file->path, len);
+        ik_buffer_append_byte(out, '"');
+    }
+    if (file->reason != NULL) {
+        ik_buffer_append_text(out, ",\"reason\":");
+        ik_json_append_text(out, file->reason);
+    }
+    ik_buffer_append_byte(out, '}');
+}
+
+void ik_undo_add_files(ik_buffer_t *out, const char *name, const ik_undo_files_t *files)
+{
+    ik_json_begin_member(out, name);
+    ik_buffer_append_byte(out, '[');
+    for (size_t i = 0; i < files->count; i++) {
+        ik_buffer_append_text(out, i == 0 ? "" : ",");
+        append_file(out, &files->items[i]);
+    }
+    ik_buffer_append_byte(out, ']');
+}
+
+/* The path of {"path"} or {"path_base64"}, on ctx; NULL when there is none. */
+static char *read_path(const void *ctx, const json_t *file)
+{
+    const char *path = json_string_value(json_object_get(file, "path"));
+    const char *encoded = json_string_value(json_object_get(file, "path_base64"));
+    ik_buffer_t bytes;
+    if (path != NULL) {
+        return ik_strdup(ctx, path);
+    }
+    ik_buffer_init(&bytes, ctx, IK_BUFFER_UNLIMITED); /* bounded by the answer */
+    return encoded != NULL && ik_base64_append_decoded(&bytes, encoded, strlen(encoded))
+               ? ik_buffer_finish(&bytes)
+               : NULL;
+}
+
+static void add_file(const void *ctx, ik_undo_files_t *files, const char *path, const char *reason)
+{
+    files->items = ik_resize_array(ctx, files->items, ik_undo_file_t, files->count + 1);
+    files->items[files->count++] = (ik_undo_file_t){.path = path, .reason = reason};
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(((const ik_undo_file_t *)a)->path, ((const ik_undo_file_t *)b)->path);
+}
+
+static ik_undo_files_t read_files(const void *ctx, const json_t *array)
+{
+    ik_undo_files_t files = {0};
+    size_t index;
+    json_t *file;
+    json_array_foreach(array, index, file)
+    {
+        const char *reason = json_string_value(json_object_get(file, "reason"));
+        char *path = read_path(ctx, file);
+        if (path != NULL) {
+            add_file(ctx, &files, path, reason == NULL ? NULL : ik_strdup(ctx, reason));
+        }
+    }
+    if (files.count > 0) {
+        qsort(files.items, files.count, sizeof(*files.items), compare_paths);
+    }
+    return files;
+}
+
+static bool has_file(const ik_undo_files_t *files, const char *path)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        if (strcmp(files->items[i].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ik_undo_append_text(ik_buffer_t *out, const json_t *answer)
+{
+    json_t *text = json_object_get(answer, "text");
+    json_t *encoded = json_object_get(answer, "text_base64");
+    if (json_is_string(encoded)) {
+        ik_base64_append_decoded(out, json_string_value(encoded), json_string_length(encoded));
+    } else if (json_is_string(text)) {
+        ik_buffer_append(out, json_string_value(text), json_string_length(text));
+    }
+    ik_buffer_append_text(out, ""); /* data is never NULL */
+}
+
+/* --- for people -------------------------------------------------------------------------- */
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* The first line of the question, shortened. */
+static void append_prompt(ik_buffer_t *out, const char *prompt)
+{
+    enum { SHOWN = 60 };
+    const char *start = prompt + strspn(prompt, " \t\r\n");
+    size_t kept = ik_utf8_cut(start, strcspn(start, "\r\n"), SHOWN);
+    ik_sanitise_append(out, start, kept);
+    ik_buffer_append_text(out, start[kept] == '\0' ? "\n" : " …\n");
+}
+
+static size_t count_reason(const ik_undo_files_t *files, const char *reason)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        count += reason == NULL || strcmp(files->items[i].reason, reason) == 0;
+    }
+    return count;
+}
+
+/* A heading and a line for each file with this reason, if there are any. */
+static void append_list(ik_buffer_t *out, const char *heading, const ik_undo_files_t *files,
+                        const char *reason)
+{
+    size_t count = count_reason(files, reason);
+    if (count == 0) {
+        return;
+    }
+    ik_buffer_append_format(out, heading, count, plural(count));
+    for (size_t i = 0; i < files->count; i++) {
+        const ik_undo_file_t *file = &files->items[i];
+        if (reason == NULL || strcmp(file->reason, reason) == 0) {
+            char *name = ik_sanitise_line(NULL, file->path);
+            ik_buffer_append_format(out, "  %s\n", name);
+            talloc_free(name);
+        }
+    }
+}
+
+char *ik_undo_describe(const void *ctx, const ik_undo_outcome_t *outcome)
+{
+    static const char *const verbs[] = {[IK_UNDO_TAKEN_BACK] = "Took back",
+                                        [IK_UNDO_BROUGHT_BACK] = "Brought back",
+                                        [IK_UNDO_FINISHED] = "Finished the undo of"};
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the outcome */
+    if (outcome->files_only) {
+        ik_buffer_append_text(&text, "The conversation stays.\n");
+    } else {
+        ik_buffer_append_format(
+            &text, "%s %zu turn%s: ", outcome->dry_run ? "Would take back" : verbs[outcome->what],
+            outcome->turns, plural(outcome->turns));
+        append_prompt(&text, outcome->prompt);
+    }
+    append_list(&text, outcome->dry_run ? "Would restore %zu file%s:\n" : "Restored %zu file%s:\n",
+                &outcome->restored, NULL);
+    append_list(&text, "Left alone, changed since: %zu file%s\n", &outcome->conflicts, "changed");
+    append_list(&text, "Left alone, the contents are gone: %zu file%s\n", &outcome->conflicts,
+                "unavailable");
+    return ik_buffer_finish(&text);
+}
+
+/* --- the end of a task ------------------------------------------------------------------- */
+
+static void end_task(ik_undo_task_t *task, const res_t *result)
+{
+    res_t ended = *result;
+    talloc_steal(NULL, task); /* on_end may free its owner */
+    if (task->on_diff != NULL) {
+        task->on_diff(task->data, &ended, is_ok(&ended) ? task->answer : NULL);
+    } else {
+        task->on_end(task->data, &ended, is_ok(&ended) ? &task->outcome : NULL);
+    }
+    json_decref(task->answer);
+    talloc_free(task);
+}
+
+/* --- recording --------------------------------------------------------------------------- */
+
+/* Adds the states around the restoring, if files were restored. */
+static void add_restore(ik_buffer_t *out, const json_t *answer)
+{
+    static const char *const names[] = {"before", "after"};
+    if (json_array_size(json_object_get(answer, "restored")) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        char *states = ik_json_format(NULL, json_object_get(answer, names[i]));
+        ik_json_begin_member(out, names[i]);
+        ik_buffer_append_text(out, states);
+        talloc_free(states);
+    }
+}
+
+/* The event that records the task; replaced is the agent whose place its writer takes, or 0. */
+static ik_msg_t *create_record(const void *ctx, const ik_undo_task_t *task, int64_t replaced)
+{
+    ik_buffer_t data;
+    ik_buffer_init(&data, ctx, IK_BUFFER_UNLIMITED); /* bounded by the answer */
+    ik_json_add_number(&data, "turns", (int64_t)task->outcome.turns);
+    ik_json_add_text(&data, "prompt", task->outcome.prompt);
+    if (replaced != 0) {
+        ik_json_add_number(&data, "agent", replaced);
+    }
+    if (!task->redo) {
+        ik_json_add_number(&data, "message", task->from);
+        ik_json_add_number(&data, "until", task->until);
+    }
+    if (!task->redo && task->record != NULL) {
+        add_flag(&data, "finishes", true);
+    } else if (task->names != NULL) {
+        add_flag(&data, "restricted", true);
+    }
+    add_restore(&data, task->answer);
+    ik_undo_add_files(&data, "conflicts", &task->outcome.conflicts);
+    ik_buffer_append_byte(&data, '}');
+    return ik_msg_create(ctx, task->redo ? IK_MSG_REDO : IK_MSG_UNDO,
+                         ik_undo_describe(ctx, &task->outcome), data.data);
+}
+
+/* The mode is a setting of the user and no part of the turns: the agent keeps the one that was set
+ * last. */
+static ik_msg_t *create_mode(const void *ctx, const ik_undo_task_t *task, const char *before)
+{
+    const char *mode = task->line->mode;
+    if (mode == NULL || (before != NULL && strcmp(mode, before) == 0)) {
+        return NULL;
+    }
+    ik_buffer_t data;
+    ik_buffer_init(&data, ctx, IK_BUFFER_UNLIMITED); /* a word */
+    ik_json_add_text(&data, "mode", mode);
+    ik_buffer_append_byte(&data, '}');
+    return ik_msg_create(ctx, IK_MSG_MODE, ik_sprintf(ctx, "The mode is %s.", mode), data.data);
+}
+
+/* Appends the record to the log of the agent, whose conversation stays. */
+static res_t record_in_place(ik_undo_task_t *task)
+{
+    ik_msg_t *record = create_record(task, task, 0);
+    return ik_session_append(task->place.session, task->place.agent, &record, 1, IK_STORE_FULL);
+}
+
+/* Creates the agent that begins with the log of parent up to event `at`, and takes the place of the
+ * current one. */
+static res_t record_in_fork(ik_undo_task_t *task, int64_t parent, int64_t at, const char *mode)
+{
+    ik_session_t *session = task->place.session;
+    ik_msg_t *events[2] = {create_record(task, task, task->place.agent),
+                           create_mode(task, task, mode)};
+    int64_t agent = ik_session_fork(session, parent, at);
+    task->outcome.agent = agent;
+    return ik_session_append(session, agent, events, events[1] == NULL ? 1 : 2, IK_STORE_FULL);
+}
+
+static res_t record_undo(ik_undo_task_t *task)
+{
+    const ik_undo_turn_t *turn = NULL;
+    if (task->record != NULL || task->request.keep_conversation) {
+        return record_in_place(task);
+    }
+    for (size_t i = 0; i < task->line->turn_count; i++) {
+        turn = task->line->turns[i].seq == task->from ? &task->line->turns[i] : turn;
+    }
+    return record_in_fork(task, task->place.agent, task->from - 1,
+                          turn == NULL ? NULL : turn->mode);
+}
+
+static res_t record_redo(ik_undo_task_t *task)
+{
+    int64_t agent = task->record->agent;
+    return agent == 0 ? record_in_place(task)
+                      : record_in_fork(task, agent, task->record->until,
+                                       ik_undo_log_line(task->log, agent)->mode);
+}
+
+/* --- the outcome ------------------------------------------------------------------------- */
+
+static bool is_named(const ik_undo_task_t *task, const char *path)
+{
+    for (size_t i = 0; i < task->name_count; i++) {
+        if (strcmp(task->names[i], path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When names finish an undo, the conflicts of the other files are still left. */
+static void keep_older_conflicts(ik_undo_task_t *task)
+{
+    bool finishes = !task->redo && task->record != NULL;
+    if (!finishes || task->names == NULL || task->record->conflicts == NULL) {
+        return;
+    }
+    json_t *older = ik_json_parse(task->record->conflicts, strlen(task->record->conflicts), NULL);
+    ik_undo_files_t files = read_files(task, older);
+    for (size_t i = 0; i < files.count; i++) {
+        const char *path = files.items[i].path;
+        if (!is_named(task, path) && !has_file(&task->outcome.conflicts, path)) {
+            add_file(task, &task->outcome.conflicts, path, files.items[i].reason);
+        }
+    }
+    json_decref(older);
+}
+
+static void conclude(ik_undo_task_t *task)
+{
+    res_t recorded = OK;
+    task->outcome.agent = task->place.agent;
+    task->outcome.restored = read_files(task, json_object_get(task->answer, "restored"));
+    task->outcome.conflicts = read_files(task, json_object_get(task->answer, "conflicts"));
+    task->outcome.dry_run = task->request.dry_run;
+    task->outcome.what = task->redo             ? IK_UNDO_BROUGHT_BACK
+                         : task->record != NULL ? IK_UNDO_FINISHED
+                                                : IK_UNDO_TAKEN_BACK;
+    task->outcome.files_only =
+        task->record != NULL ? task->record->agent == 0 : task->request.keep_conversation;
+    keep_older_conflicts(task);
+    if (!task->request.dry_run) {
+        recorded = task->redo ? record_redo(task) : record_undo(task);
+    }
+    end_task(task, &recorded);
+}
+
+static void on_restored(void *data, const res_t *result, const json_t *answer)
+{
+    ik_undo_task_t *task = data;
+    task->run = NULL;
+    if (is_err(result)) {
+        end_task(task, result);
+        return;
+    }
+    task->answer = json_incref((json_t *)answer);
+    conclude(task);
+}
+
+/* --- calling the program ----------------------------------------------------------------- */
+
+static void begin_request(ik_buffer_t *out, const ik_undo_task_t *task, const char *op)
+{
+    ik_buffer_init(out, task, IK_BUFFER_UNLIMITED); /* bounded by the log */
+    ik_json_add_text(out, "op", op);
+    ik_json_add_text(out, "folder", task->place.folder);
+    add_segments(out, "segments", &task->segments);
+}
+
+static void send_request(ik_undo_task_t *task, ik_buffer_t *request, ik_checkpoint_run_fn on_end)
+{
+    ik_buffer_append_byte(request, '}');
+    json_t *object = ik_json_parse(request->data, request->len, NULL);
+    task->run =
+        ik_checkpoint_run_start(task, &(ik_checkpoint_run_options_t){.host = task->place.host,
+                                                                     .paths = task->place.paths,
+                                                                     .request = object,
+                                                                     .max_ms = PATIENCE_MS,
+                                                                     .on_end = on_end,
+                                                                     .data = task});
+    json_decref(object);
+    ik_buffer_reset(request);
+}
+
+static void restore(ik_undo_task_t *task)
+{
+    ik_buffer_t request;
+    begin_request(&request, task, "restore");
+    add_segments(&request, "others", &task->others);
+    add_flag(&request, "force", task->request.force);
+    add_flag(&request, "dry_run", task->request.dry_run);
+    ik_json_add_number(&request, "max_files", task->place.config->undo_max_files);
+    ik_json_add_number(&request, "max_bytes", task->place.config->undo_max_bytes);
+    ik_json_begin_member(&request, "paths");
+    ik_buffer_append_text(&request, task->names == NULL ? "null" : "[");
+    for (size_t i = 0; i < task->name_count; i++) {
+        ik_buffer_append_text(&request, i == 0 ? "" : ",");
+        if (ik_utf8_valid(task->names[i], strlen(task->names[i]))) {
+            ik_json_append_text(&request, task->names[i]);
+        } else {
+            append_file(&request, &(ik_undo_file_t){.path = task->names[i]});
+        }
+    }
+    ik_buffer_append_text(&request, task->names == NULL ? "" : "]");
+    send_request(task, &request, on_restored);
+}
+
+/* --- names ------------------------------------------------------------------------------- */
+
+/* Makes the path absolute without "." and ".." in it; symlinks are left alone. */
+static char *normalise(const void *ctx, const char *folder, const char *name)
+{
+    char *path = name[0] == '/' ? ik_strdup(ctx, name) : ik_sprintf(ctx, "%s/%s", folder, name);
+    char *out = path;
+    for (const char *at = path; *at != '\0';) {
+        at += strspn(at, "/");
+        size_t len = strcspn(at, "/");
+        if (len == 2 && strncmp(at, "..", 2) == 0) {
+            while (out > path && *--out != '/') {
+            }
+        } else if (len > 0 && !(len == 1 && *at == '.')) {
+            *out++ = '/';
+            memmove(out, at, len);
+            out += len;
+        }
+        at += len;
+    }
+    *out = '\0';
+    return path;
+}
+
+/* As the program names a file: relative to the folder, absolute outside it. */
+static const char *to_name(const char *folder, const char *path)
+{
+    size_t len = strlen(folder);
+    bool inside = strncmp(path, folder, len) == 0 && path[len] == '/';
+    return inside ? path + len + 1 : path;
+}
+
+static void add_name(ik_undo_task_t *task, const char *name)
+{
+    if (!is_named(task, name)) {
+        task->names = ik_resize_array(task, task->names, const char *, task->name_count + 1);
+        task->names[task->name_count++] = ik_strdup(task->names, name);
+    }
+}
+
+/* Adds the files that the name stands for: the file itself, or those in the folder. */
+static bool add_matches(ik_undo_task_t *task, const char *base, const char *name,
+                        const ik_undo_files_t *changed)
+{
+    bool found = false;
+    char *path = normalise(task, base, name);
+    for (size_t i = 0; i < changed->count; i++) {
+        char *whole = normalise(task, task->place.folder, changed->items[i].path);
+        size_t len = strlen(path);
+        if (strncmp(whole, path, len) == 0 && (whole[len] == '\0' || whole[len] == '/')) {
+            add_name(task, to_name(task->place.folder, whole));
+            found = true;
+        }
+        talloc_free(whole);
+    }
+    talloc_free(path);
+    return found;
+}
+
+/* Names are relative to the folder of the session, or else to the working folder. */
+static void on_changed(void *data, const res_t *result, const json_t *answer)
+{
+    ik_undo_task_t *task = data;
+    task->run = NULL;
+    if (is_err(result)) {
+        end_task(task, result);
+        return;
+    }
+    ik_undo_files_t changed = read_files(task, json_object_get(answer, "files"));
+    for (size_t i = 0; task->request.names[i] != NULL; i++) {
+        const char *name = task->request.names[i];
+        if (!add_matches(task, task->place.folder, name, &changed) &&
+            !add_matches(task, task->place.paths->cwd, name, &changed)) {
+            res_t unknown = ERR(NOT_FOUND, "There is no change of %s to undo", name);
+            end_task(task, &unknown);
+            return;
+        }
+    }
+    restore(task);
+}
+
+/* --- planning ---------------------------------------------------------------------------- */
+
+/* Takes back the turns from this one on. */
+static res_t plan_turns(ik_undo_task_t *task)
+{
+    const ik_undo_line_t *line = task->line;
+    const ik_undo_request_t *request = &task->request;
+    size_t count = line->turn_count;
+    if (count == 0) {
+        return ERR(NOT_FOUND, "There is nothing to undo");
+    }
+    if (request->message > count || request->turns > count) {
+        return ERR(NOT_FOUND, "There %s only %zu turn%s to undo", count == 1 ? "is" : "are", count,
+                   count == 1 ? "" : "s");
+    }
+    size_t first = request->message > 0 ? request->message - 1 : count - request->turns;
+    task->outcome.turns = count - first;
+    task->outcome.prompt = line->turns[first].prompt;
+    task->from = line->turns[first].seq;
+    task->until = line->last_seq;
+    task->request.keep_conversation = request->keep_conversation || request->names != NULL;
+    if (!request->keep_files) {
+        task->segments = ik_undo_log_between(line, task->from, task->until);
+    }
+    return OK;
+}
+
+/* Finishes the last undo: what it took back is in the log of the agent that it replaced. */
+static void plan_finish(ik_undo_task_t *task)
+{
+    const ik_undo_record_t *record = task->record;
+    const ik_undo_line_t *line =
+        record->agent == 0 ? task->line : ik_undo_log_line(task->log, record->agent);
+    task->outcome.turns = (size_t)record->turns;
+    task->outcome.prompt = record->prompt;
+    task->from = record->message;
+    task->until = record->until;
+    task->segments = ik_undo_log_between(line, task->from, task->until);
+}
+
+static res_t plan_undo(ik_undo_task_t *task)
+{
+    const ik_undo_record_t *undone = task->line->undone;
+    bool insists = task->request.force || task->request.names != NULL;
+    if (insists && undone != NULL && undone->conflicts != NULL && !undone->restricted) {
+        task->record = undone;
+        plan_finish(task);
+    } else {
+        TRY(plan_turns(task));
+    }
+    return ik_undo_log_find_others(task->log, task->place.store, task->place.folder,
+                                   &task->segments, &task->others);
+}
+
+static res_t plan_redo(ik_undo_task_t *task)
+{
+    task->record = task->line->undone;
+    if (task->record == NULL) {
+        return ERR(NOT_FOUND, "There is nothing to redo");
+    }
+    task->outcome.turns = (size_t)task->record->turns;
+    task->outcome.prompt = task->record->prompt;
+    task->segments = task->record->restores;
+    return OK;
+}
+
+/* Reads the log, which must have all events. */
+static res_t read_log(ik_undo_task_t *task)
+{
+    if (task->place.session != NULL) {
+        TRY(ik_session_flush(task->place.session));
+    }
+    res_t read = ik_undo_log_read(task, task->place.store, task->place.session_id, &task->log);
+    if (read.code == IK_ERR_NOT_FOUND && task->place.session != NULL) {
+        task->line = ik_new(task, ik_undo_line_t); /* nothing is stored yet */
+        return OK;
+    }
+    TRY(read);
+    if (task->place.agent == 0) {
+        task->place.agent = ik_undo_log_last_agent(task->log);
+    }
+    task->line = ik_undo_log_line(task->log, task->place.agent);
+    return OK;
+}
+
+static ik_undo_task_t *create_task(const void *ctx, const ik_undo_place_t *place, void *data)
+{
+    ik_undo_task_t *task = ik_new(ctx, ik_undo_task_t);
+    task->place = *place;
+    task->place.session_id = ik_strdup(task, place->session_id);
+    task->place.folder = ik_strdup(task, place->folder);
+    task->outcome.prompt = "";
+    task->data = data;
+    return task;
+}
+
+/* --- ending without the program ------------------------------------------------------------ */
+
+typedef struct {
+    ik_undo_task_t *task;
+    res_t result;
+} ending_t;
+
+static void on_ending(void *data)
+{
+    const ending_t *ending = data;
+    if (is_ok(&ending->result) && ending->task->on_diff == NULL) {
+        conclude(ending->task);
+    } else {
+        end_task(ending->task, &ending->result);
+    }
+}
+
+/* on_end is called from the loop, never from a function that starts a task. */
+static void end_later(ik_undo_task_t *task, const res_t *result)
+{
+    ending_t *ending = ik_new(task, ending_t);
+    *ending = (ending_t){.task = task, .result = *result};
+    task->later = ik_timer_create(task, ik_process_host_loop(task->place.host), on_ending, ending);
+    ik_timer_start(task->later, 0);
+}
+
+/* --- starting ---------------------------------------------------------------------------- */
+
+static void copy_request(ik_undo_task_t *task, const ik_undo_request_t *request)
+{
+    size_t count = 0;
+    task->request = *request;
+    task->request.turns = request->message == 0 && request->turns == 0 ? 1 : request->turns;
+    while (request->names != NULL && request->names[count] != NULL) {
+        count++;
+    }
+    const char **names = count == 0 ? NULL : ik_new_array(task, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = ik_strdup(names, request->names[i]);
+    }
+    task->request.names = names;
+}
+
+ik_undo_task_t *ik_undo_start(const void *ctx, const ik_undo_place_t *place,
+                              const ik_undo_request_t *request, ik_undo_fn on_end, void *data)
+{
+    ik_undo_task_t *task = create_task(ctx, place, data);
+    ik_buffer_t changes;
+    task->on_end = on_end;
+    copy_request(task, request);
+    res_t planned = read_log(task);
+    planned = is_ok(&planned) ? plan_undo(task) : planned;
+    if (is_err(&planned)) {
+        end_later(task, &planned);
+    } else if (task->request.names != NULL) {
+        begin_request(&changes, task, "diff");
+        ik_json_add_text(&changes, "format", "json");
+        send_request(task, &changes, on_changed);
+    } else if (task->segments.count > 0) {
+        restore(task);
+    } else {
+        end_later(task, &planned);
+    }
+    return task;
+}
+
+ik_undo_task_t *ik_undo_start_redo(const void *ctx, const ik_undo_place_t *place, ik_undo_fn on_end,
+                                   void *data)
+{
+    ik_undo_task_t *task = create_task(ctx, place, data);
+    task->on_end = on_end;
+    task->redo = true;
+    res_t planned = read_log(task);
+    planned = is_ok(&planned) ? plan_redo(task) : planned;
+    if (is_err(&planned)) {
+        end_later(task, &planned);
+    } else if (task->segments.count > 0) {
+        restore(task);
+    } else {
+        end_later(task, &planned);
+    }
+    return task;
+}
+
+static void on_diff(void *data, const res_t *result, const json_t *answer)
+{
+    ik_undo_task_t *task = data;
+    task->run = NULL;
+    task->answer = json_incref((json_t *)answer);
+    end_task(task, result);
+}
+
+ik_undo_task_t *ik_undo_start_diff(const void *ctx, const ik_undo_place_t *place, bool turn,
+                                   ik_undo_format_t format, ik_undo_diff_fn on_end, void *data)
+{
+    static const char *const names[] = {
+        [IK_UNDO_PATCH] = "patch", [IK_UNDO_STAT] = "stat", [IK_UNDO_JSON] = "json"};
+    ik_undo_task_t *task = create_task(ctx, place, data);
+    ik_buffer_t request;
+    task->on_diff = on_end;
+    res_t read = read_log(task);
+    if (is_err(&read)) {
+        end_later(task, &read);
+        return task;
+    }
+    const ik_undo_line_t *line = task->line;
+    if (turn && line->turn_count > 0) {
+        task->segments =
+            ik_undo_log_between(line, line->turns[line->turn_count - 1].seq, INT64_MAX);
+    } else if (!turn && task->log != NULL) {
+        task->segments = ik_undo_log_everything(task->log);
+    }
+    if (task->segments.count == 0) {
+        task->answer =
+            format == IK_UNDO_JSON
+                ? json_pack("{s:[]}", "files")
+                : json_pack("{s:s}", "text", format == IK_UNDO_STAT ? "0 files changed\n" : "");
+        end_later(task, &read);
+        return task;
+    }
+    begin_request(&request, task, "diff");
+    ik_json_add_text(&request, "format", names[format]);
+    send_request(task, &request, on_diff);
+    return task;
+}

@@ -1,0 +1,539 @@
+#include "undo/undo_log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "conversation/message.h"
+
+/* How long a call runs at most, as far as sessions of other processes are concerned. */
+#define CALL_MAX_US (24 * 3600 * INT64_C(1000000))
+
+typedef enum { MESSAGE, JOINED, BEFORE, AFTER, UNDO, REDO, MODE, END } kind_t;
+
+/* An event, as far as undo reads it. */
+typedef struct {
+    kind_t kind;
+    int64_t agent;
+    int64_t seq;
+    int64_t created_us;
+    const char *text;          /* MESSAGE: the prompt; MODE: its name */
+    const char *const *before; /* BEFORE and AFTER: the states; UNDO, REDO: NULL without files */
+    const char *const *after;  /* UNDO, REDO */
+    bool in_place;             /* UNDO, REDO: the conversation stayed */
+    bool finishes;             /* UNDO */
+    ik_undo_record_t record;   /* UNDO, REDO: without restores */
+} entry_t;
+
+struct ik_undo_log {
+    char *session_id;
+    ik_store_agents_t *agents;
+    entry_t *entries; /* by agent, then seq */
+    size_t count;
+    size_t capacity;
+};
+
+/* --- reading events ---------------------------------------------------------------------- */
+
+/* Decodes an array of strings, NULL-terminated; NULL when it is not one. */
+static const char *const *read_states(const void *ctx, ik_json_span_t array)
+{
+    ik_json_span_t state;
+    size_t position = 0;
+    size_t count = 0;
+    if (!ik_json_is(array, IK_JSON_ARRAY)) {
+        return NULL;
+    }
+    const char **states = ik_new_array(ctx, const char *, 1);
+    while (ik_json_next_element(array, &position, &state)) {
+        if (!ik_json_is(state, IK_JSON_STRING)) {
+            return NULL;
+        }
+        states = ik_resize_array(ctx, states, const char *, count + 2);
+        states[count++] = ik_json_decode(states, state, NULL);
+    }
+    states[count] = NULL;
+    return states;
+}
+
+static int64_t read_number(ik_json_span_t value)
+{
+    return ik_json_is(value, IK_JSON_NUMBER) ? strtoll(value.text, NULL, 10) : 0;
+}
+
+static void read_record(const void *ctx, ik_json_span_t data, entry_t *entry)
+{
+    enum { AGENT, FROM, UNTIL, TURNS, PROMPT, RESTRICTED, FINISHES, WAS, IS, CONFLICTS, COUNT };
+    static const char *const names[COUNT] = {"agent",  "message",    "until",    "turns",
+                                             "prompt", "restricted", "finishes", "before",
+                                             "after",  "conflicts"};
+    ik_json_span_t values[COUNT];
+    size_t position = 0;
+    ik_json_span_t conflict;
+    ik_json_find_members(data, names, COUNT, values);
+    bool has_conflicts = ik_json_is(values[CONFLICTS], IK_JSON_ARRAY) &&
+                         ik_json_next_element(values[CONFLICTS], &position, &conflict);
+    entry->in_place = values[AGENT].len == 0;
+    entry->finishes = ik_json_is(values[FINISHES], IK_JSON_BOOLEAN);
+    entry->before = read_states(ctx, values[WAS]);
+    entry->after = read_states(ctx, values[IS]);
+    entry->record = (ik_undo_record_t){
+        .agent = read_number(values[AGENT]),
+        .message = read_number(values[FROM]),
+        .until = read_number(values[UNTIL]),
+        .turns = read_number(values[TURNS]),
+        .prompt = ik_json_is(values[PROMPT], IK_JSON_STRING)
+                      ? ik_json_decode(ctx, values[PROMPT], NULL)
+                      : "",
+        .restricted = ik_json_is(values[RESTRICTED], IK_JSON_BOOLEAN),
+        .conflicts =
+            has_conflicts ? ik_strndup(ctx, values[CONFLICTS].text, values[CONFLICTS].len) : NULL,
+    };
+}
+
+static bool read_checkpoint(const void *ctx, const ik_store_event_t *event, entry_t *entry)
+{
+    ik_msg_phase_t phase;
+    if (!ik_msg_parse_checkpoint(ctx, event->data_json, &phase, &entry->before)) {
+        return false;
+    }
+    entry->kind = phase == IK_MSG_BEFORE ? BEFORE : AFTER;
+    return true;
+}
+
+/* False for events that undo does not read. */
+static bool read_event(const void *ctx, const ik_store_event_t *event, entry_t *entry)
+{
+    ik_json_span_t data = {0};
+    ik_json_span_t mode;
+    size_t len = event->data_json == NULL ? 0 : strlen(event->data_json);
+    bool has_data = len > 0 && ik_json_scan(event->data_json, len, &data, NULL) &&
+                    ik_json_is(data, IK_JSON_OBJECT);
+    if (strcmp(event->kind, IK_MSG_CHECKPOINT) == 0) {
+        return read_checkpoint(ctx, event, entry);
+    }
+    if (strcmp(event->kind, IK_MSG_USER) == 0) {
+        ik_msg_t message = {.kind = IK_MSG_USER,
+                            .data_json = has_data ? event->data_json : NULL,
+                            .data_len = has_data ? len : 0};
+        bool joined = has_data && (ik_msg_is_shell_note(&message) || ik_msg_is_steering(&message));
+        entry->kind = joined ? JOINED : MESSAGE;
+        entry->text = joined ? NULL : ik_strdup(ctx, event->content == NULL ? "" : event->content);
+        return true;
+    }
+    if (strcmp(event->kind, IK_MSG_UNDO) == 0 || strcmp(event->kind, IK_MSG_REDO) == 0) {
+        entry->kind = strcmp(event->kind, IK_MSG_UNDO) == 0 ? UNDO : REDO;
+        read_record(ctx, data, entry);
+        return has_data;
+    }
+    if (strcmp(event->kind, IK_MSG_MODE) == 0) {
+        entry->kind = MODE;
+        bool named = has_data && ik_json_find_kind(data, "mode", IK_JSON_STRING, &mode);
+        entry->text = named ? ik_json_decode(ctx, mode, NULL) : NULL;
+        return named;
+    }
+    entry->kind = END;
+    return strcmp(event->kind, IK_MSG_END) == 0;
+}
+
+static res_t on_event(void *data, const ik_store_event_t *event)
+{
+    ik_undo_log_t *log = data;
+    entry_t entry = {.agent = event->agent, .seq = event->seq, .created_us = event->created_us};
+    if (read_event(log, event, &entry)) {
+        if (log->count == log->capacity) {
+            log->capacity = log->capacity == 0 ? 64 : 2 * log->capacity;
+            log->entries = ik_resize_array(log, log->entries, entry_t, log->capacity);
+        }
+        log->entries[log->count++] = entry;
+    }
+    return OK;
+}
+
+res_t ik_undo_log_read(const void *ctx, ik_store_t *store, const char *session_id,
+                       ik_undo_log_t **out)
+{
+    ik_undo_log_t *log = ik_new(ctx, ik_undo_log_t);
+    log->session_id = ik_strdup(log, session_id);
+    res_t read = ik_store_agents(log, store, session_id, &log->agents);
+    for (size_t i = 0; is_ok(&read) && i < log->agents->count; i++) {
+        const ik_store_agent_t *agent = &log->agents->agents[i];
+        read = ik_store_read(store, agent, agent->forked_at, on_event, log);
+    }
+    if (is_err(&read)) {
+        talloc_free(log);
+        return read;
+    }
+    *out = log;
+    return OK;
+}
+
+/* --- agents ------------------------------------------------------------------------------ */
+
+/* Whether another agent took its place, or its last event ended it. */
+static bool is_over(const ik_undo_log_t *log, const ik_store_agent_t *agent)
+{
+    bool over = false;
+    for (size_t i = 0; i < log->count; i++) {
+        const entry_t *entry = &log->entries[i];
+        bool replaces = (entry->kind == UNDO || entry->kind == REDO) && !entry->in_place;
+        over =
+            over || (replaces && entry->record.agent == agent->number) ||
+            (entry->kind == END && entry->agent == agent->number && entry->seq == agent->last_seq);
+    }
+    return over;
+}
+
+int64_t ik_undo_log_last_agent(const ik_undo_log_t *log)
+{
+    const ik_store_agent_t *last = NULL;
+    for (size_t i = 0; i < log->agents->count; i++) {
+        const ik_store_agent_t *agent = &log->agents->agents[i];
+        if ((last == NULL || agent->updated_us > last->updated_us) && !is_over(log, agent)) {
+            last = agent;
+        }
+    }
+    return last == NULL ? IK_STORE_ROOT_AGENT : last->number;
+}
+
+/* --- segments ---------------------------------------------------------------------------- */
+
+static void add_segment(const void *ctx, ik_undo_segments_t *segments,
+                        const ik_undo_segment_t *segment)
+{
+    segments->items = ik_resize_array(ctx, segments->items, ik_undo_segment_t, segments->count + 1);
+    segments->items[segments->count++] = *segment;
+}
+
+/* Restoring is over when its event is written. */
+static void add_restore(const void *ctx, ik_undo_segments_t *segments, const entry_t *entry)
+{
+    if (entry->before != NULL && entry->after != NULL) {
+        add_segment(ctx, segments,
+                    &(ik_undo_segment_t){.agent = entry->agent,
+                                         .seq = entry->seq,
+                                         .begun_us = entry->created_us,
+                                         .ended_us = entry->created_us,
+                                         .before = entry->before,
+                                         .after = entry->after});
+    }
+}
+
+static ik_undo_segment_t begin_segment(const entry_t *before)
+{
+    return (ik_undo_segment_t){.agent = before->agent,
+                               .seq = before->seq,
+                               .begun_us = before->created_us,
+                               .ended_us = INT64_MAX,
+                               .before = before->before};
+}
+
+/* "after" without states: they could not be recorded. */
+static void end_segment(ik_undo_segment_t *segment, const entry_t *after)
+{
+    segment->ended_us = after->created_us;
+    segment->after = after->before[0] == NULL ? NULL : after->before;
+}
+
+static int compare_begin(const void *a, const void *b)
+{
+    const ik_undo_segment_t *one = a;
+    const ik_undo_segment_t *two = b;
+    return one->begun_us != two->begun_us ? (one->begun_us < two->begun_us ? -1 : 1)
+           : one->agent != two->agent     ? (one->agent < two->agent ? -1 : 1)
+           : one->seq != two->seq         ? (one->seq < two->seq ? -1 : 1)
+                                          : 0;
+}
+
+ik_undo_segments_t ik_undo_log_everything(ik_undo_log_t *log)
+{
+    ik_undo_segments_t all = {0};
+    ik_undo_segment_t *open = NULL;
+    for (size_t i = 0; i < log->count; i++) {
+        const entry_t *entry = &log->entries[i];
+        if (entry->kind == BEFORE) {
+            ik_undo_segment_t segment = begin_segment(entry);
+            add_segment(log, &all, &segment);
+            open = &all.items[all.count - 1];
+        } else if (entry->kind == AFTER && open != NULL && open->agent == entry->agent) {
+            end_segment(open, entry);
+            open = NULL;
+        } else if (entry->kind == UNDO || entry->kind == REDO) {
+            add_restore(log, &all, entry);
+            open = NULL;
+        }
+    }
+    if (all.count > 0) {
+        qsort(all.items, all.count, sizeof(*all.items), compare_begin);
+    }
+    return all;
+}
+
+ik_undo_segments_t ik_undo_log_between(const ik_undo_line_t *line, int64_t from, int64_t until)
+{
+    ik_undo_segments_t part = {0};
+    for (size_t i = 0; i < line->segments.count; i++) {
+        int64_t seq = line->segments.items[i].seq;
+        if (seq >= from && seq <= until) {
+            add_segment(line, &part, &line->segments.items[i]);
+        }
+    }
+    return part;
+}
+
+/* --- the line of an agent ---------------------------------------------------------------- */
+
+/* What is collected while the events of a line are read in order. */
+typedef struct {
+    ik_undo_log_t *log;
+    ik_undo_line_t *line;
+    bool open;                /* the last segment has no end yet */
+    ik_undo_record_t *undone; /* a stack: undos that can be redone */
+    size_t undone_count;
+    bool *in_place; /* of each of undone */
+} reading_t;
+
+static void begin_turn(reading_t *reading, const entry_t *entry)
+{
+    ik_undo_line_t *line = reading->line;
+    line->turns = ik_resize_array(line, line->turns, ik_undo_turn_t, line->turn_count + 1);
+    line->turns[line->turn_count++] = (ik_undo_turn_t){.seq = entry->seq,
+                                                       .prompt = entry->text,
+                                                       .mode = line->mode,
+                                                       .first_segment = line->segments.count};
+}
+
+static void push_undone(reading_t *reading, const entry_t *entry)
+{
+    size_t count = reading->undone_count + 1;
+    reading->undone = ik_resize_array(reading->line, reading->undone, ik_undo_record_t, count);
+    reading->in_place = ik_resize_array(reading->line, reading->in_place, bool, count);
+    reading->in_place[count - 1] = entry->in_place;
+    reading->undone[count - 1] = entry->record;
+    reading->undone_count = count;
+}
+
+/* Restoring that left the conversation as it was belongs to the turn before it. When an agent took
+ * the place of another one, the turns that were taken back are not in this line, and neither is
+ * their restoring. */
+static void read_undo(reading_t *reading, const entry_t *entry)
+{
+    ik_undo_record_t *last =
+        reading->undone_count == 0 ? NULL : &reading->undone[reading->undone_count - 1];
+    if (!entry->finishes || last == NULL) {
+        push_undone(reading, entry);
+        last = &reading->undone[reading->undone_count - 1];
+    } else {
+        last->conflicts = entry->record.conflicts;
+    }
+    add_restore(reading->line, &last->restores, entry);
+    if (reading->in_place[reading->undone_count - 1]) {
+        add_restore(reading->line, &reading->line->segments, entry);
+    }
+}
+
+static void read_redo(reading_t *reading, const entry_t *entry)
+{
+    if (entry->in_place) {
+        add_restore(reading->line, &reading->line->segments, entry);
+        reading->undone_count -= reading->undone_count > 0;
+    }
+}
+
+static void read_entry(reading_t *reading, const entry_t *entry)
+{
+    ik_undo_line_t *line = reading->line;
+    ik_undo_segments_t *segments = &line->segments;
+    ik_undo_segment_t segment;
+    switch (entry->kind) {
+    case MESSAGE:
+        begin_turn(reading, entry);
+        reading->undone_count = 0;
+        reading->open = false;
+        break;
+    case JOINED:
+        reading->undone_count = 0;
+        break;
+    case BEFORE:
+        segment = begin_segment(entry);
+        add_segment(line, segments, &segment);
+        reading->open = true;
+        break;
+    case AFTER:
+        if (reading->open) {
+            end_segment(&segments->items[segments->count - 1], entry);
+            reading->open = false;
+        }
+        break;
+    case UNDO:
+        reading->open = false;
+        read_undo(reading, entry);
+        break;
+    case REDO:
+        reading->open = false;
+        read_redo(reading, entry);
+        break;
+    case MODE:
+        line->mode = entry->text;
+        break;
+    case END:
+        break;
+    }
+}
+
+/* Whether a segment that is open at event `last` of the agent ends later in the agent's log: then a
+ * fork left out the calls that it belongs to. */
+static bool ends_later(const ik_undo_log_t *log, int64_t agent, int64_t last)
+{
+    for (size_t i = 0; i < log->count; i++) {
+        const entry_t *entry = &log->entries[i];
+        if (entry->agent == agent && entry->seq > last && entry->kind == AFTER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads the events of the agent's ancestors, then its own, up to event `last`. Numbers grow from
+ * parent to child, so there are no cycles. */
+static void read_up_to(reading_t *reading, const ik_store_agent_t *agent, int64_t last)
+{
+    const ik_undo_log_t *log = reading->log;
+    const ik_store_agent_t *parent = ik_store_find_agent(log->agents, agent->parent);
+    if (parent != NULL && parent->number < agent->number) {
+        read_up_to(reading, parent, agent->forked_at < last ? agent->forked_at : last);
+    }
+    for (size_t i = 0; i < log->count; i++) {
+        const entry_t *entry = &log->entries[i];
+        if (entry->agent == agent->number && entry->seq <= last) {
+            read_entry(reading, entry);
+        }
+    }
+    if (reading->open && ends_later(log, agent->number, last)) {
+        reading->line->segments.count--;
+        reading->open = false;
+    }
+}
+
+const ik_undo_line_t *ik_undo_log_line(ik_undo_log_t *log, int64_t agent)
+{
+    ik_undo_line_t *line = ik_new(log, ik_undo_line_t);
+    const ik_store_agent_t *stored = ik_store_find_agent(log->agents, agent);
+    reading_t reading = {.log = log, .line = line};
+    line->agent = agent;
+    if (stored != NULL) {
+        line->last_seq = stored->last_seq;
+        read_up_to(&reading, stored, INT64_MAX);
+    }
+    line->undone = reading.undone_count == 0 ? NULL : &reading.undone[reading.undone_count - 1];
+    return line;
+}
+
+/* --- other agents ------------------------------------------------------------------------ */
+
+static bool has_states(const char *const *a, const char *const *b)
+{
+    size_t i = 0;
+    while (a[i] != NULL && b[i] != NULL && strcmp(a[i], b[i]) == 0) {
+        i++;
+    }
+    return a[i] == NULL && b[i] == NULL;
+}
+
+/* Whether this is one of the segments; in the copy of a session it has the same time and states. */
+static bool is_among(const ik_undo_segments_t *segments, const ik_undo_segment_t *wanted)
+{
+    for (size_t i = 0; i < segments->count; i++) {
+        const ik_undo_segment_t *segment = &segments->items[i];
+        if (segment->begun_us == wanted->begun_us && segment->seq == wanted->seq &&
+            has_states(segment->before, wanted->before)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool overlaps(const ik_undo_segments_t *segments, int64_t begun_us, int64_t ended_us)
+{
+    for (size_t i = 0; i < segments->count; i++) {
+        const ik_undo_segment_t *segment = &segments->items[i];
+        if (segment->begun_us <= ended_us && begun_us <= segment->ended_us) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the segments of a log that overlap, except those that are known. live: its process still
+ * runs, and so may its calls. Otherwise calls without a recorded end were over with the last event
+ * of their agent. */
+static void add_overlapping(ik_undo_log_t *to, ik_undo_log_t *from, bool live,
+                            const ik_undo_segments_t *known, const ik_undo_segments_t *segments,
+                            ik_undo_segments_t *out)
+{
+    ik_undo_segments_t all = ik_undo_log_everything(from);
+    for (size_t i = 0; i < all.count; i++) {
+        ik_undo_segment_t segment = all.items[i];
+        const ik_store_agent_t *agent = ik_store_find_agent(from->agents, segment.agent);
+        if (segment.ended_us == INT64_MAX && !live && agent != NULL) {
+            segment.ended_us = agent->updated_us;
+        }
+        if (!is_among(known, &segment) && overlaps(segments, segment.begun_us, segment.ended_us)) {
+            add_segment(to, out, &segment);
+        }
+    }
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    bool root = len == 1 && folder[0] == '/';
+    return strncmp(path, folder, len) == 0 && (root || path[len] == '\0' || path[len] == '/');
+}
+
+static bool is_live(ik_store_t *store, const char *session_id)
+{
+    ik_holder_t self = ik_holder_self();
+    ik_holder_t other = {0};
+    res_t claimed = ik_store_claim(store, session_id, &self, &other);
+    if (is_ok(&claimed)) {
+        (void)ik_store_release(store, session_id, &self);
+    }
+    return claimed.code == IK_ERR_CONFLICT;
+}
+
+res_t ik_undo_log_find_others(ik_undo_log_t *log, ik_store_t *store, const char *folder,
+                              const ik_undo_segments_t *segments, ik_undo_segments_t *out)
+{
+    ik_store_list_t *list;
+    *out = (ik_undo_segments_t){0};
+    if (segments->count == 0) {
+        return OK;
+    }
+    for (size_t i = 0; i < segments->count; i++) {
+        if (segments->items[i].after == NULL && segments->items[i].ended_us != INT64_MAX) {
+            add_segment(log, out, &segments->items[i]);
+        }
+    }
+    ik_undo_segments_t own = ik_undo_log_everything(log);
+    add_overlapping(log, log, false, segments, segments, out);
+    TRY(ik_store_list(log, store, &(ik_store_filter_t){.uncounted = true}, &list));
+    for (size_t i = 0; i < list->count; i++) {
+        const ik_store_session_t *session = &list->sessions[i];
+        ik_undo_log_t *other;
+        bool near = is_below(session->cwd, folder) || is_below(folder, session->cwd);
+        if (!near || strcmp(session->id, log->session_id) == 0) {
+            continue;
+        }
+        bool recent = overlaps(segments, session->created_us, session->updated_us + CALL_MAX_US);
+        bool live = recent && is_live(store, session->id);
+        if (overlaps(segments, session->created_us, live ? INT64_MAX : session->updated_us)) {
+            res_t read = ik_undo_log_read(log, store, session->id, &other);
+            if (is_ok(&read)) { /* one that is deleted meanwhile has no segments */
+                add_overlapping(log, other, live, &own, segments, out);
+            }
+        }
+    }
+    return OK;
+}
