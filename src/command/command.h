@@ -30,6 +30,11 @@ typedef struct {
     void (*open_pager)(ik_command_host_t *host);
     /* Shows a long text of any origin in the pager, or prints it where there is none. */
     void (*show_text)(ik_command_host_t *host, const char *title, const char *text);
+    /* Shows a patch in colours, in the pager if it is long. */
+    void (*show_patch)(ik_command_host_t *host, const char *title, const char *text);
+    /* Puts text that was sent before into the draft, before what is there; prints it where there is
+     * no draft. */
+    void (*return_text)(ik_command_host_t *host, const char *text);
     /* Opens a list to choose from, replaces its rows, closes it; as terminal/view_list.h says. */
     ik_view_list_t *(*open_list)(ik_command_host_t *host, const ik_view_list_options_t *options);
     void (*set_list)(ik_command_host_t *host, ik_view_list_t *list, const ik_choice_row_t *rows,

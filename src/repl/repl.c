@@ -115,22 +115,27 @@ static void recover_latest(ik_repl_t *repl)
     talloc_free(text);
 }
 
-/* Moves the agent's queue back into the draft. */
-static void give_back_queue(ik_repl_t *repl, int64_t agent)
+void ik_repl_return_text(ik_repl_t *repl, const char *text, const char *heading)
 {
     ik_prompt_t *prompt = ik_view_prompt(repl->view);
-    char *text = ik_workspace_take_queue(repl, repl->workspace, agent);
-    if (text == NULL) {
-        return;
-    }
     if (prompt != NULL) {
         ik_prompt_prepend_text(prompt, text);
+        ik_view_touch(repl->view);
     } else {
         ik_rows_t rows = ik_view_rows(repl->view);
-        ik_repl_say(repl, IK_ROLE_WARNING, "Not sent:");
+        ik_repl_say(repl, IK_ROLE_WARNING, heading);
         ik_rows_lines(&rows, IK_ROLE_TEXT, text);
     }
     ik_repl_draft_changed(repl->draft);
+}
+
+/* Moves the agent's queue back into the draft. */
+static void give_back_queue(ik_repl_t *repl, int64_t agent)
+{
+    char *text = ik_workspace_take_queue(repl, repl->workspace, agent);
+    if (text != NULL) {
+        ik_repl_return_text(repl, text, "Not sent:");
+    }
     talloc_free(text);
 }
 
@@ -215,6 +220,18 @@ static void show_talk(ik_repl_t *repl, int64_t agent)
     }
     repl->current = talk;
     ik_repl_talk_show(talk);
+}
+
+/* After an undo or redo another agent continues the conversation. What both have in common is on
+ * the screen already. */
+static void replace_talk(ik_repl_t *repl, int64_t agent)
+{
+    int64_t old = ik_repl_talk_number(repl->current);
+    ik_repl_talk_hide(repl->current);
+    repl->current = ik_repl_obtain_talk(repl, agent);
+    ik_repl_talk_mark_shown(repl->current);
+    ik_repl_talk_show(repl->current);
+    remove_talk(repl, find_talk(repl, old));
 }
 
 static void restore_draft(ik_repl_t *repl)
@@ -388,6 +405,9 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         break;
     case IK_WORKSPACE_AGENT_ENDS:
         end_agent(repl, event->agent);
+        break;
+    case IK_WORKSPACE_REPLACED:
+        replace_talk(repl, event->agent);
         break;
     case IK_WORKSPACE_TURN:
         ik_repl_talk_begin_turn(ik_repl_obtain_talk(repl, event->agent));

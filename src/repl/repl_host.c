@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "repl/repl_state.h"
+#include "terminal/code_rows.h"
 
 static ik_repl_t *repl_of(ik_command_host_t *host)
 {
@@ -51,7 +52,23 @@ typedef struct {
     const ik_repl_t *repl;
     char **parts;
     size_t count;
+    bool patch; /* in the colours of a diff */
 } pages_t;
+
+static void render_patch(const ik_rows_t *rows, const char *text)
+{
+    void *scratch = talloc_new(NULL);
+    ik_row_t row;
+    ik_row_init(&row, scratch, rows->theme);
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        ik_code_rows_add_diff(&row, text, len);
+        ik_rows_put(rows, &row);
+        text += len;
+        text += *text == '\n';
+    }
+    talloc_free(scratch);
+}
 
 static void render_text(void *data, size_t part, int columns, ik_pager_row_fn on_row,
                         void *row_data)
@@ -62,21 +79,21 @@ static void render_text(void *data, size_t part, int columns, ik_pager_row_fn on
     rows.full = true;
     rows.on_row = on_row;
     rows.data = row_data;
-    ik_rows_lines(&rows, IK_ROLE_TEXT, pages->parts[part]);
+    if (pages->patch) {
+        render_patch(&rows, pages->parts[part]);
+    } else {
+        ik_rows_lines(&rows, IK_ROLE_TEXT, pages->parts[part]);
+    }
 }
 
-static void show_text(ik_command_host_t *host, const char *title, const char *text)
+static void open_text(ik_repl_t *repl, const char *title, const char *text, bool patch)
 {
-    ik_repl_t *repl = repl_of(host);
-    if (ik_view_prompt(repl->view) == NULL) {
-        print(host, text);
-        return;
-    }
     ik_view_close_pager(repl->view); /* it may show the text that is freed next */
     talloc_free(repl->shown_text);
     pages_t *pages = ik_new(repl, pages_t);
     repl->shown_text = pages;
     pages->repl = repl;
+    pages->patch = patch;
     while (*text != '\0') {
         const char *end = text;
         for (int lines = 0; lines < LINES_PER_PART && *end != '\0'; lines++) {
@@ -90,6 +107,34 @@ static void show_text(ik_command_host_t *host, const char *title, const char *te
     ik_pager_source_t source = {
         .count = pages->count, .render = render_text, .data = pages, .from_start = true};
     ik_view_open_pager(repl->view, &source, title);
+}
+
+static void show_text(ik_command_host_t *host, const char *title, const char *text)
+{
+    ik_repl_t *repl = repl_of(host);
+    if (ik_view_prompt(repl->view) == NULL) {
+        print(host, text);
+    } else {
+        open_text(repl, title, text, false);
+    }
+}
+
+/* A patch that fits into the window, with room for the draft, is printed. */
+static void show_patch(ik_command_host_t *host, const char *title, const char *text)
+{
+    ik_repl_t *repl = repl_of(host);
+    ik_rows_t rows = ik_view_rows(repl->view);
+    size_t room = (size_t)ik_view_height(repl->view) * 2 / 3;
+    if (ik_view_prompt(repl->view) == NULL || ik_rows_count_lines(text, strlen(text)) <= room) {
+        render_patch(&rows, text);
+    } else {
+        open_text(repl, title, text, true);
+    }
+}
+
+static void return_text(ik_command_host_t *host, const char *text)
+{
+    ik_repl_return_text(repl_of(host), text, "The question was:");
 }
 
 static ik_view_list_t *open_list(ik_command_host_t *host, const ik_view_list_options_t *options)
@@ -124,6 +169,8 @@ const ik_command_screen_t ik_repl_host_screen = {
     .copy = copy,
     .open_pager = open_pager,
     .show_text = show_text,
+    .show_patch = show_patch,
+    .return_text = return_text,
     .open_list = open_list,
     .set_list = set_list,
     .close_list = close_list,

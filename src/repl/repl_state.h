@@ -52,6 +52,8 @@ typedef struct {
 void ik_repl_say(ik_repl_t *repl, ik_role_t role, const char *text);
 /* The talk of an agent, created if necessary. */
 ik_repl_talk_t *ik_repl_obtain_talk(ik_repl_t *repl, int64_t agent);
+/* Puts text into the draft, before what is there; plain mode prints it below the heading. */
+void ik_repl_return_text(ik_repl_t *repl, const char *text, const char *heading);
 void ik_repl_open_pager(ik_repl_t *repl);
 /* Ends the program with this status when control returns to the loop. */
 void ik_repl_leave(ik_repl_t *repl, int status);

@@ -109,6 +109,7 @@ typedef struct {
     bool has_second;  /* Ctrl-S takes the chosen row, too; see ik_prompt_chosen */
     bool numbered;    /* a digit takes its row at once; text does not narrow the list */
     bool passes_text; /* numbered: text closes the list and goes into the draft */
+    bool from_end;    /* the last row is chosen first */
     const ik_choice_row_t *rows;
     size_t count;
     bool pending; /* more will follow: call ik_prompt_choose_again then */

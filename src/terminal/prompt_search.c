@@ -37,6 +37,9 @@ void ik_prompt_choose(ik_prompt_t *prompt, const ik_prompt_list_options_t *optio
     ik_prompt_search_t *search = &prompt->search;
     ik_prompt_list_close(prompt);
     open_list(prompt, options->rows, options->count);
+    if (options->from_end) {
+        ik_choice_go_to_end(search->choice, 1);
+    }
     search->chooses = true;
     search->taken = SIZE_MAX;
     search->second = false;

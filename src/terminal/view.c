@@ -262,6 +262,11 @@ static void add_row(void *data, const char *bytes, size_t len)
     ik_backlog_add_row(((ik_view_t *)data)->backlog, bytes, len);
 }
 
+int ik_view_height(const ik_view_t *view)
+{
+    return ik_screen_rows(view->screen);
+}
+
 ik_rows_t ik_view_rows(ik_view_t *view)
 {
     return (ik_rows_t){.theme = &view->theme,

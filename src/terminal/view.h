@@ -62,6 +62,8 @@ bool ik_view_echoes(const ik_view_t *view);
 void ik_view_begin_block(ik_view_t *view);
 /* As ik_view_begin_block, for one row; such rows are not separated from each other. */
 void ik_view_begin_item(ik_view_t *view);
+/* Rows of the window. */
+int ik_view_height(const ik_view_t *view);
 const ik_theme_t *ik_view_theme(const ik_view_t *view);
 
 /* Whether a picture among the rows (ik_backlog_add_picture) may be shown. */

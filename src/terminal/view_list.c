@@ -252,6 +252,7 @@ ik_view_list_t *ik_view_list_open(ik_view_t *view, const ik_view_list_options_t 
                                                      .has_second = options->has_second,
                                                      .numbered = options->numbered,
                                                      .passes_text = options->passes_text,
+                                                     .from_end = options->from_end,
                                                      .rows = list->rows,
                                                      .count = list->count,
                                                      .pending = list->pending});

@@ -16,6 +16,7 @@ typedef struct {
     bool has_second;   /* Ctrl-S takes the highlighted row, too, and is reported as second */
     bool numbered;     /* rows have numbers: a digit takes its row at once, text narrows nothing */
     bool passes_text;  /* numbered: text closes the list and goes into the draft */
+    bool from_end;     /* the last row is highlighted first */
     const ik_choice_row_t *rows;
     size_t count;
     bool pending; /* more rows will follow: call ik_view_list_set then */

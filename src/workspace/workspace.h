@@ -15,6 +15,7 @@
 #include "agent/agent.h"
 #include "agent/model_query.h"
 #include "base/paths.h"
+#include "undo/undo.h"
 #include "workspace/workspace_question.h"
 
 typedef struct ik_workspace ik_workspace_t;
@@ -47,6 +48,7 @@ typedef enum {
     IK_WORKSPACE_FORKED,       /* agent is new and has a copy of its parent's conversation */
     IK_WORKSPACE_FOCUS,        /* agent has the focus now */
     IK_WORKSPACE_AGENT_ENDS,   /* agent is about to be freed */
+    IK_WORKSPACE_REPLACED,     /* agent has the focus; the one before it is about to be freed */
     IK_WORKSPACE_CHOOSE,       /* sessions: answer with ik_workspace_choose */
     IK_WORKSPACE_READY,        /* once: model, tools and session are there */
     IK_WORKSPACE_TURN,         /* agent begins a turn */
@@ -185,6 +187,22 @@ bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number);
 void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt);
 res_t ik_workspace_switch(ik_workspace_t *workspace, int64_t number);
 res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number);
+
+/* --- undo -------------------------------------------------------------------------------- */
+
+/* The turns of the agent with the focus; *out is on ctx. IK_ERR_NOT_FOUND: nothing is stored. */
+res_t ik_workspace_read_turns(const void *ctx, ik_workspace_t *workspace,
+                              const ik_undo_line_t **out);
+/* Take back turns of the agent with the focus, and bring them back; see undo/undo.h. Only while no
+ * agent is busy. The queues wait meanwhile. report is called once, from the loop, after REPLACED;
+ * never when the session ends before. */
+res_t ik_workspace_undo(ik_workspace_t *workspace, const ik_undo_request_t *request,
+                        ik_undo_fn report, void *data);
+res_t ik_workspace_redo(ik_workspace_t *workspace, ik_undo_fn report, void *data);
+/* What the session changed, or the last turn of the agent with the focus. Another call cancels an
+ * earlier one. */
+res_t ik_workspace_diff(ik_workspace_t *workspace, bool turn, ik_undo_format_t format,
+                        ik_undo_diff_fn report, void *data);
 
 /* --- messages and queues ----------------------------------------------------------------- */
 

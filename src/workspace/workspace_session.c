@@ -29,6 +29,17 @@ static void add_member(ik_workspace_t *workspace, ik_workspace_member_t *member)
     workspace->members[workspace->member_count++] = member;
 }
 
+static void remove_member(ik_workspace_t *workspace, const ik_workspace_member_t *member)
+{
+    for (size_t i = 0; i < workspace->member_count; i++) {
+        if (workspace->members[i] == member) {
+            workspace->member_count--;
+            memmove(workspace->members + i, workspace->members + i + 1,
+                    (workspace->member_count - i) * sizeof(*workspace->members));
+        }
+    }
+}
+
 ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number)
 {
     for (size_t i = 0; i < workspace->member_count; i++) {
@@ -263,6 +274,8 @@ void ik_workspace_drop_session(ik_workspace_t *workspace)
     if (workspace->member_count > 0 && !workspace->closed) {
         ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_SESSION_ENDS});
     }
+    TALLOC_FREE(workspace->undoing);
+    TALLOC_FREE(workspace->diff);
     while (workspace->member_count > 0) {
         talloc_free(workspace->members[--workspace->member_count]);
     }
@@ -647,13 +660,7 @@ res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number)
     ik_workspace_emit(workspace,
                       &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT_ENDS, .agent = number});
     ik_workspace_interrupt(workspace, number);
-    for (size_t i = 0; i < workspace->member_count; i++) {
-        if (workspace->members[i] == member) {
-            workspace->member_count--;
-            memmove(workspace->members + i, workspace->members + i + 1,
-                    (workspace->member_count - i) * sizeof(*workspace->members));
-        }
-    }
+    remove_member(workspace, member);
     if (member->agent != NULL && ik_agent_is_busy(member->agent)) {
         member->ended = true;
         workspace->leaving = ik_resize_array(workspace, workspace->leaving, ik_workspace_member_t *,
@@ -663,5 +670,30 @@ res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number)
         end_agent(member);
     }
     ik_workspace_release(workspace);
+    return OK;
+}
+
+res_t ik_workspace_replace_focus(ik_workspace_t *workspace, int64_t number)
+{
+    ik_workspace_member_t *old = workspace->focus;
+    ik_workspace_member_t *member = create_member(workspace, number);
+    res_t loaded = load_agent(member, workspace->session);
+    if (is_err(&loaded)) {
+        talloc_free(member);
+        return loaded;
+    }
+    if (old->agent != NULL) {
+        ik_agent_set_target(member->agent, ik_agent_target(old->agent));
+    }
+    member->mode = old->mode;
+    member->mode_chosen = old->mode_chosen;
+    ik_workspace_apply_mode(member);
+    move_queue(member, old);
+    remove_member(workspace, old);
+    add_member(workspace, member);
+    workspace->focus = member;
+    ik_workspace_emit(workspace,
+                      &(ik_workspace_event_t){.kind = IK_WORKSPACE_REPLACED, .agent = number});
+    talloc_free(old);
     return OK;
 }

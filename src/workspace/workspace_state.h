@@ -22,6 +22,8 @@ typedef struct {
     bool ended; /* it is in leaving */
 } ik_workspace_member_t;
 
+typedef struct ik_workspace_undoing ik_workspace_undoing_t;
+
 struct ik_workspace {
     ik_workspace_options_t options;
     ik_shared_ctx_t shared;
@@ -42,6 +44,8 @@ struct ik_workspace {
     size_t leaving_count;
     ik_timer_t *farewell; /* an agent must not be freed by its own event */
     ik_workspace_usage_t usage;
+    ik_workspace_undoing_t *undoing; /* NULL: no undo or redo is running */
+    void *diff;                      /* holds the last diff; NULL: none */
 
     ik_msg_image_t *images; /* of --image, for the first message */
     size_t image_count;
@@ -107,6 +111,9 @@ void ik_workspace_create_root(ik_workspace_t *workspace);
 void ik_workspace_drop_session(ik_workspace_t *workspace);
 /* Ends the agents in leaving whose turn is over. */
 void ik_workspace_say_farewell(void *workspace);
+/* Loads an agent that an undo or redo has created, and gives it the place, queue, mode and model of
+ * the one with the focus. */
+res_t ik_workspace_replace_focus(ik_workspace_t *workspace, int64_t number);
 ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number);
 void ik_workspace_flush_notes(ik_workspace_member_t *member);
 void ik_workspace_set_title(ik_workspace_member_t *member, const ik_msg_t *message);
