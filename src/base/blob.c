@@ -1,5 +1,6 @@
 #include "base/blob.h"
 
+#include <fcntl.h>
 #include <sha2.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +46,9 @@ res_t ik_blob_put(const char *folder, const char *bytes, size_t len, ik_blob_nam
     *name = ik_blob_name(bytes, len);
     char *path = ik_blob_path(NULL, folder, name->hex);
     res_t result = OK;
-    if (!is_stored(path, len)) {
+    if (is_stored(path, len)) {
+        (void)utimensat(AT_FDCWD, path, NULL, 0); /* young again: a sweep keeps what is in use */
+    } else {
         char *parent = ik_file_folder(path, path);
         result = ik_file_make_private_folder(parent);
         if (is_ok(&result)) {

@@ -11,6 +11,7 @@
 #include "cli/cli_history.h"
 #include "cli/cli_session.h"
 #include "conversation/figure.h"
+#include "undo/blob_sweep.h"
 
 static const char *plural(size_t count)
 {
@@ -23,6 +24,26 @@ static bool confirm(const ik_history_t *history, bool yes, size_t count)
     snprintf(question, sizeof(question), "Delete %s%s?", count == 1 ? "it" : "them",
              ik_history_is_shared(history) ? " for all machines of the shared history" : "");
     return yes || ik_cli_confirm(question);
+}
+
+/* Removes what only the deleted sessions needed. Sessions in another file than the usual one are
+ * not known later, so that what they need cannot be told from the rest. */
+static void sweep_blobs(ik_cli_t *cli, ik_history_t *history, const ik_cli_args_t *args)
+{
+    const char *named = ik_cli_args_value(args, "--db");
+    const char *db = named == NULL ? cli->config->db : named;
+    ik_store_t *store;
+    if (strcmp(db, cli->paths->database) != 0 && !ik_history_is_shared(history)) {
+        return;
+    }
+    res_t swept = ik_history_local(history, &store);
+    if (is_ok(&swept)) {
+        swept = ik_blob_sweep_run(cli->host, cli->paths, cli->config, store);
+    }
+    if (is_err(&swept)) {
+        ik_cli_fail(
+            ik_sprintf(cli->ctx, "Contents kept for undo were not removed: %s", swept.message));
+    }
 }
 
 /* --- delete ------------------------------------------------------------------------------ */
@@ -100,6 +121,7 @@ static res_t delete_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
         puts("[");
         remove_chosen(history, deletion, true);
         puts("]");
+        sweep_blobs(cli, history, deletion->args);
         return OK;
     }
     puts("About to delete:");
@@ -113,6 +135,7 @@ static res_t delete_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
     }
     size_t removed = remove_chosen(history, deletion, false);
     printf("%zu session%s deleted.\n", removed, plural(removed));
+    sweep_blobs(cli, history, deletion->args);
     return OK;
 }
 
@@ -251,6 +274,7 @@ static res_t prune_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
         return OK;
     }
     TRY(remove_old(history, list, old));
+    sweep_blobs(cli, history, pruning->args);
     return ik_history_shrink(history);
 }
 

@@ -2,14 +2,18 @@
 they cannot be recorded."""
 import json
 import os
+import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 
 from agent_support import AgentTest, PATIENCE, per_format
+import hostile
 from fake_llm import Answer, Call, Failure, Wire
-from support import IKIGAI, OUT
+from repl_support import ReplTest
+from support import IKIGAI, OUT, clean_env
 
 PROGRAM = os.path.join(OUT, "lib", "ikigai", "checkpoint")
 
@@ -22,11 +26,14 @@ def write(path, content="new\n"):
     return Call("file_write", {"file_path": path, "content": content})
 
 
-class CheckpointTest(AgentTest):
+class Log:
+    """Reads what is recorded in the log of a session, named by its id or by a Turn."""
+
     def export(self, key):
         """The messages of a session: (kind, data, agent) in the order of each log."""
-        out = self.ikigai("session", "export", key).out
-        lines = [json.loads(line) for line in out.splitlines()]
+        out = subprocess.run([IKIGAI, "session", "export", key], check=True, timeout=PATIENCE * 3,
+                             env=clean_env(IKIGAI_HOME=self.home), stdout=subprocess.PIPE).stdout
+        lines = [json.loads(line) for line in out.decode().splitlines()]
         return [(m["kind"], m["data"], m["agent"]) for m in lines if m["type"] == "message"]
 
     def session(self, turn):
@@ -64,6 +71,16 @@ class CheckpointTest(AgentTest):
 
     def notices(self, turn):
         return [n["text"] for n in turn.of("notice") if "onfinement" not in n["text"]]
+
+    def states(self):
+        """The names of all recorded states."""
+        folder = os.path.join(self.home, "blobs", "states")
+        return {os.path.join(where, name)[len(folder) + 1:]
+                for where, _, names in os.walk(folder) for name in names}
+
+
+class CheckpointTest(Log, AgentTest):
+    pass
 
 
 class Segments(CheckpointTest):
@@ -262,11 +279,11 @@ class Crashes(CheckpointTest):
                 self.assertIsNotNone(segment["after"])
 
 
-class Trouble(CheckpointTest):
+class OwnPrefix:
     """A prefix of its own with another program in place of checkpoint."""
 
     def prefix(self, program):
-        where = self.path("prefix")
+        where = os.path.join(self.dir, "prefix")
         os.makedirs(where + "/bin")
         os.makedirs(where + "/lib/ikigai")
         shutil.copy(IKIGAI, where + "/bin/ikigai")
@@ -274,9 +291,14 @@ class Trouble(CheckpointTest):
         for part in ("libexec", "share"):
             os.symlink(os.path.join(OUT, part), os.path.join(where, part))
         if program is not None:
-            self.write("prefix/lib/ikigai/checkpoint", program, 0o755)
+            path = where + "/lib/ikigai/checkpoint"
+            with open(path, "w") as f:
+                f.write(program)
+            os.chmod(path, 0o755)
         return where + "/bin/ikigai"
 
+
+class Trouble(OwnPrefix, CheckpointTest):
     def try_with(self, program):
         turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer(calls=[bash("echo 2 > b")]),
                          Answer("Done.")], program=self.prefix(program))
@@ -356,6 +378,199 @@ class Limits(CheckpointTest):
                         config={"undo_max_bytes": 200000, "undo_max_files": 50})
         self.assertEqual(sum("undo_max_bytes" in notice for notice in self.notices(turn)), 1)
         self.assertIn({"b": "added"}, self.changes(turn))
+
+
+class Sweeping(CheckpointTest):
+    def told(self, turn):
+        return {state for kind, data, _ in self.export(self.session(turn)) if kind == "checkpoint"
+                for state in data["states"]}
+
+    def begun(self):
+        """Two sessions with states of their own."""
+        turns = []
+        for n in range(2):
+            turns.append(self.ask([Answer(calls=[bash(f"echo {n} > a{n}")]), Answer("Done.")]))
+        first, second = (self.told(turn) for turn in turns)
+        return turns, first, second
+
+    def test_delete_removes_what_no_session_needs(self):
+        turns, _, second = self.begun()
+        before = self.states()
+        self.ikigai("session", "delete", self.session(turns[0]), "--yes")
+        self.assertLess(len(self.states()), len(before))
+        self.assertEqual(self.changes(turns[1]), [{"a1": "added"}])
+        self.ikigai("session", "delete", self.session(turns[1]), "--yes", "--json")
+        self.assertFalse({state for state in self.states() if state in second})
+
+    def test_prune_removes_what_no_session_needs(self):
+        turns, first, second = self.begun()
+        self.ikigai("session", "prune", "--older-than", "1d", "--yes")
+        self.assertEqual(self.changes(turns[0]), [{"a0": "added"}])
+        with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
+            db.execute("UPDATE sessions SET updated_at = 1")
+        self.ikigai("session", "prune", "--older-than", "1d", "--dry-run")
+        self.assertLessEqual(first | second, self.states())
+        self.ikigai("session", "prune", "--older-than", "1d", "--yes")
+        self.assertFalse(self.states() & (first | second))
+
+    def test_images_that_are_old_and_in_no_session(self):
+        pixel = os.path.join(self.project, "pixel.png")
+        with open(pixel, "wb") as f:
+            f.write(bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+                                  "1f15c4890000000d49444154789c6360606060000000050001a5f64540"
+                                  "0000000049454e44ae426082"))
+        turn = self.ask([Answer("Seen.")], "--image", pixel)
+        images = os.path.join(self.home, "blobs", "images")
+        (kept,) = [os.path.join(d, n) for d, _, names in os.walk(images) for n in names]
+        lost = os.path.join(images, "ab", "0" * 62)
+        young = os.path.join(images, "cd", "0" * 62)
+        for path in (lost, young):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            shutil.copy(kept, path)
+        for path in (lost, kept):
+            os.utime(path, (1, 1))
+        other = self.ask([Answer("Hi.")])
+        self.ikigai("session", "delete", self.session(other), "--yes")
+        self.assertEqual([os.path.exists(path) for path in (kept, lost, young)], [True, False, True])
+        self.ikigai("session", "delete", self.session(turn), "--yes")
+        self.assertFalse(os.path.exists(kept))
+
+    def test_another_database_says_nothing_about_the_usual_one(self):
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
+        before = self.states()
+        other = self.path("other.db")
+        done = self.ask([Answer("Hi.")], "--db", other)
+        self.ikigai("session", "delete", self.session(done), "--yes", "--db", other)
+        self.assertEqual(self.states(), before)
+        self.assertEqual(self.changes(turn), [{"a": "added"}])
+
+
+class Terminal(OwnPrefix, Log, ReplTest):
+    """What only happens with a user at the terminal."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(hostile.kill_all, self.dir)
+
+    def key(self):
+        """The id of the only session."""
+        out = subprocess.run([IKIGAI, "session", "list", "--json"], check=True,
+                             env=clean_env(IKIGAI_HOME=self.home), stdout=subprocess.PIPE).stdout
+        (session,) = json.loads(out)
+        return session["id"]
+
+    def wait_for_phases(self, wanted, agent=1):
+        found = hostile.wait_until(lambda: [p for p in self.phases(self.key(), agent)
+                                            if p in ("before", "after")] == wanted, PATIENCE)
+        self.assertTrue(found, self.phases(self.key(), agent))
+
+    def edit(self, name, text="x"):
+        with open(os.path.join(self.project, name), "w") as f:
+            f.write(text)
+
+    def test_what_is_edited_while_a_question_is_open(self):
+        """Before the first call and between two calls of a step."""
+        t = self.ready([Answer(calls=[bash("echo 1 > a"), bash("echo 2 > b")]), Answer("Done.")],
+                       "--mode", "ask")
+        t.send("go\r")
+        t.wait_for("Allow bash")
+        time.sleep(1.2)  # the state from the beginning of the answer is too old
+        self.edit("theirs-1")
+        t.send("y")
+        t.wait_for(re.compile("echo 2 > b.*Allow bash|Allow bash.*echo 2 > b", re.S))
+        self.wait_for_phases(["before", "after"])
+        self.edit("theirs-2")
+        t.send("y")
+        t.wait_for("Done.")
+        self.assertEqual(self.leave(t), 0)
+        self.assertEqual(self.changes(self.key()), [{"a": "added"}, {"b": "added"}])
+
+    def test_a_command_of_the_user(self):
+        t = self.ready([Answer(calls=[bash("echo 1 > a")]), Answer("Done."),
+                        Answer(calls=[bash("echo 2 > b")]), Answer("Over.")])
+        self.say(t, "go", "Done.")
+        self.settle(t)
+        self.say(t, "!echo mine > mine; echo ran", "ran")
+        self.say(t, "again", "Over.")
+        self.assertEqual(self.leave(t), 0)
+        self.assertEqual(self.changes(self.key()), [{"a": "added"}, {"b": "added"}])
+
+    def test_two_agents_in_one_folder(self):
+        """Each has segments of its own, and a fork begins with those of its parent."""
+        answers = {"go": [Answer(calls=[bash("echo 1 > a")]), Answer("Done.")],
+                   "left": [Answer(calls=[bash("echo 2 > b")]), Answer("Left.")],
+                   "right": [Answer(calls=[bash("echo 3 > c")]), Answer("Right.")]}
+
+        def model(request):
+            words = [m["content"] for m in request.json["messages"] if m["role"] == "user"][-1]
+            return answers[words].pop(0)
+        t = self.ready(model, columns=100)
+        self.say(t, "go", "Done.")
+        self.settle(t)
+        self.say(t, "/fork left", "Left.")
+        self.settle(t)
+        t.send("/switch 1\r")
+        t.wait_until(lambda: "agent 1" in self.status(t), "agent 1")
+        self.say(t, "right", "Right.")
+        self.settle(t)
+        self.assertEqual(self.leave(t), 0)
+        key = self.key()
+        self.assertEqual(self.changes(key), [{"a": "added"}, {"c": "added"}])
+        self.assertEqual(self.changes(key, 2), [{"b": "added"}])
+
+    def test_a_fork_while_a_call_runs(self):
+        """It begins before the step: the open segment is not its own."""
+        answers = {"go": [Answer(calls=[bash("echo 1 > a; until [ -e b ]; do sleep 0.05; done")]),
+                          Answer("Done.")],
+                   "left": [Answer("Left.")]}
+
+        def model(request):
+            words = [m["content"] for m in request.json["messages"] if m["role"] == "user"][-1]
+            return answers[words].pop(0)
+        t = self.ready(model, columns=100)
+        t.send("go\r")
+        self.assertTrue(hostile.wait_until(
+            lambda: os.path.exists(os.path.join(self.project, "a")), PATIENCE))
+        self.say(t, "/fork left", "Left.")
+        self.edit("b")
+        self.wait_for_phases(["before", "after"])
+        self.assertEqual(self.leave(t), 0)
+        self.assertNotIn("before", self.phases(self.key(), 2))
+
+    def test_a_killed_agent_records_the_end(self):
+        t = self.ready([Answer("Hi."), Answer(calls=[bash("echo 1 > a; sleep 100")])], columns=100)
+        self.say(t, "hello", "Hi.")
+        self.settle(t)
+        self.enter(t, "/fork go", "── agent 2 ──")
+        self.assertTrue(hostile.wait_until(
+            lambda: os.path.exists(os.path.join(self.project, "a")), PATIENCE))
+        self.enter(t, "/kill 2", "Agent 2 was ended.")
+        self.wait_for_phases(["before", "after"], 2)
+        self.assertEqual(self.leave(t), 0)
+        self.assertEqual(self.changes(self.key(), 2), [{"a": "added"}])
+        self.assertEqual(self.phases(self.key(), 2)[-2:], ["after", "end"])
+
+    def test_the_status_line_tells_and_typing_goes_on(self):
+        """The program waits until the test lets it go on."""
+        program = self.prefix(f"""#!/bin/sh
+until [ -e {self.project}/../go-on ]; do sleep 0.05; done
+exec {PROGRAM}
+""")
+        self.serve([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
+        t = self.terminal([program], columns=80, rows=24, cwd=self.project,
+                          env=clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color"))
+        t.wait_for(re.compile("^>( |$)", re.M))
+        t.send("go\r")
+        t.wait_until(lambda: "checkpoint…" in self.status(t), "checkpoint…")
+        t.send("I can type")
+        t.wait_for("> I can type")
+        self.assertFalse(os.path.exists(os.path.join(self.project, "a")))
+        with open(os.path.join(self.dir, "go-on"), "w"):
+            pass
+        t.wait_for("Done.")
+        t.wait_until(lambda: "checkpoint…" not in self.status(t), "no checkpoint…")
+        t.send("\x15")
+        self.assertEqual(self.leave(t), 0)
 
 
 per_format(type("Formats", (), {

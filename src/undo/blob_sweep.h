@@ -1,0 +1,15 @@
+/*
+ * Removes what no stored session needs from the folder of blobs: recorded states with their
+ * contents, and images. What a running program has just written is kept, because the message that
+ * names it may not be stored yet.
+ */
+#pragma once
+
+#include "base/config.h"
+#include "base/paths.h"
+#include "io/process.h"
+#include "store/store.h"
+
+/* store has all sessions. Removes nothing if one of them cannot be read. Blocks. */
+res_t ik_blob_sweep_run(ik_process_host_t *host, const ik_paths_t *paths, const ik_config_t *config,
+                        ik_store_t *store);
