@@ -1,0 +1,499 @@
+"""`ikigai session diff|undo|redo`: turns taken back and brought back from the command line."""
+import base64
+import json
+import os
+import signal
+import subprocess
+
+import postgres
+from agent_support import AgentTest
+from fake_llm import Answer, Call
+
+POSTGRES = True
+
+
+def write(path, content):
+    return Call("file_write", {"file_path": path, "content": content})
+
+
+def bash(command):
+    return Call("bash", {"command": command})
+
+
+class UndoTest(AgentTest):
+    """Turns of `ikigai -p` against one server that takes any number of them."""
+
+    def setUp(self):
+        super().setUp()
+        self.key = None  # of the session
+        self.llm = None
+
+    def turn(self, prompt, *calls, steps=None, then="Done.", args=(), **more):
+        """A turn of the session: one step with these calls (or these steps), then an answer."""
+        steps = steps or ([list(calls)] if calls else [])
+        if self.llm is None:
+            self.llm = self.serve([])
+        self.llm.script += [*(Answer(calls=step) for step in steps), Answer(then)]
+        resume = ["-r", self.key] if self.key else []
+        env = {**self.connect(self.llm), **more.pop("env", {})}
+        first = len(self.llm.requests)
+        done = self.ikigai(*self.command(prompt, "--json", *resume, *args), env=env, **more)
+        self.assertEqual(self.llm.problems, [])
+        self.key = json.loads(done.out.splitlines()[0])["id"]
+        return self.llm.requests[first:]
+
+    def session(self, command, *args, **more):
+        return self.ikigai("session", command, self.key, *args, **more)
+
+    def json(self, command, *args, **more):
+        return self.session(command, "--json", *args, **more).json()
+
+    def undo(self, *args, **more):
+        return self.json("undo", *args, **more)
+
+    def redo(self, *args, **more):
+        return self.json("redo", *args, **more)
+
+    def put(self, name, content):
+        return self.write(os.path.join("project", name), content)
+
+    def files(self):
+        """All files of the project but those of git."""
+        found = {}
+        for where, folders, names in os.walk(self.project):
+            folders[:] = [f for f in folders if f != ".git"]
+            for name in names:
+                path = os.path.join(where, name)
+                with open(path, "rb") as f:
+                    found[os.path.relpath(path, self.project)] = f.read().decode()
+        return found
+
+    def agents(self):
+        return self.json("show")["agents"]
+
+
+class Undo(UndoTest):
+    def test_files_and_conversation_go_back(self):
+        self.put("a.txt", "one\n")
+        self.turn("First", write("a.txt", "two\n"), bash("mkdir new; echo b > new/b.txt"))
+        self.turn("Second", bash("echo three > a.txt; rm new/b.txt; echo c > c.txt"))
+        self.assertEqual(self.files(), {"a.txt": "three\n", "c.txt": "c\n"})
+        self.assertEqual(self.undo(), {
+            "session": self.key, "turns": 1, "prompt": "Second", "conflicts": [],
+            "restored": [{"path": "a.txt"}, {"path": "c.txt"}, {"path": "new/b.txt"}]})
+        self.assertEqual(self.files(), {"a.txt": "two\n", "new/b.txt": "b\n"})
+        self.assertEqual(self.undo()["prompt"], "First")
+        self.assertEqual(self.files(), {"a.txt": "one\n"})
+        self.assertFalse(os.path.exists(os.path.join(self.project, "new")))
+        done = self.session("undo", "--json", status=1)
+        self.assertEqual(done.out, "")
+        self.assertIn("nothing to undo", done.err)
+
+    def test_several_turns_at_once(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.turn("Second", write("a.txt", "2\n"))
+        self.turn("Third", write("a.txt", "3\n"), write("b.txt", "3\n"))
+        self.session("undo", "4", status=1)
+        self.assertEqual(self.files(), {"a.txt": "3\n", "b.txt": "3\n"})
+        taken = self.undo("2")
+        self.assertEqual((taken["turns"], taken["prompt"]), (2, "Second"))
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+
+    def test_the_session_goes_on_with_another_agent(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.turn("Second", write("a.txt", "2\n"))
+        before = self.json("show")
+        self.undo()
+        (root, fork) = self.agents()
+        asked = [m["seq"] for m in before["messages"] if m["content"] == "Second"]
+        self.assertEqual((fork["parent"], fork["forked_at"]), (root["number"], asked[0] - 1))
+        after = [m for m in self.json("show")["messages"] if m["agent"] == 1]
+        self.assertEqual(after, before["messages"])  # the log loses nothing
+        requests = self.turn("Third")
+        texts = [m["content"] for m in requests[0].json["messages"] if m["role"] == "user"]
+        self.assertEqual(texts, ["First", "Third"])
+        last = self.json("show")["messages"][-1]
+        self.assertEqual(last["agent"], 2)
+
+    def test_the_next_request_begins_with_the_same_bytes(self):
+        """As if the question had not been asked."""
+        for form in ("chat", "anthropic", "responses", "google"):
+            with self.subTest(form):
+                self.format, self.key, self.llm = form, None, None
+                self.put("a.txt", "1\n")
+                self.turn("First", write("a.txt", "1\n"))
+                wanted = self.turn("Second", write("a.txt", "2\n"))[0].body
+                self.undo()
+                self.assertEqual(self.turn("Second")[0].body, wanted)
+
+    def test_a_turn_without_files_takes_back_the_conversation(self):
+        self.turn("First")
+        self.turn("Second", Call("file_read", {"file_path": "nothing"}))
+        self.assertEqual(self.undo(), {"session": self.key, "turns": 1, "prompt": "Second",
+                                       "restored": [], "conflicts": []})
+        self.undo()
+        texts = [m["content"] for m in self.turn("Again")[0].json["messages"]
+                 if m["role"] == "user"]
+        self.assertEqual(texts, ["Again"])
+
+    def test_dry_run_changes_nothing(self):
+        self.turn("First", write("a.txt", "1\n"))
+        shown = self.json("show")
+        taken = self.undo("--dry-run")
+        self.assertEqual((taken["turns"], taken["restored"]), (1, [{"path": "a.txt"}]))
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+        self.assertEqual(self.json("show"), shown)
+        self.session("redo", status=1)
+
+    def test_conflicts_are_left_and_forced(self):
+        self.put("a.txt", "0\n")
+        self.turn("First", write("a.txt", "1\n"), write("b.txt", "1\n"))
+        self.turn("Second", write("a.txt", "2\n"), write("b.txt", "2\n"))
+        self.put("a.txt", "mine\n")
+        conflict = [{"path": "a.txt", "reason": "changed"}]
+        taken = self.undo(status=1)
+        self.assertEqual((taken["restored"], taken["conflicts"]), ([{"path": "b.txt"}], conflict))
+        self.assertEqual(self.files(), {"a.txt": "mine\n", "b.txt": "1\n"})
+        forced = self.undo("--force")  # and no turn further
+        self.assertEqual(forced, {"session": self.key, "turns": 1, "prompt": "Second",
+                                  "restored": [{"path": "a.txt"}], "conflicts": []})
+        self.assertEqual(self.files(), {"a.txt": "1\n", "b.txt": "1\n"})
+        # Redo brings back the user's bytes, which the force has overwritten.
+        self.assertEqual(self.redo()["restored"], [{"path": "a.txt"}, {"path": "b.txt"}])
+        self.assertEqual(self.files(), {"a.txt": "mine\n", "b.txt": "2\n"})
+
+    def test_names_finish_an_undo(self):
+        self.turn("First", write("a.txt", "1\n"), write("b.txt", "1\n"))
+        self.turn("Second", write("a.txt", "2\n"), write("b.txt", "2\n"))
+        self.put("a.txt", "mine\n")
+        self.put("b.txt", "mine\n")
+        self.assertEqual(len(self.undo(status=1)["conflicts"]), 2)
+        named = self.undo("a.txt", status=1)
+        self.assertEqual((named["restored"], named["conflicts"]),
+                         ([{"path": "a.txt"}], [{"path": "b.txt", "reason": "changed"}]))
+        self.assertEqual(self.files(), {"a.txt": "1\n", "b.txt": "mine\n"})
+        self.assertEqual(self.undo("b.txt")["conflicts"], [])
+        self.assertEqual(self.files(), {"a.txt": "1\n", "b.txt": "1\n"})
+        self.assertEqual(self.undo()["prompt"], "First")  # nothing is left to finish
+
+    def test_plain_undo_after_conflicts_goes_a_turn_further(self):
+        self.turn("First", write("a.txt", "1\n"), write("b.txt", "1\n"))
+        self.turn("Second", write("b.txt", "2\n"))
+        self.put("b.txt", "mine\n")
+        self.undo(status=1)
+        taken = self.undo(status=1)
+        self.assertEqual((taken["prompt"], taken["restored"]), ("First", [{"path": "a.txt"}]))
+        self.assertEqual(self.files(), {"b.txt": "mine\n"})
+
+    def test_force_at_once(self):
+        self.put("a.txt", "0\n")
+        self.turn("First", write("a.txt", "1\n"))
+        self.put("a.txt", "mine\n")
+        self.assertEqual(self.undo("--force")["conflicts"], [])
+        self.assertEqual(self.files(), {"a.txt": "0\n"})
+
+    def test_names_restrict_an_undo_and_leave_the_conversation(self):
+        self.put("3", "0\n")
+        self.turn("First", write("3", "1\n"), write("c.txt", "1\n"),
+                  bash("mkdir sub; echo 1 > sub/b.txt"))
+        self.put("3", "mine\n")
+        self.assertEqual(self.undo("./3")["restored"], [{"path": "3"}])
+        self.assertEqual(self.files()["3"], "0\n")
+        self.assertEqual(len(self.agents()), 1)
+        self.undo("sub")  # a folder stands for the files in it
+        self.assertEqual(self.files(), {"3": "0\n", "c.txt": "1\n"})
+        self.assertEqual(self.redo()["restored"], [{"path": "sub/b.txt"}])
+        self.assertEqual(self.redo()["restored"], [{"path": "3"}])
+        self.assertEqual(self.files(), {"3": "mine\n", "sub/b.txt": "1\n", "c.txt": "1\n"})
+        self.session("redo", status=1)
+        texts = [m["content"] for m in self.turn("Next")[0].json["messages"] if m["role"] == "user"]
+        self.assertEqual(texts, ["First", "Next"])
+
+    def test_names_with_a_number(self):
+        self.put("a.txt", "0\n")
+        self.turn("First", write("a.txt", "1\n"), write("b.txt", "1\n"))
+        self.turn("Second", write("a.txt", "2\n"))
+        self.undo("2", "a.txt")
+        self.assertEqual(self.files(), {"a.txt": "0\n", "b.txt": "1\n"})
+
+    def test_a_name_that_was_not_changed(self):
+        self.put("mine.txt", "0\n")
+        self.turn("First", write("a.txt", "1\n"))
+        done = self.session("undo", "mine.txt", status=1)
+        self.assertIn("mine.txt", done.err)
+        self.assertEqual(self.files(), {"a.txt": "1\n", "mine.txt": "0\n"})
+
+    def test_names_relative_to_the_working_folder(self):
+        self.put("sub/kept", "")
+        self.turn("First", write("sub/a.txt", "1\n"), write("b.txt", "1\n"))
+        self.session("undo", "a.txt", cwd=os.path.join(self.project, "sub"))
+        self.assertEqual(self.files(), {"b.txt": "1\n", "sub/kept": ""})
+
+    def test_files_outside_the_folder_are_absolute(self):
+        outside = self.write("outside.txt", "0\n")
+        self.turn("First", write(outside, "1\n"), args=["--mode", "full"])
+        self.assertEqual(self.read("outside.txt"), b"1\n")
+        self.assertEqual(self.undo()["restored"], [{"path": outside}])
+        self.assertEqual(self.read("outside.txt"), b"0\n")
+
+    def test_names_that_are_not_utf_8(self):
+        self.turn("First", bash("echo 1 > $(printf 'a\\377b')"))
+        name = {"path_base64": base64.b64encode(b"a\xffb").decode()}
+        self.assertEqual(self.json("diff")["files"], [
+            {**name, "status": "added", "added": 1, "removed": 0, "binary": False}])
+        with open(os.path.join(self.project.encode(), b"a\xffb"), "w") as f:
+            f.write("mine\n")
+        self.assertEqual(self.undo(status=1)["conflicts"], [{**name, "reason": "changed"}])
+        self.assertEqual(self.undo(b"a\xffb")["restored"], [name])
+        self.assertEqual(os.listdir(self.project), [])
+
+    def test_what_is_edited_while_the_model_talks_is_not_the_turns(self):
+        self.put("a.txt", "0\n")
+
+        def answer(request):
+            if request.number == 1:
+                return Answer(calls=[write("b.txt", "1\n")])
+            self.put("a.txt", "mine\n")
+            return Answer("Done.")
+        llm = self.serve(answer)
+        done = self.ikigai(*self.command("First", "--json"), env=self.connect(llm))
+        self.key = json.loads(done.out.splitlines()[0])["id"]
+        self.assertEqual(self.undo()["restored"], [{"path": "b.txt"}])
+        self.assertEqual(self.files(), {"a.txt": "mine\n"})
+
+    def test_edits_between_the_turns_are_conflicts(self):
+        self.put("a.txt", "0\n")
+        self.turn("First", write("a.txt", "1\n"))
+        self.put("a.txt", "mine\n")
+        self.turn("Second", bash("echo 2 >> a.txt"))
+        self.assertEqual(self.undo("2", status=1)["conflicts"],
+                         [{"path": "a.txt", "reason": "changed"}])
+        self.assertEqual(self.files(), {"a.txt": "mine\n2\n"})
+
+    def test_after_a_crash(self):
+        self.put("a.txt", "0\n")
+        self.turn("First", write("a.txt", "1\n"))
+        running = self.begin([Answer(calls=[bash("echo 2 > a.txt; touch started; sleep 60")])],
+                             "-r", self.key, prompt="Second")
+        self.wait_for_file("started")
+        running.signal(signal.SIGKILL)
+        running.finish()
+        taken = self.undo()
+        self.assertEqual((taken["prompt"], taken["restored"]),
+                         ("Second", [{"path": "a.txt"}, {"path": "started"}]))
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+
+    def test_a_session_in_use(self):
+        self.turn("First", write("a.txt", "1\n"))
+        running = self.begin([Answer(calls=[bash("touch started; sleep 60")])], "-r", self.key)
+        self.wait_for_file("started")
+        for command in (["undo"], ["undo", "--dry-run"], ["redo"]):
+            done = self.session(*command, status=1)
+            self.assertIn("in use by pid", done.err)
+        self.assertIn("a.txt", self.session("diff").out)
+        running.signal(signal.SIGTERM)
+        running.finish()
+        self.assertEqual(self.files()["a.txt"], "1\n")
+
+    def test_two_processes_in_one_folder(self):
+        """What another agent changed while calls ran is not theirs."""
+        self.put("both.txt", "0\n")
+        running = self.begin([Answer(calls=[bash("echo 1 > a.txt; touch started;"
+                                                 " until test -e go; do sleep 0.05; done")]),
+                              Answer("Done.")])
+        self.wait_for_file("started")
+        self.turn("Other", write("both.txt", "other\n"), write("b.txt", "other\n"))
+        self.put("go", "")
+        turn = running.finish()
+        self.key = turn.events[0]["id"]
+        taken = self.undo(status=1)
+        self.assertEqual([c["path"] for c in taken["conflicts"]], ["b.txt", "both.txt"])
+        self.assertEqual({k: v for k, v in self.files().items() if k != "go"},
+                         {"both.txt": "other\n", "b.txt": "other\n"})
+
+    def test_sub_folder_of_a_repository(self):
+        subprocess.run(["git", "init", "-q", self.project], check=True)
+        self.put(".gitignore", "*.log\n")
+        self.put("sub/a.txt", "0\n")
+        self.put("sub/x.log", "0\n")
+        folder = os.path.join(self.project, "sub")
+        self.turn("First", bash("echo 1 > a.txt; echo 1 > x.log; echo 1 > b.txt"), cwd=folder)
+        taken = self.undo(cwd=folder)
+        self.assertEqual(taken["restored"], [{"path": "a.txt"}, {"path": "b.txt"}])
+        self.assertEqual(self.files(), {".gitignore": "*.log\n", "sub/a.txt": "0\n",
+                                        "sub/x.log": "1\n"})
+
+    def test_bad_usage(self):
+        self.turn("First", write("a.txt", "1\n"))
+        for args in (["undo"], ["undo", self.key, "0"], ["undo", self.key, "--frob"],
+                     ["undo", self.key, "1", "2"], ["undo", self.key, "a.txt", "2"], ["redo"],
+                     ["redo", self.key, "1"], ["redo", self.key, "--force"], ["diff"],
+                     ["diff", self.key, "turn"]):
+            with self.subTest(args):
+                done = self.ikigai("session", *args, status=2)
+                self.assertIn(f"Usage: ikigai session {args[0]}", done.err)
+        self.ikigai("session", "undo", "ffffffffffffffff", status=1)
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+
+    def test_a_prefix_names_the_session(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.assertEqual(self.ikigai("session", "undo", self.key[:6], "--json").json()["session"],
+                         self.key)
+
+    def test_for_people(self):
+        self.turn("First\nwith a second line", write("a.txt", "1\n"), write("b.txt", "1\n"))
+        self.put("a.txt", "mine\n")
+        done = self.session("undo", status=1)
+        self.assertEqual(done.out.splitlines(), [
+            "Took back 1 turn: First …", "Restored 1 file:", "  b.txt",
+            "Left alone, changed since: 1 file", "  a.txt",
+            f"To restore them as well: ikigai session undo {self.key[:8]} --force"])
+        self.assertEqual(self.session("redo").out.splitlines(), [
+            "Brought back 1 turn: First …", "Restored 1 file:", "  b.txt"])
+
+    def test_the_mode_stays(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.turn("Second", args=["--mode", "plan"])
+        with_mode = self.turn("Third")
+        self.undo("2")
+        self.assertEqual(self.turn("Again")[0].json["messages"][0],
+                         with_mode[0].json["messages"][0])
+
+
+class Redo(UndoTest):
+    def test_redo_of_several_undos(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.turn("Second", write("a.txt", "2\n"))
+        self.undo()
+        self.undo()
+        self.assertEqual(self.files(), {})
+        self.assertEqual(self.redo(), {"session": self.key, "turns": 1, "prompt": "First",
+                                       "restored": [{"path": "a.txt"}], "conflicts": []})
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+        self.assertEqual(self.redo()["prompt"], "Second")
+        self.assertEqual(self.files(), {"a.txt": "2\n"})
+        done = self.session("redo", status=1)
+        self.assertIn("nothing to redo", done.err)
+        texts = [m["content"] for m in self.turn("Third")[0].json["messages"]
+                 if m["role"] == "user"]
+        self.assertEqual(texts, ["First", "Second", "Third"])
+
+    def test_the_request_after_redo_is_as_if_nothing_had_been_undone(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.turn("Second", write("a.txt", "2\n"))
+        copy = self.ikigai("session", "fork", self.key).out.strip()
+        self.undo("2")
+        self.redo()
+        went_on = self.turn("Third")[0].body.replace(self.key.encode(), b"ID")
+        self.key = copy
+        self.assertEqual(self.turn("Third")[0].body.replace(copy.encode(), b"ID"), went_on)
+
+    def test_a_new_message_ends_redo(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.undo()
+        self.turn("Second")
+        self.session("redo", status=1)
+
+    def test_a_file_changed_since_is_a_conflict(self):
+        self.turn("First", write("a.txt", "1\n"), write("b.txt", "1\n"))
+        self.undo()
+        self.put("a.txt", "mine\n")
+        back = self.redo(status=1)
+        self.assertEqual((back["restored"], back["conflicts"]),
+                         ([{"path": "b.txt"}], [{"path": "a.txt", "reason": "changed"}]))
+        self.assertEqual(self.files(), {"a.txt": "mine\n", "b.txt": "1\n"})
+
+    def test_undo_after_redo(self):
+        self.put("a.txt", "0\n")
+        self.turn("First", write("a.txt", "1\n"))
+        for _ in range(3):
+            self.assertEqual(self.undo()["restored"], [{"path": "a.txt"}])
+            self.assertEqual(self.files(), {"a.txt": "0\n"})
+            self.assertEqual(self.redo()["restored"], [{"path": "a.txt"}])
+            self.assertEqual(self.files(), {"a.txt": "1\n"})
+
+
+class Diff(UndoTest):
+    def patch(self, *args):
+        return self.session("diff", *args).out
+
+    def test_git_apply_takes_the_patch(self):
+        self.put("a.txt", "".join(f"line {i}\n" for i in range(30)))
+        self.put("gone.txt", "gone\n")
+        self.put("run.sh", "#!/bin/sh\n")
+        self.put("open.txt", "no newline at the end")
+        before = self.path("before")
+        subprocess.run(["cp", "-a", self.project, before], check=True)
+        self.turn("First", bash("sed -i 's/line 3$/other/' a.txt; rm gone.txt; chmod +x run.sh;"
+                                " echo >> open.txt; mkdir sub; printf 'x\\0y' > sub/binary"))
+        self.turn("Second", write("a b.txt", "new\n"), write("a.txt", "short\n"))
+        self.put("a.txt", "of somebody else\n")
+        patch = self.session("diff").out
+        subprocess.run(["git", "apply", "--check", "-"], input=patch.encode(), cwd=before,
+                       check=True)
+        subprocess.run(["git", "apply", "-"], input=patch.encode(), cwd=before, check=True)
+        self.put("a.txt", "short\n")
+        subprocess.run(["diff", "-r", before, self.project], check=True)
+        self.assertTrue(os.access(os.path.join(before, "run.sh"), os.X_OK))
+
+    def test_json_and_stat(self):
+        self.put("a.txt", "1\n2\n3\n")
+        self.put("gone.txt", "1\n2\n")
+        self.put("run.sh", "")
+        self.turn("First", bash("printf '1\\nx\\n3\\n4\\n' > a.txt; rm gone.txt; chmod +x run.sh;"
+                                " printf 'a\\0b' > data"))
+        files = {f.pop("path"): f for f in self.json("diff")["files"]}
+        self.assertEqual(files, {
+            "a.txt": {"status": "modified", "added": 2, "removed": 1, "binary": False},
+            "data": {"status": "added", "added": 0, "removed": 0, "binary": True},
+            "gone.txt": {"status": "deleted", "added": 0, "removed": 2, "binary": False},
+            "run.sh": {"status": "modified", "added": 0, "removed": 0, "binary": False}})
+        self.assertEqual(self.json("diff")["session"], self.key)
+        lines = self.patch("--stat").splitlines()
+        self.assertEqual(len(lines), 5)
+        self.assertRegex(lines[-1], "^ *4 files changed")
+
+    def test_turn(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.turn("Second", write("b.txt", "1\n"))
+        self.assertEqual([f["path"] for f in self.json("diff")["files"]], ["a.txt", "b.txt"])
+        self.assertEqual([f["path"] for f in self.json("diff", "--turn")["files"]], ["b.txt"])
+        self.turn("Third")
+        self.assertEqual(self.json("diff", "--turn")["files"], [])
+
+    def test_without_changes(self):
+        self.turn("First")
+        self.assertEqual(self.patch(), "")
+        self.assertEqual(self.patch("--stat").strip(), "0 files changed")
+        self.assertEqual(self.json("diff"), {"session": self.key, "files": []})
+
+    def test_after_undo_and_redo(self):
+        self.turn("First", write("a.txt", "1\n"))
+        self.turn("Second", write("a.txt", "2\n"), write("b.txt", "2\n"))
+        self.undo()
+        self.assertEqual([f["path"] for f in self.json("diff")["files"]], ["a.txt"])
+        self.assertEqual([f["path"] for f in self.json("diff", "--turn")["files"]], ["a.txt"])
+        self.assertIn("+1\n", self.patch())
+        self.redo()
+        self.assertIn("+2\n", self.patch())
+        self.undo("2")
+        self.assertEqual(self.patch(), "")
+
+
+class Shared(UndoTest):
+    """With a history on a server."""
+
+    def test_undo_is_delivered(self):
+        server = postgres.Server()
+        self.addCleanup(server.close)
+        server.__enter__()
+        url = server.create_database("undo")
+        self.turn("First", write("a.txt", "1\n"), env={"IKIGAI_DB": url})
+        self.turn("Second", write("a.txt", "2\n"), env={"IKIGAI_DB": url})
+        self.undo("--db", url)
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+        os.rename(self.home + "/ikigai.db", self.path("lost.db"))
+        texts = [m["content"] for m in
+                 self.turn("Third", env={"IKIGAI_DB": url})[0].json["messages"]
+                 if m["role"] == "user"]
+        self.assertEqual(texts, ["First", "Third"])
