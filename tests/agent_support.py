@@ -66,7 +66,7 @@ def chat_results(body):
 
 
 def responses_results(body):
-    return [(i["call_id"], i["output"]) for i in body["input"]
+    return [(i["call_id"], plain_text(i["output"])) for i in body["input"]
             if i.get("type") == "function_call_output"]
 
 
@@ -83,7 +83,9 @@ def gemini_results(body):
 
 
 def plain_text(content):
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    """The text of a content, without its images."""
+    return content if isinstance(content, str) else "".join(
+        part.get("text", "") for part in content)
 
 
 RESULTS = {"chat": chat_results, "responses": responses_results, "anthropic": anthropic_results,

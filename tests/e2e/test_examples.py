@@ -1,6 +1,7 @@
 """The tools in examples/: each keeps to the protocol, does what it says with good and bad input,
 and is used by a model in a turn of the whole program."""
 import ast
+import base64
 import gzip
 import http.server
 import json
@@ -9,6 +10,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,21 +18,23 @@ import threading
 import time
 import unittest
 import urllib.parse
+import zlib
 
 import hostile
 import postgres
 from agent_support import FORMATS, AgentTest, sent_results, sent_tools
 from fake_llm import Answer, Call
+from fake_llm import images as wire_images
 from repl_support import ReplTest
 from support import ROOT
 
 POSTGRES = True
 
 EXAMPLES = os.path.join(ROOT, "examples")
-SCRIPTS = ["git-summary", "now", "run-tests", "sql-query", "unfinished", "web-fetch"]
+SCRIPTS = ["git-summary", "now", "plot-csv", "run-tests", "sql-query", "unfinished", "web-fetch"]
 COMPILED = ["sqlite-query"]
 ALL = sorted(SCRIPTS + COMPILED)
-PYTHON = ["run-tests", "sql-query", "web-fetch"]
+PYTHON = ["plot-csv", "run-tests", "sql-query", "web-fetch"]
 # Ten lines for README, which has no room for what is optional.
 ADVICE = {"unfinished": ["note  returns is not declared: it helps the model to read the answer"]}
 SECRET = "canary-of-a-password"
@@ -180,6 +184,84 @@ class NowTest(ExampleTest):
                             - time.mktime(time.gmtime())), 100)
         self.assertEqual(zone, "+0000")
         self.assertEqual(time.strftime("%A", time.strptime(text, "%Y-%m-%d %H:%M:%S")), day)
+
+
+class PlotCsvTest(ExampleTest):
+    def setUp(self):
+        super().setUp()
+        self.install("plot-csv")
+        self.write("project/load.csv", "day,load,name,\"a, b\"\n" + "".join(
+            f"{i},{i * i % 17},x{i},{-i / 3}\n" for i in range(40)))
+
+    def pixels(self, data):
+        """The rows of a picture of plot-csv: 8 bits per pixel, no filters, one IDAT."""
+        at, parts = 8, {}
+        while at < len(data):
+            (length,) = struct.unpack(">I", data[at:at + 4])
+            kind, body = data[at + 4:at + 8], data[at + 8:at + 8 + length]
+            self.assertEqual(zlib.crc32(kind + body),
+                             struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0])
+            parts[kind] = body
+            at += 12 + length
+        width, height = struct.unpack(">II", parts[b"IHDR"][:8])
+        raw = zlib.decompress(parts[b"IDAT"])
+        self.assertEqual(len(raw), height * (width + 1))
+        return [raw[y * (width + 1) + 1:(y + 1) * (width + 1)] for y in range(height)]
+
+    def test_every_model_sees_the_picture(self):
+        for name in FORMATS:
+            with self.subTest(name):
+                self.format = name
+                result, turn = self.use("plot-csv", {"file": "load.csv", "x": "day"})
+                self.assertEqual(result["output"], "load, a, b of 40 rows of load.csv")
+                (entry,) = result["images"]
+                self.assertEqual((entry["media_type"], entry["width"], entry["height"]),
+                                 ("image/png", 800, 480))
+                self.assertNotIn("data", entry)
+                (picture,) = wire_images.sent(turn.llm.requests[1].json)
+                self.assertEqual(len(picture), entry["bytes"])
+                colours = {colour for row in self.pixels(picture) for colour in row}
+                self.assertEqual(colours, {0, 1, 2, 3, 4})  # paper, words, grid, two lines
+
+    def test_columns_and_styles(self):
+        for params in ({"y": ["load"]}, {"y": ["load"], "style": "points"},
+                       {"x": "load", "y": ["a, b", "day"]}, {"y": ["a, b"], "x": None}):
+            with self.subTest(params):
+                answer = json.loads(subprocess.run(
+                    [path_of("plot-csv")], input=json.dumps({"file": "load.csv", **params}),
+                    cwd=self.project, text=True, check=True, stdout=subprocess.PIPE).stdout)
+                self.assertEqual(len(answer["images"]), 1)
+                self.pixels(base64.b64decode(answer["images"][0]["data"]))
+
+    def test_odd_files(self):
+        self.write("project/one.csv", "a\n7\n")
+        self.write("project/gaps.csv", "a,b\n1,\n,2\nx,inf\n3\n1e308,-1e308\n\n")
+        self.write("project/many.csv", ",".join(f"c{i}" for i in range(9)) + "\n" +
+                   ",".join("1" * 9) + "\n" + ",".join("2" * 9) + "\n")
+        self.assertEqual(self.run_tool("plot-csv", {"file": "one.csv"})["output"],
+                         "a of 1 rows of one.csv")
+        self.assertEqual(self.run_tool("plot-csv", {"file": "gaps.csv"})["output"],
+                         "a, b of 3 rows of gaps.csv")
+        self.assertIn("without c6, c7, c8",
+                      self.run_tool("plot-csv", {"file": "many.csv"})["output"])
+        for name, text in (("empty.csv", ""), ("head.csv", "a,b\n"), ("words.csv", "a\nx\n")):
+            self.write(f"project/{name}", text)
+            self.assert_fails(self.run_tool("plot-csv", {"file": name}), "INVALID_ARG")
+        self.assert_fails(self.run_tool("plot-csv", {"file": "nowhere.csv"}), "FILE_NOT_FOUND",
+                          "nowhere.csv")
+
+    def test_what_it_refuses(self):
+        self.assert_refused("plot-csv", {}, {"file": 7}, {"file": "load.csv", "y": "load"},
+                            {"file": "load.csv", "y": ["nowhere"]},
+                            {"file": "load.csv", "x": "nowhere"},
+                            {"file": "load.csv", "style": "pie"}, {"file": "load.csv", "x": 3})
+        self.assertIn("day, load, name, a, b",
+                      self.run_tool("plot-csv", {"file": "load.csv", "x": "nowhere"})["error"])
+
+    def test_it_writes_nowhere(self):
+        """It declares no effects but reading."""
+        self.run_tool("plot-csv", {"file": "load.csv"})
+        self.assertEqual(os.listdir(self.project), ["load.csv"])
 
 
 class UnfinishedTest(ExampleTest):
