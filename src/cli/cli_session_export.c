@@ -65,7 +65,7 @@ static res_t export_session(ik_cli_t *cli, ik_history_t *history, void *data)
     char *bytes;
     size_t len;
     TRY(ik_cli_history_read(cli, history, options->id, &session, &store));
-    ik_export_source_t source = {.store = store, .session = &session};
+    ik_export_source_t source = {.store = store, .session = &session, .images = cli->paths->images};
     if (options->path == NULL && !isatty(STDOUT_FILENO)) {
         return options->format->write(stdout, &source);
     }
@@ -142,7 +142,7 @@ static res_t import_file(ik_cli_t *cli, ik_history_t *history, FILE *in, const c
     ik_import_t *imports;
     size_t count;
     TRY(ik_history_local(history, &store));
-    TRY(ik_import_read(cli->ctx, in, name, store, &imports, &count));
+    TRY(ik_import_read(cli->ctx, in, name, store, cli->paths->images, &imports, &count));
     for (size_t i = 0; i < count; i++) {
         TRY(ik_history_share(history, imports[i].session_id));
         TRY(print_import(imports, store, &imports[i]));

@@ -99,6 +99,14 @@ static void print_marked(const showing_t *showing, const char *mark, const char 
                   ik_sprintf(showing->scratch, "%s%s", summary == NULL ? "" : summary, more));
 }
 
+static void print_images(const showing_t *showing, const ik_transcript_entry_t *entry)
+{
+    for (size_t i = 0; i < entry->image_count; i++) {
+        print_marked(showing, "  [", ik_msg_image_describe(showing->scratch, &entry->images[i]),
+                     "]");
+    }
+}
+
 static void print_field(const showing_t *showing, const ik_tool_field_t *field)
 {
     size_t len;
@@ -150,6 +158,7 @@ static void show_result(showing_t *showing, const ik_transcript_entry_t *entry)
                                           : ik_sprintf(showing->scratch, ", %s",
                                                        ik_figure_of_duration(entry->wall_ms).text);
     print_marked(showing, "< ", entry->result_summary, cost);
+    print_images(showing, entry);
     if (showing->full) {
         bool is_json = ik_tool_fields_of_envelope(entry->output.bytes, entry->output.len, &fields);
         print_fields(showing, entry->output, is_json, &fields);
@@ -201,6 +210,7 @@ static void show_other(showing_t *showing, const ik_transcript_entry_t *entry)
     if (showing->full && entry->summary.len > 0) {
         print_indented("      ", entry->summary.bytes, entry->summary.len);
     }
+    print_images(showing, entry);
     showing->answering = false;
 }
 

@@ -110,7 +110,8 @@ static res_t export_session(ik_command_host_t *host, const void *ctx, const char
     if (found.code == IK_ERR_NOT_FOUND) {
         return ERR(NOT_FOUND, "This session has no messages yet.");
     }
-    ik_export_source_t source = {.store = store, .session = &facts};
+    ik_export_source_t source = {
+        .store = store, .session = &facts, .images = ik_workspace_paths(host->workspace)->images};
     return is_err(&found) ? found : write_file(path, format, &source);
 }
 

@@ -1,8 +1,8 @@
 /*
- * One self-contained page: no scripts, images, fonts or connections, and a content security policy
- * that forbids them. Long parts are folded in <details>, which needs no script. All text from the
- * session passes through html_escape.h. The page is written while the log is read, so it takes the
- * memory of one answer.
+ * One self-contained page: no scripts, fonts or connections, no images but those in the page
+ * itself, and a content security policy that forbids them. Long parts are folded in <details>,
+ * which needs no script. All text from the session passes through html_escape.h. The page is
+ * written while the log is read, so it takes the memory of one answer.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "export/export_facts.h"
 #include "export/html_cut.h"
 #include "export/html_escape.h"
+#include "export/html_image.h"
 #include "export/html_markdown.h"
 #include "export/html_style.h"
 #include "export/html_tool.h"
@@ -22,8 +23,9 @@ typedef struct {
     FILE *file;
     ik_buffer_t out;
     const ik_store_agents_t *agents;
-    int64_t turns; /* written so far, of all agents */
-    bool in_turn;  /* the section of a turn is open */
+    const char *images; /* folder of the blobs; NULL: none */
+    int64_t turns;      /* written so far, of all agents */
+    bool in_turn;       /* the section of a turn is open */
 } page_t;
 
 static void flush(page_t *page)
@@ -147,6 +149,7 @@ static void add_user(page_t *page, const ik_transcript_entry_t *entry)
     append_time(&page->out, event->created_us);
     add(page, "</h3>\n");
     add_as_is(page, "words", content_of(entry), strlen(content_of(entry)));
+    ik_html_image_append(&page->out, entry, page->images);
 }
 
 static void add_reasoning(page_t *page, const ik_transcript_entry_t *entry)
@@ -180,7 +183,7 @@ static void add_tool(page_t *page, const ik_transcript_entry_t *entry)
 {
     char *small = format_small(NULL, entry);
     add_reasoning(page, entry);
-    ik_html_tool_append(&page->out, entry, small);
+    ik_html_tool_append(&page->out, entry, page->images, small);
     add_cut_off(page, entry);
     talloc_free(small);
 }
@@ -346,7 +349,7 @@ static res_t write_html(FILE *out, const ik_export_source_t *source)
 {
     void *scratch = talloc_new(NULL);
     ik_store_agents_t *agents;
-    page_t page = {.file = out};
+    page_t page = {.file = out, .images = source->images};
     ik_buffer_init(&page.out, scratch, IK_BUFFER_UNLIMITED); /* one message; then flushed */
     res_t written = ik_store_agents(scratch, source->store, source->session->id, &agents);
     if (is_ok(&written)) {

@@ -10,15 +10,20 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/image.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "conversation/message.h"
 #include "export/export.h"
 
 enum { KEPT_CAPACITY = 1 << 20 };
 
 typedef struct {
     FILE *out;
+    const char *images; /* folder of the blobs; NULL: none */
     ik_buffer_t line;
+    ik_blob_name_t *written; /* images that earlier lines have */
+    size_t written_count;
 } writer_t;
 
 /* --- members ----------------------------------------------------------------------------- */
@@ -100,6 +105,67 @@ static void add_data(writer_t *writer, const char *data)
     }
 }
 
+/* --- images ------------------------------------------------------------------------------ */
+
+static bool was_written(const writer_t *writer, const ik_blob_name_t *name)
+{
+    for (size_t i = 0; i < writer->written_count; i++) {
+        if (strcmp(writer->written[i].hex, name->hex) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the bytes of an image; false if they are missing, or in an earlier line. */
+static bool add_image(writer_t *writer, const ik_msg_image_t *image, bool first)
+{
+    char *bytes;
+    size_t len;
+    const ik_blob_name_t *name = &image->sha256;
+    res_t read = was_written(writer, name) ? ERR(CONFLICT, "written before")
+                                           : ik_blob_get(NULL, writer->images, name->hex,
+                                                         IK_IMAGE_BYTES_MAX, &bytes, &len);
+    if (is_err(&read)) {
+        return false;
+    }
+    writer->written = ik_resize_array(writer->line.ctx, writer->written, ik_blob_name_t,
+                                      writer->written_count + 1);
+    writer->written[writer->written_count++] = *name;
+    if (first) {
+        ik_json_begin_member(&writer->line, "images");
+        ik_buffer_append_byte(&writer->line, '[');
+    }
+    ik_buffer_append_format(&writer->line, "%s{\"sha256\":\"%s\",\"data\":\"", first ? "" : ",",
+                            name->hex);
+    ik_base64_append(&writer->line, bytes, len);
+    ik_buffer_append_text(&writer->line, "\"}");
+    talloc_free(bytes);
+    return true;
+}
+
+/* Adds the images of a message that no earlier line has. */
+static void add_images(writer_t *writer, const ik_store_event_t *event)
+{
+    ik_json_span_t data;
+    ik_msg_image_t *images;
+    bool added = false;
+    if (writer->images == NULL || event->data_json == NULL ||
+        strstr(event->data_json, "\"images\"") == NULL ||
+        !ik_json_scan(event->data_json, strlen(event->data_json), &data, NULL) ||
+        ik_json_kind(data) != IK_JSON_OBJECT) {
+        return;
+    }
+    void *scratch = talloc_new(NULL);
+    ik_msg_t message = {.kind = event->kind, .data_json = event->data_json, .data_len = data.len};
+    size_t count = ik_msg_images(scratch, &message, &images);
+    for (size_t i = 0; i < count; i++) {
+        added = add_image(writer, &images[i], !added) || added;
+    }
+    ik_buffer_append_text(&writer->line, added ? "]" : "");
+    talloc_free(scratch);
+}
+
 /* --- lines ------------------------------------------------------------------------------- */
 
 static res_t on_event(void *data, const ik_store_event_t *event)
@@ -112,6 +178,7 @@ static res_t on_event(void *data, const ik_store_event_t *event)
     add_text(writer, "kind", event->kind);
     add_text(writer, "content", event->content);
     add_data(writer, event->data_json);
+    add_images(writer, event);
     end_line(writer);
     return OK;
 }
@@ -144,7 +211,7 @@ static res_t write_all(writer_t *writer, const ik_export_source_t *source,
 static res_t write_jsonl(FILE *out, const ik_export_source_t *source)
 {
     void *scratch = talloc_new(NULL);
-    writer_t writer = {.out = out};
+    writer_t writer = {.out = out, .images = source->images};
     ik_store_agents_t *agents;
     ik_buffer_init(&writer.line, scratch, IK_BUFFER_UNLIMITED); /* bounded by the message */
     res_t written = ik_store_agents(scratch, source->store, source->session->id, &agents);

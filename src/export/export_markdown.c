@@ -72,6 +72,18 @@ static void add_quoted(document_t *document, const char *text)
     ik_buffer_reset(&message);
 }
 
+/* Images are named: a document of text has no place for them. */
+static void add_images(document_t *document, const ik_transcript_entry_t *entry)
+{
+    for (size_t i = 0; i < entry->image_count; i++) {
+        char *name = ik_msg_image_describe(NULL, &entry->images[i]);
+        add(document, "*Image: ");
+        ik_markdown_text_append_line(&document->out, name);
+        add(document, "*\n\n");
+        talloc_free(name);
+    }
+}
+
 static void add_user(document_t *document, const ik_transcript_entry_t *entry)
 {
     ik_figure_t time = ik_figure_of_utc_minute(entry->event.created_us);
@@ -82,6 +94,7 @@ static void add_user(document_t *document, const ik_transcript_entry_t *entry)
         ik_buffer_append_format(&document->out, "*%s*\n\n", time.text);
     }
     add_quoted(document, content_of(entry));
+    add_images(document, entry);
 }
 
 static void add_folded(document_t *document, const char *summary, const char *text, size_t len)
@@ -279,6 +292,7 @@ static void add_tool(document_t *document, const ik_transcript_entry_t *entry)
     } else if (entry->answered) {
         add_raw(document, output);
     }
+    add_images(document, entry);
     add_cut_off(document, entry);
     add_answer_facts(document, entry);
     talloc_free(scratch);

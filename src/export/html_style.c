@@ -149,6 +149,9 @@ const char ik_html_style[] =
     ".fields dd{margin:0}\n"
     ":target{scroll-margin-top:1rem;outline:2px solid var(--accent);outline-offset:4px;"
     "border-radius:.25rem}\n"
+    "figure{margin:.75rem 0}\n"
+    "img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:.25rem}\n"
+    "figcaption{color:var(--quiet);font-size:.8rem}\n"
     "footer{margin-top:4rem;padding-top:1rem;border-top:1px solid var(--line);"
     "color:var(--quiet);font-size:.8rem}\n"
 
@@ -181,7 +184,7 @@ void ik_html_style_append_policy(ik_buffer_t *out)
     SHA256Init(&state);
     SHA256Update(&state, (const uint8_t *)ik_html_style, strlen(ik_html_style));
     SHA256Final(digest, &state);
-    ik_buffer_append_text(out, "default-src 'none'; style-src 'sha256-");
+    ik_buffer_append_text(out, "default-src 'none'; img-src data:; style-src 'sha256-");
     ik_base64_append(out, digest, sizeof(digest));
     ik_buffer_append_text(out, "'; base-uri 'none'; form-action 'none'");
 }

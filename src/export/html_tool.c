@@ -9,6 +9,7 @@
 #include "export/html_code.h"
 #include "export/html_cut.h"
 #include "export/html_escape.h"
+#include "export/html_image.h"
 
 typedef struct {
     ik_buffer_t *out;
@@ -212,7 +213,8 @@ static void append_result(const tool_t *tool)
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-void ik_html_tool_append(ik_buffer_t *out, const ik_transcript_entry_t *entry, const char *small)
+void ik_html_tool_append(ik_buffer_t *out, const ik_transcript_entry_t *entry, const char *images,
+                         const char *small)
 {
     tool_t tool = {.out = out, .entry = entry, .scratch = talloc_new(NULL)};
     tool.has_arguments =
@@ -233,6 +235,7 @@ void ik_html_tool_append(ik_buffer_t *out, const ik_transcript_entry_t *entry, c
     if (entry->answered) {
         append_result(&tool);
     }
+    ik_html_image_append(out, entry, images);
     ik_buffer_append_text(out, small);
     ik_buffer_append_text(out, "</div>\n</details>\n");
     talloc_free(tool.scratch);

@@ -4,5 +4,6 @@
 #include "base/buffer.h"
 #include "store/transcript.h"
 
-/* small is HTML that ends the unfolded part. */
-void ik_html_tool_append(ik_buffer_t *out, const ik_transcript_entry_t *entry, const char *small);
+/* images is the folder of the blobs, or NULL; small is HTML that ends the unfolded part. */
+void ik_html_tool_append(ik_buffer_t *out, const ik_transcript_entry_t *entry, const char *images,
+                         const char *small);

@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
     const char *name;
     ik_store_t *store;
+    const char *images; /* folder of the blobs; NULL: none */
     void *scratch;
     section_t **sections;
     size_t count;
@@ -182,6 +183,17 @@ static bool is_expected(const importer_t *importer, const ik_import_line_t *line
            strcmp(importer->sections[importer->at - 1]->result.session_id, line->session.id) == 0;
 }
 
+/* Stores the images of a message, before the message. */
+static res_t store_images(const importer_t *importer, const ik_import_line_t *line)
+{
+    ik_blob_name_t name;
+    for (size_t i = 0; importer->images != NULL && importer->batch != NULL && i < line->image_count;
+         i++) {
+        TRY(ik_blob_put(importer->images, line->images[i].bytes, line->images[i].len, &name));
+    }
+    return OK;
+}
+
 static res_t take_parsed(importer_t *importer, void *ctx, const ik_import_line_t *line)
 {
     int64_t number = ik_line_reader_number(importer->lines);
@@ -194,7 +206,11 @@ static res_t take_parsed(importer_t *importer, void *ctx, const ik_import_line_t
     res_t taken = importer->session == NULL
                       ? ERR(INVALID, "expected a line of type \"session\" first")
                       : ik_import_session_take(importer->session, line, number);
-    return is_ok(&taken) ? take_to_write(importer, ctx, line) : blame(importer, number, taken);
+    if (is_err(&taken)) {
+        return blame(importer, number, taken);
+    }
+    TRY(store_images(importer, line));
+    return take_to_write(importer, ctx, line);
 }
 
 static res_t take_line(importer_t *importer, const ik_buffer_t *text)
@@ -360,9 +376,10 @@ static res_t read_once(importer_t *importer, FILE *in)
 }
 
 res_t ik_import_read(const void *ctx, FILE *in, const char *name, ik_store_t *store,
-                     ik_import_t **out, size_t *count)
+                     const char *images, ik_import_t **out, size_t *count)
 {
-    importer_t importer = {.name = name, .store = store, .scratch = talloc_new(NULL)};
+    importer_t importer = {
+        .name = name, .store = store, .images = images, .scratch = talloc_new(NULL)};
     off_t start = ftello(in);
     res_t read = start < 0 ? read_once(&importer, in) : read_twice(&importer, in, start);
     release_all(&importer);

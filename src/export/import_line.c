@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/base64.h"
+#include "base/image.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -35,6 +36,7 @@ typedef enum {
     DATA_TEXT,
     DATA_BASE64,
     DATA,
+    IMAGES,
     MEMBERS,
 } member_t;
 
@@ -61,6 +63,7 @@ static const char *const names[MEMBERS] = {
     [DATA_TEXT] = "data_text",
     [DATA_BASE64] = "data_base64",
     [DATA] = "data",
+    [IMAGES] = "images",
 };
 
 typedef struct {
@@ -174,6 +177,55 @@ static res_t read_data(const line_t *line, const char **out)
     return OK;
 }
 
+/* Decodes an image. What is not one never enters a conversation. */
+static res_t read_image(const line_t *line, ik_json_span_t entry, ik_import_image_t *image)
+{
+    static const char *const members[] = {"sha256", "data"};
+    ik_json_span_t values[2];
+    ik_image_t facts;
+    ik_buffer_t bytes;
+    ik_json_find_members(entry, members, 2, values);
+    if (!ik_json_is(values[0], IK_JSON_STRING) || !ik_json_is(values[1], IK_JSON_STRING)) {
+        return ERR(INVALID, "expected \"images\" to have \"sha256\" and \"data\"");
+    }
+    char *name = ik_json_decode(line->ctx, values[0], NULL);
+    size_t len;
+    char *encoded = ik_json_decode(line->ctx, values[1], &len);
+    ik_buffer_init(&bytes, line->ctx, len);
+    ik_buffer_append_text(&bytes, "");
+    bool valid = ik_base64_append_decoded(&bytes, encoded, len);
+    talloc_free(encoded);
+    image->name = ik_blob_name(bytes.data, bytes.len);
+    if (!valid || strcmp(image->name.hex, name) != 0) {
+        return ERR(INVALID, "expected the bytes of image %.64s", name);
+    }
+    TRY(ik_image_check(bytes.data, bytes.len, bytes.len, &facts));
+    image->len = bytes.len;
+    image->bytes = ik_buffer_take(line->ctx, &bytes);
+    return OK;
+}
+
+static res_t read_images(const line_t *line, ik_import_line_t *out)
+{
+    ik_json_span_t list = line->members[IMAGES];
+    ik_json_span_t entry;
+    size_t position = 0;
+    if (list.len == 0) {
+        return OK;
+    }
+    if (ik_json_kind(list) != IK_JSON_ARRAY) {
+        return ERR(INVALID, "expected \"images\" to be an array");
+    }
+    while (ik_json_next_element(list, &position, &entry)) {
+        ik_import_image_t image;
+        TRY(read_image(line, entry, &image));
+        out->images =
+            ik_resize_array(line->ctx, out->images, ik_import_image_t, out->image_count + 1);
+        out->images[out->image_count++] = image;
+    }
+    return OK;
+}
+
 /* --- lines ------------------------------------------------------------------------------- */
 
 static res_t check_version(const line_t *line)
@@ -230,6 +282,7 @@ static res_t parse_message(const line_t *line, ik_import_line_t *out)
     TRY(read_text_or_empty(line, KIND, &event->kind));
     TRY(read_text(line, CONTENT, &event->content));
     TRY(read_data(line, &event->data_json));
+    TRY(read_images(line, out));
     return *event->kind != '\0' ? OK : ERR(INVALID, "expected \"kind\", what the message is");
 }
 

@@ -1,10 +1,18 @@
 /* Parses one line of an export (export_jsonl.c; docs/export.md). */
 #pragma once
 
+#include "base/blob.h"
 #include "base/error.h"
 #include "store/store.h"
 
 enum { IK_IMPORT_VERSION = 1 };
+
+/* The bytes of an image, which are an image and have this name. */
+typedef struct {
+    ik_blob_name_t name;
+    const char *bytes;
+    size_t len;
+} ik_import_image_t;
 
 typedef enum { IK_IMPORT_SESSION, IK_IMPORT_AGENT, IK_IMPORT_MESSAGE } ik_import_type_t;
 
@@ -15,6 +23,8 @@ typedef struct {
     ik_store_session_t session;
     ik_store_agent_t agent;
     ik_store_event_t event;
+    ik_import_image_t *images; /* of the message */
+    size_t image_count;
 } ik_import_line_t;
 
 /* Strings are on ctx. An error says what was expected. */

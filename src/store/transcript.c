@@ -61,6 +61,17 @@ static bool is_true(ik_json_span_t value)
     return ik_json_is(value, IK_JSON_BOOLEAN) && value.text[0] == 't';
 }
 
+static void read_images(waiting_t *waiting, const ik_store_event_t *event)
+{
+    ik_json_span_t data = scan(event->data_json);
+    ik_msg_t message = {.kind = event->kind, .data_json = event->data_json, .data_len = data.len};
+    ik_msg_image_t *images;
+    if (ik_json_is(data, IK_JSON_OBJECT)) {
+        waiting->entry.image_count = ik_msg_images(waiting, &message, &images);
+        waiting->entry.images = images;
+    }
+}
+
 static void read_answer(waiting_t *waiting)
 {
     enum { REASONING, INCOMPLETE, COUNT };
@@ -105,6 +116,7 @@ static void read_result(waiting_t *waiting, const ik_store_event_t *event)
     entry->success = is_true(values[SUCCESS]);
     entry->wall_ms =
         ik_json_is(values[WALL_MS], IK_JSON_NUMBER) ? strtoll(values[WALL_MS].text, NULL, 10) : -1;
+    read_images(waiting, event);
     entry->output = decode(waiting, values[OUTPUT]);
     if (entry->output.bytes == NULL) {
         entry->output = as_text(event->data_json);
@@ -173,6 +185,9 @@ static waiting_t *create_waiting(const queue_t *queue, const ik_store_event_t *e
         ik_json_span_t value;
         ik_json_find_members(scan(event->data_json), names, 1, &value);
         waiting->entry.summary = decode(waiting, value);
+    }
+    if (is_kind(event, IK_MSG_USER)) {
+        read_images(waiting, event);
     }
     if (is_kind(event, IK_MSG_TOOL_CALL)) {
         read_call(waiting);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "conversation/message.h"
 #include "store/event_facts.h"
 #include "store/store.h"
 
@@ -31,6 +32,8 @@ typedef struct {
     ik_transcript_text_t reasoning; /* in the first message of an answer */
     bool incomplete;                /* the answer was cut off */
     ik_transcript_text_t summary;   /* of a compaction: what stands for older messages */
+    const ik_msg_image_t *images;   /* of the user's message, or of the result */
+    size_t image_count;
 
     /* The rest is for IK_TRANSCRIPT_TOOL. */
     ik_transcript_text_t name;      /* of the tool */

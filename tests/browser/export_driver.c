@@ -18,7 +18,7 @@ static res_t run(const void *ctx, const ik_export_t *format)
     size_t count;
     ik_store_session_t session;
     TRY(ik_store_sqlite_open(ctx, ":memory:", &store));
-    TRY(ik_import_read(ctx, stdin, "stdin", store, &imported, &count));
+    TRY(ik_import_read(ctx, stdin, "stdin", store, NULL, &imported, &count));
     TRY(ik_store_find(ctx, store, imported[count - 1].session_id, &session));
     return format->write(stdout, &(ik_export_source_t){.store = store, .session = &session});
 }

@@ -27,7 +27,7 @@ static res_t import(void *ctx, const char *bytes, size_t len, ik_store_t *store,
 {
     FILE *in = fmemopen((void *)bytes, len, "r");
     REQUIRE(in != NULL);
-    res_t read = ik_import_read(ctx, in, "FILE", store, out, count);
+    res_t read = ik_import_read(ctx, in, "FILE", store, NULL, out, count);
     fclose(in);
     return read;
 }

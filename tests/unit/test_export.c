@@ -72,7 +72,7 @@ static res_t import_bytes(ik_store_t *to, const char *bytes, size_t len, ik_impo
 {
     FILE *in = fmemopen((void *)bytes, len, "r");
     ck_assert_ptr_nonnull(in);
-    res_t read = ik_import_read(ctx, in, "FILE", to, out, count);
+    res_t read = ik_import_read(ctx, in, "FILE", to, NULL, out, count);
     fclose(in);
     return read;
 }
@@ -348,7 +348,7 @@ START_TEST(a_pipe_can_be_read_only_once)
     ik_import_t *imported;
     size_t count;
     FILE *in = fdopen(ends[0], "r");
-    log_assert_ok(ik_import_read(ctx, in, "FILE", store, &imported, &count));
+    log_assert_ok(ik_import_read(ctx, in, "FILE", store, NULL, &imported, &count));
     fclose(in);
     ck_assert_str_eq(export(store, LOG_ID), WHOLE);
 }
@@ -363,7 +363,7 @@ START_TEST(a_file_is_read_from_where_it_stands)
     off_t start = ftello(in);
     fputs(WHOLE, in);
     ck_assert_int_eq(fseeko(in, start, SEEK_SET), 0);
-    log_assert_ok(ik_import_read(ctx, in, "FILE", store, &imported, &count));
+    log_assert_ok(ik_import_read(ctx, in, "FILE", store, NULL, &imported, &count));
     fclose(in);
     ck_assert_str_eq(export(store, LOG_ID), WHOLE);
 }
@@ -374,7 +374,7 @@ START_TEST(a_folder_is_no_file)
     ik_import_t *imported;
     size_t count;
     FILE *in = fopen("/tmp", "r");
-    res_t read = ik_import_read(ctx, in, "/tmp", store, &imported, &count);
+    res_t read = ik_import_read(ctx, in, "/tmp", store, NULL, &imported, &count);
     fclose(in);
     log_assert_code(read, IK_ERR_SYSTEM);
     ck_assert_str_eq(read.message, "/tmp cannot be read: Is a directory");
