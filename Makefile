@@ -68,8 +68,8 @@ DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(COMPACT_PROMPT) $(APPARMO
     $(COMPLETIONS)
 IKIGAI := $(OUT)/bin/ikigai
 # The chapters that `ikigai help` shows.
-CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless permissions security sessions \
-    undo export tool-protocol configuration providers))
+CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless images permissions security \
+    sessions undo export tool-protocol configuration providers))
 MANUAL := $(CHAPTERS:docs/%=$(OUT)/share/ikigai/manual/%)
 # docs/man/ikigai.1.md -> share/man/man1/ikigai.1
 MAN_PAGES := $(foreach page,$(patsubst docs/man/%.md,%,$(wildcard docs/man/*.md)),\

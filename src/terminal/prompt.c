@@ -524,7 +524,8 @@ static const struct {
     const char *does;
 } signs[] = {
     {IK_BINDING_TYPED(IK_PROMPT_SIGN_COMMAND), "COMMAND", "runs a command of ikigai"},
-    {IK_BINDING_TYPED(IK_PROMPT_SIGN_FILE), "FILE", "names a file of the project"},
+    {IK_BINDING_TYPED(IK_PROMPT_SIGN_FILE), "FILE",
+     "names a file of the project; attaches an image"},
     {IK_BINDING_TYPED(IK_PROMPT_SIGN_SHELL), "CMD",
      "runs a shell command; the agent sees its output"},
 };

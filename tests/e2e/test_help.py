@@ -11,8 +11,8 @@ import unicodedata
 from support import IKIGAI, OUT, ROOT, IkigaiTest
 
 REFERENCE = ["options", "commands", "slash", "keys", "config", "environment", "files", "exit"]
-CHAPTERS = ["configuration", "export", "headless", "interactive", "permissions", "providers",
-            "security", "sessions", "tool-protocol", "undo"]
+CHAPTERS = ["configuration", "export", "headless", "images", "interactive", "permissions",
+            "providers", "security", "sessions", "tool-protocol", "undo"]
 ESCAPE = "\x1b"
 
 

@@ -5,8 +5,9 @@ import json
 import os
 import unittest
 
-from agent_support import AgentTest
+from agent_support import AgentTest, per_format
 from fake_llm import Answer
+from fake_llm import images as wire_images
 from image_support import entry, gif, png
 
 SHOT = png(3, 2)
@@ -193,6 +194,22 @@ class SignTest(ImageTest):
             f.write(SHOT)
         turn = self.ask([Answer("Yes.")], "--image", os.fsdecode(path))
         self.assertEqual(self.sent(turn)[0]["name"], "b\ufffdd.png")
+
+
+class Sent:
+    """For every API: fake_llm refuses a request of another shape than the real service takes."""
+
+    def test_option_and_sign_reach_the_model_as_pictures(self):
+        other = png(5, 5)
+        self.put("a.png", SHOT)
+        self.put("b.png", other)
+        turn = self.ask([Answer("Two.")], "--image", "a.png", prompt="with @b.png")
+        (request,) = turn.llm.requests
+        self.assertEqual(wire_images.sent(request.json), [SHOT, other])
+        self.assertIn("with @b.png", request.body.decode())
+
+
+per_format(Sent, globals(), base=ImageTest)
 
 
 if __name__ == "__main__":
