@@ -126,8 +126,8 @@ static const ik_paths_entry_t entries[] = {
 };
 enum { ENTRY_COUNT = IK_LENGTH(entries) };
 
-_Static_assert(ENTRY_COUNT + 3 == sizeof(ik_paths_t) / sizeof(const char *),
-               "every path but prefix, home and cwd is in the table");
+_Static_assert(ENTRY_COUNT + 4 == sizeof(ik_paths_t) / sizeof(const char *),
+               "every path but prefix, home, account_home and cwd is in the table");
 
 const ik_paths_entry_t *ik_paths_entries(size_t *count)
 {
@@ -180,6 +180,9 @@ res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_
     ik_paths_t *paths = ik_new(ctx, ik_paths_t);
     void *scratch = talloc_new(paths);
     paths->cwd = ik_strdup(paths, origin->cwd);
+    if (is_given(origin->user_home) && origin->user_home[0] == '/') {
+        paths->account_home = absolute(paths, paths->cwd, origin->user_home);
+    }
     paths->prefix = absolute(paths, paths->cwd, find_prefix(scratch, origin));
     paths->home =
         absolute(paths, paths->cwd, own ? given : ik_file_join(scratch, given, ".ikigai"));
@@ -197,10 +200,11 @@ res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_
 
 /* --- this process ------------------------------------------------------------------------ */
 
-static const char *find_user_home(void)
+/* The passwd entry is asked for only if the home is needed for ikigai's own files. */
+static const char *find_user_home(bool needed)
 {
     const char *home = getenv("HOME");
-    if (is_given(home)) {
+    if (is_given(home) || !needed) {
         return home;
     }
     const struct passwd *entry = getpwuid(geteuid());
@@ -224,8 +228,29 @@ res_t ik_paths_create(const void *ctx, ik_paths_t **out)
         .executable = known ? executable : NULL,
         .default_prefix = IKIGAI_PREFIX,
         .ikigai_home = ikigai_home,
-        .user_home = is_given(ikigai_home) ? NULL : find_user_home(),
+        .user_home = find_user_home(!is_given(ikigai_home)),
         .cwd = cwd,
     };
     return ik_paths_create_from(ctx, &origin, out);
+}
+
+/* --- the repository ---------------------------------------------------------------------- */
+
+char *ik_paths_find_root(const void *ctx, const char *cwd)
+{
+    char *folder = ik_strdup(ctx, cwd);
+    for (;;) {
+        struct stat status;
+        char *mark = ik_file_join(folder, folder, ".git"); /* a file in a worktree */
+        if (lstat(mark, &status) == 0) {
+            return folder;
+        }
+        if (strcmp(folder, "/") == 0) {
+            talloc_free(folder);
+            return ik_strdup(ctx, cwd);
+        }
+        char *parent = ik_file_folder(ctx, folder);
+        talloc_free(folder);
+        folder = parent;
+    }
 }

@@ -38,6 +38,7 @@ typedef struct {
     const char *pasted;         /* home/pasted, images from the clipboard */
     const char *blobs;          /* home/blobs */
     const char *images;         /* home/blobs/images, see blob.h */
+    const char *account_home;   /* the user's home folder; NULL: not known */
     const char *cwd;            /* the project */
     const char *project_tools;  /* cwd/.ikigai/tools or NULL */
     const char *project_config; /* cwd/.ikigai/config.json or NULL */
@@ -68,7 +69,7 @@ typedef struct {
     const char *executable;     /* the running binary; NULL when unknown */
     const char *default_prefix; /* used when EXECUTABLE/../../libexec/ikigai does not exist */
     const char *ikigai_home;    /* NULL or "" when not set */
-    const char *user_home;      /* NULL or "" when not known; only used without ikigai_home */
+    const char *user_home;      /* NULL or "" when not known */
     const char *cwd;
 } ik_paths_origin_t;
 
@@ -78,3 +79,5 @@ typedef struct {
 res_t ik_paths_create(const void *ctx, ik_paths_t **out);
 /* Takes the facts from origin and copies what it keeps. */
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out);
+/* The nearest folder from cwd upwards that holds .git, on ctx; cwd itself outside a repository. */
+char *ik_paths_find_root(const void *ctx, const char *cwd);

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/nearest.h"
 #include "command/command_list.h"
+#include "extend/argument_words.h"
 
 static const ik_command_t *const table[] = {
     &ik_command_agents, &ik_command_clear,    &ik_command_compact, &ik_command_copy,
@@ -57,6 +58,18 @@ const ik_command_t *ik_command_find(const char *name, size_t len)
     return NULL;
 }
 
+static bool is_built_in(const char *name)
+{
+    return ik_command_find(name, strlen(name)) != NULL;
+}
+
+const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_host_t *host)
+{
+    ik_extension_options_t options = ik_workspace_extension_options(host->workspace);
+    options.is_built_in = is_built_in;
+    return ik_extensions_find(ctx, &options, IK_EXTENSION_COMMAND);
+}
+
 bool ik_command_is_line(const char *line)
 {
     return line[0] == '/' && line[1 + strcspn(line + 1, "/ \t\r\n")] != '/';
@@ -99,23 +112,6 @@ void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t l
 
 /* --- arguments --------------------------------------------------------------------------- */
 
-/* Reads the word at `at`, which is not a blank, and returns the position after it. An unclosed
- * quote extends to the end. */
-static const char *read_word(ik_buffer_t *word, const char *at)
-{
-    char quote = '\0';
-    for (; *at != '\0' && (quote != '\0' || strchr(blanks, *at) == NULL); at++) {
-        if (*at == quote) {
-            quote = '\0';
-        } else if (quote == '\0' && (*at == '"' || *at == '\'')) {
-            quote = *at;
-        } else {
-            ik_buffer_append_byte(word, *at);
-        }
-    }
-    return at;
-}
-
 static ik_command_args_t *parse_args(const void *ctx, const char *text)
 {
     ik_command_args_t *args = ik_new(ctx, ik_command_args_t);
@@ -125,13 +121,7 @@ static ik_command_args_t *parse_args(const void *ctx, const char *text)
         len--;
     }
     args->rest = ik_strndup(args, text, len);
-    for (const char *at = args->rest; *at != '\0'; at += strspn(at, blanks)) {
-        ik_buffer_t word;
-        ik_buffer_init(&word, args, IK_BUFFER_UNLIMITED); /* bounded by the line */
-        at = read_word(&word, at);
-        args->words = ik_resize_array(args, args->words, char *, args->count + 1);
-        args->words[args->count++] = ik_buffer_finish(&word);
-    }
+    args->words = ik_argument_words_split(args, args->rest, &args->count);
     return args;
 }
 
@@ -168,6 +158,12 @@ char *ik_command_format_usage(const void *ctx, const ik_command_t *command)
 {
     return ik_sprintf(ctx, "/%s%s%s", command->name, *command->usage == '\0' ? "" : " ",
                       command->usage);
+}
+
+char *ik_command_format_custom(const void *ctx, const ik_extension_t *custom)
+{
+    return ik_sprintf(ctx, "/%s%s%s", custom->name, custom->hint == NULL ? "" : " ",
+                      custom->hint == NULL ? "" : custom->hint);
 }
 
 char *ik_command_format_help(const void *ctx, const ik_command_t *command)
@@ -232,7 +228,13 @@ bool ik_command_must_wait(const ik_command_host_t *host, const char *line)
 {
     size_t len = strcspn(line, blanks);
     const ik_command_t *command = ik_command_find(line, len);
-    if (command == NULL || !(command->flags & IK_COMMAND_NEEDS_TOOLS) ||
+    if (command == NULL) {
+        void *scratch = talloc_new(NULL);
+        bool custom = ik_workspace_find_custom(scratch, host->workspace, line) != NULL;
+        talloc_free(scratch);
+        return custom;
+    }
+    if (!(command->flags & IK_COMMAND_NEEDS_TOOLS) ||
         ik_workspace_shared(host->workspace)->tool_scan_state != TOOL_SCAN_IN_PROGRESS) {
         return false;
     }
@@ -257,12 +259,26 @@ size_t ik_command_public_length(ik_command_host_t *host, const char *line)
     return public ? end : name;
 }
 
+static void run_custom(ik_command_host_t *host, const char *line, size_t len)
+{
+    void *scratch = talloc_new(NULL);
+    if (ik_workspace_find_custom(scratch, host->workspace, line) == NULL) {
+        ik_command_fail_unknown(host, line, len);
+    } else {
+        res_t started = ik_workspace_run_custom(host->workspace, line, NULL);
+        if (is_err(&started)) {
+            host->screen->fail(host, started.message);
+        }
+    }
+    talloc_free(scratch);
+}
+
 void ik_command_run(ik_command_host_t *host, const char *line, bool busy)
 {
     size_t len = strcspn(line, blanks);
     const ik_command_t *command = ik_command_find(line, len);
     if (command == NULL) {
-        ik_command_fail_unknown(host, line, len);
+        run_custom(host, line, len);
         return;
     }
     ik_command_args_t *args = parse_args(NULL, line + len);

@@ -56,6 +56,20 @@ static void append_commands(page_t *page)
     }
 }
 
+static void append_custom(page_t *page, const ik_command_host_t *host)
+{
+    const ik_extensions_t *custom = ik_command_find_custom(page->out.ctx, host);
+    bool first = true;
+    for (size_t i = 0; i < custom->count; i++) {
+        const ik_extension_t *item = &custom->items[i];
+        if (item->used) {
+            ik_buffer_append_text(&page->out, first ? "\nCustom commands:\n" : "");
+            append_row(page, ik_command_format_custom(page->out.ctx, item), item->description);
+            first = false;
+        }
+    }
+}
+
 static void append_keys(page_t *page, const ik_key_help_t *table, const char *title)
 {
     ik_buffer_append_format(&page->out, "%s%s:\n", page->out.len == 0 ? "" : "\n", title);
@@ -77,6 +91,7 @@ static void print_overview(ik_command_host_t *host, const ik_command_args_t *arg
     page_t page;
     init_page(&page, args, columns_of(host), USAGE_WIDTH, 1);
     append_commands(&page);
+    append_custom(&page, host);
     append_keys(&page, &tables[IK_BINDING_PROMPT], "Keys");
     ik_buffer_append_text(&page.out, "\n/help keys lists all keys.\n");
     host->screen->print(host, page.out.data);
@@ -99,8 +114,19 @@ static void print_command(ik_command_host_t *host, const ik_command_args_t *args
 {
     size_t len = strlen(args->words[0]);
     const ik_command_t *command = ik_command_find(args->words[0], len);
-    if (command == NULL) {
+    const char *slash = args->words[0][0] == '/' ? "" : "/";
+    const ik_extension_t *custom = ik_workspace_find_custom(
+        args, host->workspace, ik_sprintf(args, "%s%s", slash, args->words[0]));
+    if (command == NULL && custom == NULL) {
         ik_command_fail_unknown(host, args->words[0], len);
+        return;
+    }
+    if (command == NULL) {
+        host->screen->print(host,
+                            ik_sprintf(args, "Usage: %s\n%s\n%s%s%s\n",
+                                       ik_command_format_custom(args, custom), custom->description,
+                                       custom->path, custom->used ? "" : ": not used, ",
+                                       custom->used ? "" : custom->reason));
         return;
     }
     host->screen->print(host,

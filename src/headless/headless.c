@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/print.h"
 #include "base/utf8.h"
+#include "command/command.h"
 #include "conversation/message.h"
 #include "headless/headless_output.h"
 #include "io/interrupt.h"
@@ -36,7 +37,8 @@ typedef struct {
     int64_t flushed_ms;
     bool done;
     int status;
-    int signal; /* the signal that interrupted the turn; 0: none */
+    int signal;        /* the signal that interrupted the turn; 0: none */
+    const char *piped; /* standard input for a custom command; NULL: none */
 } headless_t;
 
 static void complain(const char *message)
@@ -158,6 +160,8 @@ static void refuse_choosing(headless_t *headless, const ik_store_list_t *session
     end(headless, STATUS_USAGE);
 }
 
+static void run_custom(headless_t *headless, const char *line);
+
 static void on_event(void *data, const ik_workspace_event_t *event)
 {
     headless_t *headless = data;
@@ -176,6 +180,9 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         break;
     case IK_WORKSPACE_AGENT:
         print_event(headless, event->event);
+        break;
+    case IK_WORKSPACE_COMMAND:
+        run_custom(headless, event->text);
         break;
     case IK_WORKSPACE_LEVEL:
         headless->level_known = true;
@@ -266,7 +273,7 @@ static void append_clean(ik_buffer_t *out, const char *bytes, size_t len)
 }
 
 /* Joins the prompt, which may be NULL, and standard input, unless that is a terminal or a device.
- * The result is valid UTF-8; a blank one is IK_ERR_INVALID. */
+ * The result is valid UTF-8. */
 static res_t read_prompt(const void *ctx, const char *prompt, char **out)
 {
     ik_buffer_t input;
@@ -284,11 +291,40 @@ static res_t read_prompt(const void *ctx, const char *prompt, char **out)
     }
     append_clean(&text, input.data, input.len);
     ik_buffer_reset(&input);
-    if (ik_msg_text_is_blank(text.data)) {
-        return ERR(INVALID, "no prompt: give one after -p, or pipe it in");
-    }
+    ik_buffer_append_text(&text, "");
     *out = ik_buffer_take(ctx, &text);
     return OK;
+}
+
+/* --- custom commands --------------------------------------------------------------------- */
+
+/* Whether the prompt is "/NAME ARGS" of a custom command. *refusal says why it must not be used, on
+ * ctx; NULL: it may. */
+static bool is_custom(headless_t *headless, char **refusal)
+{
+    const char *prompt = headless->options->start->prompt;
+    *refusal = NULL;
+    if (prompt == NULL || !ik_command_is_line(prompt) ||
+        ik_command_find(prompt, strcspn(prompt, " \t\r\n")) != NULL) {
+        return false;
+    }
+    const ik_extension_t *found = ik_workspace_find_custom(headless, headless->workspace, prompt);
+    if (found != NULL && !found->used) {
+        *refusal = ik_sprintf(headless,
+                              "/%s is not used: %s; nothing was sent. Review it with ikigai trust, "
+                              "or pass --trust",
+                              found->name, found->reason);
+    }
+    return found != NULL;
+}
+
+static void run_custom(headless_t *headless, const char *line)
+{
+    res_t started = ik_workspace_run_custom(headless->workspace, line, headless->piped);
+    if (is_err(&started)) {
+        complain(started.message);
+        end(headless, STATUS_FAILED);
+    }
 }
 
 /* --- running ----------------------------------------------------------------------------- */
@@ -298,11 +334,17 @@ static int run(headless_t *headless)
     const ik_headless_options_t *options = headless->options;
     ik_workspace_t *workspace = headless->workspace;
     char *prompt = NULL;
-    res_t started = ik_workspace_start(workspace);
+    char *refusal;
+    bool custom = is_custom(headless, &refusal);
+    res_t started = refusal == NULL ? ik_workspace_start(workspace) : ERR(DENIED, "%s", refusal);
     if (is_ok(&started) && !options->start->choose) {
         /* libcurl is loaded while the input is read */
         ik_http_prepare(ik_workspace_shared(workspace)->http);
-        started = read_prompt(headless, options->start->prompt, &prompt);
+        started = read_prompt(headless, custom ? NULL : options->start->prompt, &prompt);
+    }
+    bool blank = prompt != NULL && ik_msg_text_is_blank(prompt);
+    if (is_ok(&started) && blank && !custom) {
+        started = ERR(INVALID, "no prompt: give one after -p, or pipe it in");
     }
     if (is_err(&started)) {
         complain(started.message);
@@ -310,7 +352,11 @@ static int run(headless_t *headless)
     }
     ik_interrupt_t *interrupt =
         ik_interrupt_create(headless, options->loop, on_interrupt, headless);
-    if (prompt != NULL) {
+    if (custom && prompt != NULL) {
+        headless->piped = blank ? NULL : prompt;
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), options->start->prompt, NULL,
+                            IK_WORKSPACE_SUBMIT_COMMAND);
+    } else if (prompt != NULL) {
         /* Input that is appended to a prompt is data: it attaches nothing. */
         const char *own = options->start->prompt == NULL ? prompt : options->start->prompt;
         char *data = ik_workspace_attach(NULL, workspace, own);

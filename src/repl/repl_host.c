@@ -190,14 +190,28 @@ static ik_choice_row_t *renew_items(ik_repl_t *repl, size_t count)
 static void complete_commands(void *data, ik_completions_t *out)
 {
     ik_repl_t *repl = data;
-    const ik_command_t *const *table = ik_command_table(&out->count);
-    out->items = renew_items(repl, out->count);
-    for (size_t i = 0; i < out->count; i++) {
+    size_t built_in;
+    const ik_command_t *const *table = ik_command_table(&built_in);
+    void *scratch = talloc_new(NULL);
+    const ik_extensions_t *custom = ik_command_find_custom(scratch, &repl->host);
+    out->items = renew_items(repl, built_in + custom->count);
+    out->count = built_in;
+    for (size_t i = 0; i < built_in; i++) {
         out->items[i] = (ik_choice_row_t){.text = ik_sprintf(out->items, "/%s", table[i]->name),
                                           .note = table[i]->help,
                                           .also = table[i]->alias,
                                           .unfinished = table[i]->min_args > 0};
     }
+    for (size_t i = 0; i < custom->count; i++) {
+        const ik_extension_t *item = &custom->items[i];
+        if (item->used) {
+            out->items[out->count++] =
+                (ik_choice_row_t){.text = ik_sprintf(out->items, "/%s", item->name),
+                                  .note = ik_strdup(out->items, item->description),
+                                  .unfinished = item->hint != NULL};
+        }
+    }
+    talloc_free(scratch);
 }
 
 static void complete_arguments(void *data, const char *name, int word, ik_completions_t *out)

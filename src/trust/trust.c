@@ -250,13 +250,14 @@ static void read_extras(ik_trust_status_t *status, json_t *record)
     }
 }
 
-static void compare_with_record(ik_trust_status_t *status, const char *folder, json_t *record)
+static void compare_with_record(ik_trust_status_t *status, const char *folder, json_t *record,
+                                bool holds_tools)
 {
     res_t taken = ik_trust_snapshot_create(status, folder, known_hash, record, &status->snapshot);
     const char *trusted = recorded_text(record, "hash");
     if (is_err(&taken)) {
         refuse(status, taken.message);
-    } else if (status->snapshot->tool_count == 0) {
+    } else if (holds_tools ? status->snapshot->tool_count == 0 : status->snapshot->count == 0) {
         status->state = IK_TRUST_ABSENT;
     } else if (trusted == NULL) {
         status->state = IK_TRUST_NEVER;
@@ -294,7 +295,8 @@ ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, cons
     if (is_err(&loaded)) {
         refuse(status, loaded.message);
     } else {
-        compare_with_record(status, resolved, record);
+        const char *name = strrchr(folder, '/');
+        compare_with_record(status, resolved, record, name != NULL && strcmp(name, "/tools") == 0);
     }
     if (status->state == IK_TRUST_GIVEN && record_is_stale(status->snapshot, record)) {
         /* Saves hashing the files at the next start; a failure to save does no harm. */

@@ -1,10 +1,11 @@
 /*
- * The user's consent to run a project's tools. No file of the project's tool folder is executed,
- * not even with --schema, before the user has trusted exactly these files. Trusting copies the
- * folder read-only to ~/.ikigai/trusted/HASH, and tools run from that copy, so that what runs is
- * what was reviewed, whatever happens to the folder afterwards. trust_snapshot.h says what the hash
- * covers. A second decision is about effects: what tools may do beyond writing in the project. It
- * ends with the first. Decisions are kept in ~/.ikigai/trust.json.
+ * The user's consent to use a folder of a project: tools, hooks, commands, skills or agents. No
+ * file of such a folder is executed, not even with --schema, or sent to a model before the user has
+ * trusted exactly these files. Trusting copies the folder read-only to ~/.ikigai/trusted/HASH, and
+ * it is used from that copy, so that what is used is what was reviewed, whatever happens to the
+ * folder afterwards. trust_snapshot.h says what the hash covers. A second decision is about
+ * effects: what tools may do beyond writing in the project. It ends with the first. Decisions are
+ * kept in ~/.ikigai/trust.json.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 #include "trust/trust_snapshot.h"
 
 typedef enum {
-    IK_TRUST_ABSENT,  /* no folder, or no tool in it */
+    IK_TRUST_ABSENT,  /* no folder, or no file in it; no tool in a folder called tools */
     IK_TRUST_NEVER,   /* not trusted so far */
     IK_TRUST_CHANGED, /* trusted, but changed since */
     IK_TRUST_GIVEN,

@@ -84,12 +84,17 @@ ik_msg_t *ik_workspace_take_next(void *data, const void *ctx)
     return NULL;
 }
 
+void ik_workspace_begin_turn(ik_workspace_member_t *member)
+{
+    member->workspace->usage.turns++;
+    emit_for(member, IK_WORKSPACE_TURN);
+}
+
 /* Takes one line from the agent's queue; false if none can be taken now. */
 static bool take_line(ik_workspace_member_t *member)
 {
     ik_workspace_t *workspace = member->workspace;
-    bool busy = member->agent != NULL && ik_agent_is_busy(member->agent);
-    if (member->queue_count == 0 || busy) {
+    if (member->queue_count == 0 || ik_workspace_is_busy(workspace, member->number)) {
         return false;
     }
     bool command = member->queue[0].kind == IK_WORKSPACE_SUBMIT_COMMAND;
@@ -113,8 +118,7 @@ static bool take_line(ik_workspace_member_t *member)
         if (workspace->image_count > 0) {
             line = ik_workspace_add_images(workspace, line);
         }
-        workspace->usage.turns++;
-        emit_for(member, IK_WORKSPACE_TURN);
+        ik_workspace_begin_turn(member);
         ik_agent_start_turn(member->agent, line->content, line->data_json);
         ik_workspace_store_mode(member);
     }
@@ -263,9 +267,11 @@ bool ik_workspace_compact(ik_workspace_t *workspace, const char *focus)
 
 void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number)
 {
-    ik_agent_t *agent = ik_workspace_agent(workspace, number);
-    if (agent != NULL) {
-        ik_agent_interrupt(agent);
+    ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    if (member != NULL && member->custom != NULL) {
+        ik_workspace_cancel_custom(member);
+    } else if (member != NULL && member->agent != NULL) {
+        ik_agent_interrupt(member->agent);
     }
 }
 
@@ -302,6 +308,10 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
                                                          .agent = member->number,
                                                          .event = event});
     if (event->kind == IK_AGENT_TURN_ENDED) {
+        if (member->turn_target != NULL && ik_agent_target(member->agent) == member->turn_target) {
+            ik_agent_set_target(member->agent, member->usual_target);
+        }
+        member->turn_target = NULL;
         ik_workspace_flush_notes(member);
         ik_session_flush(workspace->session);
         if (!ik_workspace_is_busy(workspace, 0)) {
@@ -356,6 +366,19 @@ res_t ik_workspace_set_model(ik_workspace_t *workspace, const char *model)
     if (workspace->focus->agent != NULL) {
         ik_agent_set_target(workspace->focus->agent, chosen);
     }
+    return OK;
+}
+
+res_t ik_workspace_choose_for_turn(ik_workspace_member_t *member, const char *model)
+{
+    ik_workspace_t *workspace = member->workspace;
+    const ik_target_t *chosen;
+    TRY(ik_target_create(workspace, workspace->options.config, workspace->shared.models, model,
+                         &chosen));
+    TRY(confirm_host(workspace, chosen));
+    member->usual_target = ik_agent_target(member->agent);
+    member->turn_target = chosen;
+    ik_agent_set_target(member->agent, chosen);
     return OK;
 }
 

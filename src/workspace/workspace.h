@@ -15,6 +15,7 @@
 #include "agent/agent.h"
 #include "agent/model_query.h"
 #include "base/paths.h"
+#include "extend/extension.h"
 #include "undo/undo.h"
 #include "workspace/workspace_question.h"
 
@@ -252,6 +253,20 @@ void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number);
 /* Appends a message of the user that starts no turn, now or at the end of the current turn. */
 void ik_workspace_add_note(ik_workspace_t *workspace, int64_t number, const char *text,
                            const char *data_json);
+
+/* --- custom commands --------------------------------------------------------------------- */
+
+/* How to look for what extends this workspace. */
+ik_extension_options_t ik_workspace_extension_options(const ik_workspace_t *workspace);
+/* The custom command that "/NAME ARGS" names, on ctx; NULL: there is none. It may be one of a
+ * project that is not trusted. */
+const ik_extension_t *ik_workspace_find_custom(const void *ctx, const ik_workspace_t *workspace,
+                                               const char *line);
+/* Turns "/NAME ARGS" into a message and starts a turn of the agent with the focus, which is idle.
+ * more, which may be NULL, follows the message after a blank line. The turn begins with the
+ * commands in it; IK_ERR_NOT_FOUND or IK_ERR_DENIED (not trusted): nothing happened. */
+res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const char *more);
+
 /* While held, nothing is taken from the queues; holds are counted. */
 void ik_workspace_hold(ik_workspace_t *workspace);
 void ik_workspace_release(ik_workspace_t *workspace);

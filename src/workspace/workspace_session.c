@@ -158,8 +158,9 @@ bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number)
 {
     for (size_t i = 0; i < workspace->member_count; i++) {
         const ik_workspace_member_t *member = workspace->members[i];
-        if ((number == 0 || number == member->number) && member->agent != NULL &&
-            ik_agent_is_busy(member->agent)) {
+        bool busy =
+            member->custom != NULL || (member->agent != NULL && ik_agent_is_busy(member->agent));
+        if ((number == 0 || number == member->number) && busy) {
             return true;
         }
     }

@@ -4,6 +4,8 @@
 #include "undo/checkpointer.h"
 #include "workspace/workspace.h"
 
+typedef struct ik_workspace_custom ik_workspace_custom_t;
+
 /* One agent of the session. */
 typedef struct {
     ik_workspace_t *workspace;
@@ -20,6 +22,9 @@ typedef struct {
     char **notes;       /* pairs of text and data_json (may be NULL), appended after the turn */
     size_t note_count;
     bool ended; /* it is in leaving */
+    ik_workspace_custom_t *custom;   /* a custom command before its message; NULL: none */
+    const ik_target_t *turn_target;  /* chosen for the running turn only; NULL: none */
+    const ik_target_t *usual_target; /* returns after it */
 } ik_workspace_member_t;
 
 typedef struct ik_workspace_undoing ik_workspace_undoing_t;
@@ -94,6 +99,11 @@ void ik_workspace_on_agent_event(void *member, const ik_agent_event_t *event);
 /* The steering of an agent: takes the next message for the running turn. */
 ik_msg_t *ik_workspace_take_next(void *member, const void *ctx);
 
+/* Reports TURN for an agent that begins one. */
+void ik_workspace_begin_turn(ik_workspace_member_t *member);
+/* Uses a model until the end of the turn. */
+res_t ik_workspace_choose_for_turn(ik_workspace_member_t *member, const char *model);
+
 /* --- workspace_images.c: */
 
 /* Loads the files of --image. An error names the file and the reason. */
@@ -103,6 +113,11 @@ res_t ik_workspace_load_images(ik_workspace_t *workspace);
 ik_msg_t *ik_workspace_add_images(ik_workspace_t *workspace, ik_msg_t *message);
 /* Says what was found wrong with images before the workspace was ready. */
 void ik_workspace_say_notices(ik_workspace_t *workspace);
+
+/* --- workspace_custom.c: */
+
+/* Ends a custom command whose message was not sent yet. */
+void ik_workspace_cancel_custom(ik_workspace_member_t *member);
 
 /* --- workspace_session.c: */
 

@@ -15,7 +15,7 @@ ROWS = [  # highest first
     ["workspace", "setup"],
     ["permission", "undo"],
     ["agent", "export"],
-    ["store", "provider", "tool", "terminal"],
+    ["store", "provider", "tool", "terminal", "extend"],
     ["confinement"],
     ["io", "conversation", "trust"],
     ["base"],
