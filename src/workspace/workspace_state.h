@@ -21,7 +21,7 @@ typedef struct {
     uint64_t submitted; /* lines so far */
     char **notes;       /* pairs of text and data_json (may be NULL), appended after the turn */
     size_t note_count;
-    bool ended; /* it is in leaving */
+    bool ended;                      /* it is in leaving */
     ik_workspace_custom_t *custom;   /* a custom command before its message; NULL: none */
     const ik_target_t *turn_target;  /* chosen for the running turn only; NULL: none */
     const ik_target_t *usual_target; /* returns after it */

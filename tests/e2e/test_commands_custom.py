@@ -1,4 +1,5 @@
 """Custom commands: Markdown files that become messages, from `-p '/NAME ARGS'` and in the terminal."""
+import base64
 import os
 import re
 import signal
@@ -26,6 +27,10 @@ model: inherit
 
 Create one commit. $ARGUMENTS
 """
+
+
+PIXEL = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+         "rkJggg==")
 
 
 class CustomTest(AgentTest):
@@ -126,6 +131,15 @@ class Files(CustomTest):
         text = f"@missing @folder @image.png @../outside.txt @{outside} @link.txt @fifo @~ @/etc/passwd"
         self.command_file("see", text)
         self.assertEqual(self.sent("/see"), text)
+
+    def test_an_image_is_attached(self):
+        with open(self.path("project/shot.png"), "wb") as f:
+            f.write(base64.b64decode(PIXEL))
+        self.command_file("see", "Describe @shot.png and $1.")
+        turn = self.ask([Answer("Yes.")], prompt="/see @shot.png")
+        (message,) = [m for m in sent_messages(turn.llm.requests[0]) if m["role"] == "user"]
+        self.assertEqual([p["type"] for p in message["content"]].count("image_url"), 1)
+        self.assertIn("Describe @shot.png and @shot.png.", str(message["content"]))
 
     def test_bytes_that_are_no_text(self):
         self.write("project/b.txt", b"caf\xe9\n")
