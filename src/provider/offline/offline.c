@@ -239,8 +239,9 @@ static bool was_noticed(const ik_conversation_t *conversation)
 {
     for (size_t i = 0; i < conversation->count; i++) {
         const ik_msg_t *message = conversation->messages[i];
-        if (ik_msg_is(message, IK_MSG_ASSISTANT) && message->content != NULL &&
-            strstr(message->content, NOTICE_BEGINNING) != NULL) {
+        if (ik_msg_is_summary(message) || /* an earlier answer had it */
+            (ik_msg_is(message, IK_MSG_ASSISTANT) && message->content != NULL &&
+             strstr(message->content, NOTICE_BEGINNING) != NULL)) {
             return true;
         }
     }
