@@ -1,4 +1,5 @@
 """Summaries: when they are asked for, what is sent, and what is left of a conversation after them."""
+import base64
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import time
 from agent_support import (FORMATS, AgentTest, Turn, forbids_tools, per_format, sent_messages,
                            sent_results, sent_tools)
 from fake_llm import Answer, Call, Failure, Raw, Usage, Wire
+from image_support import png
 from support import OUT
 
 PROMPT = open(os.path.join(OUT, "share/ikigai/compact.md"), encoding="utf-8").read()
@@ -22,6 +24,10 @@ SOME = Usage(input=200, output=10)
 def texts(value):
     """All strings in a request, joined."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def encoded(picture):
+    return base64.b64encode(picture).decode()
 
 
 def is_summary_request(request):
@@ -117,10 +123,52 @@ class Automatic(Base):
         self.assertEqual(longer[:-1], shorter)
         self.assertIn(MARK, longer[-1][1])
         self.assertEqual(sent_tools(asked), sent_tools(sent))
+        self.assert_same_bytes(asked.body, sent.body)
         if self.format == "anthropic":
             self.assertNotIn("tool_choice", asked.json)
         else:
             self.assertTrue(forbids_tools(asked))
+
+    def assert_same_bytes(self, longer, shorter):
+        """Every byte of the messages, cache marks included; with Anthropic of all before them."""
+        joined = b"]}]}" if self.format in ("anthropic", "google") else b"]}"
+        list_ = {"chat": b'"messages":[', "local": b'"messages":[', "responses": b'"input":[',
+                 "anthropic": b"{", "google": b'"contents":['}[self.format]
+        self.assertTrue(shorter.endswith(joined))
+        longer, shorter = (body[body.index(list_):] for body in (longer, shorter))
+        self.assertTrue(longer.startswith(shorter[:-len(joined)]))
+
+    def test_the_cache_holds(self):
+        """The request for a summary begins with the bytes of the one before it, within a turn."""
+        turn = self.run_full(Answer("I read r0 and r1.", usage=FULL), Answer("Done.", usage=SOME))
+        before, asked = turn.llm.requests[2:4]
+        self.assertEqual(blocks(asked)[:len(blocks(before))], blocks(before))
+        self.assertEqual(len(sent_results(asked)), 3)
+        if self.format == "anthropic":
+            self.assertEqual(without_marks({**asked.json, "messages": 0}),
+                             without_marks({**before.json, "messages": 0}))
+            self.assertEqual(asked.body.count(b"cache_control"), 4)
+
+    def test_images_become_markers(self):
+        self.tool("shoot", """echo '{"images":[{"path":"b.png"}]}'""")
+        first, second, third = (png(comment=name.encode()) for name in "abc")
+        for name, picture in (("a", first), ("b", second), ("c", third)):
+            with open(self.path(f"project/{name}.png"), "wb") as f:
+                f.write(picture)
+        turn = self.ask([Answer("Shot.", calls=[Call("shoot")], usage=SOME),
+                         Answer("I saw " + "it " * 400, usage=FULL)],
+                        "--image", "a.png", prompt="Look at this")
+        turn = self.resume(turn, [Answer("Two pictures were seen.", usage=FULL),
+                                  Answer("Yes.", usage=SOME)], "--image", "c.png", prompt="And this?")
+        asked, later = turn.requests
+        sent = [texts(sent_messages(r)) for r in (asked, later)]
+        seen = [[encoded(p) in text for p in (first, second, third)] for text in sent]
+        self.assertEqual(seen, [[True] * 3, [False, False, True]])
+        self.assertIn("Two pictures were seen.", sent[1])
+        self.assertRegex(sent[1], r"\[image a\.png, image/png, 1x1, \d+ bytes: ")
+        self.assertNotIn("b.png", sent[1])
+        again = self.resume(turn, [Answer("More.")])
+        self.assertEqual(blocks(again.requests[0])[:len(blocks(later))], blocks(later))
 
     def test_later_requests(self):
         turn = self.run_full(Answer("I read r0 and r1.", usage=FULL),

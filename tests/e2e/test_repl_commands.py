@@ -609,6 +609,60 @@ class CompactTest(CommandTest):
         t.wait_for("summary  END")
         self.assertEqual(t.screen()[0], "It was read twice.")
 
+    def stored(self):
+        """The compactions of the only session, as they are stored."""
+        listed = subprocess.run([IKIGAI, "session", "list", "--json"], capture_output=True, check=True,
+                                env=clean_env(IKIGAI_HOME=self.home), cwd=self.project).stdout
+        (session,) = json.loads(listed)
+        shown = subprocess.run([IKIGAI, "session", "show", session["id"], "--json"],
+                               capture_output=True, check=True, env=clean_env(IKIGAI_HOME=self.home),
+                               cwd=self.project).stdout
+        messages = [json.loads(line) for line in shown.splitlines()]
+        return [m["data"] for m in messages if m.get("kind") == "compaction"]
+
+    def test_what_is_stored(self):
+        t = self.talk(Answer("It was read."), Answer("Three " + "and more " * 200), Answer("Again."))
+        self.enter(t, "/compact  all names, please", "after")
+        self.enter(t, "third", "Three")
+        self.enter(t, "/compact", re.compile("summarised.*after", re.S))
+        first, second = self.stored()
+        self.assertEqual((first["reason"], first["summary"], first["focus"]),
+                         ("user", "It was read.", "all names, please"))
+        self.assertLess(first["tokens_after"], first["tokens_before"])
+        self.assertEqual((second["reason"], second["summary"]), ("user", "Again."))
+        self.assertNotIn("focus", second)
+
+    def test_what_is_typed_meanwhile_waits(self):
+        t = self.talk(Answer("It was read.", wire=Wire(delay_body=1)), Answer("Three."))
+        t.send("/compact\r")
+        t.wait_for("asking the model for a summary")
+        t.send("third\r")
+        t.wait_for("Three.")
+        sent = words_of(self.llm.requests[5])
+        self.assertIn("It was read.", sent[2])
+        self.assertEqual(sent[-1], "third")
+
+    def test_a_fork_goes_on_with_the_summary(self):
+        t = self.talk(Answer("It was read."), Answer("Three."), Answer("Four."))
+        self.enter(t, "/compact", "after")
+        self.enter(t, "/fork", "agent 2")
+        self.enter(t, "third", "Three.")
+        self.enter(t, "/switch 1", "agent 1")
+        self.enter(t, "fourth", "Four.")
+        child, parent = (words_of(self.llm.requests[i]) for i in (5, 6))
+        self.assertEqual(child[:-1], parent[:-1])
+        self.assertEqual((child[-1], parent[-1]), ("third", "fourth"))
+
+    def test_the_offline_model(self):
+        t = self.ready(None, "-m", "offline/offline")
+        self.enter(t, "run seq 200", "exit code 0")
+        self.enter(t, "run echo done", "exit code 0")
+        self.enter(t, "/compact", "The conversation was summarised")
+        self.enter(t, "run echo more", "exit code 0")
+        t.send("/show summary\r")
+        t.wait_for("summary  END")
+        self.assertIn('- bash(command="seq 200")', t.screen())
+
     def test_nonsense_is_answered_by_markers(self):
         t = self.talk(Answer(calls=[Call("bash", {"command": "touch ran"})]), Answer("Three."))
         rows = self.enter(t, "/compact", "removed to fit")
