@@ -11,9 +11,10 @@
 #include "conversation/figure.h"
 
 enum {
-    FULL_PERCENT = 85, /* of the window: a request that would pass it is not sent as it is */
-    WORDS_PART = 4,    /* of the window: the user's words, where they take too much of it */
-    TRIMS_MAX = 8,     /* each removes at least a third of the request */
+    FULL_PERCENT = 85,  /* of the window: a request that would pass it is not sent as it is */
+    WORDS_PART = 4,     /* of the window: the user's words, where they take too much of it */
+    WORDS_LEAST = 4096, /* bytes of them that are kept in any window */
+    TRIMS_MAX = 8,      /* each removes at least a third of the request */
     /* Parts of a request: a summary that replaces less is not worth asking for. */
     FIRST_GAIN = 64,
     LATER_GAIN = 8,     /* after an earlier summary, so that summaries do not follow each other */
@@ -220,7 +221,7 @@ static size_t measure_with(ik_compactor_t *compactor, const ik_msg_t *summary)
 static void append_summary(ik_compactor_t *compactor, ik_msg_summary_t *summary)
 {
     size_t room = window_bytes(compactor);
-    size_t most = room / WORDS_PART;
+    size_t most = room / WORDS_PART > WORDS_LEAST ? room / WORDS_PART : WORDS_LEAST;
     ik_msg_t *draft = ik_msg_create_summary(NULL, summary);
     size_t bytes = measure_with(compactor, draft);
     if (room > 0 && bytes > room / 100 * FULL_PERCENT && summary->words_limit > most) {

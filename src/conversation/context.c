@@ -12,6 +12,8 @@ static const char after_cut_words[] = "[Summary of the conversation so far, apar
                                       "latest messages above]\n\n";
 static const char without_words[] = "[Summary of the conversation so far]\n\n";
 
+enum { LEFT_PART = 8 }; /* of the limit: what long messages that are kept leave of it */
+
 /* --- sizes ------------------------------------------------------------------------------- */
 
 static size_t length(const char *text)
@@ -178,14 +180,16 @@ static void rebuild(ik_context_t *context, const ik_msg_t *summary, size_t limit
     for (size_t i = 0; i < context->from; i++) {
         context->skipped_results += ik_msg_is(conversation->messages[i], IK_MSG_TOOL_RESULT);
     }
-    size_t room = words < 0                      ? 0
+    size_t most = words < 0                      ? 0
                   : words > IK_CONTEXT_WORDS_MAX ? IK_CONTEXT_WORDS_MAX
                                                  : (size_t)words;
+    size_t room = most;
     for (size_t i = context->from; i < limit; i++) { /* these are sent in any case */
         const ik_msg_t *message = conversation->messages[i];
         size_t len = is_said(message) ? length(message->content) : 0;
         room -= len < room ? len : room;
     }
+    room = room > most / LEFT_PART ? room : most / LEFT_PART;
     bool fits = add_words(context->own, conversation, context->from, room);
     const char *heading = context->own->count == 0 ? without_words
                           : fits                   ? after_words

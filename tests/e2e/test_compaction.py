@@ -3,9 +3,9 @@ import base64
 import json
 import os
 import signal
-import time
 
-from agent_support import (FORMATS, AgentTest, Turn, forbids_tools, per_format, sent_messages,
+import hostile
+from agent_support import (FORMATS, PATIENCE, AgentTest, Turn, forbids_tools, per_format, sent_messages,
                            sent_results, sent_tools)
 from fake_llm import Answer, Call, Failure, Raw, Usage, Wire
 from image_support import png
@@ -84,6 +84,10 @@ class Base:
         again = Turn(done.status, done.out.split("\n")[:-1], done.err, llm)
         again.requests = llm.requests[earlier:]
         return again
+
+    def wait_for_requests(self, run, count):
+        if not hostile.wait_until(lambda: len(run.llm.requests) >= count, PATIENCE):
+            raise AssertionError(f"{len(run.llm.requests)} requests instead of {count}")
 
     def notices(self, turn):
         return [event["text"] for event in turn.of("notice")]
@@ -320,7 +324,7 @@ class Automatic(Base):
         """Ctrl-C leaves the conversation as it was."""
         run = self.begin([self.big("r0", usage=SOME), self.big("r1", usage=FULL),
                           Answer("Half a summary", wire=Wire(stall_after=1))])
-        run.wait_for(lambda e: e["type"] == "notice" and "summary" in e["text"])
+        self.wait_for_requests(run, 3)
         run.signal()
         turn = run.finish()
         self.assertEqual((turn.status, turn.reason), (130, "interrupted"))
@@ -330,7 +334,7 @@ class Automatic(Base):
     def test_killed_while_it_is_asked_for(self):
         run = self.begin([self.big("r0", usage=SOME), self.big("r1", usage=FULL),
                           Answer("Half a summary", wire=Wire(stall_after=1))])
-        run.wait_for(lambda e: e["type"] == "notice" and "summary" in e["text"])
+        self.wait_for_requests(run, 3)
         run.signal(signal.SIGKILL)
         turn = run.finish()
         again = self.resume(turn, [Answer("Now it is whole.", usage=FULL), Answer("Done.")])
@@ -342,8 +346,7 @@ class Automatic(Base):
         run = self.begin([self.big("r0", usage=SOME), self.big("r1", usage=FULL),
                           Answer("I read r0.", usage=FULL), Answer("", wire=Wire(stall_after=1))])
         run.wait_for(lambda e: e["type"] == "message" and e["kind"] == "compaction")
-        while len(run.llm.requests) < 4:
-            time.sleep(0.01)
+        self.wait_for_requests(run, 4)
         run.signal(signal.SIGKILL)
         turn = run.finish()
         again = self.resume(turn, [Answer("Done.")])

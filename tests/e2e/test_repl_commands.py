@@ -617,8 +617,7 @@ class CompactTest(CommandTest):
         shown = subprocess.run([IKIGAI, "session", "show", session["id"], "--json"],
                                capture_output=True, check=True, env=clean_env(IKIGAI_HOME=self.home),
                                cwd=self.project).stdout
-        messages = [json.loads(line) for line in shown.splitlines()]
-        return [m["data"] for m in messages if m.get("kind") == "compaction"]
+        return [m["data"] for m in json.loads(shown)["messages"] if m["kind"] == "compaction"]
 
     def test_what_is_stored(self):
         t = self.talk(Answer("It was read."), Answer("Three " + "and more " * 200), Answer("Again."))

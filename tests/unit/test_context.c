@@ -164,11 +164,22 @@ END_TEST
 /* What is kept counts, too: the newest words come first. */
 START_TEST(words_that_are_kept_count)
 {
-    add(IK_MSG_USER, "older", NULL);
-    add(IK_MSG_USER, "newer", NULL);
-    add(IK_MSG_COMPACTION, "", "{\"summary\":\"S\",\"covers\":1,\"words_limit\":5}");
-    ck_assert_str_eq(sent(ik_context_create(ctx, conversation)),
-                     "u:[Summary of the conversation so far]\n\nS|u:newer|");
+    static const char cut[] = "\n[cut: 3 more bytes]|u:[Summary of the conversation so far, apart "
+                              "from the user's latest messages above]\n\nS|u:";
+    static const struct {
+        const char *newer;
+        const char *limit;
+        const char *kept; /* of the older message; at least an eighth of the limit */
+    } cases[] = {{"newer", "7", "ol"}, {"newer newer newer", "16", "ol"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        conversation = ik_conversation_create(ctx);
+        add(IK_MSG_USER, "older", NULL);
+        add(IK_MSG_USER, cases[i].newer, NULL);
+        add(IK_MSG_COMPACTION, "",
+            ik_sprintf(ctx, "{\"summary\":\"S\",\"covers\":1,\"words_limit\":%s}", cases[i].limit));
+        ck_assert_str_eq(sent(ik_context_create(ctx, conversation)),
+                         ik_sprintf(ctx, "u:%s%s%s|", cases[i].kept, cut, cases[i].newer));
+    }
 }
 END_TEST
 
