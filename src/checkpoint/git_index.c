@@ -198,7 +198,7 @@ ik_git_index_t *ik_git_index_parse(const void *ctx, const char *bytes, size_t le
     for (uint32_t i = 0; i < count; i++) {
         ik_git_index_entry_t *entry = &index->entries[index->count];
         if (!read_entry(&in, index, &last, entry) ||
-            (entry->len > 0 && strcmp(last.path, entry->path) > 0)) {
+            (entry->len > 0 && index->count > 0 && strcmp(entry[-1].path, entry->path) > 0)) {
             talloc_free(index);
             return NULL;
         }
@@ -208,6 +208,7 @@ ik_git_index_t *ik_git_index_parse(const void *ctx, const char *bytes, size_t le
     }
     if (!read_extensions(&in, index, index, shared)) {
         talloc_free(index);
+        *shared = NULL;
         return NULL;
     }
     return index;

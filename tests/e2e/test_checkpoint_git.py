@@ -383,7 +383,7 @@ class NotClean(GitTest):
         path = os.path.join(packs, pack)
         whole = self.read(path)
         os.chmod(path, 0o644)
-        for size in (0, 10, 100, len(whole) // 2):
+        for size in (0, 10, 100):
             with open(path, "r+b") as f:  # in place: the links see it, too
                 f.truncate(size)
             answer = self.restore(segment, dry_run=True)
