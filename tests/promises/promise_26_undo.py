@@ -1,0 +1,309 @@
+#!/usr/bin/python3
+"""Promise 26: undo brings back every byte. Random projects, in git and not, are changed by the
+shipped tools in random ways, and by others in between. Then turns are taken back. What every file
+must be is computed here from copies of the project, and compared with what it is."""
+import concurrent.futures
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
+import hostile
+from checkpoint_support import MANY_BYTES, call, git, name_of, snapshot
+from support import clean_env, tool_path
+
+FOLDERS = [b"", b"src/", b"src/deep/er/", b"with space/", "\u00fcber/".encode(), b"build/", b"docs/"]
+NAMES = [b"a.txt", b"b.c", b"README", b"Readme", b"run.sh", b"data.bin", b"x.log", b"quo\"te",
+         b"\xff\xfe", b"new\nline", b"-dash", b".hidden"]
+TEXTS = [b"", b"one\n", b"one\ntwo\nthree\n", b"no newline", b"crlf\r\nline\r\n", b"\0binary\0",
+         bytes(range(256)), b"same size 1\n", b"same size 2\n"]
+PROJECTS = ("plain", "git", "packed", "sub-folder", "autocrlf")
+# A project is left for a new one after so many turns.
+LIFE = 25
+
+
+def ignored(path):
+    return path.endswith(b".log") or path.startswith(b"build/")
+
+
+class Project:
+    """A folder, and what is known about it apart from the program under test."""
+
+    def __init__(self, rng, kind):
+        self.rng, self.kind = rng, kind
+        self.scratch = tempfile.mkdtemp(prefix="ikigai-promise-")
+        self.blobs = os.path.join(self.scratch, "blobs")
+        top = os.path.join(self.scratch, "project")
+        self.folder = os.path.join(top, "sub") if kind == "sub-folder" else top
+        os.makedirs(self.folder)
+        self.in_git = kind != "plain"
+        self.last = None
+        self.turns = []
+        for _ in range(rng.randint(3, 25)):
+            self.write(self.new_path(), self.content())
+        if self.in_git:
+            git(top, "init", "-q")
+            git(top, "config", "gc.auto", "0")
+            for name, value in (("user.name", "A"), ("user.email", "a@b")):
+                git(top, "config", name, value)
+            if kind == "autocrlf":
+                git(top, "config", "core.autocrlf", rng.choice(["true", "input"]))
+            self.write(b".gitignore", b"*.log\nbuild/\n")
+            git(top, "add", "-A")
+            git(top, "commit", "-qm", "x")
+            if kind == "packed":
+                git(top, "gc", "-q")
+            if kind == "autocrlf":
+                git(top, "rm", "-rq", "--cached", ".")
+                git(top, "reset", "-q", "--hard")
+
+    def close(self):
+        shutil.rmtree(self.scratch)
+
+    # ---- files
+
+    def at(self, path):
+        return os.path.join(os.fsencode(self.folder), path)
+
+    def write(self, path, content):
+        full = self.at(path)
+        try:
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            if os.path.islink(full):
+                os.unlink(full)
+            with open(full, "wb") as f:
+                f.write(content)
+        except OSError:
+            pass  # a folder is where a file should be, or the other way round
+
+    def new_path(self):
+        return self.rng.choice(FOLDERS) + self.rng.choice(NAMES)
+
+    def some_path(self):
+        there = sorted(p for p in snapshot(self.folder) if p != b".gitignore")
+        return self.rng.choice(there) if there and self.rng.random() < 0.8 else self.new_path()
+
+    def content(self):
+        chosen = self.rng.choice(TEXTS)
+        if self.rng.random() < 0.1:
+            chosen = self.rng.randbytes(self.rng.choice([10, 5000, 300000]))
+        return chosen * self.rng.choice([1, 1, 1, 50])
+
+    # ---- tools
+
+    def tool(self, name, arguments):
+        subprocess.run([tool_path(name)], input=json.dumps(arguments).encode(), cwd=self.folder,
+                       env=clean_env(GIT_CONFIG_GLOBAL="/dev/null"), timeout=120,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def plan_file_tool(self):
+        """A call of file_write or file_edit: the path it names and the call."""
+        path = self.some_path().decode(errors="replace").replace("\ufffd", "x")
+        if self.rng.random() < 0.5:
+            text = self.content().decode(errors="replace")
+            return path, ("file_write", {"file_path": path, "content": text})
+        words = self.rng.choice(["one", "line", "size", "two\n"])
+        return path, ("file_edit", {"file_path": path, "old_string": words, "new_string": "edited",
+                                    "replace_all": True})
+
+    def plan_bash(self):
+        """Commands read names from files, so that any byte may be in them."""
+        rng = self.rng
+        names = os.path.join(self.scratch, "names")
+        with open(names, "wb") as f:
+            f.write(b"\0".join([self.some_path(), self.new_path(), self.some_path()]) + b"\0")
+        content = os.path.join(self.scratch, "content")
+        with open(content, "wb") as f:
+            f.write(self.content())
+        command = rng.choice([
+            'mkdir -p "$(dirname -- "./$b")"; cp {content} "./$b"', 'cat {content} >> "./$a"',
+            'cp {content} "./$a"', 'rm -f "./$a"', 'mkdir -p "$(dirname -- "./$b")"; mv "./$a" "./$b"',
+            'chmod {mode} "./$a"', 'chmod {mode} "./$a" "./$c"', 'ln -sfn "$b" "./$a"',
+            'ln -sfn ../elsewhere "./$b"', 'rm -rf "./$(dirname -- "$a")" 2>/dev/null', ': > "./$a"',
+            'touch "./$a"', 'sed -i s/one/1/ "./$a"', 'rm -f "./$a"; mkdir "./$a"; echo x > "./$a/in"',
+            'cp {content} "./$a.new" && mv "./$a.new" "./$a"', 'mv src Src', 'mv Src src',
+            'tr a-z A-Z < {content} > "./$a"', 'ln -f "./$a" "./$a.hard"', 'cp -p "./$a" "./$c"',
+        ] + ([
+            "git add -A && git commit -qm y", "git stash -q; git stash pop -q", "git gc -q --prune=now",
+            "git checkout -q -b x$RANDOM; git commit -qm z --allow-empty", "git add -A",
+            "git rm -q --cached -r . ; git add -A", "git reset -q --hard", "git clean -fdq",
+            "git mv a.txt moved.txt",
+        ] if self.in_git else []))
+        return ("bash", {"command":
+                f"exec 9<{names}; IFS= read -rd '' a <&9; IFS= read -rd '' b <&9; "
+                f"IFS= read -rd '' c <&9; "
+                + command.format(content=content, mode=rng.choice(["600", "755", "644", "444"]))})
+
+    # ---- turns
+
+    def take(self, tree, paths=()):
+        answer = call({"op": "take", "folder": self.folder, "blobs": self.blobs,
+                       "previous": self.last, "tree": tree, "paths": list(paths),
+                       "max_files": 50000, "max_bytes": MANY_BYTES})
+        if tree:
+            self.last = [answer["state"]]
+        return answer["state"]
+
+    def states(self, named):
+        """As the agent takes them: the folder, and the files that calls name."""
+        paths = [os.path.join(self.folder, p) for p in sorted(named)]
+        return [self.take(True)] + ([self.take(False, paths)] if paths else [])
+
+    def turn(self):
+        named, calls = set(), []
+        for _ in range(self.rng.randint(1, 4)):
+            if self.rng.random() < 0.4:
+                path, planned = self.plan_file_tool()
+                named.add(path)
+                calls.append(planned)
+            else:
+                calls.append(self.plan_bash())
+        before, before_files = self.states(named), snapshot(self.folder)
+        for name, arguments in calls:
+            self.tool(name, arguments)
+        after, after_files = self.states(named), snapshot(self.folder)
+        self.turns.append({"segment": {"before": before, "after": after}, "before": before_files,
+                           "after": after_files, "named": {p.encode() for p in named},
+                           "calls": calls})
+
+    def edit_of_others(self):
+        path = self.some_path()
+        full = self.at(path)
+        kind = self.rng.randrange(4)
+        if kind == 0 and os.path.lexists(full) and not os.path.isdir(full):
+            os.unlink(full)
+        elif kind == 1 and os.path.isfile(full) and not os.path.islink(full):
+            os.chmod(full, self.rng.choice([0o600, 0o755]))
+        else:
+            self.write(path, b"of others: " + self.content())
+
+    # ---- undo
+
+    def covers(self, turn, path):
+        return not (self.in_git and ignored(path)) or path in turn["named"]
+
+    def expectation(self, turns, now, force):
+        """The project after undo, and the conflicts."""
+        files, conflicts = dict(now), set()
+        for path in {p for t in turns for side in ("before", "after") for p in t[side]}:
+            changing = [t for t in turns if self.covers(t, path)
+                        and t["before"].get(path) != t["after"].get(path)]
+            if not changing:
+                continue
+            target = changing[0]["before"].get(path)
+            between = any(x["after"].get(path) != y["before"].get(path)
+                          for x, y in zip(changing, changing[1:]))
+            if now.get(path) == target:
+                continue
+            if not force and (between or now.get(path) != changing[-1]["after"].get(path)):
+                conflicts.add(path)
+                continue
+            if target is None:
+                files.pop(path, None)
+            else:
+                files[path] = target
+        return files, conflicts
+
+    def restore(self, segments, force=False):
+        return call({"op": "restore", "folder": self.folder, "blobs": self.blobs,
+                     "segments": segments, "others": [], "force": force, "paths": None,
+                     "dry_run": False, "max_files": 50000, "max_bytes": MANY_BYTES})
+
+    def undo(self, count):
+        """Takes back so many turns; returns what was wrong."""
+        turns = self.turns[-count:]
+        segments = [t["segment"] for t in turns]
+        now = snapshot(self.folder)
+        force = self.rng.random() < 0.15
+        expected, conflicts = self.expectation(turns, now, force)
+        answer = self.restore(segments, force)
+        wrong = self.compare(expected, conflicts, answer)
+        if not wrong and self.rng.random() < 0.3:
+            self.restore([{"before": answer["before"], "after": answer["after"]}])
+            if snapshot(self.folder) != now:
+                wrong = ["redo did not bring back " + self.differences(now)]
+            self.restore(segments, force)
+        del self.turns[-count:]
+        return [f"{w} (after {[t['calls'] for t in turns]})" for w in wrong]
+
+    def differences(self, expected):
+        found = snapshot(self.folder)
+        return str({p: (expected.get(p), found.get(p)) for p in {**expected, **found}
+                    if expected.get(p) != found.get(p)})[:1500]
+
+    def compare(self, expected, conflicts, answer):
+        found = snapshot(self.folder)
+        told = {name_of(c): c["reason"] for c in answer["conflicts"]}
+        # A file in the way of a folder, or the other way round, may make more conflicts.
+        blocked = {p for p in told if self.is_blocked(p)}
+        wrong = []
+        for path in {**expected, **found}:
+            if path not in blocked and expected.get(path) != found.get(path):
+                wrong.append(f"{path}: {str(found.get(path))[:200]} instead of "
+                             f"{str(expected.get(path))[:200]}")
+        if set(told) - blocked != conflicts - blocked:
+            wrong.append(f"conflicts {told} instead of {conflicts}")
+        if "unavailable" in told.values() and not blocked:
+            wrong.append(f"unavailable: {told}")
+        return wrong
+
+    def is_blocked(self, path):
+        full = self.at(path)
+        if os.path.isdir(full) and not os.path.islink(full):
+            return True
+        while os.path.dirname(path):
+            path = os.path.dirname(path)
+            full = self.at(path)
+            if os.path.islink(full) or (os.path.lexists(full) and not os.path.isdir(full)):
+                return True
+        return False
+
+
+def live(seed, kind):
+    """One project; returns the number of turns undone and what was wrong."""
+    rng = random.Random(seed)
+    project = Project(rng, kind)
+    undone, wrong = 0, []
+    try:
+        for _ in range(LIFE):
+            project.turn()
+            for _ in range(rng.choice([0, 0, 1, 2])):
+                project.edit_of_others()
+            if rng.random() < 0.4:
+                count = rng.randint(1, min(len(project.turns), 5))
+                wrong += project.undo(count)
+                undone += count
+        while project.turns:
+            count = rng.randint(1, len(project.turns))
+            wrong += project.undo(count)
+            undone += count
+    finally:
+        project.close()
+    return undone, [f"{kind}, seed {seed}: {w}" for w in wrong]
+
+
+def main():
+    wanted = 300 if "--quick" in sys.argv else 10000
+    seed = int(os.environ.get("SEED", "1"))
+    undone, wrong = 0, []
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        while undone < wanted and not wrong:
+            lives = [pool.submit(live, seed + i, PROJECTS[(seed + i) % len(PROJECTS)])
+                     for i in range(2 * os.cpu_count())]
+            seed += len(lives)
+            for done in lives:
+                count, complaints = done.result()
+                undone += count
+                wrong += complaints
+    for line in wrong[:10]:
+        print(line)
+    hostile.conclude(26, not wrong, f"{undone:,} turns undone: {len(wrong)} with wrong bytes")
+
+
+if __name__ == "__main__":
+    main()
