@@ -16,10 +16,12 @@ typedef struct {
     ik_store_t *store;
     const ik_store_session_t *session;
     const char *images; /* the folder of their blobs; NULL: images are only named */
+    const char *patch;  /* what the session changed; NULL or "": nothing, or it is not known */
 } ik_export_source_t;
 
 typedef struct {
-    const char *name; /* "jsonl": what --format takes */
+    const char *name;   /* "jsonl": what --format takes */
+    bool shows_changes; /* ends with the patch */
     /* Writes the session and all its agents. The result covers reading the store; the caller
      * checks the stream for write errors. */
     res_t (*write)(FILE *out, const ik_export_source_t *source);

@@ -11,6 +11,7 @@
 #include "conversation/figure.h"
 #include "export/export.h"
 #include "export/export_facts.h"
+#include "export/html_code.h"
 #include "export/html_cut.h"
 #include "export/html_escape.h"
 #include "export/html_image.h"
@@ -339,6 +340,11 @@ static res_t add_page(page_t *page, const ik_export_source_t *source)
     for (size_t i = 0; i < page->agents->count; i++) {
         TRY(add_agent(page, source->store, &page->agents->agents[i]));
     }
+    if (source->patch != NULL && *source->patch != '\0') {
+        add(page, "<section id=\"changes\">\n<h2>Changes</h2>\n<pre><code>");
+        ik_html_code_append_diff(&page->out, source->patch, strlen(source->patch));
+        add(page, "</code></pre>\n</section>\n");
+    }
     add(page, "</main>\n<footer>Exported by ikigai " IKIGAI_VERSION ".</footer>\n"
               "</body>\n</html>\n");
     flush(page);
@@ -360,4 +366,4 @@ static res_t write_html(FILE *out, const ik_export_source_t *source)
     return written;
 }
 
-const ik_export_t ik_export_html = {.name = "html", .write = write_html};
+const ik_export_t ik_export_html = {.name = "html", .shows_changes = true, .write = write_html};

@@ -373,6 +373,12 @@ static res_t add_document(document_t *document, const ik_export_source_t *source
         }
         TRY(ik_transcript_read(source->store, agent, on_entry, document));
     }
+    if (source->patch != NULL && *source->patch != '\0') {
+        add(document, "## Changes\n\n");
+        ik_markdown_text_append_fenced(&document->out, "diff", source->patch,
+                                       strlen(source->patch));
+        add(document, "\n");
+    }
     flush(document);
     return OK;
 }
@@ -392,4 +398,5 @@ static res_t write_markdown(FILE *out, const ik_export_source_t *source)
     return written;
 }
 
-const ik_export_t ik_export_markdown = {.name = "md", .write = write_markdown};
+const ik_export_t ik_export_markdown = {
+    .name = "md", .shows_changes = true, .write = write_markdown};

@@ -211,14 +211,16 @@ static void say(const char *kind, const char *content, const char *data)
     log_assert_ok(log_write_one(store, log_event(LOG_ID, ++last, kind, content, data)));
 }
 
+static const char *patch; /* what the session changed; NULL: nothing */
+
 static char *document(void)
 {
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
     ik_store_session_t session = log_find(ctx, store, LOG_ID);
-    log_assert_ok(
-        ik_export_markdown.write(out, &(ik_export_source_t){.store = store, .session = &session}));
+    log_assert_ok(ik_export_markdown.write(
+        out, &(ik_export_source_t){.store = store, .session = &session, .patch = patch}));
     fclose(out);
     ck_assert(ik_utf8_valid(text, len));
     char *copy = ik_strndup(ctx, text, len);
@@ -266,6 +268,19 @@ START_TEST(records_are_not_shown)
     char *without = body();
     say("checkpoint", NULL, "{\"phase\":\"before\",\"states\":[\"x\"]}");
     ck_assert_str_eq(body(), without);
+}
+END_TEST
+
+START_TEST(it_ends_with_what_the_session_changed)
+{
+    say("user", "hi", NULL);
+    char *without = body();
+    patch = "";
+    ck_assert_str_eq(body(), without);
+    patch = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-```\n+b\n";
+    char *with = ik_sprintf(ctx, "%s## Changes\n\n````diff\n%s````\n\n", without, patch);
+    ck_assert_str_eq(body(), with);
+    patch = NULL;
 }
 END_TEST
 
@@ -371,6 +386,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, a_fence_is_longer_than_what_it_holds);
     tcase_add_test(tests, a_session_as_a_document);
     tcase_add_test(tests, records_are_not_shown);
+    tcase_add_test(tests, it_ends_with_what_the_session_changed);
     tcase_add_test(tests, calls_with_what_was_given_and_answered);
     tcase_add_test(tests, an_edit_is_a_difference);
     tcase_add_test(tests, long_results_are_cut);
