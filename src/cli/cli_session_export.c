@@ -12,6 +12,7 @@
 #include "cli/cli_history.h"
 #include "export/export.h"
 #include "export/import.h"
+#include "undo/undo.h"
 
 /* --- export ------------------------------------------------------------------------------ */
 
@@ -54,6 +55,42 @@ static res_t check_target(const options_t *options)
     return OK;
 }
 
+typedef struct {
+    ik_buffer_t text;
+    bool done;
+    res_t result;
+} patch_t;
+
+static void on_patch(void *data, const res_t *result, const json_t *answer)
+{
+    patch_t *patch = data;
+    patch->done = true;
+    patch->result = *result;
+    if (answer != NULL) {
+        ik_undo_append_text(&patch->text, answer);
+    }
+}
+
+/* What the session changed. The contents may be gone: then the export has no patch. */
+static const char *find_patch(ik_cli_t *cli, ik_store_t *store, const ik_store_session_t *session)
+{
+    patch_t patch = {0};
+    ik_undo_place_t place = {.host = cli->host,
+                             .paths = cli->paths,
+                             .config = cli->config,
+                             .store = store,
+                             .session_id = session->id,
+                             .folder = session->cwd};
+    ik_buffer_init(&patch.text, cli->ctx, IK_BUFFER_UNLIMITED); /* bounded by the answer */
+    ik_undo_start_diff(cli->ctx, &place, false, IK_UNDO_PATCH, on_patch, &patch);
+    ik_loop_run_until(cli->loop, &patch.done);
+    if (is_err(&patch.result)) {
+        ik_cli_fail(ik_sprintf(cli->ctx, "The export does not show what the session changed: %s",
+                               patch.result.message));
+    }
+    return patch.text.data;
+}
+
 /* Redirected output is streamed, so that the size does not matter. For a terminal, which must not
  * interpret control characters, and for a named file, which must not appear before it is complete,
  * the export is built in memory. */
@@ -66,6 +103,9 @@ static res_t export_session(ik_cli_t *cli, ik_history_t *history, void *data)
     size_t len;
     TRY(ik_cli_history_read(cli, history, options->id, &session, &store));
     ik_export_source_t source = {.store = store, .session = &session, .images = cli->paths->images};
+    if (options->format->shows_changes) {
+        source.patch = find_patch(cli, store, &session);
+    }
     if (options->path == NULL && !isatty(STDOUT_FILENO)) {
         return options->format->write(stdout, &source);
     }

@@ -95,9 +95,17 @@ static res_t write_file(const char *path, const ik_export_t *format,
     return written;
 }
 
-static res_t export_session(ik_command_host_t *host, const void *ctx, const char *path,
-                            const ik_export_t *format)
+/* An export; what the session changed is found out first. */
+typedef struct {
+    ik_command_host_t *host;
+    const ik_export_t *format;
+    char *path;
+    ik_buffer_t patch;
+} exporting_t;
+
+static res_t export_session(const exporting_t *exporting)
 {
+    ik_command_host_t *host = exporting->host;
     ik_session_t *session = ik_workspace_session(host->workspace);
     ik_store_t *store;
     ik_store_session_t facts;
@@ -106,13 +114,42 @@ static res_t export_session(ik_command_host_t *host, const void *ctx, const char
     }
     TRY(ik_session_flush(session));
     TRY(ik_history_local(ik_workspace_shared(host->workspace)->history, &store));
-    res_t found = ik_store_find(ctx, store, ik_session_id(session), &facts);
+    res_t found = ik_store_find(exporting, store, ik_session_id(session), &facts);
     if (found.code == IK_ERR_NOT_FOUND) {
         return ERR(NOT_FOUND, "This session has no messages yet.");
     }
-    ik_export_source_t source = {
-        .store = store, .session = &facts, .images = ik_workspace_paths(host->workspace)->images};
-    return is_err(&found) ? found : write_file(path, format, &source);
+    ik_export_source_t source = {.store = store,
+                                 .session = &facts,
+                                 .images = ik_workspace_paths(host->workspace)->images,
+                                 .patch = exporting->patch.data};
+    return is_err(&found) ? found : write_file(exporting->path, exporting->format, &source);
+}
+
+static void finish(exporting_t *exporting)
+{
+    ik_command_host_t *host = exporting->host;
+    res_t exported = export_session(exporting);
+    if (is_err(&exported)) {
+        host->screen->fail(host, exported.message);
+    } else {
+        host->screen->print_line(host, ik_sprintf(exporting, "Exported to %s", exporting->path));
+    }
+    talloc_free(exporting);
+}
+
+/* The contents may be gone: then the export has no patch. */
+static void on_patch(void *data, const res_t *result, const json_t *answer)
+{
+    exporting_t *exporting = data;
+    if (is_err(result)) {
+        exporting->host->screen->fail(
+            exporting->host,
+            ik_sprintf(exporting, "The export does not show what the session changed: %s",
+                       result->message));
+    } else {
+        ik_undo_append_text(&exporting->patch, answer);
+    }
+    finish(exporting);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
@@ -128,12 +165,16 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
                           ik_sprintf(args, "Unknown format '%s'.", options.format));
         return;
     }
-    const char *path = choose_path(host, args, &options, format);
-    res_t exported = export_session(host, args, path, format);
-    if (is_err(&exported)) {
-        host->screen->fail(host, exported.message);
-    } else {
-        host->screen->print_line(host, ik_sprintf(args, "Exported to %s", path));
+    exporting_t *exporting = ik_new(host->workspace, exporting_t);
+    exporting->host = host;
+    exporting->format = format;
+    exporting->path = choose_path(host, exporting, &options, format);
+    ik_buffer_init(&exporting->patch, exporting, IK_BUFFER_UNLIMITED); /* bounded by the answer */
+    res_t started = format->shows_changes ? ik_workspace_diff(host->workspace, false, IK_UNDO_PATCH,
+                                                              on_patch, exporting)
+                                          : ERR(INVALID, "nothing to find out");
+    if (is_err(&started)) {
+        finish(exporting);
     }
 }
 

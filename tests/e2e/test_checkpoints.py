@@ -380,6 +380,41 @@ class Limits(CheckpointTest):
         self.assertIn({"b": "added"}, self.changes(turn))
 
 
+class Exports(CheckpointTest):
+    def test_documents_end_with_what_the_session_changed(self):
+        self.write("project/old", "a <b>\n")
+        turn = self.ask([Answer(calls=[bash("echo '<c>' > old")]),
+                         Answer(calls=[write("new", "```\n")]), Answer("Done.")])
+        self.write("project/theirs", "x")
+        key = self.session(turn)
+        patch = self.ikigai("session", "diff", key).out
+        self.assertIn("+<c>\n", patch)
+        self.assertNotIn("theirs", patch)
+        text = self.ikigai("session", "export", key, "--format", "md").out
+        self.assertTrue(text.endswith(f"## Changes\n\n````diff\n{patch}````\n\n"), text[-300:])
+        page = self.ikigai("session", "export", key, "--format", "html").out
+        tail = page.partition("<h2>Changes</h2>")[2]
+        self.assertIn('<span class="l add">+&lt;c&gt;\n</span>', tail)
+        self.assertIn('<span class="l del">-a &lt;b&gt;\n</span>', tail)
+        self.assertNotIn("Changes", self.ikigai("session", "export", key).out)
+
+    def test_nothing_was_changed(self):
+        turn = self.ask([Answer(calls=[bash("true")]), Answer("Done.")])
+        for form in "md", "html":
+            done = self.ikigai("session", "export", self.session(turn), "--format", form)
+            self.assertNotIn("Changes</h2>", done.out)
+            self.assertNotIn("## Changes", done.out)
+            self.assertEqual(done.err, "")
+
+    def test_the_contents_are_gone(self):
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
+        shutil.rmtree(os.path.join(self.home, "blobs"))
+        done = self.ikigai("session", "export", self.session(turn), "--format", "md")
+        self.assertIn("Done.", done.out)
+        self.assertNotIn("## Changes", done.out)
+        self.assertIn("does not show what the session changed", done.err)
+
+
 class Sweeping(CheckpointTest):
     def told(self, turn):
         return {state for kind, data, _ in self.export(self.session(turn)) if kind == "checkpoint"
@@ -549,6 +584,15 @@ class Terminal(OwnPrefix, Log, ReplTest):
         self.assertEqual(self.leave(t), 0)
         self.assertEqual(self.changes(self.key(), 2), [{"a": "added"}])
         self.assertEqual(self.phases(self.key(), 2)[-2:], ["after", "end"])
+
+    def test_the_command_export(self):
+        t = self.ready([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
+        self.say(t, "go", "Done.")
+        self.settle(t)
+        self.enter(t, "/export out.md", "Exported to ")
+        with open(os.path.join(self.project, "out.md")) as f:
+            self.assertRegex(f.read(), r"(?s)Done\..*## Changes\n\n```diff\n.*\+1\n```\n\n$")
+        self.assertEqual(self.leave(t), 0)
 
     def test_the_status_line_tells_and_typing_goes_on(self):
         """The program waits until the test lets it go on."""
