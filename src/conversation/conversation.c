@@ -87,10 +87,10 @@ size_t ik_conversation_refused_images(const void *ctx, const ik_conversation_t *
         ik_json_span_t list;
         ik_json_span_t name;
         size_t position = 0;
-        if (!ik_msg_is(message, IK_MSG_COMPACTION) || !ik_msg_field(message, "images", &list) ||
-            ik_json_kind(list) != IK_JSON_ARRAY) {
+        if (!ik_msg_is_image_drop(message)) {
             continue;
         }
+        ik_msg_field(message, "images", &list);
         while (ik_json_next_element(list, &position, &name)) {
             if (ik_json_kind(name) == IK_JSON_STRING && name.len == IK_BLOB_NAME_LEN + 2) {
                 found = ik_resize_array(ctx, found, ik_blob_name_t, count + 1);

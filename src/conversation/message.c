@@ -539,6 +539,13 @@ ik_msg_t *ik_msg_create_image_drop(const void *ctx, const ik_msg_image_t *images
     return message;
 }
 
+bool ik_msg_is_image_drop(const ik_msg_t *message)
+{
+    ik_json_span_t list;
+    return ik_msg_is(message, IK_MSG_COMPACTION) && ik_msg_field(message, "images", &list) &&
+           ik_json_kind(list) == IK_JSON_ARRAY;
+}
+
 /* --- reading ----------------------------------------------------------------------------- */
 
 bool ik_msg_is(const ik_msg_t *message, const char *kind)

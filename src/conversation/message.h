@@ -168,6 +168,9 @@ ik_msg_t *ik_msg_create_summary(const void *ctx, const ik_msg_summary_t *summary
 /* Whether the message is such a compaction. */
 bool ik_msg_is_summary(const ik_msg_t *message);
 
+/* Whether the message is such a compaction. */
+bool ik_msg_is_image_drop(const ik_msg_t *message);
+
 /* The phase of a checkpoint. */
 typedef enum { IK_MSG_BEFORE, IK_MSG_AFTER } ik_msg_phase_t;
 ik_msg_t *ik_msg_create_checkpoint(const void *ctx, ik_msg_phase_t phase, const char *const *states,

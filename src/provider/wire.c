@@ -171,6 +171,13 @@ static size_t step_length(ik_msg_t *const *messages, size_t count)
     return len;
 }
 
+/* Whether the message at index may be sent with its private data. */
+static bool keeps_reasoning(const ik_wire_t *wire, const ik_request_t *request, size_t index)
+{
+    return index >= wire->reasoning_from && (!request->target->provider->reasoning_is_bound ||
+                                             !ik_wire_image_changed_before(wire, index));
+}
+
 bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *const *messages,
                        size_t count, size_t *position, ik_wire_step_t *step)
 {
@@ -181,7 +188,7 @@ bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *c
     *step = (ik_wire_step_t){.messages = first, .count = step_length(first, count - *position)};
     /* From reasoning_from on, is_damaged has checked every step that has private data. */
     ik_json_span_t stored;
-    bool valid = wire->group_index[first - wire->group] >= wire->reasoning_from &&
+    bool valid = keeps_reasoning(wire, request, wire->group_index[first - wire->group]) &&
                  ik_msg_begins_step(*first) && ik_msg_field(*first, "step", &stored);
     if (!valid || !find_private(*first, request, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
@@ -341,6 +348,9 @@ static bool is_damaged(const ik_request_t *request, size_t index)
 static bool voids_reasoning(const ik_request_t *request, size_t index)
 {
     const ik_msg_t *message = request->conversation->messages[index];
+    if (ik_msg_is_image_drop(message)) {
+        return false; /* see ik_wire_image_changed_before */
+    }
     if (ik_msg_is(message, IK_MSG_COMPACTION) || ik_msg_is(message, IK_MSG_SYSTEM)) {
         return request->target->provider->reasoning_is_bound;
     }
@@ -402,7 +412,7 @@ static bool is_silent(const ik_wire_t *wire, const ik_request_t *request, size_t
     const ik_msg_t *message = conversation->messages[index];
     ik_json_span_t value;
     return ik_msg_is(message, IK_MSG_ASSISTANT) && ik_msg_text_is_blank(message->content) &&
-           (index < wire->reasoning_from || is_damaged(request, index) ||
+           (!keeps_reasoning(wire, request, index) || is_damaged(request, index) ||
             !find_private(message, request, &value));
 }
 
@@ -504,9 +514,8 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
     wire->begun = true;
     wire->tools.len = 0;
     wire->reasoning_from = request->conversation->count;
-    size_t from = request->target->provider->reasoning_is_bound ? wire->images_void : 0;
-    from = from > request->drop_reasoning ? from : request->drop_reasoning;
-    while (wire->reasoning_from > from && !voids_reasoning(request, wire->reasoning_from - 1)) {
+    while (wire->reasoning_from > request->drop_reasoning &&
+           !voids_reasoning(request, wire->reasoning_from - 1)) {
         wire->reasoning_from--;
     }
     begin_messages(wire);

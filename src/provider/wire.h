@@ -55,7 +55,6 @@ struct ik_wire {
     size_t image_count;
     size_t image_results; /* tool results among the messages that were looked at for images */
     size_t images_seen;   /* number of these messages */
-    size_t images_void;   /* an image before this message became a marker when it came */
 
     /* Cache marks: offsets in messages, each just before the closing brace of an object, where a
      * member is inserted that marks the end of a cacheable prefix. format_group sets mark.

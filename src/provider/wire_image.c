@@ -20,7 +20,24 @@ static const char lost[] = "its contents are no longer stored";
 void ik_wire_image_reset(ik_wire_t *wire)
 {
     TALLOC_FREE(wire->images);
-    wire->image_count = wire->image_results = wire->images_seen = wire->images_void = 0;
+    wire->image_count = wire->image_results = wire->images_seen = 0;
+}
+
+/* Notes the refusal of images that came before. */
+static void note_refusal(ik_wire_t *wire, const ik_msg_t *drop, size_t index)
+{
+    ik_json_span_t list;
+    ik_json_span_t name;
+    size_t position = 0;
+    ik_msg_field(drop, "images", &list);
+    while (ik_json_next_element(list, &position, &name)) {
+        for (size_t i = 0; i < wire->image_count; i++) {
+            ik_wire_image_t *image = &wire->images[i];
+            if (image->refused_at == 0 && ik_json_is_text(name, image->facts.sha256.hex)) {
+                image->refused_at = index;
+            }
+        }
+    }
 }
 
 static void collect(ik_wire_t *wire, const ik_conversation_t *conversation)
@@ -30,6 +47,9 @@ static void collect(ik_wire_t *wire, const ik_conversation_t *conversation)
         bool is_result = ik_msg_is(message, IK_MSG_TOOL_RESULT);
         ik_msg_image_t *images;
         wire->image_results += is_result;
+        if (ik_msg_is_image_drop(message)) {
+            note_refusal(wire, message, wire->images_seen);
+        }
         if (message->data_json == NULL || (!is_result && !ik_msg_is(message, IK_MSG_USER))) {
             continue;
         }
@@ -114,6 +134,33 @@ static const char *find_fault(const ik_request_t *request, ik_wire_image_t *imag
                                                                            : image->fault;
 }
 
+/* The message whose image left no room for this one in a request. */
+static size_t find_successor(const ik_wire_t *wire, const ik_request_t *request, size_t index)
+{
+    size_t count = 0;
+    uint64_t bytes = 0;
+    for (size_t i = index; i < wire->image_count; i++) {
+        const ik_wire_image_t *image = &wire->images[i];
+        bool sent = find_reason(request, image) == NULL && image->fault == NULL;
+        count += sent;
+        bytes += sent ? ik_image_base64_length(image->facts.bytes) : 0;
+        if (count > IK_WIRE_IMAGES_MAX || bytes > IK_WIRE_IMAGE_BYTES_MAX) {
+            return image->message;
+        }
+    }
+    return 0;
+}
+
+bool ik_wire_image_changed_before(const ik_wire_t *wire, size_t index)
+{
+    for (size_t i = 0; i < wire->image_count && wire->images[i].message < index; i++) {
+        if (index < wire->images[i].refused_at || index < wire->images[i].left_out_at) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ik_wire_image_plan(ik_wire_t *wire, const ik_request_t *request)
 {
     const char *limit = NULL; /* the one that is reached: older images are left out */
@@ -121,7 +168,6 @@ bool ik_wire_image_plan(ik_wire_t *wire, const ik_request_t *request)
     uint64_t bytes = 0;
     bool changed = false;
     collect(wire, request->conversation);
-    wire->images_void = 0;
     for (size_t i = wire->image_count; i > 0; i--) {
         ik_wire_image_t *image = &wire->images[i - 1];
         uint64_t len = ik_image_base64_length(image->facts.bytes);
@@ -136,12 +182,12 @@ bool ik_wire_image_plan(ik_wire_t *wire, const ik_request_t *request)
         }
         if (why == NULL && limit != NULL) {
             why = limit;
-            /* the newest image took its place, which changed what precedes later messages */
-            wire->images_void = wire->images[wire->image_count - 1].message;
         } else if (why == NULL) {
             sent++;
             bytes += len;
         }
+        image->left_out_at =
+            limit != NULL && why == limit ? find_successor(wire, request, i - 1) : 0;
         changed = changed || (why != image->why && image->message < wire->done);
         image->why = why;
     }

@@ -20,12 +20,17 @@ struct ik_wire_image {
     const char *fault; /* a reason that is its own: the blob is missing */
     bool checked;      /* fault and animated are known */
     bool animated;
-    size_t at; /* where its base64 begins in ik_wire_t.messages, once it is serialised */
+    size_t refused_at;  /* index of the message that records its refusal; 0: none does */
+    size_t left_out_at; /* index of the message whose image took its place in requests; 0: none */
+    size_t at;          /* where its base64 begins in ik_wire_t.messages, once it is serialised */
 };
 
 /* Reads the images of messages that were added to the conversation, and decides for each whether it
  * is sent. Returns whether one is sent differently that was serialised before. */
 bool ik_wire_image_plan(ik_wire_t *wire, const ik_request_t *request);
+/* Whether an image before the message at index became a marker after that message came, so that
+ * what was thought there was thought with another image in view. */
+bool ik_wire_image_changed_before(const ik_wire_t *wire, size_t index);
 /* Forgets the images: the conversation is another one. */
 void ik_wire_image_reset(ik_wire_t *wire);
 

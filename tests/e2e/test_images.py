@@ -9,7 +9,7 @@ import struct
 import unittest
 
 from agent_support import FORMATS, AgentTest, per_format
-from fake_llm import Answer, Call, Failure
+from fake_llm import Answer, Call, Failure, Text, Thinking
 from fake_llm import images as wire_images
 from support import tool_script
 
@@ -128,6 +128,17 @@ class Sent:
         self.assertEqual(len(later.llm.requests), 1)
         self.assertEqual(wire_images.sent(later.llm.requests[0].json), left)
 
+    def test_a_refusal_while_the_model_thinks(self):
+        """What was thought before the image still comes back, as some services demand."""
+        self.write("project/b.png", png(more=b"2"))
+        steps = [Answer(parts=[Thinking(f"Thought {name}."), Call("shot", {"result": {
+            "images": [{"path": name}]}})]) for name in ("a.png", "b.png")]
+        turn = self.ask([*steps, Answer(parts=[Thinking("Thought 3."), Text("seen")])],
+                        server={"refused_images": [PNG]})
+        self.assertEqual(turn.text, "seen")
+        later = self.ask([Answer("more")], "-c", server={"memory": turn.llm.memory})
+        self.assertEqual(len(later.llm.requests), 1)
+
     def test_an_unclear_refusal_takes_all(self):
         self.write("project/b.png", png(more=b"2"))
         turn = self.ask([self.call({"path": "a.png"}, {"path": "b.png"}), Answer("seen")],
@@ -159,6 +170,20 @@ class Sent:
                       turn.llm.requests[3].body.decode())
         later = self.ask([Answer("seen")], "-c", server={"memory": turn.llm.memory})
         self.assertEqual(wire_images.sent(later.llm.requests[0].json), [PNG, PNG])
+
+    def test_old_images_go_while_the_model_thinks(self):
+        """What is thought after an image may depend on it: with providers that check that, it goes
+        when the image becomes a marker."""
+        for number in range(23):
+            self.write(f"project/{number}.png", png(more=bytes([number])))
+        steps = [Answer(parts=[Thinking(f"Thought {n}."), Call("shot", {"result": {
+            "images": [{"path": f"{n}.png"}]}})]) for n in range(23)]
+        turn = self.ask([*steps, Answer("ok")], config={"max_tool_turns": 30})
+        self.assertEqual(turn.text, "ok")
+        self.assertEqual([len(wire_images.sent(r.json)) for r in turn.llm.requests],
+                         [min(n, 20) for n in range(24)])
+        later = self.ask([Answer("again")], "-c", server={"memory": turn.llm.memory})
+        self.assertEqual(len(later.llm.requests), 1)
 
     def test_models_json(self):
         target = FORMATS[self.format].target
