@@ -11,7 +11,9 @@
  *   sweep    {"blobs", "keep": [ID…], "max_bytes"} -> {"removed", "bytes"}
  *
  * A segment is {"before": [ID…], "after": [ID…]}; with "after": null what is there now is its end.
- * A path that is not UTF-8 is written {"path_base64"}. A failure is {"error"} and exit status 1.
+ * A path that is not UTF-8 is written {"path_base64"}. A failure is {"error"} and exit status 1,
+ * with "code": "GONE" when a state is no longer there. diff leaves out segments whose states are
+ * gone and adds "incomplete": true; restore leaves out such others.
  *
  * The program executes nothing, and the folder, its repository and its files may be hostile.
  */
@@ -139,21 +141,40 @@ static res_t end_now(const void *ctx, ik_place_t *place, ik_segment_t *segment)
     return OK;
 }
 
-static res_t get_segments(const void *ctx, ik_place_t *place, const json_t *array,
-                          ik_segment_t **out, size_t *count)
+static res_t get_segment(const void *ctx, ik_place_t *place, const json_t *item,
+                         ik_segment_t *segment)
 {
-    *count = json_array_size(array);
-    *out = ik_new_array(ctx, ik_segment_t, *count);
-    for (size_t i = 0; i < *count; i++) {
-        const json_t *item = json_array_get(array, i);
-        ik_segment_t *segment = &(*out)[i];
-        const json_t *after = json_object_get(item, "after");
-        TRY(get_states(ctx, place, json_object_get(item, "before"), false, &segment->before,
-                       &segment->before_count));
-        if (json_is_array(after)) {
-            TRY(get_states(ctx, place, after, false, &segment->after, &segment->after_count));
+    const json_t *after = json_object_get(item, "after");
+    TRY(get_states(ctx, place, json_object_get(item, "before"), false, &segment->before,
+                   &segment->before_count));
+    if (json_is_array(after)) {
+        TRY(get_states(ctx, place, after, false, &segment->after, &segment->after_count));
+    } else if (ik_segment_is_elsewhere(segment, place)) {
+        return ERR(NOT_FOUND, "The end of calls in another folder was not recorded");
+    } else {
+        TRY(end_now(ctx, place, segment));
+    }
+    if (ik_segment_is_elsewhere(segment, place)) {
+        ik_segment_translate(ctx, segment, place);
+    }
+    return OK;
+}
+
+/* Loads segments. gone may be NULL: then a state that is gone is an error; otherwise segments with
+ * such states are left out, and *gone says that there were some. */
+static res_t get_segments(const void *ctx, ik_place_t *place, const json_t *array,
+                          ik_segment_t **out, size_t *count, bool *gone)
+{
+    *count = 0;
+    *out = ik_new_array(ctx, ik_segment_t, json_array_size(array));
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        res_t loaded = get_segment(ctx, place, json_array_get(array, i), &(*out)[*count]);
+        if (is_ok(&loaded)) {
+            ++*count;
+        } else if (gone == NULL || loaded.code == IK_ERR_INVALID) {
+            return loaded;
         } else {
-            TRY(end_now(ctx, place, segment));
+            *gone = true;
         }
     }
     return OK;
@@ -264,7 +285,12 @@ static res_t run_diff(const void *ctx, const json_t *request, ik_buffer_t *out)
         return ERR(INVALID, "\"format\" must be patch, stat or json");
     }
     TRY(open_place(ctx, request, &place));
-    TRY(get_segments(ctx, place, json_object_get(request, "segments"), &segments, &count));
+    bool gone = false;
+    TRY(get_segments(ctx, place, json_object_get(request, "segments"), &segments, &count, &gone));
+    if (gone) {
+        ik_json_begin_member(out, "incomplete");
+        ik_buffer_append_text(out, "true");
+    }
     if (chosen == IK_PATCH_JSON) {
         ik_json_begin_member(out, "files");
         ik_buffer_append_byte(out, '[');
@@ -361,8 +387,10 @@ static res_t run_restore(const void *ctx, const json_t *request, ik_buffer_t *ou
     ik_restore_t restored;
     TRY(open_place(ctx, request, &place));
     TRY(get_segments(ctx, place, json_object_get(request, "segments"), &segments,
-                     &what.segment_count));
-    TRY(get_segments(ctx, place, json_object_get(request, "others"), &others, &what.other_count));
+                     &what.segment_count, NULL));
+    bool gone;
+    TRY(get_segments(ctx, place, json_object_get(request, "others"), &others, &what.other_count,
+                     &gone));
     TRY(get_paths(ctx, request, &paths, &what.path_count));
     const char *folder = json_string_value(json_object_get(request, "folder"));
     for (size_t i = 0; i < what.path_count; i++) {
@@ -470,6 +498,9 @@ int main(void)
     if (is_err(&result)) {
         ik_buffer_reset(&out);
         ik_json_add_text(&out, "error", result.message);
+        if (result.code == IK_ERR_NOT_FOUND || result.code == IK_ERR_DAMAGED) {
+            ik_json_add_text(&out, "code", "GONE");
+        }
         ik_buffer_append_byte(&out, '}');
     }
     ik_buffer_append_byte(&out, '\n');

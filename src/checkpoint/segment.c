@@ -159,3 +159,111 @@ bool ik_segment_had_folder(const ik_segment_t *segment, const char *path, size_t
     }
     return false;
 }
+
+/* --- another folder -------------------------------------------------------------------------- */
+
+static bool has_folder(ik_state_t *const *states, size_t count, const char *folder)
+{
+    size_t i = 0;
+    while (i < count && strcmp(states[i]->folder, folder) == 0) {
+        i++;
+    }
+    return i == count;
+}
+
+bool ik_segment_is_elsewhere(const ik_segment_t *segment, const ik_place_t *place)
+{
+    return !has_folder(segment->before, segment->before_count, place->folder) ||
+           !has_folder(segment->after, segment->after_count, place->folder);
+}
+
+/* The path of a state of `folder` as states of the place write it. */
+static const char *translate(const void *ctx, const ik_place_t *place, const char *folder,
+                             const char *path, size_t len)
+{
+    size_t place_len = strlen(place->folder);
+    const char *whole =
+        path[0] == '/'
+            ? ik_strndup(ctx, path, len)
+            : ik_sprintf(ctx, "%s/%.*s", strcmp(folder, "/") == 0 ? "" : folder, (int)len, path);
+    bool inside = strncmp(whole, place->folder, place_len) == 0 && whole[place_len] == '/';
+    return inside ? whole + place_len + 1 : whole;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const ik_entry_t *x = a;
+    const ik_entry_t *y = b;
+    return ik_state_compare_paths(x->path, x->path_len, y->path, y->path_len);
+}
+
+/* States that list the translated entries, one for each state that had them, since entries refer to
+ * its repositories. */
+typedef struct {
+    ik_state_t **states;
+    const ik_state_t **owners;
+    size_t count;
+} translation_t;
+
+static void add_entry(const void *ctx, translation_t *out, const ik_place_t *place,
+                      const ik_entry_t *entry, const ik_state_t *owner)
+{
+    size_t i = 0;
+    while (i < out->count && out->owners[i] != owner) {
+        i++;
+    }
+    if (i == out->count) {
+        out->states = ik_resize_array(ctx, out->states, ik_state_t *, i + 1);
+        out->owners = ik_resize_array(ctx, out->owners, const ik_state_t *, i + 1);
+        out->states[i] = ik_new(ctx, ik_state_t);
+        out->states[i]->folder = place->folder;
+        out->states[i]->repositories = owner->repositories;
+        out->states[i]->repository_count = owner->repository_count;
+        out->owners[i] = owner;
+        out->count++;
+    }
+    ik_state_t *state = out->states[i];
+    state->entries = ik_resize_array(state, state->entries, ik_entry_t, state->count + 1);
+    state->entries[state->count++] = *entry;
+}
+
+void ik_segment_translate(const void *ctx, ik_segment_t *segment, ik_place_t *place)
+{
+    size_t count;
+    const ik_change_t *changes = ik_segment_changes(ctx, place, segment, 1, &count);
+    translation_t before = {0};
+    translation_t after = {0};
+    for (size_t i = 0; i < count; i++) {
+        const ik_change_t *change = &changes[i];
+        const char *folder = change->after_owner->folder;
+        const char *path = translate(ctx, place, folder, change->path, change->len);
+        size_t existing = change->len; /* of the path, in folders */
+        while (existing > 0 && (existing == change->len || change->path[existing] != '/' ||
+                                !ik_segment_had_folder(segment, change->path, existing))) {
+            existing--;
+        }
+        size_t len = strlen(path);
+        size_t rest = change->len - existing;
+        ik_entry_t was = *change->before;
+        ik_entry_t is = *change->after;
+        was.path = is.path = path;
+        was.path_len = is.path_len = (uint32_t)len;
+        if (was.kind == IK_ENTRY_ABSENT) {
+            was.size = len > rest ? len - rest : 0;
+        }
+        add_entry(ctx, &before, place, &was, change->before_owner);
+        add_entry(ctx, &after, place, &is, change->after_owner);
+    }
+    for (size_t i = 0; i < before.count; i++) {
+        qsort(before.states[i]->entries, before.states[i]->count, sizeof(ik_entry_t),
+              compare_entries);
+    }
+    for (size_t i = 0; i < after.count; i++) {
+        qsort(after.states[i]->entries, after.states[i]->count, sizeof(ik_entry_t),
+              compare_entries);
+    }
+    *segment = (ik_segment_t){.before = before.states,
+                              .before_count = before.count,
+                              .after = after.states,
+                              .after_count = after.count};
+}

@@ -35,3 +35,8 @@ ik_change_t *ik_segment_changes(const void *ctx, ik_place_t *place, const ik_seg
                                 size_t count, size_t *change_count);
 /* Whether a folder existed before the segment; path without a slash at its end. */
 bool ik_segment_had_folder(const ik_segment_t *segment, const char *path, size_t len);
+
+/* Whether a state of the segment was taken of another folder than that of the place. */
+bool ik_segment_is_elsewhere(const ik_segment_t *segment, const ik_place_t *place);
+/* Replaces its states by ones that list the changed files alone, under their paths in the place. */
+void ik_segment_translate(const void *ctx, ik_segment_t *segment, ik_place_t *place);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/base64.h"
 #include "base/json.h"
 #include "base/print.h"
 #include "cli/cli_history.h"
@@ -38,6 +37,9 @@ static void on_end(void *data, const res_t *result, const json_t *answer)
     running->result = *result;
     if (answer == NULL) {
         return;
+    }
+    if (json_is_true(json_object_get(answer, "incomplete"))) {
+        fputs("ikigai: the oldest changes are no longer recorded (undo_max_bytes)\n", stderr);
     }
     if (ik_cli_args_has(running->args, "--json")) {
         json_t *object = json_pack("{s:s, s:O}", "session", running->session_id, "files",

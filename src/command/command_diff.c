@@ -12,6 +12,10 @@ static void report(void *data, const res_t *result, const json_t *answer)
         host->screen->fail(host, result->message);
         return;
     }
+    if (json_is_true(json_object_get(answer, "incomplete"))) {
+        host->screen->print_line(host,
+                                 "The oldest changes are no longer recorded (undo_max_bytes).");
+    }
     ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the answer */
     ik_undo_append_text(&text, answer);
     if (text.len == 0) {

@@ -56,7 +56,9 @@ static res_t read_answer(const ik_process_result_t *process, int64_t max_ms, jso
     json_t *read =
         process->out.len == 0 ? NULL : ik_json_parse(process->out.data, process->out.len, NULL);
     const char *error = json_string_value(json_object_get(read, "error"));
-    res_t result = error != NULL             ? ERR(SYSTEM, "%s", error)
+    bool gone = json_object_get(read, "code") != NULL; /* "GONE" */
+    res_t result = error != NULL && gone     ? ERR(GONE, "%s", error)
+                   : error != NULL           ? ERR(SYSTEM, "%s", error)
                    : process->exit_code != 0 ? describe_exit(process)
                    : !json_is_object(read)
                        ? ERR(SYSTEM, "the answer of the program checkpoint is not valid")

@@ -28,6 +28,7 @@ struct ik_undo_task {
     /* --- the plan */
     bool redo;
     const ik_undo_record_t *record; /* that is finished or redone; NULL: another undo */
+    const ik_undo_line_t *source;   /* whose events are taken back; NULL: a redo */
     int64_t from;                   /* seqs of the first and last event that are taken back */
     int64_t until;
     ik_undo_segments_t segments;
@@ -162,10 +163,7 @@ static bool has_file(const ik_undo_files_t *files, const char *path)
 void ik_undo_append_text(ik_buffer_t *out, const json_t *answer)
 {
     json_t *text = json_object_get(answer, "text");
-    json_t *encoded = json_object_get(answer, "text_base64");
-    if (json_is_string(encoded)) {
-        ik_base64_append_decoded(out, json_string_value(encoded), json_string_length(encoded));
-    } else if (json_is_string(text)) {
+    if (json_is_string(text)) {
         ik_buffer_append(out, json_string_value(text), json_string_length(text));
     }
     ik_buffer_append_text(out, ""); /* data is never NULL */
@@ -387,7 +385,9 @@ static void conclude(ik_undo_task_t *task)
     res_t recorded = OK;
     task->outcome.agent = task->place.agent;
     task->outcome.restored = read_files(task, json_object_get(task->answer, "restored"));
-    task->outcome.conflicts = read_files(task, json_object_get(task->answer, "conflicts"));
+    if (task->answer != NULL) {
+        task->outcome.conflicts = read_files(task, json_object_get(task->answer, "conflicts"));
+    }
     task->outcome.dry_run = task->request.dry_run;
     task->outcome.what = task->redo             ? IK_UNDO_BROUGHT_BACK
                          : task->record != NULL ? IK_UNDO_FINISHED
@@ -401,14 +401,70 @@ static void conclude(ik_undo_task_t *task)
     end_task(task, &recorded);
 }
 
+/* Makes the path absolute without "." and ".." in it; symlinks are left alone. */
+static char *normalise(const void *ctx, const char *folder, const char *name)
+{
+    char *path = name[0] == '/' ? ik_strdup(ctx, name) : ik_sprintf(ctx, "%s/%s", folder, name);
+    char *out = path;
+    for (const char *at = path; *at != '\0';) {
+        at += strspn(at, "/");
+        size_t len = strcspn(at, "/");
+        if (len == 2 && strncmp(at, "..", 2) == 0) {
+            while (out > path && *--out != '/') {
+            }
+        } else if (len > 0 && !(len == 1 && *at == '.')) {
+            *out++ = '/';
+            memmove(out, at, len);
+            out += len;
+        }
+        at += len;
+    }
+    *out = '\0';
+    return path;
+}
+
+/* As the program names a file: relative to the folder, absolute outside it. */
+static const char *to_name(const char *folder, const char *path)
+{
+    size_t len = strlen(folder);
+    bool inside = strncmp(path, folder, len) == 0 && path[len] == '/';
+    return inside ? path + len + 1 : path;
+}
+
+/* When the states are gone, what file_write and file_edit changed is known from their calls. */
+static ik_undo_files_t find_unavailable(const ik_undo_task_t *task)
+{
+    ik_undo_files_t files = {0};
+    for (size_t i = 0; task->source != NULL && i < task->source->named_count; i++) {
+        const ik_undo_named_t *named = &task->source->named[i];
+        const char *path =
+            to_name(task->place.folder, normalise(task, task->place.folder, named->path));
+        bool wanted = task->name_count == 0 || is_named(task, path);
+        if (named->seq >= task->from && named->seq <= task->until && wanted &&
+            !has_file(&files, path)) {
+            add_file(task, &files, path, "unavailable");
+        }
+    }
+    return files;
+}
+
 static void on_restored(void *data, const res_t *result, const json_t *answer)
 {
     ik_undo_task_t *task = data;
+    ik_undo_files_t gone = {0};
     task->run = NULL;
-    if (is_err(result)) {
-        end_task(task, result);
+    if (result->code == IK_ERR_GONE) {
+        gone = find_unavailable(task);
+    }
+    if (is_err(result) && gone.count == 0) {
+        res_t failed = result->code == IK_ERR_GONE
+                           ? ERR(GONE, "The files of these turns are no longer recorded; /rewind N "
+                                       "conversation takes back the conversation alone")
+                           : *result;
+        end_task(task, &failed);
         return;
     }
+    task->outcome.conflicts = gone;
     task->answer = json_incref((json_t *)answer);
     conclude(task);
 }
@@ -463,36 +519,6 @@ static void restore(ik_undo_task_t *task)
 
 /* --- names ------------------------------------------------------------------------------- */
 
-/* Makes the path absolute without "." and ".." in it; symlinks are left alone. */
-static char *normalise(const void *ctx, const char *folder, const char *name)
-{
-    char *path = name[0] == '/' ? ik_strdup(ctx, name) : ik_sprintf(ctx, "%s/%s", folder, name);
-    char *out = path;
-    for (const char *at = path; *at != '\0';) {
-        at += strspn(at, "/");
-        size_t len = strcspn(at, "/");
-        if (len == 2 && strncmp(at, "..", 2) == 0) {
-            while (out > path && *--out != '/') {
-            }
-        } else if (len > 0 && !(len == 1 && *at == '.')) {
-            *out++ = '/';
-            memmove(out, at, len);
-            out += len;
-        }
-        at += len;
-    }
-    *out = '\0';
-    return path;
-}
-
-/* As the program names a file: relative to the folder, absolute outside it. */
-static const char *to_name(const char *folder, const char *path)
-{
-    size_t len = strlen(folder);
-    bool inside = strncmp(path, folder, len) == 0 && path[len] == '/';
-    return inside ? path + len + 1 : path;
-}
-
 static void add_name(ik_undo_task_t *task, const char *name)
 {
     if (!is_named(task, name)) {
@@ -530,6 +556,12 @@ static void on_changed(void *data, const res_t *result, const json_t *answer)
         return;
     }
     ik_undo_files_t changed = read_files(task, json_object_get(answer, "files"));
+    if (json_is_true(json_object_get(answer, "incomplete"))) {
+        ik_undo_files_t gone = find_unavailable(task);
+        for (size_t i = 0; i < gone.count; i++) {
+            add_file(task, &changed, gone.items[i].path, NULL);
+        }
+    }
     for (size_t i = 0; task->request.names[i] != NULL; i++) {
         const char *name = task->request.names[i];
         if (!add_matches(task, task->place.folder, name, &changed) &&
@@ -560,6 +592,7 @@ static res_t plan_turns(ik_undo_task_t *task)
     size_t first = request->message > 0 ? request->message - 1 : count - request->turns;
     task->outcome.turns = count - first;
     task->outcome.prompt = line->turns[first].prompt;
+    task->source = line;
     task->from = line->turns[first].seq;
     task->until = line->last_seq;
     task->request.keep_conversation = request->keep_conversation || request->names != NULL;
@@ -575,6 +608,7 @@ static void plan_finish(ik_undo_task_t *task)
     const ik_undo_record_t *record = task->record;
     const ik_undo_line_t *line =
         record->agent == 0 ? task->line : ik_undo_log_line(task->log, record->agent);
+    task->source = line;
     task->outcome.turns = (size_t)record->turns;
     task->outcome.prompt = record->prompt;
     task->from = record->message;

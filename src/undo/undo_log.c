@@ -10,7 +10,7 @@
 /* How long a call runs at most, as far as sessions of other processes are concerned. */
 #define CALL_MAX_US (24 * 3600 * INT64_C(1000000))
 
-typedef enum { MESSAGE, JOINED, BEFORE, AFTER, UNDO, REDO, MODE, END } kind_t;
+typedef enum { MESSAGE, JOINED, BEFORE, AFTER, UNDO, REDO, MODE, NAMES, END } kind_t;
 
 /* An event, as far as undo reads it. */
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     int64_t agent;
     int64_t seq;
     int64_t created_us;
-    const char *text;          /* MESSAGE: the prompt; MODE: its name */
+    const char *text;          /* MESSAGE: the prompt; MODE: its name; NAMES: a file */
     const char *const *before; /* BEFORE and AFTER: the states; UNDO, REDO: NULL without files */
     const char *const *after;  /* UNDO, REDO */
     bool in_place;             /* UNDO, REDO: the conversation stayed */
@@ -102,6 +102,32 @@ static bool read_checkpoint(const void *ctx, const ik_store_event_t *event, entr
     return true;
 }
 
+/* A call of a tool that names the file it changes. */
+static bool read_call(const void *ctx, const ik_store_event_t *event, ik_json_span_t data,
+                      entry_t *entry)
+{
+    ik_json_span_t function;
+    ik_json_span_t name;
+    ik_json_span_t literal;
+    ik_json_span_t arguments;
+    ik_json_span_t path;
+    size_t len;
+    if (strcmp(event->kind, IK_MSG_TOOL_CALL) != 0 ||
+        !ik_json_find_kind(data, "function", IK_JSON_OBJECT, &function) ||
+        !ik_json_find(function, "name", &name) ||
+        !(ik_json_is_text(name, "file_write") || ik_json_is_text(name, "file_edit")) ||
+        !ik_json_find_kind(function, "arguments", IK_JSON_STRING, &literal)) {
+        return false;
+    }
+    char *text = ik_json_decode(NULL, literal, &len);
+    bool named = ik_json_scan(text, len, &arguments, NULL) &&
+                 ik_json_find_kind(arguments, "file_path", IK_JSON_STRING, &path);
+    entry->kind = NAMES;
+    entry->text = named ? ik_json_decode(ctx, path, NULL) : NULL;
+    talloc_free(text);
+    return named;
+}
+
 /* False for events that undo does not read. */
 static bool read_event(const void *ctx, const ik_store_event_t *event, entry_t *entry)
 {
@@ -132,6 +158,9 @@ static bool read_event(const void *ctx, const ik_store_event_t *event, entry_t *
         bool named = has_data && ik_json_find_kind(data, "mode", IK_JSON_STRING, &mode);
         entry->text = named ? ik_json_decode(ctx, mode, NULL) : NULL;
         return named;
+    }
+    if (has_data && read_call(ctx, event, data, entry)) {
+        return true;
     }
     entry->kind = END;
     return strcmp(event->kind, IK_MSG_END) == 0;
@@ -377,6 +406,10 @@ static void read_entry(reading_t *reading, const entry_t *entry)
         break;
     case MODE:
         line->mode = entry->text;
+        break;
+    case NAMES:
+        line->named = ik_resize_array(line, line->named, ik_undo_named_t, line->named_count + 1);
+        line->named[line->named_count++] = (ik_undo_named_t){entry->seq, entry->text};
         break;
     case END:
         break;

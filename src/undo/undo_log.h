@@ -46,6 +46,12 @@ typedef struct {
     const char *conflicts;       /* that are left: a JSON array; NULL: none */
 } ik_undo_record_t;
 
+/* A file that a call named as the one to change. */
+typedef struct {
+    int64_t seq;
+    const char *path; /* as the model wrote it */
+} ik_undo_named_t;
+
 /* The log of one agent with its ancestors. */
 typedef struct {
     int64_t agent;
@@ -55,6 +61,8 @@ typedef struct {
     ik_undo_segments_t segments;    /* of all turns, in order */
     const ik_undo_record_t *undone; /* the last undo; NULL: none since the last message */
     const char *mode;               /* that was set last; NULL: none was */
+    ik_undo_named_t *named;
+    size_t named_count;
 } ik_undo_line_t;
 
 /* Reads the events of all agents. IK_ERR_NOT_FOUND when there is no such session. */

@@ -46,6 +46,9 @@ static void on_end(void *data, const res_t *result, const ik_undo_outcome_t *out
     ik_undo_fn report = undoing->on_end;
     void *report_data = undoing->data;
     res_t ended = *result;
+    if (outcome != NULL && outcome->restored.count > 0 && workspace->checkpointer != NULL) {
+        ik_checkpointer_discard(workspace->checkpointer);
+    }
     if (outcome != NULL && outcome->agent != workspace->focus->number) {
         ended = ik_workspace_replace_focus(workspace, outcome->agent);
     }

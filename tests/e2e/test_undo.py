@@ -2,6 +2,7 @@
 import base64
 import json
 import os
+import shutil
 import signal
 import subprocess
 
@@ -310,6 +311,60 @@ class Undo(UndoTest):
         self.assertEqual([c["path"] for c in taken["conflicts"]], ["b.txt", "both.txt"])
         self.assertEqual({k: v for k, v in self.files().items() if k != "go"},
                          {"both.txt": "other\n", "b.txt": "other\n"})
+
+    def test_another_process_in_a_folder_below(self):
+        os.mkdir(os.path.join(self.project, "sub"))
+        running = self.begin([Answer(calls=[bash("echo 1 > a.txt; touch started;"
+                                                 " until test -e go; do sleep 0.05; done")]),
+                              Answer("Done.")])
+        self.wait_for_file("started")
+        self.turn("Other", bash("echo other > a.txt"), cwd=os.path.join(self.project, "sub"))
+        self.put("go", "")
+        self.key = running.finish().events[0]["id"]
+        self.assertEqual([c["path"] for c in self.undo(status=1)["conflicts"]], ["sub/a.txt"])
+        self.assertEqual(self.files(), {"sub/a.txt": "other\n"})
+
+    def test_a_turn_in_another_folder(self):
+        """A session that was resumed elsewhere."""
+        elsewhere = self.path("elsewhere")
+        os.mkdir(elsewhere)
+        self.put("a.txt", "0\n")
+        self.write("elsewhere/a.txt", "0\n")
+        self.turn("First", bash("echo 1 > a.txt"))
+        self.turn("Second", bash("echo 2 > a.txt; mkdir new; echo 2 > new/b.txt"), cwd=elsewhere)
+        files = self.json("diff", "--turn")["files"]
+        paths = [os.path.join(elsewhere, name) for name in ("a.txt", "new/b.txt")]
+        self.assertEqual([f["path"] for f in files], paths)
+        self.assertEqual(self.undo()["restored"], [{"path": path} for path in paths])
+        self.assertEqual(self.read("elsewhere/a.txt"), b"0\n")
+        self.assertEqual(os.listdir(elsewhere), ["a.txt"])
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+        self.assertEqual(self.redo()["restored"], [{"path": path} for path in paths])
+        self.assertEqual(self.read("elsewhere/new/b.txt"), b"2\n")
+        self.undo("2")
+        self.assertEqual(self.files(), {"a.txt": "0\n"})
+        self.assertEqual(os.listdir(elsewhere), ["a.txt"])
+
+    def test_contents_that_are_gone(self):
+        self.put("a.txt", "0\n")
+        for kind in ("files", "states"):
+            with self.subTest(kind):
+                self.key = None
+                self.turn("First", write("a.txt", f"{kind}\n"))
+                shutil.rmtree(os.path.join(self.home, "blobs", kind))
+                lost = [{"path": "a.txt", "reason": "unavailable"}]
+                taken = self.undo(status=1)
+                self.assertEqual((taken["restored"], taken["conflicts"]), ([], lost))
+                self.assertEqual(self.undo("--force", status=1)["conflicts"], lost)
+                self.assertEqual(self.files(), {"a.txt": f"{kind}\n"})
+                self.assertEqual(len(self.agents()), 2)  # the conversation was taken back
+                self.session("diff")
+
+    def test_states_that_are_gone_and_no_name_is_known(self):
+        self.turn("First", bash("echo 1 > a.txt"))
+        shutil.rmtree(os.path.join(self.home, "blobs", "states"))
+        self.assertIn("no longer recorded", self.session("undo", status=1).err)
+        self.assertEqual(len(self.agents()), 1)
 
     def test_sub_folder_of_a_repository(self):
         subprocess.run(["git", "init", "-q", self.project], check=True)
