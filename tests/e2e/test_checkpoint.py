@@ -367,11 +367,14 @@ class Everywhere:
                 f.write(whole[:size])
             answer = call({"op": "restore", "folder": self.project, "blobs": self.blobs,
                            "segments": [segment]}, status=1)
-            self.assertEqual(list(answer), ["error"])
+            self.assertEqual((list(answer), answer["code"]), (["error", "code"], "GONE"))
         os.unlink(path)
-        answer = call({"op": "diff", "folder": self.project, "blobs": self.blobs,
-                       "segments": [segment], "format": "json"}, status=1)
+        answer = call({"op": "restore", "folder": self.project, "blobs": self.blobs,
+                       "segments": [segment]}, status=1)
         self.assertIn("There is no state", answer["error"])
+        answer = call({"op": "diff", "folder": self.project, "blobs": self.blobs,
+                       "segments": [segment], "format": "json"})
+        self.assertEqual(answer, {"incomplete": True, "files": []})
 
     def test_read_only_folder(self):
         self.make_project()
