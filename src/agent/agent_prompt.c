@@ -41,6 +41,28 @@ const char ik_agent_prompt_plan[] =
     "which order, how you would test it, and what is still open. Do not try to carry it out; the "
     "user leaves plan mode when the plan is good.\n";
 
+static const char init[] =
+    "Write an AGENTS.md for this project, in the working folder: the file that tells coding agents "
+    "what they must know to work here. If there is one already, read it and improve it: keep what "
+    "is "
+    "right, correct what is not, add what is missing. If there is a CLAUDE.md and no AGENTS.md, "
+    "improve that file instead of writing a second one.\n"
+    "\n"
+    "Look first: README and other documents, build and test files, the configuration of linters "
+    "and "
+    "CI, instructions for other agents (.cursorrules, .cursor/rules, "
+    ".github/copilot-instructions.md), and enough of the code to see how it is organised. Then "
+    "write down what you found, without guesses and without advice that holds for every project:\n"
+    "\n"
+    "- how to build, run, lint and test: the exact commands, also for a single test;\n"
+    "- how the code is organised, as far as that takes more than one file to see;\n"
+    "- conventions: style, names, errors, tests, commits;\n"
+    "- what is easy to get wrong here.\n"
+    "\n"
+    "Be brief, about 60 lines of Markdown at most: the text is part of every later conversation. "
+    "At "
+    "the end, say what you wrote or changed, and what you could not find out.";
+
 static const char instructions_heading[] =
     "What follows are instructions from files: those of the user, if there are any, then those of "
     "the people who work on this project, outermost first. Where two disagree the later one "
@@ -83,6 +105,11 @@ static void append_built_in(ik_buffer_t *out, const ik_agent_prompt_facts_t *fac
     ik_buffer_append_text(out, "\n\n");
     ik_buffer_append_text(out, rules);
     ik_buffer_append_text(out, facts->has_tools ? tool_rules : "");
+}
+
+char *ik_agent_prompt_format_init(const void *ctx, const char *wishes)
+{
+    return ik_sprintf(ctx, "%s%s%s", init, *wishes == '\0' ? "" : "\n\n", wishes);
 }
 
 /* Separates a paragraph from the text before it by a blank line. */

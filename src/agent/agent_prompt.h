@@ -22,6 +22,10 @@ typedef struct {
 /* The paragraph that the mode plan adds. */
 extern const char ik_agent_prompt_plan[];
 
+/* The user's message that /init stands for: it asks for an AGENTS.md. wishes follow it; "": none.
+ * On ctx. */
+char *ik_agent_prompt_format_init(const void *ctx, const char *wishes);
+
 /* Returns NULL if the prompt is empty. */
 char *ik_agent_prompt_create(const void *ctx, const ik_agent_prompt_facts_t *facts);
 

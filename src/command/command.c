@@ -12,14 +12,14 @@
 #include "extend/argument_words.h"
 
 static const ik_command_t *const table[] = {
-    &ik_command_agents, &ik_command_clear,    &ik_command_compact, &ik_command_copy,
-    &ik_command_diff,   &ik_command_exit,     &ik_command_export,  &ik_command_fork,
-    &ik_command_help,   &ik_command_kill,     &ik_command_login,   &ik_command_logout,
-    &ik_command_mode,   &ik_command_model,    &ik_command_pager,   &ik_command_permissions,
-    &ik_command_redo,   &ik_command_refresh,  &ik_command_resume,  &ik_command_rewind,
-    &ik_command_search, &ik_command_sessions, &ik_command_show,    &ik_command_switch,
-    &ik_command_system, &ik_command_tool,     &ik_command_trust,   &ik_command_undo,
-    &ik_command_usage,
+    &ik_command_agents,      &ik_command_clear,  &ik_command_compact, &ik_command_copy,
+    &ik_command_diff,        &ik_command_exit,   &ik_command_export,  &ik_command_fork,
+    &ik_command_help,        &ik_command_init,   &ik_command_kill,    &ik_command_login,
+    &ik_command_logout,      &ik_command_mode,   &ik_command_model,   &ik_command_pager,
+    &ik_command_permissions, &ik_command_redo,   &ik_command_refresh, &ik_command_remember,
+    &ik_command_resume,      &ik_command_rewind, &ik_command_search,  &ik_command_sessions,
+    &ik_command_show,        &ik_command_switch, &ik_command_system,  &ik_command_tool,
+    &ik_command_trust,       &ik_command_undo,   &ik_command_usage,
 };
 
 enum { COMMAND_COUNT = IK_LENGTH(table) };
@@ -70,9 +70,19 @@ const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_
     return ik_extensions_find(ctx, &options, IK_EXTENSION_COMMAND);
 }
 
+/* The text of "# TEXT", a line to remember; NULL: it is none. A Markdown document has more lines.
+ */
+static const char *find_memo(const char *line)
+{
+    const char *text = line[0] == '#' ? line + 1 + strspn(line + 1, " \t") : line;
+    bool memo = text > line + 1 && *text != '\0' && strpbrk(text, "\r\n") == NULL;
+    return memo ? text : NULL;
+}
+
 bool ik_command_is_line(const char *line)
 {
-    return line[0] == '/' && line[1 + strcspn(line + 1, "/ \t\r\n")] != '/';
+    return find_memo(line) != NULL ||
+           (line[0] == '/' && line[1 + strcspn(line + 1, "/ \t\r\n")] != '/');
 }
 
 /* Commands of other programs that ikigai does not have. */
@@ -275,6 +285,13 @@ static void run_custom(ik_command_host_t *host, const char *line, size_t len)
 
 void ik_command_run(ik_command_host_t *host, const char *line, bool busy)
 {
+    const char *memo = find_memo(line);
+    if (memo != NULL) {
+        char *command = ik_sprintf(NULL, "/remember -- %s", memo);
+        ik_command_run(host, command, busy);
+        talloc_free(command);
+        return;
+    }
     size_t len = strcspn(line, blanks);
     const ik_command_t *command = ik_command_find(line, len);
     if (command == NULL) {

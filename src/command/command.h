@@ -102,8 +102,8 @@ const ik_command_t *ik_command_find(const char *name, size_t len);
 /* All custom commands, on ctx, also those that are not used. */
 const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_host_t *host);
 
-/* Whether a line is "/name args" rather than a message. A second slash in the first word makes it a
- * path. */
+/* Whether a line is "/name args", or "# text" for /remember, rather than a message. A second slash
+ * in the first word makes it a path. */
 bool ik_command_is_line(const char *line);
 /* Whether "/name args" must wait in the queue: until tools are discovered, or, as a custom command,
  * until the agent is idle. */
@@ -111,8 +111,8 @@ bool ik_command_must_wait(const ik_command_host_t *host, const char *line);
 /* How many bytes at the start of a line may be shown and kept; all of them, unless it is a command
  * with is_public. */
 size_t ik_command_public_length(ik_command_host_t *host, const char *line);
-/* Runs "/name args", built in or custom. Wrong use prints the usage, an unknown name suggests the
- * closest one. busy: the current agent works, or messages are queued for it. */
+/* Runs "/name args", built in or custom, or "# text". Wrong use prints the usage, an unknown name
+ * suggests the closest one. busy: the current agent works, or messages are queued for it. */
 void ik_command_run(ik_command_host_t *host, const char *line, bool busy);
 
 /* --- for commands: */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent_prompt.h"
 #include "agent/agent_target.h"
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -329,6 +330,22 @@ static void run_custom(headless_t *headless, const char *line)
 
 /* --- running ----------------------------------------------------------------------------- */
 
+/* The message that "/init TEXT" stands for, on ctx; another prompt itself. */
+static char *expand_prompt(const void *ctx, char *prompt)
+{
+    static const char name[] = "/init";
+    static const char blanks[] = " \t\r\n";
+    size_t len = sizeof(name) - 1;
+    if (strncmp(prompt, name, len) != 0 || strchr(blanks, prompt[len]) == NULL) {
+        return prompt;
+    }
+    char *wishes = prompt + len + strspn(prompt + len, blanks);
+    for (size_t end = strlen(wishes); end > 0 && strchr(blanks, wishes[end - 1]) != NULL; end--) {
+        wishes[end - 1] = '\0';
+    }
+    return ik_agent_prompt_format_init(ctx, wishes);
+}
+
 static int run(headless_t *headless)
 {
     const ik_headless_options_t *options = headless->options;
@@ -360,6 +377,7 @@ static int run(headless_t *headless)
         /* Input that is appended to a prompt is data: it attaches nothing. */
         const char *own = options->start->prompt == NULL ? prompt : options->start->prompt;
         char *data = ik_workspace_attach(NULL, workspace, own);
+        prompt = expand_prompt(headless, prompt);
         ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, data,
                             IK_WORKSPACE_SUBMIT_QUEUED);
         talloc_free(data);

@@ -362,6 +362,16 @@ static void forget(ik_repl_t *repl)
     talloc_free(text);
 }
 
+static char *first_letters(const void *ctx, const char *const *choices)
+{
+    ik_buffer_t letters;
+    ik_buffer_init(&letters, ctx, IK_BUFFER_UNLIMITED); /* a letter per choice */
+    for (size_t i = 0; choices[i] != NULL; i++) {
+        ik_buffer_append_byte(&letters, choices[i][0]);
+    }
+    return ik_buffer_finish(&letters);
+}
+
 void ik_repl_question_show(ik_repl_t *repl)
 {
     const ik_question_t *asked = ik_workspace_question(repl->workspace);
@@ -396,6 +406,10 @@ void ik_repl_question_show(ik_repl_t *repl)
         ik_repl_say(repl, IK_ROLE_WARNING, asked->text);
         if (asked->secret) {
             ik_view_ask_secret(repl->view, "> ");
+        } else if (asked->keys) {
+            char *keys = first_letters(repl, asked->choices);
+            ik_view_ask_keys(repl->view, hint, keys);
+            talloc_free(keys);
         } else {
             ik_view_ask(repl->view, hint);
         }
@@ -409,6 +423,10 @@ void ik_repl_question_show(ik_repl_t *repl)
 void ik_repl_question_answer(ik_repl_t *repl)
 {
     char key = ik_prompt_answer(ik_view_prompt(repl->view));
+    if (ik_workspace_question(repl->workspace)->call == NULL) {
+        ik_workspace_answer(repl->workspace, (char[]){key, '\0'});
+        return;
+    }
     if (key == 'a') {
         char *line = ik_sprintf(repl,
                                 "Allowed in this project from now on: %s. /permissions lists "

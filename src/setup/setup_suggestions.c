@@ -113,6 +113,9 @@ char *ik_setup_suggestions(const void *ctx, const char *folder)
     if (test != NULL) {
         ik_buffer_append_format(&lines, "run %s and fix what fails\n", test);
     }
+    if (!exists(folder, "AGENTS.md") && !exists(folder, "CLAUDE.md")) {
+        ik_buffer_append_text(&lines, "/init\n"); /* writes AGENTS.md */
+    }
     ik_buffer_append_text(&lines, exists(folder, ".git") ? "review my last commit\n"
                                                          : "what could be improved here?\n");
     return ik_buffer_finish(&lines);

@@ -528,6 +528,7 @@ static const struct {
      "names a file of the project; attaches an image"},
     {IK_BINDING_TYPED(IK_PROMPT_SIGN_SHELL), "CMD",
      "runs a shell command; the agent sees its output"},
+    {IK_BINDING_TYPED(IK_PROMPT_SIGN_MEMORY), " TEXT", "adds a line to AGENTS.md"},
 };
 
 bool ik_prompt_signs_at(size_t index, ik_binding_row_t *out)

@@ -69,6 +69,7 @@ enum {
     IK_PROMPT_SIGN_COMMAND = '/',
     IK_PROMPT_SIGN_FILE = '@',
     IK_PROMPT_SIGN_SHELL = '!',
+    IK_PROMPT_SIGN_MEMORY = '#', /* and a blank */
 };
 
 /* The keys of the prompt, of lists and of the search, and the signs; see ik_binding_rows_fn.

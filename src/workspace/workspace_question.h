@@ -25,6 +25,7 @@ typedef struct {
      * is answered by "y", "a" (if a rule is offered), "n", or any other text, which means no. */
     const ik_permission_question_t *call;
     bool secret; /* the answer is neither shown nor kept; without choices */
+    bool keys;   /* the first letter of a choice answers at once, without Enter */
 } ik_question_t;
 
 /* answer is one of the choices, or any text if there are none; NULL: declined. The question is

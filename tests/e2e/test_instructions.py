@@ -237,6 +237,34 @@ class Nested(InstructionsTest):
         self.assertIn("A member instructions beside the result is part of your instructions", prompt)
 
 
+class Init(InstructionsTest):
+    """/init as the prompt of `ikigai -p`."""
+
+    def asked(self, prompt, **more):
+        turn = self.ask([Answer("Done.")], prompt=prompt, **more)
+        (message,) = [m for m in turn.llm.requests[0].json["messages"] if m["role"] == "user"]
+        return message["content"]
+
+    def test_it_stands_for_a_message(self):
+        message = self.asked("/init")
+        self.assertTrue(message.startswith("Write an AGENTS.md for this project"), message)
+        self.assertIn("If there is one already, read it and improve it", message)
+        self.assertEqual(self.asked("/init mention the tests "), message + "\n\nmention the tests")
+        self.assertEqual(self.asked("/init", input=b"from a pipe\n"), message + "\n\nfrom a pipe")
+
+    def test_other_text_is_sent_as_it_is(self):
+        for prompt in ("/initial", "/init/x", " /init", "# Use tabs", "/remember --project x"):
+            self.assertEqual(self.asked(prompt), prompt)
+        self.assertEqual(os.listdir(self.project), [])
+
+    def test_the_model_writes_the_file(self):
+        turn = self.ask([Answer(calls=[Call("file_write", {"file_path": "AGENTS.md",
+                                                           "content": "Rules\n"})]),
+                         Answer("Done.")], prompt="/init")
+        self.assertEqual(turn.envelopes()[0]["tool_success"], True)
+        self.assertEqual(sections(self.prompt_of()), [(self.path("project/AGENTS.md"), "Rules\n")])
+
+
 class OnScreen(ReplTest):
     def nested(self):
         """A file in a folder with instructions, and the answers of a turn that reads it."""

@@ -16,9 +16,10 @@ from repl_support import MODEL, ReplTest, words_of
 from support import IKIGAI, TOOLS, clean_env, tool_script
 
 SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
-COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "kill",
+COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "init", "kill",
             "login", "logout", "mode", "model",
-            "pager", "permissions", "refresh", "resume", "search", "sessions", "show", "switch", "system", "tool",
+            "pager", "permissions", "refresh", "remember",
+            "resume", "search", "sessions", "show", "switch", "system", "tool",
             "trust", "usage"]
 MUCH = 60000  # ms for a schema
 UP, ESCAPE = "\x1b[A", "\x1b"
@@ -1065,8 +1066,8 @@ class CompletionTest(CommandTest):
     def test_commands(self):
         t = self.ready()
         t.send("/re")
-        t.wait_for("/refresh  Discovers tools again")
-        t.wait_for("/resume   Resumes an earlier session; without an ID, one from a list.")
+        t.wait_for("/refresh   Discovers tools again")
+        t.wait_for("/resume    Resumes an earlier session; without an ID, one from a list.")
         t.send("f\t")
         t.wait_for(re.compile(r"^> /refresh", re.M))
         t.send("\r")

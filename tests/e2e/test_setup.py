@@ -321,6 +321,7 @@ class Keys(SetupTest):
         rows = t.all_rows()
         self.assertIn("  explain this project", rows)
         self.assertIn("  run make test and fix what fails", rows)
+        self.assertIn("  /init", rows)
         self.assertEqual(self.config(), {"max_tool_turns": 7, "model": "anthropic/big-2",
                                          "providers": {"box": {"base_url": "http://box.example/v1"}}})
         self.assertEqual(self.keys(), {"anthropic": {"api_key": KEY}})

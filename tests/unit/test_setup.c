@@ -130,9 +130,10 @@ START_TEST(things_to_try)
 {
     scratch_write(folders[_i].file, folders[_i].text);
     char *lines = ik_setup_suggestions(ctx, scratch_path(""));
-    char *expected = ik_sprintf(ctx, "explain this project\n%s%swhat could be improved here?\n",
-                                folders[_i].expected == NULL ? "" : folders[_i].expected,
-                                folders[_i].expected == NULL ? "" : "\n");
+    char *expected =
+        ik_sprintf(ctx, "explain this project\n%s%s/init\nwhat could be improved here?\n",
+                   folders[_i].expected == NULL ? "" : folders[_i].expected,
+                   folders[_i].expected == NULL ? "" : "\n");
     ck_assert_str_eq(lines, expected);
 }
 END_TEST
@@ -141,9 +142,12 @@ START_TEST(a_repository_has_commits_to_review)
 {
     scratch_write(".git", "gitdir: elsewhere\n");
     ck_assert_str_eq(ik_setup_suggestions(ctx, scratch_path("")),
-                     "explain this project\nreview my last commit\n");
+                     "explain this project\n/init\nreview my last commit\n");
     ck_assert_str_eq(ik_setup_suggestions(ctx, "/nonexistent"),
-                     "explain this project\nwhat could be improved here?\n");
+                     "explain this project\n/init\nwhat could be improved here?\n");
+    scratch_write("CLAUDE.md", "");
+    ck_assert_str_eq(ik_setup_suggestions(ctx, scratch_path("")),
+                     "explain this project\nreview my last commit\n");
 }
 END_TEST
 
