@@ -16,11 +16,11 @@ from repl_support import MODEL, ReplTest, words_of
 from support import IKIGAI, TOOLS, clean_env, tool_script
 
 SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
-COMMANDS = ["agents", "clear", "compact", "copy", "exit", "export", "fork", "help", "init", "kill",
+COMMANDS = ["agents", "clear", "compact", "copy", "diff", "exit", "export", "fork", "help", "init", "kill",
             "login", "logout", "mode", "model",
-            "pager", "permissions", "refresh", "remember",
-            "resume", "search", "sessions", "show", "switch", "system", "tool",
-            "trust", "usage"]
+            "pager", "permissions", "redo", "refresh", "remember",
+            "resume", "rewind", "search", "sessions", "show", "switch", "system", "tool",
+            "trust", "undo", "usage"]
 MUCH = 60000  # ms for a schema
 UP, ESCAPE = "\x1b[A", "\x1b"
 # Not the clipboard of the user who runs the tests.
@@ -738,7 +738,7 @@ class ShowTest(CommandTest):
         self.enter(t, "/show 2", "There is no tool result 2 (1 so far).")
         for wrong in ("0", "-1", "x", "1.5", "99999999999999999999"):
             rows = self.enter(t, f"/show {wrong}", "Usage: /show N")
-            self.assertEqual(rows, [f"'{wrong}' is not a positive number. Usage: /show N"])
+            self.assertEqual(rows, [f"'{wrong}' is not a positive number. Usage: /show N|summary"])
         self.enter(t, "/show", "Usage: /show N")
 
 
@@ -1008,7 +1008,8 @@ class HelpTest(CommandTest):
     def test_one_command(self):
         t = self.ready()
         self.assertEqual(self.enter(t, "/help show", "Usage"),
-                         ["Usage: /show N", "Shows the whole result of tool call N in a pager."])
+                         ["Usage: /show N|summary", "Shows the whole result of tool call N, or the last "
+                          "summary, in a pager."])
         self.enter(t, "/help shwo", "Did you mean /show?")
 
     def test_wrong_use_prints_the_usage_line(self):

@@ -123,7 +123,7 @@ START_TEST(unknown_names_suggest_the_nearest)
         {"/modell", "model"}, {"/ehpl", "help"},       {"/eixt", "exit"},
         {"/agent", "agents"}, {"/sess", "sessions"},   {"/tools", "tool"},
         {"/seach", "search"}, {"/comapct", "compact"}, {"/sesions x", "sessions"},
-        {"/u", "usage"},
+        {"/us", "usage"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char *end = ik_sprintf(ctx, "Did you mean /%s?\n", cases[i][1]);
@@ -160,10 +160,10 @@ START_TEST(wrong_use_prints_the_usage_line)
         if (table[i]->min_args > 0) {
             ck_assert_str_eq(run(line), usage_line);
         }
-        for (size_t k = 0; k <= table[i]->max_args; k++) {
+        for (size_t k = 0; k <= table[i]->max_args && table[i]->max_args < SIZE_MAX; k++) {
             line = ik_sprintf(ctx, "%s x", line);
         }
-        if (!(table[i]->flags & IK_COMMAND_TAKES_REST)) {
+        if (!(table[i]->flags & IK_COMMAND_TAKES_REST) && table[i]->max_args < SIZE_MAX) {
             ck_assert_str_eq(run(line), usage_line);
         }
     }
@@ -198,7 +198,7 @@ START_TEST(some_wait_for_the_end_of_the_turn)
         ik_command_run(&host, ik_sprintf(ctx, "/%s", table[i]->name), true);
         assert_has(said.data, "has to wait until the turn has ended");
     }
-    ck_assert_str_eq(idle.data, "clear compact fork login logout model resume ");
+    ck_assert_str_eq(idle.data, "clear compact fork login logout model redo resume rewind undo ");
     said.len = 0;
     ik_command_run(&host, "/exit", true);
     ck_assert_str_eq(said.data, "[leave]\n");
