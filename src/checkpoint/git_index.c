@@ -235,6 +235,20 @@ size_t ik_git_index_lower_bound(const ik_git_index_t *index, const char *path, s
     return low;
 }
 
+size_t ik_git_index_lower_bound_near(const ik_git_index_t *index, size_t last, const char *path,
+                                     size_t len)
+{
+    enum { STEPS = 4 };
+    if (last <= index->count && (last == 0 || compare(&index->entries[last - 1], path, len) < 0)) {
+        for (size_t at = last; at < last + STEPS; at++) {
+            if (at == index->count || compare(&index->entries[at], path, len) >= 0) {
+                return at;
+            }
+        }
+    }
+    return ik_git_index_lower_bound(index, path, len);
+}
+
 bool ik_git_index_tracks(const ik_git_index_t *index, const char *path, size_t len)
 {
     size_t at = ik_git_index_lower_bound(index, path, len);

@@ -42,6 +42,9 @@ ik_git_index_t *ik_git_index_parse(const void *ctx, const char *bytes, size_t le
 
 /* The first entry that is not before path. */
 size_t ik_git_index_lower_bound(const ik_git_index_t *index, const char *path, size_t len);
+/* As lower_bound, quick when the result is near that of the last call. */
+size_t ik_git_index_lower_bound_near(const ik_git_index_t *index, size_t last, const char *path,
+                                     size_t len);
 /* Whether a path is tracked, or for a path that ends in a slash, something below it. */
 bool ik_git_index_tracks(const ik_git_index_t *index, const char *path, size_t len);
 /* The entry of a file; NULL when there is none of stage 0. */

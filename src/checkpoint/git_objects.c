@@ -405,8 +405,11 @@ bool ik_git_objects_find(ik_git_objects_t *objects, const ik_git_source_t *sourc
     uint64_t has;
     bool good = true;
     database_t *database = open_database(objects, source);
-    if (!find(database, name, &found, size == NULL && *singles == 0)) {
+    if (!find(database, name, &found, *singles == 0)) {
         return false;
+    }
+    if (found.pack == NULL && *singles == 0) {
+        size = NULL; /* opening thousands of files would take longer than reading them */
     }
     if (size != NULL && found.pack != NULL) {
         good = ik_git_pack_measure(found.pack->pack, found.offset, &has) && has == *size;

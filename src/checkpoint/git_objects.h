@@ -27,8 +27,8 @@ void ik_git_objects_name(const char *path, char key[33]);
 
 /* Whether there is a blob of that name. With size, it must have that size; NULL: any. An object
  * that is found is kept: a pack as a whole, a single object while *singles is not 0, which counts
- * down.
- */
+ * down. At 0 a single object is taken to be there when its folder is: git writes objects before it
+ * writes the index that names them. A wrong guess is noticed when the object is read. */
 bool ik_git_objects_find(ik_git_objects_t *objects, const ik_git_source_t *source,
                          const unsigned char *name, const uint64_t *size, size_t *singles);
 /* Appends a blob of this size, checked against its name. */

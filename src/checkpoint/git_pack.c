@@ -34,7 +34,8 @@ struct ik_git_pack {
     size_t index_len;
     uint32_t version;
     uint32_t count;
-    z_stream stream; /* used again for every object */
+    const unsigned char *mapped; /* the pack, for the heads of many objects; NULL: not yet */
+    z_stream stream;             /* used again for every object */
     bool stream_made;
     unsigned char *piece;
 };
@@ -51,6 +52,9 @@ static int on_free(ik_git_pack_t *pack)
     }
     if (pack->index != NULL) {
         munmap(pack->index, pack->index_len);
+    }
+    if (pack->mapped != NULL) {
+        munmap((void *)pack->mapped, pack->size);
     }
     if (pack->stream_made) {
         inflateEnd(&pack->stream);
@@ -178,6 +182,16 @@ static bool restart(ik_git_pack_t *pack)
     return inflateReset(&pack->stream) == Z_OK;
 }
 
+/* Reads exactly these bytes of the pack. */
+static bool read_at(ik_git_pack_t *pack, unsigned char *out, size_t len, uint64_t offset)
+{
+    if (pack->mapped == NULL) {
+        return pread(pack->fd, out, len, (off_t)offset) == (ssize_t)len;
+    }
+    memcpy(out, pack->mapped + offset, len);
+    return true;
+}
+
 /* Inflates from an offset until out is full; with whole, the stream must end there. */
 static bool inflate_at(ik_git_pack_t *pack, uint64_t offset, unsigned char *out, size_t len,
                        bool whole)
@@ -193,19 +207,20 @@ static bool inflate_at(ik_git_pack_t *pack, uint64_t offset, unsigned char *out,
     size_t want = whole ? CHUNK : HEAD_MAX;
     int status = Z_OK;
     while (status == Z_OK) {
-        if (stream->avail_in == 0) {
-            size_t room = pack->size - offset < want ? pack->size - offset : want;
-            ssize_t got =
-                offset >= pack->size ? 0 : pread(pack->fd, pack->piece, room, (off_t)offset);
-            if (got <= 0) {
-                return false;
-            }
-            offset += (uint64_t)got;
-            stream->next_in = pack->piece;
-            stream->avail_in = (uInt)got;
-        }
         if (left == 0 && !whole) {
             return true;
+        }
+        if (stream->avail_in == 0) {
+            if (offset >= pack->size) {
+                return false;
+            }
+            size_t got = pack->size - offset < want ? pack->size - offset : want;
+            if (!read_at(pack, pack->piece, got, offset)) {
+                return false;
+            }
+            offset += got;
+            stream->next_in = pack->piece;
+            stream->avail_in = (uInt)got;
         }
         bool over = left == 0;
         uInt room = over ? 1 : left > (1U << 30) ? 1U << 30 : (uInt)left;
@@ -240,12 +255,10 @@ static bool read_head(ik_git_pack_t *pack, uint64_t offset, head_t *head)
     if (offset >= pack->size) {
         return false;
     }
-    size_t room = pack->size - offset < sizeof(bytes) ? pack->size - offset : sizeof(bytes);
-    ssize_t got = pread(pack->fd, bytes, room, (off_t)offset);
-    if (got < 1) {
+    size_t len = pack->size - offset < sizeof(bytes) ? pack->size - offset : sizeof(bytes);
+    if (!read_at(pack, bytes, len, offset)) {
         return false;
     }
-    size_t len = (size_t)got;
     size_t at = 0;
     unsigned char byte = bytes[at++];
     head->type = byte >> 4 & 7;
@@ -309,6 +322,10 @@ static bool is_delta(const head_t *head)
 bool ik_git_pack_measure(ik_git_pack_t *pack, uint64_t offset, uint64_t *size)
 {
     head_t head;
+    if (pack->mapped == NULL) {
+        void *mapped = mmap(NULL, pack->size, PROT_READ, MAP_PRIVATE, pack->fd, 0);
+        pack->mapped = mapped == MAP_FAILED ? NULL : mapped;
+    }
     if (!read_head(pack, offset, &head)) {
         return false;
     }

@@ -197,17 +197,20 @@ static res_t open_place(const void *ctx, const json_t *request, ik_place_t **pla
 static void add_left_out(ik_buffer_t *out, const ik_state_t *state)
 {
     void *scratch = talloc_new(NULL);
-    size_t count;
-    ik_state_item_t *items = ik_state_list(scratch, state, &count);
     ik_json_begin_member(out, "left_out");
     ik_buffer_append_byte(out, '[');
     bool first = true;
-    for (size_t i = 0; i < count; i++) {
-        if (items[i].entry->kind == IK_ENTRY_UNKEPT) {
+    for (const ik_state_t *layer = state; layer != NULL; layer = layer->base) {
+        for (size_t i = 0; i < layer->count; i++) {
+            const ik_entry_t *entry = &layer->entries[i];
+            if (entry->kind != IK_ENTRY_UNKEPT ||
+                ik_state_find(state, entry->path, entry->path_len, NULL) != entry) {
+                continue;
+            }
             ik_buffer_t object;
             ik_buffer_init(&object, scratch, IK_BUFFER_UNLIMITED);
-            ik_patch_add_path(&object, items[i].entry->path);
-            ik_json_add_number(&object, "bytes", (int64_t)items[i].entry->size);
+            ik_patch_add_path(&object, entry->path);
+            ik_json_add_number(&object, "bytes", (int64_t)entry->size);
             ik_buffer_append_text(out, first ? "" : ",");
             ik_buffer_append(out, object.data, object.len);
             ik_buffer_append_byte(out, '}');

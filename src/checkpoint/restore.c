@@ -357,6 +357,33 @@ static res_t take_states(const void *ctx, ik_place_t *place, const job_t *jobs, 
     return n == 0 ? OK : ik_take_exact(place, paths, n, state);
 }
 
+/* Leaves out the files that could not be written. */
+static res_t drop_failed(const void *ctx, ik_place_t *place, const job_t *jobs, size_t count,
+                         ik_state_t **state)
+{
+    const ik_state_t *all = *state;
+    ik_state_t *done = ik_states_add(place->states, place->folder, false);
+    done->verified_ns = all->verified_ns;
+    done->taker = all->taker;
+    done->taker_started = all->taker_started;
+    done->entries = ik_new_array(ctx, ik_entry_t, all->count);
+    for (size_t i = 0; i < count; i++) {
+        const ik_change_t *change = jobs[i].change;
+        const ik_entry_t *entry =
+            is_due(&jobs[i]) ? ik_state_find(all, change->path, change->len, NULL) : NULL;
+        if (entry != NULL) {
+            done->entries[done->count++] = *entry;
+        }
+    }
+    done->file_count = done->count;
+    *state = done;
+    if (done->count == 0) {
+        *state = NULL;
+        return OK;
+    }
+    return ik_states_save(place->states, done);
+}
+
 res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_request_t *request,
                      ik_restore_t *out)
 {
@@ -398,6 +425,10 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
             }
         }
         TRY(take_states(ctx, place, jobs, count, &out->after));
+        size_t done = out->after == NULL ? 0 : out->after->count;
+        if (out->before != NULL && done < out->before->count) {
+            TRY(drop_failed(ctx, place, jobs, count, &out->before));
+        }
     }
     out->files = ik_new_array(ctx, ik_restore_file_t, count);
     for (size_t i = 0; i < count; i++) {

@@ -238,6 +238,7 @@ static char *get_entry(reader_t *in, ik_entry_t *entry, const ik_entry_t *last, 
     const char *bytes = get_bytes(in, rest);
     if (bytes == NULL || shared > last->path_len ||
         shared + rest >= (uint64_t)(paths_end - paths)) {
+        *entry = (ik_entry_t){.path = ""};
         in->failed = true;
         return paths;
     }
@@ -246,8 +247,7 @@ static char *get_entry(reader_t *in, ik_entry_t *entry, const ik_entry_t *last, 
     }
     memcpy(paths + shared, bytes, rest);
     paths[shared + rest] = '\0';
-    entry->path = paths;
-    entry->path_len = (uint32_t)(shared + rest);
+    *entry = (ik_entry_t){.path = paths, .path_len = (uint32_t)(shared + rest)};
     const char *kinds = get_bytes(in, 1);
     entry->kind = kinds == NULL ? 0 : (unsigned char)*kinds >> 4;
     entry->naming = kinds == NULL ? 0 : *kinds & 15;
@@ -302,7 +302,7 @@ static bool read_entries(reader_t *in, ik_state_t *state)
     if (count > 0 && size == 0) {
         return false;
     }
-    state->entries = ik_new_array(state, ik_entry_t, count);
+    state->entries = ik_resize_array(state, NULL, ik_entry_t, count);
     state->count = count;
     ik_buffer_t paths;
     ik_buffer_init(&paths, state, IK_BUFFER_UNLIMITED);

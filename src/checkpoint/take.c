@@ -607,7 +607,8 @@ static void fill(take_t *take, ik_tree_file_t *files, size_t count, bool *change
 {
     ik_state_t *state = take->state;
     bool whole = take->base == NULL || take->tree == NULL || take->base->depth >= DEPTH_MAX;
-    ik_entry_t *entries = ik_new_array(state, ik_entry_t, count + take->known_count);
+    /* Most of it is not used, and memory that is not touched costs nothing. */
+    ik_entry_t *entries = ik_resize_array(state, NULL, ik_entry_t, count + take->known_count);
     size_t n = 0;
     size_t k = 0;
     size_t file_count = 0;

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,6 +18,9 @@ enum {
     RULES_SIZE_MAX = 1024 * 1024,
     ARENA_CHUNK = 1 << 16,
     DEPTH_MAX = 2000,
+    AHEAD_MIN = 2000, /* tracked files for which several threads are worth starting */
+    AHEAD_CHUNK = 256,
+    AHEAD_THREADS = 8,
     FILES_LIMIT = 2 << 20, /* beyond this an array would be larger than talloc allows */
     UNCOVERED_FACTOR = 4,  /* ignored entries that are listed, as a multiple of max_files */
     FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
@@ -38,6 +43,12 @@ typedef struct {
     char *arena;
     size_t arena_left;
     int depth;
+    /* The status of the tracked files of a repository, found by several threads. */
+    const ik_git_repository_t *ahead_of;
+    struct stat *ahead; /* of the entries of its index from ahead_first on; mode 0: not known */
+    size_t ahead_first;
+    size_t ahead_count;
+    size_t last; /* entry of the index of ahead_of that was looked up last */
 } walk_t;
 
 /* What holds in one folder. */
@@ -176,6 +187,101 @@ static bool is_excluded(const walk_t *walk, const scope_t *scope, size_t name_le
                                                      is_folder) == IK_IGNORE_EXCLUDED;
 }
 
+/* --- looking ahead ------------------------------------------------------------------------- */
+
+typedef struct {
+    int folder;
+    size_t skip; /* what of the paths is above the folder */
+    const ik_git_index_entry_t *entries;
+    struct stat *found;
+    size_t count;
+    atomic_size_t next;
+} ahead_t;
+
+static void *look_ahead(void *data)
+{
+    ahead_t *ahead = data;
+    for (;;) {
+        size_t from = atomic_fetch_add(&ahead->next, AHEAD_CHUNK);
+        if (from >= ahead->count) {
+            return NULL;
+        }
+        size_t to = from + AHEAD_CHUNK < ahead->count ? from + AHEAD_CHUNK : ahead->count;
+        for (size_t i = from; i < to; i++) {
+            if (fstatat(ahead->folder, ahead->entries[i].path + ahead->skip, &ahead->found[i],
+                        AT_SYMLINK_NOFOLLOW) != 0) {
+                ahead->found[i].st_mode = 0;
+            }
+        }
+    }
+}
+
+/* Most of the time goes into asking the kernel for the status of files, which git also does with
+ * several threads. */
+static void start_ahead(walk_t *walk, const scope_t *scope, int fd)
+{
+    const ik_git_index_t *index = scope->repository->index;
+    const char *inside = path_inside(walk, scope);
+    size_t len = walk->path.len - scope->root_len;
+    char *after = ik_strndup(NULL, inside, len);
+    size_t from = 0;
+    size_t to = index->count;
+    if (len > 0) {
+        from = ik_git_index_lower_bound(index, inside, len);
+        after[len - 1] = '/' + 1;
+        to = ik_git_index_lower_bound(index, after, len);
+    }
+    talloc_free(after);
+    walk->ahead_of = scope->repository;
+    walk->ahead_first = from;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (to - from < AHEAD_MIN || processors < 2) {
+        return;
+    }
+    walk->ahead_count = to - from;
+    walk->ahead = ik_resize_array(walk->tree, NULL, struct stat, walk->ahead_count);
+    ahead_t ahead = {.folder = fd,
+                     .skip = len,
+                     .entries = index->entries + from,
+                     .found = walk->ahead,
+                     .count = walk->ahead_count};
+    pthread_t threads[AHEAD_THREADS];
+    int started = 0;
+    while (started < AHEAD_THREADS && started < processors - 1 &&
+           pthread_create(&threads[started], NULL, look_ahead, &ahead) == 0) {
+        started++;
+    }
+    look_ahead(&ahead);
+    for (int i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+/* The place of the path that the walk is at in the index. */
+static size_t find_in_index(walk_t *walk, const scope_t *scope)
+{
+    const ik_git_index_t *index = scope->repository->index;
+    const char *inside = path_inside(walk, scope);
+    size_t len = walk->path.len - scope->root_len;
+    if (scope->repository != walk->ahead_of) {
+        return ik_git_index_lower_bound(index, inside, len);
+    }
+    walk->last = ik_git_index_lower_bound_near(index, walk->last, inside, len);
+    return walk->last;
+}
+
+static bool find_status(const walk_t *walk, const scope_t *scope, size_t at, bool tracked, int fd,
+                        const char *name, struct stat *st)
+{
+    if (tracked && walk->ahead != NULL && scope->repository == walk->ahead_of &&
+        at >= walk->ahead_first && at - walk->ahead_first < walk->ahead_count &&
+        walk->ahead[at - walk->ahead_first].st_mode != 0) {
+        *st = walk->ahead[at - walk->ahead_first];
+        return true;
+    }
+    return fstatat(fd, name, st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* --- files --------------------------------------------------------------------------------- */
 
 static void visit_file(walk_t *walk, const scope_t *scope, int fd, const child_t *child)
@@ -183,12 +289,14 @@ static void visit_file(walk_t *walk, const scope_t *scope, int fd, const child_t
     struct stat st;
     const ik_git_index_entry_t *indexed = NULL;
     size_t inside_len = walk->path.len - scope->root_len;
+    size_t at = 0;
+    bool tracked = false;
     if (scope->repository != NULL) {
         const ik_git_index_t *index = scope->repository->index;
         const char *inside = path_inside(walk, scope);
-        size_t at = ik_git_index_lower_bound(index, inside, inside_len);
-        bool tracked = at < index->count && index->entries[at].len == inside_len &&
-                       memcmp(index->entries[at].path, inside, inside_len) == 0;
+        at = find_in_index(walk, scope);
+        tracked = at < index->count && index->entries[at].len == inside_len &&
+                  memcmp(index->entries[at].path, inside, inside_len) == 0;
         if (!tracked && (scope->ignored || is_excluded(walk, scope, child->len, false))) {
             add(walk, IK_ENTRY_IGNORED);
             return;
@@ -197,7 +305,7 @@ static void visit_file(walk_t *walk, const scope_t *scope, int fd, const child_t
             indexed = &index->entries[at];
         }
     }
-    if (fstatat(fd, child->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!find_status(walk, scope, at, tracked, fd, child->name, &st)) {
         return; /* it vanished */
     }
     if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
@@ -436,6 +544,8 @@ ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, size_t max_file
             !ik_git_index_tracks(repository->index, path_inside(&walk, &scope),
                                  walk.path.len - scope.root_len)) {
             scope = (scope_t){0};
+        } else {
+            start_ahead(&walk, &scope, fd);
         }
     }
     walk_folder(&walk, scope, fd);

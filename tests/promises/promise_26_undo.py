@@ -15,7 +15,9 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
 from checkpoint_support import MANY_BYTES, call, git, name_of, snapshot
-from support import clean_env, tool_path
+from fake_llm import Answer, Call, FakeLLM
+from model_runs import ENVIRONMENT, FORMATS, Stage
+from support import IKIGAI, clean_env, tool_path
 
 FOLDERS = [b"", b"src/", b"src/deep/er/", b"with space/", "\u00fcber/".encode(), b"build/", b"docs/"]
 NAMES = [b"a.txt", b"b.c", b"README", b"Readme", b"run.sh", b"data.bin", b"x.log", b"quo\"te",
@@ -111,13 +113,13 @@ class Project:
         return path, ("file_edit", {"file_path": path, "old_string": words, "new_string": "edited",
                                     "replace_all": True})
 
-    def plan_bash(self):
+    def plan_bash(self, number):
         """Commands read names from files, so that any byte may be in them."""
         rng = self.rng
-        names = os.path.join(self.scratch, "names")
+        names = os.path.join(self.scratch, f"names{number}")
         with open(names, "wb") as f:
             f.write(b"\0".join([self.some_path(), self.new_path(), self.some_path()]) + b"\0")
-        content = os.path.join(self.scratch, "content")
+        content = os.path.join(self.scratch, f"content{number}")
         with open(content, "wb") as f:
             f.write(self.content())
         command = rng.choice([
@@ -154,7 +156,8 @@ class Project:
         paths = [os.path.join(self.folder, p) for p in sorted(named)]
         return [self.take(True)] + ([self.take(False, paths)] if paths else [])
 
-    def turn(self):
+    def plan(self):
+        """The calls of a turn, and the files that file_write and file_edit name."""
         named, calls = set(), []
         for _ in range(self.rng.randint(1, 4)):
             if self.rng.random() < 0.4:
@@ -162,7 +165,11 @@ class Project:
                 named.add(path)
                 calls.append(planned)
             else:
-                calls.append(self.plan_bash())
+                calls.append(self.plan_bash(len(calls)))
+        return named, calls
+
+    def turn(self):
+        named, calls = self.plan()
         before, before_files = self.states(named), snapshot(self.folder)
         for name, arguments in calls:
             self.tool(name, arguments)
@@ -264,13 +271,68 @@ class Project:
         return False
 
 
-def live(seed, kind):
+class WholeProgram(Project):
+    """Turns are those of ikigai with a model, and undo is `ikigai session undo`."""
+
+    def __init__(self, rng, kind):
+        super().__init__(rng, kind)
+        self.session = None
+        self.stage = Stage()
+        self.stage.setUp()
+        self.llm = FakeLLM([], FORMATS["chat"].dialect)
+        self.llm.__enter__()
+        self.stage.serve(self.llm)
+
+    def close(self):
+        self.llm.__exit__(None, None, None)
+        self.stage.doCleanups()
+        super().close()
+
+    def ikigai(self, *words):
+        done = subprocess.run([IKIGAI, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240,
+                              env=self.stage.env(GIT_CONFIG_GLOBAL="/dev/null", **ENVIRONMENT))
+        return done.stdout.decode()
+
+    def turn(self):
+        named, calls = self.plan()
+        before = snapshot(self.folder)
+        self.llm.script += [Answer(calls=[Call(*planned) for planned in calls]), Answer("Done.")]
+        said = self.ikigai("-p", "Do it.", "--json", "--mode", "full", "-m",
+                           FORMATS["chat"].model, *(["-r", self.session] if self.session else []))
+        self.session = json.loads(said.splitlines()[0])["id"]
+        self.turns.append({"segment": None, "before": before, "after": snapshot(self.folder),
+                           "named": {p.encode() for p in named}, "calls": calls})
+
+    def undo(self, count):
+        turns = self.turns[-count:]
+        now = snapshot(self.folder)
+        force = self.rng.random() < 0.15
+        expected, conflicts = self.expectation(turns, now, force)
+        answer = json.loads(self.ikigai("session", "undo", self.session, str(count), "--json",
+                                        *(["--force"] if force else [])))
+        wrong = self.compare(expected, conflicts, answer)
+        if answer["turns"] != count:
+            wrong.append(f"{answer['turns']} turns instead of {count}")
+        if not wrong and self.rng.random() < 0.5:
+            self.ikigai("session", "redo", self.session, "--json")
+            if snapshot(self.folder) != now:
+                wrong.append("redo did not bring back " + self.differences(now))
+            return [f"{w} (after {[t['calls'] for t in turns]})" for w in wrong]
+        del self.turns[-count:]
+        if conflicts and not wrong:
+            # Another message ends this undo; the files stay as they are.
+            self.turns.clear()
+        return [f"{w} (after {[t['calls'] for t in turns]})" for w in wrong]
+
+
+def live(seed, kind, world=Project, life=LIFE):
     """One project; returns the number of turns undone and what was wrong."""
     rng = random.Random(seed)
-    project = Project(rng, kind)
+    project = world(rng, kind)
     undone, wrong = 0, []
     try:
-        for _ in range(LIFE):
+        for _ in range(life):
             project.turn()
             for _ in range(rng.choice([0, 0, 1, 2])):
                 project.edit_of_others()
@@ -278,7 +340,7 @@ def live(seed, kind):
                 count = rng.randint(1, min(len(project.turns), 5))
                 wrong += project.undo(count)
                 undone += count
-        while project.turns:
+        while project.turns and not wrong:
             count = rng.randint(1, len(project.turns))
             wrong += project.undo(count)
             undone += count
@@ -288,10 +350,18 @@ def live(seed, kind):
 
 
 def main():
-    wanted = 300 if "--quick" in sys.argv else 10000
+    quick = "--quick" in sys.argv
+    wanted = 300 if quick else 10000
     seed = int(os.environ.get("SEED", "1"))
-    undone, wrong = 0, []
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        whole = [pool.submit(live, seed + i, PROJECTS[i % len(PROJECTS)], WholeProgram, 6)
+                 for i in range(2 if quick else 100)]
+        undone, wrong = 0, []
+        for done in whole:
+            count, complaints = done.result()
+            undone += count
+            wrong += complaints
+        by_session = undone
         while undone < wanted and not wrong:
             lives = [pool.submit(live, seed + i, PROJECTS[(seed + i) % len(PROJECTS)])
                      for i in range(2 * os.cpu_count())]
@@ -302,7 +372,8 @@ def main():
                 wrong += complaints
     for line in wrong[:10]:
         print(line)
-    hostile.conclude(26, not wrong, f"{undone:,} turns undone: {len(wrong)} with wrong bytes")
+    hostile.conclude(26, not wrong, f"{undone:,} turns undone, {by_session} of them by "
+                     f"ikigai session undo: {len(wrong)} with wrong bytes")
 
 
 if __name__ == "__main__":
