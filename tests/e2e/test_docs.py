@@ -250,8 +250,8 @@ class Readme(ScratchTest):
         done = subprocess.run([IKIGAI, "doctor"], env=self.env, cwd=self.dir,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertNotIn("warning", done.stderr)
-        self.assertRegex(done.stdout, r"ollama +openai +http://127\.0\.0\.1:11434/v1")
-        self.assertIn("ollama/qwen3-coder", done.stdout)
+        self.assertRegex(done.stdout, r"office +openai +http://gpu\.example:8000/v1")
+        self.assertIn("office/qwen3-coder", done.stdout)
 
     def test_every_tool_is_in_the_box(self):
         listed = subprocess.run([IKIGAI, "tool", "list", "--json"], env=self.env, cwd=self.dir,
