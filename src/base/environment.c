@@ -28,6 +28,11 @@ static const ik_environment_t table[] = {
      "(OSC 52), as it does when none of these programs is available"},
     {"HOME", USER, "where `~/.ikigai` is; an absolute path"},
     {"PATH", USER, "where programs are looked for"},
+    {"XDG_CONFIG_HOME", USER, "where git's own configuration is, as git reads it"},
+    {"GIT_CONFIG_GLOBAL", USER,
+     "another configuration of git; undo follows what it says about ignored files"},
+    {"GIT_CONFIG_SYSTEM", USER, "the same for the system's configuration of git"},
+    {"GIT_CONFIG_NOSYSTEM", USER, "if true, the system's configuration of git is not read"},
 
     {"OPENAI_API_KEY", PROVIDER, "the key of the provider `openai`"},
     {"OPENAI_BASE_URL", PROVIDER, "another address of the provider `openai`; ends in `/v1`"},
