@@ -784,6 +784,14 @@ ik_undo_task_t *ik_undo_start_diff(const void *ctx, const ik_undo_place_t *place
     } else if (!turn && task->log != NULL) {
         task->segments = ik_undo_log_everything(task->log);
     }
+    for (size_t i = 0; i < task->segments.count; i++) {
+        /* What is there now may be the work of others: a segment whose end could not be recorded
+         * counts as one that changed nothing. */
+        ik_undo_segment_t *segment = &task->segments.items[i];
+        if (segment->after == NULL && segment->ended_us != INT64_MAX) {
+            segment->after = segment->before;
+        }
+    }
     if (task->segments.count == 0) {
         task->answer =
             format == IK_UNDO_JSON

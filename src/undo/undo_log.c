@@ -258,12 +258,11 @@ static ik_undo_segment_t begin_segment(const entry_t *before)
                                .before = before->before};
 }
 
-/* "after" without states: they could not be recorded, and the user was told so. What is there now
- * may be the work of others, so the segment counts as one that changed nothing. */
+/* "after" without states: they could not be recorded, and the user was told so. */
 static void end_segment(ik_undo_segment_t *segment, const entry_t *after)
 {
     segment->ended_us = after->created_us;
-    segment->after = after->before[0] == NULL ? segment->before : after->before;
+    segment->after = after->before[0] == NULL ? NULL : after->before;
 }
 
 static int compare_begin(const void *a, const void *b)

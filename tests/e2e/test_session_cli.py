@@ -181,8 +181,10 @@ class Usage(SessionTest):
             self.assertTrue(self.ikigai(*name.split(), "--help").out.startswith(usage + "\n"))
 
     def test_the_manual_names_every_command_and_option(self):
-        with open(os.path.join(ROOT, "docs", "sessions.md")) as f:
-            manual = f.read()
+        manual = ""
+        for chapter in ("sessions.md", "undo.md"):
+            with open(os.path.join(ROOT, "docs", chapter)) as f:
+                manual += f.read()
         for name, usage in USAGE.items():
             self.assertIn(f"`ikigai {name}", manual)
             for option in re.findall(r"--[\w-]+", usage):
