@@ -68,7 +68,7 @@ DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(COMPACT_PROMPT) $(APPARMO
     $(COMPLETIONS)
 IKIGAI := $(OUT)/bin/ikigai
 # The chapters that `ikigai help` shows.
-CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless images permissions security \
+CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless images extending permissions security \
     sessions undo export tool-protocol configuration providers))
 MANUAL := $(CHAPTERS:docs/%=$(OUT)/share/ikigai/manual/%)
 # docs/man/ikigai.1.md -> share/man/man1/ikigai.1

@@ -18,8 +18,8 @@ static const ik_command_t *const table[] = {
     &ik_command_logout,      &ik_command_mode,   &ik_command_model,   &ik_command_pager,
     &ik_command_permissions, &ik_command_redo,   &ik_command_refresh, &ik_command_remember,
     &ik_command_resume,      &ik_command_rewind, &ik_command_search,  &ik_command_sessions,
-    &ik_command_show,        &ik_command_switch, &ik_command_system,  &ik_command_tool,
-    &ik_command_trust,       &ik_command_undo,   &ik_command_usage,
+    &ik_command_show,        &ik_command_skills, &ik_command_switch,  &ik_command_system,
+    &ik_command_tool,        &ik_command_trust,  &ik_command_undo,    &ik_command_usage,
 };
 
 enum { COMMAND_COUNT = IK_LENGTH(table) };
@@ -63,11 +63,31 @@ static bool is_built_in(const char *name)
     return ik_command_find(name, strlen(name)) != NULL;
 }
 
-const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_host_t *host)
+const ik_extensions_t *ik_command_find_extensions(const void *ctx, const ik_command_host_t *host,
+                                                  ik_extension_kind_t kind)
 {
     ik_extension_options_t options = ik_workspace_extension_options(host->workspace);
     options.is_built_in = is_built_in;
-    return ik_extensions_find(ctx, &options, IK_EXTENSION_COMMAND);
+    return ik_extensions_find(ctx, &options, kind);
+}
+
+const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_host_t *host)
+{
+    ik_extensions_t *found = ik_new(ctx, ik_extensions_t);
+    const ik_extensions_t *commands = ik_command_find_extensions(found, host, IK_EXTENSION_COMMAND);
+    const ik_extensions_t *skills = ik_command_find_extensions(found, host, IK_EXTENSION_SKILL);
+    found->items = ik_new_array(found, ik_extension_t, commands->count + skills->count);
+    for (size_t i = 0; i < commands->count + skills->count; i++) {
+        bool is_skill = i >= commands->count;
+        const ik_extension_t *item =
+            is_skill ? &skills->items[i - commands->count] : &commands->items[i];
+        const ik_extension_t *other =
+            is_skill ? ik_extensions_lookup(commands, item->name, strlen(item->name)) : NULL;
+        if (item->used && !is_built_in(item->name) && (other == NULL || !other->used)) {
+            found->items[found->count++] = *item;
+        }
+    }
+    return found;
 }
 
 /* The text of "# TEXT", a line to remember; NULL: it is none. A Markdown document has more lines.

@@ -99,7 +99,10 @@ const ik_command_t *const *ik_command_table(size_t *count);
 /* Finds a command by its exact name or alias, with or without the slash; NULL: none. */
 const ik_command_t *ik_command_find(const char *name, size_t len);
 
-/* All custom commands, on ctx, also those that are not used. */
+/* What there is of one kind, on ctx, also what is not used. */
+const ik_extensions_t *ik_command_find_extensions(const void *ctx, const ik_command_host_t *host,
+                                                  ik_extension_kind_t kind);
+/* The commands and skills that can be called by name, on ctx. */
 const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_host_t *host);
 
 /* Whether a line is "/name args", or "# text" for /remember, rather than a message. A second slash

@@ -59,14 +59,10 @@ static void append_commands(page_t *page)
 static void append_custom(page_t *page, const ik_command_host_t *host)
 {
     const ik_extensions_t *custom = ik_command_find_custom(page->out.ctx, host);
-    bool first = true;
     for (size_t i = 0; i < custom->count; i++) {
         const ik_extension_t *item = &custom->items[i];
-        if (item->used) {
-            ik_buffer_append_text(&page->out, first ? "\nCustom commands:\n" : "");
-            append_row(page, ik_command_format_custom(page->out.ctx, item), item->description);
-            first = false;
-        }
+        ik_buffer_append_text(&page->out, i == 0 ? "\nCustom commands and skills:\n" : "");
+        append_row(page, ik_command_format_custom(page->out.ctx, item), item->description);
     }
 }
 

@@ -204,12 +204,10 @@ static void complete_commands(void *data, ik_completions_t *out)
     }
     for (size_t i = 0; i < custom->count; i++) {
         const ik_extension_t *item = &custom->items[i];
-        if (item->used) {
-            out->items[out->count++] =
-                (ik_choice_row_t){.text = ik_sprintf(out->items, "/%s", item->name),
-                                  .note = ik_strdup(out->items, item->description),
-                                  .unfinished = item->hint != NULL};
-        }
+        out->items[out->count++] =
+            (ik_choice_row_t){.text = ik_sprintf(out->items, "/%s", item->name),
+                              .note = ik_strdup(out->items, item->description),
+                              .unfinished = item->hint != NULL};
     }
     talloc_free(scratch);
 }

@@ -254,12 +254,12 @@ void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number);
 void ik_workspace_add_note(ik_workspace_t *workspace, int64_t number, const char *text,
                            const char *data_json);
 
-/* --- custom commands --------------------------------------------------------------------- */
+/* --- custom commands and skills ---------------------------------------------------------- */
 
 /* How to look for what extends this workspace. */
 ik_extension_options_t ik_workspace_extension_options(const ik_workspace_t *workspace);
-/* The custom command that "/NAME ARGS" names, on ctx; NULL: there is none. It may be one of a
- * project that is not trusted. */
+/* The custom command or skill that "/NAME ARGS" names, on ctx; NULL: there is none. It may be one
+ * of a project that is not trusted. */
 const ik_extension_t *ik_workspace_find_custom(const void *ctx, const ik_workspace_t *workspace,
                                                const char *line);
 /* Turns "/NAME ARGS" into a message and starts a turn of the agent with the focus, which is idle.

@@ -1,5 +1,5 @@
-/* Custom commands: "/NAME ARGS" becomes a message of the user, after its shell parts have run
- * through the gate and the tool bash, as a call of the model would. */
+/* Custom commands and skills: "/NAME ARGS" becomes a message of the user, after its shell parts
+ * have run through the gate and the tool bash, as a call of the model would. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -50,8 +50,14 @@ const ik_extension_t *ik_workspace_find_custom(const void *ctx, const ik_workspa
     if (line[0] != '/' || len < 2) {
         return NULL;
     }
-    return ik_extensions_lookup(ik_extensions_find(ctx, &options, IK_EXTENSION_COMMAND), line + 1,
-                                len - 1);
+    const ik_extension_t *command = ik_extensions_lookup(
+        ik_extensions_find(ctx, &options, IK_EXTENSION_COMMAND), line + 1, len - 1);
+    if (command != NULL && command->used) {
+        return command;
+    }
+    const ik_extension_t *skill = ik_extensions_lookup(
+        ik_extensions_find(ctx, &options, IK_EXTENSION_SKILL), line + 1, len - 1);
+    return skill != NULL && (skill->used || command == NULL) ? skill : command;
 }
 
 /* --- the end ----------------------------------------------------------------------------- */
@@ -320,6 +326,28 @@ static void proceed(ik_workspace_custom_t *custom)
     finish(custom);
 }
 
+/* The body of a skill unchanged, its folder, and what was typed. */
+static ik_template_t *quote_skill(const void *ctx, const ik_extension_t *skill, const char *body,
+                                  size_t len, const char *arguments)
+{
+    ik_template_t *whole = ik_new(ctx, ik_template_t);
+    ik_buffer_t text;
+    ik_buffer_init(&text, whole, IK_BUFFER_UNLIMITED); /* bounded by the file and the line */
+    ik_buffer_append(&text, body, len);
+    arguments += strspn(arguments, blanks);
+    ik_buffer_append_format(&text, "%sThe folder of this skill is %s\n",
+                            len == 0 || body[len - 1] == '\n' ? "\n" : "\n\n",
+                            ik_file_folder(whole, skill->path));
+    if (*arguments != '\0') {
+        ik_buffer_append_format(&text, "\n%s", arguments);
+    }
+    whole->parts = ik_new(whole, ik_template_part_t);
+    whole->count = 1;
+    *whole->parts =
+        (ik_template_part_t){.kind = IK_TEMPLATE_TEXT, .text = text.data, .len = text.len};
+    return whole;
+}
+
 res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const char *more)
 {
     ik_workspace_member_t *member = workspace->focus;
@@ -337,7 +365,9 @@ res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const
     } else {
         read = ik_extension_read(custom, found, &body, &len);
     }
-    if (is_ok(&read)) {
+    if (is_ok(&read) && found->kind == IK_EXTENSION_SKILL) {
+        custom->template = quote_skill(custom, found, body, len, arguments);
+    } else if (is_ok(&read)) {
         read = ik_command_template_fill(custom, body, len, arguments, &custom->template);
     }
     if (is_err(&read)) {

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
+#include "extend/skill_catalogue.h"
 #include "store/event_facts.h"
 #include "workspace/workspace_state.h"
 
@@ -174,15 +175,43 @@ static void on_prompt_line(void *data, const char *line)
     ik_workspace_say(data, IK_WORKSPACE_NOTE, line);
 }
 
+/* Also says what of the project is not used because it is not trusted. */
+static char *list_skills(ik_workspace_t *workspace, const void *ctx)
+{
+    void *scratch = talloc_new(NULL);
+    ik_extension_options_t options = ik_workspace_extension_options(workspace);
+    const ik_extensions_t *skills = ik_extensions_find(scratch, &options, IK_EXTENSION_SKILL);
+    size_t untrusted = 0;
+    for (size_t i = 0; i < skills->count; i++) {
+        untrusted += skills->items[i].untrusted;
+    }
+    if (untrusted > 0) {
+        char *line =
+            ik_sprintf(scratch,
+                       "%zu skill%s of the project %s not trusted and not used. Review: "
+                       "/trust or ikigai trust",
+                       untrusted, untrusted == 1 ? "" : "s", untrusted == 1 ? "is" : "are");
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line);
+    }
+    char *catalogue = ik_skill_catalogue_format(ctx, skills);
+    talloc_free(scratch);
+    return catalogue;
+}
+
 /* While discovery runs, the prompt assumes that there are tools. */
 static char *gather_prompt(ik_workspace_t *workspace, const void *ctx)
 {
     const ik_tool_registry_t *registry = workspace->shared.tool_registry;
     bool has_tools =
         !workspace->options.start->without_tools && (registry == NULL || registry->count > 0);
-    return ik_agent_prompt_gather(ctx, workspace->options.paths,
-                                  workspace->options.config->system_prompt, has_tools,
-                                  on_prompt_line, workspace);
+    char *prompt = ik_agent_prompt_gather(ctx, workspace->options.paths,
+                                          workspace->options.config->system_prompt, has_tools,
+                                          on_prompt_line, workspace);
+    char *catalogue = has_tools ? list_skills(workspace, ctx) : NULL;
+    return prompt == NULL || catalogue == NULL
+               ? (prompt == NULL ? catalogue : prompt)
+               : ik_sprintf(ctx, "%s%s%s", prompt,
+                            prompt[strlen(prompt) - 1] == '\n' ? "\n" : "\n\n", catalogue);
 }
 
 static ik_agent_options_t agent_options(ik_workspace_member_t *member, ik_session_t *session)

@@ -1,0 +1,51 @@
+#include "extend/skill_catalogue.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/utf8.h"
+
+enum {
+    DESCRIPTION_MAX = 1024, /* bytes of one description */
+    LEFT_OUT_MAX = 100,     /* bytes of the last line */
+};
+
+static const char heading[] =
+    "Skills are instructions for particular tasks. If a task matches the description of a skill, "
+    "read its file before you begin and follow it; relative paths in it start at its folder.\n";
+
+char *ik_skill_catalogue_format(const void *ctx, const ik_extensions_t *skills)
+{
+    ik_buffer_t out;
+    size_t left_out = 0;
+    size_t listed = 0;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded below */
+    ik_buffer_append_text(&out, heading);
+    for (size_t i = 0; i < skills->count; i++) {
+        const ik_extension_t *skill = &skills->items[i];
+        if (!skill->used || skill->hides) {
+            continue;
+        }
+        size_t len = strlen(skill->description);
+        size_t shown = ik_utf8_cut(skill->description, len, DESCRIPTION_MAX);
+        char *line = ik_sprintf(ctx, "- %s: %.*s%s (%s)\n", skill->name, (int)shown,
+                                skill->description, shown < len ? "…" : "", skill->path);
+        if (left_out > 0 || out.len + strlen(line) + LEFT_OUT_MAX > IK_SKILL_CATALOGUE_MAX) {
+            left_out++;
+        } else {
+            ik_utf8_append_clean(&out, line, strlen(line));
+            listed++;
+        }
+        talloc_free(line);
+    }
+    if (left_out > 0) {
+        ik_buffer_append_format(&out, "%zu more skill%s left out: the list is full.\n", left_out,
+                                left_out == 1 ? " is" : "s are");
+    }
+    if (listed + left_out == 0) {
+        ik_buffer_reset(&out);
+        return NULL;
+    }
+    return ik_buffer_finish(&out);
+}
