@@ -1,4 +1,4 @@
-/* `ikigai trust` and `untrust`: grant and revoke trust in the tools of a project. */
+/* `ikigai trust` and `untrust`: grant and revoke trust in what a project adds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,38 +9,22 @@
 #include "base/print.h"
 #include "cli/cli.h"
 #include "io/foreground.h"
-#include "tool/tool_review.h"
-#include "tool/tool_review_contents.h"
-#include "trust/trust.h"
+#include "workspace/project_review.h"
 
-static bool is_own_folder(const ik_cli_t *cli, const char *folder)
+/* The paths of the given or the current project. */
+static const ik_paths_t *project_paths(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    char *resolved = realpath(folder, NULL);
-    char *own = realpath(cli->paths->user_tools, NULL);
-    bool is_own = resolved != NULL && own != NULL && strcmp(resolved, own) == 0;
+    if (args->count == 0) {
+        return cli->paths;
+    }
+    ik_paths_t *paths = ik_new(cli->ctx, ik_paths_t);
+    *paths = *cli->paths;
+    /* Only DIR is resolved, so that trust in folders that are gone can still be revoked. */
+    char *resolved = realpath(args->args[0], NULL);
+    paths->cwd = ik_strdup(cli->ctx, resolved == NULL ? args->args[0] : resolved);
+    paths->project_tools = ik_sprintf(cli->ctx, "%s/.ikigai/tools", paths->cwd);
     free(resolved);
-    free(own);
-    return is_own;
-}
-
-/* Returns the tool folder of the given or the current project. NULL, after printing a message, if
- * it is the user's own. */
-static const char *tool_folder(ik_cli_t *cli, const ik_cli_args_t *args)
-{
-    const char *folder = cli->paths->project_tools;
-    if (args->count > 0) {
-        /* Only DIR is resolved, so that trust in tools that are gone can still be revoked. */
-        char *resolved = realpath(args->args[0], NULL);
-        folder =
-            ik_sprintf(cli->ctx, "%s/.ikigai/tools", resolved == NULL ? args->args[0] : resolved);
-        free(resolved);
-    }
-    if (folder == NULL || is_own_folder(cli, folder)) {
-        ik_cli_fail(ik_sprintf(cli->ctx, "%s holds your own tools, which need no trust",
-                               cli->paths->user_tools));
-        return NULL;
-    }
-    return folder;
+    return paths;
 }
 
 /* Finds the tools outside the project, which its tools may override. */
@@ -123,20 +107,20 @@ static int ask_effects(ik_cli_t *cli, const char *folder, bool asks)
     return IK_CLI_DONE;
 }
 
-static int grant(ik_cli_t *cli, const ik_trust_status_t *status, bool asks)
+static int grant(ik_cli_t *cli, const ik_project_review_t *review, bool asks)
 {
     bool attended = asks && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    const char *contents = ik_tool_review_contents(cli->ctx, cli->paths, status);
+    const char *contents = ik_project_review_contents(cli->ctx, cli->paths, review);
     fflush(stdout);
     if (!attended || !page(cli, contents)) {
         ik_print_text(stdout, contents);
     }
-    ik_print_text(stdout, ik_tool_review_format(cli->ctx, status, find_others(cli)));
+    ik_print_text(stdout, ik_project_review_format(cli->ctx, review, find_others(cli)));
     if (asks && !ik_cli_confirm(ik_tool_review_question)) {
         puts(ik_tool_review_declined);
         return IK_CLI_FAILED;
     }
-    res_t granted = ik_trust_grant(cli->paths, status->snapshot);
+    res_t granted = ik_project_review_grant(cli->paths, review);
     if (is_err(&granted)) {
         return ik_cli_fail(granted.message);
     }
@@ -146,34 +130,34 @@ static int grant(ik_cli_t *cli, const ik_trust_status_t *status, bool asks)
 
 static int run_trust(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    const char *folder = tool_folder(cli, args);
-    if (folder == NULL) {
-        return IK_CLI_FAILED;
-    }
+    const ik_paths_t *paths = project_paths(cli, args);
     bool asks = !ik_cli_args_has(args, "--yes");
-    const ik_trust_status_t *status = ik_trust_check(cli->ctx, cli->paths, folder);
-    const char *obstacle = ik_tool_review_obstacle(cli->ctx, folder, status);
+    const ik_project_review_t *review = ik_project_review_create(cli->ctx, paths);
+    bool refused;
+    const char *obstacle = ik_project_review_obstacle(cli->ctx, paths, review, &refused);
     int result = IK_CLI_DONE;
     if (obstacle == NULL) {
-        result = grant(cli, status, asks);
-    } else if (status->state == IK_TRUST_GIVEN) {
+        result = grant(cli, review, asks);
+    } else if (review->count > 0 && !refused) {
         puts(obstacle);
     } else {
         result = ik_cli_fail(obstacle);
     }
-    return result == IK_CLI_DONE ? ask_effects(cli, folder, asks) : result;
+    bool tools = review->tools != NULL && review->tools->status->state != IK_TRUST_REFUSED;
+    return result == IK_CLI_DONE && tools ? ask_effects(cli, review->tools->folder, asks) : result;
 }
 
 static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    const char *folder = tool_folder(cli, args);
+    const ik_paths_t *paths = project_paths(cli, args);
     bool known = false;
-    if (folder == NULL) {
-        return IK_CLI_FAILED;
-    }
-    res_t revoked = ik_trust_revoke(cli->paths, folder, &known);
+    res_t revoked = ik_project_review_revoke(paths, &known);
     if (is_err(&revoked)) {
         return ik_cli_fail(revoked.message);
+    }
+    const char *own = known ? NULL : ik_project_review_own(cli->ctx, paths);
+    if (own != NULL) {
+        return ik_cli_fail(own);
     }
     puts(known ? "No longer trusted." : "Was not trusted.");
     return IK_CLI_DONE;
@@ -182,7 +166,9 @@ static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_trust = {
     .name = "trust",
     .args = "[DIR]",
-    .help = "Shows the tools of a project, asks, and trusts them from now on.",
+    .help = "Shows what a project adds (tools, hooks, commands, skills, agents), asks, and trusts "
+            "it from "
+            "now on.",
     .more =
         "Shows the contents of every file, or how it differs from what was trusted before. On a "
         "terminal it uses `$PAGER`, or less. Then it asks about tools that declare more than to "
@@ -195,7 +181,7 @@ const ik_cli_command_t ik_cli_trust = {
 const ik_cli_command_t ik_cli_untrust = {
     .name = "untrust",
     .args = "[DIR]",
-    .help = "Revokes trust in the tools of a project.",
+    .help = "Revokes trust in what a project adds.",
     .max_args = 1,
     .run = run_untrust,
 };

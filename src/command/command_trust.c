@@ -1,15 +1,15 @@
-/* /trust: shows the project's tools, asks, and trusts them. */
+/* /trust: shows what the project adds, asks, and trusts it. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "command/command_list.h"
-#include "tool/tool_review.h"
-#include "tool/tool_review_contents.h"
+#include "workspace/project_review.h"
 
 /* The answers apply to exactly the bytes that were shown. */
 typedef struct {
     ik_command_host_t *host;
-    ik_trust_status_t *status;
+    ik_project_review_t *project;
+    bool granted;
     ik_tool_discovery_t *discovery; /* of the project's tools */
 } review_t;
 
@@ -34,7 +34,7 @@ static void on_effects_answer(void *data, const char *answer)
         host->screen->print_line(host, ik_tool_review_effects_declined);
     } else {
         res_t allowed = ik_tool_review_allow_effects(
-            ik_workspace_paths(host->workspace), review->status->snapshot,
+            ik_workspace_paths(host->workspace), review->project->tools->status->snapshot,
             ik_tool_discovery_result(review->discovery)->registry);
         if (is_err(&allowed)) {
             host->screen->fail(host, allowed.message);
@@ -61,7 +61,7 @@ static void on_found(void *data)
     ik_command_host_t *host = review->host;
     char *effects =
         ik_tool_review_effects(review, ik_tool_discovery_result(review->discovery)->registry);
-    if (effects == NULL && review->status->state == IK_TRUST_GIVEN) {
+    if (effects == NULL && !review->granted) {
         talloc_free(review); /* nothing was decided */
         return;
     }
@@ -90,6 +90,19 @@ static void read_schemas(review_t *review)
     review->discovery = ik_tool_discovery_start(review, &options, on_found, review);
 }
 
+/* Looks at the tools, if there are any. */
+static void go_on(review_t *review)
+{
+    const ik_project_review_part_t *tools = review->project->tools;
+    if (tools != NULL && tools->status->state != IK_TRUST_REFUSED) {
+        read_schemas(review);
+    } else if (review->granted) {
+        finish(review);
+    } else {
+        talloc_free(review);
+    }
+}
+
 static void on_answer(void *data, const char *answer)
 {
     review_t *review = data;
@@ -99,44 +112,34 @@ static void on_answer(void *data, const char *answer)
         talloc_free(review);
         return;
     }
-    res_t granted = ik_trust_grant(ik_workspace_paths(host->workspace), review->status->snapshot);
+    res_t granted = ik_project_review_grant(ik_workspace_paths(host->workspace), review->project);
     if (is_err(&granted)) {
         host->screen->fail(host, granted.message);
         talloc_free(review);
         return;
     }
     host->screen->print_line(host, ik_tool_review_granted);
-    read_schemas(review);
+    review->granted = true;
+    go_on(review);
 }
 
 static void run(ik_command_host_t *host, const ik_command_args_t *args)
 {
-    const char *folder = ik_workspace_paths(host->workspace)->project_tools;
-    if (folder == NULL) {
-        host->screen->print_line(host,
-                                 ik_sprintf(args, "%s holds your own tools, which need no trust.",
-                                            ik_workspace_paths(host->workspace)->user_tools));
-        return;
-    }
+    const ik_paths_t *paths = ik_workspace_paths(host->workspace);
     review_t *review = ik_new(host->ctx, review_t);
-    ik_trust_status_t *status = ik_trust_check(review, ik_workspace_paths(host->workspace), folder);
-    *review = (review_t){.host = host, .status = status};
-    const char *obstacle = ik_tool_review_obstacle(args, folder, status);
+    *review = (review_t){.host = host, .project = ik_project_review_create(review, paths)};
+    bool refused;
+    const char *obstacle = ik_project_review_obstacle(args, paths, review->project, &refused);
     if (obstacle != NULL) {
-        bool refused = status->state == IK_TRUST_REFUSED;
         (refused ? host->screen->fail : host->screen->print_line)(host, obstacle);
-        if (status->state == IK_TRUST_GIVEN) {
-            read_schemas(review);
-        } else {
-            talloc_free(review);
-        }
+        go_on(review);
         return;
     }
-    print_review(host, ik_tool_review_format(args, status,
-                                             ik_workspace_shared(host->workspace)->tool_registry));
-    host->screen->show_text(
-        host, "project tools",
-        ik_tool_review_contents(args, ik_workspace_paths(host->workspace), status));
+    print_review(host,
+                 ik_project_review_format(args, review->project,
+                                          ik_workspace_shared(host->workspace)->tool_registry));
+    host->screen->show_text(host, "what the project adds",
+                            ik_project_review_contents(args, paths, review->project));
     ik_workspace_ask(
         host->workspace,
         &(ik_question_t){.text = ik_tool_review_question, .choices = choices, .fallback = 1},
@@ -146,7 +149,7 @@ static void run(ik_command_host_t *host, const ik_command_args_t *args)
 const ik_command_t ik_command_trust = {
     .name = "trust",
     .usage = "",
-    .help = "Shows this project's tools and asks whether to trust them.",
+    .help = "Shows what this project adds and asks whether to trust it.",
     .flags = IK_COMMAND_NEEDS_TOOLS,
     .run = run,
 };

@@ -46,16 +46,17 @@ typedef struct {
     ik_extension_folders_t *found;
     ik_extension_kind_t kind;
     struct stat *status; /* of the folders found */
+    bool missing_too;
 } search_t;
 
 static void add(search_t *search, const char *parent, const char *below, bool of_project)
 {
     ik_extension_folders_t *found = search->found;
-    struct stat status;
+    struct stat status = {0};
     char *path = ik_sprintf(found, "%s%s%s/%s", parent, *below == '\0' ? "" : "/", below,
                             kinds[search->kind].folder);
-    bool usable = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-    for (size_t i = 0; usable && i < found->count; i++) {
+    bool usable = search->missing_too || (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+    for (size_t i = 0; usable && !search->missing_too && i < found->count; i++) {
         usable =
             search->status[i].st_dev != status.st_dev || search->status[i].st_ino != status.st_ino;
     }
@@ -71,13 +72,37 @@ static void add(search_t *search, const char *parent, const char *below, bool of
         (ik_extension_folder_t){.kind = search->kind, .path = path, .of_project = of_project};
 }
 
-static void add_project(search_t *search, const char *folder)
+static void add_level(search_t *search, const char *folder)
 {
     for (size_t i = 0; i < IK_LENGTH(project_places); i++) {
         if (kinds[search->kind].places & project_places[i].place) {
             add(search, folder, project_places[i].below, true);
         }
     }
+}
+
+/* From the working folder up to the root of the repository. */
+static void add_project(search_t *search, const ik_paths_t *paths)
+{
+    void *scratch = talloc_new(NULL);
+    bool nearest = kinds[search->kind].places & NEAREST_ONLY;
+    char *folder = ik_strdup(scratch, paths->cwd);
+    char *root = nearest ? folder : ik_paths_find_root(scratch, folder);
+    add_level(search, folder);
+    while (strcmp(folder, root) != 0) {
+        folder = ik_file_folder(scratch, folder);
+        add_level(search, folder);
+    }
+    talloc_free(scratch);
+}
+
+ik_extension_folders_t *ik_extension_folders_list_project(const void *ctx, const ik_paths_t *paths,
+                                                          ik_extension_kind_t kind)
+{
+    search_t search = {
+        .found = ik_new(ctx, ik_extension_folders_t), .kind = kind, .missing_too = true};
+    add_project(&search, paths);
+    return search.found;
 }
 
 ik_extension_folders_t *ik_extension_folders_find(const void *ctx, const ik_paths_t *paths,
@@ -91,15 +116,7 @@ ik_extension_folders_t *ik_extension_folders_find(const void *ctx, const ik_path
         }
     }
     size_t own = user.found->count;
-    void *scratch = talloc_new(user.found);
-    char *folder = ik_strdup(scratch, paths->cwd);
-    char *root = kinds[kind].places & NEAREST_ONLY ? folder : ik_paths_find_root(scratch, folder);
-    add_project(&user, folder);
-    while (strcmp(folder, root) != 0) {
-        folder = ik_file_folder(scratch, folder);
-        add_project(&user, folder);
-    }
-    talloc_free(scratch);
+    add_project(&user, paths);
     /* The user's were found first, so that none of them counts as the project's; they come last. */
     ik_extension_folders_t *all = user.found;
     ik_extension_folder_t *sorted = ik_new_array(all, ik_extension_folder_t, all->count);

@@ -36,3 +36,6 @@ typedef struct {
  * any folder this costs a stat for each place. */
 ik_extension_folders_t *ik_extension_folders_find(const void *ctx, const ik_paths_t *paths,
                                                   ik_extension_kind_t kind);
+/* All places of one kind in a project, whether they exist or not. */
+ik_extension_folders_t *ik_extension_folders_list_project(const void *ctx, const ik_paths_t *paths,
+                                                          ik_extension_kind_t kind);

@@ -18,7 +18,7 @@ const char ik_tool_review_effects_declined[] =
 
 /* A name as part of one line. Control characters become U+FFFD: if they were dropped, the name
  * could look like another one. */
-static char *show_name(const void *ctx, const char *name)
+char *ik_tool_review_show_name(const void *ctx, const char *name)
 {
     ik_buffer_t shown;
     size_t len = strlen(name);
@@ -60,9 +60,10 @@ char *ik_tool_review_obstacle(const void *ctx, const char *folder, const ik_trus
 
 static void append_file(ik_buffer_t *out, const void *scratch, const ik_trust_snapshot_file_t *file)
 {
-    const char *name = show_name(scratch, file->path);
+    const char *name = ik_tool_review_show_name(scratch, file->path);
     if (file->target != NULL) {
-        ik_buffer_append_format(out, "  %-30s -> %s\n", name, show_name(scratch, file->target));
+        ik_buffer_append_format(out, "  %-30s -> %s\n", name,
+                                ik_tool_review_show_name(scratch, file->target));
     } else {
         ik_buffer_append_format(out, "  %-30s %9lld bytes  mode %04o  sha256 %.16s\n", name,
                                 (long long)file->size, (unsigned)file->mode, file->hash);
@@ -80,7 +81,7 @@ static const char *find_hidden(const void *scratch, const ik_tool_registry_t *re
         return NULL;
     }
     const char *hidden = entry->source == IK_TOOL_PROJECT ? entry->overrides : entry->origin;
-    return hidden == NULL ? NULL : show_name(scratch, hidden);
+    return hidden == NULL ? NULL : ik_tool_review_show_name(scratch, hidden);
 }
 
 static void append_overrides(ik_buffer_t *out, const void *scratch,
@@ -96,6 +97,20 @@ static void append_overrides(ik_buffer_t *out, const void *scratch,
     }
 }
 
+static void append_files(ik_buffer_t *out, const void *scratch, const ik_trust_status_t *status)
+{
+    const ik_trust_snapshot_t *snapshot = status->snapshot;
+    ik_buffer_append_format(out, "About to trust %s:\n",
+                            ik_tool_review_show_name(scratch, snapshot->folder));
+    if (status->state == IK_TRUST_CHANGED) {
+        ik_buffer_append_format(out, "(trusted before; %s)\n",
+                                ik_tool_review_show_name(scratch, status->changed));
+    }
+    for (size_t i = 0; i < snapshot->count; i++) {
+        append_file(out, scratch, &snapshot->files[i]);
+    }
+}
+
 char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
                             const ik_tool_registry_t *registry)
 {
@@ -103,20 +118,30 @@ char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
     void *scratch = talloc_new(NULL);
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the snapshot */
-    ik_buffer_append_format(&out, "About to trust %s:\n", show_name(scratch, snapshot->folder));
-    if (status->state == IK_TRUST_CHANGED) {
-        ik_buffer_append_format(&out, "(trusted before; %s)\n",
-                                show_name(scratch, status->changed));
-    }
-    for (size_t i = 0; i < snapshot->count; i++) {
-        append_file(&out, scratch, &snapshot->files[i]);
-    }
+    append_files(&out, scratch, status);
     append_overrides(&out, scratch, snapshot, registry);
     ik_buffer_append_format(&out,
                             "%zu tool%s, %zu file%s, %lld bytes. They will run with your rights, "
                             "from a copy of these bytes.\n",
                             snapshot->tool_count, snapshot->tool_count == 1 ? "" : "s",
                             snapshot->count, snapshot->count == 1 ? "" : "s",
+                            (long long)snapshot->bytes);
+    talloc_free(scratch);
+    return ik_buffer_finish(&out);
+}
+
+char *ik_tool_review_format_files(const void *ctx, const ik_trust_status_t *status,
+                                  const char *kind)
+{
+    const ik_trust_snapshot_t *snapshot = status->snapshot;
+    void *scratch = talloc_new(NULL);
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the snapshot */
+    append_files(&out, scratch, status);
+    ik_buffer_append_format(&out,
+                            "Folder of %ss: %zu file%s, %lld bytes, used from a copy of these "
+                            "bytes.\n",
+                            kind, snapshot->count, snapshot->count == 1 ? "" : "s",
                             (long long)snapshot->bytes);
     talloc_free(scratch);
     return ik_buffer_finish(&out);

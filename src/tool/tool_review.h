@@ -1,6 +1,6 @@
 /*
- * The text with which `ikigai trust` and /trust ask the user to trust a project's tools. The names
- * in it come from the project: control characters and invisible characters are made visible.
+ * The text with which `ikigai trust` and /trust ask the user to trust a project's folders. The
+ * names in it come from the project: control characters and invisible characters are made visible.
  */
 #pragma once
 
@@ -23,6 +23,12 @@ char *ik_tool_review_obstacle(const void *ctx, const char *folder, const ik_trus
  * registry has the current tools, which may include earlier versions of these; NULL: none. */
 char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
                             const ik_tool_registry_t *registry);
+
+/* Lists every file of a folder of another kind ("skill"), and the totals. */
+char *ik_tool_review_format_files(const void *ctx, const ik_trust_status_t *status,
+                                  const char *kind);
+/* A name from the project as part of one line. */
+char *ik_tool_review_show_name(const void *ctx, const char *name);
 
 /* Names the tools of the project that declare more than they are allowed, with their effects; NULL:
  * there are none. registry has the project's tools alone. */

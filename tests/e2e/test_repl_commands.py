@@ -19,7 +19,7 @@ SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 COMMANDS = ["agents", "clear", "compact", "copy", "diff", "exit", "export", "fork", "help", "init", "kill",
             "login", "logout", "mode", "model",
             "pager", "permissions", "redo", "refresh", "remember",
-            "resume", "rewind", "search", "sessions", "show", "switch", "system", "tool",
+            "resume", "rewind", "search", "sessions", "show", "skills", "switch", "system", "tool",
             "trust", "undo", "usage"]
 MUCH = 60000  # ms for a schema
 UP, ESCAPE = "\x1b[A", "\x1b"
@@ -327,7 +327,7 @@ class TrustTest(CommandTest):
     def read(self, t):
         """Enters /trust and returns what the pager shows, which is then closed."""
         t.send("/trust\r")
-        t.wait_for("project tools")
+        t.wait_for("what the project adds")
         rows = t.screen()
         t.send("q")
         t.wait_for("[y/N]")
@@ -434,7 +434,7 @@ class TrustTest(CommandTest):
         t.send("half a message")
         t.wait_for("> half a message")
         self.release("slow")
-        t.wait_for("project tools")
+        t.wait_for("what the project adds")
         t.send("q")
         t.wait_for(re.compile(r"^\[y/N\]$", re.M))
         t.send("n\r")
@@ -470,7 +470,8 @@ class TrustTest(CommandTest):
     def test_nothing_to_trust(self):
         t = self.ready(**WIDE)
         rows = self.enter(t, "/trust", "no tools")
-        self.assertEqual(rows, [f"There are no tools in {self.project}/.ikigai/tools."])
+        self.assertEqual(" ".join(rows), f"There are no tools in {self.project}/.ikigai/tools, and no "
+                         "hooks, commands, skills or agents of this project.")
 
     def test_for_one_run(self):
         t = self.start_untrusted([Answer(calls=[Call("grep", {"pattern": "x"})]), Answer("Found.")],
