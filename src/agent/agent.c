@@ -237,7 +237,7 @@ bool ik_agent_compact(ik_agent_t *agent, const char *focus)
 {
     assert(agent->turn == NULL);
     ik_agent_drop_refused_turn(agent);
-    return ik_turn_start_compaction(agent, focus);
+    return agent->conversation->count > 0 && ik_turn_start_compaction(agent, focus);
 }
 
 void ik_agent_forget_tools(ik_agent_t *agent)

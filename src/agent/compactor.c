@@ -479,7 +479,7 @@ ik_compactor_outcome_t ik_compactor_prepare(ik_compactor_t *compactor, const ik_
 }
 
 ik_compactor_outcome_t ik_compactor_recover(ik_compactor_t *compactor, const ik_request_t *request,
-                                            size_t sent)
+                                            size_t sent, bool continues)
 {
     ik_agent_t *agent = compactor->agent;
     size_t now = count_trimmed(agent);
@@ -487,6 +487,9 @@ ik_compactor_outcome_t ik_compactor_recover(ik_compactor_t *compactor, const ik_
     if (trim_to(compactor, now,
                 ik_compaction_plan(agent->conversation, now, excess_of(sent, room)))) {
         return IK_COMPACTOR_CHANGED;
+    }
+    if (continues) {
+        return IK_COMPACTOR_NONE;
     }
     set_due(compactor, request);
     compactor->refused = sent;

@@ -29,9 +29,10 @@ ik_compactor_t *ik_compactor_create(const void *ctx, ik_agent_t *agent, ik_compa
 
 /* Before a request is sent. */
 ik_compactor_outcome_t ik_compactor_prepare(ik_compactor_t *compactor, const ik_request_t *request);
-/* After a server refused a request of `sent` bytes as too long. */
+/* After a server refused a request of `sent` bytes as too long. continues: it continues an answer,
+ * which needs the same messages; only tool results are trimmed. */
 ik_compactor_outcome_t ik_compactor_recover(ik_compactor_t *compactor, const ik_request_t *request,
-                                            size_t sent);
+                                            size_t sent, bool continues);
 /* As the user asked; focus says what to keep, or is NULL. */
 ik_compactor_outcome_t ik_compactor_compact(ik_compactor_t *compactor, const ik_request_t *request,
                                             const char *focus);

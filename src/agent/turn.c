@@ -458,11 +458,30 @@ static void give_up(ik_turn_t *turn, const ik_provider_error_t *error)
     end_with_error(turn, code, message);
 }
 
+/* The last message besides compactions. */
+static const ik_msg_t *find_last(const ik_conversation_t *conversation)
+{
+    size_t count = conversation->count;
+    while (count > 1 && ik_msg_is(conversation->messages[count - 1], IK_MSG_COMPACTION)) {
+        count--;
+    }
+    return conversation->messages[count - 1];
+}
+
+/* Whether the request sends something new, so that it may be preceded by a summary: an answer can
+ * only be continued from the same messages. */
+static bool may_compact(const ik_turn_t *turn)
+{
+    return turn->carried == NULL &&
+           ik_msg_side(find_last(turn->agent->conversation)) == IK_MSG_USER_SIDE;
+}
+
 /* Makes a request that was too long shorter and sends it again, now or when the model has written a
  * summary; false if nothing is left to shorten. */
 static bool shorten(ik_turn_t *turn, const ik_provider_error_t *error, size_t sent)
 {
-    ik_compactor_outcome_t outcome = ik_compactor_recover(turn->compactor, turn->request, sent);
+    ik_compactor_outcome_t outcome =
+        ik_compactor_recover(turn->compactor, turn->request, sent, !may_compact(turn));
     turn->overflow = *error;
     if (outcome == IK_COMPACTOR_CHANGED) {
         ask(turn);
@@ -715,16 +734,6 @@ static void prepare_wire(ik_turn_t *turn)
     }
 }
 
-/* The last message besides compactions. */
-static const ik_msg_t *find_last(const ik_conversation_t *conversation)
-{
-    size_t count = conversation->count;
-    while (count > 1 && ik_msg_is(conversation->messages[count - 1], IK_MSG_COMPACTION)) {
-        count--;
-    }
-    return conversation->messages[count - 1];
-}
-
 /* Before a request that does not continue an answer, which only its own model can do, another model
  * may take over. Text of the user for this turn joins the tool results. */
 static void take_changes(ik_turn_t *turn)
@@ -756,14 +765,6 @@ static void build_request(ik_turn_t *turn)
     ik_request_build_from_conversation(turn, turn->agent, turn->registry, &turn->request);
     turn->request->forbid_tools = turn->last_word;
     turn->request->continuation = turn->continuation;
-}
-
-/* Whether the request sends something new, so that it may be preceded by a summary: an answer can
- * only be continued from the same messages. */
-static bool may_compact(const ik_turn_t *turn)
-{
-    return turn->carried == NULL &&
-           ik_msg_side(find_last(turn->agent->conversation)) == IK_MSG_USER_SIDE;
 }
 
 static void ask(ik_turn_t *turn)
