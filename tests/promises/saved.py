@@ -50,6 +50,10 @@ def text_of(value):
     return Zstd.unpack(value) if isinstance(value, bytes) else value
 
 
+# Kinds that are stored beside the conversation and not printed.
+RECORDS = ("checkpoint", "undo", "redo")
+
+
 class Saved:
     """The file of a home as it is now; nobody may be writing. It is a copy with its log that is
     opened, so that the next ikigai finds the file as the last one left it. in_place: it is open
@@ -88,7 +92,8 @@ class Saved:
             self.texts += [content or "", data or ""]
             message = {"type": "message", "kind": kind, "content": content,
                        "data": {} if data is None else json.loads(data)}
-            self.sessions.setdefault(session, []).append(message)
+            if kind not in RECORDS:
+                self.sessions.setdefault(session, []).append(message)
         for row in db.execute("SELECT session_id, pid, started, host FROM holders"):
             self.holders[row[0]] = row[1:]
 
