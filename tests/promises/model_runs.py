@@ -10,7 +10,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-from fake_llm import Answer, Call, FakeLLM, Text, Thinking, Wire
+from fake_llm import Answer, Call, FakeLLM, Text, Thinking, Usage, Wire
 from saved import Saved, copy_database, missing, told_as_saved
 from support import IKIGAI, Sandbox
 
@@ -146,6 +146,52 @@ class TurnScript:
         results = len(history.results)
         results -= self.before.setdefault(said, results)
         return TURN[[sum(CALLS[:n]) for n in range(len(TURN))].index(results)]
+
+
+# ---- a turn that fills the context
+
+WINDOW = 1000  # tokens
+SUMMARY = "It was looked at."
+FULL_TURN = [
+    Answer(parts=[Thinking("Hm."), Text("One."), Call("bash", {"command": "seq 300"})], wire=SLOWLY),
+    Answer(parts=[Text("Two."), Call("file_read", {"file_path": "a.txt"})],
+           usage=Usage(input=900, output=10), wire=SLOWLY),
+    Answer("All done.", wire=SLOWLY),
+]
+
+
+def limit_window(stage, limited):
+    """Whether the models of the stage have that window, or none that is known."""
+    models = {form.model: {"limits": {"context": WINDOW}} for form in FORMATS.values()}
+    stage.write("home/.ikigai/models.json", json.dumps({"models": models if limited else {}}))
+
+
+def full_script(request):
+    """The turn, whose second step fills the window, and the summary."""
+    history = history_of(request)
+    if "about to be shortened" in "\n".join(history.texts):
+        return Answer(SUMMARY, usage=Usage(input=900, output=5), wire=SLOWLY)
+    if SUMMARY in "\n".join(history.texts):
+        return FULL_TURN[2]
+    return FULL_TURN[len(history.results)]
+
+
+def compare_summary(log, request):
+    """As compare, after a summary or not: it is sent if it was stored, with all that the user said,
+    and no call is sent without its result."""
+    history = history_of(request)
+    stored = [m["data"] for m in messages(log, "compaction")]
+    wrong = [f"{call} has no result" for call, envelope in zip(history.calls, history.answers())
+             if envelope is None]
+    if ([SUMMARY] if stored else []) != re.findall(re.escape(SUMMARY), "\n".join(history.texts)):
+        wrong.append(f"{len(stored)} summaries are stored, the texts are {history.texts}")
+    calls = messages(log, "tool_call")
+    if len(history.calls) != len(calls) - (1 if stored else 0):
+        wrong.append(f"the calls are {history.calls}")
+    said = [m["content"] for m in messages(log, "user")]
+    if [text for text in history.texts if text in said] != said:
+        wrong.append(f"the user said {said}, the texts are {history.texts}")
+    return wrong
 
 
 # ---- being killed
@@ -296,10 +342,10 @@ def bare(texts):
     return "".join("".join(texts).split())
 
 
-def go_on(stage, lines, name, memory, source=None, seconds=PATIENCE):
+def go_on(stage, lines, name, memory, source=None, seconds=PATIENCE, check=None):
     """Goes on with the session that printed these lines, with a server of that format that has this
-    memory: in its own home, or with a copy of the database of another stage. Returns what is wrong
-    with it."""
+    memory: in its own home, or with a copy of the database of another stage. check looks at the
+    request instead of compare. Returns what is wrong with it."""
     if source is not None:
         copy_database(source.home, stage.home)
     before = Saved(stage.home)
@@ -324,4 +370,4 @@ def go_on(stage, lines, name, memory, source=None, seconds=PATIENCE):
         wrong.append(f"it is not stored: {now.wrong} {now.sessions} {after}")
     if len(llm.requests) != 1:
         return wrong + [f"{len(llm.requests)} requests"]
-    return wrong + compare(log, llm.requests[0])
+    return wrong + (check or compare)(log, llm.requests[0])

@@ -2,8 +2,9 @@
 """Promise 5: a crash at any point of a tool turn leaves a session that goes on. ikigai is killed
 after each line it prints, and at random moments, alone and with its process group; what it left is
 gone on with at the same provider, and a copy of it at every other one (after a random moment: at
-one of the others). A kill that comes after the end of the run is repeated. Names of formats as
-arguments restrict it to those."""
+one of the others). A kill that comes after the end of the run is repeated. The same with a turn
+that fills the context, killed after each line: before, while and after the model writes a summary.
+Names of formats as arguments restrict it to those."""
 import concurrent.futures
 import os
 import random
@@ -14,8 +15,8 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
 from fake_llm import FakeLLM
-from model_runs import (CALLS, FORMATS, Stage, TurnScript, go_on, messages, run_killed,
-                        unanswered)
+from model_runs import (CALLS, FORMATS, Stage, TurnScript, compare_summary, full_script, go_on,
+                        limit_window, messages, run_killed, unanswered)
 from saved import remove_database
 
 KILLS = 1000  # of each format in full
@@ -27,7 +28,7 @@ class Trial:
     def __init__(self, name, quick):
         self.name, self.quick = name, quick
         self.model = FORMATS[name].model
-        self.boundaries = self.moments = self.interrupted = 0
+        self.boundaries = self.moments = self.interrupted = self.summaries = 0
         self.resumed = self.failed = 0
         self.wrong = []
         self.random = random.Random(name)
@@ -43,6 +44,7 @@ class Trial:
                 self.boundaries += self.crash_in_time(stage, other, first, group, count)
             for number in range(3 if self.quick else KILLS - self.boundaries):
                 self.moments += self.crash_in_time(stage, other, first, number % 2 == 1)
+            self.fill_context(other)
             # A connection that breaks off with the program is no fault.
             self.wrong += [p for p in first.problems if not p.startswith("connection ")]
         return self
@@ -97,6 +99,29 @@ class Trial:
         stage.serve(first)
         return True
 
+    def fill_context(self, other):
+        """A turn with a summary, killed after each line it prints."""
+        with FakeLLM(full_script, FORMATS[self.name].dialect) as first, Stage() as stage:
+            stage.write("project/a.txt", "x\ny\n")
+            count, whole = 0, False
+            while not whole:
+                remove_database(stage.home)
+                stage.serve(first)
+                limit_window(stage, True)
+                lines, killed = run_killed(stage, stage.headless(self.model), count=count)
+                whole = not killed
+                limit_window(stage, False)
+                self.summaries += killed
+                others = [name for name in FORMATS if name != self.name]
+                name = others[count % len(others)]
+                for at, where, source in ((other, name, stage), (stage, self.name, None)):
+                    self.judge(go_on(at, lines, where, first.memory, source=source,
+                                     check=compare_summary), where, f"in a full turn, {count} lines")
+                count += 3 if self.quick else 1
+            if len(messages(lines, "compaction")) != 1:
+                self.wrong.append(f"a turn without a summary: {lines}")
+            self.wrong += [p for p in first.problems if not p.startswith("connection ")]
+
     def judge(self, complaints, name, when):
         self.resumed += 1
         self.failed += bool(complaints)
@@ -124,7 +149,8 @@ def main():
     kept = 100 * (total("resumed") - total("failed")) / total("resumed")
     hostile.conclude(5, not wrong, (
         f"{len(trials)} formats, killed alone or with the process group at {total('boundaries')} "
-        f"boundaries of events and {total('moments')} random moments, "
+        f"boundaries of events, {total('summaries')} of a turn with a summary and "
+        f"{total('moments')} random moments, "
         f"{total('interrupted')} calls cut off: {total('resumed')} sessions gone on with, at the "
         f"same and at other providers: {kept:.4g} %"))
 
