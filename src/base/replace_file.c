@@ -337,7 +337,7 @@ static void drop_temp(job_t *job, bool still_named)
  * place already. */
 static void sync_folder(job_t *job)
 {
-    if (job->options.fast) {
+    if (job->options.fast || job->options.folder_later) {
         return;
     }
     int folder = openat(job->place.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -29,6 +29,8 @@ typedef struct {
     /* Does not wait for the disk: the content survives the end of the program, but a power failure
      * may leave the old file, the new one or an empty one. */
     bool fast;
+    /* The caller syncs the folder; for several files in one folder. */
+    bool folder_later;
 } ik_replace_options_t;
 
 typedef struct {

@@ -19,8 +19,16 @@
 #include "checkpoint/safe_open.h"
 #include "checkpoint/take.h"
 
+/* A folder in which names changed, which is not synced yet. */
+typedef struct {
+    int fd; /* -1: none */
+    dev_t device;
+    ino_t inode;
+} unsynced_t;
+
 typedef struct {
     const ik_change_t *change;
+    unsynced_t *unsynced;
     ik_entry_t now;
     ik_restore_file_t file;
     bool skipped; /* it already is as it should be, or was not asked for */
@@ -113,13 +121,30 @@ static void fail(job_t *job, const void *ctx, int error)
     job->file.error = ik_strdup(ctx, strerror(error));
 }
 
-static void sync_folder(int folder)
+static void sync_now(unsynced_t *unsynced)
 {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
+    if (unsynced->fd >= 0) {
+        fsync(unsynced->fd);
+        close(unsynced->fd);
+        unsynced->fd = -1;
     }
+}
+
+/* Makes changes of names in the folder survive a power failure, together with the next ones in the
+ * same folder. */
+static void sync_later(unsynced_t *unsynced, int folder)
+{
+    struct stat st;
+    if (fstat(folder, &st) != 0) {
+        return;
+    }
+    if (unsynced->fd >= 0 && unsynced->device == st.st_dev && unsynced->inode == st.st_ino) {
+        return;
+    }
+    sync_now(unsynced);
+    unsynced->fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    unsynced->device = st.st_dev;
+    unsynced->inode = st.st_ino;
 }
 
 /* Whether the file is still what was looked at. */
@@ -153,7 +178,7 @@ static int remove_file(ik_place_t *place, const job_t *job)
     } else if (unlinkat(folder, name, 0) != 0) {
         error = errno;
     } else {
-        sync_folder(folder);
+        sync_later(job->unsynced, folder);
     }
     close(folder);
     return error;
@@ -185,7 +210,7 @@ static void remove_folders(ik_place_t *place, const job_t *job)
 }
 
 /* Opens the folder of a path and makes the missing ones. */
-static int open_folder(int at, const char *path, const char **name)
+static int open_folder(int at, const char *path, const char **name, unsynced_t *unsynced)
 {
     int folder = ik_safe_open_parent(at, path, name);
     for (const char *slash = strchr(path, '/'); folder < 0 && errno == ENOENT && slash != NULL;
@@ -194,7 +219,9 @@ static int open_folder(int at, const char *path, const char **name)
         char *part = ik_strndup(NULL, path, (size_t)(slash - path));
         int above = ik_safe_open_parent(at, part, &last);
         if (above >= 0) {
-            mkdirat(above, last, 0777);
+            if (mkdirat(above, last, 0777) == 0) {
+                sync_later(unsynced, above);
+            }
             close(above);
         }
         talloc_free(part);
@@ -232,14 +259,15 @@ static int set_mode(int folder, const char *name, mode_t mode)
 
 /* Gives what was made under a temporary name its own. It replaces whatever is there but a folder,
  * or nothing when it is new. */
-static int move_over(int folder, const char *temporary, const char *name, bool is_new)
+static int move_over(const job_t *job, int folder, const char *temporary, const char *name)
 {
+    bool is_new = job->now.kind == IK_ENTRY_ABSENT;
     int failed = renameat2(folder, temporary, folder, name, is_new ? RENAME_NOREPLACE : 0);
     if (failed != 0 && errno == EINVAL) {
         failed = renameat(folder, temporary, folder, name); /* a file system without that flag */
     }
     if (failed == 0) {
-        sync_folder(folder);
+        sync_later(job->unsynced, folder);
         return 0;
     }
     int error = errno;
@@ -256,12 +284,11 @@ static void choose_temporary(char name[48])
 
 static int write_link(int folder, const char *name, const job_t *job, const ik_buffer_t *target)
 {
-    bool is_new = job->now.kind == IK_ENTRY_ABSENT;
     char temporary[48];
     choose_temporary(temporary);
     return symlinkat(target->data, folder, temporary) != 0
                ? errno
-               : move_over(folder, temporary, name, is_new);
+               : move_over(job, folder, temporary, name);
 }
 
 static int write_regular(int folder, const char *name, const job_t *job, const ik_buffer_t *content,
@@ -281,22 +308,23 @@ static int write_regular(int folder, const char *name, const job_t *job, const i
                 error == 0 && fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) != 0 ? errno : error;
         }
         if (error == 0 && !same) {
-            ik_replace_options_t options = {.expected = st};
+            ik_replace_options_t options = {.expected = st, .folder_later = true};
             error = ik_replace_file(path_in(scratch, folder, name), bytes, content->len, &options)
                         .error;
         }
+        sync_later(job->unsynced, folder);
         error = error == 0 ? set_mode(folder, name, target->mode) : error;
     } else {
         char temporary[48];
         choose_temporary(temporary);
         mode_t mask = umask(0077);
-        ik_replace_options_t options = {.unguarded = true};
+        ik_replace_options_t options = {.unguarded = true, .folder_later = true};
         error = ik_replace_file(path_in(scratch, folder, temporary), bytes, content->len, &options)
                     .error;
         umask(mask);
         error = error == 0 ? set_mode(folder, temporary, target->mode) : error;
         if (error == 0) {
-            error = move_over(folder, temporary, name, job->now.kind == IK_ENTRY_ABSENT);
+            error = move_over(job, folder, temporary, name);
         } else {
             unlinkat(folder, temporary, 0);
         }
@@ -314,7 +342,7 @@ static int write_file(ik_place_t *place, const job_t *job)
     ik_buffer_t content;
     ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED);
     int at = ik_place_at(place, &path);
-    int folder = open_folder(at, path, &name);
+    int folder = open_folder(at, path, &name, job->unsynced);
     if (folder < 0) {
         return errno;
     }
@@ -394,9 +422,11 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
         ik_segment_changes(ctx, place, request->segments, request->segment_count, &count);
     ik_change_t *others =
         ik_segment_changes(ctx, place, request->others, request->other_count, &other_count);
+    unsynced_t unsynced = {.fd = -1};
     job_t *jobs = ik_new_array(ctx, job_t, count);
     for (size_t i = 0; i < count; i++) {
         jobs[i].change = &changes[i];
+        jobs[i].unsynced = &unsynced;
         if (is_asked_for(request, changes[i].path)) {
             decide(place, request, &jobs[i], others, other_count);
         } else {
@@ -424,6 +454,7 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
                 }
             }
         }
+        sync_now(&unsynced);
         TRY(take_states(ctx, place, jobs, count, &out->after));
         size_t done = out->after == NULL ? 0 : out->after->count;
         if (out->before != NULL && done < out->before->count) {
