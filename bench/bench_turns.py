@@ -1,5 +1,5 @@
 """Measures the model loop, headless, against a scripted server on the loopback interface: the
-start, a tool turn, fifty and five hundred of them, memory, streaming, serialising.
+start, a tool turn, fifty and five hundred of them, memory, streaming, checkpoints, serialising.
 
 The yardstick, measured in the same run, is a minimal program on libcurl.
 """
@@ -47,10 +47,10 @@ class Server:
 class Run:
     """One program from exec to its end."""
 
-    def __init__(self, command, env=None, stdout=subprocess.DEVNULL):
+    def __init__(self, command, env=None, stdout=subprocess.DEVNULL, cwd="/"):
         self.begin = time.monotonic_ns()
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=stdout,
-                                   stderr=subprocess.DEVNULL, cwd="/")
+                                   stderr=subprocess.DEVNULL, cwd=cwd)
         _, status, usage = os.wait4(process.pid, 0)
         self.end = time.monotonic_ns()
         process.returncode = status
@@ -165,6 +165,81 @@ def bench_stream(scratch):
            absolute=True)
 
 
+def checkout(scratch, files):
+    """A clean git checkout of that many files."""
+    root = os.path.join(scratch, f"checkout-{files}")
+    for number in range(files):
+        folder = os.path.join(root, f"d{number % 100}")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, f"f{number}.c"), "w") as f:
+            f.write(f"int f{number};\n" * 20)
+    git = ["git", "-C", root, "-c", "user.name=x", "-c", "user.email=x@x"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"], ["status"]):
+        subprocess.run(git + command, check=True, stdout=subprocess.DEVNULL)
+    return root
+
+
+def with_and_without(scratch, url, folder, rounds):
+    """Runs with checkpoints and without them, alternately."""
+    environments = []
+    for name, files in (("with", 50000), ("without", 0)):
+        home = os.path.join(scratch, f"home-{name}")
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        path = os.path.join(home, "config.json")
+        with open(path, "w") as f:
+            json.dump({"max_tool_turns": 100000, "undo_max_files": files}, f)
+        os.chmod(path, 0o600)
+        environments.append(dict(environment(scratch, url), IKIGAI_HOME=home))
+    runs = [[], []]
+    for turn in range(rounds + 1):
+        for number, env in enumerate(environments):
+            run = Run(PROMPT, env, cwd=folder)
+            if turn > 0:  # the first one fills caches and takes the first checkpoint
+                runs[number].append(run)
+    return runs
+
+
+def added_gap(scratch, folder, tool, arguments):
+    """ms from an answer to the next request, with checkpoints and without them: the median of the
+    quietest run."""
+    with Server(scratch, "--fast", "20", "--tool", tool, "--args", json.dumps(arguments)) as server:
+        runs = with_and_without(scratch, server.url, folder, 5)
+
+    def gap(some):
+        return min(statistics.median(gaps(server, run.begin)[1:20]) for run in some)
+    return gap(runs[0]), gap(runs[1])
+
+
+def bench_checkpoints(scratch):
+    root = checkout(scratch, 10000)
+    status = []
+    for _ in range(9):
+        start = time.monotonic()
+        subprocess.run(["git", "-C", root, "status", "--porcelain"], check=True,
+                       stdout=subprocess.DEVNULL)
+        status.append((time.monotonic() - start) * 1000)
+    status = min(status)
+    ours, bare = added_gap(scratch, root, "glob", CALL)
+    report("a tool turn that writes nothing, with checkpoints", ours, "ms", "without them", bare,
+           1.1)
+    ours, bare = added_gap(scratch, root, "file_write", {"file_path": "d1/new", "content": "x"})
+    report("what checkpoints add to a turn of file_write, 10,000 files", max(ours - bare, 0), "ms",
+           "git status", status, 1)
+    ours, bare = added_gap(scratch, root, "bash", {"command": "true"})
+    report("what checkpoints add to a turn of bash, 10,000 files", max(ours - bare, 0), "ms",
+           "git status, twice", 2 * status, 1.5)
+    path = os.path.join(scratch, "slow-script")
+    with open(path, "w") as f:
+        json.dump({"answers": [{"calls": [{"name": "bash", "args": {"command": "true; true; true"}}],
+                                "fragments": 8, "wire": {"delay_event": 0.05}},
+                               {"text": "Done."}], "repeat": True}, f)
+    with Server(scratch, "--script", path) as server:
+        runs = with_and_without(scratch, server.url, root, 9)
+    ours, bare = (min(run.wall_ms for run in some) for some in runs)
+    report("the same while the answer takes 0.5 s: the first state is taken meanwhile",
+           max(ours - bare, 0), "ms", "git status", status, 1.5)
+
+
 def bench_serialise():
     done = subprocess.run([os.path.join(BUILD, "bench/wire_cost"), "200"], check=True,
                           stdout=subprocess.PIPE)
@@ -185,6 +260,7 @@ def main():
         bench_turns(scratch)
         bench_long(scratch)
         bench_stream(scratch)
+        bench_checkpoints(scratch)
         bench_serialise()
     finally:
         shutil.rmtree(scratch)

@@ -187,8 +187,9 @@ static take_t *start_take(const void *ctx, ik_checkpointer_t *checkpointer, bool
         checkpointer->since_ms = take->started_ms;
     }
     talloc_set_destructor(take, stop_take);
+    /* For a few files, reading them is less work than loading a state of the folder. */
     json_t *previous =
-        checkpointer->last == NULL ? json_null() : json_pack("[s]", checkpointer->last);
+        !whole || checkpointer->last == NULL ? json_null() : json_pack("[s]", checkpointer->last);
     json_t *request = json_pack("{s:s, s:s, s:o, s:b, s:O, s:I, s:I}", "op", "take", "folder",
                                 options->paths->cwd, "previous", previous, "tree", whole, "paths",
                                 files, "max_files", (json_int_t)options->config->undo_max_files,
