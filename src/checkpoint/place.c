@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "checkpoint/blake2b.h"
 
 static int on_free(ik_place_t *place)
@@ -26,6 +27,10 @@ res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_p
     place->slash = -1;
     talloc_set_destructor(place, on_free);
     place->blobs = ik_strdup(place, blobs);
+    char *parent = ik_file_folder(place, place->blobs);
+    char *home = realpath(parent, NULL);
+    place->home = home == NULL ? NULL : ik_strdup(place, home);
+    free(home);
     char *real = realpath(folder, NULL);
     if (real == NULL) {
         return ERR(SYSTEM, "Cannot open %s: %s", folder, strerror(errno));

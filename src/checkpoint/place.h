@@ -13,9 +13,10 @@
 
 typedef struct {
     const char *blobs;
-    char *folder; /* without symbolic links */
-    int root;     /* the folder, open */
-    int slash;    /* the root of the file system, open */
+    const char *home; /* the folder of the blobs, without symbolic links; NULL: it does not exist */
+    char *folder;     /* without symbolic links */
+    int root;         /* the folder, open */
+    int slash;        /* the root of the file system, open */
     ik_states_t *states;
     ik_contents_t *contents;
     ik_git_objects_t *objects;

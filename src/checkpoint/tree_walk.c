@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/dir_list.h"
 
 enum {
@@ -43,6 +44,7 @@ typedef struct {
     char *arena;
     size_t arena_left;
     int depth;
+    const char *home; /* of ikigai; NULL: there is none */
     /* The status of the tracked files of a repository, found by several threads. */
     const ik_git_repository_t *ahead_of;
     struct stat *ahead; /* of the entries of its index from ahead_first on; mode 0: not known */
@@ -442,6 +444,24 @@ static child_t *list_children(walk_t *walk, const void *ctx, int fd, size_t star
     return children;
 }
 
+/* Whether the path is ikigai's home or, in a walk of the home itself, what ikigai writes there
+ * during a turn. Restoring an old database would lose the session. */
+static bool is_own(const walk_t *walk, const child_t *child)
+{
+    static const char *const names[] = {"blobs", "cache", "drafts", "history", "trusted"};
+    size_t len = walk->home == NULL ? 0 : strlen(walk->home);
+    bool in_home = len > 0 && walk->path.len > len + 1 && walk->path.data[len] == '/' &&
+                   memcmp(walk->path.data, walk->home, len) == 0;
+    bool own = len > 0 && walk->path.len == len && memcmp(walk->path.data, walk->home, len) == 0;
+    if (in_home && walk->path.len == len + 1 + child->len) {
+        own = strncmp(child->name, "ikigai.db", strlen("ikigai.db")) == 0;
+        for (size_t i = 0; i < IK_LENGTH(names); i++) {
+            own = own || strcmp(child->name, names[i]) == 0;
+        }
+    }
+    return own;
+}
+
 static void walk_folder(walk_t *walk, scope_t scope, int fd)
 {
     void *scratch = talloc_new(NULL);
@@ -476,7 +496,10 @@ static void walk_folder(walk_t *walk, scope_t scope, int fd)
     for (size_t i = 0; i < count && !walk->tree->too_many; i++) {
         children[i].name = walk->records.data + children[i].offset;
         ik_buffer_append(&walk->path, children[i].name, children[i].len);
-        if (children[i].is_folder) {
+        if (is_own(walk, &children[i])) {
+            ik_buffer_append_text(&walk->path, children[i].is_folder ? "/" : "");
+            add(walk, IK_ENTRY_IGNORED);
+        } else if (children[i].is_folder) {
             visit_folder(walk, scope, fd, &children[i]);
         } else {
             visit_file(walk, &scope, fd, &children[i]);
@@ -523,13 +546,13 @@ static bool add_rules_above(walk_t *walk, scope_t *scope)
     return excluded;
 }
 
-ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, size_t max_files)
+ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, const char *home, size_t max_files)
 {
     int fd = open(folder, FOLDER_FLAGS);
     if (fd < 0) {
         return NULL;
     }
-    walk_t walk = {.tree = ik_new(ctx, ik_tree_t), .max_files = max_files};
+    walk_t walk = {.tree = ik_new(ctx, ik_tree_t), .max_files = max_files, .home = home};
     ik_buffer_init(&walk.records, walk.tree, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&walk.path, walk.tree, IK_BUFFER_UNLIMITED);
     ik_buffer_append_format(&walk.path, "%s/", folder[1] == '\0' ? "" : folder);

@@ -27,6 +27,8 @@ typedef struct {
     bool too_many;  /* the walk stopped at max_files */
 } ik_tree_t;
 
-/* folder is absolute and without symbolic links. Returns NULL and sets errno when it cannot be
+/* folder is absolute and without symbolic links, and so is home, the folder of ikigai that is left
+ * out; it may be NULL. Returns NULL and sets errno when it cannot be
  * opened. */
-ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, size_t max_files);
+ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, const char *home,
+                            size_t max_files);

@@ -223,6 +223,16 @@ class Segments(CheckpointTest):
             self.assertEqual(self.notices(turn), [])
             self.assertFalse(os.path.exists(os.path.join(self.home, "blobs", "states")))
 
+    def test_files_of_ikigai_itself_are_left_out(self):
+        """Started in a folder above its home, and in the home."""
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")], cwd=self.path("home"))
+        self.project = self.path("home")
+        self.assertEqual(self.changes(turn), [{"a": "added"}])
+        turn = self.ask([Answer(calls=[bash("echo 1 > b; touch tool")]), Answer("Done.")], "--mode",
+                        "full", cwd=self.home)
+        self.project = self.home
+        self.assertEqual(self.changes(turn), [{"b": "added", "tool": "added"}])
+
     def test_export_and_import(self):
         turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
         key = self.session(turn)
