@@ -390,7 +390,7 @@ class Limits(CheckpointTest):
         self.assertIn({"b": "added"}, self.changes(turn))
 
 
-class Exports(CheckpointTest):
+class Exports(OwnPrefix, CheckpointTest):
     def test_documents_end_with_what_the_session_changed(self):
         self.write("project/old", "a <b>\n")
         turn = self.ask([Answer(calls=[bash("echo '<c>' > old")]),
@@ -422,7 +422,14 @@ class Exports(CheckpointTest):
         done = self.ikigai("session", "export", self.session(turn), "--format", "md")
         self.assertIn("Done.", done.out)
         self.assertNotIn("## Changes", done.out)
-        self.assertIn("does not show what the session changed", done.err)
+
+    def test_the_program_fails(self):
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
+        done = self.ikigai("session", "export", self.session(turn), "--format", "md",
+                           program=self.prefix("#!/bin/sh\nexit 3\n"))
+        self.assertIn("Done.", done.out)
+        self.assertNotIn("## Changes", done.out)
+        self.assertIn("The export does not show what the session changed", done.err)
 
 
 class Sweeping(CheckpointTest):
