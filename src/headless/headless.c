@@ -376,11 +376,10 @@ static int run(headless_t *headless)
     } else if (prompt != NULL) {
         /* Input that is appended to a prompt is data: it attaches nothing. */
         const char *own = options->start->prompt == NULL ? prompt : options->start->prompt;
-        char *data = ik_workspace_attach(NULL, workspace, own);
+        ik_workspace_images_t *images = ik_workspace_attach(workspace, own);
         prompt = expand_prompt(headless, prompt);
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, data,
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, images,
                             IK_WORKSPACE_SUBMIT_QUEUED);
-        talloc_free(data);
     }
     if (!ik_loop_run_until(options->loop, &headless->done)) {
         PANIC("the turn has nothing to wait for");

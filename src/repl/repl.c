@@ -69,10 +69,9 @@ static void submit(ik_repl_t *repl, const char *text, ik_workspace_submit_t kind
     ik_workspace_t *workspace = repl->workspace;
     bool command = ik_command_is_line(text) || text[0] == IK_PROMPT_SIGN_SHELL;
     if (text[strspn(text, " \t\n")] != '\0') {
-        char *images = command ? NULL : ik_workspace_attach(NULL, workspace, text);
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text, images,
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), text,
+                            command ? NULL : ik_workspace_attach(workspace, text),
                             command ? IK_WORKSPACE_SUBMIT_COMMAND : kind);
-        talloc_free(images);
     }
 }
 
@@ -652,10 +651,8 @@ static void on_start(void *data)
                         : "The images are sent with your first message.");
     }
     if (prompt != NULL) {
-        char *images = ik_workspace_attach(NULL, workspace, prompt);
-        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt, images,
-                            IK_WORKSPACE_SUBMIT_QUEUED);
-        talloc_free(images);
+        ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt,
+                            ik_workspace_attach(workspace, prompt), IK_WORKSPACE_SUBMIT_QUEUED);
     }
     ik_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));
     ik_workspace_release(workspace);

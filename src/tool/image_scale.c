@@ -67,6 +67,17 @@ static char *find_program(const void *ctx, const char *name)
     return NULL;
 }
 
+bool ik_image_scale_is_possible(void)
+{
+    void *scratch = talloc_new(NULL);
+    bool possible = false;
+    for (size_t i = 0; !possible && i < IK_LENGTH(programs); i++) {
+        possible = find_program(scratch, programs[i].name) != NULL;
+    }
+    talloc_free(scratch);
+    return possible;
+}
+
 static void attempt(ik_image_scale_t *scale);
 
 static void on_process_end(void *data, ik_process_result_t *result)

@@ -13,6 +13,8 @@ typedef struct ik_image_scale ik_image_scale_t;
  * valid inside the callback only. */
 typedef void (*ik_image_scale_fn)(void *data, const char *bytes, size_t len);
 
+/* Whether a program for it is installed. */
+bool ik_image_scale_is_possible(void);
 /* Starts; bytes must live until on_end, which is called exactly once, from the loop, never before
  * this returns. Freeing the object cancels it without on_end; it is the caller's to free, in on_end
  * or later. */

@@ -32,6 +32,14 @@ void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result)
                                               .misconfigured = workspace->target == NULL});
 }
 
+void ik_workspace_fail_usage(ik_workspace_t *workspace, const res_t *result)
+{
+    workspace->stopping = true;
+    ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FAILED,
+                                                         .result = result,
+                                                         .misconfigured = true});
+}
+
 static void emit_for(ik_workspace_member_t *member, ik_workspace_event_kind_t kind)
 {
     ik_workspace_emit(member->workspace,
@@ -60,12 +68,16 @@ const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
     return NULL;
 }
 
-/* Takes a line out of the queue and returns it as a message of the user, on ctx. */
-static ik_msg_t *remove_line(const void *ctx, ik_workspace_member_t *member, size_t index)
+/* Takes a line out of the queue and returns it as a message of the user, on ctx. first, which may
+ * be NULL, are images that it gets besides its own. */
+static ik_msg_t *remove_line(const void *ctx, ik_workspace_member_t *member, size_t index,
+                             const ik_workspace_images_t *first)
 {
     ik_workspace_line_t *line = &member->queue[index];
-    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, line->text, line->data_json);
-    talloc_free((void *)line->text); /* and data_json with it */
+    char *data = ik_workspace_format_images(NULL, first, line->images);
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, line->text, data);
+    talloc_free(data);
+    talloc_free((void *)line->text); /* and the images with it */
     member->queue_count--;
     memmove(line, line + 1, (member->queue_count - index) * sizeof(*line));
     emit_for(member, IK_WORKSPACE_QUEUE);
@@ -78,7 +90,9 @@ ik_msg_t *ik_workspace_take_next(void *data, const void *ctx)
     const ik_workspace_t *workspace = member->workspace;
     for (size_t i = 0; !workspace->stopping && !workspace->closed && i < member->queue_count; i++) {
         if (member->queue[i].kind == IK_WORKSPACE_SUBMIT_NEXT) {
-            return remove_line(ctx, member, i);
+            return ik_workspace_images_wait(member->queue[i].images)
+                       ? NULL
+                       : remove_line(ctx, member, i, NULL);
         }
     }
     return NULL;
@@ -105,8 +119,12 @@ static bool take_line(ik_workspace_member_t *member)
         ik_workspace_expect_message(workspace); /* the pump runs again when it is done */
         return false;
     }
+    if (ik_workspace_images_wait(member->queue[0].images) ||
+        (!command && ik_workspace_images_wait(workspace->images))) {
+        return false; /* the pump runs again when they are ready */
+    }
     int64_t number = member->number;
-    ik_msg_t *line = remove_line(workspace, member, 0);
+    ik_msg_t *line = remove_line(workspace, member, 0, command ? NULL : workspace->images);
     if (command) {
         ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_COMMAND,
                                                              .agent = number,
@@ -115,9 +133,7 @@ static bool take_line(ik_workspace_member_t *member)
         if (member->agent == NULL) {
             ik_workspace_require_agent(workspace);
         }
-        if (workspace->image_count > 0) {
-            line = ik_workspace_add_images(workspace, line);
-        }
+        TALLOC_FREE(workspace->images); /* only the first message has them */
         ik_workspace_begin_turn(member);
         ik_agent_start_turn(member->agent, line->content, line->data_json);
         ik_workspace_store_mode(member);
@@ -168,7 +184,7 @@ static size_t find_place(const ik_workspace_member_t *member, ik_workspace_submi
 }
 
 void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text,
-                         const char *data_json, ik_workspace_submit_t kind)
+                         ik_workspace_images_t *images, ik_workspace_submit_t kind)
 {
     ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
     if (kind == IK_WORKSPACE_SUBMIT_NEXT && !ik_workspace_is_busy(workspace, number)) {
@@ -182,7 +198,7 @@ void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *
     ik_workspace_line_t *line = &member->queue[place];
     *line = (ik_workspace_line_t){
         .text = ik_strdup(member, text), .kind = kind, .order = ++member->submitted};
-    line->data_json = data_json == NULL ? NULL : ik_strdup(line->text, data_json);
+    line->images = talloc_steal(line->text, images);
     member->queue_count++;
     emit_for(member, IK_WORKSPACE_QUEUE);
     ik_workspace_pump(workspace);
@@ -205,7 +221,7 @@ char *ik_workspace_take_latest(const void *ctx, ik_workspace_t *workspace, int64
     for (size_t i = 1; i < member->queue_count; i++) {
         latest = member->queue[i].order > member->queue[latest].order ? i : latest;
     }
-    ik_msg_t *line = remove_line(NULL, member, latest);
+    ik_msg_t *line = remove_line(NULL, member, latest, NULL);
     char *text = ik_strdup(ctx, line->content);
     talloc_free(line);
     return text;
@@ -220,7 +236,7 @@ char *ik_workspace_take_queue(const void *ctx, ik_workspace_t *workspace, int64_
     }
     ik_buffer_init(&joined, ctx, IK_BUFFER_UNLIMITED); /* bounded by what was entered */
     while (member->queue_count > 0) {
-        ik_msg_t *line = remove_line(NULL, member, 0);
+        ik_msg_t *line = remove_line(NULL, member, 0, NULL);
         ik_buffer_append_text(&joined, joined.len == 0 ? "" : "\n");
         ik_buffer_append_text(&joined, line->content);
         talloc_free(line);

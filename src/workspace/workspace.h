@@ -20,6 +20,8 @@
 #include "workspace/workspace_question.h"
 
 typedef struct ik_workspace ik_workspace_t;
+/* The images of a message that is not sent yet. */
+typedef struct ik_workspace_images ik_workspace_images_t;
 
 /* How the command line asks to start. Plain data. */
 typedef struct {
@@ -220,22 +222,23 @@ typedef enum {
 /* A line that waits for an agent. Valid until the queue changes. */
 typedef struct {
     const char *text;
-    const char *data_json; /* of the message; NULL: none */
+    ik_workspace_images_t *images; /* of the message; NULL: none */
     ik_workspace_submit_t kind;
     uint64_t order; /* grows with every line that is submitted */
 } ik_workspace_line_t;
 
 enum { IK_WORKSPACE_IMAGES_MAX = 20 }; /* in one message */
 
-/* The data of a message with this text, on ctx: the images that it names as "@FILE", which are
- * stored. NULL: there are none. An image that cannot be used is reported as a LINE. */
-char *ik_workspace_attach(const void *ctx, ik_workspace_t *workspace, const char *text);
+/* The images that a message with this text names as "@FILE", for ik_workspace_submit; NULL: there
+ * are none. They are read now; one that is too large may be made smaller before the message is
+ * sent. An image that cannot be used is reported as a LINE. */
+ik_workspace_images_t *ik_workspace_attach(ik_workspace_t *workspace, const char *text);
 /* Whether a path of the user is that of an image, as far as its name and beginning tell. */
 bool ik_workspace_is_image(const ik_workspace_t *workspace, const char *path);
-/* Queues a line for an agent. data_json, which may be NULL, becomes part of the user's message; it
- * holds the images (ik_msg_format_images). */
+/* Queues a line for an agent. The images, which may be NULL, become part of the user's message; the
+ * line takes them over. */
 void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *text,
-                         const char *data_json, ik_workspace_submit_t kind);
+                         ik_workspace_images_t *images, ik_workspace_submit_t kind);
 /* The lines that wait for an agent, in the order in which they will be taken; NULL after the last.
  */
 const ik_workspace_line_t *ik_workspace_queued(const ik_workspace_t *workspace, int64_t number,

@@ -32,6 +32,8 @@ struct ik_workspace_custom {
     void *decision;      /* of the gate; NULL: none is pending */
     ik_tool_call_t *run; /* NULL: no shell part runs */
     char *arguments;     /* of the call */
+    ik_workspace_images_t *images;
+    bool is_finished; /* the text is complete; images may still be made smaller */
 };
 
 /* --- finding ----------------------------------------------------------------------------- */
@@ -109,20 +111,28 @@ static void finish(ik_workspace_custom_t *custom)
         fail(custom, "EMPTY", "its text is empty");
         return;
     }
+    /* Output and contents of files are data: they attach nothing. */
+    custom->images = talloc_steal(custom, ik_workspace_attach(member->workspace, custom->mentions));
+    custom->is_finished = true;
+    ik_workspace_send_custom(member);
+}
+
+void ik_workspace_send_custom(ik_workspace_member_t *member)
+{
+    ik_workspace_custom_t *custom = member->custom;
+    ik_workspace_t *workspace = member->workspace;
+    if (custom == NULL || !custom->is_finished || ik_workspace_images_wait(custom->images) ||
+        ik_workspace_images_wait(workspace->images)) {
+        return;
+    }
     if (custom->model != NULL) {
         use_model(custom);
     }
     member->custom = NULL;
-    ik_workspace_t *workspace = member->workspace;
-    /* Output and contents of files are data: they attach nothing. */
-    char *data = ik_workspace_attach(custom, workspace, custom->mentions);
-    ik_msg_t *message = ik_msg_create(workspace, IK_MSG_USER, custom->text.data, data);
-    if (workspace->image_count > 0) {
-        message = ik_workspace_add_images(workspace, message);
-    }
-    ik_agent_start_turn(member->agent, message->content, message->data_json);
+    char *data = ik_workspace_format_images(custom, workspace->images, custom->images);
+    TALLOC_FREE(workspace->images); /* only the first message has them */
+    ik_agent_start_turn(member->agent, custom->text.data, data);
     ik_workspace_store_mode(member);
-    talloc_free(message);
     talloc_free(custom);
 }
 

@@ -12,11 +12,13 @@
 #include "base/image.h"
 #include "base/image_path.h"
 #include "base/utf8.h"
+#include "tool/image_scale.h"
 #include "workspace/workspace_state.h"
 
 enum {
     HEAD = 64 * 1024, /* bytes in which a file without an image's name must turn out to be one */
     WORDS_MAX = 200,  /* "@FILE" in one message */
+    SCALED_MAX = 64 * 1024 * 1024, /* bytes of an image that is made smaller */
 };
 
 /* --- files ------------------------------------------------------------------------------- */
@@ -69,24 +71,129 @@ static char *name_of(const void *ctx, const char *path)
     return ik_buffer_finish(&name);
 }
 
-/* Reads, checks and stores an image. *is_image: the file is one, or has the name of one, so that
- * an error is worth telling. */
-static res_t load_image(const void *ctx, const ik_workspace_t *workspace, const char *path,
-                        ik_msg_image_t *image, bool *is_image)
+/* --- images of one message --------------------------------------------------------------- */
+
+typedef struct {
+    ik_workspace_images_t *images;
+    const char *shown;       /* the path as the user wrote it */
+    ik_msg_image_t facts;    /* when it is stored */
+    void *held;              /* the bytes, until the image is stored */
+    res_t excess;            /* what is too much */
+    ik_image_scale_t *scale; /* NULL: not running */
+} entry_t;
+
+struct ik_workspace_images {
+    ik_workspace_t *workspace;
+    bool strict;                               /* of --image: a failure ends the program */
+    entry_t *entries[IK_WORKSPACE_IMAGES_MAX]; /* children, as all they point to */
+    size_t count;
+    size_t left_out; /* because there are too many */
+};
+
+static void warn(ik_workspace_t *workspace, const char *text)
+{
+    if (workspace->ready) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, text);
+        return;
+    }
+    workspace->notices =
+        ik_resize_array(workspace, workspace->notices, char *, workspace->notice_count + 1);
+    workspace->notices[workspace->notice_count++] = ik_strdup(workspace->notices, text);
+}
+
+void ik_workspace_say_notices(ik_workspace_t *workspace)
+{
+    for (size_t i = 0; i < workspace->notice_count; i++) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, workspace->notices[i]);
+    }
+    TALLOC_FREE(workspace->notices);
+    workspace->notice_count = 0;
+}
+
+bool ik_workspace_images_wait(const ik_workspace_images_t *images)
+{
+    for (size_t i = 0; images != NULL && i < images->count; i++) {
+        if (images->entries[i]->scale != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static res_t store(entry_t *entry, const char *path, const char *bytes, size_t len)
+{
+    const ik_workspace_t *workspace = entry->images->workspace;
+    return ik_msg_image_store(workspace->options.paths->images, name_of(entry, path), bytes, len,
+                              &entry->facts);
+}
+
+static void remove_entry(entry_t *entry)
+{
+    ik_workspace_images_t *images = entry->images;
+    size_t i = 0;
+    while (images->entries[i] != entry) {
+        i++;
+    }
+    images->count--;
+    memmove(images->entries + i, images->entries + i + 1,
+            (images->count - i) * sizeof(*images->entries));
+    talloc_free(entry);
+}
+
+static void refuse(entry_t *entry, const res_t *why)
+{
+    ik_workspace_t *workspace = entry->images->workspace;
+    if (entry->images->strict) {
+        res_t failed = ERR(INVALID, "cannot attach %.500s: %s", entry->shown, why->message);
+        ik_workspace_fail_usage(workspace, &failed);
+        return;
+    }
+    char *text = ik_sprintf(NULL, "Not attached: %s: %s", entry->shown, why->message);
+    warn(workspace, text);
+    talloc_free(text);
+    remove_entry(entry);
+}
+
+static void on_scaled(void *data, const char *bytes, size_t len)
+{
+    entry_t *entry = data;
+    ik_workspace_t *workspace = entry->images->workspace;
+    res_t stored = bytes == NULL ? entry->excess : store(entry, entry->shown, bytes, len);
+    TALLOC_FREE(entry->scale);
+    TALLOC_FREE(entry->held);
+    if (is_err(&stored)) {
+        refuse(entry, &stored);
+    }
+    for (size_t i = 0; !workspace->stopping && i < workspace->member_count; i++) {
+        ik_workspace_send_custom(workspace->members[i]);
+    }
+    ik_workspace_pump(workspace);
+}
+
+/* Reads, checks and stores an image, or begins to make it smaller. *is_image: the file is one, or
+ * has the name of one, so that an error is worth telling. */
+static res_t load_image(entry_t *entry, const char *path, bool *is_image)
 {
     ik_image_t facts;
     char *bytes;
     size_t len;
     uint64_t total;
+    entry->held = talloc_new(entry);
     *is_image = ik_image_path_is_named_image(path);
-    TRY(read_start(ctx, path, HEAD, &bytes, &len, &total));
+    TRY(read_start(entry->held, path, HEAD, &bytes, &len, &total));
     *is_image = *is_image || ik_image_parse(bytes, len, &facts);
     if (total > len && *is_image) {
-        TRY(read_start(ctx, path, IK_IMAGE_BYTES_MAX, &bytes, &len, &total));
+        TRY(read_start(entry->held, path, SCALED_MAX, &bytes, &len, &total));
     }
-    TRY(ik_image_check(bytes, len, total, &facts));
-    return ik_msg_image_store(workspace->options.paths->images, name_of(ctx, path), bytes, len,
-                              image);
+    entry->excess = ik_image_check(bytes, len, total, &facts);
+    if (entry->excess.code == IK_ERR_LIMIT && len == total && ik_image_scale_is_possible()) {
+        entry->scale = ik_image_scale_start(entry, entry->images->workspace->options.host, bytes,
+                                            len, on_scaled, entry);
+        return OK;
+    }
+    res_t stored = is_err(&entry->excess) ? entry->excess : store(entry, path, bytes, len);
+    TALLOC_FREE(entry->held);
+    return stored;
 }
 
 static char *resolve(const void *ctx, const ik_workspace_t *workspace, const char *path)
@@ -110,68 +217,46 @@ bool ik_workspace_is_image(const ik_workspace_t *workspace, const char *path)
 
 /* --- @FILE ------------------------------------------------------------------------------- */
 
-/* What a message names. */
-typedef struct {
-    ik_workspace_t *workspace;
-    void *scratch;
-    ik_msg_image_t images[IK_WORKSPACE_IMAGES_MAX];
-    size_t count;
-    size_t left_out; /* because there are too many */
-} attachment_t;
-
-static void warn(ik_workspace_t *workspace, const char *text)
+static bool is_named(const ik_workspace_images_t *images, const char *sha256)
 {
-    if (workspace->ready) {
-        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, text);
-        return;
-    }
-    workspace->notices =
-        ik_resize_array(workspace, workspace->notices, char *, workspace->notice_count + 1);
-    workspace->notices[workspace->notice_count++] = ik_strdup(workspace->notices, text);
-}
-
-void ik_workspace_say_notices(ik_workspace_t *workspace)
-{
-    for (size_t i = 0; i < workspace->notice_count; i++) {
-        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, workspace->notices[i]);
-    }
-    TALLOC_FREE(workspace->notices);
-    workspace->notice_count = 0;
-}
-
-static void warn_of_rest(ik_workspace_t *workspace, size_t left_out)
-{
-    if (left_out > 0) {
-        char *text = ik_sprintf(NULL, "Not attached: %zu more image%s; a message has at most %d",
-                                left_out, left_out == 1 ? "" : "s", IK_WORKSPACE_IMAGES_MAX);
-        warn(workspace, text);
-        talloc_free(text);
-    }
-}
-
-static void add_image(attachment_t *attachment, const ik_msg_image_t *image)
-{
-    for (size_t i = 0; i < attachment->count; i++) {
-        if (strcmp(attachment->images[i].sha256.hex, image->sha256.hex) == 0) {
-            return; /* named twice */
+    for (size_t i = 0; i < images->count; i++) {
+        if (strcmp(images->entries[i]->facts.sha256.hex, sha256) == 0) {
+            return true;
         }
     }
-    if (attachment->count == IK_WORKSPACE_IMAGES_MAX) {
-        attachment->left_out++;
+    return false;
+}
+
+/* Loads an image and adds it, unless it is there already. */
+static res_t add_image(ik_workspace_images_t *images, const char *path, const char *shown,
+                       bool *is_image)
+{
+    entry_t *entry = ik_new(images, entry_t);
+    entry->images = images;
+    entry->shown = ik_strdup(entry, shown);
+    res_t loaded = load_image(entry, path, is_image);
+    bool twice =
+        is_ok(&loaded) && entry->scale == NULL && is_named(images, entry->facts.sha256.hex);
+    bool added = is_ok(&loaded) && !twice && images->count < IK_WORKSPACE_IMAGES_MAX;
+    images->left_out += is_ok(&loaded) && !twice && !added;
+    if (added) {
+        images->entries[images->count++] = entry;
     } else {
-        attachment->images[attachment->count++] = *image;
+        talloc_free(entry);
     }
+    return loaded;
 }
 
 /* Attaches the first candidate that exists, if it is an image. A missing file is told only if the
  * word alone looks like the name of an image. */
-static void attach_word(attachment_t *attachment, const ik_image_path_word_t *word)
+static void attach_word(ik_workspace_images_t *images, void *scratch,
+                        const ik_image_path_word_t *word)
 {
-    const ik_workspace_t *workspace = attachment->workspace;
+    ik_workspace_t *workspace = images->workspace;
     const char *shown = NULL;
     char *found = NULL;
     for (size_t i = 0; i < word->count && found == NULL; i++) {
-        char *path = resolve(attachment->scratch, workspace, word->paths[i]);
+        char *path = resolve(scratch, workspace, word->paths[i]);
         if (access(path, F_OK) == 0) {
             found = path;
             shown = word->paths[i];
@@ -182,20 +267,22 @@ static void attach_word(attachment_t *attachment, const ik_image_path_word_t *wo
     if (shown == NULL) {
         return;
     }
-    ik_msg_image_t image;
     bool is_image = true;
-    res_t loaded = found == NULL
-                       ? ERR(NOT_FOUND, "there is no such file")
-                       : load_image(attachment->scratch, workspace, found, &image, &is_image);
-    if (is_ok(&loaded)) {
-        add_image(attachment, &image);
-    } else if (is_image) {
-        warn(attachment->workspace,
-             ik_sprintf(attachment->scratch, "Not attached: %s: %s", shown, loaded.message));
+    res_t loaded = found == NULL ? ERR(NOT_FOUND, "there is no such file")
+                                 : add_image(images, found, shown, &is_image);
+    if (is_err(&loaded) && is_image) {
+        warn(workspace, ik_sprintf(scratch, "Not attached: %s: %s", shown, loaded.message));
     }
 }
 
-char *ik_workspace_attach(const void *ctx, ik_workspace_t *workspace, const char *text)
+static ik_workspace_images_t *create_images(ik_workspace_t *workspace)
+{
+    ik_workspace_images_t *images = ik_new(workspace, ik_workspace_images_t);
+    images->workspace = workspace;
+    return images;
+}
+
+ik_workspace_images_t *ik_workspace_attach(ik_workspace_t *workspace, const char *text)
 {
     ik_image_path_word_t word;
     size_t at = 0;
@@ -203,17 +290,22 @@ char *ik_workspace_attach(const void *ctx, ik_workspace_t *workspace, const char
     if (memchr(text, '@', len) == NULL) {
         return NULL;
     }
+    ik_workspace_images_t *images = create_images(workspace);
     void *scratch = talloc_new(NULL);
-    attachment_t *attachment = ik_new(scratch, attachment_t);
-    attachment->workspace = workspace;
-    attachment->scratch = scratch;
     for (int i = 0; i < WORDS_MAX && ik_image_path_next(scratch, text, len, &at, &word); i++) {
-        attach_word(attachment, &word);
+        attach_word(images, scratch, &word);
     }
-    warn_of_rest(workspace, attachment->left_out);
-    char *data = ik_msg_format_images(ctx, attachment->images, attachment->count);
     talloc_free(scratch);
-    return data;
+    if (images->left_out > 0) {
+        char *more =
+            ik_sprintf(images, "Not attached: %zu more image%s; a message has at most %d",
+                       images->left_out, images->left_out == 1 ? "" : "s", IK_WORKSPACE_IMAGES_MAX);
+        warn(workspace, more);
+    }
+    if (images->count == 0) {
+        TALLOC_FREE(images);
+    }
+    return images;
 }
 
 /* --- --image ----------------------------------------------------------------------------- */
@@ -221,42 +313,43 @@ char *ik_workspace_attach(const void *ctx, ik_workspace_t *workspace, const char
 res_t ik_workspace_load_images(ik_workspace_t *workspace)
 {
     const char *const *files = workspace->options.start->images;
-    for (size_t i = 0; files != NULL && files[i] != NULL; i++) {
+    if (files == NULL || files[0] == NULL) {
+        return OK;
+    }
+    workspace->images = create_images(workspace);
+    workspace->images->strict = true;
+    for (size_t i = 0; files[i] != NULL; i++) {
         bool is_image;
-        void *scratch = talloc_new(workspace);
-        workspace->images = ik_resize_array(workspace, workspace->images, ik_msg_image_t, i + 1);
-        ik_msg_image_t *image = &workspace->images[i];
         res_t loaded = i >= IK_WORKSPACE_IMAGES_MAX
                            ? ERR(LIMIT, "a message has at most %d images", IK_WORKSPACE_IMAGES_MAX)
-                           : load_image(scratch, workspace, files[i], image, &is_image);
+                           : add_image(workspace->images, files[i], files[i], &is_image);
         if (is_err(&loaded)) {
-            talloc_free(scratch);
             return ERR(INVALID, "cannot attach %.500s: %s", files[i], loaded.message);
         }
-        image->name = ik_strdup(workspace, image->name);
-        talloc_free(scratch);
-        workspace->image_count = i + 1;
     }
     return OK;
 }
 
-ik_msg_t *ik_workspace_add_images(ik_workspace_t *workspace, ik_msg_t *message)
+/* --- messages ---------------------------------------------------------------------------- */
+
+static size_t collect(const ik_workspace_images_t *images, ik_msg_image_t *all, size_t count)
 {
-    ik_msg_image_t *named;
-    void *scratch = talloc_new(NULL);
-    attachment_t *attachment = ik_new(scratch, attachment_t);
-    size_t count = ik_msg_images(scratch, message, &named);
-    for (size_t i = 0; i < workspace->image_count; i++) {
-        add_image(attachment, &workspace->images[i]);
+    for (size_t i = 0; images != NULL && i < images->count; i++) {
+        size_t k = 0;
+        while (k < count && strcmp(all[k].sha256.hex, images->entries[i]->facts.sha256.hex) != 0) {
+            k++;
+        }
+        if (k == count && count < IK_WORKSPACE_IMAGES_MAX) {
+            all[count++] = images->entries[i]->facts;
+        }
     }
-    for (size_t i = 0; i < count; i++) {
-        add_image(attachment, &named[i]);
-    }
-    warn_of_rest(workspace, attachment->left_out);
-    char *data = ik_msg_format_images(scratch, attachment->images, attachment->count);
-    ik_msg_t *whole = ik_msg_create(workspace, IK_MSG_USER, message->content, data);
-    workspace->image_count = 0; /* only the first message has them */
-    talloc_free(message);
-    talloc_free(scratch);
-    return whole;
+    return count;
+}
+
+char *ik_workspace_format_images(const void *ctx, const ik_workspace_images_t *first,
+                                 const ik_workspace_images_t *images)
+{
+    ik_msg_image_t all[IK_WORKSPACE_IMAGES_MAX];
+    size_t count = collect(images, all, collect(first, all, 0));
+    return ik_msg_format_images(ctx, all, count);
 }

@@ -342,7 +342,7 @@ static void move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
         ik_workspace_line_t *line = &to->queue[to->queue_count++];
         *line = from->queue[i];
         line->text = ik_strdup(to, line->text);
-        line->data_json = line->data_json == NULL ? NULL : ik_strdup(line->text, line->data_json);
+        talloc_steal(line->text, line->images);
     }
     to->submitted = from->submitted;
     from->queue_count = 0;
@@ -644,9 +644,8 @@ void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt)
         workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FORKED, .agent = member->number});
     set_focus(workspace, member);
     if (prompt != NULL) {
-        char *data = ik_workspace_attach(NULL, workspace, prompt);
-        ik_workspace_submit(workspace, member->number, prompt, data, IK_WORKSPACE_SUBMIT_QUEUED);
-        talloc_free(data);
+        ik_workspace_submit(workspace, member->number, prompt,
+                            ik_workspace_attach(workspace, prompt), IK_WORKSPACE_SUBMIT_QUEUED);
     }
 }
 

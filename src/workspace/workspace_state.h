@@ -52,9 +52,8 @@ struct ik_workspace {
     ik_workspace_undoing_t *undoing; /* NULL: no undo or redo is running */
     void *diff;                      /* holds the last diff; NULL: none */
 
-    ik_msg_image_t *images; /* of --image, for the first message */
-    size_t image_count;
-    char **notices; /* about images; they wait until the workspace is ready */
+    ik_workspace_images_t *images; /* of --image, for the first message; NULL: none */
+    char **notices;                /* about images; they wait until the workspace is ready */
     size_t notice_count;
 
     /* --- tools */
@@ -90,6 +89,8 @@ void ik_workspace_emit(ik_workspace_t *workspace, const ik_workspace_event_t *ev
 void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, const char *text);
 /* Reports FAILED and takes nothing more from the queues. */
 void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result);
+/* As ik_workspace_fail, because of what the command line asks for. */
+void ik_workspace_fail_usage(ik_workspace_t *workspace, const res_t *result);
 /* Takes as many lines from the queues as possible. To be called whenever something that may have
  * blocked them has changed. */
 void ik_workspace_pump(ik_workspace_t *workspace);
@@ -108,14 +109,18 @@ res_t ik_workspace_choose_for_turn(ik_workspace_member_t *member, const char *mo
 
 /* Loads the files of --image. An error names the file and the reason. */
 res_t ik_workspace_load_images(ik_workspace_t *workspace);
-/* Replaces a message of the user by one that also has the images of --image; only the first one
- * gets them. */
-ik_msg_t *ik_workspace_add_images(ik_workspace_t *workspace, ik_msg_t *message);
+/* Whether some of them, which may be NULL, are still being made smaller. */
+bool ik_workspace_images_wait(const ik_workspace_images_t *images);
+/* The data of a message with these images, either of which may be NULL; on ctx. */
+char *ik_workspace_format_images(const void *ctx, const ik_workspace_images_t *first,
+                                 const ik_workspace_images_t *images);
 /* Says what was found wrong with images before the workspace was ready. */
 void ik_workspace_say_notices(ik_workspace_t *workspace);
 
 /* --- workspace_custom.c: */
 
+/* Sends the message of a custom command, if it is complete and its images are ready. */
+void ik_workspace_send_custom(ik_workspace_member_t *member);
 /* Ends a custom command whose message was not sent yet. */
 void ik_workspace_cancel_custom(ik_workspace_member_t *member);
 

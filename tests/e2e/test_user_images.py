@@ -76,7 +76,8 @@ class OptionTest(ImageTest):
                              ("large.png", "5242880"), ("missing.png", "no such file"),
                              ("pipe.png", "not a file"), ("folder.png", "a folder")):
             with self.subTest(name):
-                turn = self.ask([Answer("Never.")], "--image", name, status=2, fair=False)
+                turn = self.ask([Answer("Never.")], "--image", name, status=2, fair=False,
+                                env={"PATH": "/nonexistent"})
                 self.assertIn(name, turn.err)
                 self.assertIn(reason, turn.err)
                 self.assertEqual(turn.events, [])
@@ -142,7 +143,8 @@ class SignTest(ImageTest):
         self.put("wide.png", png(2001, 1))
         self.put("photo.heic", b"\0\0\0\x18ftypheic")
         self.put("good.png", SHOT)
-        names, notices = self.names("@text.png @wide.png @photo.heic @missing.png @good.png")
+        names, notices = self.names("@text.png @wide.png @photo.heic @missing.png @good.png",
+                                    env={"PATH": "/nonexistent"})
         self.assertEqual(names, ["good.png"])
         self.assertEqual(len(notices), 4, notices)
         for notice, words in zip(notices, (("text.png", "not a png"), ("wide.png", "2001x1"),
@@ -194,6 +196,55 @@ class SignTest(ImageTest):
             f.write(SHOT)
         turn = self.ask([Answer("Yes.")], "--image", os.fsdecode(path))
         self.assertEqual(self.sent(turn)[0]["name"], "b\ufffdd.png")
+
+
+class ScaledTest(ImageTest):
+    """A stand-in for the program that makes images smaller."""
+    SMALL = png(7, 7, comment=b"small")
+
+    def setUp(self):
+        super().setUp()
+        self.put("wide.png", png(2001, 3))
+
+    def convert(self, body):
+        """A folder with this program, for PATH."""
+        folder = self.path("programs")
+        os.makedirs(folder, exist_ok=True)
+        self.put("small.png", self.SMALL)
+        for name in ("magick", "convert"):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(f"#!/bin/sh\n/bin/cat >/dev/null\n{body}\n")
+            os.chmod(os.path.join(folder, name), 0o755)
+        return {"PATH": folder}
+
+    def test_what_is_too_large_is_made_smaller(self):
+        env = self.convert(f"/bin/sleep 0.2; exec /bin/cat {self.project}/small.png")
+        for args, prompt in ((["--image", "wide.png"], "Go"), ([], "see @wide.png"),
+                             (["--image", "wide.png"], "see @wide.png")):
+            turn = self.ask([Answer("Seen.")], *args, prompt=prompt, env=env)
+            self.assertEqual(self.sent(turn), [entry("wide.png", self.SMALL, width=7, height=7)])
+            self.assertEqual(wire_images.sent(turn.llm.requests[0].json), [self.SMALL])
+
+    def test_a_custom_command_waits_for_it(self):
+        env = self.convert(f"/bin/sleep 0.2; exec /bin/cat {self.project}/small.png")
+        self.write("home/.ikigai/commands/look.md", "Look at $ARGUMENTS\n")
+        turn = self.ask([Answer("Seen.")], prompt="/look @wide.png", env=env)
+        self.assertEqual([i["name"] for i in self.sent(turn)], ["wide.png"])
+        self.assertEqual(turn.messages("user")[0]["content"].strip(), "Look at @wide.png")
+
+    def test_where_that_fails_the_option_is_an_error(self):
+        for body in ("exit 1", "echo no image"):
+            turn = self.ask([Answer("Never.")], "--image", "wide.png", status=2, fair=False,
+                            env=self.convert(body))
+            self.assertIn("wide.png: 2001x3 pixels", turn.err)
+            self.assertEqual(turn.llm.requests, [])
+
+    def test_where_that_fails_the_sign_is_a_notice(self):
+        self.put("good.png", SHOT)
+        names, notices = self.names("@wide.png @good.png", env=self.convert("exit 1"))
+        self.assertEqual(names, ["good.png"])
+        self.assertEqual(len(notices), 1)
+        self.assertIn("wide.png: 2001x3", notices[0])
 
 
 class Sent:
