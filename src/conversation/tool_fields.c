@@ -36,6 +36,25 @@ bool ik_tool_fields_of_arguments(const char *text, size_t len, ik_tool_fields_t 
     return true;
 }
 
+/* Whether a value is the list that stands for images which were taken out of the result. */
+static bool is_image_list(ik_json_span_t key, ik_json_span_t value)
+{
+    enum { MEDIA_TYPE, WIDTH, HEIGHT, BYTES, ERROR, COUNT };
+    static const char *const names[COUNT] = {"media_type", "width", "height", "bytes", "error"};
+    ik_json_span_t members[COUNT];
+    ik_json_span_t entry;
+    bool all = ik_json_key_is(key, "images") && ik_json_kind(value) == IK_JSON_ARRAY;
+    for (size_t at = 0; all && ik_json_next_element(value, &at, &entry);) {
+        all = ik_json_kind(entry) == IK_JSON_OBJECT;
+        if (all) {
+            ik_json_find_members(entry, names, COUNT, members);
+            all = members[MEDIA_TYPE].len > 0 && members[WIDTH].len > 0 &&
+                  members[HEIGHT].len > 0 && members[BYTES].len > 0 && members[ERROR].len == 0;
+        }
+    }
+    return all;
+}
+
 static void add_result(ik_tool_fields_t *out, ik_json_span_t result)
 {
     ik_json_span_t none = {0};
@@ -47,7 +66,9 @@ static void add_result(ik_tool_fields_t *out, ik_json_span_t result)
     }
     for (size_t at = 0; ik_json_next_member(result, &at, &key, &value);) {
         bool nameless = ik_json_key_is(key, "output") && ik_json_kind(value) == IK_JSON_STRING;
-        add(out, nameless ? none : key, value);
+        if (!is_image_list(key, value)) {
+            add(out, nameless ? none : key, value);
+        }
     }
 }
 

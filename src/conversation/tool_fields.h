@@ -1,7 +1,8 @@
 /*
  * The arguments and results of tool calls as named values, for display. An envelope
  * ({"tool_success":true,"result":{"output":…}}) is flattened: members of the result are beside
- * those of the envelope, and the output has no name.
+ * those of the envelope, and the output has no name. Images that were taken out of the result are
+ * left out: they are shown as images.
  */
 #pragma once
 

@@ -27,8 +27,7 @@ typedef enum {
     /* reports and replies of the terminal */
     IK_KEY_FOCUS_IN,
     IK_KEY_FOCUS_OUT,
-    /* DA1: every terminal sends it, after all other replies; value: 1 if it shows Sixel images */
-    IK_KEY_ATTRIBUTES,
+    IK_KEY_ATTRIBUTES, /* DA1: every terminal sends it, after all other replies */
     IK_KEY_KITTY,      /* code: the flags of the kitty keyboard protocol */
     IK_KEY_MODE,       /* DECRPM: code is the mode, value its state 0 to 4 */
     IK_KEY_BACKGROUND, /* OSC 11: code is 0xRRGGBB */

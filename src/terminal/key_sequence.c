@@ -14,7 +14,6 @@ enum {
     MODIFIER_META = 32,
     EVENT_RELEASE = 3,
     MODIFY_OTHER = 27, /* "CSI 27 ; modifiers ; code ~" */
-    ATTRIBUTE_SIXEL = 4,
 };
 
 /* The kitty protocol uses private-use code points for keys that type no character. */
@@ -252,12 +251,8 @@ static bool parse_reply(const params_t *params, char final, ik_key_t *key)
     bool dollar = params->len > 0 && params->body[params->len - 1] == '$';
     key->code = number(params, 0, 0, 0);
     if (final == 'c') {
-        uint32_t attribute;
         key->kind = IK_KEY_ATTRIBUTES;
         key->code = 0;
-        for (int i = 1; (attribute = number(params, i, 0, 0)) != 0; i++) {
-            key->value = attribute == ATTRIBUTE_SIXEL ? 1 : key->value;
-        }
         return true;
     }
     if (final == 'u') {

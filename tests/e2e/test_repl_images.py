@@ -17,7 +17,6 @@ from terminal_support import (DA1, DARK, GRAPHICS, KITTY, MODERN, NO_GRAPHICS, S
                               SYNCHRONISED, version)
 
 SHOT = png(640, 480)
-SHOT_ROW = f"[shot.png, image/png, 640x480, {len(SHOT) / 1000:.1f} KB]"
 ABLE = [GRAPHICS, *MODERN]
 PASTE = "\x1b[200~{}\x1b[201~"
 
@@ -361,6 +360,25 @@ class PreviewTest(ImageTest):
         self.say(t, "and again @shot.png ", "Again.")
         self.assertEqual(len(self.pictures(t)), 2)
         self.assertEqual(t.raw.count(b"a=q"), 1)  # it is asked once
+        self.leave(t)
+
+    def test_results_of_tools(self):
+        self.put("text.png", b"no image")
+        os.makedirs(os.path.join(self.home, "tools"))
+        path = os.path.join(self.home, "tools", "shots")
+        with open(path, "w") as f:
+            f.write(tool_script("shots", 'echo \'{"images": [{"path": "text.png"}]}\''))
+        os.chmod(path, 0o755)
+        t = self.start([Answer(calls=[Call("file_read", {"file_path": "shot.png"})]),
+                        Answer(calls=[Call("shots")]), Answer("Seen.")], answers=ABLE,
+                       graphics="shown")
+        self.say(t, "read it", "Seen.")
+        rows = t.all_rows()
+        at = next(i for i, row in enumerate(rows) if row.startswith("[shot.png, image/png"))
+        self.assertEqual(rows[at + 1:at + 10], [""] * 9)
+        self.assertEqual(self.pictures(t), [(8, SHOT)])
+        self.assertNotIn("images:", "\n".join(rows[:at]))
+        self.assertIn("INVALID_IMAGE", "\n".join(rows[at:]))
         self.leave(t)
 
     def test_no_picture_asks_nothing(self):

@@ -165,8 +165,7 @@ static const row_t paste_rows[] = {
 
 static const row_t answer_rows[] = {
     {B("\x1b[I\x1b[O"), "focus unfocus"},
-    {B("\x1b[?62;22c\x1b[?c\x1b[?4;6c"), "attributes=0 attributes=0 attributes=0"},
-    {B("\x1b[?62;1;4;22c"), "attributes=1"},
+    {B("\x1b[?62;22c\x1b[?c"), "attributes attributes"},
     {B("\x1b_Gi=31;OK\x1b\\\x1b_Gi=31;EINVAL:no\x1b\\x"), "graphics31=1 graphics31=0 'x'"},
     {B("\x1b_Gi=1;\x1b\\\x1b_G\x1b\\\x1b_x\x1b\\"), "graphics1=0"},
     {B("\x1b[?1u\x1b[?0u"), "kitty=1 kitty=0"},
@@ -257,12 +256,23 @@ typedef struct {
 } listener_t;
 
 static const char *const names[] = {
-    [IK_KEY_ENTER] = "Enter",       [IK_KEY_TAB] = "Tab",        [IK_KEY_BACKSPACE] = "Backspace",
-    [IK_KEY_ESCAPE] = "Escape",     [IK_KEY_UP] = "Up",          [IK_KEY_DOWN] = "Down",
-    [IK_KEY_LEFT] = "Left",         [IK_KEY_RIGHT] = "Right",    [IK_KEY_HOME] = "Home",
-    [IK_KEY_END] = "End",           [IK_KEY_PAGE_UP] = "PageUp", [IK_KEY_PAGE_DOWN] = "PageDown",
-    [IK_KEY_INSERT] = "Insert",     [IK_KEY_DELETE] = "Delete",  [IK_KEY_FOCUS_IN] = "focus",
+    [IK_KEY_ENTER] = "Enter",
+    [IK_KEY_TAB] = "Tab",
+    [IK_KEY_BACKSPACE] = "Backspace",
+    [IK_KEY_ESCAPE] = "Escape",
+    [IK_KEY_UP] = "Up",
+    [IK_KEY_DOWN] = "Down",
+    [IK_KEY_LEFT] = "Left",
+    [IK_KEY_RIGHT] = "Right",
+    [IK_KEY_HOME] = "Home",
+    [IK_KEY_END] = "End",
+    [IK_KEY_PAGE_UP] = "PageUp",
+    [IK_KEY_PAGE_DOWN] = "PageDown",
+    [IK_KEY_INSERT] = "Insert",
+    [IK_KEY_DELETE] = "Delete",
+    [IK_KEY_FOCUS_IN] = "focus",
     [IK_KEY_FOCUS_OUT] = "unfocus",
+    [IK_KEY_ATTRIBUTES] = "attributes",
 };
 
 static void end_text(listener_t *listener)
@@ -331,9 +341,6 @@ static void log_key(ik_buffer_t *log, const ik_key_t *key)
         break;
     case IK_KEY_MODE:
         ik_buffer_append_format(log, "mode%u=%d", (unsigned)key->code, key->value);
-        break;
-    case IK_KEY_ATTRIBUTES:
-        ik_buffer_append_format(log, "attributes=%d", key->value);
         break;
     case IK_KEY_GRAPHICS:
         ik_buffer_append_format(log, "graphics%u=%d", (unsigned)key->code, key->value);
