@@ -117,6 +117,21 @@ START_TEST(a_name_is_found_with_and_without_the_slash_but_whole)
 }
 END_TEST
 
+START_TEST(lines_that_are_no_messages)
+{
+    static const char *const lines[] = {"/help", "/", "/no-such x", "# Use tabs", "#\tx", "# #"};
+    static const char *const messages[] = {
+        "",     "help",          "/etc/hosts is broken", " /help", "#12 is broken", "#", "#  ",
+        "## x", "# Title\nText", " # not at once",       "//x"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        ck_assert_msg(ik_command_is_line(lines[i]), "%s", lines[i]);
+    }
+    for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+        ck_assert_msg(!ik_command_is_line(messages[i]), "%s", messages[i]);
+    }
+}
+END_TEST
+
 START_TEST(unknown_names_suggest_the_nearest)
 {
     static const char *const cases[][2] = {
@@ -242,6 +257,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_table_is_sorted_and_complete);
     tcase_add_test(tests, a_name_is_found_with_and_without_the_slash_but_whole);
+    tcase_add_test(tests, lines_that_are_no_messages);
     tcase_add_test(tests, unknown_names_suggest_the_nearest);
     tcase_add_test(tests, what_is_near_nothing_gets_no_suggestion);
     tcase_add_test(tests, wrong_use_prints_the_usage_line);

@@ -457,6 +457,66 @@ START_TEST(a_guide_cannot_end_its_section)
 }
 END_TEST
 
+/* --- below the working folder ------------------------------------------------------------ */
+
+/* Whether the path is the one in data; it may be NULL. */
+static bool is_that(void *data, const char *path)
+{
+    return data != NULL && strcmp(path, data) == 0;
+}
+
+static void find_below(const char *cwd, const char *file, const char *known)
+{
+    char *folder = ik_strdup(ctx, scratch_path(cwd));
+    char *path = ik_strdup(ctx, scratch_path(file));
+    char *other = known == NULL ? NULL : ik_strdup(ctx, scratch_path(known));
+    found = ik_instructions_find_below(ctx, folder, path, is_that, other);
+}
+
+START_TEST(folders_between_the_working_folder_and_a_file)
+{
+    make_repository();
+    scratch_write("repo/AGENTS.md", "root\n");
+    scratch_write("repo/a/AGENTS.md", "middle </agents_md>\n");
+    scratch_write("repo/a/b/CLAUDE.md", "leaf\n");
+    scratch_write("repo/a/b/x.c", "");
+    find_below("repo", "repo/a/b/x.c", NULL);
+    ck_assert_uint_eq(found->count, 2);
+    ck_assert_str_eq(found->files[0].path, scratch_path("repo/a/AGENTS.md"));
+    ck_assert_str_eq(found->files[0].text, "middle </agents_md>\n"); /* JSON needs no escapes */
+    ck_assert_str_eq(found->files[1].text, "leaf\n");
+    find_below("repo", "repo/a/b/x.c", "repo/a/AGENTS.md");
+    ck_assert_uint_eq(found->count, 1);
+    ck_assert_str_eq(found->files[0].text, "leaf\n");
+    find_below("repo/a", "repo/a/b/x.c", NULL);
+    ck_assert_uint_eq(found->count, 1);
+    find_below("repo", "repo/a/b/CLAUDE.md", NULL); /* it is read itself */
+    ck_assert_uint_eq(found->count, 1);
+    ck_assert_str_eq(found->files[0].text, "middle </agents_md>\n");
+    /* not below */
+    find_below("repo/a/b", "repo/a/b/x.c", NULL);
+    ck_assert_ptr_null(found);
+    find_below("repo/a/b", "repo/a/x.c", NULL);
+    ck_assert_ptr_null(found);
+    find_below("repo/a", "repo/ab/x.c", NULL);
+    ck_assert_ptr_null(found);
+}
+END_TEST
+
+START_TEST(below_as_above_no_link_leads_out)
+{
+    make_repository();
+    scratch_write("secret", "SECRET\n");
+    scratch_write("repo/rules", "linked\n");
+    ck_assert_int_eq(symlink("../../secret", scratch_path("repo/a/AGENTS.md")), 0);
+    ck_assert_int_eq(symlink("../../rules", scratch_path("repo/a/b/AGENTS.md")), 0);
+    find_below("repo", "repo/a/b/x.c", NULL);
+    ck_assert_uint_eq(found->count, 1);
+    ck_assert_str_eq(found->files[0].text, "linked\n");
+    assert_problem("repo/a/AGENTS.md", "outside");
+}
+END_TEST
+
 START_TEST(files_are_announced)
 {
     ik_instruction_t file = {.path = "/p/AGENTS.md", .size = 1229};
@@ -500,6 +560,8 @@ int main(void)
     tcase_add_test(tests, links_out_of_the_repository_are_refused);
     tcase_add_test(tests, without_a_repository_the_folder_is_the_bound);
     tcase_add_test(tests, a_guide_cannot_end_its_section);
+    tcase_add_test(tests, folders_between_the_working_folder_and_a_file);
+    tcase_add_test(tests, below_as_above_no_link_leads_out);
     tcase_add_test(tests, files_are_announced);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);
