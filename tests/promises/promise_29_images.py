@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Promise 29: one bad image never poisons a session. Images that are damaged, cut off, too large,
 mislabelled or something else enter a session by every way there is: named or carried by a tool's
-result, read by file_read, given with --image, named with @ in a prompt, and as a stored content that
-is damaged or removed afterwards. The server looks at every image as strictly as the services do, and
-beyond what ikigai checks also decodes it. Whatever came in, the turn ends as it should, and so do a
+result, read by file_read, given with --image, named with @ in a prompt, imported, and as a stored
+content that is damaged or removed afterwards. The server looks at every image as strictly as the
+services do, and beyond what ikigai checks also decodes it. Whatever came in, the turn ends as it should, and so do a
 later turn of the same session and one with another provider; every request is valid, except one that
 a service refuses because of an image, which is repeated once without it.
 
@@ -13,6 +13,7 @@ import base64
 import json
 import os
 import random
+import shutil
 import struct
 import sys
 import time
@@ -73,7 +74,11 @@ def image(rng):
     kind = rng.choice(("png", "png", "png", "gif", "jpeg", "webp"))
     whole = GOOD[kind](rng)
     way = rng.choice(("whole", "cut", "cut", "byte", "byte", "bytes", "pixels", "fat", "moving",
-                      "other", "tail", "head"))
+                      "other", "tail", "head", "undecodable", "undecodable"))
+    if way == "undecodable":  # only a decoder finds out
+        whole = bytearray(png(rng))
+        whole[45] ^= 0x55
+        return "png that does not decode", bytes(whole)
     if way == "cut":
         return f"{kind} cut", whole[:rng.randrange(len(whole))]
     if way in ("byte", "bytes"):
@@ -203,6 +208,35 @@ class Session(Stage):
         self.write("project/result.json", json.dumps({"output": "here", "images": entries}))
         return [w for w, _ in what], [Call("show", {"file": "result.json"})]
 
+    def import_damaged(self):
+        """Exports the session, damages the images in the file, and imports it in an empty home. Returns
+        whether the file was taken; otherwise the session stays as it was."""
+        rng = self.rng
+        (listed,) = self.ikigai("session", "list", "--json").json()
+        lines = self.ikigai("session", "export", listed["id"]).out.split("\n")
+        for number, line in enumerate(lines):
+            event = json.loads(line) if line else {}
+            for entry in event.get("images", ()):
+                entry["data"] = rng.choice((entry["data"], entry["data"][:-4], "AAAA", "?", "",
+                                            entry["data"] + "AAAA"))
+            for entry in (event.get("data") or {}).get("images", ()):
+                if isinstance(entry, dict) and rng.random() < 0.5:
+                    entry[rng.choice(sorted(entry))] = rng.choice((
+                        "image/jpeg", 1, -1, 10**20, None, "0" * 64, "x", [], {}))
+            lines[number] = json.dumps(event) if line else line
+        kept = self.path("kept")
+        os.mkdir(kept)
+        moved = [name for name in os.listdir(self.home) if name.startswith(("ikigai.db", "blobs"))]
+        for name in moved:
+            os.rename(os.path.join(self.home, name), os.path.join(kept, name))
+        taken = self.ikigai("session", "import", "-", status=None,
+                            input="\n".join(lines).encode()).status == 0
+        if not taken:
+            shutil.rmtree(os.path.join(self.home, "blobs"), ignore_errors=True)
+            for name in moved:
+                os.rename(os.path.join(kept, name), os.path.join(self.home, name))
+        return taken
+
     def damage_blobs(self):
         """What a disk may do to stored contents."""
         for folder, _, names in os.walk(os.path.join(self.home, "blobs", "images")):
@@ -235,7 +269,9 @@ class Trial:
             way = self.rng.choice(("tool", "tool", "tool", "--image", "@"))
             names = self.rng.sample(sorted(FORMATS), 2)
             memory = self.turn(session, names[0], way, memory)
-            if self.rng.random() < 0.3:
+            if way == "tool" and self.rng.random() < 0.3:
+                self.what.append("imported" if session.import_damaged() else "not imported")
+            elif self.rng.random() < 0.3:
                 session.damage_blobs()
                 self.what.append("stored contents damaged")
             memory = self.turn(session, names[0], "later", memory)
