@@ -1,7 +1,7 @@
 /*
  * The commands of the command line: `ikigai tool …`, `ikigai session …`, `ikigai trust`, `ikigai
- * setup`, `ikigai doctor`, `ikigai completion`, `ikigai help`. cli_options.h parses the command
- * line without one.
+ * status`, `ikigai setup`, `ikigai doctor`, `ikigai completion`, `ikigai help`. cli_options.h
+ * parses the command line without one.
  *
  * A command is one const entry in the table in cli.c, which help, the manual and completion read.
  * To add one:
@@ -72,7 +72,7 @@ typedef struct {
     }
 #define IK_CLI_TRUST_OPTION                                                                        \
     {                                                                                              \
-        .name = "--trust", .help = "trust the project's tools for this run"                        \
+        .name = "--trust", .help = "trust what the project adds for this run"                      \
     }
 #define IK_CLI_YES_OPTION                                                                          \
     {                                                                                              \
@@ -128,6 +128,7 @@ extern const ik_cli_command_t ik_cli_session_delete;
 extern const ik_cli_command_t ik_cli_session_prune;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;
+extern const ik_cli_command_t ik_cli_status;
 extern const ik_cli_command_t ik_cli_setup;
 extern const ik_cli_command_t ik_cli_doctor;
 extern const ik_cli_command_t ik_cli_completion;

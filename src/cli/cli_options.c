@@ -224,8 +224,10 @@ static const option_t known[] = {
      NEEDS_VALUE,
      take_allow},
     {{.name = "--trust",
-      .help = "trust the project's tools for this run",
-      .more = "without it untrusted tools are not available, and a line on standard error says so"},
+      .help = "trust what the project adds for this run",
+      .more =
+          "its tools, hooks, commands, skills and agents; without it untrusted ones are not used, "
+          "and a line on standard error says so"},
      NO_VALUE,
      take_trust},
     {{.name = "--plain",

@@ -18,8 +18,9 @@ static const ik_command_t *const table[] = {
     &ik_command_logout,      &ik_command_mode,   &ik_command_model,   &ik_command_pager,
     &ik_command_permissions, &ik_command_redo,   &ik_command_refresh, &ik_command_remember,
     &ik_command_resume,      &ik_command_rewind, &ik_command_search,  &ik_command_sessions,
-    &ik_command_show,        &ik_command_skills, &ik_command_switch,  &ik_command_system,
-    &ik_command_tool,        &ik_command_trust,  &ik_command_undo,    &ik_command_usage,
+    &ik_command_show,        &ik_command_skills, &ik_command_status,  &ik_command_switch,
+    &ik_command_system,      &ik_command_tool,   &ik_command_trust,   &ik_command_undo,
+    &ik_command_usage,
 };
 
 enum { COMMAND_COUNT = IK_LENGTH(table) };
@@ -58,7 +59,7 @@ const ik_command_t *ik_command_find(const char *name, size_t len)
     return NULL;
 }
 
-static bool is_built_in(const char *name)
+bool ik_command_is_built_in(const char *name)
 {
     return ik_command_find(name, strlen(name)) != NULL;
 }
@@ -67,7 +68,7 @@ const ik_extensions_t *ik_command_find_extensions(const void *ctx, const ik_comm
                                                   ik_extension_kind_t kind)
 {
     ik_extension_options_t options = ik_workspace_extension_options(host->workspace);
-    options.is_built_in = is_built_in;
+    options.is_built_in = ik_command_is_built_in;
     return ik_extensions_find(ctx, &options, kind);
 }
 
@@ -83,7 +84,7 @@ const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_
             is_skill ? &skills->items[i - commands->count] : &commands->items[i];
         const ik_extension_t *other =
             is_skill ? ik_extensions_lookup(commands, item->name, strlen(item->name)) : NULL;
-        if (item->used && !is_built_in(item->name) && (other == NULL || !other->used)) {
+        if (item->used && !ik_command_is_built_in(item->name) && (other == NULL || !other->used)) {
             found->items[found->count++] = *item;
         }
     }
@@ -112,9 +113,6 @@ static const struct {
 } elsewhere[] = {
     {"config", "There is no /config: the settings are in ~/.ikigai/config.json (ikigai help "
                "configuration), and /model changes the model."},
-    {"status", "There is no /status: the status line shows the model and how full the context is, "
-               "/usage tokens and cost, /tool the tools, and ikigai doctor checks the "
-               "installation."},
 };
 
 void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t len)

@@ -99,6 +99,8 @@ const ik_command_t *const *ik_command_table(size_t *count);
 /* Finds a command by its exact name or alias, with or without the slash; NULL: none. */
 const ik_command_t *ik_command_find(const char *name, size_t len);
 
+/* Whether there is a command of exactly this name, without the slash. */
+bool ik_command_is_built_in(const char *name);
 /* What there is of one kind, on ctx, also what is not used. */
 const ik_extensions_t *ik_command_find_extensions(const void *ctx, const ik_command_host_t *host,
                                                   ik_extension_kind_t kind);

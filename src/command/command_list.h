@@ -29,6 +29,7 @@ extern const ik_command_t ik_command_search;
 extern const ik_command_t ik_command_sessions;
 extern const ik_command_t ik_command_show;
 extern const ik_command_t ik_command_skills;
+extern const ik_command_t ik_command_status;
 extern const ik_command_t ik_command_switch;
 extern const ik_command_t ik_command_system;
 extern const ik_command_t ik_command_tool;

@@ -19,7 +19,7 @@ SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 COMMANDS = ["agents", "clear", "compact", "copy", "diff", "exit", "export", "fork", "help", "init", "kill",
             "login", "logout", "mode", "model",
             "pager", "permissions", "redo", "refresh", "remember",
-            "resume", "rewind", "search", "sessions", "show", "skills", "switch", "system", "tool",
+            "resume", "rewind", "search", "sessions", "show", "skills", "status", "switch", "system", "tool",
             "trust", "undo", "usage"]
 MUCH = 60000  # ms for a schema
 UP, ESCAPE = "\x1b[A", "\x1b"
