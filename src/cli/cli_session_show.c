@@ -18,6 +18,7 @@
 #include "conversation/tool_fields.h"
 #include "store/session_lines.h"
 #include "store/transcript.h"
+#include "undo/undo_log.h"
 
 typedef struct {
     const char *id;
@@ -233,25 +234,29 @@ static void on_entry(void *data, const ik_transcript_entry_t *entry)
     talloc_free_children(showing->scratch);
 }
 
-static void print_agent(const ik_store_agent_t *agent)
+static void print_agent(const ik_store_agent_t *agent, bool undone)
 {
     printf("\n--- agent %" PRId64, agent->number);
     if (agent->parent != 0) {
         printf(", forked from agent %" PRId64 " after its message %" PRId64, agent->parent,
                agent->forked_at);
     }
-    puts(" ---");
+    puts(undone ? ", undone ---" : " ---");
 }
 
 static res_t show_text(ik_store_t *store, const ik_store_session_t *session,
                        const ik_store_agents_t *agents, bool full)
 {
     showing_t showing = {.full = full, .scratch = talloc_new(agents)};
+    ik_undo_log_t *log = NULL;
     print_facts(agents, session);
+    if (agents->count > 1) {
+        TRY(ik_undo_log_read(agents, store, session->id, &log));
+    }
     for (size_t i = 0; i < agents->count; i++) {
         const ik_store_agent_t *agent = &agents->agents[i];
-        if (agents->count > 1) {
-            print_agent(agent);
+        if (log != NULL) {
+            print_agent(agent, ik_undo_log_is_replaced(log, agent->number));
         }
         showing.answering = false;
         TRY(ik_transcript_read(store, agent, on_entry, &showing));

@@ -200,16 +200,26 @@ res_t ik_undo_log_read(const void *ctx, ik_store_t *store, const char *session_i
 
 /* --- agents ------------------------------------------------------------------------------ */
 
+bool ik_undo_log_is_replaced(const ik_undo_log_t *log, int64_t agent)
+{
+    for (size_t i = 0; i < log->count; i++) {
+        const entry_t *entry = &log->entries[i];
+        if ((entry->kind == UNDO || entry->kind == REDO) && !entry->in_place &&
+            entry->record.agent == agent) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether another agent took its place, or its last event ended it. */
 static bool is_over(const ik_undo_log_t *log, const ik_store_agent_t *agent)
 {
-    bool over = false;
+    bool over = ik_undo_log_is_replaced(log, agent->number);
     for (size_t i = 0; i < log->count; i++) {
         const entry_t *entry = &log->entries[i];
-        bool replaces = (entry->kind == UNDO || entry->kind == REDO) && !entry->in_place;
-        over =
-            over || (replaces && entry->record.agent == agent->number) ||
-            (entry->kind == END && entry->agent == agent->number && entry->seq == agent->last_seq);
+        over = over || (entry->kind == END && entry->agent == agent->number &&
+                        entry->seq == agent->last_seq);
     }
     return over;
 }

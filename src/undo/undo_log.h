@@ -70,6 +70,8 @@ res_t ik_undo_log_read(const void *ctx, ik_store_t *store, const char *session_i
                        ik_undo_log_t **out);
 /* The agent with the last event, of those that are neither ended nor undone. */
 int64_t ik_undo_log_last_agent(const ik_undo_log_t *log);
+/* Whether another agent took its place by an undo or redo. */
+bool ik_undo_log_is_replaced(const ik_undo_log_t *log, int64_t agent);
 /* Belongs to the log. */
 const ik_undo_line_t *ik_undo_log_line(ik_undo_log_t *log, int64_t agent);
 /* The segments of the line from event `from` to event `until`. */

@@ -108,6 +108,7 @@ class Undo(UndoTest):
         (root, fork) = self.agents()
         asked = [m["seq"] for m in before["messages"] if m["content"] == "Second"]
         self.assertEqual((fork["parent"], fork["forked_at"]), (root["number"], asked[0] - 1))
+        self.assertIn("--- agent 1, undone ---", self.session("show").out)
         after = [m for m in self.json("show")["messages"] if m["agent"] == 1]
         self.assertEqual(after, before["messages"])  # the log loses nothing
         requests = self.turn("Third")
