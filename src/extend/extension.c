@@ -52,13 +52,14 @@ static const char *read_head(const search_t *search, const char *path, ik_buffer
     } else if (status.st_size > IK_EXTENSION_FILE_MAX) {
         fault = "it is larger than 1 MB";
     }
-    while (fault == NULL && head->len < HEAD_MAX) {
-        size_t room = ik_buffer_reserve(head, HEAD_MAX - head->len);
-        ssize_t got = read(fd, head->data + head->len, room);
+    size_t want = fault != NULL ? 0 : status.st_size > HEAD_MAX ? HEAD_MAX : (size_t)status.st_size;
+    while (head->len < want) {
+        ik_buffer_reserve(head, want - head->len);
+        ssize_t got = read(fd, head->data + head->len, want - head->len);
         if (got < 0 && errno != EINTR) {
             fault = ik_sprintf(search->found, "it cannot be read: %s", strerror(errno));
         }
-        if (got == 0) {
+        if (got == 0 || fault != NULL) {
             break;
         }
         head->len += got > 0 ? (size_t)got : 0;
@@ -233,26 +234,36 @@ static bool is_file(int folder, const char *name)
     return fstatat(folder, name, &status, 0) == 0 && S_ISREG(status.st_mode);
 }
 
+/* Not a link to one. */
+static bool is_folder(int folder, const struct dirent *entry)
+{
+    struct stat status;
+    return entry->d_type != DT_UNKNOWN
+               ? entry->d_type == DT_DIR
+               : fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     S_ISDIR(status.st_mode);
+}
+
 static void list_folder(search_t *search, const char *below, int depth);
 
 /* A skill is a folder with SKILL.md. Other folders may hold skills; a link is not followed into
  * those, because it may lead in a circle. */
 static void list_skill(search_t *search, int folder, const char *name, const char *below,
-                       const struct stat *status, int depth)
+                       bool is_folder, int depth)
 {
     char *file = ik_sprintf(search->scratch, "%s/SKILL.md", name);
     if (is_file(folder, file)) {
         add_item(search, name, ik_sprintf(search->scratch, "%s/SKILL.md", below));
-    } else if (S_ISDIR(status->st_mode)) {
+    } else if (is_folder) {
         list_folder(search, below, depth + 1);
     }
 }
 
 static void list_command(search_t *search, int folder, const char *name, const char *below,
-                         const struct stat *status, int depth)
+                         bool is_folder, int depth)
 {
     size_t len = strlen(name);
-    if (S_ISDIR(status->st_mode)) {
+    if (is_folder) {
         list_folder(search, below, depth + 1);
     } else if (len > 3 && strcmp(name + len - 3, ".md") == 0 && is_file(folder, name)) {
         char *command = ik_strndup(search->scratch, below, strlen(below) - 3);
@@ -271,15 +282,13 @@ static void list_folder(search_t *search, const char *below, int depth)
     struct dirent *entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         const char *name = entry->d_name;
-        struct stat status;
-        if (name[0] == '.' || strcmp(name, "node_modules") == 0 ||
-            fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (name[0] == '.' || strcmp(name, "node_modules") == 0) {
             continue;
         }
         char *inner = *below == '\0' ? ik_strdup(search->scratch, name)
                                      : ik_sprintf(search->scratch, "%s/%s", below, name);
         (search->folder->kind == IK_EXTENSION_SKILL ? list_skill : list_command)(
-            search, dirfd(folder), name, inner, &status, depth);
+            search, dirfd(folder), name, inner, is_folder(dirfd(folder), entry), depth);
     }
     if (folder != NULL) {
         closedir(folder);
