@@ -12,8 +12,10 @@
 #include "base/array.h"
 #include "base/print.h"
 #include "base/utf8.h"
+#include "command/command.h"
 #include "io/http.h"
 #include "provider/provider.h"
+#include "workspace/extension_status.h"
 
 /* --- output ------------------------------------------------------------------------------ */
 
@@ -273,6 +275,21 @@ static void report_tools(ik_cli_doctor_t *doctor)
     }
 }
 
+static void report_extensions(ik_cli_doctor_t *doctor)
+{
+    ik_extension_options_t options = {.paths = doctor->cli->paths,
+                                      .is_built_in = ik_command_is_built_in};
+    json_t *status = ik_extension_status_create(&options);
+    char *text = ik_extension_status_format(doctor->cli->ctx, status);
+    char *rest = NULL;
+    ik_cli_doctor_begin(doctor, "Extensions");
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        ik_cli_doctor_say("  %s", line);
+    }
+    json_decref(status);
+}
+
 static bool in_path(const char *program)
 {
     const char *path = getenv("PATH");
@@ -323,6 +340,7 @@ static int run_doctor(ik_cli_t *cli, const ik_cli_args_t *args)
     report_providers(&doctor);
     report_models(&doctor);
     report_tools(&doctor);
+    report_extensions(&doctor);
     ik_cli_doctor_confinement(&doctor);
     ik_cli_doctor_sessions(&doctor, db == NULL ? cli->config->db : db);
     report_optional(&doctor);

@@ -71,6 +71,13 @@ class Status(IkigaiTest):
         path = self.write("home/.ikigai/commands/fix.md", "---\ndescription: \x1b[31mred\n---\nFix.")
         self.assertIn(f"commands:\n  fix (user): red\n    {path}\n", self.ikigai("status").out)
 
+    def test_the_doctor_lists_the_same(self):
+        path = self.write("home/.ikigai/commands/fix.md", "Fix.\n")
+        out = self.ikigai("doctor", status=None).out
+        self.assertIn(f"  commands:\n    fix (user): Fix.\n      {path}\n", out)
+        lines = json.loads(self.ikigai("doctor", "--json", status=None).out)["sections"]["Extensions"]
+        self.assertIn("skills: none", "\n".join(lines))
+
     def test_names_that_are_no_text(self):
         folder = os.path.dirname(self.write("home/.ikigai/commands/x.md", "x"))
         with open(os.path.join(os.fsencode(folder), b"\xff.md"), "w"):
