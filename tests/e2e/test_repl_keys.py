@@ -676,7 +676,7 @@ class HelpTest(ReplTest):
                 ("undoes the last change", "gone\x15", "|", "gone|"),
                 ("completes /commands, their arguments and @files", "/syst", "", "/system "),
                 ("completes /commands, their arguments and @files", "@onl", "", "@only.txt "),
-                ("the next mode (auto, ask, plan); up in a list", "/re" + DOWN, "\t", "/resume "),
+                ("the next mode (auto, ask, plan); up in a list", "/re" + DOWN, "\t", "/redo "),
                 ("up, waiting text, then earlier messages like this", "", "|", "second|"),
                 ("up, waiting text, then earlier messages like this", "fi", "|", "first|"),
                 ("down, then newer messages, back to the draft", UP + UP, "|", "second|"),
@@ -691,7 +691,7 @@ class HelpTest(ReplTest):
                     t.send("\x05\x15\x15\x15")
                     self.wait_draft(t, "")
         self.assertEqual([told[does] for does in (
-            "runs a command of ikigai", "names a file of the project",
+            "runs a command of ikigai", "names a file of the project; attaches an image",
             "runs a shell command; the agent sees its output")], [["/COMMAND"], ["@FILE"], ["!CMD"]])
 
 
