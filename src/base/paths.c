@@ -245,7 +245,7 @@ char *ik_paths_find_root(const void *ctx, const char *cwd)
         if (lstat(mark, &status) == 0) {
             return folder;
         }
-        if (strcmp(folder, "/") == 0) {
+        if (strcmp(folder, "/") == 0 || strcmp(folder, ".") == 0) {
             talloc_free(folder);
             return ik_strdup(ctx, cwd);
         }

@@ -24,7 +24,6 @@ static int run(ik_cli_t *cli, const ik_cli_args_t *args)
 
 const ik_cli_command_t ik_cli_status = {
     .name = "status",
-    .args = "",
     .help = "Lists the instructions, skills, commands, hooks and agents found here.",
     .more = "Each with its path, whether it is used, and why not, or a warning. See `ikigai help "
             "extending`.",

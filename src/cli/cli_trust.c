@@ -21,7 +21,9 @@ static const ik_paths_t *project_paths(ik_cli_t *cli, const ik_cli_args_t *args)
     *paths = *cli->paths;
     /* Only DIR is resolved, so that trust in folders that are gone can still be revoked. */
     char *resolved = realpath(args->args[0], NULL);
-    paths->cwd = ik_strdup(cli->ctx, resolved == NULL ? args->args[0] : resolved);
+    paths->cwd = resolved != NULL          ? ik_strdup(cli->ctx, resolved)
+                 : args->args[0][0] == '/' ? ik_strdup(cli->ctx, args->args[0])
+                                           : ik_file_join(cli->ctx, paths->cwd, args->args[0]);
     paths->project_tools = ik_sprintf(cli->ctx, "%s/.ikigai/tools", paths->cwd);
     free(resolved);
     return paths;

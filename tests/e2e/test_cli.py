@@ -21,6 +21,7 @@ USAGE = {
     "tool new": "Usage: ikigai tool new NAME [--lang sh|python|c]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",
+    "status": "Usage: ikigai status [--json] [--trust]",
     "setup": "Usage: ikigai setup [--plain]",
     "doctor": "Usage: ikigai doctor [--db URL] [--json]",
     "completion":

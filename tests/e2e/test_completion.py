@@ -457,7 +457,7 @@ class ZshTest(Zsh, TypedCases):
         t.send("a\t")
         t.wait_for(f"> ikigai session show {A}")
         t.send("\x15ikigai tool show --\t")
-        t.wait_for(re.compile(r"--trust +-- trust the project's tools for this run"))
+        t.wait_for(re.compile(r"--trust +-- trust what the project adds for this run"))
         self.assert_unharmed()
 
     def test_files_behind_an_operator(self):
@@ -509,7 +509,7 @@ class FishTest(TerminalTest, CompletionTest, Cases):
         self.import_sessions({A: "older", B: "newer"})
         self.assertEqual(list(self.candidates("ikigai -r ")), [ids[0], B, A])
         self.assertEqual(self.candidates("ikigai tool list --t"),
-                         {"--trust": "trust the project's tools for this run"})
+                         {"--trust": "trust what the project adds for this run"})
         self.assertIn("JSON", self.candidates("ikigai session ")["export"])
         self.assert_unharmed()
 
