@@ -1,6 +1,7 @@
 #include "undo/blob_sweep.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,12 +10,15 @@
 
 #include "base/alloc.h"
 #include "base/blob.h"
+#include "base/file.h"
 #include "conversation/message.h"
+#include "store/history.h"
 #include "undo/checkpoint_run.h"
 
 enum {
     SWEEP_MS = 120000,
     YOUNG_SECONDS = 3600, /* an image that is younger may belong to a message that waits */
+    DATABASES_MAX = 1 << 20,
 };
 
 /* What sessions name. */
@@ -84,6 +88,72 @@ static res_t find_needed(const void *ctx, ik_store_t *store, needed_t *needed)
             TRY(ik_store_read(store, agent, agent->forked_at, on_event, needed));
         }
         talloc_free(agents);
+    }
+    return OK;
+}
+
+/* --- other databases ----------------------------------------------------------------------- */
+
+/* The paths, each ended by a NUL; "" when there are none. */
+static res_t read_databases(const void *ctx, const ik_paths_t *paths, char **bytes, size_t *len)
+{
+    char *path = ik_sprintf(NULL, "%s/databases", paths->blobs);
+    res_t result = ik_file_read(ctx, path, DATABASES_MAX, bytes, len);
+    if (result.code == IK_ERR_NOT_FOUND) {
+        *bytes = ik_strdup(ctx, "");
+        *len = 0;
+        result = OK;
+    }
+    talloc_free(path);
+    return result;
+}
+
+void ik_blob_sweep_remember(const ik_paths_t *paths, const char *database)
+{
+    if (strcmp(database, paths->database) == 0 || strcmp(database, ":memory:") == 0) {
+        return;
+    }
+    void *scratch = talloc_new(NULL);
+    const char *path = database[0] == '/' ? database : ik_file_join(scratch, paths->cwd, database);
+    char *known;
+    size_t len;
+    res_t result = read_databases(scratch, paths, &known, &len);
+    bool found = is_err(&result);
+    for (size_t at = 0; !found && at < len; at += strlen(known + at) + 1) {
+        found = strcmp(known + at, path) == 0;
+    }
+    if (!found && is_ok(&result)) {
+        result = ik_file_make_private_folder(paths->blobs);
+    }
+    if (!found && is_ok(&result)) {
+        int fd = open(ik_sprintf(scratch, "%s/databases", paths->blobs),
+                      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0) {
+            ik_file_write_all(fd, path, strlen(path) + 1);
+            close(fd);
+        }
+    }
+    talloc_free(scratch);
+}
+
+static res_t find_needed_elsewhere(const void *ctx, ik_process_host_t *host,
+                                   const ik_paths_t *paths, needed_t *needed)
+{
+    char *known;
+    size_t len;
+    TRY(read_databases(ctx, paths, &known, &len));
+    for (size_t at = 0; at < len; at += strlen(known + at) + 1) {
+        const char *path = known + at;
+        if (access(path, F_OK) != 0 && errno == ENOENT) {
+            continue;
+        }
+        ik_history_t *history = ik_history_create(
+            ctx,
+            &(ik_history_options_t){.db = path, .file = path, .loop = ik_process_host_loop(host)});
+        ik_store_t *store;
+        TRY(ik_history_local(history, &store));
+        TRY(find_needed(ctx, store, needed));
+        talloc_free(history);
     }
     return OK;
 }
@@ -166,6 +236,9 @@ res_t ik_blob_sweep_run(ik_process_host_t *host, const ik_paths_t *paths, const 
     void *scratch = talloc_new(NULL);
     needed_t needed = {.states = json_array(), .images = json_object()};
     res_t result = find_needed(scratch, store, &needed);
+    if (is_ok(&result)) {
+        result = find_needed_elsewhere(scratch, host, paths, &needed);
+    }
     if (is_ok(&result)) {
         sweep_images(paths->images, &needed);
         result = sweep_states(host, paths, config, &needed);

@@ -8,6 +8,7 @@
 #include "base/config_change.h"
 #include "base/config_provider.h"
 #include "base/key_host.h"
+#include "undo/blob_sweep.h"
 #include "workspace/workspace_state.h"
 
 /* --- events ------------------------------------------------------------------------------ */
@@ -579,6 +580,9 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
     ik_models_t *models;
     TRY(ik_workspace_load_images(workspace));
     TRY(ik_workspace_load_permissions(workspace));
+    ik_blob_sweep_remember(
+        workspace->options.paths,
+        ik_history_local_file(workspace->options.config->db, workspace->options.paths->database));
     res_t loaded = ik_models_load(workspace, workspace->options.paths, &models);
     if (is_err(&loaded)) {
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, loaded.message);

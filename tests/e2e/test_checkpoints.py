@@ -487,6 +487,18 @@ class Sweeping(CheckpointTest):
         self.ikigai("session", "delete", self.session(turn), "--yes")
         self.assertFalse(os.path.exists(kept))
 
+    def test_what_sessions_of_another_database_need_is_kept(self):
+        other = self.path("other.db")
+        self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")], "--db", other)
+        needed = self.states()
+        usual = self.ask([Answer("Hi.")])
+        self.ikigai("session", "delete", self.session(usual), "--yes")
+        self.assertEqual(self.states(), needed)
+        os.remove(other)
+        usual = self.ask([Answer("Hi.")])
+        self.ikigai("session", "delete", self.session(usual), "--yes")
+        self.assertEqual({name for name in self.states() if not name.startswith("latest-")}, set())
+
     def test_another_database_says_nothing_about_the_usual_one(self):
         turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer("Done.")])
         before = self.states()
