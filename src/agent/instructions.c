@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/utf8.h"
 #include "conversation/figure.h"
 
@@ -213,26 +214,6 @@ static void look_into(search_t *search, const char *folder)
     }
 }
 
-char *ik_instructions_root(const void *ctx, const char *cwd)
-{
-    void *scratch = talloc_new(NULL);
-    const char *folder = cwd;
-    for (;;) {
-        struct stat status;
-        if (lstat(ik_file_join(scratch, folder, ".git"), &status) == 0) { /* a file in a worktree */
-            break;
-        }
-        if (strcmp(folder, "/") == 0) {
-            folder = cwd;
-            break;
-        }
-        folder = ik_file_folder(scratch, folder);
-    }
-    char *root = ik_strdup(ctx, folder);
-    talloc_free(scratch);
-    return root;
-}
-
 /* The path without symlinks; the path itself if it does not exist. */
 static const char *resolve(const void *ctx, const char *path)
 {
@@ -268,7 +249,7 @@ res_t ik_instructions_find(const void *ctx, const char *user, const char *cwd,
     }
     void *scratch = talloc_new(NULL);
     search_t search = {.found = *out, .room = IK_INSTRUCTIONS_MAX};
-    const char *root = ik_instructions_root(scratch, cwd);
+    const char *root = ik_paths_find_root(scratch, cwd);
     const char *bound = resolve(scratch, root);
     bool is_home = strcmp(root, cwd) != 0 && holds_home(scratch, user, bound);
     if (user != NULL && stat(user, &search.other) != 0) {
@@ -297,7 +278,7 @@ ik_instructions_t *ik_instructions_find_below(const void *ctx, const char *cwd, 
     void *scratch = talloc_new(NULL);
     const char *top = resolve(scratch, cwd);
     const char *folder = ik_file_folder(scratch, file);
-    const char *root = resolve(scratch, ik_instructions_root(scratch, top));
+    const char *root = resolve(scratch, ik_paths_find_root(scratch, top));
     bool is_home = holds_home(scratch, NULL, root);
     search_t search = {.found = ik_new(ctx, ik_instructions_t),
                        .room = IK_INSTRUCTIONS_MAX,

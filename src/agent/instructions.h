@@ -37,9 +37,6 @@ typedef struct {
     size_t problem_count;
 } ik_instructions_t;
 
-/* The nearest folder from cwd upwards that holds .git, on ctx; cwd itself outside a repository. */
-char *ik_instructions_root(const void *ctx, const char *cwd);
-
 /* Finds the files for a conversation in cwd. Both paths are absolute; user is the user's AGENTS.md
  * or NULL. The nearest files are kept if not all fit; the user's does not take their room. Tags
  * called agents_md are escaped, because the prompt encloses the texts in such tags. */

@@ -145,7 +145,7 @@ static memo_t *create_memo(ik_command_host_t *host, const char *text)
     memo_t *memo = ik_new(host->ctx, memo_t);
     memo->host = host;
     memo->line = ik_sprintf(memo, "- %s", ik_sanitise_line(memo, text));
-    memo->root = ik_instructions_root(memo, paths->cwd);
+    memo->root = ik_paths_find_root(memo, paths->cwd);
     memo->project_file = find_project_file(memo, memo->root);
     memo->user_file = paths->user_agents_md;
     return memo;
