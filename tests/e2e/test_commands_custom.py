@@ -314,7 +314,7 @@ class InTheTerminal(ReplTest):
         rows = "\n".join(self.enter(t, "/help review", "commands/review.md"))
         self.assertIn("Usage: /review [FILE]\nReviews a change", rows)
         t.send("/help\r")
-        t.wait_for("Custom commands:")
+        t.wait_for("Custom commands and skills:")
         self.assertEqual(self.leave(t), 0)
 
     def test_during_a_turn_it_waits(self):
