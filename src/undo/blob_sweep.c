@@ -110,7 +110,8 @@ static res_t read_databases(const void *ctx, const ik_paths_t *paths, char **byt
 
 void ik_blob_sweep_remember(const ik_paths_t *paths, const char *database)
 {
-    if (strcmp(database, paths->database) == 0 || strcmp(database, ":memory:") == 0) {
+    if (strcmp(database, paths->database) == 0 || strcmp(database, ":memory:") == 0 ||
+        access(paths->blobs, F_OK) != 0) {
         return;
     }
     void *scratch = talloc_new(NULL);
@@ -122,10 +123,7 @@ void ik_blob_sweep_remember(const ik_paths_t *paths, const char *database)
     for (size_t at = 0; !found && at < len; at += strlen(known + at) + 1) {
         found = strcmp(known + at, path) == 0;
     }
-    if (!found && is_ok(&result)) {
-        result = ik_file_make_private_folder(paths->blobs);
-    }
-    if (!found && is_ok(&result)) {
+    if (!found) {
         int fd = open(ik_sprintf(scratch, "%s/databases", paths->blobs),
                       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd >= 0) {

@@ -13,7 +13,8 @@
 #include "io/process.h"
 #include "store/store.h"
 
-/* Remembers a database that is not the usual one. Does nothing for the usual one. */
+/* Remembers a database that is not the usual one, once there are blobs. Does nothing for the usual
+ * one. */
 void ik_blob_sweep_remember(const ik_paths_t *paths, const char *database);
 /* store has the sessions of the usual database. Removes nothing if one of them cannot be read.
  * Blocks. */

@@ -331,6 +331,9 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
         member->turn_target = NULL;
         ik_workspace_flush_notes(member);
         ik_session_flush(workspace->session);
+        ik_blob_sweep_remember(workspace->options.paths,
+                               ik_history_local_file(workspace->options.config->db,
+                                                     workspace->options.paths->database));
         if (!ik_workspace_is_busy(workspace, 0)) {
             ik_workspace_free_old_tools(workspace);
             ik_history_tidy(workspace->shared.history);
@@ -580,9 +583,6 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
     ik_models_t *models;
     TRY(ik_workspace_load_images(workspace));
     TRY(ik_workspace_load_permissions(workspace));
-    ik_blob_sweep_remember(
-        workspace->options.paths,
-        ik_history_local_file(workspace->options.config->db, workspace->options.paths->database));
     res_t loaded = ik_models_load(workspace, workspace->options.paths, &models);
     if (is_err(&loaded)) {
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, loaded.message);
