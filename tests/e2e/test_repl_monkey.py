@@ -71,7 +71,9 @@ CALLS = [("bash", {"command": "echo out; echo err >&2"}), ("bash", {"command": "
 ESCAPES = re.compile("\x1b\\[[0-9;]*m|\x1b\\][^\x07]*\x07")
 # Sent instead of what is in the store, or is not.
 MADE = re.compile("This result was removed to fit the context"
-                  "|The call was interrupted before it had a result")
+                  "|The call was interrupted before it had a result"
+                  "|^The conversation above is about to be shortened"
+                  "|^\\[Summary of the conversation so far")
 # While the editor has the terminal, what is typed is neither shown nor a signal.
 QUIET = "stty -echo intr undef quit undef susp undef eof undef"
 EDITOR = """#!/bin/sh
