@@ -69,8 +69,9 @@ def look_in_turn(out):
     (result,) = [m for m in map(json.loads, out.splitlines()) if m.get("kind") == "tool_result"]
     seen = [line.split() for line in
             json.loads(result["data"]["output"])["result"]["output"].splitlines()]
+    folders = ("tools", "cache", "trusted", "rooms", "blobs")
     bad = [f"{path} has mode {mode} in a turn" for mode, path in seen
-           if int(mode, 8) & (0o077 if path.endswith(("tools", "cache", "trusted", "rooms")) else 0o177)]
+           if int(mode, 8) & (0o077 if path.endswith(folders) else 0o177)]
     there = {os.path.basename(path) for _, path in seen}
     return bad + [f"no {name} in a turn" for name in sorted(DATABASE - there)]
 
