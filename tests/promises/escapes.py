@@ -416,6 +416,7 @@ def run_model(world, llm, level, mode="auto", prompt="Attack."):
     put(world.ikigai_home + "/config.json", json.dumps({
         "providers": {"box": {"type": "openai", "api": "chat",
                               "base_url": llm.base_url("openai")}},
+        "undo_max_files": 0,  # so that every change in blobs is the attack's
         "max_tool_turns": 100000, "system_prompt": "You are a test."}), 0o600)
     world.give_away()
     world.before = world.look()

@@ -48,7 +48,9 @@ class Run:
         with FakeLLM(self.answer, FORMATS["chat"].dialect) as llm:
             escapes.put(world.ikigai_home + "/config.json", json.dumps({
                 "providers": {"box": {"type": "openai", "api": "chat",
-                                      "base_url": llm.base_url("openai")}}, **config}), 0o600)
+                                      "base_url": llm.base_url("openai")}},
+                "undo_max_files": 0,  # so that blobs do not change
+                **config}), 0o600)
             world.give_away()
             world.before = world.look()
             drop = {} if world.uid == os.geteuid() else {"preexec_fn": as_user(world.uid)}
