@@ -177,6 +177,7 @@ static void measure_rooms(const void *ctx, bench_t *bench, const char *folder, c
                         .home = ik_sprintf(ctx, "%s/.ikigai", home),
                         .user_tools = ik_sprintf(ctx, "%s/.ikigai/tools", home),
                         .trusted = ik_sprintf(ctx, "%s/.ikigai/trusted", home),
+                        .rooms = ik_sprintf(ctx, "%s/.ikigai/rooms", home),
                         .cwd = ik_sprintf(ctx, "%s/project", folder)};
     setenv("HOME", home, 1);
     ik_confinement_options_t options = {.loop = bench->loop,
