@@ -230,7 +230,7 @@ static int open_folder(int at, const char *path, const char **name, unsynced_t *
     return folder;
 }
 
-/* The path of a name in an open folder, which nobody can redirect. */
+/* The path of a name in an open folder, which cannot be redirected. */
 static char *path_in(const void *ctx, int folder, const char *name)
 {
     return ik_sprintf(ctx, "/proc/self/fd/%d/%s", folder, name);

@@ -78,17 +78,12 @@ char *ik_project_review_obstacle(const void *ctx, const ik_paths_t *paths,
     if (review->count > 0) {
         return ik_strdup(ctx, "Already trusted.");
     }
-    struct stat own;
-    struct stat tools;
-    bool is_own = paths->project_tools == NULL ||
-                  (stat(paths->user_tools, &own) == 0 && stat(paths->project_tools, &tools) == 0 &&
-                   own.st_dev == tools.st_dev && own.st_ino == tools.st_ino);
-    return is_own
-               ? ik_sprintf(ctx, "%s holds your own tools, which need no trust.", paths->user_tools)
-               : ik_sprintf(ctx,
-                            "There are no tools in %s, and no hooks, commands, skills or agents "
-                            "of this project.",
-                            paths->project_tools);
+    char *own = ik_project_review_own(ctx, paths);
+    return own != NULL ? own
+                       : ik_sprintf(ctx,
+                                    "There are no tools in %s, and no hooks, commands, skills or "
+                                    "agents of this project.",
+                                    paths->project_tools);
 }
 
 char *ik_project_review_format(const void *ctx, const ik_project_review_t *review,
