@@ -3,8 +3,11 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <uv.h>
 
+#include "base/alloc.h"
 #include "base/array.h"
 
 /* The second is Debian's name for the build with GnuTLS. */
@@ -38,6 +41,33 @@ static bool find_calls(void *handle)
     return true;
 }
 
+/* libcurl reports an allocation that failed as a broken connection, or not at all, and then waits
+ * for a socket that it does not watch. With these functions running out of memory ends the program
+ * as it does everywhere else. */
+static void *allocate_zeroed(size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        ik_alloc_fail();
+    }
+    return memset(ik_alloc_plain(bytes), 0, bytes);
+}
+
+static void *reallocate(void *memory, size_t size)
+{
+    void *resized = realloc(memory, size == 0 ? 1 : size);
+    if (resized == NULL) {
+        ik_alloc_fail();
+    }
+    return resized;
+}
+
+static char *duplicate(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(ik_alloc_plain(size), text, size);
+}
+
 static bool load(const char *name)
 {
     void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
@@ -49,7 +79,8 @@ static bool load(const char *name)
         dlclose(handle);
         return false;
     }
-    CURLcode code = library.global_init(CURL_GLOBAL_DEFAULT);
+    CURLcode code = library.global_init_mem(CURL_GLOBAL_DEFAULT, ik_alloc_plain, free, reallocate,
+                                            duplicate, allocate_zeroed);
     if (code != CURLE_OK) {
         note_problem(library.easy_strerror(code));
     }

@@ -14,7 +14,7 @@
     X(easy_setopt)                                                                                 \
     X(easy_strerror)                                                                               \
     X(free)                                                                                        \
-    X(global_init)                                                                                 \
+    X(global_init_mem)                                                                             \
     X(multi_add_handle)                                                                            \
     X(multi_assign)                                                                                \
     X(multi_cleanup)                                                                               \

@@ -171,7 +171,8 @@ static const char *explain(const transfer_t *transfer, CURLcode code)
         return "its header is too large";
     }
     if (code == CURLE_OUT_OF_MEMORY) {
-        return "a line of its header is too large, or memory ran out"; /* one code for both */
+        return "a line of its header is too large"; /* memory itself never runs out: curl_library.c
+                                                     */
     }
     if (code == CURLE_UNSUPPORTED_PROTOCOL) {
         return "the response is not HTTP";

@@ -106,10 +106,11 @@ class Memory(LimitTest):
     """ulimit -v, at every size from where the dynamic loader gives up by itself."""
 
     def test_never_silent(self):
-        llm = self.serve([Answer("Done.")] * 40)
+        llm = self.serve([Answer("Done.")] * 60)
         env = self.connect(llm)
         ended = set()
-        for kilobytes in (*range(7500, 14000, 500), 16000, 20000, 24000, 30000, 40000, 60000):
+        for kilobytes in (*range(7500, 14000, 500), 16000, 20000, *range(24000, 34000, 1000),
+                          40000, 60000):
             with self.subTest(kilobytes=kilobytes):
                 done = self.run_limited(*self.command("Go"), env=env, preexec_fn=limit(
                     resource.RLIMIT_AS, kilobytes * 1024))
