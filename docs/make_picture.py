@@ -260,8 +260,38 @@ class Working(Picture):
         stage.tmux.wait_for("queued: then update")
 
 
+class Question(Picture):
+    """A terminal in which ikigai asks before it edits a file: the edit as a diff, and the answers to
+    choose from, among them a rule that is kept."""
+    title = "a question"
+    files = {"counter.c": """#include <stdio.h>
+
+int main(void)
+{
+    int lines = 0, c;
+    while ((c = getchar()) != EOF)
+        lines += c == '\\n';
+    printf("%d\\n", lines);
+}
+"""}
+    answers = [Answer("An `int` overflows after 2^31 lines; `long long` does not.",
+                      calls=[Call("file_edit", {"file_path": "counter.c",
+                                                "old_string": "int lines = 0, c;",
+                                                "new_string": "long long lines = 0;\n    int c;"})],
+                      usage=Usage(input=2210, output=64))]
+
+    def config(self, llm):
+        return {**super().config(llm), "mode": "ask"}
+
+    def play(self, stage):
+        stage.tmux.send_text("does this work for huge files?")
+        stage.tmux.send_keys("Enter")
+        stage.tmux.wait_for("n no")
+        stage.settle()
+
+
 PICTURES = {"session": Session, "custom-tool": CustomTool, "setup": Setup, "lists": Lists,
-            "working": Working}
+            "working": Working, "question": Question}
 
 
 # ---- files
