@@ -270,7 +270,12 @@ class Interrupted(ScratchTest):
                          ({"output": "partial\nmore", "exit_code": 143}, -signal.SIGTERM))
 
     def test_last_words_count(self):
-        answer, status = self.interrupt("trap 'echo bye; exit 3' TERM; touch ready; sleep 60 & wait")
+        """The tool waits for them for a tenth of a second, which a busy machine may not give."""
+        for _ in range(20):
+            answer, status = self.interrupt(
+                "trap 'echo bye; exit 3' TERM; touch ready; sleep 60 & wait")
+            if answer["exit_code"] == 3:
+                break
         self.assertEqual((answer, status), ({"output": "bye", "exit_code": 3}, -signal.SIGTERM))
 
     def test_a_command_that_ignores_sigterm(self):
