@@ -17,7 +17,7 @@ ROWS = [  # highest first
     ["agent", "export"],
     ["store", "provider", "tool", "terminal", "extend"],
     ["confinement"],
-    ["io", "conversation", "trust"],
+    ["io", "conversation", "trust", "rpc"],
     ["base"],
 ]
 ROW = {folder: number for number, row in enumerate(ROWS) for folder in row}
