@@ -52,6 +52,10 @@ static void print_entry_json(const ik_tool_registry_entry_t *entry)
                         schema->escalation == NULL
                             ? json_null()
                             : json_pack("{s:s}", "parameter", schema->escalation));
+    json_object_set_new(described, "display",
+                        schema->display == IK_DISPLAY_USUAL
+                            ? json_null()
+                            : json_string(ik_display_name(schema->display)));
     json_object_set_new(described, "runs_from", ik_tool_describe_path_json(entry->path));
     ik_cli_print_json(described);
     json_decref(described);

@@ -604,6 +604,7 @@ static ik_msg_t *rebuild_result(repair_t *repair, const ik_msg_t *call, const ik
         .wall_ms = ik_msg_field_number(stored, "wall_ms", -1),
         .cpu_us = ik_msg_field_number(stored, "cpu_us", -1),
         .max_rss_kb = ik_msg_field_number(stored, "max_rss_kb", -1),
+        .display = ik_display_parse(ik_msg_field_text(scratch, stored, "display")),
     };
     ik_msg_t *message = ik_msg_create_result(repair->conversation, &result);
     talloc_free(scratch);

@@ -390,6 +390,7 @@ ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
     add_number(&data, "wall_ms", result->wall_ms, -1);
     add_number(&data, "cpu_us", result->cpu_us, -1);
     add_number(&data, "max_rss_kb", result->max_rss_kb, -1);
+    add_text(&data, "display", ik_display_name(result->display));
     add_images(&data, result->images, result->image_count);
     add_text(&data, "stderr", result->err);
     add_text(&data, "output", result->output);

@@ -44,6 +44,7 @@
 #include <stdint.h>
 
 #include "base/blob.h"
+#include "base/display.h"
 #include "base/json.h"
 #include "conversation/usage.h"
 
@@ -117,6 +118,7 @@ typedef struct {
     int64_t wall_ms; /* this and the next two: -1 when not known */
     int64_t cpu_us;
     int64_t max_rss_kb;
+    ik_display_t display; /* how its tool wants it to be shown */
 } ik_msg_result_t;
 
 /* All strings are copied. content and data_json may be NULL. */

@@ -134,6 +134,17 @@ bool ik_tool_fields_is_of_change(const ik_tool_fields_t *fields, const ik_tool_f
            ik_tool_fields_are_change(fields);
 }
 
+void ik_tool_fields_remove(ik_tool_fields_t *fields, ik_json_span_t value)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < fields->count; i++) {
+        if (fields->fields[i].value.text != value.text) {
+            fields->fields[kept++] = fields->fields[i];
+        }
+    }
+    fields->count = kept;
+}
+
 /* --- values ------------------------------------------------------------------------------ */
 
 char *ik_tool_fields_format_value(const void *ctx, const ik_tool_field_t *field, size_t *len)

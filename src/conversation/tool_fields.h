@@ -32,6 +32,9 @@ bool ik_tool_fields_is_failure(const ik_tool_fields_t *result);
 /* Whether the arguments replace one text by another: old_string by new_string. */
 bool ik_tool_fields_are_change(const ik_tool_fields_t *arguments);
 
+/* Removes the field whose value is this part of the text, if there is one. */
+void ik_tool_fields_remove(ik_tool_fields_t *fields, ik_json_span_t value);
+
 /* The text of a string, or the JSON of another value. The text may contain NUL bytes. */
 char *ik_tool_fields_format_value(const void *ctx, const ik_tool_field_t *field, size_t *len);
 /* The field must have a name. */

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "conversation/figure.h"
 #include "conversation/message.h"
+#include "conversation/tool_display.h"
 #include "conversation/tool_fields.h"
 #include "export/export.h"
 #include "export/export_facts.h"
@@ -243,6 +244,60 @@ static void add_fields(document_t *document, void *scratch, const ik_tool_fields
     }
 }
 
+/* --- declared ways to show a result ------------------------------------------------------- */
+
+static void add_checklist(document_t *document, const ik_tool_display_t *shown)
+{
+    ik_tool_item_t item;
+    for (size_t at = 0; ik_tool_display_next_item(shown, &at, &item);) {
+        char *content = ik_json_decode(NULL, item.content, NULL);
+        add(document, item.state == IK_TOOL_ITEM_COMPLETED ? "- [x] " : "- [ ] ");
+        ik_markdown_text_append_line(&document->out, content);
+        add(document, item.state == IK_TOOL_ITEM_IN_PROGRESS ? " *(in progress)*\n" : "\n");
+        talloc_free(content);
+    }
+    add(document, "\n");
+}
+
+static void add_shown(document_t *document, void *scratch, const ik_tool_fields_t *arguments,
+                      const ik_tool_display_t *shown)
+{
+    enum { TABLE_ROWS = 1000 };
+    size_t len;
+    size_t left_out = 0;
+    char *text =
+        ik_json_is(shown->part, IK_JSON_STRING) ? ik_json_decode(scratch, shown->part, &len) : NULL;
+    const char *language = ik_tool_fields_format_suffix(scratch, arguments);
+    switch (shown->display) {
+    case IK_DISPLAY_CHECKLIST:
+        add_checklist(document, shown);
+        break;
+    case IK_DISPLAY_TABLE:
+        add(document, ik_tool_display_format_table(scratch, shown, TABLE_ROWS, &left_out));
+        add(document, "\n");
+        break;
+    case IK_DISPLAY_MARKDOWN:
+        ik_markdown_message_append(&document->out, text, len, document->level);
+        add(document, "\n");
+        break;
+    case IK_DISPLAY_DIFF:
+        add_block(document, "diff", text, len);
+        break;
+    case IK_DISPLAY_CODE:
+        if (shown->language.len > 0) {
+            language = ik_json_decode(scratch, shown->language, NULL);
+        }
+        add_block(document, ik_code_colour_find(language, strlen(language)) == NULL ? "" : language,
+                  text, len);
+        break;
+    default: /* images follow the result */
+        break;
+    }
+    if (left_out > 0) {
+        ik_buffer_append_format(&document->out, "*%zu more rows.*\n\n", left_out);
+    }
+}
+
 static void add_raw(document_t *document, const ik_transcript_text_t *text)
 {
     if (text->bytes != NULL && text->len > 0) {
@@ -288,6 +343,11 @@ static void add_tool(document_t *document, const ik_transcript_entry_t *entry)
     }
     if (entry->answered && output->bytes != NULL &&
         ik_tool_fields_of_envelope(output->bytes, output->len, &result)) {
+        ik_tool_display_t shown;
+        if (ik_tool_display_find(output->bytes, output->len, entry->display, &shown)) {
+            ik_tool_fields_remove(&result, shown.part);
+            add_shown(document, scratch, &arguments, &shown);
+        }
         add_fields(document, scratch, &arguments, &result);
     } else if (entry->answered) {
         add_raw(document, output);

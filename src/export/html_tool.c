@@ -5,11 +5,13 @@
 
 #include "base/alloc.h"
 #include "conversation/figure.h"
+#include "conversation/tool_display.h"
 #include "conversation/tool_fields.h"
 #include "export/html_code.h"
 #include "export/html_cut.h"
 #include "export/html_escape.h"
 #include "export/html_image.h"
+#include "export/html_markdown.h"
 
 typedef struct {
     ik_buffer_t *out;
@@ -19,6 +21,7 @@ typedef struct {
     ik_tool_fields_t arguments;
     bool has_result; /* the result is JSON */
     ik_tool_fields_t result;
+    ik_tool_display_t shown; /* the part of it that is shown in a declared way */
 } tool_t;
 
 /* --- the line ---------------------------------------------------------------------------- */
@@ -185,6 +188,70 @@ static void append_raw(const tool_t *tool, const ik_transcript_text_t *text)
     }
 }
 
+/* --- declared ways to show a result ------------------------------------------------------- */
+
+static void append_checklist(const tool_t *tool)
+{
+    ik_tool_item_t item;
+    size_t len;
+    ik_buffer_append_text(tool->out, "<ul class=\"checklist\">\n");
+    for (size_t at = 0; ik_tool_display_next_item(&tool->shown, &at, &item);) {
+        ik_buffer_append_format(tool->out, "<li>%s ", ik_tool_display_mark(item.state));
+        char *content = ik_json_decode(tool->scratch, item.content, &len);
+        ik_html_escape(tool->out, content, len);
+        ik_buffer_append_text(tool->out, "</li>\n");
+    }
+    ik_buffer_append_text(tool->out, "</ul>\n");
+}
+
+static void append_markdown(const tool_t *tool, const char *text, size_t len)
+{
+    size_t shown = ik_html_cut(text, len);
+    if (ik_html_markdown_append(tool->out, text, shown)) {
+        ik_html_cut_append_note(tool->out, shown, len);
+    } else {
+        append_pre(tool->out, (block_t){.text = text, .len = len});
+    }
+}
+
+static void append_text(const tool_t *tool)
+{
+    size_t len;
+    char *text = ik_json_decode(tool->scratch, tool->shown.part, &len);
+    if (tool->shown.display == IK_DISPLAY_MARKDOWN) {
+        append_markdown(tool, text, len);
+        return;
+    }
+    char *language = tool->shown.language.len > 0
+                         ? ik_json_decode(tool->scratch, tool->shown.language, NULL)
+                         : ik_tool_fields_format_suffix(tool->scratch, &tool->arguments);
+    append_pre(tool->out, (block_t){.text = text,
+                                    .len = len,
+                                    .language = ik_code_colour_find(language, strlen(language)),
+                                    .may_be_diff = tool->shown.display == IK_DISPLAY_DIFF});
+}
+
+static void append_shown(const tool_t *tool)
+{
+    enum { TABLE_ROWS = 1000 };
+    size_t left_out;
+    ik_buffer_append_text(tool->out, "<div class=\"part\">\n");
+    if (tool->shown.display == IK_DISPLAY_CHECKLIST) {
+        append_checklist(tool);
+    } else if (tool->shown.display == IK_DISPLAY_TABLE) {
+        char *table =
+            ik_tool_display_format_table(tool->scratch, &tool->shown, TABLE_ROWS, &left_out);
+        append_markdown(tool, table, strlen(table));
+        if (left_out > 0) {
+            ik_buffer_append_format(
+                tool->out, "<p class=\"cut\">%zu more rows are not shown.</p>\n", left_out);
+        }
+    } else if (tool->shown.display != IK_DISPLAY_IMAGE) { /* images follow the result */
+        append_text(tool);
+    }
+    ik_buffer_append_text(tool->out, "</div>\n");
+}
+
 static void append_arguments(const tool_t *tool)
 {
     if (!tool->has_arguments) {
@@ -202,6 +269,9 @@ static void append_result(const tool_t *tool)
     ik_buffer_append_format(tool->out, "<div class=\"result\" id=\"a%" PRId64 "-%" PRId64 "\">\n",
                             tool->entry->event.agent, tool->entry->result_seq);
     if (tool->has_result) {
+        if (tool->shown.display != IK_DISPLAY_USUAL) {
+            append_shown(tool);
+        }
         append_blocks(tool, &tool->result);
         append_shorts(tool, &tool->result);
         append_left_out(tool, &tool->result);
@@ -223,6 +293,10 @@ void ik_html_tool_append(ik_buffer_t *out, const ik_transcript_entry_t *entry, c
     tool.has_result =
         entry->output.bytes != NULL &&
         ik_tool_fields_of_envelope(entry->output.bytes, entry->output.len, &tool.result);
+    if (tool.has_result &&
+        ik_tool_display_find(entry->output.bytes, entry->output.len, entry->display, &tool.shown)) {
+        ik_tool_fields_remove(&tool.result, tool.shown.part);
+    }
     ik_buffer_append_format(out, "<details class=\"tool %s\"", state_of(&tool)->class);
     if (entry->event.seq != entry->result_seq) {
         ik_buffer_append_format(out, " id=\"a%" PRId64 "-%" PRId64 "\"", entry->event.agent,

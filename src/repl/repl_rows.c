@@ -176,8 +176,10 @@ static void add_result(const ik_rows_t *rows, const ik_conversation_t *conversat
     const ik_msg_t *asked = find_call(conversation, index);
     ik_json_span_t output;
     ik_repl_call_t call = {.name = ik_msg_field_text(scratch, message, "name")};
-    ik_repl_result_t result = {.number = number,
-                               .wall_ms = ik_msg_field_number(message, "wall_ms", -1)};
+    ik_repl_result_t result = {
+        .number = number,
+        .wall_ms = ik_msg_field_number(message, "wall_ms", -1),
+        .display = ik_display_parse(ik_msg_field_text(scratch, message, "display"))};
     if (asked != NULL) {
         ik_repl_rows_fill_call(scratch, asked, &call);
     }

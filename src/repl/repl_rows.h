@@ -6,6 +6,7 @@
 #pragma once
 
 #include "conversation/conversation.h"
+#include "conversation/tool_display.h"
 #include "terminal/rows.h"
 
 enum {
@@ -39,7 +40,8 @@ typedef struct {
     size_t number; /* for /show */
     const char *output;
     size_t output_len;
-    int64_t wall_ms; /* -1: not known */
+    int64_t wall_ms;      /* -1: not known */
+    ik_display_t display; /* as its tool declares */
 } ik_repl_result_t;
 
 /* The name and every argument with its value, an edit as a diff; then the result, unless it is
@@ -47,6 +49,12 @@ typedef struct {
  * lines, and only changes to files are whole. */
 void ik_repl_rows_tool(const ik_rows_t *rows, const ik_repl_call_t *call,
                        const ik_repl_result_t *result);
+/* The part of a result that is shown in a declared way. language is that of the file in the
+ * arguments, or "". Returns how many rows were left out. */
+size_t ik_repl_rows_shown(const ik_rows_t *rows, const ik_tool_display_t *shown,
+                          const char *language);
+/* An item of a checklist: its mark and its content as one line. */
+void ik_repl_rows_item(ik_row_t *row, const ik_tool_item_t *item);
 /* Whether a tool result is shown as one row. */
 bool ik_repl_rows_is_one_row(const ik_rows_t *rows, const ik_msg_t *result);
 

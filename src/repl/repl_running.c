@@ -144,6 +144,7 @@ bool ik_repl_running_show(ik_repl_running_t *running, const ik_rows_t *rows,
     ik_repl_result_t result = {.number = number,
                                .wall_ms = ik_msg_field_number(message, "wall_ms", -1)};
     char *text = ik_json_decode(running, output, &result.output_len);
+    result.display = ik_display_parse(ik_msg_field_text(text, message, "display"));
     result.output = text;
     ik_repl_rows_tool(rows, &running->runs[i]->call, &result);
     ik_repl_rows_images(rows, message);

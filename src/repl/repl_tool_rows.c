@@ -307,15 +307,25 @@ static bool is_call_of(const ik_repl_call_t *call, const char *name)
     return call != NULL && call->name != NULL && strcmp(call->name, name) == 0;
 }
 
+/* Whether an argument is shown elsewhere: it is called as the part of the result that is shown in a
+ * declared way, as the list of todo. */
+static bool is_repeated(const ik_tool_field_t *field, ik_json_span_t repeated)
+{
+    return repeated.len > 0 && field->key.len == repeated.len &&
+           memcmp(field->key.text, repeated.text, repeated.len) == 0;
+}
+
 static void add_long_arguments(const ik_rows_t *rows, const ik_repl_call_t *call,
-                               const ik_tool_fields_t *arguments, const char *rest)
+                               const ik_tool_fields_t *arguments, ik_json_span_t repeated,
+                               const char *rest)
 {
     bool change = ik_tool_fields_are_change(arguments);
     bool whole = !is_brief(rows) || is_call_of(call, "file_write");
     for (size_t i = 0; i < arguments->count; i++) {
         const ik_tool_field_t *field = &arguments->fields[i];
         bool of_change = change && ik_tool_fields_is_of_change(arguments, field);
-        if (of_change || add_rewrite(rows, call, arguments, field)) {
+        if (of_change || is_repeated(field, repeated) ||
+            add_rewrite(rows, call, arguments, field)) {
             continue;
         }
         if (ik_tool_fields_is_long(field)) {
@@ -329,13 +339,15 @@ static void add_long_arguments(const ik_rows_t *rows, const ik_repl_call_t *call
 
 /* Adds the arguments that fit into the row of the name. */
 static void add_short_arguments(ik_row_t *row, const char *folder,
-                                const ik_tool_fields_t *arguments, bool all)
+                                const ik_tool_fields_t *arguments, ik_json_span_t repeated,
+                                bool all)
 {
     bool change = ik_tool_fields_are_change(arguments);
     for (size_t i = 0; i < arguments->count; i++) {
         const ik_tool_field_t *field = &arguments->fields[i];
         bool of_change = change && ik_tool_fields_is_of_change(arguments, field);
-        if (!of_change && (all || !ik_tool_fields_is_long(field))) {
+        if (!of_change && !is_repeated(field, repeated) &&
+            (all || !ik_tool_fields_is_long(field))) {
             ik_row_add_role(row, IK_ROLE_TEXT, "  ");
             add_field(row, folder, IK_ROLE_TEXT, field);
         }
@@ -348,12 +360,14 @@ void ik_repl_rows_call_line(ik_row_t *row, const ik_repl_call_t *call)
     add_name(row, call);
     if (call->arguments != NULL &&
         ik_tool_fields_of_arguments(call->arguments, call->arguments_len, &arguments)) {
-        add_short_arguments(row, NULL, &arguments, true);
+        add_short_arguments(row, NULL, &arguments, (ik_json_span_t){0}, true);
     }
 }
 
-/* rest: the key or command that shows what is left out. */
-static void add_call(const ik_rows_t *rows, const ik_repl_call_t *call, const char *rest)
+/* repeated: the name of an argument that is shown elsewhere. rest: the key or command that shows
+ * what is left out. */
+static void add_call(const ik_rows_t *rows, const ik_repl_call_t *call, ik_json_span_t repeated,
+                     const char *rest)
 {
     void *scratch = talloc_new(NULL);
     ik_tool_fields_t arguments;
@@ -363,11 +377,11 @@ static void add_call(const ik_rows_t *rows, const ik_repl_call_t *call, const ch
     ik_row_init(&row, scratch, rows->theme);
     add_name(&row, call);
     if (readable) {
-        add_short_arguments(&row, rows->folder, &arguments, false);
+        add_short_arguments(&row, rows->folder, &arguments, repeated, false);
     }
     ik_rows_put(rows, &row);
     if (readable) {
-        add_long_arguments(rows, call, &arguments, rest);
+        add_long_arguments(rows, call, &arguments, repeated, rest);
     } else if (call->arguments != NULL) {
         add_block(rows, &(block_t){.bytes = call->arguments,
                                    .len = call->arguments_len,
@@ -385,9 +399,10 @@ typedef struct {
     const ik_repl_result_t *result;
     ik_tool_fields_t fields;
     bool failed;
-    bool interrupted; /* by the user: not shown as a failure */
-    bool known;       /* the call already shows the change to the file */
-    bool reads;       /* it is the result of file_read */
+    bool interrupted;        /* by the user: not shown as a failure */
+    bool known;              /* the call already shows the change to the file */
+    bool reads;              /* it is the result of file_read */
+    ik_tool_display_t shown; /* the part that is shown in a declared way */
 } answer_t;
 
 static bool has_error_code(const ik_tool_fields_t *fields, const char *code)
@@ -417,6 +432,10 @@ static bool read_answer(const ik_rows_t *rows, const ik_repl_call_t *call,
     answer->interrupted = answer->failed && has_error_code(&answer->fields, "INTERRUPTED");
     answer->known = !answer->failed && !rows->full && shows_change(call);
     answer->reads = call != NULL && is_call_of(call, "file_read");
+    if (!answer->failed &&
+        ik_tool_display_find(result->output, result->output_len, result->display, &answer->shown)) {
+        ik_tool_fields_remove(&answer->fields, answer->shown.part);
+    }
     return true;
 }
 
@@ -449,6 +468,9 @@ static bool is_left_out(const ik_rows_t *rows, const answer_t *answer, const ik_
     }
     if (rows->full) {
         return false;
+    }
+    if (answer->shown.display == IK_DISPLAY_IMAGE && ik_tool_fields_is_long(field)) {
+        return true;
     }
     if (answer->failed && empty && (of_end || is_output(field))) {
         return true;
@@ -535,6 +557,9 @@ static void add_long_results(const ik_rows_t *rows, const ik_repl_call_t *call,
     if (call != NULL && call->arguments != NULL) {
         ik_tool_fields_of_arguments(call->arguments, call->arguments_len, &arguments);
     }
+    char *suffix = ik_tool_fields_format_suffix(NULL, &arguments);
+    say_left_out(rows, ik_repl_rows_shown(rows, &answer->shown, suffix), rest);
+    talloc_free(suffix);
     for (size_t i = 0; i < answer->fields.count; i++) {
         ik_tool_field_t field = answer->fields.fields[i];
         if (is_left_out(rows, answer, &field) || !is_block(answer, &field)) {
@@ -691,7 +716,7 @@ void ik_repl_rows_tool(const ik_rows_t *rows, const ik_repl_call_t *call,
 {
     answer_t answer;
     if (result == NULL) {
-        add_call(rows, call, "Ctrl-O");
+        add_call(rows, call, (ik_json_span_t){0}, "Ctrl-O");
         return;
     }
     char *rest = ik_sprintf(NULL, "/show %zu", result->number);
@@ -701,7 +726,9 @@ void ik_repl_rows_tool(const ik_rows_t *rows, const ik_repl_call_t *call,
         talloc_free(rest);
         return;
     }
-    add_call(rows, call, is_brief(rows) ? rest : "Ctrl-O");
+    bool repeats = answer.shown.display == IK_DISPLAY_CHECKLIST && !rows->full;
+    add_call(rows, call, repeats ? answer.shown.name : (ik_json_span_t){0},
+             is_brief(rows) ? rest : "Ctrl-O");
     add_result_head(rows, &answer);
     if (readable) {
         add_long_results(rows, call, &answer, rest);

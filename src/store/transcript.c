@@ -105,8 +105,8 @@ static void read_call(waiting_t *waiting)
 /* Fills in the result, of a call or of an entry without one. */
 static void read_result(waiting_t *waiting, const ik_store_event_t *event)
 {
-    enum { NAME, SUCCESS, WALL_MS, OUTPUT, COUNT };
-    static const char *const names[COUNT] = {"name", "success", "wall_ms", "output"};
+    enum { NAME, SUCCESS, WALL_MS, OUTPUT, DISPLAY, COUNT };
+    static const char *const names[COUNT] = {"name", "success", "wall_ms", "output", "display"};
     ik_json_span_t values[COUNT];
     ik_transcript_entry_t *entry = &waiting->entry;
     ik_json_find_members(scan(event->data_json), names, COUNT, values);
@@ -116,6 +116,7 @@ static void read_result(waiting_t *waiting, const ik_store_event_t *event)
     entry->success = is_true(values[SUCCESS]);
     entry->wall_ms =
         ik_json_is(values[WALL_MS], IK_JSON_NUMBER) ? strtoll(values[WALL_MS].text, NULL, 10) : -1;
+    entry->display = ik_display_parse(decode(waiting, values[DISPLAY]).bytes);
     read_images(waiting, event);
     entry->output = decode(waiting, values[OUTPUT]);
     if (entry->output.bytes == NULL) {

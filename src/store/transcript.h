@@ -44,6 +44,7 @@ typedef struct {
     bool success;
     int64_t wall_ms;             /* -1: not known */
     ik_transcript_text_t output; /* as the model got it, usually an envelope */
+    ik_display_t display;        /* how the tool wants the result to be shown */
 } ik_transcript_entry_t;
 
 /* The entry is valid only inside the callback. */

@@ -292,6 +292,21 @@ static void read_escalation(ik_tool_schema_t *schema, ik_tool_schema_findings_t 
     schema->escalation = ik_strdup(schema, name);
 }
 
+/* A way to show results that is not known does no harm: the tool is used without it. */
+static void read_display(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
+{
+    json_t *display = json_object_get(schema->root, "display");
+    for (ik_display_t known = IK_DISPLAY_DIFF; known < IK_DISPLAY_COUNT; known++) {
+        if (is_text(display, ik_display_name(known))) {
+            schema->display = known;
+        }
+    }
+    if (display != NULL && schema->display == IK_DISPLAY_USUAL) {
+        ik_tool_schema_add_repair(findings, "display is not \"diff\", \"checklist\", \"table\", "
+                                            "\"markdown\", \"code\" or \"image\"; it is left out");
+    }
+}
+
 /* Returns an error where nothing else can be checked; other faults are collected in findings. */
 static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
                   ik_tool_schema_findings_t *findings)
@@ -314,6 +329,7 @@ static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
     schema->returns = json_object_get(root, "returns");
     read_effects(schema, findings);
     read_escalation(schema, findings);
+    read_display(schema, findings);
     return OK;
 }
 

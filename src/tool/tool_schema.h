@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/display.h"
 #include "base/effects.h"
 #include "base/error.h"
 #include "tool/tool_schema_repair.h"
@@ -25,6 +26,7 @@ typedef struct {
     bool declares_effects;
     ik_effects_t effects;
     const char *escalation; /* the parameter with which a call asks for more; NULL: none */
+    ik_display_t display;   /* how a result is best shown */
 } ik_tool_schema_t;
 
 /* The error's message is a short reason such as "invalid JSON: …" or "no name". */

@@ -327,6 +327,39 @@ START_TEST(what_a_tool_was_given_is_shown_as_what_it_is)
 }
 END_TEST
 
+START_TEST(results_are_shown_as_declared)
+{
+    static const struct {
+        const char *display;
+        const char *result;
+        const char *html;
+    } cases[] = {
+        {"checklist", "{\"todos\":[{\"content\":\"<b>\",\"status\":\"completed\"}],\"open\":0}",
+         PART("<ul class=\"checklist\">\n<li>[x] &lt;b&gt;</li>\n</ul>\n")
+             FIELDS(FIELD("open", "0"))},
+        {"markdown", "{\"output\":\"*a* <script>\"}", PART("<p><em>a</em> &lt;script&gt;</p>\n")},
+        {"diff", "{\"output\":\"--- a\\n+++ b\\n@@ -1 +1 @@\\n-a\\n+<\"}", NULL},
+        {"table", "{\"rows\":[[\"<i>\"]],\"columns\":[\"a\"]}", NULL},
+        {"code", "{\"output\":\"if x:\",\"language\":\"python\"}",
+         PART(PRE("<span class=\"k\">if</span> x:")) FIELDS(FIELD("language", "python"))},
+    };
+    static const char *const parts[] = {[2] = "&lt;", [3] = "&lt;i&gt;</td>"};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_buffer_t data = new_buffer();
+        begin();
+        ik_buffer_append_format(
+            &data,
+            "{\"name\":\"t\",\"success\":true,\"display\":\"%s\",\"output\":", cases[i].display);
+        ik_json_append_text(
+            &data, ik_sprintf(ctx, "{\"tool_success\":true,\"result\":%s}", cases[i].result));
+        ik_buffer_append_text(&data, "}");
+        say("tool_result", "s", data.data);
+        ck_assert_ptr_nonnull(strstr(page(), cases[i].html != NULL ? cases[i].html : parts[i]));
+        log_assert_ok(ik_store_remove(store, LOG_ID));
+    }
+}
+END_TEST
+
 START_TEST(a_file_that_was_read_is_shown_in_its_language)
 {
     begin();
@@ -654,6 +687,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, what_becomes_too_much_is_not_rendered);
     tcase_add_test(tests, a_call_and_its_result_are_one);
     tcase_add_test(tests, what_a_tool_was_given_is_shown_as_what_it_is);
+    tcase_add_test(tests, results_are_shown_as_declared);
     tcase_add_test(tests, a_file_that_was_read_is_shown_in_its_language);
     tcase_add_test(tests, an_edit_is_a_difference);
     tcase_add_test(tests, output_that_is_a_diff_is_shown_as_one);

@@ -298,6 +298,43 @@ START_TEST(calls_with_what_was_given_and_answered)
 }
 END_TEST
 
+/* What a tool returned is shown as it declares, and cannot leave its place. */
+START_TEST(results_are_shown_as_declared)
+{
+    static const struct {
+        const char *display;
+        const char *result;
+        const char *text;
+    } cases[] = {
+        {"checklist",
+         "{\"todos\":[{\"content\":\"<b>\\n# x\",\"status\":\"completed\"},"
+         "{\"content\":\"y\",\"status\":\"in_progress\"}],\"open\":1}",
+         "- [x] \\<b\\> \\# x\n- [ ] y *(in progress)*\n\n"},
+        {"table", "{\"rows\":[{\"a\":1,\"b\":\"x|*y*\"}]}",
+         "| a | b |\n|---|---|\n| 1 | x\\|\\*y\\* |\n\n"},
+        {"markdown", "{\"output\":\"# a\"}", "### a\n\n"},
+        {"diff", "{\"output\":\"-a\\n+b\"}", "```diff\n-a\n+b\n```\n\n"},
+        {"code", "{\"output\":\"a\",\"language\":\"python\"}", "```python\na\n```\n\n"},
+        {"code", "{\"output\":\"a\",\"language\":\"`x`\"}", "```\na\n```\n\n"},
+        {"other", "{\"output\":\"# a\"}", "```\n# a\n```\n\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_buffer_t data = new_buffer();
+        ik_buffer_append_format(
+            &data,
+            "{\"name\":\"t\",\"success\":true,\"display\":\"%s\",\"output\":", cases[i].display);
+        ik_json_append_text(
+            &data, ik_sprintf(ctx, "{\"tool_success\":true,\"result\":%s}", cases[i].result));
+        ik_buffer_append_text(&data, "}");
+        say("tool_result", "s", data.data);
+        const char *text = body();
+        const char *wanted = ik_sprintf(ctx, "**Tool** `t` → s\n\n%s", cases[i].text);
+        ck_assert_uint_ge(strlen(text), strlen(wanted));
+        ck_assert_str_eq(text + strlen(text) - strlen(wanted), wanted);
+    }
+}
+END_TEST
+
 START_TEST(an_edit_is_a_difference)
 {
     say("tool_call", "file_edit(…)",
@@ -388,6 +425,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, records_are_not_shown);
     tcase_add_test(tests, it_ends_with_what_the_session_changed);
     tcase_add_test(tests, calls_with_what_was_given_and_answered);
+    tcase_add_test(tests, results_are_shown_as_declared);
     tcase_add_test(tests, an_edit_is_a_difference);
     tcase_add_test(tests, long_results_are_cut);
     tcase_add_test(tests, a_note_begins_no_list);

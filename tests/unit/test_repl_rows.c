@@ -229,6 +229,115 @@ START_TEST(output_keeps_the_colour_it_had_before)
 }
 END_TEST
 
+/* --- declared ways to show a result ------------------------------------------------------- */
+
+/* The rows after those of the call. */
+static const char *shown(ik_display_t display, bool short_rows, bool full, const char *envelope)
+{
+    ik_rows_t rows = {
+        .theme = &bare, .columns = 40, .brief = short_rows, .full = full, .on_row = on_row};
+    ik_repl_call_t call = {.name = "t", .arguments = "{\"todos\":[1]}", .arguments_len = 13};
+    ik_repl_result_t result = {.number = 3,
+                               .output = envelope,
+                               .output_len = strlen(envelope),
+                               .wall_ms = -1,
+                               .display = display};
+    given.len = 0;
+    ik_repl_rows_tool(&rows, &call, &result);
+    return given.data;
+}
+
+#define LIST(name)                                                                                 \
+    "\"" name "\":[{\"content\":\"a\\u001b[2J\\nb\",\"status\":\"completed\"},"                    \
+    "{\"content\":\"c\",\"status\":\"in_progress\"},{\"content\":\"d\",\"status\":\"pending\"}]"
+
+START_TEST(a_checklist)
+{
+    static const char items[] = "[x] a b\n[>] c\n[ ] d\n";
+    ck_assert_str_eq(shown(IK_DISPLAY_CHECKLIST, false, false, GOOD(LIST("todos") ",\"open\":2")),
+                     ik_sprintf(ctx, "● t\n└ #3 ok  open: 2\n%s", items));
+    ck_assert_str_eq(shown(IK_DISPLAY_CHECKLIST, true, false, GOOD(LIST("todos") ",\"open\":2")),
+                     ik_sprintf(ctx, "● t\n└ #3 ok  open: 2\n%s", items));
+    ck_assert_str_eq(shown(IK_DISPLAY_CHECKLIST, false, true, GOOD(LIST("todos"))),
+                     ik_sprintf(ctx, "● t  todos: [1]\n└ #3 ok\n%s", items));
+    ck_assert_str_eq(shown(IK_DISPLAY_CHECKLIST, false, false, GOOD("\"a\":1," LIST("steps"))),
+                     ik_sprintf(ctx, "● t  todos: [1]\n└ #3 ok  a: 1\n%s", items));
+    ck_assert_str_eq(
+        shown(IK_DISPLAY_CHECKLIST, false, false,
+              "{\"tool_success\":true,\"result\":[{\"content\":\"a\",\"status\":\"pending\"}]}"),
+        "● t  todos: [1]\n└ #3 ok\n[ ] a\n");
+    ik_buffer_t many;
+    ik_buffer_init(&many, ctx, IK_BUFFER_UNLIMITED);
+    for (int i = 0; i < 10; i++) {
+        ik_buffer_append_format(&many, "%s{\"content\":\"%d\",\"status\":\"pending\"}",
+                                i == 0 ? "" : ",", i);
+    }
+    const char *rows = shown(IK_DISPLAY_CHECKLIST, true, false,
+                             ik_sprintf(ctx, "{\"tool_success\":true,\"result\":[%s]}", many.data));
+    ck_assert_ptr_nonnull(strstr(rows, "\n[ ] 7\n… 2 more lines, /show 3\n"));
+}
+END_TEST
+
+START_TEST(texts)
+{
+    static const char heading[] = "● t  todos: [1]\n└ #3 ok\n";
+    static const struct {
+        ik_display_t display;
+        const char *envelope;
+        const char *rows;
+    } cases[] = {
+        {IK_DISPLAY_MARKDOWN, GOOD("\"output\":\"- **a**\\n- b\\u001b]0;x\\u0007\""), "• a\n• b\n"},
+        {IK_DISPLAY_MARKDOWN, GOOD("\"text\":\"- a\""), "• a\n"},
+        {IK_DISPLAY_MARKDOWN, "{\"tool_success\":true,\"result\":\"- a\"}", "• a\n"},
+        {IK_DISPLAY_DIFF, GOOD("\"output\":\"@@ -1 +1 @@\\n-a\\n+b\\u001b[2J\\n\""),
+         "@@ -1 +1 @@\n-a\n+b\n"},
+        {IK_DISPLAY_CODE, GOOD("\"output\":\"int a;\\n\\nint b;\""), "int a;\n\nint b;\n"},
+        {IK_DISPLAY_TABLE,
+         GOOD("\"rows\":[{\"a\":1,\"b\":\"*x*|\\u001b[2J\\ny\"},{\"c\":null,\"a\":\"z\"}]"),
+         "a  b       c\n─  ──────  ─\n1  *x*| y\nz\n"},
+        {IK_DISPLAY_TABLE, GOOD("\"rows\":[[1,2],[3]],\"columns\":[\"x\",\"y\"]"), NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *rows = shown(cases[i].display, false, false, cases[i].envelope);
+        if (cases[i].rows != NULL) {
+            ck_assert_str_eq(rows, ik_sprintf(ctx, "%s%s", heading, cases[i].rows));
+        } else {
+            ck_assert_ptr_nonnull(strstr(rows, "x  y\n─  ─\n1  2\n3\n"));
+        }
+    }
+}
+END_TEST
+
+/* What does not have the shape, and a failure, is shown as ever. */
+START_TEST(other_shapes)
+{
+    static const char *const envelopes[] = {
+        GOOD("\"a\":1"),
+        GOOD("\"output\":[]"),
+        GOOD("\"output\":7,\"text\":{}"),
+        GOOD("\"todos\":[]"),
+        GOOD("\"todos\":[{\"content\":\"a\",\"status\":\"done\"}]"),
+        GOOD("\"todos\":[1,{\"content\":\"a\",\"status\":\"pending\"}]"),
+        GOOD("\"rows\":[[1],{}]"),
+        GOOD("\"images\":[]"),
+        GOOD("\"error\":\"no\",\"output\":\"- a\",\"todos\":[{\"content\":\"a\",\"status\":"
+             "\"pending\"}]"),
+        "{\"tool_success\":false,\"error\":\"no\",\"stdout\":\"- a\"}",
+        "not JSON",
+        "[1]",
+    };
+    for (size_t i = 0; i < sizeof(envelopes) / sizeof(envelopes[0]); i++) {
+        for (ik_display_t display = IK_DISPLAY_DIFF; display < IK_DISPLAY_COUNT; display++) {
+            if (i == 4 && display == IK_DISPLAY_TABLE) {
+                continue; /* it is a table */
+            }
+            char *usual = ik_strdup(ctx, shown(IK_DISPLAY_USUAL, false, false, envelopes[i]));
+            ck_assert_str_eq(shown(display, false, false, envelopes[i]), usual);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("repl_rows");
@@ -245,6 +354,9 @@ int main(void)
     tcase_add_test(all, arguments_begin_with_their_first_lines);
     tcase_add_test(all, a_large_result_is_short);
     tcase_add_test(all, output_keeps_the_colour_it_had_before);
+    tcase_add_test(all, a_checklist);
+    tcase_add_test(all, texts);
+    tcase_add_test(all, other_shapes);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

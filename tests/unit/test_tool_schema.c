@@ -442,6 +442,34 @@ START_TEST(effects)
 }
 END_TEST
 
+/* A tool with a display that is not known is used without it, and its author is told. */
+START_TEST(display)
+{
+    static const struct {
+        const char *written;
+        ik_display_t meaning;
+    } cases[] = {
+        {"\"diff\"", IK_DISPLAY_DIFF},         {"\"checklist\"", IK_DISPLAY_CHECKLIST},
+        {"\"table\"", IK_DISPLAY_TABLE},       {"\"markdown\"", IK_DISPLAY_MARKDOWN},
+        {"\"code\"", IK_DISPLAY_CODE},         {"\"image\"", IK_DISPLAY_IMAGE},
+        {"\"Diff\"", IK_DISPLAY_USUAL},        {"\"\"", IK_DISPLAY_USUAL},
+        {"\"code\\u0000\"", IK_DISPLAY_USUAL}, {"null", IK_DISPLAY_USUAL},
+        {"[\"diff\"]", IK_DISPLAY_USUAL},      {"1", IK_DISPLAY_USUAL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_tool_schema_findings_t findings = {.ctx = ctx};
+        ik_tool_schema_t *schema;
+        char *text = ik_sprintf(ctx, "{\"name\":\"t\",\"description\":\"d\",\"display\":%s}",
+                                cases[i].written);
+        res_t parsed = ik_tool_schema_examine(ctx, text, strlen(text), &findings, &schema);
+        ck_assert(is_ok(&parsed));
+        ck_assert_int_eq(schema->display, cases[i].meaning);
+        ck_assert_uint_eq(findings.repair_count, cases[i].meaning == IK_DISPLAY_USUAL ? 1 : 0);
+    }
+    ck_assert_int_eq(parse("{\"name\":\"t\"}")->display, IK_DISPLAY_USUAL);
+}
+END_TEST
+
 START_TEST(escalation)
 {
     static const char *const faults[] = {"null",
@@ -499,6 +527,7 @@ int main(void)
     tcase_add_test(tests, bad_returns_cost_only_themselves);
     tcase_add_test(tests, options_are_read);
     tcase_add_test(tests, effects);
+    tcase_add_test(tests, display);
     tcase_add_test(tests, escalation);
     tcase_add_test(tests, names);
     tcase_add_test(tests, text_may_end_anywhere);
