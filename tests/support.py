@@ -22,6 +22,9 @@ VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--child-silent-after-fork=yes",
             "--suppressions=" + os.path.join(ROOT, "tests", "lint", "valgrind.supp")]
 
+# the tools that come with ikigai, as they are listed
+SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep", "todo"]
+
 
 def tool_path(name):
     return os.path.join(TOOLS, name.replace("_", "-"))

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/image.h"
 #include "base/utf8.h"
+#include "conversation/todo.h"
 
 static const char after_words[] =
     "[Summary of the conversation so far, apart from the user's messages above]\n\n";
@@ -166,8 +167,9 @@ static bool add_words(ik_conversation_t *own, const ik_conversation_t *conversat
 
 /* --- contexts ---------------------------------------------------------------------------- */
 
-/* Makes own from the words, the summary and the messages of the conversation from `from` on. Texts
- * that are to survive word for word besides the user's are added here, before the summary. */
+/* Makes own from the words, the todo list, the summary and the messages of the conversation from
+ * `from` on. Texts that are to survive word for word besides the user's are added here, before the
+ * summary. */
 static void rebuild(ik_context_t *context, const ik_msg_t *summary, size_t limit)
 {
     const ik_conversation_t *conversation = context->conversation;
@@ -194,6 +196,14 @@ static void rebuild(ik_context_t *context, const ik_msg_t *summary, size_t limit
     const char *heading = context->own->count == 0 ? without_words
                           : fits                   ? after_words
                                                    : after_cut_words;
+    size_t todo = ik_todo_find(conversation, 0, limit);
+    char *todos = todo == 0 || todo > context->from
+                      ? NULL /* none, or it is sent in any case */
+                      : ik_todo_format(NULL, conversation->messages[todo - 1]);
+    if (todos != NULL) {
+        ik_conversation_append(context->own, ik_msg_create(NULL, IK_MSG_USER, todos, NULL));
+        talloc_free(todos);
+    }
     char *said = ik_msg_field_text(NULL, summary, "summary");
     char *text = ik_sprintf(NULL, "%s%s", heading, said);
     ik_conversation_append(context->own, ik_msg_create(NULL, IK_MSG_USER, text, NULL));

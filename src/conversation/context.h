@@ -1,9 +1,9 @@
 /*
  * The messages of a conversation that requests contain. Without a summary these are all of them.
  * After the last compaction with a summary (ik_msg_is_summary) they are, in this order: what the
- * user said in the messages that the summary covers, word for word; the summary; every later
- * message as it is. They follow from the log alone, so that every request begins with the same
- * bytes, also after a resume.
+ * user said in the messages that the summary covers, word for word; the list of the tool todo, if
+ * items are open and the summary covers it; the summary; every later message as it is. They follow
+ * from the log alone, so that every request begins with the same bytes, also after a resume.
  */
 #pragma once
 

@@ -155,6 +155,10 @@ static char *summary_of_object(const void *ctx, const char *name, ik_json_span_t
     if (ik_json_find_kind(result, "count", IK_JSON_NUMBER, &value)) {
         return summary_of_count(ctx, name, value);
     }
+    if (ik_json_find_kind(result, "todos", IK_JSON_ARRAY, &output) &&
+        ik_json_find_kind(result, "open", IK_JSON_NUMBER, &value)) {
+        return ik_sprintf(ctx, "%.*s open", (int)(value.len < 20 ? value.len : 20), value.text);
+    }
     if (ik_json_find_kind(result, "output", IK_JSON_STRING, &output)) {
         char before[32] = "";
         bool failed = ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value) &&

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "conversation/todo.h"
 #include "repl/repl_running.h"
 #include "repl/repl_working.h"
 
@@ -12,6 +13,7 @@ enum {
     EARLIER_MESSAGES = 200, /* printed at most when a talk is shown */
     QUEUE_ROWS = 3,
     REASONING_ROWS = 3,
+    TODO_ROWS = 5,
 };
 
 /* What an agent is doing during a turn. */
@@ -22,11 +24,13 @@ struct ik_repl_talk {
     ik_command_host_t *host;
     ik_workspace_t *workspace; /* of the host */
     int64_t number;
-    bool current;   /* on the screen */
-    bool news;      /* got a message while off the screen */
-    size_t known;   /* messages counted in results */
-    size_t shown;   /* messages printed */
-    size_t results; /* tool results among the known messages */
+    bool current;    /* on the screen */
+    bool news;       /* got a message while off the screen */
+    size_t known;    /* messages counted in results */
+    size_t shown;    /* messages printed */
+    size_t results;  /* tool results among the known messages */
+    size_t searched; /* messages that were searched for the todo list */
+    size_t todo;     /* the index after the message that is the list; 0: none */
 
     /* the current answer */
     ik_backlog_answer_t *printed; /* NULL: not printed yet */
@@ -107,6 +111,8 @@ static void count_messages(ik_repl_talk_t *talk, const ik_conversation_t *conver
         talk->shown = talk->shown < conversation->count ? talk->shown : conversation->count - 1;
         talk->page = 0;
         talk->page_results = 0;
+        talk->searched = 0;
+        talk->todo = 0;
     }
     talk->known = conversation->count;
 }
@@ -542,6 +548,42 @@ static void draw_activity(const ik_repl_talk_t *talk, canvas_t *canvas)
     put_row(canvas);
 }
 
+/* Draws the open items of the todo list, as far as there is room. */
+static void draw_todo(ik_repl_talk_t *talk, canvas_t *canvas, int most)
+{
+    const ik_conversation_t *conversation = conversation_of(talk);
+    if (conversation == NULL || conversation->count < talk->searched) {
+        return;
+    }
+    size_t found = ik_todo_find(conversation, talk->searched, conversation->count);
+    talk->todo = found > 0 ? found : talk->todo;
+    talk->searched = conversation->count;
+    ik_tool_display_t list;
+    ik_tool_item_t item;
+    if (talk->todo == 0 || most <= 0 ||
+        ik_todo_read(canvas->scratch, conversation->messages[talk->todo - 1], &list) == NULL) {
+        return;
+    }
+    int open = 0;
+    for (size_t at = 0; ik_tool_display_next_item(&list, &at, &item);) {
+        open += item.state != IK_TOOL_ITEM_COMPLETED;
+    }
+    most = most < TODO_ROWS ? most : TODO_ROWS;
+    for (size_t at = 0; most > 0 && ik_tool_display_next_item(&list, &at, &item);) {
+        if (item.state == IK_TOOL_ITEM_COMPLETED) {
+            continue;
+        }
+        if (most == 1 && open > 1) {
+            ik_row_add_format(&canvas->row, IK_ROLE_DIM, "… %d more open", open);
+        } else {
+            ik_repl_rows_item(&canvas->row, &item);
+        }
+        put_row(canvas);
+        most--;
+        open--;
+    }
+}
+
 /* Draws what waits: text for the running turn as "next", other lines as "queued". */
 static void draw_queue(const ik_repl_talk_t *talk, canvas_t *canvas, int most)
 {
@@ -582,6 +624,7 @@ void ik_repl_talk_draw(ik_repl_talk_t *talk, int max_rows, bool interruptible, i
     if (talk->printed != NULL) {
         ik_backlog_draw_open(talk->printed, on_row, data);
     }
+    draw_todo(talk, &canvas, (max_rows - 2) / 2); /* leaves room for what happens */
     if (ik_repl_running_count(talk->running) > 0) {
         ik_repl_running_draw(talk->running, talk->view, max_rows - 1, on_row, data);
     } else if (talk->reasoning.len > 0) {

@@ -9,9 +9,8 @@ import time
 import unittest
 
 import test_session_cli
-from support import IKIGAI, OUT, ROOT, TOOLS, IkigaiTest, as_user, clean_env, tool_script
+from support import IKIGAI, OUT, ROOT, SHIPPED, TOOLS, IkigaiTest, as_user, clean_env, tool_script
 
-SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 USAGE = {
     "tool list": "Usage: ikigai tool list [--json] [--trust] [--refresh]",
     "tool show": "Usage: ikigai tool show NAME [--json] [--trust]",
@@ -306,14 +305,16 @@ class Show(IkigaiTest):
                                                   **self.SCHEMA))
         shown = self.ikigai("tool", "show", "look", "--json").json()
         self.assertEqual(list(shown), List.FIELDS + ["parameters", "returns", "parallel",
-                                                     "timeout_seconds", "escalation", "runs_from"])
+                                                     "timeout_seconds", "escalation", "display",
+                                                     "runs_from"])
         self.assertEqual((shown["parallel"], shown["timeout_seconds"], shown["runs_from"]),
                          (True, 7, path))
         self.assertEqual(shown["parameters"]["required"], ["path"])
         self.assertEqual(list(shown["parameters"]["properties"]), ["path", "depth", "any"])
         self.assertNotIn("required", shown["parameters"]["properties"]["path"])
         bash = self.ikigai("tool", "show", "bash", "--json").json()
-        self.assertEqual((bash["parallel"], bash["timeout_seconds"]), (False, None))
+        self.assertEqual((bash["parallel"], bash["timeout_seconds"], bash["display"]), (False, None, None))
+        self.assertEqual(self.ikigai("tool", "show", "todo", "--json").json()["display"], "checklist")
         self.assertTrue(self.ikigai("tool", "show", "grep", "--json").json()["parallel"])
 
     def test_no_parameters(self):
@@ -587,6 +588,9 @@ class Check(IkigaiTest):
             "HOME or configuration"),
         "no description": (tool_script("bad", description=""),
                            "FIX   schema: description is missing; the model chooses tools by it"),
+        "bad display": (tool_script("bad", display="picture"),
+                        "FIX   schema: display is not \"diff\", \"checklist\", \"table\", \"markdown\", "
+                        "\"code\" or \"image\"; it is left out"),
         "bad name": (tool_script("1 bad"), "invalid name '1 bad'"),
         "different bytes": (
             PYTHON + "print(json.dumps({'name': 'bad', 'description': str(os.getpid())}))\n",

@@ -12,11 +12,10 @@ import tempfile
 import time
 import unittest
 
-from support import IKIGAI, IkigaiTest, tool_script
+from support import IKIGAI, SHIPPED as TOOLS, IkigaiTest, tool_script
 from terminal_support import PATIENCE, TerminalTest
 
 BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
-TOOLS = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 A, B = 16 * "a", 16 * "b"  # ids of sessions
 # What a shell could obey, in the order in which it would hurt; each leaves a file behind.
 HOSTILE = ["$(touch pwned)", "`touch pwned`", "; touch pwned", "'; touch pwned; '",

@@ -8,13 +8,12 @@ import time
 import unittest
 
 import hostile
-from support import IKIGAI, NOBODY, TOOLS, ScratchTest, as_user, clean_env
+from support import IKIGAI, NOBODY, SHIPPED, TOOLS, ScratchTest, as_user, clean_env
 
 SERIAL = True  # it measures time
 
 # What a loaded machine needs to start a few programs.
 SLACK = 4
-SHIPPED = {"bash", "file_edit", "file_read", "file_write", "glob", "grep"}
 
 
 class DiscoveryTest(ScratchTest):
@@ -72,7 +71,7 @@ class Folders(DiscoveryTest):
     def test_shipped_tools_are_there(self):
         names = {tool["name"] for tool in json.loads(self.run_list().stdout)}
         built = {name.replace("-", "_") for name in os.listdir(TOOLS)}
-        self.assertEqual(names, built & SHIPPED)
+        self.assertEqual(names, built & set(SHIPPED))
 
     def test_fields(self):
         path = self.sh("mine", {"name": "mine", "description": "What\nit does"})

@@ -11,7 +11,7 @@ import time
 import hostile
 from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_results, sent_tools
 from fake_llm import Answer, Call, Failure, Raw, Text, Wire
-from support import IKIGAI, OUT, tool_script
+from support import IKIGAI, OUT, SHIPPED, tool_script
 
 NOTICE = "No model is configured, so the offline model answers"
 
@@ -289,8 +289,7 @@ class JsonOutput(AgentTest):
         session, system, user = turn.events[:3]
         self.assertEqual({k: session[k] for k in ("model", "cwd", "tools")},
                          {"model": "openai/gpt-5", "cwd": os.path.realpath(self.project),
-                          "tools": ["bash", "file_edit", "file_read", "file_write", "glob",
-                                    "grep"]})
+                          "tools": SHIPPED})
         self.assertRegex(session["id"], r"\A[0-9a-f]{16}\Z")
         self.assertEqual(user, {"type": "message", "kind": "user", "content": "How many?",
                                 "data": {}})

@@ -13,9 +13,8 @@ import hostile
 from agent_support import sent_results, sent_tools
 from fake_llm import Answer, Call, FakeLLM, Usage, Wire
 from repl_support import MODEL, ReplTest, words_of
-from support import IKIGAI, TOOLS, clean_env, tool_script
+from support import IKIGAI, SHIPPED, TOOLS, clean_env, tool_script
 
-SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 COMMANDS = ["agents", "clear", "compact", "copy", "diff", "exit", "export", "fork", "help", "init", "kill",
             "login", "logout", "mode", "model",
             "pager", "permissions", "redo", "refresh", "remember",

@@ -5,8 +5,8 @@ import os
 from agent_support import (FORMATS, AgentTest, forbids_tools, per_format, sent_messages,
                            sent_results, sent_tools)
 from fake_llm import Answer, Call, Failure, Memory, Raw, Text, Thinking, Usage, Wire
+from support import SHIPPED
 
-SHIPPED = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
 TEXT_PARAM = {"type": "object", "properties": {"text": {"type": "string"},
                                                "extra": {"type": "string"}}, "required": ["text"]}
 # Waits until the other one is there, too: two of these end only if they overlap.

@@ -9,7 +9,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from support import ScratchTest, clean_env, run_tool, tool_path  # noqa: E402
+from support import SHIPPED, ScratchTest, clean_env, run_tool, tool_path  # noqa: E402
 
 STEP = 24 * 1024
 
@@ -116,17 +116,15 @@ class OutOfMemory(ScratchTest):
 
 
 class Limits(ScratchTest):
-    TOOLS = ["bash", "file_edit", "file_read", "file_write", "glob", "grep"]
-
     def test_help_states_them(self):
-        for name in self.TOOLS:
+        for name in SHIPPED:
             text = subprocess.check_output([tool_path(name), "--help"], text=True)
             self.assertRegex(text, r"\nLimits:\n  .*(GB|MB)", name)
 
     def test_arguments(self):
         with open(self.path("arguments"), "wb") as f:
             f.truncate((1 << 30) + 1)
-        for name in self.TOOLS:
+        for name in SHIPPED:
             with open(self.path("arguments"), "rb") as f:
                 done = subprocess.run([tool_path(name)], stdin=f, stdout=subprocess.PIPE)
             self.assertEqual(json.loads(done.stdout), {

@@ -109,6 +109,38 @@ START_TEST(the_last_summary_counts)
 }
 END_TEST
 
+/* The open items of the todo list survive as long as the list is not among what is sent. */
+START_TEST(the_todo_list_survives)
+{
+#define LIST(status)                                                                               \
+    "{\"tool_call_id\":\"t\",\"name\":\"todo\",\"success\":true,\"output\":\"{\\\"tool_"           \
+    "success\\\":"                                                                                 \
+    "true,\\\"result\\\":{\\\"todos\\\":[{\\\"content\\\":\\\"a\\\",\\\"status\\\":"               \
+    "\\\"completed\\\"},"                                                                          \
+    "{\\\"content\\\":\\\"b\\\",\\\"status\\\":\\\"" status "\\\"}]}}\"}"
+    static const char head[] = "u:first|u:[The todo list, as the last call of todo left it]\n\n"
+                               "- completed: a\n- pending: b|";
+    add(IK_MSG_USER, "first", NULL);
+    add(IK_MSG_ASSISTANT, "plan", "{\"model\":\"p/m\"}");
+    add(IK_MSG_TOOL_RESULT, "list", LIST("pending"));
+    add(IK_MSG_TOOL_RESULT, "failed", "{\"name\":\"todo\",\"success\":false,\"output\":\"{}\"}");
+    add_step("1");
+    add_summary("S", 4);
+    ck_assert_str_eq(sent(ik_context_create(ctx, conversation)),
+                     ik_sprintf(ctx, "%s" SUMMARY "S|a:text 1|t:call|t:result|", head));
+    add_summary("T", 7);
+    ck_assert_str_eq(sent(ik_context_create(ctx, conversation)),
+                     ik_sprintf(ctx, "%s" SUMMARY "T|", head));
+    add(IK_MSG_ASSISTANT, "more", "{\"model\":\"p/m\"}");
+    add(IK_MSG_TOOL_RESULT, "list", LIST("completed"));
+    add_summary("U", 7); /* the later list is sent as it is */
+    ck_assert_str_eq(sent(ik_context_create(ctx, conversation)),
+                     "u:first|" SUMMARY "U|a:more|t:list|");
+    add_summary("V", 9); /* nothing is open */
+    ck_assert_str_eq(sent(ik_context_create(ctx, conversation)), "u:first|" SUMMARY "V|");
+}
+END_TEST
+
 START_TEST(what_a_command_printed_is_not_said)
 {
     add(IK_MSG_USER, "first", NULL);
@@ -241,6 +273,7 @@ int main(void)
     tcase_add_test(tests, without_a_summary_all_is_sent);
     tcase_add_test(tests, words_summary_and_the_rest);
     tcase_add_test(tests, the_last_summary_counts);
+    tcase_add_test(tests, the_todo_list_survives);
     tcase_add_test(tests, what_a_command_printed_is_not_said);
     tcase_add_test(tests, a_step_is_kept_as_a_whole);
     tcase_add_test(tests, the_newest_words_up_to_the_limit);

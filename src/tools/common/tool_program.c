@@ -28,6 +28,8 @@ static const char *type_name(ik_tool_param_type_t type)
         return "integer";
     case IK_TOOL_PARAM_BOOLEAN:
         return "boolean";
+    case IK_TOOL_PARAM_ARRAY:
+        return "array";
     }
     return "string";
 }
@@ -69,6 +71,9 @@ static void format_schema(ik_buffer_t *out, const ik_tool_program_t *program)
         append_member(out, "type", type_name(p->type));
         ik_buffer_append_byte(out, ',');
         append_member(out, "description", p->description);
+        if (p->items != NULL) {
+            ik_buffer_append_format(out, ",\"items\":%s", p->items);
+        }
         ik_buffer_append_byte(out, '}');
     }
     append_required(out, program->params);
@@ -82,6 +87,9 @@ static void format_schema(ik_buffer_t *out, const ik_tool_program_t *program)
                             program->effects.network ? "true" : "false");
     if (program->escalation != NULL) {
         ik_buffer_append_format(out, ",\"escalation\":{\"parameter\":\"%s\"}", program->escalation);
+    }
+    if (program->display != IK_DISPLAY_USUAL) {
+        ik_buffer_append_format(out, ",\"display\":\"%s\"", ik_display_name(program->display));
     }
     ik_buffer_append_text(out, "}\n");
 }
@@ -169,6 +177,11 @@ static res_t check_value(const ik_tool_param_t *param, json_t **value)
     case IK_TOOL_PARAM_BOOLEAN:
         if (!json_is_boolean(*value)) {
             return ERR(INVALID, "Parameter '%s' must be a boolean", param->name);
+        }
+        break;
+    case IK_TOOL_PARAM_ARRAY:
+        if (!json_is_array(*value)) {
+            return ERR(INVALID, "Parameter '%s' must be an array", param->name);
         }
         break;
     case IK_TOOL_PARAM_STRING:

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/display.h"
 #include "base/effects.h"
 
 /* Arguments longer than this are refused, output longer than this is cut. */
@@ -27,6 +28,7 @@ typedef enum {
     IK_TOOL_PARAM_STRING,
     IK_TOOL_PARAM_INTEGER,
     IK_TOOL_PARAM_BOOLEAN,
+    IK_TOOL_PARAM_ARRAY,
 } ik_tool_param_type_t;
 
 typedef struct {
@@ -36,7 +38,8 @@ typedef struct {
     const char *description;
     int64_t min; /* integers outside [min, max] are refused; both 0: no limits */
     int64_t max;
-    bool text; /* a string that goes to the operating system: NUL bytes are refused */
+    bool text;         /* a string that goes to the operating system: NUL bytes are refused */
+    const char *items; /* of an array: the JSON Schema of its elements, which run() checks */
 } ik_tool_param_t;
 
 typedef struct ik_tool_call ik_tool_call_t;
@@ -50,6 +53,7 @@ typedef struct {
     ik_effects_t effects;   /* what it does besides reading; ikigai confines it to that */
     const char *escalation; /* the parameter that asks for more; NULL: there is none */
     const char *limits;     /* sizes and memory, for --help */
+    ik_display_t display;   /* how the answer is best shown */
     void (*run)(ik_tool_call_t *call);
     /* May be NULL. Ends what the call started; called when memory has run out, before the answer,
      * so it must not allocate. */
