@@ -35,7 +35,7 @@ typedef struct {
     const char *title; /* from the first message of the user to the root agent; "": none yet */
     int64_t updated_us;
     int64_t turns;    /* messages of the user */
-    int64_t messages; /* all events */
+    int64_t messages; /* all events but records */
     ik_usage_t usage; /* sums */
     double cost;      /* USD, the sum of known costs; negative: none is known */
 } ik_store_session_t;

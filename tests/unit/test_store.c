@@ -464,6 +464,21 @@ START_TEST(sessions_are_apart)
 }
 END_TEST
 
+/* What only undo reads is not counted as a message. */
+START_TEST(records_are_not_counted)
+{
+    static const char *const kinds[] = {"checkpoint", "undo", "redo"};
+    log_say(store, LOG_ID, "first");
+    for (int i = 0; i < 3; i++) {
+        log_assert_ok(log_write_one(store, log_event(LOG_ID, 2 + i, kinds[i], "record", NULL)));
+    }
+    log_assert_ok(log_write_one(store, log_event(LOG_ID, 5, "note", "second", NULL)));
+    log_say(store, "00000000000000b2", "another session");
+    ck_assert_int_eq(log_find(ctx, store, LOG_ID).messages, 2);
+    ck_assert_int_eq(log_find(ctx, store, "00000000000000b2").messages, 1);
+}
+END_TEST
+
 START_TEST(there_is_no_such_session)
 {
     ik_store_agents_t *agents;
@@ -1036,6 +1051,7 @@ static void add_reading(TCase *tests)
     tcase_add_test(tests, reading_begins_and_ends_where_it_should);
     tcase_add_test(tests, reading_while_reading);
     tcase_add_test(tests, sessions_are_apart);
+    tcase_add_test(tests, records_are_not_counted);
     tcase_add_test(tests, there_is_no_such_session);
     tcase_add_test(tests, an_agent_knows_what_its_ancestors_knew);
     tcase_add_test(tests, agents_are_listed_as_they_were_written);

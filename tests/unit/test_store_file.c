@@ -298,6 +298,14 @@ START_TEST(schema_3_is_brought_up_to_date)
 }
 END_TEST
 
+START_TEST(schema_4_is_brought_up_to_date)
+{
+    load_fixture("schema_4");
+    check_migrated();
+    ck_assert_int_eq(query_number("SELECT count(*) FROM sqlite_master WHERE name = 'records'"), 1);
+}
+END_TEST
+
 /* There is a fixture for each version but the current one. */
 START_TEST(no_earlier_schema_is_forgotten)
 {
@@ -543,6 +551,7 @@ int main(void)
     tcase_add_test(tests, schema_1_is_brought_up_to_date);
     tcase_add_test(tests, schema_2_is_brought_up_to_date);
     tcase_add_test(tests, schema_3_is_brought_up_to_date);
+    tcase_add_test(tests, schema_4_is_brought_up_to_date);
     tcase_add_test(tests, no_earlier_schema_is_forgotten);
     tcase_add_test(tests, many_programs_begin_a_file_at_once);
     tcase_add_test(tests, many_programs_bring_a_file_up_to_date_at_once);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "conversation/message.h"
 #include "store/event_facts.h"
 #include "store/postgres/postgres_text.h"
 
@@ -343,7 +344,7 @@ static void add_facts(const batch_t *batch, session_t *session, const ik_store_e
     ik_event_facts_t facts = ik_event_facts(batch->scratch, event);
     facts.cost = facts.cost < most ? facts.cost : most;
     session->touched = true;
-    session->messages++;
+    session->messages += !ik_msg_kind_is_record(event->kind);
     session->turns += facts.user;
     /* The title comes from the root agent; agents may be copied in any order. */
     if (session->title == NULL && event->agent == IK_STORE_ROOT_AGENT) {

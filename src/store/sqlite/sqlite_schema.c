@@ -78,11 +78,13 @@ static const char consent_schema[] =
     "  session_id TEXT NOT NULL,"
     "  PRIMARY KEY(server, session_id)) WITHOUT ROWID;";
 
+/* 5: counts the records of a session (ik_msg_kind_is_record), of which there are few. */
+static const char records_schema[] =
+    "CREATE INDEX records ON messages(session) WHERE " IK_SQLITE_RECORDS ";";
+
 static const char *const steps[IK_SQLITE_SCHEMA] = {
-    log_schema,
-    ik_sqlite_search_schema, /* 2: the search index */
-    sharing_schema,
-    consent_schema,
+    log_schema,     ik_sqlite_search_schema, /* 2: the search index */
+    sharing_schema, consent_schema,          records_schema,
 };
 
 static res_t query_number(sqlite3 *db, const char *sql, int *number)

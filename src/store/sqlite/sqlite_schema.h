@@ -13,7 +13,8 @@
  *   search, search_mark                                     sqlite_search.h
  *   schema_version(version)
  *
- * session is sessions.key. An unknown figure is NULL.
+ * session is sessions.key. An unknown figure is NULL. The index `records` has the messages that are
+ * IK_SQLITE_RECORDS.
  */
 #pragma once
 
@@ -21,7 +22,10 @@
 
 #include "base/error.h"
 
-enum { IK_SQLITE_SCHEMA = 4 };
+enum { IK_SQLITE_SCHEMA = 5 };
+
+/* A query uses the index only with these words. */
+#define IK_SQLITE_RECORDS "kind IN ('checkpoint', 'undo', 'redo')"
 
 /* IK_ERR_CONFLICT when the file was written by a newer program or is not a database of ikigai. */
 res_t ik_sqlite_schema_migrate(sqlite3 *db);

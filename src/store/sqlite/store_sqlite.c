@@ -13,11 +13,12 @@
     "SELECT id, cwd, host, model, coalesce(title, ''), created_at, updated_at, turns,"             \
     " tokens_in, tokens_cached, tokens_cache_write, tokens_out, tokens_reasoning, cost, " messages \
     " FROM sessions "
-/* Adds the number of events of all agents, inherited events not included. */
+/* Adds the number of events of all agents without records; inherited events are not included. */
 #define COUNTED                                                                                    \
     SESSIONS("(SELECT sum(coalesce((SELECT max(seq) FROM messages"                                 \
              " WHERE session = a.session AND agent = a.number), forked_at) - forked_at)"           \
-             " FROM agents a WHERE a.session = key)")
+             " FROM agents a WHERE a.session = key)"                                               \
+             " - (SELECT count(*) FROM messages WHERE session = key AND " IK_SQLITE_RECORDS ")")
 /* Two statements, because LIMIT makes SQLite keep a tree, which is much slower for all sessions. */
 #define LIST "WHERE ?1 IS NULL OR cwd = ?1 ORDER BY updated_at DESC, key DESC"
 #define LIST_FIRST LIST " LIMIT ?2"
