@@ -7,8 +7,8 @@ import signal
 import subprocess
 
 import postgres
-from agent_support import AgentTest
-from fake_llm import Answer, Call
+from agent_support import FORMATS, AgentTest
+from fake_llm import Answer, Call, Usage
 
 POSTGRES = True
 
@@ -71,6 +71,106 @@ class UndoTest(AgentTest):
 
     def agents(self):
         return self.json("show")["agents"]
+
+
+FULL = Usage(input=900, output=10)  # of a window of 1,000 tokens
+SOME = Usage(input=200, output=10)
+
+
+class AcrossSummaries(UndoTest):
+    """A summary belongs to the turn in which it was made: undo takes it back with the turn, and redo
+    brings it back."""
+    summary = "[Summary of the conversation so far"
+
+    def setUp(self):
+        super().setUp()
+        self.write("home/.ikigai/models.json", json.dumps(
+            {"models": {FORMATS["chat"].target: {"limits": {"context": 1000}}}}))
+
+    def step(self, number, usage=SOME, first=(), **more):
+        """A turn that writes its number; what comes first is answered before its call."""
+        if self.llm is None:
+            self.llm = self.serve([])
+        self.llm.script += first
+        self.llm.script += [Answer(calls=[write("a.txt", f"{number}\n")], usage=SOME),
+                            Answer(f"Wrote {number}. " + "x " * 400, usage=usage)]
+        return self.ask(f"Turn {number}", **more)
+
+    def ask(self, prompt, **more):
+        env = {**self.connect(self.llm), **more}
+        resume = ["-r", self.key] if self.key else []
+        earlier = len(self.llm.requests)
+        done = self.ikigai(*self.command(prompt, "--json", *resume), env=env)
+        self.assertEqual((self.llm.problems, self.llm.script), ([], []), done.out)
+        self.key = json.loads(done.out.splitlines()[0])["id"]
+        return self.llm.requests[earlier:]
+
+    def say(self, prompt, *answers, **more):
+        self.llm.script += answers or [Answer("Yes.", usage=SOME)]
+        return self.ask(prompt, **more)
+
+    def check(self, *args, **env):
+        """Turns 1 to 4; the third one begins with a summary."""
+        first = lambda request: request.json["messages"]
+        has_summary = lambda request: self.summary in json.dumps(first(request))
+        self.step(1, **env)
+        self.step(2, FULL, **env)
+        asked, third, _ = self.step(3, SOME, [Answer("They wrote 1 and 2.", usage=FULL)], **env)
+        (fourth, _) = self.step(4, **env)
+        self.assertEqual([has_summary(r) for r in (asked, third, fourth)], [False, True, True])
+
+        # after the summary: it stays, and the prefix of the cache with it
+        self.assertEqual(self.undo(*args)["prompt"], "Turn 4")
+        self.assertEqual(self.files(), {"a.txt": "3\n"})
+        (again,) = self.say("Turn 4, again", **env)
+        self.assertEqual(first(again)[:-1], first(fourth)[:-1])
+        self.undo(*args)
+
+        # to before it: the request is the one that asked for the summary, without its prompt
+        self.assertEqual(self.undo(*args)["prompt"], "Turn 3")
+        self.assertEqual(self.files(), {"a.txt": "2\n"})
+        asked_again, sent = self.say("Turn 3", Answer("They wrote 1 and 2.", usage=FULL),
+                                     Answer("Yes.", usage=SOME), **env)
+        self.assertEqual(asked_again.body, asked.body)
+        self.assertEqual(sent.body, third.body)
+        self.undo(*args)
+        self.assertEqual(self.undo(*args)["prompt"], "Turn 2")
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+        (sent,) = self.say("Small", **env)
+        self.assertNotIn(self.summary, json.dumps(first(sent)))
+        self.undo(*args)
+        return third
+
+    def test_local_history(self):
+        third = self.check()
+        self.step(2, FULL)
+        self.step(3, SOME, [Answer("They wrote 1 and 2.", usage=FULL)])
+        before = self.json("show")["messages"]
+        taken = self.undo("2")
+        self.assertEqual((taken["turns"], taken["prompt"]), (2, "Turn 2"))
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+        self.assertEqual(self.redo()["prompt"], "Turn 2")
+        self.assertEqual(self.files(), {"a.txt": "3\n"})
+        (sent,) = self.say("On", Answer("Yes.", usage=SOME))
+        prefix = third.json["messages"]
+        self.assertEqual(sent.json["messages"][:len(prefix)], prefix)
+        logged = self.json("show")["messages"]
+        self.assertEqual([m for m in logged if m in before], before)  # the log loses nothing
+
+    def test_shared_history(self):
+        server = postgres.Server()
+        self.addCleanup(server.close)
+        server.__enter__()
+        url = server.create_database("summaries")
+        self.check("--db", url, IKIGAI_DB=url)
+        os.rename(self.home + "/ikigai.db", self.path("lost.db"))
+        (sent,) = self.say("Elsewhere", IKIGAI_DB=url)
+        texts = [m["content"] for m in sent.json["messages"] if m["role"] == "user"]
+        self.assertEqual(texts, ["Turn 1", "Elsewhere"])
+        listed = self.ikigai("session", "list", "--json", "--db", url).json()
+        shown = self.json("show", "--db", url)["messages"]
+        kept = [m for m in shown if m["kind"] not in ("checkpoint", "undo", "redo")]
+        self.assertEqual([s["messages"] for s in listed], [len(kept)])
 
 
 class Undo(UndoTest):
