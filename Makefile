@@ -59,6 +59,7 @@ TOOL_DIRS := $(filter-out common,$(notdir $(patsubst %/,%,$(dir $(wildcard src/t
 TOOLS := $(patsubst %,$(OUT)/libexec/ikigai/%,$(subst _,-,$(TOOL_DIRS)))
 KEEPER := $(OUT)/lib/ikigai/keeper
 CHECKPOINT := $(OUT)/lib/ikigai/checkpoint
+SIXEL := $(OUT)/lib/ikigai/sixel
 TEMPLATES := $(wildcard share/ikigai/templates/*)
 MODELS := share/ikigai/models.json
 COMPACT_PROMPT := share/ikigai/compact.md
@@ -82,18 +83,20 @@ BASE_OBJECTS := $(call objects,$(wildcard src/base/*.c))
 COMMON_OBJECTS := $(call objects,$(wildcard src/tools/common/*.c))
 KEEPER_OBJECTS := $(call objects,$(wildcard src/keeper/*.c))
 CHECKPOINT_OBJECTS := $(call objects,$(wildcard src/checkpoint/*.c))
-APP_SOURCES := $(filter-out src/base/% src/tools/% src/keeper/% src/checkpoint/%,$(shell find src -name '*.c' | sort))
+SIXEL_OBJECTS := $(call objects,$(wildcard src/sixel/*.c))
+APP_SOURCES := $(filter-out src/base/% src/tools/% src/keeper/% src/checkpoint/% src/sixel/%,\
+    $(shell find src -name '*.c' | sort))
 APP_OBJECTS := $(call objects,$(APP_SOURCES))
 LIB_BASE := $(BUILD)/libbase.a
 LIB_COMMON := $(BUILD)/libcommon.a
 LIB_APP := $(BUILD)/libapp.a
-# The code of the tools, the keeper and checkpoint without their main functions, for unit tests.
+# The code of the other programs without their main functions, for unit tests.
 LIB_PARTS := $(BUILD)/libparts.a
 PARTS_OBJECTS := $(call objects,$(filter-out %/main.c src/tools/common/%,\
-    $(wildcard src/tools/*/*.c src/keeper/*.c src/checkpoint/*.c)))
+    $(wildcard src/tools/*/*.c src/keeper/*.c src/checkpoint/*.c src/sixel/*.c)))
 
 .PHONY: all tools clean install uninstall FORCE
-all: $(IKIGAI) $(TOOLS) $(KEEPER) $(CHECKPOINT) $(MANUAL) $(MAN_PAGES) \
+all: $(IKIGAI) $(TOOLS) $(KEEPER) $(CHECKPOINT) $(SIXEL) $(MANUAL) $(MAN_PAGES) \
     $(if $(filter-out .,$(OUT)),$(DATA:%=$(OUT)/%))
 tools: $(TOOLS)
 $(patsubst %,tool-%,$(subst _,-,$(TOOL_DIRS))): tool-%: $(OUT)/libexec/ikigai/%
@@ -141,6 +144,10 @@ $(KEEPER): $(KEEPER_OBJECTS) $(LIB_BASE)
 $(CHECKPOINT): $(CHECKPOINT_OBJECTS) $(LIB_BASE)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^ $(CHECKPOINT_LIBS)
+
+$(SIXEL): $(SIXEL_OBJECTS) $(LIB_BASE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^ -lz -ltalloc
 
 # src/tools/file_read/*.c -> libexec/ikigai/file-read
 .SECONDEXPANSION:
@@ -307,7 +314,7 @@ DOCUMENTS := $(wildcard README.md CHANGELOG.md LICENSE)
 EXAMPLES := $(filter-out %/__pycache__ $(patsubst %.c,%,$(wildcard examples/*.c)),\
     $(wildcard examples/*))
 # FILE:PLACE pairs; PLACE is relative to PREFIX. Executable files stay executable.
-BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(CHECKPOINT) $(MANUAL) $(MAN_PAGES)
+BUILT := $(IKIGAI) $(TOOLS) $(KEEPER) $(CHECKPOINT) $(SIXEL) $(MANUAL) $(MAN_PAGES)
 INSTALLED := $(foreach file,$(BUILT),$(file):$(file:$(OUT)/%=%)) \
     $(foreach file,$(TEMPLATES) $(MODELS) $(COMPACT_PROMPT) $(APPARMOR) $(COMPLETIONS),\
         $(file):$(file)) \

@@ -10,7 +10,8 @@ reports everything else as a violation:
     problems = check(raw, columns=80, rows=24, resizes=[(offset in raw, columns, rows), …])
 
 Pictures are printed only where they were asked for (graphics="asked": the question alone;
-graphics="shown": pictures, too), and only over rows that are there.
+graphics="shown": pictures, too), and only over rows that are there. Sixel pictures leave the row below
+them free, where the cursor is saved and restored.
 
 With plain=True no cursor movement is allowed at all; with dumb=True not even an escape byte.
 """
@@ -32,8 +33,12 @@ CSI = re.compile(r"\x1b\[([<=>?]?)([0-9:;]*)([ -/]*)([@-~])")
 # The kitty graphics protocol.
 APC = re.compile(r"\x1b_([^\x00-\x1f\x7f-\x9f]*)\x1b\\")
 QUESTION = "Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA"
-PICTURE = re.compile(r"Ga=T,f=100,q=2,C=1,r=(\d+),m=[01];[A-Za-z0-9+/=]{0,4096}")
+PICTURE = re.compile(r"Ga=T,f=100,q=2,C=1,c=\d+,r=(\d+),m=[01];[A-Za-z0-9+/=]{0,4096}")
 MORE = re.compile(r"Gq=2,m=[01];[A-Za-z0-9+/=]{0,4096}")
+# Sixel: a picture of so many pixels; a cell of the terminal has 10 by 20.
+SIXEL = re.compile(r'\x1bP0;1;0q"1;1;(\d+);(\d+)([#;!$?-~0-9-]*)\x1b\\')
+SIXEL_QUERIES = {"16t", "?1;1;0S"}
+CELL_WIDTH, CELL_HEIGHT = 10, 20
 STRING = re.compile(r"\x1b\]([^\x07\x1b]*)(?:\x07|\x1b\\)")
 TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f]+")
 # Bytes that are no UTF-8, direction controls, invisible spaces, separators, tags.
@@ -54,6 +59,7 @@ class Checker:
         self.alternate = False
         self.cut = self.cut_text = False  # what is wider than the window is not wrapped
         self.resized = False  # and nothing was redrawn since
+        self.saved = None  # row and column
         self.problems = []
         self.at = 0  # bytes read so far
 
@@ -102,6 +108,8 @@ class Checker:
         elif self.plain:
             self.complain(f"movement or mode in plain output: {sequence!r}")
         elif body in QUERIES | KEYBOARD | TITLE | SHAPES:
+            pass
+        elif self.graphics and body in SIXEL_QUERIES:
             pass
         elif self.alternate and not leader and not between and final in ON_ALTERNATE + MOVES:
             pass
@@ -161,6 +169,22 @@ class Checker:
         elif picture and (self.column != 0 or self.row + int(picture[1]) - 1 != self.lowest):
             self.complain(f"a picture of {picture[1]} rows {self.lowest - self.row} rows up")
 
+    def sixel(self, width, height, data):
+        rows = -(-height // CELL_HEIGHT)
+        if self.graphics != "shown" or self.saved is None:
+            self.complain("a Sixel picture that nobody asked for, or without a saved cursor")
+        elif self.column != 0 or self.row + rows != self.saved[0]:
+            self.complain(f"a picture of {rows} rows {self.saved[0] - self.row} rows up")
+        elif width > (self.columns - 1) * CELL_WIDTH or (data.count("-") + 1) * 6 > max(height, 6):
+            self.complain(f"a picture that is larger than {width}x{height}")
+
+    def cursor(self, restore):
+        if not self.graphics:
+            self.complain("the cursor is saved or restored without a picture")
+        elif restore:
+            self.row, self.column = self.saved or (self.row, self.column)
+        self.saved = None if restore else (self.row, self.column)
+
     def resize(self, columns, rows):
         self.columns, self.rows = columns, rows
         self.resized = True
@@ -195,6 +219,13 @@ class Checker:
         if found:
             self.apc(found[1])
             return found.end()
+        found = SIXEL.match(text, at)
+        if found:
+            self.sixel(int(found[1]), int(found[2]), found[3])
+            return found.end()
+        if text[at:at + 2] in ("\x1b7", "\x1b8"):
+            self.cursor(text[at + 1] == "8")
+            return at + 2
         found = STRING.match(text, at)
         if found:
             self.osc(found[0], found[1])

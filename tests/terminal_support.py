@@ -44,6 +44,10 @@ APC = re.compile(rb"\x1b_[^\x1b]*\x1b\\")  # libvterm would print it
 # The kitty graphics protocol; a terminal that does not know it answers nothing.
 GRAPHICS = (rb"\x1b_Gi=31,[^;]*;AAAA\x1b\\", b"\x1b_Gi=31;OK\x1b\\")
 NO_GRAPHICS = (rb"\x1b_Gi=31,[^;]*;AAAA\x1b\\", b"\x1b_Gi=31;EINVAL:no\x1b\\")
+# Sixel: announced in DA1; the size of a cell is asked for, and the number of colours.
+SIXEL_DA1 = (rb"\x1b\[0?c", b"\x1b[?62;4;22c")
+CELL = (rb"\x1b\[16t", b"\x1b[6;20;10t")
+COLOURS = (rb"\x1b\[\?1;1;0S", b"\x1b[?1;0;256S")
 
 
 def version(name):

@@ -249,6 +249,20 @@ static void ask_size(const ik_tty_t *tty, int *columns, int *rows)
     *rows = size.ws_row > 0 ? size.ws_row : DEFAULT_ROWS;
 }
 
+/* Some terminals, such as xterm, include a margin of a few pixels in the size of the window. */
+bool ik_tty_cell_size(ik_tty_t *tty, int *width, int *height)
+{
+    enum { MARGIN_MAX = 8 };
+    struct winsize size = {0};
+    (void)ioctl(tty->found.out, TIOCGWINSZ, &size);
+    bool known = size.ws_col > 0 && size.ws_row > 0 && size.ws_xpixel >= size.ws_col &&
+                 size.ws_ypixel >= size.ws_row && size.ws_xpixel % size.ws_col <= MARGIN_MAX &&
+                 size.ws_ypixel % size.ws_row <= MARGIN_MAX;
+    *width = known ? size.ws_xpixel / size.ws_col : 0;
+    *height = known ? size.ws_ypixel / size.ws_row : 0;
+    return known;
+}
+
 static void on_resize_settled(void *data)
 {
     ik_tty_t *tty = data;

@@ -51,6 +51,8 @@ void ik_tty_leave(ik_tty_t *tty, int patience_ms);
 
 /* The current size. */
 void ik_tty_size(ik_tty_t *tty, int *columns, int *rows);
+/* The size of a character cell in pixels; false if the terminal does not say. */
+bool ik_tty_cell_size(ik_tty_t *tty, int *width, int *height);
 /* False while the window may be changing its size, when a drawing might be for an outdated width;
  * on_resize follows. Compares the last result of ik_tty_size with the kernel's, so it can notice a
  * change before its signal arrives. */

@@ -701,6 +701,7 @@ static res_t begin(ik_repl_t *repl)
 {
     const ik_repl_options_t *options = repl->options;
     ik_view_options_t view = {.loop = options->loop,
+                              .host = options->host,
                               .paths = options->paths,
                               .config = options->config,
                               .plain = options->plain,

@@ -10,7 +10,6 @@
 #include "terminal/code_rows.h"
 #include "terminal/markdown.h"
 #include "terminal/markdown_wrap.h"
-#include "terminal/preview.h"
 
 /* --- users and models -------------------------------------------------------------------- */
 
@@ -39,17 +38,17 @@ void ik_repl_rows_user(const ik_rows_t *rows, const char *text)
     talloc_free(scratch);
 }
 
-/* The terminal shows PNG only; see terminal/preview.h. */
+/* The terminal shows PNG only; see terminal/view_picture.c. */
 static void add_preview(const ik_rows_t *rows, const ik_msg_image_t *image)
 {
     char *bytes;
     size_t len;
-    if (rows->pictures == NULL || rows->backlog == NULL || image->bytes > IK_PREVIEW_BYTES_MAX ||
+    if (rows->pictures == NULL || rows->backlog == NULL ||
         ik_image_kind_of(image->media_type) != IK_IMAGE_PNG) {
         return;
     }
     res_t read =
-        ik_blob_get(NULL, rows->pictures, image->sha256.hex, IK_PREVIEW_BYTES_MAX, &bytes, &len);
+        ik_blob_get(NULL, rows->pictures, image->sha256.hex, IK_IMAGE_BYTES_MAX, &bytes, &len);
     if (is_ok(&read)) {
         ik_backlog_add_picture(rows->backlog, bytes, len);
         talloc_free(bytes);

@@ -194,23 +194,22 @@ static void print_sentence(ik_backlog_t *backlog, ik_role_t role, const char *te
     talloc_free(sentence);
 }
 
-/* False: whether it can be shown is not known yet. */
+/* False: how it is shown is not known yet. */
 static bool print_picture(ik_backlog_t *backlog, const char *png, size_t len)
 {
-    char *row = NULL;
-    int above = 0;
+    ik_backlog_picture_t picture = {.ctx = backlog};
     const ik_backlog_options_t *options = &backlog->options;
-    if (options->on_picture != NULL &&
-        !options->on_picture(options->data, backlog, png, len, &row, &above)) {
+    if (options->on_picture != NULL && !options->on_picture(options->data, png, len, &picture)) {
         return false;
     }
-    for (int i = 0; row != NULL && i < above; i++) {
-        give_row(backlog, "", 0);
+    if (picture.row != NULL) {
+        for (int i = 0; i < picture.above; i++) {
+            give_row(backlog, "", 0);
+        }
+        give_row(backlog, picture.row, strlen(picture.row));
+        backlog->ends_empty = picture.ends_empty;
+        talloc_free(picture.row);
     }
-    if (row != NULL) {
-        give_row(backlog, row, strlen(row));
-    }
-    talloc_free(row);
     return true;
 }
 

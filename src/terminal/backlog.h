@@ -11,14 +11,21 @@ typedef struct ik_backlog ik_backlog_t;
 /* One answer, which may be streaming. */
 typedef struct ik_backlog_answer ik_backlog_answer_t;
 
+/* The rows of a picture. */
+typedef struct {
+    const void *ctx; /* for row */
+    char *row;       /* shows the picture; NULL: it cannot be shown */
+    int above;       /* so many empty rows come before */
+    bool ends_empty; /* row itself is empty */
+} ik_backlog_picture_t;
+
 typedef struct {
     const ik_theme_t *theme; /* borrowed */
     /* Gets finished rows from inside ik_backlog_print. */
     void (*on_row)(void *data, const char *bytes, size_t len);
-    /* The row that shows a picture, on ctx, and above it so many empty rows; NULL: it cannot be
-     * shown. Returns false if that is not known yet: printing stops here. May be NULL. */
-    bool (*on_picture)(void *data, const void *ctx, const char *png, size_t len, char **row,
-                       int *above);
+    /* Fills in the rows of a picture. Returns false if they are not known yet: printing stops here.
+     * May be NULL. */
+    bool (*on_picture)(void *data, const char *png, size_t len, ik_backlog_picture_t *out);
     /* Something was added. May call ik_backlog_print. */
     void (*on_waiting)(void *data);
     void *data;

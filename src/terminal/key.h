@@ -27,12 +27,14 @@ typedef enum {
     /* reports and replies of the terminal */
     IK_KEY_FOCUS_IN,
     IK_KEY_FOCUS_OUT,
-    IK_KEY_ATTRIBUTES, /* DA1: every terminal sends it, after all other replies */
+    IK_KEY_ATTRIBUTES, /* DA1: every terminal sends it, after all other replies; value 1: Sixel */
     IK_KEY_KITTY,      /* code: the flags of the kitty keyboard protocol */
     IK_KEY_MODE,       /* DECRPM: code is the mode, value its state 0 to 4 */
     IK_KEY_BACKGROUND, /* OSC 11: code is 0xRRGGBB */
     IK_KEY_VERSION,    /* XTVERSION: text, len: name and version of the terminal, not sanitised */
     IK_KEY_GRAPHICS,   /* the kitty graphics protocol: code is the id asked with, value 1: "OK" */
+    IK_KEY_CELL,       /* XTWINOPS: pixels of a character cell, code wide and value high */
+    IK_KEY_COLOURS,    /* XTSMGRAPHICS: code is the number of colours of a Sixel picture */
 } ik_key_kind_t;
 
 typedef enum {

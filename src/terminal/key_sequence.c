@@ -14,6 +14,9 @@ enum {
     MODIFIER_META = 32,
     EVENT_RELEASE = 3,
     MODIFY_OTHER = 27, /* "CSI 27 ; modifiers ; code ~" */
+    ATTRIBUTE_SIXEL = 4,
+    ATTRIBUTES_MAX = 32,
+    CELL_SIZE = 6, /* "CSI 6 ; height ; width t" */
 };
 
 /* The kitty protocol uses private-use code points for keys that type no character. */
@@ -253,11 +256,20 @@ static bool parse_reply(const params_t *params, char final, ik_key_t *key)
     if (final == 'c') {
         key->kind = IK_KEY_ATTRIBUTES;
         key->code = 0;
+        for (int i = 1; i < ATTRIBUTES_MAX; i++) { /* the first number is the terminal's class */
+            key->value |= number(params, i, 0, 0) == ATTRIBUTE_SIXEL;
+        }
         return true;
     }
     if (final == 'u') {
         key->kind = IK_KEY_KITTY;
         return true;
+    }
+    if (final == 'S') { /* of the colours (1), without an error (0) */
+        key->kind = IK_KEY_COLOURS;
+        bool known = key->code == 1 && number(params, 1, 0, 1) == 0;
+        key->code = number(params, 2, 0, 0);
+        return known;
     }
     key->kind = IK_KEY_MODE;
     key->value = (int)number(params, 1, 0, 0);
@@ -349,6 +361,12 @@ bool ik_key_sequence_parse_csi(const char *body, size_t len, char final, ik_key_
     if (len == 0 && (final == 'I' || final == 'O')) {
         out->key.kind = final == 'I' ? IK_KEY_FOCUS_IN : IK_KEY_FOCUS_OUT;
         return true;
+    }
+    if (final == 't') {
+        out->key.kind = IK_KEY_CELL;
+        out->key.value = (int)number(&params, 1, 0, 0);
+        out->key.code = number(&params, 2, 0, 0);
+        return number(&params, 0, 0, 0) == CELL_SIZE;
     }
     return parse_lettered(&params, final, &out->key);
 }

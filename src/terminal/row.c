@@ -190,10 +190,14 @@ void ik_row_add_link(ik_row_t *row, ik_style_t style, const char *text, size_t l
 
 /* --- parts ------------------------------------------------------------------------------- */
 
-/* A string (OSC, APC) ends with ESC \, a CSI with a byte from @ to ~. */
+/* A string (OSC, APC, DCS) ends with ESC \, a CSI with a byte from @ to ~; ESC 7 and ESC 8 are
+ * complete. */
 static size_t sequence_length(const char *bytes, size_t len)
 {
-    bool string = len > 1 && (bytes[1] == ']' || bytes[1] == '_');
+    bool string = len > 1 && (bytes[1] == ']' || bytes[1] == '_' || bytes[1] == 'P');
+    if (len > 1 && (bytes[1] == '7' || bytes[1] == '8')) {
+        return 2;
+    }
     for (size_t at = 2; at < len; at++) {
         bool ends = string ? bytes[at - 1] == ESCAPE && bytes[at] == '\\' && at > 2
                            : bytes[at] >= '@' && bytes[at] <= '~';

@@ -431,6 +431,7 @@ static bool learn(ik_view_t *view, const ik_key_t *key)
         return true;
     case IK_KEY_ATTRIBUTES:
         view->answered = true;
+        view->sixel = key->value == 1;
         if (!view->kitty && view->pictures == IK_VIEW_PICTURES_UNKNOWN) {
             ik_tty_use_keyboard(view->tty, false);
         }
@@ -449,6 +450,8 @@ static bool learn(ik_view_t *view, const ik_key_t *key)
         learn_terminal(view, key->text, key->len);
         return true;
     case IK_KEY_GRAPHICS:
+    case IK_KEY_CELL:
+    case IK_KEY_COLOURS:
         ik_view_learn_pictures(view, key);
         return true;
     case IK_KEY_FOCUS_IN:
@@ -561,6 +564,7 @@ void ik_view_fit(ik_view_t *view)
 static void on_resize(void *data)
 {
     ik_view_t *view = data;
+    ik_view_forget_cells(view);
     ik_view_fit(view);
     draw(view);
 }
@@ -689,6 +693,7 @@ res_t ik_view_create(const void *ctx, const ik_view_options_t *options, ik_view_
     const char *term = getenv("TERM");
     ik_view_t *view = ik_new(ctx, ik_view_t);
     view->loop = options->loop;
+    view->host = options->host;
     view->paths = options->paths;
     view->listener = options->listener;
     view->dumb = term == NULL || strcmp(term, "dumb") == 0 || isatty(STDOUT_FILENO) == 0;

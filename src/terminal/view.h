@@ -12,6 +12,7 @@
 
 #include "base/paths.h"
 #include "io/loop.h"
+#include "io/process.h"
 #include "terminal/pager.h"
 #include "terminal/prompt.h"
 #include "terminal/rows.h"
@@ -36,6 +37,7 @@ typedef struct {
 
 typedef struct {
     ik_loop_t *loop;
+    ik_process_host_t *host; /* for previews of images that need a program; NULL: without them */
     const ik_paths_t *paths;
     const ik_config_t *config; /* theme, notify */
     bool plain;

@@ -5,6 +5,7 @@
 #include "io/tty.h"
 #include "terminal/decoder.h"
 #include "terminal/plain.h"
+#include "terminal/preview.h"
 #include "terminal/screen.h"
 #include "terminal/view.h"
 #include "terminal/view_list.h"
@@ -20,10 +21,14 @@ typedef enum {
     IK_VIEW_PICTURES_ASKED,
     IK_VIEW_PICTURES_NONE,
     IK_VIEW_PICTURES_KITTY, /* the kitty graphics protocol */
+    IK_VIEW_PICTURES_SIXEL,
 } ik_view_pictures_t;
+
+typedef struct ik_view_drawing ik_view_drawing_t;
 
 struct ik_view {
     ik_loop_t *loop;
+    ik_process_host_t *host; /* NULL: no programs can be run */
     const ik_paths_t *paths;
     const ik_config_t *config;
     ik_view_listener_t listener;
@@ -61,8 +66,13 @@ struct ik_view {
     bool answered;     /* the last question is answered */
     bool named;        /* the terminal told its name */
     bool multiplexed;  /* it is a program that passes on nothing it does not know, such as tmux */
+    bool sixel;        /* it announced that it shows Sixel pictures */
+    bool graphics;     /* it supports the kitty graphics protocol */
     ik_view_pictures_t pictures;
-    bool unfocused; /* the window is known not to have the focus */
+    ik_preview_cell_t cell;     /* as far as it is known; {0}: it is not */
+    int colours;                /* of a Sixel picture; 0: not known */
+    ik_view_drawing_t *drawing; /* NULL: no Sixel data is being made */
+    bool unfocused;             /* the window is known not to have the focus */
     bool has_background;
     uint32_t background; /* as the terminal reported it, 0xRRGGBB */
     bool key_seen;       /* the last input contained a key */
@@ -91,9 +101,10 @@ void ik_view_fit(ik_view_t *view);
 /* Erases the live area for another program or the pager. */
 void ik_view_pause(ik_view_t *view);
 /* Makes the rows of a picture; see ik_backlog_options_t. */
-bool ik_view_place_picture(void *data, const void *ctx, const char *png, size_t len, char **row,
-                           int *above);
+bool ik_view_place_picture(void *data, const char *png, size_t len, ik_backlog_picture_t *out);
 void ik_view_learn_pictures(ik_view_t *view, const ik_key_t *key);
+/* The size of the cells may have changed: the terminal is asked again. */
+void ik_view_forget_cells(ik_view_t *view);
 /* Edits the draft in an external editor: $VISUAL, $EDITOR or vi. The program keeps running; its
  * output waits until the editor returns the terminal. */
 void ik_view_editor_open(ik_view_t *view);

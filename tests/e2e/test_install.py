@@ -15,7 +15,7 @@ SHARED = ("bin", "lib", "libexec", "etc", "share/doc", "share/man/man1", "share/
 # One of every kind; what exactly is in a kind is the Makefile's to know.
 EXPECTED = {
     "bin/ikigai": 0o755, "lib/ikigai/keeper": 0o755,
-    "lib/ikigai/checkpoint": 0o755,
+    "lib/ikigai/checkpoint": 0o755, "lib/ikigai/sixel": 0o755,
     "libexec/ikigai/bash": 0o755, "libexec/ikigai/file-read": 0o755,
     "etc/ikigai/config.json": 0o644,
     "share/ikigai/apparmor/ikigai-keeper": 0o644,

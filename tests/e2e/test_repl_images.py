@@ -10,11 +10,11 @@ import time
 import unittest
 
 from fake_llm import Answer, Call
-from image_support import gif, png
+from image_support import gif, png, sixel_pixels
 from repl_support import ReplTest
 from support import IKIGAI, clean_env, tool_script
-from terminal_support import (DA1, DARK, GRAPHICS, KITTY, MODERN, NO_GRAPHICS, SILENT, SIMPLE,
-                              SYNCHRONISED, version)
+from terminal_support import (CELL, COLOURS, DA1, DARK, GRAPHICS, KITTY, MODERN, NO_GRAPHICS, SILENT,
+                              SIMPLE, SIXEL_DA1, SYNCHRONISED, version)
 
 SHOT = png(640, 480)
 ABLE = [GRAPHICS, *MODERN]
@@ -440,6 +440,81 @@ class PreviewTest(ImageTest):
         t.wait_for("Seen.")
         self.assertEqual(self.pictures(t), [(2, data)])
         self.assertNotIn(b"owned", t.raw)
+        self.leave(t)
+
+
+class SixelTest(ImageTest):
+    """Terminals that announce Sixel in DA1. A cell has 10 by 20 pixels, the screen 80 by 24 cells."""
+    SOME = [SYNCHRONISED, DARK, SIXEL_DA1]
+
+    def pictures(self, t):
+        """(width, height, pixels) of what was sent to the terminal."""
+        return [(int(width), int(height), sixel_pixels(data.decode())) for width, height, data in
+                re.findall(rb'\x1bP0;1;0q"1;1;(\d+);(\d+)([^\x1b]*)\x1b\\', t.raw)]
+
+    def show(self, answers, name="shot.png", **options):
+        t = self.start([Answer("Seen."), Answer("Again.")], answers=answers, **options)
+        self.say(t, f"what is @{name} ", "Seen.")
+        return t
+
+    def test_a_terminal_that_announces_it(self):
+        """With and without a name; one that told its name is asked for kitty's protocol first."""
+        for answers in ([CELL, COLOURS, *self.SOME], [CELL, *self.SOME],
+                        [CELL, COLOURS, version("XTerm(379)"), *self.SOME],
+                        [CELL, COLOURS, NO_GRAPHICS, version("foot(1.16)"), *self.SOME]):
+            t = self.show(answers, graphics="shown")
+            ((width, height, pixels),) = self.pictures(t)
+            self.assertEqual((width, height), (213, 156))
+            self.assertEqual(pixels, {(x, y): (78, 12, 24) for x in range(213) for y in range(156)})
+            rows = self.rows_below(t, "> what is @shot.png")
+            self.assertIn("[shot.png, image/png", rows[0])
+            self.assertEqual(rows[1:11], [""] * 9 + ["Seen."])
+            self.say(t, "and again @shot.png ", "Again.")
+            self.assertEqual(len(self.pictures(t)), 2)
+            self.assertEqual(t.raw.count(b"\x1b[16t"), 1)  # it is asked once
+            self.leave(t)
+            subprocess.run(["rm", "-rf", self.home], check=True)
+
+    def test_kitty_comes_first(self):
+        t = self.show([CELL, COLOURS, GRAPHICS, version("both(1)"), *self.SOME], graphics="shown")
+        self.assertEqual(self.pictures(t), [])
+        self.assertIn(b"\x1b_Ga=T", t.raw)
+        self.leave(t)
+
+    def test_without_the_size_of_a_cell_there_is_no_picture(self):
+        """Nor for one that says it has none, or in tmux."""
+        none = (CELL[0], b"\x1b[6;0;0t")
+        tmux = [CELL, COLOURS, version("tmux 3.5"), *self.SOME]
+        for answers in ([COLOURS, *self.SOME], [none, COLOURS, *self.SOME], tmux):
+            t = self.show(answers, graphics="asked")
+            self.assertEqual(self.pictures(t), [])
+            self.assertEqual(self.rows_below(t, "> what is @shot.png")[1:3], ["", "Seen."])
+            self.leave(t)
+            subprocess.run(["rm", "-rf", self.home], check=True)
+
+    def test_a_terminal_without_it_is_not_asked(self):
+        """The first number of DA1 is a class: 4 there is not Sixel."""
+        for da1 in (DA1, (SIXEL_DA1[0], b"\x1b[?4;22c")):
+            t = self.show([SYNCHRONISED, DARK, da1])
+            self.assertNotIn(b"\x1b[16t", t.raw)
+            self.leave(t)
+            subprocess.run(["rm", "-rf", self.home], check=True)
+
+    def test_other_cells_after_a_resize(self):
+        t = self.show([CELL, COLOURS, *self.SOME], graphics="shown")
+        t.resize(100, 30)
+        self.settle(t)
+        self.say(t, "and again @shot.png ", "Again.")
+        self.assertEqual([p[:2] for p in self.pictures(t)], [(213, 156), (266, 198)])
+        self.assertEqual(t.raw.count(b"\x1b[16t"), 2)
+        self.leave(t)
+
+    def test_a_damaged_picture_is_a_row_only(self):
+        """Its header is enough for the model; the rest cannot be shown."""
+        self.put("half.png", SHOT[:-40])
+        t = self.show([CELL, COLOURS, *self.SOME], "half.png", graphics="asked")
+        self.assertEqual(self.pictures(t), [])
+        self.assertIn("Seen.", self.rows_below(t, "> what is @half.png")[1:4])
         self.leave(t)
 
 

@@ -22,6 +22,9 @@ ROWS = [  # highest first
 ]
 ROW = {folder: number for number, row in enumerate(ROWS) for folder in row}
 
+# Programs of their own, which include base alone.
+SEPARATE = ("keeper", "checkpoint", "sixel")
+
 # Folders that only some of the folders above them may include.
 USERS = {
     "export": ["command", "cli"],
@@ -56,7 +59,7 @@ def folders_allow(above, below):
         return True
     if above.startswith("tools/"):
         return below in ("base", "tools/common")
-    if above in ("keeper", "checkpoint"):
+    if above in SEPARATE:
         return below == "base"
     if below not in ROW or ROW[below] <= ROW[above]:
         return False
@@ -76,7 +79,7 @@ def rooms_allow(path, included):
 
 def check_includes(root, path, problems):
     above = folder_of(path)
-    if above not in ROW and above not in ("keeper", "checkpoint") and not above.startswith("tools/"):
+    if above not in ROW and above not in SEPARATE and not above.startswith("tools/"):
         problems.append(f"{path}: folder {above} has no row in tests/lint/layers.py")
         return
     for _, number, match in sources.grep(root, [path], r'^\s*#\s*include\s*"([^"]+)"'):

@@ -31,17 +31,18 @@ static void on_waiting(void *data)
     waits++;
 }
 
-static int picture_state; /* 0: not known yet, 1: cannot be shown, 2: three rows */
+static int picture_state; /* 0: not known yet, 1: cannot be shown, 2: three rows, 3: the last of
+                           * them is empty */
 
-static bool on_picture(void *data, const void *owner, const char *png, size_t len, char **row,
-                       int *above)
+static bool on_picture(void *data, const char *png, size_t len, ik_backlog_picture_t *out)
 {
     (void)data;
     ck_assert_uint_eq(len, 4);
     ck_assert_int_eq(memcmp(png, "P\0NG", 4), 0);
-    if (picture_state == 2) {
-        *row = ik_strdup(owner, "(picture)");
-        *above = 2;
+    if (picture_state >= 2) {
+        out->row = ik_strdup(out->ctx, "(picture)");
+        out->above = 2;
+        out->ends_empty = picture_state == 3;
     }
     return picture_state > 0;
 }
@@ -99,6 +100,13 @@ START_TEST(a_picture_holds_up_what_follows)
     ik_backlog_add_row(backlog, "next", 4);
     print(80);
     expect("\nnext\n");
+    for (picture_state = 2; picture_state <= 3; picture_state++) {
+        ik_backlog_add_picture(backlog, "P\0NG", 4);
+        ik_backlog_add_gap(backlog);
+        ik_backlog_add_row(backlog, "next", 4);
+        print(80);
+        expect(picture_state == 2 ? "\n\n(picture)\n\nnext\n" : "\n\n(picture)\nnext\n");
+    }
 }
 END_TEST
 
