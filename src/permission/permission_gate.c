@@ -16,6 +16,7 @@ typedef struct {
     gate_t *gate;
     ik_permission_call_t call;
     int64_t agent;
+    const char *call_id;
     const char *name;
     ik_mode_t mode;
     bool confined; /* held to effects; else the call runs as the user's own programs do */
@@ -154,10 +155,11 @@ static void ask(decision_t *decision, const char *wants)
         const char *flag = extra == IK_PERMISSION_NETWORK ? "--allow network"
                            : extra == IK_PERMISSION_ALL   ? "--allow all"
                                                           : "--allow all or --mode full";
+        char *pass = ik_sprintf(decision, "pass %s", flag);
         deny(decision, ik_sprintf(decision,
                                   "This call needs the user's permission (%s), and there is no "
-                                  "user to ask: pass %s",
-                                  wants, flag));
+                                  "user to ask: %s",
+                                  wants, options->remedy == NULL ? pass : options->remedy));
         return;
     }
     json_t *arguments = json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);
@@ -165,6 +167,7 @@ static void ask(decision_t *decision, const char *wants)
     decision->rule = ik_permission_rules_suggest(decision, options->rules, &decision->call);
     decision->question = (ik_permission_question_t){
         .agent = decision->agent,
+        .call_id = decision->call_id,
         .tool = decision->name,
         .arguments = decision->call.arguments,
         .arguments_len = decision->call.arguments_len,
@@ -257,6 +260,7 @@ static void *begin(void *gate, const void *ctx, const ik_call_t *call,
     decision->call = (ik_permission_call_t){
         .entry = call->entry, .arguments = call->arguments, .arguments_len = call->arguments_len};
     decision->agent = call->agent;
+    decision->call_id = call->id;
     decision->name = call->name;
     decision->on_verdict = on_verdict;
     decision->data = data;
