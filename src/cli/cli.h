@@ -126,6 +126,7 @@ extern const ik_cli_command_t ik_cli_session_redo;
 extern const ik_cli_command_t ik_cli_session_deliver;
 extern const ik_cli_command_t ik_cli_session_delete;
 extern const ik_cli_command_t ik_cli_session_prune;
+extern const ik_cli_command_t ik_cli_mcp_serve;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;
 extern const ik_cli_command_t ik_cli_status;

@@ -18,6 +18,7 @@ USAGE = {
                 "[--allow WHAT] [--unconfined] [--verbose]",
     "tool check": "Usage: ikigai tool check PATH",
     "tool new": "Usage: ikigai tool new NAME [--lang sh|python|c]",
+    "mcp serve": "Usage: ikigai mcp serve [--tools A,B] [--mode auto|ask|plan|full] [--trust]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",
     "status": "Usage: ikigai status [--json] [--trust]",

@@ -12,7 +12,7 @@ ROWS = [  # highest first
     ["main"],
     ["repl", "headless", "cli"],
     ["command"],
-    ["workspace", "setup"],
+    ["workspace", "setup", "serve"],
     ["permission", "undo"],
     ["agent", "export"],
     ["store", "provider", "tool", "terminal", "extend"],
@@ -29,6 +29,7 @@ SEPARATE = ("keeper", "checkpoint", "sixel")
 USERS = {
     "export": ["command", "cli"],
     "setup": ["repl", "cli"],
+    "serve": ["cli"],
 }
 
 # Sub-folders do not include each other, with these exceptions: headers that are shared on purpose.

@@ -1,0 +1,92 @@
+/* `ikigai mcp serve` */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/print.h"
+#include "cli/cli.h"
+#include "serve/mcp_serve.h"
+
+/* The tools that are offered: all of them, or those named in a list with commas. */
+static res_t choose_tools(const void *ctx, const ik_tool_registry_t *found, const char *names,
+                          ik_tool_registry_t *offered)
+{
+    offered->entries = ik_new_array(ctx, ik_tool_registry_entry_t *, found->count + 1);
+    char *list = names == NULL ? NULL : ik_sprintf(ctx, ",%s,", names);
+    for (size_t i = 0; i < found->count; i++) {
+        char *word = ik_sprintf(ctx, ",%s,", found->entries[i]->name);
+        if (list == NULL || strstr(list, word) != NULL) {
+            offered->entries[offered->count++] = found->entries[i];
+        }
+    }
+    char *rest = names == NULL ? NULL : ik_strdup(ctx, names);
+    for (char *name = rest; name != NULL;) {
+        char *next = strchr(name, ',');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        if (ik_tool_registry_lookup(found, name) == NULL) {
+            return ERR(INVALID, "--tools: there is no tool '%s'; ikigai tool list shows them",
+                       name);
+        }
+        name = next;
+    }
+    return OK;
+}
+
+static int run_serve(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    const ik_tool_discovery_result_t *found;
+    ik_tool_registry_t offered = {0};
+    ik_permission_rules_t *rules;
+    const char *mode_name = ik_cli_args_value(args, "--mode");
+    ik_mode_t mode = cli->config->mode == 0 ? IK_MODE_AUTO : (ik_mode_t)(cli->config->mode - 1);
+    if (mode_name != NULL && !ik_mode_parse(mode_name, &mode)) {
+        char *message =
+            ik_sprintf(cli->ctx, "--mode must be auto, ask, plan or full, not '%s'", mode_name);
+        return ik_cli_misuse(args->command, message);
+    }
+    res_t ready = ik_permission_rules_load(cli->ctx, cli->paths, NULL, &rules);
+    if (is_err(&ready)) {
+        ik_cli_fail(ready.message);
+        return IK_CLI_USAGE;
+    }
+    ready = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, true, &found);
+    if (is_err(&ready)) {
+        return ik_cli_fail(ready.message);
+    }
+    ready = choose_tools(cli->ctx, found->registry, ik_cli_args_value(args, "--tools"), &offered);
+    if (is_err(&ready)) {
+        return ik_cli_misuse(args->command, ready.message);
+    }
+    if (!ik_cli_accept_confinement(cli)) {
+        return IK_CLI_USAGE;
+    }
+    ik_tool_context_t context = {.host = cli->host,
+                                 .config = cli->config,
+                                 .folder = cli->paths->cwd,
+                                 .file_read =
+                                     ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools),
+                                 .images = cli->paths->images};
+    ik_mcp_serve_options_t options = {.loop = cli->loop,
+                                      .registry = &offered,
+                                      .context = &context,
+                                      .confinement = cli->confinement,
+                                      .rules = rules,
+                                      .mode = mode};
+    ik_mcp_serve_run(cli->ctx, &options);
+    return IK_CLI_DONE;
+}
+
+const ik_cli_command_t ik_cli_mcp_serve = {
+    .name = "mcp serve",
+    .help = "Offers the tools to another agent, as an MCP server on standard input and output.",
+    .more = "Calls are confined as in a session. What needs the user's permission is asked through "
+            "the client, and denied if the client cannot ask.",
+    .options =
+        (const ik_cli_option_t[]){
+            {.name = "--tools", .value = "A,B", .help = "only these tools"},
+            {.name = "--mode", .value = "auto|ask|plan|full", .help = "how far calls may go"},
+            IK_CLI_TRUST_OPTION,
+            {0}},
+    .run = run_serve,
+};

@@ -1,0 +1,26 @@
+/*
+ * `ikigai mcp serve`: offers this machine's tools to another agent over the Model Context Protocol,
+ * on standard input and output. Calls pass the same gate and run in the same rooms as those of a
+ * model. What would be asked of a user is asked of the client's user (elicitation) if the client
+ * can ask, and is denied otherwise.
+ *
+ * Both eras of the protocol are spoken, even on one connection: a request that carries its protocol
+ * version is of the modern era, which has no state; others need `initialize` first.
+ */
+#pragma once
+
+#include "io/loop.h"
+#include "permission/permission_gate.h"
+#include "tool/tool_runner.h"
+
+typedef struct {
+    ik_loop_t *loop;
+    const ik_tool_registry_t *registry; /* the tools that are offered */
+    const ik_tool_context_t *context;
+    ik_confinement_t *confinement;
+    ik_permission_rules_t *rules;
+    ik_mode_t mode;
+} ik_mcp_serve_options_t;
+
+/* Serves until standard input ends; calls that still run then are ended. */
+void ik_mcp_serve_run(const void *ctx, const ik_mcp_serve_options_t *options);
