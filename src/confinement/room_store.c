@@ -24,16 +24,38 @@ struct ik_room_store {
 
 /* --- locking ----------------------------------------------------------------------------- */
 
-/* Makes a folder and locks it; -1 when that fails or another program has locked it. */
+/* Makes a folder and locks it; -1 when that fails, with EWOULDBLOCK if it is locked. */
 static int lock_folder(const char *path)
 {
     res_t folder = ik_file_make_private_folder(path);
+    errno = 0;
     int fd = is_err(&folder) ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        int error = errno;
         close(fd);
+        errno = error;
         fd = -1;
     }
     return fd;
+}
+
+/* Makes and locks a folder of this process that no other store of it has; NULL: that fails. */
+static char *lock_session(const void *ctx, const char *rooms, int *lock)
+{
+    enum { STORES_MAX = 10000 }; /* in one process */
+    for (int i = 1; i < STORES_MAX; i++) {
+        char *folder = i == 1 ? ik_sprintf(ctx, "%s/session-%d", rooms, (int)getpid())
+                              : ik_sprintf(ctx, "%s/session-%d-%d", rooms, (int)getpid(), i);
+        *lock = lock_folder(folder);
+        if (*lock >= 0) {
+            return folder;
+        }
+        talloc_free(folder);
+        if (errno != EWOULDBLOCK) {
+            break;
+        }
+    }
+    return NULL;
 }
 
 /* Removes the folders of sessions that ended without doing so. */
@@ -87,9 +109,8 @@ ik_room_store_t *ik_room_store_create(const void *ctx, const char *rooms, const 
     store->rooms = ik_strdup(store, rooms);
     char *shared = ik_sprintf(store, "%s/project-%016llx", store->rooms,
                               (unsigned long long)ik_hash_bytes(project, strlen(project)));
-    store->session = ik_sprintf(store, "%s/session-%d", store->rooms, (int)getpid());
     sweep(store->rooms);
-    store->session_lock = lock_folder(store->session);
+    store->session = lock_session(store, store->rooms, &store->session_lock);
     store->project_lock = lock_folder(shared);
     talloc_set_destructor(store, close_store);
     size_t count = 0;
@@ -100,9 +121,13 @@ ik_room_store_t *ik_room_store_create(const void *ctx, const char *rooms, const 
     for (size_t i = 0; i < count; i++) {
         bool is_cache = i > 0;
         bool kept = is_cache && store->project_lock >= 0;
-        char *folder = ik_sprintf(store, "%s/%016llx", kept ? shared : store->session,
-                                  (unsigned long long)ik_hash_bytes(copies[i], strlen(copies[i])));
-        bool usable = (kept || store->session_lock >= 0) && !ik_file_is_within(folder, copies[i]) &&
+        const char *place = kept ? shared : store->session;
+        char *folder =
+            place == NULL
+                ? NULL
+                : ik_sprintf(store, "%s/%016llx", place,
+                             (unsigned long long)ik_hash_bytes(copies[i], strlen(copies[i])));
+        bool usable = folder != NULL && !ik_file_is_within(folder, copies[i]) &&
                       make_store(folder, folder, is_cache ? 0700 : 01777);
         store->folders[i] = usable ? folder : "";
     }

@@ -2,7 +2,7 @@
  * Where rooms keep what is written to the copies that they show: /tmp for as long as the store
  * lives, caches for every later session of the same project.
  *
- * ROOMS/session-PID/N      /tmp, and caches while another session of the project runs
+ * ROOMS/session-PID[-K]/N  /tmp, and caches while another session of the project runs
  * ROOMS/project-HASH/N     caches
  * Each of the two folders is locked by its user. What a killed program left is removed by the next.
  */

@@ -180,6 +180,25 @@ START_TEST(test_rooms_share_tmp)
 }
 END_TEST
 
+/* A process may have several sessions: each has a /tmp of its own, which goes with it alone. */
+START_TEST(test_sessions_of_one_process_have_their_own_tmp)
+{
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    ik_confinement_options_t options = {.loop = loop, .paths = &paths, .config = &config};
+    ik_confinement_t *first = confinement;
+    ik_confinement_t *second = ik_confinement_create(ctx, &options);
+    run(working, "echo first >/tmp/mine");
+    confinement = second;
+    ck_assert_str_eq("second\n", run(working, "test -e /tmp/mine || echo second >/tmp/mine; "
+                                              "cat /tmp/mine"));
+    talloc_free(second);
+    confinement = first;
+    ck_assert_str_eq("first\n", run(reading, "cat /tmp/mine"));
+}
+END_TEST
+
 START_TEST(test_secrets_are_hidden)
 {
     if (level == IK_CONFINEMENT_NONE) {
@@ -268,6 +287,7 @@ int main(void)
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, test_working_writes_in_project_and_tmp_only);
     tcase_add_test(cases, test_rooms_share_tmp);
+    tcase_add_test(cases, test_sessions_of_one_process_have_their_own_tmp);
     tcase_add_test(cases, test_secrets_are_hidden);
     tcase_add_test(cases, test_caches_are_kept_for_the_project);
     tcase_add_test(cases, test_modes_and_times_change_in_project_only);
