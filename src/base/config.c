@@ -10,6 +10,7 @@
 #include "base/config_key_file.h"
 #include "base/config_loader.h"
 #include "base/config_provider.h"
+#include "base/config_secret.h"
 
 /* --- models ------------------------------------------------------------------------------ */
 
@@ -84,9 +85,13 @@ static void settle_model(ik_config_loader_t *loader)
 
 /* --- the layers -------------------------------------------------------------------------- */
 
-ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
+static ik_config_t *create_built_in(const void *ctx, const ik_paths_t *paths,
+                                    const ik_config_t *earlier)
 {
     ik_config_t *config = ik_new(ctx, ik_config_t);
+    if (earlier != NULL) {
+        ik_config_secret_copy(config, earlier);
+    }
     config->max_tool_turns = 50;
     config->max_output_size = 1048576;
     config->tool_timeout_seconds = 30;
@@ -107,6 +112,11 @@ ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
     config->notify_after_seconds = 10;
     ik_config_provider_add_built_in(config);
     return config;
+}
+
+ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
+{
+    return create_built_in(ctx, paths, NULL);
 }
 
 static void load_file(ik_config_loader_t *loader, ik_config_source_t source, const char *path)
@@ -166,8 +176,14 @@ static void load_flags(ik_config_loader_t *loader, const ik_config_flags_t *flag
 res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_flags_t *flags,
                      ik_config_t **out)
 {
+    return ik_config_load_again(ctx, paths, flags, NULL, out);
+}
+
+res_t ik_config_load_again(const void *ctx, const ik_paths_t *paths, const ik_config_flags_t *flags,
+                           const ik_config_t *earlier, ik_config_t **out)
+{
     ik_config_loader_t loader = {
-        .config = ik_config_create_built_in(ctx, paths),
+        .config = create_built_in(ctx, paths, earlier),
         .scratch = talloc_new(NULL),
         .error = OK,
     };

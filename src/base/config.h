@@ -247,6 +247,10 @@ ik_config_t *ik_config_create_built_in(const void *ctx, const ik_paths_t *paths)
  * NULL. */
 res_t ik_config_load(const void *ctx, const ik_paths_t *paths, const ik_config_flags_t *flags,
                      ik_config_t **out);
+/* As ik_config_load, for another project: reads the files again, and takes what
+ * ik_config_scrub_environment removed from the environment from earlier. */
+res_t ik_config_load_again(const void *ctx, const ik_paths_t *paths, const ik_config_flags_t *flags,
+                           const ik_config_t *earlier, ik_config_t **out);
 
 /* Overwrites the bytes of provider keys in this process's environment block and unsets their
  * variables: the built-in names and every api_key_env. Call right after loading, before

@@ -17,12 +17,8 @@ static const ik_config_secret_t *find(const ik_config_t *config, const char *var
     return NULL;
 }
 
-void ik_config_secret_add(ik_config_t *config, const char *variable)
+static void record(ik_config_t *config, const char *variable, const char *value)
 {
-    if (find(config, variable) != NULL) {
-        return;
-    }
-    const char *value = getenv(variable);
     size_t count = config->secret_count;
     config->secrets = ik_resize_array(config, config->secrets, ik_config_secret_t, count + 1);
     config->secrets[count] = (ik_config_secret_t){
@@ -30,6 +26,20 @@ void ik_config_secret_add(ik_config_t *config, const char *variable)
         .value = value == NULL ? NULL : ik_strdup(config, value),
     };
     config->secret_count = count + 1;
+}
+
+void ik_config_secret_add(ik_config_t *config, const char *variable)
+{
+    if (find(config, variable) == NULL) {
+        record(config, variable, getenv(variable));
+    }
+}
+
+void ik_config_secret_copy(ik_config_t *config, const ik_config_t *other)
+{
+    for (size_t i = 0; i < other->secret_count; i++) {
+        record(config, other->secrets[i].name, other->secrets[i].value);
+    }
 }
 
 const char *ik_config_secret_value(const ik_config_t *config, const char *variable)

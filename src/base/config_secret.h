@@ -19,6 +19,8 @@ void ik_config_secret_destroy(const char *key);
 
 /* Records the variable and its current value; does nothing when it is recorded already. */
 void ik_config_secret_add(ik_config_t *config, const char *variable);
+/* Records what another configuration has recorded. */
+void ik_config_secret_copy(ik_config_t *config, const ik_config_t *other);
 /* NULL when the variable was not set, is empty, or was never added. */
 const char *ik_config_secret_value(const ik_config_t *config, const char *variable);
 /* Overwrites the value that was recorded. */

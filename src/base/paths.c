@@ -118,8 +118,6 @@ static const ik_paths_entry_t entries[] = {
     {AT(keeper), IK_PATHS_PREFIX, "lib/ikigai/keeper", "the parent of all tool processes"},
     {AT(checkpoint), IK_PATHS_PREFIX, "lib/ikigai/checkpoint",
      "records the files of a project, for undo"},
-    {AT(sixel), IK_PATHS_PREFIX, "lib/ikigai/sixel",
-     "makes previews of images for Sixel terminals"},
     {AT(models), IK_PATHS_PREFIX, "share/ikigai/models.json", "model data"},
     {AT(compact_prompt), IK_PATHS_PREFIX, "share/ikigai/compact.md",
      "the prompt for summaries of long conversations"},
@@ -152,6 +150,18 @@ static void fill(ik_paths_t *paths)
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         const char **field = (const char **)((char *)paths + entries[i].offset);
         *field = ik_file_join(paths, root_of(paths, &entries[i]), entries[i].below);
+    }
+}
+
+/* No file is both the project's and the user's. */
+static void fill_project(ik_paths_t *paths)
+{
+    fill(paths);
+    if (is_same(paths->project_tools, paths->user_tools)) {
+        paths->project_tools = NULL;
+    }
+    if (is_same(paths->project_config, paths->user_config)) {
+        paths->project_config = NULL;
     }
 }
 
@@ -188,16 +198,22 @@ res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_
     paths->prefix = absolute(paths, paths->cwd, find_prefix(scratch, origin));
     paths->home =
         absolute(paths, paths->cwd, own ? given : ik_file_join(scratch, given, ".ikigai"));
-    fill(paths);
-    if (is_same(paths->project_tools, paths->user_tools)) {
-        paths->project_tools = NULL;
-    }
-    if (is_same(paths->project_config, paths->user_config)) {
-        paths->project_config = NULL;
-    }
+    fill_project(paths);
     talloc_free(scratch);
     *out = paths;
     return OK;
+}
+
+ik_paths_t *ik_paths_create_at(const void *ctx, const ik_paths_t *paths, const char *cwd)
+{
+    ik_paths_t *other = ik_new(ctx, ik_paths_t);
+    other->cwd = absolute(other, "/", cwd);
+    other->account_home =
+        paths->account_home == NULL ? NULL : ik_strdup(other, paths->account_home);
+    other->prefix = ik_strdup(other, paths->prefix);
+    other->home = ik_strdup(other, paths->home);
+    fill_project(other);
+    return other;
 }
 
 /* --- this process ------------------------------------------------------------------------ */

@@ -14,7 +14,6 @@ typedef struct {
     const char *system_tools;   /* PREFIX/libexec/ikigai */
     const char *keeper;         /* PREFIX/lib/ikigai/keeper */
     const char *checkpoint;     /* PREFIX/lib/ikigai/checkpoint */
-    const char *sixel;          /* PREFIX/lib/ikigai/sixel */
     const char *templates;      /* PREFIX/share/ikigai/templates */
     const char *manual;         /* PREFIX/share/ikigai/manual */
     const char *models;         /* PREFIX/share/ikigai/models.json */
@@ -80,5 +79,7 @@ typedef struct {
 res_t ik_paths_create(const void *ctx, ik_paths_t **out);
 /* Takes the facts from origin and copies what it keeps. */
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out);
+/* The same installation and home with another project, whose path is absolute. */
+ik_paths_t *ik_paths_create_at(const void *ctx, const ik_paths_t *paths, const char *cwd);
 /* The nearest folder from cwd upwards that holds .git, on ctx; cwd itself outside a repository. */
 char *ik_paths_find_root(const void *ctx, const char *cwd);

@@ -853,6 +853,25 @@ START_TEST(scrubbing_removes_every_key_and_nothing_else)
 }
 END_TEST
 
+/* A configuration for another project is loaded when the keys are no longer in the environment. */
+START_TEST(loading_again_keeps_scrubbed_keys)
+{
+    scratch_write("user.json", "{\"providers\":{\"box\":{\"base_url\":\"http://h\","
+                               "\"api_key_env\":\"TEST_KEY\"}}}");
+    setenv("OPENAI_API_KEY", "canary-openai", 1);
+    setenv("TEST_KEY", "canary-box", 1);
+    load_good();
+    ik_config_scrub_environment(config);
+    ik_config_t *again;
+    res_t loaded = ik_config_load_again(config, &paths, NULL, config, &again);
+    ck_assert(is_ok(&loaded));
+    ck_assert_str_eq(ik_config_provider(again, "openai")->api_key, "canary-openai");
+    ck_assert_str_eq(ik_config_provider(again, "box")->api_key, "canary-box");
+    ck_assert_ptr_ne(ik_config_provider(again, "box")->api_key,
+                     ik_config_provider(config, "box")->api_key);
+}
+END_TEST
+
 /* A parent can pass the same name twice; getenv sees the first, /proc both. */
 START_TEST(scrubbing_finds_repeated_variables)
 {
@@ -1221,6 +1240,7 @@ int main(void)
     tcase_add_test(tests, the_openai_api_follows_the_host);
     tcase_add_test(tests, base_urls_come_from_the_environment);
     tcase_add_test(tests, scrubbing_removes_every_key_and_nothing_else);
+    tcase_add_test(tests, loading_again_keeps_scrubbed_keys);
     tcase_add_test(tests, scrubbing_finds_repeated_variables);
     tcase_add_test(tests, pass_env_gives_scrubbed_variables_back);
     tcase_add_test(tests, variables_are_held_back_by_their_name);

@@ -1,6 +1,8 @@
 #include <check.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/paths.h"
 #include "scratch.h"
 
@@ -214,6 +216,24 @@ START_TEST(this_process_has_paths)
 }
 END_TEST
 
+START_TEST(another_project_has_the_same_home)
+{
+    ik_paths_t *paths;
+    res_t made = ik_paths_create(NULL, &paths);
+    ck_assert(is_ok(&made));
+    ik_paths_t *other = ik_paths_create_at(paths, paths, "/some/where/");
+    ck_assert_str_eq(other->cwd, "/some/where");
+    ck_assert_str_eq(other->project_config, "/some/where/.ikigai/config.json");
+    ck_assert_str_eq(other->database, paths->database);
+    ck_assert_str_eq(other->keeper, paths->keeper);
+    const char *above = ik_file_folder(paths, paths->home);
+    bool usual = strcmp(paths->home, ik_file_join(paths, above, ".ikigai")) == 0;
+    other = ik_paths_create_at(paths, paths, above);
+    ck_assert(!usual || other->project_tools == NULL);
+    talloc_free(paths);
+}
+END_TEST
+
 START_TEST(a_removed_working_folder_is_an_error)
 {
     ik_paths_t *paths;
@@ -240,6 +260,7 @@ int main(void)
     tcase_add_test(tests, the_users_own_folder_is_no_project);
     tcase_add_test(tests, links_to_the_users_folder_are_seen_through);
     tcase_add_test(tests, this_process_has_paths);
+    tcase_add_test(tests, another_project_has_the_same_home);
     tcase_add_test(tests, a_removed_working_folder_is_an_error);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);
