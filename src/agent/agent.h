@@ -35,7 +35,7 @@ typedef enum {
     IK_AGENT_USAGE,         /* usage and cost of one answer */
     IK_AGENT_RETRY,         /* text: why; attempt, of; status; code; delay_ms */
     IK_AGENT_NOTICE,        /* text: one line for the user */
-    IK_AGENT_ERROR,         /* code, text: why the turn fails */
+    IK_AGENT_ERROR,         /* code, text: why the turn fails; status */
     IK_AGENT_TURN_ENDED,    /* reason */
 } ik_agent_event_kind_t;
 

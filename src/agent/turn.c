@@ -107,13 +107,20 @@ static void leave(ik_turn_t *turn)
     ik_agent_emit(agent, &event);
 }
 
-static void end_with_error(ik_turn_t *turn, const char *code, const char *message)
+/* status is that of HTTP; 0: none. */
+static void end_with_status(ik_turn_t *turn, int status, const char *code, const char *message)
 {
     ik_agent_emit(turn->agent, &(ik_agent_event_t){.kind = IK_AGENT_ERROR,
+                                                   .status = status,
                                                    .code = code,
                                                    .text = message,
                                                    .len = strlen(message)});
     end_turn(turn, IK_TURN_ERROR);
+}
+
+static void end_with_error(ik_turn_t *turn, const char *code, const char *message)
+{
+    end_with_status(turn, 0, code, message);
 }
 
 /* --- storing answers --------------------------------------------------------------------- */
@@ -455,7 +462,7 @@ static void give_up(ik_turn_t *turn, const ik_provider_error_t *error)
     }
     char *message = more == NULL ? ik_strdup(turn, error->message)
                                  : ik_sprintf(turn, "%s (%s)", error->message, more);
-    end_with_error(turn, code, message);
+    end_with_status(turn, error->status, code, message);
 }
 
 /* The last message besides compactions. */

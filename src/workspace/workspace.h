@@ -233,6 +233,10 @@ enum { IK_WORKSPACE_IMAGES_MAX = 20 }; /* in one message */
  * are none. They are read now; one that is too large may be made smaller before the message is
  * sent. An image that cannot be used is reported as a LINE. */
 ik_workspace_images_t *ik_workspace_attach(ik_workspace_t *workspace, const char *text);
+/* Adds an image that the front end has as bytes; *images is created if it is NULL. The message of
+ * an error says what is wrong with the image, without its name. */
+res_t ik_workspace_attach_bytes(ik_workspace_t *workspace, ik_workspace_images_t **images,
+                                const char *name, const char *bytes, size_t len);
 /* Whether a path of the user is that of an image, as far as its name and beginning tell. */
 bool ik_workspace_is_image(const ik_workspace_t *workspace, const char *path);
 /* Queues a line for an agent. The images, which may be NULL, become part of the user's message; the

@@ -170,6 +170,23 @@ static void on_scaled(void *data, const char *bytes, size_t len)
     ik_workspace_pump(workspace);
 }
 
+/* Checks and stores an image of total bytes, whose first len are held, or begins to make it
+ * smaller. */
+static res_t take_bytes(entry_t *entry, const char *path, const char *bytes, size_t len,
+                        uint64_t total)
+{
+    ik_image_t facts;
+    entry->excess = ik_image_check(bytes, len, total, &facts);
+    if (entry->excess.code == IK_ERR_LIMIT && len == total && ik_image_scale_is_possible()) {
+        entry->scale = ik_image_scale_start(entry, entry->images->workspace->options.host, bytes,
+                                            len, on_scaled, entry);
+        return OK;
+    }
+    res_t stored = is_err(&entry->excess) ? entry->excess : store(entry, path, bytes, len);
+    TALLOC_FREE(entry->held);
+    return stored;
+}
+
 /* Reads, checks and stores an image, or begins to make it smaller. *is_image: the file is one, or
  * has the name of one, so that an error is worth telling. */
 static res_t load_image(entry_t *entry, const char *path, bool *is_image)
@@ -185,15 +202,7 @@ static res_t load_image(entry_t *entry, const char *path, bool *is_image)
     if (total > len && *is_image) {
         TRY(read_start(entry->held, path, SCALED_MAX, &bytes, &len, &total));
     }
-    entry->excess = ik_image_check(bytes, len, total, &facts);
-    if (entry->excess.code == IK_ERR_LIMIT && len == total && ik_image_scale_is_possible()) {
-        entry->scale = ik_image_scale_start(entry, entry->images->workspace->options.host, bytes,
-                                            len, on_scaled, entry);
-        return OK;
-    }
-    res_t stored = is_err(&entry->excess) ? entry->excess : store(entry, path, bytes, len);
-    TALLOC_FREE(entry->held);
-    return stored;
+    return take_bytes(entry, path, bytes, len, total);
 }
 
 static char *resolve(const void *ctx, const ik_workspace_t *workspace, const char *path)
@@ -227,23 +236,34 @@ static bool is_named(const ik_workspace_images_t *images, const char *sha256)
     return false;
 }
 
-/* Loads an image and adds it, unless it is there already. */
-static res_t add_image(ik_workspace_images_t *images, const char *path, const char *shown,
-                       bool *is_image)
+static entry_t *create_entry(ik_workspace_images_t *images, const char *shown)
 {
     entry_t *entry = ik_new(images, entry_t);
     entry->images = images;
     entry->shown = ik_strdup(entry, shown);
-    res_t loaded = load_image(entry, path, is_image);
-    bool twice =
-        is_ok(&loaded) && entry->scale == NULL && is_named(images, entry->facts.sha256.hex);
-    bool added = is_ok(&loaded) && !twice && images->count < IK_WORKSPACE_IMAGES_MAX;
-    images->left_out += is_ok(&loaded) && !twice && !added;
+    return entry;
+}
+
+/* Adds an image that was loaded, unless it is there already. */
+static void add_entry(entry_t *entry, const res_t *loaded)
+{
+    ik_workspace_images_t *images = entry->images;
+    bool twice = is_ok(loaded) && entry->scale == NULL && is_named(images, entry->facts.sha256.hex);
+    bool added = is_ok(loaded) && !twice && images->count < IK_WORKSPACE_IMAGES_MAX;
+    images->left_out += is_ok(loaded) && !twice && !added;
     if (added) {
         images->entries[images->count++] = entry;
     } else {
         talloc_free(entry);
     }
+}
+
+static res_t add_image(ik_workspace_images_t *images, const char *path, const char *shown,
+                       bool *is_image)
+{
+    entry_t *entry = create_entry(images, shown);
+    res_t loaded = load_image(entry, path, is_image);
+    add_entry(entry, &loaded);
     return loaded;
 }
 
@@ -306,6 +326,25 @@ ik_workspace_images_t *ik_workspace_attach(ik_workspace_t *workspace, const char
         TALLOC_FREE(images);
     }
     return images;
+}
+
+res_t ik_workspace_attach_bytes(ik_workspace_t *workspace, ik_workspace_images_t **images,
+                                const char *name, const char *bytes, size_t len)
+{
+    bool created = *images == NULL;
+    if (created) {
+        *images = create_images(workspace);
+    }
+    entry_t *entry = create_entry(*images, name);
+    entry->held = talloc_new(entry);
+    res_t taken = (*images)->count == IK_WORKSPACE_IMAGES_MAX
+                      ? ERR(LIMIT, "a message has at most %d images", IK_WORKSPACE_IMAGES_MAX)
+                      : take_bytes(entry, name, ik_strndup(entry->held, bytes, len), len, len);
+    add_entry(entry, &taken);
+    if (is_err(&taken) && created) {
+        TALLOC_FREE(*images);
+    }
+    return taken;
 }
 
 /* --- --image ----------------------------------------------------------------------------- */
