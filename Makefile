@@ -69,7 +69,7 @@ DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(COMPACT_PROMPT) $(APPARMO
     $(COMPLETIONS)
 IKIGAI := $(OUT)/bin/ikigai
 # The chapters that `ikigai help` shows.
-CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless images extending permissions security \
+CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless editors images extending permissions security \
     sessions undo export tool-protocol serve configuration providers))
 MANUAL := $(CHAPTERS:docs/%=$(OUT)/share/ikigai/manual/%)
 # docs/man/ikigai.1.md -> share/man/man1/ikigai.1

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "acp/acp.h"
 #include "base/alloc.h"
 #include "base/json.h"
 #include "cli/cli.h"
@@ -78,6 +79,20 @@ static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
     return ik_repl_run(cli->ctx, &repl);
 }
 
+static int run_acp(ik_cli_t *cli, const ik_config_flags_t *flags, bool trust)
+{
+    ik_acp_options_t acp = {
+        .paths = cli->paths,
+        .config = cli->config,
+        .flags = flags,
+        .loop = cli->loop,
+        .host = cli->host,
+        .version = IKIGAI_VERSION,
+        .trust = trust,
+    };
+    return ik_acp_run(cli->ctx, &acp);
+}
+
 /* A conversation, or one turn when standard input is not a terminal. */
 static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
 {
@@ -99,7 +114,7 @@ static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
 /* options is NULL when a command was given. */
 static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv)
 {
-    ik_cli_t cli = {.ctx = ctx};
+    ik_cli_t cli = {.ctx = ctx, .run_acp = run_acp};
     ik_paths_t *paths;
     ik_config_t *config;
     res_t ready = ik_paths_create(ctx, &paths);

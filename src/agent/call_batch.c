@@ -78,6 +78,8 @@ static ik_msg_t *make_message(const call_t *call)
         .wall_ms = tool->wall_ms,
         .cpu_us = tool->cpu_us,
         .max_rss_kb = tool->max_rss_kb,
+        .display =
+            call->entry == NULL || !tool->success ? IK_DISPLAY_USUAL : call->entry->schema->display,
     };
     if (options->on_envelope != NULL && tool->success) {
         ik_call_t facts = describe(call);

@@ -118,6 +118,8 @@ static const ik_paths_entry_t entries[] = {
     {AT(keeper), IK_PATHS_PREFIX, "lib/ikigai/keeper", "the parent of all tool processes"},
     {AT(checkpoint), IK_PATHS_PREFIX, "lib/ikigai/checkpoint",
      "records the files of a project, for undo"},
+    {AT(sixel), IK_PATHS_PREFIX, "lib/ikigai/sixel",
+     "makes previews of images for Sixel terminals"},
     {AT(models), IK_PATHS_PREFIX, "share/ikigai/models.json", "model data"},
     {AT(compact_prompt), IK_PATHS_PREFIX, "share/ikigai/compact.md",
      "the prompt for summaries of long conversations"},

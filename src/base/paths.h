@@ -14,6 +14,7 @@ typedef struct {
     const char *system_tools;   /* PREFIX/libexec/ikigai */
     const char *keeper;         /* PREFIX/lib/ikigai/keeper */
     const char *checkpoint;     /* PREFIX/lib/ikigai/checkpoint */
+    const char *sixel;          /* PREFIX/lib/ikigai/sixel */
     const char *templates;      /* PREFIX/share/ikigai/templates */
     const char *manual;         /* PREFIX/share/ikigai/manual */
     const char *models;         /* PREFIX/share/ikigai/models.json */

@@ -15,13 +15,19 @@
 #include "cli/cli_options.h"
 
 static const ik_cli_command_t *const commands[] = {
-    &ik_cli_tool_list,      &ik_cli_tool_show,      &ik_cli_tool_run,        &ik_cli_tool_check,
-    &ik_cli_tool_new,       &ik_cli_session_list,   &ik_cli_session_show,    &ik_cli_session_search,
-    &ik_cli_session_export, &ik_cli_session_import, &ik_cli_session_fork,    &ik_cli_session_diff,
-    &ik_cli_session_undo,   &ik_cli_session_redo,   &ik_cli_session_deliver, &ik_cli_session_delete,
-    &ik_cli_session_prune,  &ik_cli_mcp_serve,      &ik_cli_trust,           &ik_cli_untrust,
-    &ik_cli_status,         &ik_cli_setup,          &ik_cli_doctor,          &ik_cli_completion,
-    &ik_cli_help,
+    &ik_cli_tool_list,       &ik_cli_tool_show,
+    &ik_cli_tool_run,        &ik_cli_tool_check,
+    &ik_cli_tool_new,        &ik_cli_session_list,
+    &ik_cli_session_show,    &ik_cli_session_search,
+    &ik_cli_session_export,  &ik_cli_session_import,
+    &ik_cli_session_fork,    &ik_cli_session_diff,
+    &ik_cli_session_undo,    &ik_cli_session_redo,
+    &ik_cli_session_deliver, &ik_cli_session_delete,
+    &ik_cli_session_prune,   &ik_cli_mcp_serve,
+    &ik_cli_trust,           &ik_cli_untrust,
+    &ik_cli_status,          &ik_cli_acp,
+    &ik_cli_setup,           &ik_cli_doctor,
+    &ik_cli_completion,      &ik_cli_help,
 };
 
 enum { COMMAND_COUNT = IK_LENGTH(commands) };

@@ -33,8 +33,10 @@ typedef struct {
 } ik_cli_exit_t;
 const ik_cli_exit_t *ik_cli_exits(size_t *count);
 
+typedef struct ik_cli ik_cli_t;
+
 /* Prepared by main; everything lives as long as the command runs. */
-typedef struct {
+struct ik_cli {
     void *ctx;
     const ik_paths_t *paths;
     ik_config_t *config;
@@ -42,7 +44,9 @@ typedef struct {
     ik_loop_t *loop;
     ik_process_host_t *host;
     ik_confinement_t *confinement; /* of commands */
-} ik_cli_t;
+    /* Runs the front end for editors (acp/acp.h); returns the exit status. */
+    int (*run_acp)(ik_cli_t *cli, const ik_config_flags_t *flags, bool trust);
+};
 
 typedef struct ik_cli_args ik_cli_args_t;
 
@@ -130,6 +134,7 @@ extern const ik_cli_command_t ik_cli_mcp_serve;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;
 extern const ik_cli_command_t ik_cli_status;
+extern const ik_cli_command_t ik_cli_acp;
 extern const ik_cli_command_t ik_cli_setup;
 extern const ik_cli_command_t ik_cli_doctor;
 extern const ik_cli_command_t ik_cli_completion;

@@ -155,10 +155,11 @@ static void ask(decision_t *decision, const char *wants)
         const char *flag = extra == IK_PERMISSION_NETWORK ? "--allow network"
                            : extra == IK_PERMISSION_ALL   ? "--allow all"
                                                           : "--allow all or --mode full";
+        char *pass = ik_sprintf(decision, "pass %s", flag);
         deny(decision, ik_sprintf(decision,
                                   "This call needs the user's permission (%s), and there is no "
-                                  "user to ask: pass %s",
-                                  wants, flag));
+                                  "user to ask: %s",
+                                  wants, options->remedy == NULL ? pass : options->remedy));
         return;
     }
     json_t *arguments = json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);

@@ -10,7 +10,7 @@ import sources
 
 ROWS = [  # highest first
     ["main"],
-    ["repl", "headless", "cli"],
+    ["repl", "headless", "acp", "cli"],
     ["command"],
     ["workspace", "setup", "serve"],
     ["permission", "undo"],

@@ -1,0 +1,152 @@
+/* Questions to the user, at the editor: permission for a tool call, or a form. */
+#include <string.h>
+
+#include "acp/acp_state.h"
+#include "base/alloc.h"
+
+/* --- permission -------------------------------------------------------------------------- */
+
+/* What the user chose; our ids decide, not the kinds. */
+static ik_permission_answer_t read_permission(const ik_rpc_answer_t *answer)
+{
+    ik_json_span_t outcome, how, option;
+    if (answer->failed || !ik_json_find_kind(answer->result, "outcome", IK_JSON_OBJECT, &outcome) ||
+        !ik_json_find_kind(outcome, "outcome", IK_JSON_STRING, &how)) {
+        return IK_PERMISSION_NO;
+    }
+    if (ik_json_is_text(how, "cancelled")) {
+        return IK_PERMISSION_STOP;
+    }
+    if (!ik_json_is_text(how, "selected") ||
+        !ik_json_find_kind(outcome, "optionId", IK_JSON_STRING, &option)) {
+        return IK_PERMISSION_NO;
+    }
+    return ik_json_is_text(option, "allow_once")     ? IK_PERMISSION_YES
+           : ik_json_is_text(option, "allow_always") ? IK_PERMISSION_ALWAYS
+                                                     : IK_PERMISSION_NO;
+}
+
+static void on_permission(void *data, const ik_rpc_answer_t *answer)
+{
+    ik_acp_session_t *session = data;
+    session->asked = NULL;
+    if (answer->closed) { /* the end of the program interrupts the turn */
+        return;
+    }
+    ik_permission_answer_t decided = read_permission(answer);
+    const ik_question_t *question = ik_workspace_question(session->workspace);
+    if (decided == IK_PERMISSION_ALWAYS && question->call->rule == NULL) {
+        decided = IK_PERMISSION_NO; /* it was not offered */
+    }
+    ik_workspace_answer_call(session->workspace, decided, NULL);
+}
+
+static void append_option(ik_buffer_t *out, const char *id, const char *name, const char *rule)
+{
+    char *shown = ik_sprintf(NULL, "%s%s", name, rule);
+    ik_buffer_append_format(out, "{\"optionId\":\"%s\",\"kind\":\"%s\"", id, id);
+    ik_json_add_text(out, "name", shown);
+    ik_buffer_append_byte(out, '}');
+    talloc_free(shown);
+}
+
+static void ask_permission(ik_acp_session_t *session, const ik_permission_question_t *call)
+{
+    ik_buffer_t params;
+    ik_buffer_init(&params, session, IK_BUFFER_UNLIMITED); /* bounded by the call */
+    ik_json_add_text(&params, "sessionId", session->id);
+    ik_json_begin_member(&params, "toolCall");
+    ik_acp_call_describe(session, &params, call);
+    ik_buffer_append_text(&params, ",\"options\":[");
+    append_option(&params, "allow_once", "Allow once", "");
+    if (call->rule != NULL) {
+        ik_buffer_append_byte(&params, ',');
+        append_option(&params, "allow_always", "Always allow ", call->rule);
+    }
+    ik_buffer_append_byte(&params, ',');
+    append_option(&params, "reject_once", "Reject", "");
+    ik_buffer_append_text(&params, "]}");
+    session->asked_form = false;
+    session->asked = ik_rpc_call(session->acp->rpc, "session/request_permission", params.data,
+                                 on_permission, session);
+    ik_buffer_reset(&params);
+}
+
+/* --- forms ------------------------------------------------------------------------------- */
+
+static void on_form(void *data, const ik_rpc_answer_t *answer)
+{
+    ik_acp_session_t *session = data;
+    ik_json_span_t action, content;
+    session->asked = NULL;
+    if (answer->closed) {
+        return;
+    }
+    bool accepted = !answer->failed &&
+                    ik_json_find_kind(answer->result, "action", IK_JSON_STRING, &action) &&
+                    ik_json_is_text(action, "accept") &&
+                    ik_json_find_kind(answer->result, "content", IK_JSON_OBJECT, &content);
+    char *text = accepted ? ik_acp_text(session, content, "answer") : NULL;
+    if (text == NULL) {
+        ik_workspace_decline(session->workspace);
+    } else {
+        ik_workspace_answer(session->workspace, text);
+    }
+    talloc_free(text);
+}
+
+static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
+{
+    ik_buffer_t params;
+    ik_buffer_init(&params, session, IK_BUFFER_UNLIMITED); /* bounded by the question */
+    ik_json_add_text(&params, "sessionId", session->id);
+    ik_json_add_text(&params, "mode", "form");
+    ik_json_add_text(&params, "message", question->text);
+    ik_buffer_append_text(&params, ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
+                                   "\"answer\":{\"type\":\"string\",\"title\":\"Answer\"");
+    if (question->choices != NULL) {
+        ik_buffer_append_text(&params, ",\"enum\":[");
+        for (size_t i = 0; question->choices[i] != NULL; i++) {
+            ik_buffer_append_text(&params, i == 0 ? "" : ",");
+            ik_json_append_text(&params, question->choices[i]);
+        }
+        ik_buffer_append_text(&params, "]");
+        ik_json_add_text(&params, "default", question->choices[question->fallback]);
+    }
+    ik_buffer_append_text(&params, "}},\"required\":[\"answer\"]}}");
+    session->asked_form = true;
+    session->asked =
+        ik_rpc_call(session->acp->rpc, "elicitation/create", params.data, on_form, session);
+    ik_buffer_reset(&params);
+}
+
+/* --- the queue --------------------------------------------------------------------------- */
+
+/* The editor ends a question about a call itself when the turn is cancelled. */
+static void withdraw(ik_acp_session_t *session)
+{
+    if (session->asked != NULL && session->asked_form) {
+        char *params =
+            ik_sprintf(NULL, "{\"requestId\":%lld}", (long long)ik_rpc_call_id(session->asked));
+        ik_rpc_notify(session->acp->rpc, "$/cancel_request", params);
+        talloc_free(params);
+    }
+    TALLOC_FREE(session->asked);
+}
+
+void ik_acp_question_changed(ik_acp_session_t *session)
+{
+    const ik_question_t *question = ik_workspace_question(session->workspace);
+    withdraw(session);
+    if (question == NULL) {
+        return;
+    }
+    if (question->call != NULL && session->id != NULL) {
+        ask_permission(session, question->call);
+    } else if (session->acp->client_asks && !question->secret && session->id != NULL) {
+        ask_form(session, question);
+    }
+    if (session->asked == NULL) { /* the editor cannot ask */
+        ik_workspace_decline(session->workspace);
+    }
+}

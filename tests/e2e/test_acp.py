@@ -1,0 +1,592 @@
+"""`ikigai acp` from outside: an editor that behaves, one that does not, and what both must get."""
+import base64
+import json
+import os
+import signal
+
+import hostile
+from acp_client import Editor, texts
+from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages
+from fake_llm import Answer, Call, Failure, Wire
+from image_support import png
+from support import tool_script
+
+
+def choose(option):
+    return {"session/request_permission": lambda params: {
+        "outcome": {"outcome": "selected", "optionId": option}}}
+
+
+class AcpTest(AgentTest):
+    def editor(self, script=(), *args, config=None, env=None, capabilities=None, server=None,
+               model=True):
+        """An editor whose ikigai talks to a scripted model."""
+        self.llm = self.serve(script, **(server or {}))
+        env = {**self.connect(self.llm, config), **(env or {})}
+        flags = ["-m", FORMATS[self.format].target] if model else []
+        editor = Editor(self, *flags, *args, env=env)
+        editor.initialize(**(capabilities or {}))
+        return editor
+
+    def user_texts(self, number=0):
+        return [m["content"] for m in sent_messages(self.llm.requests[number])
+                if m["role"] == "user"]
+
+
+class Connection(AcpTest):
+    def test_initialize_and_errors(self):
+        """Versions, ids, unknown methods, junk: the connection lives through all of it."""
+        editor = Editor(self)
+        new = {"cwd": self.project, "mcpServers": []}
+        self.assertIn("initialize", editor.call("session/new", new, error=-32600))
+        editor.call("initialize", {"protocolVersion": "1"}, error=-32602)
+        editor.call("initialize", error=-32602)
+        for version in (99, 1, 0):
+            result = editor.call("initialize", {"protocolVersion": version})
+            self.assertEqual(result["protocolVersion"], 1)
+        able = result["agentCapabilities"]
+        self.assertEqual((able["loadSession"], able["promptCapabilities"]),
+                         (True, {"image": True, "audio": False, "embeddedContext": True}))
+        self.assertEqual(able["sessionCapabilities"],
+                         {"list": {}, "resume": {}, "close": {}, "delete": {}})
+        self.assertEqual((result["agentInfo"]["name"], result["authMethods"]), ("ikigai", []))
+        editor.call("authenticate", {"methodId": "x"}, error=-32602)
+        for id in ("a string", "5f0c-…", 0, -3):
+            self.assertEqual(editor.answer_to(editor.ask("initialize", {"protocolVersion": 1},
+                                                         id=id))["id"], id)
+        for method in ("session/nothing", "logout", "session/set_model", "_own/x"):
+            editor.call(method, {}, error=-32601)
+        editor.notify("session/nothing", {})
+        editor.notify("$/cancel_request", {"requestId": "nothing"})
+        for line, code in ((b"{", -32700), (b"\xff\xfe", -32700), (b"[]", -32600),
+                           (b'"x"', -32600), (b'{"jsonrpc":"2.0","id":1}', -32600),
+                           (b'{"jsonrpc":"2.0","id":{},"method":"initialize"}', -32600),
+                           (b"[" * 10000, -32700), (b'{"jsonrpc":"1.0","id":1,"method":"x"}',
+                                                    -32600)):
+            editor.raw(line + b"\n")
+            answer = editor.next()
+            self.assertEqual((answer["error"]["code"], answer["id"]), (code, None), line[:50])
+        editor.raw(b"\n \r\n")
+        editor.raw(b'{"jsonrpc":"2.0","method":"x","params":"' + b"x" * (16 << 20) + b'"}\n')
+        editor.raw(b"x" * (70 << 20) + b"\n")
+        self.assertEqual(editor.next()["error"]["code"], -32700)
+        editor.initialize()
+        self.assertEqual(editor.end(), 0)
+
+    def test_wrong_params(self):
+        editor = self.editor([Answer("Yes.")])
+        for cwd in ("relative", "", None, 3, "/no/such/folder", self.write("file")):
+            editor.call("session/new", {"cwd": cwd, "mcpServers": []}, error=-32602)
+        editor.call("session/new", {"cwd": self.project, "mcpServers": {}}, error=-32602)
+        editor.call("session/new", error=-32602)
+        text = [{"type": "text", "text": "Hi"}]
+        for id in ("0123456789abcdef", "", "x" * 5000):
+            editor.call("session/prompt", {"sessionId": id, "prompt": text}, error=-32002)
+            editor.call("session/load", {"sessionId": id, "cwd": self.project, "mcpServers": []},
+                        error=-32002)
+            editor.call("session/close", {"sessionId": id}, error=-32002)
+            editor.notify("session/cancel", {"sessionId": id})
+        editor.call("session/prompt", {"prompt": text}, error=-32602)
+        session = editor.open(self.project)
+        for prompt in ("Hi", None, [], ["Hi"], [{}], [{"type": "text"}], [{"type": "text", "text": 1}],
+                       [{"type": "text", "text": " "}], [{"type": "audio", "data": "", "mimeType": ""}],
+                       [{"type": "image", "data": "?", "mimeType": "image/png"}],
+                       [{"type": "image", "data": "AAAA", "mimeType": "image/png"}],
+                       [{"type": "resource"}], [{"type": "resource_link", "name": "x"}]):
+            editor.call("session/prompt", {"sessionId": session, "prompt": prompt}, error=-32602)
+        for params in ({"configId": "x", "value": "y"}, {"configId": "mode", "value": "y"},
+                       {"configId": "mode", "value": True}, {"configId": "model", "value": "y"},
+                       {"configId": "model", "value": "no/such"}, {}):
+            editor.call("session/set_config_option", {"sessionId": session, **params},
+                        error=-32602)
+        editor.call("session/set_mode", {"sessionId": session, "modeId": "yolo"}, error=-32602)
+        editor.call("session/list", {"cursor": "x"}, error=-32602)
+        editor.call("session/list", {"cwd": "x"}, error=-32602)
+        self.assertEqual(self.llm.requests, [])
+        self.assertEqual(editor.prompt(session, "Hi")[0], "end_turn")
+
+    def test_keys(self):
+        """Without any key the offline model answers; a chosen model without its key is an error."""
+        editor = Editor(self)
+        editor.initialize()
+        session = editor.open(self.project)
+        reason, updates = editor.prompt(session, "hi")
+        self.assertEqual(reason, "end_turn")
+        self.assertIn("ikigai setup", texts(updates))
+        self.assertIn("ANTHROPIC_API_KEY", editor.call(
+            "session/set_config_option",
+            {"sessionId": session, "configId": "model", "value": "anthropic/claude-opus-5-5"},
+            error=-32000))
+        editor = Editor(self, "-m", "openai/gpt-5")
+        editor.initialize()
+        self.assertIn("OPENAI_API_KEY", editor.call(
+            "session/new", {"cwd": self.project, "mcpServers": []}, error=-32000))
+        editor = self.editor([Failure("auth", "Wrong key.")])
+        session = editor.open(self.project)
+        self.assertIn("Wrong key", editor.refused(session, "Hi", code=-32000))
+
+    def test_usage(self):
+        for args in (["acp", "x"], ["acp", "--mode", "yolo"], ["acp", "-m", "nonsense"],
+                     ["acp", "--db", self.path("no", "such", "file")], ["acp", "--nothing"]):
+            done = self.ikigai(*args, status=2)
+            self.assertEqual(done.out, "")
+        self.assertEqual(self.ikigai("acp", input=b"").out, "")
+
+    def test_the_end_takes_everything_with_it(self):
+        """Tools are killed when standard input ends, and by a signal; a reader that is gone, too."""
+        forever = Answer(calls=[Call("bash", {"command": f"sleep 1000; : {self.dir}"})])
+        editor = self.editor([forever, forever])
+        sessions = [editor.open(self.project), editor.open(self.project)]
+        for session in sessions:
+            editor.start(session, "Go")
+        for session in sessions:
+            editor.wait_update("tool_call_update", status="in_progress")
+        self.assertTrue(hostile.wait_until(
+            lambda: len(hostile.processes_with(f"sleep 1000; : {self.dir}")) >= 2))
+        self.assertEqual(editor.end(), 0)
+        self.assertEqual(hostile.processes_with(self.dir), {})
+        editor = self.editor([forever])
+        editor.start(editor.open(self.project), "Go")
+        editor.wait_update("tool_call_update", status="in_progress")
+        editor.process.send_signal(signal.SIGTERM)
+        self.assertEqual(editor.process.wait(PATIENCE), 128 + signal.SIGTERM)
+        self.assertEqual(hostile.processes_with(self.dir), {})
+
+
+class Turns(AcpTest):
+    def test_order_and_updates(self):
+        """The answer to session/new comes first; every update of a turn comes before its answer."""
+        self.write("project/a", "hi\n")
+        self.write("home/.ikigai/models.json", json.dumps({"models": {
+            FORMATS["chat"].target: {"limits": {"context": 1000}}}}))
+        editor = self.editor([Answer(thinking="Hm.", text="I read it.",
+                                     calls=[Call("file_read", {"file_path": "a", "offset": 1})]),
+                              Answer("It says hi.", fragments=3)], config={
+                                  "providers": {"openai": {"api": "responses"}}})
+        before = len(editor.log)
+        new = editor.call("session/new", {"cwd": self.project, "mcpServers": []})
+        self.assertNotIn("method", editor.log[before])
+        session = new["sessionId"]
+        self.assertRegex(session, "^[0-9a-f]{16}$")
+        self.assertEqual([m["id"] for m in new["modes"]["availableModes"]],
+                         ["plan", "auto", "ask", "full"])
+        commands = editor.wait_update("available_commands_update")["availableCommands"]
+        self.assertIn("compact", [c["name"] for c in commands])
+        reason, updates = editor.prompt(session, "Read a")
+        self.assertEqual(reason, "end_turn")
+        kinds = [u["sessionUpdate"] for u in updates]
+        self.assertEqual(list(dict.fromkeys(kinds)),
+                         ["session_info_update", "agent_thought_chunk", "agent_message_chunk",
+                          "usage_update", "tool_call", "tool_call_update"])
+        self.assertEqual(texts(updates), "I read it.It says hi.")
+        (call,) = [u for u in updates if u["sessionUpdate"] == "tool_call"]
+        self.assertEqual((call["title"], call["kind"], call["status"], call["rawInput"]),
+                         ("file_read a", "read", "pending", {"file_path": "a", "offset": 1}))
+        self.assertEqual(call["locations"], [{"path": self.path("project", "a"), "line": 1}])
+        started, ended = [u for u in updates if u["sessionUpdate"] == "tool_call_update"]
+        self.assertEqual(started["status"], "in_progress")
+        self.assertEqual(ended["status"], "completed")
+        self.assertEqual(ended["content"], [
+            {"type": "content", "content": {"type": "text", "text": "```\nhi\n```"}}])
+        self.assertEqual(ended["rawOutput"], {"output": "hi\n"})
+        usage = [u for u in updates if u["sessionUpdate"] == "usage_update"][-1]
+        self.assertEqual((usage["used"], usage["size"]), (120, 1000))
+        count = len(editor.log)
+        editor.call("session/list", {})
+        self.assertEqual(len(editor.log), count + 1)  # nothing follows the answer
+
+    def test_stop_reasons(self):
+        editor = self.editor([Answer("A", stop="max_tokens"), Answer(refusal="No."),
+                              Failure("server", "Down.", wire=Wire(headers={"retry-after": "9999"})),
+                              Answer("B")])
+        session = editor.open(self.project)
+        self.assertEqual(editor.prompt(session, "1")[0], "max_tokens")
+        self.assertEqual(editor.prompt(session, "2")[0], "refusal")
+        self.assertIn("Down", editor.refused(session, "3", code=-32603))
+        self.assertEqual(editor.prompt(session, "4")[0], "end_turn")
+        looped = Answer(calls=[Call("glob", {"pattern": "*"})])
+        editor = self.editor([looped, looped, Answer("Enough.")], config={"max_tool_turns": 2})
+        self.assertEqual(editor.prompt(editor.open(self.project), "Go")[0], "max_turn_requests")
+
+    def test_blocks(self):
+        """Text, links, embedded files and images become one message."""
+        self.write("project/src/a b.c", "int a;\n")
+        shot = self.write("project/shot.png", png())
+        other = png(2, 2)
+        editor = self.editor([Answer("Yes.")] * 2)
+        session = editor.open(self.project)
+        uri = "file://" + self.path("project", "src", "a%20b.c")
+        editor.prompt(
+            session, "Look at ", {"type": "resource_link", "uri": uri + "#L3-9", "name": "a b.c"},
+            " and", {"type": "resource_link", "uri": "https://example.org/x", "name": "x"},
+            {"type": "resource", "resource": {"uri": uri, "text": "int b; // @no.png\n",
+                                              "mimeType": "text/x-c"}},
+            {"type": "resource", "resource": {"uri": "file:///x.bin", "blob": "AAAA",
+                                              "mimeType": "application/x"}},
+            {"type": "image", "data": base64.b64encode(other).decode(), "mimeType": "image/png"},
+            {"type": "resource_link", "uri": "file://" + shot, "name": "shot.png"})
+        (content,) = self.user_texts()
+        text = "".join(p.get("text", "") for p in content)
+        self.assertTrue(text.startswith('Look at @"src/a b.c" (L3-9) and [x](https://example.org/x)'),
+                        text)
+        self.assertIn("@/x.bin (application/x, not text)", text)
+        self.assertIn(f'<context ref="{self.path("project", "src", "a b.c")}">\n'
+                      "int b; // @no.png\n</context>", text)
+        images = [p["image_url"]["url"] for p in content if p["type"] == "image_url"]
+        self.assertEqual(sorted(base64.b64decode(i.split(",")[1]) for i in images),
+                         sorted([png(), other]))
+        self.assertEqual(editor.prompt(session, {"type": "image", "mimeType": "image/png",
+                                                 "data": base64.b64encode(other).decode()})[0],
+                         "end_turn")
+
+    def test_an_image_for_a_model_that_sees_none(self):
+        self.write("home/.ikigai/models.json", json.dumps({"models": {
+            FORMATS["chat"].target: {"images": False}}}))
+        editor = self.editor([Answer("Yes.")])
+        session = editor.open(self.project)
+        image = {"type": "image", "mimeType": "image/png",
+                 "data": base64.b64encode(png()).decode()}
+        self.assertIn("does not see images", editor.refused(session, image, code=-32602))
+        self.assertEqual(self.llm.requests, [])
+
+    def test_two_sessions_at_once(self):
+        """Each has its own folder, model and mode; a slow turn in one does not hold up the other."""
+        self.write("other/b", "of the other\n")
+        self.write("project/b", "of the project\n")
+        self.write("other/.ikigai/config.json", json.dumps({"system_prompt": "x"}))
+        read = Answer(calls=[Call("file_read", {"file_path": "b"})])
+
+        def script(request):
+            text = json.dumps(request.json)
+            if "slow" in text:
+                return Answer("Slow.", wire=Wire(stall_after=1))
+            return Answer("Done.") if "tool_call_id" in text else read
+        editor = self.editor(script)
+        slow, first, second = (editor.open(self.project), editor.open(self.project),
+                               editor.open(self.path("other")))
+        self.assertEqual(len({slow, first, second}), 3)
+        editor.start(slow, "slow")
+        self.llm.wait_for_requests(1)
+        ids = {editor.start(first, "Go"): first, editor.start(second, "Go"): second}
+        for _ in ids:
+            answer = editor.wait(lambda m: m.get("id") in ids and "method" not in m)
+            self.assertEqual(answer["result"], {"stopReason": "end_turn"})
+        for session, text in ((first, "of the project\n"), (second, "of the other\n")):
+            (ended,) = [u for u in editor.updates(session=session) if u.get("status") == "completed"]
+            self.assertEqual(ended["rawOutput"], {"output": text})
+        self.assertIn("prompt is running", editor.refused(slow, "More", code=-32600))
+        editor.call("session/set_config_option",
+                    {"sessionId": first, "configId": "mode", "value": "plan"})
+        editor.notify("session/cancel", {"sessionId": slow})
+        stopped = editor.wait(lambda m: m.get("result", {}).get("stopReason") is not None)
+        self.assertEqual(stopped["result"]["stopReason"], "cancelled")
+        listed = editor.call("session/list", {})["sessions"]
+        self.assertEqual({s["sessionId"]: s["cwd"] for s in listed},
+                         {slow: self.project, first: self.project, second: self.path("other")})
+
+    def test_output_of_a_tool(self):
+        """The whole text so far, fenced; what a tool prints to its standard output is never ours."""
+        self.user_tool("noisy", tool_script("noisy", "echo '{\"jsonrpc\"' >&2; echo '{\"output\": "
+                                            "\"a ```` b\"}'"), 0o755)
+        command = "printf 'one\\n'; while [ ! -e go ]; do sleep 0.02; done; printf '\\033[31mtwo'"
+        editor = self.editor([Answer(calls=[Call("bash", {"command": command}), Call("noisy")]),
+                              Answer("Done.")])
+        session = editor.open(self.project)
+        id = editor.start(session, "Go")
+        part = editor.wait(lambda m: "one" in json.dumps(m.get("params", {}).get("update", {}).get(
+            "content", "")))["params"]["update"]
+        self.assertEqual(part["content"][0]["content"]["text"], "```\none\n```")
+        self.write("project/go")
+        editor.answer_to(id)
+        bash, noisy = [u for u in editor.updates() if u.get("status") == "completed"]
+        self.assertEqual(bash["content"][0]["content"]["text"], "```\none\ntwo\n```")
+        self.assertEqual(noisy["content"][0]["content"]["text"], "`````\na ```` b\n`````")
+
+    def test_commands(self):
+        """Commands of files and skills are offered and run; other text with a slash is a message."""
+        self.write("home/.ikigai/commands/review.md",
+                   "---\ndescription: Reviews\nargument-hint: FILE\n---\nReview $1 now.")
+        self.write("home/.ikigai/skills/count/SKILL.md",
+                   "---\nname: count\ndescription: Counts\n---\nCount things.")
+        editor = self.editor([Answer("Yes.")] * 4)
+        session = editor.open(self.project)
+        commands = {c["name"]: c for c in
+                    editor.wait_update("available_commands_update")["availableCommands"]}
+        self.assertEqual((commands["review"]["description"], commands["review"]["input"]["hint"]),
+                         ("Reviews", "FILE"))
+        self.assertIn("count", commands)
+        reason, updates = editor.prompt(session, "/compact")
+        self.assertEqual((reason, texts(updates)), ("end_turn", "There is nothing to compact.\n"))
+        self.assertIn("Tokens", texts(editor.prompt(session, "/usage")[1]))
+        self.assertEqual(editor.prompt(session, "/review a.c")[0], "end_turn")
+        self.assertEqual(editor.prompt(session, "/count", " eggs")[0], "end_turn")
+        self.assertEqual(editor.prompt(session, "/etc/passwd is what?")[0], "end_turn")
+        asked = self.user_texts(2)
+        self.assertEqual(asked[0], "Review a.c now.")
+        self.assertTrue(asked[1].startswith("Count things.") and asked[1].endswith("eggs"))
+        self.assertEqual(asked[2], "/etc/passwd is what?")
+
+    def test_options(self):
+        editor = self.editor([Answer(calls=[Call("bash", {"command": "while [ ! -e go ]; do sleep "
+                                                                     "0.02; done"})]),
+                              Answer("Done.")])
+        new = editor.call("session/new", {"cwd": self.project, "mcpServers": []})
+        session = new["sessionId"]
+        values = {o["id"]: o["currentValue"] for o in new["configOptions"]}
+        self.assertEqual(values, {"mode": "auto", "model": "openai/gpt-5"})
+        self.assertEqual([o["category"] for o in new["configOptions"]], ["mode", "model"])
+        answer = editor.call("session/set_config_option",
+                             {"sessionId": session, "configId": "mode", "value": "ask"})
+        self.assertEqual([o["currentValue"] for o in answer["configOptions"]],
+                         ["ask", "openai/gpt-5"])
+        editor.wait_update("current_mode_update", currentModeId="ask")
+        self.assertEqual(editor.call("session/set_mode", {"sessionId": session, "modeId": "full"}),
+                         {})
+        options = editor.wait_update("config_option_update")["configOptions"]
+        self.assertEqual(options[0]["currentValue"], "full")
+        id = editor.start(session, "Go")
+        editor.wait_update("tool_call_update", status="in_progress")
+        editor.call("session/set_config_option",
+                    {"sessionId": session, "configId": "model", "value": "openai/gpt-5-mini"})
+        self.write("project/go")
+        editor.answer_to(id)
+        self.assertEqual([r.model for r in self.llm.requests], ["gpt-5", "gpt-5-mini"])
+
+
+class Changes(AcpTest):
+    def diffs(self, editor):
+        return [(u["status"] if "status" in u else None, c) for u in editor.updates()
+                for c in u.get("content", []) if isinstance(c, dict) and c["type"] == "diff"]
+
+    def test_diffs(self):
+        """A new file, an edit that keeps CRLF, and an edit that fails."""
+        self.write("project/crlf", "one\r\ntwo\r\n")
+        editor = self.editor([
+            Answer(calls=[Call("file_write", {"file_path": "new", "content": "x\n"})]),
+            Answer(calls=[Call("file_edit", {"file_path": self.path("project", "crlf"),
+                                             "old_string": "one", "new_string": "1"})]),
+            Answer(calls=[Call("file_edit", {"file_path": "crlf", "old_string": "no",
+                                             "new_string": "yes"})]),
+            Answer("Done.")])
+        session = editor.open(self.project)
+        editor.prompt(session, "Go")
+        new = {"type": "diff", "path": self.path("project", "new"), "oldText": None,
+               "newText": "x\n"}
+        edit = {"type": "diff", "path": self.path("project", "crlf"),
+                "oldText": "one\r\ntwo\r\n", "newText": "1\r\ntwo\r\n"}
+        self.assertEqual(self.diffs(editor), [("pending", new), ("completed", new),
+                                              ("pending", edit), ("completed", edit)])
+        self.assertEqual(self.read("project/crlf"), b"1\r\ntwo\r\n")
+        failed = editor.updates()[-2:]
+        ended = [u for u in editor.updates() if u.get("status") == "failed"]
+        self.assertEqual(ended[0]["rawOutput"]["error_code"], "NOT_FOUND", failed)
+
+    def test_permission(self):
+        """Asked with all that the editor shows; our own ids decide."""
+        write = Answer(calls=[Call("file_write", {"file_path": "f", "content": "x"})])
+        answers = [("allow_once", True), ("reject_once", False), ("something", False)]
+        editor = self.editor([write, Answer("Done.")] * 6, config={"mode": "ask"})
+        session = editor.open(self.project)
+        for option, written in answers:
+            editor.answers = choose(option)
+            self.assertEqual(editor.prompt(session, "Go")[0], "end_turn")
+            self.assertEqual(os.path.exists(self.path("project", "f")), written, option)
+            if written:
+                os.remove(self.path("project", "f"))
+        question = editor.requests[0]["params"]
+        self.assertEqual(question["sessionId"], session)
+        call = question["toolCall"]
+        self.assertEqual((call["title"], call["kind"], call["rawInput"]),
+                         ("file_write f", "edit", {"file_path": "f", "content": "x"}))
+        self.assertIn({"type": "diff", "path": self.path("project", "f"), "oldText": None,
+                       "newText": "x"}, call["content"])
+        self.assertEqual([o["optionId"] for o in question["options"]],
+                         ["allow_once", "allow_always", "reject_once"])
+        self.assertIn("file_write", question["options"][1]["name"])
+        editor.answers = {}  # the editor knows no such request
+        self.assertEqual(editor.prompt(session, "Go")[0], "end_turn")
+        self.assertFalse(os.path.exists(self.path("project", "f")))
+        editor.answers = {"session/request_permission": {"outcome": {"outcome": "cancelled"}}}
+        self.assertEqual(editor.prompt(session, "Go")[0], "cancelled")
+        self.assertFalse(os.path.exists(self.path("project", "f")))
+
+    def test_always(self):
+        """The rule in the name is kept, for this session and for later ones."""
+        run = Answer(calls=[Call("bash", {"command": "touch t", "permissions": "network",
+                                          "reason": "to see"})])
+        editor = self.editor([run, Answer("Done.")] * 2)
+        session = editor.open(self.project)
+        editor.answers = choose("allow_always")
+        editor.prompt(session, "Go")
+        (question,) = editor.requests
+        rules = json.loads(self.read("home/.ikigai/permissions.json"))
+        kept = json.dumps(rules)
+        name = question["params"]["options"][1]["name"]
+        self.assertTrue(name.startswith("Always allow "))
+        self.assertIn(json.dumps(name[len("Always allow "):])[1:-1], kept)
+        self.assertIn("network. Reason: to see",
+                      question["params"]["toolCall"]["content"][0]["content"]["text"])
+        editor.prompt(session, "Go")
+        self.assertEqual(len(editor.requests), 1)
+
+    def test_the_editor_dies_at_a_question(self):
+        editor = self.editor([Answer(calls=[Call("file_write", {"file_path": "f",
+                                                                "content": "x"})])],
+                             config={"mode": "ask"})
+        session = editor.open(self.project)
+        editor.answers = {"session/request_permission": None}
+        editor.start(session, "Go")
+        editor.wait(lambda m: m.get("method") == "session/request_permission")
+        self.assertEqual(editor.end(), 0)
+        self.assertFalse(os.path.exists(self.path("project", "f")))
+
+
+class Cancelling(AcpTest):
+    def cancel(self, editor, session, id, twice=False):
+        """Cancels; the prompt has exactly one answer, and nothing follows it."""
+        editor.notify("session/cancel", {"sessionId": session})
+        if twice:
+            editor.notify("session/cancel", {"sessionId": session})
+        answer = editor.answer_to(id)
+        self.assertEqual(answer.get("result"), {"stopReason": "cancelled"}, answer)
+        count = len(editor.log)
+        editor.call("session/set_mode", {"sessionId": session, "modeId": "auto"})
+        editor.wait_update("config_option_update")
+        self.assertEqual(len(editor.log), count + 2)
+
+    def test_everywhere(self):
+        """Before the first token, while streaming, in a tool, at a question, twice, when idle."""
+        script = [Answer("A", wire=Wire(delay_head=60)),
+                  Answer("Streaming along.", fragments=4, wire=Wire(stall_after=3)),
+                  Answer(calls=[Call("bash", {"command": "sleep 1000"}), Call("glob", {
+                      "pattern": "*"})]),
+                  Answer(calls=[Call("file_write", {"file_path": "f", "content": "x"})]),
+                  Answer("Still here.")]
+        editor = self.editor(script)
+        session = editor.open(self.project)
+        id = editor.start(session, "1")
+        self.llm.wait_for_requests(1)
+        self.cancel(editor, session, id)
+        id = editor.start(session, "2")
+        editor.wait_update("agent_message_chunk")
+        self.cancel(editor, session, id, twice=True)
+        id = editor.start(session, "3")
+        editor.wait_update("tool_call_update", status="in_progress")
+        editor.notify("$/cancel_request", {"requestId": id})
+        self.cancel(editor, session, id)
+        self.assertEqual([u["status"] for u in editor.updates() if u.get("status") in (
+            "completed", "failed")], ["failed", "failed"])
+        editor.call("session/set_mode", {"sessionId": session, "modeId": "ask"})
+        editor.answers = {"session/request_permission": None}
+        id = editor.start(session, "4")
+        asked = editor.wait(lambda m: m.get("method") == "session/request_permission")
+        editor.notify("session/cancel", {"sessionId": session})
+        editor.send(id=asked["id"], result={"outcome": {"outcome": "cancelled"}})
+        self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "cancelled"})
+        editor.notify("session/cancel", {"sessionId": session})  # idle
+        editor.notify("session/cancel", {})
+        self.assertEqual(editor.prompt(session, "5")[0], "end_turn")
+        self.assertFalse(os.path.exists(self.path("project", "f")))
+
+    def test_before_the_tools_are_found(self):
+        """The prompt still waits: nothing is sent."""
+        self.user_tool("slow", tool_script("slow", first="while [ ! -e %s ]; do sleep 0.02; done"
+                                           % self.path("go")))
+        editor = self.editor([Answer("Yes.")], config={"schema_timeout_ms": 60000})
+        session = editor.open(self.project)
+        id = editor.start(session, "Hi")
+        editor.notify("session/cancel", {"sessionId": session})
+        self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "cancelled"})
+        self.write("go")
+        self.assertEqual(editor.prompt(session, "Hello")[0], "end_turn")
+        self.assertEqual(self.user_texts(), ["Hello"])
+
+
+class Sessions(AcpTest):
+    def test_load_and_resume(self):
+        """load sends the conversation and then answers; resume sends none of it."""
+        self.write("project/a", "hi\n")
+        talk = [Answer(thinking="Hm.", text="Reading.",
+                       calls=[Call("file_read", {"file_path": "a"}),
+                              Call("file_edit", {"file_path": "a", "old_string": "hi",
+                                                 "new_string": "ho"})]),
+                Answer("Done.")]
+        config = {"providers": {"openai": {"api": "responses"}}}
+        editor = self.editor(talk, config=config)
+        session = editor.open(self.project)
+        editor.prompt(session, "Read")
+        memory = self.llm.memory
+        self.assertEqual(editor.end(), 0)
+        editor = self.editor([Answer("Again.")] * 2, config=config, server={"memory": memory})
+        params = {"sessionId": session, "cwd": self.project, "mcpServers": []}
+        before = len(editor.log)
+        answer = editor.call("session/load", params)
+        self.assertIn("configOptions", answer)
+        replayed = editor.updates(editor.log[before:])
+        kinds = [u["sessionUpdate"] for u in replayed]
+        self.assertEqual(kinds[:4], ["user_message_chunk", "agent_thought_chunk",
+                                     "agent_message_chunk", "tool_call"])
+        self.assertEqual(texts(replayed, "user_message_chunk"), "Read")
+        self.assertEqual(texts(replayed), "Reading.Done.")
+        ended = [u for u in replayed if u["sessionUpdate"] == "tool_call_update"]
+        self.assertEqual([u["status"] for u in ended], ["completed"] * 2)
+        self.assertEqual(ended[1]["content"][0]["newText"], "ho")
+        self.assertEqual(editor.prompt(session, "And now?")[0], "end_turn")
+        self.assertIn("Read", json.dumps(self.llm.requests[0].json))
+        self.assertIn("open in another folder", editor.call(
+            "session/load", {**params, "cwd": self.path()}, error=-32600))
+        self.assertIn("configOptions", editor.call("session/resume", params))  # open already
+        self.assertEqual(editor.call("session/close", {"sessionId": session}), {})
+        editor.call("session/close", {"sessionId": session}, error=-32002)
+        before = len(editor.log)
+        editor.call("session/resume", params)
+        self.assertEqual(editor.updates(editor.log[before:]), [])
+        editor.wait_update("available_commands_update")
+        self.assertEqual(editor.prompt(session, "More?")[0], "end_turn")
+        other = Editor(self, env=self.connect(self.llm, config))
+        other.initialize()
+        self.assertIn("in use", other.call("session/resume", params, error=-32603))
+
+    def test_list_close_delete(self):
+        """Newest first, fifty at a time; deleting twice is no error."""
+        editor = self.editor(lambda request: Answer("Yes."))
+        self.assertEqual(editor.call("session/list", {}), {"sessions": []})
+        made = []
+        for i in range(3):
+            made.append(editor.open(self.project))
+            editor.prompt(made[-1], f"Number {i}")
+        listed = editor.call("session/list", {"cwd": self.project})["sessions"]
+        self.assertEqual([s["sessionId"] for s in listed], made[::-1])
+        self.assertEqual(listed[0]["title"], "Number 2")
+        self.assertRegex(listed[0]["updatedAt"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual(editor.call("session/list", {"cwd": "/"}), {"sessions": []})
+        for _ in range(2):
+            self.assertEqual(editor.call("session/delete", {"sessionId": made[0]}), {})
+        self.assertEqual(editor.call("session/delete", {"sessionId": "nonsense"}), {})
+        self.assertEqual(len(editor.call("session/list", {})["sessions"]), 2)
+        editor.call("session/prompt", {"sessionId": made[0], "prompt": []}, error=-32002)
+        exported = json.loads(self.ikigai("session", "list", "--json").out)
+        self.assertEqual([s["id"] for s in exported], made[:0:-1])
+
+    def test_pages(self):
+        editor = self.editor(lambda request: Answer("Yes."))
+        session = editor.open(self.project)
+        editor.prompt(session, "Hi")
+        for _ in range(51):
+            self.ikigai("session", "fork", session)
+        first = editor.call("session/list", {})
+        second = editor.call("session/list", {"cursor": first["nextCursor"]})
+        ids = [s["sessionId"] for s in first["sessions"] + second["sessions"]]
+        self.assertEqual((len(first["sessions"]), len(set(ids)), "nextCursor" in second),
+                         (50, 52, False))
+
+    def test_close_in_the_middle(self):
+        """The prompt is answered before the session is gone; the others stay."""
+        editor = self.editor([Answer("A", wire=Wire(delay_head=60)), Answer("B")])
+        first, second = editor.open(self.project), editor.open(self.project)
+        id = editor.start(first, "Go")
+        self.llm.wait_for_requests(1)
+        closing = editor.ask("session/close", {"sessionId": first})
+        self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "cancelled"})
+        self.assertEqual(editor.answer_to(closing)["result"], {})
+        self.assertEqual(editor.prompt(second, "Go")[0], "end_turn")
