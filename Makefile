@@ -287,6 +287,10 @@ check-fresh: # from an empty system in a folder to a passed script/test
 # Runs the vendors' own clients against tests/fake_llm, and ikigai over HTTP/2.
 check-fake: need-node need-npm all
 	@$(PYTHON) tests/fake_llm/check_clients.py $(DEEP)/fake_clients $(IKIGAI)
+.PHONY: check-peers
+check-peers: all # other people's servers, clients and editors
+	@script/bootstrap --peers
+	@$(PYTHON) tests/run $(if $(filter .,$(OUT)),,--out $(OUT)) peers
 EXPORT_DRIVER := $(BUILD)/tests/browser/export_driver
 .PHONY: check-browser
 check-browser: need-chromium $(EXPORT_DRIVER) # what a reader sees of exported pages, in a browser
