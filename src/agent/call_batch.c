@@ -144,6 +144,7 @@ static void run_call(call_t *call, const ik_call_verdict_t *verdict)
         .arguments_len = verdict->arguments == NULL ? call->arguments_len : verdict->arguments_len,
         .call_id = call->id,
         .session_id = options->session_id,
+        .agent = options->agent,
         .room = verdict->room,
         .confined = verdict->confined,
         .open_places = verdict->open_places,

@@ -78,7 +78,9 @@ char **ik_config_secret_environment(const void *ctx)
     char **passed = ik_new_array(ctx, char *, count + 1);
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!ik_config_secret_is_held_back(environ[i], strcspn(environ[i], "="))) {
+        size_t len = strcspn(environ[i], "=");
+        bool channel = strncmp(environ[i], "IKIGAI_HOST_FD=", strlen("IKIGAI_HOST_FD=")) == 0;
+        if (!channel && !ik_config_secret_is_held_back(environ[i], len)) {
             passed[n++] = environ[i];
         }
     }

@@ -29,7 +29,8 @@ void ik_config_secret_forget(ik_config_t *config, const char *variable);
 /* Whether a variable of this name is secret: IKIGAI_DB, PGPASSWORD, and what matches *_API_KEY,
  * *_TOKEN, *_SECRET* or *_PASSWORD. */
 bool ik_config_secret_is_held_back(const char *name, size_t len);
-/* Our environment without what is secret by its name, NULL-terminated, on ctx. */
+/* Our environment without what is secret by its name and without the host channel of a tool that
+ * has started us, NULL-terminated, on ctx. */
 char **ik_config_secret_environment(const void *ctx);
 /* The value of a variable that tools do not get; NULL when it is not set, or not held back. */
 const char *ik_config_secret_held_back(const ik_config_t *config, const char *variable);

@@ -17,7 +17,8 @@
 enum {
     IK_KEEPER_SOCKET = 3,       /* descriptor number of the keeper's end */
     IK_KEEPER_PROGRESS = 3,     /* where a started process finds its progress pipe */
-    IK_KEEPER_MAX_FDS = 4,      /* stdin, stdout, stderr and, optionally, progress */
+    IK_KEEPER_CHANNEL = 4,      /* and its host channel */
+    IK_KEEPER_MAX_FDS = 5,      /* stdin, stdout, stderr and, optionally, progress and channel */
     IK_KEEPER_MAX_MOUNTS = 240, /* descriptors of mounts in a room request or its report */
     IK_KEEPER_MOUNT_SETS = 18,  /* the copies are reported this often, if they are not too many */
     IK_KEEPER_MAX_PACKET = 131072,

@@ -128,8 +128,8 @@ static const ik_paths_entry_t entries[] = {
 };
 enum { ENTRY_COUNT = IK_LENGTH(entries) };
 
-_Static_assert(ENTRY_COUNT + 4 == sizeof(ik_paths_t) / sizeof(const char *),
-               "every path but prefix, home, account_home and cwd is in the table");
+_Static_assert(ENTRY_COUNT + 5 == sizeof(ik_paths_t) / sizeof(const char *),
+               "every path but prefix, program, home, account_home and cwd is in the table");
 
 const ik_paths_entry_t *ik_paths_entries(size_t *count)
 {
@@ -198,6 +198,9 @@ res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_
         paths->account_home = absolute(paths, paths->cwd, origin->user_home);
     }
     paths->prefix = absolute(paths, paths->cwd, find_prefix(scratch, origin));
+    paths->program = is_given(origin->executable)
+                         ? ik_strdup(paths, origin->executable)
+                         : ik_file_join(paths, paths->prefix, "bin/ikigai");
     paths->home =
         absolute(paths, paths->cwd, own ? given : ik_file_join(scratch, given, ".ikigai"));
     fill_project(paths);

@@ -11,6 +11,7 @@
 
 typedef struct {
     const char *prefix;         /* the installation in use */
+    const char *program;        /* the running binary */
     const char *system_tools;   /* PREFIX/libexec/ikigai */
     const char *keeper;         /* PREFIX/lib/ikigai/keeper */
     const char *checkpoint;     /* PREFIX/lib/ikigai/checkpoint */
@@ -56,7 +57,7 @@ typedef struct {
     const char *help;  /* Markdown */
 } ik_paths_entry_t;
 
-/* All paths except prefix, home and cwd, in the order of the manual. */
+/* All paths except prefix, program, home and cwd, in the order of the manual. */
 const ik_paths_entry_t *ik_paths_entries(size_t *count);
 /* The paths as documentation writes them: "PREFIX/libexec/ikigai", "~/.ikigai/tools". */
 ik_paths_t *ik_paths_create_shown(const void *ctx);

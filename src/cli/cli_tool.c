@@ -56,6 +56,7 @@ static void print_entry_json(const ik_tool_registry_entry_t *entry)
                         schema->display == IK_DISPLAY_USUAL
                             ? json_null()
                             : json_string(ik_display_name(schema->display)));
+    json_object_set_new(described, "host", ik_tool_describe_host_json(schema->host));
     json_object_set_new(described, "runs_from", ik_tool_describe_path_json(entry->path));
     ik_cli_print_json(described);
     json_decref(described);

@@ -218,6 +218,10 @@ static bool check_schema(examination_t *exam)
     char *effects = ik_tool_describe_effects(
         exam->cli->ctx, exam->schema->declares_effects ? &exam->schema->effects : NULL);
     report("ok  ", "Effects", effects); /* shown, not judged */
+    if (exam->schema->host != 0) {
+        report("ok  ", "Asks ikigai for",
+               ik_tool_describe_host(exam->cli->ctx, exam->schema->host));
+    }
     return true;
 }
 

@@ -79,8 +79,9 @@ static bool page(ik_cli_t *cli, const char *text)
     return paging.status == 0;
 }
 
-/* Reads the schemas of the trusted tools and asks about effects beyond the project's. */
-static int ask_effects(ik_cli_t *cli, const char *folder, bool asks)
+/* Reads the schemas of the trusted tools, shows what they ask ikigai for, and asks about effects
+ * beyond the project's. */
+static int review_schemas(ik_cli_t *cli, const char *folder, bool asks)
 {
     ik_paths_t paths = *cli->paths;
     paths.project_tools = folder;
@@ -91,6 +92,11 @@ static int ask_effects(ik_cli_t *cli, const char *folder, bool asks)
                                            .only_project = true};
     const ik_tool_discovery_result_t *found;
     res_t done = ik_tool_discovery_run(cli->ctx, &options, &found);
+    const char *hosts = is_ok(&done) ? ik_tool_review_host(cli->ctx, found->registry) : NULL;
+    if (hosts != NULL) {
+        ik_print_text(stdout, hosts);
+        done = ik_tool_review_allow_host(cli->paths, found->trust->snapshot, found->registry);
+    }
     const char *effects = is_ok(&done) ? ik_tool_review_effects(cli->ctx, found->registry) : NULL;
     if (effects != NULL) {
         ik_print_text(stdout, effects);
@@ -146,7 +152,8 @@ static int run_trust(ik_cli_t *cli, const ik_cli_args_t *args)
         result = ik_cli_fail(obstacle);
     }
     bool tools = review->tools != NULL && review->tools->status->state != IK_TRUST_REFUSED;
-    return result == IK_CLI_DONE && tools ? ask_effects(cli, review->tools->folder, asks) : result;
+    return result == IK_CLI_DONE && tools ? review_schemas(cli, review->tools->folder, asks)
+                                          : result;
 }
 
 static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)

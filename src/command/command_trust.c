@@ -59,9 +59,19 @@ static void on_found(void *data)
 {
     review_t *review = data;
     ik_command_host_t *host = review->host;
-    char *effects =
-        ik_tool_review_effects(review, ik_tool_discovery_result(review->discovery)->registry);
-    if (effects == NULL && !review->granted) {
+    const ik_tool_registry_t *registry = ik_tool_discovery_result(review->discovery)->registry;
+    char *effects = ik_tool_review_effects(review, registry);
+    char *asked = ik_tool_review_host(review, registry);
+    if (asked != NULL) {
+        print_review(host, asked);
+        res_t allowed =
+            ik_tool_review_allow_host(ik_workspace_paths(host->workspace),
+                                      review->project->tools->status->snapshot, registry);
+        if (is_err(&allowed)) {
+            host->screen->fail(host, allowed.message);
+        }
+    }
+    if (effects == NULL && asked == NULL && !review->granted) {
         talloc_free(review); /* nothing was decided */
         return;
     }
@@ -77,7 +87,8 @@ static void on_found(void *data)
                      on_effects_answer, review);
 }
 
-/* Asks about effects beyond the project's, which only the schemas tell. */
+/* Shows what the tools ask ikigai for, and asks about effects beyond the project's; only the
+ * schemas tell. */
 static void read_schemas(review_t *review)
 {
     ik_workspace_t *workspace = review->host->workspace;

@@ -66,7 +66,9 @@ struct ik_process {
     bool impatient;
     ik_timer_t *timer;
     int64_t started_ms;
-    int64_t progress_ms; /* when it last showed progress */
+    int64_t clock_ms;    /* started_ms without the time that its clocks were stopped */
+    int64_t progress_ms; /* when it last showed progress, likewise */
+    int64_t paused_ms;   /* when its clocks were stopped; 0: they run */
     int64_t idle_ms;
     int64_t max_ms;
     uint64_t limits[IK_KEEPER_LIMITS];
@@ -274,7 +276,7 @@ static void on_late_end(ik_process_t *process)
 static int64_t next_deadline(const ik_process_t *process)
 {
     int64_t idle_at = process->progress_ms + process->idle_ms;
-    int64_t end_at = process->started_ms + process->max_ms;
+    int64_t end_at = process->clock_ms + process->max_ms;
     return idle_at < end_at ? idle_at : end_at;
 }
 
@@ -294,13 +296,33 @@ static void on_deadline(void *data)
     process->overdue = first_look;
     if (first_look) {
         ik_timer_start(process->timer, 1);
-    } else if (now >= process->started_ms + process->max_ms) {
+    } else if (now >= process->clock_ms + process->max_ms) {
         begin_end(process, IK_PROCESS_OVERTIME);
     } else if (now >= process->progress_ms + process->idle_ms) {
         begin_end(process, IK_PROCESS_IDLE);
     } else {
         ik_timer_start(process->timer, next_deadline(process) - now);
     }
+}
+
+void ik_process_pause_clocks(ik_process_t *process, bool paused)
+{
+    if (process->ending || paused == (process->paused_ms != 0)) {
+        return;
+    }
+    int64_t now = ik_clock_now_ms();
+    if (paused) {
+        process->paused_ms = now;
+        process->overdue = false;
+        ik_timer_stop(process->timer);
+        return;
+    }
+    int64_t away = now - process->paused_ms;
+    bool progressed = process->progress_ms >= process->paused_ms;
+    process->clock_ms += away;
+    process->progress_ms = progressed ? now : process->progress_ms + away;
+    process->paused_ms = 0;
+    ik_timer_start(process->timer, next_deadline(process) - now);
 }
 
 void ik_process_cancel(ik_process_t *process)
@@ -659,6 +681,7 @@ typedef struct {
     size_t count;
     bool null_input; /* fds[0] is the host's null_fd */
     bool null_err;   /* fds[2] is the host's null_fd */
+    bool channel;    /* fds[4] is the caller's */
 } child_ends_t;
 
 /* Standard input is a file in memory, which cannot fill up like a pipe and needs no writer. */
@@ -703,9 +726,11 @@ static res_t open_ends(ik_process_t *process, const ik_process_options_t *option
 {
     ends->null_input = options->input == NULL;
     ends->null_err = options->max_err == 0;
-    ends->count = options->on_progress != NULL ? 4 : 3;
+    ends->channel = options->channel != 0;
+    ends->count = ends->channel ? 5 : options->on_progress != NULL ? 4 : 3;
     ends->fds[0] = ends->fds[2] = process->host->null_fd;
     ends->fds[1] = ends->fds[3] = -1;
+    ends->fds[4] = options->channel;
     ik_buffer_init(&process->result.out, process, options->max_out);
     process->out.on_full = options->on_full;
     process->out.data = options->data;
@@ -728,7 +753,8 @@ static res_t open_ends(ik_process_t *process, const ik_process_options_t *option
 static void close_ends(const child_ends_t *ends)
 {
     for (size_t i = 0; i < ends->count; i++) {
-        bool shared = (i == 0 && ends->null_input) || (i == 2 && ends->null_err);
+        bool shared =
+            (i == 0 && ends->null_input) || (i == 2 && ends->null_err) || (i == 4 && ends->channel);
         if (!shared && ends->fds[i] >= 0) {
             close(ends->fds[i]);
         }
@@ -806,7 +832,7 @@ static ik_process_t *create_process(const void *ctx, ik_process_host_t *host,
 static void begin_watching(ik_process_t *process)
 {
     ik_process_host_t *host = process->host;
-    process->started_ms = process->progress_ms = ik_clock_now_ms();
+    process->started_ms = process->clock_ms = process->progress_ms = ik_clock_now_ms();
     process->timer = ik_timer_create(process, host->loop, on_deadline, process);
     ik_timer_start(process->timer, next_deadline(process) - process->started_ms);
     process->next = host->processes;

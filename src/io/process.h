@@ -64,6 +64,9 @@ typedef struct {
      * (IKIGAI_PROGRESS_FD); NULL: it gets no such descriptor. Returns whether the line counts as
      * progress. */
     bool (*on_progress)(void *data, const char *line, size_t len);
+    /* A descriptor that the process gets as IK_KEEPER_CHANNEL, with on_progress only; 0: none. The
+     * caller closes its own copy. */
+    int channel;
     /* The process frees itself and the result after on_end, which may take the output out of the
      * result. */
     void (*on_end)(void *data, ik_process_result_t *result);
@@ -102,6 +105,9 @@ ik_loop_t *ik_process_host_loop(const ik_process_host_t *host);
  * started, no descriptor is left, or the command line is too long; other errors reach on_end. */
 res_t ik_process_start(const void *ctx, ik_process_host_t *host,
                        const ik_process_options_t *options, ik_process_t **out);
+
+/* Stops both clocks, idle_ms and max_ms, and lets them go on. */
+void ik_process_pause_clocks(ik_process_t *process, bool paused);
 
 /* Ends the process and everything it started: SIGTERM, then SIGKILL half a second later. on_end
  * follows. */

@@ -474,9 +474,26 @@ static void interrupt(ik_repl_t *repl)
     settle(repl);
 }
 
+/* Ends the turn of an agent whose tool asks, which Esc would only decline: the tool could ask
+ * again.
+ */
+static bool interrupt_asker(ik_repl_t *repl)
+{
+    const ik_question_t *question = ik_workspace_question(repl->workspace);
+    if (question == NULL || question->tool == NULL) {
+        return false;
+    }
+    ik_workspace_interrupt(repl->workspace, question->agent);
+    settle(repl);
+    return true;
+}
+
 static void cancel(ik_repl_t *repl)
 {
     int64_t now = ik_clock_now_ms();
+    if (interrupt_asker(repl)) {
+        return;
+    }
     if (is_occupied(repl) || ik_workspace_question(repl->workspace) != NULL) {
         interrupt(repl);
     } else if (repl->cancelled_ms != 0 && now - repl->cancelled_ms < CANCEL_AGAIN_MS) {
@@ -593,7 +610,9 @@ static void on_leave(void *data, int signal)
     bool plain = ik_view_prompt(repl->view) == NULL;
     bool occupied = is_occupied(repl) || ik_workspace_question(repl->workspace) != NULL;
     if (plain && signal == SIGINT && occupied) {
-        interrupt(repl);
+        if (!interrupt_asker(repl)) {
+            interrupt(repl);
+        }
     } else {
         ik_repl_leave(repl, 128 + signal);
     }

@@ -1,7 +1,7 @@
 /*
- * Questions to the user. One about a tool call is shown above the draft until it is answered, and a
- * key answers it; while a message is being typed, keys still go to the message. Any other question
- * is printed, and a line answers it.
+ * Questions to the user. One about a tool call, or of a tool, is shown above the draft until it is
+ * answered, and a key answers it; while a message is being typed, keys still go to the message. Any
+ * other question is printed, and a line answers it.
  */
 #include <string.h>
 
@@ -18,6 +18,8 @@ enum {
     ROWS_MAX = 200,      /* kept of a call; the pager shows all */
     LINE_COLUMNS = 1000, /* of the arguments in plain mode */
     REASON_ROWS = 2,     /* at most, where there is little room */
+    TITLE_ROWS = 4,      /* of the first line of a tool's question */
+    KEYS_MAX = 9,        /* choices that a digit takes */
 };
 
 struct ik_repl_question {
@@ -25,8 +27,9 @@ struct ik_repl_question {
     bool open;         /* keys answer it */
     int64_t key_ms;    /* when the last key came that answered a question */
 
-    /* the call that is asked about; NULL: none */
+    /* the call that is asked about, or the question of a tool; NULL: none */
     void *copy;
+    const ik_question_t *asked; /* of a tool; NULL: a call is asked about */
     ik_repl_call_t call;
     const char *reason;
     const char *wants;
@@ -82,9 +85,28 @@ static void add_arguments(const ik_repl_question_t *question, const ik_rows_t *r
     talloc_free(scratch);
 }
 
-static void add_call(const ik_repl_question_t *question, const ik_rows_t *rows)
+/* The lines of a tool's question after the first one, and its choices. */
+static void add_question(const ik_question_t *asked, const ik_rows_t *rows)
 {
-    if (ik_repl_running_is_change(&question->call)) {
+    void *scratch = talloc_new(NULL);
+    const char *at = asked->text + strcspn(asked->text, "\n");
+    while (*at == '\n') {
+        size_t line = strcspn(++at, "\n");
+        ik_rows_say(rows, IK_ROLE_TEXT, ik_sprintf(scratch, "  %.*s", (int)line, at));
+        at += line;
+    }
+    for (size_t i = 0; asked->choices != NULL && asked->choices[i] != NULL; i++) {
+        char *choice = ik_sanitise_line(scratch, asked->choices[i]);
+        ik_rows_say(rows, IK_ROLE_TEXT, ik_sprintf(scratch, "  %zu  %s", i + 1, choice));
+    }
+    talloc_free(scratch);
+}
+
+static void add_body(const ik_repl_question_t *question, const ik_rows_t *rows)
+{
+    if (question->asked != NULL) {
+        add_question(question->asked, rows);
+    } else if (ik_repl_running_is_change(&question->call)) {
         ik_repl_rows_tool(rows, &question->call, NULL);
     } else {
         add_arguments(question, rows);
@@ -105,11 +127,12 @@ static void render(ik_repl_question_t *question, ik_view_t *view)
     rows.brief = false;
     rows.on_row = keep_row;
     rows.data = question;
-    add_call(question, &rows);
+    add_body(question, &rows);
 }
 
-/* "Allow bash? (agent 2) allows: network. 1 more question waits." */
-static char *format_title(const void *ctx, const ik_repl_t *repl)
+/* "Allow bash? (agent 2) allows: network. 1 more question waits."; "deploy asks (agent 2): Where?"
+ */
+static char *format_title(const void *ctx, const ik_repl_t *repl, int columns)
 {
     const ik_repl_question_t *question = repl->question;
     size_t waiting = ik_workspace_questions_waiting(repl->workspace);
@@ -122,13 +145,50 @@ static char *format_title(const void *ctx, const ik_repl_t *repl)
     char *more = waiting == 0 ? ik_strdup(ctx, "")
                               : ik_sprintf(ctx, ". %zu more question%s.", waiting,
                                            waiting == 1 ? " waits" : "s wait");
+    if (question->asked != NULL) {
+        const char *text = question->asked->text;
+        ik_buffer_t fit;
+        ik_buffer_init(&fit, ctx, IK_BUFFER_UNLIMITED); /* bounded by the columns */
+        ik_width_append(&fit, ik_strndup(ctx, text, strcspn(text, "\n")),
+                        (size_t)columns * TITLE_ROWS, IK_WIDTH_KEEP_START);
+        return ik_sprintf(ctx, "%s asks%s: %s%s", question->asked->tool, who,
+                          ik_buffer_finish(&fit), more);
+    }
     return ik_sprintf(ctx, "Allow %s?%s allows: %s%s", question->call.name, who, question->wants,
                       more);
+}
+
+/* "1-3 choose · or type an answer · Enter: staging · Esc declines" */
+static char *format_choice_keys(const void *ctx, const ik_question_t *asked, size_t columns)
+{
+    size_t count = 0;
+    while (asked->choices != NULL && asked->choices[count] != NULL) {
+        count++;
+    }
+    ik_buffer_t keys;
+    ik_buffer_init(&keys, ctx, IK_BUFFER_UNLIMITED); /* bounded by the columns */
+    if (count == 1) {
+        ik_buffer_append_text(&keys, "1 chooses · or ");
+    } else if (count > 0) {
+        ik_buffer_append_format(&keys, "1-%zu%s chooses · or ", count,
+                                count > KEYS_MAX ? " and Enter" : "");
+    }
+    ik_buffer_append_text(&keys, "type an answer");
+    if (asked->fallback_text != NULL) {
+        ik_buffer_append_text(&keys, " · Enter: ");
+        ik_width_append(&keys, ik_sanitise_line(ctx, asked->fallback_text), columns / 2,
+                        IK_WIDTH_KEEP_START);
+    }
+    ik_buffer_append_text(&keys, " · Esc declines");
+    return ik_buffer_finish(&keys);
 }
 
 /* A long rule is cut: it repeats the command, and the pager shows it. */
 static char *format_keys(const void *ctx, const ik_repl_question_t *question, int columns)
 {
+    if (question->asked != NULL) {
+        return format_choice_keys(ctx, question->asked, (size_t)columns);
+    }
     ik_buffer_t always;
     ik_buffer_init(&always, ctx, IK_BUFFER_UNLIMITED); /* bounded by the columns */
     ik_buffer_append_text(&always, question->rule == NULL ? "" : " · a always: ");
@@ -177,7 +237,7 @@ void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, voi
     render(question, repl->view);
     rows.on_row = count_row;
     rows.data = &foot;
-    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
+    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl, rows.columns));
     add_foot(question, &rows);
     bool cut = question->count > ROWS_MAX || foot + (int)question->count > max_rows;
     int room = max_rows - foot - (cut ? 1 : 0);
@@ -186,7 +246,7 @@ void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, voi
     shown = shown < ROWS_MAX ? shown : ROWS_MAX;
     rows.on_row = on_row;
     rows.data = data;
-    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
+    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl, rows.columns));
     for (size_t i = 0; i < shown; i++) {
         size_t begin = i == 0 ? 0 : question->ends[i - 1];
         on_row(data, question->rows.data + begin, question->ends[i] - begin);
@@ -214,8 +274,8 @@ static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on
     rows.on_row = on_row;
     rows.data = row_data;
     void *scratch = talloc_new(NULL);
-    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl));
-    add_call(question, &rows);
+    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl, rows.columns));
+    add_body(question, &rows);
     if (question->reason != NULL) {
         ik_rows_say(&rows, IK_ROLE_DIM, ik_sprintf(scratch, "  reason: %s", question->reason));
     }
@@ -237,6 +297,19 @@ bool ik_repl_question_open_pager(ik_repl_t *repl)
 }
 
 /* --- plain mode -------------------------------------------------------------------------- */
+
+/* A tool's question, its choices, and the keys as the mark of the line. */
+static void ask_question(ik_repl_t *repl)
+{
+    const ik_repl_question_t *question = repl->question;
+    void *scratch = talloc_new(NULL);
+    ik_rows_t rows = ik_view_rows(repl->view);
+    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl, LINE_COLUMNS));
+    add_question(question->asked, &rows);
+    ik_view_ask(repl->view, ik_sprintf(scratch, "[%s] ",
+                                       format_choice_keys(scratch, question->asked, LINE_COLUMNS)));
+    talloc_free(scratch);
+}
 
 /* The whole question as one line; a change to a file is printed before it. */
 static void ask_line(ik_repl_t *repl)
@@ -274,9 +347,9 @@ static void ask_line(ik_repl_t *repl)
         question->reason == NULL
             ? ik_strdup(scratch, "")
             : ik_sprintf(scratch, " reason: %s;", ik_sanitise_line(scratch, question->reason));
-    ik_view_ask(repl->view,
-                ik_sprintf(scratch, "%s;%s%s [y once%s, n no, or what to do instead] ",
-                           format_title(scratch, repl), ik_buffer_finish(&cut), reason, always));
+    ik_view_ask(repl->view, ik_sprintf(scratch, "%s;%s%s [y once%s, n no, or what to do instead] ",
+                                       format_title(scratch, repl, LINE_COLUMNS),
+                                       ik_buffer_finish(&cut), reason, always));
     talloc_free(scratch);
 }
 
@@ -302,10 +375,27 @@ static void open_when_ready(ik_repl_t *repl)
     }
     ik_timer_stop(question->pause);
     question->open = true;
-    ik_view_ask_keys(repl->view, "> ", question->rule == NULL ? "yn" : "yan");
-    /* in a window without room for the question above, this is all there is */
-    char *hint = ik_sprintf(NULL, "Allow %s (%s)? %s", question->call.name, question->wants,
-                            question->rule == NULL ? "y, n" : "y, a, n");
+    /* in a window without room for the question above, the hint is all there is */
+    char *hint;
+    if (question->asked != NULL) {
+        static const char digits[] = "123456789";
+        char *keys = ik_strdup(NULL, "");
+        size_t count = 0;
+        while (question->asked->choices != NULL && question->asked->choices[count] != NULL) {
+            count++;
+        }
+        if (count <= KEYS_MAX) {
+            talloc_free(keys);
+            keys = ik_strndup(NULL, digits, count);
+        }
+        ik_view_ask_keys(repl->view, "> ", keys);
+        hint = ik_sanitise_line(NULL, question->asked->text);
+        talloc_free(keys);
+    } else {
+        ik_view_ask_keys(repl->view, "> ", question->rule == NULL ? "yn" : "yan");
+        hint = ik_sprintf(NULL, "Allow %s (%s)? %s", question->call.name, question->wants,
+                          question->rule == NULL ? "y, n" : "y, a, n");
+    }
     ik_prompt_set_hint(ik_view_prompt(repl->view), hint);
     talloc_free(hint);
     ik_view_touch(repl->view);
@@ -321,6 +411,19 @@ void ik_repl_question_draft_changed(ik_repl_t *repl)
     if (ik_view_prompt(repl->view) != NULL) {
         open_when_ready(repl);
     }
+}
+
+/* Its texts live as long as the question is open. */
+static void copy_question(ik_repl_t *repl, const ik_question_t *asked)
+{
+    ik_repl_question_t *question = repl->question;
+    ik_question_t *copy = ik_new(question, ik_question_t);
+    *copy = *asked;
+    question->copy = copy;
+    question->asked = copy;
+    question->agent = asked->agent;
+    question->reason = question->rule = NULL;
+    question->columns = 0;
 }
 
 static void copy_call(ik_repl_t *repl, const ik_permission_question_t *asked)
@@ -356,6 +459,7 @@ static void forget(ik_repl_t *repl)
     }
     ik_timer_stop(question->pause);
     TALLOC_FREE(question->copy);
+    question->asked = NULL;
     if (text != NULL) {
         ik_prompt_prepend_text(prompt, text);
     }
@@ -376,7 +480,7 @@ void ik_repl_question_show(ik_repl_t *repl)
 {
     const ik_question_t *asked = ik_workspace_question(repl->workspace);
     forget(repl);
-    bool call = asked != NULL && asked->call != NULL;
+    bool call = asked != NULL && (asked->call != NULL || asked->tool != NULL);
     if (!call || ik_view_prompt(repl->view) != NULL) {
         repl->question->open = false;
         if (asked == NULL || call) {
@@ -392,11 +496,18 @@ void ik_repl_question_show(ik_repl_t *repl)
         return;
     }
     if (call) {
-        copy_call(repl, asked->call);
-        if (ik_view_prompt(repl->view) == NULL) {
-            ask_line(repl);
+        bool of_tool = asked->tool != NULL;
+        if (of_tool) {
+            copy_question(repl, asked);
         } else {
+            copy_call(repl, asked->call);
+        }
+        if (ik_view_prompt(repl->view) != NULL) {
             open_when_ready(repl);
+        } else if (of_tool) {
+            ask_question(repl);
+        } else {
+            ask_line(repl);
         }
     } else {
         char *hint = ik_workspace_question_hint(repl, asked);
@@ -420,9 +531,35 @@ void ik_repl_question_show(ik_repl_t *repl)
 
 /* --- answering --------------------------------------------------------------------------- */
 
+/* Prints the question with its answer, which leave the live area. */
+static void answer_tool(ik_repl_t *repl, const char *text)
+{
+    const ik_question_t *asked = ik_workspace_question(repl->workspace);
+    void *scratch = talloc_new(NULL);
+    const char *answer = ik_workspace_resolve_answer(asked, text);
+    bool plain = ik_view_prompt(repl->view) == NULL;
+    if (answer != NULL && !plain) {
+        char *line = ik_strndup(scratch, asked->text, strcspn(asked->text, "\n"));
+        ik_view_begin_block(repl->view);
+        ik_repl_say(repl, IK_ROLE_DIM,
+                    ik_sprintf(scratch, "%s asked: %s %s", asked->tool, line,
+                               ik_sanitise_line(scratch, answer)));
+    }
+    char *copy = ik_strdup(scratch, text);
+    ik_workspace_answer(repl->workspace, copy);
+    if (answer == NULL && plain) {
+        ask_question(repl);
+    }
+    talloc_free(scratch);
+}
+
 void ik_repl_question_answer(ik_repl_t *repl)
 {
     char key = ik_prompt_answer(ik_view_prompt(repl->view));
+    if (repl->question->asked != NULL) {
+        answer_tool(repl, (char[]){key, '\0'});
+        return;
+    }
     if (ik_workspace_question(repl->workspace)->call == NULL) {
         ik_workspace_answer(repl->workspace, (char[]){key, '\0'});
         return;
@@ -449,12 +586,17 @@ bool ik_repl_question_submit(ik_repl_t *repl, const char *text)
     if (asked == NULL || repl->done) {
         return false;
     }
-    if (asked->call == NULL || ik_view_prompt(repl->view) == NULL) {
+    bool plain = ik_view_prompt(repl->view) == NULL;
+    if (asked->tool == NULL && (asked->call == NULL || plain)) {
         ik_workspace_answer(repl->workspace, text);
         return true;
     }
-    if (!repl->question->open) {
+    if (!plain && !repl->question->open) {
         return false; /* a message that was being typed */
+    }
+    if (asked->tool != NULL) {
+        answer_tool(repl, text);
+        return true;
     }
     const char *trimmed = text + strspn(text, " \t\n");
     if (*trimmed != '\0') {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/host_protocol.h"
 #include "base/utf8.h"
 #include "tool/tool_wrapper.h"
 
@@ -138,6 +139,28 @@ char *ik_tool_describe_effects(const void *ctx, const ik_effects_t *effects)
                             effects->network ? "yes" : "no");
 }
 
+char *ik_tool_describe_host(const void *ctx, unsigned host)
+{
+    ik_buffer_t out;
+    const char *name;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* a few names */
+    ik_buffer_append_text(&out, host == 0 ? "nothing" : "");
+    for (size_t i = 0; (name = ik_host_op_name(host, i)) != NULL; i++) {
+        ik_buffer_append_format(&out, "%s%s", i == 0 ? "" : ", ", name);
+    }
+    return ik_buffer_finish(&out);
+}
+
+json_t *ik_tool_describe_host_json(unsigned host)
+{
+    json_t *names = json_array();
+    const char *name;
+    for (size_t i = 0; (name = ik_host_op_name(host, i)) != NULL; i++) {
+        json_array_append_new(names, json_string(name));
+    }
+    return names;
+}
+
 char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *entry)
 {
     const ik_tool_schema_t *schema = entry->schema;
@@ -152,6 +175,9 @@ char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *en
     append_returns(&out, schema->returns);
     ik_buffer_append_byte(&out, '\n');
     append_field(&out, "Effects", ik_tool_describe_effects(ctx, confined ? &effects : NULL));
+    if (schema->host != 0) {
+        append_field(&out, "Asks ikigai for", ik_tool_describe_host(ctx, schema->host));
+    }
     append_field(&out, "File", entry->origin);
     append_field(&out, "Source", ik_tool_source_name(entry->source));
     if (strcmp(entry->path, entry->origin) != 0) {

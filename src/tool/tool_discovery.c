@@ -264,6 +264,10 @@ static void build_registry(ik_tool_discovery_t *discovery)
             entry->source == IK_TOOL_PROJECT &&
             (discovery->options.trust_project ||
              ik_trust_allows(discovery->result.trust, entry->name, entry->schema->effects));
+        entry->host_granted =
+            entry->source == IK_TOOL_PROJECT &&
+            (discovery->options.trust_project ||
+             ik_trust_allows_host(discovery->result.trust, entry->name, entry->schema->host));
         if (entry->overrides != NULL) {
             add_line(discovery, &discovery->result.hiding, &discovery->result.hiding_count,
                      ik_sprintf(discovery, "Tool '%s' from %s overrides the one from %s",

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
@@ -30,6 +31,7 @@ typedef struct {
     const char *note;         /* for its envelope */
     ik_timer_t *deliver;      /* delivers the result of a process that could not be started */
     ik_tool_result_t result;
+    ik_host_channel_t *channel;    /* NULL: the tool has none */
     char *confined;                /* the limits of its room, may be ""; NULL: unconfined */
     ik_confinement_watch_t *watch; /* over protected places; NULL: unconfined */
     void (*on_progress)(void *data, const char *text, size_t len);
@@ -274,6 +276,7 @@ static void on_process_end(void *data, ik_process_result_t *process)
 {
     call_t *call = data;
     call->process = NULL; /* it frees itself */
+    TALLOC_FREE(call->channel);
     call->result.wall_ms = process->wall_ms;
     call->result.cpu_us = process->cpu_us;
     call->result.max_rss_kb = process->max_rss_kb;
@@ -334,7 +337,7 @@ static int64_t idle_limit_ms(const ik_config_t *config, const ik_tool_registry_e
 
 static const char **tool_environment(call_t *call, const ik_tool_request_t *request)
 {
-    enum { OWN_VARIABLES = 5 };
+    enum { OWN_VARIABLES = 7 };
     const ik_config_t *config = call->context->config;
     char **passed = ik_config_tool_environment(call, config, call->name, request->by_user);
     size_t passed_count = 0;
@@ -350,6 +353,10 @@ static const char **tool_environment(call_t *call, const ik_tool_request_t *requ
     *next++ = ik_sprintf(call, "IKIGAI_SESSION_ID=%s", request->session_id);
     *next++ = ik_sprintf(call, "IKIGAI_MAX_OUTPUT=%ld", config->max_output_size);
     *next++ = ik_sprintf(call, "IKIGAI_PROGRESS_FD=%d", IK_KEEPER_PROGRESS);
+    if (call->channel != NULL) {
+        *next++ = ik_sprintf(call, "IKIGAI_HOST_FD=%d", IK_KEEPER_CHANNEL);
+        *next++ = ik_sprintf(call, "IKIGAI_BIN=%s", call->context->program);
+    }
     if (request->confined != NULL) {
         *next++ = "TMPDIR=/tmp";
     }
@@ -365,11 +372,40 @@ static size_t on_full(void *data, const ik_buffer_t *out)
     return out->max + (images ? IK_TOOL_IMAGES_BYTES_MAX : 0);
 }
 
+/* An open request stops the clocks of the call. */
+static void on_channel_open(void *data, bool open)
+{
+    const call_t *call = data;
+    if (call->process != NULL) {
+        ik_process_pause_clocks(call->process, open);
+    }
+}
+
+/* *tool_end stays as it is if the tool declares nothing that it asks ikigai for. */
+static res_t open_channel(call_t *call, const ik_tool_registry_entry_t *entry,
+                          const ik_tool_request_t *request, int *tool_end)
+{
+    if (entry->schema->host == 0 || call->context->operations == NULL) {
+        return OK;
+    }
+    ik_host_channel_options_t options = {
+        .loop = ik_process_host_loop(call->context->host),
+        .operations = call->context->operations,
+        .declared = ik_tool_registry_host(entry),
+        .caller = {.agent = request->agent, .tool = entry->name, .call_id = request->call_id},
+        .on_open = on_channel_open,
+        .data = call,
+    };
+    return ik_host_channel_create(call, &options, tool_end, &call->channel);
+}
+
 static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
                            const ik_tool_request_t *request)
 {
     const ik_config_t *config = call->context->config;
     const char *argv[] = {entry->path, NULL};
+    int channel = 0;
+    TRY(open_channel(call, entry, request, &channel));
     call->limits = ik_config_tool_limits(config, entry->name);
     call->idle_ms = idle_limit_ms(config, entry);
     ik_process_options_t options = {
@@ -386,11 +422,16 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
         .limits = {(uint64_t)call->limits.memory, (uint64_t)call->limits.file_size,
                    (uint64_t)call->limits.processes, (uint64_t)call->limits.cpu_seconds},
         .on_progress = on_process_progress,
+        .channel = channel,
         .on_end = on_process_end,
         .data = call,
     };
     call->host = request->room == NULL ? call->context->host : request->room;
-    return ik_process_start(call, call->host, &options, &call->process);
+    res_t started = ik_process_start(call, call->host, &options, &call->process);
+    if (channel != 0) {
+        close(channel);
+    }
+    return started;
 }
 
 static void on_deliver(void *data)
@@ -436,6 +477,7 @@ static void *ik_tool_external_exec(const void *ctx, const ik_tool_context_t *con
 static void cancel(void *data)
 {
     call_t *call = data;
+    TALLOC_FREE(call->channel); /* what is open ends now, not when the process has ended */
     if (call->process != NULL) {
         ik_process_cancel(call->process);
     } else if (call->images != NULL) {

@@ -164,6 +164,11 @@ bool ik_tool_registry_declares_more(const ik_tool_registry_entry_t *entry)
            (schema->effects.write == IK_WRITE_ANYWHERE || schema->effects.network);
 }
 
+unsigned ik_tool_registry_host(const ik_tool_registry_entry_t *entry)
+{
+    return entry->source != IK_TOOL_PROJECT || entry->host_granted ? entry->schema->host : 0;
+}
+
 bool ik_tool_registry_effects(const ik_tool_registry_entry_t *entry, ik_effects_t *effects)
 {
     bool of_project = entry->source == IK_TOOL_PROJECT;

@@ -30,6 +30,7 @@ typedef struct {
     const char *overrides; /* origin of the tool it hides, or NULL */
     /* The user agreed to what a project's tool declares beyond writing in the project. */
     bool more_granted;
+    bool host_granted; /* and to what it asks ikigai for */
     const ik_tool_schema_t *schema;
 } ik_tool_registry_entry_t;
 
@@ -66,6 +67,10 @@ bool ik_tool_registry_declares_more(const ik_tool_registry_entry_t *entry);
 /* What the calls of a tool are held to. false: the tool declared nothing and runs unconfined, as it
  * came from the system or the user. */
 bool ik_tool_registry_effects(const ik_tool_registry_entry_t *entry, ik_effects_t *effects);
+
+/* What the calls of a tool may use of the host channel (ik_host_op_t): what it declares, for a
+ * project's tool if the user agreed. */
+unsigned ik_tool_registry_host(const ik_tool_registry_entry_t *entry);
 
 /* "system", "user", "project" */
 const char *ik_tool_source_name(ik_tool_source_t source);

@@ -181,3 +181,37 @@ res_t ik_tool_review_allow_effects(const ik_paths_t *paths, const ik_trust_snaps
     talloc_free(extras);
     return recorded;
 }
+
+char *ik_tool_review_host(const void *ctx, const ik_tool_registry_t *registry)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the registry */
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = registry->entries[i];
+        if (entry->source == IK_TOOL_PROJECT && entry->schema->host != 0) {
+            char *host = ik_tool_describe_host(NULL, entry->schema->host);
+            ik_buffer_append_format(
+                &out, "%s  %s: host %s\n",
+                out.len == 0 ? "These tools ask ikigai for something while they run:\n" : "",
+                entry->name, host);
+            talloc_free(host);
+        }
+    }
+    return out.len == 0 ? NULL : ik_buffer_finish(&out);
+}
+
+res_t ik_tool_review_allow_host(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                                const ik_tool_registry_t *registry)
+{
+    ik_trust_host_t *hosts = ik_new_array(NULL, ik_trust_host_t, registry->count);
+    size_t count = 0;
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_registry_entry_t *entry = registry->entries[i];
+        if (entry->source == IK_TOOL_PROJECT && entry->schema->host != 0) {
+            hosts[count++] = (ik_trust_host_t){.tool = entry->name, .host = entry->schema->host};
+        }
+    }
+    res_t recorded = ik_trust_grant_host(paths, snapshot, hosts, count);
+    talloc_free(hosts);
+    return recorded;
+}

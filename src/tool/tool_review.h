@@ -36,3 +36,9 @@ char *ik_tool_review_effects(const void *ctx, const ik_tool_registry_t *registry
 /* Records that the user allows them what they declare. */
 res_t ik_tool_review_allow_effects(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
                                    const ik_tool_registry_t *registry);
+/* Names the tools that ask ikigai for something while they run, and what for; NULL: there are none.
+ * On ctx. */
+char *ik_tool_review_host(const void *ctx, const ik_tool_registry_t *registry);
+/* Records that the user was shown that: these tools may have it from now on. */
+res_t ik_tool_review_allow_host(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                                const ik_tool_registry_t *registry);

@@ -13,6 +13,7 @@
 #include "base/config.h"
 #include "conversation/message.h"
 #include "io/process.h"
+#include "tool/host_channel.h"
 #include "tool/tool_registry.h"
 
 /* Shared by all calls; outlives them. */
@@ -22,6 +23,8 @@ typedef struct {
     const char *folder;    /* the project, in which the tools run */
     const char *file_read; /* the program that reads files of images; NULL: they are not read */
     const char *images;    /* the folder for blobs of images; NULL: they are checked only */
+    const char *program;   /* the path of ikigai, for tools with a host channel */
+    const ik_host_operations_t *operations; /* what it serves; NULL: there is no host channel */
 } ik_tool_context_t;
 
 typedef struct {
@@ -44,7 +47,8 @@ typedef struct {
     size_t arguments_len;
     const char *call_id;
     const char *session_id;
-    bool by_user; /* the user's own command: with the user's environment, but for provider keys */
+    int64_t agent; /* that calls: its number in the session */
+    bool by_user;  /* the user's own command: with the user's environment, but for provider keys */
     ik_process_host_t *room; /* runs the call; NULL: that of the context, unconfined */
     const char *confined;    /* the room's limits, for the envelope of a failure; NULL: none */
     bool open_places;        /* the room does not protect the project's protected places */

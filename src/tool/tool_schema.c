@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/host_protocol.h"
 #include "base/json.h"
 
 enum { NAME_MAX_LENGTH = 64, TIMEOUT_MAX_SECONDS = 86400 };
@@ -307,6 +308,26 @@ static void read_display(ik_tool_schema_t *schema, ik_tool_schema_findings_t *fi
     }
 }
 
+static void read_host(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findings)
+{
+    json_t *host = json_object_get(schema->root, "host");
+    bool known = host == NULL || json_is_array(host);
+    size_t i;
+    json_t *each;
+    json_array_foreach(host, i, each)
+    {
+        const char *name = json_string_value(each);
+        unsigned op =
+            name == NULL || strlen(name) != json_string_length(each) ? 0 : ik_host_op_parse(name);
+        known = known && op != 0;
+        schema->host |= op;
+    }
+    if (!known) {
+        ik_tool_schema_add_fault(findings,
+                                 "host is not a list of \"ask\", \"agent\" and \"complete\"");
+    }
+}
+
 /* Returns an error where nothing else can be checked; other faults are collected in findings. */
 static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
                   ik_tool_schema_findings_t *findings)
@@ -330,6 +351,7 @@ static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
     read_effects(schema, findings);
     read_escalation(schema, findings);
     read_display(schema, findings);
+    read_host(schema, findings);
     return OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct {
     ik_effects_t effects;
     const char *escalation; /* the parameter with which a call asks for more; NULL: none */
     ik_display_t display;   /* how a result is best shown */
+    unsigned host;          /* what it asks ikigai for over the host channel: ik_host_op_t */
 } ik_tool_schema_t;
 
 /* The error's message is a short reason such as "invalid JSON: …" or "no name". */

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
+#include "base/host_protocol.h"
 #include "base/json.h"
 #include "base/ownership.h"
 #include "trust/trust_copy.h"
@@ -194,9 +196,10 @@ static bool hash_in_use(void *data, const char *hash)
 }
 
 /* Records the snapshot as trusted. A refresh only updates the identities of files and, unless
- * effects is NULL, the allowed effects; it fails when these bytes are no longer trusted. */
+ * member is NULL, what tools are allowed besides; it fails when these bytes are no longer trusted.
+ */
 static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
-                             bool refresh, json_t *effects)
+                             bool refresh, const char *member, json_t *allowed)
 {
     int lock;
     json_t *folders = NULL;
@@ -211,9 +214,13 @@ static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t 
         json_int_t when = refresh ? json_integer_value(json_object_get(old, "trusted_at"))
                                   : (json_int_t)time(NULL);
         json_t *record = record_of_snapshot(snapshot, when);
-        json_t *kept = effects != NULL ? effects : json_object_get(old, "effects");
-        if (refresh && kept != NULL) {
-            json_object_set(record, "effects", kept);
+        static const char *const kept[] = {"effects", "host"};
+        for (size_t i = 0; refresh && i < IK_LENGTH(kept); i++) {
+            bool changed = member != NULL && strcmp(member, kept[i]) == 0;
+            json_t *value = changed ? allowed : json_object_get(old, kept[i]);
+            if (value != NULL) {
+                json_object_set(record, kept[i], value);
+            }
         }
         saved =
             record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0
@@ -250,6 +257,25 @@ static void read_extras(ik_trust_status_t *status, json_t *record)
     }
 }
 
+static void read_host(ik_trust_status_t *status, json_t *record)
+{
+    json_t *recorded = json_object_get(record, "host");
+    const char *tool;
+    json_t *names;
+    status->hosts = ik_new_array(status, ik_trust_host_t, json_object_size(recorded));
+    json_object_foreach(recorded, tool, names)
+    {
+        ik_trust_host_t *host = &status->hosts[status->host_count++];
+        size_t i;
+        json_t *name;
+        host->tool = ik_strdup(status, tool);
+        json_array_foreach(names, i, name)
+        {
+            host->host |= json_is_string(name) ? ik_host_op_parse(json_string_value(name)) : 0;
+        }
+    }
+}
+
 static void compare_with_record(ik_trust_status_t *status, const char *folder, json_t *record,
                                 bool holds_tools)
 {
@@ -264,6 +290,7 @@ static void compare_with_record(ik_trust_status_t *status, const char *folder, j
     } else if (strcmp(trusted, status->snapshot->hash) == 0) {
         status->state = IK_TRUST_GIVEN;
         read_extras(status, record);
+        read_host(status, record);
     } else {
         status->state = IK_TRUST_CHANGED;
         status->changed = describe_change(status, status->snapshot, record);
@@ -300,7 +327,7 @@ ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, cons
     }
     if (status->state == IK_TRUST_GIVEN && record_is_stale(status->snapshot, record)) {
         /* Saves hashing the files at the next start; a failure to save does no harm. */
-        record_snapshot(paths, status->snapshot, true, NULL);
+        record_snapshot(paths, status->snapshot, true, NULL, NULL);
     }
     json_decref(folders);
     return status;
@@ -331,7 +358,7 @@ res_t ik_trust_grant(const ik_paths_t *paths, const ik_trust_snapshot_t *snapsho
     TRY(ik_trust_copy_create(NULL, paths->trusted, snapshot, &copy));
     talloc_free(copy);
     TRY(check_unchanged(snapshot));
-    return record_snapshot(paths, snapshot, false, NULL);
+    return record_snapshot(paths, snapshot, false, NULL, NULL);
 }
 
 res_t ik_trust_grant_extras(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
@@ -344,9 +371,36 @@ res_t ik_trust_grant_extras(const ik_paths_t *paths, const ik_trust_snapshot_t *
                                       ik_effects_write_name(extras[i].effects.write), "network",
                                       extras[i].effects.network));
     }
-    res_t saved = record_snapshot(paths, snapshot, true, effects);
+    res_t saved = record_snapshot(paths, snapshot, true, "effects", effects);
     json_decref(effects);
     return saved;
+}
+
+res_t ik_trust_grant_host(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                          const ik_trust_host_t *hosts, size_t count)
+{
+    json_t *host = json_object();
+    for (size_t i = 0; i < count; i++) {
+        json_t *names = json_array();
+        const char *name;
+        for (size_t j = 0; (name = ik_host_op_name(hosts[i].host, j)) != NULL; j++) {
+            json_array_append_new(names, json_string(name));
+        }
+        json_object_set_new(host, hosts[i].tool, names);
+    }
+    res_t saved = record_snapshot(paths, snapshot, true, "host", host);
+    json_decref(host);
+    return saved;
+}
+
+bool ik_trust_allows_host(const ik_trust_status_t *status, const char *tool, unsigned host)
+{
+    for (size_t i = 0; i < status->host_count; i++) {
+        if (strcmp(status->hosts[i].tool, tool) == 0) {
+            return (host & ~status->hosts[i].host) == 0;
+        }
+    }
+    return host == 0;
 }
 
 bool ik_trust_allows(const ik_trust_status_t *status, const char *tool, ik_effects_t effects)

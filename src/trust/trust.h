@@ -24,6 +24,12 @@ typedef enum {
     IK_TRUST_REFUSED, /* cannot be trusted in its present state; see reason */
 } ik_trust_state_t;
 
+/* What a tool may ask ikigai for (ik_host_op_t), as the user was shown it. */
+typedef struct {
+    const char *tool;
+    unsigned host;
+} ik_trust_host_t;
+
 /* What a tool was allowed beyond writing in the project. */
 typedef struct {
     const char *tool;
@@ -38,6 +44,8 @@ typedef struct {
     char *reason;                  /* REFUSED */
     ik_trust_extra_t *extras;      /* GIVEN */
     size_t extra_count;
+    ik_trust_host_t *hosts; /* GIVEN */
+    size_t host_count;
 } ik_trust_status_t;
 
 /* Checks the folder (NULL: there is none) without executing anything. Files whose recorded identity
@@ -54,6 +62,11 @@ res_t ik_trust_grant_extras(const ik_paths_t *paths, const ik_trust_snapshot_t *
                             const ik_trust_extra_t *extras, size_t count);
 /* Whether the user allowed the tool these effects, or more. */
 bool ik_trust_allows(const ik_trust_status_t *status, const char *tool, ik_effects_t effects);
+
+/* Records what tools of the trusted folder may ask ikigai for, when it was shown to the user. */
+res_t ik_trust_grant_host(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                          const ik_trust_host_t *hosts, size_t count);
+bool ik_trust_allows_host(const ik_trust_status_t *status, const char *tool, unsigned host);
 
 /* Removes the decision, and the copy unless another trusted folder uses it. *known is set to
  * whether there was a decision. */

@@ -474,6 +474,8 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
     workspace->options = *options;
     workspace->old_registries = talloc_new(workspace);
     workspace->queries = talloc_new(workspace);
+    workspace->operations =
+        (ik_host_operations_t){.operations = ik_workspace_operations, .data = workspace};
     workspace->farewell =
         ik_timer_create(workspace, options->loop, ik_workspace_say_farewell, workspace);
     workspace->shared = (ik_shared_ctx_t){
@@ -494,7 +496,9 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
                          .folder = options->paths->cwd,
                          .file_read =
                              ik_sprintf(workspace, "%s/file-read", options->paths->system_tools),
-                         .images = options->paths->images},
+                         .images = options->paths->images,
+                         .program = options->paths->program,
+                         .operations = &workspace->operations},
         .gate = options->gate == NULL ? &ik_call_gate_open : options->gate,
         .tool_scan_state = TOOL_SCAN_IN_PROGRESS,
         .user_compact_prompt = options->paths->user_compact,

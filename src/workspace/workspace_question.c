@@ -1,6 +1,7 @@
 #include "workspace/workspace_question.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -50,6 +51,9 @@ static ik_workspace_question_t *ask(ik_workspace_t *workspace, const ik_question
     asked->workspace = workspace;
     asked->question = *question;
     asked->question.text = ik_strdup(asked, question->text);
+    asked->question.tool = question->tool == NULL ? NULL : ik_strdup(asked, question->tool);
+    asked->question.fallback_text =
+        question->fallback_text == NULL ? NULL : ik_strdup(asked, question->fallback_text);
     asked->on_answer = on_answer;
     asked->on_decided = on_decided;
     asked->data = data;
@@ -179,10 +183,35 @@ static void answer_call_line(ik_workspace_t *workspace, const char *line)
     }
 }
 
+const char *ik_workspace_resolve_answer(const ik_question_t *question, const char *text)
+{
+    const char *const *choices = question->choices;
+    char *end;
+    text += strspn(text, " \t\n");
+    if (*text == '\0') {
+        return question->fallback_text;
+    }
+    unsigned long number = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    bool numbered = number > 0 && end[strspn(end, " \t\n")] == '\0';
+    for (size_t i = 0; choices != NULL && choices[i] != NULL; i++) {
+        if ((numbered && i + 1 == number) || strcasecmp(text, choices[i]) == 0) {
+            return choices[i];
+        }
+    }
+    return text;
+}
+
 void ik_workspace_answer(ik_workspace_t *workspace, const char *text)
 {
     ik_workspace_question_t *question = workspace->questions;
     if (question == NULL) {
+        return;
+    }
+    if (question->question.tool != NULL) {
+        const char *resolved = ik_workspace_resolve_answer(&question->question, text);
+        if (resolved != NULL) {
+            end(question, IK_PERMISSION_NO, resolved);
+        }
         return;
     }
     if (question->on_decided != NULL) {

@@ -17,15 +17,19 @@ typedef struct ik_workspace_question ik_workspace_question_t;
 
 typedef struct {
     int64_t agent;    /* the asking agent; 0: the program itself, and the queues wait */
-    const char *text; /* one line */
+    const char *text; /* one line; of a tool, sanitised text of any length */
     /* The possible answers ("yes", "no"), NULL-terminated. NULL: any text is an answer. */
     const char *const *choices;
     size_t fallback; /* index of the choice that an empty line selects */
     /* What a call of a tool asks permission for; NULL: another question. Valid while it is open. It
      * is answered by "y", "a" (if a rule is offered), "n", or any other text, which means no. */
     const ik_permission_question_t *call;
-    bool secret; /* the answer is neither shown nor kept; without choices */
-    bool keys;   /* the first letter of a choice answers at once, without Enter */
+    /* The tool that asks over its host channel; NULL: another question. Its answer is a choice,
+     * named by its number or text, or any other text. */
+    const char *tool;
+    const char *fallback_text; /* tool: the answer of an empty line; NULL: it is no answer */
+    bool secret;               /* the answer is neither shown nor kept; without choices */
+    bool keys;                 /* the first letter of a choice answers at once, without Enter */
 } ik_question_t;
 
 /* answer is one of the choices, or any text if there are none; NULL: declined. The question is
@@ -45,6 +49,9 @@ const ik_question_t *ik_workspace_question(const ik_workspace_t *workspace);
 /* "[y/N] ": the first letters of its choices, the default in upper case; "" without choices. On
  * ctx. */
 char *ik_workspace_question_hint(const void *ctx, const ik_question_t *question);
+/* What a text answers to a question of a tool; NULL: nothing, the question stays open. Valid as
+ * long as both. */
+const char *ik_workspace_resolve_answer(const ik_question_t *question, const char *text);
 /* Answers the open question, if there is one. A choice is selected by its text or its first letter,
  * ignoring case; any other text selects the default, unless the question takes any text. */
 void ik_workspace_answer(ik_workspace_t *workspace, const char *text);

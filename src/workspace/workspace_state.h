@@ -57,13 +57,14 @@ struct ik_workspace {
     size_t notice_count;
 
     /* --- tools */
-    ik_tool_discovery_t *discovery; /* NULL: not running */
-    ik_tool_registry_t *registry;   /* shared.tool_registry */
-    void *old_registries;           /* running turns may still use them */
-    bool refreshing;                /* at the user's request: report the result */
-    bool recheck_due;               /* schemas of user tools came from the cache */
-    bool rechecking;                /* discovery is reloading those schemas */
-    char **problems;                /* of the last discovery */
+    ik_tool_discovery_t *discovery;  /* NULL: not running */
+    ik_tool_registry_t *registry;    /* shared.tool_registry */
+    ik_host_operations_t operations; /* what tools may ask for over their host channel */
+    void *old_registries;            /* running turns may still use them */
+    bool refreshing;                 /* at the user's request: report the result */
+    bool recheck_due;                /* schemas of user tools came from the cache */
+    bool rechecking;                 /* discovery is reloading those schemas */
+    char **problems;                 /* of the last discovery */
     size_t problem_count;
 
     /* --- permissions */
@@ -146,6 +147,11 @@ void ik_workspace_shrink_context(ik_workspace_member_t *member, const ik_msg_t *
 void ik_workspace_find_tools(ik_workspace_t *workspace, bool refresh);
 /* Frees registries that no turn uses any more. */
 void ik_workspace_free_old_tools(ik_workspace_t *workspace);
+
+/* --- workspace_host.c: */
+
+/* The operations of the host channel. To add one: write its start function, and list it there. */
+extern const ik_host_operation_t ik_workspace_operations[];
 
 /* --- workspace_permission.c: */
 

@@ -306,8 +306,12 @@ class Show(IkigaiTest):
                                                   **self.SCHEMA))
         shown = self.ikigai("tool", "show", "look", "--json").json()
         self.assertEqual(list(shown), List.FIELDS + ["parameters", "returns", "parallel",
-                                                     "timeout_seconds", "escalation", "display",
+                                                     "timeout_seconds", "escalation", "display", "host",
                                                      "runs_from"])
+        self.assertEqual(shown["host"], [])
+        asks = self.ikigai("tool", "show", "ask_user", "--json").json()
+        self.assertEqual(asks["host"], ["ask"])
+        self.assertIn("\nAsks ikigai for: ask\n", self.ikigai("tool", "show", "ask_user").out)
         self.assertEqual((shown["parallel"], shown["timeout_seconds"], shown["runs_from"]),
                          (True, 7, path))
         self.assertEqual(shown["parameters"]["required"], ["path"])
@@ -593,6 +597,9 @@ class Check(IkigaiTest):
                         "FIX   schema: display is not \"diff\", \"checklist\", \"table\", \"markdown\", "
                         "\"code\" or \"image\"; it is left out"),
         "bad name": (tool_script("1 bad"), "invalid name '1 bad'"),
+        "unknown host": (tool_script("bad", host=["ask", "sing"]), "FIX   schema: host is not a "
+                         "list of \"ask\", \"agent\" and \"complete\""),
+        "host in a word": (tool_script("bad", host="ask"), "FIX   schema: host is not a list"),
         "different bytes": (
             PYTHON + "print(json.dumps({'name': 'bad', 'description': str(os.getpid())}))\n",
             "FIX   --schema: two runs differ; the same bytes every time keep model caches warm"),

@@ -26,7 +26,7 @@ from agent_support import FORMATS, AgentTest, sent_results, sent_tools
 from fake_llm import Answer, Call
 from fake_llm import images as wire_images
 from repl_support import ReplTest
-from support import ROOT
+from support import ROOT, SHIPPED
 
 POSTGRES = True
 
@@ -283,7 +283,7 @@ class RefreshTest(ReplTest):
         os.makedirs(os.path.join(self.home, "tools"))
         shutil.copy(path_of("now"), os.path.join(self.home, "tools"))
         rows = self.enter(t, "/refresh", "available")
-        self.assertEqual(rows[-1], "Tools refreshed. 7 tools available.")
+        self.assertEqual(rows[-1], f"Tools refreshed. {len(SHIPPED) + 1} tools available.")
         self.enter(t, "what time is it?", "It is late.")
         self.assertIn("now", sent_tools(self.llm.requests[1]))
         (_, envelope), = sent_results(self.llm.requests[2])

@@ -27,6 +27,11 @@ NO_CLIPBOARD = {"TMUX": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
 WIDE = {"columns": 200}
 
 
+def refreshed(more=0):
+    """The last line of /refresh, with so many tools besides the shipped ones."""
+    return f"Tools refreshed. {len(SHIPPED) + more} tools available."
+
+
 class CommandTest(ReplTest):
     def user_tool(self, name, text):
         return hostile.write_program(os.path.join(self.home, "tools", name), text)
@@ -119,7 +124,7 @@ class RefreshTest(CommandTest):
         self.user_tool("fresh", tool_script("fresh", "echo '{\"is\":\"new\"}'"))
         rows = self.enter(t, "/refresh", "available")
         self.assertEqual(rows, ["Refreshing tools...", "New: fresh.",
-                                "Tools refreshed. 7 tools available."])
+                                refreshed(1)])
         self.enter(t, "second", "Two.")
         first, second, third = self.llm.requests
         self.assertEqual(sent_tools(first), SHIPPED)
@@ -133,7 +138,7 @@ class RefreshTest(CommandTest):
         os.remove(path)
         rows = self.enter(t, "/refresh", "available")
         self.assertEqual(rows, ["Refreshing tools...", "Gone: fleeting.",
-                                "Tools refreshed. 6 tools available."])
+                                refreshed()])
         self.enter(t, "/tool fleeting", "Tool 'fleeting' not found.")
         self.enter(t, "hi", "One.")
         self.assertEqual(sent_tools(self.llm.requests[0]), SHIPPED)
@@ -144,7 +149,7 @@ class RefreshTest(CommandTest):
         rows = self.enter(t, "/refresh", "available")
         self.assertEqual(len(rows), 3, rows)
         self.assertRegex(rows[1], r"^Debug: tool 'foo' schema failed \(.*\)$")
-        self.assertEqual(rows[2], "Tools refreshed. 6 tools available.")
+        self.assertEqual(rows[2], refreshed())
 
     def test_a_changed_schema_is_read_again(self):
         self.user_tool("weather", tool_script("weather", description="Old words"))
@@ -154,10 +159,10 @@ class RefreshTest(CommandTest):
         self.user_tool("second", tool_script("second"))
         rows = self.enter(t, "/refresh", "available")
         self.assertEqual(rows, ["Refreshing tools...", "New: second. Changed: weather.",
-                                "Tools refreshed. 8 tools available."])
+                                refreshed(2)])
         self.enter(t, "/tool weather", "weather - New words")
         rows = self.enter(t, "/refresh", "available")
-        self.assertEqual(rows, ["Refreshing tools...", "Tools refreshed. 8 tools available."])
+        self.assertEqual(rows, ["Refreshing tools...", refreshed(2)])
 
     def test_what_is_not_used_is_said(self):
         t = self.ready(**WIDE)
@@ -169,7 +174,7 @@ class RefreshTest(CommandTest):
             "Refreshing tools...",
             f"Tool 'plain' is not used: it is not executable; chmod +x '{path}'",
             f"Tool 'grep' from {mine} overrides the one from {TOOLS}/grep", "Changed: grep.",
-            "Tools refreshed. 6 tools available."])
+            refreshed()])
 
     def test_messages_wait_until_it_is_done(self):
         self.serve([Answer("Here.")], schema_timeout_ms=MUCH)
@@ -185,7 +190,7 @@ class RefreshTest(CommandTest):
         self.release("slow")
         t.wait_for("Here.")
         rows = self.below(t, "/refresh")
-        self.assertLess(rows.index("Tools refreshed. 7 tools available."), rows.index("> hello"))
+        self.assertLess(rows.index(refreshed(1)), rows.index("> hello"))
         self.assertIn("slow", sent_tools(self.llm.requests[0]))
 
     def test_a_turn_goes_on_meanwhile(self):
@@ -195,7 +200,7 @@ class RefreshTest(CommandTest):
         t.send("go\r")
         self.wait_for_file("started")
         rows = self.enter(t, "/refresh", "available")
-        self.assertIn("Tools refreshed. 7 tools available.", rows)
+        self.assertIn(refreshed(1), rows)
         self.release("on")
         t.wait_for("Through.")
         self.assertTrue(all(r["tool_success"] for _, r in sent_results(self.llm.requests[2])))
@@ -259,7 +264,7 @@ class AskedAgainTest(CommandTest):
         with open(schema, "w") as f:
             f.write(json.dumps({"name": "weather", "description": "New words"}))
         t = self.ready([Answer("Fine.")])
-        self.enter(t, "/refresh", "Tools refreshed. 7 tools available.")
+        self.enter(t, "/refresh", refreshed(1))
         self.enter(t, "hi", "Fine.")
         self.assertEqual(self.description(self.llm.requests[0]), "New words")
 
@@ -378,7 +383,7 @@ class TrustTest(CommandTest):
         t = self.start_untrusted([Answer(calls=[Call("grep", {"pattern": "x"})]), Answer("Found.")])
         self.ask(t)
         t.send("y\r")
-        t.wait_for("Tools refreshed. 6 tools available.")
+        t.wait_for(refreshed())
         rows = self.enter(t, "/tool grep", "Overrides:")
         facts = dict(row.split(": ", 1) for row in rows[-4:])
         self.assertEqual(facts["Source"], "project")
@@ -450,7 +455,7 @@ class TrustTest(CommandTest):
         self.assertIn("  fetch: write none, network yes", self.below(t, "Trust them?"))
         t.send("n\r")
         t.wait_for("Not allowed: ")
-        t.wait_for("Tools refreshed. 7 tools available.")
+        t.wait_for(refreshed(1))
         self.assertIn("Effects: write project, network no",
                       self.enter(t, "/tool fetch", "Runs from:"))
         t.send("/trust\r")
@@ -459,7 +464,7 @@ class TrustTest(CommandTest):
                      self.below(t, "Already trusted."), "the question")
         t.send("y\r")
         t.wait_for("Allowed.")
-        t.wait_until(lambda: "Tools refreshed. 7 tools available." in self.below(t, "Allowed."),
+        t.wait_until(lambda: refreshed(1) in self.below(t, "Allowed."),
                      "refreshed")
         rows = self.enter(t, "/tool fetch", "Runs from:")
         self.assertIn("Effects: write none, network yes", rows)
@@ -1071,7 +1076,7 @@ class CompletionTest(CommandTest):
         t.send("f\t")
         t.wait_for(re.compile(r"^> /refresh", re.M))
         t.send("\r")
-        t.wait_for("Tools refreshed. 6 tools available.")
+        t.wait_for(refreshed())
 
     def test_tools_and_models(self):
         t = self.ready(env={"ANTHROPIC_API_KEY": "sk-x"})

@@ -14,12 +14,12 @@ sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
 from fake_llm import Answer, Call, FakeLLM, Wire
 from model_runs import FORMATS, Stage, go_on, history_of, lines_of, messages, unanswered
+from support import SHIPPED
 
 DEADLINE = 60  # seconds; what takes longest waits for two watchdogs of a second and one retry
 MEMORY_KB = 150 * 1024
 QUICK_STEP = 17
 BUSY, WAITING = 2, 16  # processes for what computes, and for what mostly waits for a retry
-SHIPPED = ("bash", "file_edit", "file_read", "file_write", "glob", "grep")
 # Only the one tool, so that the streams of Responses, which repeat all tools, stay short.
 SETTINGS = {"tools": {name: {"enabled": False} for name in SHIPPED},
             "silence_timeout_seconds": 1, "idle_stream_seconds": 1}

@@ -91,7 +91,11 @@ static void format_schema(ik_buffer_t *out, const ik_tool_program_t *program)
     if (program->display != IK_DISPLAY_USUAL) {
         ik_buffer_append_format(out, ",\"display\":\"%s\"", ik_display_name(program->display));
     }
-    ik_buffer_append_text(out, "}\n");
+    const char *op;
+    for (size_t i = 0; (op = ik_host_op_name(program->host, i)) != NULL; i++) {
+        ik_buffer_append_format(out, "%s\"%s\"", i == 0 ? ",\"host\":[" : ",", op);
+    }
+    ik_buffer_append_text(out, program->host == 0 ? "}\n" : "]}\n");
 }
 
 static void format_help(ik_buffer_t *out, const ik_tool_program_t *program, const char *file)

@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/display.h"
 #include "base/effects.h"
+#include "base/host_protocol.h"
 
 /* Arguments longer than this are refused, output longer than this is cut. */
 #define IK_TOOL_ARGUMENTS_MAX ((size_t)1 << 30)
@@ -52,6 +53,7 @@ typedef struct {
     bool parallel;          /* calls may overlap */
     ik_effects_t effects;   /* what it does besides reading; ikigai confines it to that */
     const char *escalation; /* the parameter that asks for more; NULL: there is none */
+    unsigned host;          /* what it asks ikigai for (ik_host_op_t); see host_relay.h */
     const char *limits;     /* sizes and memory, for --help */
     ik_display_t display;   /* how the answer is best shown */
     void (*run)(ik_tool_call_t *call);

@@ -1,0 +1,29 @@
+/*
+ * A request over the host channel, made inside a tool (host_protocol.h): blocks until it is
+ * answered. Used by shipped tools and by `ikigai host`. Programs of one call share its channel, so
+ * that they take turns: a lock on the socket keeps one from reading the answer to another.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+typedef struct {
+    char *result; /* a JSON object; NULL: the request failed */
+    size_t result_len;
+    char *code; /* then: the error code */
+    char *error;
+} ik_host_answer_t;
+
+typedef void (*ik_host_progress_fn)(void *data, const char *text);
+
+/* Adds an id to request, which is borrowed, sends it and waits for the answer, whose texts are on
+ * ctx. on_progress may be NULL. IK_ERR_NOT_FOUND: this process has no host channel; another error:
+ * the channel was closed. */
+res_t ik_host_client_run(const void *ctx, json_t *request, ik_host_progress_fn on_progress,
+                         void *data, ik_host_answer_t *answer);
+/* Cancels the request that is open, if there is one; may be called by a signal handler that ends
+ * the process afterwards. */
+void ik_host_client_cancel(void);
