@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/line_diff.h"
+#include "base/patch_lines.h"
 #include "export/html_escape.h"
 
 /* --- code -------------------------------------------------------------------------------- */
@@ -64,57 +64,42 @@ bool ik_html_code_is_diff(const char *text, size_t len)
     return false;
 }
 
-/* The class makes the line a block, so that its colour reaches the edge. */
-static void append_line(ik_buffer_t *out, const char *class, const char *mark, const char *line,
-                        size_t len)
+/* The first class makes the line a block, so that its colour reaches the edge. */
+static void on_line_piece(void *data, ik_code_class_t kind, bool changed, const char *text,
+                          size_t len)
 {
-    ik_buffer_append_format(out, "<span class=\"%s\">%s", class, mark);
-    ik_html_escape(out, line, len);
-    if (len == 0 || line[len - 1] != '\n') {
-        ik_buffer_append_byte(out, '\n');
-    }
-    ik_buffer_append_text(out, "</span>");
+    ik_buffer_t *out = data;
+    ik_buffer_append_text(out, changed ? "<mark>" : "");
+    on_piece(out, changed ? IK_CODE_PLAIN : kind, text, len);
+    ik_buffer_append_text(out, changed ? "</mark>" : "");
 }
 
-/* Inside a hunk the first character decides; lines outside name files. */
-static const char *class_of_line(const char *line, size_t len, bool *in_hunk)
+static void on_line(void *data, const ik_patch_line_t *line)
 {
-    if (begins(line, len, "@@")) {
-        *in_hunk = true;
-        return "l hunk";
+    static const char *const kinds[] = {
+        [IK_PATCH_KEPT] = "l",      [IK_PATCH_REMOVED] = "l del", [IK_PATCH_ADDED] = "l add",
+        [IK_PATCH_HUNK] = "l hunk", [IK_PATCH_NAME] = "l file",   [IK_PATCH_OTHER] = "l file",
+    };
+    ik_buffer_t *out = data;
+    ik_buffer_append_format(out, "<span class=\"%s\">", kinds[line->kind]);
+    if (line->kind <= IK_PATCH_ADDED) {
+        ik_buffer_append_byte(out, " -+"[line->kind]);
+        ik_patch_lines_split(line, on_line_piece, out);
+    } else {
+        ik_html_escape(out, line->text, line->len);
     }
-    if (begins(line, len, "diff ") || begins(line, len, "index ")) {
-        *in_hunk = false;
-    }
-    if (!*in_hunk) {
-        return "l file";
-    }
-    return *line == '+' ? "l add" : *line == '-' ? "l del" : "l";
+    ik_buffer_append_text(out, "\n</span>");
 }
 
 void ik_html_code_append_diff(ik_buffer_t *out, const char *text, size_t len)
 {
-    /* A diff in an answer may lack file names and hunk headers: then all of it is a hunk. */
-    bool in_hunk = !begins(text, len, "@@") && memmem(text, len, "\n@@", 3) == NULL;
-    while (len > 0) {
-        size_t line = line_length(text, len);
-        append_line(out, class_of_line(text, line, &in_hunk), "", text, line);
-        text += line;
-        len -= line;
-    }
+    ik_patch_place_t place = {0};
+    ik_patch_lines_read(&place, text, len, on_line, out);
 }
 
-static void on_changed_line(void *data, ik_line_change_t change, const char *line, size_t len)
+void ik_html_code_append_change(ik_buffer_t *out, const ik_code_language_t *language,
+                                const char *before, size_t before_len, const char *after,
+                                size_t after_len)
 {
-    static const char *const changes[] = {
-        [IK_LINE_KEPT] = "l", [IK_LINE_REMOVED] = "l del", [IK_LINE_ADDED] = "l add"};
-    static const char *const marks[] = {
-        [IK_LINE_KEPT] = " ", [IK_LINE_REMOVED] = "-", [IK_LINE_ADDED] = "+"};
-    append_line(data, changes[change], marks[change], line, len);
-}
-
-void ik_html_code_append_change(ik_buffer_t *out, const char *before, size_t before_len,
-                                const char *after, size_t after_len)
-{
-    ik_line_diff_run(before, before_len, after, after_len, on_changed_line, out);
+    ik_patch_lines_compare(language, before, before_len, after, after_len, on_line, out);
 }

@@ -12,5 +12,6 @@ void ik_html_code_append(ik_buffer_t *out, const ik_code_language_t *language, c
 bool ik_html_code_is_diff(const char *text, size_t len);
 void ik_html_code_append_diff(ik_buffer_t *out, const char *text, size_t len);
 /* Appends the line diff of two texts. */
-void ik_html_code_append_change(ik_buffer_t *out, const char *before, size_t before_len,
-                                const char *after, size_t after_len);
+void ik_html_code_append_change(ik_buffer_t *out, const ik_code_language_t *language,
+                                const char *before, size_t before_len, const char *after,
+                                size_t after_len);

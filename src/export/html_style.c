@@ -105,6 +105,7 @@ const char ik_html_style[] =
     ".l{display:block;margin:0 -1rem;padding:0 1rem}\n"
     ".add{background:var(--add);color:var(--add-ink)}\n"
     ".del{background:var(--del);color:var(--del-ink)}\n"
+    ".l mark{background:none;color:inherit;font-weight:600;text-decoration:underline}\n"
     ".hunk{color:var(--name)}\n"
     ".file{color:var(--quiet);font-weight:600}\n"
 

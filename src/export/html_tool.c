@@ -128,10 +128,12 @@ static void append_change(const tool_t *tool, const ik_tool_fields_t *fields)
         tool->scratch, ik_tool_fields_find(fields, "old_string"), &before_len);
     char *after = ik_tool_fields_format_value(
         tool->scratch, ik_tool_fields_find(fields, "new_string"), &after_len);
+    char *language = ik_tool_fields_format_suffix(tool->scratch, fields);
     size_t before_shown = ik_html_cut(before, before_len);
     size_t after_shown = ik_html_cut(after, after_len);
     ik_buffer_append_text(tool->out, "<div class=\"part\">\n<pre><code>");
-    ik_html_code_append_change(tool->out, before, before_shown, after, after_shown);
+    ik_html_code_append_change(tool->out, ik_code_colour_find(language, strlen(language)), before,
+                               before_shown, after, after_shown);
     ik_buffer_append_text(tool->out, "</code></pre>\n");
     ik_html_cut_append_note(tool->out, before_shown, before_len);
     ik_html_cut_append_note(tool->out, after_shown, after_len);

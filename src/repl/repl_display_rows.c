@@ -76,23 +76,17 @@ static void add_table(sink_t *sink, const ik_tool_display_t *shown)
     talloc_free(table);
 }
 
-/* language is NULL for a diff. */
-static void add_lines(sink_t *sink, const char *text, size_t len, const char *language)
+static void add_code(sink_t *sink, const char *text, size_t len, const char *language)
 {
     void *scratch = talloc_new(NULL);
-    ik_code_rows_t *code = ik_code_rows_create(
-        scratch, sink->rows->theme,
-        language == NULL ? NULL : ik_code_colour_find(language, strlen(language)));
+    ik_code_rows_t *code = ik_code_rows_create(scratch, sink->rows->theme,
+                                               ik_code_colour_find(language, strlen(language)));
     ik_row_t row;
     ik_row_init(&row, scratch, sink->rows->theme);
     for (size_t at = 0; at < len;) {
         const char *newline = memchr(text + at, '\n', len - at);
         size_t line = newline == NULL ? len - at : (size_t)(newline - text) - at;
-        if (language == NULL) {
-            ik_code_rows_add_diff(&row, text + at, line);
-        } else {
-            ik_code_rows_add(code, &row, text + at, line);
-        }
+        ik_code_rows_add(code, &row, text + at, line);
         ik_row_end(&row);
         put_row(sink, row.bytes.data == NULL ? "" : row.bytes.data, row.bytes.len);
         ik_row_clear(&row);
@@ -110,11 +104,12 @@ static void add_text(sink_t *sink, const ik_tool_display_t *shown, const char *l
     if (shown->display == IK_DISPLAY_MARKDOWN) {
         add_markdown(sink, text, used);
     } else if (shown->display == IK_DISPLAY_DIFF) {
-        add_lines(sink, text, used, NULL);
+        ik_patch_place_t place = {0};
+        ik_code_rows_patch(sink->rows->theme, &place, text, used, put_row, sink);
     } else {
-        add_lines(sink, text, used,
-                  shown->language.len == 0 ? language
-                                           : ik_json_decode(scratch, shown->language, NULL));
+        add_code(sink, text, used,
+                 shown->language.len == 0 ? language
+                                          : ik_json_decode(scratch, shown->language, NULL));
     }
     sink->left_out += used < len ? ik_rows_count_lines(text + used, len - used) : 0;
     talloc_free(scratch);

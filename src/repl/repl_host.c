@@ -48,46 +48,40 @@ static void open_pager(ik_command_host_t *host)
 
 enum { LINES_PER_PART = 500 }; /* the pager renders only the parts in view */
 
+/* A part of the text, and where in a patch it begins. */
+typedef struct {
+    const char *text;
+    ik_patch_place_t place;
+} part_t;
+
 typedef struct {
     const ik_repl_t *repl;
-    char **parts;
+    part_t *parts;
     size_t count;
     bool patch; /* in the colours of a diff */
 } pages_t;
-
-static void render_patch(const ik_rows_t *rows, const char *text)
-{
-    void *scratch = talloc_new(NULL);
-    ik_row_t row;
-    ik_row_init(&row, scratch, rows->theme);
-    while (*text != '\0') {
-        size_t len = strcspn(text, "\n");
-        ik_code_rows_add_diff(&row, text, len);
-        ik_rows_put(rows, &row);
-        text += len;
-        text += *text == '\n';
-    }
-    talloc_free(scratch);
-}
 
 static void render_text(void *data, size_t part, int columns, ik_pager_row_fn on_row,
                         void *row_data)
 {
     const pages_t *pages = data;
+    const char *text = pages->parts[part].text;
     ik_rows_t rows = ik_view_rows(pages->repl->view);
     rows.columns = columns;
     rows.full = true;
     rows.on_row = on_row;
     rows.data = row_data;
     if (pages->patch) {
-        render_patch(&rows, pages->parts[part]);
+        ik_patch_place_t place = pages->parts[part].place;
+        ik_code_rows_patch(rows.theme, &place, text, strlen(text), on_row, row_data);
     } else {
-        ik_rows_lines(&rows, IK_ROLE_TEXT, pages->parts[part]);
+        ik_rows_lines(&rows, IK_ROLE_TEXT, text);
     }
 }
 
 static void open_text(ik_repl_t *repl, const char *title, const char *text, bool patch)
 {
+    ik_patch_place_t place = {0};
     ik_view_close_pager(repl->view); /* it may show the text that is freed next */
     talloc_free(repl->shown_text);
     pages_t *pages = ik_new(repl, pages_t);
@@ -96,12 +90,18 @@ static void open_text(ik_repl_t *repl, const char *title, const char *text, bool
     pages->patch = patch;
     while (*text != '\0') {
         const char *end = text;
+        ik_patch_place_t begin = place;
         for (int lines = 0; lines < LINES_PER_PART && *end != '\0'; lines++) {
-            end += strcspn(end, "\n");
-            end += *end == '\n';
+            size_t len = strcspn(end, "\n");
+            len += end[len] == '\n';
+            if (patch) {
+                (void)ik_patch_lines_next(&place, end, len);
+            }
+            end += len;
         }
-        pages->parts = ik_resize_array(pages, pages->parts, char *, pages->count + 1);
-        pages->parts[pages->count++] = ik_strndup(pages, text, (size_t)(end - text));
+        pages->parts = ik_resize_array(pages, pages->parts, part_t, pages->count + 1);
+        pages->parts[pages->count++] =
+            (part_t){ik_strndup(pages, text, (size_t)(end - text)), begin};
         text = end;
     }
     ik_pager_source_t source = {
@@ -126,7 +126,8 @@ static void show_patch(ik_command_host_t *host, const char *title, const char *t
     ik_rows_t rows = ik_view_rows(repl->view);
     size_t room = (size_t)ik_view_height(repl->view) * 2 / 3;
     if (ik_view_prompt(repl->view) == NULL || ik_rows_count_lines(text, strlen(text)) <= room) {
-        render_patch(&rows, text);
+        ik_patch_place_t place = {0};
+        ik_code_rows_patch(rows.theme, &place, text, strlen(text), rows.on_row, rows.data);
     } else {
         open_text(repl, title, text, true);
     }

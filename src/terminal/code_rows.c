@@ -4,11 +4,8 @@
 #include <strings.h>
 
 #include "base/alloc.h"
-#include "base/array.h"
-#include "base/line_diff.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
-#include "base/word_diff.h"
 
 /* --- code -------------------------------------------------------------------------------- */
 
@@ -57,50 +54,97 @@ void ik_code_rows_add(ik_code_rows_t *rows, ik_row_t *row, const char *line, siz
 
 /* --- diffs ------------------------------------------------------------------------------- */
 
+static void emit(ik_row_t *row, ik_code_rows_fn on_row, void *data)
+{
+    ik_row_end(row);
+    on_row(data, row->bytes.data == NULL ? "" : row->bytes.data, row->bytes.len);
+    ik_row_clear(row);
+}
+
+/* Adds the pieces of a line. */
+typedef struct {
+    ik_row_t *row;
+    ik_style_t style; /* of the change */
+} painter_t;
+
 bool ik_code_rows_is_diff_name(const char *name, size_t len)
 {
     return (len == 4 && strncasecmp(name, "diff", 4) == 0) ||
            (len == 5 && (strncasecmp(name, "patch", 5) == 0 || strncasecmp(name, "udiff", 5) == 0));
 }
 
-void ik_code_rows_add_diff(ik_row_t *row, const char *line, size_t len)
+static void add_piece(void *data, ik_code_class_t kind, bool changed, const char *text, size_t len)
 {
-    static const struct {
-        const char *prefix;
-        ik_role_t role;
-    } kinds[] = {
-        {"+++ ", IK_ROLE_STRONG}, {"--- ", IK_ROLE_STRONG}, {"@@", IK_ROLE_HUNK},
-        {"+", IK_ROLE_ADDED},     {"-", IK_ROLE_REMOVED},   {"diff ", IK_ROLE_DIM},
-        {"index ", IK_ROLE_DIM},  {"\\ ", IK_ROLE_DIM},
+    const painter_t *painter = data;
+    ik_style_t style = kind == IK_CODE_PLAIN ? painter->style : style_of(painter->row->theme, kind);
+    style.fg = style.fg == 0 ? painter->style.fg : style.fg; /* comments are only dim */
+    ik_style_t marked = painter->style;
+    marked.bits |= IK_STYLE_REVERSE;
+    ik_row_add(painter->row, changed ? marked : style, text, len);
+}
+
+/* Adds a line of clean text. */
+static void add_line(ik_row_t *row, const ik_patch_line_t *line)
+{
+    static const ik_role_t roles[] = {
+        [IK_PATCH_KEPT] = IK_ROLE_TEXT,   [IK_PATCH_REMOVED] = IK_ROLE_REMOVED,
+        [IK_PATCH_ADDED] = IK_ROLE_ADDED, [IK_PATCH_HUNK] = IK_ROLE_HUNK,
+        [IK_PATCH_NAME] = IK_ROLE_STRONG, [IK_PATCH_OTHER] = IK_ROLE_DIM,
     };
-    ik_role_t role = IK_ROLE_TEXT;
-    for (size_t i = 0; i < IK_LENGTH(kinds); i++) {
-        size_t prefix_len = strlen(kinds[i].prefix);
-        if (len >= prefix_len && memcmp(line, kinds[i].prefix, prefix_len) == 0) {
-            role = kinds[i].role;
-            break;
-        }
+    painter_t painter = {.row = row, .style = ik_theme_style(row->theme, roles[line->kind])};
+    if (line->kind <= IK_PATCH_ADDED) {
+        ik_row_add(row, painter.style, &" -+"[line->kind], 1);
+        ik_patch_lines_split(line, add_piece, &painter);
+    } else {
+        ik_row_add(row, painter.style, line->text, line->len);
     }
-    ik_row_add(row, ik_theme_style(row->theme, role), line, len);
+}
+
+void ik_code_rows_add_diff(ik_patch_place_t *place, ik_row_t *row, const char *line, size_t len)
+{
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the line */
+    ik_buffer_append_text(&clean, "");
+    ik_sanitise_append(&clean, line, len);
+    ik_patch_line_t read = ik_patch_lines_next(place, clean.data, clean.len);
+    add_line(row, &read);
+    ik_buffer_reset(&clean);
+}
+
+typedef struct {
+    ik_row_t row;
+    ik_code_rows_fn on_row;
+    void *data;
+} patch_t;
+
+static void on_patch_line(void *data, const ik_patch_line_t *line)
+{
+    patch_t *patch = data;
+    add_line(&patch->row, line);
+    emit(&patch->row, patch->on_row, patch->data);
+}
+
+void ik_code_rows_patch(const ik_theme_t *theme, ik_patch_place_t *place, const char *text,
+                        size_t len, ik_code_rows_fn on_row, void *data)
+{
+    void *scratch = talloc_new(NULL);
+    patch_t patch = {.on_row = on_row, .data = data};
+    ik_buffer_t clean;
+    ik_row_init(&patch.row, scratch, theme);
+    ik_buffer_init(&clean, scratch, IK_BUFFER_UNLIMITED); /* bounded by the text */
+    if (!ik_sanitise_is_clean(text, len)) {
+        ik_buffer_append_text(&clean, "");
+        ik_sanitise_append(&clean, text, len);
+        text = clean.data;
+        len = clean.len;
+    }
+    ik_patch_lines_read(place, text, len, on_patch_line, &patch);
+    talloc_free(scratch);
 }
 
 /* --- differences of two texts ------------------------------------------------------------ */
 
-enum {
-    CONTEXT = 3,
-    SIMILAR = 30,          /* percent, for lines that are compared word by word */
-    PAIRS_MAX = 4096,      /* of lines that are compared in one place */
-    WORD_EFFORT = 1 << 20, /* of one change, in terms of word_diff.h */
-};
-
-typedef struct {
-    ik_line_change_t change;
-    const char *text; /* sanitised */
-    size_t len;       /* without the line end */
-    bool ended;
-    ik_code_state_t state; /* at its start */
-    ik_word_marks_t marks;
-} changed_line_t;
+enum { CONTEXT = 3 };
 
 /* The header of a hunk counts its lines, so the lines are collected until enough unchanged ones
  * follow the last change. Without a change, only the last lines are kept, as context. */
@@ -109,33 +153,25 @@ typedef struct {
     const ik_code_language_t *language;
     ik_code_state_t old;   /* at the end of the old text so far */
     ik_code_state_t fresh; /* and of the new one */
-    changed_line_t *lines;
+    ik_patch_line_t *lines;
     size_t count;
     size_t capacity;
     size_t kept; /* unchanged lines at the end */
     bool has_change;
-    size_t before;         /* lines of the old text so far */
-    size_t after;          /* lines of the new text so far */
-    size_t pairing_effort; /* left for finding similar lines */
-    size_t marking_effort; /* and for marking their words */
+    size_t before; /* lines of the old text so far */
+    size_t after;  /* lines of the new text so far */
+    ik_patch_effort_t effort;
     ik_code_rows_fn on_row;
     void *data;
 } hunk_t;
-
-static void emit(ik_row_t *row, ik_code_rows_fn on_row, void *data)
-{
-    ik_row_end(row);
-    on_row(data, row->bytes.data == NULL ? "" : row->bytes.data, row->bytes.len);
-    ik_row_clear(row);
-}
 
 static void emit_header(hunk_t *hunk)
 {
     size_t before = 0;
     size_t after = 0;
     for (size_t i = 0; i < hunk->count; i++) {
-        before += hunk->lines[i].change != IK_LINE_ADDED;
-        after += hunk->lines[i].change != IK_LINE_REMOVED;
+        before += hunk->lines[i].kind != IK_PATCH_ADDED;
+        after += hunk->lines[i].kind != IK_PATCH_REMOVED;
     }
     /* An empty side is numbered by the line before it. */
     size_t from = hunk->before - before + (before > 0);
@@ -144,116 +180,18 @@ static void emit_header(hunk_t *hunk)
     emit(&hunk->row, hunk->on_row, hunk->data);
 }
 
-static bool compare(const void *ctx, const changed_line_t *removed, const changed_line_t *added,
-                    size_t *effort, ik_word_diff_t *diff)
-{
-    return ik_word_diff_run(ctx, removed->text, removed->len, added->text, added->len, effort,
-                            diff);
-}
-
-static void mark_words(hunk_t *hunk, changed_line_t *removed, changed_line_t *added)
-{
-    ik_word_diff_t diff;
-    if (compare(hunk->row.bytes.ctx, removed, added, &hunk->marking_effort, &diff)) {
-        removed->marks = diff.old;
-        added->marks = diff.fresh;
-    }
-}
-
-/* Pairs removed lines with the added ones that follow them, in order, so that the pairs are as
- * similar as possible in all. Where as many lines were added as removed, a line in the same place
- * need have only one word in common; if there are very many, all pairs are such. */
-static void mark_changes(hunk_t *hunk, changed_line_t *removed, size_t height,
-                         changed_line_t *added, size_t width)
-{
-    if (height == 0 || width == 0 || height > PAIRS_MAX / width) {
-        for (size_t i = 0; height == width && i < height; i++) {
-            mark_words(hunk, &removed[i], &added[i]);
-        }
-        return;
-    }
-    void *scratch = talloc_new(NULL);
-    size_t pairs = height * width;
-    int *similar = ik_new_array(scratch, int, pairs);                   /* 0: not a pair */
-    int *best = ik_new_array(scratch, int, (height + 1) * (width + 1)); /* sum from there on */
-    for (size_t i = height; i-- > 0;) {
-        int *row = best + i * (width + 1);
-        const int *below = row + width + 1;
-        for (size_t k = width; k-- > 0;) {
-            ik_word_diff_t diff;
-            bool alike = compare(scratch, &removed[i], &added[k], &hunk->pairing_effort, &diff) &&
-                         (diff.similarity >= SIMILAR || (height == width && i == k));
-            int paired = alike ? diff.similarity + 1 : 0;
-            similar[i * width + k] = paired;
-            row[k] = below[k] > row[k + 1] ? below[k] : row[k + 1];
-            row[k] = alike && below[k + 1] + paired >= row[k] ? below[k + 1] + paired : row[k];
-        }
-    }
-    for (size_t i = 0, k = 0; i < height && k < width;) {
-        int paired = similar[i * width + k];
-        const int *here = best + i * (width + 1) + k;
-        if (paired > 0 && *here == here[width + 2] + paired) {
-            mark_words(hunk, &removed[i++], &added[k++]);
-        } else if (here[width + 1] >= here[1]) {
-            i++;
-        } else {
-            k++;
-        }
-    }
-    talloc_free(scratch);
-}
-
-static size_t count_run(const hunk_t *hunk, size_t from, ik_line_change_t change)
+static size_t count_run(const hunk_t *hunk, size_t from, ik_patch_kind_t kind)
 {
     size_t end = from;
-    while (end < hunk->count && hunk->lines[end].change == change) {
+    while (end < hunk->count && hunk->lines[end].kind == kind) {
         end++;
     }
     return end - from;
 }
 
-/* Passes a line to the row in pieces of one colour, which end where a mark begins or ends. */
-typedef struct {
-    ik_row_t *row;
-    const changed_line_t *line;
-    ik_style_t style; /* of the change */
-    size_t mark;      /* the next one that has not ended */
-} painter_t;
-
-static void on_changed_piece(void *data, ik_code_class_t kind, const char *text, size_t len)
+static void emit_line(hunk_t *hunk, const ik_patch_line_t *line)
 {
-    painter_t *painter = data;
-    const ik_word_marks_t *marks = &painter->line->marks;
-    size_t at = (size_t)(text - painter->line->text);
-    size_t end = at + len;
-    ik_style_t style = kind == IK_CODE_PLAIN ? painter->style : style_of(painter->row->theme, kind);
-    style.fg = style.fg == 0 ? painter->style.fg : style.fg; /* comments are only dim */
-    ik_style_t marked = painter->style;
-    marked.bits |= IK_STYLE_REVERSE;
-    while (at < end) {
-        while (painter->mark < marks->count && marks->ranges[painter->mark].to <= at) {
-            painter->mark++;
-        }
-        bool more = painter->mark < marks->count;
-        bool inside = more && marks->ranges[painter->mark].from <= at;
-        size_t stop = inside ? marks->ranges[painter->mark].to
-                      : more ? marks->ranges[painter->mark].from
-                             : end;
-        stop = stop < end ? stop : end;
-        ik_row_add(painter->row, inside ? marked : style, painter->line->text + at, stop - at);
-        at = stop;
-    }
-}
-
-static void emit_line(hunk_t *hunk, const changed_line_t *line)
-{
-    static const ik_role_t roles[] = {IK_ROLE_TEXT, IK_ROLE_REMOVED, IK_ROLE_ADDED};
-    painter_t painter = {.row = &hunk->row,
-                         .line = line,
-                         .style = ik_theme_style(hunk->row.theme, roles[line->change])};
-    ik_code_state_t state = line->state;
-    ik_row_add(&hunk->row, painter.style, &" -+"[line->change], 1);
-    ik_code_colour_line(hunk->language, &state, line->text, line->len, on_changed_piece, &painter);
+    add_line(&hunk->row, line);
     emit(&hunk->row, hunk->on_row, hunk->data);
     if (!line->ended) {
         ik_row_add_role(&hunk->row, IK_ROLE_DIM, "\\ No newline at end of file");
@@ -270,9 +208,10 @@ static void emit_hunk(hunk_t *hunk)
     hunk->after -= spare;
     emit_header(hunk);
     for (size_t i = 0; i < hunk->count;) {
-        size_t removed = count_run(hunk, i, IK_LINE_REMOVED);
-        size_t added = count_run(hunk, i + removed, IK_LINE_ADDED);
-        mark_changes(hunk, &hunk->lines[i], removed, &hunk->lines[i + removed], added);
+        size_t removed = count_run(hunk, i, IK_PATCH_REMOVED);
+        size_t added = count_run(hunk, i + removed, IK_PATCH_ADDED);
+        ik_patch_lines_mark(hunk->row.bytes.ctx, &hunk->effort, &hunk->lines[i], removed,
+                            &hunk->lines[i + removed], added);
         size_t end = i + removed + added > i ? i + removed + added : i + 1;
         for (; i < end; i++) {
             emit_line(hunk, &hunk->lines[i]);
@@ -288,10 +227,10 @@ static void emit_hunk(hunk_t *hunk)
 }
 
 /* Without its line end, sanitised. */
-static changed_line_t read_line(const hunk_t *hunk, ik_line_change_t change, const char *text,
-                                size_t len)
+static ik_patch_line_t read_line(const hunk_t *hunk, ik_line_change_t change, const char *text,
+                                 size_t len)
 {
-    changed_line_t line = {.change = change, .text = text, .len = len};
+    ik_patch_line_t line = {.kind = (ik_patch_kind_t)change, .text = text, .len = len};
     line.ended = len > 0 && text[len - 1] == '\n';
     line.len -= line.ended;
     line.len -= line.ended && line.len > 0 && text[line.len - 1] == '\r';
@@ -306,51 +245,18 @@ static changed_line_t read_line(const hunk_t *hunk, ik_line_change_t change, con
     return line;
 }
 
-static void ignore_piece(void *data, ik_code_class_t kind, const char *text, size_t len)
-{
-    (void)data;
-    (void)kind;
-    (void)text;
-    (void)len;
-}
-
-static bool is_same_state(const ik_code_state_t *a, const ik_code_state_t *b)
-{
-    return strcmp(a->close, b->close) == 0 && a->kind == b->kind && a->escapes == b->escapes &&
-           a->in_tag == b->in_tag;
-}
-
-/* Follows comments and strings that span lines through the texts that have the line. */
-static void follow_code(hunk_t *hunk, changed_line_t *line)
-{
-    line->state = line->change == IK_LINE_REMOVED ? hunk->old : hunk->fresh;
-    if (hunk->language == NULL) {
-        return;
-    }
-    bool same = line->change == IK_LINE_KEPT && is_same_state(&hunk->old, &hunk->fresh);
-    if (line->change != IK_LINE_ADDED) {
-        ik_code_colour_line(hunk->language, &hunk->old, line->text, line->len, ignore_piece, NULL);
-    }
-    if (same) {
-        hunk->fresh = hunk->old;
-    } else if (line->change != IK_LINE_REMOVED) {
-        ik_code_colour_line(hunk->language, &hunk->fresh, line->text, line->len, ignore_piece,
-                            NULL);
-    }
-}
-
 static void on_line(void *data, ik_line_change_t change, const char *text, size_t len)
 {
     hunk_t *hunk = data;
-    changed_line_t line = read_line(hunk, change, text, len);
-    follow_code(hunk, &line);
+    ik_patch_line_t line = read_line(hunk, change, text, len);
+    ik_patch_lines_follow(hunk->language, &hunk->old, &hunk->fresh, &line);
     if (change == IK_LINE_KEPT && !hunk->has_change && hunk->count == CONTEXT) {
         memmove(hunk->lines, hunk->lines + 1, --hunk->count * sizeof(hunk->lines[0]));
     }
     if (hunk->count == hunk->capacity) {
         hunk->capacity = hunk->capacity == 0 ? 64 : hunk->capacity * 2;
         hunk->lines =
-            ik_resize_array(hunk->row.bytes.ctx, hunk->lines, changed_line_t, hunk->capacity);
+            ik_resize_array(hunk->row.bytes.ctx, hunk->lines, ik_patch_line_t, hunk->capacity);
     }
     hunk->lines[hunk->count++] = line;
     hunk->before += change != IK_LINE_ADDED;
@@ -367,11 +273,8 @@ void ik_code_rows_change(const ik_theme_t *theme, const ik_code_language_t *lang
                          ik_code_rows_fn on_row, void *data)
 {
     void *scratch = talloc_new(NULL);
-    hunk_t hunk = {.language = language,
-                   .pairing_effort = WORD_EFFORT,
-                   .marking_effort = WORD_EFFORT,
-                   .on_row = on_row,
-                   .data = data};
+    hunk_t hunk = {
+        .language = language, .effort = ik_patch_lines_effort(), .on_row = on_row, .data = data};
     ik_row_init(&hunk.row, scratch, theme);
     ik_line_diff_run(before, before_len, after, after_len, on_line, &hunk);
     if (hunk.has_change) {

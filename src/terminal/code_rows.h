@@ -2,7 +2,7 @@
  * coloured here; output keeps its own colours. */
 #pragma once
 
-#include "base/code_colour.h"
+#include "base/patch_lines.h"
 #include "terminal/row.h"
 
 typedef void (*ik_code_rows_fn)(void *data, const char *bytes, size_t len);
@@ -25,8 +25,13 @@ void ik_code_rows_add(ik_code_rows_t *rows, ik_row_t *row, const char *line, siz
 
 /* Whether the name of a code block's language says that it is a diff. */
 bool ik_code_rows_is_diff_name(const char *name, size_t len);
-/* Appends a line of a unified diff. */
-void ik_code_rows_add_diff(ik_row_t *row, const char *line, size_t len);
+/* Appends a line of a unified diff, in the colours of its language, for a diff that comes line by
+ * line. */
+void ik_code_rows_add_diff(ik_patch_place_t *place, ik_row_t *row, const char *line, size_t len);
+/* A unified diff from place on, which moves. In a line that replaces a similar one, the changed
+ * words of both are marked, too. */
+void ik_code_rows_patch(const ik_theme_t *theme, ik_patch_place_t *place, const char *text,
+                        size_t len, ik_code_rows_fn on_row, void *data);
 
 /* The unified diff of two texts, with three lines of context. Lines have the colours of their
  * language, which may be NULL; in a line that replaces a similar one, the changed words of both are

@@ -80,7 +80,7 @@ static void emit_code(ik_markdown_blocks_t *blocks, size_t spaces, const char *t
     ik_markdown_margin_begin_code(&blocks->margin, rows);
     ik_markdown_rows_pad(rows, spaces);
     if (blocks->is_diff) {
-        ik_code_rows_add_diff(&rows->row, text, len);
+        ik_code_rows_add_diff(&blocks->diff, &rows->row, text, len);
     } else {
         ik_code_rows_add(&blocks->code, &rows->row, text, len);
     }
@@ -107,6 +107,7 @@ static void begin_code(ik_markdown_blocks_t *blocks, const line_t *line, ik_mark
     begin_leaf(blocks, leaf);
     ik_code_rows_init(&blocks->code, rows->theme, ik_code_colour_find(info, info_len));
     blocks->is_diff = ik_code_rows_is_diff_name(info, info_len);
+    blocks->diff = (ik_patch_place_t){0};
     ik_markdown_margin_begin_code(&blocks->margin, rows);
     if (info_len > 0 && info_len <= INFO_MAX) {
         ik_row_add(&rows->row, ik_theme_style(rows->theme, IK_ROLE_DIM), info, info_len);

@@ -29,6 +29,7 @@ typedef struct {
     ik_markdown_fence_t fence; /* without its info */
     size_t fence_indent;
     bool is_diff;
+    ik_patch_place_t diff; /* after the last line of it */
     ik_code_rows_t code;
     size_t blanks;     /* empty lines that belong to the indented code if it continues */
     bool is_line_open; /* only the start of the last line has been taken */

@@ -307,6 +307,18 @@ class Diff(UndoTest):
         self.enter(t, "/diff turn --stat", "1 file changed")
 
 
+    def test_colours(self):
+        """Those of the language, and changed words are marked, as in other diffs."""
+        self.write("a.c", "int one = 1;\nint two = 2;\n")
+        t = self.ready([*turn(write("a.c", "int one = 1;\nint three = 2;\n"), then="One.")])
+        self.ask(t, "first", "One.")
+        before = len(t.raw)
+        self.enter(t, "/diff", "+int three = 2;")
+        keyword, changed = rb"\+\x1b\[[0-9;]+mint", rb"\x1b\[[0-9;]*7mthree\x1b"
+        self.assertRegex(t.raw[before:], keyword)
+        self.assertRegex(t.raw[before:], changed)
+
+
 class Plain(UndoTest):
     def test_undo_redo_rewind_diff(self):
         self.serve([*turn(write("a.txt", "1\n"), then="One."),

@@ -1,13 +1,13 @@
 /*
  * Two texts and how one became the other: what was kept and removed is the old one, what was kept
  * and added the new one. The words that differ between the two, taken as lines: what is not marked
- * is the same in both, but for white space. Input: the old text up to a NUL, the new one.
+ * is the same in both, but for white space. Both are also read as a unified diff, which loses no
+ * byte but those of line ends. Input: the old text up to a NUL, the new one.
  */
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "base/line_diff.h"
-#include "base/word_diff.h"
+#include "base/patch_lines.h"
 #include "pieces.h"
 
 enum { EFFORT = 1 << 20 };
@@ -72,6 +72,46 @@ static void compare_words(const void *ctx, const char *old, size_t old_len, cons
     REQUIRE(diff.similarity >= 0 && diff.similarity <= 100);
 }
 
+static void append_piece(void *data, ik_code_class_t kind, bool changed, const char *text,
+                         size_t len)
+{
+    (void)kind;
+    (void)changed;
+    REQUIRE(len > 0);
+    ik_buffer_append(data, text, len);
+}
+
+static void on_patch_line(void *data, const ik_patch_line_t *line)
+{
+    if (line->kind <= IK_PATCH_ADDED) {
+        ik_patch_lines_split(line, append_piece, data);
+    } else {
+        ik_buffer_append(data, line->text, line->len);
+    }
+}
+
+/* The bytes of a text without line ends, and without the first character of a line where that is a
+ * mark: they may be missing in a diff. */
+static void read_patch(const void *ctx, const char *text, size_t len)
+{
+    ik_patch_place_t places[2] = {{0}, {0}};
+    ik_buffer_t read;
+    ik_buffer_t expected;
+    ik_buffer_init(&read, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&expected, ctx, IK_BUFFER_UNLIMITED);
+    ik_patch_lines_read(&places[0], text, len, on_patch_line, &read);
+    for (size_t at = 0; at < len;) {
+        const char *end = memchr(text + at, '\n', len - at);
+        size_t part = end == NULL ? len - at : (size_t)(end - text) + 1 - at;
+        ik_patch_line_t line = ik_patch_lines_next(&places[1], text + at, part);
+        REQUIRE(line.text >= text + at && line.text + line.len <= text + at + part);
+        ik_buffer_append(&expected, line.text, line.len);
+        at += part;
+    }
+    REQUIRE(pieces_same(&read, &expected));
+    REQUIRE(places[0].outside == places[1].outside && places[0].language == places[1].language);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     void *ctx = talloc_new(NULL);
@@ -85,6 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     ik_line_diff_run(old, old_len, fresh, fresh_len, on_line, &sides);
     REQUIRE(holds(&sides.old, old, old_len) && holds(&sides.fresh, fresh, fresh_len));
     compare_words(ctx, old, old_len, fresh, fresh_len);
+    read_patch(ctx, old, old_len);
+    read_patch(ctx, fresh, fresh_len);
     free(old);
     free(fresh);
     talloc_free(ctx);

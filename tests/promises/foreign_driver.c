@@ -579,8 +579,11 @@ static void show_code(run_t *run, const input_t *input)
     end_row(run);
     ik_code_rows_add(&rows, &run->row, input->bytes, input->len / 2);
     end_row(run);
-    ik_code_rows_add_diff(&run->row, input->bytes, input->len);
+    ik_patch_place_t place = {.language = language};
+    ik_code_rows_add_diff(&place, &run->row, input->bytes, input->len);
     end_row(run);
+    place = (ik_patch_place_t){.language = language};
+    ik_code_rows_patch(run->theme, &place, input->bytes, input->len, on_row, run);
 }
 
 static void show_change(run_t *run, const input_t *input)

@@ -96,7 +96,8 @@ START_TEST(lines_of_a_diff_have_their_role)
         {"--", IK_ROLE_REMOVED},       {"diff --git a b", IK_ROLE_DIM},
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        ik_code_rows_add_diff(&row, lines[i].line, strlen(lines[i].line));
+        ik_patch_place_t place = {0};
+        ik_code_rows_add_diff(&place, &row, lines[i].line, strlen(lines[i].line));
         ck_assert_str_eq(finished(), of_role(lines[i].role, lines[i].line));
     }
     ck_assert(ik_code_rows_is_diff_name("Diff", 4));
@@ -328,6 +329,61 @@ START_TEST(random_changes_can_be_applied)
 }
 END_TEST
 
+static const char *patch(const ik_theme_t *theme, const char *text)
+{
+    ik_patch_place_t place = {0};
+    given.len = 0;
+    ik_buffer_append_text(&given, "");
+    ik_code_rows_patch(theme, &place, text, strlen(text), on_row, &given);
+    return given.data;
+}
+
+START_TEST(a_patch_keeps_its_text)
+{
+    static const char *const patches[] = {
+        "",
+        "-a\n+b\n",
+        "diff --git a/x.c b/x.c\nindex 1..2 100644\n--- a/x.c\n+++ b/x.c\n@@ -1,3 +1,3 @@ f\n"
+        " a\n--- b\n+++ c\n d\n\\ No newline at end of file\n",
+        "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n--- c\n+++ d\n@@ -1 +0,0 @@\n-a\n",
+        "--- a\n+++ b\n-a\n+b\n\nprose\n",
+        "@@ -1,1 +1,1 @@\n a\n-wrong\n+numbers\n",
+        "@@\n-a\n+b\n@@ -99999999999999999999,9 +1,x @@\n c\n",
+        "Binary files a/b and c/d differ\n",
+    };
+    for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
+        ck_assert_str_eq(patch(&bare, patches[i]),
+                         i == 4 ? "--- a\n+++ b\n-a\n+b\n \nprose\n" : patches[i]);
+    }
+    ck_assert_str_eq(patch(&bare, "@@ -1 +1 @@\r\n-a\033[2Jb\r\n+c"), "@@ -1 +1 @@\n-ab\n+c\n");
+}
+END_TEST
+
+START_TEST(a_patch_has_the_colours_of_its_languages_and_marks)
+{
+    const char *rows = patch(&coloured, "--- a/x.c\n+++ b/x.c\n@@ -1,2 +1,2 @@\n int a;\n"
+                                        "-return x;\n+return y;\n--- x.py\n+++ /dev/null\n"
+                                        "@@ -1 +0,0 @@\n-def f\n--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n"
+                                        "+int a;\n");
+    ck_assert_ptr_nonnull(strstr(rows, "\n " MAGENTA "int" END " a;\n"));
+    ck_assert_ptr_nonnull(
+        strstr(rows, "\n" RED "-" MAGENTA "return" RED " \033[7mx\033[27m;" END "\n"));
+    ck_assert_ptr_nonnull(
+        strstr(rows, "\n" GREEN "+" MAGENTA "return" GREEN " \033[7my\033[27m;" END "\n"));
+    ck_assert_ptr_nonnull(strstr(rows, "\n" RED "-" MAGENTA "def" RED " f" END "\n"));
+    ck_assert_ptr_nonnull(strstr(rows, "\n" GREEN "+int a;" END "\n"));
+    /* a part of it that begins in the middle */
+    ik_patch_place_t place = {0};
+    static const char first[] = "--- a/x.c\n+++ b/x.c\n@@ -1,9 +1,9 @@\n";
+    for (const char *line = first; *line != '\0'; line = strchr(line, '\n') + 1) {
+        ik_patch_lines_next(&place, line, strcspn(line, "\n") + 1);
+    }
+    given.len = 0;
+    ik_code_rows_patch(&coloured, &place, "--- x;\n int a;\n", 15, on_row, &given);
+    ck_assert_str_eq(given.data, RED "--- x;" END "\n " MAGENTA "int" END " a;\n");
+}
+END_TEST
+
 /* --- output of programs ------------------------------------------------------------------ */
 
 static size_t output(const ik_theme_t *theme, const char *text, size_t rows, size_t bytes)
@@ -392,6 +448,8 @@ static Suite *make_suite(void)
     tcase_add_test(tests, changes_are_coloured);
     tcase_add_test(tests, random_changes_can_be_applied);
     tcase_add_test(tests, changes_have_the_colours_of_the_language);
+    tcase_add_test(tests, a_patch_keeps_its_text);
+    tcase_add_test(tests, a_patch_has_the_colours_of_its_languages_and_marks);
     tcase_add_test(tests, code_is_followed_through_the_whole_file);
     tcase_add_test(tests, changed_words_are_marked);
     tcase_add_test(tests, marks_need_no_colours);

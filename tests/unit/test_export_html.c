@@ -379,6 +379,18 @@ START_TEST(an_edit_is_a_difference)
 }
 END_TEST
 
+START_TEST(an_edit_has_the_colours_of_its_language_and_marks_words)
+{
+    begin();
+    call("x", "file_edit",
+         "{\"file_path\":\"a.c\",\"old_string\":\"int <a>;\",\"new_string\":\"int <b>;\"}");
+    ck_assert_ptr_nonnull(
+        strstr(page(), PRE("<span class=\"l del\">-<span class=\"k\">int</span> &lt;<mark>a</mark>"
+                           "&gt;;\n</span><span class=\"l add\">+<span class=\"k\">int</span> "
+                           "&lt;<mark>b</mark>&gt;;\n</span>")));
+}
+END_TEST
+
 START_TEST(output_that_is_a_diff_is_shown_as_one)
 {
     begin();
@@ -690,6 +702,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, results_are_shown_as_declared);
     tcase_add_test(tests, a_file_that_was_read_is_shown_in_its_language);
     tcase_add_test(tests, an_edit_is_a_difference);
+    tcase_add_test(tests, an_edit_has_the_colours_of_its_language_and_marks_words);
     tcase_add_test(tests, output_that_is_a_diff_is_shown_as_one);
     tcase_add_loop_test(tests, only_a_diff_is_one, 0, sizeof(diffs) / sizeof(diffs[0]));
     tcase_add_test(tests, a_failure_looks_like_one);
