@@ -97,6 +97,7 @@ static ik_config_t *create_built_in(const void *ctx, const ik_paths_t *paths,
     config->tool_timeout_seconds = 30;
     config->tool_max_seconds = 600;
     config->schema_timeout_ms = 1000;
+    config->hook_timeout_seconds = 60;
     config->connect_timeout_seconds = 10;
     config->silence_timeout_seconds = 120;
     config->idle_stream_seconds = 600;

@@ -19,10 +19,10 @@
 #include "base/paths.h"
 
 enum {
-    IK_CONFIG_KEY_COUNT = 42, /* of ik_config_keys */
+    IK_CONFIG_KEY_COUNT = 46, /* of ik_config_keys */
     IK_CONFIG_FILE_MAX = 1024 * 1024,
     IK_CONFIG_WARNING_MAX = 100, /* the last one says that more were left out */
-    IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, of tools, and of variables of one tool */
+    IK_CONFIG_ENTRY_MAX = 1000,  /* of providers, tools, hooks, and of variables of one tool */
     IK_CONFIG_PATHS_MAX = 100,   /* of each list of paths */
 };
 
@@ -42,6 +42,7 @@ typedef enum {
     IK_CONFIG_TOP,      /* KEY, in ik_config_t */
     IK_CONFIG_PROVIDER, /* providers.NAME.KEY, in ik_config_provider_t */
     IK_CONFIG_TOOL,     /* tools.NAME.KEY, in ik_config_tool_t */
+    IK_CONFIG_HOOK,     /* hooks.FILE.KEY, in ik_config_hook_t */
 } ik_config_section_t;
 
 typedef enum {
@@ -55,6 +56,7 @@ typedef enum {
     IK_CONFIG_NAMES,    /* const char **, NULL-terminated environment names; NULL when not set */
     IK_CONFIG_VALUES,   /* const char **, NULL-terminated "NAME=VALUE", secret; NULL when not set */
     IK_CONFIG_PATHS,    /* const char **, NULL-terminated absolute paths; NULL when not set */
+    IK_CONFIG_PATTERNS, /* const char **, NULL-terminated lines; NULL when not set */
 } ik_config_type_t;
 
 /* What a project's file may do with a key. */
@@ -130,6 +132,19 @@ typedef struct {
     ik_config_source_t sources[IK_CONFIG_KEY_COUNT];
 } ik_config_tool_t;
 
+typedef enum {
+    IK_CONFIG_ON_FAILURE_GO_ON = 1,
+    IK_CONFIG_ON_FAILURE_BLOCK,
+} ik_config_on_failure_t;
+
+typedef struct {
+    const char *name;     /* of the hook's file */
+    int on_failure;       /* ik_config_on_failure_t; 0 when not set */
+    const char **tools;   /* names or patterns, NULL-terminated; NULL when not set: all */
+    long timeout_seconds; /* 0 when not set */
+    ik_config_source_t sources[IK_CONFIG_KEY_COUNT];
+} ik_config_hook_t;
+
 /* How the user is notified while the terminal does not have the focus. */
 typedef enum {
     IK_CONFIG_NOTIFY_AUTO = 1, /* OSC 9 and the bell */
@@ -198,6 +213,7 @@ typedef struct {
     long tool_timeout_seconds;
     long tool_max_seconds;
     long schema_timeout_ms;
+    long hook_timeout_seconds;
     long connect_timeout_seconds;
     long silence_timeout_seconds;
     long idle_stream_seconds;
@@ -223,6 +239,8 @@ typedef struct {
     size_t provider_count;
     ik_config_tool_t **tools; /* only those that a file mentions */
     size_t tool_count;
+    ik_config_hook_t **hooks; /* only those that a file mentions */
+    size_t hook_count;
     const char **warnings; /* "FILE:LINE: message" */
     size_t warning_count;
     const char *system_file; /* read again for a tool's env at each call; may be NULL */
@@ -264,6 +282,10 @@ void ik_config_scrub_environment(const ik_config_t *config);
 char **ik_config_tool_environment(const void *ctx, const ik_config_t *config, const char *tool_name,
                                   bool by_user);
 
+/* The variables to add to the environment of a hook, as for ik_config_tool_environment: by_user for
+ * the user's own hooks. */
+char **ik_config_hook_environment(const void *ctx, const ik_config_t *config, bool by_user);
+
 /* The limits of a call of tool_name: its own where set, else the general ones. */
 ik_config_limits_t ik_config_tool_limits(const ik_config_t *config, const char *tool_name);
 
@@ -288,6 +310,9 @@ res_t ik_config_resolve_model(const ik_config_t *config, const char *model,
 const ik_config_tool_t *ik_config_tool(const ik_config_t *config, const char *name);
 bool ik_config_tool_enabled(const ik_config_t *config, const char *name);
 
+/* NULL when no file mentions the hook. name is that of its file. */
+const ik_config_hook_t *ik_config_hook(const ik_config_t *config, const char *name);
+
 /* "built-in", "system", "user", "project", "environment", "flag" */
 const char *ik_config_source_name(ik_config_source_t source);
 /* "openai", "anthropic", "google", "offline" */
@@ -295,7 +320,7 @@ const char *ik_config_provider_type_name(int type);
 
 /* NULL when there is no such key. */
 const ik_config_key_t *ik_config_find_key(ik_config_section_t section, const char *name);
-/* section_data is the ik_config_t, provider or tool that key's section names. */
+/* section_data is the ik_config_t, provider, tool or hook that key's section names. */
 ik_config_source_t ik_config_key_source(const ik_config_key_t *key, const void *section_data);
 /* A copy of the text in which *** replaces the password of a URL. */
 char *ik_config_hide_password(const void *ctx, const char *text);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/config_hook.h"
 #include "base/config_provider.h"
 #include "base/config_tool.h"
 #include "base/file.h"
@@ -190,6 +191,42 @@ static void read_tool(ik_config_loader_t *loader, const member_t *member, void *
     }
 }
 
+static void read_hook_key(ik_config_loader_t *loader, const member_t *member, void *data)
+{
+    ik_config_hook_t *hook = data;
+    const char *label =
+        label_of(loader, "hooks", ik_config_loader_show(loader, hook->name), member->name);
+    const ik_config_key_t *key = ik_config_find_key(IK_CONFIG_HOOK, member->name);
+    if (key == NULL) {
+        warn_unknown(loader, member, label);
+    } else {
+        ik_config_loader_set_json(loader, key, hook, label, member->value);
+    }
+}
+
+static void read_hook(ik_config_loader_t *loader, const member_t *member, void *data)
+{
+    (void)data;
+    ik_config_hook_t *hook = ik_config_hook_open(loader, member->name, member->key.text);
+    if (hook != NULL) {
+        const char *label =
+            ik_sprintf(loader->scratch, "hooks.%s", ik_config_loader_show(loader, hook->name));
+        visit_members(loader, member->value, label, read_hook_key, hook);
+    }
+}
+
+/* A section whose entries a project cannot change. */
+static void read_own_section(ik_config_loader_t *loader, const member_t *member,
+                             member_function_t *visit)
+{
+    if (loader->source == IK_CONFIG_PROJECT) {
+        ik_config_loader_warn(loader, member->key.text,
+                              "%s is not honoured from a project's config file", member->name);
+    } else {
+        visit_members(loader, member->value, member->name, visit, NULL);
+    }
+}
+
 static void read_top_key(ik_config_loader_t *loader, const member_t *member, void *data)
 {
     const ik_config_key_t *key =
@@ -200,13 +237,12 @@ static void read_top_key(ik_config_loader_t *loader, const member_t *member, voi
         visit_members(loader, member->value, "limits", read_limit, data);
     } else if (strcmp(member->name, "tools") == 0) {
         visit_members(loader, member->value, "tools", read_tool, NULL);
-    } else if (strcmp(member->name, "providers") != 0) {
-        warn_unknown(loader, member, ik_config_loader_show(loader, member->name));
-    } else if (loader->source == IK_CONFIG_PROJECT) {
-        ik_config_loader_warn(loader, member->key.text,
-                              "providers is not honoured from a project's config file");
+    } else if (strcmp(member->name, "hooks") == 0) {
+        read_own_section(loader, member, read_hook);
+    } else if (strcmp(member->name, "providers") == 0) {
+        read_own_section(loader, member, read_provider);
     } else {
-        visit_members(loader, member->value, "providers", read_provider, NULL);
+        warn_unknown(loader, member, ik_config_loader_show(loader, member->name));
     }
 }
 

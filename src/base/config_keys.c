@@ -19,12 +19,14 @@ static const char *const EDITING[] = {"emacs", "vi", NULL};
 static const char *const APIS[] = {"chat", "responses", NULL};
 static const char *const MODES[] = {"auto", "ask", "plan", "full", NULL};
 static const char *const CONFINEMENTS[] = {"preferred", "required", "off", NULL};
+static const char *const ON_FAILURE[] = {"go_on", "block", NULL};
 static const char *const TOOL_OUTPUTS[] = {"full", "short", NULL};
 static const char *const NOTIFICATIONS[] = {"auto", "bell", "osc9", "osc99", "osc777", "off", NULL};
 
 #define TOP(field_) IK_CONFIG_TOP, #field_, offsetof(ik_config_t, field_)
 #define PROVIDER(field_) IK_CONFIG_PROVIDER, #field_, offsetof(ik_config_provider_t, field_)
 #define TOOL(field_) IK_CONFIG_TOOL, #field_, offsetof(ik_config_tool_t, field_)
+#define HOOK(field_) IK_CONFIG_HOOK, #field_, offsetof(ik_config_hook_t, field_)
 
 /* A member of the object limits. */
 #define LIMIT(section_, struct_, field_, help_)                                                    \
@@ -60,6 +62,7 @@ const ik_config_key_t ik_config_keys[] = {
      "how long a tool may go without progress"},
     {TOP(tool_max_seconds), INTEGER, FORBID, 1, DAY, NULL, "how long a tool may take at all"},
     {TOP(schema_timeout_ms), INTEGER, FORBID, 1, 60000, NULL, "how long `--schema` may take"},
+    {TOP(hook_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL, "how long a hook may take"},
     {TOP(connect_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
      "how long it may take to reach a provider"},
     {TOP(silence_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
@@ -126,6 +129,13 @@ const ik_config_key_t ik_config_keys[] = {
     TOOL_LIMIT(file_size),
     TOOL_LIMIT(processes),
     TOOL_LIMIT(cpu_seconds),
+
+    {HOOK(on_failure), IK_CONFIG_CHOICE, FORBID, 0, 0, ON_FAILURE,
+     "whether the call, prompt or summary goes on when the hook fails; default: `go_on`"},
+    {HOOK(tools), IK_CONFIG_PATTERNS, FORBID, 1, NAME_MAX_BYTES, NULL,
+     "the tools whose calls it runs for: a list of names or patterns; default: all"},
+    {HOOK(timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
+     "how long it may take; overrides `hook_timeout_seconds`"},
 };
 
 _Static_assert(IK_LENGTH(ik_config_keys) == IK_CONFIG_KEY_COUNT,
@@ -149,6 +159,8 @@ static const ik_config_source_t *sources_of(const ik_config_key_t *key, const vo
         return ((const ik_config_provider_t *)section_data)->sources;
     case IK_CONFIG_TOOL:
         return ((const ik_config_tool_t *)section_data)->sources;
+    case IK_CONFIG_HOOK:
+        return ((const ik_config_hook_t *)section_data)->sources;
     default:
         return ((const ik_config_t *)section_data)->sources;
     }
@@ -257,6 +269,7 @@ char *ik_config_format_key(const void *ctx, const ik_config_key_t *key, const vo
         return ik_strdup(ctx, text);
     case IK_CONFIG_NAMES:
     case IK_CONFIG_PATHS:
+    case IK_CONFIG_PATTERNS:
         return format_names(ctx, *(const char *const *const *)value);
     case IK_CONFIG_VALUES:
         return format_values(ctx, *(const char *const *const *)value);

@@ -178,6 +178,9 @@ static void note_source(ik_config_loader_t *loader, const ik_config_key_t *key, 
     case IK_CONFIG_TOOL:
         ((ik_config_tool_t *)data)->sources[index] = loader->source;
         break;
+    case IK_CONFIG_HOOK:
+        ((ik_config_hook_t *)data)->sources[index] = loader->source;
+        break;
     }
 }
 
@@ -348,9 +351,10 @@ static void set_names(ik_config_loader_t *loader, const ik_config_key_t *key, vo
         if (name == NULL) {
             return;
         }
-        if (key->type == IK_CONFIG_PATHS && count == IK_CONFIG_PATHS_MAX) {
-            ik_config_loader_fail(loader, IK_ERR_LIMIT, element.text, "%s has more than %d paths",
-                                  label, IK_CONFIG_PATHS_MAX);
+        if (key->type != IK_CONFIG_NAMES && count == IK_CONFIG_PATHS_MAX) {
+            ik_config_loader_fail(loader, IK_ERR_LIMIT, element.text, "%s has more than %d %s",
+                                  label, IK_CONFIG_PATHS_MAX,
+                                  key->type == IK_CONFIG_PATHS ? "paths" : "entries");
             return;
         }
         names = ik_resize_array(data, names, const char *, count + 2);
@@ -458,6 +462,7 @@ void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t
         break;
     case IK_CONFIG_NAMES:
     case IK_CONFIG_PATHS:
+    case IK_CONFIG_PATTERNS:
         set_names(loader, key, data, label, value);
         break;
     default:

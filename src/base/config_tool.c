@@ -161,21 +161,36 @@ static void add_passed(const void *ctx, const ik_config_t *config, char ***entri
     }
 }
 
+/* What is held back and may be seen: everything but provider keys by the user, else what pass_env
+ * names. */
+static char **begin_environment(const void *ctx, const ik_config_t *config, bool by_user,
+                                size_t *count)
+{
+    char **entries = ik_new_array(ctx, char *, 1);
+    for (char **entry = environ; by_user && entry != NULL && *entry != NULL; entry++) {
+        size_t len = strcspn(*entry, "=");
+        if (ik_config_secret_is_held_back(*entry, len) && (*entry)[len] == '=') {
+            add_entry(ctx, &entries, count, *entry, len, *entry + len + 1);
+        }
+    }
+    add_passed(ctx, config, &entries, count, config->pass_env);
+    return entries;
+}
+
+char **ik_config_hook_environment(const void *ctx, const ik_config_t *config, bool by_user)
+{
+    size_t count = 0;
+    return begin_environment(ctx, config, by_user, &count);
+}
+
 char **ik_config_tool_environment(const void *ctx, const ik_config_t *config, const char *tool_name,
                                   bool by_user)
 {
     void *scratch = talloc_new(NULL);
     const ik_config_tool_t *tool = find(config, tool_name);
     const char **env = current_env(scratch, config, tool_name);
-    char **entries = ik_new_array(ctx, char *, 1);
     size_t count = 0;
-    for (char **entry = environ; by_user && entry != NULL && *entry != NULL; entry++) {
-        size_t len = strcspn(*entry, "=");
-        if (ik_config_secret_is_held_back(*entry, len) && (*entry)[len] == '=') {
-            add_entry(ctx, &entries, &count, *entry, len, *entry + len + 1);
-        }
-    }
-    add_passed(ctx, config, &entries, &count, config->pass_env);
+    char **entries = begin_environment(ctx, config, by_user, &count);
     add_passed(ctx, config, &entries, &count, tool == NULL ? NULL : tool->pass_env);
     for (; env != NULL && *env != NULL; env++) {
         size_t len = strcspn(*env, "=");

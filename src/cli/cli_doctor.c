@@ -152,6 +152,10 @@ static void report_configuration(ik_cli_doctor_t *doctor)
         report_keys(doctor, IK_CONFIG_TOOL, prefix, config->tools[i], false);
         check_env_files(doctor, config->tools[i]);
     }
+    for (size_t i = 0; i < config->hook_count; i++) {
+        char *prefix = ik_sprintf(doctor->cli->ctx, "hooks.%s.", config->hooks[i]->name);
+        report_keys(doctor, IK_CONFIG_HOOK, prefix, config->hooks[i], false);
+    }
     if (is_err(&doctor->cli->config_error)) {
         ik_cli_doctor_complain(doctor, "%s", doctor->cli->config_error.message);
     }

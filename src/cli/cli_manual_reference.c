@@ -135,7 +135,7 @@ static void fill_keys(const maker_t *maker)
 
 /* --- configuration ----------------------------------------------------------------------- */
 
-/* Keys of a provider or a tool have no default: a file has to name the provider or tool first. */
+/* Keys of a provider, tool or hook have no default: a file has to name it first. */
 static const char *format_default(const void *ctx, const ik_config_key_t *key,
                                   const ik_config_t *defaults)
 {
@@ -169,7 +169,8 @@ static void fill_config(const maker_t *maker)
 {
     static const char *const sections[] = {[IK_CONFIG_TOP] = "",
                                            [IK_CONFIG_PROVIDER] = "providers.NAME.",
-                                           [IK_CONFIG_TOOL] = "tools.NAME."};
+                                           [IK_CONFIG_TOOL] = "tools.NAME.",
+                                           [IK_CONFIG_HOOK] = "hooks.FILE."};
     const ik_config_t *defaults =
         ik_config_create_built_in(maker->ctx, ik_paths_create_shown(maker->ctx));
     begin_group(maker, (group_t){.head = "key", .middle = "default"});

@@ -106,6 +106,7 @@ START_TEST(built_in_values)
     ck_assert_int_eq(config->tool_timeout_seconds, 30);
     ck_assert_int_eq(config->tool_max_seconds, 600);
     ck_assert_int_eq(config->schema_timeout_ms, 1000);
+    ck_assert_int_eq(config->hook_timeout_seconds, 60);
     ck_assert_int_eq(config->connect_timeout_seconds, 10);
     ck_assert_int_eq(config->silence_timeout_seconds, 120);
     ck_assert_int_eq(config->idle_stream_seconds, 600);
@@ -148,6 +149,7 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"max_output_tokens\":1,\"max_tool_turns\":2,"
                                "\"max_output_size\":2000000,\"tool_timeout_seconds\":4,"
                                "\"tool_max_seconds\":5,\"schema_timeout_ms\":6,"
+                               "\"hook_timeout_seconds\":11,"
                                "\"connect_timeout_seconds\":7,\"silence_timeout_seconds\":8,"
                                "\"idle_stream_seconds\":9,\"db\":\"postgresql://h/d\","
                                "\"system_prompt\":\"be\\nbrief\",\"tool_output\":\"short\","
@@ -164,7 +166,9 @@ START_TEST(every_key_can_be_set_by_the_user)
                                "\"tools\":{\"file-read\":{\"timeout_seconds\":10,\"enabled\":false,"
                                "\"pass_env\":[\"TEST_KEY\",\"HOME\"],\"env\":{\"A\":\"b\"},"
                                "\"limits\":{\"memory\":5,\"file_size\":6,\"processes\":7,"
-                               "\"cpu_seconds\":0}}}}");
+                               "\"cpu_seconds\":0}}},"
+                               "\"hooks\":{\"guard.sh\":{\"on_failure\":\"block\","
+                               "\"tools\":[\"bash\",\"file_*\"],\"timeout_seconds\":12}}}");
     setenv("HOME", "/home/u", 1);
     load_good();
     ck_assert_uint_eq(config->warning_count, 0);
@@ -176,6 +180,7 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_int_eq(config->tool_timeout_seconds, 4);
     ck_assert_int_eq(config->tool_max_seconds, 5);
     ck_assert_int_eq(config->schema_timeout_ms, 6);
+    ck_assert_int_eq(config->hook_timeout_seconds, 11);
     ck_assert_int_eq(config->connect_timeout_seconds, 7);
     ck_assert_int_eq(config->silence_timeout_seconds, 8);
     ck_assert_int_eq(config->idle_stream_seconds, 9);
@@ -215,11 +220,20 @@ START_TEST(every_key_can_be_set_by_the_user)
     ck_assert_str_eq(tool->env[0], "A=b");
     ck_assert_ptr_null(tool->env[1]);
 
-    /* In all three sections, every key in the file above must come from "user". */
+    const ik_config_hook_t *hook = ik_config_hook(config, "guard.sh");
+    ck_assert_int_eq(hook->on_failure, IK_CONFIG_ON_FAILURE_BLOCK);
+    ck_assert_str_eq(hook->tools[0], "bash");
+    ck_assert_str_eq(hook->tools[1], "file_*");
+    ck_assert_ptr_null(hook->tools[2]);
+    ck_assert_int_eq(hook->timeout_seconds, 12);
+    ck_assert_ptr_null(ik_config_hook(config, "guard"));
+
+    /* In all four sections, every key in the file above must come from "user". */
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
         const ik_config_key_t *key = &ik_config_keys[i];
         const void *data = key->section == IK_CONFIG_TOP        ? (const void *)config
                            : key->section == IK_CONFIG_PROVIDER ? (const void *)box
+                           : key->section == IK_CONFIG_HOOK     ? (const void *)hook
                                                                 : (const void *)tool;
         bool left_out = strcmp(key->name, "api") == 0;
         ck_assert_msg(ik_config_key_source(key, data) ==
@@ -340,6 +354,18 @@ START_TEST(wrong_types_are_errors)
     assert_error("{\"hidden\":[\"//\"]}", 1, "each of hidden must not be /");
     assert_error("{\"limits\":5}", 1, "limits must be an object");
     assert_error("{\"limits\":{\n\"memory\":\"1G\"}}", 2, "limits.memory must be a whole number");
+    assert_error("{\"hooks\":[]}", 1, "hooks must be an object");
+    assert_error("{\"hooks\":{\"x\":1}}", 1, "hooks.x must be an object");
+    assert_error("{\"hooks\":{\"x\":{\"on_failure\":true}}}", 1,
+                 "hooks.x.on_failure must be \"go_on\" or \"block\"");
+    assert_error("{\"hooks\":{\"x\":{\"tools\":\"bash\"}}}", 1,
+                 "hooks.x.tools must be an array of strings");
+    assert_error("{\"hooks\":{\"x\":{\"tools\":[1]}}}", 1,
+                 "each of hooks.x.tools must be a string");
+    assert_error("{\"hooks\":{\"x\":{\"timeout_seconds\":0}}}", 1,
+                 "hooks.x.timeout_seconds must be from 1 to 86400");
+    assert_error("{\"hook_timeout_seconds\":1.5}", 1,
+                 "hook_timeout_seconds must be a whole number");
     assert_error("{\"tools\":{\"bash\":{\"limits\":[]}}}", 1,
                  "tools.bash.limits must be an object");
     assert_error("{\"tools\":{\"bash\":{\"limits\":{\"cpu_seconds\":\n-1}}}}", 2,
@@ -561,6 +587,7 @@ START_TEST(a_project_sets_only_what_the_table_allows)
         [IK_CONFIG_NAMES] = "[\"OPENAI_API_KEY\"]",
         [IK_CONFIG_VALUES] = "{\"LD_PRELOAD\":\"/evil.so\"}",
         [IK_CONFIG_PATHS] = "[\"/\"]",
+        [IK_CONFIG_PATTERNS] = "[\"*\"]",
     };
     static const char *const honoured[] = {"model", "max_tool_turns", "max_output_size", "enabled"};
     size_t honoured_count = 0;
@@ -568,7 +595,10 @@ START_TEST(a_project_sets_only_what_the_table_allows)
     char words[256];
     for (size_t i = 0; i < IK_CONFIG_KEY_COUNT; i++) {
         const ik_config_key_t *key = &ik_config_keys[i];
-        const char *outer = key->section == IK_CONFIG_PROVIDER ? "providers" : "tools";
+        bool closed = key->section == IK_CONFIG_PROVIDER || key->section == IK_CONFIG_HOOK;
+        const char *outer = key->section == IK_CONFIG_PROVIDER ? "providers"
+                            : key->section == IK_CONFIG_HOOK   ? "hooks"
+                                                               : "tools";
         const char *entry = key->section == IK_CONFIG_PROVIDER ? "openai" : "bash";
         if (key->section == IK_CONFIG_TOP) {
             snprintf(text, sizeof(text), "{%s}", format_member(key->name, forms[key->type]));
@@ -590,8 +620,10 @@ START_TEST(a_project_sets_only_what_the_table_allows)
             continue;
         }
         ck_assert_uint_eq(config->warning_count, 1);
-        if (key->section == IK_CONFIG_PROVIDER) {
-            assert_warning("project.json", 1, "providers is not honoured");
+        if (closed) {
+            snprintf(words, sizeof(words), "%s is not honoured", outer);
+            assert_warning("project.json", 1, words);
+            ck_assert_uint_eq(config->hook_count, 0);
         } else {
             assert_warning("project.json", 2, words);
         }
