@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/hook_event.h"
 #include "base/ownership.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
@@ -203,6 +204,26 @@ static void examine(const search_t *search, ik_extension_t *item)
     ik_buffer_reset(&head);
 }
 
+/* A hook is an executable in the folder of its event. */
+static void take_hook(const search_t *search, ik_extension_t *item, const char *below)
+{
+    struct stat status;
+    ik_hook_event_t event;
+    item->description = "";
+    item->event = ik_strndup(search->found, below, strcspn(below, "/"));
+    res_t owned = item->of_project ? OK : ik_ownership_check_file(item->file);
+    if (!ik_hook_event_parse(item->event, &event)) {
+        refuse(item, ik_sprintf(search->found, "there is no event %s",
+                                clean_line(search->scratch, item->event, strlen(item->event))));
+    } else if (stat(item->file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        refuse(item, "it is not a regular file");
+    } else if (access(item->file, X_OK) != 0) {
+        refuse(item, "it is not executable");
+    } else if (is_err(&owned)) {
+        refuse(item, ik_strdup(search->found, owned.message));
+    }
+}
+
 /* below: the path of the file in its folder. */
 static void add_item(search_t *search, const char *name, const char *below)
 {
@@ -219,7 +240,11 @@ static void add_item(search_t *search, const char *name, const char *below)
                              .of_project = search->folder->of_project,
                              .rank = search->rank,
                              .used = true};
-    examine(search, item);
+    if (item->kind == IK_EXTENSION_HOOK) {
+        take_hook(search, item, below);
+    } else {
+        examine(search, item);
+    }
     if (search->refusal != NULL && item->used) {
         refuse(item, search->refusal);
         item->untrusted = search->untrusted;
@@ -274,8 +299,25 @@ static void list_command(search_t *search, int folder, const char *name, const c
     }
 }
 
+/* Hooks are directly in the folders of their events; other folders may hold what they need. */
+static void list_hook(search_t *search, int folder, const char *name, const char *below,
+                      bool is_folder, int depth)
+{
+    (void)folder;
+    if (depth == 1 && !is_folder) {
+        add_item(search, name, below);
+    } else if (depth == 0 && is_folder) {
+        list_folder(search, below, depth + 1);
+    }
+}
+
 static void list_folder(search_t *search, const char *below, int depth)
 {
+    static void (*const list[])(search_t *, int, const char *, const char *, bool, int) = {
+        [IK_EXTENSION_COMMAND] = list_command,
+        [IK_EXTENSION_SKILL] = list_skill,
+        [IK_EXTENSION_HOOK] = list_hook,
+    };
     char *path = *below == '\0' ? ik_strdup(search->scratch, search->place)
                                 : ik_sprintf(search->scratch, "%s/%s", search->place, below);
     DIR *folder = depth > MAX_DEPTH || search->visited++ >= MAX_FOLDERS ? NULL : opendir(path);
@@ -287,8 +329,8 @@ static void list_folder(search_t *search, const char *below, int depth)
         }
         char *inner = *below == '\0' ? ik_strdup(search->scratch, name)
                                      : ik_sprintf(search->scratch, "%s/%s", below, name);
-        (search->folder->kind == IK_EXTENSION_SKILL ? list_skill : list_command)(
-            search, dirfd(folder), name, inner, is_folder(dirfd(folder), entry), depth);
+        list[search->folder->kind](search, dirfd(folder), name, inner,
+                                   is_folder(dirfd(folder), entry), depth);
     }
     if (folder != NULL) {
         closedir(folder);
@@ -335,9 +377,20 @@ static int compare_items(const void *a, const void *b)
 {
     const ik_extension_t *first = a;
     const ik_extension_t *second = b;
-    int order = strcmp(first->name, second->name);
+    bool hooks = first->event != NULL && second->event != NULL;
+    int events = hooks ? strcmp(first->event, second->event) : 0;
+    int owners = hooks ? second->of_project - first->of_project : 0;
+    int order = events != 0 ? events : owners != 0 ? owners : strcmp(first->name, second->name);
     int rank = (first->rank > second->rank) - (first->rank < second->rank);
     return order != 0 ? order : rank != 0 ? rank : strcmp(first->path, second->path);
+}
+
+/* Whether only one of both can be used. A project's hooks run besides those of the user. */
+static bool is_same(const ik_extension_t *a, const ik_extension_t *b)
+{
+    bool hooks = a->event != NULL && b->event != NULL;
+    return strcmp(a->name, b->name) == 0 &&
+           (!hooks || (strcmp(a->event, b->event) == 0 && a->of_project == b->of_project));
 }
 
 /* Sorts the items, and uses one of each name. */
@@ -349,11 +402,12 @@ static void choose(const ik_extension_options_t *options, ik_extensions_t *found
     }
     for (size_t i = 0; i < found->count; i++) {
         ik_extension_t *item = &found->items[i];
-        if (options->is_built_in != NULL && options->is_built_in(item->name)) {
+        if (item->event == NULL && options->is_built_in != NULL &&
+            options->is_built_in(item->name)) {
             char *reason = ik_sprintf(found, "/%s is a built-in command", item->name);
             (item->kind == IK_EXTENSION_COMMAND ? refuse : warn)(item, reason);
         }
-        if (chosen != NULL && strcmp(chosen->name, item->name) == 0) {
+        if (chosen != NULL && is_same(chosen, item)) {
             refuse(item, ik_sprintf(found, "%s takes precedence", chosen->path));
         } else if (item->used) {
             chosen = item;

@@ -26,7 +26,8 @@ typedef struct {
 } ik_extension_t;
 
 typedef struct {
-    ik_extension_t *items; /* sorted by name; of the same name the used one first */
+    /* Sorted by name, hooks by event and owner first; of the same name the used one first. */
+    ik_extension_t *items;
     size_t count;
 } ik_extensions_t;
 

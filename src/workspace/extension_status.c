@@ -74,10 +74,11 @@ static json_t *list_kind(const ik_extension_options_t *options, ik_extension_kin
 
 json_t *ik_extension_status_create(const ik_extension_options_t *options)
 {
-    return json_pack("{s:o, s:o, s:o, s:[], s:[]}", "instructions",
+    return json_pack("{s:o, s:o, s:o, s:o, s:[]}", "instructions",
                      list_instructions(options->paths), "skills",
                      list_kind(options, IK_EXTENSION_SKILL), "commands",
-                     list_kind(options, IK_EXTENSION_COMMAND), "hooks", "agents");
+                     list_kind(options, IK_EXTENSION_COMMAND), "hooks",
+                     list_kind(options, IK_EXTENSION_HOOK), "agents");
 }
 
 static const char *value(const json_t *entry, const char *key)
@@ -101,9 +102,10 @@ char *ik_extension_status_format(const void *ctx, const json_t *status)
             const char *description = value(entry, "description");
             const char *reason = value(entry, "reason");
             bool used = json_is_true(json_object_get(entry, "used"));
-            char *line =
-                ik_sprintf(ctx, "  %s (%s%s)%s%s", value(entry, "name"), value(entry, "source"),
-                           used ? "" : ", not used", *description == '\0' ? "" : ": ", description);
+            char *line = ik_sprintf(ctx, "  %s%s%s (%s%s)%s%s", value(entry, "event"),
+                                    *value(entry, "event") == '\0' ? "" : "/", value(entry, "name"),
+                                    value(entry, "source"), used ? "" : ", not used",
+                                    *description == '\0' ? "" : ": ", description);
             char *place = ik_sprintf(ctx, "    %s%s%s", value(entry, "path"),
                                      *reason == '\0' ? "" : ": ", reason);
             char *shown = ik_sanitise_line(ctx, line);
