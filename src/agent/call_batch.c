@@ -30,6 +30,9 @@ typedef struct {
     ik_call_verdict_t *held;  /* it may run when the files are recorded; NULL: it need not wait */
     ik_tool_call_t *run;      /* NULL: not running */
     ik_tool_result_t *result; /* owns its texts; NULL: none yet, or delivered */
+    ik_tool_result_t *ended;  /* the result while hooks look at it; NULL: they do not */
+    void *hooks;              /* these hooks; NULL: none are running */
+    char *said;               /* by hooks, for the model; NULL: nothing */
 } call_t;
 
 struct ik_call_batch {
@@ -50,6 +53,11 @@ struct ik_call_batch {
 
 /* --- results ----------------------------------------------------------------------------- */
 
+static const ik_hook_outcome_t *find_outcome(const call_t *call)
+{
+    return ik_call_review_outcome(call->batch->options.review, (size_t)(call - call->batch->calls));
+}
+
 static ik_call_t describe(const call_t *call)
 {
     return (ik_call_t){.agent = call->batch->options.agent,
@@ -57,7 +65,9 @@ static ik_call_t describe(const call_t *call)
                        .name = call->name,
                        .arguments = call->arguments,
                        .arguments_len = call->arguments_len,
-                       .entry = call->entry};
+                       .entry = call->entry,
+                       .hooks = find_outcome(call),
+                       .reviewed = true};
 }
 
 static ik_msg_t *make_message(const call_t *call)
@@ -84,6 +94,12 @@ static ik_msg_t *make_message(const call_t *call)
     if (options->on_envelope != NULL && tool->success) {
         ik_call_t facts = describe(call);
         envelope = options->on_envelope(options->data, scratch, &facts, envelope);
+    }
+    if (call->said != NULL) {
+        ik_buffer_t literal;
+        ik_buffer_init(&literal, scratch, IK_BUFFER_UNLIMITED); /* bounded by the text */
+        ik_json_append_text(&literal, call->said);
+        envelope = ik_tool_wrap_add_member(scratch, envelope, "hook", literal.data);
     }
     if (last && options->limit > 0) {
         envelope = ik_tool_wrap_add_limit(scratch, envelope, options->limit);
@@ -123,21 +139,67 @@ static void on_progress(void *data, const char *text, size_t len)
     call->batch->options.on_progress(call->batch->options.data, call->message, text, len);
 }
 
+/* Keeps what a hook says to the model. */
+static void add_said(call_t *call, const char *text)
+{
+    if (text != NULL) {
+        call->said = call->said == NULL ? ik_strdup(call->batch, text)
+                                        : ik_sprintf(call->batch, "%s\n%s", call->said, text);
+    }
+}
+
+/* The call has ended, and so have the hooks that looked at its result. */
+static void settle(call_t *call)
+{
+    call->batch->running--;
+    call->result = call->ended;
+    call->ended = NULL;
+    ik_timer_start(call->batch->advance, 0);
+}
+
+static void on_after_hooks(void *data, const ik_hook_outcome_t *outcome)
+{
+    call_t *call = data;
+    call->hooks = NULL;
+    add_said(call, outcome->decision == IK_HOOK_DENY ? outcome->reason : NULL);
+    add_said(call, outcome->context);
+    settle(call);
+    if (outcome->stops) {
+        call->batch->options.on_stop(call->batch->options.data);
+    }
+}
+
 static void on_tool_end(void *data, const ik_tool_result_t *result)
 {
     call_t *call = data;
+    ik_call_batch_t *batch = call->batch;
+    ik_hooks_t *hooks = batch->options.shared->hooks;
     call->run = NULL;
-    call->batch->running--;
-    call->result = ik_new(call->batch, ik_tool_result_t);
-    *call->result = *result;
-    talloc_steal(call->result, result->owner);
-    ik_timer_start(call->batch->advance, 0);
+    call->ended = ik_new(batch, ik_tool_result_t);
+    *call->ended = *result;
+    talloc_steal(call->ended, result->owner);
+    if (batch->interrupted || call->entry == NULL ||
+        !ik_hooks_any(hooks, IK_HOOK_AFTER_TOOL, call->entry->name)) {
+        settle(call);
+        return;
+    }
+    call->hooks = ik_hooks_start(batch, hooks,
+                                 &(ik_hook_occasion_t){.event = IK_HOOK_AFTER_TOOL,
+                                                       .agent = batch->options.agent,
+                                                       .tool = call->entry->name,
+                                                       .input = call->arguments,
+                                                       .input_len = call->arguments_len,
+                                                       .call_id = call->id,
+                                                       .response = result->envelope},
+                                 on_after_hooks, call);
 }
 
 static void run_call(call_t *call, const ik_call_verdict_t *verdict)
 {
     ik_call_batch_t *batch = call->batch;
     const ik_call_batch_options_t *options = &batch->options;
+    const ik_hook_outcome_t *outcome = find_outcome(call);
+    add_said(call, outcome == NULL ? NULL : outcome->context);
     ik_tool_request_t request = {
         .name = call->name,
         .arguments = verdict->arguments == NULL ? call->arguments : verdict->arguments,
@@ -244,7 +306,7 @@ static void on_pause(void *data)
     bool runs = false;
     bool waits = false;
     for (size_t i = 0; i < batch->started; i++) {
-        runs = runs || batch->calls[i].run != NULL;
+        runs = runs || batch->calls[i].run != NULL || batch->calls[i].hooks != NULL;
         waits = waits || batch->calls[i].decision != NULL;
     }
     if (batch->recording == OPEN && waits && !runs) {
@@ -348,27 +410,35 @@ static void on_advance(void *data)
 /* Reads name and arguments from the stored message: what runs is what was logged. */
 static void prepare(ik_call_batch_t *batch, call_t *call, const ik_msg_t *message)
 {
-    const ik_target_t *target = batch->options.target;
     const ik_tool_registry_t *registry = batch->options.registry;
     ik_json_span_t literal;
-    ik_json_span_t arguments;
-    ik_buffer_t restored;
     call->batch = batch;
     call->message = message;
     call->id = ik_msg_field_text(batch, message, "id");
     ik_msg_call_field(message, "name", &literal);
     call->name = ik_json_decode(batch, literal, NULL);
     ik_msg_call_field(message, "arguments", &literal);
-    call->arguments = ik_json_decode(batch, literal, &call->arguments_len);
+    char *stored = ik_json_decode(batch, literal, &call->arguments_len);
     call->entry = registry == NULL ? NULL : ik_tool_registry_lookup(registry, call->name);
-    ik_buffer_init(&restored, batch, IK_BUFFER_UNLIMITED); /* shorter than the arguments */
-    if (call->entry != NULL && target->provider->restore_arguments != NULL &&
-        ik_json_scan(call->arguments, call->arguments_len, &arguments, NULL) &&
-        target->provider->restore_arguments(&restored, target, call->entry->schema->parameters,
-                                            arguments)) {
-        call->arguments_len = restored.len;
-        call->arguments = ik_buffer_take(batch, &restored);
+    call->arguments = ik_call_review_arguments(batch, batch->options.target, call->entry, stored,
+                                               &call->arguments_len);
+    talloc_free(stored);
+}
+
+/* A hook has ended the turn before the first call. */
+static void refuse_all(ik_call_batch_t *batch)
+{
+    batch->interrupted = true;
+    for (size_t i = 0; i < batch->count; i++) {
+        call_t *call = &batch->calls[i];
+        const ik_hook_outcome_t *outcome = find_outcome(call);
+        bool denied = outcome != NULL && (outcome->decision == IK_HOOK_DENY || outcome->stops);
+        call->result = denied
+                           ? make_refusal(call, IK_TOOL_PERMISSION_DENIED, outcome->reason)
+                           : make_refusal(call, IK_TOOL_INTERRUPTED,
+                                          "The call was interrupted before the tool was started");
     }
+    ik_timer_start(batch->advance, 0);
 }
 
 ik_call_batch_t *ik_call_batch_start(const void *ctx, const ik_call_batch_options_t *options)
@@ -383,7 +453,11 @@ ik_call_batch_t *ik_call_batch_start(const void *ctx, const ik_call_batch_option
     for (size_t i = 0; i < options->count; i++) {
         prepare(batch, &batch->calls[i], options->calls[i]);
     }
-    start_calls(batch);
+    if (options->stopped) {
+        refuse_all(batch);
+    } else {
+        start_calls(batch);
+    }
     return batch;
 }
 
@@ -400,6 +474,11 @@ void ik_call_batch_interrupt(ik_call_batch_t *batch)
         call_t *call = &batch->calls[i];
         if (call->run != NULL) {
             ik_tool_call_cancel(call->run);
+            continue;
+        }
+        if (call->hooks != NULL) {
+            TALLOC_FREE(call->hooks);
+            settle(call);
             continue;
         }
         if (call->decision != NULL || call->held != NULL) {

@@ -3,12 +3,16 @@
  * after the other, except that adjacent calls of tools declared parallel overlap. Results are
  * delivered in the order of the calls.
  *
+ * What hooks said about the calls before they were stored is part of the options. The after_tool
+ * hooks run when a call has ended, and its result waits for them.
+ *
  * The state of the files is recorded before the first call that may write starts, and after the
  * last call has ended. While the gate keeps the next call waiting, usually for the user, nothing of
  * the batch runs: the segment ends there, and the next call that may write begins another one.
  */
 #pragma once
 
+#include "agent/call_review.h"
 #include "agent/shared.h"
 #include "conversation/message.h"
 #include "provider/provider.h"
@@ -24,6 +28,8 @@ typedef struct {
     long limit;                   /* of tool turns, stated in the last result; 0: not reached */
     const ik_msg_t *const *calls; /* outlive the batch */
     size_t count;
+    const ik_call_review_t *review; /* outlives the batch; NULL: no hook was asked */
+    bool stopped;                   /* no call starts: those not denied get INTERRUPTED */
     void (*on_started)(void *data, const ik_msg_t *call);
     void (*on_progress)(void *data, const ik_msg_t *call, const char *text, size_t len);
     /* Extends the envelope of a call that ran, right before its result is delivered; returns the
@@ -33,6 +39,8 @@ typedef struct {
     void (*on_result)(void *data, ik_msg_t *result);
     /* The state of the files around calls. May be NULL: it is not recorded. */
     void (*on_checkpoint)(void *data, ik_msg_phase_t phase, const ik_checkpoint_t *taken);
+    /* A hook ends the turn; ik_call_batch_interrupt may be called. */
+    void (*on_stop)(void *data);
     /* After the last result. The owner frees the batch here or later. */
     void (*on_end)(void *data);
     void *data;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "conversation/message.h"
+#include "hook/hooks.h"
 #include "tool/tool_runner.h"
 
 /* The call to decide on. Valid until the verdict, or until the decision is cancelled. */
@@ -16,6 +17,9 @@ typedef struct {
     const char *arguments; /* JSON text */
     size_t arguments_len;
     const ik_tool_registry_entry_t *entry; /* NULL: there is no such tool */
+    /* What hooks say about it; NULL: nothing. */
+    const ik_hook_outcome_t *hooks;
+    bool reviewed; /* hooks were asked (call_review.h); otherwise the gate asks them */
 } ik_call_t;
 
 typedef struct {

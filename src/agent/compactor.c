@@ -415,6 +415,40 @@ static void announce(const ik_compactor_t *compactor)
     talloc_free(share);
 }
 
+/* What hooks say about the summary. */
+static void on_hooks(void *data, const ik_hook_outcome_t *outcome)
+{
+    ik_compactor_t *compactor = data;
+    bool changed = false;
+    if (outcome->decision != IK_HOOK_DENY && !outcome->stops) {
+        announce(compactor);
+        ask(compactor);
+        return;
+    }
+    notice(compactor, ik_sprintf(NULL, "The conversation was not summarised: %s", outcome->reason));
+    bool by_user = strcmp(compactor->reason, "user") == 0;
+    if (by_user || !fall_back(compactor, 0, &changed)) {
+        end(compactor, changed);
+    }
+}
+
+/* Asks the hooks first, if there are some. */
+static void begin_summary(ik_compactor_t *compactor)
+{
+    const ik_agent_t *agent = compactor->agent;
+    bool by_user = strcmp(compactor->reason, "user") == 0;
+    if (!ik_hooks_any(agent->shared->hooks, IK_HOOK_BEFORE_COMPACT, NULL)) {
+        announce(compactor);
+        ask(compactor);
+        return;
+    }
+    ik_hooks_start(compactor, agent->shared->hooks,
+                   &(ik_hook_occasion_t){.event = IK_HOOK_BEFORE_COMPACT,
+                                         .agent = agent->number,
+                                         .trigger = by_user ? "manual" : "auto"},
+                   on_hooks, compactor);
+}
+
 /* Asks for a summary; false when there is nothing to summarise, or no prompt. */
 static bool start_summary(ik_compactor_t *compactor, const ik_request_t *due, const char *reason,
                           size_t gain_least)
@@ -438,8 +472,7 @@ static bool start_summary(ik_compactor_t *compactor, const ik_request_t *due, co
     }
     compactor->asked = true;
     compactor->unseen = compactor->repeated = false;
-    announce(compactor);
-    ask(compactor);
+    begin_summary(compactor);
     return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "agent/checkpoints.h"
 #include "base/config.h"
+#include "hook/hooks.h"
 #include "io/http.h"
 #include "provider/provider.h"
 #include "store/history.h"
@@ -27,6 +28,7 @@ typedef struct {
     ik_tool_context_t tool_context;      /* for every call */
     const ik_call_gate_t *gate;          /* approves every call */
     const ik_checkpoints_t *checkpoints; /* NULL: nothing is recorded for undo */
+    ik_hooks_t *hooks;                   /* NULL: there are none */
     /* NULL until discovery is complete, and when there are no tools. */
     const ik_tool_registry_t *tool_registry;
     tool_scan_state_t tool_scan_state;

@@ -2,8 +2,10 @@
  * The pointer that is set gives the state of a turn:
  *
  *   exchange   a request is running
+ *   review     hooks are asked about the calls of an answer, which is not stored yet
  *   batch      tools are running
- *   (neither)  the turn waits for the next attempt or for a summary that shortens the request, or a
+ *   hooks      the turn_end hooks are asked about an answer without calls
+ *   (none)     the turn waits for the next attempt or for a summary that shortens the request, or a
  *              callback is deciding what comes next
  *
  * on_answer handles a finished answer. An error leads to a changed request (without a field, a tool
@@ -18,6 +20,7 @@
 #include "agent/agent_state.h"
 #include "agent/answer.h"
 #include "agent/call_batch.h"
+#include "agent/call_review.h"
 #include "agent/compactor.h"
 #include "agent/exchange.h"
 #include "agent/nested_instructions.h"
@@ -35,6 +38,7 @@ enum {
     RESUME_MAX = 20,
     LEFT_OUT_MAX = 16,   /* tools per turn */
     IMAGE_DROPS_MAX = 3, /* per turn: then all images go */
+    GO_ON_MAX = 5,       /* how often hooks may send the model back to work in a turn */
 };
 
 struct ik_turn {
@@ -42,7 +46,11 @@ struct ik_turn {
     const ik_tool_registry_t *registry; /* NULL: no tools */
     ik_request_t *request;
     ik_exchange_t *exchange;
+    ik_stream_t *answer;      /* whose calls are reviewed; NULL: none are */
+    ik_call_review_t *review; /* stays while the batch runs */
     ik_call_batch_t *batch;
+    void *hooks;
+    int sent_back; /* by hooks */
     ik_compactor_t *compactor;
     bool only_compacts;           /* no request follows the summary */
     ik_provider_error_t overflow; /* why a summary is asked for after a request was refused */
@@ -242,6 +250,7 @@ static void on_tools_end(void *data)
 {
     ik_turn_t *turn = data;
     TALLOC_FREE(turn->batch);
+    TALLOC_FREE(turn->review);
     turn->calls_open = false;
     if (turn->interrupted) {
         end_turn(turn, IK_TURN_INTERRUPTED);
@@ -252,6 +261,12 @@ static void on_tools_end(void *data)
         ask(turn);
     }
     leave(turn);
+}
+
+/* A hook has ended the turn: on_tools_end follows. */
+static void on_hook_stop(void *data)
+{
+    ik_turn_interrupt(data);
 }
 
 static void run_calls(ik_turn_t *turn, size_t count)
@@ -268,11 +283,14 @@ static void run_calls(ik_turn_t *turn, size_t count)
         .limit = turn->last_word ? max : 0,
         .calls = turn->calls,
         .count = count,
+        .review = turn->review,
+        .stopped = turn->interrupted,
         .on_started = on_tool_started,
         .on_progress = on_tool_progress,
         .on_envelope = on_tool_envelope,
         .on_result = on_tool_result,
         .on_checkpoint = on_checkpoint,
+        .on_stop = on_hook_stop,
         .on_end = on_tools_end,
         .data = turn,
     };
@@ -591,6 +609,56 @@ static const char *explain(const ik_turn_t *turn, const char *what, const ik_str
                                        : ik_sprintf(turn, "%s (%s)", what, stream->stop_detail);
 }
 
+/* A hook sends the model back to work: its reason is the next message. */
+static void go_on(ik_turn_t *turn, const ik_hook_outcome_t *outcome)
+{
+    ik_buffer_t data;
+    ik_buffer_init(&data, turn, IK_BUFFER_UNLIMITED); /* the name of a file */
+    ik_json_add_text(&data, "hook", outcome->hook);
+    ik_buffer_append_byte(&data, '}');
+    ik_msg_t *message = ik_msg_create(turn, IK_MSG_USER, outcome->reason, data.data);
+    turn->sent_back++;
+    ik_agent_append(turn->agent, ik_msg_create_steering(NULL, message), IK_STORE_FULL);
+    talloc_free(message);
+    ik_buffer_reset(&data);
+    ask(turn);
+}
+
+static void on_end_hooks(void *data, const ik_hook_outcome_t *outcome)
+{
+    ik_turn_t *turn = data;
+    bool wants = outcome->decision == IK_HOOK_DENY && !outcome->stops;
+    turn->hooks = NULL;
+    if (wants && turn->sent_back < GO_ON_MAX && !turn->last_word) {
+        go_on(turn, outcome);
+    } else {
+        if (wants) {
+            notice(turn,
+                   ik_sprintf(turn, "The turn ends although the hook %s wants it to go on: %s",
+                              outcome->hook,
+                              turn->last_word ? "the limit of tool turns is reached"
+                                              : "it was continued 5 times already"));
+        }
+        end_turn(turn, turn->last_word ? IK_TURN_LIMIT : IK_TURN_END);
+    }
+    leave(turn);
+}
+
+/* The model is done, unless a hook disagrees. */
+static void end_or_go_on(ik_turn_t *turn, ik_turn_reason_t reason)
+{
+    ik_agent_t *agent = turn->agent;
+    if (!ik_hooks_any(agent->shared->hooks, IK_HOOK_TURN_END, NULL)) {
+        end_turn(turn, reason);
+        return;
+    }
+    turn->hooks = ik_hooks_start(turn, agent->shared->hooks,
+                                 &(ik_hook_occasion_t){.event = IK_HOOK_TURN_END,
+                                                       .agent = agent->number,
+                                                       .stop_hook_active = turn->sent_back > 0},
+                                 on_end_hooks, turn);
+}
+
 /* An answer without calls ends the turn. */
 static void finish(ik_turn_t *turn, ik_stream_t *stream)
 {
@@ -618,7 +686,43 @@ static void finish(ik_turn_t *turn, ik_stream_t *stream)
     default:
         break;
     }
-    end_turn(turn, turn->last_word ? IK_TURN_LIMIT : IK_TURN_END);
+    end_or_go_on(turn, turn->last_word ? IK_TURN_LIMIT : IK_TURN_END);
+}
+
+/* Stores the answer with its calls as hooks left them, and runs the calls. */
+static void store_and_run(ik_turn_t *turn, ik_stream_t *stream)
+{
+    turn->calls_open = true;
+    append_step(turn, stream);
+    run_calls(turn, ik_stream_call_count(stream));
+}
+
+static void on_reviewed(void *data)
+{
+    ik_turn_t *turn = data;
+    ik_stream_t *answer = turn->answer;
+    turn->answer = NULL;
+    turn->interrupted = turn->interrupted || ik_call_review_stops(turn->review);
+    store_and_run(turn, answer);
+    talloc_free(answer);
+}
+
+/* Hooks see the calls before they are stored, because they may change their arguments. */
+static void review_calls(ik_turn_t *turn, ik_stream_t *stream)
+{
+    ik_agent_t *agent = turn->agent;
+    turn->review =
+        ik_call_review_start(turn, &(ik_call_review_options_t){.shared = agent->shared,
+                                                               .registry = turn->registry,
+                                                               .agent = agent->number,
+                                                               .stream = stream,
+                                                               .on_end = on_reviewed,
+                                                               .data = turn});
+    if (turn->review == NULL) {
+        store_and_run(turn, stream);
+    } else {
+        turn->answer = talloc_steal(turn, stream);
+    }
 }
 
 static void on_complete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
@@ -631,9 +735,7 @@ static void on_complete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
     turn->attempt = 0;
     ik_compactor_accept_answer(turn->compactor);
     if (calls > 0) {
-        turn->calls_open = true;
-        append_step(turn, stream);
-        run_calls(turn, calls);
+        review_calls(turn, stream);
     } else if (stream->stop == IK_STOP_BAD_TOOL_CALL) {
         on_bad_call(turn, stream);
     } else if (stream->stop == IK_STOP_RESUME) {
@@ -888,6 +990,15 @@ void ik_turn_interrupt(ik_turn_t *turn)
         return;
     }
     turn->interrupted = true;
+    if (turn->answer != NULL) { /* its calls get INTERRUPTED */
+        TALLOC_FREE(turn->review);
+        ik_stream_t *answer = turn->answer;
+        turn->answer = NULL;
+        store_and_run(turn, answer);
+        talloc_free(answer);
+        return;
+    }
+    TALLOC_FREE(turn->hooks);
     if (turn->batch != NULL) {
         ik_call_batch_interrupt(turn->batch); /* on_tools_end ends the turn */
         return;

@@ -21,7 +21,10 @@ typedef struct {
     ik_mode_t mode;
     bool confined; /* held to effects; else the call runs as the user's own programs do */
     ik_effects_t effects;
-    char *rule; /* what "always" adds; NULL: nothing */
+    ik_hook_decision_t hooks; /* what hooks say */
+    const char *hook_reason;  /* why; NULL: not known */
+    char *rewritten;          /* the arguments as hooks that were asked here left them; NULL */
+    char *rule;               /* what "always" adds; NULL: nothing */
     ik_permission_question_t question;
     ik_call_verdict_fn on_verdict;
     void *data;
@@ -33,9 +36,12 @@ typedef struct {
 
 static void give_verdict(decision_t *decision, const ik_call_verdict_t *verdict)
 {
+    ik_call_verdict_t given = *verdict;
+    given.arguments = decision->rewritten;
+    given.arguments_len = decision->rewritten == NULL ? 0 : decision->call.arguments_len;
     decision->decided = true;
     talloc_steal(NULL, decision); /* on_verdict may free the context */
-    decision->on_verdict(decision->data, verdict);
+    decision->on_verdict(decision->data, &given);
     if (decision->returned) {
         talloc_free(decision);
     }
@@ -171,12 +177,21 @@ static void ask(decision_t *decision, const char *wants)
         .tool = decision->name,
         .arguments = decision->call.arguments,
         .arguments_len = decision->call.arguments_len,
-        .reason = reason == NULL ? NULL : ik_strdup(decision, reason),
+        .reason = decision->hooks == IK_HOOK_ASK && decision->hook_reason != NULL
+                      ? decision->hook_reason
+                  : reason == NULL ? NULL
+                                   : ik_strdup(decision, reason),
         .wants = wants,
         .rule = decision->rule,
     };
     json_decref(arguments);
     options->ask(options->data, decision, &decision->question, on_answer, decision);
+}
+
+/* In the modes that ask no questions of their own. */
+static void ask_for_hook(decision_t *decision)
+{
+    ask(decision, "run");
 }
 
 /* --- deciding ---------------------------------------------------------------------------- */
@@ -215,13 +230,14 @@ static void decide(decision_t *decision, ik_confinement_level_t level)
         deny(decision, ik_sprintf(decision, "Denied by the rule %s", rule));
         return;
     }
+    bool hook_asks = decision->hooks == IK_HOOK_ASK;
     if (decision->mode == IK_MODE_FULL) {
         decision->confined = false;
-        run(decision);
+        (hook_asks ? ask_for_hook : run)(decision);
         return;
     }
     if (decision->mode == IK_MODE_PLAN) {
-        decide_plan(decision);
+        (hook_asks ? ask_for_hook : decide_plan)(decision);
         return;
     }
     bool off = options->config->confinement == IK_CONFIG_CONFINEMENT_OFF;
@@ -240,7 +256,7 @@ static void decide(decision_t *decision, ik_confinement_level_t level)
         decision->effects.network || decision->call.extra == IK_PERMISSION_NETWORK;
     decision->confined = decision->confined && decision->call.extra != IK_PERMISSION_ALL && !off &&
                          level != IK_CONFINEMENT_NONE;
-    if (asks) {
+    if (hook_asks || (asks && decision->hooks != IK_HOOK_ALLOW)) {
         ask(decision, wants == NULL ? "run" : wants);
     } else {
         run(decision);
@@ -250,6 +266,57 @@ static void decide(decision_t *decision, ik_confinement_level_t level)
 static void on_level(void *data, const ik_confinement_facts_t *facts)
 {
     decide(data, facts->level);
+}
+
+/* The rules and the mode judge the arguments as hooks left them. */
+static void judge(decision_t *decision)
+{
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    const ik_tool_registry_entry_t *entry = decision->call.entry;
+    if (decision->hooks == IK_HOOK_DENY) {
+        deny(decision, decision->hook_reason);
+    } else if (entry == NULL) {
+        run(decision); /* there is no such tool, which the runner says */
+    } else if (!read_extra(decision)) {
+        give_verdict(
+            decision,
+            &(ik_call_verdict_t){.code = IK_TOOL_INVALID_PARAMS,
+                                 .denied = ik_sprintf(decision, "%s must be \"network\" or \"all\"",
+                                                      entry->schema->escalation)});
+    } else if (decision->mode == IK_MODE_FULL) {
+        decide(decision, IK_CONFINEMENT_NONE); /* nothing is confined, so the level is not needed */
+    } else {
+        ik_confinement_detect(decision, options->confinement, on_level, decision);
+    }
+}
+
+static void take_outcome(decision_t *decision, const ik_hook_outcome_t *outcome)
+{
+    decision->hooks = outcome->stops ? IK_HOOK_DENY : outcome->decision;
+    decision->hook_reason = outcome->reason == NULL ? NULL : ik_strdup(decision, outcome->reason);
+}
+
+static void on_hooks(void *data, const ik_hook_outcome_t *outcome)
+{
+    decision_t *decision = data;
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    int64_t agent = decision->agent;
+    take_outcome(decision, outcome);
+    if (outcome->input != NULL) {
+        decision->rewritten = ik_strdup(decision, outcome->input);
+        decision->call.arguments = decision->rewritten;
+        decision->call.arguments_len = strlen(decision->rewritten);
+    }
+    judge(decision);
+    if (outcome->stops) {
+        options->stop_turn(options->data, agent);
+    }
+}
+
+static bool is_for_hooks(const gate_t *gate, const ik_call_t *call)
+{
+    return !call->reviewed && call->entry != NULL &&
+           ik_hooks_any(gate->options.hooks, IK_HOOK_BEFORE_TOOL, call->entry->name);
 }
 
 static void *begin(void *gate, const void *ctx, const ik_call_t *call,
@@ -266,18 +333,20 @@ static void *begin(void *gate, const void *ctx, const ik_call_t *call,
     decision->data = data;
     const ik_permission_gate_options_t *options = &decision->gate->options;
     decision->mode = options->mode_of(options->data, call->agent);
-    if (call->entry == NULL) {
-        run(decision); /* there is no such tool, which the runner says */
-    } else if (!read_extra(decision)) {
-        give_verdict(
-            decision,
-            &(ik_call_verdict_t){.code = IK_TOOL_INVALID_PARAMS,
-                                 .denied = ik_sprintf(decision, "%s must be \"network\" or \"all\"",
-                                                      call->entry->schema->escalation)});
-    } else if (decision->mode == IK_MODE_FULL) {
-        decide(decision, IK_CONFINEMENT_NONE); /* nothing is confined, so the level is not needed */
+    if (call->hooks != NULL) {
+        take_outcome(decision, call->hooks);
+    }
+    if (is_for_hooks(gate, call)) {
+        ik_hooks_start(decision, options->hooks,
+                       &(ik_hook_occasion_t){.event = IK_HOOK_BEFORE_TOOL,
+                                             .agent = call->agent,
+                                             .tool = call->entry->name,
+                                             .input = call->arguments,
+                                             .input_len = call->arguments_len,
+                                             .call_id = call->id},
+                       on_hooks, decision);
     } else {
-        ik_confinement_detect(decision, options->confinement, on_level, decision);
+        judge(decision);
     }
     decision->returned = true;
     if (decision->decided) {

@@ -1,6 +1,7 @@
 /*
  * The call gate of a workspace: decides for each tool call, by the agent's mode, the user's rules
  * and the level of confinement, whether it runs, in which room, or whether the user is asked first.
+ * What hooks say comes first: they can deny a call, have the user asked, or save a question.
  */
 #pragma once
 
@@ -16,7 +17,7 @@ typedef struct {
     const char *tool;
     const char *arguments; /* JSON text */
     size_t arguments_len;
-    const char *reason; /* the model's; NULL: none */
+    const char *reason; /* a hook's or the model's; NULL: none */
     const char *wants;  /* "network", "no confinement" or "write" */
     const char *rule;   /* what "always" would add; NULL: not offered */
 } ik_permission_question_t;
@@ -33,6 +34,7 @@ typedef void (*ik_permission_answer_fn)(void *data, ik_permission_answer_t answe
 
 typedef struct {
     ik_confinement_t *confinement;
+    ik_hooks_t *hooks; /* NULL: none */
     ik_permission_rules_t *rules;
     const ik_config_t *config;
     bool unattended;    /* there is no user: what would be asked is denied */

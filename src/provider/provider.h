@@ -67,6 +67,9 @@ struct ik_provider {
     bool takes_any_id;
     /* No gif may be sent, or none that is animated. */
     bool refuses_gif;
+    /* Its private data signs the arguments of calls: a step whose calls hooks have changed goes
+     * back without it. */
+    bool signs_calls;
     bool refuses_animation;
 
     /* --- request to bytes. The body is an object whose last member is the list of messages: */

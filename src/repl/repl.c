@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/print.h"
 #include "command/command_session_list.h"
 #include "repl/repl_state.h"
 
@@ -386,6 +387,12 @@ static void say_level(ik_repl_t *repl)
 static void on_event(void *data, const ik_workspace_event_t *event)
 {
     ik_repl_t *repl = data;
+    if (repl->closed) { /* hooks may still have something to say */
+        if (event->kind == IK_WORKSPACE_LINE) {
+            ik_print_line(stderr, event->text);
+        }
+        return;
+    }
     switch (event->kind) {
     case IK_WORKSPACE_LINE:
         say_line(repl, event);
@@ -423,6 +430,9 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         break;
     case IK_WORKSPACE_QUEUE:
         ik_repl_draft_changed(repl->draft);
+        break;
+    case IK_WORKSPACE_BLOCKED:
+        ik_repl_return_text(repl, event->text, "Not sent:");
         break;
     case IK_WORKSPACE_QUESTION:
         ik_repl_question_show(repl);
@@ -789,6 +799,7 @@ static void end(ik_repl_t *repl)
     save_draft(repl);
     say_farewell(repl);
     ik_view_close(repl->view);
+    repl->closed = true;
     ik_repl_shell_drop(repl, 0);
     TALLOC_FREE(repl->clipboard);
     TALLOC_FREE(repl->image);

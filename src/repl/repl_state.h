@@ -44,6 +44,7 @@ typedef struct {
     ik_repl_returned_t returned;
     bool ending; /* end of input: leave when everything is done */
     bool done;
+    bool closed; /* the terminal is restored */
     int status;
 } ik_repl_t;
 

@@ -49,7 +49,8 @@ static void emit_for(ik_workspace_member_t *member, ik_workspace_event_kind_t ki
 
 /* --- the queues -------------------------------------------------------------------------- */
 
-const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
+/* What keeps everything waiting. */
+static const char *starting_with(const ik_workspace_t *workspace)
 {
     if (workspace->choosing) {
         return "choosing a session";
@@ -69,20 +70,99 @@ const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
     return NULL;
 }
 
+const char *ik_workspace_waiting_for(const ik_workspace_t *workspace)
+{
+    const char *what = starting_with(workspace);
+    const ik_workspace_member_t *member = workspace->focus;
+    bool hooks = workspace->greeting != NULL || (member != NULL && member->queue_count > 0 &&
+                                                 ik_workspace_check_runs(member->queue[0].check));
+    return what != NULL ? what : hooks ? "running hooks" : NULL;
+}
+
+/* Removes a line from the queue. */
+static void drop_line(ik_workspace_member_t *member, size_t index)
+{
+    ik_workspace_line_t *line = &member->queue[index];
+    talloc_free((void *)line->text); /* and what hangs on it */
+    member->queue_count--;
+    memmove(line, line + 1, (member->queue_count - index) * sizeof(*line));
+    emit_for(member, IK_WORKSPACE_QUEUE);
+}
+
 /* Takes a line out of the queue and returns it as a message of the user, on ctx. first, which may
  * be NULL, are images that it gets besides its own. */
 static ik_msg_t *remove_line(const void *ctx, ik_workspace_member_t *member, size_t index,
                              const ik_workspace_images_t *first)
 {
-    ik_workspace_line_t *line = &member->queue[index];
+    const ik_workspace_line_t *line = &member->queue[index];
     char *data = ik_workspace_format_images(NULL, first, line->images);
     ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, line->text, data);
     talloc_free(data);
-    talloc_free((void *)line->text); /* and the images with it */
-    member->queue_count--;
-    memmove(line, line + 1, (member->queue_count - index) * sizeof(*line));
-    emit_for(member, IK_WORKSPACE_QUEUE);
+    drop_line(member, index);
     return message;
+}
+
+/* As remove_line for a message that is sent: with what hooks add to it. */
+static ik_msg_t *remove_message(const void *ctx, ik_workspace_member_t *member, size_t index,
+                                const ik_workspace_images_t *first)
+{
+    const ik_workspace_line_t *line = &member->queue[index];
+    bool begins = !ik_workspace_is_busy(member->workspace, member->number);
+    char *text =
+        ik_workspace_join_context(NULL, member->workspace, line->text, line->check, begins);
+    ik_msg_t *plain = remove_line(NULL, member, index, first);
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, text, plain->data_json);
+    talloc_free(plain);
+    talloc_free(text);
+    return message;
+}
+
+/* --- what hooks say about a line --------------------------------------------------------- */
+
+typedef struct {
+    ik_workspace_member_t *member;
+    uint64_t order; /* of the line */
+} asked_line_t;
+
+static void on_line_checked(void *data, const char *why)
+{
+    const asked_line_t *asked = data;
+    ik_workspace_member_t *member = asked->member;
+    ik_workspace_t *workspace = member->workspace;
+    size_t index = 0;
+    while (index < member->queue_count && member->queue[index].order != asked->order) {
+        index++;
+    }
+    if (why != NULL && index < member->queue_count) {
+        char *text = ik_strdup(NULL, member->queue[index].text);
+        bool idle = !ik_workspace_is_busy(workspace, member->number);
+        drop_line(member, index); /* and asked with it */
+        if (idle) {
+            emit_for(member, IK_WORKSPACE_TURN);
+        }
+        ik_workspace_report_block(member, text, why, idle);
+        talloc_free(text);
+    }
+    ik_workspace_pump(workspace);
+}
+
+/* Shows a line to the hooks, once. */
+static void check_line(ik_workspace_member_t *member, ik_workspace_line_t *line)
+{
+    if (!line->checked && line->kind != IK_WORKSPACE_SUBMIT_COMMAND) {
+        asked_line_t *asked = ik_new(line->text, asked_line_t);
+        *asked = (asked_line_t){.member = member, .order = line->order};
+        line->checked = true;
+        line->check =
+            ik_workspace_check_start(line->text, member, line->text, on_line_checked, asked);
+    }
+}
+
+/* Whether the line can be taken: its images are ready, and hooks have seen it. */
+static bool is_ready(ik_workspace_member_t *member, ik_workspace_line_t *line)
+{
+    check_line(member, line);
+    return !ik_workspace_images_wait(line->images) && !ik_workspace_check_runs(line->check);
 }
 
 ik_msg_t *ik_workspace_take_next(void *data, const void *ctx)
@@ -91,9 +171,8 @@ ik_msg_t *ik_workspace_take_next(void *data, const void *ctx)
     const ik_workspace_t *workspace = member->workspace;
     for (size_t i = 0; !workspace->stopping && !workspace->closed && i < member->queue_count; i++) {
         if (member->queue[i].kind == IK_WORKSPACE_SUBMIT_NEXT) {
-            return ik_workspace_images_wait(member->queue[i].images)
-                       ? NULL
-                       : remove_line(ctx, member, i, NULL);
+            return is_ready(member, &member->queue[i]) ? remove_message(ctx, member, i, NULL)
+                                                       : NULL;
         }
     }
     return NULL;
@@ -120,12 +199,13 @@ static bool take_line(ik_workspace_member_t *member)
         ik_workspace_expect_message(workspace); /* the pump runs again when it is done */
         return false;
     }
-    if (ik_workspace_images_wait(member->queue[0].images) ||
-        (!command && ik_workspace_images_wait(workspace->images))) {
+    if (!command && (workspace->greeting != NULL || !is_ready(member, &member->queue[0]) ||
+                     ik_workspace_images_wait(workspace->images))) {
         return false; /* the pump runs again when they are ready */
     }
     int64_t number = member->number;
-    ik_msg_t *line = remove_line(workspace, member, 0, command ? NULL : workspace->images);
+    ik_msg_t *line = command ? remove_line(workspace, member, 0, NULL)
+                             : remove_message(workspace, member, 0, workspace->images);
     if (command) {
         ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_COMMAND,
                                                              .agent = number,
@@ -146,7 +226,7 @@ static bool take_line(ik_workspace_member_t *member)
 static bool can_take(const ik_workspace_t *workspace)
 {
     return !workspace->stopping && !workspace->closed && workspace->holds == 0 &&
-           ik_workspace_waiting_for(workspace) == NULL && !ik_workspace_has_own_question(workspace);
+           starting_with(workspace) == NULL && !ik_workspace_has_own_question(workspace);
 }
 
 /* Taking a line may add or free agents: every round starts with the first one. */
@@ -156,7 +236,7 @@ void ik_workspace_pump(ik_workspace_t *workspace)
         return;
     }
     workspace->pumping = true;
-    if (!workspace->ready && ik_workspace_waiting_for(workspace) == NULL) {
+    if (!workspace->ready && starting_with(workspace) == NULL) {
         workspace->ready = true;
         ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_READY});
         ik_workspace_say_notices(workspace);
@@ -201,6 +281,9 @@ void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *
         .text = ik_strdup(member, text), .kind = kind, .order = ++member->submitted};
     line->images = talloc_steal(line->text, images);
     member->queue_count++;
+    if (kind == IK_WORKSPACE_SUBMIT_NEXT) {
+        check_line(member, line); /* it may be taken at any time */
+    }
     emit_for(member, IK_WORKSPACE_QUEUE);
     ik_workspace_pump(workspace);
 }
@@ -287,8 +370,17 @@ void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number)
     ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
     if (member != NULL && member->custom != NULL) {
         ik_workspace_cancel_custom(member);
-    } else if (member != NULL && member->agent != NULL) {
+    } else if (member != NULL && ik_workspace_is_busy(workspace, number)) {
         ik_agent_interrupt(member->agent);
+    } else if (member != NULL && member->queue_count > 0 &&
+               member->queue[0].kind != IK_WORKSPACE_SUBMIT_COMMAND &&
+               (workspace->greeting != NULL || ik_workspace_check_runs(member->queue[0].check))) {
+        /* the hooks of a message that is not sent yet */
+        TALLOC_FREE(workspace->greeting);
+        drop_line(member, 0);
+        emit_for(member, IK_WORKSPACE_TURN);
+        ik_workspace_on_agent_event(member, &(ik_agent_event_t){.kind = IK_AGENT_TURN_ENDED,
+                                                                .reason = IK_TURN_INTERRUPTED});
     }
 }
 
@@ -329,7 +421,9 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
             ik_agent_set_target(member->agent, member->usual_target);
         }
         member->turn_target = NULL;
-        ik_workspace_flush_notes(member);
+        if (member->agent != NULL) { /* NULL: hooks blocked its first message */
+            ik_workspace_flush_notes(member);
+        }
         ik_session_flush(workspace->session);
         ik_blob_sweep_remember(workspace->options.paths,
                                ik_history_local_file(workspace->options.config->db,
@@ -507,6 +601,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
         .images = options->paths->images,
     };
     ik_workspace_create_gate(workspace);
+    ik_workspace_create_hooks(workspace);
     ik_workspace_create_checkpointer(workspace);
     ik_workspace_create_root(workspace);
     return workspace;
@@ -597,6 +692,7 @@ res_t ik_workspace_start(ik_workspace_t *workspace)
         !start->choose) {
         return workspace->target_error;
     }
+    ik_workspace_find_hooks(workspace);
     ik_workspace_find_level(workspace); /* while tools are looked for */
     ik_workspace_find_tools(workspace, false);
     ik_workspace_open_first(workspace);
@@ -641,6 +737,7 @@ void ik_workspace_stop(ik_workspace_t *workspace, int patience_ms)
 
 void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)
 {
+    ik_workspace_part_and_wait(workspace, patience_ms == 0);
     workspace->closed = true; /* the front end hears nothing from here on */
     for (size_t i = 0; i < workspace->member_count; i++) {
         ik_workspace_interrupt(workspace, workspace->members[i]->number);

@@ -22,6 +22,8 @@
 typedef struct ik_workspace ik_workspace_t;
 /* The images of a message that is not sent yet. */
 typedef struct ik_workspace_images ik_workspace_images_t;
+/* Hooks look at a message that is not sent yet. */
+typedef struct ik_workspace_check ik_workspace_check_t;
 
 /* How the command line asks to start. Plain data. */
 typedef struct {
@@ -58,6 +60,7 @@ typedef enum {
     IK_WORKSPACE_AGENT,        /* agent, event: an event of that agent */
     IK_WORKSPACE_COMMAND,      /* agent, text: a queued line that the front end runs itself */
     IK_WORKSPACE_QUEUE,        /* agent: its queue has changed */
+    IK_WORKSPACE_BLOCKED,      /* agent, text: a hook blocked this message; an error follows */
     IK_WORKSPACE_QUESTION,     /* another question is open now, or none is */
     IK_WORKSPACE_LEVEL,        /* once: the level of confinement is known */
     IK_WORKSPACE_FAILED,       /* result: why the requested session cannot start */
@@ -224,7 +227,9 @@ typedef struct {
     const char *text;
     ik_workspace_images_t *images; /* of the message; NULL: none */
     ik_workspace_submit_t kind;
-    uint64_t order; /* grows with every line that is submitted */
+    uint64_t order;              /* grows with every line that is submitted */
+    ik_workspace_check_t *check; /* by hooks; NULL: not yet, or there are none */
+    bool checked;                /* hooks were asked, or there are none */
 } ik_workspace_line_t;
 
 enum { IK_WORKSPACE_IMAGES_MAX = 20 }; /* in one message */

@@ -33,7 +33,10 @@ struct ik_workspace_custom {
     ik_tool_call_t *run; /* NULL: no shell part runs */
     char *arguments;     /* of the call */
     ik_workspace_images_t *images;
-    bool is_finished; /* the text is complete; images may still be made smaller */
+    bool is_finished;            /* the text is complete; images may still be made smaller */
+    char *line;                  /* as it was typed */
+    ik_workspace_check_t *check; /* by hooks; NULL: not yet, or there are none */
+    bool checked;                /* hooks were asked, or there are none */
 };
 
 /* --- finding ----------------------------------------------------------------------------- */
@@ -117,12 +120,33 @@ static void finish(ik_workspace_custom_t *custom)
     ik_workspace_send_custom(member);
 }
 
+static void on_checked(void *data, const char *why)
+{
+    ik_workspace_custom_t *custom = data;
+    ik_workspace_member_t *member = custom->member;
+    if (why == NULL) {
+        ik_workspace_send_custom(member);
+        return;
+    }
+    member->custom = NULL;
+    ik_workspace_report_block(member, custom->line, why, true);
+    talloc_free(custom);
+}
+
 void ik_workspace_send_custom(ik_workspace_member_t *member)
 {
     ik_workspace_custom_t *custom = member->custom;
     ik_workspace_t *workspace = member->workspace;
     if (custom == NULL || !custom->is_finished || ik_workspace_images_wait(custom->images) ||
-        ik_workspace_images_wait(workspace->images)) {
+        ik_workspace_images_wait(workspace->images) || workspace->greeting != NULL) {
+        return;
+    }
+    if (!custom->checked) {
+        custom->checked = true;
+        custom->check =
+            ik_workspace_check_start(custom, member, custom->text.data, on_checked, custom);
+    }
+    if (ik_workspace_check_runs(custom->check)) {
         return;
     }
     if (custom->model != NULL) {
@@ -130,8 +154,10 @@ void ik_workspace_send_custom(ik_workspace_member_t *member)
     }
     member->custom = NULL;
     char *data = ik_workspace_format_images(custom, workspace->images, custom->images);
+    char *text =
+        ik_workspace_join_context(custom, workspace, custom->text.data, custom->check, true);
     TALLOC_FREE(workspace->images); /* only the first message has them */
-    ik_agent_start_turn(member->agent, custom->text.data, data);
+    ik_agent_start_turn(member->agent, text, data);
     ik_workspace_store_mode(member);
     talloc_free(custom);
 }
@@ -388,6 +414,7 @@ res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const
     custom->name = found->name;
     custom->model = found->model;
     custom->mentions = ik_strdup(custom, arguments);
+    custom->line = ik_strdup(custom, line);
     custom->more = more == NULL ? NULL : ik_strdup(custom, more);
     ik_buffer_init(&custom->text, custom, IK_BUFFER_UNLIMITED); /* parts have limits of their own */
     ik_workspace_require_agent(workspace);

@@ -90,7 +90,7 @@ struct ik_workspace_images {
     size_t left_out; /* because there are too many */
 };
 
-static void warn(ik_workspace_t *workspace, const char *text)
+void ik_workspace_say_when_ready(ik_workspace_t *workspace, const char *text)
 {
     if (workspace->ready) {
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, text);
@@ -149,7 +149,7 @@ static void refuse(entry_t *entry, const res_t *why)
         return;
     }
     char *text = ik_sprintf(NULL, "Not attached: %s: %s", entry->shown, why->message);
-    warn(workspace, text);
+    ik_workspace_say_when_ready(workspace, text);
     talloc_free(text);
     remove_entry(entry);
 }
@@ -291,7 +291,8 @@ static void attach_word(ik_workspace_images_t *images, void *scratch,
     res_t loaded = found == NULL ? ERR(NOT_FOUND, "there is no such file")
                                  : add_image(images, found, shown, &is_image);
     if (is_err(&loaded) && is_image) {
-        warn(workspace, ik_sprintf(scratch, "Not attached: %s: %s", shown, loaded.message));
+        ik_workspace_say_when_ready(
+            workspace, ik_sprintf(scratch, "Not attached: %s: %s", shown, loaded.message));
     }
 }
 
@@ -320,7 +321,7 @@ ik_workspace_images_t *ik_workspace_attach(ik_workspace_t *workspace, const char
         char *more =
             ik_sprintf(images, "Not attached: %zu more image%s; a message has at most %d",
                        images->left_out, images->left_out == 1 ? "" : "s", IK_WORKSPACE_IMAGES_MAX);
-        warn(workspace, more);
+        ik_workspace_say_when_ready(workspace, more);
     }
     if (images->count == 0) {
         TALLOC_FREE(images);

@@ -224,6 +224,7 @@ res_t ik_workspace_load_permissions(ik_workspace_t *workspace)
     if (options->gate == NULL) {
         workspace->shared.gate = ik_permission_gate_create(
             workspace, &(ik_permission_gate_options_t){.confinement = workspace->confinement,
+                                                       .hooks = workspace->shared.hooks,
                                                        .rules = workspace->rules,
                                                        .config = options->config,
                                                        .unattended = options->unattended,

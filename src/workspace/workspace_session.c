@@ -324,13 +324,14 @@ static void announce_session(ik_workspace_t *workspace, bool resumed)
 }
 
 /* The session gets its id now and is stored with the first message. */
-static void create_session(ik_workspace_t *workspace)
+static void create_session(ik_workspace_t *workspace, const char *source)
 {
     ik_session_facts_t facts = {.cwd = workspace->options.paths->cwd,
                                 .model = workspace->target->name};
     workspace->session = ik_session_create(workspace, workspace->shared.history, &facts);
     ik_workspace_restart_checkpointer(workspace);
     announce_session(workspace, false);
+    ik_workspace_greet_session(workspace, source);
 }
 
 /* The queue of the agent with the focus moves to the next session. */
@@ -343,6 +344,8 @@ static void move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
         *line = from->queue[i];
         line->text = ik_strdup(to, line->text);
         talloc_steal(line->text, line->images);
+        line->check = NULL; /* the hooks of the other session look at it */
+        line->checked = false;
     }
     to->submitted = from->submitted;
     from->queue_count = 0;
@@ -354,11 +357,12 @@ void ik_workspace_begin_session(ik_workspace_t *workspace)
     root->mode = workspace->focus->mode;
     root->mode_chosen = workspace->focus->mode_chosen;
     move_queue(root, workspace->focus);
+    ik_workspace_part_session(workspace, "clear");
     ik_workspace_drop_session(workspace);
     workspace->usage = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
     workspace->focus = root;
     add_member(workspace, root);
-    create_session(workspace);
+    create_session(workspace, "clear");
     ik_workspace_pump(workspace);
 }
 
@@ -388,7 +392,7 @@ static void fail_opening(opening_t *opening, const res_t *result)
     } else {
         ik_workspace_say(workspace, IK_WORKSPACE_ERROR, failed.message);
         if (workspace->session == NULL) {
-            create_session(workspace);
+            create_session(workspace, "startup");
         }
     }
     ik_workspace_pump(workspace);
@@ -401,6 +405,7 @@ static void take_session(opening_t *opening, ik_session_t *session, ik_workspace
     ik_workspace_t *workspace = opening->workspace;
     const ik_store_agents_t *agents = ik_session_agents(session);
     move_queue(member, workspace->focus);
+    ik_workspace_part_session(workspace, "resume");
     ik_workspace_drop_session(workspace);
     workspace->session = session;
     workspace->usage = (ik_workspace_usage_t){
@@ -417,6 +422,7 @@ static void take_session(opening_t *opening, ik_session_t *session, ik_workspace
     ik_workspace_restart_checkpointer(workspace);
     ik_workspace_end_segments(workspace);
     announce_session(workspace, true);
+    ik_workspace_greet_session(workspace, "resume");
 }
 
 /* Everything that can fail happens before the old session is dropped. */
@@ -515,7 +521,7 @@ static void begin_instead(opening_t *opening, const char *why)
     workspace->opening = NULL;
     talloc_free(opening);
     ik_workspace_say(workspace, IK_WORKSPACE_NOTE, why);
-    create_session(workspace);
+    create_session(workspace, "startup");
     ik_workspace_pump(workspace);
 }
 
@@ -614,7 +620,7 @@ void ik_workspace_open_first(ik_workspace_t *workspace)
             .cwd = workspace->options.paths->cwd, .limit = 1, .uncounted = true};
         workspace->opening = ik_history_list_start(opening, history, &filter, on_listed, opening);
     } else {
-        create_session(workspace);
+        create_session(workspace, "startup");
     }
 }
 

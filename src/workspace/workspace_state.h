@@ -53,7 +53,7 @@ struct ik_workspace {
     void *diff;                      /* holds the last diff; NULL: none */
 
     ik_workspace_images_t *images; /* of --image, for the first message; NULL: none */
-    char **notices;                /* about images; they wait until the workspace is ready */
+    char **notices;                /* they wait until the workspace is ready */
     size_t notice_count;
 
     /* --- tools */
@@ -74,6 +74,12 @@ struct ik_workspace {
     bool mode_forced;             /* by a flag or the environment: a session keeps none */
 
     ik_checkpointer_t *checkpointer; /* NULL: no checkpoints */
+
+    /* --- hooks */
+    void *greeting;      /* the session_start hooks; NULL: they are not running */
+    char *greeting_text; /* what they say, for the first message; NULL: nothing */
+    bool greeted;        /* the session has begun for hooks, and not ended */
+    int partings;        /* sessions whose session_end hooks are running */
 
     /* --- questions and queues */
     ik_workspace_question_t *questions; /* a list; the first one is open */
@@ -115,7 +121,9 @@ bool ik_workspace_images_wait(const ik_workspace_images_t *images);
 /* The data of a message with these images, either of which may be NULL; on ctx. */
 char *ik_workspace_format_images(const void *ctx, const ik_workspace_images_t *first,
                                  const ik_workspace_images_t *images);
-/* Says what was found wrong with images before the workspace was ready. */
+/* Warns the user, now or when the workspace is ready. */
+void ik_workspace_say_when_ready(ik_workspace_t *workspace, const char *text);
+/* Says what was kept until the workspace is ready. */
 void ik_workspace_say_notices(ik_workspace_t *workspace);
 
 /* --- workspace_custom.c: */
@@ -166,6 +174,35 @@ void ik_workspace_restore_mode(ik_workspace_member_t *member);
 void ik_workspace_apply_mode(ik_workspace_member_t *member);
 /* Logs the mode, if the log says another one and the agent has messages. */
 void ik_workspace_store_mode(ik_workspace_member_t *member);
+
+/* --- workspace_hooks.c: */
+
+void ik_workspace_create_hooks(ik_workspace_t *workspace);
+/* Looks for hooks; those that run already are not affected. */
+void ik_workspace_find_hooks(ik_workspace_t *workspace);
+/* Runs the hooks for the session that is open now; messages wait for them. */
+void ik_workspace_greet_session(ik_workspace_t *workspace, const char *source);
+/* Runs the hooks for the session that is about to end. Nothing waits for them. */
+void ik_workspace_part_session(ik_workspace_t *workspace, const char *reason);
+/* As ik_workspace_part_session at the end of the program: runs the loop until they have ended. */
+void ik_workspace_part_and_wait(ik_workspace_t *workspace, bool hurried);
+
+/* why: the message must not be sent; NULL: it may. */
+typedef void (*ik_workspace_checked_fn)(void *data, const char *why);
+/* Shows a message to the hooks. NULL: there are none. on_end is called once, from the loop; freeing
+ * the check cancels it. */
+ik_workspace_check_t *ik_workspace_check_start(const void *ctx, ik_workspace_member_t *member,
+                                               const char *text, ik_workspace_checked_fn on_end,
+                                               void *data);
+/* check may be NULL. */
+bool ik_workspace_check_runs(const ik_workspace_check_t *check);
+/* The message with what hooks add to it, on ctx. check may be NULL. begins: it begins a turn, and
+ * takes what the hooks of the session said. */
+char *ik_workspace_join_context(const void *ctx, ik_workspace_t *workspace, const char *text,
+                                const ik_workspace_check_t *check, bool begins);
+/* Gives a message back to the user and says why. ends: it is the error of a turn, which ends. */
+void ik_workspace_report_block(ik_workspace_member_t *member, const char *text, const char *why,
+                               bool ends);
 
 /* --- workspace_undo.c: */
 

@@ -181,5 +181,6 @@ void ik_workspace_find_tools(ik_workspace_t *workspace, bool refresh)
 
 void ik_workspace_refresh(ik_workspace_t *workspace)
 {
+    ik_workspace_find_hooks(workspace);
     ik_workspace_find_tools(workspace, true);
 }

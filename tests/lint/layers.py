@@ -15,7 +15,7 @@ ROWS = [  # highest first
     ["workspace", "setup", "serve"],
     ["permission", "undo"],
     ["agent", "export"],
-    ["store", "provider", "tool", "terminal", "extend"],
+    ["store", "provider", "tool", "terminal", "extend", "hook"],
     ["confinement"],
     ["io", "conversation", "trust", "rpc"],
     ["base"],

@@ -365,6 +365,7 @@ const ik_provider_t ik_provider_google = {
     .name = "google",
     .takes_any_id = true,
     .refuses_gif = true,
+    .signs_calls = true,
     .format_url = format_url,
     .format_headers = format_headers,
     .format_tools = format_tools,

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "provider/openai/openai_endpoint.h"
 #include "provider/openai/openai_model.h"
 #include "provider/openai/openai_tool.h"
@@ -248,16 +249,63 @@ static bool can_replay(const ik_wire_step_t *step)
     return ik_wire_next_call(step, &calls) == NULL;
 }
 
-/* The text of messages is cleaned; all other items go back unchanged. */
-static void append_own_items(ik_wire_t *wire, ik_json_span_t items)
+/* Whether the item has the arguments of the call, which hooks may have changed. */
+static bool has_arguments_of(ik_json_span_t item, const ik_msg_t *call)
+{
+    ik_json_span_t own = {0};
+    ik_json_span_t stored = {0};
+    ik_json_find(item, "arguments", &own);
+    ik_msg_call_field(call, "arguments", &stored);
+    if (!ik_json_is(own, IK_JSON_STRING) || !ik_json_is(stored, IK_JSON_STRING)) {
+        return true;
+    }
+    size_t own_len;
+    size_t stored_len;
+    char *own_text = ik_json_decode(NULL, own, &own_len);
+    char *stored_text = ik_json_decode(NULL, stored, &stored_len);
+    bool same = own_len == stored_len && memcmp(own_text, stored_text, own_len) == 0;
+    talloc_free(own_text);
+    talloc_free(stored_text);
+    return same;
+}
+
+/* The item with the arguments of the call. */
+static void append_changed_call(ik_buffer_t *out, ik_json_span_t item, const ik_msg_t *call)
 {
     size_t position = 0;
+    size_t start = out->len;
+    ik_json_span_t key;
+    ik_json_span_t value;
+    while (ik_json_next_member(item, &position, &key, &value)) {
+        ik_buffer_append_byte(out, out->len == start ? '{' : ',');
+        ik_buffer_append(out, key.text, key.len);
+        ik_buffer_append_byte(out, ':');
+        if (ik_json_key_is(key, "arguments")) {
+            ik_wire_append_arguments_text(out, call);
+        } else {
+            ik_buffer_append(out, value.text, value.len);
+        }
+    }
+    ik_buffer_append_byte(out, '}');
+}
+
+/* The text of messages is cleaned; all other items go back unchanged, but for arguments of calls
+ * that hooks have changed. */
+static void append_own_items(ik_wire_t *wire, const ik_wire_step_t *step)
+{
+    size_t position = 0;
+    size_t calls = 0;
     ik_json_span_t item;
-    ik_json_span_t type;
-    while (ik_json_next_element(items, &position, &item)) {
+    while (ik_json_next_element(step->private_json, &position, &item)) {
         ik_buffer_t *out = ik_wire_begin_element(wire);
-        if (ik_json_find(item, "type", &type) && ik_json_is_text(type, "message")) {
+        ik_json_span_t type = {0};
+        ik_json_find(item, "type", &type);
+        const ik_msg_t *call =
+            ik_json_is_text(type, "function_call") ? ik_wire_next_call(step, &calls) : NULL;
+        if (ik_json_is_text(type, "message")) {
             ik_words_append_json(out, item);
+        } else if (call != NULL && !has_arguments_of(item, call)) {
+            append_changed_call(out, item, call);
         } else {
             ik_buffer_append(out, item.text, item.len);
         }
@@ -267,7 +315,7 @@ static void append_own_items(ik_wire_t *wire, ik_json_span_t items)
 static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_wire_step_t *step)
 {
     if (can_replay(step)) {
-        append_own_items(wire, step->private_json);
+        append_own_items(wire, step);
         return;
     }
     bool as_text = ik_wire_has_calls_as_text(wire, request, step->messages);
