@@ -97,7 +97,8 @@ void ik_agent_append(ik_agent_t *agent, ik_msg_t *message, ik_store_safety_t saf
 void ik_agent_record_checkpoint(ik_agent_t *agent, ik_msg_phase_t phase, const char *const *states,
                                 size_t count)
 {
-    ik_msg_t *message = ik_msg_create_checkpoint(NULL, phase, states, count);
+    ik_msg_t *message = ik_msg_create_checkpoint(
+        NULL, &(ik_msg_checkpoint_t){.phase = phase, .states = states, .count = count});
     res_t stored = ik_session_append(agent->session, agent->number, &message, 1, IK_STORE_NORMAL);
     report_store(agent, &stored);
     talloc_free(message);

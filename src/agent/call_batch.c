@@ -318,13 +318,7 @@ static void on_pause(void *data)
 static void hold(call_t *call, const ik_call_verdict_t *verdict)
 {
     ik_call_batch_t *batch = call->batch;
-    ik_call_verdict_t *held = ik_new(batch, ik_call_verdict_t);
-    *held = *verdict;
-    if (verdict->arguments != NULL) {
-        held->arguments = talloc_memdup(held, verdict->arguments, verdict->arguments_len + 1);
-    }
-    held->confined = verdict->confined == NULL ? NULL : ik_strdup(held, verdict->confined);
-    call->held = held;
+    call->held = ik_call_verdict_copy(batch, verdict);
     if (batch->recording == NOTHING) {
         begin_segment(batch);
     }

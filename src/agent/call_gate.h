@@ -33,6 +33,9 @@ typedef struct {
     const char *code;        /* with denied: the error code; NULL: PERMISSION_DENIED */
 } ik_call_verdict_t;
 
+/* A copy of a verdict that allows the call. The room is not copied. */
+ik_call_verdict_t *ik_call_verdict_copy(const void *ctx, const ik_call_verdict_t *verdict);
+
 typedef void (*ik_call_verdict_fn)(void *data, const ik_call_verdict_t *verdict);
 
 typedef struct {

@@ -461,27 +461,29 @@ ik_msg_t *ik_msg_create_summary(const void *ctx, const ik_msg_summary_t *summary
 
 static const char *const phases[] = {[IK_MSG_BEFORE] = "before", [IK_MSG_AFTER] = "after"};
 
-ik_msg_t *ik_msg_create_checkpoint(const void *ctx, ik_msg_phase_t phase, const char *const *states,
-                                   size_t count)
+ik_msg_t *ik_msg_create_checkpoint(const void *ctx, const ik_msg_checkpoint_t *checkpoint)
 {
     ik_buffer_t data;
     ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* a few ids */
-    ik_json_add_text(&data, "phase", phases[phase]);
+    ik_json_add_text(&data, "phase", phases[checkpoint->phase]);
+    if (checkpoint->next) {
+        ik_json_begin_member(&data, "next");
+        ik_buffer_append_text(&data, "true");
+    }
     ik_json_begin_member(&data, "states");
     ik_buffer_append_byte(&data, '[');
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < checkpoint->count; i++) {
         ik_buffer_append_text(&data, i == 0 ? "" : ",");
-        ik_json_append_text(&data, states[i]);
+        ik_json_append_text(&data, checkpoint->states[i]);
     }
     ik_buffer_append_byte(&data, ']');
     return take_data(ctx, IK_MSG_CHECKPOINT, NULL, &data);
 }
 
-bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_phase_t *phase,
-                             const char *const **states)
+bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_checkpoint_t *out)
 {
-    enum { PHASE, STATES, COUNT };
-    static const char *const names[COUNT] = {"phase", "states"};
+    enum { PHASE, NEXT, STATES, COUNT };
+    static const char *const names[COUNT] = {"phase", "next", "states"};
     ik_json_span_t data;
     ik_json_span_t values[COUNT];
     ik_json_span_t state;
@@ -507,8 +509,10 @@ bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_phas
         ids[count++] = ik_json_decode(ids, state, NULL);
     }
     ids[count] = NULL;
-    *phase = before ? IK_MSG_BEFORE : IK_MSG_AFTER;
-    *states = ids;
+    *out = (ik_msg_checkpoint_t){.phase = before ? IK_MSG_BEFORE : IK_MSG_AFTER,
+                                 .next = ik_json_is(values[NEXT], IK_JSON_BOOLEAN),
+                                 .states = ids,
+                                 .count = count};
     return true;
 }
 

@@ -26,7 +26,8 @@
  * Its phase is "before" (the first call of a step that may write) or "after" (its last call has
  * ended); both together are a segment of the agent, which is open while there is no "after". states
  * are ids of the program checkpoint, later ones override earlier ones; "after" without any means
- * that the state could not be recorded.
+ * that the state could not be recorded. next says that the calls belong to the message of the user
+ * that follows: a custom command has run them to make it.
  *
  * undo and redo are records, too. The first event of an agent that takes the place of another one
  * says in agent which one: that agent is hidden from then on. Without agent the conversation
@@ -175,11 +176,15 @@ bool ik_msg_is_image_drop(const ik_msg_t *message);
 
 /* The phase of a checkpoint. */
 typedef enum { IK_MSG_BEFORE, IK_MSG_AFTER } ik_msg_phase_t;
-ik_msg_t *ik_msg_create_checkpoint(const void *ctx, ik_msg_phase_t phase, const char *const *states,
-                                   size_t count);
-/* Reads the data of a checkpoint. *states, on ctx, ends with NULL. False when it is not valid. */
-bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_phase_t *phase,
-                             const char *const **states);
+typedef struct {
+    ik_msg_phase_t phase;
+    bool next;                 /* it belongs to the next message of the user */
+    const char *const *states; /* ids */
+    size_t count;
+} ik_msg_checkpoint_t;
+ik_msg_t *ik_msg_create_checkpoint(const void *ctx, const ik_msg_checkpoint_t *checkpoint);
+/* Reads the data of a checkpoint. states, on ctx, ends with NULL. False when it is not valid. */
+bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_checkpoint_t *out);
 /* Checks the bytes (ik_image_check) and stores them in the folder of blobs. name is borrowed. The
  * message of an error says what is wrong with the image, without its name. */
 res_t ik_msg_image_store(const char *folder, const char *name, const char *bytes, size_t len,

@@ -49,8 +49,7 @@ static res_t on_event(void *data, const ik_store_event_t *event)
 {
     reading_t *reading = data;
     const char *kind = event->kind;
-    ik_msg_phase_t phase;
-    const char *const *states;
+    ik_msg_checkpoint_t checkpoint;
     if (strcmp(kind, IK_MSG_TOOL_CALL) == 0) {
         add_call(reading, event);
     } else if (strcmp(kind, IK_MSG_TOOL_RESULT) == 0 && !reading->open) {
@@ -59,9 +58,15 @@ static res_t on_event(void *data, const ik_store_event_t *event)
         forget_calls(reading);
         reading->decided = true;
     } else if (strcmp(kind, IK_MSG_CHECKPOINT) == 0 &&
-               ik_msg_parse_checkpoint(NULL, event->data_json, &phase, &states)) {
-        talloc_free((void *)states);
-        reading->open = phase == IK_MSG_BEFORE;
+               ik_msg_parse_checkpoint(NULL, event->data_json, &checkpoint)) {
+        talloc_free((void *)checkpoint.states);
+        if (checkpoint.next) { /* of a custom command */
+            forget_calls(reading);
+            reading->calls = ik_new(reading->ctx, ik_call_t);
+            reading->calls[reading->count++] = (ik_call_t){
+                .agent = event->agent, .name = "bash", .arguments = "{}", .arguments_len = 2};
+        }
+        reading->open = checkpoint.phase == IK_MSG_BEFORE;
         reading->decided = true;
     }
     return OK;

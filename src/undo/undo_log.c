@@ -21,9 +21,10 @@ typedef struct {
     const char *text;          /* MESSAGE: the prompt; MODE: its name; NAMES: a file */
     const char *const *before; /* BEFORE and AFTER: the states; UNDO, REDO: NULL without files */
     const char *const *after;  /* UNDO, REDO */
-    bool in_place;             /* UNDO, REDO: the conversation stayed */
-    bool finishes;             /* UNDO */
-    ik_undo_record_t record;   /* UNDO, REDO: without restores */
+    bool next;               /* BEFORE, AFTER: part of the turn that begins with the next MESSAGE */
+    bool in_place;           /* UNDO, REDO: the conversation stayed */
+    bool finishes;           /* UNDO */
+    ik_undo_record_t record; /* UNDO, REDO: without restores */
 } entry_t;
 
 struct ik_undo_log {
@@ -94,11 +95,13 @@ static void read_record(const void *ctx, ik_json_span_t data, entry_t *entry)
 
 static bool read_checkpoint(const void *ctx, const ik_store_event_t *event, entry_t *entry)
 {
-    ik_msg_phase_t phase;
-    if (!ik_msg_parse_checkpoint(ctx, event->data_json, &phase, &entry->before)) {
+    ik_msg_checkpoint_t checkpoint;
+    if (!ik_msg_parse_checkpoint(ctx, event->data_json, &checkpoint)) {
         return false;
     }
-    entry->kind = phase == IK_MSG_BEFORE ? BEFORE : AFTER;
+    entry->kind = checkpoint.phase == IK_MSG_BEFORE ? BEFORE : AFTER;
+    entry->next = checkpoint.next;
+    entry->before = checkpoint.states;
     return true;
 }
 
@@ -328,6 +331,7 @@ typedef struct {
     ik_undo_log_t *log;
     ik_undo_line_t *line;
     bool open;                /* the last segment has no end yet */
+    int64_t turn_seq;         /* where the next turn begins; 0: with its message */
     ik_undo_record_t *undone; /* a stack: undos that can be redone */
     size_t undone_count;
     bool *in_place; /* of each of undone */
@@ -337,10 +341,12 @@ static void begin_turn(reading_t *reading, const entry_t *entry)
 {
     ik_undo_line_t *line = reading->line;
     line->turns = ik_resize_array(line, line->turns, ik_undo_turn_t, line->turn_count + 1);
-    line->turns[line->turn_count++] = (ik_undo_turn_t){.seq = entry->seq,
-                                                       .prompt = entry->text,
-                                                       .mode = line->mode,
-                                                       .first_segment = line->segments.count};
+    line->turns[line->turn_count++] = (ik_undo_turn_t){
+        .seq = reading->turn_seq != 0 ? reading->turn_seq : entry->seq,
+        .prompt = entry->text,
+        .mode = line->mode,
+    };
+    reading->turn_seq = 0;
 }
 
 static void push_undone(reading_t *reading, const entry_t *entry)
@@ -398,6 +404,9 @@ static void read_entry(reading_t *reading, const entry_t *entry)
         segment = begin_segment(entry);
         add_segment(line, segments, &segment);
         reading->open = true;
+        reading->turn_seq = !entry->next             ? 0
+                            : reading->turn_seq == 0 ? entry->seq
+                                                     : reading->turn_seq;
         break;
     case AFTER:
         if (reading->open) {

@@ -4,7 +4,8 @@
  * events (conversation/message.h), so that it is the same after a crash and in another process.
  *
  * A turn is a message of the user with everything that followed it. Text that joined a running turn
- * and the output of the user's own commands belong to the turn before them.
+ * and the output of the user's own commands belong to the turn before them. What a custom command
+ * ran to make the message belongs to the turn; if no message came of it, to the next one.
  */
 #pragma once
 
@@ -28,10 +29,10 @@ typedef struct {
 } ik_undo_segments_t;
 
 typedef struct {
-    int64_t seq; /* of the message of the user */
+    int64_t
+        seq; /* of the message of the user, or of the first segment of the command that made it */
     const char *prompt;
-    const char *mode;     /* that was set before it; NULL: none was */
-    size_t first_segment; /* index in the segments of the line */
+    const char *mode; /* that was set before it; NULL: none was */
 } ik_undo_turn_t;
 
 /* An undo that can be redone, or finished if it left conflicts. */

@@ -1,5 +1,6 @@
 /* Custom commands and skills: "/NAME ARGS" becomes a message of the user, after its shell parts
- * have run through the gate and the tool bash, as a call of the model would. */
+ * have run through the gate and the tool bash, as a call of the model would. The files are recorded
+ * around a part that may write, for undo of the turn. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,11 +28,16 @@ struct ik_workspace_custom {
     char *mentions;    /* what was typed, and files that were not inserted: perhaps images */
     const char *more;  /* follows the text after a blank line; NULL: nothing */
     ik_template_t *template;
-    size_t next;         /* part of the template */
-    ik_buffer_t text;    /* of the message */
-    void *decision;      /* of the gate; NULL: none is pending */
-    ik_tool_call_t *run; /* NULL: no shell part runs */
-    char *arguments;     /* of the call */
+    size_t next;             /* part of the template */
+    ik_buffer_t text;        /* of the message */
+    void *decision;          /* of the gate; NULL: none is pending */
+    ik_tool_call_t *run;     /* NULL: no shell part runs */
+    char *arguments;         /* of the call */
+    void *segment;           /* the files are recorded around the call; NULL: they are not */
+    bool recorded;           /* the log has the beginning of the segment */
+    ik_call_verdict_t *held; /* waits for that; NULL: none does */
+    char *envelope;          /* of the call, which waits for the end of the segment */
+    bool interrupted;
     ik_workspace_images_t *images;
     bool is_finished;            /* the text is complete; images may still be made smaller */
     char *line;                  /* as it was typed */
@@ -266,35 +272,54 @@ static bool append_output(ik_workspace_custom_t *custom, const char *envelope)
     return true;
 }
 
-static void on_end(void *data, const ik_tool_result_t *result)
+/* The call has ended, and the files are recorded. */
+static void take_envelope(ik_workspace_custom_t *custom)
 {
-    ik_workspace_custom_t *custom = data;
-    custom->run = NULL; /* it frees itself */
-    if (append_output(custom, result->envelope)) {
+    const char *envelope = custom->envelope;
+    if (custom->interrupted) {
+        end(custom, IK_TURN_INTERRUPTED, NULL, NULL);
+        return;
+    }
+    if (append_output(custom, envelope)) {
+        TALLOC_FREE(custom->envelope);
         proceed(custom);
         return;
     }
     ik_tool_fields_t fields;
-    const ik_tool_field_t *error =
-        ik_tool_fields_of_envelope(result->envelope, strlen(result->envelope), &fields)
-            ? ik_tool_fields_find(&fields, "error")
-            : NULL;
+    const ik_tool_field_t *error = ik_tool_fields_of_envelope(envelope, strlen(envelope), &fields)
+                                       ? ik_tool_fields_find(&fields, "error")
+                                       : NULL;
     size_t len;
     fail(custom, "TOOL_FAILED",
          error == NULL ? "a command in it could not run"
                        : ik_tool_fields_format_value(custom, error, &len));
 }
 
-static void on_verdict(void *data, const ik_call_verdict_t *verdict)
+static void on_after(void *data, const ik_checkpoint_t *taken)
 {
     ik_workspace_custom_t *custom = data;
+    ik_workspace_record_checkpoint(custom->member->workspace, custom->member->number, taken,
+                                   &(ik_msg_checkpoint_t){.phase = IK_MSG_AFTER, .next = true});
+    custom->recorded = false;
+    take_envelope(custom);
+}
+
+static void on_end(void *data, const ik_tool_result_t *result)
+{
+    ik_workspace_custom_t *custom = data;
+    custom->run = NULL; /* it frees itself */
+    custom->envelope = ik_strdup(custom, result->envelope);
+    if (custom->recorded) {
+        custom->member->workspace->shared.checkpoints->end(custom->segment, on_after, custom);
+    } else {
+        take_envelope(custom);
+    }
+}
+
+static void start_call(ik_workspace_custom_t *custom, const ik_call_verdict_t *verdict)
+{
     ik_workspace_t *workspace = custom->member->workspace;
     const ik_shared_ctx_t *shared = &workspace->shared;
-    custom->decision = NULL;
-    if (verdict->denied != NULL) {
-        fail(custom, verdict->code == NULL ? "PERMISSION_DENIED" : verdict->code, verdict->denied);
-        return;
-    }
     const char *arguments = verdict->arguments == NULL ? custom->arguments : verdict->arguments;
     ik_tool_request_t request = {.name = "bash",
                                  .arguments = arguments,
@@ -313,29 +338,71 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
         ik_tool_call_start(custom->member, &shared->tool_context, shared->tool_registry, &request);
 }
 
+static void on_before(void *data, const ik_checkpoint_t *taken)
+{
+    ik_workspace_custom_t *custom = data;
+    ik_workspace_t *workspace = custom->member->workspace;
+    ik_call_verdict_t *verdict = custom->held;
+    custom->held = NULL;
+    custom->recorded = taken->count > 0;
+    if (custom->recorded) {
+        ik_workspace_record_checkpoint(
+            workspace, custom->member->number, taken,
+            &(ik_msg_checkpoint_t){.phase = IK_MSG_BEFORE, .next = true});
+    } else if (taken->notice != NULL) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, taken->notice);
+    }
+    start_call(custom, verdict);
+    talloc_free(verdict);
+}
+
+static ik_call_t describe_call(const ik_workspace_custom_t *custom)
+{
+    const ik_tool_registry_t *registry = custom->member->workspace->shared.tool_registry;
+    return (ik_call_t){.agent = custom->member->number,
+                       .id = "command",
+                       .name = "bash",
+                       .arguments = custom->arguments,
+                       .arguments_len = strlen(custom->arguments),
+                       .entry =
+                           registry == NULL ? NULL : ik_tool_registry_lookup(registry, "bash")};
+}
+
+static void on_verdict(void *data, const ik_call_verdict_t *verdict)
+{
+    ik_workspace_custom_t *custom = data;
+    const ik_checkpoints_t *checkpoints = custom->member->workspace->shared.checkpoints;
+    custom->decision = NULL;
+    if (verdict->denied != NULL) {
+        fail(custom, verdict->code == NULL ? "PERMISSION_DENIED" : verdict->code, verdict->denied);
+        return;
+    }
+    if (!verdict->may_write || checkpoints == NULL) {
+        start_call(custom, verdict);
+        return;
+    }
+    ik_call_t call = describe_call(custom);
+    custom->held = ik_call_verdict_copy(custom, verdict);
+    talloc_free(custom->segment);
+    custom->segment =
+        checkpoints->begin(checkpoints->checkpoints, custom, &call, 1, on_before, custom);
+}
+
 static void run_shell(ik_workspace_custom_t *custom, const char *command)
 {
     ik_workspace_t *workspace = custom->member->workspace;
-    const ik_tool_registry_t *registry = workspace->shared.tool_registry;
-    const ik_tool_registry_entry_t *entry =
-        registry == NULL ? NULL : ik_tool_registry_lookup(registry, "bash");
     ik_buffer_t arguments;
-    if (entry == NULL) {
-        fail(custom, "TOOL_FAILED", "it runs commands, and the tool bash is not available");
-        return;
-    }
     ik_buffer_init(&arguments, custom, IK_BUFFER_UNLIMITED); /* bounded by the command */
     ik_json_add_text(&arguments, "command", command);
     ik_buffer_append_byte(&arguments, '}');
     talloc_free(custom->arguments);
     custom->arguments = ik_buffer_finish(&arguments);
     const ik_call_gate_t *gate = workspace->shared.gate;
-    ik_call_t call = {.agent = custom->member->number,
-                      .id = "command",
-                      .name = "bash",
-                      .arguments = custom->arguments,
-                      .arguments_len = strlen(custom->arguments),
-                      .entry = entry};
+    ik_call_t call = describe_call(custom);
+    if (call.entry == NULL) {
+        fail(custom, "TOOL_FAILED", "it runs commands, and the tool bash is not available");
+        return;
+    }
     void *decision = gate->decide(gate->gate, custom, &call, on_verdict, custom);
     if (decision != NULL) { /* otherwise custom may be gone */
         custom->decision = decision;
@@ -427,9 +494,17 @@ res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const
 void ik_workspace_cancel_custom(ik_workspace_member_t *member)
 {
     ik_workspace_custom_t *custom = member->custom;
-    if (custom != NULL) {
-        TALLOC_FREE(custom->decision);
-        TALLOC_FREE(custom->run);
-        end(custom, IK_TURN_INTERRUPTED, NULL, NULL);
+    if (custom == NULL || custom->interrupted) {
+        return;
     }
+    if (custom->recorded) { /* what the call has changed is recorded when it has ended */
+        custom->interrupted = true;
+        if (custom->run != NULL) {
+            ik_tool_call_cancel(custom->run);
+        }
+        return;
+    }
+    TALLOC_FREE(custom->decision);
+    TALLOC_FREE(custom->run);
+    end(custom, IK_TURN_INTERRUPTED, NULL, NULL);
 }

@@ -209,6 +209,10 @@ void ik_workspace_report_block(ik_workspace_member_t *member, const char *text, 
 void ik_workspace_create_checkpointer(ik_workspace_t *workspace);
 /* Another session is open. */
 void ik_workspace_restart_checkpointer(ik_workspace_t *workspace);
+/* Appends a checkpoint with these states to the log of the agent, and says what there is to say. */
+void ik_workspace_record_checkpoint(ik_workspace_t *workspace, int64_t agent,
+                                    const ik_checkpoint_t *taken,
+                                    const ik_msg_checkpoint_t *checkpoint);
 /* Records the end of what a crash cut off in a resumed session. */
 void ik_workspace_end_segments(ik_workspace_t *workspace);
 

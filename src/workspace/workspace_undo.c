@@ -27,6 +27,21 @@ int64_t ik_workspace_recording_ms(const ik_workspace_t *workspace)
     return workspace->checkpointer == NULL ? -1 : ik_checkpointer_busy_ms(workspace->checkpointer);
 }
 
+void ik_workspace_record_checkpoint(ik_workspace_t *workspace, int64_t agent,
+                                    const ik_checkpoint_t *taken,
+                                    const ik_msg_checkpoint_t *checkpoint)
+{
+    ik_msg_checkpoint_t whole = *checkpoint;
+    whole.states = taken->states;
+    whole.count = taken->count;
+    ik_msg_t *message = ik_msg_create_checkpoint(NULL, &whole);
+    ik_session_append(workspace->session, agent, &message, 1, IK_STORE_NORMAL);
+    talloc_free(message);
+    if (taken->notice != NULL) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, taken->notice);
+    }
+}
+
 /* --- after a crash ------------------------------------------------------------------------- */
 
 /* An agent whose segment was left open. The queues wait, so that its log goes on behind the end of
@@ -46,12 +61,8 @@ static void on_ended(void *data, const ik_checkpoint_t *taken)
 {
     ending_t *ending = data;
     ik_workspace_t *workspace = ending->workspace;
-    ik_msg_t *message = ik_msg_create_checkpoint(NULL, IK_MSG_AFTER, taken->states, taken->count);
-    ik_session_append(workspace->session, ending->agent, &message, 1, IK_STORE_NORMAL);
-    talloc_free(message);
-    if (taken->notice != NULL) {
-        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, taken->notice);
-    }
+    ik_workspace_record_checkpoint(workspace, ending->agent, taken,
+                                   &(ik_msg_checkpoint_t){.phase = IK_MSG_AFTER});
     talloc_free(ending);
     ik_workspace_pump(workspace);
 }

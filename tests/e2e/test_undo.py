@@ -173,6 +173,71 @@ class AcrossSummaries(UndoTest):
         self.assertEqual([s["messages"] for s in listed], [len(kept)])
 
 
+class CustomCommands(UndoTest):
+    """What a custom command runs to make its message belongs to the turn of the message."""
+
+    def command_file(self, name, text):
+        self.write(f"home/.ikigai/commands/{name}.md", text, 0o644)
+
+    def phases(self):
+        """Of the checkpoints in the log."""
+        lines = map(json.loads, self.session("export").out.splitlines())
+        return [line["data"]["phase"] for line in lines if line.get("kind") == "checkpoint"]
+
+    def test_undo_and_redo(self):
+        self.command_file("make", "Made !`echo 1 > b.txt; echo one` and !`echo 2 > c.txt; echo two`.")
+        self.turn("First", write("a.txt", "1\n"))
+        self.turn("/make", write("a.txt", "2\n"))
+        self.assertEqual(self.files(), {"a.txt": "2\n", "b.txt": "1\n", "c.txt": "2\n"})
+        stat = self.json("diff", "--turn")
+        self.assertEqual([f["path"] for f in stat["files"]], ["a.txt", "b.txt", "c.txt"])
+        self.assertEqual(self.undo(), {
+            "session": self.key, "turns": 1, "prompt": "Made one and two.", "conflicts": [],
+            "restored": [{"path": "a.txt"}, {"path": "b.txt"}, {"path": "c.txt"}]})
+        self.assertEqual(self.files(), {"a.txt": "1\n"})
+        self.redo()
+        self.assertEqual(self.files(), {"a.txt": "2\n", "b.txt": "1\n", "c.txt": "2\n"})
+        self.undo("2")
+        self.assertEqual(self.files(), {})
+
+    def test_the_first_message_of_a_session(self):
+        self.command_file("make", "Made !`echo 1 > b.txt`.")
+        self.turn("/make")
+        self.assertEqual(self.undo()["restored"], [{"path": "b.txt"}])
+        texts = [m["content"] for m in self.turn("Then")[0].json["messages"] if m["role"] == "user"]
+        self.assertEqual(texts, ["Then"])
+
+    def test_what_only_reads_is_not_recorded(self):
+        self.command_file("look", "Look: !`ls`")
+        self.turn("/look", args=("--mode", "plan"))
+        self.assertEqual(self.phases(), [])
+
+    def test_interrupted(self):
+        """No message comes of it: what it did goes with the turn before, until another one follows."""
+        self.command_file("slow", "!`echo 1 > b.txt; sleep 60`")
+        self.turn("First", write("a.txt", "1\n"))
+        running = self.begin([], "-r", self.key, prompt="/slow")
+        self.wait_for_file("b.txt")
+        running.signal()
+        running.finish()
+        self.assertEqual(self.phases(), ["before", "after"] * 2)
+        self.write("project/b.txt", "mine\n")
+        self.assertEqual(self.undo(status=1)["conflicts"], [{"path": "b.txt", "reason": "changed"}])
+        self.assertEqual(self.files(), {"b.txt": "mine\n"})
+
+    def test_killed(self):
+        """The next process that opens the session records what the command had done."""
+        self.command_file("slow", "!`echo 1 > b.txt; sleep 60`")
+        self.turn("First", write("a.txt", "1\n"))
+        running = self.begin([], "-r", self.key, prompt="/slow")
+        self.wait_for_file("b.txt")
+        running.signal(signal.SIGKILL)
+        running.finish()
+        self.turn("Second")
+        self.write("project/b.txt", "mine\n")
+        self.assertEqual(self.undo(status=1)["conflicts"], [{"path": "b.txt", "reason": "changed"}])
+
+
 class Undo(UndoTest):
     def test_files_and_conversation_go_back(self):
         self.put("a.txt", "one\n")

@@ -278,22 +278,26 @@ END_TEST
 START_TEST(checkpoints)
 {
     static const char *const states[] = {"t1", "p\"2"};
-    const char *const *read;
-    ik_msg_phase_t phase = IK_MSG_AFTER;
-    ik_msg_t *before = ik_msg_create_checkpoint(ctx, IK_MSG_BEFORE, states, 2);
+    ik_msg_checkpoint_t read;
+    ik_msg_t *before =
+        ik_msg_create_checkpoint(ctx, &(ik_msg_checkpoint_t){.states = states, .count = 2});
     ck_assert_str_eq(before->kind, "checkpoint");
     ck_assert_ptr_null(before->content);
     ck_assert_str_eq(before->data_json, "{\"phase\":\"before\",\"states\":[\"t1\",\"p\\\"2\"]}");
-    ck_assert(ik_msg_parse_checkpoint(ctx, before->data_json, &phase, &read));
-    ck_assert_int_eq(phase, IK_MSG_BEFORE);
-    ck_assert_str_eq(read[0], "t1");
-    ck_assert_str_eq(read[1], "p\"2");
-    ck_assert_ptr_null(read[2]);
-    ik_msg_t *after = ik_msg_create_checkpoint(ctx, IK_MSG_AFTER, NULL, 0);
-    ck_assert_str_eq(after->data_json, "{\"phase\":\"after\",\"states\":[]}");
-    ck_assert(ik_msg_parse_checkpoint(ctx, after->data_json, &phase, &read));
-    ck_assert_int_eq(phase, IK_MSG_AFTER);
-    ck_assert_ptr_null(read[0]);
+    ck_assert(ik_msg_parse_checkpoint(ctx, before->data_json, &read));
+    ck_assert_int_eq(read.phase, IK_MSG_BEFORE);
+    ck_assert(!read.next);
+    ck_assert_uint_eq(read.count, 2);
+    ck_assert_str_eq(read.states[0], "t1");
+    ck_assert_str_eq(read.states[1], "p\"2");
+    ck_assert_ptr_null(read.states[2]);
+    ik_msg_t *after =
+        ik_msg_create_checkpoint(ctx, &(ik_msg_checkpoint_t){.phase = IK_MSG_AFTER, .next = true});
+    ck_assert_str_eq(after->data_json, "{\"phase\":\"after\",\"next\":true,\"states\":[]}");
+    ck_assert(ik_msg_parse_checkpoint(ctx, after->data_json, &read));
+    ck_assert_int_eq(read.phase, IK_MSG_AFTER);
+    ck_assert(read.next);
+    ck_assert_ptr_null(read.states[0]);
     ck_assert(ik_msg_kind_is_record(after->kind));
     ck_assert(!ik_msg_kind_is_record(IK_MSG_USER));
 }
@@ -314,10 +318,9 @@ START_TEST(checkpoints_that_are_none)
         "{\"phase\":\"after\",\"states\":{}}",
         "{\"phase\":\"after\",\"states\":[\"a\",1]}",
     };
-    ik_msg_phase_t phase;
-    const char *const *states;
+    ik_msg_checkpoint_t read;
     for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++) {
-        ck_assert(!ik_msg_parse_checkpoint(ctx, data[i], &phase, &states));
+        ck_assert(!ik_msg_parse_checkpoint(ctx, data[i], &read));
     }
 }
 END_TEST

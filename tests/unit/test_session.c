@@ -145,7 +145,8 @@ START_TEST(records_are_stored_and_not_loaded)
 {
     ik_session_t *session = begin();
     must_say(session, 1, IK_MSG_USER, "a");
-    ik_msg_t *before = ik_msg_create_checkpoint(ctx, IK_MSG_BEFORE, (const char *[]){"s1"}, 1);
+    ik_msg_t *before = ik_msg_create_checkpoint(
+        ctx, &(ik_msg_checkpoint_t){.states = (const char *[]){"s1"}, .count = 1});
     ck_assert_int_eq(ik_session_append(session, 1, &before, 1, IK_STORE_NORMAL).code, IK_ERR_NONE);
     must_say(session, 1, IK_MSG_USER, "b");
     ck_assert_int_eq(ik_session_last_seq(session, 1), 3);
