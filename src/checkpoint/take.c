@@ -152,24 +152,35 @@ static int keep_bytes(take_t *take, ik_entry_t *entry, const char *bytes, size_t
     return error;
 }
 
-static int hash_file(take_t *take, int fd, ik_entry_t *entry)
+/* Fills the piece from the file; it is shorter at its end. -1: reading failed. */
+static ssize_t read_piece(take_t *take, int fd)
 {
-    ik_blake2b_t hash;
-    ik_blake2b_init(&hash);
-    uint64_t total = 0;
-    for (;;) {
-        ssize_t got = read(fd, take->piece, WHOLE_MAX);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return errno;
+    size_t len = 0;
+    while (len < WHOLE_MAX) {
+        ssize_t got = read(fd, take->piece + len, WHOLE_MAX - len);
+        if (got < 0 && errno != EINTR) {
+            return -1;
         }
         if (got == 0) {
             break;
         }
+        len += got > 0 ? (size_t)got : 0;
+    }
+    return (ssize_t)len;
+}
+
+static int hash_file(take_t *take, int fd, ik_entry_t *entry)
+{
+    ik_blake2b_t hash;
+    uint64_t total = 0;
+    ssize_t got;
+    ik_blake2b_init(&hash);
+    while ((got = read_piece(take, fd)) > 0) {
         total += (uint64_t)got;
         ik_blake2b_update(&hash, take->piece, (size_t)got);
+    }
+    if (got < 0) {
+        return errno;
     }
     ik_blake2b_finish(&hash, entry->name);
     entry->naming = total == entry->size ? IK_NAMED_BLAKE2B : IK_NAMED_NOT;
@@ -185,7 +196,7 @@ static bool is_indexed_object(take_t *take, int fd, const ik_entry_t *entry)
     unsigned char name[32];
     uint64_t total = 0;
     ik_git_hash_init(&hash, size, entry->size);
-    for (ssize_t got; (got = read(fd, take->piece, WHOLE_MAX)) > 0;) {
+    for (ssize_t got; (got = read_piece(take, fd)) > 0;) {
         ik_git_hash_update(&hash, take->piece, (size_t)got);
         total += (uint64_t)got;
     }
@@ -212,21 +223,11 @@ static int keep_file(take_t *take, int fd, ik_entry_t *entry)
         entry->naming = error == 0 ? IK_NAMED_BLAKE2B : IK_NAMED_NOT;
         return error;
     }
-    size_t len = 0;
-    while (len < WHOLE_MAX) {
-        ssize_t got = read(fd, take->piece + len, WHOLE_MAX - len);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return errno;
-        }
-        if (got == 0) {
-            break;
-        }
-        len += (size_t)got;
+    ssize_t len = read_piece(take, fd);
+    if (len < 0) {
+        return errno;
     }
-    return len != entry->size ? EAGAIN : keep_bytes(take, entry, take->piece, len);
+    return (size_t)len != entry->size ? EAGAIN : keep_bytes(take, entry, take->piece, (size_t)len);
 }
 
 /* Opens the file and reads it. Returns ENOENT when it is gone, EAGAIN when it changed meanwhile. */
