@@ -30,6 +30,7 @@ struct ik_acp_call {
     bool changes;   /* it writes path */
     char *before;   /* the file; NULL: it does not exist, or is not text (without diff) */
     char *after;    /* what the call makes of it; NULL: no diff */
+    bool by_editor; /* the editor has written it: after is right */
     bool has_ended; /* its end was told */
     ik_buffer_t output;
     bool output_due;
@@ -93,6 +94,7 @@ static void predict(ik_acp_call_t *call, bool replayed)
 {
     ik_json_span_t arguments, all;
     bool missing = false;
+    call->by_editor = false;
     TALLOC_FREE(call->before);
     TALLOC_FREE(call->after);
     if (!call->changes || call->path == NULL ||
@@ -450,10 +452,27 @@ static void append_images(ik_buffer_t *out, const ik_acp_session_t *session,
 static void read_after(ik_acp_call_t *call)
 {
     bool missing;
-    char *now = call->after == NULL ? NULL : read_text(call, call->path, &missing);
+    char *now =
+        call->after == NULL || call->by_editor ? NULL : read_text(call, call->path, &missing);
     if (now != NULL) {
         talloc_free(call->after);
         call->after = now;
+    }
+}
+
+void ik_acp_call_note_file(ik_acp_session_t *session, const char *path, const char *text,
+                           bool written)
+{
+    for (size_t i = session->call_count; i > 0; i--) {
+        ik_acp_call_t *call = session->calls[i - 1];
+        if (call->changes && !call->has_ended && call->path != NULL &&
+            strcmp(call->path, path) == 0) {
+            char **member = written ? &call->after : &call->before;
+            talloc_free(*member);
+            *member = ik_strdup(call, text);
+            call->by_editor = call->by_editor || written;
+            return;
+        }
     }
 }
 

@@ -86,8 +86,11 @@ static void on_form(void *data, const ik_rpc_answer_t *answer)
                     ik_json_find_kind(answer->result, "action", IK_JSON_STRING, &action) &&
                     ik_json_is_text(action, "accept") &&
                     ik_json_find_kind(answer->result, "content", IK_JSON_OBJECT, &content);
+    const ik_question_t *question = ik_workspace_question(session->workspace);
     char *text = accepted ? ik_acp_text(session, content, "answer") : NULL;
-    if (text == NULL) {
+    bool blank = text != NULL && question->tool != NULL &&
+                 ik_workspace_resolve_answer(question, text) == NULL;
+    if (text == NULL || blank) {
         ik_workspace_decline(session->workspace);
     } else {
         ik_workspace_answer(session->workspace, text);
@@ -111,7 +114,12 @@ static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
             ik_json_append_text(&params, question->choices[i]);
         }
         ik_buffer_append_text(&params, "]");
-        ik_json_add_text(&params, "default", question->choices[question->fallback]);
+    }
+    const char *fallback = question->tool != NULL      ? question->fallback_text
+                           : question->choices != NULL ? question->choices[question->fallback]
+                                                       : NULL;
+    if (fallback != NULL) {
+        ik_json_add_text(&params, "default", fallback);
     }
     ik_buffer_append_text(&params, "}},\"required\":[\"answer\"]}}");
     session->asked_form = true;

@@ -187,14 +187,15 @@ static ik_acp_session_t *create_session(ik_acp_t *acp, const char *folder, const
     }
     session->start.trust = options->trust;
     session->start.resume = resume == NULL ? NULL : ik_strdup(session, resume);
-    session->workspace =
-        ik_workspace_create(session, &(ik_workspace_options_t){.paths = session->paths,
-                                                               .config = session->config,
-                                                               .loop = options->loop,
-                                                               .host = options->host,
-                                                               .start = &session->start,
-                                                               .on_event = on_event,
-                                                               .data = session});
+    session->workspace = ik_workspace_create(
+        session, &(ik_workspace_options_t){.paths = session->paths,
+                                           .config = session->config,
+                                           .loop = options->loop,
+                                           .host = options->host,
+                                           .start = &session->start,
+                                           .editor = ik_acp_files_create(session),
+                                           .on_event = on_event,
+                                           .data = session});
     session->commands = (ik_command_host_t){
         .screen = &ik_acp_screen, .workspace = session->workspace, .ctx = session, .data = session};
     acp->sessions = ik_resize_array(acp, acp->sessions, ik_acp_session_t *, acp->session_count + 1);

@@ -5,6 +5,7 @@
 #include "command/command.h"
 #include "io/duplex.h"
 #include "rpc/rpc.h"
+#include "tool/tool_editor.h"
 #include "workspace/workspace.h"
 
 enum {
@@ -142,6 +143,15 @@ void ik_acp_call_describe(ik_acp_session_t *session, ik_buffer_t *out,
                           const ik_permission_question_t *question);
 /* Forgets the calls of the turn. */
 void ik_acp_call_clear(ik_acp_session_t *session);
+
+/* What the editor has, or has written, of the file of a call that changes it. */
+void ik_acp_call_note_file(ik_acp_session_t *session, const char *path, const char *text,
+                           bool written);
+
+/* --- acp_files.c: */
+
+/* The files of the editor, on session; NULL: it does not offer them. */
+const ik_tool_editor_t *ik_acp_files_create(ik_acp_session_t *session);
 
 /* --- acp_question.c: */
 

@@ -210,6 +210,7 @@ static void run_call(call_t *call, const ik_call_verdict_t *verdict)
         .room = verdict->room,
         .confined = verdict->confined,
         .open_places = verdict->open_places,
+        .may_write = verdict->may_write,
         .on_progress = on_progress,
         .on_end = on_tool_end,
         .data = call,

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "tool/tool_editor.h"
 #include "tool/tool_external.h"
 
 ik_tool_registry_t *ik_tool_registry_create(const void *ctx)
@@ -43,7 +44,8 @@ static ik_tool_registry_entry_t *create_entry(ik_tool_registry_t *registry, cons
     ik_tool_registry_entry_t *entry = ik_new(registry, ik_tool_registry_entry_t);
     entry->schema = talloc_steal(entry, schema);
     entry->name = schema->name;
-    entry->runner = &ik_tool_external;
+    entry->runner =
+        ik_tool_editor_serves(entry->name, source) ? &ik_tool_editor_runner : &ik_tool_external;
     entry->path = ik_strdup(entry, path);
     entry->origin = ik_strdup(entry, origin);
     entry->source = source;

@@ -16,6 +16,8 @@
 #include "tool/host_channel.h"
 #include "tool/tool_registry.h"
 
+typedef struct ik_tool_editor ik_tool_editor_t; /* tool_editor.h */
+
 /* Shared by all calls; outlives them. */
 typedef struct {
     ik_process_host_t *host;
@@ -23,7 +25,8 @@ typedef struct {
     const char *folder;    /* the project, in which the tools run */
     const char *file_read; /* the program that reads files of images; NULL: they are not read */
     const char *images;    /* the folder for blobs of images; NULL: they are checked only */
-    const char *program;   /* the path of ikigai, for tools with a host channel */
+    const ik_tool_editor_t *editor;         /* that has the project open; NULL: none */
+    const char *program;                    /* the path of ikigai, for tools with a host channel */
     const ik_host_operations_t *operations; /* what it serves; NULL: there is no host channel */
 } ik_tool_context_t;
 
@@ -52,6 +55,7 @@ typedef struct {
     ik_process_host_t *room; /* runs the call; NULL: that of the context, unconfined */
     const char *confined;    /* the room's limits, for the envelope of a failure; NULL: none */
     bool open_places;        /* the room does not protect the project's protected places */
+    bool may_write;          /* the call may change files of the project */
     /* text is decoded and NUL-terminated. The callback may be NULL. */
     void (*on_progress)(void *data, const char *text, size_t len);
     /* The result belongs to the call, which is freed when the callback returns. */

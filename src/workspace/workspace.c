@@ -590,6 +590,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
                          .folder = options->paths->cwd,
                          .file_read =
                              ik_sprintf(workspace, "%s/file-read", options->paths->system_tools),
+                         .editor = options->editor,
                          .images = options->paths->images,
                          .program = options->paths->program,
                          .operations = &workspace->operations},

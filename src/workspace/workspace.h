@@ -86,8 +86,9 @@ typedef struct {
     ik_loop_t *loop;
     ik_process_host_t *host;
     const ik_workspace_start_t *start;
-    const ik_call_gate_t *gate; /* NULL: permissions decide (permission_gate.h) */
-    bool unattended;            /* there is no user: do not ask questions */
+    const ik_call_gate_t *gate;     /* NULL: permissions decide (permission_gate.h) */
+    const ik_tool_editor_t *editor; /* that has the project open; NULL: none */
+    bool unattended;                /* there is no user: do not ask questions */
     /* May call the functions below, but not free the workspace. */
     void (*on_event)(void *data, const ik_workspace_event_t *event);
     void *data;

@@ -235,5 +235,6 @@ res_t ik_workspace_load_permissions(ik_workspace_t *workspace)
                                                        .warn = warn,
                                                        .data = workspace});
     }
+    ik_workspace_attend_editor(workspace);
     return OK;
 }

@@ -203,6 +203,10 @@ char *ik_workspace_join_context(const void *ctx, ik_workspace_t *workspace, cons
 /* Gives a message back to the user and says why. ends: it is the error of a turn, which ends. */
 void ik_workspace_report_block(ik_workspace_member_t *member, const char *text, const char *why,
                                bool ends);
+/* --- workspace_editor.c: */
+
+/* Has the editor save a file before a call changes it. */
+void ik_workspace_attend_editor(ik_workspace_t *workspace);
 
 /* --- workspace_undo.c: */
 

@@ -6,7 +6,7 @@ import signal
 
 import hostile
 from acp_client import Editor, texts
-from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages
+from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_results
 from fake_llm import Answer, Call, Failure, Wire
 from image_support import png
 from support import tool_script
@@ -441,6 +441,68 @@ class Changes(AcpTest):
         self.assertFalse(os.path.exists(self.path("project", "f")))
 
 
+class Questions(AcpTest):
+    FORMS = {"elicitation": {"form": {}}}
+    QUESTION = Answer(calls=[Call("ask_user", {"question": "Which one?", "choices": ["red", "blue"],
+                                               "default": "blue"})])
+
+    def ask_user(self, answer, capabilities=FORMS):
+        """What the tool gets when the editor answers so."""
+        editor = self.editor([self.QUESTION, Answer("Done.")], capabilities=capabilities)
+        editor.answers = {"elicitation/create": answer}
+        self.assertEqual(editor.prompt(editor.open(self.project), "Go")[0], "end_turn")
+        (_, envelope), = sent_results(self.llm.requests[1])
+        return envelope["result"], editor.requests
+
+    def test_forms(self):
+        result, (request,) = self.ask_user({"action": "accept", "content": {"answer": "red"}})
+        self.assertEqual(result, {"answer": "red"})
+        params = request["params"]
+        self.assertEqual((params["mode"], params["message"]), ("form", "Which one?"))
+        self.assertEqual(params["requestedSchema"], {
+            "type": "object", "required": ["answer"], "properties": {"answer": {
+                "type": "string", "title": "Answer", "enum": ["red", "blue"],
+                "default": "blue"}}})
+        for answer in ({"action": "decline"}, {"action": "cancel"}, {}, -32601,
+                       {"action": "accept"}, {"action": "accept", "content": {"answer": 3}}):
+            result, _ = self.ask_user(answer)
+            self.assertEqual(result["error_code"], "DECLINED", answer)
+
+    def test_an_editor_without_forms(self):
+        """An empty object means none, unlike in MCP."""
+        for capabilities in ({}, {"elicitation": {}}, {"elicitation": None}):
+            result, requests = self.ask_user(None, capabilities)
+            self.assertEqual((result["error_code"], requests), ("DECLINED", []))
+
+    def test_cancelling_takes_the_form_back(self):
+        editor = self.editor([self.QUESTION, Answer("Again.")], capabilities=self.FORMS)
+        editor.answers = {"elicitation/create": None}
+        session = editor.open(self.project)
+        id = editor.start(session, "Go")
+        asked = editor.wait(lambda m: m.get("method") == "elicitation/create")
+        editor.notify("session/cancel", {"sessionId": session})
+        self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "cancelled"})
+        (withdrawn,) = [m for m in editor.log if m.get("method") == "$/cancel_request"]
+        self.assertEqual(withdrawn["params"], {"requestId": asked["id"]})
+        editor.send(id=asked["id"], error={"code": -32800, "message": "cancelled"})
+        self.assertEqual(editor.prompt(session, "Go on")[0], "end_turn")
+
+    def test_plan(self):
+        todos = [{"content": "First \u00e4", "status": "completed"},
+                 {"content": "Second", "status": "in_progress"},
+                 {"content": "Third", "status": "pending"}]
+        editor = self.editor([Answer(calls=[Call("todo", {"todos": todos})]), Answer("Done.")])
+        session = editor.open(self.project)
+        editor.prompt(session, "Go")
+        (plan,) = [u for u in editor.updates() if u["sessionUpdate"] == "plan"]
+        entries = [{**todo, "priority": "medium"} for todo in todos]
+        self.assertEqual(plan["entries"], entries)
+        before = len(editor.log)
+        editor.call("session/load", {"sessionId": session, "cwd": self.project, "mcpServers": []})
+        (plan,) = [u for u in editor.updates(editor.log[before:]) if u["sessionUpdate"] == "plan"]
+        self.assertEqual(plan["entries"], entries)
+
+
 class Cancelling(AcpTest):
     def cancel(self, editor, session, id, twice=False):
         """Cancels; the prompt has exactly one answer, and nothing follows it."""
@@ -590,3 +652,119 @@ class Sessions(AcpTest):
         self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "cancelled"})
         self.assertEqual(editor.answer_to(closing)["result"], {})
         self.assertEqual(editor.prompt(second, "Go")[0], "end_turn")
+
+
+class Buffers(AcpTest):
+    """Files that the editor has open and has not saved."""
+    FS = {"fs": {"readTextFile": True, "writeTextFile": True}}
+
+    def editor(self, *args, saves=True, **more):
+        """An editor with buffers; a save also writes the disk."""
+        editor = super().editor(*args, capabilities=more.pop("capabilities", self.FS), **more)
+        editor.buffers, editor.read, editor.written = {}, [], []
+
+        def read(params):
+            editor.read.append(params["path"])
+            text = editor.buffers.get(params["path"])
+            return -32002 if text is None else {"content": text}
+
+        def write(params):
+            editor.written.append((params["path"], params["content"]))
+            editor.buffers[params["path"]] = params["content"]
+            if saves:
+                with open(params["path"], "w", newline="") as file:
+                    file.write(params["content"])
+            return {}
+        editor.answers = {"fs/read_text_file": read, "fs/write_text_file": write}
+        return editor
+
+    def results(self, number):
+        return [e.get("result") for _, e in sent_results(self.llm.requests[number])]
+
+    def test_unsaved_changes(self):
+        """file_read sees them, file_edit works on them, and undo brings them back."""
+        path = self.write("project/a", "disk\nlast\n")
+        editor = self.editor([
+            Answer(calls=[Call("file_read", {"file_path": "a", "limit": 1})]),
+            Answer(calls=[Call("file_edit", {"file_path": path, "old_string": "unsaved",
+                                             "new_string": "edited"})]),
+            Answer(calls=[Call("file_edit", {"file_path": "a", "old_string": "none",
+                                             "new_string": "x"})]),
+            Answer(calls=[Call("file_write", {"file_path": "new", "content": "n\n"})]),
+            Answer("Done.")])
+        session = editor.open(self.project)
+        editor.buffers[path] = "unsaved\nlast\n"
+        editor.prompt(session, "Go")
+        read, edited, failed, new = self.results(4)
+        self.assertEqual(read, {"output": "unsaved\n"})
+        self.assertEqual(edited, {"output": "Replaced 1 occurrence in a", "replacements": 1})
+        self.assertEqual(failed["error_code"], "NOT_FOUND")
+        self.assertEqual(new, {"output": "Wrote 2 bytes to new", "bytes": 2})
+        self.assertEqual(editor.written, [
+            (path, "unsaved\nlast\n"), (path, "edited\nlast\n"),
+            (self.path("project", "new"), "n\n")])
+        ended = [u for u in editor.updates() if u.get("status") == "completed"]
+        self.assertEqual(ended[1]["content"], [{"type": "diff", "path": path,
+                                                "oldText": "unsaved\nlast\n",
+                                                "newText": "edited\nlast\n"}])
+        editor.end()
+        self.ikigai("session", "undo", session)
+        self.assertEqual(self.read("project/a"), b"unsaved\nlast\n")
+        self.assertFalse(os.path.exists(self.path("project", "new")))
+
+    def test_what_the_editor_is_not_asked_for(self):
+        """Hidden files, files elsewhere, and writing in plan mode; its errors lead to the disk."""
+        self.write("project/.env", "hidden\n")
+        self.write("project/b", "on the disk\n")
+        os.symlink("/etc/passwd", self.path("project", "link"))
+        outside = self.write("outside", "elsewhere\n")
+        calls = [Call("file_read", {"file_path": name}) for name in (".env", outside, "link", "b")]
+        write = Call("file_write", {"file_path": "b", "content": "x"})
+        editor = self.editor([Answer(calls=calls), Answer("Done."), Answer(calls=[write]),
+                              Answer("Done.")])
+        session = editor.open(self.project)
+        editor.prompt(session, "Go")
+        self.assertEqual(editor.read, [self.path("project", "b")])
+        self.assertEqual([r.get("output") for r in self.results(1)][::3], ["hidden\n", "on the disk\n"])
+        editor.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        editor.buffers[self.path("project", "b")] = "unsaved"
+        editor.prompt(session, "Go")
+        self.assertEqual((editor.written, self.read("project/b")), ([], b"on the disk\n"))
+
+    def test_an_editor_that_only_reads(self):
+        path = self.write("project/a", "disk")
+        editor = self.editor([Answer(calls=[Call("file_read", {"file_path": "a"}),
+                                            Call("file_write", {"file_path": "a",
+                                                                "content": "x"})]),
+                              Answer("Done.")], capabilities={"fs": {"readTextFile": True}})
+        session = editor.open(self.project)
+        editor.buffers[path] = "unsaved"
+        editor.prompt(session, "Go")
+        self.assertEqual(self.results(1)[0], {"output": "unsaved"})
+        self.assertEqual((editor.written, self.read("project/a")), ([], b"x"))
+
+    def test_an_editor_that_does_not_write(self):
+        """With unsaved changes the call fails; otherwise it works on the disk."""
+        path = self.write("project/a", "disk")
+        call = Call("file_write", {"file_path": "a", "content": "x"})
+        editor = self.editor([Answer(calls=[call]), Answer("Done.")] * 2)
+        editor.answers["fs/write_text_file"] = -32603
+        session = editor.open(self.project)
+        editor.buffers[path] = "unsaved"
+        editor.prompt(session, "Go")
+        _, envelope = sent_results(self.llm.requests[1])[0]
+        self.assertEqual(envelope["error_code"], "WRITE_FAILED")
+        self.assertEqual(self.read("project/a"), b"disk")
+        editor.buffers[path] = "disk"
+        editor.prompt(session, "Go")
+        self.assertEqual(self.read("project/a"), b"x")
+
+    def test_cancelling_while_the_editor_is_asked(self):
+        self.write("project/a", "disk")
+        editor = self.editor([Answer(calls=[Call("file_read", {"file_path": "a"})])])
+        editor.answers = {"fs/read_text_file": None}
+        session = editor.open(self.project)
+        id = editor.start(session, "Go")
+        editor.wait(lambda m: m.get("method") == "fs/read_text_file")
+        editor.notify("session/cancel", {"sessionId": session})
+        self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "cancelled"})
