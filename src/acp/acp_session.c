@@ -361,18 +361,30 @@ static void end_session(ik_acp_session_t *session)
     talloc_free(id);
 }
 
+/* Ending a session may run the loop, for the hooks of its end. */
 void ik_acp_session_reap(void *data)
 {
+    enum { AGAIN_MS = 20 };
     ik_acp_t *acp = data;
-    size_t left = 0;
-    for (size_t i = 0; i < acp->session_count; i++) {
-        ik_acp_session_t *session = acp->sessions[i];
-        if (session->leaves && session->prompt == NULL &&
-            !ik_workspace_is_busy(session->workspace, 0)) {
+    bool waits = false;
+    if (acp->reaps || acp->done) {
+        return;
+    }
+    acp->reaps = true;
+    for (size_t i = 0; i < acp->session_count;) {
+        ik_acp_session_t *session = acp->sessions[i++];
+        bool works = session->prompt != NULL || ik_workspace_is_busy(session->workspace, 0);
+        waits = waits || (session->leaves && works);
+        if (session->leaves && !works) {
+            acp->session_count--;
+            memmove(acp->sessions + i - 1, acp->sessions + i,
+                    (acp->session_count + 1 - i) * sizeof(*acp->sessions));
             end_session(session);
-        } else {
-            acp->sessions[left++] = session;
+            i = 0; /* others may have come or want to leave */
         }
     }
-    acp->session_count = left;
+    acp->reaps = false;
+    if (waits) {
+        ik_timer_start(acp->reaper, AGAIN_MS);
+    }
 }

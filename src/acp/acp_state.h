@@ -28,6 +28,7 @@ typedef struct {
     size_t session_count;
     ik_history_t *history; /* for lists and deletions; NULL: not needed yet */
     ik_timer_t *reaper;    /* ends sessions, which must not happen in one of their events */
+    bool reaps;
     bool done;
     int signal; /* that ends the program; 0: none */
 } ik_acp_t;
