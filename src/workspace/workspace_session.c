@@ -155,13 +155,16 @@ int64_t ik_workspace_agent_context(const ik_workspace_t *workspace, int64_t numb
     return member == NULL ? 0 : member->context;
 }
 
+static bool is_busy(const ik_workspace_member_t *member)
+{
+    return member->custom != NULL || (member->agent != NULL && ik_agent_is_busy(member->agent));
+}
+
 bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number)
 {
     for (size_t i = 0; i < workspace->member_count; i++) {
         const ik_workspace_member_t *member = workspace->members[i];
-        bool busy =
-            member->custom != NULL || (member->agent != NULL && ik_agent_is_busy(member->agent));
-        if ((number == 0 || number == member->number) && busy) {
+        if ((number == 0 || number == member->number) && is_busy(member)) {
             return true;
         }
     }
@@ -285,7 +288,7 @@ void ik_workspace_say_farewell(void *data)
     size_t left = 0;
     for (size_t i = 0; i < workspace->leaving_count; i++) {
         ik_workspace_member_t *member = workspace->leaving[i];
-        if (ik_agent_is_busy(member->agent)) {
+        if (is_busy(member)) {
             workspace->leaving[left++] = member;
         } else {
             end_agent(member);
@@ -696,7 +699,7 @@ res_t ik_workspace_kill(ik_workspace_t *workspace, int64_t number)
                       &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT_ENDS, .agent = number});
     ik_workspace_interrupt(workspace, number);
     remove_member(workspace, member);
-    if (member->agent != NULL && ik_agent_is_busy(member->agent)) {
+    if (is_busy(member)) {
         member->ended = true;
         workspace->leaving = ik_resize_array(workspace, workspace->leaving, ik_workspace_member_t *,
                                              workspace->leaving_count + 1);

@@ -1,5 +1,6 @@
 """Custom commands: Markdown files that become messages, from `-p '/NAME ARGS'` and in the terminal."""
 import base64
+import json
 import os
 import re
 import signal
@@ -8,7 +9,7 @@ import subprocess
 from agent_support import AgentTest, sent_messages
 from fake_llm import Answer, Call
 from repl_support import ReplTest, words_of
-from support import ROOT
+from support import IKIGAI, ROOT, clean_env
 
 # As people write them for another agent.
 CLAUDE_COMMAND = """---
@@ -331,6 +332,25 @@ class InTheTerminal(ReplTest):
         t.wait_for("Second.")
         self.assertEqual(words_of(self.llm.requests[2])[-1], "After that.")
         self.assertEqual(self.leave(t), 0)
+
+    def test_an_agent_that_is_ended_leaves_its_files_recorded(self):
+        self.custom("slow", "!`touch started; sleep 60`")
+        t = self.ready([Answer("Hello.")])
+        t.send("hi\r")
+        t.wait_for("Hello.")
+        self.settle(t)
+        self.enter(t, "/fork", "── agent 2 ──")
+        t.send("/slow\r")
+        t.wait_until(lambda: os.path.exists(os.path.join(self.project, "started")), "started")
+        self.enter(t, "/kill 2", "Agent 2 was ended.")
+        self.assertEqual(self.leave(t), 0)
+        env = clean_env(IKIGAI_HOME=self.home)
+        run = lambda *args: subprocess.run([IKIGAI, "session", *args], env=env, check=True,
+                                           cwd=self.project, capture_output=True).stdout.decode()
+        (session,) = json.loads(run("list", "--json"))
+        log = [json.loads(line) for line in run("export", session["id"]).splitlines()]
+        self.assertEqual([(line["agent"], line["data"]["phase"]) for line in log
+                          if line.get("kind") == "checkpoint"], [(2, "before"), (2, "after")])
 
     def test_escape_ends_its_commands(self):
         self.custom("slow", "!`touch started; sleep 60`")
