@@ -31,15 +31,15 @@ static void print_json(const running_t *running, const ik_undo_outcome_t *outcom
     ik_json_add_text(&object, "session", running->session_id);
     ik_json_add_number(&object, "turns", (int64_t)outcome->turns);
     ik_json_add_text(&object, "prompt", outcome->prompt);
-    ik_undo_add_files(&object, "restored", &outcome->restored);
-    ik_undo_add_files(&object, "conflicts", &outcome->conflicts);
+    ik_undo_outcome_add_files(&object, "restored", &outcome->restored);
+    ik_undo_outcome_add_files(&object, "conflicts", &outcome->conflicts);
     ik_buffer_append_byte(&object, '}');
     ik_print_json(stdout, object.data, object.len);
 }
 
 static void print_text(const running_t *running, const ik_undo_outcome_t *outcome)
 {
-    ik_print_text(stdout, ik_undo_describe(running->cli->ctx, outcome));
+    ik_print_text(stdout, ik_undo_outcome_describe(running->cli->ctx, outcome));
     if (outcome->conflicts.count > 0 && !running->redo && !outcome->dry_run) {
         printf("To restore them as well: ikigai session undo %.8s --force\n", running->session_id);
     }

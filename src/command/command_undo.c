@@ -17,7 +17,7 @@ typedef struct {
 
 static void print_outcome(ik_command_host_t *host, const ik_undo_outcome_t *outcome, bool redo)
 {
-    char *text = ik_undo_describe(NULL, outcome);
+    char *text = ik_undo_outcome_describe(NULL, outcome);
     host->screen->print(host, text);
     if (outcome->conflicts.count > 0 && !redo) {
         host->screen->print_line(host, "/undo --force restores all of them, /undo PATH one.");

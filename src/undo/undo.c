@@ -1,13 +1,9 @@
 #include "undo/undo.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/base64.h"
 #include "base/json.h"
-#include "base/sanitiser.h"
 #include "base/utf8.h"
 #include "undo/checkpoint_run.h"
 
@@ -75,91 +71,6 @@ static void add_flag(ik_buffer_t *out, const char *name, bool value)
     ik_buffer_append_text(out, value ? "true" : "false");
 }
 
-/* {"path": …} or {"path_base64": …} */
-static void append_file(ik_buffer_t *out, const ik_undo_file_t *file)
-{
-    size_t len = strlen(file->path);
-    if (ik_utf8_valid(file->path, len)) {
-        ik_buffer_append_text(out, "{\"path\":");
-        ik_json_append_text(out, file->path);
-    } else {
-        ik_buffer_append_text(out, "{\"path_base64\":\"");
-        ik_base64_append(out, file->path, len);
-        ik_buffer_append_byte(out, '"');
-    }
-    if (file->reason != NULL) {
-        ik_buffer_append_text(out, ",\"reason\":");
-        ik_json_append_text(out, file->reason);
-    }
-    ik_buffer_append_byte(out, '}');
-}
-
-void ik_undo_add_files(ik_buffer_t *out, const char *name, const ik_undo_files_t *files)
-{
-    ik_json_begin_member(out, name);
-    ik_buffer_append_byte(out, '[');
-    for (size_t i = 0; i < files->count; i++) {
-        ik_buffer_append_text(out, i == 0 ? "" : ",");
-        append_file(out, &files->items[i]);
-    }
-    ik_buffer_append_byte(out, ']');
-}
-
-/* The path of {"path"} or {"path_base64"}, on ctx; NULL when there is none. */
-static char *read_path(const void *ctx, const json_t *file)
-{
-    const char *path = json_string_value(json_object_get(file, "path"));
-    const char *encoded = json_string_value(json_object_get(file, "path_base64"));
-    ik_buffer_t bytes;
-    if (path != NULL) {
-        return ik_strdup(ctx, path);
-    }
-    ik_buffer_init(&bytes, ctx, IK_BUFFER_UNLIMITED); /* bounded by the answer */
-    return encoded != NULL && ik_base64_append_decoded(&bytes, encoded, strlen(encoded))
-               ? ik_buffer_finish(&bytes)
-               : NULL;
-}
-
-static void add_file(const void *ctx, ik_undo_files_t *files, const char *path, const char *reason)
-{
-    files->items = ik_resize_array(ctx, files->items, ik_undo_file_t, files->count + 1);
-    files->items[files->count++] = (ik_undo_file_t){.path = path, .reason = reason};
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(((const ik_undo_file_t *)a)->path, ((const ik_undo_file_t *)b)->path);
-}
-
-static ik_undo_files_t read_files(const void *ctx, const json_t *array)
-{
-    ik_undo_files_t files = {0};
-    size_t index;
-    json_t *file;
-    json_array_foreach(array, index, file)
-    {
-        const char *reason = json_string_value(json_object_get(file, "reason"));
-        char *path = read_path(ctx, file);
-        if (path != NULL) {
-            add_file(ctx, &files, path, reason == NULL ? NULL : ik_strdup(ctx, reason));
-        }
-    }
-    if (files.count > 0) {
-        qsort(files.items, files.count, sizeof(*files.items), compare_paths);
-    }
-    return files;
-}
-
-static bool has_file(const ik_undo_files_t *files, const char *path)
-{
-    for (size_t i = 0; i < files->count; i++) {
-        if (strcmp(files->items[i].path, path) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void ik_undo_append_text(ik_buffer_t *out, const json_t *answer)
 {
     json_t *text = json_object_get(answer, "text");
@@ -167,74 +78,6 @@ void ik_undo_append_text(ik_buffer_t *out, const json_t *answer)
         ik_buffer_append(out, json_string_value(text), json_string_length(text));
     }
     ik_buffer_append_text(out, ""); /* data is never NULL */
-}
-
-/* --- for people -------------------------------------------------------------------------- */
-
-static const char *plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
-/* The first line of the question, shortened. */
-static void append_prompt(ik_buffer_t *out, const char *prompt)
-{
-    enum { SHOWN = 60 };
-    const char *start = prompt + strspn(prompt, " \t\r\n");
-    size_t kept = ik_utf8_cut(start, strcspn(start, "\r\n"), SHOWN);
-    ik_sanitise_append(out, start, kept);
-    ik_buffer_append_text(out, start[kept] == '\0' ? "\n" : " …\n");
-}
-
-static size_t count_reason(const ik_undo_files_t *files, const char *reason)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < files->count; i++) {
-        count += reason == NULL || strcmp(files->items[i].reason, reason) == 0;
-    }
-    return count;
-}
-
-/* A heading and a line for each file with this reason, if there are any. */
-static void append_list(ik_buffer_t *out, const char *heading, const ik_undo_files_t *files,
-                        const char *reason)
-{
-    size_t count = count_reason(files, reason);
-    if (count == 0) {
-        return;
-    }
-    ik_buffer_append_format(out, heading, count, plural(count));
-    for (size_t i = 0; i < files->count; i++) {
-        const ik_undo_file_t *file = &files->items[i];
-        if (reason == NULL || strcmp(file->reason, reason) == 0) {
-            char *name = ik_sanitise_line(NULL, file->path);
-            ik_buffer_append_format(out, "  %s\n", name);
-            talloc_free(name);
-        }
-    }
-}
-
-char *ik_undo_describe(const void *ctx, const ik_undo_outcome_t *outcome)
-{
-    static const char *const verbs[] = {[IK_UNDO_TAKEN_BACK] = "Took back",
-                                        [IK_UNDO_BROUGHT_BACK] = "Brought back",
-                                        [IK_UNDO_FINISHED] = "Finished the undo of"};
-    ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the outcome */
-    if (outcome->files_only) {
-        ik_buffer_append_text(&text, "The conversation stays.\n");
-    } else {
-        ik_buffer_append_format(
-            &text, "%s %zu turn%s: ", outcome->dry_run ? "Would take back" : verbs[outcome->what],
-            outcome->turns, plural(outcome->turns));
-        append_prompt(&text, outcome->prompt);
-    }
-    append_list(&text, outcome->dry_run ? "Would restore %zu file%s:\n" : "Restored %zu file%s:\n",
-                &outcome->restored, NULL);
-    append_list(&text, "Left alone, changed since: %zu file%s\n", &outcome->conflicts, "changed");
-    append_list(&text, "Left alone, the contents are gone: %zu file%s\n", &outcome->conflicts,
-                "unavailable");
-    return ik_buffer_finish(&text);
 }
 
 /* --- the end of a task ------------------------------------------------------------------- */
@@ -289,10 +132,10 @@ static ik_msg_t *create_record(const void *ctx, const ik_undo_task_t *task, int6
         add_flag(&data, "restricted", true);
     }
     add_restore(&data, task->answer);
-    ik_undo_add_files(&data, "conflicts", &task->outcome.conflicts);
+    ik_undo_outcome_add_files(&data, "conflicts", &task->outcome.conflicts);
     ik_buffer_append_byte(&data, '}');
     return ik_msg_create(ctx, task->redo ? IK_MSG_REDO : IK_MSG_UNDO,
-                         ik_undo_describe(ctx, &task->outcome), data.data);
+                         ik_undo_outcome_describe(ctx, &task->outcome), data.data);
 }
 
 /* The mode is a setting of the user and no part of the turns: the agent keeps the one that was set
@@ -370,11 +213,11 @@ static void keep_older_conflicts(ik_undo_task_t *task)
         return;
     }
     json_t *older = ik_json_parse(task->record->conflicts, strlen(task->record->conflicts), NULL);
-    ik_undo_files_t files = read_files(task, older);
+    ik_undo_files_t files = ik_undo_outcome_read_files(task, older);
     for (size_t i = 0; i < files.count; i++) {
         const char *path = files.items[i].path;
-        if (!is_named(task, path) && !has_file(&task->outcome.conflicts, path)) {
-            add_file(task, &task->outcome.conflicts, path, files.items[i].reason);
+        if (!is_named(task, path) && !ik_undo_outcome_has_file(&task->outcome.conflicts, path)) {
+            ik_undo_outcome_add_file(task, &task->outcome.conflicts, path, files.items[i].reason);
         }
     }
     json_decref(older);
@@ -384,9 +227,11 @@ static void conclude(ik_undo_task_t *task)
 {
     res_t recorded = OK;
     task->outcome.agent = task->place.agent;
-    task->outcome.restored = read_files(task, json_object_get(task->answer, "restored"));
+    task->outcome.restored =
+        ik_undo_outcome_read_files(task, json_object_get(task->answer, "restored"));
     if (task->answer != NULL) {
-        task->outcome.conflicts = read_files(task, json_object_get(task->answer, "conflicts"));
+        task->outcome.conflicts =
+            ik_undo_outcome_read_files(task, json_object_get(task->answer, "conflicts"));
     }
     task->outcome.dry_run = task->request.dry_run;
     task->outcome.what = task->redo             ? IK_UNDO_BROUGHT_BACK
@@ -441,8 +286,8 @@ static ik_undo_files_t find_unavailable(const ik_undo_task_t *task)
             to_name(task->place.folder, normalise(task, task->place.folder, named->path));
         bool wanted = task->name_count == 0 || is_named(task, path);
         if (named->seq >= task->from && named->seq <= task->until && wanted &&
-            !has_file(&files, path)) {
-            add_file(task, &files, path, "unavailable");
+            !ik_undo_outcome_has_file(&files, path)) {
+            ik_undo_outcome_add_file(task, &files, path, "unavailable");
         }
     }
     return files;
@@ -510,7 +355,7 @@ static void restore(ik_undo_task_t *task)
         if (ik_utf8_valid(task->names[i], strlen(task->names[i]))) {
             ik_json_append_text(&request, task->names[i]);
         } else {
-            append_file(&request, &(ik_undo_file_t){.path = task->names[i]});
+            ik_undo_outcome_append_file(&request, &(ik_undo_file_t){.path = task->names[i]});
         }
     }
     ik_buffer_append_text(&request, task->names == NULL ? "" : "]");
@@ -555,11 +400,11 @@ static void on_changed(void *data, const res_t *result, const json_t *answer)
         end_task(task, result);
         return;
     }
-    ik_undo_files_t changed = read_files(task, json_object_get(answer, "files"));
+    ik_undo_files_t changed = ik_undo_outcome_read_files(task, json_object_get(answer, "files"));
     if (json_is_true(json_object_get(answer, "incomplete"))) {
         ik_undo_files_t gone = find_unavailable(task);
         for (size_t i = 0; i < gone.count; i++) {
-            add_file(task, &changed, gone.items[i].path, NULL);
+            ik_undo_outcome_add_file(task, &changed, gone.items[i].path, NULL);
         }
     }
     for (size_t i = 0; task->request.names[i] != NULL; i++) {

@@ -16,6 +16,7 @@
 #include "io/process.h"
 #include "store/session.h"
 #include "undo/undo_log.h"
+#include "undo/undo_outcome.h"
 
 typedef struct ik_undo_task ik_undo_task_t;
 
@@ -41,33 +42,6 @@ typedef struct {
     const char *const *names; /* restore these files alone; NULL-terminated; NULL: all */
 } ik_undo_request_t;
 
-typedef struct {
-    const char *path;   /* relative to the folder, absolute outside it; any bytes but NUL */
-    const char *reason; /* of a conflict: "changed", "unavailable" */
-} ik_undo_file_t;
-
-typedef struct {
-    ik_undo_file_t *items;
-    size_t count;
-} ik_undo_files_t;
-
-typedef enum {
-    IK_UNDO_TAKEN_BACK,
-    IK_UNDO_BROUGHT_BACK,
-    IK_UNDO_FINISHED, /* an earlier undo that had left conflicts */
-} ik_undo_what_t;
-
-typedef struct {
-    ik_undo_what_t what;
-    bool dry_run;       /* it would be done */
-    bool files_only;    /* the conversation stays */
-    int64_t agent;      /* with which the conversation goes on; the same one: it stayed */
-    size_t turns;       /* taken or brought back */
-    const char *prompt; /* the oldest question among them; "": none */
-    ik_undo_files_t restored;
-    ik_undo_files_t conflicts; /* all that are left */
-} ik_undo_outcome_t;
-
 /* outcome is NULL after an error. IK_ERR_NOT_FOUND: there is nothing, or too little, to undo. */
 typedef void (*ik_undo_fn)(void *data, const res_t *result, const ik_undo_outcome_t *outcome);
 
@@ -78,13 +52,6 @@ ik_undo_task_t *ik_undo_start(const void *ctx, const ik_undo_place_t *place,
 /* Brings back what the last undo took, unless a message followed it. */
 ik_undo_task_t *ik_undo_start_redo(const void *ctx, const ik_undo_place_t *place, ik_undo_fn on_end,
                                    void *data);
-
-/* Adds a member to a JSON object that begins with the buffer: [{"path" or "path_base64",
- * "reason"}].
- */
-void ik_undo_add_files(ik_buffer_t *object, const char *name, const ik_undo_files_t *files);
-/* What was done, in a few lines. Text from elsewhere is sanitised. */
-char *ik_undo_describe(const void *ctx, const ik_undo_outcome_t *outcome);
 
 typedef enum { IK_UNDO_PATCH, IK_UNDO_STAT, IK_UNDO_JSON } ik_undo_format_t;
 
