@@ -139,6 +139,7 @@ static ik_agent_t *create(const void *ctx, const ik_agent_options_t *options, in
     agent->session = options->session;
     agent->number = number;
     agent->without_tools = options->without_tools;
+    agent->max_output_tokens = options->max_output_tokens;
     agent->on_event = options->on_event;
     agent->steering = options->steering;
     agent->data = options->data;

@@ -71,6 +71,7 @@ typedef struct {
     const char *system_prompt; /* NULL: none */
     ik_session_t *session;     /* outlives the agent */
     bool without_tools;
+    long max_output_tokens;        /* 0: as configured */
     ik_agent_listener_fn on_event; /* must not free the agent */
     ik_agent_steering_fn steering; /* may be NULL */
     void *data;

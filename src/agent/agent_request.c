@@ -61,7 +61,8 @@ res_t ik_request_build_from_conversation(const void *ctx, ik_agent_t *agent,
         ik_conversation_refused_images(request, agent->conversation, &request->images.refused);
     ik_request_set_messages(request, context, context->sent);
     request->effort = config->effort;
-    request->max_output_tokens = config->max_output_tokens;
+    request->max_output_tokens =
+        agent->max_output_tokens > 0 ? agent->max_output_tokens : config->max_output_tokens;
     request->cache_key = ik_session_id(agent->session);
     request->refused = agent->refused;
     request->results_shown = agent->shared->results_shown;

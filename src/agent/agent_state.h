@@ -14,6 +14,7 @@ struct ik_agent {
     ik_session_t *session;
     int64_t number; /* its number in the session */
     bool without_tools;
+    long max_output_tokens; /* 0: as configured */
     ik_agent_listener_fn on_event;
     ik_agent_steering_fn steering;
     void *data;

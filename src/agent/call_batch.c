@@ -88,6 +88,7 @@ static ik_msg_t *make_message(const call_t *call)
         .wall_ms = tool->wall_ms,
         .cpu_us = tool->cpu_us,
         .max_rss_kb = tool->max_rss_kb,
+        .completions = tool->completions,
         .display =
             call->entry == NULL || !tool->success ? IK_DISPLAY_USUAL : call->entry->schema->display,
     };

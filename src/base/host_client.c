@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,12 @@
 #include "base/clock.h"
 #include "base/host_protocol.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
-enum { READ_SIZE = 65536 };
+enum {
+    READ_SIZE = 65536,
+    PROGRESS_MAX = 600, /* bytes of text: the line fits into a pipe at once, however escaped */
+};
 
 /* For the signal handler: the line that cancels the open request. */
 static char cancel_line[128];
@@ -60,10 +65,32 @@ static res_t send_all(int fd, const char *bytes, size_t len)
     return OK;
 }
 
+/* A line that the pipe does not take at once is left out. */
+static void tell_progress(ik_json_span_t string)
+{
+    const char *fd = getenv("IKIGAI_PROGRESS_FD");
+    if (fd == NULL) {
+        return;
+    }
+    size_t len;
+    char *text = ik_json_decode(NULL, string, &len);
+    ik_buffer_t line;
+    ik_buffer_init(&line, text, IK_BUFFER_UNLIMITED); /* bounded by PROGRESS_MAX */
+    ik_json_begin_member(&line, "text");
+    ik_json_append_string(&line, text, ik_utf8_cut(text, len, PROGRESS_MAX));
+    ik_buffer_append_text(&line, "}\n");
+    struct pollfd pipe = {.fd = atoi(fd), .events = POLLOUT};
+    if (poll(&pipe, 1, 0) == 1 && pipe.revents == POLLOUT) {
+        ssize_t put = write(pipe.fd, line.data, line.len);
+        (void)put;
+    }
+    talloc_free(text);
+}
+
 /* True: the line is the answer. Lines for other requests are ignored: a program that was killed may
  * have left one open. */
 static bool take_line(const void *ctx, const char *line, size_t len, const char *id,
-                      ik_host_progress_fn on_progress, void *data, ik_host_answer_t *answer)
+                      ik_host_answer_t *answer)
 {
     ik_json_span_t object;
     ik_json_span_t value;
@@ -73,10 +100,8 @@ static bool take_line(const void *ctx, const char *line, size_t len, const char 
         return false;
     }
     if (ik_json_find_kind(object, "progress", IK_JSON_OBJECT, &value)) {
-        if (on_progress != NULL && ik_json_find_kind(value, "text", IK_JSON_STRING, &text)) {
-            char *decoded = ik_json_decode(NULL, text, NULL);
-            on_progress(data, decoded);
-            talloc_free(decoded);
+        if (ik_json_find_kind(value, "text", IK_JSON_STRING, &text)) {
+            tell_progress(text);
         }
         return false;
     }
@@ -92,8 +117,7 @@ static bool take_line(const void *ctx, const char *line, size_t len, const char 
     return true;
 }
 
-static res_t read_answer(const void *ctx, int fd, const char *id, ik_host_progress_fn on_progress,
-                         void *data, ik_host_answer_t *answer)
+static res_t read_answer(const void *ctx, int fd, const char *id, ik_host_answer_t *answer)
 {
     ik_buffer_t in;
     ik_buffer_init(&in, ctx, 2 * (size_t)IK_HOST_LINE_MAX);
@@ -112,7 +136,7 @@ static res_t read_answer(const void *ctx, int fd, const char *id, ik_host_progre
         size_t at = 0;
         while ((newline = memchr(in.data + at, '\n', in.len - at)) != NULL) {
             size_t len = (size_t)(newline - in.data) - at;
-            if (take_line(ctx, in.data + at, len, id, on_progress, data, answer)) {
+            if (take_line(ctx, in.data + at, len, id, answer)) {
                 ik_buffer_reset(&in);
                 return OK;
             }
@@ -123,8 +147,7 @@ static res_t read_answer(const void *ctx, int fd, const char *id, ik_host_progre
     }
 }
 
-res_t ik_host_client_run(const void *ctx, json_t *request, ik_host_progress_fn on_progress,
-                         void *data, ik_host_answer_t *answer)
+res_t ik_host_client_run(const void *ctx, json_t *request, ik_host_answer_t *answer)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd = -1;
@@ -148,7 +171,7 @@ res_t ik_host_client_run(const void *ctx, json_t *request, ik_host_progress_fn o
     talloc_free(line);
     if (is_ok(&done)) {
         cancel_fd = fd;
-        done = read_answer(ctx, fd, id, on_progress, data, answer);
+        done = read_answer(ctx, fd, id, answer);
         cancel_fd = -1;
     }
     lock.l_type = F_UNLCK;

@@ -17,13 +17,10 @@ typedef struct {
     char *error;
 } ik_host_answer_t;
 
-typedef void (*ik_host_progress_fn)(void *data, const char *text);
-
 /* Adds an id to request, which is borrowed, sends it and waits for the answer, whose texts are on
- * ctx. on_progress may be NULL. IK_ERR_NOT_FOUND: this process has no host channel; another error:
- * the channel was closed. */
-res_t ik_host_client_run(const void *ctx, json_t *request, ik_host_progress_fn on_progress,
-                         void *data, ik_host_answer_t *answer);
+ * ctx. Progress of the request becomes progress of the call (IKIGAI_PROGRESS_FD).
+ * IK_ERR_NOT_FOUND: this process has no host channel; another error: the channel was closed. */
+res_t ik_host_client_run(const void *ctx, json_t *request, ik_host_answer_t *answer);
 /* Cancels the request that is open, if there is one; may be called by a signal handler that ends
  * the process afterwards. */
 void ik_host_client_cancel(void);

@@ -1,7 +1,7 @@
 /*
- * The commands of the command line: `ikigai tool …`, `ikigai session …`, `ikigai trust`, `ikigai
- * status`, `ikigai setup`, `ikigai doctor`, `ikigai completion`, `ikigai help`. cli_options.h
- * parses the command line without one.
+ * The commands of the command line: `ikigai tool …`, `ikigai host …`, `ikigai session …`, `ikigai
+ * trust`, `ikigai status`, `ikigai setup`, `ikigai doctor`, `ikigai completion`, `ikigai help`.
+ * cli_options.h parses the command line without one.
  *
  * A command is one const entry in the table in cli.c, which help, the manual and completion read.
  * To add one:
@@ -118,6 +118,9 @@ extern const ik_cli_command_t ik_cli_tool_show;
 extern const ik_cli_command_t ik_cli_tool_run;
 extern const ik_cli_command_t ik_cli_tool_check;
 extern const ik_cli_command_t ik_cli_tool_new;
+extern const ik_cli_command_t ik_cli_host_ask;
+extern const ik_cli_command_t ik_cli_host_agent;
+extern const ik_cli_command_t ik_cli_host_complete;
 extern const ik_cli_command_t ik_cli_session_list;
 extern const ik_cli_command_t ik_cli_session_show;
 extern const ik_cli_command_t ik_cli_session_search;

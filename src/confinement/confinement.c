@@ -559,6 +559,7 @@ ik_confinement_t *ik_confinement_create(const void *ctx, const ik_confinement_op
         .user_home = getenv("HOME"),
         .ikigai_home = options->paths->home,
         .system_tools = options->paths->system_tools,
+        .program = options->paths->program,
         .user_tools = options->paths->user_tools,
         .trusted = options->paths->trusted,
         .writable = (const char *const *)options->config->writable,

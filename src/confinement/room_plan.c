@@ -423,6 +423,7 @@ static ik_room_places_t resolve_places(const void *ctx, const ik_room_places_t *
     places.user_home = given->user_home == NULL ? NULL : resolve(ctx, given->user_home);
     places.ikigai_home = resolve(ctx, given->ikigai_home);
     places.system_tools = given->system_tools == NULL ? NULL : resolve(ctx, given->system_tools);
+    places.program = given->program == NULL ? NULL : resolve(ctx, given->program);
     places.user_tools = resolve(ctx, given->user_tools);
     places.trusted = resolve(ctx, given->trusted);
     return places;
@@ -458,6 +459,9 @@ ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *giv
         if (i == 0 && places.system_tools != NULL &&
             ik_file_is_within(places.system_tools, "/tmp")) {
             add(plan, IK_ROOM_READABLE, places.system_tools);
+        }
+        if (i == 0 && places.program != NULL && ik_file_is_within(places.program, "/tmp")) {
+            add(plan, IK_ROOM_READABLE, places.program);
         }
         if (i == 0 && places.user_home != NULL && ik_file_is_within(places.user_home, "/tmp")) {
             add(plan, IK_ROOM_OVERLAY, places.user_home);

@@ -17,6 +17,7 @@ typedef struct {
     const char *user_home;    /* NULL: not known */
     const char *ikigai_home;  /* hidden, but for its tools and trusted copies */
     const char *system_tools; /* NULL: not known */
+    const char *program;      /* ikigai, which tools may run; NULL: not known */
     const char *user_tools;
     const char *trusted;
     const char *const *writable; /* absolute paths, NULL-terminated; may be NULL */

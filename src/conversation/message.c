@@ -377,10 +377,32 @@ char *ik_msg_image_marker(const void *ctx, const ik_msg_image_t *image, const ch
 
 /* --- results ----------------------------------------------------------------------------- */
 
+/* {"model":…,"usage":…,"cost_usd":…} */
+static void add_completions(ik_buffer_t *data, const ik_msg_completions_t *completions)
+{
+    ik_buffer_t object;
+    ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED); /* a few figures */
+    ik_json_add_text(&object, "model", completions->model);
+    ik_json_begin_member(&object, "usage");
+    ik_usage_format(&object, &completions->usage);
+    if (completions->cost > 0) {
+        ik_json_begin_member(&object, "cost_usd");
+        ik_buffer_append_format(&object, "%.6f", completions->cost);
+    }
+    ik_buffer_append(data, object.data, object.len);
+    ik_buffer_append_byte(data, '}');
+    ik_buffer_reset(&object);
+}
+
 ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
 {
     ik_buffer_t data;
     ik_buffer_init(&data, NULL, IK_BUFFER_UNLIMITED); /* bounded by the message */
+    if (result->completions.model != NULL) {
+        /* first, so that results without it are recognised at once (IK_MSG_COMPLETIONS) */
+        ik_buffer_append_text(&data, IK_MSG_COMPLETIONS);
+        add_completions(&data, &result->completions);
+    }
     add_text(&data, "tool_call_id", result->call_id);
     ik_json_begin_member(&data, "name");
     add_usable_name(&data, result->name);

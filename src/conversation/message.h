@@ -107,6 +107,16 @@ typedef struct {
     uint32_t height;
 } ik_msg_image_t;
 
+/* The data of a tool result begins with this if the tool asked a model; an object with model, usage
+ * and cost_usd follows. */
+#define IK_MSG_COMPLETIONS "{\"completions\":"
+/* What a model was asked by a tool while it ran. */
+typedef struct {
+    const char *model; /* the last one, "provider/model"; NULL: none was asked */
+    ik_usage_t usage;
+    double cost; /* USD; negative: not known */
+} ik_msg_completions_t;
+
 typedef struct {
     const char *call_id;
     const char *name;
@@ -120,6 +130,7 @@ typedef struct {
     int64_t cpu_us;
     int64_t max_rss_kb;
     ik_display_t display; /* how its tool wants it to be shown */
+    ik_msg_completions_t completions;
 } ik_msg_result_t;
 
 /* All strings are copied. content and data_json may be NULL. */

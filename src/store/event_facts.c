@@ -94,16 +94,12 @@ static double read_cost(ik_json_span_t number)
     return cost >= 0 ? cost : -1;
 }
 
-static void read_answer(const void *ctx, const char *data_json, bool is_summary,
-                        ik_event_facts_t *facts)
+static void read_figures(const void *ctx, ik_json_span_t data, bool is_summary,
+                         ik_event_facts_t *facts)
 {
     enum { MODEL, USAGE, COST, SUMMARY, COUNT };
     static const char *const names[COUNT] = {"model", "usage", "cost_usd", "summary"};
-    ik_json_span_t data;
     ik_json_span_t values[COUNT];
-    if (!ik_json_scan(data_json, strlen(data_json), &data, NULL)) {
-        return;
-    }
     ik_json_find_members(data, names, COUNT, values);
     if (!ik_json_is(values[MODEL], IK_JSON_STRING) ||
         (is_summary && !ik_json_has_text(values[SUMMARY]))) {
@@ -119,6 +115,26 @@ static void read_answer(const void *ctx, const char *data_json, bool is_summary,
     facts->cost = read_cost(values[COST]);
 }
 
+static void read_answer(const void *ctx, const char *data_json, bool is_summary,
+                        ik_event_facts_t *facts)
+{
+    ik_json_span_t data;
+    if (ik_json_scan(data_json, strlen(data_json), &data, NULL)) {
+        read_figures(ctx, data, is_summary, facts);
+    }
+}
+
+/* What a model answered to a tool while it ran. */
+static void read_completions(const void *ctx, const char *data_json, ik_event_facts_t *facts)
+{
+    ik_json_span_t data;
+    ik_json_span_t completions;
+    if (ik_json_scan(data_json, strlen(data_json), &data, NULL) &&
+        ik_json_find_kind(data, "completions", IK_JSON_OBJECT, &completions)) {
+        read_figures(ctx, completions, false, facts);
+    }
+}
+
 ik_event_facts_t ik_event_facts(const void *ctx, const ik_store_event_t *event)
 {
     ik_event_facts_t facts = {.usage = IK_USAGE_NONE, .cost = -1};
@@ -131,6 +147,9 @@ ik_event_facts_t ik_event_facts(const void *ctx, const ik_store_event_t *event)
                 strcmp(event->kind, IK_MSG_TOOL_CALL) == 0 || is_summary;
     if (made && event->data_json != NULL) {
         read_answer(ctx, event->data_json, is_summary, &facts);
+    } else if (strcmp(event->kind, IK_MSG_TOOL_RESULT) == 0 && event->data_json != NULL &&
+               strncmp(event->data_json, IK_MSG_COMPLETIONS, strlen(IK_MSG_COMPLETIONS)) == 0) {
+        read_completions(ctx, event->data_json, &facts);
     }
     return facts;
 }

@@ -4,8 +4,10 @@
 #include "store/store.h"
 
 typedef struct {
-    bool user;   /* a message of the user: a turn begins */
-    bool answer; /* the first message of an answer, or a summary: usage, cost and model are set */
+    bool user; /* a message of the user: a turn begins */
+    /* The first message of an answer, a summary, or the result of a tool that asked a model: usage,
+     * cost and model are set. */
+    bool answer;
     ik_usage_t usage;
     double cost; /* USD; negative: unknown */
     char *model; /* provider/model, or NULL */

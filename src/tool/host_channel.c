@@ -215,6 +215,13 @@ void ik_host_request_fail(ik_host_request_t *request, const char *code, const ch
     drop_request(open);
 }
 
+void ik_host_request_charge(ik_host_request_t *request, const char *model, const ik_usage_t *usage,
+                            double cost)
+{
+    const ik_host_channel_options_t *options = &request->channel->options;
+    options->on_charge(options->data, model, usage, cost);
+}
+
 /* False: the parameter is missing. */
 static bool find_param(const ik_host_request_t *request, const char *name, ik_json_span_t *value)
 {
@@ -277,6 +284,21 @@ bool ik_host_request_texts(ik_host_request_t *request, const char *name, size_t 
         return false;
     }
     *out = texts;
+    return true;
+}
+
+bool ik_host_request_object(ik_host_request_t *request, const char *name, const char **out)
+{
+    ik_json_span_t value;
+    if (!find_param(request, name, &value)) {
+        return true;
+    }
+    if (ik_json_kind(value) != IK_JSON_OBJECT) {
+        ik_host_request_fail(request, IK_HOST_INVALID_REQUEST,
+                             "The parameter '%s' must be an object", name);
+        return false;
+    }
+    *out = ik_strndup(request, value.text, value.len);
     return true;
 }
 

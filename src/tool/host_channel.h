@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/host_protocol.h"
 #include "base/json.h"
+#include "conversation/usage.h"
 #include "io/loop.h"
 
 typedef struct ik_host_channel ik_host_channel_t;
@@ -60,6 +61,10 @@ void ik_host_request_fail(ik_host_request_t *request, const char *code, const ch
 /* Sends {"progress": {"text": …}}; left out while the tool does not read. */
 void ik_host_request_progress(ik_host_request_t *request, const char *text);
 
+/* Adds what a model cost for the request to the result of the call. model is "provider/model". */
+void ik_host_request_charge(ik_host_request_t *request, const char *model, const ik_usage_t *usage,
+                            double cost);
+
 /* Read a parameter; a missing or null one leaves *out as it is. False: the parameter is wrong, or
  * missing and required; the request was answered with INVALID_REQUEST and is gone. Texts are on
  * request and contain no NUL. */
@@ -68,6 +73,8 @@ bool ik_host_request_text(ik_host_request_t *request, const char *name, bool req
 /* A list of strings that are not empty, NULL-terminated. */
 bool ik_host_request_texts(ik_host_request_t *request, const char *name, size_t max,
                            const char *const **out);
+/* An object as JSON text. */
+bool ik_host_request_object(ik_host_request_t *request, const char *name, const char **out);
 bool ik_host_request_number(ik_host_request_t *request, const char *name, int64_t min, int64_t max,
                             int64_t *out);
 
@@ -80,6 +87,8 @@ typedef struct {
     ik_host_caller_t caller;                /* texts are copied */
     /* The first request was opened, or the last one has ended. */
     void (*on_open)(void *data, bool open);
+    /* See ik_host_request_charge. */
+    void (*on_charge)(void *data, const char *model, const ik_usage_t *usage, double cost);
     void *data;
 } ik_host_channel_options_t;
 

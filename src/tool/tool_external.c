@@ -372,6 +372,21 @@ static size_t on_full(void *data, const ik_buffer_t *out)
     return out->max + (images ? IK_TOOL_IMAGES_BYTES_MAX : 0);
 }
 
+static void on_charge(void *data, const char *model, const ik_usage_t *usage, double cost)
+{
+    call_t *call = data;
+    ik_msg_completions_t *sum = &call->result.completions;
+    if (sum->model == NULL) {
+        sum->usage = IK_USAGE_NONE;
+        sum->cost = -1;
+    }
+    sum->model = ik_strdup(call->result.owner, model);
+    ik_usage_add(&sum->usage, usage);
+    if (cost >= 0) {
+        sum->cost = (sum->cost < 0 ? 0 : sum->cost) + cost;
+    }
+}
+
 /* An open request stops the clocks of the call. */
 static void on_channel_open(void *data, bool open)
 {
@@ -394,6 +409,7 @@ static res_t open_channel(call_t *call, const ik_tool_registry_entry_t *entry,
         .declared = ik_tool_registry_host(entry),
         .caller = {.agent = request->agent, .tool = entry->name, .call_id = request->call_id},
         .on_open = on_channel_open,
+        .on_charge = on_charge,
         .data = call,
     };
     return ik_host_channel_create(call, &options, tool_end, &call->channel);

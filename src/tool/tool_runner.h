@@ -42,6 +42,7 @@ typedef struct {
     int64_t wall_ms;
     int64_t cpu_us;
     int64_t max_rss_kb;
+    ik_msg_completions_t completions; /* what a model answered to the tool; texts on owner */
 } ik_tool_result_t;
 
 typedef struct {

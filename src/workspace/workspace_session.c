@@ -98,8 +98,8 @@ static void describe(ik_workspace_member_t *member)
     for (size_t i = conversation->count; i > 0; i--) {
         const ik_msg_t *message = conversation->messages[i - 1];
         ik_store_event_t event = {.kind = message->kind, .data_json = message->data_json};
-        ik_event_facts_t facts =
-            member->context == 0 ? ik_event_facts(scratch, &event) : (ik_event_facts_t){0};
+        bool wanted = member->context == 0 && !ik_msg_is(message, IK_MSG_TOOL_RESULT);
+        ik_event_facts_t facts = wanted ? ik_event_facts(scratch, &event) : (ik_event_facts_t){0};
         if (facts.answer && ik_msg_is_summary(message)) {
             ik_workspace_shrink_context(member, message);
         } else if (facts.answer) {

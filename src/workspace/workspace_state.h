@@ -160,6 +160,8 @@ void ik_workspace_free_old_tools(ik_workspace_t *workspace);
 
 /* The operations of the host channel. To add one: write its start function, and list it there. */
 extern const ik_host_operation_t ik_workspace_operations[];
+/* Adds the member "usage" to a result: {"in":40,"out":6,"cost_usd":0.000120}. */
+void ik_workspace_add_usage(ik_buffer_t *object, const ik_usage_t *usage, double cost);
 
 /* --- workspace_permission.c: */
 

@@ -18,6 +18,11 @@ USAGE = {
                 "[--allow WHAT] [--unconfined] [--verbose]",
     "tool check": "Usage: ikigai tool check PATH",
     "tool new": "Usage: ikigai tool new NAME [--lang sh|python|c]",
+    "host ask": "Usage: ikigai host ask QUESTION [--choice TEXT] [--default TEXT] [--json]",
+    "host agent": "Usage: ikigai host agent PROMPT [--agent NAME] [--tools A,B] "
+                  "[--model PROVIDER/MODEL] [--mode auto|ask|plan|full] [--json]",
+    "host complete": "Usage: ikigai host complete PROMPT [--system TEXT] [--schema JSON] "
+                     "[--max-tokens N] [--json]",
     "mcp serve": "Usage: ikigai mcp serve [--tools A,B] [--mode auto|ask|plan|full] [--trust]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",

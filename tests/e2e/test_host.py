@@ -6,9 +6,9 @@ import time
 import unittest
 
 import hostile
-from agent_support import AgentTest
-from fake_llm import Answer, Call
-from support import IKIGAI, tool_path
+from agent_support import AgentTest, per_format, sent_messages, sent_tools
+from fake_llm import Answer, Call, Failure, Usage, Wire
+from support import IKIGAI, tool_path, tool_script
 
 # What the tools of these tests begin with.
 HOST = """
@@ -31,9 +31,9 @@ class HostTest(AgentTest):
                             **schema)
         return Call(name, {})
 
-    def run_calls(self, *calls, after=(Answer("Done."),), **more):
+    def run_calls(self, *calls, after=(Answer("Done."),), args=(), **more):
         """One turn that makes these calls, one after the other; returns their results."""
-        turn = self.ask([Answer(calls=list(calls)), *after], **more)
+        turn = self.ask([Answer(calls=list(calls)), *after], *args, **more)
         envelopes = turn.envelopes()
         self.assertEqual(len(envelopes), len(calls))
         return [e["result"] if e["tool_success"] else e for e in envelopes]
@@ -128,12 +128,14 @@ try:
     network = True
 except OSError as e:
     network = str(e)
+first = hear()
 run = __import__("subprocess").run
-alive = run([os.environ["IKIGAI_BIN"], "--version"], stdout=-1, text=True).stdout
-give(answer=hear(), version=alive)
+done = run([os.environ["IKIGAI_BIN"], "host", "ask", "q"], pass_fds=[4], stderr=-1, text=True)
+give(answer=first, command=[done.returncode, done.stderr.split(":")[0]], network=network)
 """, effects={"write": "none", "network": False}))
-        self.assertEqual(answer["answer"]["error_code"], "NO_USER")
-        self.assertIn("ikigai ", answer["version"])
+        self.assertEqual(answer.get("answer", answer)["error_code"], "NO_USER", answer)
+        self.assertEqual(answer["command"], [1, "NO_USER"])
+        self.assertNotEqual(answer["network"], True)
 
     def test_tools_without_it_have_no_channel(self):
         """Even if ikigai itself was started by a tool that has one."""
@@ -141,6 +143,181 @@ give(answer=hear(), version=alive)
                   "\"$IKIGAI_HOST_FD\" \"$IKIGAI_BIN\"")
         [result] = self.run_calls(Call("plain", {}), env={"IKIGAI_HOST_FD": "4"})
         self.assertEqual(result, {"host": "", "bin": ""})
+
+
+class Complete:
+    """One answer of the session's model, with every API."""
+
+    def test_it(self):
+        probe = self.probe("asks", """
+say(id=1, op="complete", prompt="Two and two?", system="You are brief.", max_tokens=77)
+first = hear()
+say(id=2, op="complete", prompt="As JSON.", schema={"type": "object", "properties": {}})
+second = hear()
+say(id=3, op="complete", prompt="As JSON.", schema={"type": "object"})
+third = hear()
+say(id=4, op="complete", prompt="p", schema="s")
+say(id=5, op="complete", prompt="p", max_tokens=0)
+say(id=6, op="complete", system="p")
+give(answers=[first, second, third, hear(), hear(), hear()])
+""", host=["complete"])
+        turn = self.ask([Answer(calls=[probe]),
+                         Answer("Four.", usage=Usage(input=100, output=10)),
+                         Answer('```json\n{"n": 4}\n```'), Answer("Four, I think."),
+                         Answer("Done.")])
+        [envelope] = turn.envelopes()
+        answers = envelope["result"]["answers"]
+        self.assertEqual(answers[0]["result"]["text"], "Four.")
+        usage = answers[0]["result"]["usage"]
+        self.assertEqual((usage["in"], usage["out"]), (100, 10))
+        self.assertEqual(answers[1]["result"]["text"], '{"n": 4}')
+        self.assertEqual([a.get("error_code") for a in answers],
+                         [None, None, "MODEL_ERROR", *["INVALID_REQUEST"] * 3])
+        asked = turn.llm.requests[1]
+        text = asked.body.decode()
+        self.assertIn("Two and two?", text)
+        self.assertIn("You are brief.", text)
+        self.assertIn("77", text)
+        self.assertEqual((sent_tools(asked), len([m for m in sent_messages(asked)
+                                                  if m.get("role") not in ("system", "developer")])),
+                         ([], 1))
+        self.assertIn("JSON Schema", turn.llm.requests[2].body.decode())
+        # what it costs is the agent's
+        self.assertEqual(len(turn.of("usage")), 5)
+        [result] = turn.messages("tool_result")
+        self.assertGreater(result["data"]["completions"]["usage"]["in"], 100)
+        sums = [sum(u.get(k, 0) for u in turn.of("usage")) for k in ("in", "out")]
+        listed = self.ikigai("session", "list", "--json").json()[0]
+        self.assertEqual([listed["usage"]["in"], listed["usage"]["out"]], sums, listed)
+
+
+per_format(Complete, globals(), base=HostTest)
+
+
+class Completions(HostTest):
+    def test_failures_cancel_and_retries(self):
+        probe = self.probe("tries", """
+say(id=1, op="complete", prompt="limited")
+first = [hear(), hear()]
+say(id=2, op="complete", prompt="slow")
+time.sleep(0.2)
+say(op="cancel", id=2)
+second = hear()
+say(id=3, op="complete", prompt="locked")
+give(first=first, second=second, third=hear())
+""", host=["complete"])
+        limits = iter([Failure("rate_limit", headers={"retry-after": "0"})])
+        answers = {"limited": lambda: next(limits, None) or Answer("p"), "locked": lambda: Failure(
+            "auth"), "slow": lambda: Answer("q", wire=Wire(delay_head=60))}
+
+        def answer(request):
+            last = sent_messages(request)[-1]
+            if last["role"] == "tool":
+                return Answer("Done.")
+            return answers.get(last["content"], lambda: Answer(calls=[probe]))()
+        [envelope] = self.ask(answer).envelopes()
+        result = envelope["result"]
+        self.assertIn("429", result["first"][0]["progress"]["text"])
+        self.assertEqual(result["first"][1]["result"]["text"], "p")
+        self.assertEqual(result["second"]["error_code"], "CANCELLED")
+        self.assertEqual(result["third"]["error_code"], "MODEL_ERROR")
+        self.assertIn("not valid", result["third"]["error"])
+
+class Command(HostTest):
+    """`ikigai host` in a tool that is a shell script."""
+
+    def sh(self, name, body, host=("ask", "complete")):
+        self.tool(name, body, host=list(host))
+        return Call(name, {})
+
+    def test_it(self):
+        quote = "sed 's/.*/\"&\"/'"
+        results = self.run_calls(
+            self.sh("says", f'"$IKIGAI_BIN" host complete "Two and two?" --max-tokens 7 | {quote}'),
+            self.sh("reads", f'echo from stdin | "$IKIGAI_BIN" host complete - --system s --json'),
+            self.sh("schema", '"$IKIGAI_BIN" host complete p --schema \'{"type": "object"}\''),
+            self.sh("asks", '"$IKIGAI_BIN" host ask "Sure?" --choice yes --choice no --default no '
+                    '> out 2> err; printf \'[%d, "%s", "%s"]\' $? "$(cat out)" "$(cat err)"'),
+            self.sh("wrong", '"$IKIGAI_BIN" host complete p --schema "{" 2> err; '
+                    'printf \'[%d, "%s"]\' $? "$(cat err)"'),
+            self.sh("agents", '"$IKIGAI_BIN" host agent p --agent a --tools a,b --model m '
+                    '--mode plan 2> err; printf \'[%d, "%s"]\' $? "$(cut -d: -f1 err)"'),
+            self.sh("large", 'head -c 2000000 /dev/zero | tr "\\0" x | "$IKIGAI_BIN" host complete - '
+                    '2> err; printf \'[%d, "%s"]\' $? "$(cat err)"'),
+            self.sh("none", 'IKIGAI_HOST_FD= "$IKIGAI_BIN" host ask q 2> err; a=$?; '
+                    'IKIGAI_HOST_FD=0 "$IKIGAI_BIN" host ask q 2> err; '
+                    'printf \'[%d, %d]\' $a $?'),
+            # several at a time take turns; one that is killed leaves nothing open
+            self.sh("several", """
+for i in 1 2 3 4; do "$IKIGAI_BIN" host complete "p$i" > "out$i" & done
+wait
+timeout 0.2 "$IKIGAI_BIN" host complete slow
+"$IKIGAI_BIN" host complete after > out5
+printf '"%s"' "$(cat out1 out2 out3 out4 | sort | tr -d '\\n')$(cat out5)" """),
+            after=self.answer)
+        self.assertEqual(results[0], "Two and two?")
+        self.assertEqual(results[1]["text"], "from stdin")
+        self.assertIn("usage", results[1])
+        self.assertEqual(results[2], {"p": 1})
+        self.assertEqual(results[3][:2], [1, ""])
+        self.assertRegex(results[3][2], r"\ANO_USER: \w.*\Z")
+        self.assertEqual(results[4][0], 1)
+        self.assertRegex(results[4][1], r"\AINVALID_REQUEST: ")
+        self.assertEqual(results[5], [1, "NOT_DECLARED"])
+        self.assertEqual(results[6], [1, "TOO_LARGE: The request is longer than 1 MiB"])
+        self.assertEqual(results[7], [2, 2])
+        self.assertEqual(results[8], "p1p2p3p4after")
+
+    def answer(self, request):
+        """Echoes a prompt, or the JSON that it asks for."""
+        last = sent_messages(request)[-1]
+        text = last["content"]
+        if last["role"] == "tool":
+            return Answer("Done.")
+        if text == "slow":
+            return Answer("slow", wire=Wire(delay_head=60))
+        return Answer('{"p": 1}' if text == "p" else text.rstrip())
+
+    def run_calls(self, *calls, after=(), **more):
+        if not callable(after):
+            return super().run_calls(*calls, after=after, **more)
+        script = iter([Answer(calls=list(calls))])
+        turn = self.ask(lambda request: next(script, None) or after(request), **more)
+        return [e["result"] if e["tool_success"] else e for e in turn.envelopes()]
+
+
+class Trust(HostTest):
+    def test_a_project_s_tool_has_what_was_shown(self):
+        """Not what its schema says later, until it is shown again."""
+        schema = self.write("project/schema.json", json.dumps(
+            {"name": "theirs", "description": "d", "host": ["complete"]}))
+        hostile.write_program(os.path.join(self.project, ".ikigai", "tools", "theirs"),
+                              f"""{hostile.PYTHON}
+import os, sys
+if sys.argv[1:] == ["--schema"]:
+    print(open({schema!r}).read())
+    sys.exit()
+{HOST}
+say(id=1, op="ask", question="q")
+say(id=2, op="complete", prompt="p", max_tokens=0)
+give(codes=[hear()["error_code"], hear()["error_code"]])
+""")
+        def codes(*args):
+            [result] = self.run_calls(Call("theirs", {}), config={"confinement": "off"}, args=args)
+            return result["codes"]
+        done = self.ikigai("trust", "--yes")
+        self.assertIn("These tools ask ikigai for something while they run:\n"
+                      "  theirs: host complete\n", done.out)
+        self.assertEqual(codes(), ["NOT_DECLARED", "INVALID_REQUEST"])
+        with open(schema, "w", encoding="utf-8") as f:
+            json.dump({"name": "theirs", "description": "d", "host": ["ask", "complete"]}, f)
+        self.ikigai("tool", "list", "--refresh")
+        self.assertEqual(codes(), ["NOT_DECLARED", "NOT_DECLARED"])
+        self.assertEqual(codes("--trust"), ["NO_USER", "INVALID_REQUEST"])
+        done = self.ikigai("trust", "--yes")
+        self.assertIn("Already trusted.\n", done.out)
+        self.assertIn("  theirs: host ask, complete\n", done.out)
+        self.assertEqual(codes(), ["NO_USER", "INVALID_REQUEST"])
 
 
 class AskUser(HostTest):
