@@ -58,6 +58,13 @@ static const ik_hook_outcome_t *find_outcome(const call_t *call)
     return ik_call_review_outcome(call->batch->options.review, (size_t)(call - call->batch->calls));
 }
 
+/* Whether hooks look at its result. */
+static bool is_followed(const call_t *call)
+{
+    return call->entry != NULL &&
+           ik_hooks_any(call->batch->options.shared->hooks, IK_HOOK_AFTER_TOOL, call->entry->name);
+}
+
 static ik_call_t describe(const call_t *call)
 {
     return (ik_call_t){.agent = call->batch->options.agent,
@@ -67,7 +74,8 @@ static ik_call_t describe(const call_t *call)
                        .arguments_len = call->arguments_len,
                        .entry = call->entry,
                        .hooks = find_outcome(call),
-                       .reviewed = true};
+                       .reviewed = true,
+                       .followed = is_followed(call)};
 }
 
 static ik_msg_t *make_message(const call_t *call)
@@ -179,8 +187,7 @@ static void on_tool_end(void *data, const ik_tool_result_t *result)
     call->ended = ik_new(batch, ik_tool_result_t);
     *call->ended = *result;
     talloc_steal(call->ended, result->owner);
-    if (batch->interrupted || call->entry == NULL ||
-        !ik_hooks_any(hooks, IK_HOOK_AFTER_TOOL, call->entry->name)) {
+    if (batch->interrupted || !is_followed(call)) {
         settle(call);
         return;
     }

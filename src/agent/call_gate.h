@@ -20,6 +20,7 @@ typedef struct {
     /* What hooks say about it; NULL: nothing. */
     const ik_hook_outcome_t *hooks;
     bool reviewed; /* hooks were asked (call_review.h); otherwise the gate asks them */
+    bool followed; /* hooks run after it, which may change any file */
 } ik_call_t;
 
 typedef struct {

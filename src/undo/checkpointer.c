@@ -364,7 +364,7 @@ static segment_t *create_segment(const void *ctx, ik_checkpointer_t *checkpointe
     /* The first time the folder is recorded in any case, so that a limit is reported early. */
     segment->whole = !checkpointer->seen;
     for (size_t i = 0; i < count; i++) {
-        segment->whole = segment->whole || may_change_any(calls[i].entry);
+        segment->whole = segment->whole || calls[i].followed || may_change_any(calls[i].entry);
         if (is_file_tool(calls[i].name)) {
             add_file(segment, &calls[i]);
         }

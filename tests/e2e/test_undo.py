@@ -173,6 +173,19 @@ class AcrossSummaries(UndoTest):
         self.assertEqual([s["messages"] for s in listed], [len(kept)])
 
 
+class Hooks(UndoTest):
+    def test_what_hooks_do_after_a_call_belongs_to_the_turn(self):
+        """Also in a turn whose calls name their files, of which only these are recorded otherwise."""
+        self.write("home/.ikigai/hooks/after_tool/format",
+                   "#!/bin/sh\necho formatted >> a.txt\necho x >> list.txt\n", 0o755)
+        self.put("a.txt", "0\n")
+        self.turn("First", bash("true"))
+        self.turn("Second", write("a.txt", "1\n"))
+        self.assertEqual(self.files(), {"a.txt": "1\nformatted\n", "list.txt": "x\nx\n"})
+        self.assertEqual(self.undo()["restored"], [{"path": "a.txt"}, {"path": "list.txt"}])
+        self.assertEqual(self.files(), {"a.txt": "0\nformatted\n", "list.txt": "x\n"})
+
+
 class CustomCommands(UndoTest):
     """What a custom command runs to make its message belongs to the turn of the message."""
 
