@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/effects.h"
 #include "base/error.h"
 #include "base/paths.h"
 
@@ -186,6 +187,53 @@ typedef struct {
     uint32_t colours[IK_CONFIG_COLOUR_COUNT]; /* 0xRRGGBB or IK_CONFIG_COLOUR_UNSET */
 } ik_config_theme_t;
 
+typedef enum {
+    IK_CONFIG_SERVER_UNSET,
+    IK_CONFIG_SERVER_STDIO,
+    IK_CONFIG_SERVER_HTTP,
+    IK_CONFIG_SERVER_SSE, /* not supported */
+} ik_config_server_type_t;
+
+typedef enum {
+    IK_CONFIG_PROTOCOL_AUTO,
+    IK_CONFIG_PROTOCOL_LEGACY,
+    IK_CONFIG_PROTOCOL_MODERN
+} ik_config_protocol_t;
+
+/* An MCP server, as a file has it: ${VAR} is not expanded (config_server.h). Lists end with NULL,
+ * and a list that is not set is NULL. */
+typedef struct {
+    const char *name;          /* [A-Za-z0-9_-]{1,64} */
+    ik_config_source_t source; /* system, user or project */
+    const char *definition;    /* the JSON text of its entry */
+    ik_config_server_type_t type;
+    const char *command; /* NULL when not set */
+    const char **args;
+    const char **env;     /* pairs of name and value; values are secret */
+    const char *cwd;      /* NULL: the project */
+    const char *url;      /* NULL when not set */
+    const char **headers; /* pairs, as env */
+    bool enabled;
+    const char **allow_tools; /* patterns */
+    const char **deny_tools;
+    bool has_effects;
+    ik_effects_t effects;
+    long timeout_seconds; /* 0 when not set */
+    long start_timeout_seconds;
+    ik_config_protocol_t protocol;
+    const char **pass_env;
+    const char *oauth_id; /* NULL when not set; likewise the next two */
+    const char *oauth_secret;
+    const char *oauth_scope;
+} ik_config_server_t;
+
+typedef struct {
+    ik_config_server_t **list;
+    size_t count;
+    const char **warnings; /* of .mcp.json: "FILE:LINE: message" */
+    size_t warning_count;
+} ik_config_servers_t;
+
 /* A variable that holds a provider key, kept for tools with pass_env. */
 typedef struct {
     const char *name;
@@ -241,7 +289,8 @@ typedef struct {
     size_t tool_count;
     ik_config_hook_t **hooks; /* only those that a file mentions */
     size_t hook_count;
-    const char **warnings; /* "FILE:LINE: message" */
+    ik_config_servers_t *servers; /* of the system and the user; NULL: none */
+    const char **warnings;        /* "FILE:LINE: message" */
     size_t warning_count;
     const char *system_file; /* read again for a tool's env at each call; may be NULL */
     const char *user_file;   /* as system_file */

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/config_hook.h"
 #include "base/config_provider.h"
+#include "base/config_server.h"
 #include "base/config_tool.h"
 #include "base/file.h"
 #include "base/ownership.h"
@@ -227,6 +228,12 @@ static void read_own_section(ik_config_loader_t *loader, const member_t *member,
     }
 }
 
+static void read_server(ik_config_loader_t *loader, const member_t *member, void *data)
+{
+    (void)data;
+    ik_config_server_read(loader, member->name, member->key, member->value);
+}
+
 static void read_top_key(ik_config_loader_t *loader, const member_t *member, void *data)
 {
     const ik_config_key_t *key =
@@ -241,6 +248,8 @@ static void read_top_key(ik_config_loader_t *loader, const member_t *member, voi
         read_own_section(loader, member, read_hook);
     } else if (strcmp(member->name, "providers") == 0) {
         read_own_section(loader, member, read_provider);
+    } else if (strcmp(member->name, "mcpServers") == 0) {
+        read_own_section(loader, member, read_server);
     } else {
         warn_unknown(loader, member, ik_config_loader_show(loader, member->name));
     }

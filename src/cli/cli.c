@@ -35,6 +35,10 @@ static const ik_cli_command_t *const commands[] = {
     &ik_cli_session_deliver,
     &ik_cli_session_delete,
     &ik_cli_session_prune,
+    &ik_cli_mcp_add,
+    &ik_cli_mcp_list,
+    &ik_cli_mcp_show,
+    &ik_cli_mcp_remove,
     &ik_cli_mcp_serve,
     &ik_cli_trust,
     &ik_cli_untrust,
@@ -231,6 +235,7 @@ static res_t parse_args(ik_cli_args_t *args, int argc, char **argv)
         bool dashed = !only_args && argv[i][0] == '-' && argv[i][1] != '\0';
         if (!only_args && strcmp(argv[i], "--") == 0) {
             only_args = true;
+            args->dashes_at = args->count;
         } else if (dashed &&
                    (!args->command->takes_dashes || find_option(args->command, argv[i]) != NULL)) {
             bool used_next = false;
@@ -430,6 +435,8 @@ bool ik_cli_accept_confinement(const ik_cli_t *cli)
     return is_ok(&sufficient);
 }
 
+enum { SERVERS_MS = 300 }; /* for servers to exit by themselves */
+
 int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
 {
     int words = 0;
@@ -444,6 +451,7 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     }
     ik_cli_args_t args = {.command = command,
                           .args = ik_new_array(cli->ctx, const char *, (size_t)argc),
+                          .dashes_at = -1,
                           .given = ik_new_array(cli->ctx, ik_cli_given_t, (size_t)argc)};
     res_t parsed = parse_args(&args, argc - words, argv + words);
     if (is_err(&parsed)) {
@@ -452,10 +460,28 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     if (!command->without_config && !ik_cli_accept_config(cli)) {
         return IK_CLI_USAGE;
     }
-    return command->run(cli, &args);
+    int status = command->run(cli, &args);
+    if (cli->mcp != NULL) {
+        ik_mcp_close(cli->mcp, SERVERS_MS);
+        TALLOC_FREE(cli->mcp);
+    }
+    return status;
 }
 
 /* --- discovery --------------------------------------------------------------------------- */
+
+ik_mcp_t *ik_cli_servers(ik_cli_t *cli, bool trust)
+{
+    if (cli->mcp == NULL) {
+        cli->mcp = ik_mcp_create(cli->ctx,
+                                 &(ik_mcp_options_t){.paths = cli->paths,
+                                                     .config = cli->config,
+                                                     .host = cli->host,
+                                                     .confinement = cli->confinement},
+                                 trust);
+    }
+    return cli->mcp;
+}
 
 res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
                       const ik_tool_discovery_result_t **out)
@@ -464,6 +490,7 @@ res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
                                            .config = cli->config,
                                            .host = cli->host,
                                            .confinement = cli->confinement,
+                                           .servers = ik_mcp_supplier(ik_cli_servers(cli, trust)),
                                            .refresh = refresh,
                                            .trust_project = trust};
     TRY(ik_tool_discovery_run(cli->ctx, &options, out));
@@ -479,6 +506,9 @@ res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
     char *trust_line = ik_tool_discovery_trust_line(cli->ctx, *out);
     if (trust_line != NULL) {
         ik_print_line(stderr, trust_line);
+    }
+    if ((*out)->servers_line != NULL) {
+        ik_print_line(stderr, (*out)->servers_line);
     }
     return OK;
 }

@@ -1,5 +1,6 @@
 /*
  * The commands of the command line: `ikigai tool …`, `ikigai host …`, `ikigai session …`, `ikigai
+ * mcp …`, `ikigai
  * trust`, `ikigai status`, `ikigai setup`, `ikigai doctor`, `ikigai completion`, `ikigai help`.
  * cli_options.h parses the command line without one.
  *
@@ -20,7 +21,7 @@
 #include "base/paths.h"
 #include "confinement/confinement.h"
 #include "io/process.h"
-#include "tool/tool_discovery.h"
+#include "mcp/mcp.h"
 
 /* Exit statuses of the program. */
 enum { IK_CLI_DONE = 0, IK_CLI_FAILED = 1, IK_CLI_USAGE = 2, IK_CLI_INTERRUPTED = 130 };
@@ -44,6 +45,7 @@ struct ik_cli {
     ik_loop_t *loop;
     ik_process_host_t *host;
     ik_confinement_t *confinement; /* of commands */
+    ik_mcp_t *mcp;                 /* the servers, if the command uses them; see ik_cli_servers */
     /* Runs the front end for editors (acp/acp.h); returns the exit status. */
     int (*run_acp)(ik_cli_t *cli, const ik_config_flags_t *flags, bool trust);
 };
@@ -109,6 +111,7 @@ struct ik_cli_args {
     const ik_cli_command_t *command;
     const char **args;
     int count;
+    int dashes_at;         /* number of arguments before "--"; -1: there was none */
     ik_cli_given_t *given; /* in their order; see ik_cli_args_has, _value and _number */
     int given_count;
 };
@@ -133,6 +136,10 @@ extern const ik_cli_command_t ik_cli_session_redo;
 extern const ik_cli_command_t ik_cli_session_deliver;
 extern const ik_cli_command_t ik_cli_session_delete;
 extern const ik_cli_command_t ik_cli_session_prune;
+extern const ik_cli_command_t ik_cli_mcp_add;
+extern const ik_cli_command_t ik_cli_mcp_list;
+extern const ik_cli_command_t ik_cli_mcp_show;
+extern const ik_cli_command_t ik_cli_mcp_remove;
 extern const ik_cli_command_t ik_cli_mcp_serve;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;
@@ -178,6 +185,8 @@ const char **ik_cli_args_values(const void *ctx, const ik_cli_args_t *args, cons
 /* Parses the value as a positive number; *out is unchanged if the option was not given. */
 res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *out);
 
+/* The servers, which end with the command. trust: also those of an untrusted project. */
+ik_mcp_t *ik_cli_servers(ik_cli_t *cli, bool trust);
 /* Discovers the tools and prints problems and the trust line on stderr (quiet: only the line). */
 res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
                       const ik_tool_discovery_result_t **out);

@@ -51,13 +51,26 @@ static void list_sessions(ik_cli_t *cli, ik_command_words_t *out)
 
 static void list_tools(ik_cli_t *cli, ik_command_words_t *out)
 {
-    ik_tool_discovery_options_t options = {
-        .paths = cli->paths, .config = cli->config, .host = cli->host, .cache_only = true};
+    ik_tool_discovery_options_t options = {.paths = cli->paths,
+                                           .config = cli->config,
+                                           .host = cli->host,
+                                           .servers = ik_mcp_supplier(ik_cli_servers(cli, false)),
+                                           .cache_only = true};
     const ik_tool_discovery_result_t *found;
     res_t looked = ik_tool_discovery_run(cli->ctx, &options, &found);
     for (size_t i = 0; is_ok(&looked) && i < found->registry->count; i++) {
         const ik_tool_registry_entry_t *entry = found->registry->entries[i];
         ik_command_words_add(out, entry->name, entry->schema->description);
+    }
+}
+
+static void list_servers(ik_cli_t *cli, ik_command_words_t *out)
+{
+    ik_mcp_t *mcp = ik_cli_servers(cli, false);
+    ik_mcp_load(mcp);
+    for (size_t i = 0; i < ik_mcp_count(mcp); i++) {
+        const ik_config_server_t *server = ik_mcp_item(mcp, i)->config;
+        ik_command_words_add(out, server->name, ik_mcp_describe_target(cli->ctx, server));
     }
 }
 
@@ -74,6 +87,7 @@ static const struct {
     const char *name;
     void (*list)(ik_cli_t *cli, ik_command_words_t *out);
 } lists[] = {{"models", list_models},
+             {"servers", list_servers},
              {"sessions", list_sessions},
              {"tools", list_tools},
              {"topics", list_topics}};
@@ -122,9 +136,11 @@ static void offer_value(ik_cli_t *cli, const ik_cli_command_t *command, const va
     static const struct {
         const char *name;
         const char *offers; /* a list, or ":files" or ":folders" */
-    } meanings[] = {{"DIR", ":folders"}, {"FILE", ":files"}, {"ID", "sessions"},
-                    {"NAME", "tools"},   {"PATH", ":files"}, {"PROVIDER/MODEL", "models"},
-                    {"TOPIC", "topics"}, {"URL", ":files"} /* of a database: usually a file */};
+    } meanings[] = {{"DIR", ":folders"},   {"FILE", ":files"},
+                    {"ID", "sessions"},    {"NAME", "tools"},
+                    {"PATH", ":files"},    {"PROVIDER/MODEL", "models"},
+                    {"SERVER", "servers"}, {"TOPIC", "topics"},
+                    {"URL", ":files"} /* of a database: usually a file */};
     const char *at = value->name;
     const char *end = value->name + value->len;
     if (islower((unsigned char)*at)) {

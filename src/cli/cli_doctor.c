@@ -238,18 +238,38 @@ static void list_tools(const ik_tool_registry_t *registry)
     for (size_t i = 0; i < registry->count; i++) {
         const ik_tool_registry_entry_t *entry = registry->entries[i];
         ik_cli_doctor_say("  %-12s %-8s %s%s%s", entry->name, ik_tool_source_name(entry->source),
-                          entry->origin, entry->overrides == NULL ? "" : "  overrides ",
+                          entry->server == NULL ? entry->origin : entry->server,
+                          entry->overrides == NULL ? "" : "  overrides ",
                           entry->overrides == NULL ? "" : entry->overrides);
     }
 }
 
-/* Asks every tool for its schema again, so that the cache hides no problem. */
+static void report_servers(const ik_mcp_t *mcp)
+{
+    static const char *const states[] = {"new", "ready", "failed", "needs a login"};
+    for (size_t i = 0; i < ik_mcp_count(mcp); i++) {
+        const ik_mcp_item_t *item = ik_mcp_item(mcp, i);
+        const ik_mcp_facts_t *facts =
+            item->server == NULL ? NULL : ik_mcp_server_facts(item->server);
+        ik_cli_doctor_say("  Server %s: %s%s%s", item->config->name,
+                          facts != NULL     ? states[facts->status]
+                          : item->untrusted ? "not trusted"
+                                            : "disabled",
+                          facts == NULL || facts->version == NULL ? "" : ", protocol ",
+                          facts == NULL || facts->version == NULL ? "" : facts->version);
+    }
+}
+
+/* Asks every tool and server for its schemas again, so that the cache hides no problem. */
 static void report_tools(ik_cli_doctor_t *doctor)
 {
     ik_cli_t *cli = doctor->cli;
     const ik_tool_discovery_result_t *found;
-    ik_tool_discovery_options_t options = {
-        .paths = cli->paths, .config = cli->config, .host = cli->host, .refresh = true};
+    ik_tool_discovery_options_t options = {.paths = cli->paths,
+                                           .config = cli->config,
+                                           .host = cli->host,
+                                           .servers = ik_mcp_supplier(ik_cli_servers(cli, false)),
+                                           .refresh = true};
     ik_cli_doctor_begin(doctor, "Tools");
     if (is_err(&cli->config_error)) {
         /* Provider keys are removed from the environment of tools. Without a valid configuration
@@ -264,6 +284,10 @@ static void report_tools(ik_cli_doctor_t *doctor)
     }
     list_tools(found->registry);
     ik_cli_doctor_say("  Project tools: %s", describe_trust(found->trust));
+    report_servers(cli->mcp);
+    if (found->servers_line != NULL) {
+        ik_cli_doctor_say("  %s", found->servers_line);
+    }
     char *line = ik_tool_discovery_trust_line(cli->ctx, found);
     if (line != NULL) {
         ik_cli_doctor_say("  %s", line);

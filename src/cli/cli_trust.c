@@ -33,11 +33,11 @@ static const ik_paths_t *project_paths(ik_cli_t *cli, const ik_cli_args_t *args)
 static const ik_tool_registry_t *find_others(ik_cli_t *cli)
 {
     const ik_tool_discovery_result_t *found;
-    ik_cli_t elsewhere = *cli;
     ik_paths_t paths = *cli->paths;
     paths.project_tools = NULL;
-    elsewhere.paths = &paths;
-    res_t discovered = ik_cli_discover(&elsewhere, false, false, true, &found);
+    ik_tool_discovery_options_t options = {
+        .paths = &paths, .config = cli->config, .host = cli->host, .confinement = cli->confinement};
+    res_t discovered = ik_tool_discovery_run(cli->ctx, &options, &found);
     return is_ok(&discovered) ? found->registry : NULL;
 }
 
@@ -175,7 +175,8 @@ static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_trust = {
     .name = "trust",
     .args = "[DIR]",
-    .help = "Shows what a project adds (tools, hooks, commands, skills, agents), asks, and trusts "
+    .help = "Shows what a project adds (tools, hooks, commands, skills, agents, servers), asks, "
+            "and trusts "
             "it from "
             "now on.",
     .more =

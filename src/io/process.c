@@ -52,6 +52,8 @@ typedef struct {
     ik_watch_t *watch; /* NULL once the end was read */
     ik_buffer_t *buffer;
     size_t (*on_full)(void *data, const ik_buffer_t *out); /* may raise the maximum; NULL: fixed */
+    void (*on_output)(void *data, bool err, const char *bytes, size_t len); /* NULL: collected */
+    bool err;
     void *data;
 } drain_t;
 
@@ -76,6 +78,10 @@ struct ik_process {
     drain_t err;
     drain_t progress;
     ik_buffer_t progress_line;
+    int input_fd;            /* -1: none, or closed */
+    ik_watch_t *input_watch; /* NULL: nothing waits to be written */
+    ik_buffer_t input;       /* what waits */
+    size_t input_done;       /* bytes of it that were written */
     ik_process_result_t result;
     bool (*on_progress)(void *data, const char *line, size_t len);
     void (*on_end)(void *data, ik_process_result_t *result);
@@ -89,7 +95,7 @@ static bool read_some(drain_t *drain)
 {
     static char overflow[READ_SIZE];
     ik_buffer_t *buffer = drain->buffer;
-    size_t room = ik_buffer_reserve(buffer, READ_SIZE);
+    size_t room = drain->on_output != NULL ? 0 : ik_buffer_reserve(buffer, READ_SIZE);
     char *target = room > 0 ? buffer->data + buffer->len : overflow;
     ssize_t got = read(ik_watch_fd(drain->watch), target, room > 0 ? room : sizeof(overflow));
     if (got < 0) {
@@ -99,7 +105,9 @@ static bool read_some(drain_t *drain)
         TALLOC_FREE(drain->watch);
         return false;
     }
-    if (room > 0) {
+    if (drain->on_output != NULL) {
+        drain->on_output(drain->data, drain->err, overflow, (size_t)got);
+    } else if (room > 0) {
         buffer->len += (size_t)got;
         buffer->data[buffer->len] = '\0';
         if (buffer->len == buffer->max && drain->on_full != NULL) {
@@ -128,6 +136,77 @@ static void on_out(void *data)
         begin_end(process, IK_PROCESS_FLOODED);
     }
 }
+
+/* --- input ------------------------------------------------------------------------------- */
+
+void ik_process_close_input(ik_process_t *process)
+{
+    TALLOC_FREE(process->input_watch);
+    ik_buffer_reset(&process->input);
+    if (process->input_fd >= 0) {
+        close(process->input_fd);
+        process->input_fd = -1;
+    }
+}
+
+static void on_writable(void *data);
+
+/* Writes what waits; SIGPIPE is ignored by the program. */
+static void write_input(ik_process_t *process)
+{
+    ik_buffer_t *input = &process->input;
+    while (process->input_done < input->len) {
+        ssize_t put = write(process->input_fd, input->data + process->input_done,
+                            input->len - process->input_done);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put < 0 && errno == EAGAIN) {
+            if (process->input_watch == NULL) {
+                process->input_watch =
+                    ik_watch_create_borrowed(process, process->host->loop, process->input_fd,
+                                             IK_WATCH_WRITABLE, on_writable, process);
+            }
+            return;
+        }
+        if (put < 0) {
+            ik_process_close_input(process);
+            return;
+        }
+        process->input_done += (size_t)put;
+    }
+    TALLOC_FREE(process->input_watch);
+    ik_buffer_reset(input);
+    process->input_done = 0;
+}
+
+static void on_writable(void *data)
+{
+    write_input(data);
+}
+
+bool ik_process_write(ik_process_t *process, const char *bytes, size_t len)
+{
+    if (process->input_fd < 0) {
+        return true;
+    }
+    ik_buffer_t *input = &process->input;
+    if (len > input->max - (input->len - process->input_done)) {
+        return false;
+    }
+    if (process->input_done > 0) { /* makes room for it */
+        memmove(input->data, input->data + process->input_done, input->len - process->input_done);
+        input->len -= process->input_done;
+        process->input_done = 0;
+    }
+    ik_buffer_append(input, bytes, len);
+    if (process->input_watch == NULL) {
+        write_input(process);
+    }
+    return true;
+}
+
+/* --- output and its end ------------------------------------------------------------------ */
 
 static void on_err(void *data)
 {
@@ -222,6 +301,7 @@ static void request_end(ik_process_t *process)
 
 static int abandon_process(ik_process_t *process)
 {
+    ik_process_close_input(process);
     request_end(process);
     unlink_process(process);
     return 0;
@@ -230,6 +310,7 @@ static int abandon_process(ik_process_t *process)
 static void finish(ik_process_t *process)
 {
     process->result.wall_ms = ik_clock_now_ms() - process->started_ms;
+    ik_process_close_input(process);
     unlink_process(process);
     /* on_end may free the owner; the process and its result must outlive that. */
     talloc_set_destructor(process, (int (*)(ik_process_t *))NULL);
@@ -721,10 +802,23 @@ static res_t make_pipe(ik_process_t *process, drain_t *drain, ik_buffer_t *buffe
     return OK;
 }
 
+/* A pipe to the standard input of the process. */
+static res_t open_input(ik_process_t *process, int *child_end)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        return ERR(SYSTEM, "Cannot create a pipe: %s", strerror(errno));
+    }
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    *child_end = ends[0];
+    process->input_fd = ends[1];
+    return OK;
+}
+
 static res_t open_ends(ik_process_t *process, const ik_process_options_t *options,
                        child_ends_t *ends)
 {
-    ends->null_input = options->input == NULL;
+    ends->null_input = options->input == NULL && !options->keeps_input;
     ends->null_err = options->max_err == 0;
     ends->channel = options->channel != 0;
     ends->count = ends->channel ? 5 : options->on_progress != NULL ? 4 : 3;
@@ -733,10 +827,15 @@ static res_t open_ends(ik_process_t *process, const ik_process_options_t *option
     ends->fds[4] = options->channel;
     ik_buffer_init(&process->result.out, process, options->max_out);
     process->out.on_full = options->on_full;
-    process->out.data = options->data;
+    process->out.data = process->err.data = options->data;
+    process->out.on_output = process->err.on_output = options->on_output;
+    process->err.err = true;
+    ik_buffer_init(&process->input, process, IK_PROCESS_INPUT_MAX);
     ik_buffer_init(&process->result.err, process, options->max_err);
     ik_buffer_init(&process->progress_line, process, PROGRESS_LINE_MAX + READ_SIZE);
-    if (!ends->null_input) {
+    if (options->keeps_input) {
+        TRY(open_input(process, &ends->fds[0]));
+    } else if (!ends->null_input) {
         TRY(make_input(options, &ends->fds[0]));
     }
     TRY(make_pipe(process, &process->out, &process->result.out, on_out, 0, &ends->fds[1]));
@@ -816,6 +915,7 @@ static ik_process_t *create_process(const void *ctx, ik_process_host_t *host,
     ik_process_t *process = ik_new(ctx, ik_process_t);
     process->host = host;
     process->id = ++host->last_id;
+    process->input_fd = -1;
     process->stop_when_full = options->stop_when_full;
     process->impatient = options->impatient;
     process->idle_ms = options->idle_ms;
@@ -852,6 +952,7 @@ res_t ik_process_start(const void *ctx, ik_process_host_t *host,
     }
     close_ends(&ends);
     if (is_err(&opened)) {
+        ik_process_close_input(process);
         talloc_free(process);
         return opened;
     }

@@ -43,6 +43,10 @@ typedef struct {
     int64_t max_rss_kb;
 } ik_process_result_t;
 
+#define IK_PROCESS_NO_LIMIT (INT64_MAX / 4)
+
+enum { IK_PROCESS_INPUT_MAX = 64 * 1024 * 1024 }; /* bytes that wait to be read by the process */
+
 /* Strings are copied; callbacks come from the loop, never from inside ik_process_start. */
 typedef struct {
     const char *const *argv; /* NULL-terminated; argv[0] is the path */
@@ -57,7 +61,11 @@ typedef struct {
     /* When the process must be ended, call on_end at once and let it end in the background. */
     bool impatient;
     size_t max_err; /* 0: standard error goes to /dev/null */
-    int64_t idle_ms;
+    /* For a process that is talked to: its output as it arrives (err: that of standard error),
+     * instead of in the result. May not free the process. NULL: output is collected. */
+    void (*on_output)(void *data, bool err, const char *bytes, size_t len);
+    bool keeps_input; /* standard input is a pipe; see ik_process_write */
+    int64_t idle_ms;  /* IK_PROCESS_NO_LIMIT: none; likewise max_ms */
     int64_t max_ms;
     uint64_t limits[IK_KEEPER_LIMITS]; /* 0: none */
     /* Called for each line that the process writes to its progress descriptor
@@ -108,6 +116,13 @@ res_t ik_process_start(const void *ctx, ik_process_host_t *host,
 
 /* Stops both clocks, idle_ms and max_ms, and lets them go on. */
 void ik_process_pause_clocks(ik_process_t *process, bool paused);
+
+/* Sends bytes to the standard input of a process with keeps_input; what it does not read yet is
+ * kept. False when it does not read, and too much is waiting; the bytes are dropped then. What a
+ * process that has closed its input no longer reads is dropped silently. */
+bool ik_process_write(ik_process_t *process, const char *bytes, size_t len);
+/* Closes its standard input, which asks many a server to exit. */
+void ik_process_close_input(ik_process_t *process);
 
 /* Ends the process and everything it started: SIGTERM, then SIGKILL half a second later. on_end
  * follows. */

@@ -109,6 +109,12 @@ static void decide_plan(decision_t *decision)
     bool harmless = ik_tool_registry_effects(entry, &declared) && declared.write == IK_WRITE_NONE &&
                     !declared.network && entry->source == IK_TOOL_SYSTEM;
     decision->mode = IK_MODE_PLAN;
+    if (entry->source == IK_TOOL_SERVER && (!ik_tool_registry_effects(entry, &declared) ||
+                                            declared.write != IK_WRITE_NONE || declared.network)) {
+        deny(decision, "plan mode: the server of this tool is not confined to reading; in its "
+                       "entry, effects would have to be write none and network false");
+        return;
+    }
     decision->effects = (ik_effects_t){.write = IK_WRITE_NONE};
     decision->confined = facts != NULL && facts->level != IK_CONFINEMENT_NONE;
     if (!decision->confined && !harmless) {

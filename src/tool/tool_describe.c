@@ -37,7 +37,9 @@ char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry)
             NULL, description, rest == NULL ? strlen(description) : (size_t)(rest - description));
         append_one_line(&out, summary);
         talloc_free(summary);
-        if (entry->source != IK_TOOL_SYSTEM) {
+        if (entry->source == IK_TOOL_SERVER) {
+            ik_buffer_append_format(&out, " (server %s)", entry->server);
+        } else if (entry->source != IK_TOOL_SYSTEM) {
             ik_buffer_append_format(&out, " (%s)", ik_tool_source_name(entry->source));
         }
         ik_buffer_append_byte(&out, '\n');
@@ -178,9 +180,14 @@ char *ik_tool_describe_entry(const void *ctx, const ik_tool_registry_entry_t *en
     if (schema->host != 0) {
         append_field(&out, "Asks ikigai for", ik_tool_describe_host(ctx, schema->host));
     }
-    append_field(&out, "File", entry->origin);
+    if (entry->server != NULL) {
+        append_field(&out, "Server", entry->server);
+        append_field(&out, "Tool", entry->tool);
+    } else {
+        append_field(&out, "File", entry->origin);
+    }
     append_field(&out, "Source", ik_tool_source_name(entry->source));
-    if (strcmp(entry->path, entry->origin) != 0) {
+    if (entry->server == NULL && strcmp(entry->path, entry->origin) != 0) {
         append_field(&out, "Runs from", entry->path);
     }
     if (entry->overrides != NULL) {
@@ -207,7 +214,7 @@ json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry)
     const ik_tool_schema_t *schema = entry->schema;
     ik_effects_t effects;
     bool confined = ik_tool_registry_effects(entry, &effects);
-    return json_pack(
+    json_t *described = json_pack(
         "{s:s, s:o, s:s, s:s, s:b, s:o, s:o}", "name", entry->name, "path",
         ik_tool_describe_path_json(entry->origin), "source", ik_tool_source_name(entry->source),
         "description", schema->description, "cached", entry->cached, "overrides",
@@ -215,6 +222,11 @@ json_t *ik_tool_describe_entry_json(const ik_tool_registry_entry_t *entry)
         confined ? json_pack("{s:s, s:b}", "write", ik_effects_write_name(effects.write), "network",
                              effects.network)
                  : json_null());
+    if (entry->server != NULL) {
+        json_object_set_new(described, "server", json_string(entry->server));
+        json_object_set_new(described, "tool", json_string(entry->tool));
+    }
+    return described;
 }
 
 json_t *ik_tool_describe_list_json(const ik_tool_registry_t *registry)

@@ -50,6 +50,7 @@ struct ik_tool_discovery {
     size_t young;
     size_t young_max;
     ik_timer_t *timer;
+    void *servers; /* they are being asked; NULL: they are not */
     bool complete;
     ik_tool_discovery_result_t result;
     void (*on_done)(void *data);
@@ -238,6 +239,11 @@ static void list_project(ik_tool_discovery_t *discovery)
 
 /* --- the end ----------------------------------------------------------------------------- */
 
+static void on_server_problem(void *data, const char *line)
+{
+    add_problem(data, line);
+}
+
 /* Tools are added in the order of the listing, which is the order of precedence, not in the order
  * of their answers. */
 static void build_registry(ik_tool_discovery_t *discovery)
@@ -254,6 +260,13 @@ static void build_registry(ik_tool_discovery_t *discovery)
             c->schema = NULL;
             add_schema_problem(c, added.message);
         }
+    }
+    const ik_tool_supplier_t *servers = discovery->options.servers;
+    if (servers != NULL) {
+        ik_tool_supply_t supply = {
+            .registry = registry, .problem = on_server_problem, .data = discovery};
+        servers->supply(servers->supplier, &supply);
+        discovery->result.servers_line = servers->describe_trust(discovery, servers->supplier);
     }
     discovery->result.none = registry->count == 0;
     ik_tool_registry_remove_disabled(registry, discovery->options.config);
@@ -508,7 +521,8 @@ static void start_more(ik_tool_discovery_t *discovery)
     if (discovery->next == discovery->count && discovery->waiting == 0) {
         ask_lost(discovery);
     }
-    if (discovery->next == discovery->count && discovery->waiting == 0) {
+    if (discovery->next == discovery->count && discovery->waiting == 0 &&
+        discovery->servers == NULL) {
         build_registry(discovery);
         ik_tool_cache_save(discovery->cache);
         ik_timer_stop(discovery->timer);
@@ -532,6 +546,13 @@ static void on_timer(void *data)
     start_more(discovery);
 }
 
+static void on_servers(void *data)
+{
+    ik_tool_discovery_t *discovery = data;
+    TALLOC_FREE(discovery->servers);
+    ik_timer_start(discovery->timer, 0);
+}
+
 ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
                                              const ik_tool_discovery_options_t *options,
                                              void (*on_done)(void *data), void *data)
@@ -553,6 +574,10 @@ ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
                     IK_TOOL_USER);
     }
     list_project(discovery);
+    if (options->servers != NULL && !options->cache_only) {
+        discovery->servers = options->servers->start(discovery, options->servers->supplier,
+                                                     options->refresh, on_servers, discovery);
+    }
     /* Started from the loop, so that on_done is never called before this returns. */
     ik_timer_start(discovery->timer, 0);
     return discovery;

@@ -23,10 +23,32 @@ typedef enum {
     TOOL_SCAN_FAILED,
 } tool_scan_state_t;
 
+/* Where a supplier puts tools and what is to be said about them. */
+typedef struct {
+    ik_tool_registry_t *registry;
+    void (*problem)(void *data, const char *line);
+    void *data;
+} ik_tool_supply_t;
+
+/* Supplies tools that are not executables: those of MCP servers. */
+typedef struct {
+    /* Finds out what there is; refresh: asks again for everything that is known. on_done is called
+     * once, from the loop; freeing the result cancels it. NULL: there is nothing to wait for, and
+     * on_done is not called. */
+    void *(*start)(const void *ctx, void *supplier, bool refresh, void (*on_done)(void *data),
+                   void *data);
+    /* Adds the tools under names that the registry does not have yet. */
+    void (*supply)(void *supplier, const ik_tool_supply_t *supply);
+    /* One line about what is not used because it is not trusted, on ctx; NULL: nothing. */
+    char *(*describe_trust)(const void *ctx, void *supplier);
+    void *supplier; /* an argument of all */
+} ik_tool_supplier_t;
+
 typedef struct {
     const ik_paths_t *paths;
     const ik_config_t *config;
     ik_process_host_t *host;
+    const ik_tool_supplier_t *servers; /* NULL: none */
     /* Runs the project's tools where they can only read; NULL: unconfined. */
     ik_confinement_t *confinement;
     bool refresh; /* ignore the cache and ask all tools */
@@ -56,6 +78,7 @@ typedef struct {
     size_t started;           /* number of tools that were run */
     size_t remembered;        /* number of user tools whose schema came from the cache */
     bool none;                /* there is no tool at all, not even a disabled one */
+    char *servers_line;       /* about servers that are not trusted; NULL: there are none */
 } ik_tool_discovery_result_t;
 
 typedef struct ik_tool_discovery ik_tool_discovery_t;

@@ -14,7 +14,7 @@ ik_tool_registry_t *ik_tool_registry_create(const void *ctx)
 
 const char *ik_tool_source_name(ik_tool_source_t source)
 {
-    static const char *const names[] = {"system", "user", "project"};
+    static const char *const names[] = {"system", "user", "project", "server"};
     return names[source];
 }
 
@@ -53,6 +53,16 @@ static ik_tool_registry_entry_t *create_entry(ik_tool_registry_t *registry, cons
     return entry;
 }
 
+static void insert(ik_tool_registry_t *registry, size_t at, ik_tool_registry_entry_t *entry)
+{
+    registry->entries = ik_resize_array(registry, registry->entries, ik_tool_registry_entry_t *,
+                                        registry->count + 1);
+    memmove(registry->entries + at + 1, registry->entries + at,
+            (registry->count - at) * sizeof(*registry->entries));
+    registry->entries[at] = entry;
+    registry->count++;
+}
+
 res_t ik_tool_registry_add(ik_tool_registry_t *registry, const char *path, const char *origin,
                            ik_tool_source_t source, bool cached, ik_tool_schema_t *schema)
 {
@@ -70,13 +80,26 @@ res_t ik_tool_registry_add(ik_tool_registry_t *registry, const char *path, const
         talloc_free(hidden);
         return OK;
     }
-    registry->entries = ik_resize_array(registry, registry->entries, ik_tool_registry_entry_t *,
-                                        registry->count + 1);
-    memmove(registry->entries + at + 1, registry->entries + at,
-            (registry->count - at) * sizeof(*registry->entries));
-    registry->entries[at] = create_entry(registry, path, origin, source, cached, schema);
-    registry->count++;
+    insert(registry, at, create_entry(registry, path, origin, source, cached, schema));
     return OK;
+}
+
+void ik_tool_registry_add_server(ik_tool_registry_t *registry, const ik_tool_runner_t *runner,
+                                 void *peer, const char *server, const char *tool, bool cached,
+                                 ik_tool_schema_t *schema)
+{
+    bool found;
+    size_t at = find(registry, schema->name, &found);
+    ik_tool_registry_entry_t *entry = ik_new(registry, ik_tool_registry_entry_t);
+    entry->schema = talloc_steal(entry, schema);
+    entry->name = schema->name;
+    entry->runner = runner;
+    entry->peer = peer;
+    entry->server = ik_strdup(entry, server);
+    entry->tool = ik_strdup(entry, tool);
+    entry->source = IK_TOOL_SERVER;
+    entry->cached = cached;
+    insert(registry, at, entry);
 }
 
 void ik_tool_registry_remove_disabled(ik_tool_registry_t *registry, const ik_config_t *config)
@@ -126,8 +149,10 @@ static bool is_missing(const ik_tool_registry_entry_t *entry, const ik_tool_regi
 
 static bool is_changed(const ik_tool_registry_entry_t *entry, const ik_tool_registry_entry_t *other)
 {
-    return other != NULL && (strcmp(entry->origin, other->origin) != 0 ||
-                             !json_equal(entry->schema->root, other->schema->root));
+    bool moved = other != NULL && (entry->origin == NULL || other->origin == NULL
+                                       ? entry->peer != other->peer
+                                       : strcmp(entry->origin, other->origin) != 0);
+    return other != NULL && (moved || !json_equal(entry->schema->root, other->schema->root));
 }
 
 static void append_names(ik_buffer_t *out, const char *title, const ik_tool_registry_t *all,

@@ -16,6 +16,7 @@ typedef enum {
     IK_TOOL_SYSTEM,
     IK_TOOL_USER,
     IK_TOOL_PROJECT,
+    IK_TOOL_SERVER, /* of an MCP server; never overrides */
 } ik_tool_source_t;
 
 typedef struct ik_tool_runner ik_tool_runner_t; /* tool_runner.h */
@@ -23,8 +24,12 @@ typedef struct ik_tool_runner ik_tool_runner_t; /* tool_runner.h */
 typedef struct {
     const char *name;
     const ik_tool_runner_t *runner; /* runs its calls */
-    const char *path;               /* what is executed; for a project's tool, the trusted copy */
-    const char *origin;             /* where the author put it */
+    /* What is executed; for a project's tool, the trusted copy; NULL for a tool of a server. */
+    const char *path;
+    const char *origin; /* where the author put it; NULL as path */
+    const char *server; /* the name of its server; NULL: none */
+    const char *tool;   /* what the server calls it */
+    void *peer;         /* the server, for the runner; outlives the registry */
     ik_tool_source_t source;
     bool cached;           /* its schema came from the cache */
     const char *overrides; /* origin of the tool it hides, or NULL */
@@ -45,6 +50,11 @@ ik_tool_registry_t *ik_tool_registry_create(const void *ctx);
  * the same name. Within one source the first stays, and IK_ERR_CONFLICT names it. */
 res_t ik_tool_registry_add(ik_tool_registry_t *registry, const char *path, const char *origin,
                            ik_tool_source_t source, bool cached, ik_tool_schema_t *schema);
+
+/* Adds a tool of a server under schema->name, which must be free. Takes ownership of schema. */
+void ik_tool_registry_add_server(ik_tool_registry_t *registry, const ik_tool_runner_t *runner,
+                                 void *peer, const char *server, const char *tool, bool cached,
+                                 ik_tool_schema_t *schema);
 
 /* Removes the tools that the configuration disables. */
 void ik_tool_registry_remove_disabled(ik_tool_registry_t *registry, const ik_config_t *config);
@@ -72,5 +82,5 @@ bool ik_tool_registry_effects(const ik_tool_registry_entry_t *entry, ik_effects_
  * project's tool if the user agreed. */
 unsigned ik_tool_registry_host(const ik_tool_registry_entry_t *entry);
 
-/* "system", "user", "project" */
+/* "system", "user", "project", "server" */
 const char *ik_tool_source_name(ik_tool_source_t source);

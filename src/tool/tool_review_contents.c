@@ -292,10 +292,11 @@ char *ik_tool_review_contents(const void *ctx, const ik_paths_t *paths,
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* append_files stops at SHOWN_MAX */
     ik_buffer_append_text(&out, "");
+    const char *only;
     review_t review = {.out = &out,
                        .scratch = talloc_new(NULL),
                        .snapshot = status->snapshot,
-                       .folder = open(status->snapshot->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                       .folder = ik_trust_snapshot_open(status->snapshot->folder, &only),
                        .old_folder = -1};
     void *kept = talloc_new(NULL);
     if (status->trusted_hash != NULL) {

@@ -1,5 +1,6 @@
 /*
- * The user's consent to use a folder of a project: tools, hooks, commands, skills or agents. No
+ * The user's consent to use a folder of a project: tools, hooks, commands, skills or agents, or
+ * its .mcp.json. No
  * file of such a folder is executed, not even with --schema, or sent to a model before the user has
  * trusted exactly these files. Trusting copies the folder read-only to ~/.ikigai/trusted/HASH, and
  * it is used from that copy, so that what is used is what was reviewed, whatever happens to the
@@ -48,9 +49,9 @@ typedef struct {
     size_t host_count;
 } ik_trust_status_t;
 
-/* Checks the folder (NULL: there is none) without executing anything. Files whose recorded identity
- * is unchanged are not read again. When the bytes are trusted and only identities have changed, the
- * new identities are recorded. */
+/* Checks the folder or single file (NULL: there is none) without executing anything. Files whose
+ * recorded identity is unchanged are not read again. When the bytes are trusted and only identities
+ * have changed, the new identities are recorded. */
 ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, const char *folder);
 
 /* Copies the folder and records the decision. It allows no tool more than writing in the project.

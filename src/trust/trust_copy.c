@@ -101,7 +101,8 @@ static res_t build_copy(const char *store, const ik_trust_snapshot_t *snapshot, 
     char *building = ik_sprintf(NULL, "%s/building-%d", canonical, (int)getpid());
     free(canonical);
     ik_file_remove_tree(AT_FDCWD, building);
-    int from_fd = open(snapshot->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *only;
+    int from_fd = ik_trust_snapshot_open(snapshot->folder, &only);
     int to_fd = mkdir(building, 0700) < 0
                     ? -1
                     : open(building, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -216,10 +216,12 @@ static void collect_tools(const listing_t *listing)
     }
 }
 
-static res_t fill(listing_t *listing, ik_trust_snapshot_known_fn known, void *data)
+/* only: the name of the one file to list; NULL: all are. */
+static res_t fill(listing_t *listing, const char *only, ik_trust_snapshot_known_fn known,
+                  void *data)
 {
     ik_trust_snapshot_t *snapshot = listing->snapshot;
-    TRY(list_folder(listing, "", 0));
+    TRY(only == NULL ? list_folder(listing, "", 0) : list_entry(listing, only, only, 0));
     if (snapshot->count > 0) {
         qsort(snapshot->files, snapshot->count, sizeof(*snapshot->files), compare_files);
     }
@@ -229,18 +231,33 @@ static res_t fill(listing_t *listing, ik_trust_snapshot_known_fn known, void *da
     return OK;
 }
 
+int ik_trust_snapshot_open(const char *folder, const char **only)
+{
+    *only = NULL;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *slash = strrchr(folder, '/');
+    if (fd < 0 && errno == ENOTDIR && slash != NULL && strcmp(slash, "/.mcp.json") == 0) {
+        char *above = ik_strndup(NULL, folder, slash == folder ? 1 : (size_t)(slash - folder));
+        fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        talloc_free(above);
+        *only = slash + 1;
+    }
+    return fd;
+}
+
 res_t ik_trust_snapshot_create(const void *ctx, const char *folder,
                                ik_trust_snapshot_known_fn known, void *data,
                                ik_trust_snapshot_t **out)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *only;
+    int fd = ik_trust_snapshot_open(folder, &only);
     if (fd < 0) {
         return ERR(SYSTEM, "Cannot read %s: %s", folder, strerror(errno));
     }
     ik_trust_snapshot_t *snapshot = ik_new(ctx, ik_trust_snapshot_t);
     snapshot->folder = ik_strdup(snapshot, folder);
     listing_t listing = {.snapshot = snapshot, .fd = fd};
-    res_t filled = fill(&listing, known, data);
+    res_t filled = fill(&listing, only, known, data);
     close(fd);
     if (is_err(&filled)) {
         talloc_free(snapshot);

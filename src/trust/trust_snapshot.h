@@ -1,8 +1,8 @@
 /*
- * The state of a tool folder at one moment, with one hash over the path, permissions and content of
- * every file and the target of every symlink. __pycache__ is left out. Taking a snapshot executes
- * nothing. It fails for a folder that is too large or contains anything but files, folders and
- * symlinks that stay inside.
+ * The state of a folder, or of a .mcp.json, at one moment, with one hash over the path,
+ * permissions and content of every file and the target of every symlink. __pycache__ is left out.
+ * Taking a snapshot executes nothing. It fails for a folder that is too large or contains anything
+ * but files, folders and symlinks that stay inside.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ typedef struct {
 } ik_trust_snapshot_file_t;
 
 typedef struct {
-    char *folder; /* canonical */
+    char *folder; /* canonical; for a single file its path */
     char hash[IK_TRUST_SNAPSHOT_HASH_LENGTH + 1];
     ik_trust_snapshot_file_t *files; /* sorted by path */
     size_t count;
@@ -41,8 +41,12 @@ typedef struct {
 /* Returns the hash of a file whose identity is known, or NULL to have the file read. */
 typedef const char *(*ik_trust_snapshot_known_fn)(void *data, const ik_trust_snapshot_file_t *file);
 
-/* folder must be canonical; known may be NULL. The error's message says why the folder cannot be
- * trusted. */
+/* Opens the folder of a snapshot. For the only kind of single file that there is, .mcp.json, it is
+ * the folder above, and *only is its name, else NULL. -1 with errno on failure. */
+int ik_trust_snapshot_open(const char *folder, const char **only);
+
+/* folder must be canonical and may also be a .mcp.json; known may be NULL. The error's message
+ * says why the folder cannot be trusted. */
 res_t ik_trust_snapshot_create(const void *ctx, const char *folder,
                                ik_trust_snapshot_known_fn known, void *data,
                                ik_trust_snapshot_t **out);

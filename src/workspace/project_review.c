@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buffer.h"
+#include "mcp/mcp.h"
 #include "tool/tool_review_contents.h"
 
 static bool is_pending(const ik_project_review_part_t *part)
@@ -12,7 +13,7 @@ static bool is_pending(const ik_project_review_part_t *part)
 }
 
 static void add(ik_project_review_t *review, const ik_paths_t *paths, ik_extension_kind_t kind,
-                const char *folder)
+                bool servers, const char *folder)
 {
     ik_trust_status_t *status = ik_trust_check(review, paths, folder);
     if (status->state == IK_TRUST_ABSENT) {
@@ -23,7 +24,7 @@ static void add(ik_project_review_t *review, const ik_paths_t *paths, ik_extensi
         ik_resize_array(review, review->parts, ik_project_review_part_t, review->count + 1);
     ik_project_review_part_t *part = &review->parts[review->count++];
     *part = (ik_project_review_part_t){
-        .kind = kind, .folder = ik_strdup(review, folder), .status = status};
+        .kind = kind, .servers = servers, .folder = ik_strdup(review, folder), .status = status};
     review->pending += is_pending(part);
 }
 
@@ -38,11 +39,14 @@ ik_project_review_t *ik_project_review_create(const void *ctx, const ik_paths_t 
         ik_extension_folders_t *found = ik_extension_folders_find(review, paths, order[i]);
         for (size_t j = 0; j < found->count; j++) {
             if (found->folders[j].of_project) {
-                add(review, paths, order[i], found->folders[j].path);
+                add(review, paths, order[i], false, found->folders[j].path);
             }
         }
         talloc_free(found);
     }
+    char *servers = ik_mcp_project_file(review, paths);
+    add(review, paths, (ik_extension_kind_t)IK_EXTENSION_KINDS, true, servers);
+    talloc_free(servers);
     if (review->count > 0 && review->parts[0].kind == IK_EXTENSION_TOOL) {
         review->tools = &review->parts[0];
     }
@@ -81,9 +85,17 @@ char *ik_project_review_obstacle(const void *ctx, const ik_paths_t *paths,
     char *own = ik_project_review_own(ctx, paths);
     return own != NULL ? own
                        : ik_sprintf(ctx,
-                                    "There are no tools in %s, and no hooks, commands, skills or "
-                                    "agents of this project.",
+                                    "There are no tools in %s, and no hooks, commands, skills, "
+                                    "agents or servers of this project.",
                                     paths->project_tools);
+}
+
+static char *format_servers(const void *ctx, const ik_project_review_part_t *part)
+{
+    char *servers = ik_mcp_format_review(ctx, part->folder);
+    char *text = ik_sprintf(ctx, "%s starts or contacts these servers:\n%s", part->folder, servers);
+    talloc_free(servers);
+    return text;
 }
 
 char *ik_project_review_format(const void *ctx, const ik_project_review_t *review,
@@ -96,8 +108,10 @@ char *ik_project_review_format(const void *ctx, const ik_project_review_t *revie
         if (is_pending(part)) {
             bool tools = part->kind == IK_EXTENSION_TOOL;
             char *text = tools ? ik_tool_review_format(ctx, part->status, registry)
-                               : ik_tool_review_format_files(ctx, part->status,
-                                                             ik_extension_kind_name(part->kind));
+                         : part->servers
+                             ? format_servers(ctx, part)
+                             : ik_tool_review_format_files(ctx, part->status,
+                                                           ik_extension_kind_name(part->kind));
             ik_buffer_append_text(&out, text);
             talloc_free(text);
         } else if (part->status->state == IK_TRUST_REFUSED) {
@@ -145,8 +159,7 @@ res_t ik_project_review_grant(const ik_paths_t *paths, const ik_project_review_t
 res_t ik_project_review_revoke(const ik_paths_t *paths, bool *known)
 {
     void *scratch = talloc_new(NULL);
-    res_t revoked = OK;
-    *known = false;
+    res_t revoked = ik_trust_revoke(paths, ik_mcp_project_file(scratch, paths), known);
     for (size_t kind = 0; kind < IK_EXTENSION_KINDS; kind++) {
         ik_extension_folders_t *places =
             ik_extension_folders_list_project(scratch, paths, (ik_extension_kind_t)kind);

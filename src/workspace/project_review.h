@@ -1,7 +1,8 @@
 /*
  * What a project would add to ikigai, for the user to review: its folders of tools, hooks,
- * commands, skills and agents. Each folder is trusted for itself, so that a change in one takes
- * back nothing else, but the user is asked once, about all that is not trusted yet.
+ * commands, skills and agents, and the servers in .mcp.json. Each folder is trusted for itself, so
+ * that a change in one takes back nothing else, but the user is asked once, about all that is not
+ * trusted yet.
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 
 typedef struct {
     ik_extension_kind_t kind;
+    bool servers; /* it is .mcp.json, and kind means nothing */
     const char *folder;
     ik_trust_status_t *status;
 } ik_project_review_part_t;

@@ -603,6 +603,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
     };
     ik_workspace_create_gate(workspace);
     ik_workspace_create_hooks(workspace);
+    ik_workspace_create_servers(workspace);
     ik_workspace_create_checkpointer(workspace);
     ik_workspace_create_root(workspace);
     return workspace;
@@ -736,6 +737,8 @@ void ik_workspace_stop(ik_workspace_t *workspace, int patience_ms)
     talloc_free(stopping.timer);
 }
 
+enum { SERVERS_MS = 300 }; /* for servers to exit by themselves */
+
 void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)
 {
     ik_workspace_part_and_wait(workspace, patience_ms == 0);
@@ -749,6 +752,8 @@ void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)
     ik_workspace_drop_session(workspace);
     TALLOC_FREE(workspace->discovery);
     TALLOC_FREE(workspace->queries);
+    ik_mcp_close(workspace->mcp, SERVERS_MS);
+    TALLOC_FREE(workspace->mcp);
     if (patience_ms > 0) {
         ik_history_tidy(workspace->shared.history);
         ik_history_finish(workspace->shared.history, patience_ms);

@@ -1,6 +1,7 @@
 /* The state of a workspace, private to this folder. */
 #pragma once
 
+#include "mcp/mcp.h"
 #include "undo/checkpointer.h"
 #include "workspace/workspace.h"
 
@@ -62,9 +63,10 @@ struct ik_workspace {
     ik_host_operations_t operations; /* what tools may ask for over their host channel */
     void *old_registries;            /* running turns may still use them */
     bool refreshing;                 /* at the user's request: report the result */
-    bool recheck_due;                /* schemas of user tools came from the cache */
-    bool rechecking;                 /* discovery is reloading those schemas */
-    char **problems;                 /* of the last discovery */
+    ik_mcp_t *mcp;                   /* the servers */
+    bool recheck_due; /* schemas of user tools came from the cache, or a server's tools changed */
+    bool rechecking;  /* discovery is reloading those schemas */
+    char **problems;  /* of the last discovery */
     size_t problem_count;
 
     /* --- permissions */
@@ -152,6 +154,7 @@ void ik_workspace_shrink_context(ik_workspace_member_t *member, const ik_msg_t *
 
 /* --- workspace_tools.c: */
 
+void ik_workspace_create_servers(ik_workspace_t *workspace);
 void ik_workspace_find_tools(ik_workspace_t *workspace, bool refresh);
 /* Frees registries that no turn uses any more. */
 void ik_workspace_free_old_tools(ik_workspace_t *workspace);

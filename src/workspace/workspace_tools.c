@@ -87,12 +87,17 @@ static void on_found(void *data)
     char *changes =
         ik_tool_registry_describe_changes(workspace, workspace->registry, found->registry);
     char *trust_line = ik_tool_discovery_trust_line(workspace, found);
+    char *servers_line =
+        found->servers_line == NULL ? NULL : ik_strdup(workspace, found->servers_line);
     adopt_registry(workspace, found->registry);
     workspace->shared.tool_scan_state = found->none ? TOOL_SCAN_FAILED : TOOL_SCAN_COMPLETE;
     workspace->recheck_due = found->remembered > 0 && !workspace->options.unattended;
     say_problems(workspace, found, false);
     if (trust_line != NULL) {
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, trust_line);
+    }
+    if (servers_line != NULL) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, servers_line);
     }
     if (is_err(&found->limit) && !workspace->refreshing) {
         ik_workspace_fail(workspace, &found->limit);
@@ -110,6 +115,7 @@ static void on_found(void *data)
         talloc_free(line);
     }
     talloc_free(trust_line);
+    talloc_free(servers_line);
     talloc_free(changes);
     finish(workspace);
 }
@@ -132,6 +138,38 @@ static void on_rechecked(void *data)
     finish(workspace);
 }
 
+/* --- servers ------------------------------------------------------------------------------ */
+
+/* A server asks the user, through the agent with the focus. */
+static void *ask_user(void *data, const char *question, ik_mcp_answer_fn on_answer,
+                      void *answer_data)
+{
+    ik_workspace_t *workspace = data;
+    return ik_workspace_ask(
+        workspace, &(ik_question_t){.agent = ik_workspace_focus(workspace), .text = question},
+        on_answer, answer_data);
+}
+
+/* The registry changes between turns, so that a turn keeps the tools it began with. */
+static void on_servers_change(void *data)
+{
+    ((ik_workspace_t *)data)->recheck_due = true;
+}
+
+void ik_workspace_create_servers(ik_workspace_t *workspace)
+{
+    const ik_workspace_options_t *options = &workspace->options;
+    workspace->mcp = ik_mcp_create(workspace,
+                                   &(ik_mcp_options_t){.paths = options->paths,
+                                                       .config = options->config,
+                                                       .host = options->host,
+                                                       .confinement = workspace->confinement,
+                                                       .ask = options->unattended ? NULL : ask_user,
+                                                       .on_change = on_servers_change,
+                                                       .data = workspace},
+                                   options->start->trust);
+}
+
 static ik_tool_discovery_options_t discovery_options(const ik_workspace_t *workspace)
 {
     const ik_workspace_options_t *options = &workspace->options;
@@ -139,6 +177,7 @@ static ik_tool_discovery_options_t discovery_options(const ik_workspace_t *works
                                          .config = options->config,
                                          .host = options->host,
                                          .confinement = workspace->confinement,
+                                         .servers = ik_mcp_supplier(workspace->mcp),
                                          .trust_project = options->start->trust};
 }
 

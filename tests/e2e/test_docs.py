@@ -58,6 +58,7 @@ class References(unittest.TestCase):
         "sessions.md": [f"session {name}" for name in (
             "list", "show", "search", "export", "import", "fork", "deliver", "delete",
             "prune")],
+        "servers.md": [f"mcp {name}" for name in ("add", "list", "show", "remove")],
         "tool-protocol.md": ["environment tools"],
         "undo.md": [f"session {name}" for name in ("diff", "undo", "redo")],
     }
@@ -88,7 +89,7 @@ class Environment(unittest.TestCase):
     # Where a name is not written in the call: it is among the capitals in these files.
     BY_NAME = {"src/terminal/view_editor.c": None, "src/repl/repl_copy.c": None,
                "src/repl/repl_images.c": None,
-               "src/io/http_certificates.c": None, "src/base/config.c": None,
+               "src/io/http_certificates.c": None, "src/base/config_server.c": None, "src/base/config.c": None,
                "src/base/config_secret.c": "src/base/config_provider.c"}
     # Read by libcurl and libpq.
     OF_LIBRARIES = {"https_proxy", "http_proxy", "all_proxy", "no_proxy", "PGPASSFILE"}

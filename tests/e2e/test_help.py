@@ -12,7 +12,7 @@ from support import IKIGAI, OUT, ROOT, IkigaiTest
 
 REFERENCE = ["options", "commands", "slash", "keys", "config", "environment", "files", "exit"]
 CHAPTERS = ["configuration", "editors", "export", "extending", "headless", "images", "interactive", "permissions",
-            "providers", "security", "serve", "sessions", "tool-protocol", "undo"]
+            "providers", "security", "serve", "servers", "sessions", "tool-protocol", "undo"]
 ESCAPE = "\x1b"
 
 

@@ -14,7 +14,7 @@ ROWS = [  # highest first
     ["command"],
     ["workspace", "setup", "serve"],
     ["permission", "undo"],
-    ["agent", "export"],
+    ["agent", "export", "mcp"],
     ["store", "provider", "tool", "terminal", "extend", "hook"],
     ["confinement"],
     ["io", "conversation", "trust", "rpc"],

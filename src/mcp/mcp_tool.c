@@ -1,0 +1,261 @@
+#include "mcp/mcp_tool.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "base/json.h"
+
+enum { NAME_MAX_LENGTH = 64, SUFFIX_LENGTH = 7, RAW_MAX = 1024, DEPTH_MAX = 64 };
+
+/* --- names ------------------------------------------------------------------------------- */
+
+static void append_safe(ik_buffer_t *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        bool safe = isascii((unsigned char)*text) && isalnum((unsigned char)*text);
+        ik_buffer_append_byte(out, safe ? *text : '_');
+    }
+}
+
+/* "_" and six hexadecimal digits that stand for the server and its tool. */
+static void append_suffix(ik_buffer_t *out, const char *server, const char *tool)
+{
+    char *both = ik_sprintf(NULL, "%s/%s", server, tool);
+    uint64_t hash = ik_hash_bytes(both, strlen(both));
+    talloc_free(both);
+    ik_buffer_append_format(out, "_%06" PRIx64, hash & 0xffffff);
+}
+
+char *ik_mcp_tool_rename(const void *ctx, const char *name, const char *server, const char *tool)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, NAME_MAX_LENGTH);
+    size_t len = strlen(name);
+    size_t kept = NAME_MAX_LENGTH - SUFFIX_LENGTH;
+    ik_buffer_append(&out, name, len < kept ? len : kept);
+    append_suffix(&out, server, tool);
+    return ik_buffer_finish(&out);
+}
+
+char *ik_mcp_tool_name(const void *ctx, const char *server, const char *tool)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the names */
+    ik_buffer_append_text(&out, isdigit((unsigned char)*server) ? "_" : "");
+    append_safe(&out, server);
+    ik_buffer_append_text(&out, "__");
+    append_safe(&out, tool);
+    char *name = ik_buffer_finish(&out);
+    if (strlen(name) <= NAME_MAX_LENGTH) {
+        return name;
+    }
+    char *shorter = ik_mcp_tool_rename(ctx, name, server, tool);
+    talloc_free(name);
+    return shorter;
+}
+
+/* '*' matches any text. */
+static bool matches(const char *pattern, const char *name)
+{
+    const char *star = NULL;
+    const char *retry = NULL;
+    while (*name != '\0') {
+        if (*pattern == '*') {
+            star = pattern++;
+            retry = name;
+        } else if (*pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            name = ++retry;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}
+
+static bool is_listed(const char *const *patterns, const char *tool)
+{
+    for (; patterns != NULL && *patterns != NULL; patterns++) {
+        if (matches(*patterns, tool)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ik_mcp_tool_is_enabled(const ik_config_server_t *server, const char *tool)
+{
+    bool allowed = server->allow_tools == NULL || is_listed(server->allow_tools, tool);
+    return allowed && !is_listed(server->deny_tools, tool);
+}
+
+/* --- schemas ----------------------------------------------------------------------------- */
+
+/* What stands under properties has to be a schema; anything else would make a provider refuse the
+ * whole request. */
+static void drop_no_schemas(json_t *schema, int depth)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    size_t i;
+    if (depth > DEPTH_MAX) {
+        return;
+    }
+    json_t *properties = json_object_get(schema, "properties");
+    if (properties != NULL && !json_is_object(properties)) {
+        json_object_del(schema, "properties");
+    }
+    json_object_foreach_safe(properties, next, key, value)
+    {
+        if (!json_is_object(value) && !json_is_boolean(value)) {
+            json_object_del(properties, key);
+        }
+    }
+    json_object_foreach(schema, key, value)
+    {
+        drop_no_schemas(value, depth + 1);
+        json_t *each;
+        json_array_foreach(value, i, each)
+        {
+            drop_no_schemas(each, depth + 1);
+        }
+    }
+}
+
+/* New reference. */
+static json_t *make_parameters(json_t *input)
+{
+    json_t *parameters = json_is_object(input) ? json_deep_copy(input) : json_object();
+    drop_no_schemas(parameters, 0);
+    if (!json_is_string(json_object_get(parameters, "type"))) {
+        json_object_set_new(parameters, "type", json_string("object"));
+    }
+    if (json_object_get(parameters, "properties") == NULL) {
+        json_object_set_new(parameters, "properties", json_object());
+    }
+    return parameters;
+}
+
+/* The title of a tool, for one that has no description. */
+static json_t *describe(json_t *tool)
+{
+    json_t *annotations = json_object_get(tool, "annotations");
+    json_t *candidates[] = {json_object_get(tool, "description"), json_object_get(tool, "title"),
+                            json_object_get(annotations, "title")};
+    for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+        if (json_is_string(candidates[i]) && json_string_length(candidates[i]) > 0) {
+            return json_incref(candidates[i]);
+        }
+    }
+    return json_null();
+}
+
+ik_mcp_tools_t *ik_mcp_tools_create(const void *ctx)
+{
+    return ik_new(ctx, ik_mcp_tools_t);
+}
+
+static void leave_out(ik_mcp_tools_t *tools, const char *what)
+{
+    if (tools->problem == NULL) {
+        tools->problem = ik_strdup(tools, what);
+    }
+}
+
+static void append(ik_mcp_tools_t *tools, const char *name, char *schema)
+{
+    tools->list = ik_resize_array(tools, tools->list, ik_mcp_tool_t, tools->count + 1);
+    tools->list[tools->count++] =
+        (ik_mcp_tool_t){.tool = ik_strdup(tools, name), .schema = talloc_steal(tools, schema)};
+}
+
+void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool)
+{
+    json_t *name = json_object_get(tool, "name");
+    const char *text = json_string_value(name);
+    if (text == NULL || *text == '\0' || strlen(text) != json_string_length(name) ||
+        strlen(text) > RAW_MAX) {
+        leave_out(tools, "a tool without a usable name is left out");
+        return;
+    }
+    if (tools->count >= IK_MCP_TOOLS_MAX) {
+        leave_out(tools, "it has too many tools; the rest is left out");
+        return;
+    }
+    char *shown = ik_mcp_tool_name(NULL, server, text);
+    json_t *schema = json_pack("{s:s, s:o, s:o}", "name", shown, "description", describe(tool),
+                               "parameters", make_parameters(json_object_get(tool, "inputSchema")));
+    if (json_is_null(json_object_get(schema, "description"))) {
+        json_object_del(schema, "description");
+    }
+    append(tools, text, ik_json_format(tools, schema));
+    json_decref(schema);
+    talloc_free(shown);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const ik_mcp_tool_t *)a)->tool, ((const ik_mcp_tool_t *)b)->tool);
+}
+
+void ik_mcp_tools_sort(ik_mcp_tools_t *tools)
+{
+    if (tools->count < 2) {
+        return;
+    }
+    qsort(tools->list, tools->count, sizeof(*tools->list), compare);
+    size_t kept = 1;
+    for (size_t i = 1; i < tools->count; i++) {
+        if (strcmp(tools->list[i].tool, tools->list[kept - 1].tool) == 0) {
+            leave_out(tools, "two of its tools have the same name; one is left out");
+        } else {
+            tools->list[kept++] = tools->list[i];
+        }
+    }
+    tools->count = kept;
+}
+
+bool ik_mcp_tools_equal(const ik_mcp_tools_t *a, const ik_mcp_tools_t *b)
+{
+    bool equal = a->count == b->count;
+    for (size_t i = 0; equal && i < a->count; i++) {
+        equal = strcmp(a->list[i].tool, b->list[i].tool) == 0 &&
+                strcmp(a->list[i].schema, b->list[i].schema) == 0;
+    }
+    return equal;
+}
+
+json_t *ik_mcp_tools_to_json(const ik_mcp_tools_t *tools)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < tools->count; i++) {
+        json_array_append_new(list, json_pack("{s:s, s:s}", "tool", tools->list[i].tool, "schema",
+                                              tools->list[i].schema));
+    }
+    return list;
+}
+
+ik_mcp_tools_t *ik_mcp_tools_from_json(const void *ctx, json_t *list)
+{
+    ik_mcp_tools_t *tools = ik_mcp_tools_create(ctx);
+    size_t i;
+    json_t *each;
+    json_array_foreach(list, i, each)
+    {
+        const char *tool = json_string_value(json_object_get(each, "tool"));
+        const char *schema = json_string_value(json_object_get(each, "schema"));
+        if (tool != NULL && schema != NULL && tools->count < IK_MCP_TOOLS_MAX) {
+            append(tools, tool, ik_strdup(tools, schema));
+        }
+    }
+    return tools;
+}

@@ -1,0 +1,446 @@
+"""MCP servers over standard input and output: configuration, discovery, calls, and servers that
+misbehave. The server is tests/mcp_peer.py."""
+import json
+import os
+import shutil
+import sys
+
+import hostile
+from agent_support import AgentTest, sent_tools
+from fake_llm import Answer, Call
+from support import ROOT
+
+PEER = os.path.join(ROOT, "tests", "mcp_peer.py")
+READ_ONLY = {"write": "none", "network": False}
+
+
+class McpTest(AgentTest):
+    def server(self, script=None, **members):
+        """An entry of mcpServers. Its command line names this test's folder, so that what is left of
+        it can be found."""
+        script = {"log": self.path("wire.log"), "count": self.path("starts"), **(script or {})}
+        return {"command": sys.executable, "args": [PEER, json.dumps(script)], **members}
+
+    def servers(self, scope="home", **servers):
+        value = {"mcpServers": servers}
+        if scope == "home":
+            self.config(value)
+        else:
+            self.write("project/.mcp.json", json.dumps(value))
+
+    def starts(self):
+        try:
+            return len(self.read("starts"))
+        except FileNotFoundError:
+            return 0
+
+    def sent(self, method):
+        """The messages of ikigai with this method, parsed."""
+        lines = self.read("wire.log").decode().splitlines()
+        messages = [json.loads(line[2:]) for line in lines if line.startswith("> ")]
+        return [m for m in messages if m.get("method") == method]
+
+    def run_tool(self, name, arguments=None, *options, status=0, **more):
+        done = self.ikigai("tool", "run", name, json.dumps(arguments or {}), *options,
+                           status=status, **more)
+        return done.json()
+
+    def calls(self, *calls, servers, config=None, args=(), **more):
+        """One turn with these calls, each in a step of its own; returns the turn."""
+        script = [Answer(calls=[Call(name, arguments)]) for name, arguments in calls]
+        return self.ask([*script, Answer("Done.")], *args,
+                        config={"mcpServers": servers, **(config or {})}, **more)
+
+
+class Calls(McpTest):
+    def test_every_kind_of_result(self):
+        self.config({"mcpServers": {"s": self.server()}})
+        expected = [
+            ("plain", {}, {"output": "this is plain"}),
+            ("echo", {"text": "a\u00e9\u4e16\n\"x\""}, {"output": "a\u00e9\u4e16\n\"x\""}),
+            ("content", {}, {"output": "one\ntwo\n\nfirst: demo://1\nembedded\n"
+                                       "[binary resource demo://3, a/b, 3 bytes]\n"
+                                       "[audio, audio/wav, 3 bytes]\n[content of type hologram]"}),
+            ("structured", {}, {"output": '{"n": 3}'}),
+            ("both", {}, {"output": "three", "structured": {"n": 3}}),
+            ("same", {}, {"output": '{ "n": 3 }'}),
+            ("empty", {}, {"output": ""}),
+            ("failing", {}, {"error": "it broke", "error_code": "MCP_TOOL_ERROR"}),
+            ("image", {}, {"output": "", "images": [
+                {"media_type": "image/png", "width": 1, "height": 1, "bytes": 70}]}),
+            ("a_b", {}, {"output": "this is a_b"}),
+            ("junk", {}, {"output": "survived"}),
+            ("log", {}, {"output": "logged"}),
+            ("progress", {}, {"output": "done"}),
+            ("huge", {"bytes": 400000}, {"output": "\u00e9" * 400000}),
+            ("asking", {}, {"output": '{"action": "cancel"}'}),
+        ]
+        turn = self.calls(*[("s__" + name, arguments) for name, arguments, _ in expected],
+                          servers={"s": self.server({"fault": "asks for roots"})},
+                          config={"max_tool_turns": 60, "max_output_size": 2000000})
+        for (name, _, result), envelope in zip(expected, turn.envelopes()):
+            self.assertEqual(envelope, {"tool_success": True, "result": result}, name)
+        self.assertEqual(self.starts(), 1)
+        # What went over the wire.
+        (opening,) = self.sent("initialize")
+        self.assertEqual(opening["params"]["protocolVersion"], "2025-11-25")
+        self.assertEqual(opening["params"]["clientInfo"]["name"], "ikigai")
+        self.assertEqual(len(self.sent("notifications/initialized")), 1)
+        self.assertEqual(len(self.sent("tools/list")), 1)
+        call = self.sent("tools/call")[1]["params"]
+        self.assertEqual((call["name"], call["arguments"]["text"]), ("echo", expected[1][1]["text"]))
+        wire = self.read("wire.log").decode()
+        self.assertIn('> {"jsonrpc":"2.0","id":"ping","result":{}}', wire)
+        self.assertIn(json.dumps("file://" + self.project), wire)
+        self.assert_nothing_runs()
+        shown = self.ikigai("mcp", "show", "s", "--json").json()
+        self.assertEqual((shown["status"], shown["era"], shown["protocol_version"]),
+                         ("ready", "legacy", "2025-11-25"))
+        self.assertEqual(shown["server"], {"name": "peer", "version": "1.0"})
+        self.assertEqual(shown["instructions"], "Be kind.")
+        log = [(entry["level"], entry["text"]) for entry in shown["log"]]
+        for entry in (("warning", "peer: look out"), ("info", '{"a": 1}'),
+                      ("stderr", "to stderr"), ("stdout", "not json at all")):
+            self.assertIn(entry, log)
+
+    def test_every_kind_of_failure(self):
+        expected = [
+            ("refusing", "MCP_ERROR", "no such thing"),
+            ("invalid", "INVALID_OUTPUT", "its content is not a list"),
+            ("strange", "INVALID_OUTPUT", "its type is not known"),
+            ("silent", "TOOL_TIMEOUT", "timed out after 1 seconds without progress"),
+            ("dying", "TOOL_CRASHED", "exited with status 3"),
+            ("echo", None, None),
+            ("dying", "TOOL_CRASHED", "exited with status 3"),
+            ("dying", "TOOL_CRASHED", "exited with status 3"),
+            ("echo", "SERVER_UNAVAILABLE", "it will be started again in 1 s"),
+        ]
+        turn = self.calls(*[("s__" + name, {"text": "x"}) for name, _, _ in expected],
+                          servers={"s": self.server(timeout_seconds=1)})
+        for (name, code, text), envelope in zip(expected, turn.envelopes()):
+            self.assertEqual(envelope["tool_success"], code is None, (name, envelope))
+            if code is not None:
+                self.assertEqual(envelope["error_code"], code)
+                self.assertIn(text, envelope["error"])
+        envelopes = turn.envelopes()
+        self.assertEqual(envelopes[0]["code"], -32050)
+        self.assertEqual(envelopes[4]["stderr"], "last words\n")
+        # Started by the next call at once; a call that worked resets the count.
+        self.assertEqual(self.starts(), 3)
+        (cancelled,) = self.sent("notifications/cancelled")
+        silent = [c for c in self.sent("tools/call") if c["params"]["name"] == "silent"][0]
+        self.assertEqual(cancelled["params"]["requestId"], silent["id"])
+        self.assert_nothing_runs()
+
+    def test_progress_extends_the_idle_time_but_not_the_limit(self):
+        turn = self.calls(("s__slow", {"seconds": 0.6, "steps": 3}),
+                          ("s__slow", {"seconds": 0.6, "steps": 30}),
+                          ("s__echo", {"text": "x"}),
+                          servers={"s": self.server(timeout_seconds=1)},
+                          config={"tool_max_seconds": 3})
+        done, late, after = turn.envelopes()
+        self.assertEqual(done["result"], {"output": "done"})
+        self.assertEqual(late["error_code"], "TOOL_TIMEOUT")
+        self.assertIn("timed out after 3 seconds", late["error"])
+        self.assertEqual(after["result"], {"output": "x"})  # late answers are dropped
+
+    def test_interrupted(self):
+        run = self.begin([Answer(calls=[Call("s__slow", {"seconds": 3600})])],
+                         config={"mcpServers": {"s": self.server({"fault": "child"})}})
+        self.assertTrue(hostile.wait_until(
+            lambda: os.path.exists(self.path("wire.log")) and self.sent("tools/call"), 20))
+        run.signal()
+        turn = run.finish()
+        self.assertEqual(turn.envelopes()[0]["error_code"], "INTERRUPTED")
+        self.assertTrue(self.sent("notifications/cancelled"))
+        self.assert_nothing_runs()
+
+
+class Discovery(McpTest):
+    def test_a_warm_start_starts_no_server(self):
+        self.servers(s=self.server({"pages": 3}), off=self.server(enabled=False),
+                     some=self.server(allow_tools=["e*", "plain"], deny_tools=["empty"]))
+        listed = {t["name"]: t for t in self.ikigai("tool", "list", "--json").json()}
+        self.assertEqual(self.starts(), 2)
+        self.assertEqual(listed["s__echo"], {
+            "name": "s__echo", "path": None, "source": "server", "server": "s", "tool": "echo",
+            "description": "Says it again. And more.", "cached": False, "overrides": None,
+            "effects": None})
+        self.assertEqual(sorted(n for n in listed if n.startswith("some__")),
+                         ["some__echo", "some__endless_input", "some__environment", "some__plain"])
+        self.assertFalse(any(n.startswith("off__") for n in listed))
+        # Names that would clash: the one that needs no change keeps its name.
+        dotted = [n for n, t in listed.items() if t.get("tool") == "a.b" and t["server"] == "s"]
+        self.assertRegex(dotted[0], r"^s__a_b_[0-9a-f]{6}$")
+        self.assertEqual(listed["s__a_b"]["tool"], "a_b")
+        shown = self.ikigai("tool", "show", dotted[0], "--json").json()
+        self.assertEqual(shown["parameters"], {"type": "object", "properties": {}})
+        self.assertEqual((shown["tool"], shown["cached"], shown["runs_from"]), ("a.b", True, None))
+        self.assertEqual(self.starts(), 2)
+        self.assertEqual(self.run_tool(dotted[0])["result"], {"output": "this is a.b"})
+        self.assertEqual(self.starts(), 3)
+        # Each connection reads the list again; a refresh asks all.
+        self.ikigai("tool", "list", "--refresh")
+        self.assertEqual(self.starts(), 5)
+        cursors = [r.get("params", {}).get("cursor") for r in self.sent("tools/list")]
+        self.assertEqual((cursors.count(""), cursors.count("6")), (3, 3))
+
+    def test_names(self):
+        long = "x" * 80
+        tools = [long, "ünï", "with space", "a/b"]
+        self.servers(**{"3d-x": self.server({"tools": [
+            {"name": n, "inputSchema": {"type": "object"}} for n in tools]})})
+        listed = {t["tool"]: t["name"] for t in self.ikigai("tool", "list", "--json").json()
+                  if "tool" in t}
+        self.assertEqual(listed["with space"], "_3d_x__with_space")
+        self.assertEqual(listed["a/b"], "_3d_x__a_b")
+        self.assertRegex(listed[long], r"^_3d_x__x{50}_[0-9a-f]{6}$")
+        self.assertEqual(set(listed), set(tools))
+        for name in listed.values():
+            self.assertRegex(name, r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")
+
+    def test_servers_that_cannot_be_used(self):
+        cases = {
+            "exits": ({"fault": "exits"}, {}, "it exited with status 4: cannot start: no reason"),
+            "silent": ({"fault": "silent"}, {}, "it did not answer within 1 s"),
+            "flood": ({"fault": "flood"}, {}, "it did not answer within 1 s"),
+            "deaf": ({"fault": "reads nothing"}, {}, "it did not answer within 1 s"),
+            "future": ({"version": "2031-01-01"}, {}, "it speaks version 2031-01-01"),
+            "endless": ({"fault": "endless pages"}, {}, "its list of tools does not end"),
+            "circle": ({"fault": "same page"}, {}, "its list of tools repeats itself"),
+            "none": ({"fault": "no tools"}, {}, "its answer to tools/list has no tools"),
+            "missing": ({}, {"command": "no-such-command-here"}, "no-such-command-here was not found"),
+            "unset": ({}, {"cwd": "${NO_SUCH_VARIABLE}"}, "the variable NO_SUCH_VARIABLE is not set"),
+            "sse": ({}, {"type": "sse", "url": "http://127.0.0.1:1/"}, "sse is not supported"),
+            "bare": ({}, {"command": None}, "neither command nor url"),
+            "good": ({"fault": "banner"}, {}, None),
+            "drowning": ({"fault": "stderr flood", "tools": ["echo"]}, {}, None),
+            "expired": ({"fault": "expired cursor", "pages": 20}, {}, None),
+            "toolless": ({"fault": "no capability"}, {}, None),
+            "eager": ({"fault": "changes at once", "tools": ["echo"]}, {}, None),
+        }
+        servers = {}
+        for name, (script, members, _) in cases.items():
+            slow = name in ("silent", "flood", "deaf")
+            entry = self.server(script, **({"start_timeout_seconds": 1} if slow else {}))
+            entry.update(members)
+            servers[name] = {k: v for k, v in entry.items() if v is not None}
+        self.servers(**servers)
+        done = self.ikigai("tool", "list", "--json")
+        tools = {t.get("server") for t in done.json()}
+        status = {s["name"]: s for s in self.ikigai("mcp", "list", "--json").json()}
+        for name, (_, _, error) in cases.items():
+            if error is None:
+                self.assertEqual(status[name]["status"], "ready", status[name])
+                self.assertEqual(name in tools, name != "toolless")
+            else:
+                self.assertEqual(status[name]["status"], "failed", status[name])
+                self.assertIn(error, status[name]["error"])
+                self.assertIn(f"Server '{name}' is not used: ", done.err)
+                self.assertNotIn(name, tools)
+        self.assert_nothing_runs()
+
+    def test_a_list_that_changes_is_read_after_the_turn(self):
+        turn = self.calls(("s__change", {}), ("s__echo", {"text": "x"}),
+                          servers={"s": self.server({"tools": ["echo", "change"]})})
+        self.assertEqual(len(self.sent("tools/list")), 1)
+        names = [sent_tools(r) for r in turn.llm.requests]
+        self.assertTrue(all(n == names[0] for n in names))
+
+
+class Eras(McpTest):
+    def test_modern_dual_and_legacy(self):
+        wanted = {"action": "cancel"}
+        for era, protocol, first, modern in [
+                ("modern", "auto", "initialize", True), ("modern", "modern", "server/discover", True),
+                ("dual", "auto", "initialize", False), ("legacy", "legacy", "initialize", False)]:
+            with self.subTest(era=era, protocol=protocol):
+                if os.path.exists(self.path("wire.log")):
+                    os.remove(self.path("wire.log"))
+                name = f"{era}-{protocol}"
+                turn = self.calls((f"{era}_{protocol}__echo", {"text": "x"}),
+                                  (f"{era}_{protocol}__input", {}),
+                                  (f"{era}_{protocol}__endless_input", {}),
+                                  (f"{era}_{protocol}__strange", {}),
+                                  servers={name: self.server({"era": era}, protocol=protocol)})
+                echo, given, endless, strange = turn.envelopes()
+                self.assertEqual(echo["result"], {"output": "x"})
+                opening = json.loads(self.read("wire.log").decode().splitlines()[0][2:])
+                self.assertEqual(opening["method"], first)
+                if modern:
+                    result = json.loads(given["result"]["output"])
+                    self.assertEqual(result["requestState"], "s\u00e9 1")
+                    self.assertEqual(result["inputResponses"]["who"], wanted)
+                    self.assertTrue(result["inputResponses"]["where"]["roots"])
+                    self.assertEqual(endless["error_code"], "INVALID_OUTPUT")
+                    self.assertEqual(len([c for c in self.sent("tools/call")
+                                          if c["params"]["name"] == "endless_input"]), 17)
+                    meta = self.sent("tools/call")[0]["params"]["_meta"]
+                    self.assertEqual(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28")
+                    self.assertIn("io.modelcontextprotocol/clientCapabilities", meta)
+                    # The era is remembered.
+                    os.remove(self.path("wire.log"))
+                    shown = self.ikigai("mcp", "show", name, "--json").json()
+                    self.assertEqual((shown["era"], shown["server"]["version"]), ("modern", "2.0"))
+                    self.assertEqual(self.sent("initialize"), [])
+                self.assertEqual(strange["error_code"], "INVALID_OUTPUT")
+
+    def test_a_server_that_was_modern_and_is_no_longer(self):
+        for fault in ("", "exits on discover", "silent on discover"):
+            with self.subTest(fault=fault):
+                server = self.server({"era": "modern"})
+                self.servers(s=server)
+                self.ikigai("mcp", "show", "s")
+                cache = self.path("home/.ikigai/cache/servers/s.json")
+                state = json.loads(self.read(cache))
+                self.assertTrue(state["modern"])
+                # The same entry, another program behind it.
+                self.write("peer.json", json.dumps({"fault": fault, "tools": ["echo"]}))
+                wrapper = self.write("peer.sh", f"#!/bin/sh\nexec {sys.executable} {PEER} "
+                                                f"\"$(cat {self.path('peer.json')})\"\n", 0o755)
+                self.servers(s={"command": wrapper})
+                self.ikigai("mcp", "show", "s")
+                state = json.loads(self.read(cache))
+                self.write(cache, json.dumps({**state, "modern": True}))
+                shown = self.ikigai("mcp", "show", "s", "--json").json()
+                self.assertEqual((shown["status"], shown["era"]), ("ready", "legacy"))
+                os.remove(cache)
+
+
+class Configuration(McpTest):
+    def test_environment_folder_and_variables(self):
+        os.makedirs(self.path("project/sub"))
+        servers = {"s": self.server(
+            {"fault": "asks for roots"}, cwd="sub", env={"PLAIN": "a${HOME}b", "DEFAULT": "${NOPE:-d}"},
+            pass_env=["MY_TOKEN"])}
+        servers["s"]["args"] += ["${GIVEN}", "$GIVEN", "${}"]
+        turn = self.calls(("s__environment", {}), servers=servers, env={
+            "MY_TOKEN": "t1", "OTHER_TOKEN": "t2", "GIVEN": "given"})
+        seen = json.loads(turn.envelopes()[0]["result"]["output"])
+        self.assertEqual(seen["cwd"], os.path.join(self.project, "sub"))
+        self.assertEqual(seen["args"], ["given", "$GIVEN", "${}"])
+        env = seen["env"]
+        self.assertEqual((env["PLAIN"], env["DEFAULT"]), ("a" + self.path("home") + "b", "d"))
+        self.assertEqual((env.get("MY_TOKEN"), env.get("OTHER_TOKEN")), ("t1", None))
+        self.assertFalse([k for k in env if k.endswith("_API_KEY")])
+
+    def test_effects_confine_the_process(self):
+        peer = shutil.copy(PEER, self.project)  # which every room shows
+        outside = self.path("outside")
+        inside = os.path.join(self.project, "inside")
+        servers = {"free": self.server(), "tied": self.server(effects={"write": "project"}),
+                   "reading": self.server(effects=READ_ONLY)}
+        for server in servers.values():
+            server["args"] = [peer]
+        turn = self.calls(("free__write", {"path": outside}), ("tied__write", {"path": inside}),
+                          ("tied__write", {"path": outside + "2"}), ("reading__write", {"path": inside + "2"}),
+                          servers=servers)
+        codes = [e.get("result", e).get("error_code") for e in turn.envelopes()]
+        self.assertEqual(codes, [None, None, None, "MCP_TOOL_ERROR"])
+        self.assertEqual([os.path.exists(p) for p in (outside, inside, outside + "2", inside + "2")],
+                         [True, True, False, False])  # the room has a /tmp of its own
+        # In plan mode only a server that is held to reading is called.
+        turn = self.calls(("free__echo", {"text": "x"}), ("tied__echo", {"text": "x"}),
+                          ("reading__echo", {"text": "x"}), servers=servers, args=("--mode", "plan"))
+        self.assertEqual([e.get("error_code") for e in turn.envelopes()],
+                         ["PERMISSION_DENIED", "PERMISSION_DENIED", None])
+        self.assert_nothing_runs()
+
+    def test_faults(self):
+        for entry, message in [
+                ("x", "must be an object"), ({"command": 1}, ".command must be a string"),
+                ({"args": "x"}, ".args must be an array of strings"),
+                ({"args": [1]}, ".args must be a string"), ({"env": []}, ".env must be an object"),
+                ({"env": {"A": 1}}, ".env must be a string"), ({"headers": 1}, ".headers must be"),
+                ({"type": "x"}, ".type must be"), ({"enabled": 1}, ".enabled must be true or false"),
+                ({"effects": {"write": "all"}}, ".effects must be"),
+                ({"timeout_seconds": 0}, ".timeout_seconds must be a whole number"),
+                ({"protocol": "new"}, ".protocol must be"), ({"oauth": 1}, ".oauth must be")]:
+            self.config({"mcpServers": {"s": entry}})
+            done = self.ikigai("mcp", "list", status=2)
+            self.assertIn("mcpServers.s" + message if message[0] == "." else message, done.err)
+            self.assertIn("config.json:1", done.err)
+        self.config({"mcpServers": {"s": {"command": "x", "novel": 1}, "bad name": {}}})
+        done = self.ikigai("mcp", "list")
+        self.assertIn("unknown key mcpServers.s.novel", done.err)
+        self.assertIn("'bad name' is not a valid name of a server", done.err)
+
+    def test_commands(self):
+        self.config('{"max_tool_turns": 9,\n "providers": {}}')
+        self.ikigai("mcp", "add", "one", "--env", "A=b=c", "--cwd", "/tmp", "--", "prog", "-x", "--", "y z")
+        self.ikigai("mcp", "add", "two", "https://example.org/mcp", "--header", "X-Key: v: w")
+        self.assertIn("already", self.ikigai("mcp", "add", "one", "--", "other", status=1).err)
+        self.ikigai("mcp", "add", "bad name", "--", "x", status=2)
+        self.ikigai("mcp", "add", "three", status=2)
+        self.ikigai("mcp", "add", "three", "prog", status=2)
+        self.ikigai("mcp", "add", "three", "--env", "novalue", "--", "prog", status=2)
+        text = self.read("home/.ikigai/config.json").decode()
+        self.assertTrue(text.startswith('{"max_tool_turns": 9,\n "providers": {}'))
+        written = json.loads(text)["mcpServers"]
+        self.assertEqual(written, {
+            "one": {"command": "prog", "args": ["-x", "--", "y z"], "env": {"A": "b=c"}, "cwd": "/tmp"},
+            "two": {"type": "http", "url": "https://example.org/mcp", "headers": {"X-Key": "v: w"}}})
+        listed = self.ikigai("mcp", "list", "--json").json()
+        self.assertEqual(listed, [
+            {"name": "one", "source": "user", "type": "stdio", "command": "prog",
+             "args": ["-x", "--", "y z"], "env": {"A": "***"}, "headers": {}, "enabled": True,
+             "status": "new", "error": None, "tools": None},
+            {"name": "two", "source": "user", "type": "http", "url": "https://example.org/mcp",
+             "env": {}, "headers": {"X-Key": "***"}, "enabled": True, "status": "new", "error": None,
+             "tools": None}])
+        self.ikigai("mcp", "add", "one", "--force", "--", "other")
+        self.ikigai("mcp", "show", "one", status=1)
+        self.assertTrue(os.path.exists(self.path("home/.ikigai/cache/servers/one.json")))
+        self.assertIn("one", self.ikigai("mcp", "list").out)
+        self.ikigai("mcp", "show", "nobody", status=1)
+        self.ikigai("mcp", "remove", "nobody", status=1)
+        self.ikigai("mcp", "remove", "one")
+        self.assertFalse(os.path.exists(self.path("home/.ikigai/cache/servers/one.json")))
+        self.ikigai("mcp", "remove", "two")
+        self.assertEqual(self.ikigai("mcp", "list", "--json").json(), [])
+
+
+class Trust(McpTest):
+    def test_a_project_s_servers_need_trust(self):
+        self.config({"mcpServers": {"mine": self.server({"tools": ["echo"]})}})
+        self.servers("project", theirs=self.server({"tools": ["echo", "environment"]},
+                                                   env={"K": "${OPENAI_API_KEY:-none}"}),
+                     mine=self.server({"tools": ["plain"]}), broken={"command": 1},
+                     leaky={"command": "${OPENAI_API_KEY}"})
+        listed = self.ikigai("mcp", "list", "--json")
+        self.assertEqual({s["name"]: (s["source"], s["status"]) for s in listed.json()}, {
+            "mine": ("user", "new"), "theirs": ("project", "untrusted"),
+            "leaky": ("project", "untrusted")})
+        self.assertIn("Server 'mine' of .mcp.json is not used: your configuration", listed.err)
+        self.assertIn("mcpServers.broken.command must be a string", listed.err)
+        done = self.ikigai("tool", "list", "--json")
+        self.assertIn("2 servers of .mcp.json are not trusted and not used: theirs, leaky", done.err)
+        names = {t["name"] for t in done.json() if "server" in t}
+        self.assertEqual(names, {"mine__echo"})
+        self.assertEqual(self.starts(), 1)
+        shown = self.ikigai("mcp", "show", "theirs", "--json").json()
+        self.assertEqual((shown["status"], shown["tools"]), ("untrusted", []))
+        # --trust covers one run.
+        env = {"OPENAI_API_KEY": "sk-canary"}
+        names = {t["name"] for t in self.ikigai("tool", "list", "--json", "--trust", env=env).json()}
+        self.assertIn("theirs__echo", names)
+        failed = {s["name"]: s for s in self.ikigai("mcp", "list", "--json", "--trust").json()}
+        self.assertIn("the variable OPENAI_API_KEY is not set", failed["leaky"]["error"])
+        self.assertNotIn("theirs__echo", self.ikigai("tool", "list").out)
+        doctor = self.ikigai("doctor", status=None).out
+        self.assertIn("Server mine: ready, protocol 2025-11-25", doctor)
+        self.assertIn("Server theirs: not trusted", doctor)
+        review = self.ikigai("trust", "--yes").out
+        self.assertIn(f"server theirs: {sys.executable} {PEER}", review)
+        self.assertIn('"leaky"', review)  # its text
+        seen = json.loads(self.run_tool("theirs__environment", env=env)["result"]["output"])
+        self.assertEqual(seen["env"]["K"], "none")
+        # Any change takes the trust back.
+        self.servers("project", theirs=self.server({"tools": ["plain"]}))
+        before = self.starts()
+        self.assertIn("1 server of .mcp.json is not trusted", self.ikigai("tool", "list").err)
+        self.assertEqual(self.starts(), before)
+        self.ikigai("trust", "--yes")
+        self.assertIn("theirs__plain", self.ikigai("tool", "list").out)
+        self.ikigai("untrust")
+        self.assertIn("not trusted", self.ikigai("tool", "list").err)
