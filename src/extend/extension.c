@@ -18,6 +18,7 @@
 #include "trust/trust_copy.h"
 
 enum {
+    OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
     MAX_DEPTH = 4,             /* folders in folders */
     MAX_FOLDERS = 2000,        /* in one place */
     HEAD_MAX = 32 * 1024,      /* bytes that are read for the front matter */
@@ -35,37 +36,41 @@ typedef struct {
     size_t visited;      /* folders so far */
     size_t rank;         /* of the folder */
     size_t capacity;
+    int opened;       /* the file to add, if it is open already; else -1 */
+    ik_buffer_t head; /* the beginning of a file */
     void *scratch;
 } search_t;
 
 /* --- one file ---------------------------------------------------------------------------- */
 
-/* Reads the beginning of a regular file. Returns why it cannot be used, or NULL. */
-static const char *read_head(const search_t *search, const char *path, ik_buffer_t *head)
+/* Reads the beginning of a regular file. Returns why it cannot be used, or NULL. There may be
+ * hundreds of files: a short read has the whole of one, and its status is not needed. */
+static const char *read_head(search_t *search, const char *path)
 {
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status = {.st_mode = S_IFREG};
+    int fd = search->opened >= 0 ? search->opened : open(path, OPEN_FLAGS);
+    ik_buffer_t *head = &search->head;
     const char *fault = NULL;
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        fault = ik_sprintf(search->found, "it cannot be read: %s", strerror(errno));
-    } else if (!S_ISREG(status.st_mode)) {
+    ssize_t got;
+    search->opened = -1;
+    ik_buffer_reserve(head, HEAD_MAX);
+    do {
+        got = fd < 0 ? -1 : read(fd, head->data, HEAD_MAX);
+    } while (fd >= 0 && got < 0 && errno == EINTR);
+    int error = errno;
+    head->len = got > 0 ? (size_t)got : 0;
+    bool whole = got > 0 && got < HEAD_MAX;
+    if (fd >= 0 && !whole && fstat(fd, &status) < 0) {
+        got = -1;
+        error = errno;
+    }
+    if (!S_ISREG(status.st_mode)) {
         fault = "it is not a regular file";
+    } else if (got < 0) {
+        fault = ik_sprintf(search->found, "it cannot be read: %s", strerror(error));
     } else if (status.st_size > IK_EXTENSION_FILE_MAX) {
         fault = "it is larger than 1 MB";
-    }
-    size_t want = fault != NULL ? 0 : status.st_size > HEAD_MAX ? HEAD_MAX : (size_t)status.st_size;
-    while (head->len < want) {
-        ik_buffer_reserve(head, want - head->len);
-        ssize_t got = read(fd, head->data + head->len, want - head->len);
-        if (got < 0 && errno != EINTR) {
-            fault = ik_sprintf(search->found, "it cannot be read: %s", strerror(errno));
-        }
-        if (got == 0 || fault != NULL) {
-            break;
-        }
-        head->len += got > 0 ? (size_t)got : 0;
-    }
-    if (fault == NULL && head->len > 0 && memchr(head->data, '\0', head->len) != NULL) {
+    } else if (memchr(head->data, '\0', head->len) != NULL) {
         fault = "it is not text";
     }
     if (fd >= 0) {
@@ -175,19 +180,17 @@ static void take_command(const search_t *search, ik_extension_t *item,
 }
 
 /* Fills in what the front matter says, and decides whether the item is usable by itself. */
-static void examine(const search_t *search, ik_extension_t *item)
+static void examine(search_t *search, ik_extension_t *item)
 {
-    ik_buffer_t head;
-    ik_buffer_init(&head, search->scratch, 2 * HEAD_MAX);
+    ik_buffer_t *head = &search->head;
     item->description = "";
-    const char *fault = read_head(search, item->file, &head);
+    const char *fault = read_head(search, item->file);
     if (fault != NULL) {
         refuse(item, fault);
-        ik_buffer_reset(&head);
         return;
     }
-    ik_buffer_append_text(&head, "");
-    ik_front_matter_t *matter = ik_front_matter_parse(search->scratch, head.data, head.len);
+    ik_buffer_append_text(head, "");
+    ik_front_matter_t *matter = ik_front_matter_parse(search->scratch, head->data, head->len);
     const char *description = ik_front_matter_text(matter, "description");
     if (description != NULL) {
         item->description = clean_line(search->found, description, strlen(description));
@@ -201,7 +204,6 @@ static void examine(const search_t *search, ik_extension_t *item)
         warn(item, ik_strdup(search->found, matter->problem));
     }
     talloc_free(matter);
-    ik_buffer_reset(&head);
 }
 
 /* A hook is an executable in the folder of its event. */
@@ -272,12 +274,14 @@ static bool is_folder(int folder, const struct dirent *entry)
 static void list_folder(search_t *search, const char *below, int depth);
 
 /* A skill is a folder with SKILL.md. Other folders may hold skills; a link is not followed into
- * those, because it may lead in a circle. */
+ * those, because it may lead in a circle. There may be hundreds, so SKILL.md is opened at once,
+ * from its folder. */
 static void list_skill(search_t *search, int folder, const char *name, const char *below,
                        bool is_folder, int depth)
 {
     char *file = ik_sprintf(search->scratch, "%s/SKILL.md", name);
-    if (is_file(folder, file)) {
+    search->opened = openat(folder, file, OPEN_FLAGS);
+    if (search->opened >= 0 || (errno != ENOENT && errno != ENOTDIR)) {
         add_item(search, name, ik_sprintf(search->scratch, "%s/SKILL.md", below));
     } else if (is_folder) {
         list_folder(search, below, depth + 1);
@@ -418,8 +422,9 @@ static void choose(const ik_extension_options_t *options, ik_extensions_t *found
 ik_extensions_t *ik_extensions_find(const void *ctx, const ik_extension_options_t *options,
                                     ik_extension_kind_t kind)
 {
-    search_t search = {.options = options, .found = ik_new(ctx, ik_extensions_t)};
+    search_t search = {.options = options, .found = ik_new(ctx, ik_extensions_t), .opened = -1};
     search.scratch = talloc_new(NULL);
+    ik_buffer_init(&search.head, search.scratch, 2 * HEAD_MAX);
     ik_extension_folders_t *folders =
         ik_extension_folders_find(search.scratch, options->paths, kind);
     for (search.rank = 0; search.rank < folders->count; search.rank++) {
