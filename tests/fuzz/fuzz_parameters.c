@@ -12,12 +12,12 @@
 #include "tools/common/tool_program.h"
 
 static const ik_tool_param_t params[] = {
-    {"text", IK_TOOL_PARAM_STRING, true, "", 0, 0, true},
-    {"bytes", IK_TOOL_PARAM_STRING, false, "", 0, 0, false},
-    {"number", IK_TOOL_PARAM_INTEGER, false, "", 1, 600, false},
-    {"any", IK_TOOL_PARAM_INTEGER, false, "", 0, 0, false},
-    {"flag", IK_TOOL_PARAM_BOOLEAN, false, "", 0, 0, false},
-    {NULL, 0, false, NULL, 0, 0, false},
+    {"text", IK_TOOL_PARAM_STRING, true, "", 0, 0, true, NULL},
+    {"bytes", IK_TOOL_PARAM_STRING, false, "", 0, 0, false, NULL},
+    {"number", IK_TOOL_PARAM_INTEGER, false, "", 1, 600, false, NULL},
+    {"any", IK_TOOL_PARAM_INTEGER, false, "", 0, 0, false, NULL},
+    {"flag", IK_TOOL_PARAM_BOOLEAN, false, "", 0, 0, false, NULL},
+    {NULL, 0, false, NULL, 0, 0, false, NULL},
 };
 
 static void run(ik_tool_call_t *call)
