@@ -3,8 +3,9 @@
 
 A project is filled with canaries: tools, hooks, commands, skills, agents and rules, in every folder
 that ikigai or another agent reads, in the working folder and in its parents. A model is talked to and
-every command is run. Then the project is trusted, one canary after the other is changed, and all of it
-is repeated: what was changed neither runs nor reaches the model."""
+every command is run. Then the project is trusted, which shows that the canaries work: they run and reach
+the model. One after the other is changed, and all of it is repeated: what was changed does neither."""
+import json
 import os
 import sys
 
@@ -31,7 +32,8 @@ class Project(Sandbox):
         return self.path("ran")
 
     def canaries(self, word):
-        """Path -> (text, mode). The word is in every text, and every execution leaves a mark."""
+        """Path -> (text, mode). The word is in every text, and every execution leaves a mark, hooks one
+        with the name of the event."""
         run = f"echo {word} >>'{self.mark()}'"
         files = {}
         for level in ("project", "project/inner"):
@@ -46,7 +48,7 @@ class Project(Sandbox):
                     f"---\nname: skill-canary\ndescription: {word}\n---\n{word} !`{run}`\n", 0o644)
             for event in EVENTS:
                 files[f"{level}/.ikigai/hooks/{event}/canary"] = (
-                    f"#!/bin/sh\n{run}\necho {word}\n", 0o755)
+                    f"#!/bin/sh\necho {word} {event} >>'{self.mark()}'\necho {word}\n", 0o755)
             files[f"{level}/.ikigai/tools/canary"] = (
                 tool_script("canary", f"echo '{{\"word\":\"{word}\"}}'", first=run,
                             description=word), 0o755)
@@ -90,6 +92,29 @@ class Project(Sandbox):
             self.ikigai(*args, input=input, cwd=self.inner, status=None)
             self.number += 1
 
+    def show_that_canaries_work(self, word, bad):
+        """With consent every kind of canary runs or reaches the model: otherwise the other checks could
+        not fail."""
+        sent, ran = "", ""
+        for prompt in PROMPTS:
+            with FakeLLM([Answer(calls=[Call("bash", {"command": "true"}), Call("canary", {})]),
+                          Answer("Done.")], dialect="openai") as llm:
+                env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": llm.base_url("openai")}
+                self.ikigai("-p", prompt, "-m", "openai/gpt-5", env=env, cwd=self.inner, status=None)
+                if not any(word in str(request.json) for request in llm.requests):
+                    bad.append(f"{prompt}: the canaries of a trusted project were not sent")
+                sent += "".join(json.dumps(request.json) for request in llm.requests)
+            self.number += 1
+        with open(self.mark()) as f:
+            ran = f.read()
+        os.remove(self.mark())
+        for event in EVENTS:
+            if event != "before_compact" and f"{word} {event}" not in ran:
+                bad.append(f"{event}: the canary of a trusted project did not run")
+        for name, text in (("skill", f"- skill-canary: {word}"), ("tool", f'"description": "{word}"')):
+            if text not in sent:
+                bad.append(f"the {name} of a trusted project was not sent")
+
     def check_marks(self, when, word, bad):
         if os.path.exists(self.mark()):
             with open(self.mark()) as f:
@@ -113,13 +138,16 @@ def main():
         s.check_marks("commands", "CANARYONE", bad)
         changes = [path for path in s.canaries("") if "/.mcp.json" not in path
                    and "/permissions.json" not in path]
+        s.ikigai("trust", "--yes", cwd=s.inner, status=None)
+        s.show_that_canaries_work("CANARYONE", bad)
         for path in changes[::5] if quick else changes:
             s.fill("CANARYONE")
             s.ikigai("trust", "--yes", cwd=s.inner, status=None)
             s.check_marks("trusting", "CANARYTWO", bad)
             s.fill("CANARYTWO", only=path)
             for prompt in PROMPTS[:1] if quick else PROMPTS[:2]:
-                with FakeLLM([Answer("Done.")], dialect="openai") as llm:
+                with FakeLLM([Answer(calls=[Call("bash", {"command": "true"})]), Answer("Done.")],
+                             dialect="openai") as llm:
                     env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": llm.base_url("openai")}
                     s.ikigai("-p", prompt, "-m", "openai/gpt-5", env=env, cwd=s.inner, status=None)
                     bad += [f"{path} changed: {prompt} sent it" for r in llm.requests
