@@ -183,7 +183,7 @@ void ik_acp_options_set(ik_acp_t *acp, ik_rpc_request_t *request)
 /* --- commands ---------------------------------------------------------------------------- */
 
 /* Those that print text, or start a turn; others need a terminal, or the editor has its own. */
-static const char *const offered[] = {"compact", "init", "status", "usage"};
+static const char *const offered[] = {"compact", "init", "undo", "redo", "status", "usage"};
 
 static void append_command(ik_buffer_t *out, const char *name, const char *description,
                            const char *hint, bool first)

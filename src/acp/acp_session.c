@@ -160,6 +160,9 @@ static void on_event(void *data, const ik_workspace_event_t *event)
     case IK_WORKSPACE_COMMAND:
         ik_acp_turn_on_command(session, event->text);
         break;
+    case IK_WORKSPACE_SETTLED:
+        ik_acp_turn_on_settled(session);
+        break;
     case IK_WORKSPACE_QUESTION:
         ik_acp_question_changed(session);
         break;

@@ -50,6 +50,7 @@ struct ik_acp_session {
     /* --- the running prompt */
     ik_rpc_request_t *prompt; /* NULL: none */
     bool cancelled;
+    bool commanded; /* it is a command, which has run; a turn may follow */
     char *more;           /* follows the text of a custom command; NULL: nothing */
     char *error;          /* why the turn failed; NULL: it did not */
     int error_code;       /* of JSON-RPC */
@@ -96,6 +97,8 @@ void ik_acp_turn_cancel(ik_acp_session_t *session);
 void ik_acp_turn_on_event(ik_acp_session_t *session, const ik_agent_event_t *event);
 /* Runs a queued command. */
 void ik_acp_turn_on_command(ik_acp_session_t *session, const char *line);
+/* A command that starts no turn has done its work when nothing is under way. */
+void ik_acp_turn_on_settled(ik_acp_session_t *session);
 /* Refuses the prompt, if there is one. */
 void ik_acp_turn_fail(ik_acp_session_t *session, const char *why);
 /* A line for the user: in the conversation as a thought, and in the log. */

@@ -15,6 +15,7 @@ static ik_rpc_request_t *end_prompt(ik_acp_session_t *session)
     ik_acp_call_clear(session);
     session->prompt = NULL;
     session->cancelled = false;
+    session->commanded = false;
     TALLOC_FREE(session->more);
     TALLOC_FREE(session->error);
     TALLOC_FREE(session->stop);
@@ -166,7 +167,7 @@ void ik_acp_turn_on_event(ik_acp_session_t *session, const ik_agent_event_t *eve
 void ik_acp_turn_on_command(ik_acp_session_t *session, const char *line)
 {
     ik_workspace_t *workspace = session->workspace;
-    int64_t focus = ik_workspace_focus(workspace);
+    session->commanded = true;
     if (ik_command_find(line, strcspn(line, " \t\r\n")) != NULL) {
         ik_command_run(&session->commands, line, false);
     } else {
@@ -175,9 +176,14 @@ void ik_acp_turn_on_command(ik_acp_session_t *session, const char *line)
             ik_acp_turn_fail(session, started.message);
         }
     }
-    /* A command that starts no turn has done its work. */
-    if (session->prompt != NULL && !ik_workspace_is_busy(workspace, focus) &&
-        ik_workspace_queued(workspace, focus, 0) == NULL) {
+}
+
+void ik_acp_turn_on_settled(ik_acp_session_t *session)
+{
+    ik_workspace_t *workspace = session->workspace;
+    int64_t focus = ik_workspace_focus(workspace);
+    if (session->commanded && session->prompt != NULL && !ik_workspace_is_busy(workspace, focus) &&
+        !ik_workspace_is_undoing(workspace) && ik_workspace_queued(workspace, focus, 0) == NULL) {
         answer(session, session->cancelled ? "cancelled" : "end_turn");
     }
 }

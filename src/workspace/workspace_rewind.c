@@ -95,6 +95,11 @@ res_t ik_workspace_redo(ik_workspace_t *workspace, ik_undo_fn report, void *data
     return OK;
 }
 
+bool ik_workspace_is_undoing(const ik_workspace_t *workspace)
+{
+    return workspace->undoing != NULL;
+}
+
 res_t ik_workspace_diff(ik_workspace_t *workspace, bool turn, ik_undo_format_t format,
                         ik_undo_diff_fn report, void *data)
 {

@@ -326,6 +326,22 @@ class Turns(AcpTest):
         self.assertTrue(asked[1].startswith("Count things.") and asked[1].endswith("eggs"))
         self.assertEqual(asked[2], "/etc/passwd is what?")
 
+    def test_undo(self):
+        """Takes back the turn with its files; the answer comes when that is done."""
+        self.write("project/a", "one")
+        editor = self.editor([Answer(calls=[Call("file_write", {"file_path": "a",
+                                                                "content": "two"})]),
+                              Answer("Done."), Answer("Yes.")])
+        session = editor.open(self.project)
+        editor.prompt(session, "Change it")
+        for command, content in (("/undo", b"one"), ("/redo", b"two"), ("/undo", b"one")):
+            reason, updates = editor.prompt(session, command)
+            self.assertEqual((reason, self.read("project/a")), ("end_turn", content))
+            self.assertIn("a", texts(updates))
+        self.assertIn("Change it", texts(updates))
+        editor.prompt(session, "Hello")
+        self.assertEqual(self.user_texts(2), ["Hello"])
+
     def test_options(self):
         editor = self.editor([Answer(calls=[Call("bash", {"command": "while [ ! -e go ]; do sleep "
                                                                      "0.02; done"})]),
