@@ -146,12 +146,12 @@ void ik_acp_question_changed(ik_acp_session_t *session)
 {
     const ik_question_t *question = ik_workspace_question(session->workspace);
     withdraw(session);
-    if (question == NULL) {
-        return;
+    if (question == NULL || session->id == NULL || session->opening != NULL) {
+        return; /* a question from the start waits until the editor knows the session */
     }
-    if (question->call != NULL && session->id != NULL) {
+    if (question->call != NULL) {
         ask_permission(session, question->call);
-    } else if (session->acp->client_asks && !question->secret && session->id != NULL) {
+    } else if (session->acp->client_asks && !question->secret) {
         ask_form(session, question);
     }
     if (session->asked == NULL) { /* the editor cannot ask */

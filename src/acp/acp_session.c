@@ -80,6 +80,15 @@ static void respond(ik_rpc_request_t *request, ik_buffer_t *answer)
     ik_buffer_reset(answer);
 }
 
+/* What follows the answer that names a session to the editor. */
+static void introduce(ik_acp_session_t *session)
+{
+    ik_acp_options_send_commands(session);
+    if (session->asked == NULL) {
+        ik_acp_question_changed(session);
+    }
+}
+
 /* Answers session/load and session/resume. */
 static void answer_opening(ik_acp_session_t *session)
 {
@@ -91,7 +100,7 @@ static void answer_opening(ik_acp_session_t *session)
     ik_acp_options_append(&answer, session, true);
     ik_buffer_append_byte(&answer, '}');
     respond(request, &answer);
-    ik_acp_options_send_commands(session);
+    introduce(session);
 }
 
 static void on_session(ik_acp_session_t *session)
@@ -280,7 +289,7 @@ void ik_acp_session_new(ik_acp_t *acp, ik_rpc_request_t *request)
     ik_acp_options_append(&answer, session, false);
     ik_buffer_append_byte(&answer, '}');
     respond(request, &answer);
-    ik_acp_options_send_commands(session);
+    introduce(session);
 }
 
 static bool is_id(const char *text)

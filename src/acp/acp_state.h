@@ -50,7 +50,7 @@ struct ik_acp_session {
     /* --- the running prompt */
     ik_rpc_request_t *prompt; /* NULL: none */
     bool cancelled;
-    bool commanded; /* it is a command, which has run; a turn may follow */
+    bool commanded;       /* it is a command, which has run; a turn may follow */
     char *more;           /* follows the text of a custom command; NULL: nothing */
     char *error;          /* why the turn failed; NULL: it did not */
     int error_code;       /* of JSON-RPC */

@@ -503,6 +503,22 @@ class Questions(AcpTest):
         editor.send(id=asked["id"], error={"code": -32800, "message": "cancelled"})
         self.assertEqual(editor.prompt(session, "Go on")[0], "end_turn")
 
+    def test_a_question_of_the_start(self):
+        """Whether a key may be sent to an address: asked when the editor knows the session."""
+        self.config({"providers": {"openai": {"base_url": "http://gateway.invalid:8443/v1"}}})
+        editor = Editor(self, "-m", "openai/gpt-5", env={"OPENAI_API_KEY": "sk-canary"})
+        editor.initialize(**self.FORMS)
+        editor.answers = {"elicitation/create": {"action": "decline"}}
+        session = editor.open(self.project)
+        asked = editor.wait(lambda m: m.get("method") == "elicitation/create")["params"]
+        self.assertIn("http://gateway.invalid:8443", asked["message"])
+        self.assertEqual((asked["sessionId"], asked["requestedSchema"]["properties"]["answer"]),
+                         (session, {"type": "string", "title": "Answer", "enum": ["yes", "no"],
+                                    "default": "no"}))
+        answer = editor.answer_to(editor.start(session, "Hi"))
+        self.assertIn("error", answer)
+        self.assertNotIn("canary", json.dumps(editor.log))
+
     def test_plan(self):
         todos = [{"content": "First \u00e4", "status": "completed"},
                  {"content": "Second", "status": "in_progress"},
