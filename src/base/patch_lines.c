@@ -168,6 +168,9 @@ typedef struct {
 
 static void flush(run_t *run)
 {
+    if (run->count == 0) {
+        return;
+    }
     ik_patch_lines_mark(run->ctx, &run->effort, run->lines, run->removed, run->lines + run->removed,
                         run->count - run->removed);
     for (size_t i = 0; i < run->count; i++) {
