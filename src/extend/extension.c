@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/hook_event.h"
+#include "base/mode.h"
 #include "base/ownership.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
@@ -136,39 +138,127 @@ static void refuse(ik_extension_t *item, const char *reason)
     }
 }
 
-static void take_skill(const search_t *search, ik_extension_t *item,
-                       const ik_front_matter_t *matter)
+/* Gives the item the name in its front matter, if that is usable. place: what else names it. */
+static void take_name(const search_t *search, ik_extension_t *item, const ik_front_matter_t *matter,
+                      bool (*is_usable)(const char *name), const char *place)
 {
     const char *name = ik_front_matter_text(matter, "name");
     if (name == NULL) {
-        warn(item, "its front matter has no name: the name is that of its folder");
-    } else if (!is_skill_name(name)) {
-        warn(item,
-             ik_sprintf(search->found, "its name %s is not usable: the name is that of its folder",
-                        clean_line(matter, name, strlen(name))));
+        return;
+    }
+    if (!is_usable(name)) {
+        warn(item, ik_sprintf(search->found, "its name %s is not usable: the name is that of its %s",
+                              clean_line(matter, name, strlen(name)), place));
     } else if (strcmp(name, item->name) != 0) {
-        warn(item, ik_sprintf(search->found, "its name differs from its folder %s", item->name));
+        warn(item,
+             ik_sprintf(search->found, "its name differs from its %s %s", place, item->name));
         item->name = ik_strdup(search->found, name);
     }
-    item->hides = ik_front_matter_is_true(matter, "disable-model-invocation");
+}
+
+static void require_description(const search_t *search, ik_extension_t *item,
+                                const ik_front_matter_t *matter)
+{
     if (matter->unclosed || *item->description == '\0') {
         refuse(item, matter->problem != NULL ? ik_strdup(search->found, matter->problem)
                                              : "its front matter has no description");
     }
 }
 
+static void take_skill(const search_t *search, ik_extension_t *item,
+                       const ik_front_matter_t *matter)
+{
+    if (ik_front_matter_text(matter, "name") == NULL) {
+        warn(item, "its front matter has no name: the name is that of its folder");
+    }
+    take_name(search, item, matter, is_skill_name, "folder");
+    item->hides = ik_front_matter_is_true(matter, "disable-model-invocation");
+    require_description(search, item, matter);
+}
+
+/* The name of a tool, which other agents call differently. */
+static const char *name_tool(const void *ctx, const char *text, size_t len)
+{
+    static const struct {
+        const char *other;
+        const char *own;
+    } names[] = {{"Read", "file_read"}, {"Write", "file_write"}, {"Edit", "file_edit"},
+                 {"Bash", "bash"},      {"Grep", "grep"},        {"Glob", "glob"}};
+    static const char blanks[] = " \t\r\n";
+    while (len > 0 && strchr(blanks, text[len - 1]) != NULL) {
+        len--;
+    }
+    while (len > 0 && strchr(blanks, *text) != NULL) {
+        text++;
+        len--;
+    }
+    const char *name = ik_strndup(ctx, text, len);
+    for (size_t i = 0; i < IK_LENGTH(names); i++) {
+        name = strcmp(name, names[i].other) == 0 ? names[i].own : name;
+    }
+    return name;
+}
+
+/* A list, or names with commas between them. NULL: all tools. */
+static const char *const *read_tools(const void *ctx, const ik_front_matter_entry_t *entry)
+{
+    if (entry == NULL || (entry->text == NULL && entry->items == NULL) ||
+        (entry->text != NULL && entry->text[strspn(entry->text, " \t")] == '\0')) {
+        return NULL;
+    }
+    const char **tools = ik_new_array(ctx, const char *, 1);
+    size_t count = 0;
+    const char *only[] = {entry->text};
+    const char *const *texts = entry->text != NULL ? only : entry->items;
+    for (size_t i = 0; i < (entry->text != NULL ? 1 : entry->item_count); i++) {
+        for (const char *at = texts[i]; at != NULL;) {
+            size_t len = strcspn(at, ",");
+            tools = ik_resize_array(ctx, tools, const char *, count + 2);
+            tools[count] = name_tool(tools, at, len);
+            count += *tools[count] != '\0';
+            at = at[len] == ',' ? at + len + 1 : NULL;
+        }
+    }
+    tools[count] = NULL;
+    return tools;
+}
+
+/* The model of an item; NULL: that of the conversation. */
+static const char *read_model(const void *ctx, const ik_front_matter_t *matter)
+{
+    const char *model = ik_front_matter_text(matter, "model");
+    return model == NULL || strcmp(model, "inherit") == 0 ? NULL : ik_strdup(ctx, model);
+}
+
+static void take_agent(const search_t *search, ik_extension_t *item,
+                       const ik_front_matter_t *matter)
+{
+    const char *mode = ik_front_matter_text(matter, "mode");
+    ik_mode_t known;
+    take_name(search, item, matter, can_be_typed, "file");
+    item->model = read_model(search->found, matter);
+    item->tools = read_tools(search->found, ik_front_matter_find(matter, "tools"));
+    item->mode = mode == NULL ? NULL : ik_strdup(search->found, mode);
+    if (!can_be_typed(item->name)) {
+        refuse(item, "its name cannot be typed: rename the file");
+    }
+    if (mode != NULL && !ik_mode_parse(mode, &known)) {
+        refuse(item, ik_sprintf(search->found, "its mode %s is not auto, ask, plan or full",
+                                clean_line(matter, mode, strlen(mode))));
+    }
+    require_description(search, item, matter);
+}
+
 static void take_command(const search_t *search, ik_extension_t *item,
                          const ik_front_matter_t *matter)
 {
-    const char *model = ik_front_matter_text(matter, "model");
     const ik_front_matter_entry_t *hint = ik_front_matter_find(matter, "argument-hint");
     /* "[FILE]" is a list only for YAML */
     const char *hinted = hint == NULL ? NULL : hint->flow != NULL ? hint->flow : hint->text;
     if (*item->description == '\0' && !matter->unclosed) {
         item->description = first_line(search->found, matter);
     }
-    bool own = model == NULL || strcmp(model, "inherit") == 0;
-    item->model = own ? NULL : ik_strdup(search->found, model);
+    item->model = read_model(search->found, matter);
     item->hint = hinted == NULL || *hinted == '\0'
                      ? NULL
                      : clean_line(search->found, hinted, strlen(hinted));
@@ -197,6 +287,8 @@ static void examine(search_t *search, ik_extension_t *item)
     }
     if (item->kind == IK_EXTENSION_SKILL) {
         take_skill(search, item, matter);
+    } else if (item->kind == IK_EXTENSION_AGENT) {
+        take_agent(search, item, matter);
     } else {
         take_command(search, item, matter);
     }
@@ -288,7 +380,8 @@ static void list_skill(search_t *search, int folder, const char *name, const cha
     }
 }
 
-static void list_command(search_t *search, int folder, const char *name, const char *below,
+/* A command or an agent. */
+static void list_file(search_t *search, int folder, const char *name, const char *below,
                          bool is_folder, int depth)
 {
     size_t len = strlen(name);
@@ -318,9 +411,10 @@ static void list_hook(search_t *search, int folder, const char *name, const char
 static void list_folder(search_t *search, const char *below, int depth)
 {
     static void (*const list[])(search_t *, int, const char *, const char *, bool, int) = {
-        [IK_EXTENSION_COMMAND] = list_command,
+        [IK_EXTENSION_COMMAND] = list_file,
         [IK_EXTENSION_SKILL] = list_skill,
         [IK_EXTENSION_HOOK] = list_hook,
+        [IK_EXTENSION_AGENT] = list_file,
     };
     char *path = *below == '\0' ? ik_strdup(search->scratch, search->place)
                                 : ik_sprintf(search->scratch, "%s/%s", search->place, below);
@@ -406,8 +500,8 @@ static void choose(const ik_extension_options_t *options, ik_extensions_t *found
     }
     for (size_t i = 0; i < found->count; i++) {
         ik_extension_t *item = &found->items[i];
-        if (item->event == NULL && options->is_built_in != NULL &&
-            options->is_built_in(item->name)) {
+        bool typed = item->kind == IK_EXTENSION_COMMAND || item->kind == IK_EXTENSION_SKILL;
+        if (typed && options->is_built_in != NULL && options->is_built_in(item->name)) {
             char *reason = ik_sprintf(found, "/%s is a built-in command", item->name);
             (item->kind == IK_EXTENSION_COMMAND ? refuse : warn)(item, reason);
         }

@@ -16,8 +16,10 @@ typedef struct {
     bool of_project;
     const char *description; /* one line; "": none */
     const char *event;       /* of a hook; NULL */
-    const char *model;       /* of a command; NULL: none */
+    const char *model;       /* of a command or an agent; NULL: none */
     const char *hint;        /* the arguments of a command, "[FILE]"; NULL: none */
+    const char *const *tools; /* that an agent is limited to, NULL-terminated; NULL: no limit */
+    const char *mode;         /* of an agent (base/mode.h); NULL: none */
     bool used;
     bool untrusted;     /* not used, because its project is not trusted */
     bool hides;         /* of a skill: the model does not hear of it */

@@ -55,6 +55,37 @@ class Status(IkigaiTest):
         self.assertEqual((found["git:fix"]["description"], found["git:fix"]["used"]), ("Fixes", True))
         self.assertFalse(found["two words"]["used"])
 
+    def test_agents(self):
+        def agent(name, text):
+            return self.write(f"home/.ikigai/agents/{name}.md", text)
+        good = agent("good", "---\ndescription: G\ntools: Read, Grep\nmodel: inherit\nmode: plan\n---\nBe.")
+        agent("list", "---\nname: list\ndescription: L\ntools:\n  - Bash\n  - glob\n---\n")
+        agent("other", "---\nname: renamed\ndescription: R\n---\n")
+        agent("help", "---\ndescription: H\n---\n")
+        agent("none", "---\nname: none\n---\n")
+        agent("wide", "---\ndescription: W\nmode: root\n---\n")
+        agent("open", "---\ndescription: W\n")
+        agent("two words", "---\ndescription: W\n---\n")
+        theirs = self.write("project/.claude/agents/theirs.md", "---\ndescription: T\n---\n")
+        nearer = self.write("project/.ikigai/agents/theirs.md", "---\ndescription: N\n---\n")
+        found = self.status("--trust")["agents"]
+        self.assertEqual(found[0], {"name": "good", "path": good, "source": "user", "description": "G",
+                                    "used": True, "reason": None})
+        self.assertEqual([(entry["name"], entry["used"], entry["reason"]) for entry in found[1:]], [
+            ("help", True, None),
+            ("list", True, None),
+            ("none", False, "its front matter has no description"),
+            ("open", False, "the closing --- of the front matter is missing"),
+            ("renamed", True, "its name differs from its file other"),
+            ("theirs", True, None),
+            ("theirs", False, f"{nearer} takes precedence"),
+            ("two words", False, "its name cannot be typed: rename the file"),
+            ("wide", False, "its mode root is not auto, ask, plan or full")])
+        self.assertEqual({entry["path"]: (entry["used"], entry["reason"]) for entry in self.status()["agents"]
+                          if entry["source"] == "project"},
+                         {theirs: (False, "the project is not trusted"),
+                          nearer: (False, "the project is not trusted")})
+
     def test_an_untrusted_project(self):
         path = self.write("project/.ikigai/commands/build.md", "Build.\n")
         entry = {"name": "build", "path": path, "source": "project", "description": "Build.",
