@@ -141,6 +141,24 @@ static res_t end_now(const void *ctx, ik_place_t *place, ik_segment_t *segment)
     return OK;
 }
 
+/* Leaves out states of the tree that a later one in the list overrides: calls of several agents
+ * that overlapped have one each. What such a state lists must not count as shared by both ends. */
+static void drop_overridden(ik_state_t **states, size_t *count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        bool overridden = false;
+        for (size_t k = i + 1; states[i]->tree && k < *count; k++) {
+            overridden = overridden ||
+                         (states[k]->tree && strcmp(states[k]->folder, states[i]->folder) == 0);
+        }
+        if (!overridden) {
+            states[kept++] = states[i];
+        }
+    }
+    *count = kept;
+}
+
 static res_t get_segment(const void *ctx, ik_place_t *place, const json_t *item,
                          ik_segment_t *segment)
 {
@@ -154,6 +172,8 @@ static res_t get_segment(const void *ctx, ik_place_t *place, const json_t *item,
     } else {
         TRY(end_now(ctx, place, segment));
     }
+    drop_overridden(segment->before, &segment->before_count);
+    drop_overridden(segment->after, &segment->after_count);
     if (ik_segment_is_elsewhere(segment, place)) {
         ik_segment_translate(ctx, segment, place);
     }

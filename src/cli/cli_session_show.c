@@ -234,14 +234,21 @@ static void on_entry(void *data, const ik_transcript_entry_t *entry)
     talloc_free_children(showing->scratch);
 }
 
-static void print_agent(const ik_store_agent_t *agent, bool undone)
+static void print_agent(ik_store_t *store, const ik_store_agent_t *agent, bool undone)
 {
+    void *scratch = talloc_new(NULL);
+    const ik_delegation_t *delegation = ik_transcript_delegation(scratch, store, agent);
     printf("\n--- agent %" PRId64, agent->number);
-    if (agent->parent != 0) {
+    if (delegation != NULL) {
+        const char *name = delegation->name == NULL ? "" : delegation->name;
+        printf(", sub-agent %s%sof agent %" PRId64, ik_sanitise_line(scratch, name),
+               *name == '\0' ? "" : " ", agent->parent);
+    } else if (agent->parent != 0) {
         printf(", forked from agent %" PRId64 " after its message %" PRId64, agent->parent,
                agent->forked_at);
     }
     puts(undone ? ", undone ---" : " ---");
+    talloc_free(scratch);
 }
 
 static res_t show_text(ik_store_t *store, const ik_store_session_t *session,
@@ -256,7 +263,7 @@ static res_t show_text(ik_store_t *store, const ik_store_session_t *session,
     for (size_t i = 0; i < agents->count; i++) {
         const ik_store_agent_t *agent = &agents->agents[i];
         if (log != NULL) {
-            print_agent(agent, ik_undo_log_is_replaced(log, agent->number));
+            print_agent(store, agent, ik_undo_log_is_replaced(log, agent->number));
         }
         showing.answering = false;
         TRY(ik_transcript_read(store, agent, on_entry, &showing));
@@ -304,10 +311,10 @@ static res_t on_written_event(void *data, const ik_store_event_t *event)
     return OK;
 }
 
-static void write_agents(ik_buffer_t *object, const ik_store_agents_t *agents)
+static void write_agents(ik_buffer_t *object, ik_store_t *store, const ik_store_agents_t *agents)
 {
     ik_buffer_t each;
-    ik_buffer_init(&each, agents, IK_BUFFER_UNLIMITED); /* a few numbers */
+    ik_buffer_init(&each, agents, IK_BUFFER_UNLIMITED); /* numbers and names */
     ik_json_begin_member(object, "agents");
     ik_buffer_append_byte(object, '[');
     for (size_t i = 0; i < agents->count; i++) {
@@ -317,6 +324,11 @@ static void write_agents(ik_buffer_t *object, const ik_store_agents_t *agents)
         ik_json_add_number(&each, "parent", agent->parent);
         ik_json_add_number(&each, "forked_at", agent->forked_at);
         ik_cli_session_add_time(&each, "created", agent->created_us);
+        const ik_delegation_t *delegation = ik_transcript_delegation(agents, store, agent);
+        if (delegation != NULL) {
+            ik_json_add_text(&each, "name", delegation->name);
+            ik_json_add_text(&each, "tool_call_id", delegation->call_id);
+        }
         ik_buffer_append_format(object, "%s%s}", i == 0 ? "" : ",", each.data);
     }
     ik_buffer_append_byte(object, ']');
@@ -329,7 +341,7 @@ static res_t write_json(ik_store_t *store, const ik_store_session_t *session,
     writing_t writing = {.separator = ""};
     ik_buffer_init(&writing.line, agents, IK_BUFFER_UNLIMITED); /* bounded by the message */
     ik_cli_session_add_facts(&writing.line, session);
-    write_agents(&writing.line, agents);
+    write_agents(&writing.line, store, agents);
     ik_json_begin_member(&writing.line, "messages");
     ik_buffer_append_byte(&writing.line, '[');
     ik_print_json(stdout, writing.line.data, writing.line.len);

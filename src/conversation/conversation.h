@@ -13,7 +13,8 @@ typedef struct {
     ik_msg_t **messages;
     size_t count;
     size_t capacity;
-    const char *mode; /* that was set last (base/mode.h), as stored; NULL: none was */
+    const char *mode;         /* that was set last (base/mode.h), as stored; NULL: none was */
+    const char *const *tools; /* that the agent is limited to, NULL-terminated; NULL: no limit */
 } ik_conversation_t;
 
 ik_conversation_t *ik_conversation_create(const void *ctx);

@@ -608,7 +608,7 @@ bool ik_msg_is_summary(const ik_msg_t *message)
 bool ik_msg_kind_is_record(const char *kind)
 {
     return strcmp(kind, IK_MSG_CHECKPOINT) == 0 || strcmp(kind, IK_MSG_UNDO) == 0 ||
-           strcmp(kind, IK_MSG_REDO) == 0;
+           strcmp(kind, IK_MSG_REDO) == 0 || strcmp(kind, IK_MSG_DELEGATION) == 0;
 }
 
 bool ik_msg_is_shell_note(const ik_msg_t *message)

@@ -4,7 +4,7 @@
  *
  *   kind         content                         data_json
  *   system       the system prompt               NULL
- *   user         what the user wrote             {images, command, steering} or NULL
+ *   user         what the user wrote             {images, command, steering, …} or NULL
  *   assistant    the text of the answer          {model, stop, usage, reasoning, …} or NULL
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
  *   tool_result  3 files found                   {tool_call_id, name, success, …, images, output}
@@ -14,6 +14,7 @@
  *   checkpoint   NULL                            {phase, states}
  *   undo         what was taken back             {agent, message, until, turns, prompt, …}
  *   redo         what was brought back           {agent, turns, prompt, before, after, …}
+ *   delegation   NULL                            {name, tool_call_id, tools}
  *   end          the agent was ended             NULL
  *
  * The messages of one answer (text and calls, in order) are a step. The first message of a step
@@ -35,6 +36,9 @@
  * message and until are the seqs of the first and last event that were taken back, restricted says
  * that it was limited to named files, and finishes that it continues the undo before it. conflicts
  * are files that were left alone: [{path or path_base64, reason}].
+ *
+ * delegation is a record as well (conversation/delegation.h). The task of a sub-agent is a user
+ * message with {"delegated":true}, which is no turn of the user.
  *
  * A message is immutable. Up to a megabyte it is one block of memory, because a long session has a
  * hundred thousand of them.
@@ -59,6 +63,7 @@
 #define IK_MSG_CHECKPOINT "checkpoint"
 #define IK_MSG_UNDO "undo"
 #define IK_MSG_REDO "redo"
+#define IK_MSG_DELEGATION "delegation"
 #define IK_MSG_END "end"
 
 enum { IK_MSG_NAME_MAX = 64 }; /* bytes of a tool's name that every provider accepts */

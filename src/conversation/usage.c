@@ -75,6 +75,17 @@ static int64_t read_count(ik_json_span_t number)
     return whole && count >= 0 && count <= most ? count : IK_USAGE_UNKNOWN;
 }
 
+void ik_usage_format_cost(ik_buffer_t *out, const ik_usage_t *usage, double cost)
+{
+    size_t start = out->len;
+    ik_usage_format(out, usage);
+    if (cost >= 0) {
+        out->len--;
+        ik_buffer_append_format(out, "%s\"cost_usd\":%.6f}", out->len == start + 1 ? "" : ",",
+                                cost);
+    }
+}
+
 ik_usage_t ik_usage_parse(ik_json_span_t object)
 {
     enum { IN, CACHED, CACHE_WRITE, OUT, REASONING, COUNT };

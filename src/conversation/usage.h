@@ -32,3 +32,5 @@ void ik_usage_add(ik_usage_t *sum, const ik_usage_t *more);
 ik_usage_t ik_usage_parse(ik_json_span_t object);
 /* Appends a JSON object with the known figures: {"in":40,"cached":32,"out":6}. */
 void ik_usage_format(ik_buffer_t *out, const ik_usage_t *usage);
+/* The same with "cost_usd"; a negative cost is not known. */
+void ik_usage_format_cost(ik_buffer_t *out, const ik_usage_t *usage, double cost);

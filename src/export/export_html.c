@@ -239,11 +239,27 @@ static void on_entry(void *data, const ik_transcript_entry_t *entry)
 
 /* --- agents ------------------------------------------------------------------------------ */
 
-static void add_origin(page_t *page, const ik_store_agent_t *agent)
+/* "Sub-agent NAME of", or "Forked from". */
+static void add_relation(page_t *page, ik_store_t *store, const ik_store_agent_t *agent,
+                         const char *sub, const char *forked)
+{
+    void *scratch = talloc_new(NULL);
+    const ik_delegation_t *delegation = ik_transcript_delegation(scratch, store, agent);
+    add(page, delegation == NULL ? forked : sub);
+    if (delegation != NULL && delegation->name != NULL) {
+        add(page, " ");
+        add_text(page, delegation->name);
+    }
+    add(page, delegation == NULL ? " from " : " of ");
+    talloc_free(scratch);
+}
+
+static void add_origin(page_t *page, ik_store_t *store, const ik_store_agent_t *agent)
 {
     const ik_store_agent_t *origin = ik_transcript_origin(page->agents, agent);
-    ik_buffer_append_format(&page->out,
-                            "<p>Forked from <a href=\"#agent-%" PRId64 "\">agent %" PRId64 "</a>",
+    add(page, "<p>");
+    add_relation(page, store, agent, "Sub-agent", "Forked");
+    ik_buffer_append_format(&page->out, "<a href=\"#agent-%" PRId64 "\">agent %" PRId64 "</a>",
                             agent->parent, agent->parent);
     if (origin != NULL) {
         ik_buffer_append_format(&page->out,
@@ -263,7 +279,7 @@ static res_t add_agent(page_t *page, ik_store_t *store, const ik_store_agent_t *
         ik_buffer_append_format(&page->out, "<h2>Agent %" PRId64 "</h2>\n", agent->number);
     }
     if (agent->parent != 0) {
-        add_origin(page, agent);
+        add_origin(page, store, agent);
     }
     res_t read = ik_transcript_read(store, agent, on_entry, page);
     end_turn(page);
@@ -308,7 +324,7 @@ static void add_facts(page_t *page, const ik_store_session_t *session)
     talloc_free(scratch);
 }
 
-static void add_contents(page_t *page)
+static void add_contents(page_t *page, ik_store_t *store)
 {
     if (page->agents->count < 2) {
         return;
@@ -320,7 +336,9 @@ static void add_contents(page_t *page)
                                 "<li><a href=\"#agent-%" PRId64 "\">Agent %" PRId64 "</a>",
                                 agent->number, agent->number);
         if (agent->parent != 0) {
-            ik_buffer_append_format(&page->out, ", forked from agent %" PRId64, agent->parent);
+            add(page, ", ");
+            add_relation(page, store, agent, "sub-agent", "forked");
+            ik_buffer_append_format(&page->out, "agent %" PRId64, agent->parent);
         }
         add(page, "</li>\n");
     }
@@ -335,7 +353,7 @@ static res_t add_page(page_t *page, const ik_export_source_t *source)
     add_text(page, ik_export_facts_title(session));
     add(page, "</h1>\n");
     add_facts(page, session);
-    add_contents(page);
+    add_contents(page, source->store);
     add(page, "</header>\n<main>\n");
     for (size_t i = 0; i < page->agents->count; i++) {
         TRY(add_agent(page, source->store, &page->agents->agents[i]));

@@ -406,12 +406,25 @@ static void add_head(document_t *document, const ik_store_session_t *session)
     talloc_free(scratch);
 }
 
-static void add_agent_head(document_t *document, const ik_store_agent_t *agent)
+static void add_agent_head(document_t *document, ik_store_t *store, const ik_store_agent_t *agent)
 {
     ik_buffer_append_format(&document->out, "## Agent %" PRId64 "\n\n", agent->number);
     if (agent->parent == 0) {
         return;
     }
+    void *scratch = talloc_new(NULL);
+    const ik_delegation_t *delegation = ik_transcript_delegation(scratch, store, agent);
+    if (delegation != NULL) {
+        add(document, "*Sub-agent ");
+        if (delegation->name != NULL) {
+            ik_markdown_text_append_line(&document->out, delegation->name);
+            add(document, " ");
+        }
+        ik_buffer_append_format(&document->out, "of agent %" PRId64 ".*\n\n", agent->parent);
+        talloc_free(scratch);
+        return;
+    }
+    talloc_free(scratch);
     const ik_store_agent_t *origin = ik_transcript_origin(document->agents, agent);
     ik_buffer_append_format(&document->out, "*Forked from agent %" PRId64, agent->parent);
     if (origin != NULL) {
@@ -429,7 +442,7 @@ static res_t add_document(document_t *document, const ik_export_source_t *source
     for (size_t i = 0; i < document->agents->count; i++) {
         const ik_store_agent_t *agent = &document->agents->agents[i];
         if (several) {
-            add_agent_head(document, agent);
+            add_agent_head(document, source->store, agent);
         }
         TRY(ik_transcript_read(source->store, agent, on_entry, document));
     }

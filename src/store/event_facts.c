@@ -135,10 +135,19 @@ static void read_completions(const void *ctx, const char *data_json, ik_event_fa
     }
 }
 
+/* Whether a message is the task of a sub-agent. */
+static bool is_task(const char *data_json)
+{
+    ik_json_span_t data;
+    ik_json_span_t delegated;
+    return data_json != NULL && ik_json_scan(data_json, strlen(data_json), &data, NULL) &&
+           ik_json_find_kind(data, "delegated", IK_JSON_BOOLEAN, &delegated);
+}
+
 ik_event_facts_t ik_event_facts(const void *ctx, const ik_store_event_t *event)
 {
     ik_event_facts_t facts = {.usage = IK_USAGE_NONE, .cost = -1};
-    facts.user = strcmp(event->kind, IK_MSG_USER) == 0;
+    facts.user = strcmp(event->kind, IK_MSG_USER) == 0 && !is_task(event->data_json);
     if (facts.user && event->content != NULL) {
         facts.title = make_title(ctx, event->content);
     }

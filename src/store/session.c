@@ -10,6 +10,11 @@
 /* A store that failed is not tried again with each event, because waiting for a lock blocks. */
 enum { RETRY_MS = 1000 };
 
+typedef struct {
+    int64_t agent;
+    const ik_delegation_t *delegation;
+} started_t;
+
 struct ik_session {
     ik_history_t *history; /* NULL: nothing is stored */
     ik_store_session_t facts;
@@ -21,6 +26,8 @@ struct ik_session {
     size_t agents_stored;     /* the first ones, which are in the store */
     int64_t *replaced;        /* numbers of agents that an undo or redo has hidden */
     size_t replaced_count;
+    started_t *started; /* sub-agents */
+    size_t started_count;
     ik_store_event_t *waiting;
     size_t waiting_count;
     ik_store_safety_t waiting_safety;
@@ -95,9 +102,17 @@ ik_session_t *ik_session_create(const void *ctx, ik_history_t *history,
     return session;
 }
 
-/* Notes the agent whose place the writer of this event takes, if it says so. */
-static void note_replaced(ik_session_t *session, const char *kind, const char *data_json)
+/* Notes what the first event of an agent says: that it takes the place of another one, or that it
+ * is a sub-agent. */
+static void note_first(ik_session_t *session, int64_t number, const char *kind,
+                       const char *data_json)
 {
+    const ik_delegation_t *delegation = ik_delegation_parse(session, kind, data_json);
+    if (delegation != NULL) {
+        size_t count = session->started_count + 1;
+        session->started = ik_resize_array(session, session->started, started_t, count);
+        session->started[session->started_count++] = (started_t){number, delegation};
+    }
     ik_json_span_t data;
     ik_json_span_t agent;
     bool replaces = strcmp(kind, IK_MSG_UNDO) == 0 || strcmp(kind, IK_MSG_REDO) == 0;
@@ -111,7 +126,7 @@ static void note_replaced(ik_session_t *session, const char *kind, const char *d
 
 static res_t on_first_event(void *data, const ik_store_event_t *event)
 {
-    note_replaced(data, event->kind, event->data_json);
+    note_first(data, event->agent, event->kind, event->data_json);
     return ERR(LIMIT, "enough"); /* ends the reading */
 }
 
@@ -297,7 +312,7 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *m
     for (size_t i = 0; i < count; i++) {
         events[i] = make_event(session, agent, messages[i]);
         session->begun = session->begun || !is_preliminary(events[i].kind);
-        note_replaced(session, events[i].kind, events[i].data_json);
+        note_first(session, agent, events[i].kind, events[i].data_json);
     }
     res_t written = OK;
     bool in_order = session->waiting_count == 0 && session->begun;
@@ -320,6 +335,11 @@ static res_t on_event(void *data, const ik_store_event_t *event)
 {
     ik_conversation_t *conversation = data;
     if (ik_msg_kind_is_record(event->kind)) {
+        const ik_delegation_t *delegation =
+            ik_delegation_parse(conversation, event->kind, event->data_json);
+        if (delegation != NULL) {
+            conversation->tools = delegation->tools;
+        }
         return OK;
     }
     ik_msg_t *message = ik_msg_create(conversation, event->kind, event->content, event->data_json);
@@ -373,6 +393,31 @@ int64_t ik_session_fork(ik_session_t *session, int64_t parent, int64_t at)
                               .last_seq = at};
     add_agent(session, &agent);
     return number;
+}
+
+int64_t ik_session_delegate(ik_session_t *session, int64_t parent,
+                            const ik_delegation_t *delegation)
+{
+    int64_t number = ik_session_fork(session, parent, 0);
+    ik_msg_t *message = ik_delegation_create(NULL, delegation);
+    ik_session_append(session, number, &message, 1, IK_STORE_NORMAL);
+    talloc_free(message);
+    return number;
+}
+
+bool ik_session_has_subagents(const ik_session_t *session)
+{
+    return session->started_count > 0;
+}
+
+const ik_delegation_t *ik_session_delegation(const ik_session_t *session, int64_t agent)
+{
+    for (size_t i = 0; i < session->started_count; i++) {
+        if (session->started[i].agent == agent) {
+            return session->started[i].delegation;
+        }
+    }
+    return NULL;
 }
 
 static bool has_children(const ik_session_t *session, int64_t agent)
@@ -443,7 +488,8 @@ int64_t ik_session_last_agent(ik_session_t *session)
     for (size_t i = 0; i < agents->count; i++) {
         const ik_store_agent_t *agent = &agents->agents[i];
         bool later = last == NULL || agent->updated_us > last->updated_us;
-        if (later && !ik_session_has_ended(session, agent->number)) {
+        if (later && ik_session_delegation(session, agent->number) == NULL &&
+            !ik_session_has_ended(session, agent->number)) {
             last = agent;
         }
     }

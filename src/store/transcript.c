@@ -281,3 +281,25 @@ const ik_store_agent_t *ik_transcript_origin(const ik_store_agents_t *agents,
     }
     return origin;
 }
+
+typedef struct {
+    const void *ctx;
+    const ik_delegation_t *delegation;
+} first_t;
+
+static res_t on_first_event(void *data, const ik_store_event_t *event)
+{
+    first_t *first = data;
+    first->delegation = ik_delegation_parse(first->ctx, event->kind, event->data_json);
+    return ERR(LIMIT, "enough"); /* ends the reading */
+}
+
+const ik_delegation_t *ik_transcript_delegation(const void *ctx, ik_store_t *store,
+                                                const ik_store_agent_t *agent)
+{
+    first_t first = {.ctx = ctx};
+    if (agent->parent != 0 && agent->forked_at == 0) {
+        (void)ik_store_read(store, agent, 0, on_first_event, &first);
+    }
+    return first.delegation;
+}

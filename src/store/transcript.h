@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "conversation/message.h"
+#include "conversation/delegation.h"
 #include "store/event_facts.h"
 #include "store/store.h"
 
@@ -58,3 +58,7 @@ res_t ik_transcript_read(ik_store_t *store, const ik_store_agent_t *agent,
  * ancestor. NULL when the agent is not a fork. */
 const ik_store_agent_t *ik_transcript_origin(const ik_store_agents_t *agents,
                                              const ik_store_agent_t *agent);
+
+/* How a sub-agent was started, on ctx; NULL: the agent is none. */
+const ik_delegation_t *ik_transcript_delegation(const void *ctx, ik_store_t *store,
+                                                const ik_store_agent_t *agent);

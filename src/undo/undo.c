@@ -321,7 +321,8 @@ static void begin_request(ik_buffer_t *out, const ik_undo_task_t *task, const ch
     ik_buffer_init(out, task, IK_BUFFER_UNLIMITED); /* bounded by the log */
     ik_json_add_text(out, "op", op);
     ik_json_add_text(out, "folder", task->place.folder);
-    add_segments(out, "segments", &task->segments);
+    ik_undo_segments_t segments = ik_undo_log_join(task, &task->segments);
+    add_segments(out, "segments", &segments);
 }
 
 static void send_request(ik_undo_task_t *task, ik_buffer_t *request, ik_checkpoint_run_fn on_end)

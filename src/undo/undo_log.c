@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "conversation/message.h"
+#include "conversation/delegation.h"
 
 /* How long a call runs at most, as far as sessions of other processes are concerned. */
 #define CALL_MAX_US (24 * 3600 * INT64_C(1000000))
 
-typedef enum { MESSAGE, JOINED, BEFORE, AFTER, UNDO, REDO, MODE, NAMES, END } kind_t;
+typedef enum { MESSAGE, JOINED, BEFORE, AFTER, UNDO, REDO, MODE, NAMES, CALL, END } kind_t;
 
 /* An event, as far as undo reads it. */
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     int64_t agent;
     int64_t seq;
     int64_t created_us;
-    const char *text;          /* MESSAGE: the prompt; MODE: its name; NAMES: a file */
+    const char *text;          /* MESSAGE: the prompt; MODE: its name; NAMES: a file; CALL: id */
     const char *const *before; /* BEFORE and AFTER: the states; UNDO, REDO: NULL without files */
     const char *const *after;  /* UNDO, REDO */
     bool next;               /* BEFORE, AFTER: part of the turn that begins with the next MESSAGE */
@@ -27,9 +27,17 @@ typedef struct {
     ik_undo_record_t record; /* UNDO, REDO: without restores */
 } entry_t;
 
+typedef struct {
+    int64_t agent;
+    int64_t parent;
+    const char *call_id;
+} subagent_t;
+
 struct ik_undo_log {
     char *session_id;
     ik_store_agents_t *agents;
+    subagent_t *subagents;
+    size_t subagent_count;
     entry_t *entries; /* by agent, then seq */
     size_t count;
     size_t capacity;
@@ -169,11 +177,33 @@ static bool read_event(const void *ctx, const ik_store_event_t *event, entry_t *
     return strcmp(event->kind, IK_MSG_END) == 0;
 }
 
+/* A call that started a sub-agent. */
+static bool read_delegation(const ik_undo_log_t *log, const ik_store_event_t *event, entry_t *entry)
+{
+    ik_json_span_t data;
+    ik_json_span_t id;
+    if (log->subagent_count == 0 || strcmp(event->kind, IK_MSG_TOOL_CALL) != 0 ||
+        event->data_json == NULL ||
+        !ik_json_scan(event->data_json, strlen(event->data_json), &data, NULL) ||
+        !ik_json_find_kind(data, "id", IK_JSON_STRING, &id)) {
+        return false;
+    }
+    for (size_t i = 0; i < log->subagent_count; i++) {
+        const subagent_t *subagent = &log->subagents[i];
+        if (subagent->parent == event->agent && ik_json_is_text(id, subagent->call_id)) {
+            entry->kind = CALL;
+            entry->text = subagent->call_id;
+            return true;
+        }
+    }
+    return false;
+}
+
 static res_t on_event(void *data, const ik_store_event_t *event)
 {
     ik_undo_log_t *log = data;
     entry_t entry = {.agent = event->agent, .seq = event->seq, .created_us = event->created_us};
-    if (read_event(log, event, &entry)) {
+    if (read_delegation(log, event, &entry) || read_event(log, event, &entry)) {
         if (log->count == log->capacity) {
             log->capacity = log->capacity == 0 ? 64 : 2 * log->capacity;
             log->entries = ik_resize_array(log, log->entries, entry_t, log->capacity);
@@ -183,12 +213,31 @@ static res_t on_event(void *data, const ik_store_event_t *event)
     return OK;
 }
 
+static res_t on_first_event(void *data, const ik_store_event_t *event)
+{
+    ik_undo_log_t *log = data;
+    const ik_delegation_t *delegation = ik_delegation_parse(log, event->kind, event->data_json);
+    const ik_store_agent_t *agent = ik_store_find_agent(log->agents, event->agent);
+    if (delegation != NULL && agent != NULL) {
+        log->subagents = ik_resize_array(log, log->subagents, subagent_t, log->subagent_count + 1);
+        log->subagents[log->subagent_count++] =
+            (subagent_t){agent->number, agent->parent, delegation->call_id};
+    }
+    return ERR(LIMIT, "enough"); /* ends the reading */
+}
+
 res_t ik_undo_log_read(const void *ctx, ik_store_t *store, const char *session_id,
                        ik_undo_log_t **out)
 {
     ik_undo_log_t *log = ik_new(ctx, ik_undo_log_t);
     log->session_id = ik_strdup(log, session_id);
     res_t read = ik_store_agents(log, store, session_id, &log->agents);
+    for (size_t i = 0; is_ok(&read) && i < log->agents->count; i++) {
+        const ik_store_agent_t *agent = &log->agents->agents[i];
+        if (agent->parent != 0 && agent->forked_at == 0) {
+            (void)ik_store_read(store, agent, 0, on_first_event, log);
+        }
+    }
     for (size_t i = 0; is_ok(&read) && i < log->agents->count; i++) {
         const ik_store_agent_t *agent = &log->agents->agents[i];
         read = ik_store_read(store, agent, agent->forked_at, on_event, log);
@@ -227,12 +276,22 @@ static bool is_over(const ik_undo_log_t *log, const ik_store_agent_t *agent)
     return over;
 }
 
+static bool is_subagent(const ik_undo_log_t *log, int64_t agent)
+{
+    size_t i = 0;
+    while (i < log->subagent_count && log->subagents[i].agent != agent) {
+        i++;
+    }
+    return i < log->subagent_count;
+}
+
 int64_t ik_undo_log_last_agent(const ik_undo_log_t *log)
 {
     const ik_store_agent_t *last = NULL;
     for (size_t i = 0; i < log->agents->count; i++) {
         const ik_store_agent_t *agent = &log->agents->agents[i];
-        if ((last == NULL || agent->updated_us > last->updated_us) && !is_over(log, agent)) {
+        if ((last == NULL || agent->updated_us > last->updated_us) && !is_over(log, agent) &&
+            !is_subagent(log, agent->number)) {
             last = agent;
         }
     }
@@ -255,6 +314,7 @@ static void add_restore(const void *ctx, ik_undo_segments_t *segments, const ent
         add_segment(ctx, segments,
                     &(ik_undo_segment_t){.agent = entry->agent,
                                          .seq = entry->seq,
+                                         .at = entry->seq,
                                          .begun_us = entry->created_us,
                                          .ended_us = entry->created_us,
                                          .before = entry->before,
@@ -266,6 +326,7 @@ static ik_undo_segment_t begin_segment(const entry_t *before)
 {
     return (ik_undo_segment_t){.agent = before->agent,
                                .seq = before->seq,
+                               .at = before->seq,
                                .begun_us = before->created_us,
                                .ended_us = INT64_MAX,
                                .before = before->before};
@@ -316,12 +377,82 @@ ik_undo_segments_t ik_undo_log_between(const ik_undo_line_t *line, int64_t from,
 {
     ik_undo_segments_t part = {0};
     for (size_t i = 0; i < line->segments.count; i++) {
-        int64_t seq = line->segments.items[i].seq;
-        if (seq >= from && seq <= until) {
+        int64_t at = line->segments.items[i].at;
+        if (at >= from && at <= until) {
             add_segment(line, &part, &line->segments.items[i]);
         }
     }
     return part;
+}
+
+static int compare_end(const void *a, const void *b)
+{
+    const ik_undo_segment_t *one = a;
+    const ik_undo_segment_t *two = b;
+    return (one->ended_us > two->ended_us) - (one->ended_us < two->ended_us);
+}
+
+static void add_states(const void *ctx, const char ***to, size_t *count, const char *const *states)
+{
+    for (; *states != NULL; states++) {
+        *to = ik_resize_array(ctx, *to, const char *, *count + 2);
+        (*to)[(*count)++] = *states;
+        (*to)[*count] = NULL;
+    }
+}
+
+/* Of a list of states a later one overrides the earlier ones: of the states before, that of the
+ * segment that began first comes last; of the states after, that of the one that ended last. */
+static ik_undo_segment_t join(const void *ctx, const ik_undo_segment_t *items, size_t count)
+{
+    ik_undo_segment_t joined = items[0];
+    if (count == 1) {
+        return joined;
+    }
+    const char **before = NULL;
+    const char **after = NULL;
+    size_t before_count = 0;
+    size_t after_count = 0;
+    ik_undo_segment_t *by_end = ik_new_array(ctx, ik_undo_segment_t, count);
+    memcpy(by_end, items, count * sizeof(*by_end));
+    qsort(by_end, count, sizeof(*by_end), compare_end);
+    for (size_t i = 0; i < count; i++) {
+        add_states(ctx, &before, &before_count, items[count - 1 - i].before);
+        add_states(ctx, &after, &after_count, by_end[i].after);
+    }
+    joined.before = before;
+    joined.after = after;
+    joined.ended_us = by_end[count - 1].ended_us;
+    talloc_free(by_end);
+    return joined;
+}
+
+ik_undo_segments_t ik_undo_log_join(const void *ctx, const ik_undo_segments_t *segments)
+{
+    ik_undo_segments_t joined = {0};
+    bool several = false;
+    for (size_t i = 1; i < segments->count; i++) {
+        several = several || segments->items[i].agent != segments->items[0].agent;
+    }
+    if (!several) { /* they follow each other, whatever the clock said */
+        return *segments;
+    }
+    ik_undo_segment_t *items = ik_new_array(ctx, ik_undo_segment_t, segments->count);
+    memcpy(items, segments->items, segments->count * sizeof(*items));
+    qsort(items, segments->count, sizeof(*items), compare_begin);
+    for (size_t i = 0; i < segments->count;) {
+        size_t count = 1;
+        int64_t end = items[i].ended_us;
+        while (items[i].after != NULL && i + count < segments->count &&
+               items[i + count].after != NULL && items[i + count].begun_us <= end) {
+            end = items[i + count].ended_us > end ? items[i + count].ended_us : end;
+            count++;
+        }
+        ik_undo_segment_t one = join(ctx, items + i, count);
+        add_segment(ctx, &joined, &one);
+        i += count;
+    }
+    return joined;
 }
 
 /* --- the line of an agent ---------------------------------------------------------------- */
@@ -386,6 +517,45 @@ static void read_redo(reading_t *reading, const entry_t *entry)
     }
 }
 
+static void add_named(ik_undo_line_t *line, int64_t seq, const char *path)
+{
+    line->named = ik_resize_array(line, line->named, ik_undo_named_t, line->named_count + 1);
+    line->named[line->named_count++] = (ik_undo_named_t){seq, path};
+}
+
+/* Adds what the sub-agents did that a call of parent started, and those that they started. */
+static void add_subagents(reading_t *reading, int64_t parent, const char *call_id, int64_t at)
+{
+    const ik_undo_log_t *log = reading->log;
+    ik_undo_segments_t *segments = &reading->line->segments;
+    for (size_t i = 0; i < log->count; i++) {
+        const entry_t *entry = &log->entries[i];
+        size_t k = 0;
+        while (k < log->subagent_count &&
+               (log->subagents[k].agent != entry->agent || log->subagents[k].parent != parent ||
+                strcmp(log->subagents[k].call_id, call_id) != 0)) {
+            k++;
+        }
+        if (k == log->subagent_count) {
+            continue;
+        }
+        ik_undo_segment_t *last =
+            segments->count == 0 ? NULL : &segments->items[segments->count - 1];
+        if (entry->kind == BEFORE) {
+            ik_undo_segment_t segment = begin_segment(entry);
+            segment.at = at;
+            add_segment(reading->line, segments, &segment);
+        } else if (entry->kind == AFTER && last != NULL && last->agent == entry->agent &&
+                   last->ended_us == INT64_MAX) {
+            end_segment(last, entry);
+        } else if (entry->kind == NAMES) {
+            add_named(reading->line, at, entry->text);
+        } else if (entry->kind == CALL) {
+            add_subagents(reading, entry->agent, entry->text, at);
+        }
+    }
+}
+
 static void read_entry(reading_t *reading, const entry_t *entry)
 {
     ik_undo_line_t *line = reading->line;
@@ -426,8 +596,10 @@ static void read_entry(reading_t *reading, const entry_t *entry)
         line->mode = entry->text;
         break;
     case NAMES:
-        line->named = ik_resize_array(line, line->named, ik_undo_named_t, line->named_count + 1);
-        line->named[line->named_count++] = (ik_undo_named_t){entry->seq, entry->text};
+        add_named(line, entry->seq, entry->text);
+        break;
+    case CALL:
+        add_subagents(reading, entry->agent, entry->text, entry->seq);
         break;
     case END:
         break;

@@ -5,7 +5,8 @@
  *
  * A turn is a message of the user with everything that followed it. Text that joined a running turn
  * and the output of the user's own commands belong to the turn before them. What a custom command
- * ran to make the message belongs to the turn; if no message came of it, to the next one.
+ * ran to make the message belongs to the turn; if no message came of it, to the next one. What
+ * sub-agents did belongs to the call that started them.
  */
 #pragma once
 
@@ -17,6 +18,7 @@ typedef struct ik_undo_log ik_undo_log_t;
 typedef struct {
     int64_t agent;
     int64_t seq; /* of the event that begins it */
+    int64_t at;  /* seq in the line: that event, or the call that started a sub-agent */
     int64_t begun_us;
     int64_t ended_us;          /* INT64_MAX: its end was not recorded */
     const char *const *before; /* states, NULL-terminated */
@@ -80,6 +82,10 @@ ik_undo_segments_t ik_undo_log_between(const ik_undo_line_t *line, int64_t from,
 /* The segments of all agents, undone or not, and all restoring, in the order of time: what the
  * session did to the files. */
 ik_undo_segments_t ik_undo_log_everything(ik_undo_log_t *log);
+
+/* Segments as one sequence: those of several agents are put in the order of time, and those that
+ * overlap become one, from the state before the first to the state after the last. On ctx. */
+ik_undo_segments_t ik_undo_log_join(const void *ctx, const ik_undo_segments_t *segments);
 
 /* Segments of other agents that ran at the same time as one of segments: those of the session, and
  * of other sessions in its folder, a folder above it or below it. Also those of segments whose end

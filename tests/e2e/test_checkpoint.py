@@ -219,6 +219,21 @@ class Everywhere:
         self.put(name, content)
         return {"before": [early], "after": [late]}
 
+    def test_joined_segments(self):
+        """Of a list of states a later one overrides the earlier ones, whatever they have in common."""
+        self.put("old", "1")
+        first = self.take()["state"]
+        self.put("new/a", "a")
+        self.put("old", "2")
+        second = self.take()["state"]
+        self.put("b", "b")
+        third = self.take()["state"]
+        named = self.take(tree=False, paths=[self.path("project", "b")], previous=None)["state"]
+        answer = self.restore({"before": [named, second, first], "after": [second, third, named]})
+        self.assertEqual(answer["conflicts"], [])
+        self.assertEqual(set(os.listdir(self.project)) - {".git"}, {"old"})
+        self.assertEqual(self.read("project/old"), b"1")
+
     def test_killed_turn(self):
         """Without a state after the turn, what is there now is its end."""
         self.make_project()
